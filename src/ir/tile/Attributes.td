@@ -1,0 +1,26 @@
+// Closed lists that ops name: how a load caches, how a dot computes.
+#ifndef TEGULA_IR_TILE_ATTRIBUTES
+#define TEGULA_IR_TILE_ATTRIBUTES
+
+include "ir/tile/Dialect.td"
+
+def Tile_CacheModifier : I32EnumAttr<"CacheModifier", "how an access uses the caches", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"CA", 1, "ca">,
+  I32EnumAttrCase<"CG", 2, "cg">,     I32EnumAttrCase<"WB", 3, "wb">,
+  I32EnumAttrCase<"CS", 4, "cs">,     I32EnumAttrCase<"WT", 5, "wt">,
+  I32EnumAttrCase<"CV", 6, "cv">]> { let cppNamespace = "::tegula::tile"; }
+
+def Tile_Eviction : I32EnumAttr<"Eviction", "what a cache should drop first", [
+  I32EnumAttrCase<"Normal", 0, "normal">, I32EnumAttrCase<"First", 1, "evict_first">,
+  I32EnumAttrCase<"Last", 2, "evict_last">]> { let cppNamespace = "::tegula::tile"; }
+
+def Tile_Precision : I32EnumAttr<"Precision", "how a dot of 32-bit floats may round its inputs", [
+  I32EnumAttrCase<"TF32", 0, "tf32">,     I32EnumAttrCase<"TF32x3", 1, "tf32x3">,
+  I32EnumAttrCase<"IEEE", 2, "ieee">,     I32EnumAttrCase<"BF16x3", 3, "bf16x3">,
+  I32EnumAttrCase<"BF16x6", 4, "bf16x6">]> { let cppNamespace = "::tegula::tile"; }
+
+def Tile_Rounding : I32EnumAttr<"Rounding", "how a float is narrowed", [
+  I32EnumAttrCase<"RTNE", 0, "rtne">, I32EnumAttrCase<"RTZ", 1, "rtz">]> {
+  let cppNamespace = "::tegula::tile"; }
+
+#endif // TEGULA_IR_TILE_ATTRIBUTES

@@ -1,0 +1,79 @@
+// What a free name of a kernel means. A kernel's source names things it does not define:
+// `tl`, `triton`, other kernels, constants. A host answers: the command line and the C++
+// library from the module file itself (ModuleEnv), the Python package from the function's
+// globals and closure. Every answer is recorded; the record is the dependency part of the
+// cache key.
+#pragma once
+#include "base/DType.h"
+#include "diag/Diagnostic.h"
+#include "syntax/Ast.h"
+
+#include "llvm/ADT/APInt.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tegula::sema {
+
+class HostEnv;
+
+// A function of the language: its definition, the tree that holds it and the environment
+// that answers its free names.
+struct Function {
+  std::shared_ptr<const syntax::Tree> tree;
+  const syntax::FunctionDef *definition = nullptr;
+  std::shared_ptr<HostEnv> env;
+  bool noinline_ = false;
+  // Stable name for keys and messages: "path::name".
+  std::string qualifiedName;
+};
+
+// A compile-time value: any Python object a kernel may compute with before it runs.
+struct Const;
+using ConstTuple = std::vector<Const>;
+
+struct NoneValue {};
+// `triton.language.load`: an entry of Builtins.def by its canonical dotted name.
+struct BuiltinRef { std::string name; };
+// `triton.language`: attributes are looked up under the dotted name.
+struct ModuleRef { std::string name; };
+// A type as a value: an element type or a pointer to one (tl.pointer_type(tl.float32)).
+struct TypeRef { DType element; bool pointer = false; bool isConst = false; };
+// Something only the host knows; the handle is the host's.
+struct OpaqueRef { uint64_t handle = 0; std::string repr; };
+
+struct Const {
+  // Integers are Python's: any width, signed. APSInt-like, kept minimal by the evaluator.
+  std::variant<NoneValue, bool, llvm::APInt, double, std::string, std::shared_ptr<ConstTuple>,
+               TypeRef, BuiltinRef, ModuleRef, std::shared_ptr<const Function>, OpaqueRef>
+      value;
+};
+
+// An answer of a host. `annotatedConstexpr` is true for tl.constexpr(...) objects and for
+// module-level `X: tl.constexpr = ...`; other plain numbers are refused in kernels, as
+// upstream refuses them (they could change behind the compiler's back).
+struct HostAnswer {
+  Const value;
+  bool isConstexpr = false;
+};
+
+class HostEnv {
+public:
+  virtual ~HostEnv() = default;
+  // The meaning of a free name; nullopt: not defined.
+  virtual std::optional<HostAnswer> lookup(std::string_view name) = 0;
+  // Attribute of an opaque object or of a module that the compiler does not know.
+  virtual std::optional<HostAnswer> attribute(const Const &object, std::string_view name) { return std::nullopt; }
+  // Calls an opaque object (a constexpr_function) with compile-time arguments.
+  virtual std::optional<HostAnswer> call(const Const &callee, std::span<const Const> arguments) { return std::nullopt; }
+};
+
+// Answers from a module file: its functions decorated with `jit`, its imports of triton
+// (or tegula), and its assignments of constants. Never runs the file.
+std::shared_ptr<HostEnv> makeModuleEnv(std::shared_ptr<const syntax::Tree> tree);
+
+} // namespace tegula::sema

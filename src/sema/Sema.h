@@ -1,0 +1,35 @@
+// tree + argument types -> tile IR. The entry of the front end: specializes one kernel for
+// the types and constants of its arguments.
+#pragma once
+#include "sema/HostEnv.h"
+#include "sema/Session.h"
+#include "sema/Value.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tegula::sema {
+
+// What is known of one argument: its run-time type, or its value when it is a constant
+// (constexpr parameters, None, and integers specialized because they are 1).
+struct ArgumentSpec {
+  std::string name;
+  std::variant<Type, Const> value;
+  unsigned divisibility = 1; // 16: pointers by bytes, integers by value
+};
+
+struct Request {
+  std::shared_ptr<const Function> kernel;
+  std::vector<ArgumentSpec> arguments; // any order; parameters with defaults may be left out
+  Options options;
+};
+
+// A module with one tt.func, named after the kernel, whose arguments are the run-time
+// parameters in order of declaration; null after diagnostics. The module verifies.
+mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request, diag::Sink &sink);
+
+// The functions decorated with `jit` in a tree, in order.
+std::vector<std::shared_ptr<const Function>> kernelsOf(const std::shared_ptr<const syntax::Tree> &tree,
+                                                       const std::shared_ptr<HostEnv> &env);
+
+} // namespace tegula::sema

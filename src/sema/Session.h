@@ -1,0 +1,107 @@
+// The one door to the meaning of builtins and operators. A session holds an insertion
+// point and a place in the source; a builtin takes a session and values and knows no tree.
+// The visitor of trees is one caller; hosts that call builtins one by one are others.
+// Promotion, broadcasting and error texts exist once, behind this door.
+//
+// Failure is std::nullopt (or false); the diagnostic has been reported already, at the
+// place `at()` says. Nothing here throws.
+#pragma once
+#include "diag/Diagnostic.h"
+#include "sema/Value.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+#include <span>
+
+namespace tegula::sema {
+
+struct Options {
+  int numWarps = 4;
+  int numStages = 3;
+  bool debug = false;
+};
+
+// A keyword argument of a call.
+struct NamedValue {
+  std::string name;
+  Value value;
+};
+
+// Calls a function of the language with values; given by the visitor, so that builtins
+// like tl.reduce can expand their combine function without knowing trees.
+class FunctionCaller {
+public:
+  virtual ~FunctionCaller() = default;
+  virtual std::optional<Value> callFunction(const Function &callee, std::span<const Value> arguments,
+                                            std::span<const NamedValue> keywords) = 0;
+};
+
+class Session {
+public:
+  Session(mlir::OpBuilder &builder, diag::Sink &sink, const Options &options, FunctionCaller &functions)
+      : builder(builder), sink(sink), options(options), functions(functions) {}
+
+  mlir::OpBuilder &builder;
+  diag::Sink &sink;
+  const Options &options;
+  FunctionCaller &functions;
+
+  // The place that ops and diagnostics get. `frames` is the chain of calls that led here,
+  // innermost first; reports append it as notes.
+  diag::Location place;
+  mlir::Location loc() const;
+  std::vector<diag::Note> frames;
+
+  // Reports at `place` and returns nullopt: `return session.fail(Kind::X, {...})`.
+  std::nullopt_t fail(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
+  void warn(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
+};
+
+// ---- operators --------------------------------------------------------------------------
+std::optional<Value> binary(Session &, syntax::BinaryOperator, const Value &left, const Value &right);
+std::optional<Value> compare(Session &, syntax::CompareOperator, const Value &left, const Value &right);
+std::optional<Value> unary(Session &, syntax::UnaryOperator, const Value &operand);
+// `and` / `or` of run-time values, elementwise; constants are the visitor's business.
+std::optional<Value> logical(Session &, syntax::BoolOperator, const Value &left, const Value &right);
+
+// ---- builtins ---------------------------------------------------------------------------
+// Is there a builtin, a type or a module of this canonical name ("triton.language.load",
+// "triton.language.float32", "triton.language.math", "triton.cdiv")?
+std::optional<Const> findBuiltin(std::string_view dottedName);
+// Calls builtin `name`; arguments are bound against its row of Builtins.def.
+std::optional<Value> callBuiltin(Session &, std::string_view name, std::span<const Value> arguments,
+                                 std::span<const NamedValue> keywords);
+// Attribute of a value: x.dtype, x.shape, x.T, ptr.dtype.element_ty, x.to (bound method).
+// A bound method is called through callMethod.
+std::optional<Value> attribute(Session &, const Value &object, std::string_view name);
+bool isMethod(const Value &object, std::string_view name);
+std::optional<Value> callMethod(Session &, const Value &object, std::string_view name,
+                                std::span<const Value> arguments, std::span<const NamedValue> keywords);
+// x[None, :], tuple[i]; indices are None, a slice (Const std::string ":" is never used:
+// full slices are passed as `FullSlice`), or constants.
+struct FullSlice {};
+using Index = std::variant<FullSlice, Value>;
+std::optional<Value> subscript(Session &, const Value &object, std::span<const Index> indices);
+
+// ---- conversions ------------------------------------------------------------------------
+// A run-time value: a constant becomes a scalar of upstream's type for it (1.2, "Python
+// scalar -> tensor"); a tensor stays.
+std::optional<Tensor> toTensor(Session &, const Value &value);
+// `x.to(dtype)` with upstream's rules (round to nearest even).
+std::optional<Tensor> cast(Session &, const Tensor &value, DType to);
+// Broadcasts to `shape` by NumPy's rules.
+std::optional<Tensor> broadcastTo(Session &, const Tensor &value, llvm::ArrayRef<int64_t> shape);
+
+// ---- compile-time arithmetic (Python's) -------------------------------------------------
+std::optional<Const> constBinary(Session &, syntax::BinaryOperator, const Const &left, const Const &right);
+std::optional<Const> constCompare(Session &, syntax::CompareOperator, const Const &left, const Const &right);
+std::optional<Const> constUnary(Session &, syntax::UnaryOperator, const Const &operand);
+std::optional<bool> truth(Session &, const Const &value);
+// Python's repr: 1, 1.0, 'a', (1, 2), None, fp32.
+std::string repr(const Const &value);
+std::string str(const Const &value);
+Const makeInt(int64_t value);
+std::optional<int64_t> asInt64(const Const &value); // int or bool
+
+} // namespace tegula::sema

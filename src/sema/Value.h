@@ -1,0 +1,59 @@
+// What an expression is worth while a kernel is compiled: a run-time value (scalar or
+// tile, an SSA value with the language's type), a compile-time constant, or a tuple of
+// such. Signedness lives here, in the type, and nowhere below: the IR is signless.
+#pragma once
+#include "base/DType.h"
+#include "sema/HostEnv.h"
+
+#include "mlir/IR/Value.h"
+
+namespace tegula::sema {
+
+// The type of a run-time value. A pointer's `element` is its pointee (I1 pointees are
+// stored as bytes). `shape` is empty for scalars; extents are positive, any value.
+struct Type {
+  DType element = DType::I32;
+  bool pointer = false;
+  bool isConst = false; // pointer to const
+  llvm::SmallVector<int64_t, 3> shape;
+
+  bool isScalar() const { return shape.empty(); }
+  bool operator==(const Type &) const = default;
+  Type scalar() const { return {element, pointer, isConst, {}}; }
+  Type withShape(llvm::ArrayRef<int64_t> newShape) const {
+    return {element, pointer, isConst, llvm::SmallVector<int64_t, 3>(newShape)};
+  }
+  Type withElement(DType newElement) const { return {newElement, false, false, shape}; }
+};
+
+// Upstream's spelling: "fp32", "pointer<fp32>", "<['1024'], fp32>".
+std::string spelling(const Type &type);
+mlir::Type lower(const Type &type, mlir::MLIRContext *context);
+
+struct Tensor {
+  mlir::Value value;
+  Type type;
+};
+
+struct Value;
+using ValueTuple = std::vector<Value>;
+
+struct Value {
+  // ValueTuple holds at least one run-time element or a tuple built in the kernel.
+  std::variant<Const, Tensor, std::shared_ptr<ValueTuple>> value;
+
+  Value() : value(Const{NoneValue{}}) {}
+  Value(Const constant) : value(std::move(constant)) {}
+  Value(Tensor tensor) : value(std::move(tensor)) {}
+  Value(std::shared_ptr<ValueTuple> tuple) : value(std::move(tuple)) {}
+
+  const Const *constant() const { return std::get_if<Const>(&value); }
+  const Tensor *tensor() const { return std::get_if<Tensor>(&value); }
+  const ValueTuple *tuple() const {
+    auto *pointer = std::get_if<std::shared_ptr<ValueTuple>>(&value);
+    return pointer ? pointer->get() : nullptr;
+  }
+  bool isNone() const { return constant() && std::holds_alternative<NoneValue>(constant()->value); }
+};
+
+} // namespace tegula::sema

@@ -1,0 +1,59 @@
+// tile IR -> machine code for the cores of this machine (or of a named one).
+#pragma once
+#include "base/Status.h"
+#include "runtime/Launch.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tegula::cpu {
+
+struct Options {
+  // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
+  std::string cpu;
+};
+
+// What the compiler decided, with the place in the source (DESIGN.md, decision 16).
+struct Remark {
+  std::string location; // "file:line:column"
+  std::string kind;     // "access", "buffer", "nest", "guard", "dot"
+  std::string text;
+};
+
+// Milliseconds of each stage.
+struct StageTimes {
+  double plan = 0, emit = 0, optimize = 0, codegen = 0, load = 0;
+};
+
+// Kernel code loaded in memory, alive as long as this object.
+class LoadedKernel {
+public:
+  virtual ~LoadedKernel() = default;
+  virtual runtime::CpuKernel kernel() const = 0;
+};
+
+struct Artifact {
+  std::string llvm;   // optimized LLVM IR as text, only when asked for
+  std::string plan;   // the nests as text, only when asked for
+  std::string object; // ELF object
+  uint64_t scratchBytes = 0;
+  std::string symbol; // the entry in the object
+  std::vector<Remark> remarks;
+  StageTimes times;
+};
+
+struct Emit {
+  bool llvm = false, plan = false;
+};
+
+// Compiles the one tt.func of `module` to an object. Errors: Unsupported with the op's name.
+Result<Artifact> compile(mlir::ModuleOp module, const Options &options, const Emit &emit);
+// The assembly text of an artifact's code (a second code generation of the same IR).
+Result<std::string> assembly(mlir::ModuleOp module, const Options &options);
+// Links the object into this process.
+Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact);
+
+} // namespace tegula::cpu
