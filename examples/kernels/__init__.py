@@ -1,0 +1,1 @@
+"""Kernels in Triton's syntax, each with the function that launches it; tested by test/kernels."""

@@ -1,0 +1,43 @@
+"""Clause M6: arguments may point into the same memory."""
+import pytest
+import torch
+
+from contract import assert_same, random
+from kernels.softmax_wide import softmax_wide
+from kernels.vector_add import add, add_kernel
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 100, 127])
+@pytest.mark.parametrize("distance", [-40, -8, -1, 0, 1, 2, 8, 16, 40])
+def test_add_into_an_overlapping_output(target, n, distance):
+    """One program, one tile: both inputs are read whole before the output is written."""
+    buffer, start = random(300, seed=1), 100
+    x, y, out = buffer[start:], buffer[start + 5:], buffer[start + distance:]
+    expected = buffer.clone()
+    expected[start + distance:start + distance + n] = buffer[start:start + n] + buffer[start + 5:start + 5 + n]
+    add_kernel[(1,)](x, y, out, n, BLOCK=128)
+    assert_same(buffer, expected)
+
+
+@pytest.mark.parametrize("n", [1, 100, 257])
+def test_in_place(target, n):
+    """The same address map for load and store: programs are independent, any grid is right."""
+    x, y = random(n, seed=2), random(n, seed=3)
+    expected = x + y
+    add(x, y, x, block=64)
+    assert_same(x, expected)
+
+
+def test_the_same_array_three_times(target):
+    x = random(500, seed=4)
+    expected = x + x
+    add(x, x, x, block=64)
+    assert_same(x, expected)
+
+
+def test_softmax_in_place(target):
+    """Two passes read the row, the third writes it over itself, tile by tile."""
+    x = random(4, 300, seed=5)
+    expected = softmax_wide(x, torch.zeros_like(x))
+    softmax_wide(x, x)
+    assert_same(x, expected)
