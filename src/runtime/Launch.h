@@ -10,8 +10,13 @@ namespace tegula::runtime {
 
 struct Grid {
   std::array<int64_t, 3> extent{1, 1, 1};
+  // Of a grid that programCount accepts.
   int64_t programs() const { return extent[0] * extent[1] * extent[2]; }
 };
+
+// The number of programs, or Launch: an extent is negative or above 2^31 - 1. An extent of
+// 0 gives 0 programs, and a launch does nothing.
+Result<int64_t> programCount(const Grid &grid);
 
 // The entry of a kernel compiled for the CPU (kernel parameter ABI, mode `plain`):
 // runs programs [first, last) of the grid in row order (axis 0 fastest).
@@ -32,6 +37,8 @@ Status launch(const CpuKernel &kernel, std::span<const uint64_t> arguments, cons
 
 // Threads that launches use: TEGULA_NUM_THREADS, else the cores this process may run on.
 unsigned threadCount();
-void setThreadCount(unsigned threads); // at least 1
+void setThreadCount(unsigned threads); // from 1 to 1024; clamped
+// Launch, when TEGULA_NUM_THREADS is not such a number; every launch returns it then.
+Status threadCountStatus();
 
 } // namespace tegula::runtime
