@@ -1,0 +1,52 @@
+"""`./x tidy`: the rules of the house that a machine can check, in a few seconds.
+
+In: the files that git knows (or would add). Out: one line a fault, `path:line: [rule] text`, and a count.
+Rules live in the modules beside this file; each is a generator of faults over the tree.
+"""
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import coverage
+import floors
+import names
+from tree import Tree
+
+ROOT = Path(__file__).resolve().parents[2]
+
+RULES = [
+    floors.includes_go_down,
+    floors.edges_are_declared,
+    floors.modules_free_of_mlir,
+    floors.public_headers_stand_alone,
+    floors.vendors_stay_in_their_rooms,
+    names.words_that_say_nothing,
+    names.lengths,
+    names.readmes,
+    names.bare_todos,
+    coverage.diagnostics_are_tested,
+    coverage.ops_have_meaning,
+]
+
+
+def formatting(tree):
+    for path in tree.files(".h", ".hpp", ".c", ".cpp"):
+        done = subprocess.run(["clang-format-22", "--dry-run", "-Werror", str(path)], capture_output=True)
+        if done.returncode:
+            yield path, 1, "format", "not formatted: `./x format` does it"
+
+
+def main():
+    started = time.monotonic()
+    tree = Tree(ROOT)
+    rules = RULES + ([formatting] if "--format" in sys.argv[1:] else [])
+    faults = [fault for rule in rules for fault in rule(tree)]
+    for path, line, rule, text in faults:
+        print(f"{path.relative_to(ROOT)}:{line}: [{rule}] {text}")
+    print(f"tidy: {len(rules)} rules, {len(tree.paths)} files, {len(faults)} faults, "
+          f"{time.monotonic() - started:.1f} s")
+    sys.exit(1 if faults else 0)
+
+
+main()
