@@ -1,0 +1,466 @@
+"""Random kernels without undefined behaviour: seed -> source text, arguments, and how exact each result is.
+
+Integers wrap and every division and shift is defined (N1 to N6), so integer programs agree bit by bit. Floats are kept in
+classes, so that two right executions agree by the numerical contract:
+  exact    values on which every operation is exact: sums in any order give the same bits
+  free     any value; only operations that round once and do not contract (all of f16 and bf16; f32 `+ -` without `*`)
+  product  an f32 product: not added to anything, since a target may contract (N10)
+  approx   positive f32 values with a bound of the relative error; nothing discontinuous is done to them
+Stores of one op have distinct addresses and programs write disjoint ranges: no program is racy (memory-model.md).
+
+`python3 test/fuzz/generator.py SEED` prints the program of a seed.
+"""
+import random
+import sys
+from dataclasses import dataclass, field
+
+SIGNED, UNSIGNED = ["int8", "int16", "int32", "int64"], ["uint8", "uint16", "uint32", "uint64"]
+INTEGERS = SIGNED + UNSIGNED
+HALVES = ["float16", "bfloat16"]
+FLOATS = HALVES + ["float32"]
+WIDTH = {name: int(name.lstrip("uintfloabnc")) for name in INTEGERS + ["float16", "float32"]} | {"bfloat16": 16}
+# Integers up to this are exact in the type.
+EXACT = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24}
+U = 2.0**-24
+FUNCTION_ERROR = 8 * U  # four units in the last place, of any function
+
+
+def promote(a, b):
+    """Two integer types -> the type of their sum, as the language has it."""
+    if (a in SIGNED) == (b in SIGNED):
+        return a if WIDTH[a] > WIDTH[b] else b
+    unsigned, signed = (a, b) if a in UNSIGNED else (b, a)
+    return unsigned if WIDTH[unsigned] >= WIDTH[signed] else signed
+
+
+@dataclass(frozen=True)
+class Value:
+    text: str            # a name, or a literal
+    dtype: str           # "bool" for conditions
+    shape: tuple         # () for scalars
+    kind: str = "int"    # int, bool, exact, free, product, approx
+    high: float = 0.0    # magnitude bound of exact and approx
+    relative: float = 0.0
+
+
+@dataclass
+class Buffer:
+    name: str
+    dtype: str
+    count: int
+    data: str            # ints, any, positive, zeros: what it is filled with
+    relative: float = 0.0  # bound of |a - b| / |a| after the run; 0: the same bits
+
+
+@dataclass
+class Program:
+    seed: int
+    source: str = ""
+    buffers: list = field(default_factory=list)
+    scalars: dict = field(default_factory=dict)
+    grid: tuple = (1,)
+
+
+def joined(a, b):
+    """The shape of two shapes broadcast."""
+    if not a or not b:
+        return a or b
+    return tuple(max(x, y) for x, y in zip(a, b))
+
+
+class Generator:
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.program = Program(seed)
+        self.lines = []
+        self.depth = 1
+        self.pool = []
+        self.counter = 0
+
+    # --- text ---
+
+    def line(self, text):
+        self.lines.append("    " * self.depth + text)
+
+    def name(self, prefix="v"):
+        self.counter += 1
+        return f"{prefix}{self.counter}"
+
+    def let(self, expression, dtype, shape, kind, high=0.0, relative=0.0):
+        value = Value(self.name(), dtype, shape, kind, high, relative)
+        self.line(f"{value.text} = {expression}")
+        self.pool.append(value)
+        return value
+
+    # --- choices ---
+
+    def pick(self, test, shape=None):
+        """A value of the pool that passes, later ones preferred; None if none does."""
+        found = [v for v in self.pool if test(v) and (shape is None or v.shape == shape)]
+        return self.rng.choice(found[-6:]) if found else None
+
+    def integer(self):
+        return self.pick(lambda v: v.kind == "int")
+
+    def literal(self, dtype):
+        low = -100 if dtype in SIGNED else 0
+        return Value(str(self.rng.randint(low, 100)), dtype, (), "int")
+
+    def cast(self, value, dtype):
+        if value.dtype == dtype or value.text.lstrip("-").isdigit():
+            return value
+        kind, high = "int", 0.0
+        if dtype in FLOATS:
+            kind, high = self.float_kind_of_cast(value, dtype)
+        return self.let(f"{value.text}.to(tl.{dtype})", dtype, value.shape, kind, high)
+
+    def float_kind_of_cast(self, value, dtype):
+        high = {"bool": 1, "int": 2.0 ** WIDTH.get(value.dtype, 1), "exact": value.high}.get(value.kind)
+        return ("exact", high) if high is not None and high <= EXACT[dtype] else ("free", 0.0)
+
+    def condition(self, shape=None):
+        known = self.pick(lambda v: v.kind == "bool", shape)
+        return known if known and self.rng.random() < 0.6 else self.comparison()
+
+    # --- one statement each; None when the pool has nothing for it ---
+
+    def comparison(self):
+        a = self.pick(lambda v: v.kind in ("int", "exact", "free", "product"))
+        b = self.pick(lambda v: v.dtype == a.dtype and v.kind in ("int", "exact", "free", "product"))
+        if self.rng.random() < 0.3 and a.kind == "int":
+            b = self.literal(a.dtype)
+        op = self.rng.choice(["<", "<=", ">", ">=", "==", "!="])
+        return self.let(f"{a.text} {op} {b.text}", "bool", joined(a.shape, b.shape), "bool")
+
+    def logic(self):
+        a, b = self.condition(), self.condition()
+        if self.rng.random() < 0.2:
+            return self.let(f"~{a.text}", "bool", a.shape, "bool")
+        return self.let(f"{a.text} {self.rng.choice('&|^')} {b.text}", "bool", joined(a.shape, b.shape), "bool")
+
+    def integer_arithmetic(self):
+        a, b = self.integer(), self.integer()
+        if self.rng.random() < 0.3:
+            b = self.literal(a.dtype)
+        op = self.rng.choice(["+", "-", "*", "+", "-", "&", "|", "^"])
+        return self.let(f"{a.text} {op} {b.text}", promote(a.dtype, b.dtype), joined(a.shape, b.shape), "int")
+
+    def integer_division(self):
+        a, b = self.integer(), self.integer()
+        dtype = self.rng.choice([a.dtype, b.dtype])
+        a, b = self.cast(a, dtype), self.cast(b, dtype)
+        if self.rng.random() < 0.4:
+            b = Value(str(self.rng.choice([1, 2, 3, 7, 8, 10, 64, 100])), dtype, (), "int")
+        op = self.rng.choice(["//", "%"])
+        return self.let(f"{a.text} {op} {b.text}", dtype, joined(a.shape, b.shape), "int")
+
+    def shift(self):
+        a = self.integer()
+        amount = self.integer()
+        if self.rng.random() < 0.6:
+            amount = Value(str(self.rng.randrange(WIDTH[a.dtype])), a.dtype, (), "int")
+        else:
+            amount = self.cast(amount, a.dtype)
+        op = self.rng.choice(["<<", ">>"])
+        return self.let(f"{a.text} {op} {amount.text}", a.dtype, joined(a.shape, amount.shape), "int")
+
+    def unary(self):
+        a = self.pick(lambda v: v.kind in ("int", "exact", "free", "product"))
+        if a.kind == "int":
+            return self.let(f"{self.rng.choice('-~')}{a.text}", a.dtype, a.shape, "int")
+        text = self.rng.choice([f"-{a.text}", f"tl.abs({a.text})"])
+        return self.let(text, a.dtype, a.shape, a.kind, a.high)
+
+    def select(self):
+        a = self.pick(lambda v: v.kind != "bool")
+        b = self.pick(lambda v: v.dtype == a.dtype and v.kind != "bool" and (v.kind == "approx") == (a.kind == "approx"))
+        shape = joined(a.shape, b.shape)
+        if self.rng.random() < 0.5:
+            condition = self.condition()
+            text = f"tl.where({condition.text}, {a.text}, {b.text})"
+            shape = joined(shape, condition.shape)
+        else:
+            text = f"tl.{self.rng.choice(['maximum', 'minimum'])}({a.text}, {b.text})"
+        kinds = {a.kind, b.kind}
+        kind = next(k for k in ("approx", "product", "free", "exact", "int") if k in kinds)
+        dtype = a.dtype
+        if text.startswith("tl.m") and dtype == "bfloat16":
+            dtype = "float32"  # maximum and minimum promote bf16
+        return self.let(text, dtype, shape, kind, max(a.high, b.high), max(a.relative, b.relative))
+
+    def any_cast(self):
+        a = self.pick(lambda v: v.kind not in ("approx",))
+        return self.cast(a, self.rng.choice(INTEGERS + FLOATS))
+
+    def float_arithmetic(self):
+        a = self.pick(lambda v: v.kind in ("exact", "free"))
+        if a is None:
+            return None
+        b = self.pick(lambda v: v.kind in ("exact", "free") and v.dtype == a.dtype)
+        op = self.rng.choice("+-*")
+        shape, kind, high = joined(a.shape, b.shape), "free", 0.0
+        if a.kind == b.kind == "exact":
+            high = a.high * b.high if op == "*" else a.high + b.high
+            if high <= EXACT[a.dtype]:
+                return self.let(f"{a.text} {op} {b.text}", a.dtype, shape, "exact", high)
+        if op == "*" and a.dtype == "float32":
+            kind = "product"
+        return self.let(f"{a.text} {op} {b.text}", a.dtype, shape, kind, high)
+
+    def approximate(self):
+        """Steps among positive values whose relative error is known."""
+        a = self.pick(lambda v: v.kind == "approx")
+        if a is None:
+            return None
+        b = self.pick(lambda v: v.kind == "approx")
+        shape = joined(a.shape, b.shape)
+        step = self.rng.choice(["+", "*", "/", "sqrt", "exp", "exp2", "rsqrt"])
+        both = a.relative + b.relative
+        if step in "+*":
+            high = a.high + b.high if step == "+" else a.high * b.high
+            if high > 64:
+                return None
+            return self.let(f"{a.text} {step} {b.text}", "float32", shape, "approx", high, both + 2 * U)
+        if step == "/":
+            # bounded from below by construction of the sum: the quotient stays below a.high
+            return self.let(f"{a.text} / ({b.text} + 1.0)", "float32", shape, "approx", a.high, both + 8 * U)
+        if step in ("sqrt", "rsqrt"):
+            text = f"tl.sqrt({a.text})" if step == "sqrt" else f"tl.rsqrt({a.text} + 1.0)"
+            return self.let(text, "float32", a.shape, "approx", max(a.high, 1.0), a.relative + U + FUNCTION_ERROR)
+        if a.high > 4:
+            return None
+        high, grows = (2.72**a.high, a.high) if step == "exp" else (2.0**a.high, a.high)
+        return self.let(f"tl.{step}({a.text})", "float32", a.shape, "approx", high,
+                        a.relative * grows + FUNCTION_ERROR)
+
+    def reduction(self):
+        a = self.pick(lambda v: v.shape == self.shape and v.kind in ("int", "exact", "approx", "free"))
+        if a is None:
+            return None
+        axis = self.rng.randrange(len(self.shape))
+        count = self.shape[axis]
+        function = self.rng.choice(["sum", "sum", "max", "min"])
+        kind, high, relative, dtype = a.kind, a.high, a.relative, a.dtype
+        if function == "sum":
+            if a.kind == "free" or (a.kind == "exact" and a.high * count > EXACT[a.dtype]):
+                return None
+            high, relative = high * count, relative + 2 * count * U * (kind == "approx")
+            if high > 64 and kind == "approx":
+                return None
+            if kind == "int" and WIDTH[dtype] < 32:
+                dtype = "int32" if dtype in SIGNED else "uint32"
+        else:
+            if kind == "int" and WIDTH[dtype] < 32:
+                dtype = "int32"
+            if dtype in HALVES:
+                dtype = "float32"
+        shape, index = (), ""
+        if len(self.shape) == 2:
+            index = "[None, :]" if axis == 0 else "[:, None]"
+            shape = tuple(1 if d == axis else e for d, e in enumerate(self.shape))
+        return self.let(f"tl.{function}({a.text}, axis={axis}){index}", dtype, shape, kind, high,
+                        relative if kind == "approx" else 0.0)
+
+    STEPS = [("integer_arithmetic", 5), ("integer_division", 2), ("shift", 2), ("unary", 1), ("comparison", 1),
+             ("logic", 1), ("select", 4), ("any_cast", 3), ("float_arithmetic", 5), ("approximate", 9),
+             ("reduction", 2)]
+
+    def steps(self, count):
+        names, weights = zip(*self.STEPS)
+        made = 0
+        while made < count:
+            made += getattr(self, self.rng.choices(names, weights)[0])() is not None
+
+    # --- memory ---
+
+    def fits(self, mask):
+        return self.rng.choice([mask, mask, f"{mask} & ({self.offsets} % {self.rng.randint(2, 5)} != 1)"])
+
+    def new_buffer(self, dtype, data, count):
+        buffer = Buffer(f"p{len(self.program.buffers)}", dtype, count, data)
+        self.program.buffers.append(buffer)
+        return buffer
+
+    def load(self, buffer, address=None, mask=None):
+        address, mask = address or self.address(buffer), mask or self.fits(self.mask)
+        other = ""
+        if buffer.data == "positive":
+            other = ", other=1.0"
+        elif self.rng.random() < 0.5:
+            other = f", other={self.rng.randint(0, 9)}"
+        kinds = {"ints": ("exact", 64.0), "any": ("free", 0.0), "positive": ("approx", 2.0)}
+        kind, high = ("int", 0.0) if buffer.dtype in INTEGERS else kinds[buffer.data]
+        return self.let(f"tl.load({address}, mask={mask}{other})", buffer.dtype, self.shape, kind, high)
+
+    def address(self, buffer):
+        return f"{buffer.name} + {self.offsets}"
+
+    def store(self, value=None):
+        value = value or self.pick(lambda v: True, self.shape) or self.pick(lambda v: True)
+        dtype = "int8" if value.kind == "bool" else value.dtype
+        buffer = self.new_buffer(dtype, "zeros", self.count)
+        buffer.relative = 2 * value.relative if value.kind == "approx" else 0.0
+        text = value.text + (".to(tl.int8)" if value.kind == "bool" else "")
+        self.line(f"tl.store({self.address(buffer)}, {text}{'' if value.shape else f' + {self.zero(value)}'}, "
+                  f"mask={self.fits(self.mask)})")
+
+    def zero(self, value):
+        """Spreads a scalar over the tile, since a store does not."""
+        dtype = "int8" if value.kind == "bool" else value.dtype
+        return f"tl.zeros({list(self.shape)}, tl.{dtype})"
+
+    def update_in_place(self):
+        """Load, store to the same addresses, load again."""
+        buffer = self.new_buffer(self.rng.choice(INTEGERS), "any", self.count)
+        first = self.load(buffer, mask=self.mask)
+        other = self.cast(self.integer(), buffer.dtype)
+        self.line(f"tl.store({self.address(buffer)}, {first.text} {self.rng.choice('+-^')} {other.text}, "
+                  f"mask={self.fits(self.mask)})")
+        self.load(buffer, mask=self.mask)
+
+    def shift_in_place(self):
+        """M2: one program only, since programs are not ordered."""
+        distance = self.rng.choice([1, 2, 3, 7, 16, 33])
+        buffer = self.new_buffer(self.rng.choice(INTEGERS + FLOATS), "any", self.count + distance)
+        mask = self.fits(self.mask)
+        loaded = self.load(buffer, mask=mask)
+        self.line(f"tl.store({self.address(buffer)} + {distance}, {loaded.text}, mask={mask})")
+        self.load(buffer, mask=self.mask)
+
+    def loop(self):
+        """A carried tile, with loads that move and a number of trips known at run time."""
+        trips = self.rng.randint(0, 4)
+        scalar = f"trips{len(self.program.scalars)}"
+        self.program.scalars[scalar] = trips
+        dtype = self.rng.choice(INTEGERS + FLOATS)
+        source = self.new_buffer(dtype, "any", self.count * 5)
+        carried, moving, index = self.name("acc"), self.name("ptr"), self.name("i")
+        walking = self.rng.random() < 0.5
+        self.line(f"{carried} = tl.zeros({list(self.shape)}, tl.{dtype})")
+        if walking:
+            self.line(f"{moving} = {self.address(source)}")
+        self.line(f"for {index} in range({scalar}):")
+        self.depth += 1
+        outer = list(self.pool)
+        address = moving if walking else f"{self.address(source)} + {index} * {self.count}"
+        loaded = self.load(source, address)
+        if dtype in INTEGERS:
+            self.steps(self.rng.randint(0, 3))
+            loaded = self.cast(self.integer(), dtype)
+        self.line(f"{carried} = {carried} {self.rng.choice('+-')} {loaded.text}")
+        if walking:
+            self.line(f"{moving} += {self.count}")
+        self.depth -= 1
+        self.pool = outer
+        self.pool.append(Value(carried, dtype, self.shape, "int" if dtype in INTEGERS else "free"))
+
+    def branch(self):
+        """An `if` that is decided at run time, by a scalar argument or the program's number."""
+        value = self.pick(lambda v: v.kind == "int", self.shape)
+        if value is None:
+            return
+        name = self.name()
+        self.line(f"{name} = {value.text}")
+        test = self.rng.choice(["pid % 2 == 0", "n > 50", "pid < 1"])
+        outer = list(self.pool)
+        self.line(f"if {test}:")
+        self.depth += 1
+        self.steps(self.rng.randint(1, 3))
+        self.line(f"{name} = {self.cast(self.spread(self.integer()), value.dtype).text}")
+        self.depth -= 1
+        self.pool = list(outer)
+        if self.rng.random() < 0.5:
+            self.line("else:")
+            self.depth += 1
+            self.steps(self.rng.randint(1, 2))
+            self.line(f"{name} = {self.cast(self.spread(self.integer()), value.dtype).text}")
+            self.depth -= 1
+            self.pool = list(outer)
+        self.pool.append(Value(name, value.dtype, self.shape, "int"))
+
+    def spread(self, value):
+        if value.shape == self.shape:
+            return value
+        return self.let(f"{value.text} + {self.zero(value)}", value.dtype, self.shape, "int")
+
+    # --- whole programs ---
+
+    def begin_1d(self):
+        block = self.rng.choice([1, 2, 5, 16, 31, 32, 33, 48, 64, 80, 100, 128, 200, 257, 512])
+        programs = self.rng.randint(1, 4)
+        self.shape, self.mask, self.offsets = (block,), "mask", "offsets"
+        n = max(0, programs * block - self.rng.randrange(block + 1)) if self.rng.random() < 0.8 else programs * block
+        self.program.grid, self.count = (programs,), max(n, 1)
+        self.program.scalars["n"] = n
+        self.line("pid = tl.program_id(0)")
+        self.line(f"offsets = pid * {block} + tl.arange(0, {block})")
+        self.line("mask = offsets < n")
+        self.pool.append(Value("offsets", "int32", self.shape))
+        self.pool.append(Value("pid", "int32", ()))
+        self.pool.append(Value("mask", "bool", self.shape, "bool"))
+
+    def begin_2d(self):
+        rows, columns = self.rng.choice([1, 3, 4, 7, 8, 16]), self.rng.choice([1, 2, 5, 8, 16, 24, 33, 64])
+        grid = (self.rng.randint(1, 2), self.rng.randint(1, 2))
+        self.shape, self.mask, self.offsets = (rows, columns), "mask", "offsets"
+        m = max(1, rows * grid[0] - self.rng.randrange(rows))
+        n = max(1, columns * grid[1] - self.rng.randrange(columns))
+        stride = n + self.rng.choice([0, 0, 1, 5])
+        self.program.grid, self.count = grid, m * stride
+        self.program.scalars.update(m=m, n=n, stride=stride)
+        self.line("pid = tl.program_id(0)")
+        self.line(f"r = pid * {rows} + tl.arange(0, {rows})[:, None]")
+        self.line(f"c = tl.program_id(1) * {columns} + tl.arange(0, {columns})[None, :]")
+        self.line("mask = (r < m) & (c < n)")
+        self.line("offsets = r * stride + c")
+        self.pool.append(Value("r", "int32", (rows, 1)))
+        self.pool.append(Value("c", "int32", (1, columns)))
+        self.pool.append(Value("offsets", "int32", self.shape))
+        self.pool.append(Value("mask", "bool", self.shape, "bool"))
+
+    def strided_load(self):
+        """Every other element, backwards, or through computed indices."""
+        form = self.rng.choice(["offsets * 3", "(n - 1 - offsets)", "(offsets * 7 + 3) % n", "offsets // 2"])
+        buffer = self.new_buffer(self.rng.choice(INTEGERS + FLOATS), "any", self.count * 3 + 8)
+        self.load(buffer, f"{buffer.name} + {form}", mask="mask")
+
+    def generate(self):
+        two = self.rng.random() < 0.4
+        self.begin_2d() if two else self.begin_1d()
+        self.load(self.new_buffer(self.rng.choice(INTEGERS), "any", self.count))
+        for _ in range(self.rng.randint(1, 3)):
+            dtype = self.rng.choice(INTEGERS + FLOATS * 2)
+            data = self.rng.choice(["ints", "any", "positive", "positive", "positive"] if dtype == "float32" else ["ints", "any"])
+            self.load(self.new_buffer(dtype, data, self.count))
+        for _ in range(self.rng.randint(1, 3)):
+            self.steps(self.rng.randint(2, 6))
+            extra = self.rng.random()
+            if extra < 0.2:
+                self.loop()
+            elif extra < 0.4:
+                self.update_in_place()
+            elif extra < 0.5 and self.program.grid == (1,):
+                self.shift_in_place()
+            elif extra < 0.65:
+                self.branch()
+            elif extra < 0.8 and not two:
+                self.strided_load()
+            self.store()
+        self.store()
+        parameters = [b.name for b in self.program.buffers] + list(self.program.scalars)
+        header = ["import tegula as triton", "import tegula.language as tl", "", "",
+                  "@triton.jit", f"def kernel({', '.join(parameters)}):"]
+        self.program.source = "\n".join(header + self.lines) + "\n"
+        return self.program
+
+
+def generate(seed):
+    return Generator(seed).generate()
+
+
+if __name__ == "__main__":
+    program = generate(int(sys.argv[1]))
+    print(program.source)
+    print("#", program.grid, program.scalars)
+    for buffer in program.buffers:
+        print("#", buffer)

@@ -1,0 +1,86 @@
+"""500 random programs: `interp` and `cpu` leave the same memory behind, within the numerical contract."""
+import importlib.util
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+
+from generator import FLOATS, generate
+
+PROGRAMS = 500
+
+
+def filled(buffer, rng):
+    """The memory of a buffer before the run, as a NumPy array."""
+    if buffer.dtype not in FLOATS:
+        info = np.iinfo(buffer.dtype)
+        values = rng.integers(info.min, info.max, buffer.count, dtype=buffer.dtype, endpoint=True)
+        small = rng.integers(0, 4, buffer.count).astype(buffer.dtype)  # divisors of 0, equal values
+        return np.where(rng.random(buffer.count) < 0.2, small, values) if buffer.data != "zeros" else small * 0
+    dtype = ml_dtypes.bfloat16 if buffer.dtype == "bfloat16" else buffer.dtype
+    if buffer.data == "zeros":
+        return np.zeros(buffer.count, dtype)
+    if buffer.data == "ints":
+        return rng.integers(-64, 65, buffer.count).astype(dtype)
+    if buffer.data == "positive":
+        return rng.uniform(0.25, 2.0, buffer.count).astype(dtype)
+    values = rng.standard_normal(buffer.count) * 10.0 ** rng.integers(-3, 4, buffer.count)
+    special = rng.choice([0.0, -0.0, np.inf, -np.inf, np.nan, 65504.0, 1e-7, 1e30], buffer.count)
+    with np.errstate(over="ignore"):
+        return np.where(rng.random(buffer.count) < 0.1, special, values).astype(dtype)
+
+
+def as_argument(array):
+    """NumPy arrays go in as they are; bf16, which NumPy lacks, as a tensor over the same memory."""
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return array
+
+
+def disagreement(buffer, a, b):
+    if buffer.dtype in FLOATS:
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            near = np.abs(a - b) <= buffer.relative * np.abs(a)
+        return ~((a == b) | (np.isnan(a) & np.isnan(b)) | (near & (buffer.relative > 0)))
+    return a != b
+
+
+def run(program, kernel, target, monkeypatch):
+    rng = np.random.default_rng(program.seed)
+    arrays = [filled(buffer, rng) for buffer in program.buffers]
+    monkeypatch.setenv("TEGULA_TARGET", target)
+    kernel[program.grid](*map(as_argument, arrays), *program.scalars.values())
+    return arrays
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_agree(seed, tmp_path, monkeypatch):
+    program = generate(seed)
+    path = tmp_path / f"program_{seed}.py"
+    path.write_text(program.source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    meant = run(program, module.kernel, "interp", monkeypatch)
+    made = run(program, module.kernel, "cpu", monkeypatch)
+    for buffer, a, b in zip(program.buffers, meant, made):
+        wrong = np.flatnonzero(disagreement(buffer, a, b))
+        assert wrong.size == 0, (
+            f"seed {seed}, {buffer.name} ({buffer.dtype}): {wrong.size} of {buffer.count} elements differ, first at "
+            f"{wrong[0]}: interp {a[wrong[0]]!r}, cpu {b[wrong[0]]!r}\n{program.source}\n"
+            f"grid {program.grid}, {program.scalars}")
+
+
+def test_generator_is_deterministic():
+    assert all(generate(seed).source == generate(seed).source for seed in range(20))
+
+
+def test_programs_are_of_many_kinds():
+    """The generator must not silently stop making what it is for."""
+    text = "".join(generate(seed).source for seed in range(PROGRAMS))
+    for form in ["tl.where", "tl.sum", "tl.max(", "//", "<<", ">>", "for i", "if ", "else:", ".to(tl.bfloat16)", "tl.exp",
+                 "tl.sqrt", "other=", "[:, None]", "ptr", "tl.maximum", "~", " % "]:
+        assert text.count(form) >= 10, form
