@@ -1,0 +1,80 @@
+"""Times functions beside each other: in turn, in one process, with the same number of threads.
+
+Every round times each function once, so that what the machine does in between falls on all alike. The first
+function is timed twice a round, under two names: the ratio of its two medians is the A-against-A spread, what a
+ratio of 1 looks like here.
+"""
+import os
+import platform
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MINIMUM_SAMPLE = 0.005  # seconds; shorter calls are repeated within a sample
+
+
+@dataclass
+class Case:
+    name: str
+    ours: object                                   # () -> None
+    baselines: dict = field(default_factory=dict)  # name -> () -> None; the first is what we compare with
+    error: object = None                           # () -> (what we were off by, what is allowed)
+    work: float = 0.0                              # bytes or operations of a call
+    unit: str = ""                                 # "GB/s" or "GFLOP/s"
+    goal: float | None = None                      # ratio of the baseline's time to ours that we promise
+
+
+def repetitions(function):
+    started = time.perf_counter()
+    function()
+    once = time.perf_counter() - started
+    return max(1, int(MINIMUM_SAMPLE / max(once, 1e-7)))
+
+
+def sample(function, count):
+    started = time.perf_counter()
+    for _ in range(count):
+        function()
+    return (time.perf_counter() - started) / count
+
+
+def measure(case, seconds=4.0, rounds=(7, 60)):
+    """{name: median seconds}, with the second series of ours as "ours again"."""
+    functions = {"ours": case.ours, **case.baselines, "ours again": case.ours}
+    for function in functions.values():  # warm up: compile, touch the memory
+        function()
+    counts = {name: repetitions(function) for name, function in functions.items()}
+    counts["ours again"] = counts["ours"]
+    samples = {name: [] for name in functions}
+    started = time.perf_counter()
+    while len(samples["ours"]) < rounds[1]:
+        for name, function in functions.items():
+            samples[name].append(sample(function, counts[name]))
+        if len(samples["ours"]) >= rounds[0] and time.perf_counter() - started > seconds:
+            break
+    return {name: statistics.median(times) for name, times in samples.items()}
+
+
+def first_words(path, key):
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(key):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def surroundings(threads, versions):
+    """What a result depends on, for the file beside it."""
+    root = Path(__file__).resolve().parent.parent
+    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=root, capture_output=True, text=True)
+    flags = first_words("/proc/cpuinfo", "flags").split()
+    return {
+        "commit": commit.stdout.strip(),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": {"cpu": first_words("/proc/cpuinfo", "model name"), "cores": len(os.sched_getaffinity(0)),
+                    "features": [f for f in ("avx2", "avx512f", "avx512_bf16", "amx_tile") if f in flags],
+                    "system": platform.platform()},
+        "threads": threads,
+        "versions": {"python": platform.python_version(), **versions},
+    }

@@ -1,0 +1,68 @@
+"""`./x bench cpu [KERNEL...]` and `./x bench compile [KERNEL...]`: measures, prints a table, keeps a file of results."""
+import json
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
+
+THREADS = int(os.environ.setdefault("TEGULA_NUM_THREADS", str(len(os.sched_getaffinity(0)))))
+
+import numpy
+import torch
+
+import measure
+
+
+def save(what, results):
+    versions = {"torch": torch.__version__, "numpy": numpy.__version__}
+    folder = HERE / "results"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{what}.json"
+    path.write_text(json.dumps({**measure.surroundings(THREADS, versions), "results": results}, indent=1) + "\n")
+    print(f"\nresults: {path.relative_to(HERE.parent)}")
+
+
+def selected(names):
+    import cases
+    for module in cases.ALL:
+        if not names or any(name in module.__name__ for name in names):
+            yield from module.cases()
+
+
+def bench_cpu(names):
+    torch.set_num_threads(THREADS)
+    torch.manual_seed(0)
+    print(f"{'kernel':42} {'ours':>10} {'torch':>10} {'numpy':>10} {'rate':>14} {'ratio':>7} {'A/A':>6}  goal")
+    results, missed = [], []
+    for case in selected(names):
+        off, allowed = case.error()
+        medians = measure.measure(case)
+        ours = medians["ours"]
+        again = medians.pop("ours again") / ours
+        baseline = next(iter(case.baselines))
+        ratio = medians[baseline] / ours
+        met = case.goal is None or ratio >= case.goal
+        rate = f"{case.work / ours / 1e9:.1f} {case.unit}"
+        columns = [f"{medians[n] * 1e3:.3f} ms" if n in medians else "" for n in ("ours", "torch", "numpy")]
+        goal = "" if case.goal is None else f"{case.goal:.1f} {'met' if met else 'MISSED'}"
+        right = off <= allowed
+        print(f"{case.name:42} {columns[0]:>10} {columns[1]:>10} {columns[2]:>10} {rate:>14} {ratio:6.2f}x {again:6.3f}"
+              f"  {goal}{'' if right else '  WRONG'}", flush=True)
+        if not right:
+            missed.append(f"{case.name}: off by {off:.3g}, allowed {allowed:.3g}")
+        results.append({"kernel": case.name, "seconds": medians, "ratio": ratio, "spread": again, "goal": case.goal,
+                        "error": off, "allowed": allowed})
+    save("cpu", results)
+    if missed:
+        sys.exit("wrong results: " + "; ".join(missed))
+
+
+def bench_compile(names):
+    import compile_time
+    save("compile", compile_time.measure_all(names))
+
+
+if __name__ == "__main__":
+    {"cpu": bench_cpu, "compile": bench_compile}[sys.argv[1]](sys.argv[2:])
