@@ -54,6 +54,8 @@ public:
   bool hasErrors() const { return errors_ != 0; }
   size_t errorCount() const { return errors_; }
   const std::vector<Diagnostic> &all() const { return diagnostics_; }
+  // The one reported last, for a caller that knows a better hint; null before the first.
+  Diagnostic *last() { return diagnostics_.empty() ? nullptr : &diagnostics_.back(); }
   // Ok, or the code of the first error with all of them rendered.
   Status status() const;
 
