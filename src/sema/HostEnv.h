@@ -41,8 +41,15 @@ struct NoneValue {};
 struct BuiltinRef { std::string name; };
 // `triton.language`: attributes are looked up under the dotted name.
 struct ModuleRef { std::string name; };
-// A type as a value: an element type or a pointer to one (tl.pointer_type(tl.float32)).
-struct TypeRef { DType element; bool pointer = false; bool isConst = false; };
+// A type as a value: an element type, a pointer to one (tl.pointer_type(tl.float32)), or
+// with a shape the type of a tile of such (x.type).
+struct TypeRef {
+  DType element;
+  bool pointer = false;
+  bool isConst = false;
+  std::vector<int64_t> shape = {};
+  bool operator==(const TypeRef &) const = default;
+};
 // Something only the host knows; the handle is the host's.
 struct OpaqueRef { uint64_t handle = 0; std::string repr; };
 

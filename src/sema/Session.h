@@ -52,10 +52,21 @@ public:
   diag::Location place;
   mlir::Location loc() const;
   std::vector<diag::Note> frames;
+  // The op location of the innermost of `frames`; unset in the kernel itself.
+  std::optional<mlir::Location> caller;
 
   // Reports at `place` and returns nullopt: `return session.fail(Kind::X, {...})`.
   std::nullopt_t fail(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
   void warn(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
+
+private:
+  // loc() of the last place asked for: most ops of an expression share it.
+  struct LastLocation {
+    const diag::Source *source = nullptr;
+    uint32_t offset = 0;
+    mlir::LocationAttr file;
+  };
+  mutable LastLocation last_;
 };
 
 // ---- operators --------------------------------------------------------------------------
@@ -67,7 +78,10 @@ std::optional<Value> logical(Session &, syntax::BoolOperator, const Value &left,
 
 // ---- builtins ---------------------------------------------------------------------------
 // Is there a builtin, a type or a module of this canonical name ("triton.language.load",
-// "triton.language.float32", "triton.language.math", "triton.cdiv")?
+// "triton.language.float32", "triton.language.math", "triton.cdiv")? Python's own functions
+// are "builtins.min", "builtins.len", "builtins.isinstance" ... A name that upstream has and
+// we lack is found too; calling it says that it is not supported. A builtin written in the
+// language (tl.softmax, tl.rand) is answered as a Function: call it as any other.
 std::optional<Const> findBuiltin(std::string_view dottedName);
 // Calls builtin `name`; arguments are bound against its row of Builtins.def.
 std::optional<Value> callBuiltin(Session &, std::string_view name, std::span<const Value> arguments,
@@ -88,6 +102,8 @@ std::optional<Value> subscript(Session &, const Value &object, std::span<const I
 // A run-time value: a constant becomes a scalar of upstream's type for it (1.2, "Python
 // scalar -> tensor"); a tensor stays.
 std::optional<Tensor> toTensor(Session &, const Value &value);
+// A number in exactly this type, without a rounding in between; range is the caller's.
+Tensor literal(Session &, const Const &number, DType type);
 // `x.to(dtype)` with upstream's rules (round to nearest even).
 std::optional<Tensor> cast(Session &, const Tensor &value, DType to);
 // Broadcasts to `shape` by NumPy's rules.

@@ -1,0 +1,129 @@
+// One walk over statements and the expressions in them.
+#include "sema/AssignedNames.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace tegula::sema {
+
+using syntax::as;
+
+namespace {
+
+class Collector {
+public:
+  explicit Collector(AssignedNames::Decide decide) : decide_(decide) {}
+
+  BlockFacts facts;
+
+  void block(const syntax::Block &statements) {
+    for (const syntax::Stmt *statement : statements)
+      this->statement(statement);
+  }
+
+  void expression(const syntax::Expr *node) {
+    if (!node)
+      return;
+    if (auto *walrus = as<syntax::NamedExpr>(node)) {
+      target(walrus->target);
+      expression(walrus->value);
+    }
+    if (auto *e = as<syntax::Attribute>(node)) expression(e->object);
+    if (auto *e = as<syntax::Subscript>(node)) { expression(e->object); expression(e->index); }
+    if (auto *e = as<syntax::Starred>(node)) expression(e->value);
+    if (auto *e = as<syntax::Unary>(node)) expression(e->operand);
+    if (auto *e = as<syntax::Binary>(node)) { expression(e->left); expression(e->right); }
+    if (auto *e = as<syntax::BoolOp>(node)) expressions(e->operands);
+    if (auto *e = as<syntax::Compare>(node)) { expression(e->left); expressions(e->comparators); }
+    if (auto *e = as<syntax::Conditional>(node)) {
+      expression(e->condition);
+      expression(e->then);
+      expression(e->orelse);
+    }
+    if (auto *e = as<syntax::Tuple>(node)) expressions(e->elements);
+    if (auto *e = as<syntax::List>(node)) expressions(e->elements);
+    if (auto *e = as<syntax::Call>(node)) {
+      expression(e->callee);
+      expressions(e->arguments);
+      for (const syntax::Keyword &keyword : e->keywords)
+        expression(keyword.value);
+    }
+  }
+
+  void statement(const syntax::Stmt *node) {
+    if (auto *s = as<syntax::Return>(node)) { facts.hasReturn = true; expression(s->value); }
+    if (auto *s = as<syntax::Assign>(node)) {
+      expression(s->value);
+      for (const syntax::Expr *each : s->targets) target(each);
+    }
+    if (auto *s = as<syntax::AugAssign>(node)) { expression(s->value); target(s->target); }
+    if (auto *s = as<syntax::AnnAssign>(node)) {
+      expression(s->value);
+      if (s->value) target(s->target);
+    }
+    if (auto *s = as<syntax::ExprStmt>(node)) expression(s->value);
+    if (auto *s = as<syntax::Assert>(node)) { expression(s->condition); expression(s->message); }
+    if (auto *s = as<syntax::If>(node)) branch(*s);
+    if (auto *s = as<syntax::For>(node)) { expression(s->iterable); target(s->target); block(s->body); }
+    if (auto *s = as<syntax::While>(node)) { expression(s->condition); block(s->body); }
+    if (auto *s = as<syntax::With>(node)) block(s->body);
+  }
+
+private:
+  void expressions(const std::vector<syntax::Expr *> &nodes) {
+    for (const syntax::Expr *node : nodes)
+      expression(node);
+  }
+
+  void target(const syntax::Expr *node) {
+    if (auto *name = as<syntax::Name>(node)) {
+      if (seen_.insert(name->id).second)
+        facts.assigned.push_back(name->id);
+    }
+    if (auto *tuple = as<syntax::Tuple>(node))
+      for (const syntax::Expr *element : tuple->elements) target(element);
+    if (auto *list = as<syntax::List>(node))
+      for (const syntax::Expr *element : list->elements) target(element);
+    if (auto *starred = as<syntax::Starred>(node)) target(starred->value);
+  }
+
+  void branch(const syntax::If &node) {
+    auto decided = decide_ ? decide_(node.condition) : std::nullopt;
+    expression(node.condition);
+    if (decided.value_or(true)) block(node.body);
+    if (!decided.value_or(false)) block(node.orelse);
+  }
+
+  AssignedNames::Decide decide_;
+  llvm::DenseSet<llvm::StringRef> seen_;
+};
+
+} // namespace
+
+const BlockFacts &AssignedNames::of(const syntax::Block &block) {
+  auto known = facts_.find(&block);
+  if (known != facts_.end())
+    return known->second;
+  Collector collector(nullptr);
+  collector.block(block);
+  return facts_[&block] = std::move(collector.facts);
+}
+
+llvm::SmallVector<llvm::StringRef, 8> AssignedNames::of(const syntax::Stmt *statement) {
+  Collector collector(nullptr);
+  collector.statement(statement);
+  return std::move(collector.facts.assigned);
+}
+
+void AssignedNames::collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names) {
+  Collector collector(nullptr);
+  collector.expression(node);
+  names.append(collector.facts.assigned.begin(), collector.facts.assigned.end());
+}
+
+BlockFacts AssignedNames::live(const syntax::Block &block, Decide decide) {
+  Collector collector(decide);
+  collector.block(block);
+  return std::move(collector.facts);
+}
+
+} // namespace tegula::sema

@@ -1,0 +1,34 @@
+// What a block of statements assigns, found on the tree: the names a loop carries and the
+// names an `if` merges, known before the block is visited. Kept per block, since nested
+// loops ask again.
+#pragma once
+#include "syntax/Ast.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace tegula::sema {
+
+struct BlockFacts {
+  llvm::SmallVector<llvm::StringRef, 8> assigned; // in order of first appearance, once each
+  bool hasReturn = false;
+};
+
+class AssignedNames {
+public:
+  // Of a block, nested blocks included. The reference is valid until the next call.
+  const BlockFacts &of(const syntax::Block &block);
+  static llvm::SmallVector<llvm::StringRef, 8> of(const syntax::Stmt *statement);
+  // Names that an expression assigns (walrus).
+  static void collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names);
+  // As `of`, but leaves out the dead branch of an `if` whose condition `decide` knows.
+  using Decide = llvm::function_ref<std::optional<bool>(const syntax::Expr *)>;
+  static BlockFacts live(const syntax::Block &block, Decide decide);
+
+private:
+  llvm::DenseMap<const syntax::Block *, BlockFacts> facts_;
+};
+
+} // namespace tegula::sema

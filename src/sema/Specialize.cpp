@@ -1,0 +1,156 @@
+// A kernel and what is known of its arguments -> a module with one tt.func. Binds the
+// parameters, walks the body, and cleans up: canonicalization and CSE drop what constants
+// decided and what loops did not need to carry.
+#include "sema/Visitor.h"
+
+#include "ir/tile/Tile.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace tegula::sema {
+
+using diag::Kind;
+
+namespace {
+
+struct OperationCount final : mlir::OpBuilder::Listener {
+  unsigned *count = nullptr;
+  void notifyOperationInserted(mlir::Operation *, mlir::OpBuilder::InsertPoint) override { ++*count; }
+};
+
+class Specializer {
+public:
+  Specializer(mlir::MLIRContext &context, const Request &request, diag::Sink &sink)
+      : request_(request), kernel_(*request.kernel), builder_(&context),
+        visitor_(builder_, sink, request.options) {
+    listener_.count = &visitor_.operations;
+    builder_.setListener(&listener_);
+  }
+
+  mlir::OwningOpRef<mlir::ModuleOp> run() {
+    visitor_.session.place = {kernel_.tree->source, kernel_.definition->nameRange};
+    mlir::Location loc = visitor_.session.loc();
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
+    if (!bindParameters())
+      return nullptr;
+    builder_.setInsertionPointToEnd(module->getBody());
+    auto type = builder_.getFunctionType(types_, {});
+    auto function = tile::FuncOp::create(builder_, loc, kernel_.definition->name, type);
+    mlir::Block *entry = function.getBody().empty() ? &function.getBody().emplaceBlock() : &function.getBody().front();
+    addArguments(function, *entry);
+    builder_.setInsertionPointToEnd(entry);
+    if (!visitor_.visitKernel(kernel_, std::move(locals_)))
+      return nullptr;
+    tile::ReturnOp::create(builder_, loc);
+    return cleanUp(*module) ? std::move(module) : nullptr;
+  }
+
+private:
+  const ArgumentSpec *specOf(const std::string &name) const {
+    for (const ArgumentSpec &argument : request_.arguments)
+      if (argument.name == name)
+        return &argument;
+    return nullptr;
+  }
+
+  bool fail(Kind kind, std::initializer_list<std::string_view> arguments) {
+    visitor_.session.fail(kind, arguments);
+    return false;
+  }
+
+  // Constants are bound at once; run-time parameters get the function's arguments later.
+  bool bindParameters() {
+    const std::string &name = kernel_.definition->name;
+    for (const syntax::Parameter &parameter : kernel_.definition->parameters) {
+      visitor_.session.place.range = parameter.range;
+      if (!bindParameter(name, parameter))
+        return false;
+    }
+    visitor_.session.place.range = kernel_.definition->nameRange;
+    for (const ArgumentSpec &argument : request_.arguments)
+      if (!locals_.contains(argument.name))
+        return fail(Kind::UnknownKeyword, {name, argument.name});
+    return true;
+  }
+
+  bool bindParameter(const std::string &name, const syntax::Parameter &parameter) {
+    if (parameter.kind == syntax::Parameter::VarArgs || parameter.kind == syntax::Parameter::KwArgs)
+      return fail(Kind::UnsupportedConstruct, {"`*args` and `**kwargs` in the parameters of a kernel", "name each parameter"});
+    bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
+    Local &local = locals_[parameter.name];
+    local.line = kernel_.tree->source->position(parameter.range.begin).line;
+    const ArgumentSpec *spec = specOf(parameter.name);
+    if (!spec && !parameter.defaultValue)
+      return fail(isConstexpr ? Kind::MissingConstexpr : Kind::MissingArgument, {name, parameter.name});
+    if (!spec) {
+      auto value = visitor_.defaultValue(kernel_, parameter);
+      if (value)
+        local.value = std::move(*value);
+      return value.has_value();
+    }
+    if (auto *constant = std::get_if<Const>(&spec->value)) {
+      local.value = *constant;
+      return true;
+    }
+    const Type &type = std::get<Type>(spec->value);
+    if (isConstexpr)
+      return fail(Kind::ConstexprParameter, {name, parameter.name, spelling(type)});
+    types_.push_back(lower(type, builder_.getContext()));
+    runTime_.push_back({&parameter, spec, &type});
+    return true;
+  }
+
+  void addArguments(tile::FuncOp function, mlir::Block &entry) {
+    for (size_t i = 0; i < runTime_.size(); ++i) {
+      const auto &[parameter, spec, type] = runTime_[i];
+      visitor_.session.place.range = parameter->range;
+      mlir::Value value = entry.getNumArguments() > i ? entry.getArgument(i)
+                                                      : entry.addArgument(types_[i], visitor_.session.loc());
+      value.setLoc(visitor_.session.loc());
+      function.setArgAttr(i, "tt.name", builder_.getStringAttr(parameter->name));
+      if (spec->divisibility > 1)
+        function.setArgAttr(i, "tt.divisibility", builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility)));
+      locals_[parameter->name].value = Value(Tensor{value, *type});
+    }
+  }
+
+  bool cleanUp(mlir::ModuleOp module) {
+    std::string problem;
+    mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+      if (problem.empty())
+        problem = diagnostic.str();
+      return mlir::success();
+    });
+    mlir::PassManager passes(module.getContext(), module.getOperationName());
+    passes.enableVerifier(true);
+    passes.addPass(mlir::createCanonicalizerPass());
+    passes.addPass(mlir::createCSEPass());
+    if (mlir::succeeded(mlir::verify(module)) && mlir::succeeded(passes.run(module)))
+      return true;
+    return fail(Kind::InternalCompilerError, {problem});
+  }
+
+  struct RunTimeParameter {
+    const syntax::Parameter *parameter;
+    const ArgumentSpec *spec;
+    const Type *type;
+  };
+
+  const Request &request_;
+  const Function &kernel_;
+  mlir::OpBuilder builder_;
+  OperationCount listener_;
+  Visitor visitor_;
+  llvm::StringMap<Local> locals_;
+  llvm::SmallVector<mlir::Type> types_;
+  std::vector<RunTimeParameter> runTime_;
+};
+
+} // namespace
+
+mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request, diag::Sink &sink) {
+  return Specializer(context, request, sink).run();
+}
+
+} // namespace tegula::sema

@@ -1,0 +1,241 @@
+// Calls: of builtins through the session's door, of functions of the language by walking
+// their body in place, with constants passed on as constants.
+#include "sema/Visitor.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace tegula::sema {
+
+using diag::Kind;
+using syntax::as;
+
+std::optional<Value> Visitor::visitCall(const syntax::Call &node) {
+  std::vector<Value> arguments;
+  std::vector<NamedValue> keywords;
+  size_t reported = session.sink.all().size();
+  MaybeValue result;
+  auto *method = as<syntax::Attribute>(node.callee);
+  auto object = method ? visit(method->object) : MaybeValue();
+  if (method && !object)
+    return std::nullopt;
+  if (method && isMethod(*object, method->attribute)) {
+    if (visitArguments(node, arguments, keywords))
+      result = callMethod(session, *object, method->attribute, arguments, keywords);
+  } else {
+    auto callee = method ? attributeOf(*object, method->attribute) : visit(node.callee);
+    if (callee && visitArguments(node, arguments, keywords))
+      result = callValue(*callee, arguments, keywords);
+  }
+  if (!result && session.sink.all().size() > reported)
+    explainLostConstants(node, reported);
+  return result;
+}
+
+// A constexpr was wanted and a name was given that held one until it was assigned: say how
+// to keep it.
+void Visitor::explainLostConstants(const syntax::Call &node, size_t reported) {
+  if (diag::name(session.sink.all()[reported].kind) != "BuiltinExpectedConstexpr")
+    return;
+  auto explain = [&](const syntax::Expr *argument) {
+    auto *name = as<syntax::Name>(argument);
+    auto found = name ? frame->locals.find(name->id) : frame->locals.end();
+    if (found == frame->locals.end() || !found->second.number)
+      return false;
+    std::string value = repr(*found->second.number);
+    session.sink.last()->hint = "`" + name->id + "` became a run-time value when it was assigned on line " +
+                               std::to_string(found->second.line) + "; write `" + name->id + ": tl.constexpr = " +
+                               value + "` there";
+    return true;
+  };
+  for (const syntax::Expr *argument : node.arguments)
+    if (explain(argument))
+      return;
+  for (const syntax::Keyword &keyword : node.keywords)
+    if (explain(keyword.value))
+      return;
+}
+
+bool Visitor::visitArguments(const syntax::Call &node, std::vector<Value> &arguments,
+                             std::vector<NamedValue> &keywords) {
+  for (const syntax::Expr *argument : node.arguments) {
+    auto *starred = as<syntax::Starred>(argument);
+    auto value = visit(starred ? starred->value : argument);
+    if (!value)
+      return false;
+    if (!starred) {
+      arguments.push_back(std::move(*value));
+      continue;
+    }
+    auto elements = elementsOf(*value);
+    if (!elements)
+      return session.fail(Kind::NotATuple, {describeType(*value)}), false;
+    arguments.insert(arguments.end(), elements->begin(), elements->end());
+  }
+  for (const syntax::Keyword &keyword : node.keywords) {
+    if (keyword.name.empty())
+      return unsupported("`**` in a call", "name each keyword argument"), false;
+    auto value = visit(keyword.value);
+    if (!value)
+      return false;
+    keywords.push_back({keyword.name, std::move(*value)});
+  }
+  return true;
+}
+
+std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Value> arguments,
+                                        std::span<const NamedValue> keywords) {
+  auto *constant = callee.constant();
+  if (!constant)
+    return session.fail(Kind::NotCallable, {describeType(callee)});
+  if (auto *builtin = get<BuiltinRef>(*constant))
+    return callBuiltinByName(builtin->name, arguments, keywords);
+  if (auto *function = get<std::shared_ptr<const Function>>(*constant)) {
+    std::shared_ptr<const Function> alive = *function;
+    return callFunction(*alive, arguments, keywords);
+  }
+  if (get<OpaqueRef>(*constant) && keywords.empty()) {
+    ConstTuple constants;
+    for (const Value &argument : arguments) {
+      if (!argument.constant())
+        return session.fail(Kind::ConstexprNeeded, {describeType(callee), describeType(argument)});
+      constants.push_back(*argument.constant());
+    }
+    if (auto answer = frame->function.env->call(*constant, constants))
+      return Value(std::move(answer->value));
+  }
+  return session.fail(Kind::NotCallable, {describeType(callee)});
+}
+
+std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::span<const Value> arguments,
+                                                std::span<const NamedValue> keywords) {
+  // A wrapper around the condition of a `while`; its hints are for other targets.
+  if (name == "triton.language.condition" && !arguments.empty())
+    return arguments.front();
+  bool isMath = llvm::StringRef(name).starts_with("math.");
+  bool areConstant = llvm::all_of(arguments, [](const Value &value) { return value.constant() != nullptr; });
+  if (areConstant && keywords.empty()) {
+    ConstTuple constants;
+    for (const Value &argument : arguments)
+      constants.push_back(*argument.constant());
+    ConstError error;
+    if (auto folded = foldCall(Const{BuiltinRef{name}}, constants, error))
+      return Value(std::move(*folded));
+    if (isMath)
+      return failConst(error);
+  }
+  if (isMath)
+    return unsupported("`" + name + "` of a run-time value", "use tl." + name.substr(5));
+  return callBuiltin(session, name, arguments, keywords);
+}
+
+// ---- functions of the language ----------------------------------------------------------
+
+std::optional<Const> Visitor::defaultValue(const Function &function, const syntax::Parameter &parameter) {
+  ConstFailure failure;
+  auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
+    if (auto answer = function.env->lookup(name.id))
+      return answer->value;
+    return findBuiltin("builtins." + name.id);
+  };
+  auto value = evaluateExpression(parameter.defaultValue, resolve, failure);
+  if (!value)
+    failure.error.report(session.sink, function.tree->at(failure.where));
+  return value;
+}
+
+bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
+                            llvm::StringMap<Local> &locals) {
+  bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
+  if (isConstexpr && !value.constant())
+    return session.fail(Kind::ConstexprParameter, {callee.definition->name, parameter.name, describeType(value)}), false;
+  Local local;
+  local.value = std::move(value);
+  local.line = callee.tree->source->position(parameter.range.begin).line;
+  locals[parameter.name] = std::move(local);
+  return true;
+}
+
+bool Visitor::bindParameters(const Function &callee, std::span<const Value> arguments,
+                             std::span<const NamedValue> keywords, llvm::StringMap<Local> &locals) {
+  using syntax::Parameter;
+  const std::string &name = callee.definition->name;
+  size_t position = 0;
+  std::vector<bool> isUsed(keywords.size());
+  for (const Parameter &parameter : callee.definition->parameters) {
+    if (parameter.kind == Parameter::VarArgs || parameter.kind == Parameter::KwArgs)
+      return unsupported("`*args` and `**kwargs` in the parameters of `" + name + "`", "name each parameter, or pass a tuple"), false;
+    MaybeValue value;
+    if (parameter.kind != Parameter::KeywordOnly && position < arguments.size())
+      value = arguments[position++];
+    for (size_t i = 0; i < keywords.size(); ++i) {
+      if (keywords[i].name != parameter.name || parameter.kind == Parameter::PositionalOnly)
+        continue;
+      if (value || isUsed[i])
+        return session.fail(Kind::RepeatedArgument, {name, parameter.name}), false;
+      isUsed[i] = true;
+      value = keywords[i].value;
+    }
+    if (!value && parameter.defaultValue) {
+      auto constant = defaultValue(callee, parameter);
+      if (!constant)
+        return false;
+      value = Value(std::move(*constant));
+    }
+    if (!value)
+      return session.fail(Kind::MissingArgument, {name, parameter.name}), false;
+    if (!bindParameter(callee, parameter, std::move(*value), locals))
+      return false;
+  }
+  if (position < arguments.size())
+    return session.fail(Kind::CallTooManyArguments, {name, std::to_string(position), std::to_string(arguments.size())}), false;
+  for (size_t i = 0; i < keywords.size(); ++i)
+    if (!isUsed[i])
+      return session.fail(Kind::UnknownKeyword, {name, keywords[i].name}), false;
+  return true;
+}
+
+std::optional<Value> Visitor::callFunction(const Function &callee, std::span<const Value> arguments,
+                                           std::span<const NamedValue> keywords) {
+  if (callDepth >= maxCallDepth) {
+    isExhausted = true;
+    return session.fail(Kind::RecursionTooDeep, {callee.definition->name, std::to_string(maxCallDepth)});
+  }
+  if (!spend())
+    return std::nullopt;
+  llvm::StringMap<Local> locals;
+  if (!bindParameters(callee, arguments, keywords, locals))
+    return std::nullopt;
+  return enter(callee, std::move(locals));
+}
+
+// Walks the body of `callee` here. Its ops carry the call as a call site; its reports name
+// the call in their notes.
+std::optional<Value> Visitor::enter(const Function &callee, llvm::StringMap<Local> locals) {
+  diag::Location place = session.place;
+  auto caller = session.caller;
+  session.caller = session.loc();
+  session.frames.insert(session.frames.begin(), {place, "called from here"});
+  session.place.source = callee.tree->source;
+  Frame inner{callee, frame, std::move(locals), {}, 0, 0};
+  frame = &inner;
+  ++callDepth;
+  Flow flow = runToEnd(callee.definition->body, nullptr);
+  --callDepth;
+  frame = inner.caller;
+  session.frames.erase(session.frames.begin());
+  session.caller = caller;
+  session.place = place;
+  return flow == Flow::Returned ? std::move(inner.returned) : std::nullopt;
+}
+
+bool Visitor::visitKernel(const Function &kernel, llvm::StringMap<Local> parameters) {
+  size_t errors = session.sink.errorCount();
+  session.place = kernel.tree->at(kernel.definition);
+  Frame outermost{kernel, nullptr, std::move(parameters), {}, 0, 0};
+  frame = &outermost;
+  Flow flow = runToEnd(kernel.definition->body, nullptr);
+  frame = nullptr;
+  return flow == Flow::Returned && session.sink.errorCount() == errors;
+}
+
+} // namespace tegula::sema

@@ -1,0 +1,484 @@
+// Expressions. Operands are visited left to right; where both are constants Python's
+// arithmetic answers at once, else the session's operators emit.
+#include "sema/Visitor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
+namespace tegula::sema {
+
+using diag::Kind;
+using syntax::as;
+
+std::optional<ValueTuple> elementsOf(const Value &value) {
+  if (auto *tuple = value.tuple())
+    return *tuple;
+  if (auto *constant = value.constant())
+    if (auto *tuple = tupleOf(*constant))
+      return ValueTuple(tuple->begin(), tuple->end());
+  return std::nullopt;
+}
+
+Value makeTupleValue(ValueTuple elements) {
+  ConstTuple constants;
+  for (const Value &element : elements) {
+    if (!element.constant())
+      return Value(std::make_shared<ValueTuple>(std::move(elements)));
+    constants.push_back(*element.constant());
+  }
+  return makeTuple(std::move(constants));
+}
+
+std::string describeType(const Value &value) {
+  if (auto *tensor = value.tensor())
+    return spelling(tensor->type);
+  if (auto *constant = value.constant(); constant && !tupleOf(*constant))
+    return describeType(*constant);
+  std::string result = "(";
+  ValueTuple elements = *elementsOf(value);
+  for (const Value &element : elements)
+    result += (result.size() > 1 ? ", " : "") + describeType(element);
+  return result + ")";
+}
+
+uint32_t Visitor::lineOf(const syntax::Node *node) const {
+  return frame->function.tree->source->position(node->range.begin).line;
+}
+
+std::nullopt_t Visitor::unsupported(std::string_view what, std::string_view instead) {
+  return session.fail(Kind::UnsupportedConstruct, {what, instead});
+}
+
+std::nullopt_t Visitor::failConst(const ConstError &error) {
+  diag::Diagnostic &diagnostic = error.report(session.sink, session.place);
+  diagnostic.notes.insert(diagnostic.notes.end(), session.frames.begin(), session.frames.end());
+  return std::nullopt;
+}
+
+std::optional<Value> Visitor::visit(const syntax::Expr *node) {
+  if (++nesting > maxNesting) {
+    --nesting;
+    isExhausted = true;
+    return session.fail(Kind::NestingTooDeep, {std::to_string(maxNesting)});
+  }
+  diag::Range outer = session.place.range;
+  session.place.range = node->range;
+  auto value = dispatch(node);
+  session.place.range = outer;
+  --nesting;
+  return value;
+}
+
+std::optional<Value> Visitor::dispatch(const syntax::Expr *node) {
+  using syntax::NodeKind;
+  switch (node->kind) {
+  case NodeKind::NoneLiteral:
+  case NodeKind::BoolLiteral:
+  case NodeKind::IntLiteral:
+  case NodeKind::FloatLiteral:
+  case NodeKind::StringLiteral: {
+    ConstError error;
+    if (auto constant = literalOf(node, error))
+      return Value(std::move(*constant));
+    return failConst(error);
+  }
+  case NodeKind::Name: return visitName(*as<syntax::Name>(node));
+  case NodeKind::Attribute: return visitAttribute(*as<syntax::Attribute>(node));
+  case NodeKind::Subscript: return visitSubscript(*as<syntax::Subscript>(node));
+  case NodeKind::Call: return visitCall(*as<syntax::Call>(node));
+  case NodeKind::Unary: return visitUnary(*as<syntax::Unary>(node));
+  case NodeKind::Binary: return visitBinary(*as<syntax::Binary>(node));
+  case NodeKind::BoolOp: return visitBoolOp(*as<syntax::BoolOp>(node));
+  case NodeKind::Compare: return visitCompare(*as<syntax::Compare>(node));
+  case NodeKind::Conditional: return visitConditional(*as<syntax::Conditional>(node));
+  case NodeKind::Tuple: return visitElements(as<syntax::Tuple>(node)->elements);
+  case NodeKind::List: return visitElements(as<syntax::List>(node)->elements);
+  case NodeKind::ListComp: return visitListComp(*as<syntax::ListComp>(node));
+  case NodeKind::NamedExpr: {
+    auto *walrus = as<syntax::NamedExpr>(node);
+    auto value = visit(walrus->value);
+    if (!value || !assignName(*walrus->target, *value))
+      return std::nullopt;
+    return frame->locals[walrus->target->id].value;
+  }
+  case NodeKind::FormatString: {
+    auto text = formatParts(as<syntax::FormatString>(node)->parts);
+    return text ? MaybeValue(Const{std::move(*text)}) : std::nullopt;
+  }
+  case NodeKind::Starred: return unsupported("a starred value here", "star a tuple only in the arguments of a call");
+  case NodeKind::Slice: return unsupported("a slice here", "");
+  case NodeKind::EllipsisLiteral: return unsupported("`...` as a value", "write each `:` of the index");
+  case NodeKind::ImaginaryLiteral: return unsupported("a complex number", "keep real and imaginary parts apart");
+  case NodeKind::UnsupportedExpr: {
+    const std::string &what = as<syntax::UnsupportedExpr>(node)->what;
+    bool isLambda = what.find("lambda") != std::string::npos;
+    return unsupported(what, isLambda ? "write a @triton.jit function and pass that" : "use tuples, and tl operations on whole tiles");
+  }
+  default: // InvalidExpr: the parser has reported it
+    isExhausted = true;
+    return std::nullopt;
+  }
+}
+
+// ---- names ------------------------------------------------------------------------------
+
+std::optional<Value> Visitor::visitName(const syntax::Name &node) {
+  auto found = frame->locals.find(node.id);
+  if (found == frame->locals.end())
+    return globalName(node);
+  const Local &local = found->second;
+  std::string line = std::to_string(local.line);
+  switch (local.state) {
+  case Local::Defined: return local.value;
+  case Local::Declared: return session.fail(Kind::UndefinedName, {node.id});
+  case Local::OneBranch: return session.fail(Kind::PartiallyDefined, {node.id, line});
+  case Local::InLoop: return session.fail(Kind::LoopLocalName, {node.id, line});
+  case Local::LoopVariable: return session.fail(Kind::LoopVariableGone, {node.id, line});
+  case Local::Broken: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Globals must be constexpr, functions, types or modules: a plain number could change
+// after the kernel is compiled.
+std::optional<Value> Visitor::globalName(const syntax::Name &node) {
+  auto answer = frame->function.env->lookup(node.id);
+  if (!answer) {
+    if (auto builtin = findBuiltin("builtins." + node.id))
+      return Value(std::move(*builtin));
+    return session.fail(Kind::UndefinedName, {node.id});
+  }
+  const Const &value = answer->value;
+  bool isPlain = isNumber(value) || get<std::string>(value) || tupleOf(value);
+  if (isPlain && !answer->isConstexpr)
+    return session.fail(Kind::GlobalNotConstexpr, {node.id, describeType(value), repr(value)});
+  if (auto *opaque = get<OpaqueRef>(value); opaque && !opaque->handle)
+    return session.fail(Kind::UnusableGlobal, {node.id, opaque->repr});
+  return Value(value);
+}
+
+std::optional<Value> Visitor::visitAttribute(const syntax::Attribute &node) {
+  auto object = visit(node.object);
+  return object ? attributeOf(*object, node.attribute) : object;
+}
+
+std::optional<Value> Visitor::attributeOf(const Value &object, const std::string &name) {
+  auto *constant = object.constant();
+  auto *module = constant ? get<ModuleRef>(*constant) : nullptr;
+  if (module)
+    if (auto value = moduleAttribute(*module, name))
+      return Value(std::move(*value));
+  if (module || (constant && get<OpaqueRef>(*constant))) {
+    if (auto answer = frame->function.env->attribute(*constant, name)) {
+      if (auto *opaque = get<OpaqueRef>(answer->value); opaque && !opaque->handle)
+        return session.fail(Kind::UnusableGlobal, {name, opaque->repr});
+      return Value(std::move(answer->value));
+    }
+    return session.fail(Kind::UnknownModuleAttribute, {module ? module->name : get<OpaqueRef>(*constant)->repr, name});
+  }
+  if (name == "value" && constant)
+    return object; // constexpr.value: constants are their own value here
+  return attribute(session, object, name);
+}
+
+// ---- subscripts -------------------------------------------------------------------------
+
+std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
+  auto object = visit(node.object);
+  if (!object)
+    return object;
+  if (elementsOf(*object))
+    return subscriptTuple(*object, node.index);
+  std::vector<Index> indices;
+  auto addIndex = [&](const syntax::Expr *index) {
+    if (auto *slice = as<syntax::Slice>(index)) {
+      if (slice->lower || slice->upper || slice->step)
+        return unsupported("a slice with bounds of a tile", "only `:` and `None` index a tile; use masks, or tl.reshape and tl.split"), false;
+      indices.push_back(FullSlice{});
+      return true;
+    }
+    auto value = visit(index);
+    if (value)
+      indices.push_back(std::move(*value));
+    return value.has_value();
+  };
+  if (auto *tuple = as<syntax::Tuple>(node.index)) {
+    for (const syntax::Expr *index : tuple->elements)
+      if (!addIndex(index))
+        return std::nullopt;
+  } else if (!addIndex(node.index)) {
+    return std::nullopt;
+  }
+  return subscript(session, *object, indices);
+}
+
+// nullopt: failed; a missing bound is an empty optional inside.
+std::optional<std::optional<int64_t>> Visitor::sliceBound(const syntax::Expr *node) {
+  if (!node)
+    return std::optional<int64_t>();
+  auto value = visit(node);
+  if (!value)
+    return std::nullopt;
+  if (value->isNone())
+    return std::optional<int64_t>();
+  auto integer = value->constant() ? asInt64(*value->constant()) : std::nullopt;
+  if (!integer)
+    return session.fail(Kind::ConstexprNeeded, {"the bound of a slice", describeType(*value)});
+  return integer;
+}
+
+std::optional<Value> Visitor::subscriptTuple(const Value &object, const syntax::Expr *index) {
+  ValueTuple elements = *elementsOf(object);
+  auto *slice = as<syntax::Slice>(index);
+  if (!slice) {
+    auto value = visit(index);
+    if (!value)
+      return value;
+    Index single = *value;
+    return subscript(session, object, {&single, 1});
+  }
+  auto lower = sliceBound(slice->lower);
+  auto upper = lower ? sliceBound(slice->upper) : std::nullopt;
+  auto step = upper ? sliceBound(slice->step) : std::nullopt;
+  if (!step)
+    return std::nullopt;
+  ConstError error;
+  auto range = resolveSlice(*lower, *upper, *step, elements.size(), error);
+  if (!range)
+    return failConst(error);
+  ValueTuple result;
+  for (size_t i = 0; i < range->count; ++i)
+    result.push_back(elements[static_cast<size_t>(range->start + static_cast<int64_t>(i) * range->step)]);
+  return makeTupleValue(std::move(result));
+}
+
+// ---- operators --------------------------------------------------------------------------
+
+std::optional<Value> Visitor::visitBinary(const syntax::Binary &node) {
+  auto left = visit(node.left);
+  auto right = left ? visit(node.right) : left;
+  return right ? binaryOf(node.op, *left, *right) : right;
+}
+
+std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right) {
+  if (left.constant() && right.constant()) {
+    ConstError error;
+    auto result = evaluate(op, *left.constant(), *right.constant(), error);
+    return result ? MaybeValue(std::move(*result)) : failConst(error);
+  }
+  auto leftElements = elementsOf(left), rightElements = elementsOf(right);
+  if (op == syntax::BinaryOperator::Add && leftElements && rightElements) {
+    leftElements->insert(leftElements->end(), rightElements->begin(), rightElements->end());
+    return makeTupleValue(std::move(*leftElements));
+  }
+  if (op == syntax::BinaryOperator::Mul && (leftElements || rightElements)) {
+    const Value &count = leftElements ? right : left;
+    ValueTuple result, &unit = leftElements ? *leftElements : *rightElements;
+    auto times = count.constant() ? asInt64(*count.constant()) : std::nullopt;
+    if (times && *times * static_cast<int64_t>(unit.size()) <= static_cast<int64_t>(maxConstElements)) {
+      for (int64_t i = 0; i < *times; ++i)
+        result.insert(result.end(), unit.begin(), unit.end());
+      return makeTupleValue(std::move(result));
+    }
+  }
+  if (leftElements || rightElements)
+    return session.fail(Kind::ConstOperands, {spelling(op), describeType(left), describeType(right)});
+  return binary(session, op, left, right);
+}
+
+std::optional<Value> Visitor::visitUnary(const syntax::Unary &node) {
+  auto operand = visit(node.operand);
+  if (!operand)
+    return operand;
+  if (auto *constant = operand->constant()) {
+    ConstError error;
+    auto result = evaluate(node.op, *constant, error);
+    return result ? MaybeValue(std::move(*result)) : failConst(error);
+  }
+  if (operand->tuple() && node.op == syntax::UnaryOperator::Not)
+    return Value(Const{operand->tuple()->empty()});
+  if (operand->tuple())
+    return session.fail(Kind::ConstOperand, {spelling(node.op), describeType(*operand)});
+  return unary(session, node.op, *operand);
+}
+
+// Constants short-circuit wherever they stand: `run_time and False` is the constant False.
+std::optional<Value> Visitor::visitBoolOp(const syntax::BoolOp &node) {
+  bool stopsOn = node.op == syntax::BoolOperator::Or;
+  MaybeValue runTime, constant;
+  for (const syntax::Expr *operand : node.operands) {
+    auto value = visit(operand);
+    if (!value)
+      return value;
+    if (auto *known = value->constant()) {
+      if (isTrue(*known) == stopsOn)
+        return value;
+      constant = value;
+    } else {
+      constant.reset();
+      runTime = runTime ? logical(session, node.op, *runTime, *value) : value;
+      if (!runTime)
+        return runTime;
+    }
+  }
+  return runTime ? runTime : constant;
+}
+
+std::optional<Value> Visitor::visitCompare(const syntax::Compare &node) {
+  if (node.ops.size() > 1)
+    return unsupported("a chained comparison", "write `a < b and b < c`, or `(a < b) & (b < c)` for tiles");
+  auto op = node.ops.front();
+  auto left = visit(node.left);
+  auto right = left ? visit(node.comparators.front()) : left;
+  if (!right)
+    return right;
+  using syntax::CompareOperator;
+  if (left->constant() && right->constant()) {
+    ConstError error;
+    auto result = evaluate(op, *left->constant(), *right->constant(), error);
+    return result ? MaybeValue(std::move(*result)) : failConst(error);
+  }
+  // A run-time value is no constant: `x is None` is known here.
+  if (op == CompareOperator::Is || op == CompareOperator::IsNot)
+    return Value(Const{op == CompareOperator::IsNot});
+  bool isEquality = op == CompareOperator::Eq || op == CompareOperator::Ne;
+  if (isEquality && (left->isNone() || right->isNone()))
+    return Value(Const{op == CompareOperator::Ne});
+  if (op == CompareOperator::In || op == CompareOperator::NotIn)
+    return unsupported("`" + std::string(spelling(op)) + "` with a run-time value", "compare with each element");
+  if (elementsOf(*left) || elementsOf(*right))
+    return session.fail(Kind::ConstOperands, {spelling(op), describeType(*left), describeType(*right)});
+  return compare(session, op, *left, *right);
+}
+
+// A run-time condition visits both sides, each in its own region, as values of one type.
+std::optional<Value> Visitor::visitConditional(const syntax::Conditional &node) {
+  auto test = visit(node.condition);
+  if (!test)
+    return test;
+  auto decided = condition(*test);
+  if (!decided)
+    return std::nullopt;
+  if (decided->constant)
+    return visit(*decided->constant ? node.then : node.orelse);
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  auto op = mlir::scf::IfOp::create(builder, session.loc(), mlir::TypeRange{}, decided->runTime, true, true);
+  auto side = [&](const syntax::Expr *expression, mlir::Block *block) -> std::optional<Tensor> {
+    builder.setInsertionPointToEnd(block);
+    auto value = visit(expression);
+    if (value && (elementsOf(*value) || (value->constant() && !isNumber(*value->constant()))))
+      return session.fail(Kind::ConditionalMismatch, {describeType(*value), "a run-time condition"});
+    return value ? toTensor(session, *value) : std::nullopt;
+  };
+  auto then = side(node.then, op.thenBlock());
+  auto orelse = then ? side(node.orelse, op.elseBlock()) : std::nullopt;
+  if (!orelse)
+    return std::nullopt;
+  if (then->type != orelse->type)
+    return session.fail(Kind::ConditionalMismatch, {spelling(then->type), spelling(orelse->type)});
+  builder.setInsertionPointToEnd(op.thenBlock());
+  mlir::scf::YieldOp::create(builder, session.loc(), then->value);
+  builder.setInsertionPointToEnd(op.elseBlock());
+  mlir::scf::YieldOp::create(builder, session.loc(), orelse->value);
+  builder.setInsertionPoint(op);
+  auto typed = mlir::scf::IfOp::create(builder, session.loc(), then->value.getType(), decided->runTime, false, false);
+  typed.getThenRegion().takeBody(op.getThenRegion());
+  typed.getElseRegion().takeBody(op.getElseRegion());
+  op.erase();
+  return Value(Tensor{typed.getResult(0), then->type});
+}
+
+// ---- tuples and text --------------------------------------------------------------------
+
+std::optional<Value> Visitor::visitElements(const std::vector<syntax::Expr *> &nodes) {
+  ValueTuple elements;
+  for (const syntax::Expr *node : nodes) {
+    auto *starred = as<syntax::Starred>(node);
+    auto value = visit(starred ? starred->value : node);
+    if (!value)
+      return value;
+    if (!starred) {
+      elements.push_back(std::move(*value));
+      continue;
+    }
+    auto inner = elementsOf(*value);
+    if (!inner)
+      return session.fail(Kind::NotATuple, {describeType(*value)});
+    elements.insert(elements.end(), inner->begin(), inner->end());
+  }
+  if (elements.size() > maxConstElements)
+    return session.fail(Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
+  return makeTupleValue(std::move(elements));
+}
+
+std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
+  if (node.generators.size() != 1)
+    return unsupported("a comprehension with more than one `for`", "nest two comprehensions");
+  const syntax::Comprehension &generator = node.generators.front();
+  auto iterable = visit(generator.iterable);
+  if (!iterable)
+    return iterable;
+  auto elements = elementsOf(*iterable);
+  if (!elements)
+    return session.fail(Kind::NotATuple, {describeType(*iterable)});
+  llvm::SmallVector<llvm::StringRef> targets;
+  llvm::StringMap<Local> outer = frame->locals; // the target is the comprehension's own
+  auto leave = llvm::scope_exit([&] { frame->locals = std::move(outer); });
+  ValueTuple result;
+  for (const Value &element : *elements) {
+    if (!spend())
+      return std::nullopt;
+    auto *name = as<syntax::Name>(generator.target);
+    if (name)
+      frame->locals[name->id] = Local{Local::Defined, false, 0, element, {}};
+    else if (!assign(generator.target, element))
+      return std::nullopt;
+    bool isKept = true;
+    for (const syntax::Expr *test : generator.conditions) {
+      auto decided = constantCondition(test);
+      if (!decided)
+        return std::nullopt;
+      isKept &= *decided;
+    }
+    auto value = isKept ? visit(node.element) : MaybeValue(Value());
+    if (!value)
+      return value;
+    if (isKept)
+      result.push_back(std::move(*value));
+  }
+  return makeTupleValue(std::move(result));
+}
+
+std::optional<bool> Visitor::constantCondition(const syntax::Expr *node) {
+  auto value = visit(node);
+  if (!value)
+    return std::nullopt;
+  if (!value->constant())
+    return session.fail(Kind::ConstexprNeeded, {"this condition", describeType(*value)});
+  return isTrue(*value->constant());
+}
+
+std::optional<std::string> Visitor::formatParts(const std::vector<syntax::FormatPart> &parts) {
+  std::string result;
+  for (const syntax::FormatPart &part : parts) {
+    result += part.text;
+    if (!part.value)
+      continue;
+    auto value = visit(part.value);
+    auto spec = value && !part.specParts.empty() ? formatParts(part.specParts) : std::optional(part.spec);
+    if (!value || !spec)
+      return std::nullopt;
+    if (!value->constant())
+      return session.fail(Kind::FormatRunTime);
+    const Const &constant = *value->constant();
+    ConstError error;
+    auto text = !part.conversion ? formatConst(constant, *spec, error)
+                                 : formatConst(Const{part.conversion == 's' ? str(constant) : repr(constant)}, *spec, error);
+    if (!text)
+      return failConst(error);
+    result += *text;
+  }
+  return result;
+}
+
+} // namespace tegula::sema

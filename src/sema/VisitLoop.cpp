@@ -1,0 +1,450 @@
+// Loops. tl.static_range is unrolled here; `range` and `while` become scf.for and
+// scf.while. What a loop carries is known before its body is visited, once: the names the
+// body assigns that have a value before it. Numbers among them become run-time values
+// first; carried values that turn out not to change are dropped by canonicalization.
+#include "sema/Visitor.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace tegula::sema {
+
+using diag::Kind;
+using syntax::as;
+
+struct Visitor::Bounds {
+  Value lower, upper, step;
+  // tl.range's hints, put on the op.
+  llvm::SmallVector<mlir::NamedAttribute> attributes;
+};
+
+// Names in order, with the leaves of their values as the loop's operands.
+struct Visitor::Carried {
+  llvm::SmallVector<llvm::StringRef, 8> assigned; // all names that the body assigns
+  std::vector<std::optional<Local>> before;    // what they were, `assigned` in step
+  llvm::SmallVector<llvm::StringRef> names;    // those with a run-time value before
+  std::vector<Value> initial;                  // in step with `names`
+  llvm::SmallVector<mlir::Value> operands;     // their leaves
+};
+
+namespace {
+
+void leaves(const Value &value, llvm::SmallVectorImpl<mlir::Value> &into) {
+  if (auto *tensor = value.tensor())
+    into.push_back(tensor->value);
+  if (auto *tuple = value.tuple())
+    for (const Value &element : *tuple)
+      leaves(element, into);
+}
+
+// `like` with its leaves replaced by `values`, in order.
+Value rebuild(const Value &like, mlir::ValueRange &values) {
+  if (auto *tensor = like.tensor()) {
+    Tensor result{values.front(), tensor->type};
+    values = values.drop_front();
+    return result;
+  }
+  auto *tuple = like.tuple();
+  if (!tuple)
+    return like;
+  auto result = std::make_shared<ValueTuple>();
+  for (const Value &element : *tuple)
+    result->push_back(rebuild(element, values));
+  return Value(std::move(result));
+}
+
+// Numbers become run-time scalars, in tuples too.
+std::optional<Value> toRunTime(Session &session, const Value &value) {
+  if (auto elements = elementsOf(value)) {
+    auto result = std::make_shared<ValueTuple>();
+    for (const Value &element : *elements) {
+      auto converted = toRunTime(session, element);
+      if (!converted)
+        return converted;
+      result->push_back(std::move(*converted));
+    }
+    return Value(std::move(result));
+  }
+  auto *constant = value.constant();
+  if (!constant || !isNumber(*constant))
+    return value;
+  auto tensor = toTensor(session, value);
+  return tensor ? std::optional(Value(*tensor)) : std::nullopt;
+}
+
+bool hasLeaves(const Value &value) {
+  llvm::SmallVector<mlir::Value> found;
+  leaves(value, found);
+  return !found.empty();
+}
+
+// The leaves of `value`, if it has the structure and the types of `like`.
+bool collectLike(Session &session, const Value &like, const Value &value, llvm::SmallVectorImpl<mlir::Value> &into) {
+  if (auto *expected = like.tensor()) {
+    if (value.constant() && !isNumber(*value.constant()))
+      return false;
+    auto tensor = elementsOf(value) ? std::nullopt : toTensor(session, value);
+    if (!tensor || tensor->type != expected->type)
+      return false;
+    into.push_back(tensor->value);
+    return true;
+  }
+  auto expected = elementsOf(like), elements = elementsOf(value);
+  if (!expected)
+    return value.constant() && like.constant() && isSame(*like.constant(), *value.constant());
+  if (!elements || elements->size() != expected->size())
+    return false;
+  for (size_t i = 0; i < expected->size(); ++i)
+    if (!collectLike(session, (*expected)[i], (*elements)[i], into))
+      return false;
+  return true;
+}
+
+// Upstream's promotion of two integer types: the wider; of equal width unsigned wins.
+DType promoteIntegers(DType a, DType b) {
+  if (isSigned(a) == isSigned(b))
+    return bitWidth(a) > bitWidth(b) ? a : b;
+  DType theUnsigned = isSigned(a) ? b : a, theSigned = isSigned(a) ? a : b;
+  return bitWidth(theUnsigned) >= bitWidth(theSigned) ? theUnsigned : theSigned;
+}
+
+} // namespace
+
+// ---- for ----------------------------------------------------------------------------------
+
+Flow Visitor::visitFor(const syntax::For &node) {
+  if (!node.orelse.empty())
+    return unsupported("`else` of a loop", "put the statements after the loop"), Flow::Failed;
+  auto *call = as<syntax::Call>(node.iterable);
+  auto callee = call ? visit(call->callee) : MaybeValue();
+  if (call && !callee)
+    return Flow::Failed;
+  auto *builtin = callee && callee->constant() ? get<BuiltinRef>(*callee->constant()) : nullptr;
+  std::string name = builtin ? builtin->name : "";
+  bool isStatic = name == "triton.language.static_range";
+  if (!isStatic && name != "builtins.range" && name != "triton.language.range") {
+    session.place.range = node.iterable->range;
+    return session.fail(Kind::LoopIterable), Flow::Failed;
+  }
+  session.place.range = call->range;
+  auto bounds = visitBounds(*call, isStatic);
+  session.place.range = node.range;
+  if (!bounds)
+    return Flow::Failed;
+  return isStatic ? visitStaticRange(node, *bounds) : visitRunTimeFor(node, *bounds);
+}
+
+// range(stop), range(start, stop[, step]), and the hints of tl.range.
+std::optional<Visitor::Bounds> Visitor::visitBounds(const syntax::Call &call, bool isStatic) {
+  std::vector<Value> arguments;
+  std::vector<NamedValue> keywords;
+  if (!visitArguments(call, arguments, keywords))
+    return std::nullopt;
+  const char *name = isStatic ? "tl.static_range" : "range";
+  MaybeValue places[3];
+  static constexpr std::string_view positional[] = {"arg1", "arg2", "step"};
+  static constexpr std::string_view hints[] = {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
+                                               "flatten", "warp_specialize", "disable_licm"};
+  for (size_t i = 0; i < std::min<size_t>(arguments.size(), 3); ++i)
+    places[i] = arguments[i];
+  if (arguments.size() > 3)
+    return session.fail(Kind::CallTooManyArguments, {name, "3", std::to_string(arguments.size())});
+  Bounds bounds;
+  for (NamedValue &keyword : keywords) {
+    auto place = llvm::find(positional, keyword.name);
+    if (place != std::end(positional)) {
+      places[place - positional] = std::move(keyword.value);
+      continue;
+    }
+    if (isStatic || !llvm::is_contained(hints, keyword.name))
+      return session.fail(Kind::UnknownKeyword, {name, keyword.name});
+    if (!keyword.value.constant())
+      return session.fail(Kind::ConstexprNeeded, {keyword.name, describeType(keyword.value)});
+    auto number = asInt64(*keyword.value.constant());
+    bool isFlag = keyword.name != "num_stages" && keyword.name != "loop_unroll_factor";
+    if (!isTrue(*keyword.value.constant()) && (isFlag || !number))
+      continue; // False, or None
+    mlir::Attribute attribute = isFlag ? mlir::Attribute(builder.getUnitAttr())
+                                       : builder.getI32IntegerAttr(static_cast<int32_t>(number.value_or(0)));
+    bounds.attributes.push_back(builder.getNamedAttr("tt." + keyword.name, attribute));
+  }
+  if (!places[0])
+    return session.fail(Kind::MissingArgument, {name, "arg1"});
+  bool isStopOnly = !places[1] || places[1]->isNone();
+  bounds.lower = isStopOnly ? Value(makeInt(0)) : *places[0];
+  bounds.upper = isStopOnly ? *places[0] : *places[1];
+  bounds.step = !places[2] || places[2]->isNone() ? Value(makeInt(1)) : *places[2];
+  return bounds;
+}
+
+// The body once for each value, with the variable as a constant.
+Flow Visitor::visitStaticRange(const syntax::For &node, const Bounds &bounds) {
+  int64_t values[3];
+  std::pair<const char *, const Value *> parts[] = {
+      {"the start", &bounds.lower}, {"the stop", &bounds.upper}, {"the step", &bounds.step}};
+  for (size_t i = 0; i < 3; ++i) {
+    const Value &value = *parts[i].second;
+    auto integer = value.constant() ? asInt64(*value.constant()) : std::nullopt;
+    if (!integer)
+      return session.fail(Kind::StaticRangeBound, {parts[i].first, describeType(value)}), Flow::Failed;
+    values[i] = *integer;
+  }
+  auto [start, stop, step] = values;
+  if (step == 0)
+    return session.fail(Kind::LoopStepZero), Flow::Failed;
+  auto *target = as<syntax::Name>(node.target);
+  if (!target)
+    return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
+  ++frame->staticLoops;
+  Flow flow = Flow::Next;
+  int64_t i = start;
+  while (flow == Flow::Next && (step > 0 ? i < stop : i > stop)) {
+    if (!spend()) {
+      flow = Flow::Failed;
+      break;
+    }
+    frame->locals[target->id] = Local{Local::Defined, false, lineOf(&node), Value(makeInt(i)), {}};
+    flow = visitBlock(node.body, nullptr);
+    if (__builtin_add_overflow(i, step, &i))
+      break;
+  }
+  --frame->staticLoops;
+  return flow;
+}
+
+Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
+  auto *target = as<syntax::Name>(node.target);
+  if (!target)
+    return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
+  // A constant negative step counts up over the same values and turns the variable around.
+  Value lowerBound = bounds.lower, upperBound = bounds.upper, stepValue = bounds.step;
+  bool isReversed = false;
+  if (auto *constant = stepValue.constant(); constant && isInteger(*constant)) {
+    ConstError error;
+    if (!isTrue(*constant))
+      return session.fail(Kind::LoopStepZero), Flow::Failed;
+    isReversed = integerOf(*constant).isNegative();
+    if (isReversed) {
+      stepValue = *evaluate(syntax::UnaryOperator::Negate, *constant, error);
+      std::swap(lowerBound, upperBound);
+    }
+  }
+  std::optional<Tensor> parts[3];
+  std::pair<const char *, const Value *> sources[] = {
+      {isReversed ? "stop" : "start", &lowerBound}, {isReversed ? "start" : "stop", &upperBound}, {"step", &stepValue}};
+  std::optional<DType> type;
+  for (size_t i = 0; i < 3; ++i) {
+    const Value &value = *sources[i].second;
+    bool isNumberOrTensor = value.tensor() || (value.constant() && isNumber(*value.constant()));
+    parts[i] = isNumberOrTensor ? toTensor(session, value) : std::nullopt;
+    bool isIntegerScalar = parts[i] && parts[i]->type.isScalar() && !parts[i]->type.pointer &&
+                           isInteger(parts[i]->type.element) && parts[i]->type.element != DType::I1;
+    if (isNumberOrTensor && !parts[i])
+      return Flow::Failed; // reported: an integer of more than 64 bits
+    if (!isIntegerScalar)
+      return session.fail(Kind::LoopBound, {sources[i].first, describeType(value)}), Flow::Failed;
+    type = type ? promoteIntegers(*type, parts[i]->type.element) : parts[i]->type.element;
+  }
+  for (auto &part : parts)
+    if (!(part = cast(session, *part, *type)))
+      return Flow::Failed;
+
+  auto carried = carriedNames(node.body, nullptr, target);
+  if (!carried)
+    return Flow::Failed;
+  mlir::Location loc = session.loc();
+  auto op = mlir::scf::ForOp::create(builder, loc, parts[0]->value, parts[1]->value, parts[2]->value,
+                                     carried->operands, /*bodyBuilder=*/nullptr, /*unsignedCmp=*/isUnsigned(*type));
+  for (mlir::NamedAttribute attribute : bounds.attributes)
+    op->setAttr(attribute.getName(), attribute.getValue());
+  // Without carried values the builder has ended the body already.
+  if (!op.getBody()->empty())
+    op.getBody()->back().erase();
+  mlir::OpBuilder::InsertPoint after = builder.saveInsertionPoint();
+  builder.setInsertionPointToEnd(op.getBody());
+  bindCarried(*carried, op.getRegionIterArgs());
+  Type scalar{*type, false, false, {}};
+  Tensor variable{op.getInductionVar(), scalar};
+  if (isReversed) {
+    auto sum = binary(session, syntax::BinaryOperator::Add, *parts[0], *parts[1]);
+    auto turned = sum ? binary(session, syntax::BinaryOperator::Sub, *sum, Value(variable)) : sum;
+    if (!turned)
+      return Flow::Failed;
+    variable = *turned->tensor();
+  }
+  frame->locals[target->id] = Local{Local::Defined, false, lineOf(&node), Value(variable), {}};
+
+  Flow flow = Flow::Failed;
+  if (regions < maxRegions) {
+    ++regions, ++frame->noReturn;
+    flow = visitBlock(node.body, nullptr);
+    --regions, --frame->noReturn;
+  } else {
+    isExhausted = true;
+    session.fail(Kind::NestingTooDeep, {std::to_string(maxRegions)});
+  }
+  session.place.range = node.range;
+  auto yields = flow == Flow::Failed ? std::nullopt : collectCarried(*carried);
+  if (yields) {
+    mlir::scf::YieldOp::create(builder, loc, *yields);
+    frame->locals[target->id] = Local{Local::LoopVariable, false, lineOf(&node), {}, {}};
+  }
+  leaveLoop(*carried, op.getResults(), lineOf(&node));
+  builder.restoreInsertionPoint(after);
+  return yields ? Flow::Next : Flow::Failed;
+}
+
+// ---- while --------------------------------------------------------------------------------
+
+Flow Visitor::visitWhile(const syntax::While &node) {
+  if (!node.orelse.empty())
+    return unsupported("`else` of a loop", "put the statements after the loop"), Flow::Failed;
+  if (regions >= maxRegions) {
+    isExhausted = true;
+    return session.fail(Kind::NestingTooDeep, {std::to_string(maxRegions)}), Flow::Failed;
+  }
+  auto carried = carriedNames(node.body, node.condition, nullptr);
+  if (!carried)
+    return Flow::Failed;
+  mlir::Location loc = session.loc();
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::Location> locations(carried->operands.size(), loc);
+  for (mlir::Value operand : carried->operands)
+    types.push_back(operand.getType());
+  auto op = mlir::scf::WhileOp::create(builder, loc, types, carried->operands);
+  mlir::OpBuilder::InsertPoint after = builder.saveInsertionPoint();
+  mlir::Block *before = builder.createBlock(&op.getBefore(), {}, types, locations);
+  bindCarried(*carried, before->getArguments());
+  ++regions, ++frame->noReturn;
+
+  auto test = visit(node.condition);
+  session.place.range = node.condition->range;
+  auto decided = test ? condition(*test) : std::nullopt;
+  session.place.range = node.range;
+  bool isNever = decided && decided->constant && !*decided->constant;
+  bool isFine = decided && !decided->constant;
+  if (decided && decided->constant && *decided->constant)
+    session.fail(Kind::LoopNeverEnds);
+  auto forwarded = isFine ? collectCarried(*carried) : std::nullopt;
+  if (forwarded) {
+    mlir::scf::ConditionOp::create(builder, loc, decided->runTime, *forwarded);
+    // What the condition assigned and the loop does not carry stays behind in its region.
+    restore(carried->assigned, carried->before);
+    mlir::Block *body = builder.createBlock(&op.getAfter(), {}, types, locations);
+    bindCarried(*carried, body->getArguments());
+    isFine = visitBlock(node.body, nullptr) != Flow::Failed;
+    session.place.range = node.range;
+    auto yields = isFine ? collectCarried(*carried) : std::nullopt;
+    if (yields)
+      mlir::scf::YieldOp::create(builder, loc, *yields);
+    isFine = yields.has_value();
+  }
+  isFine &= forwarded.has_value();
+  --regions, --frame->noReturn;
+  leaveLoop(*carried, op.getResults(), lineOf(&node));
+  builder.restoreInsertionPoint(after);
+  if (isNever) {
+    restore(carried->assigned, carried->before);
+    op.erase();
+    return Flow::Next;
+  }
+  return isFine ? Flow::Next : Flow::Failed;
+}
+
+// ---- what a loop carries --------------------------------------------------------------------
+
+std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Block &body, const syntax::Expr *condition,
+                                                      const syntax::Expr *target) {
+  Carried carried;
+  auto *variable = as<syntax::Name>(target);
+  carried.assigned = names.of(body).assigned;
+  if (condition)
+    AssignedNames::collect(condition, carried.assigned);
+  if (variable)
+    llvm::erase(carried.assigned, llvm::StringRef(variable->id));
+  carried.before = save(carried.assigned);
+
+  // A constant stays one if only dead code assigns it: conditions over names that the loop
+  // leaves alone are decided here, without emitting anything.
+  auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
+    bool isVariable = variable && name.id == variable->id;
+    auto found = frame->locals.find(name.id);
+    if (isVariable || llvm::is_contained(carried.assigned, name.id))
+      return std::nullopt;
+    if (found != frame->locals.end()) {
+      bool isKnown = found->second.state == Local::Defined && found->second.value.constant();
+      return isKnown ? std::optional(*found->second.value.constant())
+                     : std::optional(Const{OpaqueRef{~0ull, "a run-time value"}});
+    }
+    auto answer = frame->function.env->lookup(name.id);
+    return answer ? std::optional(answer->value) : std::nullopt;
+  };
+  auto decide = [&](const syntax::Expr *test) -> std::optional<bool> {
+    ConstFailure failure;
+    auto value = evaluateExpression(test, resolve, failure);
+    if (!value || (get<OpaqueRef>(*value) && get<OpaqueRef>(*value)->handle == ~0ull))
+      return std::nullopt;
+    return isTrue(*value);
+  };
+  std::optional<BlockFacts> live;
+  auto isLive = [&](llvm::StringRef name) {
+    if (!live) {
+      live = AssignedNames::live(body, decide);
+      if (condition)
+        AssignedNames::collect(condition, live->assigned);
+    }
+    return llvm::is_contained(live->assigned, name);
+  };
+  for (size_t i = 0; i < carried.assigned.size(); ++i) {
+    const auto &local = carried.before[i];
+    if (!local || local->state != Local::Defined || local->isConstexpr)
+      continue;
+    if (local->value.constant() && !isLive(carried.assigned[i]))
+      continue;
+    auto initial = toRunTime(session, local->value);
+    if (!initial)
+      return std::nullopt;
+    carried.names.push_back(carried.assigned[i]);
+    leaves(*initial, carried.operands);
+    carried.initial.push_back(std::move(*initial));
+  }
+  return carried;
+}
+
+void Visitor::bindCarried(const Carried &carried, mlir::ValueRange values) {
+  for (size_t i = 0; i < carried.names.size(); ++i) {
+    Local &local = frame->locals[carried.names[i]];
+    bool isRunTime = hasLeaves(carried.initial[i]);
+    auto number = isRunTime && local.value.constant() && isNumber(*local.value.constant())
+                      ? std::optional(*local.value.constant()) : local.number;
+    local = Local{Local::Defined, false, local.line, rebuild(carried.initial[i], values), number};
+  }
+}
+
+// The carried names' values at the end of a region, in the types they started with.
+std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(const Carried &carried) {
+  llvm::SmallVector<mlir::Value> result;
+  for (size_t i = 0; i < carried.names.size(); ++i) {
+    const Local &local = frame->locals[carried.names[i]];
+    if (local.state == Local::Broken)
+      return std::nullopt;
+    if (local.state != Local::Defined)
+      return session.fail(Kind::UndefinedName, {carried.names[i]});
+    if (!collectLike(session, carried.initial[i], local.value, result))
+      return session.fail(Kind::LoopCarriedMismatch,
+                          {carried.names[i], describeType(carried.initial[i]), describeType(local.value)});
+  }
+  return result;
+}
+
+// After a loop: carried names have its results; names that it only used are gone.
+void Visitor::leaveLoop(const Carried &carried, mlir::ValueRange results, uint32_t line) {
+  restore(carried.assigned, carried.before);
+  for (size_t i = 0; i < carried.assigned.size(); ++i) {
+    const auto &before = carried.before[i];
+    if (!before || before->state != Local::Defined)
+      frame->locals[carried.assigned[i]] = Local{Local::InLoop, false, line, {}, {}};
+  }
+  bindCarried(carried, results);
+}
+
+} // namespace tegula::sema

@@ -1,0 +1,235 @@
+// Statements: assignments, returns, and what a kernel may not say.
+#include "sema/Refusal.h"
+#include "sema/Visitor.h"
+
+namespace tegula::sema {
+
+using diag::Kind;
+using syntax::as;
+
+// One step of the static budget: what bounds loops and recursion over constants.
+bool Visitor::spend() {
+  if (isExhausted)
+    return false;
+  if (++steps <= maxSteps && operations <= maxOperations)
+    return true;
+  isExhausted = true;
+  bool isSteps = steps > maxSteps;
+  session.fail(isSteps ? Kind::StaticBudget : Kind::OperationBudget,
+               {std::to_string(isSteps ? maxSteps : maxOperations)});
+  return false;
+}
+
+Flow Visitor::visitBlock(std::span<syntax::Stmt *const> statements, const Rest *rest) {
+  for (size_t i = 0; i < statements.size(); ++i) {
+    Rest after{statements.subspan(i + 1), rest};
+    mlir::OpBuilder::InsertPoint place = builder.saveInsertionPoint();
+    Flow flow = visitStatement(statements[i], after);
+    bool mayRecover = flow == Flow::Failed && !rest && !frame->caller && !regions && !frame->staticLoops;
+    if (mayRecover && recover(statements[i])) {
+      builder.restoreInsertionPoint(place);
+      continue;
+    }
+    if (flow != Flow::Next)
+      return flow;
+  }
+  return Flow::Next;
+}
+
+// A block, then what comes after it, to the end of the function.
+Flow Visitor::runToEnd(std::span<syntax::Stmt *const> statements, const Rest *rest) {
+  Flow flow = visitBlock(statements, rest);
+  for (; flow == Flow::Next && rest; rest = rest->outer)
+    flow = visitBlock(rest->statements, rest->outer);
+  if (flow == Flow::Next) {
+    frame->returned = Value();
+    flow = Flow::Returned;
+  }
+  return flow;
+}
+
+// The kernel is lost; later statements are still visited for what they have to say. The
+// names of the refused one stand for anything, silently.
+bool Visitor::recover(const syntax::Stmt *node) {
+  if (isExhausted)
+    return false;
+  for (llvm::StringRef name : AssignedNames::of(node)) {
+    Local &local = frame->locals[name];
+    local = Local{};
+    local.state = Local::Broken;
+  }
+  return true;
+}
+
+Flow Visitor::visitStatement(const syntax::Stmt *node, const Rest &rest) {
+  diag::Range outer = session.place.range;
+  session.place.range = node->range;
+  Flow flow = Flow::Failed;
+  if (++nesting > maxNesting) {
+    isExhausted = true;
+    session.fail(Kind::NestingTooDeep, {std::to_string(maxNesting)});
+  } else if (spend()) {
+    flow = dispatchStatement(node, rest);
+  }
+  --nesting;
+  session.place.range = outer;
+  return flow;
+}
+
+Flow Visitor::dispatchStatement(const syntax::Stmt *node, const Rest &rest) {
+  using syntax::NodeKind;
+  auto next = [](bool isFine) { return isFine ? Flow::Next : Flow::Failed; };
+  switch (node->kind) {
+  case NodeKind::Assign: return next(visitAssign(*as<syntax::Assign>(node)));
+  case NodeKind::AugAssign: return next(visitAugAssign(*as<syntax::AugAssign>(node)));
+  case NodeKind::AnnAssign: return next(visitAnnAssign(*as<syntax::AnnAssign>(node)));
+  case NodeKind::ExprStmt: {
+    const syntax::Expr *value = as<syntax::ExprStmt>(node)->value;
+    return next(as<syntax::StringLiteral>(value) || as<syntax::EllipsisLiteral>(value) || visit(value));
+  }
+  case NodeKind::If: return visitIf(*as<syntax::If>(node), rest);
+  case NodeKind::For: return visitFor(*as<syntax::For>(node));
+  case NodeKind::While: return visitWhile(*as<syntax::While>(node));
+  case NodeKind::Return: return visitReturn(*as<syntax::Return>(node));
+  case NodeKind::Assert: return next(visitAssert(*as<syntax::Assert>(node)));
+  case NodeKind::Pass: return Flow::Next;
+  default: return next(refuse(node));
+  }
+}
+
+Flow Visitor::visitReturn(const syntax::Return &node) {
+  if (frame->noReturn) {
+    session.fail(Kind::ReturnInLoop);
+    return Flow::Failed;
+  }
+  auto value = node.value ? visit(node.value) : MaybeValue(Value());
+  if (!value)
+    return Flow::Failed;
+  if (!frame->caller && !value->isNone()) {
+    session.fail(Kind::ReturnValueInKernel);
+    return Flow::Failed;
+  }
+  frame->returned = std::move(*value);
+  return Flow::Returned;
+}
+
+// A constant is decided now; a run-time assertion is a device assertion, which upstream
+// drops unless debug is set.
+bool Visitor::visitAssert(const syntax::Assert &node) {
+  auto test = visit(node.condition);
+  if (!test)
+    return false;
+  if (auto *constant = test->constant()) {
+    if (isTrue(*constant))
+      return true;
+    auto message = node.message ? visit(node.message) : MaybeValue(Value(Const{std::string()}));
+    std::string text = message && message->constant() ? str(*message->constant()) : "";
+    return session.fail(Kind::AssertFailed, {text.empty() ? "" : ": " + text}), false;
+  }
+  if (session.options.debug)
+    return unsupported("a run-time `assert` with debug=True", "use tl.static_assert, or compile without debug"), false;
+  return true;
+}
+
+// ---- assignment -------------------------------------------------------------------------
+
+bool Visitor::visitAssign(const syntax::Assign &node) {
+  auto value = visit(node.value);
+  if (!value)
+    return false;
+  return llvm::all_of(node.targets, [&](const syntax::Expr *target) { return assign(target, *value); });
+}
+
+bool Visitor::visitAugAssign(const syntax::AugAssign &node) {
+  if (!as<syntax::Name>(node.target))
+    return assign(node.target, Value());
+  auto left = visit(node.target);
+  auto right = left ? visit(node.value) : left;
+  auto value = right ? binaryOf(node.op, *left, *right) : right;
+  return value && assign(node.target, *value);
+}
+
+bool Visitor::visitAnnAssign(const syntax::AnnAssign &node) {
+  auto *name = as<syntax::Name>(node.target);
+  if (!name || !namesConstexpr(node.annotation)) {
+    auto value = node.value ? visit(node.value) : MaybeValue();
+    return !node.value || (value && assign(node.target, *value));
+  }
+  if (!node.value) {
+    frame->locals[name->id] = Local{Local::Declared, true, lineOf(&node), {}, {}};
+    return true;
+  }
+  auto value = visit(node.value);
+  if (!value)
+    return false;
+  if (!value->constant())
+    return session.fail(Kind::ConstexprNeeded, {name->id, describeType(*value)}), false;
+  // The body of an unrolled loop stands in the text once and runs many times.
+  auto known = frame->locals.find(name->id);
+  bool isTaken = known != frame->locals.end() && known->second.state == Local::Defined && !frame->staticLoops;
+  if (isTaken && !(known->second.isConstexpr && isSame(*known->second.value.constant(), *value->constant())))
+    return session.fail(Kind::ConstexprReassigned, {name->id}), false;
+  frame->locals[name->id] = Local{Local::Defined, true, lineOf(&node), std::move(*value), {}};
+  return true;
+}
+
+bool Visitor::assign(const syntax::Expr *target, const Value &value) {
+  session.place.range = target->range;
+  if (auto *name = as<syntax::Name>(target))
+    return assignName(*name, value);
+  auto *tuple = as<syntax::Tuple>(target);
+  auto *list = as<syntax::List>(target);
+  if (tuple || list) {
+    const auto &targets = tuple ? tuple->elements : list->elements;
+    auto elements = elementsOf(value);
+    if (!elements)
+      return session.fail(Kind::NotATuple, {describeType(value)}), false;
+    if (elements->size() != targets.size())
+      return session.fail(Kind::UnpackCount, {std::to_string(targets.size()), std::to_string(elements->size())}), false;
+    for (size_t i = 0; i < targets.size(); ++i)
+      if (!assign(targets[i], (*elements)[i]))
+        return false;
+    return true;
+  }
+  if (as<syntax::Subscript>(target))
+    return unsupported("assignment to an element (`x[i] = ...`)", "tiles are values: use tl.where(mask, new, x), or tl.store to memory"), false;
+  if (as<syntax::Attribute>(target))
+    return unsupported("assignment to an attribute", "use a local name"), false;
+  return unsupported("a starred target", "unpack each element into a name"), false;
+}
+
+// A plain number becomes a run-time scalar, as upstream has it; types, strings, tuples,
+// functions and None stay what they are.
+bool Visitor::assignName(const syntax::Name &name, const Value &value) {
+  auto known = frame->locals.find(name.id);
+  bool isConstexpr = known != frame->locals.end() && known->second.isConstexpr;
+  if (isConstexpr && known->second.state == Local::Declared) {
+    if (!value.constant())
+      return session.fail(Kind::ConstexprNeeded, {name.id, describeType(value)}), false;
+    known->second = Local{Local::Defined, true, lineOf(&name), value, {}};
+    return true;
+  }
+  if (isConstexpr && known->second.state == Local::Defined)
+    return session.fail(Kind::ConstexprReassigned, {name.id}), false;
+  Local local{Local::Defined, false, lineOf(&name), value, {}};
+  if (auto *constant = value.constant(); constant && isNumber(*constant)) {
+    auto tensor = toTensor(session, value);
+    if (!tensor)
+      return false;
+    local.number = *constant;
+    local.value = *tensor;
+  }
+  frame->locals[name.id] = std::move(local);
+  return true;
+}
+
+// ---- what a kernel may not say ----------------------------------------------------------
+
+bool Visitor::refuse(const syntax::Stmt *node) {
+  if (std::optional<Refusal> refusal = refusalOf(node))
+    return unsupported(refusal->what, refusal->instead), false;
+  isExhausted = true; // InvalidStmt: the parser has reported it
+  return false;
+}
+
+} // namespace tegula::sema
