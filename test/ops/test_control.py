@@ -1,0 +1,174 @@
+"""Branches and loops: what a program does, decided by scalars (P4, P5, P6, P10)."""
+import numpy as np
+import pytest
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def branch_kernel(x_ptr, out_ptr, mode, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    if mode == 0:
+        y = x + 1
+    elif mode < 3:
+        y = x * mode
+    else:
+        y = -x
+    tl.store(out_ptr + i, y)
+
+
+@triton.jit
+def early_return_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    if pid * BLOCK >= n:
+        return
+    i = pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) + 1, mask=i < n)
+
+
+@triton.jit
+def loop_kernel(out_ptr, start, stop, STEP: tl.constexpr):
+    count = 0
+    total = 0
+    for i in range(start, stop, STEP):
+        total += i
+        count += 1
+    tl.store(out_ptr, total)
+    tl.store(out_ptr + 1, count)
+
+
+@triton.jit
+def nested_loop_kernel(out_ptr, n, m, BLOCK: tl.constexpr):
+    acc = tl.zeros([BLOCK], tl.int32)
+    lanes = tl.arange(0, BLOCK)
+    for i in range(n):
+        row = tl.zeros([BLOCK], tl.int32)
+        for j in range(i, m):
+            if j % 2 == 0:
+                row += lanes * j
+            else:
+                row -= i
+        acc = acc * 3 + row
+    tl.store(out_ptr + lanes, acc)
+
+
+@triton.jit
+def while_kernel(out_ptr, n):
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    tl.store(out_ptr, steps)
+
+
+@triton.jit
+def static_kernel(out_ptr, N: tl.constexpr):
+    for i in tl.static_range(N):
+        tl.store(out_ptr + i, i * i)
+
+
+@triton.jit
+def ternary_kernel(out_ptr, n, FLAG: tl.constexpr):
+    tl.store(out_ptr, n if n > 10 else 10)
+    tl.store(out_ptr + 1, 7 if FLAG else 8)
+    tl.store(out_ptr + 2, 1 if (n > 5 and n < 20) or not FLAG else 0)
+
+
+@triton.jit
+def grid_kernel(out_ptr):
+    x, y, z = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    nx, ny, nz = tl.num_programs(0), tl.num_programs(1), tl.num_programs(2)
+    where = (z * ny + y) * nx + x
+    tl.store(out_ptr + where, x + 10 * y + 100 * z + 1000 * nz)
+
+
+@pytest.mark.parametrize("mode", range(-1, 5))
+def test_branches(target, mode):
+    x, out = np.arange(20, dtype=np.int32), np.zeros(20, np.int32)
+    branch_kernel[(1,)](x, out, mode, BLOCK=20)
+    np.testing.assert_array_equal(out, x + 1 if mode == 0 else x * mode if mode < 3 else -x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 32, 40])
+def test_early_return(target, n):
+    x, out = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+    early_return_kernel[(4,)](x, out, n, BLOCK=16)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+@pytest.mark.parametrize("bounds", [(0, 0), (0, 10), (5, 5), (7, 3), (-4, 6), (0, 100)], ids=str)
+@pytest.mark.parametrize("step", [1, 3, 7])
+def test_for(target, bounds, step):
+    """P10"""
+    out = np.zeros(2, dtype=np.int32)
+    loop_kernel[(1,)](out, *bounds, STEP=step)
+    np.testing.assert_array_equal(out, [sum(range(*bounds, step)), len(range(*bounds, step))])
+
+
+def test_for_downwards(target):
+    out = np.zeros(2, dtype=np.int32)
+    loop_kernel[(1,)](out, 10, -3, STEP=-4)
+    np.testing.assert_array_equal(out, [sum(range(10, -3, -4)), len(range(10, -3, -4))])
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+@pytest.mark.parametrize("m", [0, 3, 6])
+def test_nested_loops_with_a_branch(target, n, m):
+    lanes = np.arange(24, dtype=np.int32)
+    acc = np.zeros(24, dtype=np.int32)
+    for i in range(n):
+        row = np.zeros(24, dtype=np.int32)
+        for j in range(i, m):
+            row = row + lanes * j if j % 2 == 0 else row - i
+        acc = acc * 3 + row
+    out = np.zeros(24, dtype=np.int32)
+    nested_loop_kernel[(1,)](out, n, m, BLOCK=24)
+    np.testing.assert_array_equal(out, acc)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 27])
+def test_while(target, n):
+    steps, value = 0, n
+    while value != 1:
+        value = value // 2 if value % 2 == 0 else 3 * value + 1
+        steps += 1
+    out = np.zeros(1, dtype=np.int32)
+    while_kernel[(1,)](out, n)
+    assert out[0] == steps
+
+
+def test_static_range(target):
+    out = np.zeros(6, dtype=np.int32)
+    static_kernel[(1,)](out, N=6)
+    np.testing.assert_array_equal(out, np.arange(6) ** 2)
+
+
+@pytest.mark.parametrize("n", [2, 8, 15, 30])
+@pytest.mark.parametrize("flag", [True, False])
+def test_conditional_expressions(target, n, flag):
+    out = np.zeros(3, dtype=np.int32)
+    ternary_kernel[(1,)](out, n, FLAG=flag)
+    np.testing.assert_array_equal(out, [max(n, 10), 7 if flag else 8, int(5 < n < 20 or not flag)])
+
+
+@pytest.mark.parametrize("grid", [(1,), (5,), (3, 4), (2, 3, 4), (1, 1, 7), (64, 5, 3)], ids=str)
+def test_every_program_runs_once(target, grid):
+    """P6"""
+    extents = (*grid, 1, 1)[:3]
+    out = np.zeros(extents[::-1], dtype=np.int32)
+    grid_kernel[grid](out)
+    z, y, x = np.indices(out.shape)
+    np.testing.assert_array_equal(out, x + 10 * y + 100 * z + 1000 * extents[2])
+
+
+@pytest.mark.parametrize("grid", [(0,), (3, 0), (0, 2, 2)], ids=str)
+def test_an_empty_axis_runs_nothing(target, grid):
+    """P6"""
+    out = np.full(4, 5, dtype=np.int32)
+    grid_kernel[grid](out)
+    assert (out == 5).all()

@@ -1,0 +1,137 @@
+"""N8 to N11, N16 to N18, N20."""
+import numpy as np
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+from contract import assert_close, assert_same, name_of
+
+TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 65504.0, 1e-7, 6e-8, 1e-40, 1e38, float("inf"), -float("inf"), float("nan")]
+
+
+@triton.jit
+def binary_kernel(x_ptr, y_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.load(y_ptr + i, mask=i < n)
+    if OP == "add":
+        z = x + y
+    elif OP == "sub":
+        z = x - y
+    elif OP == "mul":
+        z = x * y
+    elif OP == "div":
+        z = x / y
+    elif OP == "mod":
+        z = x % y
+    elif OP == "max":
+        z = tl.maximum(x, y)
+    elif OP == "min":
+        z = tl.minimum(x, y)
+    elif OP == "max_nan":
+        z = tl.maximum(x, y, propagate_nan=tl.PropagateNan.ALL)
+    else:
+        tl.static_assert(OP == "min_nan")
+        z = tl.minimum(x, y, propagate_nan=tl.PropagateNan.ALL)
+    tl.store(out_ptr + i, z, mask=i < n)
+
+
+@triton.jit
+def compare_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.load(y_ptr + i, mask=i < n)
+    tl.store(out_ptr + i, x < y, mask=i < n)
+    tl.store(out_ptr + n + i, x <= y, mask=i < n)
+    tl.store(out_ptr + 2 * n + i, x > y, mask=i < n)
+    tl.store(out_ptr + 3 * n + i, x >= y, mask=i < n)
+    tl.store(out_ptr + 4 * n + i, x == y, mask=i < n)
+    tl.store(out_ptr + 5 * n + i, x != y, mask=i < n)
+
+
+@triton.jit
+def chain_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.load(y_ptr + i, mask=i < n)
+    tl.store(out_ptr + i, (x + y) * x - y, mask=i < n)
+
+
+def pairs(dtype):
+    special = torch.tensor(SPECIAL, dtype=torch.float64)
+    x, y = (grid.flatten() for grid in torch.meshgrid(special, special, indexing="ij"))
+    generator = torch.Generator().manual_seed(1)
+    more = torch.randn(2, 400, generator=generator, dtype=torch.float64) * 10.0 ** torch.randint(
+        -4, 5, (2, 400), generator=generator)
+    return torch.cat([x, more[0]]).to(dtype), torch.cat([y, more[1]]).to(dtype)
+
+
+def run(op, x, y, dtype=None):
+    out = torch.zeros(x.numel(), dtype=dtype or x.dtype)
+    binary_kernel[(triton.cdiv(x.numel(), 100),)](x, y, out, x.numel(), OP=op, BLOCK=100)
+    return out
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "mul"])
+@pytest.mark.parametrize("dtype", TYPES, ids=name_of)
+def test_rounds_once(target, dtype, op):
+    """N8, N9"""
+    x, y = pairs(dtype)
+    expected = {"add": torch.add, "sub": torch.sub, "mul": torch.mul}[op](x, y)
+    assert_same(run(op, x, y), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=name_of)
+def test_no_intermediate_keeps_f32(target, dtype):
+    """N9"""
+    x, y = pairs(dtype)
+    out = torch.zeros_like(x)
+    chain_kernel[(1,)](x, y, out, x.numel(), BLOCK=1024)
+    assert_same(out, ((x + y).to(dtype) * x).to(dtype) - y)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=name_of)
+def test_division(target, dtype):
+    """N11; 16-bit operands are divided in f32, and the result is f32"""
+    x, y = pairs(dtype)
+    wide = dtype if dtype == torch.float64 else torch.float32
+    expected = x.to(wide) / y.to(wide)
+    out = run("div", x, y, wide)
+    if dtype == torch.float64:
+        assert_same(out, expected)
+    else:
+        assert_close(out, expected, ulps=2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=name_of)
+def test_remainder_is_fmod(target, dtype):
+    """N18"""
+    x, y = pairs(dtype)
+    with np.errstate(invalid="ignore"):
+        expected = torch.from_numpy(np.fmod(x.numpy(), y.numpy()))
+    assert_same(run("mod", x, y), expected)
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("propagate", [False, True], ids=["ignore", "propagate"])
+@pytest.mark.parametrize("dtype", TYPES, ids=name_of)
+def test_maximum_and_minimum(target, dtype, propagate, op):
+    """N16"""
+    x, y = pairs(dtype)
+    function = {("max", False): torch.fmax, ("min", False): torch.fmin,
+                ("max", True): torch.maximum, ("min", True): torch.minimum}[op, propagate]
+    out = run(op + ("_nan" if propagate else ""), x, y)
+    expected = function(x, y)
+    assert ((out == expected) | (out.isnan() & expected.isnan())).all()
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=name_of)
+def test_comparisons_with_nan(target, dtype):
+    """N17"""
+    x, y = pairs(dtype)
+    out = torch.zeros(6, x.numel(), dtype=torch.bool)
+    compare_kernel[(1,)](x, y, out, x.numel(), BLOCK=1024)
+    for row, expected in zip(out, [x < y, x <= y, x > y, x >= y, x == y, x != y]):
+        assert torch.equal(row, expected)

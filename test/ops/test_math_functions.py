@@ -1,0 +1,122 @@
+"""The functions of docs/language/math-functions.md, f32 and f64, against f64 (and mpmath-free) references."""
+import numpy as np
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def unary_kernel(x_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    if OP == "exp":
+        y = tl.exp(x)
+    elif OP == "exp2":
+        y = tl.exp2(x)
+    elif OP == "log":
+        y = tl.log(x)
+    elif OP == "log2":
+        y = tl.log2(x)
+    elif OP == "sin":
+        y = tl.sin(x)
+    elif OP == "cos":
+        y = tl.cos(x)
+    elif OP == "sqrt":
+        y = tl.sqrt(x)
+    elif OP == "sqrt_rn":
+        y = tl.sqrt_rn(x)
+    elif OP == "rsqrt":
+        y = tl.rsqrt(x)
+    elif OP == "erf":
+        y = tl.erf(x)
+    elif OP == "floor":
+        y = tl.floor(x)
+    elif OP == "ceil":
+        y = tl.ceil(x)
+    elif OP == "abs":
+        y = tl.abs(x)
+    else:
+        tl.static_assert(OP == "sigmoid")
+        y = tl.sigmoid(x)
+    tl.store(out_ptr + i, y, mask=i < n)
+
+
+@triton.jit
+def fma_kernel(x_ptr, y_ptr, z_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + i, mask=mask)
+    y = tl.load(y_ptr + i, mask=mask)
+    z = tl.load(z_ptr + i, mask=mask)
+    tl.store(out_ptr + i, tl.fma(x, y, z), mask=mask)
+
+
+REFERENCE = {
+    "exp": np.exp, "exp2": np.exp2, "log": np.log, "log2": np.log2, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt,
+    "sqrt_rn": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "floor": np.floor, "ceil": np.ceil, "abs": np.abs,
+    "erf": lambda x: torch.erf(torch.from_numpy(x)).numpy(),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+}
+# f32 in units in the last place; 0: exact
+BOUND = {"exp": 2, "exp2": 2, "log": 2, "log2": 2, "sin": 2, "cos": 2, "sqrt": 1, "sqrt_rn": 0.5, "rsqrt": 2, "erf": 2,
+         "floor": 0, "ceil": 0, "abs": 0, "sigmoid": 6}
+RANGES = {"exp": (-110, 95), "exp2": (-155, 130), "log": (0, 1e5), "log2": (0, 1e5), "sin": (-1000, 1000),
+          "cos": (-1000, 1000), "sqrt": (0, 1e6), "sqrt_rn": (0, 1e6), "rsqrt": (0, 1e6), "erf": (-5, 5),
+          "floor": (-1e5, 1e5), "ceil": (-1e5, 1e5), "abs": (-1e5, 1e5), "sigmoid": (-80, 80)}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 1e-40, 1e-45, 1e-30, 3e38, np.inf, -np.inf, np.nan, 0.5, 88.72, -87.4, 2.0**23]
+
+
+def inputs(op, dtype):
+    low, high = RANGES[op]
+    rng = np.random.default_rng(3)
+    near = rng.uniform(-2, 2, 300) if low < 0 else rng.uniform(0, 2, 300)
+    return np.concatenate([SPECIAL, rng.uniform(low, high, 700), near]).astype(dtype)
+
+
+def run(op, x):
+    out = np.zeros_like(x)
+    unary_kernel[(triton.cdiv(x.size, 128),)](x, out, x.size, OP=op, BLOCK=128)
+    return out
+
+
+def ulps_off(out, exact):
+    """Distance to the exact value in units of the last place of its f32 neighbourhood."""
+    with np.errstate(all="ignore"):
+        spacing = np.spacing(np.abs(exact.astype(np.float32)).astype(np.float32)).astype(np.float64)
+        off = np.abs(out.astype(np.float64) - exact) / spacing
+    as_f32 = exact.astype(np.float32).astype(np.float64)
+    equal = (out.astype(np.float64) == as_f32) | (np.isnan(out) & np.isnan(exact))
+    return np.where(equal, 0, off)
+
+
+@pytest.mark.parametrize("op", list(REFERENCE))
+def test_f32(target, op):
+    x = inputs(op, np.float32)
+    with np.errstate(all="ignore"):
+        exact = REFERENCE[op](x.astype(np.float64))
+    out = run(op, x)
+    off = ulps_off(out, exact)
+    bad = ~(off <= max(BOUND[op], 0.5001))
+    worst = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
+    assert not bad.any(), f"{op}({x[worst]!r}) = {out[worst]!r}, should be {exact[worst]!r}: {off[worst]:.2f} ulp"
+
+
+@pytest.mark.parametrize("op", [op for op in REFERENCE if op != "sqrt_rn"])
+def test_f64(target, op):
+    x = inputs(op, np.float64)
+    with np.errstate(all="ignore"):
+        exact = REFERENCE[op](x)
+    np.testing.assert_allclose(run(op, x), exact, rtol=2e-15, atol=1e-300)
+
+
+def test_fma_rounds_once(target):
+    rng = np.random.default_rng(4)
+    x, y = (rng.standard_normal(500).astype(np.float32) for _ in range(2))
+    z = -(x * y) + np.float32(1e-9) * rng.standard_normal(500).astype(np.float32)
+    out = np.zeros_like(x)
+    fma_kernel[(1,)](x, y, z, out, 500, BLOCK=512)
+    # products of f32 are exact in f64; the sum may round twice, which these inputs show nowhere
+    exact = x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)
+    np.testing.assert_allclose(out, exact, rtol=2.0**-23)

@@ -1,0 +1,146 @@
+"""Reductions along each axis, of each type, at odd extents (N14, N16)."""
+import numpy as np
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+from contract import FLOATS, assert_close, name_of, random
+
+
+@triton.jit
+def reduce_1d_kernel(x_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    if OP == "sum":
+        z = tl.sum(x, axis=0)
+    elif OP == "max":
+        z = tl.max(x, axis=0)
+    else:
+        z = tl.min(x, axis=0)
+    tl.store(out_ptr, z)
+
+
+@triton.jit
+def reduce_2d_kernel(x_ptr, out_ptr, OP: tl.constexpr, AXIS: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    r = tl.arange(0, R)
+    c = tl.arange(0, C)
+    x = tl.load(x_ptr + r[:, None] * C + c[None, :])
+    if OP == "sum":
+        z = tl.sum(x, axis=AXIS)
+    elif OP == "max":
+        z = tl.max(x, axis=AXIS)
+    else:
+        z = tl.min(x, axis=AXIS)
+    if AXIS == 0:
+        tl.store(out_ptr + c, z)
+    else:
+        tl.store(out_ptr + r, z)
+
+
+@triton.jit
+def add_up(a, b):
+    return a + b
+
+
+@triton.jit
+def larger_pair(value_a, index_a, value_b, index_b):
+    take_b = value_b > value_a
+    return tl.where(take_b, value_b, value_a), tl.where(take_b, index_b, index_a)
+
+
+@triton.jit
+def custom_kernel(x_ptr, sum_ptr, max_ptr, index_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    tl.store(sum_ptr, tl.reduce(x, 0, add_up))
+    value, index = tl.reduce((x, i), 0, larger_pair)
+    tl.store(max_ptr, value)
+    tl.store(index_ptr, index)
+
+
+@triton.jit
+def row_statistics_kernel(x_ptr, out_ptr, R: tl.constexpr, C: tl.constexpr):
+    """Reductions whose results go back into the tile."""
+    r = tl.arange(0, R)
+    c = tl.arange(0, C)
+    x = tl.load(x_ptr + r[:, None] * C + c[None, :])
+    centred = x - tl.sum(x, axis=1, keep_dims=True) / C
+    scaled = centred / tl.sqrt(tl.sum(centred * centred, axis=1) / C + 1e-3)[:, None]
+    shifted = scaled - tl.max(scaled, axis=0)[None, :]
+    tl.store(out_ptr + r[:, None] * C + c[None, :], shifted)
+
+
+EXTENTS = [1, 2, 3, 5, 16, 17, 48, 64, 80, 100, 257]
+
+
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+@pytest.mark.parametrize("n", EXTENTS)
+@pytest.mark.parametrize("dtype", FLOATS, ids=name_of)
+def test_1d_floats(target, dtype, n, op):
+    x = random(n, dtype=dtype, seed=n)
+    out = torch.zeros(1, dtype=torch.float32)
+    reduce_1d_kernel[(1,)](x, out, n, OP=op, BLOCK=n)
+    if op == "sum":
+        unit = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}[dtype]
+        assert_close(out, x.double().sum().reshape(1), error=n * unit * x.double().abs().sum())
+    else:
+        assert out.item() == (x.max() if op == "max" else x.min()).item()
+
+
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+@pytest.mark.parametrize("n", [1, 5, 48, 100])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64"])
+def test_1d_integers_widen_to_32_bits(target, dtype, n, op):
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(n).integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+    out = np.zeros(1, dtype=np.int64)
+    reduce_1d_kernel[(1,)](x, out, n, OP=op, BLOCK=n)
+    if op == "sum":
+        wide = {"int64": "int64", "uint8": "uint32", "uint32": "uint32"}.get(dtype, "int32")
+        assert out[0] == x.astype(wide).sum(dtype=wide).astype(np.int64)
+    else:
+        expected = x.max() if op == "max" else x.min()
+        assert out[0] == int(expected) or dtype == "uint32" and np.uint32(out[0] & 0xFFFFFFFF) == expected
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("op", ["sum", "max", "min"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (3, 5), (16, 16), (5, 48), (48, 5), (33, 65)], ids=str)
+def test_2d(target, shape, op, axis):
+    x = random(*shape, seed=shape[0])
+    out = torch.zeros(shape[1 - axis])
+    reduce_2d_kernel[(1,)](x, out, OP=op, AXIS=axis, R=shape[0], C=shape[1])
+    if op == "sum":
+        assert_close(out, x.double().sum(dim=axis), error=2.0**-24 * shape[axis] * x.double().abs().sum(dim=axis))
+    else:
+        assert torch.equal(out, x.amax(dim=axis) if op == "max" else x.amin(dim=axis))
+
+
+def test_nan_is_ignored_by_max_and_min(target):
+    x = random(40, seed=1)
+    x[3] = x[17] = float("nan")
+    for op, expected in (("max", np.nanmax), ("min", np.nanmin)):
+        out = torch.zeros(1)
+        reduce_1d_kernel[(1,)](x, out, 40, OP=op, BLOCK=40)
+        assert out.item() == expected(x.numpy())
+
+
+@pytest.mark.parametrize("n", [1, 7, 64, 100])
+def test_functions_of_the_user(target, n):
+    x = torch.from_numpy(np.random.default_rng(n).permutation(n).astype(np.float32))
+    total, value, index = torch.zeros(1), torch.zeros(1), torch.zeros(1, dtype=torch.int32)
+    custom_kernel[(1,)](x, total, value, index, BLOCK=n)
+    assert total.item() == x.sum().item()
+    assert value.item() == x.max().item() and index.item() == x.argmax().item()
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (4, 17), (16, 64), (9, 80)], ids=str)
+def test_statistics_go_back_into_the_tile(target, shape):
+    x = random(*shape, seed=2)
+    out = torch.zeros_like(x)
+    row_statistics_kernel[(1,)](x, out, R=shape[0], C=shape[1])
+    xd = x.double()
+    centred = xd - xd.mean(dim=1, keepdim=True)
+    scaled = centred / torch.sqrt((centred * centred).mean(dim=1, keepdim=True) + 1e-3)
+    assert_close(out, scaled - scaled.amax(dim=0), error=1e-5)
