@@ -1,0 +1,250 @@
+// What stands behind a dot or in brackets: attributes and methods of run-time values and of
+// types, x[None, :], elements of tuples.
+#include "sema/builtins/Call.h"
+
+#include <numeric>
+
+namespace tegula::sema {
+
+using namespace builtins;
+
+namespace {
+
+const TypeRef *typeOfValue(const Value &value) {
+  auto *constant = value.constant();
+  return constant ? std::get_if<TypeRef>(&constant->value) : nullptr;
+}
+
+int64_t elementCount(llvm::ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
+
+// ---- types ------------------------------------------------------------------------------
+
+int64_t mantissaBits(DType type) {
+  switch (type) {
+  case DType::F64: return 52;
+  case DType::F32: return 23;
+  case DType::F16: return 10;
+  case DType::BF16: return 7;
+  case DType::F8E4NV: return 3;
+  default: return 2;
+  }
+}
+
+int64_t exponentBias(DType type) {
+  switch (type) {
+  case DType::F64: return 1023;
+  case DType::F32:
+  case DType::BF16: return 127;
+  case DType::F8E4NV: return 7;
+  default: return 15;
+  }
+}
+
+std::optional<Const> typeAttribute(const TypeRef &ref, std::string_view name) {
+  Type type = typeOf(ref);
+  if (name == "scalar")
+    return makeType(type.scalar());
+  if (name == "shape" && !type.isScalar())
+    return makeTuple(type.shape);
+  if (name == "numel" && !type.isScalar())
+    return makeInt(elementCount(type.shape));
+  if (name == "element_ty" && !type.isScalar())
+    return makeType(type.scalar());
+  if (type.pointer) {
+    if (name == "element_ty")
+      return makeType(Type{type.element});
+    if (name == "address_space")
+      return makeInt(1);
+    if (name == "name")
+      return Const{spelling(type)};
+    if (name == "primitive_bitwidth")
+      return makeInt(64);
+    return name == "itemsize" ? std::optional(makeInt(8)) : std::nullopt;
+  }
+  if (name == "primitive_bitwidth")
+    return makeInt(bitWidth(type.element));
+  if (name == "itemsize")
+    return makeInt(byteSize(type.element));
+  if (name == "name")
+    return Const{spelling(type)};
+  if (isInteger(type.element))
+    return name == "int_bitwidth" ? std::optional(makeInt(bitWidth(type.element))) : std::nullopt;
+  if (name == "fp_mantissa_width")
+    return makeInt(mantissaBits(type.element));
+  if (name == "exponent_bias")
+    return makeInt(exponentBias(type.element));
+  return std::nullopt;
+}
+
+// is_fp16, is_int64, is_uint8, is_fp8e4nv: the row of the type table they ask for.
+std::optional<bool> isNamedType(const Type &type, std::string_view question) {
+  std::string_view asked = question.substr(3);
+  static constexpr std::string_view absent[] = {"fp8e4b8", "fp8e5b16", "fp8e4b15"};
+  if (llvm::is_contained(absent, asked))
+    return false;
+  auto found = dtypeFromName(asked);
+  if (!found || name(*found) != asked)
+    return std::nullopt;
+  return !type.pointer && type.isScalar() && type.element == *found;
+}
+
+llvm::APInt largest(DType type) {
+  return isSigned(type) ? llvm::APInt::getSignedMaxValue(bitWidth(type)).sext(72)
+                        : llvm::APInt::getMaxValue(bitWidth(type)).zext(72);
+}
+llvm::APInt smallest(DType type) {
+  return isSigned(type) ? llvm::APInt::getSignedMinValue(bitWidth(type)).sext(72) : llvm::APInt(72, 0);
+}
+
+std::optional<Const> typeMethod(const TypeRef &ref, std::string_view name) {
+  Type type = typeOf(ref);
+  bool plain = !type.pointer && type.isScalar();
+  bool isInt = plain && isInteger(type.element);
+  if (name == "is_ptr")
+    return Const{type.pointer && type.isScalar()};
+  if (name == "is_block")
+    return Const{!type.isScalar()};
+  if (name == "is_const")
+    return Const{type.isConst};
+  if (name == "is_void")
+    return Const{false};
+  if (name == "is_dtype")
+    return Const{true};
+  if (name == "is_floating" || name == "is_standard_floating")
+    return Const{plain && isFloat(type.element) && (name == "is_floating" || bitWidth(type.element) > 8)};
+  if (name == "is_fp8")
+    return Const{plain && isFloat(type.element) && bitWidth(type.element) == 8};
+  if (name == "is_int")
+    return Const{isInt};
+  if (name == "is_int_signed")
+    return Const{isInt && isSigned(type.element)};
+  if (name == "is_int_unsigned")
+    return Const{isInt && !isSigned(type.element)};
+  if (name == "is_bool")
+    return Const{isInt && isBool(type.element)};
+  if (name == "get_int_max_value" && isInt)
+    return Const{largest(type.element)};
+  if (name == "get_int_min_value" && isInt)
+    return Const{smallest(type.element)};
+  if (name == "get_block_shapes" && !type.isScalar())
+    return makeTuple(type.shape);
+  if (name.starts_with("is_"))
+    if (auto answer = isNamedType(type, name))
+      return Const{*answer};
+  return std::nullopt;
+}
+
+// ---- run-time values --------------------------------------------------------------------
+
+std::optional<Value> tensorAttribute(Session &session, const Tensor &tensor, std::string_view name) {
+  const Type &type = tensor.type;
+  if (name == "dtype")
+    return Value(makeType(type.scalar()));
+  if (name == "type")
+    return Value(makeType(type));
+  if (name == "shape")
+    return Value(makeTuple(type.shape));
+  if (name == "numel")
+    return Value(makeInt(elementCount(type.shape)));
+  if (name == "T") {
+    if (type.shape.size() != 2)
+      return session.fail(diag::Kind::TransposedRank, {spelling(type)});
+    return Value(transpose(session, tensor, {1, 0}));
+  }
+  return session.fail(diag::Kind::NoSuchAttribute, {spelling(type), name});
+}
+
+// The methods of values that are not the builtin of that name: `x.to` is tl.cast.
+std::string_view memberBuiltin(std::string_view name) { return name == "to" ? "cast" : name; }
+
+std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::span<const Index> indices) {
+  int64_t place = 0;
+  size_t taken = 0;
+  Tensor result = tensor;
+  for (const Index &index : indices) {
+    if (auto *value = std::get_if<Value>(&index)) {
+      if (!value->isNone())
+        return session.fail(diag::Kind::UnsupportedIndex, {describe(*value)});
+      result = expandDims(session, result, place);
+    } else if (++taken > tensor.type.shape.size()) {
+      return session.fail(diag::Kind::TooManyIndices, {spelling(tensor.type), std::to_string(taken)});
+    }
+    ++place;
+  }
+  return Value(result);
+}
+
+std::optional<Value> tupleSubscript(Session &session, const std::vector<Value> &elements,
+                                    std::span<const Index> indices) {
+  auto *index = indices.size() == 1 ? std::get_if<Value>(&indices[0]) : nullptr;
+  if (indices.size() == 1 && !index) // t[:]
+    return makeValueTuple(elements);
+  auto number = index && index->constant() ? asInt64(*index->constant()) : std::nullopt;
+  if (!number)
+    return session.fail(diag::Kind::TupleIndex, {index ? describe(*index) : "several"});
+  int64_t size = elements.size(), i = *number < 0 ? *number + size : *number;
+  if (i < 0 || i >= size)
+    return session.fail(diag::Kind::TupleIndexRange, {std::to_string(*number), std::to_string(size)});
+  return elements[i];
+}
+
+} // namespace
+
+std::optional<Value> attribute(Session &session, const Value &object, std::string_view name) {
+  if (auto *tensor = object.tensor())
+    return tensorAttribute(session, *tensor, name);
+  if (auto *type = typeOfValue(object)) {
+    if (auto result = typeAttribute(*type, name))
+      return Value(*result);
+    return session.fail(diag::Kind::NoSuchAttribute, {spelling(typeOf(*type)), name});
+  }
+  if (name == "value" && object.constant())
+    return object;
+  // A number that is specialized, like a stride of 1, still looks like a value.
+  if (isNumber(object) && (name == "dtype" || name == "type" || name == "shape" || name == "numel")) {
+    auto tensor = toTensor(session, object);
+    return tensor ? tensorAttribute(session, *tensor, name) : std::nullopt;
+  }
+  return session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
+}
+
+bool isMethod(const Value &object, std::string_view name) {
+  if (auto *type = typeOfValue(object))
+    return typeMethod(*type, name).has_value();
+  return (object.tensor() || isNumber(object)) && findMember(memberBuiltin(name));
+}
+
+std::optional<Value> callMethod(Session &session, const Value &object, std::string_view name,
+                                std::span<const Value> arguments, std::span<const NamedValue> keywords) {
+  if (auto *type = typeOfValue(object)) {
+    auto result = typeMethod(*type, name);
+    if (!result)
+      return session.fail(diag::Kind::NoSuchAttribute, {spelling(typeOf(*type)), name});
+    if (!arguments.empty() || !keywords.empty())
+      return session.fail(diag::Kind::BuiltinTooManyArguments,
+                          {name, "0", std::to_string(arguments.size() + keywords.size()), ""});
+    return Value(*result);
+  }
+  const Row *row = object.tensor() || isNumber(object) ? findMember(memberBuiltin(name)) : nullptr;
+  if (!row)
+    return session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
+  std::vector<Value> all{object};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return runBuiltin(session, *row, all, keywords);
+}
+
+std::optional<Value> subscript(Session &session, const Value &object, std::span<const Index> indices) {
+  if (auto *tensor = object.tensor())
+    return tileSubscript(session, *tensor, indices);
+  if (auto elements = elementsOf(object))
+    return tupleSubscript(session, *elements, indices);
+  if (isNumber(object)) {
+    auto tensor = toTensor(session, object);
+    return tensor ? tileSubscript(session, *tensor, indices) : std::nullopt;
+  }
+  return session.fail(diag::Kind::NotSubscriptable, {describe(object)});
+}
+
+} // namespace tegula::sema

@@ -1,0 +1,72 @@
+// What a program knows of its grid, promises to the compiler, and names that only mean
+// something to a `for` or `while`.
+#include "sema/builtins/Call.h"
+
+namespace tegula::sema::builtins {
+namespace {
+
+std::optional<uint32_t> gridAxis(Call &call) {
+  auto axis = call.integer(0);
+  if (axis && (*axis < 0 || *axis > 2))
+    return call.wrong(0, "0, 1 or 2");
+  return axis ? std::optional(uint32_t(*axis)) : std::nullopt;
+}
+
+// A promise travels as an attribute of the op that made the value. Constants need none, and
+// parameters have their own (tt.divisibility of the function).
+std::optional<Value> promise(Call &call, llvm::StringRef attribute) {
+  auto input = call.tensor(0);
+  auto values = input ? call.integers(1) : std::nullopt;
+  if (!values)
+    return std::nullopt;
+  if (values->size() != std::max<size_t>(input->type.shape.size(), 1))
+    return call.wrong(1, "one integer for each dimension");
+  mlir::Operation *op = input->value.getDefiningOp();
+  if (op && !llvm::isa<mlir::arith::ConstantOp>(op))
+    op->setAttr(attribute, call.session.builder.getDenseI64ArrayAttr(*values));
+  return Value(*input);
+}
+
+std::optional<Value> onlyInLoop(Call &call, std::string_view statement) {
+  return call.fail(diag::Kind::OnlyInLoop, {std::string(statement)});
+}
+
+} // namespace
+
+std::optional<Value> call_program_id(Call &call) {
+  auto axis = gridAxis(call);
+  return axis ? std::optional<Value>(emit<tile::GetProgramIdOp>(call.session, Type{DType::I32}, *axis)) : std::nullopt;
+}
+
+std::optional<Value> call_num_programs(Call &call) {
+  auto axis = gridAxis(call);
+  return axis ? std::optional<Value>(emit<tile::GetNumProgramsOp>(call.session, Type{DType::I32}, *axis))
+              : std::nullopt;
+}
+
+// Nothing reads the promise yet; it must still be one.
+std::optional<Value> call_assume(Call &call) {
+  auto condition = call.tensor(0);
+  if (!condition)
+    return std::nullopt;
+  if (condition->type.pointer || !isBool(condition->type.element))
+    return call.wrong(0, "a condition");
+  return Value();
+}
+
+std::optional<Value> call_multiple_of(Call &call) { return promise(call, "tt.divisibility"); }
+std::optional<Value> call_max_contiguous(Call &call) { return promise(call, "tt.contiguity"); }
+std::optional<Value> call_max_constancy(Call &call) { return promise(call, "tt.constancy"); }
+
+std::optional<Value> call_debug_barrier(Call &call) {
+  tile::BarrierOp::create(call.session.builder, call.session.loc());
+  return Value();
+}
+
+std::optional<Value> call_constexpr(Call &call) { return call[0]; }
+
+std::optional<Value> call_range(Call &call) { return onlyInLoop(call, "for"); }
+std::optional<Value> call_static_range(Call &call) { return onlyInLoop(call, "for"); }
+std::optional<Value> call_condition(Call &call) { return onlyInLoop(call, "while"); }
+
+} // namespace tegula::sema::builtins

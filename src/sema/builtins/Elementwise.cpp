@@ -1,0 +1,153 @@
+// Elementwise builtins that are no math function: casts, choices, extrema.
+#include "sema/builtins/Call.h"
+
+namespace tegula::sema::builtins {
+namespace arith = mlir::arith;
+using BinOp = syntax::BinaryOperator;
+
+namespace {
+
+// Extrema of bfloat16 are computed, and given, in fp32.
+Value promoteBrainFloat(Session &session, const Value &value) {
+  auto *tensor = value.tensor();
+  bool isBrain = tensor && !tensor->type.pointer && tensor->type.element == DType::BF16;
+  return isBrain ? Value(*cast(session, *tensor, DType::F32)) : value;
+}
+
+std::optional<bool> propagatesNan(Call &call, size_t i) {
+  if (auto *constant = call[i].constant())
+    if (auto *builtin = std::get_if<BuiltinRef>(&constant->value)) {
+      if (builtin->name == "triton.language.PropagateNan.ALL")
+        return true;
+      if (builtin->name == "triton.language.PropagateNan.NONE")
+        return false;
+    }
+  return call.wrong(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
+}
+
+template <class Quiet, class Propagating, class Signed, class Unsigned> std::optional<Value> extremum(Call &call) {
+  Session &session = call.session;
+  auto propagate = propagatesNan(call, 2);
+  if (!propagate)
+    return std::nullopt;
+  auto operands = unifyOperands(session, call.row.display(), promoteBrainFloat(session, call[0]),
+                                promoteBrainFloat(session, call[1]));
+  // Two numbers meet as run-time scalars.
+  if (!operands)
+    return std::nullopt;
+  auto &[a, b] = *operands;
+  if (isFloat(a.type.element))
+    return Value(*propagate ? emitFloat<Propagating>(session, a, b) : emitFloat<Quiet>(session, a, b));
+  return Value(isSigned(a.type.element) ? emit<Signed>(session, a.type, a.value, b.value)
+                                        : emit<Unsigned>(session, a.type, a.value, b.value));
+}
+
+std::optional<Value> operate(Call &call, BinOp op) { return binary(call.session, op, call[0], call[1]); }
+
+} // namespace
+
+std::optional<Value> call_cast(Call &call) {
+  auto input = call.tensor(0);
+  auto type = input ? call.type(1) : std::nullopt;
+  auto bitcast = type ? call.flag(3) : std::nullopt;
+  if (!bitcast)
+    return std::nullopt;
+  std::optional<tile::Rounding> rounding;
+  if (!call.isNone(2)) {
+    rounding = call.word<tile::Rounding>(2, {{"rtne", tile::Rounding::RTNE}, {"rtz", tile::Rounding::RTZ}});
+    if (!rounding)
+      return std::nullopt;
+  }
+  auto result = *bitcast ? bitcastTo(call.session, *input, *type) : castTo(call.session, *input, *type, rounding);
+  return result ? std::optional<Value>(*result) : std::nullopt;
+}
+
+std::optional<Value> call_where(Call &call) {
+  Session &session = call.session;
+  auto condition = call.tensor(0);
+  if (!condition)
+    return std::nullopt;
+  if (condition->type.pointer)
+    return call.wrong(0, "a condition");
+  if (!isBool(condition->type.element)) {
+    session.warn(diag::Kind::ConditionNotBool, {call.row.display(), spelling(condition->type)});
+    condition = cast(session, *condition, DType::I1);
+  }
+  auto operands = unifyOperands(session, call.row.display(), call[1], call[2],
+                                {.leftPointer = true, .rightPointer = true});
+  if (!operands)
+    return std::nullopt;
+  auto &[x, y] = *operands;
+  if (x.type.scalar() != y.type.scalar())
+    return session.fail(diag::Kind::IncompatibleOperands, {call.row.display(), describe(x), describe(y)});
+  // All three meet in one shape; a scalar condition over tiles stays scalar in arith.select,
+  // so it becomes a tile here and every target sees one form.
+  auto first = broadcastPair(session, *condition, x);
+  auto second = first ? broadcastPair(session, first->first, y) : std::nullopt;
+  auto value = second ? broadcastTo(session, first->second, second->first.type.shape) : std::nullopt;
+  if (!value)
+    return std::nullopt;
+  return emit<arith::SelectOp>(session, value->type, second->first.value, value->value, second->second.value);
+}
+
+std::optional<Value> call_add(Call &call) { return operate(call, BinOp::Add); }
+std::optional<Value> call_sub(Call &call) { return operate(call, BinOp::Sub); }
+std::optional<Value> call_mul(Call &call) { return operate(call, BinOp::Mul); }
+
+std::optional<Value> call_maximum(Call &call) {
+  return extremum<arith::MaxNumFOp, arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(call);
+}
+
+std::optional<Value> call_minimum(Call &call) {
+  return extremum<arith::MinNumFOp, arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(call);
+}
+
+std::optional<Value> call_clamp(Call &call) {
+  Session &session = call.session;
+  auto propagate = propagatesNan(call, 3);
+  if (!propagate)
+    return std::nullopt;
+  std::string op = call.row.display();
+  Value limits[2] = {promoteBrainFloat(session, call[1]), promoteBrainFloat(session, call[2])};
+  auto lower = unifyOperands(session, op, promoteBrainFloat(session, call[0]), limits[0]);
+  auto upper = lower ? unifyOperands(session, op, lower->first, limits[1]) : std::nullopt;
+  auto low = upper ? unifyOperands(session, op, upper->first, lower->second) : std::nullopt;
+  if (!low)
+    return std::nullopt;
+  auto high = unifyOperands(session, op, low->first, upper->second);
+  if (!high)
+    return std::nullopt;
+  const Tensor &value = high->first;
+  if (!isFloat(value.type.element))
+    return call.fail(diag::Kind::FloatsOnly, {spelling(value.type)});
+  if (value.type != low->second.type)
+    return session.fail(diag::Kind::IncompatibleOperands, {op, describe(value), describe(low->second)});
+  return emit<tile::ClampFOp>(session, value.type, value.value, low->second.value, high->second.value, *propagate);
+}
+
+std::optional<Value> call_cdiv(Call &call) {
+  Session &session = call.session;
+  auto sum = binary(session, BinOp::Add, call[0], call[1]);
+  auto last = sum ? binary(session, BinOp::Sub, *sum, Value(makeInt(1))) : std::nullopt;
+  return last ? binary(session, BinOp::FloorDiv, *last, call[1]) : std::nullopt;
+}
+
+std::optional<Value> call_logical_and(Call &call) {
+  return logical(call.session, syntax::BoolOperator::And, call[0], call[1]);
+}
+
+std::optional<Value> call_logical_or(Call &call) {
+  return logical(call.session, syntax::BoolOperator::Or, call[0], call[1]);
+}
+
+std::optional<Value> call_umulhi(Call &call) {
+  auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1]);
+  if (!operands)
+    return std::nullopt;
+  auto &[a, b] = *operands;
+  if (isFloat(a.type.element) || bitWidth(a.type.element) < 32)
+    return call.fail(diag::Kind::BuiltinDType, {"int32, int64, uint32 or uint64", spelling(a.type)});
+  return emit<tile::MulhiUIOp>(call.session, a.type, a.value, b.value);
+}
+
+} // namespace tegula::sema::builtins

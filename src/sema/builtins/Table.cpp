@@ -1,0 +1,249 @@
+// Builtins.def and Libdevice.def as rows, and names as answers.
+#include "sema/builtins/Table.h"
+
+#include "sema/builtins/Call.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <cassert>
+
+namespace tegula::sema {
+namespace builtins {
+
+// The functions that the rows name, in the files of their families.
+#define BUILTIN(name, family, member, parameters, bound, doc) std::optional<Value> call_##name(Call &call);
+#define PYTHON(name, parameters, doc) std::optional<Value> python_##name(Call &call);
+#define LIBRARY(name, family, member, parameters, bound, doc)
+#define UNSUPPORTED(name, family, member, reason)
+#define TOP(name, parameters, doc)
+#define PYTHON_MISSING(name, reason)
+#define CUDA_MISSING(name, reason)
+#include "sema/builtins/Builtins.def"
+#undef BUILTIN
+#undef PYTHON
+#define UNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
+#define BINARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
+#define TERNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
+#define SPECIAL(name, parameters) std::optional<Value> libdevice_##name(Call &call);
+#define MISSING(name)
+#include "sema/builtins/Libdevice.def"
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef SPECIAL
+#undef MISSING
+#undef LIBRARY
+#undef UNSUPPORTED
+#undef TOP
+#undef PYTHON_MISSING
+#undef CUDA_MISSING
+
+namespace {
+
+constexpr bool Member = true, Free = false;
+constexpr std::string_view libdeviceBound = "2 ulp", libdeviceDoc = "the function of C's math library";
+constexpr std::string_view libdeviceMissing = "compose it from functions that there are";
+
+const Row rawRows[] = {
+#define BUILTIN(name, family, member, parameters, bound, doc)                                      \
+  {"triton.language." #name, Family::family, member, call_##name, false, parameters, bound, doc, {}},
+#define LIBRARY(name, family, member, parameters, bound, doc)                                      \
+  {"triton.language." #name, Family::family, member, nullptr, true, parameters, bound, doc, {}},
+#define UNSUPPORTED(name, family, member, reason)                                                  \
+  {"triton.language." #name, Family::family, member, nullptr, false, "", "", reason, {}},
+#define TOP(name, parameters, doc)                                                                 \
+  {"triton." #name, Family::Python, Free, call_##name, false, parameters, "exact", doc, {}},
+#define PYTHON(name, parameters, doc)                                                              \
+  {"builtins." #name, Family::Python, Free, python_##name, false, parameters, "exact", doc, {}},
+#define PYTHON_MISSING(name, reason)                                                               \
+  {"builtins." #name, Family::Python, Free, nullptr, false, "", "", reason, {}},
+#define CUDA_MISSING(name, reason)                                                                 \
+  {"triton.language.extra.cuda." #name, Family::Control, Free, nullptr, false, "", "", reason, {}},
+#include "sema/builtins/Builtins.def"
+#define LIBDEVICE(name, parameters)                                                                \
+  {"triton.language.extra.libdevice." #name, Family::Math, Free, libdevice_##name, false, parameters,             \
+   libdeviceBound, libdeviceDoc, {}},
+#define UNARY(name, Op) LIBDEVICE(name, "arg0")
+#define BINARY(name, Op) LIBDEVICE(name, "arg0, arg1")
+#define TERNARY(name, Op) LIBDEVICE(name, "arg0, arg1, arg2")
+#define SPECIAL(name, parameters) LIBDEVICE(name, parameters)
+#define MISSING(name)                                                                              \
+  {"triton.language.extra.libdevice." #name, Family::Math, Free, nullptr, false, "", "", libdeviceMissing, {}},
+#include "sema/builtins/Libdevice.def"
+};
+
+// ---- parameters -------------------------------------------------------------------------
+
+std::string_view trim(std::string_view text) {
+  size_t begin = text.find_first_not_of(' ');
+  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+Const parseDefault(std::string_view text) {
+  if (text == "None")
+    return {};
+  if (text == "True" || text == "False")
+    return {text == "True"};
+  if (text == "()")
+    return makeTuple({});
+  if (text.starts_with('\''))
+    return {std::string(text.substr(1, text.size() - 2))};
+  if (text.starts_with("PropagateNan."))
+    return {BuiltinRef{"triton.language." + std::string(text)}};
+  return makeInt(std::stoll(std::string(text)));
+}
+
+Parameter parseParameter(std::string_view text) {
+  Parameter parameter;
+  parameter.isVariadic = text.starts_with('*');
+  size_t equals = text.find('=');
+  if (equals != text.npos) {
+    std::string_view value = text.substr(equals + 1);
+    parameter.fallback = parseDefault(value);
+    text = text.substr(0, equals);
+  }
+  size_t colon = text.find(':');
+  parameter.isConstexpr = colon != text.npos && trim(text.substr(colon + 1)) == "constexpr";
+  parameter.name = std::string(trim(text.substr(parameter.isVariadic, colon - parameter.isVariadic)));
+  return parameter;
+}
+
+std::vector<Parameter> parseParameters(std::string_view text) {
+  std::vector<Parameter> parameters;
+  while (!trim(text).empty()) {
+    size_t comma = std::min(text.find(", "), text.size());
+    parameters.push_back(parseParameter(text.substr(0, comma)));
+    text = text.substr(std::min(comma + 2, text.size()));
+  }
+  return parameters;
+}
+
+const llvm::StringMap<const Row *> &index() {
+  static const llvm::StringMap<const Row *> rows = [] {
+    llvm::StringMap<const Row *> map;
+    for (const Row &row : table())
+      map[row.name] = &row;
+    return map;
+  }();
+  return rows;
+}
+
+// ---- names ------------------------------------------------------------------------------
+
+constexpr std::string_view language = "triton.language.", libdevice = "triton.language.extra.libdevice.";
+
+bool isModule(std::string_view name) {
+  static const llvm::StringSet<> modules = {
+      "triton", "triton.language", "triton.language.math", "triton.language.core", "triton.language.standard",
+      "triton.language.random", "triton.language.extra", "triton.language.extra.libdevice",
+      "triton.language.extra.cuda", "triton.language.extra.cuda.libdevice", "triton.language.PropagateNan"};
+  return modules.contains(name);
+}
+
+// tl.float32, tl.int8 ...: the language's names of the element types.
+std::optional<DType> dtypeOf(std::string_view name) {
+  if (!name.starts_with(language))
+    return std::nullopt;
+  name.remove_prefix(language.size());
+  constexpr std::pair<std::string_view, DType> floats[] = {
+      {"float16", DType::F16}, {"bfloat16", DType::BF16}, {"float32", DType::F32},
+      {"float64", DType::F64}, {"float8e5", DType::F8E5}, {"float8e4nv", DType::F8E4NV}};
+  for (auto [spelling, type] : floats)
+    if (name == spelling)
+      return type;
+  auto type = dtypeFromName(name);
+  return type && isInteger(*type) && tegula::name(*type) == name ? type : std::nullopt;
+}
+
+} // namespace
+
+std::string_view name(Family family) {
+  constexpr std::string_view names[] = {"Elementwise", "Math",     "Shape",   "Memory", "Atomic",
+                                        "Descriptor",  "Dot",      "Reduce",  "Scan",   "Indexing",
+                                        "Control",     "Random",   "Debug",   "Types",  "Python"};
+  return names[static_cast<size_t>(family)];
+}
+
+std::string Row::display() const {
+  if (name.starts_with(libdevice))
+    return "libdevice." + std::string(name.substr(libdevice.size()));
+  if (name.starts_with(language))
+    return "tl." + std::string(name.substr(language.size()));
+  if (name.starts_with("builtins."))
+    return std::string(name.substr(9));
+  return std::string(name);
+}
+
+const std::vector<Row> &table() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all(std::begin(rawRows), std::end(rawRows));
+    for (Row &row : all)
+      row.parameters = parseParameters(row.parameterText);
+    return all;
+  }();
+  return rows;
+}
+
+const Row *findRow(std::string_view canonicalName) { return index().lookup(canonicalName); }
+
+std::string canonical(std::string_view dottedName) {
+  std::string name(dottedName);
+  if (dottedName == "tegula" || dottedName.starts_with("tegula."))
+    name = "triton" + name.substr(6);
+  for (std::string_view prefix : {"triton.language.extra.cuda.libdevice.", "triton.language.libdevice."})
+    if (name.starts_with(prefix))
+      return std::string(libdevice) + name.substr(prefix.size());
+  // Upstream's modules under tl are one name space; math also has libdevice's functions.
+  for (std::string_view module : {"math.", "core.", "standard.", "random."}) {
+    std::string prefix = std::string(language) + std::string(module);
+    if (!name.starts_with(prefix))
+      continue;
+    std::string bare = name.substr(prefix.size());
+    bool isExtremum = module == "math." && (bare == "max" || bare == "min");
+    if (isExtremum) // elementwise there
+      return std::string(language) + bare + "imum";
+    std::string plain = std::string(language) + bare, device = std::string(libdevice) + bare;
+    return module == "math." && !findRow(plain) && findRow(device) ? device : plain;
+  }
+  if (name == "triton.language._unwrap_if_constexpr")
+    return "triton.language.constexpr";
+  return name;
+}
+
+const Row *findMember(std::string_view name) {
+  const Row *row = findRow(std::string(language) + std::string(name));
+  return row && row->isMember ? row : nullptr;
+}
+
+} // namespace builtins
+
+using namespace builtins;
+
+std::optional<Const> findBuiltin(std::string_view dottedName) {
+  std::string name = canonical(dottedName);
+  if (isModule(name))
+    return Const{ModuleRef{name}};
+  if (auto type = dtypeOf(name))
+    return Const{TypeRef{*type}};
+  if (name == "triton.language.pi32_t")
+    return Const{TypeRef{DType::I32, true}};
+  if (name == "triton.language.PropagateNan.NONE" || name == "triton.language.PropagateNan.ALL")
+    return Const{BuiltinRef{name}};
+  const Row *row = findRow(name);
+  if (!row)
+    return std::nullopt;
+  if (row->isLibrary)
+    return Const{findLibraryFunction(row->name.substr(language.size()))};
+  return Const{BuiltinRef{name}};
+}
+
+std::optional<Value> callBuiltin(Session &session, std::string_view name, std::span<const Value> arguments,
+                                 std::span<const NamedValue> keywords) {
+  const Row *row = findRow(canonical(name));
+  if (!row)
+    return session.fail(diag::Kind::NotABuiltin, {name});
+  return runBuiltin(session, *row, arguments, keywords);
+}
+
+} // namespace tegula::sema

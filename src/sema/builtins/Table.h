@@ -1,0 +1,53 @@
+// The table of builtins as data: Builtins.def and Libdevice.def, read once. A row has the
+// canonical name of a builtin, its parameters and the function that gives it meaning.
+#pragma once
+#include "sema/Session.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tegula::sema::builtins {
+
+class Call;
+using Meaning = std::optional<Value> (*)(Call &);
+
+struct Parameter {
+  std::string name;
+  std::optional<Const> fallback; // the default
+  bool isConstexpr = false;      // must be known at compile time
+  bool isVariadic = false;       // takes all further positional arguments, as a tuple
+};
+
+enum class Family : uint8_t {
+  Elementwise, Math, Shape, Memory, Atomic, Descriptor, Dot, Reduce, Scan, Indexing, Control, Random, Debug,
+  Types, Python,
+};
+std::string_view name(Family family);
+
+struct Row {
+  std::string_view name;       // canonical: "triton.language.load"
+  Family family;
+  bool isMember = false;       // also a method of run-time values: x.sum()
+  Meaning meaning = nullptr;   // null: written in the language, or not supported
+  bool isLibrary = false;      // written in the language
+  std::string_view parameterText, bound, doc; // doc: the reason where not supported
+  std::vector<Parameter> parameters;
+
+  bool isSupported() const { return meaning || isLibrary; }
+  std::string display() const; // "tl.load"
+};
+
+// Rows in the order of the table.
+const std::vector<Row> &table();
+// By canonical name; null: none.
+const Row *findRow(std::string_view canonicalName);
+// "triton.language.math.exp" -> "triton.language.exp"; names without an alias stay.
+std::string canonical(std::string_view dottedName);
+// The row of the method `name` of run-time values; null: none.
+const Row *findMember(std::string_view name);
+
+// A function of the language's own library by its bare name; null: none (our bug).
+std::shared_ptr<const Function> findLibraryFunction(std::string_view name);
+
+} // namespace tegula::sema::builtins

@@ -1,0 +1,56 @@
+// Types as values: what makes them.
+#include "sema/builtins/Call.h"
+
+namespace tegula::sema::builtins {
+
+std::optional<Value> call_pointer_type(Call &call) {
+  enum { Element, AddressSpace, IsConst };
+  auto element = call.dtype(Element);
+  auto space = element ? call.integer(AddressSpace) : std::nullopt;
+  auto isConst = space ? call.flag(IsConst) : std::nullopt;
+  if (!isConst)
+    return std::nullopt;
+  if (*space != 1)
+    return call.wrong(AddressSpace, "1, global memory");
+  return Value(Const{TypeRef{*element, true, *isConst}});
+}
+
+std::optional<Value> call_dtype(Call &call) {
+  auto text = call.text(0);
+  auto type = text ? dtypeFromName(*text) : std::nullopt;
+  if (text && !type)
+    return call.wrong(0, "the name of a dtype");
+  return type ? std::optional<Value>(Const{TypeRef{*type}}) : std::nullopt;
+}
+
+std::optional<Value> call_get_int_dtype(Call &call) {
+  auto bits = call.integer(0);
+  auto isSigned = bits ? call.flag(1) : std::nullopt;
+  if (!isSigned)
+    return std::nullopt;
+  auto type = dtypeFromName((*isSigned || *bits == 1 ? "int" : "uint") + std::to_string(*bits));
+  if (!type)
+    return call.wrong(0, "1, 8, 16, 32 or 64");
+  return Value(Const{TypeRef{*type}});
+}
+
+std::optional<Value> call_tuple(Call &call) {
+  auto elements = elementsOf(call[0]);
+  return elements ? std::optional(makeValueTuple(std::move(*elements))) : call.wrong(0, "a tuple");
+}
+
+std::optional<Value> call__log2(Call &call) {
+  auto value = call.integer(0);
+  if (value && *value <= 0)
+    return call.wrong(0, "a positive integer");
+  return value ? std::optional<Value>(makeInt(int64_t(llvm::Log2_64(uint64_t(*value))))) : std::nullopt;
+}
+
+std::optional<Value> call_next_power_of_2(Call &call) {
+  auto value = call.integer(0);
+  if (value && (*value < 0 || *value > int64_t(1) << 62))
+    return call.wrong(0, "an integer from 0 to 2^62");
+  return value ? std::optional<Value>(makeInt(int64_t(llvm::PowerOf2Ceil(uint64_t(*value))))) : std::nullopt;
+}
+
+} // namespace tegula::sema::builtins

@@ -1,0 +1,31 @@
+"""The standard library of the language, written in the language: what needs no op of its own."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sigmoid(x):
+    return 1 / (1 + tl.exp(-x))
+
+
+@triton.jit
+def softmax(x, dim: tl.constexpr = None, keep_dims: tl.constexpr = False, ieee_rounding: tl.constexpr = False):
+    if len(x.shape) == 1:
+        row = tl.exp(x - tl.max(x, 0))
+        return tl.fdiv(row, tl.sum(row, 0), ieee_rounding)
+    else:
+        # The extent of `axis` stays, as 1, so that any axis broadcasts.
+        axis: tl.constexpr = 0 if dim is None else dim
+        exponentials = tl.exp(x - tl.max(x, axis, keep_dims=True))
+        return tl.fdiv(exponentials, tl.sum(exponentials, axis, keep_dims=True), ieee_rounding)
+
+
+@triton.jit
+def swizzle2d(i, j, size_i, size_j, size_g):
+    # Rows in groups of size_g, the last group may be smaller; within a group column by column.
+    linear = i * size_j + j
+    group_elements = size_g * size_j
+    first_row = (linear // group_elements) * size_g
+    rows = tl.minimum(size_i - first_row, size_g)
+    within = linear % group_elements
+    return first_row + within % rows, within // rows
