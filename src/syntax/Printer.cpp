@@ -1,5 +1,6 @@
 #include "syntax/Printer.h"
 
+#include <charconv>
 #include <cstdio>
 
 namespace tegula::syntax {
@@ -57,6 +58,7 @@ private:
     out += '\n';
   }
   void quote(std::string_view text, bool isBytes);
+  void number(double value);
   void formatParts(const std::vector<FormatPart> &parts);
   void call(const Call *node);
   void compare(const Compare *node);
@@ -84,6 +86,23 @@ void Printer::quote(std::string_view text, bool isBytes) {
       out += static_cast<char>(c);
   }
   out += '"';
+}
+
+// The fewest digits, of 15 to 17, that read back as the same number.
+void Printer::number(double value) {
+  char text[40];
+  for (int digits = 15; digits <= 17; ++digits) {
+    auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr;
+    double back = 0;
+    auto [stop, error] = std::from_chars(text, end, back);
+    *end = '\0';
+    if (error == std::errc() && back == value)
+      break;
+  }
+  std::string_view shown = text;
+  out += shown;
+  if (shown.find_first_of(".en") == std::string_view::npos)
+    out += ".0";
 }
 
 void Printer::formatParts(const std::vector<FormatPart> &parts) {
@@ -155,12 +174,7 @@ void Printer::print(const Expr *expr) {
     out += node->digits;
     return;
   }
-  case NodeKind::FloatLiteral: {
-    char text[40];
-    std::snprintf(text, sizeof text, "%a", as<FloatLiteral>(expr)->value);
-    out += text;
-    return;
-  }
+  case NodeKind::FloatLiteral: return number(as<FloatLiteral>(expr)->value);
   case NodeKind::ImaginaryLiteral: out += "(imaginary)"; return;
   case NodeKind::StringLiteral: return quote(as<StringLiteral>(expr)->value, as<StringLiteral>(expr)->bytes);
   case NodeKind::FormatString:
