@@ -104,13 +104,21 @@ TGM_PRIVATE V IN(copysign)(V x, V sign) { return __builtin_elementwise_copysign(
 #if TGM_WIDTH == 1
 TGM_PRIVATE int IN(any)(I mask) { return mask != 0; }
 TGM_PRIVATE I IN(mask)(int truth) { return -(I)truth; }
-TGM_PRIVATE V IN(toFloat)(I n) { return (V)n; }
 #define TGM_LANE(x, k) (x)
 #else
 TGM_PRIVATE int IN(any)(I mask) { return __builtin_reduce_or(mask) != 0; }
 TGM_PRIVATE I IN(mask)(I truth) { return truth; }
-TGM_PRIVATE V IN(toFloat)(I n) { return __builtin_convertvector(n, V); }
 #define TGM_LANE(x, k) (x)[k]
+#endif
+
+// An integer of at most 51 bits as a float. AVX2 has no conversion from 64-bit integers; the sum and difference with
+// a number whose unit is 1 does the same.
+#if TGM_BITS == 64
+TGM_PRIVATE V IN(toFloat)(I n) { return IN(value)(IN(add)(n, 0x4338000000000000)) - 0x1.8p52; }
+#elif TGM_WIDTH == 1
+TGM_PRIVATE V IN(toFloat)(I n) { return (V)n; }
+#else
+TGM_PRIVATE V IN(toFloat)(I n) { return __builtin_convertvector(n, V); }
 #endif
 
 // Comparisons, false for NaN.
@@ -137,15 +145,29 @@ TGM_PRIVATE V IN(horner)(V x, const E *c, int count) {
     sum = IN(fma)(sum, x, (V)c[k]);
   return sum;
 }
-#define TGM_HORNER(x, table) IN(horner)(x, table, sizeof(table) / sizeof(table[0]))
 
-// Adding and subtracting it rounds to an integer (ties to even), which then also stands in the low bits.
+// The constant or coefficients of this element type: K(Exp) is kExp_f32 or kExp_f64.
+#undef K
+#define K(name) TGM_JOIN4(k, name, _, TGM_STEM)
+#define TGM_POLY(x, name) IN(horner)(x, K(name), sizeof(K(name)) / sizeof(K(name)[0]))
+
+// Adding and subtracting TGM_ROUNDER rounds to an integer (ties to even), which then also stands in the low bits.
+// The literals that depend on the element type stand here together.
 #undef TGM_ROUNDER
 #undef TGM_SIGN
+#undef TGM_INF
+#undef TGM_NAN
+#undef TGM_PICK
 #if TGM_BITS == 32
 #define TGM_ROUNDER 0x1.8p23f
 #define TGM_SIGN (-0x7fffffff - 1)
+#define TGM_INF __builtin_inff()
+#define TGM_NAN __builtin_nanf("")
+#define TGM_PICK(f32, f64) (f32)
 #else
 #define TGM_ROUNDER 0x1.8p52
 #define TGM_SIGN (-0x7fffffffffffffff - 1)
+#define TGM_INF __builtin_inf()
+#define TGM_NAN __builtin_nan("")
+#define TGM_PICK(f32, f64) (f64)
 #endif

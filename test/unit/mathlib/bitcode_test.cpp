@@ -59,9 +59,10 @@ TEST(MathlibBitcode, CarriesNothingOfATarget) {
 }
 
 TEST(MathlibBitcode, CallsOnlyIntrinsicsThatEveryTargetHasAsInstructions) {
-  const std::array<llvm::StringRef, 11> allowed = {"llvm.fma.",  "llvm.fabs.", "llvm.copysign.", "llvm.sqrt.",
+  const std::array<llvm::StringRef, 12> allowed = {"llvm.fma.",  "llvm.fabs.", "llvm.copysign.", "llvm.sqrt.",
                                                    "llvm.smin.", "llvm.smax.", "llvm.umin.",     "llvm.umax.",
-                                                   "llvm.fshl.", "llvm.vector.reduce.or.", "llvm.roundeven."};
+                                                   "llvm.fshl.", "llvm.vector.reduce.or.", "llvm.roundeven.",
+                                                   "llvm.is.fpclass."};
   llvm::LLVMContext context;
   auto module = parse(context);
   ASSERT_TRUE(module);
