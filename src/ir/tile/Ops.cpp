@@ -36,7 +36,7 @@ void FuncOp::print(OpAsmPrinter &printer) {
 
 LogicalResult MakeRangeOp::verify() {
   auto shape = shapeOf(getType());
-  if (shape.size() != 1 || shape[0] != int64_t(getEnd()) - int64_t(getStart()))
+  if (shape.size() != 1 || shape[0] != int64_t(int32_t(getEnd())) - int32_t(getStart()))
     return emitOpError("the result must be 1-D with end - start elements");
   return success();
 }
