@@ -1,4 +1,5 @@
 // Places and reports of a session.
+#include "sema/Const.h"
 #include "sema/Session.h"
 
 #include "mlir/IR/Location.h"
@@ -25,5 +26,35 @@ std::nullopt_t Session::fail(diag::Kind kind, std::initializer_list<std::string_
 }
 
 void Session::warn(diag::Kind kind, std::initializer_list<std::string_view> arguments) { fail(kind, arguments); }
+
+// ---- compile-time arithmetic, reported at the session's place ------------------------------
+
+namespace {
+template <class T> std::optional<T> reported(Session &session, std::optional<T> value, const ConstError &error) {
+  if (!value) {
+    diag::Diagnostic &diagnostic = error.report(session.sink, session.place);
+    diagnostic.notes.insert(diagnostic.notes.end(), session.frames.begin(), session.frames.end());
+  }
+  return value;
+}
+} // namespace
+
+std::optional<Const> constBinary(Session &session, syntax::BinaryOperator op, const Const &left, const Const &right) {
+  ConstError error;
+  return reported(session, evaluate(op, left, right, error), error);
+}
+
+std::optional<Const> constCompare(Session &session, syntax::CompareOperator op, const Const &left,
+                                  const Const &right) {
+  ConstError error;
+  return reported(session, evaluate(op, left, right, error), error);
+}
+
+std::optional<Const> constUnary(Session &session, syntax::UnaryOperator op, const Const &operand) {
+  ConstError error;
+  return reported(session, evaluate(op, operand, error), error);
+}
+
+std::optional<bool> truth(Session &, const Const &value) { return isTrue(value); }
 
 } // namespace tegula::sema

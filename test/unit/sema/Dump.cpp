@@ -124,5 +124,7 @@ int main(int argc, char **argv) {
     }
   }
   std::cerr << diag::render(sink.all());
+  if (result && !sink.hasErrors())
+    std::cerr << "no kernel `" << kernel << "` in " << path << "\n";
   return result;
 }

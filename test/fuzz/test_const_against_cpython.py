@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-DUMP = pathlib.Path(os.environ.get("TEGULA_BUILD", ROOT / "build")) / "bin" / "tegula_sema_dump"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DUMP = pathlib.Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "bin" / "tegula_sema_dump"
 
 pytestmark = pytest.mark.skipif(not DUMP.exists(), reason="tegula_sema_dump is not built")
 
