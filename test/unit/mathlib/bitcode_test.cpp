@@ -6,6 +6,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Linker/Linker.h"
 #include <array>
 #include <gtest/gtest.h>
 
@@ -70,6 +71,25 @@ TEST(MathlibBitcode, CallsOnlyIntrinsicsThatEveryTargetHasAsInstructions) {
     if (function.isDeclaration())
       EXPECT_TRUE(llvm::any_of(allowed, [&](llvm::StringRef stem) { return function.getName().starts_with(stem); }))
           << function.getName().str();
+}
+
+TEST(MathlibBitcode, LinksLazilyAndBringsOnlyWhatIsNeeded) {
+  llvm::LLVMContext context;
+  llvm::Module kernel("kernel", context);
+  llvm::Type *type = llvm::FixedVectorType::get(llvm::Type::getFloatTy(context), 8);
+  kernel.getOrInsertFunction("tgm_sin_f32x8", llvm::FunctionType::get(type, {type}, false));
+  std::span<const unsigned char> bytes = bitcode();
+  llvm::StringRef text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  auto library = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(text, "mathlib"), context);
+  ASSERT_TRUE(bool(library));
+  EXPECT_FALSE(llvm::Linker::linkModules(kernel, std::move(*library), llvm::Linker::LinkOnlyNeeded));
+  for (const char *name : {"tgm_sin_f32x8", "tgm_reduce_pi_f32"}) {
+    ASSERT_NE(kernel.getFunction(name), nullptr) << name;
+    EXPECT_FALSE(kernel.getFunction(name)->isDeclaration()) << name;
+  }
+  EXPECT_EQ(kernel.getFunction("tgm_exp_f32x8"), nullptr);
+  EXPECT_EQ(kernel.getFunction("tgm_reduce_pi_f64"), nullptr);
+  EXPECT_FALSE(llvm::verifyModule(kernel, &llvm::errs()));
 }
 
 TEST(MathlibTable, NamesOnlyWhatExists) {
