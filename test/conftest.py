@@ -14,8 +14,12 @@ TARGETS = ["interp", "cpu"]
 @pytest.fixture(params=TARGETS)
 def target(request, monkeypatch):
     """Runs the test once on each target; launches of the package go there."""
-    monkeypatch.setenv("TEGULA_TARGET", request.param)
-    return request.param
+    import tegula
+
+    monkeypatch.setenv("TEGULA_TARGET", "cpu")  # restored behind the test
+    tegula.set_target(request.param)
+    yield request.param
+    tegula.set_target("cpu")
 
 
 @pytest.fixture

@@ -47,16 +47,16 @@ def disagreement(buffer, a, b):
     return a != b
 
 
-def run(program, kernel, target, monkeypatch):
+def run(program, kernel, target):
     rng = np.random.default_rng(program.seed)
     arrays = [filled(buffer, rng) for buffer in program.buffers]
-    monkeypatch.setenv("TEGULA_TARGET", target)
+    kernel.target = target
     kernel[program.grid](*map(as_argument, arrays), *program.scalars.values())
     return arrays
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
-def test_agree(seed, tmp_path, monkeypatch):
+def test_agree(seed, tmp_path):
     program = generate(seed)
     path = tmp_path / f"program_{seed}.py"
     path.write_text(program.source)
@@ -64,8 +64,8 @@ def test_agree(seed, tmp_path, monkeypatch):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
-    meant = run(program, module.kernel, "interp", monkeypatch)
-    made = run(program, module.kernel, "cpu", monkeypatch)
+    meant = run(program, module.kernel, "interp")
+    made = run(program, module.kernel, "cpu")
     for buffer, a, b in zip(program.buffers, meant, made):
         wrong = np.flatnonzero(disagreement(buffer, a, b))
         assert wrong.size == 0, (
