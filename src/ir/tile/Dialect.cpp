@@ -1,6 +1,7 @@
 // The dialect's registration and the questions every reader of tiles asks.
 #include "ir/tile/Tile.h"
 
+#include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -15,7 +16,36 @@ using namespace mlir;
 
 namespace tegula::tile {
 
+namespace {
+
+struct Version : DialectVersion {
+  explicit Version(uint64_t number) : number(number) {}
+  uint64_t number;
+};
+
+// Stored modules carry the version of the dialect's meaning; a newer one is refused.
+struct BytecodeVersion : BytecodeDialectInterface {
+  explicit BytecodeVersion(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
+
+  void writeVersion(DialectBytecodeWriter &writer) const override { writer.writeVarInt(dialectVersion); }
+
+  std::unique_ptr<DialectVersion> readVersion(DialectBytecodeReader &reader) const override {
+    uint64_t number;
+    if (failed(reader.readVarInt(number)))
+      return nullptr;
+    if (number > dialectVersion) {
+      reader.emitError() << "the module has version " << number << " of the tile dialect; this Tegula reads up to "
+                         << dialectVersion;
+      return nullptr;
+    }
+    return std::make_unique<Version>(number);
+  }
+};
+
+} // namespace
+
 void TileDialect::initialize() {
+  addInterfaces<BytecodeVersion>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "ir/tile/Types.cpp.inc"

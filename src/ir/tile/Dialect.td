@@ -23,6 +23,7 @@ def Tile_Dialect : Dialect {
   ];
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasCanonicalizer = 1;
 }
 
 #endif // TEGULA_IR_TILE_DIALECT

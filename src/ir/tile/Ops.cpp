@@ -32,13 +32,32 @@ void FuncOp::print(OpAsmPrinter &printer) {
                                            getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+LogicalResult FuncOp::verify() {
+  if (getFunctionType().getNumResults() != 0)
+    return emitOpError("a kernel returns nothing");
+  for (Type type : getArgumentTypes())
+    if (isa<ShapedType>(type))
+      return emitOpError("the parameters of a kernel are scalars");
+  if (!isExternal() && !getBody().hasOneBlock())
+    return emitOpError("the body must be one block");
+  return success();
+}
+
 // ---- Indexing ---------------------------------------------------------------------------
 
 LogicalResult MakeRangeOp::verify() {
   auto shape = shapeOf(getType());
   if (shape.size() != 1 || shape[0] != int64_t(int32_t(getEnd())) - int32_t(getStart()))
     return emitOpError("the result must be 1-D with end - start elements");
-  return success();
+  return elementType(getType()).isInteger(32) ? success() : emitOpError("the elements must be i32");
+}
+
+LogicalResult PtrToIntOp::verify() {
+  return elementType(getType()).isInteger(64) ? success() : emitOpError("an address is an i64");
+}
+
+LogicalResult IntToPtrOp::verify() {
+  return elementType(getValue().getType()).isInteger(64) ? success() : emitOpError("an address is an i64");
 }
 
 // ---- Shape ------------------------------------------------------------------------------
@@ -102,16 +121,17 @@ LogicalResult ReshapeOp::verify() {
 LogicalResult JoinOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getLhs().getType()));
   expected.push_back(2);
-  return ArrayRef<int64_t>(expected) == shapeOf(getType()) ? success()
-                                                           : emitOpError("the result must add a dimension of 2");
+  return getType() == RankedTensorType::get(expected, elementType(getLhs().getType()))
+             ? success()
+             : emitOpError("the result must add a last dimension of 2 and keep the element");
 }
 
 LogicalResult SplitOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getLhs().getType()));
   expected.push_back(2);
-  return ArrayRef<int64_t>(expected) == shapeOf(getValue().getType())
+  return getValue().getType() == RankedTensorType::get(expected, elementType(getLhs().getType()))
              ? success()
-             : emitOpError("the operand must have a last dimension of 2");
+             : emitOpError("the operand must have the results' type and a last dimension of 2");
 }
 
 // ---- Memory -----------------------------------------------------------------------------
@@ -165,6 +185,8 @@ LogicalResult ReduceOp::verify() {
   auto shape = shapeOf(getOperands()[0].getType());
   if (getAxis() >= shape.size())
     return emitOpError("`axis` is outside the operands' rank");
+  if (shape[getAxis()] == 0)
+    return emitOpError("nothing to combine: the extent along `axis` is 0");
   SmallVector<int64_t> reduced(shape);
   reduced.erase(reduced.begin() + getAxis());
   size_t n = getOperands().size();
@@ -181,6 +203,13 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult ReduceReturnOp::verify() {
+  auto expected = llvm::map_range((*this)->getParentOp()->getOperands(),
+                                  [](Value operand) { return elementType(operand.getType()); });
+  return llvm::equal(expected, getOperandTypes()) ? success()
+                                                  : emitOpError("must give one scalar of each operand's element type");
+}
+
 // ---- Dot --------------------------------------------------------------------------------
 
 LogicalResult DotOp::verify() {
@@ -190,5 +219,8 @@ LogicalResult DotOp::verify() {
     return emitOpError("operands must be 2-D, or 3-D with a batch");
   if (a[r - 1] != b[r - 2] || a[r - 2] != c[r - 2] || b[r - 1] != c[r - 1] || (r == 3 && (a[0] != b[0] || a[0] != c[0])))
     return emitOpError("shapes must be [M,K] x [K,N] + [M,N]");
+  auto isFloat = [](Value value) { return isa<FloatType>(elementType(value.getType())); };
+  if (isFloat(getA()) != isFloat(getAcc()) || isFloat(getB()) != isFloat(getAcc()))
+    return emitOpError("operands must be all floats or all integers");
   return success();
 }

@@ -27,6 +27,7 @@ def Tile_FuncOp : Tile_Op<"func", [FunctionOpInterface, IsolatedFromAbove, Autom
     ::mlir::Region *getCallableRegion() { return &getBody(); }
   }];
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
 }
 
 def Tile_ReturnOp : Tile_Op<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Terminator]> {

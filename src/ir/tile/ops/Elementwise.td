@@ -25,6 +25,7 @@ def Tile_FpToFpOp : Tile_ElementwiseOp<"fp_to_fp"> {
   let arguments = (ins Tile_FloatLike:$value, DefaultValuedAttr<Tile_Rounding, "Rounding::RTNE">:$rounding);
   let results = (outs Tile_FloatLike:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasFolder = 1;
 }
 
 def Tile_MulhiUIOp : Tile_ElementwiseOp<"mulhiui", [SameOperandsAndResultType]> {

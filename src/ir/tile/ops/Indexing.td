@@ -10,6 +10,7 @@ def Tile_MakeRangeOp : Tile_Op<"make_range", [Pure]> {
   let results = (outs Tile_IntTile:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_AddPtrOp : Tile_Op<"addptr", [Pure, Elementwise, SameOperandsAndResultShape,
@@ -27,6 +28,8 @@ def Tile_PtrToIntOp : Tile_Op<"ptr_to_int", [Pure, Elementwise, SameOperandsAndR
   let arguments = (ins Tile_PtrLike:$ptr);
   let results = (outs Tile_IntLike:$result);
   let assemblyFormat = "$ptr attr-dict `:` type($ptr) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_IntToPtrOp : Tile_Op<"int_to_ptr", [Pure, Elementwise, SameOperandsAndResultShape]> {
@@ -34,6 +37,8 @@ def Tile_IntToPtrOp : Tile_Op<"int_to_ptr", [Pure, Elementwise, SameOperandsAndR
   let arguments = (ins Tile_IntLike:$value);
   let results = (outs Tile_PtrLike:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 #endif // TEGULA_IR_TILE_INDEXING

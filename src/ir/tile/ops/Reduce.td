@@ -23,6 +23,7 @@ def Tile_ReduceReturnOp : Tile_Op<"reduce.return", [Pure, HasParent<"ReduceOp">,
   let summary = "the combined scalars";
   let arguments = (ins Variadic<Tile_Scalar>:$results);
   let assemblyFormat = "$results attr-dict `:` type($results)";
+  let hasVerifier = 1;
 }
 
 #endif // TEGULA_IR_TILE_REDUCE

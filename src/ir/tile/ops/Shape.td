@@ -19,6 +19,7 @@ def Tile_UnsplatOp : Tile_Op<"unsplat", [Pure]> {
   let results = (outs Tile_Scalar:$result);
   let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {

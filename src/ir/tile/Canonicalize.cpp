@@ -1,0 +1,177 @@
+// Patterns that make programs smaller and the same: scalars stay scalars (what is one
+// value for the whole tile is computed once), masks that are constant disappear.
+#include "ir/tile/Tile.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace tegula::tile {
+
+namespace {
+
+bool isElementwise(Operation *op) {
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         (op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op));
+}
+
+DenseElementsAttr splatConstant(Value value) {
+  DenseElementsAttr dense;
+  return matchPattern(value, m_Constant(&dense)) && dense && dense.isSplat() ? dense : DenseElementsAttr();
+}
+
+// f(splat x, splat y) -> splat f(x, y), when an operand is a tt.splat. Of constants alone
+// the op's own folder takes care.
+struct ComputeSplatsAsScalars : RewritePattern {
+  explicit ComputeSplatsAsScalars(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isElementwise(op) || !isa<RankedTensorType>(op->getResult(0).getType()))
+      return failure();
+    bool anySplat = false;
+    for (Value operand : op->getOperands()) {
+      if (operand.getDefiningOp<SplatOp>())
+        anySplat = true;
+      else if (isa<RankedTensorType>(operand.getType()) && !splatConstant(operand))
+        return failure();
+    }
+    if (!anySplat)
+      return failure();
+    SmallVector<Value> scalars;
+    for (Value operand : op->getOperands())
+      scalars.push_back(scalarOf(operand, rewriter));
+    OperationState state(op->getLoc(), op->getName());
+    state.addOperands(scalars);
+    state.addTypes(elementType(op->getResult(0).getType()));
+    state.addAttributes(op->getAttrDictionary().getValue());
+    Operation *scalar = rewriter.create(state);
+    rewriter.replaceOpWithNewOp<SplatOp>(op, op->getResult(0).getType(), scalar->getResult(0));
+    return success();
+  }
+
+  static Value scalarOf(Value operand, PatternRewriter &rewriter) {
+    if (auto splat = operand.getDefiningOp<SplatOp>())
+      return splat.getValue();
+    if (auto dense = splatConstant(operand))
+      return arith::ConstantOp::create(rewriter, operand.getLoc(), cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+    return operand;
+  }
+};
+
+// The shape of a splat is nothing but its type.
+template <class Op> struct ReshapeSplat : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto splat = op.getValue().template getDefiningOp<SplatOp>();
+    if (!splat)
+      return failure();
+    rewriter.replaceOpWithNewOp<SplatOp>(op, op.getType(), splat.getValue());
+    return success();
+  }
+};
+
+// Op(Op(x)) -> Op(x), where the outer one says it all.
+template <class Op> struct SkipInner : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto inner = op.getValue().template getDefiningOp<Op>();
+    if (!inner)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getValueMutable().assign(inner.getValue()); });
+    return success();
+  }
+};
+
+struct ComposeTransposes : OpRewritePattern<TransOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getValue().getDefiningOp<TransOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int32_t> order;
+    for (int32_t source : op.getOrder())
+      order.push_back(inner.getOrder()[source]);
+    rewriter.replaceOpWithNewOp<TransOp>(op, op.getType(), inner.getValue(), order);
+    return success();
+  }
+};
+
+// True or false for all elements, if that is known.
+std::optional<bool> constantMask(Value mask) {
+  if (auto splat = mask.getDefiningOp<SplatOp>())
+    mask = splat.getValue();
+  APInt value;
+  if (matchPattern(mask, m_ConstantInt(&value)))
+    return !value.isZero();
+  return std::nullopt;
+}
+
+struct LoadUnderConstantMask : OpRewritePattern<LoadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LoadOp op, PatternRewriter &rewriter) const override {
+    auto mask = op.getMask() ? constantMask(op.getMask()) : std::nullopt;
+    if (!mask)
+      return failure();
+    if (*mask) {
+      rewriter.modifyOpInPlace(op, [&] {
+        op.getMaskMutable().clear();
+        op.getOtherMutable().clear();
+      });
+    } else if (op.getOther()) {
+      rewriter.replaceOp(op, op.getOther());
+    } else {
+      TypedAttr zero = rewriter.getZeroAttr(op.getType());
+      if (!zero) // pointers have no constants
+        return failure();
+      rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, zero);
+    }
+    return success();
+  }
+};
+
+struct StoreUnderConstantMask : OpRewritePattern<StoreOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(StoreOp op, PatternRewriter &rewriter) const override {
+    auto mask = op.getMask() ? constantMask(op.getMask()) : std::nullopt;
+    if (!mask)
+      return failure();
+    if (*mask)
+      rewriter.modifyOpInPlace(op, [&] { op.getMaskMutable().clear(); });
+    else
+      rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+// One element along the axis is the result.
+struct ReduceOneElement : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
+    if (shapeOf(op.getOperands()[0].getType())[op.getAxis()] != 1)
+      return failure();
+    SmallVector<Value> results;
+    for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
+      results.push_back(isa<RankedTensorType>(result.getType())
+                            ? ReshapeOp::create(rewriter, op.getLoc(), result.getType(), operand).getResult()
+                            : UnsplatOp::create(rewriter, op.getLoc(), result.getType(), operand).getResult());
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+} // namespace
+
+void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
+  patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>, ReshapeSplat<ReshapeOp>,
+               ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>, ComposeTransposes,
+               LoadUnderConstantMask, StoreUnderConstantMask, ReduceOneElement>(patterns.getContext());
+}
+
+} // namespace tegula::tile
