@@ -1,6 +1,8 @@
 // Distance between what the vector math library gave and the host's libm in the next wider format, in units of the
 // last place; and the reference functions by name.
 #pragma once
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -39,6 +41,19 @@ template <class Wide> Reference<Wide> referenceOf(std::string_view name) {
   return nullptr;
 }
 
+// One over the distance of Narrow's neighbours at a positive x of its range. The form for double works on the bits,
+// because a sweep over all floats does little else.
+template <class Narrow> double inverseUnit(double x) {
+  constexpr int fraction = std::numeric_limits<Narrow>::digits - 1;
+  int exponent = std::max(int(std::bit_cast<uint64_t>(x) >> 52) - 1023, std::numeric_limits<Narrow>::min_exponent - 1);
+  return std::bit_cast<double>(uint64_t(1023 - exponent + fraction) << 52);
+}
+
+template <class Narrow> long double inverseUnit(long double x) {
+  constexpr int fraction = std::numeric_limits<Narrow>::digits - 1;
+  return std::ldexp(1.0L, fraction - std::max(std::ilogb(x), std::numeric_limits<Narrow>::min_exponent - 1));
+}
+
 // 0 for the right NaN, infinity or zero; infinity where one of the two is NaN or a zero has the wrong sign;
 // otherwise the distance, with an infinite result standing for the next power of two after the largest number.
 template <class Narrow, class Wide> double ulpError(Narrow got, Wide exact) {
@@ -57,8 +72,7 @@ template <class Narrow, class Wide> double ulpError(Narrow got, Wide exact) {
   Wide target = std::abs(exact);
   if (target >= top)
     target = top;
-  int exponent = std::max(std::ilogb(std::min(target, Wide(Limits::max()))), Limits::min_exponent - 1);
-  return double(std::abs(value - target) / std::ldexp(Wide(1), exponent - (Limits::digits - 1)));
+  return double(std::abs(value - target) * inverseUnit<Narrow>(std::min(target, Wide(Limits::max()))));
 }
 
 } // namespace tegula::mathlib::test
