@@ -15,7 +15,7 @@ struct Type {
   DType element = DType::I32;
   bool pointer = false;
   bool isConst = false; // pointer to const
-  llvm::SmallVector<int64_t, 3> shape;
+  llvm::SmallVector<int64_t, 3> shape = {};
 
   bool isScalar() const { return shape.empty(); }
   bool operator==(const Type &) const = default;

@@ -20,13 +20,9 @@ struct Operand {
   Type type;
 };
 
-std::optional<Operand> operandOf(Session &session, std::string_view op, const Value &value, const Value &other) {
+std::optional<Operand> operandOf(Session &session, const Value &value) {
   if (auto *tensor = value.tensor())
     return Operand{*tensor, nullptr, tensor->type};
-  if (!isNumber(value)) {
-    session.fail(diag::Kind::IncompatibleOperands, {op, describe(value), describe(other)});
-    return std::nullopt;
-  }
   const Const &number = *value.constant();
   if (std::holds_alternative<bool>(number.value))
     return Operand{std::nullopt, &number, Type{DType::I1}};
@@ -72,7 +68,10 @@ namespace builtins {
 
 std::optional<Pair> unifyOperands(Session &session, std::string_view op, const Value &left, const Value &right,
                                   OperandRule rule) {
-  auto l = operandOf(session, op, left, right), r = l ? operandOf(session, op, right, left) : std::nullopt;
+  auto isOperand = [](const Value &value) { return value.tensor() || isNumber(value); };
+  if (!isOperand(left) || !isOperand(right))
+    return session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
+  auto l = operandOf(session, left), r = l ? operandOf(session, right) : std::nullopt;
   if (!r)
     return std::nullopt;
   if (!pointersAllowed(l->type, r->type, rule.leftPointer) || !pointersAllowed(r->type, l->type, rule.rightPointer))
