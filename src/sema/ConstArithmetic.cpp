@@ -114,12 +114,12 @@ double nearestDouble(const APInt &integer, int exponent) {
 
 // a / b of integers, rounded once.
 std::optional<Const> trueDivide(APInt a, APInt b, ConstError &error) {
-  bool negative = a.isNegative() != b.isNegative();
+  bool negative = a.isNegative() != b.isNegative(); // CPython: 0 / -1 is -0.0
   unsigned width = std::max(a.getBitWidth(), b.getBitWidth()) + 1;
   a = a.sext(width).abs();
   b = b.sext(width).abs();
   if (a.isZero())
-    return Const{0.0};
+    return Const{negative ? -0.0 : 0.0};
   // Scaled so that the quotient has at least 110 bits; the remainder becomes a sticky bit.
   int scale = 110 + static_cast<int>(b.getActiveBits()) - static_cast<int>(a.getActiveBits());
   scale = std::max(scale, 0);
@@ -280,7 +280,7 @@ std::optional<Const> repeat(const Const &sequence, const Const &count, ConstErro
   size_t length = tupleOf(sequence) ? tupleOf(sequence)->size() : get<std::string>(sequence)->size();
   if (number && *number <= 0)
     number = 0;
-  if (length && (!number || static_cast<uint64_t>(*number) > maxConstElements / length))
+  if (!number || (length && static_cast<uint64_t>(*number) > maxConstElements / length))
     return error.set(diag::Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
   if (!length)
     return sequence;

@@ -85,6 +85,8 @@ std::optional<Const> foldMath(const std::string &name, std::span<const Const> ar
 std::optional<Const> foldExtreme(bool wantsMax, std::span<const Const> arguments, ConstError &error) {
   if (arguments.size() == 1 && tupleOf(arguments[0]))
     arguments = *tupleOf(arguments[0]);
+  else if (arguments.size() == 1)
+    return error.set(diag::Kind::ConstOperand, {wantsMax ? "max" : "min", describeType(arguments[0])});
   if (arguments.empty())
     return error.set(diag::Kind::ConstOperand, {wantsMax ? "max" : "min", "no values"});
   const Const *best = &arguments[0];
