@@ -1,0 +1,333 @@
+/* Tegula: the C interface, version 0.
+ *
+ * Reads a kernel file, compiles a kernel for a signature or for the arguments of a call, and
+ * runs it on this process's memory.
+ *
+ * Rules that hold for every function:
+ *   - It returns a tg_status (or a plain value that cannot fail). It never throws, aborts or
+ *     exits on bad input.
+ *   - What went wrong is in the tg_diagnostics that it puts into `*problems`, when `problems` is
+ *     not NULL and the status is not TG_OK; the caller destroys it.
+ *   - Every struct that may grow begins with `struct_size`: set it to sizeof the struct.
+ *   - Handles are opaque. A borrowed handle or string lives as long as what it came from.
+ *   - Functions may be called from several threads; one handle is destroyed by one thread, when
+ *     no other uses it.
+ *
+ * Names are UTF-8. Names of element types: "fp32" (upstream's), "f32", "float32"; pointers "*f32".
+ */
+#ifndef TEGULA_TEGULA_H
+#define TEGULA_TEGULA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TG_API __attribute__((visibility("default")))
+#else
+#define TG_API
+#endif
+
+#define TG_ABI_VERSION 0
+
+/* The version of the interface that the library has, and the release as "0.1.0". */
+TG_API uint32_t tg_abi_version(void);
+TG_API const char *tg_version(void);
+
+/* ---- status and diagnostics ------------------------------------------------------------- */
+
+/* Stable numbers; new ones are appended. */
+typedef enum tg_status {
+  TG_OK = 0,
+  TG_PARSE = 1,       /* the text is not the language */
+  TG_TYPE = 2,        /* the program means nothing: types, shapes, names, constexprs */
+  TG_UNSUPPORTED = 3, /* right, but not on this target */
+  TG_RESOURCE = 4,    /* too large: memory, limits, budgets */
+  TG_TOOLCHAIN = 5,   /* an assembler or linker failed */
+  TG_DRIVER = 6,      /* a device's driver refused */
+  TG_LAUNCH = 7,      /* arguments or grid do not fit the kernel */
+  TG_DATA = 8,        /* a file or buffer is not what it claims */
+  TG_INTERNAL = 9     /* a bug of this library */
+} tg_status;
+
+/* "TG_OK", "TG_PARSE", ... */
+TG_API const char *tg_status_name(tg_status status);
+
+typedef enum tg_severity { TG_ERROR = 0, TG_WARNING = 1, TG_REMARK = 2 } tg_severity;
+
+/* A list of diagnostics: what a call refused, or what a compile warned of. */
+typedef struct tg_diagnostics tg_diagnostics;
+
+typedef struct tg_diagnostic {
+  size_t struct_size;
+  tg_severity severity;
+  tg_status status;    /* the class of the error */
+  const char *kind;    /* its name, "UndefinedName" */
+  const char *file;    /* "" where it has no place */
+  uint32_t line;       /* from 1; 0 where it has no place */
+  uint32_t column;     /* from 1, in bytes; 0 where it has no place */
+  const char *message; /* without place and kind */
+  const char *hint;    /* "" where there is none */
+} tg_diagnostic;
+
+/* The status of the first error; TG_OK for a list of warnings and for NULL. */
+TG_API tg_status tg_diagnostics_status(const tg_diagnostics *list);
+/* All of them as a person reads them: place, line, caret, reason, hint. */
+TG_API const char *tg_diagnostics_text(const tg_diagnostics *list);
+TG_API size_t tg_diagnostics_count(const tg_diagnostics *list);
+/* Fills `*out`; its strings live as long as the list. */
+TG_API tg_status tg_diagnostics_get(const tg_diagnostics *list, size_t index, tg_diagnostic *out);
+TG_API void tg_diagnostics_destroy(tg_diagnostics *list);
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+typedef struct tg_function tg_function;
+typedef struct tg_value tg_value;
+
+/* Element types; the numbers are stable. */
+typedef enum tg_dtype {
+  TG_I1 = 0, TG_I8 = 1, TG_I16 = 2, TG_I32 = 3, TG_I64 = 4,
+  TG_U8 = 5, TG_U16 = 6, TG_U32 = 7, TG_U64 = 8,
+  TG_F16 = 9, TG_BF16 = 10, TG_F32 = 11, TG_F64 = 12, TG_F8E5 = 13, TG_F8E4NV = 14
+} tg_dtype;
+
+/* -1: there is no type of this name. */
+TG_API int tg_dtype_from_name(const char *name);
+/* "fp32"; NULL: there is no such type. */
+TG_API const char *tg_dtype_name(int dtype);
+/* Bytes of an element in memory; 0: there is no such type. */
+TG_API size_t tg_dtype_size(int dtype);
+
+typedef enum tg_value_kind {
+  TG_ABSENT = 0,  /* no value: the parameter's default counts */
+  TG_NONE = 1,
+  TG_BOOL = 2,    /* as.integer */
+  TG_INT = 3,     /* as.integer */
+  TG_UINT = 4,    /* as.bits; for values above 2^63 - 1 */
+  TG_FLOAT = 5,   /* as.real */
+  TG_POINTER = 6, /* as.address, dtype */
+  TG_STRING = 7,  /* as.text */
+  TG_DTYPE = 8,   /* dtype */
+  TG_LITERAL = 9, /* as.text: a constant as Python writes it: "3", "1e-5", "None", "'relu'", "tl.float16", "(1, 2)" */
+  TG_TUPLE = 10,  /* as.tuple */
+  TG_FUNCTION = 11, /* as.function: a function of the language */
+  /* In answers of a host's environment: */
+  TG_MODULE = 12,  /* as.text: a module of the language by its canonical name, "triton.language" */
+  TG_BUILTIN = 13, /* as.text: a builtin by its canonical name, "triton.language.load" */
+  TG_OPAQUE = 14   /* as.opaque: an object that only the host knows */
+} tg_value_kind;
+
+typedef enum tg_value_flags {
+  TG_READ_ONLY = 1, /* TG_POINTER: a kernel that stores through it is refused */
+  TG_TYPED = 2,     /* TG_BOOL, TG_INT, TG_UINT, TG_FLOAT, TG_LITERAL: the number has type `dtype` */
+  TG_CONSTEXPR = 4  /* answers: a constant that kernels may use (tl.constexpr) */
+} tg_value_flags;
+
+struct tg_value {
+  uint8_t kind;  /* tg_value_kind */
+  uint8_t dtype; /* tg_dtype, where the kind or a flag says so */
+  uint8_t flags; /* tg_value_flags */
+  uint8_t reserved[5];
+  union {
+    int64_t integer;
+    uint64_t bits;
+    double real;
+    void *address;
+    tg_function *function;
+    struct {
+      const char *data;
+      size_t size;
+    } text;
+    struct {
+      const tg_value *items;
+      size_t count;
+    } tuple;
+    struct {
+      uint64_t handle;
+      const char *repr; /* for messages, zero-terminated */
+    } opaque;
+  } as;
+};
+
+/* ---- context ---------------------------------------------------------------------------- */
+
+typedef struct tg_context tg_context;
+
+typedef struct tg_context_options {
+  size_t struct_size;
+  const char *target; /* NULL: "cpu". "interp" is the reference interpreter */
+} tg_context_options;
+
+/* `options` may be NULL. The context outlives its modules. */
+TG_API tg_status tg_context_create(const tg_context_options *options, tg_context **out, tg_diagnostics **problems);
+TG_API void tg_context_destroy(tg_context *context);
+
+/* The names of the targets of this build; NULL past the last. */
+TG_API const char *tg_target_name(size_t index);
+
+/* Threads that launches on the cores use: TEGULA_NUM_THREADS, else the cores that this process may
+ * run on. Between 1 and 1024. */
+TG_API unsigned tg_threads(void);
+TG_API tg_status tg_set_threads(unsigned threads, tg_diagnostics **problems);
+
+/* ---- modules and functions -------------------------------------------------------------- */
+
+/* What the free names of a kernel mean, answered by the host. Each function returns 1 and fills
+ * `*out`, or returns 0: there is no such thing. What `*out` points at stays valid until the next
+ * call of one of these functions; opaque handles and functions as long as the module. They are
+ * called only during compiles, on the thread that asked for the compile. */
+typedef struct tg_host {
+  size_t struct_size;
+  void *user;
+  int (*lookup)(void *user, const char *name, tg_value *out);
+  int (*attribute)(void *user, const tg_value *object, const char *name, tg_value *out);
+  int (*call)(void *user, const tg_value *callee, const tg_value *arguments, size_t count, tg_value *out);
+} tg_host;
+
+typedef struct tg_module tg_module;
+
+/* A module from a file: at most 8 MiB of UTF-8 text. Imports of triton or tegula, @triton.jit
+ * functions and constants of the file are what its kernels see; the file is never executed. */
+TG_API tg_status tg_module_from_file(tg_context *context, const char *path, tg_module **out,
+                                     tg_diagnostics **problems);
+
+typedef struct tg_source {
+  size_t struct_size;
+  const char *path; /* for messages */
+  const char *text;
+  size_t size;
+  uint32_t first_line;   /* of `text` in the file; from 1 */
+  uint32_t first_column; /* how far the text was indented in the file */
+  const tg_host *host;   /* NULL: the text answers its own names. With a host every function of the
+                            text is a kernel, decorated or not */
+} tg_source;
+
+TG_API tg_status tg_module_from_text(tg_context *context, const tg_source *source, tg_module **out,
+                                     tg_diagnostics **problems);
+/* Destroys its functions and the kernels compiled for calls of them. */
+TG_API void tg_module_destroy(tg_module *module);
+
+TG_API size_t tg_module_function_count(const tg_module *module);
+/* Borrowed; NULL past the last. */
+TG_API tg_function *tg_module_function(const tg_module *module, size_t index);
+TG_API tg_status tg_module_find(const tg_module *module, const char *name, tg_function **out,
+                                tg_diagnostics **problems);
+
+TG_API const char *tg_function_name(const tg_function *function);
+TG_API size_t tg_function_parameter_count(tg_function *function);
+
+typedef struct tg_parameter {
+  size_t struct_size;
+  const char *name;
+  const char *annotation;    /* as written; "" without */
+  const char *default_value; /* as written; NULL without */
+  int is_constexpr;
+  uint32_t line;
+} tg_parameter;
+
+TG_API tg_status tg_function_parameter(tg_function *function, size_t index, tg_parameter *out);
+/* The value 1 and multiples of 16 are nothing special for this parameter; with
+ * `only_alignment`, only multiples of 16 are not. Before the first launch. */
+TG_API void tg_function_do_not_specialize(tg_function *function, size_t parameter, int only_alignment);
+
+/* ---- compiling and launching ------------------------------------------------------------ */
+
+typedef struct tg_kernel tg_kernel;
+
+typedef struct tg_compile_options {
+  size_t struct_size;
+  const char *target; /* NULL: the context's */
+  const char *cpu;    /* NULL: this machine; else a name of LLVM, "haswell" */
+  int32_t num_warps;  /* 0: the default */
+  int32_t num_stages; /* 0: the default */
+  int32_t debug;
+} tg_compile_options;
+
+/* Compiles `function` for a signature: "x=*f32:16,n=i32,B=64,ACT='relu'". Each parameter is
+ *   NAME=*TYPE[:16]   a pointer, divisible by 16
+ *   NAME=TYPE[:16]    a number known at run time (for a constexpr parameter: the type itself)
+ *   NAME=CONSTANT     a constant
+ * Parameters with defaults may be left out. The caller destroys the kernel, before its context.
+ * `options` may be NULL. */
+TG_API tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options,
+                            tg_kernel **out, tg_diagnostics **problems);
+/* Only of kernels from tg_compile. */
+TG_API void tg_kernel_destroy(tg_kernel *kernel);
+
+TG_API const char *tg_kernel_name(const tg_kernel *kernel);
+TG_API const char *tg_kernel_target(const tg_kernel *kernel);
+/* The run-time arguments, in the order of slots. */
+TG_API size_t tg_kernel_argument_count(const tg_kernel *kernel);
+
+typedef struct tg_kernel_argument {
+  size_t struct_size;
+  const char *name;
+  tg_dtype dtype; /* of the number, or of the pointer's elements */
+  int is_pointer;
+  int is_written; /* the kernel may store through it */
+} tg_kernel_argument;
+
+TG_API tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out);
+
+/* Names of the stages: "ttir", then the target's ("nests", "llvm", "asm", "obj"). NULL past the last. */
+TG_API const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index);
+/* The text (or, for "obj", the bytes) of a stage; lives as long as the kernel. */
+TG_API tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
+                                 tg_diagnostics **problems);
+
+/* What the compiler decided, with the place in the source. */
+typedef struct tg_remark {
+  size_t struct_size;
+  const char *location; /* "file:line:column" */
+  const char *kind;
+  const char *text;
+} tg_remark;
+TG_API size_t tg_kernel_remark_count(const tg_kernel *kernel);
+TG_API tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out);
+
+/* Milliseconds of each step of the compile. NULL past the last. */
+TG_API const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *milliseconds);
+/* What the compile warned of; NULL: nothing. The caller destroys it. */
+TG_API tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel);
+
+/* Runs every program of the grid (1 to 3 extents) and returns when they are done. One slot of 8
+ * bytes an argument: a pointer's address, an integer sign- or zero-extended, the bits of a float
+ * in the low bytes. */
+TG_API tg_status tg_launch(tg_kernel *kernel, const uint64_t *slots, size_t slot_count, const int64_t *grid,
+                           size_t grid_count, tg_diagnostics **problems);
+
+/* An argument of a call: by position, or by name when `name` is not NULL. Names that are no
+ * parameters are options: num_warps, num_stages, debug ... */
+typedef struct tg_argument {
+  tg_value value;
+  const char *name;
+} tg_argument;
+
+/* Calls a kernel: compiles it for these arguments when they are of a new kind, and runs it. The
+ * rules are upstream's: the integer 1 is a constant, other integers are i32 or i64 by value, floats
+ * are fp32, annotations pin types, pointers and integers divisible by 16 are known to be so.
+ * `target` NULL: the context's. `*kernel` is borrowed from the function; `kernel` may be NULL. */
+TG_API tg_status tg_call(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
+                         const int64_t *grid, size_t grid_count, tg_kernel **kernel, tg_diagnostics **problems);
+/* Only compiles. */
+TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
+                            tg_kernel **kernel, tg_diagnostics **problems);
+
+/* What the language means by a dotted name: "triton.language.load" (TG_BUILTIN), "triton.language.math"
+ * (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name, or it has a
+ * meaning only in a kernel. */
+TG_API int tg_language_name(const char *dotted_name, tg_value *out);
+
+/* ---- checking --------------------------------------------------------------------------- */
+
+/* Every problem of a kernel file that shows without a signature: its text, undefined names,
+ * constructs that kernels cannot have. TG_OK: none. */
+TG_API tg_status tg_check_file(tg_context *context, const char *path, tg_diagnostics **problems);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TEGULA_TEGULA_H */

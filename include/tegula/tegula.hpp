@@ -1,0 +1,346 @@
+// Tegula for C++20: owners for the handles of tegula.h and errors as values. Header only; the
+// standard library and tegula.h are all it needs. Nothing here throws.
+//
+//   auto context = tg::Context::create();
+//   auto module = context->open("softmax.py");
+//   auto softmax = module->function("softmax_kernel");
+//   auto ran = softmax->call({rows}, out.data(), in.data(), stride, columns, tg::named("BLOCK", 1024));
+//   if (!ran) std::cerr << ran.error().text();
+#ifndef TEGULA_TEGULA_HPP
+#define TEGULA_TEGULA_HPP
+
+#include "tegula/tegula.h"
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tg {
+
+struct Diagnostic {
+  tg_severity severity = TG_ERROR;
+  tg_status status = TG_OK;
+  std::string kind, file, message, hint;
+  uint32_t line = 0, column = 0;
+};
+
+// Why there is no value: a status and the diagnostics that led to it.
+class Error {
+public:
+  // Takes the list; it may be null.
+  Error(tg_status status, tg_diagnostics *list) : status_(status), list_(list, tg_diagnostics_destroy) {}
+
+  tg_status status() const { return status_; }
+  // Place, line, caret, reason and hint of each, as a person reads them.
+  std::string text() const { return list_ ? tg_diagnostics_text(list_.get()) : tg_status_name(status_); }
+  std::vector<Diagnostic> diagnostics() const {
+    std::vector<Diagnostic> all;
+    for (size_t i = 0; i != tg_diagnostics_count(list_.get()); ++i) {
+      tg_diagnostic d{};
+      d.struct_size = sizeof d;
+      if (tg_diagnostics_get(list_.get(), i, &d) == TG_OK)
+        all.push_back({d.severity, d.status, d.kind, d.file, d.message, d.hint, d.line, d.column});
+    }
+    return all;
+  }
+
+private:
+  tg_status status_;
+  std::shared_ptr<tg_diagnostics> list_;
+};
+
+// A value or an Error.
+template <class T> class [[nodiscard]] Expected {
+public:
+  Expected(T value) : state_(std::move(value)) {}
+  Expected(Error error) : state_(std::move(error)) {}
+  explicit operator bool() const { return state_.index() == 0; }
+  T &operator*() & { return std::get<0>(state_); }
+  T &&operator*() && { return std::get<0>(std::move(state_)); }
+  T *operator->() { return &std::get<0>(state_); }
+  const Error &error() const { return std::get<1>(state_); }
+
+private:
+  std::variant<T, Error> state_;
+};
+struct Done {};
+
+// ---- arguments --------------------------------------------------------------------------
+
+template <class T> constexpr int dtypeOf() {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, bool>)
+    return TG_I1;
+  else if constexpr (std::is_same_v<U, float>)
+    return TG_F32;
+  else if constexpr (std::is_same_v<U, double>)
+    return TG_F64;
+  else if constexpr (std::is_integral_v<U>)
+    return (std::is_signed_v<U> ? TG_I8 : TG_U8) + (sizeof(U) == 1 ? 0 : sizeof(U) == 2 ? 1 : sizeof(U) == 4 ? 2 : 3);
+  else
+    return -1;
+}
+
+inline tg_value pointer(void *address, tg_dtype dtype, bool readOnly = false) {
+  tg_value value{};
+  value.kind = TG_POINTER;
+  value.dtype = uint8_t(dtype);
+  value.flags = readOnly ? TG_READ_ONLY : 0;
+  value.as.address = address;
+  return value;
+}
+// Memory that a kernel only reads when T is const.
+template <class T>
+  requires(dtypeOf<T>() >= 0)
+tg_value value(T *memory) {
+  return pointer(const_cast<std::remove_const_t<T> *>(memory), tg_dtype(dtypeOf<T>()), std::is_const_v<T>);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+tg_value value(T number) {
+  tg_value value{};
+  if constexpr (std::is_floating_point_v<T>) {
+    value.kind = TG_FLOAT;
+    value.as.real = double(number);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value.kind = TG_BOOL;
+    value.as.integer = number;
+  } else if constexpr (std::is_unsigned_v<T> && sizeof(T) == 8) {
+    value.kind = TG_UINT;
+    value.as.bits = number;
+  } else {
+    value.kind = TG_INT;
+    value.as.integer = int64_t(number);
+  }
+  return value;
+}
+inline tg_value value(std::nullptr_t) {
+  tg_value value{};
+  value.kind = TG_NONE;
+  return value;
+}
+inline tg_value value(tg_value given) { return given; }
+// A string constant; the text outlives the call.
+inline tg_value value(std::string_view text) {
+  tg_value value{};
+  value.kind = TG_STRING;
+  value.as.text = {text.data(), text.size()};
+  return value;
+}
+inline tg_value value(const char *text) { return value(std::string_view(text)); }
+inline tg_value dtype(tg_dtype type) {
+  tg_value value{};
+  value.kind = TG_DTYPE;
+  value.dtype = uint8_t(type);
+  return value;
+}
+// A constant as Python writes it; the text outlives the call.
+inline tg_value literal(std::string_view text) {
+  tg_value result = value(text);
+  result.kind = TG_LITERAL;
+  return result;
+}
+
+inline tg_argument argument(tg_argument given) { return given; }
+template <class T> tg_argument argument(const T &given) { return {value(given), nullptr}; }
+// By name; the name outlives the call.
+template <class T> tg_argument named(const char *name, const T &given) { return {value(given), name}; }
+
+// ---- kernels ----------------------------------------------------------------------------
+
+struct Remark {
+  std::string location, kind, text;
+};
+
+// A compiled kernel, owned or borrowed from its function.
+class Kernel {
+public:
+  static Kernel own(tg_kernel *kernel) { return Kernel(std::shared_ptr<tg_kernel>(kernel, tg_kernel_destroy)); }
+  static Kernel borrow(tg_kernel *kernel) { return Kernel(std::shared_ptr<tg_kernel>(kernel, [](tg_kernel *) {})); }
+
+  tg_kernel *handle() const { return kernel_.get(); }
+  std::string target() const { return tg_kernel_target(handle()); }
+
+  std::vector<std::string> stages() const {
+    std::vector<std::string> names;
+    while (const char *name = tg_kernel_stage_name(handle(), names.size()))
+      names.push_back(name);
+    return names;
+  }
+  Expected<std::string> stage(const std::string &name) const {
+    const char *data = nullptr;
+    size_t size = 0;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_kernel_stage(handle(), name.c_str(), &data, &size, &problems))
+      return Error(status, problems);
+    return std::string(data, size);
+  }
+  std::vector<Remark> remarks() const {
+    std::vector<Remark> all;
+    for (size_t i = 0; i != tg_kernel_remark_count(handle()); ++i) {
+      tg_remark remark{};
+      remark.struct_size = sizeof remark;
+      if (tg_kernel_remark(handle(), i, &remark) == TG_OK)
+        all.push_back({remark.location, remark.kind, remark.text});
+    }
+    return all;
+  }
+  // Milliseconds of each step of the compile.
+  std::vector<std::pair<std::string, double>> times() const {
+    std::vector<std::pair<std::string, double>> all;
+    double milliseconds = 0;
+    while (const char *stage = tg_kernel_time(handle(), all.size(), &milliseconds))
+      all.emplace_back(stage, milliseconds);
+    return all;
+  }
+  // One 8-byte slot an argument, as tg_launch says.
+  Expected<Done> launch(std::span<const int64_t> grid, std::span<const uint64_t> slots) const {
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_launch(handle(), slots.data(), slots.size(), grid.data(), grid.size(), &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+
+private:
+  explicit Kernel(std::shared_ptr<tg_kernel> kernel) : kernel_(std::move(kernel)) {}
+  std::shared_ptr<tg_kernel> kernel_;
+};
+
+struct Parameter {
+  std::string name, annotation;
+  std::optional<std::string> defaultValue;
+  bool isConstexpr = false;
+  uint32_t line = 0;
+};
+
+struct CompileOptions {
+  std::string target, cpu; // "": the context's, this machine
+  int numWarps = 0, numStages = 0;
+  bool debug = false;
+};
+
+// Borrowed from its module.
+class Function {
+public:
+  explicit Function(tg_function *function) : function_(function) {}
+
+  tg_function *handle() const { return function_; }
+  std::string name() const { return tg_function_name(function_); }
+  std::vector<Parameter> parameters() const {
+    std::vector<Parameter> all;
+    for (size_t i = 0; i != tg_function_parameter_count(function_); ++i) {
+      tg_parameter p{};
+      p.struct_size = sizeof p;
+      if (tg_function_parameter(function_, i, &p) == TG_OK)
+        all.push_back({p.name, p.annotation, p.default_value ? std::optional<std::string>(p.default_value) : std::nullopt,
+                       p.is_constexpr != 0, p.line});
+    }
+    return all;
+  }
+  Expected<Kernel> compile(const std::string &signature, const CompileOptions &options = {}) const {
+    tg_compile_options raw{};
+    raw.struct_size = sizeof raw;
+    raw.target = options.target.empty() ? nullptr : options.target.c_str();
+    raw.cpu = options.cpu.empty() ? nullptr : options.cpu.c_str();
+    raw.num_warps = options.numWarps;
+    raw.num_stages = options.numStages;
+    raw.debug = options.debug;
+    tg_kernel *kernel = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_compile(function_, signature.c_str(), &raw, &kernel, &problems))
+      return Error(status, problems);
+    return Kernel::own(kernel);
+  }
+  // Specializes on the arguments, compiles if that is new, and runs.
+  Expected<Kernel> callWith(std::span<const int64_t> grid, std::span<const tg_argument> arguments,
+                            const char *target = nullptr) const {
+    tg_kernel *kernel = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_call(function_, target, arguments.data(), arguments.size(), grid.data(), grid.size(),
+                                   &kernel, &problems))
+      return Error(status, problems);
+    return Kernel::borrow(kernel);
+  }
+  template <class... T> Expected<Kernel> call(std::initializer_list<int64_t> grid, const T &...arguments) const {
+    std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
+    return callWith({grid.begin(), grid.size()}, all);
+  }
+
+private:
+  tg_function *function_;
+};
+
+class Module {
+public:
+  explicit Module(tg_module *module) : module_(module, tg_module_destroy) {}
+
+  std::vector<Function> functions() const {
+    std::vector<Function> all;
+    for (size_t i = 0; i != tg_module_function_count(module_.get()); ++i)
+      all.emplace_back(tg_module_function(module_.get(), i));
+    return all;
+  }
+  Expected<Function> function(const std::string &name) const {
+    tg_function *function = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_module_find(module_.get(), name.c_str(), &function, &problems))
+      return Error(status, problems);
+    return Function(function);
+  }
+
+private:
+  std::shared_ptr<tg_module> module_;
+};
+
+// Outlives its modules.
+class Context {
+public:
+  // `target`: "cpu", or "interp" for the reference interpreter.
+  static Expected<Context> create(const std::string &target = "cpu") {
+    tg_context_options options{sizeof(tg_context_options), target.c_str()};
+    tg_context *context = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_context_create(&options, &context, &problems))
+      return Error(status, problems);
+    return Context(context);
+  }
+  Expected<Module> open(const std::string &path) const {
+    tg_module *module = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_module_from_file(context_.get(), path.c_str(), &module, &problems))
+      return Error(status, problems);
+    return Module(module);
+  }
+  Expected<Module> parse(const std::string &text, const std::string &path = "<text>") const {
+    tg_source source{sizeof(tg_source), path.c_str(), text.data(), text.size(), 1, 0, nullptr};
+    tg_module *module = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_module_from_text(context_.get(), &source, &module, &problems))
+      return Error(status, problems);
+    return Module(module);
+  }
+  // Every problem of a file that shows without a signature.
+  Expected<Done> check(const std::string &path) const {
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_check_file(context_.get(), path.c_str(), &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+
+private:
+  explicit Context(tg_context *context) : context_(context, tg_context_destroy) {}
+  std::shared_ptr<tg_context> context_;
+};
+
+} // namespace tg
+
+#endif // TEGULA_TEGULA_HPP

@@ -1,0 +1,162 @@
+// Compiling, looking at what was compiled, launching.
+#include "capi/Handles.h"
+#include "compiler/Signature.h"
+
+#include <cstring>
+
+using namespace tegula;
+using capi::guarded;
+
+static tg_kernel *handle(jit::Kernel *kernel) { return static_cast<tg_kernel *>(kernel); }
+
+tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options, tg_kernel **out,
+                     tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    tg_compile_options wanted = capi::read(options);
+    compiler::Options compilerOptions;
+    compilerOptions.target = wanted.target ? wanted.target : function->context->target;
+    compilerOptions.targetOptions.cpu = wanted.cpu ? wanted.cpu : "";
+    if (wanted.num_warps > 0)
+      compilerOptions.language.numWarps = wanted.num_warps;
+    if (wanted.num_stages > 0)
+      compilerOptions.language.numStages = wanted.num_stages;
+    compilerOptions.language.debug = wanted.debug != 0;
+
+    const sema::Function &kernelFunction = function->dispatcher.function();
+    auto specs = compiler::parseSignature(signature, kernelFunction, function->dispatcher.parameters(), sink);
+    if (!specs)
+      return;
+    auto kernel = std::make_unique<tg_kernel>();
+    kernel->compilation = compiler::compile({function->dispatcher.functionPointer(), std::move(*specs), compilerOptions.language},
+                                            compilerOptions, sink);
+    if (!kernel->compilation)
+      return;
+    kernel->warnings = sink.all();
+    *out = kernel.release();
+  });
+}
+
+void tg_kernel_destroy(tg_kernel *kernel) { delete kernel; }
+
+const char *tg_kernel_name(const tg_kernel *kernel) { return kernel->compilation->kernelName().c_str(); }
+const char *tg_kernel_target(const tg_kernel *kernel) { return kernel->compilation->targetName().c_str(); }
+size_t tg_kernel_argument_count(const tg_kernel *kernel) { return kernel->compilation->arguments().size(); }
+
+tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out) {
+  const auto &arguments = kernel->compilation->arguments();
+  if (index >= arguments.size())
+    return TG_LAUNCH;
+  const compiler::RuntimeArgument &argument = arguments[index];
+  return capi::fill<tg_kernel_argument>(out, {0, argument.name.c_str(), tg_dtype(argument.type.element),
+                                              argument.type.pointer, argument.written});
+}
+
+const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index) {
+  const auto &names = kernel->compilation->stageNames();
+  return index < names.size() ? names[index].c_str() : nullptr;
+}
+
+tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
+                          tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    const auto &names = kernel->compilation->stageNames();
+    if (std::find(names.begin(), names.end(), stage) == names.end()) {
+      std::string known;
+      for (const std::string &name : names)
+        known += (known.empty() ? "" : ", ") + name;
+      sink.report(diag::Kind::StageUnknown, {}, {kernel->compilation->targetName(), stage, known});
+      return;
+    }
+    Result<std::string_view> text = kernel->compilation->stage(stage);
+    if (!text) {
+      sink.report(diag::Kind::TargetFailed, {}, {kernel->compilation->targetName(), text.status().message});
+      return;
+    }
+    *data = text->data();
+    *size = text->size();
+  });
+}
+
+size_t tg_kernel_remark_count(const tg_kernel *kernel) { return kernel->compilation->remarks().size(); }
+
+tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out) {
+  const auto &remarks = kernel->compilation->remarks();
+  if (index >= remarks.size())
+    return TG_LAUNCH;
+  const compiler::Remark &remark = remarks[index];
+  return capi::fill<tg_remark>(out, {0, remark.location.c_str(), remark.kind.c_str(), remark.text.c_str()});
+}
+
+const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *milliseconds) {
+  const auto &times = kernel->compilation->times();
+  if (index >= times.size())
+    return nullptr;
+  *milliseconds = times[index].milliseconds;
+  return times[index].stage.c_str();
+}
+
+tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
+  return kernel->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernel->warnings);
+}
+
+tg_status tg_launch(tg_kernel *kernel, const uint64_t *slots, size_t slot_count, const int64_t *grid,
+                    size_t grid_count, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    size_t wanted = kernel->compilation->arguments().size();
+    if (slot_count != wanted) {
+      sink.report(diag::Kind::SlotCount, {},
+                  {kernel->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
+      return;
+    }
+    std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
+    if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
+      return;
+    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents); !status.ok())
+      sink.report(diag::Kind::LaunchFailed, {}, {status.message});
+  });
+}
+
+// False after a diagnostic.
+static bool readArguments(tg_function *function, std::span<const tg_argument> arguments,
+                          llvm::SmallVectorImpl<jit::Argument> &out, diag::Sink &sink) {
+  for (const tg_argument &argument : arguments) {
+    std::optional<jit::Leaf> leaf = capi::leafOf(argument.value);
+    std::string_view name = argument.name ? argument.name : "";
+    if (!leaf) {
+      std::string what = name.empty() ? "argument " + std::to_string(&argument - arguments.data()) : "`" + std::string(name) + "`";
+      std::string text = argument.value.kind == TG_LITERAL ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`" : "";
+      sink.report(diag::Kind::HostMisuse, {},
+                  {what + " of kernel `" + tg_function_name(function) + "` has a value" + text + " that is no constant",
+                   "a constant is a number, True, False, None, 'text', a type or a tuple of such"});
+      return false;
+    }
+    out.push_back({std::move(*leaf), name});
+  }
+  return true;
+}
+
+static tg_status callOrPrepare(tg_function *function, const char *target, std::span<const tg_argument> arguments,
+                               const std::span<const int64_t> *grid, tg_kernel **kernel, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    llvm::SmallVector<jit::Argument, 16> leaves;
+    if (!readArguments(function, arguments, leaves, sink))
+      return;
+    compiler::Options options;
+    options.target = target ? target : function->context->target;
+    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, sink)
+                             : function->dispatcher.prepare(leaves, options, sink);
+    if (kernel)
+      *kernel = handle(made);
+  });
+}
+
+tg_status tg_call(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
+                  const int64_t *grid, size_t grid_count, tg_kernel **kernel, tg_diagnostics **problems) {
+  std::span<const int64_t> extents(grid, grid_count);
+  return callOrPrepare(function, target, {arguments, count}, &extents, kernel, problems);
+}
+
+tg_status tg_prepare(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
+                     tg_kernel **kernel, tg_diagnostics **problems) {
+  return callOrPrepare(function, target, {arguments, count}, nullptr, kernel, problems);
+}

@@ -1,0 +1,132 @@
+// Contexts, modules and functions.
+#include "capi/Handles.h"
+#include "compiler/Check.h"
+#include "runtime/Launch.h"
+#include "sema/Session.h"
+
+#include <cstring>
+
+using namespace tegula;
+using capi::guarded;
+
+tg_status tg_context_create(const tg_context_options *options, tg_context **out, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    tg_context_options wanted = capi::read(options);
+    auto context = std::make_unique<tg_context>();
+    if (wanted.target)
+      context->target = wanted.target;
+    if (compiler::requireTarget(context->target, sink))
+      *out = context.release();
+  });
+}
+
+void tg_context_destroy(tg_context *context) { delete context; }
+
+const char *tg_target_name(size_t index) {
+  return index < compiler::targets().size() ? compiler::targets()[index].name.data() : nullptr;
+}
+
+unsigned tg_threads() { return runtime::threadCount(); }
+
+tg_status tg_set_threads(unsigned threads, tg_diagnostics **problems) {
+  if (threads < 1 || threads > 1024)
+    return capi::fail(diag::Kind::HostMisuse, {"the number of threads is " + std::to_string(threads), "it is from 1 to 1024"},
+                      problems);
+  runtime::setThreadCount(threads);
+  return TG_OK;
+}
+
+static tg_module *wrap(compiler::Module module, tg_context *context) {
+  auto result = std::make_unique<tg_module>();
+  result->module = std::move(module);
+  for (const auto &function : result->module.functions)
+    result->functions.push_back(std::make_unique<tg_function>(function, context));
+  return result.release();
+}
+
+tg_status tg_module_from_file(tg_context *context, const char *path, tg_module **out, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    diag::SourcePtr source = compiler::readSource(path, sink);
+    if (!source)
+      return;
+    compiler::Module module = compiler::makeModule(std::move(source), nullptr, sink);
+    if (!sink.hasErrors())
+      *out = wrap(std::move(module), context);
+  });
+}
+
+tg_status tg_module_from_text(tg_context *context, const tg_source *source, tg_module **out,
+                              tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    tg_source s = capi::read(source);
+    std::string path = s.path ? s.path : "<text>";
+    auto text = std::make_shared<diag::Source>(path, std::string(s.text, s.size), std::max(1u, s.first_line),
+                                               s.first_column);
+    std::shared_ptr<sema::HostEnv> env;
+    if (s.host)
+      env = capi::makeCallbackEnv(capi::read(s.host));
+    compiler::Module module = compiler::makeModule(std::move(text), std::move(env), sink);
+    if (!sink.hasErrors())
+      *out = wrap(std::move(module), context);
+  });
+}
+
+void tg_module_destroy(tg_module *module) { delete module; }
+
+size_t tg_module_function_count(const tg_module *module) { return module->functions.size(); }
+
+tg_function *tg_module_function(const tg_module *module, size_t index) {
+  return index < module->functions.size() ? module->functions[index].get() : nullptr;
+}
+
+tg_status tg_module_find(const tg_module *module, const char *name, tg_function **out, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    auto found = compiler::findFunction(module->module, name, sink);
+    for (const auto &function : module->functions)
+      if (&function->dispatcher.function() == found.get())
+        *out = function.get();
+  });
+}
+
+const char *tg_function_name(const tg_function *function) {
+  return function->dispatcher.function().definition->name.c_str();
+}
+
+size_t tg_function_parameter_count(tg_function *function) { return function->dispatcher.parameters().size(); }
+
+tg_status tg_function_parameter(tg_function *function, size_t index, tg_parameter *out) {
+  const auto &parameters = function->dispatcher.parameters();
+  if (index >= parameters.size())
+    return TG_LAUNCH;
+  const compiler::Parameter &parameter = parameters[index];
+  const diag::Location &place = parameter.location;
+  return capi::fill<tg_parameter>(out, {0, parameter.name.c_str(), parameter.annotation.c_str(),
+                                        parameter.hasDefault ? parameter.defaultText.c_str() : nullptr,
+                                        parameter.isConstexpr, place.source->position(place.range.begin).line});
+}
+
+void tg_function_do_not_specialize(tg_function *function, size_t parameter, int only_alignment) {
+  function->dispatcher.doNotSpecialize(unsigned(parameter), only_alignment != 0);
+}
+
+tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    if (diag::SourcePtr source = compiler::readSource(path, sink))
+      compiler::check(compiler::makeModule(std::move(source), nullptr, sink), sink);
+  });
+}
+
+int tg_language_name(const char *dotted_name, tg_value *out) {
+  *out = {};
+  std::optional<sema::Const> found = sema::findBuiltin(dotted_name);
+  if (!found)
+    return 0;
+  if (auto *type = std::get_if<sema::TypeRef>(&found->value)) {
+    out->kind = TG_DTYPE;
+    out->dtype = uint8_t(type->element);
+    return !type->pointer;
+  }
+  out->kind = std::holds_alternative<sema::ModuleRef>(found->value) ? TG_MODULE : TG_BUILTIN;
+  out->as.text = {dotted_name, std::strlen(dotted_name)};
+  return 1;
+}

@@ -1,0 +1,207 @@
+// Values across the border, both ways, and the environment that asks a host through callbacks.
+#include "capi/Handles.h"
+#include "compiler/Literal.h"
+#include "sema/Session.h"
+
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <map>
+
+namespace tegula::capi {
+
+static bool isDtype(uint8_t dtype) { return tg_dtype_name(dtype) != nullptr; }
+static std::string textOf(const tg_value &value) { return {value.as.text.data, value.as.text.size}; }
+
+static std::optional<sema::Const> tupleOf(const tg_value &value) {
+  auto elements = std::make_shared<sema::ConstTuple>();
+  for (size_t i = 0; i != value.as.tuple.count; ++i) {
+    std::optional<sema::Const> element = constOf(value.as.tuple.items[i]);
+    if (!element)
+      return std::nullopt;
+    elements->push_back(std::move(*element));
+  }
+  return sema::Const{std::move(elements)};
+}
+
+std::optional<sema::Const> constOf(const tg_value &value) {
+  using sema::Const;
+  switch (value.kind) {
+  case TG_NONE: return Const{sema::NoneValue{}};
+  case TG_BOOL: return Const{value.as.integer != 0};
+  case TG_INT: return sema::makeInt(value.as.integer);
+  case TG_UINT: return Const{llvm::APInt(65, value.as.bits)};
+  case TG_FLOAT: return Const{value.as.real};
+  case TG_STRING: return Const{textOf(value)};
+  case TG_DTYPE:
+    if (isDtype(value.dtype))
+      return Const{sema::TypeRef{DType(value.dtype)}};
+    return std::nullopt;
+  case TG_LITERAL: return compiler::parseLiteral({value.as.text.data, value.as.text.size});
+  case TG_TUPLE: return tupleOf(value);
+  case TG_FUNCTION: return Const{value.as.function->dispatcher.functionPointer()};
+  case TG_MODULE: return Const{sema::ModuleRef{textOf(value)}};
+  case TG_BUILTIN: {
+    // Builtins written in the language are functions to the front end.
+    std::optional<Const> found = sema::findBuiltin(textOf(value));
+    return found ? found : Const{sema::BuiltinRef{textOf(value)}};
+  }
+  case TG_OPAQUE: return Const{sema::OpaqueRef{value.as.opaque.handle, value.as.opaque.repr ? value.as.opaque.repr : ""}};
+  default: return std::nullopt;
+  }
+}
+
+std::optional<jit::Leaf> leafOf(const tg_value &value) {
+  using jit::LeafKind;
+  jit::Leaf leaf;
+  leaf.typed = value.flags & TG_TYPED;
+  leaf.readOnly = value.flags & TG_READ_ONLY;
+  if (value.kind == TG_POINTER || leaf.typed) {
+    if (!isDtype(value.dtype))
+      return std::nullopt;
+    leaf.dtype = DType(value.dtype);
+  }
+  switch (value.kind) {
+  case TG_ABSENT: return leaf;
+  case TG_NONE: leaf.kind = LeafKind::None; return leaf;
+  case TG_BOOL: leaf.kind = LeafKind::Bool; leaf.bits = value.as.integer != 0; return leaf;
+  case TG_INT: leaf.kind = LeafKind::Int; leaf.bits = value.as.bits; return leaf;
+  case TG_UINT: leaf.kind = value.as.integer < 0 ? LeafKind::UInt : LeafKind::Int; leaf.bits = value.as.bits; return leaf;
+  case TG_FLOAT: leaf.kind = LeafKind::Float; leaf.bits = std::bit_cast<uint64_t>(value.as.real); return leaf;
+  case TG_POINTER: leaf.kind = LeafKind::Pointer; leaf.bits = reinterpret_cast<uintptr_t>(value.as.address); return leaf;
+  default: break;
+  }
+  std::optional<sema::Const> constant = constOf(value);
+  if (!constant)
+    return std::nullopt;
+  jit::Leaf result = jit::leafOf(*constant);
+  result.typed = leaf.typed;
+  result.dtype = leaf.dtype;
+  return result;
+}
+
+namespace {
+
+class CallbackEnv : public sema::HostEnv {
+public:
+  explicit CallbackEnv(const tg_host &host) : host_(host) {}
+
+  std::optional<sema::HostAnswer> lookup(std::string_view name) override {
+    tg_value out{};
+    if (!host_.lookup || !host_.lookup(host_.user, std::string(name).c_str(), &out))
+      return std::nullopt;
+    return answer(out);
+  }
+
+  std::optional<sema::HostAnswer> attribute(const sema::Const &object, std::string_view name) override {
+    Arena arena;
+    tg_value self{}, out{};
+    if (!host_.attribute || !lend(object, self, arena) ||
+        !host_.attribute(host_.user, &self, std::string(name).c_str(), &out))
+      return std::nullopt;
+    return answer(out);
+  }
+
+  std::optional<sema::HostAnswer> call(const sema::Const &callee, std::span<const sema::Const> arguments) override {
+    Arena arena;
+    tg_value self{}, out{};
+    std::vector<tg_value> values(arguments.size());
+    bool lent = host_.call && lend(callee, self, arena);
+    for (size_t i = 0; lent && i != arguments.size(); ++i)
+      lent = lend(arguments[i], values[i], arena);
+    if (!lent || !host_.call(host_.user, &self, values.data(), values.size(), &out))
+      return std::nullopt;
+    return answer(out);
+  }
+
+private:
+  // Keeps what lent values point at.
+  struct Arena {
+    std::deque<std::vector<tg_value>> tuples;
+    std::deque<std::string> texts;
+  };
+
+  std::optional<sema::HostAnswer> answer(const tg_value &value) {
+    remember(value);
+    std::optional<sema::Const> constant = constOf(value);
+    if (!constant)
+      return std::nullopt;
+    return sema::HostAnswer{std::move(*constant), (value.flags & TG_CONSTEXPR) != 0};
+  }
+
+  void remember(const tg_value &value) {
+    if (value.kind == TG_FUNCTION)
+      functions_[&value.as.function->dispatcher.function()] = value.as.function;
+    if (value.kind == TG_TUPLE)
+      for (size_t i = 0; i != value.as.tuple.count; ++i)
+        remember(value.as.tuple.items[i]);
+  }
+
+  static void setText(tg_value &out, tg_value_kind kind, std::string_view text) {
+    out.kind = kind;
+    out.as.text = {text.data(), text.size()};
+  }
+
+  // False: a value that C cannot be shown.
+  bool lend(const sema::Const &value, tg_value &out, Arena &arena) {
+    if (std::holds_alternative<sema::NoneValue>(value.value)) {
+      out.kind = TG_NONE;
+    } else if (auto *flag = std::get_if<bool>(&value.value)) {
+      out.kind = TG_BOOL;
+      out.as.integer = *flag;
+    } else if (auto *number = std::get_if<llvm::APInt>(&value.value)) {
+      if (number->isSignedIntN(64)) {
+        out.kind = TG_INT;
+        out.as.integer = number->getSExtValue();
+      } else {
+        setText(out, TG_LITERAL, arena.texts.emplace_back(llvm::toString(*number, 10, true)));
+      }
+    } else if (auto *real = std::get_if<double>(&value.value)) {
+      out.kind = TG_FLOAT;
+      out.as.real = *real;
+    } else if (auto *text = std::get_if<std::string>(&value.value)) {
+      setText(out, TG_STRING, *text);
+    } else if (auto *builtin = std::get_if<sema::BuiltinRef>(&value.value)) {
+      setText(out, TG_BUILTIN, builtin->name);
+    } else if (auto *module = std::get_if<sema::ModuleRef>(&value.value)) {
+      setText(out, TG_MODULE, module->name);
+    } else if (auto *opaque = std::get_if<sema::OpaqueRef>(&value.value)) {
+      out.kind = TG_OPAQUE;
+      out.as.opaque = {opaque->handle, opaque->repr.c_str()};
+    } else if (auto *type = std::get_if<sema::TypeRef>(&value.value); type && !type->pointer && type->shape.empty()) {
+      out.kind = TG_DTYPE;
+      out.dtype = uint8_t(type->element);
+    } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
+      auto known = functions_.find(function->get());
+      if (known == functions_.end())
+        return false;
+      out.kind = TG_FUNCTION;
+      out.as.function = known->second;
+    } else if (auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
+      return lendTuple(**tuple, out, arena);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool lendTuple(const sema::ConstTuple &tuple, tg_value &out, Arena &arena) {
+    std::vector<tg_value> items(tuple.size());
+    for (size_t i = 0; i != tuple.size(); ++i)
+      if (!lend(tuple[i], items[i], arena))
+        return false;
+    const std::vector<tg_value> &kept = arena.tuples.emplace_back(std::move(items));
+    out.kind = TG_TUPLE;
+    out.as.tuple = {kept.data(), kept.size()};
+    return true;
+  }
+
+  tg_host host_;
+  std::map<const sema::Function *, tg_function *> functions_;
+};
+
+} // namespace
+
+std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host) { return std::make_shared<CallbackEnv>(host); }
+
+} // namespace tegula::capi

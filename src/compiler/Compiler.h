@@ -1,0 +1,65 @@
+// A kernel and what is known of its arguments -> a compilation: a program that can be
+// launched, the texts of its stages, remarks and times. Each compile has a fresh,
+// single-threaded MLIR context; nothing is shared between two of them.
+#pragma once
+#include "compiler/Targets.h"
+#include "diag/Diagnostic.h"
+#include "sema/Sema.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <mutex>
+
+namespace tegula::compiler {
+
+struct Options {
+  std::string target = "cpu";
+  TargetOptions targetOptions;
+  sema::Options language;
+};
+
+// A run-time argument: one slot of a launch.
+struct RuntimeArgument {
+  std::string name;
+  sema::Type type;
+  bool written = false; // the kernel may store through this pointer
+};
+
+class Compilation {
+public:
+  const std::string &kernelName() const { return kernelName_; }
+  const std::string &targetName() const { return targetName_; }
+  const std::vector<RuntimeArgument> &arguments() const { return arguments_; }
+  const std::vector<Remark> &remarks() const { return program_->remarks; }
+  const std::vector<StageTime> &times() const { return times_; }
+
+  // "ttir", then the target's own. The text lives as long as this object.
+  const std::vector<std::string> &stageNames() const { return stageNames_; }
+  Result<std::string_view> stage(std::string_view name);
+
+  // Launch: another number of slots than `arguments()`, or a grid that is none.
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) { return program_->launch(slots, grid); }
+
+private:
+  friend std::unique_ptr<Compilation> compile(const sema::Request &, const Options &, diag::Sink &);
+  Compilation() = default;
+
+  // In this order: the program reads the module, the module its context.
+  std::unique_ptr<mlir::MLIRContext> context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  std::unique_ptr<Program> program_;
+
+  std::string kernelName_, targetName_;
+  std::vector<std::string> stageNames_;
+  std::vector<RuntimeArgument> arguments_;
+  std::vector<StageTime> times_;
+  std::mutex textMutex_;
+  std::map<std::string, std::string, std::less<>> texts_;
+};
+
+// Null after diagnostics.
+std::unique_ptr<Compilation> compile(const sema::Request &request, const Options &options, diag::Sink &sink);
+
+} // namespace tegula::compiler

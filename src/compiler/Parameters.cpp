@@ -1,0 +1,141 @@
+#include "compiler/Parameters.h"
+#include "sema/Session.h"
+
+namespace tegula::compiler {
+namespace {
+
+using namespace syntax;
+using sema::Const;
+
+std::string_view textOf(const sema::Function &function, const Expr *node) {
+  std::string_view text = function.tree->source->text();
+  return text.substr(node->range.begin, node->range.end - node->range.begin);
+}
+
+// The object that an annotation's expression names; nullopt where it is something else.
+std::optional<Const> resolve(const sema::Function &function, const Expr *node) {
+  if (auto *name = as<Name>(node)) {
+    std::optional<sema::HostAnswer> answer = function.env->lookup(name->id);
+    return answer ? std::optional(answer->value) : std::nullopt;
+  }
+  auto *attribute = as<syntax::Attribute>(node);
+  if (!attribute)
+    return std::nullopt;
+  std::optional<Const> object = resolve(function, attribute->object);
+  if (!object)
+    return std::nullopt;
+  if (auto *module = std::get_if<sema::ModuleRef>(&object->value))
+    return sema::findBuiltin(module->name + "." + attribute->attribute);
+  std::optional<sema::HostAnswer> answer = function.env->attribute(*object, attribute->attribute);
+  return answer ? std::optional(answer->value) : std::nullopt;
+}
+
+// The last name of `tl.constexpr`, or the text of a string annotation.
+std::string_view lastName(const Expr *node) {
+  if (auto *attribute = as<syntax::Attribute>(node))
+    return attribute->attribute;
+  if (auto *name = as<Name>(node))
+    return name->id;
+  if (auto *text = as<StringLiteral>(node))
+    return text->value;
+  return {};
+}
+
+// "i64", "*fp16", "*ki32": the short spelling of a type.
+std::optional<sema::TypeRef> typeFromText(std::string_view text) {
+  sema::TypeRef type{DType::I32};
+  if (text.starts_with('*')) {
+    type.pointer = true;
+    text.remove_prefix(1);
+    if (text.starts_with('k')) {
+      type.isConst = true;
+      text.remove_prefix(1);
+    }
+  }
+  std::optional<DType> element = dtypeFromName(text);
+  if (!element)
+    return std::nullopt;
+  type.element = *element;
+  return type;
+}
+
+void applyAnnotation(const sema::Function &function, const Expr *node, Parameter &parameter) {
+  parameter.annotation = textOf(function, node);
+  std::optional<Const> object = resolve(function, node);
+  if (object) {
+    if (auto *type = std::get_if<sema::TypeRef>(&object->value))
+      return void(parameter.pinned = *type);
+    if (auto *builtin = std::get_if<sema::BuiltinRef>(&object->value)) {
+      parameter.isConstexpr = builtin->name.ends_with(".constexpr");
+      parameter.isConst = builtin->name.ends_with(".const");
+      return;
+    }
+  }
+  std::string_view name = lastName(node);
+  parameter.isConstexpr = name == "constexpr";
+  parameter.isConst = name == "const";
+  if (!parameter.isConstexpr && !parameter.isConst)
+    parameter.pinned = typeFromText(name);
+}
+
+// Marks the parameters that `list` names, by name or by index.
+void markListed(const Expr *list, std::vector<Parameter> &parameters, bool Parameter::*mark) {
+  const std::vector<Expr *> *elements = nullptr;
+  if (auto *tuple = as<Tuple>(list))
+    elements = &tuple->elements;
+  else if (auto *node = as<List>(list))
+    elements = &node->elements;
+  if (!elements)
+    return;
+  for (const Expr *element : *elements)
+    for (size_t i = 0; i != parameters.size(); ++i) {
+      auto *name = as<StringLiteral>(element);
+      auto *index = as<IntLiteral>(element);
+      if ((name && name->value == parameters[i].name) || (index && index->digits == std::to_string(i)))
+        parameters[i].*mark = true;
+    }
+}
+
+// @triton.jit(do_not_specialize=["n"])
+void applyDecorators(const sema::Function &function, std::vector<Parameter> &parameters) {
+  for (const Expr *decorator : function.definition->decorators)
+    if (auto *call = as<Call>(decorator))
+      for (const Keyword &keyword : call->keywords) {
+        if (keyword.name == "do_not_specialize")
+          markListed(keyword.value, parameters, &Parameter::doNotSpecialize);
+        else if (keyword.name == "do_not_specialize_on_alignment")
+          markListed(keyword.value, parameters, &Parameter::doNotSpecializeOnAlignment);
+      }
+}
+
+} // namespace
+
+std::vector<Parameter> parametersOf(const sema::Function &function) {
+  std::vector<Parameter> parameters;
+  for (const syntax::Parameter &definition : function.definition->parameters) {
+    Parameter parameter;
+    parameter.name = definition.name;
+    parameter.location = function.tree->at(definition.range);
+    if (definition.annotation)
+      applyAnnotation(function, definition.annotation, parameter);
+    if (definition.defaultValue) {
+      parameter.hasDefault = true;
+      parameter.defaultText = textOf(function, definition.defaultValue);
+    }
+    parameters.push_back(std::move(parameter));
+  }
+  applyDecorators(function, parameters);
+  return parameters;
+}
+
+bool checkParameters(const sema::Function &function, diag::Sink &sink) {
+  for (const syntax::Parameter &parameter : function.definition->parameters)
+    if (parameter.kind == syntax::Parameter::VarArgs || parameter.kind == syntax::Parameter::KwArgs) {
+      sink.report(diag::Kind::ParameterKindUnsupported, function.tree->at(parameter.range),
+                  {function.definition->name, parameter.name});
+      return false;
+    }
+  return true;
+}
+
+} // namespace tegula::compiler

@@ -1,0 +1,33 @@
+// What a kernel's definition says of its parameters: which are constexpr, which types are
+// pinned by an annotation, which have defaults. Annotations are resolved through the
+// environment, so that any spelling of tl.constexpr counts.
+#pragma once
+#include "diag/Diagnostic.h"
+#include "sema/HostEnv.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tegula::compiler {
+
+struct Parameter {
+  std::string name;
+  std::string annotation;  // as written; "" without
+  std::string defaultText; // as written; "" without
+  bool isConstexpr = false;
+  bool hasDefault = false;
+  bool isConst = false; // annotated tl.const: a pointer that is only read
+  // Named in the decorator's lists: the value 1 and multiples of 16 are nothing special.
+  bool doNotSpecialize = false, doNotSpecializeOnAlignment = false;
+  // `x: tl.int64`, `p: "*fp16"`: the argument has this type, whatever its value.
+  std::optional<sema::TypeRef> pinned;
+  diag::Location location;
+};
+
+std::vector<Parameter> parametersOf(const sema::Function &function);
+
+// A parameter that a kernel cannot have (*args) is a diagnostic and false.
+bool checkParameters(const sema::Function &function, diag::Sink &sink);
+
+} // namespace tegula::compiler

@@ -1,0 +1,134 @@
+#include "compiler/Signature.h"
+#include "compiler/Literal.h"
+
+#include <algorithm>
+
+namespace tegula::compiler {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ')
+    text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ')
+    text.remove_suffix(1);
+  return text;
+}
+
+// Splits at commas outside of quotes and brackets.
+std::vector<std::string_view> entries(std::string_view text) {
+  std::vector<std::string_view> parts;
+  size_t start = 0;
+  int depth = 0;
+  char quote = 0;
+  for (size_t i = 0; i != text.size(); ++i) {
+    char c = text[i];
+    if (quote) {
+      if (c == quote)
+        quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '(' || c == '[') {
+      ++depth;
+    } else if (c == ')' || c == ']') {
+      --depth;
+    } else if (c == ',' && depth == 0) {
+      parts.push_back(text.substr(start, i - start));
+      start = i + 1;
+    }
+  }
+  if (!trimmed(text.substr(start)).empty())
+    parts.push_back(text.substr(start));
+  return parts;
+}
+
+struct Reader {
+  diag::SourcePtr source;
+  const sema::Function &function;
+  std::span<const Parameter> parameters;
+  diag::Sink &sink;
+
+  diag::Location at(std::string_view part) const {
+    auto begin = uint32_t(part.data() - source->text().data());
+    return {source, {begin, begin + uint32_t(part.size())}};
+  }
+
+  std::optional<sema::ArgumentSpec> fail(std::string_view part, std::string_view reason) {
+    sink.report(diag::Kind::SignatureSyntax, at(part), {reason});
+    return std::nullopt;
+  }
+
+  // `*f32:16`, `i32:16`; nullopt: not a type.
+  static std::optional<std::pair<sema::Type, unsigned>> typeOf(std::string_view text) {
+    unsigned divisibility = 1;
+    if (text.ends_with(":16")) {
+      divisibility = 16;
+      text.remove_suffix(3);
+    }
+    sema::Type type;
+    if ((type.pointer = text.starts_with('*'))) {
+      text.remove_prefix(1);
+      if ((type.isConst = text.starts_with('k')))
+        text.remove_prefix(1);
+    }
+    std::optional<DType> element = dtypeFromName(text);
+    if (!element)
+      return std::nullopt;
+    type.element = *element;
+    return std::pair(type, divisibility);
+  }
+
+  std::optional<sema::ArgumentSpec> entry(std::string_view part) {
+    size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      return fail(part, "`" + std::string(part) + "` has no `=`");
+    std::string_view name = trimmed(part.substr(0, equals)), value = trimmed(part.substr(equals + 1));
+    auto parameter = std::find_if(parameters.begin(), parameters.end(), [&](auto &p) { return p.name == name; });
+    if (parameter == parameters.end()) {
+      std::string known;
+      for (const Parameter &p : parameters)
+        known += (known.empty() ? "its parameters: " : ", ") + p.name;
+      sink.report(diag::Kind::ParameterUnknown, at(part), {function.definition->name, name, known});
+      return std::nullopt;
+    }
+    if (auto type = typeOf(value); type && !(parameter->isConstexpr && !type->first.pointer))
+      return run(part, *parameter, *type);
+    if (std::optional<sema::Const> constant = parseLiteral(value))
+      return sema::ArgumentSpec{std::string(name), std::move(*constant), 1};
+    return fail(value.empty() ? part : value, "`" + std::string(value) + "` is neither a type nor a constant");
+  }
+
+  std::optional<sema::ArgumentSpec> run(std::string_view part, const Parameter &parameter,
+                                        const std::pair<sema::Type, unsigned> &type) {
+    if (parameter.isConstexpr) {
+      sink.report(diag::Kind::ConstexprNeedsConstant, at(part), {function.definition->name, parameter.name, "a pointer"});
+      return std::nullopt;
+    }
+    sema::ArgumentSpec spec{parameter.name, type.first, type.second};
+    if (parameter.isConst)
+      std::get<sema::Type>(spec.value).isConst = true;
+    return spec;
+  }
+};
+
+} // namespace
+
+std::optional<std::vector<sema::ArgumentSpec>> parseSignature(std::string_view text, const sema::Function &function,
+                                                              std::span<const Parameter> parameters, diag::Sink &sink) {
+  Reader reader{std::make_shared<diag::Source>("<signature>", std::string(text)), function, parameters, sink};
+  std::vector<sema::ArgumentSpec> specs;
+  size_t before = sink.errorCount();
+  for (std::string_view part : entries(reader.source->text())) {
+    part = trimmed(part);
+    std::optional<sema::ArgumentSpec> spec = reader.entry(part);
+    if (!spec)
+      continue;
+    if (std::any_of(specs.begin(), specs.end(), [&](auto &other) { return other.name == spec->name; }))
+      sink.report(diag::Kind::ParameterTwice, reader.at(part), {function.definition->name, spec->name});
+    specs.push_back(std::move(*spec));
+  }
+  if (sink.errorCount() != before)
+    return std::nullopt;
+  return specs;
+}
+
+} // namespace tegula::compiler

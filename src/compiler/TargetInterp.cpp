@@ -1,0 +1,35 @@
+// The interpreter as a target: there is nothing to build.
+#include "compiler/Targets.h"
+#include "interp/Interp.h"
+
+#include <mutex>
+
+namespace tegula::compiler {
+namespace {
+
+class InterpProgram : public Program {
+public:
+  explicit InterpProgram(mlir::ModuleOp module) : module_(module) {}
+
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) override {
+    // The context is single-threaded: one run at a time.
+    std::lock_guard guard(running_);
+    return interp::run(module_, slots, grid);
+  }
+  std::vector<std::string> stageNames() const override { return {}; }
+  Result<std::string> stage(std::string_view name) override {
+    return Status::error(StatusCode::Internal, "the interpreter has no stages");
+  }
+
+private:
+  mlir::ModuleOp module_;
+  std::mutex running_;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Program>> buildInterp(mlir::ModuleOp module, const TargetOptions &) {
+  return std::unique_ptr<Program>(std::make_unique<InterpProgram>(module));
+}
+
+} // namespace tegula::compiler

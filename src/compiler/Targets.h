@@ -1,0 +1,63 @@
+// What the compiler asks of a target: make a program of a module in tile IR, run it, show its
+// stages. The table Targets.def lists the targets; nothing else names them.
+#pragma once
+#include "base/Status.h"
+#include "diag/Diagnostic.h"
+#include "runtime/Launch.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tegula::compiler {
+
+// What a choice of the compiler was, at a place in the source.
+struct Remark {
+  std::string location; // "file:line:column"
+  std::string kind;     // "access", "buffer", "nest", "guard", "dot"
+  std::string text;
+};
+
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+
+// A kernel made for one target. Lives beside the module that it came from.
+class Program {
+public:
+  virtual ~Program() = default;
+  // One 8-byte slot an argument (runtime::CpuEntry). Safe from several threads.
+  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) = 0;
+  // The target's own stages, in order: names that `stage` answers.
+  virtual std::vector<std::string> stageNames() const = 0;
+  virtual Result<std::string> stage(std::string_view name) = 0;
+  std::vector<Remark> remarks;
+  std::vector<StageTime> times;
+};
+
+struct TargetOptions {
+  std::string cpu; // "" is this machine
+};
+
+// `module` outlives the program.
+using Build = Result<std::unique_ptr<Program>> (*)(mlir::ModuleOp module, const TargetOptions &options);
+#define TARGET(Name, name, text) Result<std::unique_ptr<Program>> build##Name(mlir::ModuleOp, const TargetOptions &);
+#include "compiler/Targets.def"
+#undef TARGET
+
+struct Target {
+  std::string_view name, text;
+  Build build;
+};
+std::span<const Target> targets();
+// Null where there is none of this name.
+const Target *findTarget(std::string_view name);
+// The same, with a diagnostic that lists those there are.
+const Target *requireTarget(const std::string &name, diag::Sink &sink);
+
+} // namespace tegula::compiler

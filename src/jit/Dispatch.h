@@ -1,0 +1,96 @@
+// A call of a kernel -> its specialization -> a launch. Arguments come as leaves (a number, a
+// pointer with its element type, a constant); the specialization key is their bytes; the table
+// of a kernel answers a known key without compiling.
+//
+// Rules (upstream's): the integer 1 is a constant; other integers are i32, i64 or u64 by value
+// and "divisible by 16" when they are; a float is fp32; a bool is i1; None is a constant; a
+// pointer is its element type and "divisible by 16" when its address is. An annotation pins
+// the type. Safe from several threads.
+#pragma once
+#include "compiler/Compiler.h"
+#include "compiler/Parameters.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <mutex>
+
+namespace tegula::jit {
+
+enum class LeafKind : uint8_t { Absent, None, Bool, Int, UInt, Float, Pointer, Constant };
+
+struct Leaf {
+  LeafKind kind = LeafKind::Absent;
+  DType dtype = DType::I32; // of a pointer's elements; of a typed number
+  bool typed = false;       // the caller says which type the number has
+  bool readOnly = false;    // the memory must not be written
+  // Bool, Int, UInt: the value, extended; Float: the bits of a double; Pointer: the address.
+  uint64_t bits = 0;
+  // Constant: a string, a type, a function, a tuple, an integer wider than 64 bits.
+  std::shared_ptr<const sema::Const> constant;
+};
+
+struct Argument {
+  Leaf leaf;
+  std::string_view name; // "": by position
+};
+
+// A compiled kernel with the recipe of its slots.
+struct Kernel {
+  std::shared_ptr<compiler::Compilation> compilation;
+  std::vector<diag::Diagnostic> warnings;
+  // For each slot the parameter that fills it, its type, and whether it is written.
+  struct Slot {
+    unsigned parameter;
+    DType dtype;
+    bool pointer, written;
+  };
+  std::vector<Slot> slots;
+};
+
+// 16 bytes a parameter; the options follow.
+struct KeyLeaf {
+  uint8_t kind = 0, dtype = 0, flags = 0, reserved[5] = {};
+  uint64_t payload = 0;
+};
+static_assert(sizeof(KeyLeaf) == 16);
+
+class Dispatcher {
+public:
+  explicit Dispatcher(std::shared_ptr<const sema::Function> function) : function_(std::move(function)) {}
+
+  const sema::Function &function() const { return *function_; }
+  const std::shared_ptr<const sema::Function> &functionPointer() const { return function_; }
+  const std::vector<compiler::Parameter> &parameters();
+  void doNotSpecialize(unsigned parameter, bool onlyAlignment);
+
+  // The kernel for these arguments, compiled if it is new. Null after diagnostics.
+  Kernel *prepare(std::span<const Argument> arguments, const compiler::Options &options, diag::Sink &sink);
+  // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
+  Kernel *launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
+                 const compiler::Options &options, diag::Sink &sink);
+
+private:
+  struct Call;
+  bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
+  bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
+  bool specialize(Call &call, diag::Sink &sink);
+  Kernel *find(Call &call, diag::Sink &sink);
+  std::unique_ptr<Kernel> compile(const Call &call, diag::Sink &sink);
+  diag::Location place() const;
+
+  std::shared_ptr<const sema::Function> function_;
+  std::once_flag parametersOnce_;
+  std::vector<compiler::Parameter> parameters_;
+  std::vector<Leaf> defaults_;
+  std::mutex mutex_;
+  llvm::StringMap<std::unique_ptr<Kernel>> table_;
+};
+
+// The leaf of a compile-time value.
+Leaf leafOf(const sema::Const &value);
+// "an int", "a pointer to fp32": for messages.
+std::string describe(const Leaf &leaf);
+// Accepts 1 to 3 extents from 0 to 2^31-1, or reports.
+std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Location place, diag::Sink &sink);
+
+} // namespace tegula::jit

@@ -1,0 +1,236 @@
+#include "jit/Leaf.h"
+#include "sema/Session.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/xxhash.h"
+
+#include <bit>
+
+namespace tegula::jit {
+
+using diag::Kind;
+
+static std::string shortest(double value) {
+  char text[32];
+  snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+std::string describe(const Leaf &leaf) {
+  switch (leaf.kind) {
+  case LeafKind::Absent: return "nothing";
+  case LeafKind::None: return "None";
+  case LeafKind::Bool: return leaf.bits ? "the bool True" : "the bool False";
+  case LeafKind::Int: return "the int " + std::to_string(int64_t(leaf.bits));
+  case LeafKind::UInt: return "the int " + std::to_string(leaf.bits);
+  case LeafKind::Float: return "the float " + shortest(std::bit_cast<double>(leaf.bits));
+  case LeafKind::Pointer: return "a pointer to " + std::string(name(leaf.dtype));
+  case LeafKind::Constant: return "the constant " + sema::repr(*leaf.constant);
+  }
+  return "nothing";
+}
+
+Leaf leafOf(const sema::Const &value) {
+  Leaf leaf;
+  if (std::holds_alternative<sema::NoneValue>(value.value)) {
+    leaf.kind = LeafKind::None;
+  } else if (auto *flag = std::get_if<bool>(&value.value)) {
+    leaf.kind = LeafKind::Bool;
+    leaf.bits = *flag;
+  } else if (auto *number = std::get_if<llvm::APInt>(&value.value); number && number->isSignedIntN(64)) {
+    leaf.kind = LeafKind::Int;
+    leaf.bits = uint64_t(number->getSExtValue());
+  } else if (number && !number->isNegative() && number->isIntN(64)) {
+    leaf.kind = LeafKind::UInt;
+    leaf.bits = number->getZExtValue();
+  } else if (auto *real = std::get_if<double>(&value.value)) {
+    leaf.kind = LeafKind::Float;
+    leaf.bits = std::bit_cast<uint64_t>(*real);
+  } else {
+    leaf.kind = LeafKind::Constant;
+    leaf.constant = std::make_shared<sema::Const>(value);
+  }
+  return leaf;
+}
+
+sema::Const constantOf(const Leaf &leaf) {
+  switch (leaf.kind) {
+  case LeafKind::Bool: return {leaf.bits != 0};
+  case LeafKind::Int: return sema::makeInt(int64_t(leaf.bits));
+  case LeafKind::UInt: return {llvm::APInt(65, leaf.bits)};
+  case LeafKind::Float: return {std::bit_cast<double>(leaf.bits)};
+  case LeafKind::Constant: return *leaf.constant;
+  default: return {sema::NoneValue{}};
+  }
+}
+
+// Functions count by identity, everything else by its Python text and kind.
+static void digestText(const sema::Const &value, std::string &text) {
+  text += char('A' + value.value.index());
+  if (auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
+    for (const sema::Const &element : **tuple)
+      digestText(element, text);
+    text += ')';
+  } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
+    text += std::to_string(uintptr_t((*function)->definition));
+  } else if (auto *opaque = std::get_if<sema::OpaqueRef>(&value.value)) {
+    text += std::to_string(opaque->handle);
+  } else if (auto *number = std::get_if<double>(&value.value)) {
+    text += std::to_string(std::bit_cast<uint64_t>(*number));
+  } else {
+    std::string body = sema::repr(value);
+    text += std::to_string(body.size()) + ":" + body;
+  }
+}
+
+// A constant takes 15 bytes: its kind in `reserved[0]`, and its value or 96 bits of digest.
+static KeyLeaf constantKey(const Leaf &leaf) {
+  KeyLeaf key{.kind = KeyConstant};
+  key.reserved[0] = uint8_t(leaf.kind);
+  key.payload = leaf.bits;
+  if (leaf.kind == LeafKind::Constant) {
+    std::string text;
+    digestText(*leaf.constant, text);
+    llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
+        llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+    key.payload = hash.low64;
+    memcpy(key.reserved + 1, &hash.high64, 4);
+  }
+  return key;
+}
+
+static std::string pinnedText(const sema::TypeRef &type) {
+  return (type.pointer ? "pointer<" : "") + std::string(name(type.element)) + (type.pointer ? ">" : "");
+}
+
+static bool fits(const Leaf &leaf, DType type) {
+  unsigned bits = bitWidth(type);
+  if (isBool(type))
+    return leaf.bits <= 1;
+  if (leaf.kind == LeafKind::UInt)
+    return bits == 64 && isUnsigned(type);
+  auto value = int64_t(leaf.bits);
+  if (isUnsigned(type))
+    return value >= 0 && (bits == 64 || leaf.bits >> bits == 0);
+  return bits == 64 || (value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << (bits - 1)));
+}
+
+// A number for a parameter whose type is given.
+static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &type,
+                                        const compiler::Parameter &parameter, const sema::Function &function,
+                                        diag::Sink &sink) {
+  const std::string &kernel = function.definition->name;
+  auto mismatch = [&] {
+    sink.report(Kind::ArgumentType, parameter.location, {kernel, parameter.name, pinnedText(type), describe(leaf)});
+    return std::nullopt;
+  };
+  bool number = leaf.kind == LeafKind::Bool || leaf.kind == LeafKind::Int || leaf.kind == LeafKind::UInt;
+  if (type.pointer || !(number || (leaf.kind == LeafKind::Float && isFloat(type.element))))
+    return mismatch();
+  KeyLeaf key{.kind = KeyScalar, .dtype = uint8_t(type.element)};
+  if (isFloat(type.element))
+    return key;
+  if (!fits(leaf, type.element)) {
+    sink.report(Kind::ArgumentRange, parameter.location,
+                {kernel, parameter.name, describe(leaf).substr(4), name(type.element)});
+    return std::nullopt;
+  }
+  if (leaf.bits % 16 == 0 && !isBool(type.element) && !parameter.doNotSpecialize &&
+      !parameter.doNotSpecializeOnAlignment)
+    key.flags = KeyDivisibleBy16;
+  return key;
+}
+
+static std::optional<KeyLeaf> integerKey(const Leaf &leaf, const compiler::Parameter &parameter) {
+  if (leaf.bits == 1 && leaf.kind == LeafKind::Int && !parameter.doNotSpecialize)
+    return constantKey(leaf);
+  DType type = leaf.kind == LeafKind::UInt ? DType::U64 : fits(leaf, DType::I32) ? DType::I32 : DType::I64;
+  KeyLeaf key{.kind = KeyScalar, .dtype = uint8_t(type)};
+  if (leaf.bits % 16 == 0 && !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment)
+    key.flags = KeyDivisibleBy16;
+  return key;
+}
+
+static std::optional<KeyLeaf> pointerKey(const Leaf &leaf, const compiler::Parameter &parameter,
+                                         const sema::Function &function, diag::Sink &sink) {
+  if (parameter.pinned && (!parameter.pinned->pointer || parameter.pinned->element != leaf.dtype)) {
+    sink.report(Kind::ArgumentType, parameter.location,
+                {function.definition->name, parameter.name, pinnedText(*parameter.pinned), describe(leaf)});
+    return std::nullopt;
+  }
+  KeyLeaf key{.kind = KeyPointer, .dtype = uint8_t(leaf.dtype)};
+  if (leaf.bits % 16 == 0 && !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment)
+    key.flags = KeyDivisibleBy16;
+  return key;
+}
+
+std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
+                                      const sema::Function &function, diag::Sink &sink) {
+  const std::string &kernel = function.definition->name;
+  if (leaf.kind == LeafKind::Absent) {
+    if (parameter.hasDefault)
+      return KeyLeaf{};
+    sink.report(parameter.isConstexpr ? Kind::ConstexprMissing : Kind::ArgumentMissing, parameter.location,
+                {kernel, parameter.name});
+    return std::nullopt;
+  }
+  if (parameter.isConstexpr) {
+    if (leaf.kind != LeafKind::Pointer)
+      return constantKey(leaf);
+    sink.report(Kind::ConstexprNeedsConstant, parameter.location, {kernel, parameter.name, describe(leaf)});
+    return std::nullopt;
+  }
+  if (leaf.kind == LeafKind::Pointer)
+    return pointerKey(leaf, parameter, function, sink);
+  if (leaf.kind == LeafKind::None)
+    return constantKey(leaf);
+  if (leaf.kind == LeafKind::Constant) {
+    sink.report(Kind::ArgumentNeedsConstexpr, parameter.location, {kernel, parameter.name, describe(leaf)});
+    return std::nullopt;
+  }
+  if (leaf.typed)
+    return pinnedKey(leaf, {leaf.dtype}, parameter, function, sink);
+  if (parameter.pinned)
+    return pinnedKey(leaf, *parameter.pinned, parameter, function, sink);
+  if (leaf.kind == LeafKind::Bool)
+    return KeyLeaf{.kind = KeyScalar, .dtype = uint8_t(DType::I1)};
+  if (leaf.kind == LeafKind::Float)
+    return KeyLeaf{.kind = KeyScalar, .dtype = uint8_t(DType::F32)};
+  return integerKey(leaf, parameter);
+}
+
+sema::ArgumentSpec specOf(const Leaf &leaf, const KeyLeaf &key, const compiler::Parameter &parameter) {
+  if (key.kind == KeyConstant)
+    return {parameter.name, constantOf(leaf), 1};
+  sema::Type type;
+  type.element = DType(key.dtype);
+  type.pointer = key.kind == KeyPointer;
+  type.isConst = parameter.isConst || (parameter.pinned && parameter.pinned->isConst);
+  return {parameter.name, type, key.flags & KeyDivisibleBy16 ? 16u : 1u};
+}
+
+static uint64_t floatBits(double value, DType type) {
+  if (type == DType::F64)
+    return std::bit_cast<uint64_t>(value);
+  if (type == DType::F32)
+    return std::bit_cast<uint32_t>(float(value));
+  const llvm::fltSemantics &semantics = type == DType::F16    ? llvm::APFloat::IEEEhalf()
+                                        : type == DType::BF16 ? llvm::APFloat::BFloat()
+                                        : type == DType::F8E5 ? llvm::APFloat::Float8E5M2()
+                                                              : llvm::APFloat::Float8E4M3FN();
+  llvm::APFloat number(value);
+  bool inexact;
+  number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+uint64_t slotOf(const Leaf &leaf, DType dtype, bool pointer) {
+  if (pointer || isInteger(dtype))
+    return leaf.bits;
+  double value = leaf.kind == LeafKind::Float  ? std::bit_cast<double>(leaf.bits)
+                 : leaf.kind == LeafKind::UInt ? double(leaf.bits)
+                                               : double(int64_t(leaf.bits));
+  return floatBits(value, dtype);
+}
+
+} // namespace tegula::jit

@@ -1,0 +1,21 @@
+// What one argument contributes to the specialization key, to the request of a compile and to
+// the slots of a launch.
+#pragma once
+#include "jit/Dispatch.h"
+
+namespace tegula::jit {
+
+// How a parameter specializes an argument.
+enum KeyKind : uint8_t { KeyAbsent, KeyConstant, KeyScalar, KeyPointer };
+enum KeyFlags : uint8_t { KeyDivisibleBy16 = 1 };
+
+// The key of `leaf` as the argument of `parameter`; nullopt after a diagnostic.
+std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
+                                      const sema::Function &function, diag::Sink &sink);
+// What the compiler is told: of a leaf whose key is not KeyAbsent.
+sema::ArgumentSpec specOf(const Leaf &leaf, const KeyLeaf &key, const compiler::Parameter &parameter);
+sema::Const constantOf(const Leaf &leaf);
+// The 8 bytes that the kernel gets, for a parameter of type `dtype`.
+uint64_t slotOf(const Leaf &leaf, DType dtype, bool pointer);
+
+} // namespace tegula::jit
