@@ -1,0 +1,33 @@
+// Arrays in .npy files (format 1 and 2; little-endian, C order, plain element types).
+// Reading checks everything that the header claims against the file; writing makes a new file
+// beside the target and renames it, so that there is never half a file.
+#pragma once
+#include "tegula/tegula.h"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tegula::cli {
+
+struct Array {
+  tg_dtype dtype = TG_F32;
+  std::vector<int64_t> shape;
+  std::vector<uint64_t> storage; // 8-byte aligned
+  size_t bytes = 0;
+  char *data() { return reinterpret_cast<char *>(storage.data()); }
+};
+
+// Why there is no array.
+struct Problem {
+  std::string reason, hint;
+};
+
+Array makeArray(tg_dtype dtype, std::vector<int64_t> shape, size_t bytes);
+// Elements times bytes; nullopt above 2^40.
+std::variant<size_t, Problem> byteCount(tg_dtype dtype, const std::vector<int64_t> &shape);
+std::variant<Array, Problem> readNpy(const std::string &path);
+std::variant<std::monostate, Problem> writeNpy(const std::string &path, Array &array);
+
+} // namespace tegula::cli

@@ -1,0 +1,41 @@
+// Opening kernels, and saying what went wrong.
+#include "Verbs.h"
+
+#include <iostream>
+
+namespace tegula::cli {
+
+int report(const tg::Error &error) {
+  std::string text = error.text();
+  std::cerr << text << (text.ends_with('\n') ? "" : "\n");
+  return error.status() == TG_INTERNAL ? ExitInternal : ExitDiagnostics;
+}
+
+int report(const std::string &what, const std::string &reason, const std::string &hint) {
+  std::cerr << what << ": error: " << reason << "\n";
+  if (!hint.empty())
+    std::cerr << "  hint: " << hint << "\n";
+  return ExitDiagnostics;
+}
+
+tg::Expected<Opened> open(const std::string &kernel, const std::string &target) {
+  size_t separator = kernel.rfind("::");
+  std::string path = kernel.substr(0, separator);
+  auto context = tg::Context::create(target);
+  if (!context)
+    return context.error();
+  auto module = context->open(path);
+  if (!module)
+    return module.error();
+  // A file with one kernel needs no name; "" makes the error that lists them all.
+  std::string name = separator == std::string::npos ? "" : kernel.substr(separator + 2);
+  std::vector<tg::Function> functions = module->functions();
+  if (name.empty() && functions.size() == 1)
+    name = functions.front().name();
+  auto function = module->function(name);
+  if (!function)
+    return function.error();
+  return Opened{std::move(*context), std::move(*module), std::move(*function)};
+}
+
+} // namespace tegula::cli

@@ -1,0 +1,54 @@
+// The verbs of the command line. Each takes its parsed options, talks through the C interface
+// and returns an exit code.
+#pragma once
+#include "tegula/tegula.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tegula::cli {
+
+// Documented in `tegula --help`; scripts depend on them.
+enum ExitCode : int {
+  ExitOk = 0,
+  ExitDiagnostics = 1, // the kernel, its arguments or its files are at fault
+  ExitUsage = 2,       // the command line is not understood
+  ExitInternal = 3,    // a bug of Tegula
+};
+
+struct RunOptions {
+  std::string kernel; // FILE.py::KERNEL
+  std::string grid = "1", target = "cpu";
+  std::vector<std::string> arguments, saves;
+  bool isQuiet = false;
+};
+int run(const RunOptions &options);
+
+struct CompileOptions {
+  std::string kernel, signature, target = "cpu", cpu, emit = "llvm", output = "-";
+  int numWarps = 0, numStages = 0;
+  bool showTimes = false;
+};
+int compile(const CompileOptions &options);
+int explain(const CompileOptions &options);
+
+struct CheckOptions {
+  std::vector<std::string> files;
+  bool isJson = false;
+};
+int check(const CheckOptions &options);
+
+// FILE.py::KERNEL, opened. The module keeps the function alive.
+struct Opened {
+  tg::Context context;
+  tg::Module module;
+  tg::Function function;
+};
+tg::Expected<Opened> open(const std::string &kernel, const std::string &target);
+
+// Prints an error; its exit code.
+int report(const tg::Error &error);
+// The same for a problem that the command line itself has found.
+int report(const std::string &what, const std::string &reason, const std::string &hint);
+
+} // namespace tegula::cli

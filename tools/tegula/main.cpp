@@ -1,0 +1,83 @@
+// tegula: the command line. Parses options and hands them to a verb; all else is in the library.
+#include "Verbs.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace tegula::cli;
+
+static constexpr const char *exitCodes = R"(
+Exit codes: 0 done; 1 the kernel, its arguments or a file has a problem, told on stderr;
+            2 the command line is not understood; 3 a bug of Tegula.
+)";
+
+static void addRun(CLI::App &app, RunOptions &options, int &code) {
+  CLI::App *verb = app.add_subcommand("run", "Run a kernel on arrays from .npy files");
+  verb->add_option("kernel", options.kernel, "FILE.py::KERNEL")->required();
+  verb->add_option("--grid", options.grid, "Programs along each axis: X[,Y[,Z]]")->required();
+  verb->add_option("--arg", options.arguments,
+                   "NAME=VALUE: a number, True, None, 'text', a type (tl.float16), @FILE.npy (an array, modified in\n"
+                   "memory) or new:f32[4096,781] (zeros). NAME:TYPE=VALUE gives a number this type")
+      ->allow_extra_args(false);
+  verb->add_option("--save", options.saves, "NAME=FILE.npy: writes an array argument after the run")->allow_extra_args(false);
+  verb->add_option("--target", options.target, "cpu (default) or interp");
+  verb->add_flag("--quiet", options.isQuiet, "Print nothing but problems");
+  verb->footer("Example:\n  tegula run add.py::add_kernel --grid 4 --arg x=@x.npy --arg y=@y.npy \\\n"
+               "      --arg out=new:f32[4096] --arg n=4096 --arg BLOCK=1024 --save out=sum.npy\n");
+  verb->callback([&options, &code] { code = run(options); });
+}
+
+static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, CompileOptions &options) {
+  CLI::App *verb = app.add_subcommand(name, text);
+  verb->add_option("kernel", options.kernel, "FILE.py::KERNEL")->required();
+  verb->add_option("--signature", options.signature,
+                   "NAME=*TYPE[:16] | NAME=TYPE[:16] | NAME=CONSTANT, separated by commas. :16: divisible by 16")
+      ->required();
+  verb->add_option("--target", options.target, "cpu (default) or interp");
+  verb->add_option("--cpu", options.cpu, "A processor by LLVM's name, e.g. haswell (default: this machine)");
+  verb->add_option("--num-warps", options.numWarps);
+  verb->add_option("--num-stages", options.numStages);
+  return verb;
+}
+
+static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
+  CLI::App *verb = app.add_subcommand("check", "Print every problem of kernel files that shows without a signature");
+  verb->add_option("files", options.files, "FILE.py ...")->required();
+  verb->add_flag("--json", options.isJson, "One JSON object a problem, on stdout");
+  verb->footer("Example:\n  tegula check softmax.py\n");
+  verb->callback([&options, &code] { code = check(options); });
+}
+
+int main(int argc, char **argv) {
+  CLI::App app{"Tegula: the tile language and its compiler"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("tegula ") + tg_version());
+  app.footer(exitCodes);
+  int code = ExitOk;
+
+  RunOptions runOptions;
+  addRun(app, runOptions, code);
+
+  CompileOptions compileOptions, explainOptions;
+  CLI::App *verb = addCompile(app, "compile", "Compile a kernel for a signature and write a stage", compileOptions);
+  verb->add_option("--emit", compileOptions.emit, "ttir, nests, llvm (default), asm or obj");
+  verb->add_option("-o,--output", compileOptions.output, "A file; - (default) is stdout");
+  verb->add_flag("--times", compileOptions.showTimes, "Print the milliseconds of each step on stderr");
+  verb->footer("Example:\n  tegula compile softmax.py::softmax_kernel --emit asm -o softmax.s \\\n"
+               "      --signature 'out=*f32:16,x=*f32:16,stride=i32,n=i32,BLOCK=1024'\n");
+  verb->callback([&] { code = compile(compileOptions); });
+
+  verb = addCompile(app, "explain", "Print what the compiler decided, line by line", explainOptions);
+  verb->footer("Example:\n  tegula explain add.py::add_kernel --signature 'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=1024'\n");
+  verb->callback([&] { code = explain(explainOptions); });
+
+  CheckOptions checkOptions;
+  addCheck(app, checkOptions, code);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    int parserCode = app.exit(error);
+    return parserCode == 0 ? ExitOk : ExitUsage;
+  }
+  return code;
+}
