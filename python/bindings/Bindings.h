@@ -1,0 +1,100 @@
+// The extension _tegula: raw types of the C interface of Python over tegula.h. It holds no
+// logic: it turns Python values into tg_values, calls the library with the GIL released, and
+// turns what comes back into objects. What is written here in C++ is what a launch passes through.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "tegula/tegula.h"
+
+#include <deque>
+#include <vector>
+
+namespace tegula::python {
+
+// ---- owners of references -----------------------------------------------------------------
+class Ref {
+public:
+  Ref() = default;
+  explicit Ref(PyObject *stolen) : object_(stolen) {}
+  Ref(Ref &&other) noexcept : object_(other.release()) {}
+  Ref &operator=(Ref &&other) noexcept {
+    Py_XSETREF(object_, other.release());
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject *get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  PyObject *release() {
+    PyObject *object = object_;
+    object_ = nullptr;
+    return object;
+  }
+
+private:
+  PyObject *object_ = nullptr;
+};
+
+// What the Python side registers, and interned names.
+struct State {
+  PyObject *encode = nullptr;      // object -> (kind, payload, flags); raises TypeError
+  PyObject *makeError = nullptr;   // (status, text, [diagnostic]) -> exception
+  PyObject *makeKernel = nullptr;  // (Kernel, Function) -> CompiledKernel
+  PyObject *dtypeCode = nullptr;   // a dtype of NumPy or PyTorch -> tg_dtype; raises
+  PyObject *dtypeCodes = nullptr;  // dict: dtype object -> int
+  PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sDevice;
+  tg_context *context = nullptr;   // made at first use
+};
+extern State state;
+
+// Null with an exception set.
+tg_context *context();
+
+// Turns arguments into values; keeps what the values point at.
+class Arena {
+public:
+  // False with an exception set.
+  bool convert(PyObject *object, tg_value &out);
+  // What `encode` returned.
+  bool decode(PyObject *encoded, tg_value &out);
+
+private:
+  bool array(PyObject *object, tg_value &out);
+  bool tensor(PyObject *object, tg_value &out);
+  bool integer(PyObject *object, tg_value &out);
+  bool encode(PyObject *object, tg_value &out);
+  std::vector<Ref> kept_;
+  std::deque<std::vector<tg_value>> tuples_;
+};
+
+// A function of the language: the base class of JITFunction.
+struct Function {
+  PyObject_HEAD
+  tg_module *module;
+  tg_function *function;
+  PyObject *environment; // answers free names
+  PyObject *kernels;     // dict: address of a tg_kernel -> CompiledKernel
+  PyObject *names;       // tuple of parameter names, for grids that are callables
+  PyObject *defaults;    // dict: name -> default
+  PyObject *answer;      // keeps what the last answer to the library points at
+  PyObject *pending;     // an exception that a callback raised
+  PyObject *target;      // str
+  Arena *arena;          // of the last answer
+  tg_kernel *lastKernel; // the kernel of the last call, and its object
+  PyObject *lastObject;
+};
+extern PyTypeObject FunctionType;
+bool isFunction(PyObject *object);
+// The handle; parses the source at first use. Null with an exception set.
+tg_function *functionHandle(Function *self);
+
+extern PyTypeObject LauncherType;
+PyObject *makeLauncher(Function *function, PyObject *grid);
+
+extern PyTypeObject KernelType;
+PyObject *makeKernel(tg_kernel *kernel);
+
+// Raises what `problems` says (and destroys it); `function` may hold the cause.
+PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function = nullptr);
+
+} // namespace tegula::python

@@ -1,0 +1,239 @@
+// The type Function: source text on the Python side, a tg_function behind it, and the
+// environment of its free names through callbacks.
+#include "Bindings.h"
+
+#include <new>
+
+namespace tegula::python {
+namespace {
+
+// Callbacks run inside of compiles, which run without the GIL.
+class Gil {
+public:
+  Gil() : state_(PyGILState_Ensure()) {}
+  ~Gil() { PyGILState_Release(state_); }
+
+private:
+  PyGILState_STATE state_;
+};
+
+// The answer of a Python callback -> the library. None: there is no such thing.
+int reply(Function *self, PyObject *stolen, tg_value *out) {
+  Ref answer(stolen);
+  if (answer && answer.get() != Py_None) {
+    delete self->arena;
+    self->arena = new Arena;
+    *out = tg_value{};
+    if (self->arena->decode(answer.get(), *out)) {
+      Py_XSETREF(self->answer, answer.release());
+      return 1;
+    }
+  }
+  if (PyErr_Occurred()) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    Py_XSETREF(self->pending, value);
+  }
+  return 0;
+}
+
+PyObject *toObject(Function *self, const tg_value &value) {
+  switch (value.kind) {
+  case TG_NONE: Py_RETURN_NONE;
+  case TG_BOOL: return PyBool_FromLong(value.as.integer != 0);
+  case TG_INT: return PyLong_FromLongLong(value.as.integer);
+  case TG_FLOAT: return PyFloat_FromDouble(value.as.real);
+  case TG_STRING: return PyUnicode_FromStringAndSize(value.as.text.data, Py_ssize_t(value.as.text.size));
+  case TG_LITERAL: {
+    Ref text(PyUnicode_FromStringAndSize(value.as.text.data, Py_ssize_t(value.as.text.size)));
+    return text ? PyLong_FromUnicodeObject(text.get(), 10) : nullptr;
+  }
+  case TG_TUPLE: {
+    Ref tuple(PyTuple_New(Py_ssize_t(value.as.tuple.count)));
+    for (size_t i = 0; tuple && i != value.as.tuple.count; ++i) {
+      PyObject *item = toObject(self, value.as.tuple.items[i]);
+      if (!item)
+        return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), item);
+    }
+    return tuple.release();
+  }
+  // Things that only Python knows how to find again.
+  case TG_OPAQUE: return PyObject_CallMethod(self->environment, "object", "K", (unsigned long long)value.as.opaque.handle);
+  case TG_DTYPE: return PyObject_CallMethod(self->environment, "dtype", "i", int(value.dtype));
+  case TG_MODULE:
+  case TG_BUILTIN:
+    return PyObject_CallMethod(self->environment, "named", "s#", value.as.text.data, Py_ssize_t(value.as.text.size));
+  default: PyErr_SetString(PyExc_TypeError, "this value cannot be shown to Python"); return nullptr;
+  }
+}
+
+int lookup(void *user, const char *name, tg_value *out) {
+  Gil gil;
+  auto *self = static_cast<Function *>(user);
+  return reply(self, PyObject_CallMethod(self->environment, "lookup", "s", name), out);
+}
+
+int attribute(void *user, const tg_value *object, const char *name, tg_value *out) {
+  Gil gil;
+  auto *self = static_cast<Function *>(user);
+  Ref value(toObject(self, *object));
+  return reply(self, value ? PyObject_CallMethod(self->environment, "attribute", "Os", value.get(), name) : nullptr, out);
+}
+
+int call(void *user, const tg_value *callee, const tg_value *arguments, size_t count, tg_value *out) {
+  Gil gil;
+  auto *self = static_cast<Function *>(user);
+  Ref function(toObject(self, *callee));
+  tg_value all{};
+  all.kind = TG_TUPLE;
+  all.as.tuple = {arguments, count};
+  Ref values(function ? toObject(self, all) : nullptr);
+  return reply(self, values ? PyObject_CallMethod(self->environment, "call", "OO", function.get(), values.get()) : nullptr, out);
+}
+
+int init(PyObject *object, PyObject *args, PyObject *) {
+  auto *self = reinterpret_cast<Function *>(object);
+  PyObject *environment, *names, *defaults, *target;
+  if (!PyArg_ParseTuple(args, "OO!O!U", &environment, &PyTuple_Type, &names, &PyDict_Type, &defaults, &target))
+    return -1;
+  Py_XSETREF(self->environment, Py_NewRef(environment));
+  Py_XSETREF(self->names, Py_NewRef(names));
+  Py_XSETREF(self->defaults, Py_NewRef(defaults));
+  Py_XSETREF(self->target, Py_NewRef(target));
+  Py_XSETREF(self->kernels, PyDict_New());
+  return self->kernels ? 0 : -1;
+}
+
+int clear(PyObject *object) {
+  auto *self = reinterpret_cast<Function *>(object);
+  Py_CLEAR(self->environment);
+  Py_CLEAR(self->kernels);
+  Py_CLEAR(self->names);
+  Py_CLEAR(self->defaults);
+  Py_CLEAR(self->answer);
+  Py_CLEAR(self->pending);
+  Py_CLEAR(self->target);
+  self->lastObject = nullptr;
+  self->lastKernel = nullptr;
+  return 0;
+}
+
+int traverse(PyObject *object, visitproc visit, void *arg) {
+  auto *self = reinterpret_cast<Function *>(object);
+  Py_VISIT(self->environment);
+  Py_VISIT(self->kernels);
+  Py_VISIT(self->names);
+  Py_VISIT(self->defaults);
+  Py_VISIT(self->answer);
+  Py_VISIT(self->pending);
+  return 0;
+}
+
+void dealloc(PyObject *object) {
+  auto *self = reinterpret_cast<Function *>(object);
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  delete self->arena;
+  tg_module_destroy(self->module);
+  Py_TYPE(object)->tp_free(object);
+}
+
+PyObject *subscript(PyObject *self, PyObject *grid) { return makeLauncher(reinterpret_cast<Function *>(self), grid); }
+
+PyObject *doNotSpecialize(PyObject *object, PyObject *args) {
+  Py_ssize_t index;
+  int onlyAlignment;
+  if (!PyArg_ParseTuple(args, "np", &index, &onlyAlignment))
+    return nullptr;
+  tg_function *function = functionHandle(reinterpret_cast<Function *>(object));
+  if (!function)
+    return nullptr;
+  Py_BEGIN_ALLOW_THREADS
+  tg_function_do_not_specialize(function, size_t(index), onlyAlignment);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"_do_not_specialize", doNotSpecialize, METH_VARARGS, "(index, only_alignment)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyObject *getTarget(PyObject *object, void *) { return Py_NewRef(reinterpret_cast<Function *>(object)->target); }
+
+int setTarget(PyObject *object, PyObject *value, void *) {
+  if (!value || !PyUnicode_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "a target is named by a str");
+    return -1;
+  }
+  Py_XSETREF(reinterpret_cast<Function *>(object)->target, Py_NewRef(value));
+  return 0;
+}
+
+PyGetSetDef attributes[] = {
+    {"target", getTarget, setTarget, "the target that launches go to", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMappingMethods mapping = {nullptr, subscript, nullptr};
+
+} // namespace
+
+bool isFunction(PyObject *object) { return PyObject_TypeCheck(object, &FunctionType); }
+
+// environment.source() -> (path, text, first line, first column)
+tg_function *functionHandle(Function *self) {
+  if (self->function)
+    return self->function;
+  Ref source(PyObject_CallMethod(self->environment, "source", nullptr));
+  const char *path, *text;
+  Py_ssize_t size;
+  unsigned line, column;
+  if (!source || !PyArg_ParseTuple(source.get(), "ss#II", &path, &text, &size, &line, &column))
+    return nullptr;
+  tg_context *where = context();
+  if (!where)
+    return nullptr;
+  tg_host host{sizeof(tg_host), self, lookup, attribute, call};
+  tg_source description{sizeof(tg_source), path, text, size_t(size), line, column, &host};
+  tg_module *module = nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = tg_module_from_text(where, &description, &module, &problems);
+  Py_END_ALLOW_THREADS
+  if (status != TG_OK)
+    return raise(status, problems, self), nullptr;
+  if (self->function) { // another thread was faster
+    tg_module_destroy(module);
+    return self->function;
+  }
+  if (tg_module_function_count(module) == 0) {
+    tg_module_destroy(module);
+    PyErr_SetString(PyExc_ValueError, "the source of this function has no `def`");
+    return nullptr;
+  }
+  self->module = module;
+  return self->function = tg_module_function(module, 0);
+}
+
+PyTypeObject FunctionType = [] {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "_tegula.Function";
+  type.tp_doc = "A function of the language; the base of JITFunction.";
+  type.tp_basicsize = sizeof(Function);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
+  type.tp_new = PyType_GenericNew;
+  type.tp_init = init;
+  type.tp_dealloc = dealloc;
+  type.tp_traverse = traverse;
+  type.tp_clear = clear;
+  type.tp_as_mapping = &mapping;
+  type.tp_methods = methods;
+  type.tp_getset = attributes;
+  return type;
+}();
+
+} // namespace tegula::python

@@ -1,0 +1,178 @@
+// kernel[grid]: an object whose call goes straight to tg_call (PEP 590 vectorcall).
+#include "Bindings.h"
+
+#include <new>
+
+namespace tegula::python {
+namespace {
+
+struct Launcher {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Function *function;
+  PyObject *grid; // a tuple, a callable, or nothing: only compile
+};
+
+// Dead launchers: kernel[grid](...) makes one a call.
+Launcher *spare[8];
+int spareCount = 0;
+
+PyObject *gridError(const char *format, PyObject *object) {
+  Ref text(PyUnicode_FromFormat(format, object));
+  Ref list(PyList_New(0));
+  if (!text || !list)
+    return nullptr;
+  Ref error(PyObject_CallFunction(state.makeError, "iOO", int(TG_LAUNCH), text.get(), list.get()));
+  if (error)
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
+// The entries of a grid; -1 with an exception set. More than three are the library's to refuse.
+int readGrid(PyObject *grid, int64_t *extents) {
+  if (!PyTuple_Check(grid) && !PyList_Check(grid)) {
+    const char *text = PyIndex_Check(grid)
+                           ? "the grid is the int %R; it is a tuple of 1 to 3 ints\n  hint: write kernel[(n,)](...)"
+                           : "the grid is %R; it is a tuple of 1 to 3 ints, or a function that returns one\n"
+                             "  hint: write kernel[(n,)](...)";
+    gridError(text, grid);
+    return -1;
+  }
+  Py_ssize_t size = PySequence_Fast_GET_SIZE(grid);
+  for (Py_ssize_t i = 0; i != std::min<Py_ssize_t>(size, 4); ++i) {
+    PyObject *entry = PySequence_Fast_GET_ITEM(grid, i);
+    if (!PyIndex_Check(entry)) {
+      gridError("an entry of the grid is %R; entries are ints\n  hint: use triton.cdiv(n, BLOCK), or //", entry);
+      return -1;
+    }
+    Py_ssize_t value = PyNumber_AsSsize_t(entry, nullptr); // clipped: too large stays too large
+    if (value == -1 && PyErr_Occurred())
+      return -1;
+    extents[i] = value;
+  }
+  return int(std::min<Py_ssize_t>(size, 4));
+}
+
+// What a grid that is a function gets: all arguments by name, with defaults.
+PyObject *metaOf(Function *function, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+  Ref meta(PyDict_Copy(function->defaults));
+  if (!meta)
+    return nullptr;
+  for (Py_ssize_t i = 0; i != std::min(count, PyTuple_GET_SIZE(function->names)); ++i)
+    if (PyDict_SetItem(meta.get(), PyTuple_GET_ITEM(function->names, i), args[i]) < 0)
+      return nullptr;
+  for (Py_ssize_t i = 0; keywords && i != PyTuple_GET_SIZE(keywords); ++i)
+    if (PyDict_SetItem(meta.get(), PyTuple_GET_ITEM(keywords, i), args[count + i]) < 0)
+      return nullptr;
+  return meta.release();
+}
+
+// The Python object of a kernel that belongs to `function`.
+PyObject *kernelObject(Function *function, tg_kernel *kernel) {
+  if (kernel == function->lastKernel)
+    return Py_NewRef(function->lastObject);
+  Ref key(PyLong_FromVoidPtr(kernel));
+  if (!key)
+    return nullptr;
+  PyObject *object = PyDict_GetItemWithError(function->kernels, key.get());
+  if (!object) {
+    Ref raw(PyErr_Occurred() ? nullptr : makeKernel(kernel));
+    Ref made(raw ? PyObject_CallFunctionObjArgs(state.makeKernel, raw.get(), function, nullptr) : nullptr);
+    if (!made || PyDict_SetItem(function->kernels, key.get(), made.get()) < 0)
+      return nullptr;
+    object = made.get(); // the dict keeps it
+  }
+  function->lastKernel = kernel;
+  function->lastObject = object;
+  return Py_NewRef(object);
+}
+
+PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
+  auto *self = reinterpret_cast<Launcher *>(object);
+  Function *function = self->function;
+  tg_function *handle = functionHandle(function);
+  if (!handle)
+    return nullptr;
+  Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
+  Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+  constexpr Py_ssize_t inlineCount = 32;
+  tg_argument few[inlineCount];
+  std::vector<tg_argument> many;
+  tg_argument *arguments = few;
+  if (count > inlineCount) {
+    many.resize(size_t(count));
+    arguments = many.data();
+  }
+  Arena arena;
+  for (Py_ssize_t i = 0; i != count; ++i) {
+    arguments[i] = {};
+    if (i >= positional && !(arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+      return nullptr;
+    if (!arena.convert(args[i], arguments[i].value))
+      return nullptr;
+  }
+
+  int64_t extents[4];
+  int rank = 0;
+  bool runs = self->grid != nullptr;
+  if (runs && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
+    Ref meta(metaOf(function, args, positional, keywords));
+    Ref grid(meta ? PyObject_CallOneArg(self->grid, meta.get()) : nullptr);
+    if (!grid || (rank = readGrid(grid.get(), extents)) < 0)
+      return nullptr;
+  } else if (runs && (rank = readGrid(self->grid, extents)) < 0) {
+    return nullptr;
+  }
+
+  const char *target = PyUnicode_AsUTF8(function->target);
+  tg_kernel *kernel = nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = runs ? tg_call(handle, target, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
+                : tg_prepare(handle, target, arguments, size_t(count), &kernel, &problems);
+  Py_END_ALLOW_THREADS
+  if (status != TG_OK)
+    return raise(status, problems, function);
+  return kernelObject(function, kernel);
+}
+
+void dealloc(PyObject *object) {
+  auto *self = reinterpret_cast<Launcher *>(object);
+  Py_DECREF(self->function);
+  Py_XDECREF(self->grid);
+  if (spareCount != std::size(spare))
+    spare[spareCount++] = self;
+  else
+    PyObject_Free(object);
+}
+
+} // namespace
+
+PyObject *makeLauncher(Function *function, PyObject *grid) {
+  Launcher *self;
+  if (spareCount) {
+    self = spare[--spareCount];
+    PyObject_Init(reinterpret_cast<PyObject *>(self), &LauncherType);
+  } else if (!(self = PyObject_New(Launcher, &LauncherType))) {
+    return nullptr;
+  }
+  self->vectorcall = launch;
+  self->function = reinterpret_cast<Function *>(Py_NewRef(function));
+  self->grid = grid == Py_None ? nullptr : Py_NewRef(grid);
+  return reinterpret_cast<PyObject *>(self);
+}
+
+PyTypeObject LauncherType = [] {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "_tegula.Launcher";
+  type.tp_doc = "A kernel with its grid: call it with the kernel's arguments.";
+  type.tp_basicsize = sizeof(Launcher);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  type.tp_vectorcall_offset = offsetof(Launcher, vectorcall);
+  type.tp_call = PyVectorcall_Call;
+  type.tp_dealloc = dealloc;
+  return type;
+}();
+
+} // namespace tegula::python

@@ -1,0 +1,264 @@
+// The module _tegula: its functions, the type Kernel, and the way of errors.
+#include "Bindings.h"
+
+namespace tegula::python {
+
+State state;
+
+tg_context *context() {
+  if (!state.context) {
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_context_create(nullptr, &state.context, &problems))
+      raise(status, problems);
+  }
+  return state.context;
+}
+
+PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) {
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list && i != tg_diagnostics_count(problems); ++i) {
+    tg_diagnostic d{};
+    d.struct_size = sizeof d;
+    if (tg_diagnostics_get(problems, i, &d) != TG_OK)
+      continue;
+    Ref row(Py_BuildValue("(issIIss)", int(d.severity), d.kind, d.file, d.line, d.column, d.message, d.hint));
+    if (!row || PyList_Append(list.get(), row.get()) < 0)
+      list = Ref();
+  }
+  Ref text(PyUnicode_DecodeUTF8(tg_diagnostics_text(problems), Py_ssize_t(strlen(tg_diagnostics_text(problems))), "replace"));
+  tg_diagnostics_destroy(problems);
+  if (!list || !text)
+    return nullptr;
+  Ref error(PyObject_CallFunction(state.makeError, "iOO", int(status), text.get(), list.get()));
+  if (!error)
+    return nullptr;
+  if (function && function->pending) {
+    PyException_SetCause(error.get(), function->pending); // takes the reference
+    function->pending = nullptr;
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
+// ---- Kernel -------------------------------------------------------------------------------
+
+namespace {
+
+struct Kernel {
+  PyObject_HEAD
+  tg_kernel *kernel; // belongs to a function, which CompiledKernel keeps alive
+};
+
+tg_kernel *handle(PyObject *object) { return reinterpret_cast<Kernel *>(object)->kernel; }
+
+PyObject *kernelStage(PyObject *self, PyObject *name) {
+  const char *stage = PyUnicode_AsUTF8(name), *data = nullptr;
+  if (!stage)
+    return nullptr;
+  size_t size = 0;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = tg_kernel_stage(handle(self), stage, &data, &size, &problems);
+  Py_END_ALLOW_THREADS
+  return status ? raise(status, problems) : PyBytes_FromStringAndSize(data, Py_ssize_t(size));
+}
+
+PyObject *kernelStages(PyObject *self, PyObject *) {
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list; ++i) {
+    const char *name = tg_kernel_stage_name(handle(self), i);
+    if (!name)
+      break;
+    Ref text(PyUnicode_FromString(name));
+    if (!text || PyList_Append(list.get(), text.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+PyObject *kernelRemarks(PyObject *self, PyObject *) {
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list && i != tg_kernel_remark_count(handle(self)); ++i) {
+    tg_remark remark{};
+    remark.struct_size = sizeof remark;
+    tg_kernel_remark(handle(self), i, &remark);
+    Ref row(Py_BuildValue("(sss)", remark.location, remark.kind, remark.text));
+    if (!row || PyList_Append(list.get(), row.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+PyObject *kernelTimes(PyObject *self, PyObject *) {
+  Ref list(PyList_New(0));
+  double milliseconds = 0;
+  for (size_t i = 0; list; ++i) {
+    const char *stage = tg_kernel_time(handle(self), i, &milliseconds);
+    if (!stage)
+      break;
+    Ref row(Py_BuildValue("(sd)", stage, milliseconds));
+    if (!row || PyList_Append(list.get(), row.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+PyObject *kernelArguments(PyObject *self, PyObject *) {
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list && i != tg_kernel_argument_count(handle(self)); ++i) {
+    tg_kernel_argument argument{};
+    argument.struct_size = sizeof argument;
+    tg_kernel_get_argument(handle(self), i, &argument);
+    Ref row(Py_BuildValue("(ssOO)", argument.name, tg_dtype_name(argument.dtype), argument.is_pointer ? Py_True : Py_False,
+                          argument.is_written ? Py_True : Py_False));
+    if (!row || PyList_Append(list.get(), row.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+PyObject *kernelWarnings(PyObject *self, PyObject *) {
+  tg_diagnostics *list = tg_kernel_warnings(handle(self));
+  PyObject *text = PyUnicode_FromString(tg_diagnostics_text(list));
+  tg_diagnostics_destroy(list);
+  return text;
+}
+
+PyObject *kernelName(PyObject *self, PyObject *) { return PyUnicode_FromString(tg_kernel_name(handle(self))); }
+PyObject *kernelTarget(PyObject *self, PyObject *) { return PyUnicode_FromString(tg_kernel_target(handle(self))); }
+
+PyMethodDef kernelMethods[] = {
+    {"stage", kernelStage, METH_O, "(name) -> bytes of a stage"},
+    {"stages", kernelStages, METH_NOARGS, "names of the stages"},
+    {"remarks", kernelRemarks, METH_NOARGS, "[(location, kind, text)]"},
+    {"times", kernelTimes, METH_NOARGS, "[(step, milliseconds)]"},
+    {"arguments", kernelArguments, METH_NOARGS, "[(name, dtype, is_pointer, is_written)]"},
+    {"warnings", kernelWarnings, METH_NOARGS, "what the compiler warned of"},
+    {"name", kernelName, METH_NOARGS, "the kernel's name"},
+    {"target", kernelTarget, METH_NOARGS, "the target's name"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// ---- functions of the module ----------------------------------------------------------------
+
+PyObject *registerHooks(PyObject *, PyObject *args) {
+  PyObject *encode, *makeError, *makeKernel, *dtypeCode;
+  if (!PyArg_ParseTuple(args, "OOOO", &encode, &makeError, &makeKernel, &dtypeCode))
+    return nullptr;
+  Py_XSETREF(state.encode, Py_NewRef(encode));
+  Py_XSETREF(state.makeError, Py_NewRef(makeError));
+  Py_XSETREF(state.makeKernel, Py_NewRef(makeKernel));
+  Py_XSETREF(state.dtypeCode, Py_NewRef(dtypeCode));
+  Py_RETURN_NONE;
+}
+
+PyObject *dtypeFromName(PyObject *, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  return text ? PyLong_FromLong(tg_dtype_from_name(text)) : nullptr;
+}
+
+PyObject *dtypeName(PyObject *, PyObject *code) {
+  const char *name = tg_dtype_name(int(PyLong_AsLong(code)));
+  if (name)
+    return PyUnicode_FromString(name);
+  if (!PyErr_Occurred())
+    PyErr_SetString(PyExc_IndexError, "there is no such dtype");
+  return nullptr;
+}
+
+// (kind, dtype) or None
+PyObject *languageName(PyObject *, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8(name);
+  tg_value value;
+  if (!text)
+    return nullptr;
+  if (!tg_language_name(text, &value))
+    Py_RETURN_NONE;
+  return Py_BuildValue("(ii)", int(value.kind), int(value.dtype));
+}
+
+PyObject *threads(PyObject *, PyObject *) { return PyLong_FromUnsignedLong(tg_threads()); }
+
+PyObject *setThreads(PyObject *, PyObject *count) {
+  long value = PyLong_AsLong(count);
+  if (value == -1 && PyErr_Occurred())
+    return nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status = tg_set_threads(value < 0 ? 0 : unsigned(std::min(value, 1l << 20)), &problems);
+  if (status != TG_OK)
+    return raise(status, problems);
+  Py_RETURN_NONE;
+}
+
+PyObject *launcher(PyObject *, PyObject *args) {
+  PyObject *function, *grid;
+  if (!PyArg_ParseTuple(args, "O!O", &FunctionType, &function, &grid))
+    return nullptr;
+  return makeLauncher(reinterpret_cast<Function *>(function), grid);
+}
+
+PyMethodDef moduleMethods[] = {
+    {"register", registerHooks, METH_VARARGS, "(encode, make_error, make_kernel, dtype_code)"},
+    {"dtype_from_name", dtypeFromName, METH_O, "code of a dtype's name, or -1"},
+    {"dtype_name", dtypeName, METH_O, "name of a dtype's code"},
+    {"language_name", languageName, METH_O, "(kind, dtype) of a dotted name, or None"},
+    {"threads", threads, METH_NOARGS, "threads that launches use"},
+    {"set_threads", setThreads, METH_O, "sets the number of threads"},
+    {"launcher", launcher, METH_VARARGS, "(function, grid); grid None only compiles"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_tegula", "Tegula's C interface for Python.", -1, moduleMethods,
+                          nullptr, nullptr, nullptr, nullptr};
+
+bool addConstants(PyObject *module) {
+  constexpr std::pair<const char *, int> kinds[] = {
+      {"NONE", TG_NONE},     {"BOOL", TG_BOOL},         {"INT", TG_INT},       {"FLOAT", TG_FLOAT},
+      {"STRING", TG_STRING}, {"DTYPE", TG_DTYPE},       {"LITERAL", TG_LITERAL}, {"TUPLE", TG_TUPLE},
+      {"FUNCTION", TG_FUNCTION}, {"MODULE", TG_MODULE}, {"BUILTIN", TG_BUILTIN}, {"OPAQUE", TG_OPAQUE},
+      {"CONSTEXPR", TG_CONSTEXPR}};
+  for (auto [name, kind] : kinds)
+    if (PyModule_AddIntConstant(module, name, kind) < 0)
+      return false;
+  return PyModule_AddStringConstant(module, "version", tg_version()) == 0;
+}
+
+} // namespace
+
+PyTypeObject KernelType = [] {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "_tegula.Kernel";
+  type.tp_doc = "A compiled kernel.";
+  type.tp_basicsize = sizeof(Kernel);
+  type.tp_flags = Py_TPFLAGS_DEFAULT;
+  type.tp_dealloc = [](PyObject *object) { PyObject_Free(object); };
+  type.tp_methods = kernelMethods;
+  return type;
+}();
+
+PyObject *makeKernel(tg_kernel *kernel) {
+  Kernel *self = PyObject_New(Kernel, &KernelType);
+  if (self)
+    self->kernel = kernel;
+  return reinterpret_cast<PyObject *>(self);
+}
+
+} // namespace tegula::python
+
+PyMODINIT_FUNC PyInit__tegula() {
+  using namespace tegula::python;
+  state.sArrayStruct = PyUnicode_InternFromString("__array_struct__");
+  state.sDataPtr = PyUnicode_InternFromString("data_ptr");
+  state.sDtype = PyUnicode_InternFromString("dtype");
+  state.sIsCpu = PyUnicode_InternFromString("is_cpu");
+  state.sDevice = PyUnicode_InternFromString("device");
+  state.dtypeCodes = PyDict_New();
+  if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0)
+    return nullptr;
+  PyObject *module = PyModule_Create(&definition);
+  if (!module || !addConstants(module) ||
+      PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0)
+    return nullptr;
+  return module;
+}

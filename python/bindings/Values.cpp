@@ -1,0 +1,261 @@
+// Python values -> tg_values.
+#include "Bindings.h"
+
+#include <cstring>
+
+namespace tegula::python {
+namespace {
+
+// The layout behind __array_struct__, fixed by NumPy's array interface protocol, version 3.
+struct ArrayInterface {
+  int two, nd;
+  char typekind;
+  int itemsize, flags;
+  Py_ssize_t *shape, *strides;
+  void *data;
+  PyObject *descr;
+};
+constexpr int notSwapped = 0x200, writeable = 0x400;
+
+int plainDtype(char kind, int size) {
+  int width = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : -1;
+  if (width < 0)
+    return -1;
+  switch (kind) {
+  case 'b': return TG_I1;
+  case 'i': return TG_I8 + width;
+  case 'u': return TG_U8 + width;
+  case 'f': return width == 0 ? -1 : width == 1 ? TG_F16 : width == 2 ? TG_F32 : TG_F64;
+  default: return -1;
+  }
+}
+
+// By the dtype object; the answer is kept. -1 with an exception set.
+int dtypeOf(PyObject *object) {
+  Ref dtype(PyObject_GetAttr(object, state.sDtype));
+  if (!dtype)
+    return -1;
+  PyObject *known = PyDict_GetItemWithError(state.dtypeCodes, dtype.get());
+  if (known)
+    return int(PyLong_AsLong(known));
+  if (PyErr_Occurred())
+    return -1;
+  Ref code(PyObject_CallOneArg(state.dtypeCode, dtype.get()));
+  if (!code || PyDict_SetItem(state.dtypeCodes, dtype.get(), code.get()) < 0)
+    return -1;
+  return int(PyLong_AsLong(code.get()));
+}
+
+// What a type's objects are; asked once a type. The types stay alive.
+enum class Class { Other, Array, Tensor, Real, Integer };
+struct Known {
+  PyTypeObject *type;
+  Class what;
+};
+Known known[64];
+size_t knownCount = 0;
+
+bool hasMember(PyTypeObject *type, PyObject *name) {
+  int has = PyObject_HasAttr(reinterpret_cast<PyObject *>(type), name);
+  return has == 1;
+}
+
+Class classify(PyTypeObject *type) {
+  if (hasMember(type, state.sDataPtr))
+    return Class::Tensor;
+  // NumPy's scalars have the protocol too, and cannot be assigned to.
+  bool isMutable = type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript;
+  if (isMutable && hasMember(type, state.sArrayStruct))
+    return Class::Array;
+  if (!type->tp_as_number || isMutable)
+    return Class::Other;
+  if (type->tp_as_number->nb_index)
+    return Class::Integer;
+  return std::strncmp(type->tp_name, "numpy.float", 11) == 0 ? Class::Real : Class::Other;
+}
+
+Class classOf(PyTypeObject *type) {
+  for (size_t i = 0; i != knownCount; ++i)
+    if (known[i].type == type)
+      return known[i].what;
+  Class what = classify(type);
+  if (knownCount != std::size(known)) {
+    Py_INCREF(type);
+    known[knownCount++] = {type, what};
+  }
+  return what;
+}
+
+} // namespace
+
+bool Arena::array(PyObject *object, tg_value &out) {
+  Ref capsule(PyObject_GetAttr(object, state.sArrayStruct));
+  if (!capsule)
+    return false;
+  auto *array = static_cast<ArrayInterface *>(PyCapsule_GetPointer(capsule.get(), nullptr));
+  if (!array)
+    return false;
+  int dtype = plainDtype(array->typekind, array->itemsize);
+  if (dtype < 0 && (dtype = dtypeOf(object)) < 0)
+    return false;
+  if (!(array->flags & notSwapped) && array->itemsize > 1) {
+    PyErr_SetString(PyExc_TypeError, "the array is not in this machine's byte order; use array.astype(array.dtype.newbyteorder('='))");
+    return false;
+  }
+  out.kind = TG_POINTER;
+  out.dtype = uint8_t(dtype);
+  out.flags = array->flags & writeable ? 0 : TG_READ_ONLY;
+  out.as.address = array->data;
+  return true;
+}
+
+bool Arena::tensor(PyObject *object, tg_value &out) {
+  Ref isCpu(PyObject_GetAttr(object, state.sIsCpu));
+  if (!isCpu)
+    PyErr_Clear(); // an object of the host's own that has data_ptr() and dtype
+  else if (isCpu.get() != Py_True) {
+    Ref device(PyObject_GetAttr(object, state.sDevice));
+    PyErr_Format(PyExc_ValueError, "the tensor is on device `%S`, and this build has no GPU target; use tensor.cpu()",
+                 device ? device.get() : Py_None);
+    return false;
+  }
+  int dtype = dtypeOf(object);
+  if (dtype < 0)
+    return false;
+  Ref address(PyObject_CallMethodNoArgs(object, state.sDataPtr));
+  if (!address)
+    return false;
+  out.kind = TG_POINTER;
+  out.dtype = uint8_t(dtype);
+  out.as.address = PyLong_AsVoidPtr(address.get());
+  return out.as.address || !PyErr_Occurred();
+}
+
+bool Arena::integer(PyObject *object, tg_value &out) {
+  int overflow = 0;
+  long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) {
+    if (value == -1 && PyErr_Occurred())
+      return false;
+    out.kind = TG_INT;
+    out.as.integer = value;
+    return true;
+  }
+  if (overflow > 0) {
+    unsigned long long bits = PyLong_AsUnsignedLongLong(object);
+    if (!PyErr_Occurred()) {
+      out.kind = TG_UINT;
+      out.as.bits = bits;
+      return true;
+    }
+    PyErr_Clear();
+  }
+  kept_.emplace_back(PyObject_Str(object));
+  Py_ssize_t size = 0;
+  const char *text = kept_.back() ? PyUnicode_AsUTF8AndSize(kept_.back().get(), &size) : nullptr;
+  out.kind = TG_LITERAL;
+  out.as.text = {text, size_t(size)};
+  return text != nullptr;
+}
+
+bool Arena::encode(PyObject *object, tg_value &out) {
+  kept_.emplace_back(PyObject_CallOneArg(state.encode, object));
+  return kept_.back() && decode(kept_.back().get(), out);
+}
+
+bool Arena::convert(PyObject *object, tg_value &out) {
+  PyTypeObject *type = Py_TYPE(object);
+  if (type == &PyLong_Type)
+    return integer(object, out);
+  if (type == &PyFloat_Type) {
+    out.kind = TG_FLOAT;
+    out.as.real = PyFloat_AS_DOUBLE(object);
+    return true;
+  }
+  if (type == &PyBool_Type) {
+    out.kind = TG_BOOL;
+    out.as.integer = object == Py_True;
+    return true;
+  }
+  if (object == Py_None) {
+    out.kind = TG_NONE;
+    return true;
+  }
+  switch (classOf(type)) {
+  case Class::Array: return array(object, out);
+  case Class::Tensor: return tensor(object, out);
+  case Class::Integer: {
+    kept_.emplace_back(PyNumber_Index(object));
+    return kept_.back() && integer(kept_.back().get(), out);
+  }
+  case Class::Real: {
+    out.kind = TG_FLOAT;
+    out.as.real = PyFloat_AsDouble(object);
+    return !PyErr_Occurred();
+  }
+  case Class::Other: return encode(object, out);
+  }
+  return false;
+}
+
+// (kind, payload, flags)
+bool Arena::decode(PyObject *encoded, tg_value &out) {
+  if (!PyTuple_Check(encoded) || PyTuple_GET_SIZE(encoded) != 3) {
+    PyErr_SetString(PyExc_TypeError, "an encoded value is (kind, payload, flags)");
+    return false;
+  }
+  PyObject *payload = PyTuple_GET_ITEM(encoded, 1);
+  long kind = PyLong_AsLong(PyTuple_GET_ITEM(encoded, 0)), flags = PyLong_AsLong(PyTuple_GET_ITEM(encoded, 2));
+  if (PyErr_Occurred())
+    return false;
+  switch (kind) {
+  case TG_NONE: case TG_BOOL: case TG_INT: case TG_FLOAT:
+    if (!convert(payload, out))
+      return false;
+    break;
+  case TG_STRING: case TG_LITERAL: case TG_MODULE: case TG_BUILTIN: {
+    Py_ssize_t size = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(payload, &size);
+    if (!text)
+      return false;
+    out.kind = uint8_t(kind);
+    out.as.text = {text, size_t(size)};
+    break;
+  }
+  case TG_DTYPE:
+    out.kind = TG_DTYPE;
+    out.dtype = uint8_t(PyLong_AsLong(payload));
+    break;
+  case TG_FUNCTION:
+    out.kind = TG_FUNCTION;
+    if (!(out.as.function = functionHandle(reinterpret_cast<Function *>(payload))))
+      return false;
+    break;
+  case TG_TUPLE: {
+    std::vector<tg_value> items(size_t(PyTuple_GET_SIZE(payload)));
+    for (size_t i = 0; i != items.size(); ++i)
+      if (!decode(PyTuple_GET_ITEM(payload, Py_ssize_t(i)), items[i]))
+        return false;
+    tuples_.push_back(std::move(items));
+    out.kind = TG_TUPLE;
+    out.as.tuple = {tuples_.back().data(), tuples_.back().size()};
+    break;
+  }
+  case TG_OPAQUE: {
+    PyObject *repr = PyTuple_GetItem(payload, 1);
+    const char *text = repr ? PyUnicode_AsUTF8(repr) : nullptr;
+    if (!text)
+      return false;
+    out.kind = TG_OPAQUE;
+    out.as.opaque = {PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(payload, 0)), text};
+    break;
+  }
+  default:
+    PyErr_Format(PyExc_TypeError, "there is no kind %ld of value", kind);
+    return false;
+  }
+  out.flags |= uint8_t(flags);
+  return !PyErr_Occurred();
+}
+
+} // namespace tegula::python

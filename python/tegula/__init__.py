@@ -1,0 +1,44 @@
+"""Tegula: kernels in Triton's syntax, compiled for the machine at hand.
+
+``import tegula as triton; import tegula.language as tl`` runs Triton code;
+``python -m tegula SCRIPT`` and ``install_as_triton()`` make ``import triton`` mean this package.
+"""
+from . import _tegula
+from . import errors as _errors
+from . import encode as _encode
+from .errors import (CompilationError, CompileTimeAssertionFailure, InternalError, LaunchError, OutOfResources,
+                     TritonError, UnsupportedLanguageConstruct)
+from . import language
+from .runtime import (Autotuner, Config, Heuristics, JITFunction, KernelInterface, autotune, constexpr_function,
+                      heuristics, jit, set_target)
+from .runtime.compiled import CompiledKernel
+from .language import cdiv, next_power_of_2
+from . import compiler, runtime, testing
+from .alias import install_as_triton
+
+__version__ = _tegula.version
+
+
+def must_use_result(fn):
+    """Accepted for source compatibility: an unused result is not diagnosed."""
+    return fn
+
+
+def set_num_threads(count):
+    """Threads that launches on the cores use (TEGULA_NUM_THREADS at start)."""
+    _tegula.set_threads(count)
+
+
+def get_num_threads():
+    return _tegula.threads()
+
+
+_tegula.register(_encode.encode, _errors.make_error, CompiledKernel, _encode.dtype_code)
+
+__all__ = [
+    "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config", "Heuristics",
+    "InternalError", "JITFunction", "KernelInterface", "LaunchError", "OutOfResources", "TritonError",
+    "UnsupportedLanguageConstruct", "autotune", "cdiv", "constexpr_function", "get_num_threads", "heuristics",
+    "install_as_triton", "jit", "language", "must_use_result", "next_power_of_2", "runtime", "set_num_threads", "set_target",
+    "testing",
+]

@@ -1,0 +1,71 @@
+"""What a compile or a launch raises. ``str(error)`` is the rendered diagnostic: place, line, caret,
+reason and hint; ``error.diagnostics`` is the list behind it."""
+from collections import namedtuple
+
+Diagnostic = namedtuple("Diagnostic", "severity kind file line column message hint")
+
+# tg_status
+(OK, PARSE, TYPE, UNSUPPORTED, RESOURCE, TOOLCHAIN, DRIVER, LAUNCH, DATA, INTERNAL) = range(10)
+
+
+class TritonError(Exception):
+    """The base of all errors."""
+
+    def __init__(self, text="", diagnostics=()):
+        super().__init__(text)
+        self.text = text.rstrip("\n")
+        self.diagnostics = list(diagnostics)
+
+    def __str__(self):
+        return self.text
+
+    @property
+    def kind(self):
+        """The name of the first diagnostic, e.g. ``UndefinedName``."""
+        return self.diagnostics[0].kind if self.diagnostics else ""
+
+
+class CompilationError(TritonError):
+    """The kernel means nothing, or cannot be compiled for this target."""
+
+
+class UnsupportedLanguageConstruct(CompilationError):
+    """A construct of Python that kernels cannot have."""
+
+
+class CompileTimeAssertionFailure(CompilationError):
+    """A ``tl.static_assert`` failed."""
+
+
+class OutOfResources(TritonError):
+    """A limit: memory, program size, compile budget."""
+
+
+class LaunchError(TritonError, TypeError, ValueError):
+    """Arguments or grid do not fit the kernel."""
+
+
+class KeywordError(LaunchError, KeyError):
+    """A keyword that is neither a parameter nor an option."""
+
+
+class InternalError(TritonError, RuntimeError):
+    """A bug of Tegula."""
+
+
+_BY_KIND = {
+    "UnsupportedConstruct": UnsupportedLanguageConstruct,
+    "ParameterKindUnsupported": UnsupportedLanguageConstruct,
+    "AssertFailed": CompileTimeAssertionFailure,
+    "StaticAssertFailed": CompileTimeAssertionFailure,
+    "KeywordUnknown": KeywordError,
+}
+_BY_STATUS = {LAUNCH: LaunchError, RESOURCE: OutOfResources, INTERNAL: InternalError}
+
+
+def make_error(status, text, rows):
+    """Called by the extension: (tg_status, rendered text, rows of a Diagnostic) -> exception."""
+    diagnostics = [Diagnostic(*row) for row in rows]
+    kind = next((d.kind for d in diagnostics if d.severity == 0), "")
+    cls = _BY_KIND.get(kind) or _BY_STATUS.get(status, CompilationError)
+    return cls(text, diagnostics)

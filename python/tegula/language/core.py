@@ -1,0 +1,265 @@
+"""The names of the language as Python objects. Their meaning is the compiler's; here they have names,
+so that kernels can be written, passed around and annotated."""
+import types
+
+from .. import _tegula as _core
+
+PREFIX = "triton.language."
+
+
+class dtype:
+    """An element type."""
+
+    def __init__(self, name):
+        code = _core.dtype_from_name(name)
+        if code < 0:
+            raise ValueError(f"there is no dtype `{name}`")
+        self._code = code
+        self.name = _core.dtype_name(code)
+
+    @property
+    def primitive_bitwidth(self):
+        if self.is_bool():
+            return 1
+        return 8 if self.is_fp8() else int("".join(c for c in self.name if c.isdigit()))
+
+    @property
+    def itemsize(self):
+        return max(1, self.primitive_bitwidth // 8)
+
+    int_bitwidth = primitive_bitwidth
+
+    @property
+    def scalar(self):
+        return self
+
+    def is_bool(self):
+        return self.name == "int1"
+
+    def is_floating(self):
+        return self.name.startswith(("fp", "bf"))
+
+    def is_standard_floating(self):
+        return self.name in ("fp16", "bf16", "fp32", "fp64")
+
+    def is_fp8(self):
+        return self.name.startswith("fp8")
+
+    def is_int(self):
+        return not self.is_floating()
+
+    def is_int_signed(self):
+        return self.name.startswith("int") and not self.is_bool()
+
+    def is_int_unsigned(self):
+        return self.is_int() and not self.is_int_signed()
+
+    def is_ptr(self):
+        return False
+
+    def is_block(self):
+        return False
+
+    def __getattr__(self, name):
+        # is_fp32(), is_int8() ...
+        if name.startswith("is_") and _core.dtype_from_name(name[3:]) >= 0:
+            return lambda: self._code == _core.dtype_from_name(name[3:])
+        raise AttributeError(f"dtype has no attribute `{name}`")
+
+    def __eq__(self, other):
+        return isinstance(other, dtype) and self._code == other._code
+
+    def __hash__(self):
+        return hash(("dtype", self._code))
+
+    def __str__(self):
+        return self.name
+
+    def __repr__(self):
+        long = {"fp": "float", "bf": "bfloat"}.get(self.name[:2])
+        return PREFIX + (self.name if long is None or self.is_fp8() else long + self.name[2:])
+
+
+class pointer_type:
+    """The type of a pointer, for annotations: ``x: tl.pointer_type(tl.float32)``."""
+
+    def __init__(self, element_ty, address_space=1, const=False):
+        self.element_ty, self.address_space, self.const = element_ty, address_space, const
+
+    def __repr__(self):
+        return f"pointer<{self.element_ty}>"
+
+    def __eq__(self, other):
+        return isinstance(other, pointer_type) and self.element_ty == other.element_ty and self.const == other.const
+
+    def __hash__(self):
+        return hash(("pointer", self.element_ty, self.const))
+
+
+class tensor:
+    """A value of a running kernel; a name for annotations."""
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError("a tl.tensor exists only inside a kernel")
+
+
+class const:
+    """Annotation of a pointer that is only read."""
+
+
+class constexpr:
+    """A value known when a kernel is compiled. Arithmetic on them is Python's."""
+
+    def __init__(self, value):
+        while isinstance(value, constexpr):
+            value = value.value
+        self.value = value
+
+    def __repr__(self):
+        return f"constexpr[{self.value!r}]"
+
+    def __hash__(self):
+        return hash((constexpr, self.value))
+
+    def __bool__(self):
+        return bool(self.value)
+
+    def __index__(self):
+        return self.value.__index__()
+
+    def __int__(self):
+        return int(self.value)
+
+    def __float__(self):
+        return float(self.value)
+
+    def __len__(self):
+        return len(self.value)
+
+    def __iter__(self):
+        return iter(self.value)
+
+    def __getitem__(self, index):
+        return self.value[_unwrap(index)]
+
+    def __call__(self, *args, **kwargs):
+        return self.value(*args, **kwargs)
+
+
+def _unwrap(value):
+    return value.value if isinstance(value, constexpr) else value
+
+
+def _add_operators():
+    import operator
+
+    def binary(function):
+        return lambda self, other: constexpr(function(self.value, _unwrap(other)))
+
+    def reflected(function):
+        return lambda self, other: constexpr(function(_unwrap(other), self.value))
+
+    def unary(function):
+        return lambda self: constexpr(function(self.value))
+
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor"):
+        function = getattr(operator, name)
+        setattr(constexpr, f"__{name.strip('_')}__", binary(function))
+        setattr(constexpr, f"__r{name.strip('_')}__", reflected(function))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(constexpr, f"__{name}__", binary(getattr(operator, name)))
+    for name in ("neg", "pos", "invert"):
+        setattr(constexpr, f"__{name}__", unary(getattr(operator, name)))
+
+
+_add_operators()
+
+
+class builtin:
+    """A function of the language. Kernels call it; Python cannot."""
+
+    def __init__(self, name):
+        self._name = name
+        self.__name__ = name.rsplit(".", 1)[-1]
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"`{self._name.replace(PREFIX, 'tl.')}` has a meaning only inside a kernel: a function "
+                           "decorated with @triton.jit, called as kernel[grid](...)")
+
+    def __repr__(self):
+        return f"<{self._name}>"
+
+
+_HOST_FUNCTIONS = {}
+
+
+def host_function(name):
+    """Marks a function that works in Python and in kernels, where it is the builtin `name`."""
+
+    def decorate(function):
+        _HOST_FUNCTIONS[function] = name
+        return function
+
+    return decorate
+
+
+@host_function("triton.cdiv")
+def cdiv(x, y):
+    """Ceiling division of ints."""
+    return (_unwrap(x) + _unwrap(y) - 1) // _unwrap(y)
+
+
+@host_function("triton.next_power_of_2")
+def next_power_of_2(n):
+    """The smallest power of two that is at least `n`; 1 below 1, as upstream has it for 1 (0 gives 0)."""
+    n = _unwrap(n)
+    if n <= 0:
+        return 0
+    return 1 << (int(n) - 1).bit_length()
+
+
+def name_of(obj):
+    """The canonical dotted name of a builtin, a class or a module of the language; else None."""
+    if isinstance(obj, builtin):
+        return obj._name
+    if isinstance(obj, types.ModuleType):
+        name = obj.__name__
+        if name == "math":
+            return "math"
+        if name == "tegula" or name.startswith("tegula."):
+            return "triton" + name[len("tegula"):]
+        return None
+    if obj is constexpr or obj is tensor or obj is const or obj is pointer_type or obj is dtype:
+        return PREFIX + obj.__name__
+    try:
+        return _HOST_FUNCTIONS.get(obj)
+    except TypeError:  # not hashable
+        return None
+
+
+def resolve(dotted):
+    """The Python object of a canonical name; None where the language has no such name."""
+    answer = _core.language_name(dotted)
+    if answer is None:
+        return None
+    kind, code = answer
+    if kind == _core.DTYPE:
+        return dtype(_core.dtype_name(code))
+    return builtin(dotted)
+
+
+def module_getattr(canonical):
+    """The __getattr__ of a module whose names the compiler lists."""
+    cache = {}
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in cache:
+            found = resolve(f"{canonical}.{name}")
+            if found is None:
+                raise AttributeError(f"the language has no `{canonical.replace('triton.language', 'tl')}.{name}`")
+            cache[name] = found
+        return cache[name]
+
+    return __getattr__

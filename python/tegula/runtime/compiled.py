@@ -1,0 +1,71 @@
+"""What a launch returns: the compiled kernel with its stages and remarks."""
+import warnings
+from collections import namedtuple
+from collections.abc import Mapping
+
+Argument = namedtuple("Argument", "name dtype is_pointer is_written")
+Remark = namedtuple("Remark", "location kind text")
+
+# Upstream's names of stages.
+_ALIASES = {"llir": "llvm"}
+
+
+class _Stages(Mapping):
+    """``kernel.asm``: texts of stages by name, made when they are asked for."""
+
+    def __init__(self, raw):
+        self._raw = raw
+
+    def __getitem__(self, name):
+        stage = _ALIASES.get(name, name)
+        if stage not in self._raw.stages():
+            raise KeyError(name)
+        data = self._raw.stage(stage)
+        return data if stage == "obj" else data.decode()
+
+    def __iter__(self):
+        back = {stage: alias for alias, stage in _ALIASES.items()}
+        return (back.get(stage, stage) for stage in self._raw.stages())
+
+    def __len__(self):
+        return len(self._raw.stages())
+
+
+class CompiledKernel:
+    """A kernel compiled for one kind of arguments."""
+
+    def __init__(self, raw, function):
+        self._raw, self.function = raw, function
+        text = raw.warnings()
+        if text:
+            warnings.warn(text, stacklevel=2)
+
+    @property
+    def name(self):
+        return self._raw.name()
+
+    @property
+    def target(self):
+        return self._raw.target()
+
+    @property
+    def asm(self):
+        return _Stages(self._raw)
+
+    @property
+    def arguments(self):
+        """The run-time arguments: name, dtype, whether pointers, whether written."""
+        return [Argument(*row) for row in self._raw.arguments()]
+
+    @property
+    def remarks(self):
+        """What the compiler decided, with the place in the source."""
+        return [Remark(*row) for row in self._raw.remarks()]
+
+    @property
+    def times(self):
+        """Milliseconds of each step of the compile."""
+        return dict(self._raw.times())
+
+    def __repr__(self):
+        return f"<CompiledKernel {self.name} for {self.target}>"

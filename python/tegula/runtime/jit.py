@@ -1,0 +1,170 @@
+"""The decorator `jit`, and the environment that tells the compiler what a kernel's free names mean."""
+import builtins
+import inspect
+import os
+import textwrap
+import weakref
+
+from .. import _tegula as core
+from ..encode import encode, object_of
+from ..language import core as lang
+
+
+def _target():
+    """`TEGULA_TARGET`, or the interpreter when TRITON_INTERPRET is set; read when a kernel is defined."""
+    if os.environ.get("TEGULA_TARGET"):
+        return os.environ["TEGULA_TARGET"]
+    return "interp" if os.environ.get("TRITON_INTERPRET", "0").lower() not in ("", "0", "false", "off") else "cpu"
+
+
+_functions = weakref.WeakSet()
+
+
+def set_target(name):
+    """Launches of all kernels, defined already or later, go to the target `name` ("cpu", "interp")."""
+    os.environ["TEGULA_TARGET"] = name
+    for function in _functions:
+        function.target = name
+
+
+class KernelInterface:
+    """What can be launched as ``kernel[grid](...)``."""
+
+    def __getitem__(self, grid):
+        return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
+
+
+class _Environment:
+    """A function's globals and closure, asked by the compiler."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def source(self):
+        """(path, text, first line, first column) of the function's definition."""
+        try:
+            lines, first = inspect.getsourcelines(self.fn)
+        except (OSError, TypeError) as error:
+            raise ValueError(f"@jit functions should be defined in a Python file: the source of `{self.fn.__name__}` "
+                             f"cannot be read ({error})") from None
+        text = "".join(lines)
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
+        return path, textwrap.dedent(text), max(1, first), indent
+
+    def lookup(self, name):
+        names = self.fn.__code__.co_freevars
+        if name in names:
+            cell = self.fn.__closure__[names.index(name)]
+            try:
+                return encode(cell.cell_contents)
+            except ValueError:  # assigned later than the function is called
+                return None
+        if name in self.fn.__globals__:
+            return encode(self.fn.__globals__[name])
+        return None
+
+    def attribute(self, obj, name):
+        try:
+            return encode(getattr(obj, name))
+        except AttributeError:
+            return None
+
+    def call(self, callee, arguments):
+        if isinstance(callee, ConstexprFunction):
+            return encode(lang.constexpr(callee.fn(*arguments)))
+        return None
+
+    def object(self, handle):
+        return object_of(handle)
+
+    def dtype(self, code):
+        return lang.dtype(core.dtype_name(code))
+
+    def named(self, name):
+        return lang.resolve(name)
+
+
+class JITFunction(core.Function, KernelInterface):
+    """A function of the language. ``kernel[grid](...)`` compiles it for the arguments and runs it."""
+
+    __getitem__ = core.Function.__getitem__
+
+    def __init__(self, fn, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
+                 repr=None, launch_metadata=None, version=None):
+        self.fn = fn
+        self.signature = inspect.signature(fn)
+        self.arg_names = list(self.signature.parameters)
+        self.noinline, self.debug, self._repr = noinline, debug, repr
+        self.__name__, self.__qualname__ = fn.__name__, fn.__qualname__
+        self.__doc__, self.__module__, self.__wrapped__ = fn.__doc__, fn.__module__, fn
+        defaults = {p.name: p.default for p in self.signature.parameters.values() if p.default is not p.empty}
+        super().__init__(_Environment(fn), tuple(self.arg_names), defaults, _target())
+        _functions.add(self)
+        self._marks = [(name, False) for name in do_not_specialize or ()]
+        self._marks += [(name, True) for name in do_not_specialize_on_alignment or ()]
+        for name, _ in self._marks:
+            if name not in self.arg_names and not (isinstance(name, int) and name < len(self.arg_names)):
+                raise ValueError(f"do_not_specialize names `{name}`, which is no parameter of `{fn.__name__}`")
+        if self._marks:
+            self._do_not_specialize_marks()
+
+    def _do_not_specialize_marks(self):
+        for name, only_alignment in self._marks:
+            index = name if isinstance(name, int) else self.arg_names.index(name)
+            self._do_not_specialize(index, only_alignment)
+
+    @property
+    def src(self):
+        return _Environment(self.fn).source()[1]
+
+    @property
+    def params(self):
+        return list(self.signature.parameters.values())
+
+    def run(self, *args, grid, warmup=False, **kwargs):
+        """``kernel[grid](*args, **kwargs)``; with `warmup` only compiles."""
+        return core.launcher(self, None if warmup else grid)(*args, **kwargs)
+
+    def warmup(self, *args, grid=None, **kwargs):
+        """Compiles for these arguments and runs nothing."""
+        return core.launcher(self, None)(*args, **kwargs)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"`{self.__name__}` is a kernel: call it as {self.__name__}[grid](...), or from another "
+                           "@triton.jit function")
+
+    def __repr__(self):
+        return f"JITFunction({self.__module__}:{self.__qualname__})"
+
+
+def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
+        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+    """Makes a Python function a kernel, or a function that kernels call. With or without arguments."""
+
+    def decorate(fn):
+        if isinstance(fn, JITFunction):
+            return fn
+        if not inspect.isfunction(fn):
+            raise TypeError(f"@jit decorates a Python function, not {builtins.repr(fn)}")
+        return JITFunction(fn, do_not_specialize=do_not_specialize,
+                           do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
+                           noinline=noinline, repr=repr, launch_metadata=launch_metadata, version=version)
+
+    return decorate if fn is None else decorate(fn)
+
+
+class ConstexprFunction:
+    """A Python function that kernels call with constants while they are compiled."""
+
+    def __init__(self, fn):
+        self.fn = fn
+        self.__name__, self.__doc__, self.__wrapped__ = fn.__name__, fn.__doc__, fn
+
+    def __call__(self, *args, **kwargs):
+        args = [lang._unwrap(a) for a in args]
+        return self.fn(*args, **{name: lang._unwrap(a) for name, a in kwargs.items()})
+
+
+def constexpr_function(fn):
+    return ConstexprFunction(fn)
