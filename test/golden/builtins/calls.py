@@ -28,6 +28,8 @@
 # RUN: %refused invented 'p=*f32'
 # RUN: %refused hint_count 'p=*f32'
 # RUN: %refused nothing_to_index 'p=*f32'
+# RUN: %refused tuple_indices 'n=i32'
+# RUN: %refused not_a_function 'p=*f32'
 # RUN: %refused in_library 'p=*f16'
 import triton
 import triton.language as tl
@@ -218,7 +220,8 @@ def range_as_value(p):
 
 @triton.jit
 def float_of_run_time(n):
-    # float_of_run_time: [ArgumentNotConstexpr]
+    # float_of_run_time: `float` applies to constants, and this is a run-time value of type int32 [PythonOfRunTime]
+    # float_of_run_time: hint: use `x.to(tl.float32)`
     float(n)
 
 
@@ -262,6 +265,20 @@ def hint_count(p):
 def nothing_to_index(p):
     # nothing_to_index: fp32 cannot be indexed [NotSubscriptable]
     tl.float32[0]
+
+
+@triton.jit
+def tuple_indices(n):
+    # tuple_indices: index 5 is outside a tuple of 2 elements [TupleIndexRange]
+    (1, 2)[5]
+    # tuple_indices: a tuple is indexed with one constant integer, not with int32 [TupleIndex]
+    (1, 2)[n]
+
+
+@triton.jit
+def not_a_function(p):
+    # not_a_function: `triton.language.PropagateNan.ALL` is no function of the language [NotABuiltin]
+    tl.PropagateNan.ALL(1)
 
 
 @triton.jit

@@ -13,6 +13,7 @@
 # RUN: %refused block_pointer 'p=*f32'
 # RUN: %refused modifier 'p=*f32'
 # RUN: %refused wide_value 'p=*f32'
+# RUN: %refused const_pointer 'p=*f32'
 # RUN: %refused tile_too_large 'p=*f32'
 import triton
 import triton.language as tl
@@ -130,6 +131,12 @@ def wide_value(p):
     # wide_value: a value of shape [4, 4] cannot be broadcast to [4] [CannotBroadcast]
     o = tl.arange(0, 4)
     tl.store(p + o, o[:, None] + o[None, :])
+
+
+@triton.jit
+def const_pointer(p):
+    # const_pointer: `tl.store`: the pointer is const [StoreToConst]
+    tl.store(p.to(tl.pointer_type(tl.float32, const=True)), 1.0)
 
 
 @triton.jit

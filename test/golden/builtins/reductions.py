@@ -11,6 +11,7 @@
 # RUN: %refused without_axis 'p=*f32'
 # RUN: %refused float_bits 'p=*f32'
 # RUN: %refused wrong_result 'p=*f32'
+# RUN: %refused no_result 'p=*f32'
 # RUN: %refused no_function 'p=*f32'
 # RUN: %refused unequal 'p=*f32'
 import triton
@@ -163,6 +164,17 @@ def widen(a, b):
 def wrong_result(p):
     # wrong_result: `tl.reduce`: the function gives fp32, and must give int32 [CombineResult]
     tl.reduce(tl.arange(0, 8), 0, widen)
+
+
+@triton.jit
+def nothing(a, b):
+    pass
+
+
+@triton.jit
+def no_result(p):
+    # no_result: None is no number and no run-time value [NotATensor]
+    tl.reduce(tl.arange(0, 8), 0, nothing)
 
 
 @triton.jit
