@@ -17,19 +17,18 @@ std::optional<Element> elementOf(mlir::Type type) {
   type = tile::elementType(type);
   if (mlir::isa<tile::PointerType>(type))
     return Element::Pointer;
-  if (type.isIndex())
-    return Element::I64;
-  if (type.isInteger(1))
-    return Element::I1;
-  if (type.isInteger(8))
-    return Element::I8;
-  if (type.isInteger(16))
-    return Element::I16;
-  if (type.isInteger(32))
-    return Element::I32;
-  if (type.isInteger(64))
-    return Element::I64;
+  if (auto integer = mlir::dyn_cast<mlir::IntegerType>(type)) {
+    switch (integer.getWidth()) {
+    case 1: return Element::I1;
+    case 8: return Element::I8;
+    case 16: return Element::I16;
+    case 32: return Element::I32;
+    case 64: return Element::I64;
+    default: return std::nullopt;
+    }
+  }
   return llvm::TypeSwitch<mlir::Type, std::optional<Element>>(type)
+      .Case<mlir::IndexType>([](auto) { return Element::I64; })
       .Case<mlir::Float8E4M3FNType>([](auto) { return Element::F8E4M3; })
       .Case<mlir::Float8E5M2Type>([](auto) { return Element::F8E5M2; })
       .Case<mlir::Float16Type>([](auto) { return Element::F16; })

@@ -174,7 +174,10 @@ TEST(Coverage, OpsOfTheFrontEndAreKnown) {
         "arith.cmpi", "arith.cmpf", "arith.select", "arith.extsi", "arith.extui", "arith.trunci", "arith.sitofp",
         "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.extf", "arith.truncf", "arith.bitcast", "math.absf",
         "math.absi", "math.exp", "math.exp2", "math.log", "math.log2", "math.sin", "math.cos", "math.sqrt",
-        "math.rsqrt", "math.erf", "math.tanh", "math.floor", "math.ceil", "math.fma", "scf.for", "scf.if", "scf.while",
+        "math.rsqrt", "math.erf", "math.tanh", "math.floor", "math.ceil", "math.fma", "math.acos", "math.acosh", "math.asin", "math.asinh",
+        "math.atan", "math.atan2", "math.atanh", "math.cbrt", "math.copysign", "math.cosh", "math.ctlz", "math.ctpop",
+        "math.erfc", "math.expm1", "math.log10", "math.log1p", "math.powf", "math.round", "math.roundeven", "math.sinh",
+        "math.tan", "math.trunc", "scf.for", "scf.if", "scf.while",
         "tt.load", "tt.reduce", "tt.func"})
     EXPECT_TRUE(interp::allOps().contains(name)) << name;
 }
