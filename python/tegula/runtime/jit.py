@@ -60,8 +60,11 @@ class _Environment:
                 return encode(cell.cell_contents)
             except ValueError:  # assigned later than the function is called
                 return None
-        if name in self.fn.__globals__:
-            return encode(self.fn.__globals__[name])
+        scope = self.fn.__globals__
+        if name in scope:
+            annotation = scope.get("__annotations__", {}).get(name)  # NAME: tl.constexpr = value
+            pinned = annotation is lang.constexpr or str(annotation).split(".")[-1] == "constexpr"
+            return encode(lang.constexpr(scope[name]) if pinned else scope[name])
         return None
 
     def attribute(self, obj, name):
