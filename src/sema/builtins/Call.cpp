@@ -55,7 +55,10 @@ struct Binder {
         fail(diag::Kind::BuiltinDuplicateArgument, {row.display(), keyword.name});
         return false;
       }
-      bound[*i] = keyword.value;
+      if (row.parameters[*i].isVariadic)
+        takeRest(*i, {&keyword.value, 1});
+      else
+        bound[*i] = keyword.value;
     }
     return true;
   }
