@@ -124,7 +124,8 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
     return nullptr;
   }
 
-  const char *target = PyUnicode_AsUTF8(function->target);
+  Ref targetName(Py_NewRef(function->target)); // may be set anew while the GIL is away
+  const char *target = PyUnicode_AsUTF8(targetName.get());
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;

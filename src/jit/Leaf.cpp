@@ -132,7 +132,7 @@ static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &t
     return key;
   if (!fits(leaf, type.element)) {
     sink.report(Kind::ArgumentRange, parameter.location,
-                {kernel, parameter.name, describe(leaf).substr(4), name(type.element)});
+                {kernel, parameter.name, sema::repr(constantOf(leaf)), name(type.element)});
     return std::nullopt;
   }
   if (leaf.bits % 16 == 0 && !isBool(type.element) && !parameter.doNotSpecialize &&
@@ -184,6 +184,12 @@ std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Paramete
     return pointerKey(leaf, parameter, function, sink);
   if (leaf.kind == LeafKind::None)
     return constantKey(leaf);
+  if (leaf.kind == LeafKind::Constant && std::holds_alternative<llvm::APInt>(leaf.constant->value)) {
+    DType widest = parameter.pinned ? parameter.pinned->element : DType::U64;
+    sink.report(Kind::ArgumentRange, parameter.location,
+                {kernel, parameter.name, sema::repr(*leaf.constant), name(widest)});
+    return std::nullopt;
+  }
   if (leaf.kind == LeafKind::Constant) {
     sink.report(Kind::ArgumentNeedsConstexpr, parameter.location, {kernel, parameter.name, describe(leaf)});
     return std::nullopt;
