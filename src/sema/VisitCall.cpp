@@ -34,7 +34,7 @@ std::optional<Value> Visitor::visitCall(const syntax::Call &node) {
 // A constexpr was wanted and a name was given that held one until it was assigned: say how
 // to keep it.
 void Visitor::explainLostConstants(const syntax::Call &node, size_t reported) {
-  if (diag::name(session.sink.all()[reported].kind) != "BuiltinExpectedConstexpr")
+  if (session.sink.all()[reported].kind != Kind::ArgumentNotConstexpr)
     return;
   auto explain = [&](const syntax::Expr *argument) {
     auto *name = as<syntax::Name>(argument);
@@ -133,8 +133,10 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
 std::optional<Const> Visitor::defaultValue(const Function &function, const syntax::Parameter &parameter) {
   ConstFailure failure;
   auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
-    if (auto answer = function.env->lookup(name.id))
-      return answer->value;
+    if (auto answer = function.env->lookup(name.id)) {
+      auto *opaque = get<OpaqueRef>(answer->value);
+      return opaque && !opaque->handle ? std::nullopt : std::optional(answer->value);
+    }
     return findBuiltin("builtins." + name.id);
   };
   auto value = evaluateExpression(parameter.defaultValue, resolve, failure);
