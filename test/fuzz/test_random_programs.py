@@ -1,4 +1,4 @@
-"""500 random programs: `interp` and `cpu` leave the same memory behind, within the numerical contract."""
+"""500 random programs: `interp`, `cpu` and plain Python leave the same memory behind, within the numerical contract."""
 import importlib.util
 
 import ml_dtypes
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import eager
 from generator import FLOATS, generate
 
 PROGRAMS = 500
@@ -47,12 +48,25 @@ def disagreement(buffer, a, b):
     return a != b
 
 
-def run(program, kernel, target):
+def memory(program):
     rng = np.random.default_rng(program.seed)
-    arrays = [filled(buffer, rng) for buffer in program.buffers]
+    return [filled(buffer, rng) for buffer in program.buffers]
+
+
+def run(program, kernel, target):
+    arrays = memory(program)
     kernel.target = target
     kernel[program.grid](*map(as_argument, arrays), *program.scalars.values())
     return arrays
+
+
+def compare(program, name, ones, other_name, others):
+    for buffer, a, b in zip(program.buffers, ones, others):
+        wrong = np.flatnonzero(disagreement(buffer, a, b))
+        assert wrong.size == 0, (
+            f"seed {program.seed}, {buffer.name} ({buffer.dtype}): {wrong.size} of {buffer.count} elements differ, "
+            f"first at {wrong[0]}: {name} {a[wrong[0]]!r}, {other_name} {b[wrong[0]]!r}\n{program.source}\n"
+            f"grid {program.grid}, {program.scalars}")
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
@@ -65,13 +79,10 @@ def test_agree(seed, tmp_path):
     spec.loader.exec_module(module)
 
     meant = run(program, module.kernel, "interp")
-    made = run(program, module.kernel, "cpu")
-    for buffer, a, b in zip(program.buffers, meant, made):
-        wrong = np.flatnonzero(disagreement(buffer, a, b))
-        assert wrong.size == 0, (
-            f"seed {seed}, {buffer.name} ({buffer.dtype}): {wrong.size} of {buffer.count} elements differ, first at "
-            f"{wrong[0]}: interp {a[wrong[0]]!r}, cpu {b[wrong[0]]!r}\n{program.source}\n"
-            f"grid {program.grid}, {program.scalars}")
+    as_python = memory(program)
+    eager.run(program, as_python)
+    compare(program, "python", as_python, "interp", meant)
+    compare(program, "interp", meant, "cpu", run(program, module.kernel, "cpu"))
 
 
 def test_generator_is_deterministic():

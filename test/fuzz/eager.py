@@ -1,0 +1,225 @@
+"""The random programs run as plain Python: `tl` in NumPy, written from the contract, with no code of the compiler.
+
+A third execution beside `interp` and `cpu`. Those two share the front end; this one does not, so that a wrong
+promotion, a lost cast or a mask applied twice shows. It knows only what generator.py writes.
+"""
+import itertools
+import types
+
+import ml_dtypes
+import numpy as np
+
+WIDE = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+FLOATS = ("float16", "bfloat16", "float32")
+DIGITS = {"float16": 11, "bfloat16": 8}
+
+
+def numpy_type(name):
+    return np.dtype({"bfloat16": ml_dtypes.bfloat16, "bool": np.bool_}.get(name, name))
+
+
+def name_of(dtype):
+    return "bool" if dtype == np.bool_ else np.dtype(dtype).name
+
+
+def promote(a, b):
+    """Integers by width, unsigned where it is at least as wide."""
+    if a == b:
+        return a
+    width = lambda name: np.dtype(name).itemsize
+    if a[0] == b[0]:
+        return a if width(a) > width(b) else b
+    unsigned, signed = (a, b) if a[0] == "u" else (b, a)
+    return unsigned if width(unsigned) >= width(signed) else signed
+
+
+def rounded_integer(value, dtype):
+    """N13 for the small types, which NumPy would reach by way of another one."""
+    magnitude = abs(value)
+    drop = max(0, magnitude.bit_length() - DIGITS[dtype])
+    low, half, kept = magnitude & ((1 << drop) - 1), (1 << drop) >> 1, magnitude >> drop
+    kept += drop > 0 and (low > half or (low == half and kept & 1 == 1))
+    return (-1.0 if value < 0 else 1.0) * float(kept) * 2.0**drop
+
+
+def convert(array, dtype):
+    """N6, N7, N12, N13"""
+    source = name_of(array.dtype)
+    if dtype == "bool":
+        return array != 0
+    if source in FLOATS and dtype not in FLOATS:
+        wide, info = array.astype(np.float64), np.iinfo(dtype)
+        flat = [0 if np.isnan(v) else int(max(min(v, 2.0**65), -2.0**65)) for v in wide.ravel()]
+        flat = [min(max(v, info.min), info.max) for v in flat]
+        return np.array(flat, dtype=object).reshape(array.shape).astype(dtype)
+    if source not in FLOATS and source != "bool" and dtype in DIGITS:
+        flat = np.array([rounded_integer(int(v), dtype) for v in array.ravel()], dtype=np.float64)
+        return flat.reshape(array.shape).astype(numpy_type(dtype))
+    return array.astype(numpy_type(dtype))
+
+
+def divided(a, b, remainder):
+    """N2 to N4, by way of Python's integers."""
+    def one(x, y):
+        if y == 0:
+            return 0
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        return x - quotient * y if remainder else quotient
+    a, b = np.broadcast_arrays(a, b)
+    info = np.iinfo(a.dtype)
+    flat = [one(int(x), int(y)) for x, y in zip(a.ravel(), b.ravel())]
+    flat = [info.min if v > info.max else v for v in flat]
+    return np.array(flat, dtype=object).reshape(a.shape).astype(a.dtype)
+
+
+def shifted(a, b, left):
+    """N5"""
+    a, b = np.broadcast_arrays(a, b)
+    width = a.dtype.itemsize * 8
+    amount = b.view(f"u{b.dtype.itemsize}").astype(np.uint64) if b.dtype.kind == "i" else b.astype(np.uint64)
+    large, small = amount >= width, np.minimum(amount, width - 1).astype(a.dtype)
+    if left:
+        return np.where(large, np.zeros_like(a), a << small)
+    return np.where(large, (a >> np.array(width - 1, a.dtype)) if a.dtype.kind == "i" else np.zeros_like(a), a >> small)
+
+
+class Tile:
+    def __init__(self, array):
+        self.array = np.asarray(array)
+
+    dtype = property(lambda self: name_of(self.array.dtype))
+
+    def to(self, dtype):
+        return Tile(convert(self.array, dtype))
+
+    def __getitem__(self, index):
+        return Tile(self.array[index])
+
+    def __bool__(self):
+        return bool(self.array)
+
+    def __index__(self):
+        return int(self.array)
+
+    def pair(self, other):
+        """Both sides in the type of the operation: a Python number takes the tile's."""
+        if not isinstance(other, Tile):
+            return self.array, np.array(other).astype(self.array.dtype)
+        if self.dtype == other.dtype:
+            return self.array, other.array
+        dtype = promote(self.dtype, other.dtype)
+        return convert(self.array, dtype), convert(other.array, dtype)
+
+    def apply(self, other, function):
+        with np.errstate(all="ignore"):
+            a, b = self.pair(other)
+            out = function(a, b)
+            return Tile(out if out.dtype == np.bool_ else out.astype(a.dtype))
+
+    def __add__(self, other):
+        return other + self if isinstance(other, Pointer) else self.apply(other, np.add)
+
+    def __sub__(self, other): return self.apply(other, np.subtract)
+    def __rsub__(self, other): return Tile(np.array(other).astype(self.array.dtype)) - self
+    def __mul__(self, other): return self.apply(other, np.multiply)
+    def __truediv__(self, other): return self.apply(other, np.divide)
+    def __floordiv__(self, other): return self.apply(other, lambda a, b: divided(a, b, False))
+    def __mod__(self, other): return self.apply(other, lambda a, b: divided(a, b, True))
+    def __lshift__(self, other): return self.apply(other, lambda a, b: shifted(a, b, True))
+    def __rshift__(self, other): return self.apply(other, lambda a, b: shifted(a, b, False))
+    def __and__(self, other): return self.apply(other, np.bitwise_and)
+    def __or__(self, other): return self.apply(other, np.bitwise_or)
+    def __xor__(self, other): return self.apply(other, np.bitwise_xor)
+    def __lt__(self, other): return self.apply(other, np.less)
+    def __le__(self, other): return self.apply(other, np.less_equal)
+    def __gt__(self, other): return self.apply(other, np.greater)
+    def __ge__(self, other): return self.apply(other, np.greater_equal)
+    def __eq__(self, other): return self.apply(other, np.equal)
+    def __ne__(self, other): return self.apply(other, np.not_equal)
+    def __invert__(self): return Tile(~self.array)
+
+    def __neg__(self):
+        with np.errstate(all="ignore"):
+            return Tile(-self.array if self.dtype in FLOATS else np.zeros_like(self.array) - self.array)
+
+
+class Pointer:
+    def __init__(self, memory, offset=0):
+        self.memory, self.offset = memory, np.asarray(offset, dtype=np.int64)
+
+    def __add__(self, other):
+        return Pointer(self.memory, self.offset + (other.array if isinstance(other, Tile) else other).astype(np.int64)
+                       if isinstance(other, Tile) else self.offset + other)
+
+
+def load(pointer, mask, other=0):
+    offset, active = np.broadcast_arrays(pointer.offset, mask.array)
+    values = pointer.memory[np.where(active, offset, 0)]
+    return Tile(np.where(active, values, np.array(other).astype(values.dtype)))
+
+
+def store(pointer, value, mask):
+    shape = pointer.offset.shape
+    active = np.broadcast_to(mask.array, shape)
+    values = np.broadcast_to(convert(value.array, name_of(pointer.memory.dtype)), shape)
+    pointer.memory[pointer.offset[active]] = values[active]
+
+
+def where(condition, x, y):
+    return Tile(np.where(condition.array, x.array, y.array))
+
+
+def extreme(function):
+    def run(x, y):
+        if x.dtype == "bfloat16":
+            x, y = x.to("float32"), y.to("float32")
+        return Tile(function(x.array, y.array))
+    return run
+
+
+def total(x, axis):
+    dtype = WIDE.get(x.dtype, x.dtype)
+    if dtype in FLOATS:
+        return Tile(np.asarray(x.array.astype(np.float64).sum(axis=axis)).astype(numpy_type(dtype)))
+    return Tile(np.asarray(convert(x.array, dtype).sum(axis=axis, dtype=dtype)))
+
+
+def reduced_extreme(function):
+    def run(x, axis):
+        dtype = "int32" if x.dtype in WIDE else "float32" if x.dtype in DIGITS else x.dtype
+        return Tile(np.asarray(function.reduce(convert(x.array, dtype), axis=axis)))
+    return run
+
+
+def rounded_once(function):
+    def run(x):
+        with np.errstate(all="ignore"):
+            return Tile(np.asarray(function(x.array.astype(np.float64))).astype(x.array.dtype))
+    return run
+
+
+def language(program_id):
+    """The module `tl` of one program."""
+    tl = types.SimpleNamespace(**{name: name for name in list(WIDE) + ["int32", "int64", "uint32", "uint64", *FLOATS]})
+    tl.program_id = lambda axis: Tile(np.int32(program_id[axis]))
+    tl.arange = lambda start, end: Tile(np.arange(start, end, dtype=np.int32))
+    tl.zeros = lambda shape, dtype: Tile(np.zeros(shape, numpy_type(dtype)))
+    tl.load, tl.store, tl.where = load, store, where
+    tl.maximum, tl.minimum = extreme(np.fmax), extreme(np.fmin)
+    tl.sum, tl.max, tl.min = total, reduced_extreme(np.fmax), reduced_extreme(np.fmin)
+    tl.abs = lambda x: Tile(np.abs(x.array))
+    tl.exp, tl.exp2, tl.sqrt = (rounded_once(f) for f in (np.exp, np.exp2, np.sqrt))
+    tl.rsqrt = rounded_once(lambda x: 1 / np.sqrt(x))
+    return tl
+
+
+def run(program, arrays):
+    """Changes the arrays as the program's launch would."""
+    body = program.source.split("@triton.jit\n")[1]
+    code = compile(body, f"seed {program.seed}", "exec")
+    grid = (*program.grid, 1, 1)[:3]
+    for z, y, x in itertools.product(range(grid[2]), range(grid[1]), range(grid[0])):
+        scope = {"tl": language((x, y, z))}
+        exec(code, scope)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scope["kernel"](*map(Pointer, arrays), *(Tile(np.int32(v)) for v in program.scalars.values()))
