@@ -120,3 +120,45 @@ def test_fma_rounds_once(target):
     # products of f32 are exact in f64; the sum may round twice, which these inputs show nowhere
     exact = x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)
     np.testing.assert_allclose(out, exact, rtol=2.0**-23)
+
+
+@triton.jit
+def several_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.load(y_ptr + i, mask=i < n)
+    tl.store(out_ptr + i, tl.clamp(x, -1.0, 1.5), mask=i < n)
+    tl.store(out_ptr + n + i, tl.div_rn(x, y), mask=i < n)
+    tl.store(out_ptr + 2 * n + i, tl.fdiv(x, y), mask=i < n)
+    tl.store(out_ptr + 3 * n + i, tl.clamp(x, -1.0, 1.5, propagate_nan=tl.PropagateNan.ALL), mask=i < n)
+
+
+@triton.jit
+def umulhi_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.umulhi(tl.load(x_ptr + i, mask=i < n), tl.load(y_ptr + i, mask=i < n)), mask=i < n)
+
+
+def test_clamp_and_divisions(target):
+    rng = np.random.default_rng(8)
+    x, y = (rng.standard_normal(200).astype(np.float32) * 3 for _ in range(2))
+    x[5] = np.nan
+    out = np.zeros((4, 200), np.float32)
+    several_kernel[(1,)](x, y, out, 200, BLOCK=256)
+    kept = np.where(np.isnan(x), -1.0, np.clip(x, -1.0, 1.5)).astype(np.float32)
+    np.testing.assert_array_equal(out[0], kept)
+    np.testing.assert_array_equal(out[1], x / y)
+    np.testing.assert_allclose(out[2], x / y, rtol=2.0**-22)
+    np.testing.assert_array_equal(out[3], np.clip(x, -1.0, 1.5).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_umulhi(target, dtype):
+    info = np.iinfo(dtype)
+    rng = np.random.default_rng(9)
+    x, y = (rng.integers(info.min, info.max, 100, dtype=dtype, endpoint=True) for _ in range(2))
+    out = np.zeros_like(x)
+    umulhi_kernel[(1,)](x, y, out, 100, BLOCK=128)
+    mask = (1 << info.bits) - 1
+    expected = [((int(a) & mask) * (int(b) & mask)) >> info.bits for a, b in zip(x, y)]
+    np.testing.assert_array_equal(out, np.array(expected, dtype=f"uint{info.bits}").view(dtype))

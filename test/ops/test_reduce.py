@@ -144,3 +144,58 @@ def test_statistics_go_back_into_the_tile(target, shape):
     centred = xd - xd.mean(dim=1, keepdim=True)
     scaled = centred / torch.sqrt((centred * centred).mean(dim=1, keepdim=True) + 1e-3)
     assert_close(out, scaled - scaled.amax(dim=0), error=1e-5)
+
+
+@triton.jit
+def arg_kernel(x_ptr, max_ptr, min_ptr, value_ptr, index_ptr, R: tl.constexpr, C: tl.constexpr):
+    r = tl.arange(0, R)
+    c = tl.arange(0, C)
+    x = tl.load(x_ptr + r[:, None] * C + c[None, :])
+    tl.store(max_ptr + r, tl.argmax(x, axis=1))
+    tl.store(min_ptr + c, tl.argmin(x, axis=0))
+    value, index = tl.max(x, axis=1, return_indices=True)
+    tl.store(value_ptr + r, value)
+    tl.store(index_ptr + r, index)
+
+
+@triton.jit
+def bits_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, BLOCK))
+    tl.store(out_ptr, tl.xor_sum(x, axis=0))
+    tl.store(out_ptr + 1, tl.reduce_or(x, axis=0))
+
+
+@triton.jit
+def whole_kernel(x_ptr, out_ptr, R: tl.constexpr, C: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :])
+    tl.store(out_ptr, tl.sum(x))
+    tl.store(out_ptr + 1, tl.max(x))
+    tl.store(out_ptr + 2, tl.sum(tl.sum(x, axis=1), axis=0))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (8, 33), (17, 64)], ids=str)
+def test_indices_of_extremes_take_the_first(target, shape):
+    x = np.random.default_rng(6).integers(0, 4, shape).astype(np.float32)
+    largest, smallest = np.zeros(shape[0], np.int32), np.zeros(shape[1], np.int32)
+    value, index = np.zeros(shape[0], np.float32), np.zeros(shape[0], np.int32)
+    arg_kernel[(1,)](x, largest, smallest, value, index, R=shape[0], C=shape[1])
+    np.testing.assert_array_equal(largest, x.argmax(axis=1))
+    np.testing.assert_array_equal(smallest, x.argmin(axis=0))
+    np.testing.assert_array_equal(value, x.max(axis=1))
+    np.testing.assert_array_equal(index, x.argmax(axis=1))
+
+
+@pytest.mark.parametrize("n", [1, 9, 100])
+def test_reductions_of_bits(target, n):
+    x = np.random.default_rng(n).integers(-2**31, 2**31, n).astype(np.int32)
+    out = np.zeros(2, np.int32)
+    bits_kernel[(1,)](x, out, BLOCK=n)
+    np.testing.assert_array_equal(out, [np.bitwise_xor.reduce(x), np.bitwise_or.reduce(x)])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 7), (16, 32)], ids=str)
+def test_over_all_axes(target, shape):
+    x = np.random.default_rng(7).integers(-9, 10, shape).astype(np.float32)
+    out = np.zeros(3, np.float32)
+    whole_kernel[(1,)](x, out, R=shape[0], C=shape[1])
+    np.testing.assert_array_equal(out, [x.sum(), x.max(), x.sum()])

@@ -95,3 +95,43 @@ def test_where_broadcasts_all_three(target, shape):
     where_kernel[(1,)](x, out, R=shape[0], C=shape[1])
     r, c = np.indices(shape)
     np.testing.assert_array_equal(out, np.where(r < c, x[None, :], -r))
+
+
+@triton.jit
+def interleave_cat_kernel(x_ptr, y_ptr, mixed_ptr, both_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    y = tl.load(y_ptr + i)
+    j = tl.arange(0, 2 * N)
+    tl.store(mixed_ptr + j, tl.interleave(x, y))
+    tl.store(both_ptr + j, tl.cat(x, y))
+
+
+@triton.jit
+def permute_kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    a = tl.arange(0, A)[:, None, None]
+    b = tl.arange(0, B)[None, :, None]
+    c = tl.arange(0, C)[None, None, :]
+    x = tl.load(x_ptr + (a * B + b) * C + c)
+    y = tl.permute(x, (2, 0, 1))
+    ca = tl.arange(0, C)[:, None, None]
+    ab = tl.arange(0, A)[None, :, None]
+    bc = tl.arange(0, B)[None, None, :]
+    tl.store(out_ptr + (ca * A + ab) * B + bc, y)
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 32, 50])
+def test_interleave_and_cat(target, n):
+    x, y = np.arange(n, dtype=np.float32), -np.arange(n, dtype=np.float32) - 1
+    mixed, both = np.zeros(2 * n, np.float32), np.zeros(2 * n, np.float32)
+    interleave_cat_kernel[(1,)](x, y, mixed, both, N=n)
+    np.testing.assert_array_equal(mixed, np.stack([x, y], axis=1).ravel())
+    np.testing.assert_array_equal(both, np.concatenate([x, y]))
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (4, 8, 16)], ids=str)
+def test_permute_of_three_dimensions(target, shape):
+    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    out = np.zeros((shape[2], shape[0], shape[1]), np.int32)
+    permute_kernel[(1,)](x, out, A=shape[0], B=shape[1], C=shape[2])
+    np.testing.assert_array_equal(out, x.transpose(2, 0, 1))
