@@ -13,7 +13,8 @@
 namespace tegula::sema {
 
 inline constexpr unsigned maxConstBits = 4096;
-inline constexpr size_t maxConstElements = 65536; // of a tuple; characters of a string
+inline constexpr size_t maxConstElements = 65536; // of a tuple, with those inside; characters of a string
+inline constexpr unsigned maxConstDepth = 100;    // of tuples in tuples
 
 struct ConstError {
   diag::Kind kind{};
@@ -32,6 +33,9 @@ std::optional<Const> evaluate(syntax::CompareOperator op, const Const &left, con
 std::optional<Const> evaluate(syntax::UnaryOperator op, const Const &operand, ConstError &error);
 // Python's truth of any value; functions, types and modules are true.
 bool isTrue(const Const &value);
+// A tuple may hold another many times over; this bounds what a walk over one meets, and
+// how deep it goes.
+bool isWithinLimits(const Const &value);
 // Equality and identity never fail.
 bool isEqual(const Const &left, const Const &right);
 bool isSame(const Const &left, const Const &right);

@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APSInt.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 
@@ -274,6 +275,20 @@ std::optional<Const> floatBinary(BinaryOperator op, const Const &left, const Con
   }
 }
 
+bool countElements(const Const &value, size_t &count, unsigned depth) {
+  if (++count > maxConstElements || depth > maxConstDepth)
+    return false;
+  auto *tuple = tupleOf(value);
+  return !tuple || llvm::all_of(*tuple, [&](const Const &element) { return countElements(element, count, depth + 1); });
+}
+
+std::optional<Const> checkedTuple(ConstTuple elements, ConstError &error) {
+  Const tuple = makeTuple(std::move(elements));
+  if (!isWithinLimits(tuple))
+    return error.set(diag::Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
+  return tuple;
+}
+
 // str * int, tuple * int; Python takes either order, and nothing for negative counts.
 std::optional<Const> repeat(const Const &sequence, const Const &count, ConstError &error) {
   auto number = asInt64(count);
@@ -293,16 +308,14 @@ std::optional<Const> repeat(const Const &sequence, const Const &count, ConstErro
   ConstTuple result;
   for (int64_t i = 0; i < *number; ++i)
     result.insert(result.end(), tupleOf(sequence)->begin(), tupleOf(sequence)->end());
-  return makeTuple(std::move(result));
+  return checkedTuple(std::move(result), error);
 }
 
 std::optional<Const> concatenate(const Const &left, const Const &right, ConstError &error) {
   if (auto *a = tupleOf(left)) {
     ConstTuple result = *a;
     result.insert(result.end(), tupleOf(right)->begin(), tupleOf(right)->end());
-    if (result.size() > maxConstElements)
-      return error.set(diag::Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
-    return makeTuple(std::move(result));
+    return checkedTuple(std::move(result), error);
   }
   std::string result = *get<std::string>(left) + *get<std::string>(right);
   if (result.size() > maxConstElements)
@@ -381,6 +394,11 @@ std::optional<bool> contains(const Const &element, const Const &container) {
 bool sameAlternative(const Const &left, const Const &right) { return left.value.index() == right.value.index(); }
 
 } // namespace
+
+bool isWithinLimits(const Const &value) {
+  size_t count = 0;
+  return countElements(value, count, 0);
+}
 
 std::optional<double> toDouble(const Const &number, ConstError &error) {
   if (auto *value = get<double>(number))

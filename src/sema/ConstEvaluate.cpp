@@ -203,7 +203,10 @@ private:
         return value;
       elements.push_back(std::move(*value));
     }
-    return makeTuple(std::move(elements));
+    Const tuple = makeTuple(std::move(elements));
+    if (isWithinLimits(tuple))
+      return tuple;
+    return failure_.error.set(diag::Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
   }
 
   std::optional<Const> visitBoolean(const syntax::BoolOp &node) {

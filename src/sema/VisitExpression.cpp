@@ -269,16 +269,17 @@ std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &l
   auto leftElements = elementsOf(left), rightElements = elementsOf(right);
   if (op == syntax::BinaryOperator::Add && leftElements && rightElements) {
     leftElements->insert(leftElements->end(), rightElements->begin(), rightElements->end());
-    return makeTupleValue(std::move(*leftElements));
+    return tupleWithinLimits(std::move(*leftElements));
   }
   if (op == syntax::BinaryOperator::Mul && (leftElements || rightElements)) {
     const Value &count = leftElements ? right : left;
     ValueTuple result, &unit = leftElements ? *leftElements : *rightElements;
     auto times = count.constant() ? asInt64(*count.constant()) : std::nullopt;
-    if (times && *times * static_cast<int64_t>(unit.size()) <= static_cast<int64_t>(maxConstElements)) {
+    if (times && (unit.empty() || *times <= static_cast<int64_t>(maxConstElements / unit.size()))) {
+      times = unit.empty() ? 0 : *times;
       for (int64_t i = 0; i < *times; ++i)
         result.insert(result.end(), unit.begin(), unit.end());
-      return makeTupleValue(std::move(result));
+      return tupleWithinLimits(std::move(result));
     }
   }
   if (leftElements || rightElements)
@@ -390,6 +391,23 @@ std::optional<Value> Visitor::visitConditional(const syntax::Conditional &node) 
 
 // ---- tuples and text --------------------------------------------------------------------
 
+namespace {
+bool countElements(const Value &value, size_t &count, unsigned depth) {
+  if (++count > maxConstElements || depth > maxConstDepth)
+    return false;
+  auto elements = elementsOf(value);
+  return !elements || llvm::all_of(*elements, [&](const Value &element) { return countElements(element, count, depth + 1); });
+}
+} // namespace
+
+std::optional<Value> Visitor::tupleWithinLimits(ValueTuple elements) {
+  Value tuple = makeTupleValue(std::move(elements));
+  size_t count = 0;
+  if (!countElements(tuple, count, 0))
+    return session.fail(Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
+  return tuple;
+}
+
 std::optional<Value> Visitor::visitElements(const std::vector<syntax::Expr *> &nodes) {
   ValueTuple elements;
   for (const syntax::Expr *node : nodes) {
@@ -406,9 +424,7 @@ std::optional<Value> Visitor::visitElements(const std::vector<syntax::Expr *> &n
       return session.fail(Kind::NotATuple, {describeType(*value)});
     elements.insert(elements.end(), inner->begin(), inner->end());
   }
-  if (elements.size() > maxConstElements)
-    return session.fail(Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
-  return makeTupleValue(std::move(elements));
+  return tupleWithinLimits(std::move(elements));
 }
 
 std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
@@ -446,7 +462,7 @@ std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
     if (isKept)
       result.push_back(std::move(*value));
   }
-  return makeTupleValue(std::move(result));
+  return tupleWithinLimits(std::move(result));
 }
 
 std::optional<bool> Visitor::constantCondition(const syntax::Expr *node) {

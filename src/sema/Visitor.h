@@ -94,6 +94,7 @@ private:
   MaybeValue visitBoolOp(const syntax::BoolOp &node);
   MaybeValue visitCompare(const syntax::Compare &node);
   MaybeValue visitConditional(const syntax::Conditional &node);
+  MaybeValue tupleWithinLimits(ValueTuple elements);
   MaybeValue visitElements(const std::vector<syntax::Expr *> &nodes);
   MaybeValue visitListComp(const syntax::ListComp &node);
   std::optional<std::string> formatParts(const std::vector<syntax::FormatPart> &parts);
