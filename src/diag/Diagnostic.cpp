@@ -44,7 +44,8 @@ std::string fill(std::string_view text, std::initializer_list<std::string_view> 
 // ---- one line of source with a caret --------------------------------------------------
 
 bool isIn(uint32_t code, std::initializer_list<std::pair<uint32_t, uint32_t>> ranges) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](auto r) { return code >= r.first && code <= r.second; });
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](auto r) { return code >= r.first && code <= r.second; });
 }
 
 // Columns in a terminal: East Asian wide characters take two, combining ones none.
@@ -53,8 +54,15 @@ unsigned displayWidth(uint32_t code) {
     return 1;
   if (isIn(code, {{0x300, 0x36F}, {0x200B, 0x200F}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}}))
     return 0;
-  if (isIn(code, {{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},
-                  {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}}))
+  if (isIn(code, {{0x1100, 0x115F},
+                  {0x2E80, 0xA4CF},
+                  {0xAC00, 0xD7A3},
+                  {0xF900, 0xFAFF},
+                  {0xFE30, 0xFE6F},
+                  {0xFF00, 0xFF60},
+                  {0xFFE0, 0xFFE6},
+                  {0x1F300, 0x1FAFF},
+                  {0x20000, 0x3FFFD}}))
     return 2;
   return 1;
 }
@@ -105,10 +113,12 @@ Excerpt excerpt(std::string_view line, size_t begin, size_t end) {
   return result;
 }
 
-void renderPlace(std::string &out, const Location &location, std::string_view severity, std::string_view message) {
+void renderPlace(std::string &out, const Location &location, std::string_view severity,
+                 std::string_view message) {
   if (location.source) {
     Position position = location.source->position(location.range.begin);
-    out += location.source->path() + ":" + std::to_string(position.line) + ":" + std::to_string(position.column) + ": ";
+    out += location.source->path() + ":" + std::to_string(position.line) + ":" +
+           std::to_string(position.column) + ": ";
   }
   out += severity;
   out += ": ";
@@ -129,14 +139,18 @@ void renderExcerpt(std::string &out, const Location &location) {
   std::string number = std::to_string(source.position(begin).line);
   if (number.size() < 5)
     number.insert(0, 5 - number.size(), ' ');
-  out += number + " | " + shown.line + "\n" + std::string(number.size(), ' ') + " | " + shown.underline + "\n";
+  out +=
+      number + " | " + shown.line + "\n" + std::string(number.size(), ' ') + " | " + shown.underline + "\n";
 }
 
 std::string_view spelling(Severity severity) {
   switch (severity) {
-  case Severity::Error: return "error";
-  case Severity::Warning: return "warning";
-  case Severity::Remark: return "remark";
+  case Severity::Error:
+    return "error";
+  case Severity::Warning:
+    return "warning";
+  case Severity::Remark:
+    return "remark";
   }
   return "error";
 }

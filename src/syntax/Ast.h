@@ -41,8 +41,12 @@ protected:
   explicit Node(NodeKind kind) : kind(kind) {}
 };
 
-struct Expr : Node { using Node::Node; };
-struct Stmt : Node { using Node::Node; };
+struct Expr : Node {
+  using Node::Node;
+};
+struct Stmt : Node {
+  using Node::Node;
+};
 using Block = std::vector<Stmt *>;
 
 // dyn_cast for nodes: `if (auto *call = as<Call>(node))`.
@@ -50,6 +54,7 @@ template <class T> const T *as(const Node *node) {
   return node && node->kind == T::Kind ? static_cast<const T *>(node) : nullptr;
 }
 
+// clang-format off: a node is a row
 #define TEGULA_NODE(Name, Base)                                                                    \
   static constexpr NodeKind Kind = NodeKind::Name;                                                 \
   Name() : Base(Kind) {}
@@ -152,6 +157,7 @@ struct UnsupportedStmt : Stmt { TEGULA_NODE(UnsupportedStmt, Stmt) std::string w
 struct InvalidStmt : Stmt { TEGULA_NODE(InvalidStmt, Stmt) };
 
 #undef TEGULA_NODE
+// clang-format on
 
 // A parsed source with all its nodes.
 class Tree {

@@ -1,9 +1,10 @@
 #include "syntax/Lexer.h"
 #include "diag/Utf8.h"
+#include "syntax/Characters.h"
 #include "syntax/Parser.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdio>
 #include <iterator>
 
 namespace tegula::syntax {
@@ -25,27 +26,6 @@ constexpr TokenRow tokenRows[] = {
 #undef KEYWORD
 #undef OPERATOR
 };
-
-// What a byte may be part of, so that the lexer looks once.
-enum : uint8_t { Digit = 1, Letter = 2, Blank = 4, NewlineByte = 8, Hex = 16 };
-
-constexpr std::array<uint8_t, 256> makeClasses() {
-  std::array<uint8_t, 256> classes{};
-  for (int c = '0'; c <= '9'; ++c)
-    classes[c] = Digit | Hex;
-  for (int c = 'a'; c <= 'z'; ++c)
-    classes[c] = classes[c - 'a' + 'A'] = static_cast<uint8_t>(Letter | (c <= 'f' ? Hex : 0));
-  for (int c = 0x80; c < 0x100; ++c)
-    classes[c] = Letter; // looked at more closely in lexName
-  classes['_'] = Letter;
-  classes[' '] = classes['\t'] = classes['\f'] = Blank;
-  classes['\n'] = classes['\r'] = NewlineByte;
-  return classes;
-}
-constexpr std::array<uint8_t, 256> classes = makeClasses();
-
-bool is(char c, uint8_t mask) { return classes[static_cast<unsigned char>(c)] & mask; }
-bool isNewline(char c) { return c == '\n' || c == '\r'; }
 
 // Where the keywords with a first letter begin in the table, which is ordered.
 struct KeywordIndex {
@@ -73,20 +53,6 @@ TokenKind wordKind(std::string_view text) {
   return TokenKind::Identifier;
 }
 
-// Words that only start a statement: inside brackets they prove that one was never closed.
-bool startsStatement(TokenKind kind) {
-  switch (kind) {
-  case TokenKind::Assert: case TokenKind::Break: case TokenKind::Class: case TokenKind::Continue:
-  case TokenKind::Def: case TokenKind::Del: case TokenKind::Elif: case TokenKind::Except:
-  case TokenKind::Finally: case TokenKind::Global: case TokenKind::Import: case TokenKind::Nonlocal:
-  case TokenKind::Pass: case TokenKind::Raise: case TokenKind::Return: case TokenKind::Try:
-  case TokenKind::While: case TokenKind::With:
-    return true;
-  default:
-    return false;
-  }
-}
-
 bool isStringPrefix(std::string_view text) {
   auto lower = [](char c) { return static_cast<char>(c | 0x20); };
   char first = lower(text[0]);
@@ -95,7 +61,8 @@ bool isStringPrefix(std::string_view text) {
   if (text.size() != 2)
     return false;
   char second = lower(text[1]);
-  return (first == 'r' && (second == 'b' || second == 'f')) || (second == 'r' && (first == 'b' || first == 'f'));
+  return (first == 'r' && (second == 'b' || second == 'f')) ||
+         (second == 'r' && (first == 'b' || first == 'f'));
 }
 
 struct CharacterRange {
@@ -123,6 +90,32 @@ char closingOf(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; 
 bool isNameStart(uint32_t code) { return contains(nameStarts, code); }
 bool isNameContinue(uint32_t code) { return isNameStart(code) || contains(nameContinues, code); }
 
+bool startsStatement(TokenKind kind) {
+  switch (kind) {
+  case TokenKind::Assert:
+  case TokenKind::Break:
+  case TokenKind::Class:
+  case TokenKind::Continue:
+  case TokenKind::Def:
+  case TokenKind::Del:
+  case TokenKind::Elif:
+  case TokenKind::Except:
+  case TokenKind::Finally:
+  case TokenKind::Global:
+  case TokenKind::Import:
+  case TokenKind::Nonlocal:
+  case TokenKind::Pass:
+  case TokenKind::Raise:
+  case TokenKind::Return:
+  case TokenKind::Try:
+  case TokenKind::While:
+  case TokenKind::With:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool isKeyword(TokenKind kind) { return tokenRows[static_cast<size_t>(kind)].isKeyword; }
 
 std::string description(TokenKind kind) {
@@ -131,7 +124,8 @@ std::string description(TokenKind kind) {
 }
 
 Lexer::Lexer(diag::SourcePtr source)
-    : source_(std::move(source)), data_(source_->text().data()), size_(static_cast<uint32_t>(source_->text().size())) {
+    : source_(std::move(source)), data_(source_->text().data()),
+      size_(static_cast<uint32_t>(source_->text().size())) {
   if (source_->text().starts_with("\xEF\xBB\xBF"))
     position_ = 3;
 }
@@ -172,7 +166,8 @@ void Lexer::fail(Kind kind, uint32_t begin, uint32_t end, std::initializer_list<
 void Lexer::finish() {
   if (!brackets_.empty()) {
     uint32_t bracket = brackets_.back().offset;
-    error_ = diag::make(Kind::UnclosedBracket, {source_, {bracket, bracket + 1}}, {{&brackets_.back().open, 1}});
+    error_ =
+        diag::make(Kind::UnclosedBracket, {source_, {bracket, bracket + 1}}, {{&brackets_.back().open, 1}});
     emit(TokenKind::Error, size_, size_);
     done_ = true;
     return;
@@ -348,205 +343,14 @@ void Lexer::lexName() {
   TokenKind kind = wordKind(text);
   if (startsLine_ && !brackets_.empty() && startsStatement(kind) && at(end) != '=') {
     const Bracket &bracket = brackets_.back();
-    error_ = diag::make(Kind::UnclosedBracket, {source_, {bracket.offset, bracket.offset + 1}}, {{&bracket.open, 1}});
+    error_ = diag::make(Kind::UnclosedBracket, {source_, {bracket.offset, bracket.offset + 1}},
+                        {{&bracket.open, 1}});
     emit(TokenKind::Error, begin, begin);
     done_ = true;
     return;
   }
   position_ = end;
   emit(kind, begin, end);
-}
-
-// Digits with single underscores between them; false where an underscore stands alone.
-bool Lexer::lexDigits(uint32_t &end, unsigned base) {
-  auto isDigit = [&](char c) { return base == 16 ? is(c, Hex) : c >= '0' && c < static_cast<char>('0' + base); };
-  while (isDigit(at(end)) || at(end) == '_') {
-    if (at(end) == '_' && !isDigit(at(end + 1)))
-      return false;
-    ++end;
-  }
-  return true;
-}
-
-void Lexer::lexNumber() {
-  uint32_t begin = position_, end = begin;
-  char second = static_cast<char>(at(begin + 1) | 0x20);
-  if (at(begin) == '0' && second == 'x')
-    return lexRadixNumber(begin, 16, "hexadecimal");
-  if (at(begin) == '0' && second == 'o')
-    return lexRadixNumber(begin, 8, "octal");
-  if (at(begin) == '0' && second == 'b')
-    return lexRadixNumber(begin, 2, "binary");
-  auto invalid = [&] { fail(Kind::InvalidNumber, begin, end + 1, {"decimal"}); };
-  if (!lexDigits(end, 10))
-    return invalid();
-  uint32_t integerEnd = end;
-  bool isInteger = true;
-  if (at(end) == '.') {
-    isInteger = false;
-    ++end;
-    if (is(at(end), Digit) && !lexDigits(end, 10))
-      return invalid();
-  }
-  if (at(end) == 'e' || at(end) == 'E') {
-    uint32_t exponent = end + 1;
-    bool isSigned = at(exponent) == '+' || at(exponent) == '-';
-    exponent += isSigned;
-    if (is(at(exponent), Digit)) {
-      isInteger = false;
-      end = exponent;
-      if (!lexDigits(end, 10))
-        return invalid();
-    } else if (isSigned) {
-      return invalid();
-    }
-  }
-  std::string_view what = "decimal";
-  if (at(end) == 'j' || at(end) == 'J') {
-    isInteger = false;
-    what = "imaginary";
-    ++end;
-  }
-  bool leadingZero = isInteger && at(begin) == '0' &&
-                     std::any_of(data_ + begin, data_ + integerEnd, [](char c) { return c != '0' && c != '_'; });
-  if (leadingZero)
-    return fail(Kind::LeadingZeros, begin, integerEnd);
-  if (!checkNumberEnd(begin, end, what))
-    return;
-  position_ = end;
-  emit(TokenKind::Number, begin, end);
-}
-
-void Lexer::lexRadixNumber(uint32_t begin, unsigned base, std::string_view what) {
-  uint32_t end = begin + 2;
-  bool valid = at(end) == '_' ? at(end + 1) != '_' : is(at(end), Hex);
-  valid = valid && lexDigits(end, base);
-  if (base < 16 && is(at(end), Digit))
-    return fail(Kind::InvalidDigit, end, end + 1, {{data_ + end, 1}, what});
-  if (!valid || end == begin + 2)
-    return fail(Kind::InvalidNumber, begin, end, {what});
-  if (!checkNumberEnd(begin, end, what))
-    return;
-  position_ = end;
-  emit(TokenKind::Number, begin, end);
-}
-
-// A keyword may touch a number (`1if x else 2`); any other word may not.
-bool Lexer::checkNumberEnd(uint32_t begin, uint32_t end, std::string_view what) {
-  if (!is(at(end), Letter | Digit))
-    return true;
-  std::string_view rest(data_ + end, std::min<uint32_t>(size_ - end, 4));
-  for (std::string_view word : {"and", "else", "for", "if", "in", "is", "or", "not"})
-    if (rest.starts_with(word))
-      return true;
-  uint32_t wordEnd = end;
-  while (is(at(wordEnd), Letter | Digit))
-    ++wordEnd;
-  fail(Kind::InvalidNumber, begin, wordEnd, {what});
-  return false;
-}
-
-// ---- strings ----------------------------------------------------------------------------
-
-void Lexer::lexString(uint32_t begin, uint32_t quoteAt) {
-  char quote = at(quoteAt);
-  bool triple = at(quoteAt + 1) == quote && at(quoteAt + 2) == quote;
-  bool format = false, raw = false;
-  for (uint32_t i = begin; i < quoteAt; ++i) {
-    format |= (at(i) | 0x20) == 'f';
-    raw |= (at(i) | 0x20) == 'r';
-  }
-  uint32_t end = quoteAt + (triple ? 3 : 1);
-  if (format) {
-    if (formats_.size() >= maxNesting)
-      return fail(Kind::NestingTooDeep, begin, end, {std::to_string(maxNesting)});
-    formats_.push_back({quote, triple, raw, FormatState::Text, begin, brackets_.size()});
-    position_ = end;
-    return emit(TokenKind::FormatStart, begin, end);
-  }
-  for (;; ++end) {
-    char c = at(end);
-    if (end >= size_ || (!triple && isNewline(c)))
-      return unterminatedString(begin, quoteAt, triple, end);
-    if (c == '\\') {
-      end = isNewline(at(end + 1)) ? afterNewline(end + 1) - 1 : end + 1;
-    } else if (c == quote && (!triple || (at(end + 1) == quote && at(end + 2) == quote))) {
-      position_ = end + (triple ? 3 : 1);
-      return emit(TokenKind::String, begin, position_);
-    }
-  }
-}
-
-void Lexer::unterminatedString(uint32_t begin, uint32_t quoteAt, bool triple, uint32_t end) {
-  end = std::min(end, size_);
-  // The quote that would end the f-string around this one: it is the field that is open.
-  if (inField() && begin == quoteAt && formats_.back().quote == at(quoteAt) && formats_.back().triple == triple)
-    return fail(Kind::FormatExpectsBrace, begin, begin + 1);
-  if (triple)
-    fail(Kind::UnterminatedTripleString, begin, quoteAt + 3, {{data_ + quoteAt, 3}, line(end)});
-  else
-    fail(Kind::UnterminatedString, begin, end, {{data_ + quoteAt, 1}});
-}
-
-void Lexer::lexFormatText() {
-  Format &format = formats_.back();
-  bool isSpec = format.state == FormatState::Spec;
-  uint32_t begin = position_, end = position_;
-  auto emitText = [&] {
-    if (end > begin)
-      emit(TokenKind::FormatText, begin, end);
-    position_ = end;
-  };
-  for (;; ++end) {
-    char c = at(end);
-    if (end >= size_ || (!format.triple && isNewline(c)))
-      break;
-    if (c == format.quote && (!format.triple || (at(end + 1) == c && at(end + 2) == c))) {
-      if (isSpec)
-        return fail(Kind::FormatExpectsBrace, end, end + 1);
-      emitText();
-      position_ = end + (format.triple ? 3 : 1);
-      formats_.pop_back();
-      return emit(TokenKind::FormatEnd, end, position_);
-    }
-    if ((c == '{' || c == '}') && !isSpec && at(end + 1) == c) {
-      ++end;
-    } else if (c == '{') {
-      emitText();
-      return openField(end);
-    } else if (c == '}') {
-      if (!isSpec)
-        return fail(Kind::FormatSingleBrace, end, end + 1);
-      emitText();
-      return close('}');
-    } else if (c == '\\') {
-      char next = at(end + 1);
-      if (!format.raw && next == 'N' && at(end + 2) == '{') {
-        while (end + 1 < size_ && at(end) != '}' && at(end + 1) != format.quote && !isNewline(at(end + 1)))
-          ++end;
-      } else if (next != '{' && next != '}') {
-        end = isNewline(next) ? afterNewline(end + 1) - 1 : end + 1;
-      }
-    }
-  }
-  end = std::min(end, size_);
-  uint32_t quotes = format.triple ? 3 : 1, from = format.begin;
-  uint32_t quoteAt = from;
-  while (at(quoteAt) != format.quote)
-    ++quoteAt;
-  if (format.triple)
-    fail(Kind::UnterminatedTripleString, from, quoteAt + quotes, {{data_ + quoteAt, quotes}, line(end)});
-  else
-    fail(Kind::UnterminatedString, from, end, {{data_ + quoteAt, quotes}});
-}
-
-void Lexer::openField(uint32_t offset) {
-  if (brackets_.size() >= maxNesting)
-    return fail(Kind::NestingTooDeep, offset, offset + 1, {std::to_string(maxNesting)});
-  brackets_.push_back({'{', true, formats_.back().state, offset});
-  formats_.back().state = FormatState::Field;
-  position_ = offset + 1;
-  emit(TokenKind::LBrace, offset, position_);
 }
 
 // ---- operators --------------------------------------------------------------------------
@@ -556,8 +360,10 @@ void Lexer::open(char bracket) {
     return fail(Kind::NestingTooDeep, position_, position_ + 1, {std::to_string(maxNesting)});
   brackets_.push_back({bracket, false, FormatState::Text, position_});
   ++position_;
-  emit(bracket == '(' ? TokenKind::LParen : bracket == '[' ? TokenKind::LBracket : TokenKind::LBrace, position_ - 1,
-       position_);
+  emit(bracket == '('   ? TokenKind::LParen
+       : bracket == '[' ? TokenKind::LBracket
+                        : TokenKind::LBrace,
+       position_ - 1, position_);
 }
 
 void Lexer::close(char bracket) {
@@ -574,8 +380,10 @@ void Lexer::close(char bracket) {
   if (opened.isField)
     formats_.back().state = opened.outside;
   ++position_;
-  emit(bracket == ')' ? TokenKind::RParen : bracket == ']' ? TokenKind::RBracket : TokenKind::RBrace, begin,
-       position_);
+  emit(bracket == ')'   ? TokenKind::RParen
+       : bracket == ']' ? TokenKind::RBracket
+                        : TokenKind::RBrace,
+       begin, position_);
 }
 
 void Lexer::lexOperator() {
@@ -594,40 +402,63 @@ void Lexer::lexOperator() {
   };
   using K = TokenKind;
   switch (c) {
-  case '(': case '[': case '{': return open(c);
-  case ')': case ']': case '}': return close(c);
-  case ',': return token(K::Comma, 1);
-  case ';': return token(K::Semicolon, 1);
-  case '~': return token(K::Tilde, 1);
-  case '.': return next == '.' && third == '.' ? token(K::Ellipsis, 3) : token(K::Dot, 1);
+  case '(':
+  case '[':
+  case '{':
+    return open(c);
+  case ')':
+  case ']':
+  case '}':
+    return close(c);
+  case ',':
+    return token(K::Comma, 1);
+  case ';':
+    return token(K::Semicolon, 1);
+  case '~':
+    return token(K::Tilde, 1);
+  case '.':
+    return next == '.' && third == '.' ? token(K::Ellipsis, 3) : token(K::Dot, 1);
   case ':':
     if (inField()) {
       formats_.back().state = FormatState::Spec;
       return token(K::Colon, 1);
     }
     return orEqual(K::Colon, K::ColonEqual);
-  case '=': return orEqual(K::Equal, K::EqualEqual);
-  case '+': return orEqual(K::Plus, K::PlusEqual);
-  case '-': return next == '>' ? token(K::Arrow, 2) : orEqual(K::Minus, K::MinusEqual);
-  case '*': return next == '*' ? doubled(K::DoubleStar, K::DoubleStarEqual) : orEqual(K::Star, K::StarEqual);
-  case '/': return next == '/' ? doubled(K::DoubleSlash, K::DoubleSlashEqual) : orEqual(K::Slash, K::SlashEqual);
+  case '=':
+    return orEqual(K::Equal, K::EqualEqual);
+  case '+':
+    return orEqual(K::Plus, K::PlusEqual);
+  case '-':
+    return next == '>' ? token(K::Arrow, 2) : orEqual(K::Minus, K::MinusEqual);
+  case '*':
+    return next == '*' ? doubled(K::DoubleStar, K::DoubleStarEqual) : orEqual(K::Star, K::StarEqual);
+  case '/':
+    return next == '/' ? doubled(K::DoubleSlash, K::DoubleSlashEqual) : orEqual(K::Slash, K::SlashEqual);
   case '<':
     if (next == '>')
       return fail(Kind::InvalidOperator, begin, begin + 2, {"<>", "write `!=`"});
     return next == '<' ? doubled(K::LShift, K::LShiftEqual) : orEqual(K::Less, K::LessEqual);
-  case '>': return next == '>' ? doubled(K::RShift, K::RShiftEqual) : orEqual(K::Greater, K::GreaterEqual);
-  case '%': return orEqual(K::Percent, K::PercentEqual);
-  case '@': return orEqual(K::At, K::AtEqual);
-  case '&': return orEqual(K::Amp, K::AmpEqual);
-  case '|': return orEqual(K::Bar, K::BarEqual);
-  case '^': return orEqual(K::Caret, K::CaretEqual);
+  case '>':
+    return next == '>' ? doubled(K::RShift, K::RShiftEqual) : orEqual(K::Greater, K::GreaterEqual);
+  case '%':
+    return orEqual(K::Percent, K::PercentEqual);
+  case '@':
+    return orEqual(K::At, K::AtEqual);
+  case '&':
+    return orEqual(K::Amp, K::AmpEqual);
+  case '|':
+    return orEqual(K::Bar, K::BarEqual);
+  case '^':
+    return orEqual(K::Caret, K::CaretEqual);
   case '!':
     if (next == '=')
       return token(K::NotEqual, 2);
     if (inField())
       return token(K::Bang, 1);
     return fail(Kind::InvalidOperator, begin, begin + 1, {"!", "write `not`"});
-  case '$': case '?': case '`':
+  case '$':
+  case '?':
+  case '`':
     return fail(Kind::InvalidOperator, begin, begin + 1, {{&c, 1}, ""});
   default:
     return invalidCharacter();
@@ -638,26 +469,58 @@ void Lexer::invalidCharacter() {
   diag::Utf8Character c = diag::decodeUtf8(source_->text(), position_);
   char number[16];
   std::snprintf(number, sizeof number, "U+%04X", c.code);
-  bool printable = c.code > 0x20 && c.code != 0x7F && !(c.code >= 0x80 && c.code <= 0xA0) && c.code != 0xFEFF &&
-                   !(c.code >= 0x2000 && c.code <= 0x200F) && !(c.code >= 0x2028 && c.code <= 0x202F);
+  bool printable = c.code > 0x20 && c.code != 0x7F && !(c.code >= 0x80 && c.code <= 0xA0) &&
+                   c.code != 0xFEFF && !(c.code >= 0x2000 && c.code <= 0x200F) &&
+                   !(c.code >= 0x2028 && c.code <= 0x202F);
   std::string shown = number;
   if (printable)
     shown = "`" + std::string(data_ + position_, c.bytes) + "` (" + number + ")";
   fail(Kind::InvalidCharacter, position_, position_ + c.bytes, {shown});
   switch (c.code) {
-  case 0x2018: case 0x2019: case 0x201C: case 0x201D: error_->hint = "write a straight quote, `'` or `\"`"; break;
-  case 0x2013: case 0x2014: case 0x2212: error_->hint = "write `-`"; break;
-  case 0xD7: error_->hint = "write `*`"; break;
-  case 0xF7: error_->hint = "write `/`"; break;
-  case 0x2260: error_->hint = "write `!=`"; break;
-  case 0x2264: error_->hint = "write `<=`"; break;
-  case 0x2265: error_->hint = "write `>=`"; break;
-  case 0xFF08: error_->hint = "write `(`"; break;
-  case 0xFF09: error_->hint = "write `)`"; break;
-  case 0xFF0C: error_->hint = "write `,`"; break;
-  case 0xFF1A: error_->hint = "write `:`"; break;
-  case 0xA0: case 0x3000: error_->hint = "write an ordinary space"; break;
-  default: break;
+  case 0x2018:
+  case 0x2019:
+  case 0x201C:
+  case 0x201D:
+    error_->hint = "write a straight quote, `'` or `\"`";
+    break;
+  case 0x2013:
+  case 0x2014:
+  case 0x2212:
+    error_->hint = "write `-`";
+    break;
+  case 0xD7:
+    error_->hint = "write `*`";
+    break;
+  case 0xF7:
+    error_->hint = "write `/`";
+    break;
+  case 0x2260:
+    error_->hint = "write `!=`";
+    break;
+  case 0x2264:
+    error_->hint = "write `<=`";
+    break;
+  case 0x2265:
+    error_->hint = "write `>=`";
+    break;
+  case 0xFF08:
+    error_->hint = "write `(`";
+    break;
+  case 0xFF09:
+    error_->hint = "write `)`";
+    break;
+  case 0xFF0C:
+    error_->hint = "write `,`";
+    break;
+  case 0xFF1A:
+    error_->hint = "write `:`";
+    break;
+  case 0xA0:
+  case 0x3000:
+    error_->hint = "write an ordinary space";
+    break;
+  default:
+    break;
   }
 }
 

@@ -23,6 +23,8 @@ enum class TokenKind : uint8_t {
 // How messages call it: "`:`", "a name".
 std::string description(TokenKind kind);
 bool isKeyword(TokenKind kind);
+// Keywords that only start a statement: inside brackets they prove that one was never closed.
+bool startsStatement(TokenKind kind);
 
 struct Token {
   TokenKind kind = TokenKind::EndOfFile;
@@ -58,8 +60,8 @@ private:
   enum class FormatState : uint8_t { Text, Spec, Field };
   struct Bracket {
     char open;
-    bool isField;         // the `{` of an f-string's field
-    FormatState outside;  // of the f-string, when it is a field
+    bool isField;        // the `{` of an f-string's field
+    FormatState outside; // of the f-string, when it is a field
     uint32_t offset;
   };
   struct Format {
@@ -97,7 +99,8 @@ private:
   void finish();
 
   void emit(TokenKind kind, uint32_t begin, uint32_t end);
-  void fail(diag::Kind kind, uint32_t begin, uint32_t end, std::initializer_list<std::string_view> arguments = {});
+  void fail(diag::Kind kind, uint32_t begin, uint32_t end,
+            std::initializer_list<std::string_view> arguments = {});
   std::string line(uint32_t offset) const { return std::to_string(source_->position(offset).line); }
 
   diag::SourcePtr source_;

@@ -58,12 +58,13 @@ Expr *Parser::failExpression() {
     else if (token.kind == TokenKind::Yield)
       error->hint = "put the `yield` in parentheses";
     else if (token.kind == TokenKind::Newline && increment)
-      error->hint = previous->kind == TokenKind::Plus ? "there is no `++`; write `+= 1`" : "there is no `--`; write `-= 1`";
+      error->hint = previous->kind == TokenKind::Plus ? "there is no `++`; write `+= 1`"
+                                                      : "there is no `--`; write `-= 1`";
     else if (doubled && token.kind == TokenKind::Amp)
       error->hint = "there is no `&&`; write `and`";
     else if (doubled && token.kind == TokenKind::Bar)
       error->hint = "there is no `||`; write `or`";
-    else if (isKeyword(token.kind))
+    else if (isKeyword(token.kind) && startsStatement(token.kind))
       error->hint = "`" + std::string(text(token)) + "` is a keyword and cannot be used as a name";
   }
   return invalid();
@@ -77,8 +78,14 @@ bool Parser::expectClose(TokenKind close) {
   case TokenKind::Equal:
     failHere(Kind::AssignInExpression);
     break;
-  case TokenKind::Identifier: case TokenKind::Number: case TokenKind::String: case TokenKind::FormatStart:
-  case TokenKind::None: case TokenKind::True: case TokenKind::False: case TokenKind::LBrace:
+  case TokenKind::Identifier:
+  case TokenKind::Number:
+  case TokenKind::String:
+  case TokenKind::FormatStart:
+  case TokenKind::None:
+  case TokenKind::True:
+  case TokenKind::False:
+  case TokenKind::LBrace:
     failHere(Kind::MissingComma, {description(close), describe(*current_)});
     break;
   default:
@@ -196,8 +203,9 @@ Expr *Parser::parseBraces() {
     if (at(TokenKind::DoubleStar)) {
       parseDictEntries(begin, what);
     } else {
+      bool mayBeKey = !at(TokenKind::Star) && !nextIs(TokenKind::ColonEqual);
       Expr *first = parseStarNamedExpression();
-      if (at(TokenKind::Colon) && first->kind != NodeKind::Starred) {
+      if (at(TokenKind::Colon) && mayBeKey) {
         take();
         if (at(TokenKind::Comma) || at(TokenKind::RBrace))
           failHere(Kind::MissingDictValue);

@@ -12,11 +12,12 @@ using diag::Kind;
 Block Parser::parseBlock(std::string_view what, const Token &header) {
   Block block;
   if (!at(TokenKind::Colon)) {
-    if (at(TokenKind::Equal))
-      failHere(Kind::AssignInExpression);
-    else if (diag::Diagnostic *error = failHere(Kind::ExpectedColon, {what, describe(*current_)}))
-      if (header.kind == TokenKind::Else && at(TokenKind::If))
-        error->hint = "write `elif`";
+    bool isElseIf = header.kind == TokenKind::Else && at(TokenKind::If);
+    bool isEqual = at(TokenKind::Equal);
+    diag::Diagnostic *error = isEqual ? failHere(Kind::AssignInExpression)
+                                      : failHere(Kind::ExpectedColon, {what, describe(*current_)});
+    if (error && isElseIf)
+      error->hint = "write `elif`";
     return block;
   }
   Token colon = take();
@@ -28,7 +29,8 @@ Block Parser::parseBlock(std::string_view what, const Token &header) {
     // A line whose indentation is wrong says so itself.
     if (!at(TokenKind::Error)) {
       std::string line = std::to_string(tree_.source->position(header.begin).line);
-      report(Kind::ExpectedBlock, at(TokenKind::EndOfFile) ? diag::Range{colon.begin, colon.end} : here(), {what, line});
+      report(Kind::ExpectedBlock, at(TokenKind::EndOfFile) ? diag::Range{colon.begin, colon.end} : here(),
+             {what, line});
     }
     return block;
   }
@@ -53,7 +55,6 @@ Expr *Parser::parseCondition(std::string_view what) {
 // `elif` is taken in a loop, not by recursion; the tree it makes is as deep as there are,
 // so their number counts.
 Stmt *Parser::parseIf() {
-  uint32_t begin = current_->begin;
   std::vector<If *> chain;
   unsigned outerElifs = elifDepth_;
   do {
@@ -77,7 +78,6 @@ Stmt *Parser::parseIf() {
   elifDepth_ = outerElifs;
   for (If *node : chain)
     node->range = since(node->range.begin);
-  (void)begin;
   return chain.front();
 }
 
@@ -154,7 +154,8 @@ Stmt *Parser::parseWith(bool isAsync) {
 // with_item: expression ['as' star_target]; false in panic.
 bool Parser::parseWithItem(std::vector<WithItem> &items) {
   WithItem item;
-  item.context = at(TokenKind::LParen) || !nextIs(TokenKind::ColonEqual) ? parseExpression() : parseNamedExpression();
+  item.context =
+      at(TokenKind::LParen) || !nextIs(TokenKind::ColonEqual) ? parseExpression() : parseNamedExpression();
   if (accept(TokenKind::As)) {
     item.target = parsePrimary();
     checkTarget(item.target, TargetUse::With);
@@ -172,14 +173,19 @@ bool Parser::withItemsInParentheses() const {
     return false;
   for (;; ++token) {
     switch (token->kind) {
-    case TokenKind::LParen: case TokenKind::LBracket: case TokenKind::LBrace:
+    case TokenKind::LParen:
+    case TokenKind::LBracket:
+    case TokenKind::LBrace:
       ++depth;
       break;
-    case TokenKind::RParen: case TokenKind::RBracket: case TokenKind::RBrace:
+    case TokenKind::RParen:
+    case TokenKind::RBracket:
+    case TokenKind::RBrace:
       if (--depth == 0)
         return token[1].kind == TokenKind::Colon;
       break;
-    case TokenKind::ColonEqual: case TokenKind::For:
+    case TokenKind::ColonEqual:
+    case TokenKind::For:
       if (depth == 1)
         return false;
       break;
@@ -187,7 +193,9 @@ bool Parser::withItemsInParentheses() const {
       if (depth == 1 && (token[-1].kind == TokenKind::LParen || token[-1].kind == TokenKind::Comma))
         return false;
       break;
-    case TokenKind::Newline: case TokenKind::EndOfFile: case TokenKind::Error:
+    case TokenKind::Newline:
+    case TokenKind::EndOfFile:
+    case TokenKind::Error:
       return false;
     default:
       break;
@@ -204,8 +212,10 @@ Stmt *Parser::parseDecorated() {
     expect(TokenKind::Newline);
   }
   switch (current_->kind) {
-  case TokenKind::Def: return parseFunction(false, std::move(decorators));
-  case TokenKind::Class: return parseClass(std::move(decorators));
+  case TokenKind::Def:
+    return parseFunction(false, std::move(decorators));
+  case TokenKind::Class:
+    return parseClass(std::move(decorators));
   case TokenKind::Async:
     if (nextIs(TokenKind::Def))
       return parseAsync(std::move(decorators));
@@ -220,9 +230,15 @@ Stmt *Parser::parseAsync(std::vector<Expr *> decorators) {
   uint32_t begin = take().begin;
   Stmt *node = nullptr;
   switch (current_->kind) {
-  case TokenKind::Def: node = parseFunction(true, std::move(decorators)); break;
-  case TokenKind::For: node = parseFor(true); break;
-  case TokenKind::With: node = parseWith(true); break;
+  case TokenKind::Def:
+    node = parseFunction(true, std::move(decorators));
+    break;
+  case TokenKind::For:
+    node = parseFor(true);
+    break;
+  case TokenKind::With:
+    node = parseWith(true);
+    break;
   default:
     failHere(Kind::ExpectedToken, {"`def`, `for` or `with` behind `async`", describe(*current_)});
     return make<InvalidStmt>(begin);
@@ -273,6 +289,9 @@ Stmt *Parser::parseClass(std::vector<Expr *> decorators) {
     std::vector<Expr *> bases;
     std::vector<Keyword> keywords;
     parseArguments(bases, keywords);
+    const UnsupportedExpr *only = bases.size() == 1 ? as<UnsupportedExpr>(bases[0]) : nullptr;
+    if (only && only->what == "generator expression" && tree_.source->text()[only->range.begin] != '(')
+      fail(Kind::GeneratorNeedsParentheses, only->range);
     expectClose(TokenKind::RParen);
   }
   bool outerFunction = inFunction_, outerLoop = inLoop_;
@@ -376,8 +395,10 @@ void Parser::checkParameterNames(const std::vector<Parameter> &parameters) {
   std::vector<const Parameter *> ordered;
   for (const Parameter &parameter : parameters)
     ordered.push_back(&parameter);
-  std::sort(ordered.begin(), ordered.end(), [](auto *a, auto *b) { return std::tie(a->name, a) < std::tie(b->name, b); });
-  auto repeated = std::adjacent_find(ordered.begin(), ordered.end(), [](auto *a, auto *b) { return a->name == b->name; });
+  std::sort(ordered.begin(), ordered.end(),
+            [](auto *a, auto *b) { return std::tie(a->name, a) < std::tie(b->name, b); });
+  auto repeated =
+      std::adjacent_find(ordered.begin(), ordered.end(), [](auto *a, auto *b) { return a->name == b->name; });
   if (repeated != ordered.end())
     report(Kind::DuplicateParameter, (*(repeated + 1))->range, {(*repeated)->name});
 }

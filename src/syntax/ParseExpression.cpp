@@ -101,26 +101,49 @@ Parser::Infix Parser::infixOf(const Token *token) {
   using K = TokenKind;
   using B = BinaryOperator;
   switch (token->kind) {
-  case K::Or: return {OrLevel};
-  case K::And: return {AndLevel};
-  case K::Not: return {token[1].kind == K::In ? CompareLevel : -1};
-  case K::EqualEqual: case K::NotEqual: case K::Less: case K::LessEqual: case K::Greater: case K::GreaterEqual:
-  case K::Is: case K::In:
+  case K::Or:
+    return {OrLevel};
+  case K::And:
+    return {AndLevel};
+  case K::Not:
+    return {token[1].kind == K::In ? CompareLevel : -1};
+  case K::EqualEqual:
+  case K::NotEqual:
+  case K::Less:
+  case K::LessEqual:
+  case K::Greater:
+  case K::GreaterEqual:
+  case K::Is:
+  case K::In:
     return {CompareLevel};
-  case K::Bar: return {BitOrLevel, B::Or};
-  case K::Caret: return {BitXorLevel, B::Xor};
-  case K::Amp: return {BitAndLevel, B::And};
-  case K::LShift: return {ShiftLevel, B::LShift};
-  case K::RShift: return {ShiftLevel, B::RShift};
-  case K::Plus: return {SumLevel, B::Add};
-  case K::Minus: return {SumLevel, B::Sub};
-  case K::Star: return {TermLevel, B::Mul};
-  case K::Slash: return {TermLevel, B::Div};
-  case K::DoubleSlash: return {TermLevel, B::FloorDiv};
-  case K::Percent: return {TermLevel, B::Mod};
-  case K::At: return {TermLevel, B::MatMul};
-  case K::DoubleStar: return {PowerLevel, B::Pow};
-  default: return {};
+  case K::Bar:
+    return {BitOrLevel, B::Or};
+  case K::Caret:
+    return {BitXorLevel, B::Xor};
+  case K::Amp:
+    return {BitAndLevel, B::And};
+  case K::LShift:
+    return {ShiftLevel, B::LShift};
+  case K::RShift:
+    return {ShiftLevel, B::RShift};
+  case K::Plus:
+    return {SumLevel, B::Add};
+  case K::Minus:
+    return {SumLevel, B::Sub};
+  case K::Star:
+    return {TermLevel, B::Mul};
+  case K::Slash:
+    return {TermLevel, B::Div};
+  case K::DoubleSlash:
+    return {TermLevel, B::FloorDiv};
+  case K::Percent:
+    return {TermLevel, B::Mod};
+  case K::At:
+    return {TermLevel, B::MatMul};
+  case K::DoubleStar:
+    return {PowerLevel, B::Pow};
+  default:
+    return {};
   }
 }
 
@@ -185,15 +208,25 @@ Expr *Parser::parseCompare(Expr *first) {
 
 CompareOperator Parser::takeCompareOperator() {
   switch (take().kind) {
-  case TokenKind::EqualEqual: return CompareOperator::Eq;
-  case TokenKind::NotEqual: return CompareOperator::Ne;
-  case TokenKind::Less: return CompareOperator::Lt;
-  case TokenKind::LessEqual: return CompareOperator::Le;
-  case TokenKind::Greater: return CompareOperator::Gt;
-  case TokenKind::GreaterEqual: return CompareOperator::Ge;
-  case TokenKind::In: return CompareOperator::In;
-  case TokenKind::Not: take(); return CompareOperator::NotIn;
-  default: return accept(TokenKind::Not) ? CompareOperator::IsNot : CompareOperator::Is;
+  case TokenKind::EqualEqual:
+    return CompareOperator::Eq;
+  case TokenKind::NotEqual:
+    return CompareOperator::Ne;
+  case TokenKind::Less:
+    return CompareOperator::Lt;
+  case TokenKind::LessEqual:
+    return CompareOperator::Le;
+  case TokenKind::Greater:
+    return CompareOperator::Gt;
+  case TokenKind::GreaterEqual:
+    return CompareOperator::Ge;
+  case TokenKind::In:
+    return CompareOperator::In;
+  case TokenKind::Not:
+    take();
+    return CompareOperator::NotIn;
+  default:
+    return accept(TokenKind::Not) ? CompareOperator::IsNot : CompareOperator::Is;
   }
 }
 
@@ -205,10 +238,17 @@ Expr *Parser::parsePrefix(int minimum) {
       return failExpression();
     op = UnaryOperator::Not;
     break;
-  case TokenKind::Minus: op = UnaryOperator::Negate; break;
-  case TokenKind::Plus: op = UnaryOperator::Plus; break;
-  case TokenKind::Tilde: op = UnaryOperator::Invert; break;
-  default: return parsePrimary();
+  case TokenKind::Minus:
+    op = UnaryOperator::Negate;
+    break;
+  case TokenKind::Plus:
+    op = UnaryOperator::Plus;
+    break;
+  case TokenKind::Tilde:
+    op = UnaryOperator::Invert;
+    break;
+  default:
+    return parsePrimary();
   }
   Nest nest(*this, expressionDepth_);
   uint32_t begin = take().begin;
@@ -275,7 +315,8 @@ void Parser::parseArguments(std::vector<Expr *> &arguments, std::vector<Keyword>
   checkKeywords(keywords);
 }
 
-void Parser::parseArgument(std::vector<Expr *> &arguments, std::vector<Keyword> &keywords, bool &afterUnpacking) {
+void Parser::parseArgument(std::vector<Expr *> &arguments, std::vector<Keyword> &keywords,
+                           bool &afterUnpacking) {
   uint32_t begin = current_->begin;
   if (accept(TokenKind::DoubleStar)) {
     afterUnpacking = true;
@@ -320,7 +361,8 @@ void Parser::parseArgument(std::vector<Expr *> &arguments, std::vector<Keyword> 
     fail(Kind::AssignInCall, value->range, {describe(value)});
   }
   if (!keywords.empty())
-    fail(Kind::PositionalAfterKeyword, value->range, {afterUnpacking ? "`**` unpacking" : "a keyword argument"});
+    fail(Kind::PositionalAfterKeyword, value->range,
+         {afterUnpacking ? "`**` unpacking" : "a keyword argument"});
   arguments.push_back(value);
 }
 
@@ -331,8 +373,10 @@ void Parser::checkKeywords(const std::vector<Keyword> &keywords) {
   for (const Keyword &keyword : keywords)
     if (!keyword.name.empty())
       ordered.push_back(&keyword);
-  std::sort(ordered.begin(), ordered.end(), [](auto *a, auto *b) { return std::tie(a->name, a) < std::tie(b->name, b); });
-  auto repeated = std::adjacent_find(ordered.begin(), ordered.end(), [](auto *a, auto *b) { return a->name == b->name; });
+  std::sort(ordered.begin(), ordered.end(),
+            [](auto *a, auto *b) { return std::tie(a->name, a) < std::tie(b->name, b); });
+  auto repeated =
+      std::adjacent_find(ordered.begin(), ordered.end(), [](auto *a, auto *b) { return a->name == b->name; });
   if (repeated != ordered.end())
     report(Kind::RepeatedKeyword, (*(repeated + 1))->range, {(*repeated)->name});
 }
@@ -398,8 +442,9 @@ Expr *Parser::parseYield() {
     parseExpression();
     return unsupported("yield from", begin);
   }
-  bool isBare = at(TokenKind::Newline) || at(TokenKind::RParen) || at(TokenKind::Equal) || at(TokenKind::Semicolon) ||
-                at(TokenKind::RBrace) || at(TokenKind::Bang) || at(TokenKind::Colon) || at(TokenKind::EndOfFile);
+  bool isBare = at(TokenKind::Newline) || at(TokenKind::RParen) || at(TokenKind::Equal) ||
+                at(TokenKind::Semicolon) || at(TokenKind::RBrace) || at(TokenKind::Bang) ||
+                at(TokenKind::Colon) || at(TokenKind::EndOfFile);
   if (!isBare)
     parseStarExpressions();
   return unsupported("yield", begin);

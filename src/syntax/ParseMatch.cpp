@@ -12,22 +12,37 @@ bool Parser::atMatch() const {
   if (!atWord("match"))
     return false;
   switch (current_[1].kind) {
-  case TokenKind::Identifier: case TokenKind::Number: case TokenKind::String: case TokenKind::FormatStart:
-  case TokenKind::None: case TokenKind::True: case TokenKind::False: case TokenKind::Lambda: case TokenKind::Await:
-  case TokenKind::Tilde: case TokenKind::LBrace: case TokenKind::Ellipsis:
+  case TokenKind::Identifier:
+  case TokenKind::Number:
+  case TokenKind::String:
+  case TokenKind::FormatStart:
+  case TokenKind::None:
+  case TokenKind::True:
+  case TokenKind::False:
+  case TokenKind::Lambda:
+  case TokenKind::Await:
+  case TokenKind::Tilde:
+  case TokenKind::LBrace:
+  case TokenKind::Ellipsis:
     return true;
   case TokenKind::Not:
     return current_[2].kind != TokenKind::In;
-  case TokenKind::LParen: case TokenKind::LBracket: case TokenKind::Minus: case TokenKind::Plus: case TokenKind::Star:
+  case TokenKind::LParen:
+  case TokenKind::LBracket:
+  case TokenKind::Minus:
+  case TokenKind::Plus:
+  case TokenKind::Star:
     break;
   default:
     return false;
   }
   const Token *token = current_;
-  while (token->kind != TokenKind::Newline && token->kind != TokenKind::EndOfFile && token->kind != TokenKind::Error)
+  while (token->kind != TokenKind::Newline && token->kind != TokenKind::EndOfFile &&
+         token->kind != TokenKind::Error)
     ++token;
-  return token->kind == TokenKind::Newline && token[-1].kind == TokenKind::Colon && token[1].kind == TokenKind::Indent &&
-         token[2].kind == TokenKind::Identifier && text(token[2]) == "case";
+  return token->kind == TokenKind::Newline && token[-1].kind == TokenKind::Colon &&
+         token[1].kind == TokenKind::Indent && token[2].kind == TokenKind::Identifier &&
+         text(token[2]) == "case";
 }
 
 // "match" subject ':' NEWLINE INDENT case_block+ DEDENT
@@ -108,19 +123,34 @@ void Parser::parseAsPattern() {
 
 void Parser::parseClosedPattern() {
   switch (current_->kind) {
-  case TokenKind::Number: case TokenKind::Minus: return parseNumberPattern();
-  case TokenKind::String: case TokenKind::FormatStart: {
+  case TokenKind::Number:
+  case TokenKind::Minus:
+    return parseNumberPattern();
+  case TokenKind::String:
+  case TokenKind::FormatStart: {
     Expr *value = parseStrings();
     if (value->kind == NodeKind::FormatString)
       fail(Kind::InvalidPattern, value->range, {"an f-string"});
     return;
   }
-  case TokenKind::None: case TokenKind::True: case TokenKind::False: take(); return;
-  case TokenKind::Identifier: return parseNamePattern();
-  case TokenKind::LParen: take(); return parseSequencePattern(TokenKind::RParen);
-  case TokenKind::LBracket: take(); return parseSequencePattern(TokenKind::RBracket);
-  case TokenKind::LBrace: return parseMappingPattern();
-  default: failHere(Kind::ExpectedToken, {"a pattern", describe(*current_)}); return;
+  case TokenKind::None:
+  case TokenKind::True:
+  case TokenKind::False:
+    take();
+    return;
+  case TokenKind::Identifier:
+    return parseNamePattern();
+  case TokenKind::LParen:
+    take();
+    return parseSequencePattern(TokenKind::RParen);
+  case TokenKind::LBracket:
+    take();
+    return parseSequencePattern(TokenKind::RBracket);
+  case TokenKind::LBrace:
+    return parseMappingPattern();
+  default:
+    failHere(Kind::ExpectedToken, {"a pattern", describe(*current_)});
+    return;
   }
 }
 
@@ -183,7 +213,8 @@ void Parser::parseMappingPattern() {
     Token key = *current_;
     parseClosedPattern();
     bool isCapture = key.kind == TokenKind::Identifier && current_[-1].begin == key.begin;
-    bool isKey = key.kind != TokenKind::LParen && key.kind != TokenKind::LBracket && key.kind != TokenKind::LBrace;
+    bool isKey =
+        key.kind != TokenKind::LParen && key.kind != TokenKind::LBracket && key.kind != TokenKind::LBrace;
     if (!panic_ && (isCapture || !isKey || current_[-1].kind == TokenKind::RParen))
       fail(Kind::InvalidPattern, {key.begin, key.end}, {"a pattern as a key"});
     if (!accept(TokenKind::Colon))

@@ -35,17 +35,28 @@ void Parser::parseStatement(Block &out) {
 // Null where a simple statement starts.
 Stmt *Parser::parseCompound() {
   switch (current_->kind) {
-  case TokenKind::If: return parseIf();
-  case TokenKind::For: return parseFor(false);
-  case TokenKind::While: return parseWhile();
-  case TokenKind::With: return parseWith(false);
-  case TokenKind::At: return parseDecorated();
-  case TokenKind::Def: return parseFunction(false, {});
-  case TokenKind::Class: return parseClass({});
-  case TokenKind::Async: return parseAsync({});
-  case TokenKind::Try: return parseTry();
-  case TokenKind::Identifier: return atMatch() ? parseMatch() : nullptr;
-  default: return nullptr;
+  case TokenKind::If:
+    return parseIf();
+  case TokenKind::For:
+    return parseFor(false);
+  case TokenKind::While:
+    return parseWhile();
+  case TokenKind::With:
+    return parseWith(false);
+  case TokenKind::At:
+    return parseDecorated();
+  case TokenKind::Def:
+    return parseFunction(false, {});
+  case TokenKind::Class:
+    return parseClass({});
+  case TokenKind::Async:
+    return parseAsync({});
+  case TokenKind::Try:
+    return parseTry();
+  case TokenKind::Identifier:
+    return atMatch() ? parseMatch() : nullptr;
+  default:
+    return nullptr;
   }
 }
 
@@ -69,9 +80,9 @@ struct Misspelling {
   std::string_view word, meant;
 };
 constexpr Misspelling misspellings[] = {
-    {"elseif", "elif"}, {"elsif", "elif"},   {"function", "def"}, {"func", "def"}, {"fn", "def"},
-    {"foreach", "for"}, {"import_", "import"}, {"switch", "match"}, {"var", ""},     {"let", ""},
-    {"const", ""},      {"new", ""},
+    {"elseif", "elif"}, {"elsif", "elif"},  {"function", "def"}, {"func", "def"},
+    {"fn", "def"},      {"foreach", "for"}, {"switch", "match"}, {"var", ""},
+    {"let", ""},        {"const", ""},      {"new", ""},
 };
 
 // The statement is complete, and its line is not at its end.
@@ -80,13 +91,15 @@ void Parser::failAfterStatement(const Token &first) {
   bool startsOperand = token.kind == TokenKind::Identifier || token.kind == TokenKind::Number ||
                        token.kind == TokenKind::String || token.kind == TokenKind::FormatStart;
   std::string_view word = first.kind == TokenKind::Identifier ? text(first) : "";
-  bool nextToFirst = first.end <= token.begin && current_ - tokens_.data() > 0 && current_[-1].begin == first.begin;
+  bool nextToFirst =
+      first.end <= token.begin && current_ - tokens_.data() > 0 && current_[-1].begin == first.begin;
   if (nextToFirst && startsOperand && (word == "print" || word == "exec")) {
     fail(Kind::MissingCallParentheses, {first.begin, token.end}, {word});
     return;
   }
   if (token.kind == TokenKind::ColonEqual) {
-    failHere(Kind::UnexpectedToken, {"`:=`"})->hint = "put the assignment expression in parentheses, or write `=`";
+    failHere(Kind::UnexpectedToken, {"`:=`"})->hint =
+        "put the assignment expression in parentheses, or write `=`";
     return;
   }
   diag::Diagnostic *error = failHere(Kind::UnexpectedToken, {describe(token)});
@@ -95,7 +108,8 @@ void Parser::failAfterStatement(const Token &first) {
   if (nextToFirst)
     for (auto [misspelled, meant] : misspellings)
       if (word == misspelled)
-        error->hint = meant.empty() ? "leave `" + std::string(word) + "` out" : "did you mean `" + std::string(meant) + "`?";
+        error->hint = meant.empty() ? "leave `" + std::string(word) + "` out"
+                                    : "did you mean `" + std::string(meant) + "`?";
   if (error->hint.empty() && startsOperand)
     error->hint = "did you forget an operator, a comma or a line break before it?";
 }
@@ -106,16 +120,26 @@ Stmt *Parser::parseSimple() {
   case TokenKind::Pass:
     take();
     return make<Pass>(begin);
-  case TokenKind::Break: return parseLoopExit(true);
-  case TokenKind::Continue: return parseLoopExit(false);
-  case TokenKind::Return: return parseReturn();
-  case TokenKind::Assert: return parseAssert();
-  case TokenKind::Import: return parseImport();
-  case TokenKind::From: return parseImportFrom();
-  case TokenKind::Raise: return parseRaise();
-  case TokenKind::Del: return parseDel();
-  case TokenKind::Global: return parseScope("global");
-  case TokenKind::Nonlocal: return parseScope("nonlocal");
+  case TokenKind::Break:
+    return parseLoopExit(true);
+  case TokenKind::Continue:
+    return parseLoopExit(false);
+  case TokenKind::Return:
+    return parseReturn();
+  case TokenKind::Assert:
+    return parseAssert();
+  case TokenKind::Import:
+    return parseImport();
+  case TokenKind::From:
+    return parseImportFrom();
+  case TokenKind::Raise:
+    return parseRaise();
+  case TokenKind::Del:
+    return parseDel();
+  case TokenKind::Global:
+    return parseScope("global");
+  case TokenKind::Nonlocal:
+    return parseScope("nonlocal");
   case TokenKind::Elif:
   case TokenKind::Else:
   case TokenKind::Except:
@@ -131,14 +155,13 @@ Stmt *Parser::parseSimple() {
 
 Stmt *Parser::parseExpressionStatement() {
   uint32_t begin = current_->begin;
-  bool parenthesized = at(TokenKind::LParen);
-  // A star alone is right only if it turns out to be a target: `*a, b = c`.
   Expr *first = at(TokenKind::Yield) ? parseYield() : parseStarExpressions();
   switch (current_->kind) {
   case TokenKind::Equal:
     return parseAssign(first, begin);
   case TokenKind::Colon: {
-    bool plain = first->kind == NodeKind::Name || first->kind == NodeKind::Attribute || first->kind == NodeKind::Subscript;
+    bool plain = first->kind == NodeKind::Name || first->kind == NodeKind::Attribute ||
+                 first->kind == NodeKind::Subscript;
     if (!plain) {
       bool isTuple = first->kind == NodeKind::Tuple || first->kind == NodeKind::List;
       if (isTuple)
@@ -147,12 +170,20 @@ Stmt *Parser::parseExpressionStatement() {
         failHere(Kind::UnexpectedToken, {"`:`"});
       return make<InvalidStmt>(begin);
     }
-    (void)parenthesized;
     return parseAnnAssign(first, begin);
   }
-  case TokenKind::PlusEqual: case TokenKind::MinusEqual: case TokenKind::StarEqual: case TokenKind::SlashEqual:
-  case TokenKind::DoubleSlashEqual: case TokenKind::PercentEqual: case TokenKind::AtEqual: case TokenKind::AmpEqual:
-  case TokenKind::BarEqual: case TokenKind::CaretEqual: case TokenKind::LShiftEqual: case TokenKind::RShiftEqual:
+  case TokenKind::PlusEqual:
+  case TokenKind::MinusEqual:
+  case TokenKind::StarEqual:
+  case TokenKind::SlashEqual:
+  case TokenKind::DoubleSlashEqual:
+  case TokenKind::PercentEqual:
+  case TokenKind::AtEqual:
+  case TokenKind::AmpEqual:
+  case TokenKind::BarEqual:
+  case TokenKind::CaretEqual:
+  case TokenKind::LShiftEqual:
+  case TokenKind::RShiftEqual:
   case TokenKind::DoubleStarEqual:
     return parseAugAssign(first, begin);
   default: {
@@ -180,21 +211,34 @@ Stmt *Parser::parseAssign(Expr *first, uint32_t begin) {
   return node;
 }
 
-BinaryOperator augmentedOperator(TokenKind kind) {
+static BinaryOperator augmentedOperator(TokenKind kind) {
   switch (kind) {
-  case TokenKind::PlusEqual: return BinaryOperator::Add;
-  case TokenKind::MinusEqual: return BinaryOperator::Sub;
-  case TokenKind::StarEqual: return BinaryOperator::Mul;
-  case TokenKind::SlashEqual: return BinaryOperator::Div;
-  case TokenKind::DoubleSlashEqual: return BinaryOperator::FloorDiv;
-  case TokenKind::PercentEqual: return BinaryOperator::Mod;
-  case TokenKind::AtEqual: return BinaryOperator::MatMul;
-  case TokenKind::AmpEqual: return BinaryOperator::And;
-  case TokenKind::BarEqual: return BinaryOperator::Or;
-  case TokenKind::CaretEqual: return BinaryOperator::Xor;
-  case TokenKind::LShiftEqual: return BinaryOperator::LShift;
-  case TokenKind::RShiftEqual: return BinaryOperator::RShift;
-  default: return BinaryOperator::Pow;
+  case TokenKind::PlusEqual:
+    return BinaryOperator::Add;
+  case TokenKind::MinusEqual:
+    return BinaryOperator::Sub;
+  case TokenKind::StarEqual:
+    return BinaryOperator::Mul;
+  case TokenKind::SlashEqual:
+    return BinaryOperator::Div;
+  case TokenKind::DoubleSlashEqual:
+    return BinaryOperator::FloorDiv;
+  case TokenKind::PercentEqual:
+    return BinaryOperator::Mod;
+  case TokenKind::AtEqual:
+    return BinaryOperator::MatMul;
+  case TokenKind::AmpEqual:
+    return BinaryOperator::And;
+  case TokenKind::BarEqual:
+    return BinaryOperator::Or;
+  case TokenKind::CaretEqual:
+    return BinaryOperator::Xor;
+  case TokenKind::LShiftEqual:
+    return BinaryOperator::LShift;
+  case TokenKind::RShiftEqual:
+    return BinaryOperator::RShift;
+  default:
+    return BinaryOperator::Pow;
   }
 }
 

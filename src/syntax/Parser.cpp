@@ -1,6 +1,7 @@
 // The door (limits, encoding), the token cursor, and what happens on an error.
-#include "syntax/Parsing.h"
 #include "diag/Utf8.h"
+#include "syntax/Characters.h"
+#include "syntax/Parsing.h"
 
 #include <algorithm>
 
@@ -11,8 +12,6 @@ using diag::Kind;
 namespace {
 
 constexpr Token endTokens[4] = {};
-
-bool isNewline(char c) { return c == '\n' || c == '\r'; }
 
 // The encoding that a comment in the first two lines names, PEP 263; empty if none does.
 std::string declaredEncoding(std::string_view text) {
@@ -92,7 +91,8 @@ Token Parser::take() {
   if (token.kind == TokenKind::EndOfFile)
     return token;
   ++current_;
-  bool hasText = token.kind != TokenKind::Newline && token.kind != TokenKind::Indent && token.kind != TokenKind::Dedent;
+  bool hasText =
+      token.kind != TokenKind::Newline && token.kind != TokenKind::Indent && token.kind != TokenKind::Dedent;
   if (hasText)
     previousEnd_ = token.end;
   return token;
@@ -141,20 +141,26 @@ std::string Parser::describe(const Token &token) const {
 
 // ---- errors -----------------------------------------------------------------------------
 
-diag::Diagnostic &Parser::report(Kind kind, diag::Range range, std::initializer_list<std::string_view> arguments) {
+diag::Diagnostic &Parser::report(Kind kind, diag::Range range,
+                                 std::initializer_list<std::string_view> arguments) {
   ++errors_;
   return sink_.report(kind, tree_.at(range), arguments);
 }
 
-diag::Diagnostic *Parser::fail(Kind kind, diag::Range range, std::initializer_list<std::string_view> arguments) {
+diag::Diagnostic *Parser::fail(Kind kind, diag::Range range,
+                               std::initializer_list<std::string_view> arguments) {
   if (panic_)
     return nullptr;
   panicAt_ = current_;
   panic_ = true;
   diag::Diagnostic *reported = nullptr;
-  if (at(TokenKind::Error) || bracketLeftOpenBefore(range.begin)) {
+  if (at(TokenKind::Error)) {
     ++errors_;
     sink_.report(*lexer_.error());
+  } else if (bracketLeftOpenBefore(range.begin)) {
+    uint32_t bracket = lexer_.unclosedBracket();
+    bracketReported_ = true;
+    report(Kind::UnclosedBracket, {bracket, bracket + 1}, {tree_.source->text().substr(bracket, 1)});
   } else {
     reported = &report(kind, range, arguments);
   }
@@ -185,16 +191,21 @@ diag::Range Parser::here() const {
   }
 }
 
-// An error that stands lines behind a bracket without an end is that bracket's fault.
+// An error that stands lines behind a bracket without an end is that bracket's fault. Where
+// the lexer stopped before it could tell, a line that is indented like a statement does.
 bool Parser::bracketLeftOpenBefore(uint32_t offset) const {
-  if (!lexer_.error() || lexer_.error()->kind != Kind::UnclosedBracket)
+  if (!lexer_.error() || !lexer_.hasOpenBracket())
     return false;
   const Token *token = current_;
-  while (token->kind != TokenKind::Error && token->kind != TokenKind::Newline && token->kind != TokenKind::EndOfFile)
+  while (token->kind != TokenKind::Error && token->kind != TokenKind::Newline &&
+         token->kind != TokenKind::EndOfFile)
     ++token;
   const diag::Source &source = *tree_.source;
-  return token->kind == TokenKind::Error &&
-         source.position(lexer_.unclosedBracket()).line < source.position(offset).line;
+  diag::Position bracket = source.position(lexer_.unclosedBracket()), place = source.position(offset);
+  if (token->kind != TokenKind::Error || bracket.line >= place.line)
+    return false;
+  return lexer_.error()->kind == Kind::UnclosedBracket ||
+         (current_->startsLine && statementLineAfter(lexer_.unclosedBracket()) <= current_->begin);
 }
 
 Expr *Parser::invalid() { return make<InvalidExpr>(current_->begin ? current_->begin : previousEnd_); }
@@ -220,7 +231,8 @@ void Parser::recover() {
     while (!at(TokenKind::Dedent) && !at(TokenKind::EndOfFile) && !panic_)
       parseStatement(discarded);
     accept(TokenKind::Dedent);
-  } while (!panic_ && (at(TokenKind::Elif) || at(TokenKind::Else) || at(TokenKind::Except) || at(TokenKind::Finally)));
+  } while (!panic_ &&
+           (at(TokenKind::Elif) || at(TokenKind::Else) || at(TokenKind::Except) || at(TokenKind::Finally)));
   inFunction_ = wasInFunction;
   inLoop_ = wasInLoop;
   if (panic_) {
@@ -230,8 +242,8 @@ void Parser::recover() {
 }
 
 void Parser::skipLine() {
-  while (!at(TokenKind::Newline) && !at(TokenKind::EndOfFile) && !at(TokenKind::Error) && !at(TokenKind::Indent) &&
-         !at(TokenKind::Dedent))
+  while (!at(TokenKind::Newline) && !at(TokenKind::EndOfFile) && !at(TokenKind::Error) &&
+         !at(TokenKind::Indent) && !at(TokenKind::Dedent))
     ++current_;
   if (at(TokenKind::Error))
     restartAfterError();
@@ -256,9 +268,10 @@ void Parser::restartAfterError() {
     break;
   default:
     if (lexer_.hasOpenBracket())
-      offset = statementLineAfter(current_->begin);
+      offset = statementLineAfter(bracketReported_ ? lexer_.unclosedBracket() : current_->begin);
     break;
   }
+  bracketReported_ = false;
   lexer_.restartAt(offset);
   lex();
 }
@@ -280,7 +293,8 @@ uint32_t Parser::statementLineAfter(uint32_t offset) const {
     uint32_t first = line;
     for (; first < text.size() && (text[first] == ' ' || text[first] == '\t'); ++first)
       column = text[first] == '\t' ? (column / 8 + 1) * 8 : column + 1;
-    bool isStatement = first < text.size() && std::string_view("\r\n#)]}").find(text[first]) == std::string_view::npos;
+    bool isStatement =
+        first < text.size() && std::string_view("\r\n#)]}").find(text[first]) == std::string_view::npos;
     if (isStatement && column <= lexer_.indentation())
       return line;
   }

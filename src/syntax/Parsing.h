@@ -41,7 +41,9 @@ private:
   bool at(TokenKind kind) const { return current_->kind == kind; }
   bool nextIs(TokenKind kind) const { return current_[1].kind == kind; }
   bool atWord(std::string_view word) const { return at(TokenKind::Identifier) && text(*current_) == word; }
-  std::string_view text(const Token &token) const { return tree_.source->text().substr(token.begin, token.end - token.begin); }
+  std::string_view text(const Token &token) const {
+    return tree_.source->text().substr(token.begin, token.end - token.begin);
+  }
   Token take();
   bool accept(TokenKind kind);
   bool expect(TokenKind kind);
@@ -51,13 +53,14 @@ private:
   void lex();
 
   // ---- errors
-  diag::Diagnostic &report(diag::Kind kind, diag::Range range, std::initializer_list<std::string_view> arguments = {});
+  diag::Diagnostic &report(diag::Kind kind, diag::Range range,
+                           std::initializer_list<std::string_view> arguments = {});
   // Null when already in panic, or when another error took precedence.
-  diag::Diagnostic *fail(diag::Kind kind, diag::Range range, std::initializer_list<std::string_view> arguments = {});
+  diag::Diagnostic *fail(diag::Kind kind, diag::Range range,
+                         std::initializer_list<std::string_view> arguments = {});
   diag::Diagnostic *failHere(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
   Expr *invalid();
   void failNesting();
-  bool reportLexicalError();
   bool bracketLeftOpenBefore(uint32_t offset) const;
   diag::Range here() const;
   void recover();
@@ -125,8 +128,21 @@ private:
   void parseClassPattern();
 
   // ---- expressions (ParseExpression.cpp)
-  enum Level : int { AnyLevel, OrLevel, AndLevel, NotLevel, CompareLevel, BitOrLevel, BitXorLevel, BitAndLevel,
-                     ShiftLevel, SumLevel, TermLevel, UnaryLevel, PowerLevel };
+  enum Level : int {
+    AnyLevel,
+    OrLevel,
+    AndLevel,
+    NotLevel,
+    CompareLevel,
+    BitOrLevel,
+    BitXorLevel,
+    BitAndLevel,
+    ShiftLevel,
+    SumLevel,
+    TermLevel,
+    UnaryLevel,
+    PowerLevel
+  };
   struct Infix {
     int level = -1;
     BinaryOperator op{};
@@ -159,7 +175,9 @@ private:
   Expr *parseList();
   Expr *parseBraces();
   void parseDictEntries(uint32_t begin, std::string &what);
-  bool atComprehension() const { return at(TokenKind::For) || (at(TokenKind::Async) && nextIs(TokenKind::For)); }
+  bool atComprehension() const {
+    return at(TokenKind::For) || (at(TokenKind::Async) && nextIs(TokenKind::For));
+  }
   bool parseGenerators(std::vector<Comprehension> &generators);
   bool parseElements(std::vector<Expr *> &elements, TokenKind close);
   bool expectClose(TokenKind close);
@@ -197,7 +215,7 @@ private:
   const Token *current_ = nullptr;
   uint32_t previousEnd_ = 0; // of the last token with text
   const Token *panicAt_ = nullptr;
-  bool panic_ = false, stopped_ = false;
+  bool panic_ = false, stopped_ = false, bracketReported_ = false;
   unsigned errors_ = 0;
   unsigned expressionDepth_ = 0, blockDepth_ = 0, elifDepth_ = 0;
   bool inFunction_ = false, inLoop_ = false;
