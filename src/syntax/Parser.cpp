@@ -192,7 +192,7 @@ diag::Range Parser::here() const {
 }
 
 // An error that stands lines behind a bracket without an end is that bracket's fault. Where
-// the lexer stopped before it could tell, a line that is indented like a statement does.
+// the lexer stopped before it could tell, a line in between does, indented like a statement.
 bool Parser::bracketLeftOpenBefore(uint32_t offset) const {
   if (!lexer_.error() || !lexer_.hasOpenBracket())
     return false;
@@ -205,7 +205,7 @@ bool Parser::bracketLeftOpenBefore(uint32_t offset) const {
   if (token->kind != TokenKind::Error || bracket.line >= place.line)
     return false;
   return lexer_.error()->kind == Kind::UnclosedBracket ||
-         (current_->startsLine && statementLineAfter(lexer_.unclosedBracket()) <= current_->begin);
+         statementLineAfter(lexer_.unclosedBracket()) <= current_->begin;
 }
 
 Expr *Parser::invalid() { return make<InvalidExpr>(current_->begin ? current_->begin : previousEnd_); }
