@@ -2,6 +2,7 @@
 #include "sema/AssignedNames.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace tegula::sema {
 
@@ -15,6 +16,11 @@ public:
 
   BlockFacts facts;
 
+  BlockFacts take() {
+    llvm::erase_if(facts.loopVariables, [&](llvm::StringRef name) { return seen_.contains(name); });
+    return std::move(facts);
+  }
+
   void block(const syntax::Block &statements) {
     for (const syntax::Stmt *statement : statements)
       this->statement(statement);
@@ -27,20 +33,35 @@ public:
       target(walrus->target);
       expression(walrus->value);
     }
-    if (auto *e = as<syntax::Attribute>(node)) expression(e->object);
-    if (auto *e = as<syntax::Subscript>(node)) { expression(e->object); expression(e->index); }
-    if (auto *e = as<syntax::Starred>(node)) expression(e->value);
-    if (auto *e = as<syntax::Unary>(node)) expression(e->operand);
-    if (auto *e = as<syntax::Binary>(node)) { expression(e->left); expression(e->right); }
-    if (auto *e = as<syntax::BoolOp>(node)) expressions(e->operands);
-    if (auto *e = as<syntax::Compare>(node)) { expression(e->left); expressions(e->comparators); }
+    if (auto *e = as<syntax::Attribute>(node))
+      expression(e->object);
+    if (auto *e = as<syntax::Subscript>(node)) {
+      expression(e->object);
+      expression(e->index);
+    }
+    if (auto *e = as<syntax::Starred>(node))
+      expression(e->value);
+    if (auto *e = as<syntax::Unary>(node))
+      expression(e->operand);
+    if (auto *e = as<syntax::Binary>(node)) {
+      expression(e->left);
+      expression(e->right);
+    }
+    if (auto *e = as<syntax::BoolOp>(node))
+      expressions(e->operands);
+    if (auto *e = as<syntax::Compare>(node)) {
+      expression(e->left);
+      expressions(e->comparators);
+    }
     if (auto *e = as<syntax::Conditional>(node)) {
       expression(e->condition);
       expression(e->then);
       expression(e->orelse);
     }
-    if (auto *e = as<syntax::Tuple>(node)) expressions(e->elements);
-    if (auto *e = as<syntax::List>(node)) expressions(e->elements);
+    if (auto *e = as<syntax::Tuple>(node))
+      expressions(e->elements);
+    if (auto *e = as<syntax::List>(node))
+      expressions(e->elements);
     if (auto *e = as<syntax::Call>(node)) {
       expression(e->callee);
       expressions(e->arguments);
@@ -50,22 +71,43 @@ public:
   }
 
   void statement(const syntax::Stmt *node) {
-    if (auto *s = as<syntax::Return>(node)) { facts.hasReturn = true; expression(s->value); }
+    if (auto *s = as<syntax::Return>(node)) {
+      facts.hasReturn = true;
+      expression(s->value);
+    }
     if (auto *s = as<syntax::Assign>(node)) {
       expression(s->value);
-      for (const syntax::Expr *each : s->targets) target(each);
+      for (const syntax::Expr *each : s->targets)
+        target(each);
     }
-    if (auto *s = as<syntax::AugAssign>(node)) { expression(s->value); target(s->target); }
+    if (auto *s = as<syntax::AugAssign>(node)) {
+      expression(s->value);
+      target(s->target);
+    }
     if (auto *s = as<syntax::AnnAssign>(node)) {
       expression(s->value);
-      if (s->value) target(s->target);
+      if (s->value)
+        target(s->target);
     }
-    if (auto *s = as<syntax::ExprStmt>(node)) expression(s->value);
-    if (auto *s = as<syntax::Assert>(node)) { expression(s->condition); expression(s->message); }
-    if (auto *s = as<syntax::If>(node)) branch(*s);
-    if (auto *s = as<syntax::For>(node)) { expression(s->iterable); target(s->target); block(s->body); }
-    if (auto *s = as<syntax::While>(node)) { expression(s->condition); block(s->body); }
-    if (auto *s = as<syntax::With>(node)) block(s->body);
+    if (auto *s = as<syntax::ExprStmt>(node))
+      expression(s->value);
+    if (auto *s = as<syntax::Assert>(node)) {
+      expression(s->condition);
+      expression(s->message);
+    }
+    if (auto *s = as<syntax::If>(node))
+      branch(*s);
+    if (auto *s = as<syntax::For>(node)) {
+      expression(s->iterable);
+      loopTarget(s->target);
+      block(s->body);
+    }
+    if (auto *s = as<syntax::While>(node)) {
+      expression(s->condition);
+      block(s->body);
+    }
+    if (auto *s = as<syntax::With>(node))
+      block(s->body);
   }
 
 private:
@@ -80,17 +122,28 @@ private:
         facts.assigned.push_back(name->id);
     }
     if (auto *tuple = as<syntax::Tuple>(node))
-      for (const syntax::Expr *element : tuple->elements) target(element);
+      for (const syntax::Expr *element : tuple->elements)
+        target(element);
     if (auto *list = as<syntax::List>(node))
-      for (const syntax::Expr *element : list->elements) target(element);
-    if (auto *starred = as<syntax::Starred>(node)) target(starred->value);
+      for (const syntax::Expr *element : list->elements)
+        target(element);
+    if (auto *starred = as<syntax::Starred>(node))
+      target(starred->value);
+  }
+
+  void loopTarget(const syntax::Expr *node) {
+    auto *name = as<syntax::Name>(node);
+    if (name && !llvm::is_contained(facts.loopVariables, name->id))
+      facts.loopVariables.push_back(name->id);
   }
 
   void branch(const syntax::If &node) {
     auto decided = decide_ ? decide_(node.condition) : std::nullopt;
     expression(node.condition);
-    if (decided.value_or(true)) block(node.body);
-    if (!decided.value_or(false)) block(node.orelse);
+    if (decided.value_or(true))
+      block(node.body);
+    if (!decided.value_or(false))
+      block(node.orelse);
   }
 
   AssignedNames::Decide decide_;
@@ -105,13 +158,15 @@ const BlockFacts &AssignedNames::of(const syntax::Block &block) {
     return known->second;
   Collector collector(nullptr);
   collector.block(block);
-  return facts_[&block] = std::move(collector.facts);
+  return facts_[&block] = collector.take();
 }
 
 llvm::SmallVector<llvm::StringRef, 8> AssignedNames::of(const syntax::Stmt *statement) {
   Collector collector(nullptr);
   collector.statement(statement);
-  return std::move(collector.facts.assigned);
+  BlockFacts facts = collector.take();
+  facts.assigned.append(facts.loopVariables.begin(), facts.loopVariables.end());
+  return std::move(facts.assigned);
 }
 
 void AssignedNames::collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names) {
@@ -123,7 +178,7 @@ void AssignedNames::collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm
 BlockFacts AssignedNames::live(const syntax::Block &block, Decide decide) {
   Collector collector(decide);
   collector.block(block);
-  return std::move(collector.facts);
+  return collector.take();
 }
 
 } // namespace tegula::sema
