@@ -12,7 +12,8 @@
 namespace tegula::sema {
 
 struct BlockFacts {
-  llvm::SmallVector<llvm::StringRef, 8> assigned; // in order of first appearance, once each
+  llvm::SmallVector<llvm::StringRef, 8> assigned;      // in order of first appearance, once each
+  llvm::SmallVector<llvm::StringRef, 2> loopVariables; // names that only `for` binds
   bool hasReturn = false;
 };
 

@@ -28,8 +28,10 @@ struct ConstError {
   diag::Diagnostic &report(diag::Sink &sink, diag::Location location) const;
 };
 
-std::optional<Const> evaluate(syntax::BinaryOperator op, const Const &left, const Const &right, ConstError &error);
-std::optional<Const> evaluate(syntax::CompareOperator op, const Const &left, const Const &right, ConstError &error);
+std::optional<Const> evaluate(syntax::BinaryOperator op, const Const &left, const Const &right,
+                              ConstError &error);
+std::optional<Const> evaluate(syntax::CompareOperator op, const Const &left, const Const &right,
+                              ConstError &error);
 std::optional<Const> evaluate(syntax::UnaryOperator op, const Const &operand, ConstError &error);
 // Python's truth of any value; functions, types and modules are true.
 bool isTrue(const Const &value);

@@ -18,7 +18,9 @@ using syntax::CompareOperator;
 using syntax::UnaryOperator;
 
 diag::Diagnostic &ConstError::report(diag::Sink &sink, diag::Location location) const {
-  auto at = [&](size_t i) { return i < arguments.size() ? std::string_view(arguments[i]) : std::string_view(); };
+  auto at = [&](size_t i) {
+    return i < arguments.size() ? std::string_view(arguments[i]) : std::string_view();
+  };
   return sink.report(kind, std::move(location), {at(0), at(1), at(2), at(3)});
 }
 
@@ -52,15 +54,24 @@ std::optional<int64_t> asInt64(const Const &value) {
 }
 
 std::string describeType(const Const &value) {
-  if (get<NoneValue>(value)) return "None";
-  if (get<bool>(value)) return "bool";
-  if (get<APInt>(value)) return "int";
-  if (get<double>(value)) return "float";
-  if (get<std::string>(value)) return "str";
-  if (tupleOf(value)) return "tuple";
-  if (get<TypeRef>(value)) return "a type (" + str(value) + ")";
-  if (auto *builtin = get<BuiltinRef>(value)) return "the function " + builtin->name;
-  if (auto *module = get<ModuleRef>(value)) return "the module " + module->name;
+  if (get<NoneValue>(value))
+    return "None";
+  if (get<bool>(value))
+    return "bool";
+  if (get<APInt>(value))
+    return "int";
+  if (get<double>(value))
+    return "float";
+  if (get<std::string>(value))
+    return "str";
+  if (tupleOf(value))
+    return "tuple";
+  if (get<TypeRef>(value))
+    return "a type (" + str(value) + ")";
+  if (auto *builtin = get<BuiltinRef>(value))
+    return "the function " + builtin->name;
+  if (auto *module = get<ModuleRef>(value))
+    return "the module " + module->name;
   if (auto *function = get<std::shared_ptr<const Function>>(value))
     return "the function " + (*function)->definition->name;
   return get<OpaqueRef>(value)->repr;
@@ -179,7 +190,8 @@ std::optional<Const> shift(BinaryOperator op, const APInt &value, const APInt &c
     return error.set(diag::Kind::ConstDomain, {std::string(spelling(op)), "a negative shift count"});
   bool isLeft = op == BinaryOperator::LShift;
   if (count.getActiveBits() > 16)
-    return isLeft && !value.isZero() ? tooLarge(error) : std::optional(makeInt(value.isNegative() && !isLeft ? -1 : 0));
+    return isLeft && !value.isZero() ? tooLarge(error)
+                                     : std::optional(makeInt(value.isNegative() && !isLeft ? -1 : 0));
   unsigned amount = static_cast<unsigned>(count.getZExtValue());
   if (!isLeft)
     return makeInt(value.ashr(std::min(amount, value.getBitWidth() - 1)));
@@ -190,14 +202,17 @@ std::optional<Const> shift(BinaryOperator op, const APInt &value, const APInt &c
   return makeInt(value.sext(value.getBitWidth() + amount) << amount);
 }
 
-std::optional<Const> integerBinary(BinaryOperator op, const Const &left, const Const &right, ConstError &error) {
+std::optional<Const> integerBinary(BinaryOperator op, const Const &left, const Const &right,
+                                   ConstError &error) {
   APInt a = integerOf(left), b = integerOf(right);
   unsigned width = std::max(a.getBitWidth(), b.getBitWidth()) + 1;
   bool areBools = get<bool>(left) && get<bool>(right);
   auto bitwise = [&](APInt value) { return areBools ? Const{value[0]} : makeInt(value); };
   switch (op) {
-  case BinaryOperator::Add: return checked(a.sext(width) + b.sext(width), error);
-  case BinaryOperator::Sub: return checked(a.sext(width) - b.sext(width), error);
+  case BinaryOperator::Add:
+    return checked(a.sext(width) + b.sext(width), error);
+  case BinaryOperator::Sub:
+    return checked(a.sext(width) - b.sext(width), error);
   case BinaryOperator::Mul: {
     unsigned product = a.getBitWidth() + b.getBitWidth();
     return checked(a.sext(product) * b.sext(product), error);
@@ -217,11 +232,16 @@ std::optional<Const> integerBinary(BinaryOperator op, const Const &left, const C
       return zeroDivision(error, op, left, right);
     return integerPower(a, b, error);
   case BinaryOperator::LShift:
-  case BinaryOperator::RShift: return shift(op, a, b, error);
-  case BinaryOperator::And: return bitwise(a.sext(width) & b.sext(width));
-  case BinaryOperator::Or: return bitwise(a.sext(width) | b.sext(width));
-  case BinaryOperator::Xor: return bitwise(a.sext(width) ^ b.sext(width));
-  case BinaryOperator::MatMul: break;
+  case BinaryOperator::RShift:
+    return shift(op, a, b, error);
+  case BinaryOperator::And:
+    return bitwise(a.sext(width) & b.sext(width));
+  case BinaryOperator::Or:
+    return bitwise(a.sext(width) | b.sext(width));
+  case BinaryOperator::Xor:
+    return bitwise(a.sext(width) ^ b.sext(width));
+  case BinaryOperator::MatMul:
+    break;
   }
   return operandsError(error, spelling(op), left, right);
 }
@@ -247,7 +267,8 @@ void floorDivide(double a, double b, double &quotient, double &remainder) {
     quotient += 1;
 }
 
-std::optional<Const> floatBinary(BinaryOperator op, const Const &left, const Const &right, ConstError &error) {
+std::optional<Const> floatBinary(BinaryOperator op, const Const &left, const Const &right,
+                                 ConstError &error) {
   auto leftDouble = toDouble(left, error), rightDouble = toDouble(right, error);
   if (!leftDouble || !rightDouble)
     return std::nullopt;
@@ -257,21 +278,31 @@ std::optional<Const> floatBinary(BinaryOperator op, const Const &left, const Con
     return zeroDivision(error, op, left, right);
   double quotient = 0, remainder = 0;
   switch (op) {
-  case BinaryOperator::Add: return Const{a + b};
-  case BinaryOperator::Sub: return Const{a - b};
-  case BinaryOperator::Mul: return Const{a * b};
-  case BinaryOperator::Div: return Const{a / b};
-  case BinaryOperator::FloorDiv: floorDivide(a, b, quotient, remainder); return Const{quotient};
-  case BinaryOperator::Mod: floorDivide(a, b, quotient, remainder); return Const{remainder};
+  case BinaryOperator::Add:
+    return Const{a + b};
+  case BinaryOperator::Sub:
+    return Const{a - b};
+  case BinaryOperator::Mul:
+    return Const{a * b};
+  case BinaryOperator::Div:
+    return Const{a / b};
+  case BinaryOperator::FloorDiv:
+    floorDivide(a, b, quotient, remainder);
+    return Const{quotient};
+  case BinaryOperator::Mod:
+    floorDivide(a, b, quotient, remainder);
+    return Const{remainder};
   case BinaryOperator::Pow: {
     if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
-      return error.set(diag::Kind::ConstDomain, {"**", "a negative base and a fractional exponent (complex result)"});
+      return error.set(diag::Kind::ConstDomain,
+                       {"**", "a negative base and a fractional exponent (complex result)"});
     double value = std::pow(a, b);
     if (std::isinf(value) && std::isfinite(a) && std::isfinite(b))
       return finite(value, error), std::nullopt;
     return Const{value};
   }
-  default: return operandsError(error, spelling(op), left, right);
+  default:
+    return operandsError(error, spelling(op), left, right);
   }
 }
 
@@ -279,7 +310,8 @@ bool countElements(const Const &value, size_t &count, unsigned depth) {
   if (++count > maxConstElements || depth > maxConstDepth)
     return false;
   auto *tuple = tupleOf(value);
-  return !tuple || llvm::all_of(*tuple, [&](const Const &element) { return countElements(element, count, depth + 1); });
+  return !tuple ||
+         llvm::all_of(*tuple, [&](const Const &element) { return countElements(element, count, depth + 1); });
 }
 
 std::optional<Const> checkedTuple(ConstTuple elements, ConstError &error) {
@@ -372,10 +404,14 @@ std::optional<bool> ordered(CompareOperator op, const Const &left, const Const &
     return std::nullopt;
   }
   switch (op) {
-  case CompareOperator::Lt: return sign < 0;
-  case CompareOperator::Le: return sign <= 0;
-  case CompareOperator::Gt: return sign > 0;
-  default: return sign >= 0;
+  case CompareOperator::Lt:
+    return sign < 0;
+  case CompareOperator::Le:
+    return sign <= 0;
+  case CompareOperator::Gt:
+    return sign > 0;
+  default:
+    return sign >= 0;
   }
 }
 
@@ -391,7 +427,9 @@ std::optional<bool> contains(const Const &element, const Const &container) {
   return std::nullopt;
 }
 
-bool sameAlternative(const Const &left, const Const &right) { return left.value.index() == right.value.index(); }
+bool sameAlternative(const Const &left, const Const &right) {
+  return left.value.index() == right.value.index();
+}
 
 } // namespace
 
@@ -479,17 +517,22 @@ std::optional<Const> evaluate(BinaryOperator op, const Const &left, const Const 
 std::optional<Const> evaluate(CompareOperator op, const Const &left, const Const &right, ConstError &error) {
   std::optional<bool> result;
   switch (op) {
-  case CompareOperator::Eq: return Const{isEqual(left, right)};
-  case CompareOperator::Ne: return Const{!isEqual(left, right)};
-  case CompareOperator::Is: return Const{isSame(left, right)};
-  case CompareOperator::IsNot: return Const{!isSame(left, right)};
+  case CompareOperator::Eq:
+    return Const{isEqual(left, right)};
+  case CompareOperator::Ne:
+    return Const{!isEqual(left, right)};
+  case CompareOperator::Is:
+    return Const{isSame(left, right)};
+  case CompareOperator::IsNot:
+    return Const{!isSame(left, right)};
   case CompareOperator::In:
   case CompareOperator::NotIn:
     result = contains(left, right);
     if (result && op == CompareOperator::NotIn)
       result = !*result;
     break;
-  default: result = ordered(op, left, right);
+  default:
+    result = ordered(op, left, right);
   }
   if (!result)
     return operandsError(error, spelling(op), left, right);
@@ -500,25 +543,35 @@ std::optional<Const> evaluate(UnaryOperator op, const Const &operand, ConstError
   if (op == UnaryOperator::Not)
     return Const{!isTrue(operand)};
   if (auto *number = get<double>(operand)) {
-    if (op == UnaryOperator::Negate) return Const{-*number};
-    if (op == UnaryOperator::Plus) return operand;
+    if (op == UnaryOperator::Negate)
+      return Const{-*number};
+    if (op == UnaryOperator::Plus)
+      return operand;
   }
   if (isInteger(operand)) {
     APInt value = integerOf(operand);
-    if (op == UnaryOperator::Plus) return makeInt(value);
-    if (op == UnaryOperator::Invert) return makeInt(~value);
+    if (op == UnaryOperator::Plus)
+      return makeInt(value);
+    if (op == UnaryOperator::Invert)
+      return makeInt(~value);
     return checked(-value.sext(value.getBitWidth() + 1), error);
   }
   return error.set(diag::Kind::ConstOperand, {std::string(spelling(op)), describeType(operand)});
 }
 
 bool isTrue(const Const &value) {
-  if (get<NoneValue>(value)) return false;
-  if (auto *flag = get<bool>(value)) return *flag;
-  if (auto *integer = get<APInt>(value)) return !integer->isZero();
-  if (auto *number = get<double>(value)) return *number != 0;
-  if (auto *text = get<std::string>(value)) return !text->empty();
-  if (auto *tuple = tupleOf(value)) return !tuple->empty();
+  if (get<NoneValue>(value))
+    return false;
+  if (auto *flag = get<bool>(value))
+    return *flag;
+  if (auto *integer = get<APInt>(value))
+    return !integer->isZero();
+  if (auto *number = get<double>(value))
+    return *number != 0;
+  if (auto *text = get<std::string>(value))
+    return !text->empty();
+  if (auto *tuple = tupleOf(value))
+    return !tuple->empty();
   return true;
 }
 
@@ -527,22 +580,29 @@ bool isEqual(const Const &left, const Const &right) {
     return compareNumbers(left, right) == 0;
   if (!sameAlternative(left, right))
     return false;
-  if (get<NoneValue>(left)) return true;
-  if (auto *text = get<std::string>(left)) return *text == *get<std::string>(right);
+  if (get<NoneValue>(left))
+    return true;
+  if (auto *text = get<std::string>(left))
+    return *text == *get<std::string>(right);
   if (auto *a = tupleOf(left)) {
     auto *b = tupleOf(right);
     return std::equal(a->begin(), a->end(), b->begin(), b->end(), isEqual);
   }
-  if (auto *a = get<TypeRef>(left)) return *a == *get<TypeRef>(right);
-  if (auto *a = get<BuiltinRef>(left)) return a->name == get<BuiltinRef>(right)->name;
-  if (auto *a = get<ModuleRef>(left)) return a->name == get<ModuleRef>(right)->name;
+  if (auto *a = get<TypeRef>(left))
+    return *a == *get<TypeRef>(right);
+  if (auto *a = get<BuiltinRef>(left))
+    return a->name == get<BuiltinRef>(right)->name;
+  if (auto *a = get<ModuleRef>(left))
+    return a->name == get<ModuleRef>(right)->name;
   if (auto *a = get<std::shared_ptr<const Function>>(left))
     return (*a)->definition == (*get<std::shared_ptr<const Function>>(right))->definition;
   return get<OpaqueRef>(left)->handle == get<OpaqueRef>(right)->handle;
 }
 
 // Identity: equal values of one type. (CPython's small-integer identity is no promise.)
-bool isSame(const Const &left, const Const &right) { return sameAlternative(left, right) && isEqual(left, right); }
+bool isSame(const Const &left, const Const &right) {
+  return sameAlternative(left, right) && isEqual(left, right);
+}
 
 std::optional<SliceRange> resolveSlice(std::optional<int64_t> lower, std::optional<int64_t> upper,
                                        std::optional<int64_t> step, size_t length, ConstError &error) {

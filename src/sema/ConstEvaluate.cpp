@@ -12,9 +12,12 @@ using namespace std::literals;
 
 std::optional<Const> literalOf(const syntax::Expr *node, ConstError &error) {
   switch (node->kind) {
-  case syntax::NodeKind::NoneLiteral: return Const{NoneValue{}};
-  case syntax::NodeKind::BoolLiteral: return Const{syntax::as<syntax::BoolLiteral>(node)->value};
-  case syntax::NodeKind::FloatLiteral: return Const{syntax::as<syntax::FloatLiteral>(node)->value};
+  case syntax::NodeKind::NoneLiteral:
+    return Const{NoneValue{}};
+  case syntax::NodeKind::BoolLiteral:
+    return Const{syntax::as<syntax::BoolLiteral>(node)->value};
+  case syntax::NodeKind::FloatLiteral:
+    return Const{syntax::as<syntax::FloatLiteral>(node)->value};
   case syntax::NodeKind::IntLiteral: {
     auto *literal = syntax::as<syntax::IntLiteral>(node);
     return integerFromDigits(literal->digits, literal->base, error);
@@ -25,17 +28,23 @@ std::optional<Const> literalOf(const syntax::Expr *node, ConstError &error) {
       return error.set(diag::Kind::UnsupportedConstruct, {"a bytes literal", "use a str"});
     return Const{literal->value};
   }
-  default: return std::nullopt;
+  default:
+    return std::nullopt;
   }
 }
 
 std::optional<Const> moduleAttribute(const ModuleRef &module, std::string_view name) {
   if (module.name == "math") {
-    if (name == "pi") return Const{M_PI};
-    if (name == "e") return Const{M_E};
-    if (name == "tau") return Const{2 * M_PI};
-    if (name == "inf") return Const{INFINITY};
-    if (name == "nan") return Const{std::nan("")};
+    if (name == "pi")
+      return Const{M_PI};
+    if (name == "e")
+      return Const{M_E};
+    if (name == "tau")
+      return Const{2 * M_PI};
+    if (name == "inf")
+      return Const{INFINITY};
+    if (name == "nan")
+      return Const{std::nan("")};
     return Const{BuiltinRef{"math." + std::string(name)}};
   }
   return findBuiltin(module.name + "." + std::string(name));
@@ -54,16 +63,20 @@ namespace {
 
 std::optional<Const> foldMath(const std::string &name, std::span<const Const> arguments, ConstError &error) {
   if (arguments.empty() || arguments.size() > 2 || !isNumber(arguments[0]) || !isNumber(arguments.back()))
-    return error.set(diag::Kind::ConstOperand, {name, arguments.empty() ? "no argument" : describeType(arguments[0])});
+    return error.set(diag::Kind::ConstOperand,
+                     {name, arguments.empty() ? "no argument" : describeType(arguments[0])});
   auto first = toDouble(arguments[0], error), second = toDouble(arguments.back(), error);
   if (!first || !second)
     return std::nullopt;
   double x = *first;
-  struct Row { std::string_view name; double (*function)(double); };
+  struct Row {
+    std::string_view name;
+    double (*function)(double);
+  };
   static constexpr Row unary[] = {
-      {"math.sqrt", std::sqrt}, {"math.exp", std::exp}, {"math.exp2", std::exp2}, {"math.log2", std::log2},
-      {"math.log10", std::log10}, {"math.sin", std::sin}, {"math.cos", std::cos}, {"math.tanh", std::tanh},
-      {"math.fabs", std::fabs}};
+      {"math.sqrt", std::sqrt}, {"math.exp", std::exp},     {"math.exp2", std::exp2},
+      {"math.log2", std::log2}, {"math.log10", std::log10}, {"math.sin", std::sin},
+      {"math.cos", std::cos},   {"math.tanh", std::tanh},   {"math.fabs", std::fabs}};
   std::optional<double> result;
   if (arguments.size() == 1)
     for (const Row &row : unary)
@@ -109,13 +122,20 @@ std::optional<Const> foldCeilingDivision(const Const &a, const Const &b, ConstEr
 }
 
 std::optional<Const> foldUnary(std::string_view name, const Const &argument, ConstError &error) {
-  if (name == "triton.language.constexpr" || name == "constexpr") return argument;
-  if (name == "builtins.float") return toPythonFloat(argument, error);
-  if (name == "builtins.int") return toPythonInt(argument, error);
-  if (name == "builtins.bool") return Const{isTrue(argument)};
-  if (name == "builtins.str") return Const{str(argument)};
-  if ((name == "builtins.tuple" || name == "builtins.list") && tupleOf(argument)) return argument;
-  if (name == "builtins.len" && tupleOf(argument)) return makeInt(static_cast<int64_t>(tupleOf(argument)->size()));
+  if (name == "triton.language.constexpr" || name == "constexpr")
+    return argument;
+  if (name == "builtins.float")
+    return toPythonFloat(argument, error);
+  if (name == "builtins.int")
+    return toPythonInt(argument, error);
+  if (name == "builtins.bool")
+    return Const{isTrue(argument)};
+  if (name == "builtins.str")
+    return Const{str(argument)};
+  if ((name == "builtins.tuple" || name == "builtins.list") && tupleOf(argument))
+    return argument;
+  if (name == "builtins.len" && tupleOf(argument))
+    return makeInt(static_cast<int64_t>(tupleOf(argument)->size()));
   if (name == "builtins.abs" && isNumber(argument)) {
     auto isNegative = evaluate(syntax::CompareOperator::Lt, argument, makeInt(0), error);
     auto op = isTrue(*isNegative) ? syntax::UnaryOperator::Negate : syntax::UnaryOperator::Plus;
@@ -124,7 +144,8 @@ std::optional<Const> foldUnary(std::string_view name, const Const &argument, Con
   if (name == "triton.next_power_of_2" || name == "triton.language.next_power_of_2") {
     auto value = asInt64(argument);
     if (value && *value >= 0 && *value <= int64_t(1) << 62)
-      return makeInt(*value <= 1 ? *value : static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(*value))));
+      return makeInt(*value <= 1 ? *value
+                                 : static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(*value))));
   }
   if (name == "triton.language.pointer_type")
     if (auto *type = get<TypeRef>(argument))
@@ -160,9 +181,12 @@ private:
       auto value = resolve_(*name);
       return value ? value : refuse("`" + name->id + "` is not known before the kernel runs");
     }
-    if (auto *attribute = as<syntax::Attribute>(node)) return visitAttribute(*attribute);
-    if (auto *tuple = as<syntax::Tuple>(node)) return visitElements(tuple->elements);
-    if (auto *list = as<syntax::List>(node)) return visitElements(list->elements);
+    if (auto *attribute = as<syntax::Attribute>(node))
+      return visitAttribute(*attribute);
+    if (auto *tuple = as<syntax::Tuple>(node))
+      return visitElements(tuple->elements);
+    if (auto *list = as<syntax::List>(node))
+      return visitElements(list->elements);
     if (auto *unary = as<syntax::Unary>(node)) {
       auto operand = visit(unary->operand);
       return operand ? evaluate(unary->op, *operand, failure_.error) : operand;
@@ -172,16 +196,20 @@ private:
       auto right = left ? visit(binary->right) : left;
       return right ? evaluate(binary->op, *left, *right, failure_.error) : right;
     }
-    if (auto *boolean = as<syntax::BoolOp>(node)) return visitBoolean(*boolean);
-    if (auto *compare = as<syntax::Compare>(node)) return visitCompare(*compare);
+    if (auto *boolean = as<syntax::BoolOp>(node))
+      return visitBoolean(*boolean);
+    if (auto *compare = as<syntax::Compare>(node))
+      return visitCompare(*compare);
     if (auto *conditional = as<syntax::Conditional>(node)) {
       auto condition = visit(conditional->condition);
       if (!condition)
         return condition;
       return visit(isTrue(*condition) ? conditional->then : conditional->orelse);
     }
-    if (auto *call = as<syntax::Call>(node)) return visitCall(*call);
-    if (auto *subscript = as<syntax::Subscript>(node)) return visitSubscript(*subscript);
+    if (auto *call = as<syntax::Call>(node))
+      return visitCall(*call);
+    if (auto *subscript = as<syntax::Subscript>(node))
+      return visitSubscript(*subscript);
     return refuse("this form has no value before the kernel runs");
   }
 
@@ -285,7 +313,8 @@ std::optional<Const> foldCall(const Const &callee, std::span<const Const> argume
   return error.set(diag::Kind::NotConstant, {"a call of `" + name + "`"});
 }
 
-std::optional<Const> evaluateExpression(const syntax::Expr *node, ResolveName resolve, ConstFailure &failure) {
+std::optional<Const> evaluateExpression(const syntax::Expr *node, ResolveName resolve,
+                                        ConstFailure &failure) {
   return Evaluator(resolve, failure).visit(node);
 }
 

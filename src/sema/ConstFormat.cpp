@@ -71,7 +71,10 @@ bool takeNumber(std::string_view &text, unsigned &number) {
 
 std::optional<Spec> parseSpec(std::string_view text) {
   Spec spec;
-  size_t lead = text.empty() ? 0 : std::max<size_t>(1, static_cast<size_t>(llvm::countl_one(static_cast<uint8_t>(text[0]))));
+  size_t lead =
+      text.empty()
+          ? 0
+          : std::max<size_t>(1, static_cast<size_t>(llvm::countl_one(static_cast<uint8_t>(text[0]))));
   if (text.size() > lead && isAlign(text[lead])) {
     spec.fill = std::string(text.substr(0, lead));
     spec.align = text[lead];
@@ -105,7 +108,8 @@ std::optional<Spec> parseSpec(std::string_view text) {
 }
 
 size_t characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 // `prefix` (sign, 0x) stays in front of padding with '='.
@@ -120,9 +124,12 @@ std::string pad(const Spec &spec, const std::string &prefix, const std::string &
       result += fill;
     return result;
   };
-  if (align == '<') return prefix + body + repeat(missing);
-  if (align == '^') return repeat(missing / 2) + prefix + body + repeat(missing - missing / 2);
-  if (align == '=') return prefix + repeat(missing) + body;
+  if (align == '<')
+    return prefix + body + repeat(missing);
+  if (align == '^')
+    return repeat(missing / 2) + prefix + body + repeat(missing - missing / 2);
+  if (align == '=')
+    return prefix + repeat(missing) + body;
   return repeat(missing) + prefix + body;
 }
 
@@ -145,7 +152,10 @@ std::string signOf(const Spec &spec, bool isNegative) {
 std::optional<std::string> formatInteger(const Spec &spec, const APInt &value) {
   if (spec.precision || (spec.zero && spec.grouping && spec.width))
     return std::nullopt;
-  unsigned base = spec.type == 'x' || spec.type == 'X' ? 16 : spec.type == 'o' ? 8 : spec.type == 'b' ? 2 : 10;
+  unsigned base = spec.type == 'x' || spec.type == 'X' ? 16
+                  : spec.type == 'o'                   ? 8
+                  : spec.type == 'b'                   ? 2
+                                                       : 10;
   if (spec.type == 'c' || (spec.grouping == ',' && base != 10))
     return std::nullopt;
   llvm::SmallString<64> digits;
@@ -179,7 +189,8 @@ std::optional<std::string> formatFloat(const Spec &spec, double value) {
     char type = isPercent ? 'f' : spec.type == 'n' ? 'g' : spec.type;
     std::string pattern = std::string("%") + (spec.alternate ? "#" : "") + ".*" + type;
     char buffer[2048];
-    std::snprintf(buffer, sizeof buffer, pattern.c_str(), static_cast<int>(spec.precision.value_or(6)), magnitude);
+    std::snprintf(buffer, sizeof buffer, pattern.c_str(), static_cast<int>(spec.precision.value_or(6)),
+                  magnitude);
     body = buffer;
   }
   if (spec.grouping)
@@ -190,7 +201,8 @@ std::optional<std::string> formatFloat(const Spec &spec, double value) {
 }
 
 std::optional<std::string> formatText(const Spec &spec, const std::string &text) {
-  if ((spec.type && spec.type != 's') || spec.sign != '-' || spec.alternate || spec.grouping || spec.align == '=')
+  if ((spec.type && spec.type != 's') || spec.sign != '-' || spec.alternate || spec.grouping ||
+      spec.align == '=')
     return std::nullopt;
   std::string body = text;
   if (spec.precision && characters(body) > *spec.precision) {
@@ -213,16 +225,20 @@ std::optional<std::string> formatText(const Spec &spec, const std::string &text)
 // The shortest digits that read back, in CPython's layout: an exponent below 1e-4 and
 // from 1e16 on.
 std::string reprOf(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value < 0 ? "-inf" : "inf";
   char buffer[40];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
   std::string text(buffer, end), digits, sign;
   size_t e = text.find('e');
   int exponent = std::stoi(text.substr(e + 1));
   for (char c : text.substr(0, e))
-    if (c == '-') sign = "-";
-    else if (c != '.') digits += c;
+    if (c == '-')
+      sign = "-";
+    else if (c != '.')
+      digits += c;
   int count = static_cast<int>(digits.size());
   if (exponent < -4 || exponent >= 16) {
     std::string mantissa = digits.substr(0, 1) + (count > 1 ? "." + digits.substr(1) : "");
@@ -237,17 +253,25 @@ std::string reprOf(double value) {
 }
 
 std::string repr(const Const &value) {
-  if (get<NoneValue>(value)) return "None";
-  if (auto *flag = get<bool>(value)) return *flag ? "True" : "False";
-  if (auto *integer = get<APInt>(value)) return llvm::toString(*integer, 10, /*Signed=*/true);
-  if (auto *number = get<double>(value)) return reprOf(*number);
-  if (auto *text = get<std::string>(value)) return quoted(*text);
-  if (auto *tuple = tupleOf(value)) return tupleRepr(*tuple);
+  if (get<NoneValue>(value))
+    return "None";
+  if (auto *flag = get<bool>(value))
+    return *flag ? "True" : "False";
+  if (auto *integer = get<APInt>(value))
+    return llvm::toString(*integer, 10, /*Signed=*/true);
+  if (auto *number = get<double>(value))
+    return reprOf(*number);
+  if (auto *text = get<std::string>(value))
+    return quoted(*text);
+  if (auto *tuple = tupleOf(value))
+    return tupleRepr(*tuple);
   if (auto *type = get<TypeRef>(value))
     return spelling(Type{type->element, type->pointer, type->isConst,
                          llvm::SmallVector<int64_t, 3>(type->shape.begin(), type->shape.end())});
-  if (auto *builtin = get<BuiltinRef>(value)) return "<function " + builtin->name + ">";
-  if (auto *module = get<ModuleRef>(value)) return "<module " + module->name + ">";
+  if (auto *builtin = get<BuiltinRef>(value))
+    return "<function " + builtin->name + ">";
+  if (auto *module = get<ModuleRef>(value))
+    return "<module " + module->name + ">";
   if (auto *function = get<std::shared_ptr<const Function>>(value))
     return "<function " + (*function)->definition->name + ">";
   return get<OpaqueRef>(value)->repr;
@@ -263,7 +287,8 @@ std::optional<std::string> formatConst(const Const &value, std::string_view spec
     return str(value);
   std::optional<std::string> result;
   if (auto parsed = parseSpec(spec)) {
-    bool wantsFloat = parsed->type && std::string_view("eEfFgG%").find(parsed->type) != std::string_view::npos;
+    bool wantsFloat =
+        parsed->type && std::string_view("eEfFgG%").find(parsed->type) != std::string_view::npos;
     if (get<double>(value) && (wantsFloat || !parsed->type || parsed->type == 'n')) {
       result = formatFloat(*parsed, *get<double>(value));
     } else if (isInteger(value) && wantsFloat) {

@@ -44,7 +44,8 @@ bool saysNoinline(const syntax::Expr *jit) {
 }
 
 std::shared_ptr<const Function> makeFunction(const std::shared_ptr<const syntax::Tree> &tree,
-                                             const syntax::FunctionDef &definition, std::shared_ptr<HostEnv> env) {
+                                             const syntax::FunctionDef &definition,
+                                             std::shared_ptr<HostEnv> env) {
   auto function = std::make_shared<Function>();
   function->tree = tree;
   function->definition = &definition;
@@ -114,8 +115,10 @@ private:
         bindTarget(elements[i], part);
       }
     };
-    if (auto *tuple = as<syntax::Tuple>(target)) bindElements(tuple->elements);
-    if (auto *list = as<syntax::List>(target)) bindElements(list->elements);
+    if (auto *tuple = as<syntax::Tuple>(target))
+      bindElements(tuple->elements);
+    if (auto *list = as<syntax::List>(target))
+      bindElements(list->elements);
   }
 
   void collect(const syntax::Block &block, bool isConditional) {
@@ -129,25 +132,34 @@ private:
       collect(body, true);
       collect(orelse, true);
     };
-    if (auto *function = as<syntax::FunctionDef>(statement)) bind(function->name, binding);
-    if (auto *classDef = as<syntax::ClassDef>(statement)) bind(classDef->name, binding);
+    if (auto *function = as<syntax::FunctionDef>(statement))
+      bind(function->name, binding);
+    if (auto *classDef = as<syntax::ClassDef>(statement))
+      bind(classDef->name, binding);
     if (auto *assign = as<syntax::Assign>(statement))
       for (const syntax::Expr *target : assign->targets)
         bindTarget(target, binding);
     if (auto *annotated = as<syntax::AnnAssign>(statement); annotated && annotated->value)
       bindTarget(annotated->target, binding);
-    if (auto *augmented = as<syntax::AugAssign>(statement)) bindTarget(augmented->target, binding);
-    if (auto *import = as<syntax::Import>(statement)) collectImport(*import, binding);
-    if (auto *import = as<syntax::ImportFrom>(statement)) collectImport(*import, binding);
-    if (auto *branch = as<syntax::If>(statement)) both(branch->body, branch->orelse);
-    if (auto *loop = as<syntax::While>(statement)) both(loop->body, loop->orelse);
+    if (auto *augmented = as<syntax::AugAssign>(statement))
+      bindTarget(augmented->target, binding);
+    if (auto *import = as<syntax::Import>(statement))
+      collectImport(*import, binding);
+    if (auto *import = as<syntax::ImportFrom>(statement))
+      collectImport(*import, binding);
+    if (auto *branch = as<syntax::If>(statement))
+      both(branch->body, branch->orelse);
+    if (auto *loop = as<syntax::While>(statement))
+      both(loop->body, loop->orelse);
     if (auto *loop = as<syntax::For>(statement)) {
       binding.isConditional = true;
       bindTarget(loop->target, binding);
       both(loop->body, loop->orelse);
     }
-    if (auto *with = as<syntax::With>(statement)) collect(with->body, isConditional);
-    if (auto *other = as<syntax::UnsupportedStmt>(statement)) collect(other->body, true);
+    if (auto *with = as<syntax::With>(statement))
+      collect(with->body, isConditional);
+    if (auto *other = as<syntax::UnsupportedStmt>(statement))
+      collect(other->body, true);
   }
 
   void collectImport(const syntax::Import &import, Binding binding) {
@@ -196,8 +208,10 @@ private:
       return imported(*import, *binding.import);
     if (binding.isConditional)
       return opaque("bound inside a statement that only Python can follow");
-    if (auto *function = as<syntax::FunctionDef>(binding.statement)) return functionAnswer(*function);
-    if (as<syntax::ClassDef>(binding.statement)) return opaque("a class");
+    if (auto *function = as<syntax::FunctionDef>(binding.statement))
+      return functionAnswer(*function);
+    if (as<syntax::ClassDef>(binding.statement))
+      return opaque("a class");
     if (auto *annotated = as<syntax::AnnAssign>(binding.statement))
       return assigned(annotated->value, std::nullopt, namesConstexpr(annotated->annotation));
     if (auto *assign = as<syntax::Assign>(binding.statement))

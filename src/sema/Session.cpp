@@ -1,6 +1,6 @@
 // Places and reports of a session.
-#include "sema/Const.h"
 #include "sema/Session.h"
+#include "sema/Const.h"
 
 #include "mlir/IR/Location.h"
 
@@ -25,12 +25,15 @@ std::nullopt_t Session::fail(diag::Kind kind, std::initializer_list<std::string_
   return std::nullopt;
 }
 
-void Session::warn(diag::Kind kind, std::initializer_list<std::string_view> arguments) { fail(kind, arguments); }
+void Session::warn(diag::Kind kind, std::initializer_list<std::string_view> arguments) {
+  fail(kind, arguments);
+}
 
 // ---- compile-time arithmetic, reported at the session's place ------------------------------
 
 namespace {
-template <class T> std::optional<T> reported(Session &session, std::optional<T> value, const ConstError &error) {
+template <class T>
+std::optional<T> reported(Session &session, std::optional<T> value, const ConstError &error) {
   if (!value) {
     diag::Diagnostic &diagnostic = error.report(session.sink, session.place);
     diagnostic.notes.insert(diagnostic.notes.end(), session.frames.begin(), session.frames.end());
@@ -39,7 +42,8 @@ template <class T> std::optional<T> reported(Session &session, std::optional<T> 
 }
 } // namespace
 
-std::optional<Const> constBinary(Session &session, syntax::BinaryOperator op, const Const &left, const Const &right) {
+std::optional<Const> constBinary(Session &session, syntax::BinaryOperator op, const Const &left,
+                                 const Const &right) {
   ConstError error;
   return reported(session, evaluate(op, left, right, error), error);
 }

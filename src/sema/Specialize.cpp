@@ -37,7 +37,8 @@ public:
     builder_.setInsertionPointToEnd(module->getBody());
     auto type = builder_.getFunctionType(types_, {});
     auto function = tile::FuncOp::create(builder_, loc, kernel_.definition->name, type);
-    mlir::Block *entry = function.getBody().empty() ? &function.getBody().emplaceBlock() : &function.getBody().front();
+    mlir::Block *entry =
+        function.getBody().empty() ? &function.getBody().emplaceBlock() : &function.getBody().front();
     addArguments(function, *entry);
     builder_.setInsertionPointToEnd(entry);
     if (!visitor_.visitKernel(kernel_, std::move(locals_)))
@@ -76,7 +77,8 @@ private:
 
   bool bindParameter(const std::string &name, const syntax::Parameter &parameter) {
     if (parameter.kind == syntax::Parameter::VarArgs || parameter.kind == syntax::Parameter::KwArgs)
-      return fail(Kind::UnsupportedConstruct, {"`*args` and `**kwargs` in the parameters of a kernel", "name each parameter"});
+      return fail(Kind::UnsupportedConstruct,
+                  {"`*args` and `**kwargs` in the parameters of a kernel", "name each parameter"});
     bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
     Local &local = locals_[parameter.name];
     local.line = kernel_.tree->source->position(parameter.range.begin).line;
@@ -110,7 +112,8 @@ private:
       value.setLoc(visitor_.session.loc());
       function.setArgAttr(i, "tt.name", builder_.getStringAttr(parameter->name));
       if (spec->divisibility > 1)
-        function.setArgAttr(i, "tt.divisibility", builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility)));
+        function.setArgAttr(i, "tt.divisibility",
+                            builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility)));
       locals_[parameter->name].value = Value(Tensor{value, *type});
     }
   }
@@ -149,7 +152,8 @@ private:
 
 } // namespace
 
-mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request, diag::Sink &sink) {
+mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request,
+                                             diag::Sink &sink) {
   return Specializer(context, request, sink).run();
 }
 

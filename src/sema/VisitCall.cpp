@@ -43,8 +43,8 @@ void Visitor::explainLostConstants(const syntax::Call &node, size_t reported) {
       return false;
     std::string value = repr(*found->second.number);
     session.sink.last()->hint = "`" + name->id + "` became a run-time value when it was assigned on line " +
-                               std::to_string(found->second.line) + "; write `" + name->id + ": tl.constexpr = " +
-                               value + "` there";
+                                std::to_string(found->second.line) + "; write `" + name->id +
+                                ": tl.constexpr = " + value + "` there";
     return true;
   };
   for (const syntax::Expr *argument : node.arguments)
@@ -149,7 +149,9 @@ bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &par
                             llvm::StringMap<Local> &locals) {
   bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
   if (isConstexpr && !value.constant())
-    return session.fail(Kind::ConstexprParameter, {callee.definition->name, parameter.name, describeType(value)}), false;
+    return session.fail(Kind::ConstexprParameter,
+                        {callee.definition->name, parameter.name, describeType(value)}),
+           false;
   Local local;
   local.value = std::move(value);
   local.line = callee.tree->source->position(parameter.range.begin).line;
@@ -165,7 +167,9 @@ bool Visitor::bindParameters(const Function &callee, std::span<const Value> argu
   std::vector<bool> isUsed(keywords.size());
   for (const Parameter &parameter : callee.definition->parameters) {
     if (parameter.kind == Parameter::VarArgs || parameter.kind == Parameter::KwArgs)
-      return unsupported("`*args` and `**kwargs` in the parameters of `" + name + "`", "name each parameter, or pass a tuple"), false;
+      return unsupported("`*args` and `**kwargs` in the parameters of `" + name + "`",
+                         "name each parameter, or pass a tuple"),
+             false;
     MaybeValue value;
     if (parameter.kind != Parameter::KeywordOnly && position < arguments.size())
       value = arguments[position++];
@@ -189,7 +193,9 @@ bool Visitor::bindParameters(const Function &callee, std::span<const Value> argu
       return false;
   }
   if (position < arguments.size())
-    return session.fail(Kind::CallTooManyArguments, {name, std::to_string(position), std::to_string(arguments.size())}), false;
+    return session.fail(Kind::CallTooManyArguments,
+                        {name, std::to_string(position), std::to_string(arguments.size())}),
+           false;
   for (size_t i = 0; i < keywords.size(); ++i)
     if (!isUsed[i])
       return session.fail(Kind::UnknownKeyword, {name, keywords[i].name}), false;

@@ -3,8 +3,8 @@
 // branch that returns takes the rest of the function into the other branch.
 #include "sema/Visitor.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "ir/tile/Tile.h"
+#include "llvm/ADT/ScopeExit.h"
 
 namespace tegula::sema {
 
@@ -111,7 +111,9 @@ std::optional<Visitor::Condition> Visitor::condition(const Value &value) {
       if (extent != 1)
         return session.fail(Kind::AmbiguousCondition, {spelling(tensor.type)});
     auto scalar = tensor.type.scalar();
-    tensor = {tile::UnsplatOp::create(builder, session.loc(), lower(scalar, builder.getContext()), tensor.value), scalar};
+    tensor = {
+        tile::UnsplatOp::create(builder, session.loc(), lower(scalar, builder.getContext()), tensor.value),
+        scalar};
   }
   auto flag = cast(session, tensor, DType::I1);
   return flag ? std::optional(Condition{std::nullopt, flag->value}) : std::nullopt;
@@ -140,7 +142,8 @@ std::vector<std::optional<Local>> Visitor::save(llvm::ArrayRef<llvm::StringRef> 
   return result;
 }
 
-void Visitor::restore(llvm::ArrayRef<llvm::StringRef> saved, const std::vector<std::optional<Local>> &values) {
+void Visitor::restore(llvm::ArrayRef<llvm::StringRef> saved,
+                      const std::vector<std::optional<Local>> &values) {
   for (size_t i = 0; i < saved.size(); ++i) {
     if (values[i])
       frame->locals[saved[i]] = *values[i];
@@ -158,9 +161,12 @@ Flow Visitor::visitRunTimeIf(const syntax::If &node, mlir::Value condition, cons
   BlockFacts thenFacts = names.of(node.body), elseFacts = names.of(node.orelse);
   bool takesRest = (thenFacts.hasReturn || elseFacts.hasReturn) && !frame->noReturn && !frame->staticLoops;
   llvm::SmallVector<llvm::StringRef, 8> changed = thenFacts.assigned;
-  for (llvm::StringRef name : elseFacts.assigned)
-    if (!llvm::is_contained(changed, name))
-      changed.push_back(name);
+  for (const auto &more : {llvm::ArrayRef<llvm::StringRef>(elseFacts.assigned),
+                           llvm::ArrayRef<llvm::StringRef>(thenFacts.loopVariables),
+                           llvm::ArrayRef<llvm::StringRef>(elseFacts.loopVariables)})
+    for (llvm::StringRef name : more)
+      if (!llvm::is_contained(changed, name))
+        changed.push_back(name);
 
   diag::Range place = node.range;
   auto op = mlir::scf::IfOp::create(builder, session.loc(), mlir::TypeRange{}, condition, true, true);
@@ -193,12 +199,14 @@ Flow Visitor::visitRunTimeIf(const syntax::If &node, mlir::Value condition, cons
     return Flow::Failed;
   if (takesRest)
     return mergeReturns(op, *thenReturned, *frame->returned) ? Flow::Returned : Flow::Failed;
-  bool isMerged = mergeBranches(op, node, changed, std::move(before), std::move(afterThen), std::move(afterElse));
+  bool isMerged =
+      mergeBranches(op, node, changed, std::move(before), std::move(afterThen), std::move(afterElse));
   return isMerged ? Flow::Next : Flow::Failed;
 }
 
-bool Visitor::mergeBranches(mlir::scf::IfOp op, const syntax::If &node, llvm::ArrayRef<llvm::StringRef> changed,
-                            std::vector<std::optional<Local>> before, std::vector<std::optional<Local>> afterThen,
+bool Visitor::mergeBranches(mlir::scf::IfOp op, const syntax::If &node,
+                            llvm::ArrayRef<llvm::StringRef> changed, std::vector<std::optional<Local>> before,
+                            std::vector<std::optional<Local>> afterThen,
                             std::vector<std::optional<Local>> afterElse) {
   auto isDefined = [](const std::optional<Local> &local) { return local && local->state == Local::Defined; };
   BranchMerge merge(session, op.thenBlock(), op.elseBlock());
@@ -237,7 +245,8 @@ bool Visitor::mergeReturns(mlir::scf::IfOp op, Value thenValue, Value elseValue)
   BranchMerge merge(session, op.thenBlock(), op.elseBlock());
   auto merged = merge.merge(thenValue, elseValue);
   if (!merged) {
-    session.fail(Kind::ReturnMismatch, {frame->function.definition->name, describeType(thenValue), describeType(elseValue)});
+    session.fail(Kind::ReturnMismatch,
+                 {frame->function.definition->name, describeType(thenValue), describeType(elseValue)});
     return false;
   }
   mlir::ValueRange results = finish(session, op, merge).getResults();

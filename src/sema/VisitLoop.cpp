@@ -19,11 +19,12 @@ struct Visitor::Bounds {
 
 // Names in order, with the leaves of their values as the loop's operands.
 struct Visitor::Carried {
-  llvm::SmallVector<llvm::StringRef, 8> assigned; // all names that the body assigns
-  std::vector<std::optional<Local>> before;    // what they were, `assigned` in step
-  llvm::SmallVector<llvm::StringRef> names;    // those with a run-time value before
-  std::vector<Value> initial;                  // in step with `names`
-  llvm::SmallVector<mlir::Value> operands;     // their leaves
+  llvm::SmallVector<llvm::StringRef, 8> assigned;  // all names that the body assigns
+  llvm::SmallVector<llvm::StringRef, 2> variables; // of loops inside, in `assigned` too
+  std::vector<std::optional<Local>> before;        // what they were, `assigned` in step
+  llvm::SmallVector<llvm::StringRef> names;        // those with a run-time value before
+  std::vector<Value> initial;                      // in step with `names`
+  llvm::SmallVector<mlir::Value> operands;         // their leaves
 };
 
 namespace {
@@ -78,7 +79,8 @@ bool hasLeaves(const Value &value) {
 }
 
 // The leaves of `value`, if it has the structure and the types of `like`.
-bool collectLike(Session &session, const Value &like, const Value &value, llvm::SmallVectorImpl<mlir::Value> &into) {
+bool collectLike(Session &session, const Value &like, const Value &value,
+                 llvm::SmallVectorImpl<mlir::Value> &into) {
   if (auto *expected = like.tensor()) {
     if (value.constant() && !isNumber(*value.constant()))
       return false;
@@ -142,8 +144,9 @@ std::optional<Visitor::Bounds> Visitor::visitBounds(const syntax::Call &call, bo
   const char *name = isStatic ? "tl.static_range" : "range";
   MaybeValue places[3];
   static constexpr std::string_view positional[] = {"arg1", "arg2", "step"};
-  static constexpr std::string_view hints[] = {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
-                                               "flatten", "warp_specialize", "disable_licm"};
+  static constexpr std::string_view hints[] = {
+      "num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
+      "flatten",    "warp_specialize",    "disable_licm"};
   for (size_t i = 0; i < std::min<size_t>(arguments.size(), 3); ++i)
     places[i] = arguments[i];
   if (arguments.size() > 3)
@@ -229,8 +232,9 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
     }
   }
   std::optional<Tensor> parts[3];
-  std::pair<const char *, const Value *> sources[] = {
-      {isReversed ? "stop" : "start", &lowerBound}, {isReversed ? "start" : "stop", &upperBound}, {"step", &stepValue}};
+  std::pair<const char *, const Value *> sources[] = {{isReversed ? "stop" : "start", &lowerBound},
+                                                      {isReversed ? "start" : "stop", &upperBound},
+                                                      {"step", &stepValue}};
   std::optional<DType> type;
   for (size_t i = 0; i < 3; ++i) {
     const Value &value = *sources[i].second;
@@ -248,12 +252,13 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
     if (!(part = cast(session, *part, *type)))
       return Flow::Failed;
 
-  auto carried = carriedNames(node.body, nullptr, target);
+  auto carried = carriedNames(&node, node.body, nullptr, target);
   if (!carried)
     return Flow::Failed;
   mlir::Location loc = session.loc();
-  auto op = mlir::scf::ForOp::create(builder, loc, parts[0]->value, parts[1]->value, parts[2]->value,
-                                     carried->operands, /*bodyBuilder=*/nullptr, /*unsignedCmp=*/isUnsigned(*type));
+  auto op =
+      mlir::scf::ForOp::create(builder, loc, parts[0]->value, parts[1]->value, parts[2]->value,
+                               carried->operands, /*bodyBuilder=*/nullptr, /*unsignedCmp=*/isUnsigned(*type));
   for (mlir::NamedAttribute attribute : bounds.attributes)
     op->setAttr(attribute.getName(), attribute.getValue());
   // Without carried values the builder has ended the body already.
@@ -302,7 +307,7 @@ Flow Visitor::visitWhile(const syntax::While &node) {
     isExhausted = true;
     return session.fail(Kind::NestingTooDeep, {std::to_string(maxRegions)}), Flow::Failed;
   }
-  auto carried = carriedNames(node.body, node.condition, nullptr);
+  auto carried = carriedNames(&node, node.body, node.condition, nullptr);
   if (!carried)
     return Flow::Failed;
   mlir::Location loc = session.loc();
@@ -352,16 +357,26 @@ Flow Visitor::visitWhile(const syntax::While &node) {
 
 // ---- what a loop carries --------------------------------------------------------------------
 
-std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Block &body, const syntax::Expr *condition,
+std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place, const syntax::Block &body,
+                                                      const syntax::Expr *condition,
                                                       const syntax::Expr *target) {
   Carried carried;
   auto *variable = as<syntax::Name>(target);
-  carried.assigned = names.of(body).assigned;
+  const BlockFacts &facts = names.of(body);
+  carried.assigned = facts.assigned;
+  carried.variables = facts.loopVariables;
   if (condition)
     AssignedNames::collect(condition, carried.assigned);
-  if (variable)
+  if (variable) {
     llvm::erase(carried.assigned, llvm::StringRef(variable->id));
+    llvm::erase(carried.variables, llvm::StringRef(variable->id));
+  }
+  size_t own = carried.assigned.size();
+  carried.assigned.append(carried.variables.begin(), carried.variables.end());
   carried.before = save(carried.assigned);
+  // A value from before would be stale from the second round on.
+  for (llvm::StringRef name : carried.variables)
+    frame->locals[name] = Local{Local::LoopVariable, false, lineOf(place), {}, {}};
 
   // A constant stays one if only dead code assigns it: conditions over names that the loop
   // leaves alone are decided here, without emitting anything.
@@ -394,7 +409,7 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Block &body,
     }
     return llvm::is_contained(live->assigned, name);
   };
-  for (size_t i = 0; i < carried.assigned.size(); ++i) {
+  for (size_t i = 0; i < own; ++i) {
     const auto &local = carried.before[i];
     if (!local || local->state != Local::Defined || local->isConstexpr)
       continue;
@@ -415,7 +430,8 @@ void Visitor::bindCarried(const Carried &carried, mlir::ValueRange values) {
     Local &local = frame->locals[carried.names[i]];
     bool isRunTime = hasLeaves(carried.initial[i]);
     auto number = isRunTime && local.value.constant() && isNumber(*local.value.constant())
-                      ? std::optional(*local.value.constant()) : local.number;
+                      ? std::optional(*local.value.constant())
+                      : local.number;
     local = Local{Local::Defined, false, local.line, rebuild(carried.initial[i], values), number};
   }
 }
@@ -427,8 +443,10 @@ std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(const Carr
     const Local &local = frame->locals[carried.names[i]];
     if (local.state == Local::Broken)
       return std::nullopt;
-    if (local.state != Local::Defined)
-      return session.fail(Kind::UndefinedName, {carried.names[i]});
+    if (local.state != Local::Defined) {
+      auto kind = local.state == Local::LoopVariable ? Kind::LoopVariableGone : Kind::PartiallyDefined;
+      return session.fail(kind, {carried.names[i], std::to_string(local.line)});
+    }
     if (!collectLike(session, carried.initial[i], local.value, result))
       return session.fail(Kind::LoopCarriedMismatch,
                           {carried.names[i], describeType(carried.initial[i]), describeType(local.value)});
@@ -444,6 +462,8 @@ void Visitor::leaveLoop(const Carried &carried, mlir::ValueRange results, uint32
     if (!before || before->state != Local::Defined)
       frame->locals[carried.assigned[i]] = Local{Local::InLoop, false, line, {}, {}};
   }
+  for (llvm::StringRef name : carried.variables)
+    frame->locals[name] = Local{Local::LoopVariable, false, line, {}, {}};
   bindCarried(carried, results);
 }
 

@@ -80,20 +80,30 @@ Flow Visitor::dispatchStatement(const syntax::Stmt *node, const Rest &rest) {
   using syntax::NodeKind;
   auto next = [](bool isFine) { return isFine ? Flow::Next : Flow::Failed; };
   switch (node->kind) {
-  case NodeKind::Assign: return next(visitAssign(*as<syntax::Assign>(node)));
-  case NodeKind::AugAssign: return next(visitAugAssign(*as<syntax::AugAssign>(node)));
-  case NodeKind::AnnAssign: return next(visitAnnAssign(*as<syntax::AnnAssign>(node)));
+  case NodeKind::Assign:
+    return next(visitAssign(*as<syntax::Assign>(node)));
+  case NodeKind::AugAssign:
+    return next(visitAugAssign(*as<syntax::AugAssign>(node)));
+  case NodeKind::AnnAssign:
+    return next(visitAnnAssign(*as<syntax::AnnAssign>(node)));
   case NodeKind::ExprStmt: {
     const syntax::Expr *value = as<syntax::ExprStmt>(node)->value;
     return next(as<syntax::StringLiteral>(value) || as<syntax::EllipsisLiteral>(value) || visit(value));
   }
-  case NodeKind::If: return visitIf(*as<syntax::If>(node), rest);
-  case NodeKind::For: return visitFor(*as<syntax::For>(node));
-  case NodeKind::While: return visitWhile(*as<syntax::While>(node));
-  case NodeKind::Return: return visitReturn(*as<syntax::Return>(node));
-  case NodeKind::Assert: return next(visitAssert(*as<syntax::Assert>(node)));
-  case NodeKind::Pass: return Flow::Next;
-  default: return next(refuse(node));
+  case NodeKind::If:
+    return visitIf(*as<syntax::If>(node), rest);
+  case NodeKind::For:
+    return visitFor(*as<syntax::For>(node));
+  case NodeKind::While:
+    return visitWhile(*as<syntax::While>(node));
+  case NodeKind::Return:
+    return visitReturn(*as<syntax::Return>(node));
+  case NodeKind::Assert:
+    return next(visitAssert(*as<syntax::Assert>(node)));
+  case NodeKind::Pass:
+    return Flow::Next;
+  default:
+    return next(refuse(node));
   }
 }
 
@@ -127,7 +137,9 @@ bool Visitor::visitAssert(const syntax::Assert &node) {
     return session.fail(Kind::AssertFailed, {text.empty() ? "" : ": " + text}), false;
   }
   if (session.options.debug)
-    return unsupported("a run-time `assert` with debug=True", "use tl.static_assert, or compile without debug"), false;
+    return unsupported("a run-time `assert` with debug=True",
+                       "use tl.static_assert, or compile without debug"),
+           false;
   return true;
 }
 
@@ -185,14 +197,18 @@ bool Visitor::assign(const syntax::Expr *target, const Value &value) {
     if (!elements)
       return session.fail(Kind::NotATuple, {describeType(value)}), false;
     if (elements->size() != targets.size())
-      return session.fail(Kind::UnpackCount, {std::to_string(targets.size()), std::to_string(elements->size())}), false;
+      return session.fail(Kind::UnpackCount,
+                          {std::to_string(targets.size()), std::to_string(elements->size())}),
+             false;
     for (size_t i = 0; i < targets.size(); ++i)
       if (!assign(targets[i], (*elements)[i]))
         return false;
     return true;
   }
   if (as<syntax::Subscript>(target))
-    return unsupported("assignment to an element (`x[i] = ...`)", "tiles are values: use tl.where(mask, new, x), or tl.store to memory"), false;
+    return unsupported("assignment to an element (`x[i] = ...`)",
+                       "tiles are values: use tl.where(mask, new, x), or tl.store to memory"),
+           false;
   if (as<syntax::Attribute>(target))
     return unsupported("assignment to an attribute", "use a local name"), false;
   return unsupported("a starred target", "unpack each element into a name"), false;

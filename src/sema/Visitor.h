@@ -35,8 +35,8 @@ struct Local {
     Broken,       // its statement was refused; uses say nothing more
   };
   State state = Defined;
-  bool isConstexpr = false;    // annotated tl.constexpr
-  uint32_t line = 0;           // of the statement that explains `state`, or assigned `number`
+  bool isConstexpr = false; // annotated tl.constexpr
+  uint32_t line = 0;        // of the statement that explains `state`, or assigned `number`
   Value value;
   std::optional<Const> number; // the constant whose plain assignment made the run-time `value`
 };
@@ -104,12 +104,14 @@ private:
 
   // VisitCall.cpp
   MaybeValue visitCall(const syntax::Call &node);
-  MaybeValue callValue(const Value &callee, std::span<const Value> arguments, std::span<const NamedValue> keywords);
+  MaybeValue callValue(const Value &callee, std::span<const Value> arguments,
+                       std::span<const NamedValue> keywords);
   MaybeValue callBuiltinByName(const std::string &name, std::span<const Value> arguments,
                                std::span<const NamedValue> keywords);
-  bool visitArguments(const syntax::Call &node, std::vector<Value> &arguments, std::vector<NamedValue> &keywords);
-  bool bindParameters(const Function &callee, std::span<const Value> arguments, std::span<const NamedValue> keywords,
-                      llvm::StringMap<Local> &locals);
+  bool visitArguments(const syntax::Call &node, std::vector<Value> &arguments,
+                      std::vector<NamedValue> &keywords);
+  bool bindParameters(const Function &callee, std::span<const Value> arguments,
+                      std::span<const NamedValue> keywords, llvm::StringMap<Local> &locals);
   bool bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
                      llvm::StringMap<Local> &locals);
   MaybeValue enter(const Function &callee, llvm::StringMap<Local> locals);
@@ -154,8 +156,8 @@ private:
   Flow visitStaticRange(const syntax::For &node, const Bounds &bounds);
   Flow visitRunTimeFor(const syntax::For &node, const Bounds &bounds);
   Flow visitWhile(const syntax::While &node);
-  std::optional<Carried> carriedNames(const syntax::Block &body, const syntax::Expr *condition,
-                                      const syntax::Expr *target);
+  std::optional<Carried> carriedNames(const syntax::Stmt *place, const syntax::Block &body,
+                                      const syntax::Expr *condition, const syntax::Expr *target);
   void bindCarried(const Carried &carried, mlir::ValueRange values);
   std::optional<llvm::SmallVector<mlir::Value>> collectCarried(const Carried &carried);
   void leaveLoop(const Carried &carried, mlir::ValueRange results, uint32_t line);

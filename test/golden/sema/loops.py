@@ -5,6 +5,8 @@
 # RUN: %ir bounds 'p=*f32,n=i64'
 # RUN: %ir unsigned 'p=*f32,n=u32'
 # RUN: %ir backwards 'p=*f32,n=i32'
+# RUN: %ir names_of_loops 'p=*f32,n=i32'
+# RUN: %refused stale_variable 'p=*f32,n=i32'
 # RUN: %ir hints 'p=*f32,n=i32'
 # RUN: %ir tuple_carried 'p=*f32,n=i32'
 # RUN: %ir parameter 'p=*f32,n=i32,B=8'
@@ -234,7 +236,7 @@ def local_after(p, n):
 
 @triton.jit
 def variable_after(p, n):
-    # variable_after: error: `i` is the variable of the loop at line [[@LINE+1]]
+    # variable_after: error: `i` is the variable of the loop at line [[@LINE+1]], and is not defined after it [LoopVariableGone]
     for i in range(n):
         tl.store(p + i, 1.0)
     tl.store(p + i, 2.0)
@@ -341,3 +343,34 @@ def run_time_hint(p, n):
     # run_time_hint: error: `num_stages` needs a compile-time constant, and this is a run-time value of type int32 [ConstexprNeeded]
     for i in tl.range(0, n, num_stages=n):
         tl.store(p + i, 1.0)
+
+
+@triton.jit
+def names_of_loops(p, n):
+    # Variables of loops are no operands of the loops around them.
+    # names_of_loops-LABEL: @names_of_loops
+    # names_of_loops-NOT: iter_args
+    # names_of_loops: tt.return
+    for j in tl.static_range(2):
+        tl.store(p + j, 1.0)
+    k = 5
+    for i in range(n):
+        for j in range(i):
+            tl.store(p + j, 1.0)
+        for k in range(j_after(i)):
+            tl.store(p + k, 1.0)
+
+
+@triton.jit
+def j_after(i):
+    return i + 1
+
+
+@triton.jit
+def stale_variable(p, n):
+    # stale_variable: error: `k` is the variable of the loop at line [[@LINE+2]], and is not defined after it [LoopVariableGone]
+    k = 5
+    for i in range(n):
+        tl.store(p + k, 1.0)
+        for k in range(i):
+            tl.store(p + k, 2.0)

@@ -39,7 +39,8 @@ int evaluateLines() {
   for (std::string line; std::getline(std::cin, line);) {
     sema::ConstFailure failure;
     auto value = constantOf(line, failure);
-    std::cout << (value ? sema::repr(*value) : "error: " + std::string(diag::name(failure.error.kind))) << "\n";
+    std::cout << (value ? sema::repr(*value) : "error: " + std::string(diag::name(failure.error.kind)))
+              << "\n";
   }
   return 0;
 }
@@ -90,7 +91,8 @@ int main(int argc, char **argv) {
       target = word;
   }
   size_t split = target.rfind("::");
-  std::string path = target.substr(0, split), kernel = split == std::string::npos ? "" : target.substr(split + 2);
+  std::string path = target.substr(0, split),
+              kernel = split == std::string::npos ? "" : target.substr(split + 2);
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
@@ -113,7 +115,8 @@ int main(int argc, char **argv) {
       result = module && !sink.hasErrors() ? 0 : 1;
       if (repeats > 1)
         std::cerr << "parse and load " << std::chrono::duration<double, std::micro>(loaded - begin).count()
-                  << " us, sema " << std::chrono::duration<double, std::micro>(end - loaded).count() << " us\n";
+                  << " us, sema " << std::chrono::duration<double, std::micro>(end - loaded).count()
+                  << " us\n";
       if (module && i + 1 == repeats) {
         std::string ir;
         llvm::raw_string_ostream stream(ir);

@@ -26,7 +26,8 @@ TEST(Const, GrowsIntegersAndStopsAtTheLimit) {
   EXPECT_EQ(result(BinaryOperator::Pow, makeInt(2), makeInt(100)), "1267650600228229401496703205376");
   EXPECT_EQ(result(BinaryOperator::Pow, makeInt(2), makeInt(100000)), "ConstTooLarge");
   EXPECT_EQ(result(BinaryOperator::LShift, makeInt(1), makeInt(int64_t(1) << 40)), "ConstTooLarge");
-  EXPECT_EQ(result(BinaryOperator::Mul, Const{std::string("ab")}, makeInt(int64_t(1) << 40)), "ConstTooLarge");
+  EXPECT_EQ(result(BinaryOperator::Mul, Const{std::string("ab")}, makeInt(int64_t(1) << 40)),
+            "ConstTooLarge");
 }
 
 TEST(Const, NarrowsWhatFitsAgain) {

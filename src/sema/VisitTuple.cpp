@@ -1,0 +1,226 @@
+// Tuples: literals, comprehensions, subscripts and slices; and f-strings. Lists are tuples.
+// A tuple of constants is a constant.
+#include "sema/Visitor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
+namespace tegula::sema {
+
+using diag::Kind;
+using syntax::as;
+
+std::optional<ValueTuple> elementsOf(const Value &value) {
+  if (auto *tuple = value.tuple())
+    return *tuple;
+  if (auto *constant = value.constant())
+    if (auto *tuple = tupleOf(*constant))
+      return ValueTuple(tuple->begin(), tuple->end());
+  return std::nullopt;
+}
+
+Value makeTupleValue(ValueTuple elements) {
+  ConstTuple constants;
+  for (const Value &element : elements) {
+    if (!element.constant())
+      return Value(std::make_shared<ValueTuple>(std::move(elements)));
+    constants.push_back(*element.constant());
+  }
+  return makeTuple(std::move(constants));
+}
+
+std::string describeType(const Value &value) {
+  if (auto *tensor = value.tensor())
+    return spelling(tensor->type);
+  if (auto *constant = value.constant(); constant && !tupleOf(*constant))
+    return describeType(*constant);
+  std::string result = "(";
+  ValueTuple elements = *elementsOf(value);
+  for (const Value &element : elements)
+    result += (result.size() > 1 ? ", " : "") + describeType(element);
+  return result + ")";
+}
+
+namespace {
+bool countElements(const Value &value, size_t &count, unsigned depth) {
+  if (++count > maxConstElements || depth > maxConstDepth)
+    return false;
+  auto elements = elementsOf(value);
+  return !elements || llvm::all_of(*elements, [&](const Value &element) {
+    return countElements(element, count, depth + 1);
+  });
+}
+} // namespace
+
+std::optional<Value> Visitor::tupleWithinLimits(ValueTuple elements) {
+  Value tuple = makeTupleValue(std::move(elements));
+  size_t count = 0;
+  if (!countElements(tuple, count, 0))
+    return session.fail(Kind::ConstTooLarge, {std::to_string(maxConstElements) + " elements"});
+  return tuple;
+}
+
+std::optional<Value> Visitor::visitElements(const std::vector<syntax::Expr *> &nodes) {
+  ValueTuple elements;
+  for (const syntax::Expr *node : nodes) {
+    auto *starred = as<syntax::Starred>(node);
+    auto value = visit(starred ? starred->value : node);
+    if (!value)
+      return value;
+    if (!starred) {
+      elements.push_back(std::move(*value));
+      continue;
+    }
+    auto inner = elementsOf(*value);
+    if (!inner)
+      return session.fail(Kind::NotATuple, {describeType(*value)});
+    elements.insert(elements.end(), inner->begin(), inner->end());
+  }
+  return tupleWithinLimits(std::move(elements));
+}
+
+std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
+  if (node.generators.size() != 1)
+    return unsupported("a comprehension with more than one `for`", "nest two comprehensions");
+  const syntax::Comprehension &generator = node.generators.front();
+  auto iterable = visit(generator.iterable);
+  if (!iterable)
+    return iterable;
+  auto elements = elementsOf(*iterable);
+  if (!elements)
+    return session.fail(Kind::NotATuple, {describeType(*iterable)});
+  llvm::SmallVector<llvm::StringRef> targets;
+  llvm::StringMap<Local> outer = frame->locals; // the target is the comprehension's own
+  auto leave = llvm::scope_exit([&] { frame->locals = std::move(outer); });
+  ValueTuple result;
+  for (const Value &element : *elements) {
+    if (!spend())
+      return std::nullopt;
+    auto *name = as<syntax::Name>(generator.target);
+    if (name)
+      frame->locals[name->id] = Local{Local::Defined, false, 0, element, {}};
+    else if (!assign(generator.target, element))
+      return std::nullopt;
+    bool isKept = true;
+    for (const syntax::Expr *test : generator.conditions) {
+      auto decided = constantCondition(test);
+      if (!decided)
+        return std::nullopt;
+      isKept &= *decided;
+    }
+    auto value = isKept ? visit(node.element) : MaybeValue(Value());
+    if (!value)
+      return value;
+    if (isKept)
+      result.push_back(std::move(*value));
+  }
+  return tupleWithinLimits(std::move(result));
+}
+
+std::optional<bool> Visitor::constantCondition(const syntax::Expr *node) {
+  auto value = visit(node);
+  if (!value)
+    return std::nullopt;
+  if (!value->constant())
+    return session.fail(Kind::ConstexprNeeded, {"this condition", describeType(*value)});
+  return isTrue(*value->constant());
+}
+
+std::optional<std::string> Visitor::formatParts(const std::vector<syntax::FormatPart> &parts) {
+  std::string result;
+  for (const syntax::FormatPart &part : parts) {
+    result += part.text;
+    if (!part.value)
+      continue;
+    auto value = visit(part.value);
+    auto spec = value && !part.specParts.empty() ? formatParts(part.specParts) : std::optional(part.spec);
+    if (!value || !spec)
+      return std::nullopt;
+    if (!value->constant())
+      return session.fail(Kind::FormatRunTime);
+    const Const &constant = *value->constant();
+    ConstError error;
+    auto text = !part.conversion ? formatConst(constant, *spec, error)
+                                 : formatConst(Const{part.conversion == 's' ? str(constant) : repr(constant)},
+                                               *spec, error);
+    if (!text)
+      return failConst(error);
+    result += *text;
+  }
+  return result;
+}
+
+// ---- subscripts -------------------------------------------------------------------------
+
+std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
+  auto object = visit(node.object);
+  if (!object)
+    return object;
+  if (elementsOf(*object))
+    return subscriptTuple(*object, node.index);
+  std::vector<Index> indices;
+  auto addIndex = [&](const syntax::Expr *index) {
+    if (auto *slice = as<syntax::Slice>(index)) {
+      if (slice->lower || slice->upper || slice->step)
+        return unsupported("a slice with bounds of a tile",
+                           "only `:` and `None` index a tile; use masks, or tl.reshape and tl.split"),
+               false;
+      indices.push_back(FullSlice{});
+      return true;
+    }
+    auto value = visit(index);
+    if (value)
+      indices.push_back(std::move(*value));
+    return value.has_value();
+  };
+  if (auto *tuple = as<syntax::Tuple>(node.index)) {
+    for (const syntax::Expr *index : tuple->elements)
+      if (!addIndex(index))
+        return std::nullopt;
+  } else if (!addIndex(node.index)) {
+    return std::nullopt;
+  }
+  return subscript(session, *object, indices);
+}
+
+// nullopt: failed; a missing bound is an empty optional inside.
+std::optional<std::optional<int64_t>> Visitor::sliceBound(const syntax::Expr *node) {
+  if (!node)
+    return std::optional<int64_t>();
+  auto value = visit(node);
+  if (!value)
+    return std::nullopt;
+  if (value->isNone())
+    return std::optional<int64_t>();
+  auto integer = value->constant() ? asInt64(*value->constant()) : std::nullopt;
+  if (!integer)
+    return session.fail(Kind::ConstexprNeeded, {"the bound of a slice", describeType(*value)});
+  return integer;
+}
+
+std::optional<Value> Visitor::subscriptTuple(const Value &object, const syntax::Expr *index) {
+  ValueTuple elements = *elementsOf(object);
+  auto *slice = as<syntax::Slice>(index);
+  if (!slice) {
+    auto value = visit(index);
+    if (!value)
+      return value;
+    Index single = *value;
+    return subscript(session, object, {&single, 1});
+  }
+  auto lower = sliceBound(slice->lower);
+  auto upper = lower ? sliceBound(slice->upper) : std::nullopt;
+  auto step = upper ? sliceBound(slice->step) : std::nullopt;
+  if (!step)
+    return std::nullopt;
+  ConstError error;
+  auto range = resolveSlice(*lower, *upper, *step, elements.size(), error);
+  if (!range)
+    return failConst(error);
+  ValueTuple result;
+  for (size_t i = 0; i < range->count; ++i)
+    result.push_back(elements[static_cast<size_t>(range->start + static_cast<int64_t>(i) * range->step)]);
+  return makeTupleValue(std::move(result));
+}
+
+} // namespace tegula::sema
