@@ -17,6 +17,11 @@ struct Visitor::Bounds {
   llvm::SmallVector<mlir::NamedAttribute> attributes;
 };
 
+struct Visitor::RunTimeRange {
+  Tensor lower, upper, step;
+  bool isReversed = false; // counts up, and the variable runs down
+};
+
 // Names in order, with the leaves of their values as the loop's operands.
 struct Visitor::Carried {
   llvm::SmallVector<llvm::StringRef, 8> assigned;  // all names that the body assigns
@@ -214,17 +219,15 @@ Flow Visitor::visitStaticRange(const syntax::For &node, const Bounds &bounds) {
   return flow;
 }
 
-Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
-  auto *target = as<syntax::Name>(node.target);
-  if (!target)
-    return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
+// The bounds as run-time scalars of one type: upstream's promotion of the three.
+std::optional<Visitor::RunTimeRange> Visitor::runTimeRange(const Bounds &bounds) {
   // A constant negative step counts up over the same values and turns the variable around.
   Value lowerBound = bounds.lower, upperBound = bounds.upper, stepValue = bounds.step;
   bool isReversed = false;
   if (auto *constant = stepValue.constant(); constant && isInteger(*constant)) {
     ConstError error;
     if (!isTrue(*constant))
-      return session.fail(Kind::LoopStepZero), Flow::Failed;
+      return session.fail(Kind::LoopStepZero);
     isReversed = integerOf(*constant).isNegative();
     if (isReversed) {
       stepValue = *evaluate(syntax::UnaryOperator::Negate, *constant, error);
@@ -243,22 +246,31 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
     bool isIntegerScalar = parts[i] && parts[i]->type.isScalar() && !parts[i]->type.pointer &&
                            isInteger(parts[i]->type.element) && parts[i]->type.element != DType::I1;
     if (isNumberOrTensor && !parts[i])
-      return Flow::Failed; // reported: an integer of more than 64 bits
+      return std::nullopt; // reported: an integer of more than 64 bits
     if (!isIntegerScalar)
-      return session.fail(Kind::LoopBound, {sources[i].first, describeType(value)}), Flow::Failed;
+      return session.fail(Kind::LoopBound, {sources[i].first, describeType(value)});
     type = type ? promoteIntegers(*type, parts[i]->type.element) : parts[i]->type.element;
   }
   for (auto &part : parts)
     if (!(part = cast(session, *part, *type)))
-      return Flow::Failed;
+      return std::nullopt;
+  return RunTimeRange{*parts[0], *parts[1], *parts[2], isReversed};
+}
 
+Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
+  auto *target = as<syntax::Name>(node.target);
+  if (!target)
+    return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
+  auto range = runTimeRange(bounds);
+  if (!range)
+    return Flow::Failed;
   auto carried = carriedNames(&node, node.body, nullptr, target);
   if (!carried)
     return Flow::Failed;
   mlir::Location loc = session.loc();
-  auto op =
-      mlir::scf::ForOp::create(builder, loc, parts[0]->value, parts[1]->value, parts[2]->value,
-                               carried->operands, /*bodyBuilder=*/nullptr, /*unsignedCmp=*/isUnsigned(*type));
+  auto op = mlir::scf::ForOp::create(builder, loc, range->lower.value, range->upper.value, range->step.value,
+                                     carried->operands, /*bodyBuilder=*/nullptr,
+                                     /*unsignedCmp=*/isUnsigned(range->lower.type.element));
   for (mlir::NamedAttribute attribute : bounds.attributes)
     op->setAttr(attribute.getName(), attribute.getValue());
   // Without carried values the builder has ended the body already.
@@ -267,10 +279,9 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
   mlir::OpBuilder::InsertPoint after = builder.saveInsertionPoint();
   builder.setInsertionPointToEnd(op.getBody());
   bindCarried(*carried, op.getRegionIterArgs());
-  Type scalar{*type, false, false, {}};
-  Tensor variable{op.getInductionVar(), scalar};
-  if (isReversed) {
-    auto sum = binary(session, syntax::BinaryOperator::Add, *parts[0], *parts[1]);
+  Tensor variable{op.getInductionVar(), range->lower.type};
+  if (range->isReversed) {
+    auto sum = binary(session, syntax::BinaryOperator::Add, range->lower, range->upper);
     auto turned = sum ? binary(session, syntax::BinaryOperator::Sub, *sum, Value(variable)) : sum;
     if (!turned)
       return Flow::Failed;
@@ -357,6 +368,33 @@ Flow Visitor::visitWhile(const syntax::While &node) {
 
 // ---- what a loop carries --------------------------------------------------------------------
 
+// A constant stays one if only dead code assigns it: conditions over names that the loop leaves alone are
+// decided here, without emitting anything.
+BlockFacts Visitor::liveFacts(const syntax::Block &body, llvm::ArrayRef<llvm::StringRef> assigned,
+                              const syntax::Name *variable) {
+  auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
+    bool isVariable = variable && name.id == variable->id;
+    auto found = frame->locals.find(name.id);
+    if (isVariable || llvm::is_contained(assigned, name.id))
+      return std::nullopt;
+    if (found != frame->locals.end()) {
+      bool isKnown = found->second.state == Local::Defined && found->second.value.constant();
+      return isKnown ? std::optional(*found->second.value.constant())
+                     : std::optional(Const{OpaqueRef{~0ull, "a run-time value"}});
+    }
+    auto answer = frame->function.env->lookup(name.id);
+    return answer ? std::optional(answer->value) : std::nullopt;
+  };
+  auto decide = [&](const syntax::Expr *test) -> std::optional<bool> {
+    ConstFailure failure;
+    auto value = evaluateExpression(test, resolve, failure);
+    if (!value || (get<OpaqueRef>(*value) && get<OpaqueRef>(*value)->handle == ~0ull))
+      return std::nullopt;
+    return isTrue(*value);
+  };
+  return AssignedNames::live(body, decide);
+}
+
 std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place, const syntax::Block &body,
                                                       const syntax::Expr *condition,
                                                       const syntax::Expr *target) {
@@ -378,32 +416,10 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place,
   for (llvm::StringRef name : carried.variables)
     frame->locals[name] = Local{Local::LoopVariable, false, lineOf(place), {}, {}};
 
-  // A constant stays one if only dead code assigns it: conditions over names that the loop
-  // leaves alone are decided here, without emitting anything.
-  auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
-    bool isVariable = variable && name.id == variable->id;
-    auto found = frame->locals.find(name.id);
-    if (isVariable || llvm::is_contained(carried.assigned, name.id))
-      return std::nullopt;
-    if (found != frame->locals.end()) {
-      bool isKnown = found->second.state == Local::Defined && found->second.value.constant();
-      return isKnown ? std::optional(*found->second.value.constant())
-                     : std::optional(Const{OpaqueRef{~0ull, "a run-time value"}});
-    }
-    auto answer = frame->function.env->lookup(name.id);
-    return answer ? std::optional(answer->value) : std::nullopt;
-  };
-  auto decide = [&](const syntax::Expr *test) -> std::optional<bool> {
-    ConstFailure failure;
-    auto value = evaluateExpression(test, resolve, failure);
-    if (!value || (get<OpaqueRef>(*value) && get<OpaqueRef>(*value)->handle == ~0ull))
-      return std::nullopt;
-    return isTrue(*value);
-  };
   std::optional<BlockFacts> live;
   auto isLive = [&](llvm::StringRef name) {
     if (!live) {
-      live = AssignedNames::live(body, decide);
+      live = liveFacts(body, carried.assigned, variable);
       if (condition)
         AssignedNames::collect(condition, live->assigned);
     }

@@ -150,7 +150,11 @@ private:
 
   // VisitLoop.cpp
   struct Bounds;
+  struct RunTimeRange;
   struct Carried;
+  std::optional<RunTimeRange> runTimeRange(const Bounds &bounds);
+  BlockFacts liveFacts(const syntax::Block &body, llvm::ArrayRef<llvm::StringRef> assigned,
+                       const syntax::Name *variable);
   Flow visitFor(const syntax::For &node);
   std::optional<Bounds> visitBounds(const syntax::Call &call, bool isStatic);
   Flow visitStaticRange(const syntax::For &node, const Bounds &bounds);
