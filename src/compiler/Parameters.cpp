@@ -59,8 +59,20 @@ std::optional<sema::TypeRef> typeFromText(std::string_view text) {
   return type;
 }
 
+// tl.pointer_type(tl.float32)
+std::optional<sema::TypeRef> pointerType(const sema::Function &function, const Expr *node) {
+  auto *call = as<Call>(node);
+  if (!call || lastName(call->callee) != "pointer_type" || call->arguments.empty())
+    return std::nullopt;
+  std::optional<Const> element = resolve(function, call->arguments.front());
+  auto *type = element ? std::get_if<sema::TypeRef>(&element->value) : nullptr;
+  return type ? std::optional(sema::TypeRef{type->element, true}) : std::nullopt;
+}
+
 void applyAnnotation(const sema::Function &function, const Expr *node, Parameter &parameter) {
   parameter.annotation = textOf(function, node);
+  if ((parameter.pinned = pointerType(function, node)))
+    return;
   std::optional<Const> object = resolve(function, node);
   if (object) {
     if (auto *type = std::get_if<sema::TypeRef>(&object->value))

@@ -21,6 +21,8 @@ diag::Location Dispatcher::place() const { return function_->tree->at(function_-
 const std::vector<compiler::Parameter> &Dispatcher::parameters() {
   std::call_once(parametersOnce_, [&] {
     parameters_ = compiler::parametersOf(*function_);
+    diag::Sink unheard;
+    takesPlainParameters_ = compiler::checkParameters(*function_, unheard);
     // Defaults that are plain constants specialize like arguments; the front end knows the rest.
     for (const compiler::Parameter &parameter : parameters_) {
       std::optional<sema::Const> value;
@@ -85,6 +87,8 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
 
 bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink) {
   const auto &parameters = this->parameters();
+  if (!takesPlainParameters_)
+    return compiler::checkParameters(*function_, sink);
   call.leaves.assign(parameters.size(), &absent);
   size_t position = 0, positional = 0;
   for (const Argument &argument : arguments)

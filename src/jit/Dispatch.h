@@ -81,6 +81,7 @@ private:
   std::shared_ptr<const sema::Function> function_;
   std::once_flag parametersOnce_;
   std::vector<compiler::Parameter> parameters_;
+  bool takesPlainParameters_ = true; // no *args, no **kwargs
   std::vector<Leaf> defaults_;
   std::mutex mutex_;
   llvm::StringMap<std::unique_ptr<Kernel>> table_;

@@ -1,0 +1,8 @@
+# error: BuiltinMissingArgument 8:5
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    tl.store(x_ptr)

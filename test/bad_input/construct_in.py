@@ -1,0 +1,9 @@
+# error: UnsupportedConstruct 8:8
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    if n in (1, 2):
+        tl.store(x_ptr, 1.0)

@@ -1,0 +1,8 @@
+# error: ReturnValueInKernel 8:5
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    return n

@@ -1,0 +1,8 @@
+# error: UnsupportedConstruct 8:9
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    y = {1, 2}

@@ -1,0 +1,11 @@
+# error: UnsupportedConstruct 8:5
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    try:
+        tl.store(x_ptr, 1.0)
+    except ValueError:
+        pass

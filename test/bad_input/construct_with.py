@@ -1,0 +1,9 @@
+# error: UnsupportedConstruct 8:5
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    with tl.scope('a'):
+        tl.store(x_ptr, 1.0)

@@ -1,0 +1,8 @@
+# error: IncompatibleOperands 8:9
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    y = 1.5 << n

@@ -1,0 +1,99 @@
+"""What the verbs of the command line do when all is right."""
+import ml_dtypes
+import numpy as np
+import pytest
+
+SIGNATURE = "x_ptr=*f32:16,y_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=128"
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp"])
+@pytest.mark.parametrize("n", [0, 1, 127, 128, 129, 1009])
+def test_run_adds_arrays(tegula, add_file, target, n):
+    rng = np.random.default_rng(n)
+    x, y = rng.random(n, dtype=np.float32), rng.random(n, dtype=np.float32)
+    np.save(tegula.folder / "x.npy", x)
+    np.save(tegula.folder / "y.npy", y)
+    done = tegula("run", "add.py::add", "--grid", (n + 127) // 128, "--target", target, "--arg", "x_ptr=@x.npy", "--arg",
+                  "y_ptr=@y.npy", "--arg", f"out_ptr=new:f32[{n}]", "--arg", f"n={n}", "--arg", "BLOCK=128", "--save",
+                  "out_ptr=out.npy")
+    assert done.returncode == 0, done.stderr
+    assert f"ran add on {target}" in done.stdout
+    np.testing.assert_array_equal(np.load(tegula.folder / "out.npy"), x + y)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f64", "i32", "i64", "u8", "bf16"])
+def test_element_types(tegula, add_file, dtype):
+    numpy_dtype = {"f16": "float16", "f64": "float64", "i32": "int32", "i64": "int64", "u8": "uint8",
+                   "bf16": ml_dtypes.bfloat16}[dtype]
+    x = np.arange(50).astype(numpy_dtype)
+    np.save(tegula.folder / "x.npy", x)
+    name = "x_ptr:bf16" if dtype == "bf16" else "x_ptr"
+    other = name.replace("x_", "y_")
+    done = tegula("run", "add.py::add", "--grid", "1", "--target", "interp", "--arg", f"{name}=@x.npy", "--arg", f"{other}=@x.npy",
+                  "--arg", f"out_ptr=new:{dtype}[50]", "--arg", "n=50", "--arg", "BLOCK=64", "--save", "out_ptr=out.npy")
+    assert done.returncode == 0, done.stderr
+    out = np.load(tegula.folder / "out.npy")
+    np.testing.assert_array_equal(out.view(numpy_dtype) if dtype == "bf16" else out, x + x)
+
+
+def test_array_is_modified_in_memory_not_in_its_file(tegula, add_file):
+    x = np.ones(8, np.float32)
+    np.save(tegula.folder / "x.npy", x)
+    done = tegula("run", "add.py::add", "--grid", "1", "--target", "interp", "--arg", "x_ptr=@x.npy", "--arg", "y_ptr=@x.npy",
+                  "--arg", "out_ptr=@x.npy", "--arg", "n=8", "--arg", "BLOCK=8", "--save", "out_ptr=sum.npy", "--quiet")
+    assert done.returncode == 0 and done.stdout == ""
+    np.testing.assert_array_equal(np.load(tegula.folder / "x.npy"), x)
+    np.testing.assert_array_equal(np.load(tegula.folder / "sum.npy"), x + x)
+
+
+def test_shapes_survive(tegula, add_file):
+    np.save(tegula.folder / "x.npy", np.ones((3, 5, 7), np.float32))
+    done = tegula("run", "add.py::add", "--grid", "1", "--target", "interp", "--arg", "x_ptr=@x.npy", "--arg", "y_ptr=@x.npy",
+                  "--arg", "out_ptr=new:f32[3,5,7]", "--arg", "n=105", "--arg", "BLOCK=128", "--save", "out_ptr=out.npy")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tegula.folder / "out.npy"), np.full((3, 5, 7), 2, np.float32))
+
+
+def test_numbers_with_types(tegula):
+    (tegula.folder / "k.py").write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                                        "def k(out_ptr, a, b, c):\n    tl.static_assert(a.dtype == tl.int64)\n"
+                                        "    tl.static_assert(b.dtype == tl.float32)\n    tl.static_assert(c == 1)\n"
+                                        "    tl.store(out_ptr, a + b)\n")
+    done = tegula("run", "k.py::k", "--grid", "1", "--target", "interp", "--arg", "out_ptr=new:f64[1]", "--arg", "a:i64=1",
+                  "--arg", "b=2.5", "--arg", "c=1", "--save", "out_ptr=out.npy")
+    assert done.returncode == 0, done.stderr
+    assert np.load(tegula.folder / "out.npy")[0] == 3.5
+
+
+@pytest.mark.parametrize("emit, sign", [("ttir", "tt.func @add"), ("nests", "nest [128"), ("llvm", "define "), ("asm", ".text")])
+def test_compile_emits_texts(tegula, add_file, emit, sign):
+    done = tegula("compile", "add.py::add", "--signature", SIGNATURE, "--emit", emit)
+    assert done.returncode == 0, done.stderr
+    assert sign in done.stdout
+
+
+def test_compile_emits_an_object(tegula, add_file):
+    done = tegula("compile", "add.py::add", "--signature", SIGNATURE, "--emit", "obj", "-o", "add.o")
+    assert done.returncode == 0, done.stderr
+    assert (tegula.folder / "add.o").read_bytes().startswith(b"\x7fELF")
+
+
+def test_explain_names_lines(tegula, add_file):
+    done = tegula("explain", "add.py::add", "--signature", SIGNATURE)
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("add.py:") for line in done.stdout.splitlines())
+
+
+def test_check_accepts_a_good_file(tegula, add_file):
+    done = tegula("check", "add.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("verb", ["run", "compile", "explain", "check"])
+def test_help_has_an_example(tegula, verb):
+    done = tegula(verb, "--help")
+    assert done.returncode == 0 and f"Example:\n  tegula {verb} " in done.stdout
+
+
+def test_version(tegula):
+    assert tegula("--version").stdout.startswith("tegula 0.")

@@ -1,0 +1,233 @@
+"""Every kind of bad input is an exception with the place, the reason and a hint, and the process lives."""
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+triton.install_as_triton()
+CASES = sorted((Path(__file__).parents[1] / "bad_input").glob("*.py"))
+
+
+def readable(path):
+    try:
+        compile(path.read_text(), str(path), "exec")
+    except (SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+@pytest.fixture(autouse=True)
+def on_the_interpreter(monkeypatch):
+    monkeypatch.setenv("TEGULA_TARGET", "interp")
+
+
+@pytest.mark.parametrize("path", [p for p in CASES if readable(p)], ids=lambda path: path.stem)
+def test_kernel_is_refused(path):
+    kind, line, column = re.match(r"# error: (\w+) (\d+):(\d+)\n", path.read_text()).groups()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    with pytest.raises(triton.TritonError) as caught:
+        module.kernel[(1,)](np.zeros(64, np.float32), 5)
+    first = caught.value.diagnostics[0]
+    assert (first.kind, first.line, first.column) == (kind, int(line), int(column))
+    assert first.file == str(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}:{line}:{column}: error: ") and "^" in text
+
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) + tl.load(y_ptr + offsets, mask=mask), mask=mask)
+
+
+add.target = "interp"
+X = np.ones(8, np.float32)
+
+
+def call(*args, grid=(1,), **kwargs):
+    return add[grid](*args, **kwargs)
+
+
+@pytest.mark.parametrize("grid", [3, (), (1, 2, 3, 4), (-1,), (1, -2), (1.5,), ("a",), None, "ab", (2**40,)],
+                         ids=repr)
+def test_grid(grid):
+    if grid is None:  # only compiling is asked for with warmup
+        grid = object()
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(X, X, X.copy(), 8, BLOCK=8, grid=grid)
+    assert isinstance(caught.value, triton.LaunchError)
+    assert "grid" in str(caught.value) and "hint: " in str(caught.value)
+
+
+@pytest.mark.parametrize("grid", [lambda meta: 3, lambda meta: (), lambda meta: (-1,)])
+def test_grid_of_a_function(grid):
+    with pytest.raises(triton.LaunchError, match="grid"):
+        call(X, X, X.copy(), 8, BLOCK=8, grid=grid)
+
+
+def raises(kind, *args, **kwargs):
+    with pytest.raises(triton.LaunchError) as caught:
+        call(*args, **kwargs)
+    assert caught.value.kind == kind
+    assert "hint: " in str(caught.value) and "^" in str(caught.value)
+    return str(caught.value)
+
+
+def test_missing_constexpr():
+    assert "`BLOCK`" in raises("ConstexprMissing", X, X, X, 8)
+
+
+def test_missing_argument():
+    assert "`out_ptr`" in raises("ArgumentMissing", X, X, BLOCK=8)
+
+
+def test_unknown_keyword():
+    assert "`BLOCKS`" in raises("KeywordUnknown", X, X, X.copy(), 8, BLOCK=8, BLOCKS=8)
+    with pytest.raises(KeyError):
+        call(X, X, X.copy(), 8, BLOCK=8, BLOCKS=8)
+
+
+def test_argument_twice():
+    raises("ParameterTwice", X, X, X.copy(), 8, n=8, BLOCK=8)
+
+
+def test_too_many_arguments():
+    with pytest.raises(triton.LaunchError, match="takes 5 arguments, and 6"):
+        call(X, X, X, 8, 8, 8)
+
+
+def test_array_for_a_constexpr():
+    raises("ConstexprNeedsConstant", X, X, X, 8, BLOCK=X)
+
+
+def test_string_for_a_run_time_parameter():
+    raises("ArgumentNeedsConstexpr", X, X, X.copy(), "eight", BLOCK=8)
+
+
+def test_object_for_a_run_time_parameter():
+    assert "a dict" in raises("ArgumentNeedsConstexpr", X, X, X.copy(), {}, BLOCK=8)
+
+
+def test_read_only_array_as_output():
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    assert "`out_ptr`" in raises("ArgumentReadOnly", X, X, frozen, 8, BLOCK=8)
+    call(frozen, frozen, X.copy(), 8, BLOCK=8)  # as an input it is fine
+
+
+@pytest.mark.parametrize("option", [{"num_warps": 3}, {"num_warps": 0}, {"num_warps": "four"}, {"num_stages": -1}])
+def test_option_value(option):
+    with pytest.raises(triton.LaunchError, match=next(iter(option))):
+        call(X, X, X.copy(), 8, BLOCK=8, **option)
+
+
+@pytest.mark.parametrize("array", [X.astype(np.complex64), np.array(["a"]), np.array([object()]),
+                                   np.zeros(2, "datetime64[s]"), torch.zeros(2, dtype=torch.complex64)],
+                         ids=["complex", "str", "object", "datetime", "torch"])
+def test_element_type(array):
+    with pytest.raises(TypeError, match="cannot be a kernel's argument"):
+        call(array, X, X.copy(), 8, BLOCK=8)
+
+
+def test_byte_order():
+    with pytest.raises(TypeError, match="byte order"):
+        call(X.astype(">f4"), X, X.copy(), 8, BLOCK=8)
+
+
+@triton.jit
+def pinned(x_ptr: tl.pointer_type(tl.float32), n: tl.int32, f: tl.float32):
+    tl.store(x_ptr, n + f)
+
+
+pinned.target = "interp"
+
+
+@pytest.mark.parametrize("args", [(X.astype(np.float64), 1, 1.0), (X, 1.5, 1.0), (X, X, 1.0), (5, 1, 1.0)])
+def test_wrong_type_for_an_annotation(args):
+    with pytest.raises(triton.LaunchError) as caught:
+        pinned[(1,)](*args)
+    assert caught.value.kind == "ArgumentType"
+
+
+@pytest.mark.parametrize("value", [2**31, -2**31 - 1, 2**64, 2**200])
+def test_int_that_does_not_fit(value):
+    with pytest.raises(triton.LaunchError) as caught:
+        pinned[(1,)](X.copy(), value, 1.0)
+    assert caught.value.kind == "ArgumentRange"
+
+
+class OnGpu:
+    is_cpu, device, dtype = False, "cuda:0", torch.float32
+
+    def data_ptr(self):
+        raise AssertionError("the memory of a device is not asked for")
+
+
+def test_tensor_of_a_gpu():
+    with pytest.raises(ValueError, match="cuda:0.*no GPU target"):
+        call(OnGpu(), X, X.copy(), 8, BLOCK=8)
+
+
+def test_gpu_target():
+    @triton.jit
+    def kernel(x_ptr):
+        tl.store(x_ptr, 1.0)
+
+    kernel.target = "cuda"
+    with pytest.raises(triton.CompilationError) as caught:
+        kernel[(1,)](X.copy())
+    assert caught.value.kind == "TargetNeedsGpu"
+
+
+def test_kernel_called_without_grid():
+    with pytest.raises(RuntimeError, match=r"add\[grid\]"):
+        add(X, X, X, 8, 8)
+
+
+def test_builtin_called_in_python():
+    with pytest.raises(RuntimeError, match="only inside a kernel"):
+        tl.load(X)
+
+
+def test_function_without_a_file():
+    names = {}
+    exec("import tegula\n@tegula.jit\ndef kernel(x): pass\n", names)
+    with pytest.raises(ValueError, match="should be defined in a Python file"):
+        names["kernel"][(1,)](X)
+
+
+def test_attribute_of_the_language():
+    with pytest.raises(AttributeError, match="nonsense"):
+        tl.nonsense
+
+
+def test_exception_in_a_constexpr_function():
+    @triton.constexpr_function
+    def broken(x):
+        return 1 // x
+
+    @triton.jit
+    def kernel(x_ptr, N: tl.constexpr):
+        tl.store(x_ptr, broken(N))
+
+    with pytest.raises(triton.CompilationError) as caught:
+        kernel[(1,)](X.copy(), 0)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_launches_go_on_after_errors():
+    out = np.zeros(8, np.float32)
+    for _ in range(50):
+        with pytest.raises(triton.LaunchError):
+            call(X, X, out, 8, BLOCK=8, grid=(-1,))
+    call(X, X, out, 8, BLOCK=8)
+    np.testing.assert_array_equal(out, 2 * X)
