@@ -138,9 +138,9 @@ def builtins_of_python(p, n):
 @triton.jit
 def locations(p, n):
     # locations-LABEL: @locations
-    # locations: arith.addi {{.*}} loc([[L:#loc[0-9]*]])
-    # locations-DAG: "{{.*}}calls.py":[[@LINE+2]]:16
-    # locations-DAG: callsite(
+    # locations: arith.addi {{.*}} loc([[SUM:#loc[0-9]*]])
+    # locations-DAG: [[CALL:#loc[0-9]*]] = loc("{{.*}}calls.py":[[@LINE+2]]:18)
+    # locations-DAG: [[SUM]] = loc(callsite({{#loc[0-9]*}} at [[CALL]]))
     tl.store(p + increment(n), 1.0)
 
 
