@@ -13,14 +13,14 @@ def object_of(handle):
 
 
 def _opaque_value(obj, flags):
+    if isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)):  # handle 0: of no use to a kernel
+        return core.OPAQUE, (0, "a Python function without @triton.jit"), flags
     handle = id(obj)
     _opaque[handle] = obj
     if isinstance(obj, (int, float, str, tuple)):
         what = repr(obj)
     elif isinstance(obj, type):
         what = f"the class `{obj.__name__}`"
-    elif callable(obj) and hasattr(obj, "__name__"):
-        what = f"the Python function `{obj.__name__}`"
     else:
         what = f"a {type(obj).__name__}"
     return core.OPAQUE, (handle, what), flags

@@ -9,9 +9,18 @@ using capi::guarded;
 
 static tg_kernel *handle(jit::Kernel *kernel) { return static_cast<tg_kernel *>(kernel); }
 
+// False after a diagnostic.
+static bool isFunction(const tg_function *function, diag::Sink &sink) {
+  if (!function)
+    sink.report(diag::Kind::HostMisuse, {}, {"the function is NULL", "check what tg_module_find returned"});
+  return function;
+}
+
 tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options, tg_kernel **out,
                      tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!isFunction(function, sink))
+      return;
     tg_compile_options wanted = capi::read(options);
     compiler::Options compilerOptions;
     compilerOptions.target = wanted.target ? wanted.target : function->context->target;
@@ -139,7 +148,7 @@ static tg_status callOrPrepare(tg_function *function, const char *target, std::s
                                const std::span<const int64_t> *grid, tg_kernel **kernel, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     llvm::SmallVector<jit::Argument, 16> leaves;
-    if (!readArguments(function, arguments, leaves, sink))
+    if (!isFunction(function, sink) || !readArguments(function, arguments, leaves, sink))
       return;
     compiler::Options options;
     options.target = target ? target : function->context->target;

@@ -34,8 +34,16 @@ diag::SourcePtr readSource(const std::string &path, diag::Sink &sink) {
 Module makeModule(diag::SourcePtr source, std::shared_ptr<sema::HostEnv> env, diag::Sink &sink) {
   Module module;
   module.tree = syntax::parse(std::move(source), sink);
-  module.env = env ? std::move(env) : sema::makeModuleEnv(module.tree);
-  module.functions = sema::kernelsOf(module.tree, module.env);
+  if (!env) {
+    module.env = sema::makeModuleEnv(module.tree);
+    module.functions = sema::kernelsOf(module.tree, module.env);
+    return module;
+  }
+  module.env = std::move(env);
+  for (const syntax::Stmt *statement : module.tree->body)
+    if (auto *definition = syntax::as<syntax::FunctionDef>(statement))
+      module.functions.push_back(std::make_shared<sema::Function>(
+          sema::Function{module.tree, definition, module.env, false, module.tree->source->path() + "::" + definition->name}));
   return module;
 }
 

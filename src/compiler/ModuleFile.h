@@ -19,8 +19,9 @@ struct Module {
 // Null after a diagnostic: the file is missing, unreadable, binary or above 8 MiB.
 diag::SourcePtr readSource(const std::string &path, diag::Sink &sink);
 
-// Parses `source`. `env` answers free names; null: the module itself does. Errors of the
-// parse are in the sink; the module is there in any case, with what could be read.
+// Parses `source`. `env` answers free names, and then every function of the text is a kernel: the
+// host knows what it hands over. Null: the module itself answers, and its kernels are decorated.
+// Errors of the parse are in the sink; the module is there in any case, with what could be read.
 Module makeModule(diag::SourcePtr source, std::shared_ptr<sema::HostEnv> env, diag::Sink &sink);
 
 // Null after a diagnostic that lists the kernels there are.

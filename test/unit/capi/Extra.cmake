@@ -1,0 +1,1 @@
+target_compile_definitions(tegula_unit_capi PRIVATE TEGULA_TEST_FOLDER="${PROJECT_SOURCE_DIR}/test")

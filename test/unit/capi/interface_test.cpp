@@ -1,0 +1,213 @@
+// The C interface when all is right: what it tells of kernels, and its promises to callers
+// that were built against another version.
+#include "tegula/tegula.hpp"
+
+#include <bit>
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr const char *text = R"(import triton
+import triton.language as tl
+
+@triton.jit
+def scale(x, n, f, BLOCK: tl.constexpr, KIND: tl.constexpr = 'plain'):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n) * f
+    if KIND == 'negative':
+        v = -v
+    tl.store(x + i, v, mask=i < n)
+)";
+
+class Interface : public testing::TestWithParam<const char *> {
+protected:
+  tg::Context context = *tg::Context::create(GetParam());
+  tg::Module module = *context.parse(text, "scale.py");
+  tg::Function scale = *module.function("scale");
+};
+INSTANTIATE_TEST_SUITE_P(Targets, Interface, testing::Values("interp", "cpu"), [](auto &info) { return std::string(info.param); });
+
+TEST_P(Interface, DescribesParameters) {
+  auto parameters = scale.parameters();
+  ASSERT_EQ(parameters.size(), 5u);
+  EXPECT_EQ(parameters[0].name, "x");
+  EXPECT_FALSE(parameters[0].isConstexpr);
+  EXPECT_TRUE(parameters[3].isConstexpr);
+  EXPECT_EQ(parameters[3].annotation, "tl.constexpr");
+  EXPECT_FALSE(parameters[3].defaultValue);
+  EXPECT_EQ(parameters[4].defaultValue, "'plain'");
+  EXPECT_EQ(parameters[4].line, 5u);
+}
+
+TEST_P(Interface, CompilesForASignatureAndLaunches) {
+  auto kernel = scale.compile("x=*f32,n=i32,f=f32,BLOCK=8,KIND='negative'");
+  ASSERT_TRUE(kernel) << kernel.error().text();
+  std::vector<float> x(13, 2);
+  std::array<int64_t, 1> grid{2};
+  std::array<uint64_t, 3> slots{reinterpret_cast<uintptr_t>(x.data()), 13, std::bit_cast<uint32_t>(1.5f)};
+  ASSERT_TRUE(kernel->launch(grid, slots));
+  EXPECT_EQ(x, std::vector<float>(13, -3));
+}
+
+TEST_P(Interface, TellsArgumentsOfAKernel) {
+  auto kernel = scale.compile("x=*f16,n=i64,f=2,BLOCK=8");
+  ASSERT_TRUE(kernel) << kernel.error().text();
+  ASSERT_EQ(tg_kernel_argument_count(kernel->handle()), 2u); // f is a constant
+  tg_kernel_argument argument{.struct_size = sizeof argument};
+  tg_kernel_get_argument(kernel->handle(), 0, &argument);
+  EXPECT_STREQ(argument.name, "x");
+  EXPECT_EQ(argument.dtype, TG_F16);
+  EXPECT_TRUE(argument.is_pointer && argument.is_written);
+  tg_kernel_get_argument(kernel->handle(), 1, &argument);
+  EXPECT_EQ(argument.dtype, TG_I64);
+}
+
+TEST_P(Interface, CallSpecializes) {
+  std::vector<float> x(16, 1);
+  auto call = [&](auto n, auto... more) {
+    auto kernel = scale.call({2}, x.data(), n, 2.0, tg::named("BLOCK", 8), more...);
+    EXPECT_TRUE(kernel);
+    return kernel->handle();
+  };
+  tg_kernel *first = call(13);
+  EXPECT_EQ(call(14), first);
+  EXPECT_NE(call(16), first);
+  EXPECT_NE(call(1), first);
+  EXPECT_NE(call(int64_t(1) << 40), first);
+  EXPECT_NE(call(13, tg::named("KIND", "negative")), first);
+  EXPECT_EQ(call(13, tg::named("KIND", "plain")), first);
+  EXPECT_EQ(call(13, tg::named("num_warps", 4)), first);
+}
+
+TEST_P(Interface, StagesAreTexts) {
+  auto kernel = scale.compile("x=*f32,n=i32,f=f32,BLOCK=8");
+  ASSERT_TRUE(kernel);
+  auto stages = kernel->stages();
+  EXPECT_EQ(stages.front(), "ttir");
+  for (const std::string &stage : stages) {
+    auto data = kernel->stage(stage);
+    ASSERT_TRUE(data) << stage << ": " << data.error().text();
+    EXPECT_FALSE(data->empty());
+  }
+  EXPECT_FALSE(kernel->times().empty());
+}
+
+TEST_P(Interface, EmptyGridRunsNothing) {
+  std::vector<float> x(8, 1);
+  ASSERT_TRUE(scale.call({4, 0}, x.data(), 8, 2.0, tg::named("BLOCK", 8)));
+  EXPECT_EQ(x, std::vector<float>(8, 1));
+}
+
+TEST_P(Interface, LiteralsAreConstants) {
+  std::vector<float> x(8, 1);
+  ASSERT_TRUE(scale.call({1}, x.data(), 8, tg::literal("-0x3"), tg::named("BLOCK", tg::literal("8")),
+                         tg::named("KIND", tg::literal("'negative'"))));
+  EXPECT_EQ(x, std::vector<float>(8, 3));
+}
+
+TEST(Version, OfTheInterface) {
+  EXPECT_EQ(tg_abi_version(), uint32_t(TG_ABI_VERSION));
+  EXPECT_STREQ(tg_dtype_name(TG_BF16), "bf16");
+  EXPECT_EQ(tg_dtype_size(TG_I1), 1u);
+  EXPECT_EQ(tg_dtype_from_name("float16"), TG_F16);
+}
+
+// A caller built when the struct ended earlier gets what it knows, and not a byte more.
+TEST(StructSize, OlderCallersAreServed) {
+  tg::Context context = *tg::Context::create("interp");
+  tg::Module module = *context.parse(text, "scale.py");
+  struct {
+    tg_parameter parameter;
+  } room;
+  std::memset(&room, 0x5a, sizeof room);
+  room.parameter.struct_size = offsetof(tg_parameter, annotation);
+  ASSERT_EQ(tg_function_parameter(module.function("scale")->handle(), 0, &room.parameter), TG_OK);
+  EXPECT_STREQ(room.parameter.name, "x");
+  uint64_t rest;
+  std::memcpy(&rest, &room.parameter.annotation, sizeof rest);
+  EXPECT_EQ(rest, 0x5a5a5a5a5a5a5a5aull);
+}
+
+// ---- a host's environment ---------------------------------------------------------------------
+
+struct Host {
+  std::map<std::string, tg_value> names;
+  std::vector<std::string> asked;
+};
+
+int lookup(void *user, const char *name, tg_value *out) {
+  auto *host = static_cast<Host *>(user);
+  host->asked.push_back(name);
+  auto known = host->names.find(name);
+  if (known == host->names.end())
+    return 0;
+  *out = known->second;
+  return 1;
+}
+
+int attribute(void *, const tg_value *object, const char *name, tg_value *out) {
+  if (object->kind != TG_OPAQUE || object->as.opaque.handle != 7 || std::string(name) != "size")
+    return 0;
+  *out = tg::value(5);
+  out->flags = TG_CONSTEXPR;
+  return 1;
+}
+
+int call(void *, const tg_value *callee, const tg_value *arguments, size_t count, tg_value *out) {
+  if (callee->kind != TG_OPAQUE || count != 1 || arguments[0].kind != TG_INT)
+    return 0;
+  *out = tg::value(arguments[0].as.integer * 10);
+  return 1;
+}
+
+tg_value named(tg_value_kind kind, std::string_view name) {
+  tg_value value = tg::value(name);
+  value.kind = kind;
+  return value;
+}
+
+TEST(HostEnvironment, AnswersFreeNames) {
+  constexpr const char *source = "def kernel(x):\n    tl.store(x, config.size + double(4) + LIMIT)\n";
+  Host host;
+  host.names["tl"] = named(TG_MODULE, "triton.language");
+  tg_value opaque{};
+  opaque.kind = TG_OPAQUE;
+  opaque.as.opaque = {7, "a config"};
+  host.names["config"] = opaque;
+  opaque.as.opaque = {8, "a function"};
+  host.names["double"] = opaque;
+  host.names["LIMIT"] = tg::value(100);
+  host.names["LIMIT"].flags = TG_CONSTEXPR;
+
+  tg_host callbacks{sizeof(tg_host), &host, lookup, attribute, call};
+  tg_source description{sizeof(tg_source), "host.py", source, std::strlen(source), 40, 4, &callbacks};
+  tg_context *context = nullptr;
+  tg_module *module = nullptr;
+  tg_diagnostics *problems = nullptr;
+  ASSERT_EQ(tg_context_create(nullptr, &context, nullptr), TG_OK);
+  ASSERT_EQ(tg_module_from_text(context, &description, &module, &problems), TG_OK);
+  int32_t x = 0;
+  tg_argument argument = tg::argument(&x);
+  int64_t grid = 1;
+  tg_status status = tg_call(tg_module_function(module, 0), "interp", &argument, 1, &grid, 1, nullptr, &problems);
+  EXPECT_EQ(status, TG_OK) << tg_diagnostics_text(problems);
+  EXPECT_EQ(x, 5 + 40 + 100);
+
+  // Without the name: an error at the place in the host's file.
+  host.names.erase("LIMIT");
+  int64_t y = 0;
+  argument = tg::argument(&y);
+  EXPECT_EQ(tg_call(tg_module_function(module, 0), "interp", &argument, 1, &grid, 1, nullptr, &problems), TG_TYPE);
+  tg_diagnostic first{};
+  first.struct_size = sizeof first;
+  ASSERT_EQ(tg_diagnostics_get(problems, 0, &first), TG_OK);
+  EXPECT_STREQ(first.file, "host.py");
+  EXPECT_EQ(first.line, 41u);
+  tg_diagnostics_destroy(problems);
+  tg_module_destroy(module);
+  tg_context_destroy(context);
+}
+
+} // namespace
