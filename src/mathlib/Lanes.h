@@ -111,8 +111,8 @@ TGM_PRIVATE I IN(mask)(I truth) { return truth; }
 #define TGM_LANE(x, k) (x)[k]
 #endif
 
-// An integer of at most 51 bits as a float. AVX2 has no conversion from 64-bit integers; the sum and difference with
-// a number whose unit is 1 does the same.
+// An integer of at most 51 bits as a float. AVX2 has no conversion from 64-bit integers; the sum and
+// difference with a number whose unit is 1 does the same.
 #if TGM_BITS == 64
 TGM_PRIVATE V IN(toFloat)(I n) { return IN(value)(IN(add)(n, 0x4338000000000000)) - 0x1.8p52; }
 #elif TGM_WIDTH == 1
@@ -137,7 +137,8 @@ TGM_PRIVATE V IN(pick)(I mask, V yes, V no) { return mask ? yes : no; }
 TGM_PRIVATE V IN(atMost)(V x, V bound) { return IN(pick)(IN(less)(bound, x), bound, x); }
 TGM_PRIVATE V IN(atLeast)(V x, V bound) { return IN(pick)(IN(less)(x, bound), bound, x); }
 
-// c[0] + x (c[1] + x (c[2] + ...)), by Horner's rule: fewest instructions; kernels have other lanes to overlap.
+// c[0] + x (c[1] + x (c[2] + ...)), by Horner's rule: fewest instructions; kernels have other lanes to
+// overlap.
 TGM_PRIVATE V IN(horner)(V x, const E *c, int count) {
   V sum = (V)c[count - 1];
 #pragma clang loop unroll(full)
@@ -151,8 +152,8 @@ TGM_PRIVATE V IN(horner)(V x, const E *c, int count) {
 #define K(name) TGM_JOIN4(k, name, _, TGM_STEM)
 #define TGM_POLY(x, name) IN(horner)(x, K(name), sizeof(K(name)) / sizeof(K(name)[0]))
 
-// Adding and subtracting TGM_ROUNDER rounds to an integer (ties to even), which then also stands in the low bits.
-// The literals that depend on the element type stand here together.
+// Adding and subtracting TGM_ROUNDER rounds to an integer (ties to even), which then also stands in the low
+// bits. The literals that depend on the element type stand here together.
 #undef TGM_ROUNDER
 #undef TGM_SIGN
 #undef TGM_INF

@@ -10,7 +10,8 @@ alignas(16) static constexpr unsigned char kBitcode[] = {
 };
 
 static constexpr Function kFunctions[] = {
-#define MATH(name, arity, ulpF32, ulpF64, hasF32, hasF64) {#name, arity, ulpF32, ulpF64, hasF32 != 0, hasF64 != 0},
+#define MATH(name, arity, ulpF32, ulpF64, hasF32, hasF64)                                                    \
+  {#name, arity, ulpF32, ulpF64, hasF32 != 0, hasF64 != 0},
 #include "mathlib/Mathlib.def"
 #undef MATH
 };

@@ -1,6 +1,7 @@
-// The vector math library as the compiler sees it: LLVM bitcode to inline into kernels, and the table of what is in
-// it. The bitcode carries no triple, no data layout and no target attributes: set the kernel's own before linking.
-// Link lazily (getLazyBitcodeModule, Linker::LinkOnlyNeeded); a function may need tgm_reduce_pi_* besides itself.
+// The vector math library as the compiler sees it: LLVM bitcode to inline into kernels, and the table of what
+// is in it. The bitcode carries no triple, no data layout and no target attributes: set the kernel's own
+// before linking. Link lazily (getLazyBitcodeModule, Linker::LinkOnlyNeeded); a function may need
+// tgm_reduce_pi_* besides itself.
 #pragma once
 #include <optional>
 #include <span>

@@ -7,8 +7,8 @@ Each row says which function is fitted, over which interval, with which weight, 
 derived again from nothing but this folder. Numbers of terms are (binary32, binary64).
 """
 import sys
-from mpmath import (mp, mpf, exp, expm1, log, log10, log1p, sin, cos, tan, tanh, sinh, atan, asin, erf, erfc, sqrt, pi,
-                    floor, frexp, ldexp)
+from mpmath import (mpf, exp, expm1, log, log10, log1p, sin, cos, tan, tanh, sinh, atan, asin, erf, erfc,
+                    sqrt, pi, floor, frexp, ldexp)
 from minimax import fit, literal, roundTo
 
 LN2 = log(mpf(2))
@@ -35,12 +35,13 @@ def odd(name, text, fmt, function, terms, top):
     """function(x) = x + x^3 P(x^2) on |x| <= top, relative."""
     scaled = lambda z: (function(sqrt(z)) / sqrt(z) - 1) / z
     weight = lambda z: z * sqrt(z) / function(sqrt(z))
-    table(name, f"{text} = x + x^3 P(x^2), |x| <= {float(top):.4}, relative", fmt, scaled, weight, range(terms),
-          (TINY, mpf(top) ** 2))
+    table(name, f"{text} = x + x^3 P(x^2), |x| <= {float(top):.4}, relative", fmt, scaled, weight,
+          range(terms), (TINY, mpf(top) ** 2))
 
 
 def constant(name, value, fmt):
-    emit(f"static const {'float' if fmt == 'f32' else 'double'} k{name}_{fmt} = {literal(roundTo(value, fmt), fmt)};")
+    number = literal(roundTo(value, fmt), fmt)
+    emit(f"static const {'float' if fmt == 'f32' else 'double'} k{name}_{fmt} = {number};")
 
 
 def down(value, fmt):
@@ -100,8 +101,8 @@ def logarithms(fmt, terms, wideTerms):
 
 def erfs(fmt, smallTerms, split, largeTerms, top):
     f = lambda z: erf(sqrt(z)) / sqrt(z) - 1
-    table("ErfSmall", f"erf(x) = x + x P(x^2), |x| <= {split}, relative", fmt, f, lambda z: sqrt(z) / erf(sqrt(z)),
-          range(smallTerms), (TINY, mpf(split) ** 2))
+    table("ErfSmall", f"erf(x) = x + x P(x^2), |x| <= {split}, relative", fmt, f,
+          lambda z: sqrt(z) / erf(sqrt(z)), range(smallTerms), (TINY, mpf(split) ** 2))
     constant("ErfSplit", mpf(split), fmt)
     constant("ErfTop", mpf(top), fmt)
     emit()
@@ -121,8 +122,8 @@ def powers():
     # atanh(s)/s = 1 + z/3 + z^2 P(z), z = s^2
     top = ((sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)) ** 2 * mpf("1.0001")
     f = lambda z: (log((1 + sqrt(z)) / (1 - sqrt(z))) / (2 * sqrt(z)) - 1 - z / 3) / z ** 2
-    table("PowAtanh", "atanh(s) = s (1 + z/3 + z^2 P(z)), z = s^2, for pow in binary64", "f64", f, lambda z: z ** 2,
-          range(9), (mpf(2) ** -20, top))
+    table("PowAtanh", "atanh(s) = s (1 + z/3 + z^2 P(z)), z = s^2, for pow in binary64", "f64", f,
+          lambda z: z ** 2, range(9), (mpf(2) ** -20, top))
 
 
 def main():

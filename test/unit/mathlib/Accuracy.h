@@ -1,5 +1,5 @@
-// Distance between what the vector math library gave and the host's libm in the next wider format, in units of the
-// last place; and the reference functions by name.
+// Distance between what the vector math library gave and the host's libm in the next wider format, in units
+// of the last place; and the reference functions by name.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -14,8 +14,8 @@ namespace tegula::mathlib::test {
 template <class Wide> using Reference = Wide (*)(Wide, Wide);
 
 template <class Wide> Reference<Wide> referenceOf(std::string_view name) {
-#define REFERENCE(function, value)                                                                                   \
-  if (name == #function)                                                                                             \
+#define REFERENCE(function, value)                                                                           \
+  if (name == #function)                                                                                     \
     return [](Wide x, [[maybe_unused]] Wide y) -> Wide { return value; };
   REFERENCE(exp, std::exp(x))
   REFERENCE(exp2, std::exp2(x))
@@ -41,11 +41,12 @@ template <class Wide> Reference<Wide> referenceOf(std::string_view name) {
   return nullptr;
 }
 
-// One over the distance of Narrow's neighbours at a positive x of its range. The form for double works on the bits,
-// because a sweep over all floats does little else.
+// One over the distance of Narrow's neighbours at a positive x of its range. The form for double works on the
+// bits, because a sweep over all floats does little else.
 template <class Narrow> double inverseUnit(double x) {
   constexpr int fraction = std::numeric_limits<Narrow>::digits - 1;
-  int exponent = std::max(int(std::bit_cast<uint64_t>(x) >> 52) - 1023, std::numeric_limits<Narrow>::min_exponent - 1);
+  int exponent =
+      std::max(int(std::bit_cast<uint64_t>(x) >> 52) - 1023, std::numeric_limits<Narrow>::min_exponent - 1);
   return std::bit_cast<double>(uint64_t(1023 - exponent + fraction) << 52);
 }
 
@@ -55,7 +56,8 @@ template <class Narrow> long double inverseUnit(long double x) {
 }
 
 // 0 for the right NaN, infinity or zero; infinity where one of the two is NaN or a zero has the wrong sign;
-// otherwise the distance, with an infinite result standing for the next power of two after the largest number.
+// otherwise the distance, with an infinite result standing for the next power of two after the largest
+// number.
 template <class Narrow, class Wide> double ulpError(Narrow got, Wide exact) {
   using Limits = std::numeric_limits<Narrow>;
   const double wrong = std::numeric_limits<double>::infinity();

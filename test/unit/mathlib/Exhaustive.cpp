@@ -1,7 +1,8 @@
 // Measures the functions by hand, for the table of docs/language/math-functions.md:
 //   tegula_mathlib_exhaustive [STRIDE [FUNCTION...]]
-// Every STRIDE-th float for functions of one float (STRIDE 1, the default: half a minute to two minutes a function);
-// random samples, 2^26 / STRIDE, at least 2^16, for doubles and for two arguments. Prints the worst error and where.
+// Every STRIDE-th float for functions of one float (STRIDE 1, the default: half a minute to two minutes a
+// function); random samples, 2^26 / STRIDE, at least 2^16, for doubles and for two arguments. Prints the
+// worst error and where.
 #include "Accuracy.h"
 #include "Native.h"
 #include <algorithm>
@@ -37,7 +38,8 @@ template <class T, class Wide> struct Meter {
     }
   }
   void print() const {
-    std::printf("%-6s %s max %.4f ulp at %a %a (gave %a)\n", name, type, worst, double(atA), double(atB), double(gave));
+    std::printf("%-6s %s max %.4f ulp at %a %a (gave %a)\n", name, type, worst, double(atA), double(atB),
+                double(gave));
     std::fflush(stdout);
   }
 };
@@ -89,7 +91,8 @@ void measure(const NativeFunction &function, uint64_t stride) {
     meter.print();
   }
   if (function.f64[0]) {
-    Meter<double, long double> meter{function.name, "f64", referenceOf<long double>(function.name), function.f64[2]};
+    Meter<double, long double> meter{function.name, "f64", referenceOf<long double>(function.name),
+                                     function.f64[2]};
     function.arity == 1 ? randomDoubles(meter, samples) : randomPairs(meter, samples);
     meter.print();
   }

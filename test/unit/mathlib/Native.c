@@ -15,24 +15,24 @@ typedef double D2 __attribute__((ext_vector_type(2), aligned(8)));
 typedef double D4 __attribute__((ext_vector_type(4), aligned(8)));
 typedef double D8 __attribute__((ext_vector_type(8), aligned(8)));
 
-#define BATCH(element, vector, symbol, arity, lanes)                                                                 \
-  static void batch_##symbol(const element *a, const element *b, element *out, size_t n) {                           \
-    (void)b;                                                                                                         \
-    for (size_t i = 0; i < n; i += lanes)                                                                            \
-      *(vector *)(out + i) = CALL_##arity(tgm_##symbol, *(const vector *)(a + i), *(const vector *)(b + i));         \
+#define BATCH(element, vector, symbol, arity, lanes)                                                         \
+  static void batch_##symbol(const element *a, const element *b, element *out, size_t n) {                   \
+    (void)b;                                                                                                 \
+    for (size_t i = 0; i < n; i += lanes)                                                                    \
+      *(vector *)(out + i) = CALL_##arity(tgm_##symbol, *(const vector *)(a + i), *(const vector *)(b + i)); \
   }
 
 #define F32_0(name, arity)
 #define F64_0(name, arity)
-#define F32_1(name, arity)                                                                                           \
-  BATCH(float, float, name##_f32, arity, 1)                                                                          \
-  BATCH(float, V4, name##_f32x4, arity, 4)                                                                           \
-  BATCH(float, V8, name##_f32x8, arity, 8)                                                                           \
+#define F32_1(name, arity)                                                                                   \
+  BATCH(float, float, name##_f32, arity, 1)                                                                  \
+  BATCH(float, V4, name##_f32x4, arity, 4)                                                                   \
+  BATCH(float, V8, name##_f32x8, arity, 8)                                                                   \
   BATCH(float, V16, name##_f32x16, arity, 16)
-#define F64_1(name, arity)                                                                                           \
-  BATCH(double, double, name##_f64, arity, 1)                                                                        \
-  BATCH(double, D2, name##_f64x2, arity, 2)                                                                          \
-  BATCH(double, D4, name##_f64x4, arity, 4)                                                                          \
+#define F64_1(name, arity)                                                                                   \
+  BATCH(double, double, name##_f64, arity, 1)                                                                \
+  BATCH(double, D2, name##_f64x2, arity, 2)                                                                  \
+  BATCH(double, D4, name##_f64x4, arity, 4)                                                                  \
   BATCH(double, D8, name##_f64x8, arity, 8)
 #define MATH(name, arity, ulpF32, ulpF64, hasF32, hasF64) F32_##hasF32(name, arity) F64_##hasF64(name, arity)
 #include "mathlib/Mathlib.def"
@@ -44,7 +44,7 @@ typedef double D8 __attribute__((ext_vector_type(8), aligned(8)));
 #define ROW64_1(name) {batch_##name##_f64, batch_##name##_f64x2, batch_##name##_f64x4, batch_##name##_f64x8}
 
 const NativeFunction nativeFunctions[] = {
-#define MATH(name, arity, ulpF32, ulpF64, hasF32, hasF64)                                                            \
+#define MATH(name, arity, ulpF32, ulpF64, hasF32, hasF64)                                                    \
   {#name, arity, ulpF32, ulpF64, ROW32_##hasF32(name), ROW64_##hasF64(name)},
 #include "mathlib/Mathlib.def"
 };

@@ -1,5 +1,5 @@
-// The vector math library compiled for the machine at hand, behind plain arrays: for each function and width a loop
-// over n elements (a multiple of the width). Functions of one argument ignore b.
+// The vector math library compiled for the machine at hand, behind plain arrays: for each function and width
+// a loop over n elements (a multiple of the width). Functions of one argument ignore b.
 #pragma once
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-// Every function of the vector math library within the bound that its row of Mathlib.def promises, and with the same
-// bits at every width, over a sample of all inputs and all the places where something changes.
+// Every function of the vector math library within the bound that its row of Mathlib.def promises, and with
+// the same bits at every width, over a sample of all inputs and all the places where something changes.
 #include "Accuracy.h"
 #include "Native.h"
 #include "mathlib/Mathlib.h"
@@ -28,12 +28,62 @@ template <> struct Format<double> {
 };
 
 // Where reductions, branches, overflow and underflow switch.
-constexpr double kPlaces[] = {0,      1,       0.5,     2,       0.25,   0.55,     0.9,     0.65,   2.0 / 3, 4.0 / 3,
-                              0.7071, 1.4142,  0.34657, 0.69315, 1.0397, 88.7228,  88.3762, 87.3365, 103.9721, 104,
-                              128,    126,     149,     150,     151,    709.7827, 708.396, 745.133, 1024,    1022,
-                              1074,   1075,    3.9192,  4,       5.8636, 6,        9.0109,  10,      17.33,   19.06,
-                              20,     0.78540, 1.57080, 2.35619, 3.14159, 4.71239, 6.28319, 131072,  65536,   1e6,
-                              1e9,    1e22,    1e38,    16777216, 4503599627370496.0, 9007199254740992.0};
+constexpr double kPlaces[] = {0,
+                              1,
+                              0.5,
+                              2,
+                              0.25,
+                              0.55,
+                              0.9,
+                              0.65,
+                              2.0 / 3,
+                              4.0 / 3,
+                              0.7071,
+                              1.4142,
+                              0.34657,
+                              0.69315,
+                              1.0397,
+                              88.7228,
+                              88.3762,
+                              87.3365,
+                              103.9721,
+                              104,
+                              128,
+                              126,
+                              149,
+                              150,
+                              151,
+                              709.7827,
+                              708.396,
+                              745.133,
+                              1024,
+                              1022,
+                              1074,
+                              1075,
+                              3.9192,
+                              4,
+                              5.8636,
+                              6,
+                              9.0109,
+                              10,
+                              17.33,
+                              19.06,
+                              20,
+                              0.78540,
+                              1.57080,
+                              2.35619,
+                              3.14159,
+                              4.71239,
+                              6.28319,
+                              131072,
+                              65536,
+                              1e6,
+                              1e9,
+                              1e22,
+                              1e38,
+                              16777216,
+                              4503599627370496.0,
+                              9007199254740992.0};
 
 template <class T> void addNeighbours(std::vector<T> &inputs, T place, int count) {
   using Bits = typename Format<T>::Bits;
@@ -43,7 +93,8 @@ template <class T> void addNeighbours(std::vector<T> &inputs, T place, int count
 
 template <class T> std::vector<T> specialInputs(int neighbours) {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> inputs = {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), -Limits::quiet_NaN()};
+  std::vector<T> inputs = {Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(),
+                           -Limits::quiet_NaN()};
   for (T place : {T(0), Limits::min(), Limits::denorm_min(), Limits::max()})
     for (T sign : {T(1), T(-1)})
       inputs.push_back(place * sign);
@@ -124,12 +175,14 @@ template <class T> void checkUnary(size_t count) {
       checkFunction<T>(nativeFunctions[k], inputs, inputs);
 }
 
-// Pairs: all special values with each other, and a random base with an exponent that keeps the power in range.
+// Pairs: all special values with each other, and a random base with an exponent that keeps the power in
+// range.
 template <class T> void checkBinary(size_t count) {
   if (!hostCanRun())
     GTEST_SKIP() << "the host has no AVX2 and FMA";
   std::vector<T> places = specialInputs<T>(0), a, b;
-  for (double value : {3.0, 5.0, 2.5, 1.5, 7.0, 1.0000001, 0.9999999, 8388607.0, 8388608.0, 16777215.0, 1e-40, 1e-310})
+  for (double value :
+       {3.0, 5.0, 2.5, 1.5, 7.0, 1.0000001, 0.9999999, 8388607.0, 8388608.0, 16777215.0, 1e-40, 1e-310})
     for (double sign : {1.0, -1.0})
       places.push_back(T(value * sign));
   for (T x : places)

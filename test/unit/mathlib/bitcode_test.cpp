@@ -1,5 +1,5 @@
-// The embedded bitcode is what a kernel can take in: every symbol of the table, vectors by value, no trace of the
-// target it was compiled for, and nothing called but a closed list of LLVM intrinsics.
+// The embedded bitcode is what a kernel can take in: every symbol of the table, vectors by value, no trace of
+// the target it was compiled for, and nothing called but a closed list of LLVM intrinsics.
 #include "mathlib/Mathlib.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Instructions.h"
@@ -25,8 +25,8 @@ void expectSignature(llvm::Module &module, const Function &row, unsigned bits, u
   std::string name = symbol(row.name, bits, lanes).value();
   llvm::Function *function = module.getFunction(name);
   ASSERT_NE(function, nullptr) << name;
-  llvm::Type *element = bits == 32 ? llvm::Type::getFloatTy(module.getContext())
-                                   : llvm::Type::getDoubleTy(module.getContext());
+  llvm::Type *element =
+      bits == 32 ? llvm::Type::getFloatTy(module.getContext()) : llvm::Type::getDoubleTy(module.getContext());
   llvm::Type *type = lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
   EXPECT_EQ(function->getReturnType(), type) << name;
   ASSERT_EQ(function->arg_size(), row.arity) << name;
@@ -60,17 +60,18 @@ TEST(MathlibBitcode, CarriesNothingOfATarget) {
 }
 
 TEST(MathlibBitcode, CallsOnlyIntrinsicsThatEveryTargetHasAsInstructions) {
-  const std::array<llvm::StringRef, 12> allowed = {"llvm.fma.",  "llvm.fabs.", "llvm.copysign.", "llvm.sqrt.",
-                                                   "llvm.smin.", "llvm.smax.", "llvm.umin.",     "llvm.umax.",
-                                                   "llvm.fshl.", "llvm.vector.reduce.or.", "llvm.roundeven.",
-                                                   "llvm.is.fpclass."};
+  const std::array<llvm::StringRef, 12> allowed = {
+      "llvm.fma.",       "llvm.fabs.",      "llvm.copysign.", "llvm.sqrt.", "llvm.smin.",
+      "llvm.smax.",      "llvm.umin.",      "llvm.umax.",     "llvm.fshl.", "llvm.vector.reduce.or.",
+      "llvm.roundeven.", "llvm.is.fpclass."};
   llvm::LLVMContext context;
   auto module = parse(context);
   ASSERT_TRUE(module);
   for (llvm::Function &function : *module)
     if (function.isDeclaration())
-      EXPECT_TRUE(llvm::any_of(allowed, [&](llvm::StringRef stem) { return function.getName().starts_with(stem); }))
-          << function.getName().str();
+      EXPECT_TRUE(llvm::any_of(allowed, [&](llvm::StringRef stem) {
+        return function.getName().starts_with(stem);
+      })) << function.getName().str();
 }
 
 TEST(MathlibBitcode, LinksLazilyAndBringsOnlyWhatIsNeeded) {
