@@ -194,6 +194,8 @@ public:
     }
     return all;
   }
+  // What the compile warned of or printed.
+  std::vector<Diagnostic> warnings() const { return Error(TG_OK, tg_kernel_warnings(handle())).diagnostics(); }
   // Milliseconds of each step of the compile.
   std::vector<std::pair<std::string, double>> times() const {
     std::vector<std::pair<std::string, double>> all;

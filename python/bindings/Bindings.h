@@ -79,12 +79,15 @@ struct Function {
   PyObject *answer;      // keeps what the last answer to the library points at
   PyObject *pending;     // an exception that a callback raised
   PyObject *target;      // str
+  PyObject *watched;     // [(globals, name, value)]: constants that compiled kernels depend on
   Arena *arena;          // of the last answer
   tg_kernel *lastKernel; // the kernel of the last call, and its object
   PyObject *lastObject;
 };
 extern PyTypeObject FunctionType;
 bool isFunction(PyObject *object);
+// The function that this thread is compiling: what its helpers look up is its dependency too.
+extern thread_local Function *compiling;
 // The handle; parses the source at first use. Null with an exception set.
 tg_function *functionHandle(Function *self);
 

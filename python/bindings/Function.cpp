@@ -105,7 +105,8 @@ int init(PyObject *object, PyObject *args, PyObject *) {
   Py_XSETREF(self->defaults, Py_NewRef(defaults));
   Py_XSETREF(self->target, Py_NewRef(target));
   Py_XSETREF(self->kernels, PyDict_New());
-  return self->kernels ? 0 : -1;
+  Py_XSETREF(self->watched, PyList_New(0));
+  return self->kernels && self->watched ? 0 : -1;
 }
 
 int clear(PyObject *object) {
@@ -116,6 +117,7 @@ int clear(PyObject *object) {
   Py_CLEAR(self->defaults);
   Py_CLEAR(self->answer);
   Py_CLEAR(self->pending);
+  Py_CLEAR(self->watched);
   Py_CLEAR(self->target);
   self->lastObject = nullptr;
   self->lastKernel = nullptr;
@@ -130,6 +132,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->defaults);
   Py_VISIT(self->answer);
   Py_VISIT(self->pending);
+  Py_VISIT(self->watched);
   return 0;
 }
 
@@ -180,6 +183,8 @@ PyGetSetDef attributes[] = {
 PyMappingMethods mapping = {nullptr, subscript, nullptr};
 
 } // namespace
+
+thread_local Function *compiling = nullptr;
 
 bool isFunction(PyObject *object) { return PyObject_TypeCheck(object, &FunctionType); }
 

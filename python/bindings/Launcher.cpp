@@ -87,11 +87,30 @@ PyObject *kernelObject(Function *function, tg_kernel *kernel) {
   return Py_NewRef(object);
 }
 
+// Constants that compiled kernels took from globals must still be the same objects, or equal.
+bool isUnchanged(Function *function) {
+  for (Py_ssize_t i = 0; i != PyList_GET_SIZE(function->watched); ++i) {
+    PyObject *row = PyList_GET_ITEM(function->watched, i), *name = PyTuple_GET_ITEM(row, 1), *then = PyTuple_GET_ITEM(row, 2);
+    PyObject *now = PyDict_GetItemWithError(PyTuple_GET_ITEM(row, 0), name);
+    if (now == then)
+      continue;
+    if (PyErr_Occurred())
+      return false;
+    int same = now ? PyObject_RichCompareBool(now, then, Py_EQ) : 0;
+    if (same == 0)
+      PyErr_Format(PyExc_RuntimeError, "the global `%U` has changed since a kernel was compiled with it: it was %R, and is %R\n"
+                   "  hint: pass it as a constexpr parameter", name, then, now ? now : Py_None);
+    if (same != 1)
+      return false;
+  }
+  return true;
+}
+
 PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
   Function *function = self->function;
   tg_function *handle = functionHandle(function);
-  if (!handle)
+  if (!handle || !isUnchanged(function))
     return nullptr;
   Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
@@ -129,10 +148,13 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
+  Function *outer = compiling;
+  compiling = function;
   Py_BEGIN_ALLOW_THREADS
   status = runs ? tg_call(handle, target, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
                 : tg_prepare(handle, target, arguments, size_t(count), &kernel, &problems);
   Py_END_ALLOW_THREADS
+  compiling = outer;
   if (status != TG_OK)
     return raise(status, problems, function);
   return kernelObject(function, kernel);

@@ -14,7 +14,8 @@ tg_context *context() {
   return state.context;
 }
 
-PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) {
+// Rows of a list, as errors.Diagnostic has them.
+static PyObject *rowsOf(const tg_diagnostics *problems) {
   Ref list(PyList_New(0));
   for (size_t i = 0; list && i != tg_diagnostics_count(problems); ++i) {
     tg_diagnostic d{};
@@ -23,8 +24,13 @@ PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) 
       continue;
     Ref row(Py_BuildValue("(issIIss)", int(d.severity), d.kind, d.file, d.line, d.column, d.message, d.hint));
     if (!row || PyList_Append(list.get(), row.get()) < 0)
-      list = Ref();
+      return nullptr;
   }
+  return list.release();
+}
+
+PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) {
+  Ref list(rowsOf(problems));
   Ref text(PyUnicode_DecodeUTF8(tg_diagnostics_text(problems), Py_ssize_t(strlen(tg_diagnostics_text(problems))), "replace"));
   tg_diagnostics_destroy(problems);
   if (!list || !text)
@@ -120,9 +126,9 @@ PyObject *kernelArguments(PyObject *self, PyObject *) {
 
 PyObject *kernelWarnings(PyObject *self, PyObject *) {
   tg_diagnostics *list = tg_kernel_warnings(handle(self));
-  PyObject *text = PyUnicode_FromString(tg_diagnostics_text(list));
+  PyObject *rows = rowsOf(list);
   tg_diagnostics_destroy(list);
-  return text;
+  return rows;
 }
 
 PyObject *kernelName(PyObject *self, PyObject *) { return PyUnicode_FromString(tg_kernel_name(handle(self))); }
@@ -134,7 +140,7 @@ PyMethodDef kernelMethods[] = {
     {"remarks", kernelRemarks, METH_NOARGS, "[(location, kind, text)]"},
     {"times", kernelTimes, METH_NOARGS, "[(step, milliseconds)]"},
     {"arguments", kernelArguments, METH_NOARGS, "[(name, dtype, is_pointer, is_written)]"},
-    {"warnings", kernelWarnings, METH_NOARGS, "what the compiler warned of"},
+    {"warnings", kernelWarnings, METH_NOARGS, "diagnostics that were no errors"},
     {"name", kernelName, METH_NOARGS, "the kernel's name"},
     {"target", kernelTarget, METH_NOARGS, "the target's name"},
     {nullptr, nullptr, 0, nullptr},
@@ -178,6 +184,16 @@ PyObject *languageName(PyObject *, PyObject *name) {
   return Py_BuildValue("(ii)", int(value.kind), int(value.dtype));
 }
 
+// (globals, name, value): the kernel being compiled on this thread depends on it.
+PyObject *watch(PyObject *, PyObject *args) {
+  PyObject *globals, *name, *value;
+  if (!PyArg_ParseTuple(args, "O!OO", &PyDict_Type, &globals, &name, &value))
+    return nullptr;
+  if (compiling && !PyErr_Occurred() && PyList_Append(compiling->watched, args) < 0)
+    return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject *threads(PyObject *, PyObject *) { return PyLong_FromUnsignedLong(tg_threads()); }
 
 PyObject *setThreads(PyObject *, PyObject *count) {
@@ -203,6 +219,7 @@ PyMethodDef moduleMethods[] = {
     {"dtype_from_name", dtypeFromName, METH_O, "code of a dtype's name, or -1"},
     {"dtype_name", dtypeName, METH_O, "name of a dtype's code"},
     {"language_name", languageName, METH_O, "(kind, dtype) of a dotted name, or None"},
+    {"watch", watch, METH_VARARGS, "(globals, name, value) that the kernel being compiled depends on"},
     {"threads", threads, METH_NOARGS, "threads that launches use"},
     {"set_threads", setThreads, METH_O, "sets the number of threads"},
     {"launcher", launcher, METH_VARARGS, "(function, grid); grid None only compiles"},

@@ -12,7 +12,10 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 from triton.runtime import JITFunction
+from triton.language.extra.cuda import libdevice as cuda_libdevice
+from triton.language.core import constexpr, load
 import triton.testing
+DEVICE = triton.runtime.driver.active.get_active_torch_device()
 
 @triton.jit
 def kernel(out_ptr):

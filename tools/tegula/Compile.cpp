@@ -62,6 +62,7 @@ int compile(const CompileOptions &options) {
   auto kernel = compiled(*opened, options);
   if (!kernel)
     return report(kernel.error());
+  reportWarnings(*kernel);
   auto text = kernel->stage(options.emit);
   if (!text)
     return report(text.error());

@@ -18,6 +18,14 @@ int report(const std::string &what, const std::string &reason, const std::string
   return ExitDiagnostics;
 }
 
+void reportWarnings(const tg::Kernel &kernel) {
+  for (const tg::Diagnostic &d : kernel.warnings())
+    if (d.kind == "StaticPrint")
+      std::cerr << d.message << "\n";
+    else
+      std::cerr << d.file << ":" << d.line << ":" << d.column << ": warning: " << d.message << "\n";
+}
+
 tg::Expected<Opened> open(const std::string &kernel, const std::string &target) {
   size_t separator = kernel.rfind("::");
   std::string path = kernel.substr(0, separator);

@@ -139,6 +139,7 @@ int run(const RunOptions &options) {
   auto kernel = opened->function.callWith(std::get<0>(grid), bound.arguments);
   if (!kernel)
     return report(kernel.error());
+  reportWarnings(*kernel);
   double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (!options.isQuiet) {
     double compileTime = 0;

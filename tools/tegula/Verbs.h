@@ -46,6 +46,8 @@ struct Opened {
 };
 tg::Expected<Opened> open(const std::string &kernel, const std::string &target);
 
+// Prints what a compile warned of, and what tl.static_print printed.
+void reportWarnings(const tg::Kernel &kernel);
 // Prints an error; its exit code.
 int report(const tg::Error &error);
 // The same for a problem that the command line itself has found.

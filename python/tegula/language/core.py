@@ -226,6 +226,8 @@ def name_of(obj):
         name = obj.__name__
         if name == "math":
             return "math"
+        if name == __name__:
+            return PREFIX[:-1]
         if name == "tegula" or name.startswith("tegula."):
             return "triton" + name[len("tegula"):]
         return None
@@ -263,3 +265,6 @@ def module_getattr(canonical):
         return cache[name]
 
     return __getattr__
+
+
+__getattr__ = module_getattr("triton.language")

@@ -3,6 +3,8 @@ import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 
+from ..errors import Diagnostic
+
 Argument = namedtuple("Argument", "name dtype is_pointer is_written")
 Remark = namedtuple("Remark", "location kind text")
 
@@ -36,9 +38,12 @@ class CompiledKernel:
 
     def __init__(self, raw, function):
         self._raw, self.function = raw, function
-        text = raw.warnings()
-        if text:
-            warnings.warn(text, stacklevel=2)
+        for row in raw.warnings():
+            diagnostic = Diagnostic(*row)
+            if diagnostic.kind == "StaticPrint":
+                print(diagnostic.message)
+            else:
+                warnings.warn(f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}: {diagnostic.message}", stacklevel=2)
 
     @property
     def name(self):

@@ -64,7 +64,10 @@ class _Environment:
         if name in scope:
             annotation = scope.get("__annotations__", {}).get(name)  # NAME: tl.constexpr = value
             pinned = annotation is lang.constexpr or str(annotation).split(".")[-1] == "constexpr"
-            return encode(lang.constexpr(scope[name]) if pinned else scope[name])
+            value = scope[name]
+            if pinned or isinstance(value, lang.constexpr):
+                core.watch(scope, name, value)
+            return encode(lang.constexpr(value) if pinned else value)
         return None
 
     def attribute(self, obj, name):
