@@ -1,0 +1,75 @@
+// What a tile is as a function of its coordinates. A tile of integers or addresses is
+// recognised as `base + Σ strideᵢ·indexᵢ`, a tile of conditions as a conjunction of such
+// forms below zero. What is not of that form becomes a factor of its own: it may still be
+// constant along the axis that matters (a row index that was loaded).
+//
+// A form holds in ℤ only where the integer arithmetic behind it did not wrap. `conditions`
+// lists the values whose own form must fit their width over the whole tile; a target
+// proves each, or tests it at run time and keeps a variant that assumes nothing.
+#pragma once
+#include "analysis/Polynomial.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+
+namespace tegula::analysis {
+
+struct Form {
+  Polynomial base;
+  llvm::SmallVector<Polynomial, 3> strides; // one a dimension; empty for a scalar
+  llvm::SmallVector<mlir::Value, 2> conditions;
+  bool operator==(const Form &other) const { return base == other.base && strides == other.strides; }
+};
+
+// An address: a scalar pointer and an offset in bytes.
+struct Address {
+  mlir::Value pointer;
+  Form offset;
+  bool operator==(const Address &other) const { return pointer == other.pointer && offset == other.offset; }
+};
+
+// One conjunct of a mask: `form < 0`, or a condition that has no form.
+struct Conjunct {
+  std::optional<Form> form;
+  Factor opaque; // where there is no form
+
+  bool operator==(const Conjunct &other) const {
+    return form.has_value() == other.form.has_value() && (form ? *form == *other.form : opaque == other.opaque);
+  }
+  bool dependsOn(unsigned dim) const;
+};
+
+class AccessAnalysis {
+public:
+  // The form of an integer (scalar or tile). Always succeeds: at worst the value itself.
+  const Form &form(mlir::Value integer);
+  // The address behind a tile of pointers, or nullptr.
+  const Address *address(mlir::Value pointers);
+  // The conjuncts of a tile of i1; an empty list is `true`.
+  llvm::SmallVector<Conjunct, 2> conjuncts(mlir::Value mask);
+
+  // The value as a factor at its own coordinates.
+  Factor factor(mlir::Value value);
+
+private:
+  Form computeForm(mlir::Value value);
+  std::optional<Form> formOfTileOp(mlir::Operation *op);
+  std::optional<Address> computeAddress(mlir::Value value);
+  Form opaque(mlir::Value value);
+  unsigned number(mlir::Value value);
+
+  llvm::DenseMap<mlir::Value, std::unique_ptr<Form>> forms_;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<std::optional<Address>>> addresses_;
+  llvm::DenseMap<mlir::Value, unsigned> numbers_;
+};
+
+// How an op that only moves elements maps its result's coordinates to its operand's:
+// map[operand dimension] = result dimension, or -1 for the operand's extents of 1.
+// nullopt for other ops.
+std::optional<llvm::SmallVector<int8_t, 4>> coordinateMap(mlir::Operation *op);
+
+} // namespace tegula::analysis

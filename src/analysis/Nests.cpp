@@ -1,0 +1,668 @@
+// The planner. One sweep forwards groups roots into nests (Schedule), one backwards decides
+// what is buffered and where (Place).
+#include "analysis/Nests.h"
+
+#include "ir/tile/Tile.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <functional>
+#include <map>
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::analysis {
+
+int64_t Buffer::elements() const {
+  int64_t n = 1;
+  for (int64_t extent : shape)
+    n *= extent;
+  return n;
+}
+
+int64_t Buffer::elementBytes() const {
+  return isa<PointerType>(element) ? 8 : (element.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+llvm::ArrayRef<Step> Plan::steps(Block *block) const {
+  auto it = steps_.find(block);
+  return it == steps_.end() ? llvm::ArrayRef<Step>() : llvm::ArrayRef<Step>(it->second);
+}
+
+const Buffer *Plan::buffer(Value value) const {
+  auto it = bufferOf_.find(value);
+  return it == bufferOf_.end() ? nullptr : &buffers_[it->second];
+}
+
+int64_t Plan::reserve(int64_t bytes) {
+  int64_t offset = scratchBytes_;
+  scratchBytes_ += (bytes + 63) / 64 * 64;
+  return offset;
+}
+
+unsigned Plan::addBuffer(Type tile) {
+  Buffer buffer{elementType(tile), SmallVector<int64_t, 3>(shapeOf(tile)), 0};
+  // A vector read may touch lanes behind the last element: keep them inside the scratch.
+  buffer.offset = reserve(buffer.elements() * buffer.elementBytes() + 64);
+  buffers_.push_back(buffer);
+  return buffers_.size() - 1;
+}
+
+const Buffer &Plan::saveArea(Value load) {
+  auto [it, isNew] = saveAreaOf_.try_emplace(load, 0);
+  if (isNew)
+    it->second = addBuffer(load.getType());
+  return buffers_[it->second];
+}
+
+namespace {
+
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+bool writesMemory(Operation *op) {
+  bool writes = false;
+  op->walk([&](Operation *inner) { writes |= isa<StoreOp, BarrierOp>(inner); });
+  return writes;
+}
+
+// What evaluating the op once costs, in simple vector instructions.
+int64_t costOf(Operation *op) {
+  if (isa<LoadOp, arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op))
+    return 1;
+  if (isa<MakeRangeOp, SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, arith::ConstantOp>(op))
+    return 0;
+  if (isa<arith::DivFOp, PreciseDivFOp, PreciseSqrtOp, math::SqrtOp, math::RsqrtOp>(op))
+    return 6;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
+    return 20;
+  if (isa<MulhiUIOp>(op))
+    return 4;
+  if (isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::FmaOp>(op))
+    return 1;
+  return isa<math::MathDialect>(op->getDialect()) ? 15 : 1;
+}
+
+} // namespace
+
+bool isInline(Operation *op) {
+  if (op->getNumRegions() != 0 || op->getNumResults() == 0 || isa<DotOp, SplitOp, JoinOp>(op))
+    return false;
+  return isTile(op->getResult(0).getType());
+}
+
+bool readsBuffers(Operation *op) {
+  return isa<ReshapeOp>(op) && !coordinateMap(op) && !isFlattenedReduction(op);
+}
+
+bool isFlattenedReduction(Operation *op) {
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  return reshape && reshape.getAllowReorder() && shapeOf(reshape.getType()).size() == 1 &&
+         llvm::all_of(reshape->getUsers(), [](Operation *user) {
+           return isa<ReduceOp>(user) && user->getNumOperands() == 1;
+         });
+}
+
+class Planner {
+public:
+  Planner(AccessAnalysis &access, Plan &plan) : access_(access), plan_(plan) {}
+
+  void planBlock(Block *block);
+
+private:
+  // Forward: roots into nests.
+  void schedule(Block *block);
+  void scheduleRoot(Root root);
+  void flush();
+  bool isTainted(Operation *op) const;
+  std::optional<Nest> nestFor(const Root &root);
+  unsigned pickLane(Type shape, ArrayRef<Value> operands, Operation *store);
+  void countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, unsigned depth);
+
+  // Backward: storage.
+  void place(Block *block);
+  void placeValue(Value value, Block *block);
+  SmallVector<unsigned> readers(Value value, Block *block);
+  bool isCheap(Value value);
+  int64_t cost(Value value);
+  std::optional<unsigned> firstHazard(Operation *load, unsigned lastUse);
+  void materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why);
+  void coalesceLoop(Operation *loop);
+  bool canShare(Value argument, Value yielded, unsigned writeStep, bool ownNest, Block *body);
+  void setBuffer(Value value, unsigned buffer) { plan_.bufferOf_[value] = buffer; }
+
+  void insertPendingNests();
+
+  AccessAnalysis &access_;
+  Plan &plan_;
+
+  // State of the block being planned.
+  std::vector<Step> steps_;
+  std::optional<Nest> open_;
+  bool openStores_ = false;
+  bool loadsBehindStores_ = false; // in program order, behind a store of the open nest
+  llvm::DenseSet<Value> tainted_;
+  llvm::DenseMap<Operation *, unsigned> stepOf_;
+  std::map<unsigned, std::vector<Nest>> before_; // nests to insert in front of a step
+  // Steps that evaluate a tile inline or read its buffer, found backwards.
+  llvm::DenseMap<Value, SmallVector<unsigned>> readersOf_;
+  llvm::DenseMap<Value, unsigned> writtenAt_; // the step that writes a buffered value
+};
+
+// ---- forward ----------------------------------------------------------------------------
+
+bool Planner::isTainted(Operation *op) const {
+  return llvm::any_of(op->getOperands(), [&](Value operand) { return tainted_.contains(operand); });
+}
+
+void Planner::flush() {
+  if (open_) {
+    steps_.push_back({StepKind::Nest, nullptr, std::move(*open_)});
+    open_.reset();
+  }
+  openStores_ = loadsBehindStores_ = false;
+  tainted_.clear();
+}
+
+// Counts, for each dimension, the accesses behind `value` that are contiguous along it.
+void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > 64 || plan_.buffer(value))
+    return;
+  auto vote = [&](Value pointers) {
+    const Address *address = access_.address(pointers);
+    if (!address)
+      return;
+    auto pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
+    int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+    for (auto [d, stride] : llvm::enumerate(address->offset.strides))
+      if (map[d] >= 0 && stride.constant() == bytes)
+        ++votes[map[d]];
+  };
+  if (auto load = dyn_cast<LoadOp>(op))
+    return vote(load.getPtr());
+  if (auto inner = coordinateMap(op)) {
+    SmallVector<int8_t> composed;
+    for (int8_t d : *inner)
+      composed.push_back(d < 0 ? -1 : map[d]);
+    return countContiguous(op->getOperand(0), composed, votes, depth + 1);
+  }
+  if (!isInline(op) || readsBuffers(op))
+    return;
+  for (Value operand : op->getOperands())
+    if (isTile(operand.getType()))
+      countContiguous(operand, map, votes, depth + 1);
+}
+
+unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store) {
+  unsigned rank = shapeOf(tile).size();
+  if (rank == 1)
+    return 0;
+  SmallVector<int> votes(rank, 0);
+  SmallVector<int8_t> identity;
+  for (unsigned d = 0; d < rank; ++d)
+    identity.push_back(int8_t(d));
+  for (Value operand : operands)
+    countContiguous(operand, identity, votes, 0);
+  if (auto op = dyn_cast_or_null<StoreOp>(store)) {
+    if (const Address *address = access_.address(op.getPtr())) {
+      auto pointee = cast<PointerType>(elementType(op.getPtr().getType())).getPointee();
+      for (auto [d, stride] : llvm::enumerate(address->offset.strides))
+        if (!isa<PointerType>(pointee) && stride.constant() == int64_t(pointee.getIntOrFloatBitWidth() + 7) / 8)
+          votes[d] += 2;
+    }
+  }
+  unsigned best = rank - 1;
+  for (unsigned d = 0; d < rank; ++d)
+    if (votes[d] > votes[best])
+      best = d;
+  return best;
+}
+
+std::optional<Nest> Planner::nestFor(const Root &root) {
+  Nest nest;
+  if (root.kind == RootKind::Store) {
+    auto store = cast<StoreOp>(root.op);
+    Type type = store.getPtr().getType();
+    nest.shape.assign(shapeOf(type).begin(), shapeOf(type).end());
+    nest.lane = pickLane(type, {store.getValue()}, store);
+  } else if (root.kind == RootKind::Buffer) {
+    Type type = root.value.getType();
+    nest.shape.assign(shapeOf(type).begin(), shapeOf(type).end());
+    nest.lane = pickLane(type, {root.value}, nullptr);
+  } else {
+    auto reduce = cast<ReduceOp>(root.op);
+    SmallVector<Value> operands(reduce.getOperands());
+    Type type = operands[0].getType();
+    if (root.over == ReduceOver::All)
+      type = operands[0].getDefiningOp()->getOperand(0).getType();
+    nest.shape.assign(shapeOf(type).begin(), shapeOf(type).end());
+    nest.lane = root.over == ReduceOver::All ? nest.shape.size() - 1 : pickLane(type, operands, nullptr);
+    if (root.over == ReduceOver::Inner || (root.over == ReduceOver::Lane && nest.lane != reduce.getAxis()))
+      nest.inner = reduce.getAxis();
+    if (nest.inner == nest.lane) {
+      nest.inner.reset();
+    }
+  }
+  nest.roots.push_back(root);
+  if (nest.inner)
+    nest.roots[0].over = ReduceOver::Inner;
+  return nest;
+}
+
+void Planner::scheduleRoot(Root root) {
+  Nest nest = *nestFor(root);
+  // A load between two stores of one nest would have no place of its own.
+  if (root.op && (isTainted(root.op) || (root.kind == RootKind::Store && loadsBehindStores_)))
+    flush();
+  bool fits = open_ && open_->shape == nest.shape && open_->lane == nest.lane && open_->inner == nest.inner;
+  if (open_ && !fits)
+    flush();
+  if (open_)
+    open_->roots.push_back(nest.roots[0]);
+  else
+    open_ = std::move(nest);
+  if (root.kind == RootKind::Store)
+    openStores_ = true;
+  if (root.op)
+    for (Value result : root.op->getResults())
+      tainted_.insert(result);
+}
+
+void Planner::schedule(Block *block) {
+  for (Operation &op : *block) {
+    if (isInline(&op)) {
+      bool readsWritten = isa<LoadOp>(op) && openStores_;
+      loadsBehindStores_ |= readsWritten;
+      if (readsWritten || isTainted(&op))
+        tainted_.insert(op.getResult(0));
+      continue;
+    }
+    if (auto store = dyn_cast<StoreOp>(op); store && isTile(store.getPtr().getType())) {
+      scheduleRoot({RootKind::Store, &op, {}, {}});
+      continue;
+    }
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      Root root{RootKind::Reduce, &op, {}, ReduceOver::Lane};
+      Operation *operand = reduce.getOperands()[0].getDefiningOp();
+      if (operand && isFlattenedReduction(operand))
+        root.over = ReduceOver::All;
+      scheduleRoot(root);
+      continue;
+    }
+    bool touchesMemory = isa<LoadOp, StoreOp, BarrierOp>(op);
+    bool isRegion = op.getNumRegions() != 0;
+    bool needsFlush = isTainted(&op) || isRegion || isa<DotOp, JoinOp, SplitOp, StoreOp, BarrierOp>(op) ||
+                      op.hasTrait<OpTrait::IsTerminator>() || (touchesMemory && openStores_);
+    if (needsFlush)
+      flush();
+    StepKind kind = isa<DotOp>(op)                               ? StepKind::Dot
+                    : isRegion                                   ? StepKind::Region
+                    : op.hasTrait<OpTrait::IsTerminator>()       ? StepKind::Yield
+                                                                 : StepKind::Scalar;
+    steps_.push_back({kind, &op, {}});
+  }
+  flush();
+}
+
+// ---- backward ---------------------------------------------------------------------------
+
+// Ranges, splats of scalars and simple arithmetic on them: worth recomputing anywhere.
+bool Planner::isCheap(Value value) {
+  std::function<int64_t(Value, unsigned)> walk = [&](Value v, unsigned depth) -> int64_t {
+    if (!isTile(v.getType()))
+      return 0;
+    Operation *op = v.getDefiningOp();
+    if (!op || depth > 16 || !isInline(op) || isa<LoadOp>(op) || readsBuffers(op) || plan_.buffer(v))
+      return 1000;
+    int64_t total = costOf(op);
+    for (Value operand : op->getOperands())
+      total += walk(operand, depth + 1);
+    return total;
+  };
+  return walk(value, 0) <= 8;
+}
+
+int64_t Planner::cost(Value value) {
+  llvm::DenseSet<Value> seen;
+  std::function<int64_t(Value)> walk = [&](Value v) -> int64_t {
+    if (!isTile(v.getType()) || !seen.insert(v).second)
+      return 0;
+    Operation *op = v.getDefiningOp();
+    if (!op || !isInline(op) || plan_.buffer(v))
+      return 1;
+    int64_t total = costOf(op);
+    for (Value operand : op->getOperands())
+      total += walk(operand);
+    return total;
+  };
+  return walk(value);
+}
+
+// The steps of `block` that evaluate `value`, ascending. A user that is itself inline
+// stands for its own readers, unless it is buffered: then only its writer reads.
+SmallVector<unsigned> Planner::readers(Value value, Block *block) {
+  llvm::SetVector<unsigned> steps;
+  for (Operation *user : value.getUsers()) {
+    Operation *here = block->findAncestorOpInBlock(*user);
+    if (!here)
+      continue;
+    if (here != user || !isInline(user)) {
+      if (auto it = stepOf_.find(here); it != stepOf_.end())
+        steps.insert(it->second);
+      continue;
+    }
+    Value result = user->getResult(0);
+    if (auto written = writtenAt_.find(result); written != writtenAt_.end())
+      steps.insert(written->second);
+    else if (auto it = readersOf_.find(result); it != readersOf_.end())
+      steps.insert(it->second.begin(), it->second.end());
+  }
+  SmallVector<unsigned> sorted(steps.begin(), steps.end());
+  llvm::sort(sorted);
+  return sorted;
+}
+
+// The first step before `lastUse` that may write what `load` read, if any.
+std::optional<unsigned> Planner::firstHazard(Operation *load, unsigned lastUse) {
+  for (unsigned s = 0; s < lastUse; ++s) {
+    const Step &step = steps_[s];
+    if (step.kind == StepKind::Nest) {
+      for (const Root &root : step.nest.roots)
+        if (root.kind == RootKind::Store && load->isBeforeInBlock(root.op))
+          return s;
+    } else if (step.op && load->isBeforeInBlock(step.op) && writesMemory(step.op)) {
+      return s;
+    }
+  }
+  return std::nullopt;
+}
+
+void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why) {
+  if (!plan_.buffer(value))
+    setBuffer(value, plan_.addBuffer(value.getType()));
+  plan_.decisions_.push_back({value.getDefiningOp(), "buffer", why.str()});
+  auto shape = shapeOf(value.getType());
+  Root root{RootKind::Buffer, nullptr, value, {}};
+  unsigned at = hazard ? std::min(firstUse, *hazard) : firstUse;
+  writtenAt_[value] = at;
+  Step &step = steps_[at];
+  // A nest of this shape that evaluates the tile anyway also writes it, unless a nest in front
+  // of it may read it.
+  bool evaluates = at == firstUse && before_[at].empty() && step.kind == StepKind::Nest && llvm::ArrayRef<int64_t>(step.nest.shape) == shape &&
+                   !step.nest.inner;
+  if (evaluates) {
+    step.nest.roots.insert(step.nest.roots.begin(), root);
+    return;
+  }
+  // Found backwards, so a nest for an operand goes in front of those of its users.
+  auto &nests = before_[at];
+  Nest nest = *nestFor(root);
+  if (!nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane) {
+    nests.front().roots.insert(nests.front().roots.begin(), root);
+    return;
+  }
+  nests.insert(nests.begin(), std::move(nest));
+}
+
+void Planner::placeValue(Value value, Block *block) {
+  Operation *op = value.getDefiningOp();
+  auto steps = readers(value, block);
+  readersOf_[value] = steps;
+  if (steps.empty() || !op)
+    return;
+  bool forced = false, crosses = false, yielded = false;
+  for (Operation *user : value.getUsers()) {
+    Operation *here = block->findAncestorOpInBlock(*user);
+    forced |= here == user && (readsBuffers(user) || isa<SplitOp, JoinOp>(user));
+    // An initial value is evaluated in front of the loop; other uses inside a region are not.
+    crosses |= here && here != user;
+    yielded |= here == user && isa<scf::YieldOp>(user) && isa<scf::ForOp, scf::WhileOp>(user->getParentOp());
+    yielded |= here == user && isa<scf::ConditionOp>(user);
+  }
+  std::optional<unsigned> hazard;
+  if (isa<LoadOp>(op))
+    hazard = firstHazard(op, steps.back());
+  if (hazard && steps.size() == 1 && *hazard >= steps[0])
+    hazard.reset();
+  std::string why;
+  if (forced)
+    why = "its elements are read in another order";
+  else if (crosses && !isCheap(value))
+    why = "it is used inside a loop or branch";
+  else if (yielded)
+    why = "it is carried around the loop";
+  else if (hazard)
+    why = "memory may be written between the load and its use";
+  else if (isa<LoadOp>(op) && cast<LoadOp>(op).getIsVolatile())
+    why = "the load is volatile";
+  else if (steps.size() > 1 && cost(value) * int64_t(steps.size() - 1) > 6)
+    why = "computing it in " + std::to_string(steps.size()) + " nests costs more than memory";
+  if (!why.empty())
+    materialize(value, steps.front(), hazard, why);
+}
+
+void Planner::place(Block *block) {
+  for (auto [index, step] : llvm::enumerate(steps_)) {
+    if (step.op)
+      stepOf_[step.op] = index;
+    for (Root &root : step.nest.roots)
+      if (root.op)
+        stepOf_[root.op] = index;
+  }
+  for (Operation &op : llvm::reverse(*block)) {
+    if (isInline(&op)) {
+      placeValue(op.getResult(0), block);
+      continue;
+    }
+    for (Value result : op.getResults())
+      if (isTile(result.getType()))
+        readersOf_[result] = readers(result, block);
+  }
+  for (BlockArgument argument : block->getArguments())
+    if (isTile(argument.getType()))
+      readersOf_[argument] = readers(argument, block);
+}
+
+// May the yielded tile be written straight into the loop's own buffer? Only when nobody
+// reads the old one afterwards.
+bool Planner::canShare(Value argument, Value yielded, unsigned writeStep, bool ownNest, Block *body) {
+  for (unsigned reader : readersOf_[argument])
+    if (reader > writeStep || (reader == writeStep && !ownNest))
+      return false;
+  return true;
+}
+
+namespace {
+
+// Does `value` read `argument` only element by element, at its own coordinates, through
+// inline ops? (Then computing it in place is safe.)
+bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, unsigned depth = 0) {
+  if (value == argument)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > 64 || !isInline(op) || (depth > 0 && plan.buffer(value)))
+    return true;
+  bool moves = coordinateMap(op).has_value() || readsBuffers(op);
+  for (Value operand : op->getOperands()) {
+    if (!isTile(operand.getType()))
+      continue;
+    if (!readsOnlyInPlace(operand, argument, plan, depth + 1))
+      return false;
+    if (moves) {
+      // Any read of the argument below a change of coordinates is not in place.
+      llvm::SmallVector<Value> work{operand};
+      llvm::DenseSet<Value> seen;
+      while (!work.empty()) {
+        Value v = work.pop_back_val();
+        if (v == argument)
+          return false;
+        Operation *def = v.getDefiningOp();
+        if (!def || !seen.insert(v).second || !isInline(def) || plan.buffer(v))
+          continue;
+        for (Value o : def->getOperands())
+          work.push_back(o);
+      }
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+// Gives the loop's carried tiles their buffers; a tile that may be updated in place shares.
+void Planner::coalesceLoop(Operation *terminator) {
+  auto loop = dyn_cast<scf::ForOp>(terminator->getParentOp());
+  if (!loop)
+    return;
+  Block *body = terminator->getBlock();
+  for (auto [argument, yielded] : llvm::zip(loop.getRegionIterArgs(), terminator->getOperands())) {
+    if (!isTile(argument.getType()) || !yielded.hasOneUse() ||
+        llvm::is_contained(terminator->getOperands(), argument))
+      continue;
+    Operation *op = yielded.getDefiningOp();
+    if (!op || op->getBlock() != body)
+      continue;
+    unsigned shared = plan_.bufferOf_.lookup(argument);
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      bool alone = readsOnlyInPlace(dot.getAcc(), argument, plan_);
+      // The factors are packed after the accumulator is written: they must not read it.
+      unsigned step = stepOf_[op];
+      llvm::SmallVector<Value> work{dot.getA(), dot.getB()};
+      llvm::DenseSet<Value> seen;
+      while (!work.empty() && alone) {
+        Value v = work.pop_back_val();
+        alone &= v != argument;
+        Operation *def = v.getDefiningOp();
+        if (def && seen.insert(v).second && isInline(def) && !plan_.buffer(v))
+          work.append(def->operand_begin(), def->operand_end());
+      }
+      if (alone && canShare(argument, yielded, step, /*ownNest=*/true, body))
+        setBuffer(yielded, shared);
+      continue;
+    }
+    auto written = writtenAt_.find(yielded);
+    if (written == writtenAt_.end() || !readsOnlyInPlace(yielded, argument, plan_))
+      continue;
+    // Other tiles of the same step must not read the argument: they might come later.
+    bool onlyReader = true;
+    for (auto [value, step] : writtenAt_)
+      if (step == written->second && value != yielded) {
+        llvm::SmallVector<Value> work{value};
+        llvm::DenseSet<Value> seen;
+        while (!work.empty()) {
+          Value v = work.pop_back_val();
+          onlyReader &= v != argument;
+          Operation *def = v.getDefiningOp();
+          if (def && seen.insert(v).second && isInline(def) && (v == value || !plan_.buffer(v)))
+            work.append(def->operand_begin(), def->operand_end());
+        }
+      }
+    bool inYield = steps_[written->second].kind != StepKind::Nest;
+    if (onlyReader && inYield && canShare(argument, yielded, written->second, true, body))
+      setBuffer(yielded, shared);
+  }
+}
+
+void Planner::insertPendingNests() {
+  std::vector<Step> all;
+  for (auto [index, step] : llvm::enumerate(steps_)) {
+    for (Nest &nest : before_[index])
+      all.push_back({StepKind::Nest, nullptr, std::move(nest)});
+    all.push_back(std::move(step));
+  }
+  steps_ = std::move(all);
+}
+
+void Planner::planBlock(Block *block) {
+  // Results of roots and regions, and carried tiles, always have a buffer.
+  auto give = [&](Value value) {
+    if (isTile(value.getType()) && !plan_.buffer(value))
+      setBuffer(value, plan_.addBuffer(value.getType()));
+  };
+  if (!isa<FuncOp>(block->getParentOp()))
+    for (BlockArgument argument : block->getArguments())
+      give(argument);
+  for (Operation &op : *block) {
+    if (isInline(&op) || isa<arith::ConstantOp>(op))
+      continue;
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      // A loop's result is its carried tile after the last iteration.
+      for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+        if (isTile(result.getType())) {
+          give(argument);
+          setBuffer(result, plan_.bufferOf_[argument]);
+        }
+      continue;
+    }
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      // Results are what the condition hands to the body the last time.
+      for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getAfterArguments()))
+        if (isTile(result.getType())) {
+          give(argument);
+          setBuffer(result, plan_.bufferOf_[argument]);
+        }
+      continue;
+    }
+    for (Value result : op.getResults())
+      give(result);
+  }
+  schedule(block);
+  place(block);
+  coalesceLoop(block->getTerminator());
+  insertPendingNests();
+  plan_.steps_[block] = std::move(steps_);
+
+  for (Operation &op : *block) {
+    if (isa<ReduceOp>(op))
+      continue;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        Planner(access_, plan_).planBlock(&inner);
+  }
+}
+
+Plan planNests(Operation *function, AccessAnalysis &access) {
+  Plan plan;
+  Planner(access, plan).planBlock(&function->getRegion(0).front());
+  return plan;
+}
+
+SmallVector<Operation *> inlineLoads(const Nest &nest, const Plan &plan) {
+  SmallVector<Operation *> loads;
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> work;
+  auto visit = [&](Value v, bool isRoot) {
+    if (!isTile(v.getType()) || (!isRoot && plan.buffer(v)) || !seen.insert(v).second)
+      return;
+    work.push_back(v);
+  };
+  // A value that this nest itself writes to a buffer is evaluated, not read.
+  llvm::DenseSet<Value> written;
+  for (const Root &root : nest.roots)
+    if (root.kind == RootKind::Buffer)
+      written.insert(root.value);
+  for (const Root &root : nest.roots) {
+    if (root.kind == RootKind::Buffer)
+      visit(root.value, true);
+    else
+      for (Value operand : root.op->getOperands())
+        visit(operand, written.contains(operand));
+  }
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation *op = v.getDefiningOp();
+    if (!op || !isInline(op) || readsBuffers(op))
+      continue;
+    if (isa<LoadOp>(op))
+      loads.push_back(op);
+    for (Value operand : op->getOperands())
+      visit(operand, written.contains(operand));
+  }
+  llvm::sort(loads, [](Operation *a, Operation *b) {
+    return a->getBlock() == b->getBlock() ? a->isBeforeInBlock(b) : false;
+  });
+  return loads;
+}
+
+} // namespace tegula::analysis

@@ -1,0 +1,75 @@
+// The machine, and code generation to an object or to text.
+#include "codegen/llvm/Target.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+namespace tegula::codegen {
+
+namespace {
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, kind, /*DisableVerify=*/true))
+    return Status::error(StatusCode::Internal, "LLVM cannot emit this kind of file for the machine");
+  passes.run(module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+} // namespace
+
+Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu) {
+  initializeOnce();
+  std::string triple = llvm::sys::getDefaultTargetTriple(), error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
+  if (!target)
+    return Status::error(StatusCode::Unsupported, "no code generator for " + triple + ": " + error);
+  std::string name = cpu, features;
+  if (cpu.empty()) {
+    name = llvm::sys::getHostCPUName().str();
+    llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+    std::vector<std::string> sorted;
+    for (auto &feature : host)
+      sorted.push_back((feature.second ? "+" : "-") + feature.first().str());
+    llvm::sort(sorted);
+    features = llvm::join(sorted, ",");
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      llvm::Triple(triple), name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return Status::error(StatusCode::Unsupported, "LLVM has no machine named " + name);
+  if (!cpu.empty() && !machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
+    return Status::error(StatusCode::Unsupported, "unknown cpu `" + cpu + "`");
+  return machine;
+}
+
+Result<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
+  return generate(module, machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+Result<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine) {
+  return generate(module, machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+} // namespace tegula::codegen

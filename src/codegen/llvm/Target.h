@@ -1,0 +1,32 @@
+// What LLVM offers every target: a machine, optimization, objects, assembly text, and
+// loading an object into this process.
+#pragma once
+#include "base/Status.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <memory>
+#include <string>
+
+namespace tegula::codegen {
+
+// A machine for x86-64. `cpu` "" is this one, with exactly the features it reports.
+Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu);
+
+// Optimizes code that was emitted with wide vectors and loops in their final shape: clean
+// up, hoist, no unrolling and no vectorization of its own.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+
+Result<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
+Result<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine);
+
+// Code linked into this process, alive as long as the object.
+class LoadedObject {
+public:
+  virtual ~LoadedObject() = default;
+  virtual void *address(const std::string &symbol) = 0; // nullptr: not there
+};
+Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object);
+
+} // namespace tegula::codegen

@@ -1,0 +1,178 @@
+// The pipeline of this target, one stage after the other, and nothing else.
+#include "targets/cpu/Cpu.h"
+
+#include "analysis/Nests.h"
+#include "codegen/llvm/Target.h"
+#include "ir/tile/Tile.h"
+#include "mathlib/Mathlib.h"
+#include "targets/cpu/Legality.h"
+#include "targets/cpu/Program.h"
+#include "transforms/SplitLoopCarriedOffsets.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::cpu {
+
+namespace {
+
+class Stopwatch {
+public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    double milliseconds = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return milliseconds;
+  }
+
+private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+Machine describe(const llvm::TargetMachine &machine) {
+  Machine result;
+  const llvm::MCSubtargetInfo *info = machine.getMCSubtargetInfo();
+  bool avx512 = info->checkFeatures("+avx512f,+avx512bw,+avx512dq,+avx512vl");
+  bool avx2 = info->checkFeatures("+avx2");
+  result.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
+  result.hasFma = info->checkFeatures("+fma");
+  return result;
+}
+
+// Functions of the math library that the kernel calls become part of its module.
+Status linkMathlib(llvm::Module &module) {
+  bool needed = llvm::any_of(module, [](const llvm::Function &f) { return f.getName().starts_with("tgm_"); });
+  if (!needed)
+    return Status::success();
+  auto bytes = mathlib::bitcode();
+  llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()), "mathlib");
+  auto library = llvm::getLazyBitcodeModule(buffer, module.getContext());
+  if (!library)
+    return Status::error(StatusCode::Internal, "the math library does not load: " + llvm::toString(library.takeError()));
+  (*library)->setDataLayout(module.getDataLayout());
+  (*library)->setTargetTriple(module.getTargetTriple());
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded))
+    return Status::error(StatusCode::Internal, "the math library does not link");
+  for (llvm::Function &function : module)
+    if (function.getName().starts_with("tgm_")) {
+      if (function.isDeclaration())
+        return Status::error(StatusCode::Internal, "the math library lacks " + function.getName().str());
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    }
+  return Status::success();
+}
+
+struct Lowered {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+// tile IR -> optimized LLVM IR.
+Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, Artifact &artifact) {
+  Stopwatch watch;
+  OwningOpRef<ModuleOp> module = input.clone();
+  auto functions = module->getOps<FuncOp>();
+  if (functions.empty())
+    return Status::error(StatusCode::Internal, "the module has no kernel");
+  FuncOp function = *functions.begin();
+  if (Status status = checkLegality(function); !status.ok())
+    return status;
+
+  transforms::splitLoopCarriedOffsets(function);
+  PassManager passes(module->getContext());
+  passes.addPass(createCSEPass());            // equal addresses become equal values
+  passes.addPass(createCanonicalizerPass());  // carried values that nothing changes disappear
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  if (failed(passes.run(*module)))
+    return Status::error(StatusCode::Internal, "tile IR does not verify after clean-up");
+
+  analysis::AccessAnalysis access;
+  analysis::Plan plan = analysis::planNests(function, access);
+  if (emit.plan)
+    artifact.plan = analysis::print(function, plan);
+  artifact.times.plan = watch.lap();
+
+  auto machine = codegen::makeHostMachine(options.cpu);
+  if (!machine)
+    return machine.status();
+  Lowered lowered{std::make_unique<llvm::LLVMContext>(), nullptr, std::move(*machine)};
+  lowered.module = std::make_unique<llvm::Module>(function.getSymName(), *lowered.context);
+  lowered.module->setTargetTriple(lowered.machine->getTargetTriple());
+  lowered.module->setDataLayout(lowered.machine->createDataLayout());
+  Machine description = describe(*lowered.machine);
+  artifact.symbol = "tegula_" + function.getSymName().str();
+  Program program(*lowered.module, description, plan, access, artifact.remarks);
+  for (const analysis::Decision &decision : plan.decisions())
+    program.remark(decision.op, decision.kind, "a tile is kept in memory: " + decision.text);
+  program.emit(function, artifact.symbol);
+  artifact.scratchBytes = plan.scratchBytes();
+  if (Status status = linkMathlib(*lowered.module); !status.ok())
+    return status;
+  std::string broken;
+  llvm::raw_string_ostream out(broken);
+  if (llvm::verifyModule(*lowered.module, &out))
+    return Status::error(StatusCode::Internal, "the CPU target emitted broken LLVM IR: " + broken);
+  artifact.times.emit = watch.lap();
+  codegen::optimize(*lowered.module, *lowered.machine);
+  artifact.times.optimize = watch.lap();
+  if (emit.llvm)
+    llvm::raw_string_ostream(artifact.llvm) << *lowered.module;
+  return lowered;
+}
+
+class OrcKernel : public LoadedKernel {
+public:
+  OrcKernel(std::unique_ptr<codegen::LoadedObject> object, runtime::CpuKernel kernel)
+      : object_(std::move(object)), kernel_(kernel) {}
+  runtime::CpuKernel kernel() const override { return kernel_; }
+
+private:
+  std::unique_ptr<codegen::LoadedObject> object_;
+  runtime::CpuKernel kernel_;
+};
+
+} // namespace
+
+Result<Artifact> compile(ModuleOp module, const Options &options, const Emit &emit) {
+  Artifact artifact;
+  auto lowered = lower(module, options, emit, artifact);
+  if (!lowered)
+    return lowered.status();
+  Stopwatch watch;
+  auto object = codegen::emitObject(*lowered->module, *lowered->machine);
+  if (!object)
+    return object.status();
+  artifact.object = std::move(*object);
+  artifact.times.codegen = watch.lap();
+  return artifact;
+}
+
+Result<std::string> assembly(ModuleOp module, const Options &options) {
+  Artifact artifact;
+  auto lowered = lower(module, options, {}, artifact);
+  if (!lowered)
+    return lowered.status();
+  return codegen::emitAssembly(*lowered->module, *lowered->machine);
+}
+
+Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact) {
+  auto object = codegen::loadObject(artifact.object);
+  if (!object)
+    return object.status();
+  void *entry = (*object)->address(artifact.symbol);
+  if (!entry)
+    return Status::error(StatusCode::Internal, "the object lacks its entry " + artifact.symbol);
+  runtime::CpuKernel kernel{reinterpret_cast<runtime::CpuEntry>(entry), artifact.scratchBytes};
+  return std::unique_ptr<LoadedKernel>(std::make_unique<OrcKernel>(std::move(*object), kernel));
+}
+
+} // namespace tegula::cpu

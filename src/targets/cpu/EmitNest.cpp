@@ -1,0 +1,578 @@
+// One nest as loops over native vectors. The lanes' dimension is cut at the bound that most
+// accesses share: full vectors without masks below it, one masked vector across it, and
+// behind it only what a reduction or a buffer must still see. Where the guards do not hold,
+// the safe variant runs instead: scalar, one root after the other, every address as written.
+#include "ir/tile/Tile.h"
+#include "targets/cpu/Guards.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tegula::tile;
+using namespace tegula::analysis;
+
+namespace tegula::cpu {
+
+namespace {
+
+// Where reductions to a scalar leave their results, in order of the nest's roots.
+struct ScalarResults {
+  SmallVector<std::pair<Operation *, SmallVector<llvm::AllocaInst *, 2>>, 2> slots;
+  ArrayRef<llvm::AllocaInst *> of(Operation *op) const {
+    for (const auto &[known, allocas] : slots)
+      if (known == op)
+        return allocas;
+    return {};
+  }
+};
+
+// The accumulators of one reduction: a vector (or scalar) each unrolled copy and operand.
+struct Accumulators {
+  const Root *root;
+  std::unique_ptr<Combiner> combiner;
+  SmallVector<SmallVector<llvm::AllocaInst *>> values; // [copy][operand]
+  SmallVector<llvm::AllocaInst *> seen;                // [copy], without an identity: lanes in use
+};
+
+class NestEmitter {
+public:
+  NestEmitter(Program &program, const Nest &nest, ArrayRef<Root> roots, unsigned lanes, bool exact,
+              const ScalarResults &scalarResults, const Buffer *target)
+      : p_(program), b_(program.builder), nest_(nest), roots_(roots), evaluator_(program, lanes, exact),
+        lanes_(lanes), scalarResults_(scalarResults), target_(target) {}
+
+  Evaluator &evaluator() { return evaluator_; }
+
+  void emit(const std::optional<Bound> &bound, unsigned unroll) {
+    evaluator_.bound = bound;
+    evaluator_.laneDim = nest_.lane;
+    unroll_ = unroll;
+    for (const Root &root : roots_) {
+      if (root.kind == RootKind::Buffer)
+        evaluator_.written.insert(root.value);
+      if (root.kind == RootKind::Reduce)
+        makeAccumulators(root);
+    }
+    at_.assign(nest_.shape.size(), Coordinate{b_.getInt64(0), false, 0, -1});
+    for (unsigned d = 0; d < nest_.shape.size(); ++d)
+      if (d != nest_.lane && nest_.inner != d)
+        outer_.push_back(d);
+    evaluator_.pushLevel();
+    reset(ReduceOver::All);
+    emitOuter(0);
+    finish(ReduceOver::All);
+  }
+
+private:
+  // ---- loops ----
+  void emitOuter(size_t k) {
+    if (k == outer_.size())
+      return emitLanes();
+    unsigned dim = outer_[k];
+    if (nest_.shape[dim] == 1)
+      return emitOuter(k + 1);
+    evaluator_.sealLevel();
+    p_.loop(b_.getInt64(0), b_.getInt64(nest_.shape[dim]), 1, "row", [&](llvm::Value *index) {
+      evaluator_.pushLevel();
+      at_[dim] = {index, false, evaluator_.level(), int8_t(dim)};
+      emitOuter(k + 1);
+      evaluator_.popLevel();
+    });
+  }
+
+  void emitLanes() {
+    reset(ReduceOver::Lane);
+    int64_t extent = nest_.shape[nest_.lane];
+    if (lanes_ == 1) {
+      lanesLoop(b_.getInt64(0), b_.getInt64(extent), 1, Region::Any, nullptr);
+    } else if (evaluator_.bound) {
+      emitBounded(extent);
+    } else {
+      int64_t step = int64_t(lanes_) * unroll_, full = extent / step * step;
+      if (full)
+        lanesLoop(b_.getInt64(0), b_.getInt64(full), unroll_, Region::Any, nullptr);
+      if (full != extent)
+        lanesLoop(b_.getInt64(full), b_.getInt64(extent), 1, Region::Any, nullptr);
+    }
+    finish(ReduceOver::Lane);
+  }
+
+  void emitBounded(int64_t extent) {
+    llvm::Value *count = elementsBelowBound(extent);
+    int64_t step = int64_t(lanes_) * unroll_;
+    llvm::Value *full = b_.CreateAnd(count, b_.getInt64(~(step - 1)));
+    if (extent >= step)
+      lanesLoop(b_.getInt64(0), full, unroll_, Region::Inside, nullptr);
+    else
+      full = b_.getInt64(0);
+    lanesLoop(full, count, 1, Region::Across, count);
+    if (!seesOutside())
+      return;
+    llvm::Value *rounded = b_.CreateAnd(b_.CreateAdd(count, b_.getInt64(lanes_ - 1)), b_.getInt64(~int64_t(lanes_ - 1)));
+    lanesLoop(rounded, b_.getInt64(extent), 1, Region::Outside, nullptr);
+  }
+
+  // Does any root do something behind the bound? A store under the bound's condition does not.
+  bool seesOutside() {
+    for (const Root &root : roots_) {
+      if (root.kind != RootKind::Store)
+        return true;
+      Value mask = cast<StoreOp>(root.op).getMask();
+      if (!mask)
+        return true;
+      auto conjuncts = p_.access.conjuncts(mask);
+      bool covered = llvm::is_contained(conjuncts, evaluator_.bound->lane);
+      for (const Conjunct &uniform : evaluator_.bound->uniform)
+        covered &= llvm::is_contained(conjuncts, uniform);
+      if (!covered)
+        return true;
+    }
+    return false;
+  }
+
+  // How many leading elements of this row satisfy the bound: 0..extent.
+  llvm::Value *elementsBelowBound(int64_t extent) {
+    const Form &form = *evaluator_.bound->lane.form;
+    llvm::Value *rest = evaluator_.polynomial(form.base, at_);
+    for (auto [d, stride] : llvm::enumerate(form.strides))
+      if (d != nest_.lane && !stride.isZero())
+        rest = b_.CreateAdd(rest, b_.CreateMul(evaluator_.polynomial(stride, at_), at_[d].index));
+    // index + rest < 0
+    llvm::Value *count = b_.CreateNeg(rest);
+    count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
+    count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, b_.getInt64(extent));
+    for (const Conjunct &conjunct : evaluator_.bound->uniform)
+      count = b_.CreateSelect(holds(conjunct), count, b_.getInt64(0));
+    return count;
+  }
+
+  llvm::Value *holds(const Conjunct &conjunct) {
+    if (!conjunct.form) {
+      const Factor &factor = conjunct.opaque;
+      if (!factor.isTile())
+        return p_.scalar(factor.value);
+      Coordinates at;
+      for (int8_t d : factor.dims)
+        at.push_back(d < 0 ? evaluator_.zero() : at_[d]);
+      return evaluator_.evaluate(factor.value, at);
+    }
+    llvm::Value *sum = evaluator_.polynomial(conjunct.form->base, at_);
+    for (auto [d, stride] : llvm::enumerate(conjunct.form->strides))
+      if (!stride.isZero())
+        sum = b_.CreateAdd(sum, b_.CreateMul(evaluator_.polynomial(stride, at_), at_[d].index));
+    return b_.CreateICmpSLT(sum, b_.getInt64(0));
+  }
+
+  // `copies` vectors an iteration. With `count`, lanes at or behind it are across the bound.
+  void lanesLoop(llvm::Value *begin, llvm::Value *end, unsigned copies, Region region, llvm::Value *count) {
+    int64_t extent = nest_.shape[nest_.lane];
+    bool ragged = lanes_ > 1 && copies == 1 && extent % lanes_ != 0 && region != Region::Inside;
+    evaluator_.sealLevel();
+    p_.loop(begin, end, int64_t(lanes_) * copies, "lanes", [&](llvm::Value *index) {
+      evaluator_.pushLevel();
+      evaluator_.region = region;
+      for (unsigned copy = 0; copy < copies; ++copy) {
+        llvm::Value *first = copy ? b_.CreateAdd(index, b_.getInt64(int64_t(copy) * lanes_)) : index;
+        at_[nest_.lane] = {first, lanes_ > 1, evaluator_.level(), int8_t(nest_.lane)};
+        if (ragged)
+          evaluator_.within = lanesBelow(first, b_.getInt64(extent));
+        if (count)
+          evaluator_.valid = lanesBelow(first, count);
+        emitVector(copy);
+        evaluator_.within = evaluator_.valid = nullptr;
+      }
+      evaluator_.region = Region::Any;
+      evaluator_.popLevel();
+    });
+  }
+
+  llvm::Value *lanesBelow(llvm::Value *first, llvm::Value *limit) {
+    // In 32 bits: extents are far below 2^31.
+    llvm::Type *i32 = b_.getInt32Ty();
+    llvm::Value *left = b_.CreateTrunc(b_.CreateSub(limit, first), i32);
+    SmallVector<llvm::Constant *, 16> steps;
+    for (unsigned i = 0; i < lanes_; ++i)
+      steps.push_back(b_.getInt32(i));
+    return b_.CreateICmpSLT(llvm::ConstantVector::get(steps), b_.CreateVectorSplat(lanes_, left));
+  }
+
+  void emitVector(unsigned copy) {
+    if (!nest_.inner)
+      return emitRoots(copy);
+    reset(ReduceOver::Inner, copy);
+    unsigned dim = *nest_.inner;
+    evaluator_.sealLevel();
+    p_.loop(b_.getInt64(0), b_.getInt64(nest_.shape[dim]), 1, "reduced", [&](llvm::Value *index) {
+      evaluator_.pushLevel();
+      at_[dim] = {index, false, evaluator_.level(), int8_t(dim)};
+      emitRoots(copy);
+      evaluator_.popLevel();
+    });
+    at_[dim] = evaluator_.zero();
+    finish(ReduceOver::Inner, copy);
+  }
+
+  void emitRoots(unsigned copy) {
+    // What stores write is computed before the first of them: their loads come before.
+    if (roots_.size() > 1)
+      for (const Root &root : roots_)
+        if (root.kind == RootKind::Store)
+          evaluator_.prepare(root.op, at_);
+    for (const Root &root : roots_) {
+      if (root.kind == RootKind::Store)
+        evaluator_.store(root.op, at_);
+      else if (root.kind == RootKind::Buffer)
+        writeBuffer(root);
+      else
+        accumulate(accumulators_[&root], copy);
+    }
+  }
+
+  void writeBuffer(const Root &root) {
+    const Buffer &buffer = target_ ? *target_ : *p_.plan.buffer(root.value);
+    llvm::Value *value = evaluator_.evaluate(root.value, at_);
+    if (buffer.element != elementType(root.value.getType()))
+      value = widen(value, p_.type(buffer.element)); // a factor of a dot, in the type it computes in
+    evaluator_.write(buffer, at_, value);
+  }
+
+  llvm::Value *widen(llvm::Value *value, llvm::Type *element) {
+    if (!element->isIntegerTy())
+      return toFloat(p_, value);
+    llvm::Type *to = value->getType()->isVectorTy() ? p_.lanesOf(element, lanes_) : element;
+    return b_.CreateSExt(value, to);
+  }
+
+  // ---- reductions ----
+  void makeAccumulators(const Root &root) {
+    Accumulators &acc = accumulators_[&root];
+    acc.root = &root;
+    acc.combiner = std::make_unique<Combiner>(p_, root.op);
+    for (unsigned copy = 0; copy < unroll_; ++copy) {
+      SmallVector<llvm::AllocaInst *> values;
+      for (llvm::Type *element : acc.combiner->elementTypes())
+        values.push_back(p_.temporary(p_.lanesOf(element, lanes_), "acc"));
+      acc.values.push_back(std::move(values));
+      if (!acc.combiner->hasIdentity())
+        acc.seen.push_back(p_.temporary(p_.lanesOf(b_.getInt1Ty(), lanes_), "seen"));
+    }
+  }
+
+  void reset(ReduceOver over, std::optional<unsigned> only = std::nullopt) {
+    for (const Root &root : roots_) {
+      if (root.kind != RootKind::Reduce || root.over != over)
+        continue;
+      Accumulators &acc = accumulators_[&root];
+      for (unsigned copy = 0; copy < unroll_; ++copy) {
+        if (only && *only != copy)
+          continue;
+        for (llvm::AllocaInst *slot : acc.values[copy]) {
+          llvm::Type *type = slot->getAllocatedType();
+          llvm::Value *initial = acc.combiner->hasIdentity() ? p_.splat(acc.combiner->identity(), lanes_)
+                                                             : llvm::Constant::getNullValue(type);
+          b_.CreateStore(initial, slot);
+        }
+        if (!acc.seen.empty())
+          b_.CreateStore(llvm::Constant::getNullValue(acc.seen[copy]->getAllocatedType()), acc.seen[copy]);
+      }
+    }
+  }
+
+  void accumulate(Accumulators &acc, unsigned copy) {
+    SmallVector<llvm::Value *> next;
+    for (Value operand : acc.root->op->getOperands()) {
+      if (acc.root->over == ReduceOver::All)
+        operand = operand.getDefiningOp()->getOperand(0);
+      next.push_back(p_.splat(evaluator_.evaluate(operand, at_), lanes_));
+    }
+    p_.setLocation(acc.root->op->getLoc());
+    SmallVector<llvm::Value *> old = load(acc.values[copy]);
+    if (acc.combiner->hasIdentity()) {
+      llvm::Value *value = acc.combiner->combine(old, next)[0];
+      if (evaluator_.within)
+        value = p_.select(evaluator_.within, value, old[0]);
+      b_.CreateStore(value, acc.values[copy][0]);
+      return;
+    }
+    llvm::Value *seen = b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]);
+    llvm::Value *use = evaluator_.within ? evaluator_.within : llvm::Constant::getAllOnesValue(seen->getType());
+    merge(acc, acc.values[copy], acc.seen[copy], old, seen, next, use);
+  }
+
+  // slots = both seen ? combine(a, b) : seenA ? a : b
+  void merge(Accumulators &acc, ArrayRef<llvm::AllocaInst *> slots, llvm::AllocaInst *seenSlot,
+             ArrayRef<llvm::Value *> a, llvm::Value *seenA, ArrayRef<llvm::Value *> b, llvm::Value *seenB) {
+    auto combined = acc.combiner->combine(a, b);
+    for (auto [i, slot] : llvm::enumerate(slots)) {
+      llvm::Value *value = p_.select(seenB, p_.select(seenA, combined[i], b[i]), a[i]);
+      b_.CreateStore(value, slot);
+    }
+    b_.CreateStore(b_.CreateOr(seenA, seenB), seenSlot);
+  }
+
+  SmallVector<llvm::Value *> load(ArrayRef<llvm::AllocaInst *> slots) {
+    SmallVector<llvm::Value *> values;
+    for (llvm::AllocaInst *slot : slots)
+      values.push_back(b_.CreateLoad(slot->getAllocatedType(), slot));
+    return values;
+  }
+
+  void finish(ReduceOver over, std::optional<unsigned> only = std::nullopt) {
+    for (const Root &root : roots_) {
+      if (root.kind != RootKind::Reduce || root.over != over)
+        continue;
+      Accumulators &acc = accumulators_[&root];
+      p_.setLocation(root.op->getLoc());
+      if (over == ReduceOver::Inner) {
+        deliver(root, load(acc.values[*only]));
+        continue;
+      }
+      SmallVector<llvm::Value *> total = load(acc.values[0]);
+      llvm::Value *seen = acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[0]->getAllocatedType(), acc.seen[0]);
+      for (unsigned copy = 1; copy < unroll_; ++copy)
+        total = join(acc, total, seen, load(acc.values[copy]),
+                     acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]));
+      // Halve the vector until one lane is left.
+      for (unsigned width = lanes_ / 2; width >= 1; width /= 2) {
+        SmallVector<int, 16> shuffle(lanes_, -1);
+        for (unsigned i = 0; i < width; ++i)
+          shuffle[i] = int(i + width);
+        SmallVector<llvm::Value *> upper;
+        for (llvm::Value *value : total)
+          upper.push_back(b_.CreateShuffleVector(value, shuffle));
+        total = join(acc, total, seen, upper, seen ? b_.CreateShuffleVector(seen, shuffle) : nullptr);
+      }
+      if (lanes_ > 1)
+        for (llvm::Value *&value : total)
+          value = b_.CreateExtractElement(value, uint64_t(0));
+      deliver(root, total);
+    }
+  }
+
+  // Combines two sets of partial results; `seen` becomes that of the result.
+  SmallVector<llvm::Value *> join(Accumulators &acc, ArrayRef<llvm::Value *> a, llvm::Value *&seen,
+                                  ArrayRef<llvm::Value *> b, llvm::Value *seenB) {
+    auto combined = acc.combiner->combine(a, b);
+    if (!seen)
+      return combined;
+    SmallVector<llvm::Value *> result;
+    for (auto [i, value] : llvm::enumerate(combined))
+      result.push_back(p_.select(seenB, p_.select(seen, value, b[i]), a[i]));
+    seen = b_.CreateOr(seen, seenB);
+    return result;
+  }
+
+  // A result goes to its buffer at the coordinates that are left, or to a scalar.
+  void deliver(const Root &root, ArrayRef<llvm::Value *> values) {
+    auto reduce = cast<ReduceOp>(root.op);
+    for (auto [i, result] : llvm::enumerate(reduce.getResults())) {
+      const Buffer *buffer = p_.plan.buffer(result);
+      if (!buffer) {
+        b_.CreateStore(values[i], scalarResults_.of(root.op)[i]);
+        continue;
+      }
+      Coordinates at = at_;
+      at.erase(at.begin() + reduce.getAxis());
+      evaluator_.write(*buffer, at, values[i]);
+    }
+  }
+
+  Program &p_;
+  llvm::IRBuilder<> &b_;
+  const Nest &nest_;
+  ArrayRef<Root> roots_;
+  Evaluator evaluator_;
+  unsigned lanes_, unroll_ = 1;
+  const ScalarResults &scalarResults_;
+  const Buffer *target_; // of the nest's buffer roots; nullptr: the plan says
+  SmallVector<unsigned, 3> outer_;
+  Coordinates at_;
+  std::map<const Root *, Accumulators> accumulators_; // by place in the nest's list
+};
+
+// The condition to cut the lanes' dimension at: the one most accesses have.
+std::optional<Bound> pickBound(const Nest &nest, const NestAccesses &accesses, AccessAnalysis &access) {
+  std::vector<std::pair<Bound, int>> candidates;
+  auto consider = [&](const NestAccess &memory, int weight) {
+    if (!memory.mask)
+      return;
+    for (auto [d, dim] : llvm::enumerate(memory.map))
+      if (dim != int8_t(d) && dim != -1)
+        return; // under another order of coordinates
+    if (memory.map.size() != nest.shape.size())
+      return;
+    Bound bound;
+    bool found = false;
+    for (const Conjunct &conjunct : access.conjuncts(memory.mask)) {
+      bool onLane = conjunct.dependsOn(nest.lane);
+      bool isBound = onLane && conjunct.form && conjunct.form->strides[nest.lane].constant() == 1 &&
+                     !conjunct.form->base.dependsOn(nest.lane);
+      for (size_t d = 0; isBound && d < conjunct.form->strides.size(); ++d)
+        isBound &= !conjunct.form->strides[d].dependsOn(nest.lane);
+      if (isBound && !found) {
+        bound.lane = conjunct;
+        found = true;
+      } else if (!onLane && !(nest.inner && conjunct.dependsOn(*nest.inner))) {
+        bound.uniform.push_back(conjunct);
+      }
+    }
+    if (!found || (nest.inner && bound.lane.dependsOn(*nest.inner)))
+      return;
+    for (auto &[known, count] : candidates)
+      if (known.lane == bound.lane && known.uniform == bound.uniform) {
+        count += weight;
+        return;
+      }
+    candidates.push_back({std::move(bound), weight});
+  };
+  for (const NestAccess &load : accesses.loads)
+    consider(load, 1);
+  for (const NestAccess &store : accesses.stores)
+    consider(store, 2);
+  std::optional<Bound> best;
+  int most = 0;
+  for (auto &[bound, count] : candidates)
+    if (count > most) {
+      best = bound;
+      most = count;
+    }
+  return best;
+}
+
+// Copies of the body in a loop: enough to hide latency, few enough to stay in registers.
+unsigned pickUnroll(const Nest &nest, unsigned lanes) {
+  unsigned ops = 0;
+  llvm::DenseSet<Value> seen;
+  std::function<void(Value)> count = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isInline(op) || !seen.insert(value).second)
+      return;
+    if (!coordinateMap(op) && !isa<SplatOp, arith::ConstantOp>(op))
+      ops += isa<math::MathDialect>(op->getDialect()) ? 8 : 1;
+    for (Value operand : op->getOperands())
+      count(operand);
+  };
+  for (const Root &root : nest.roots) {
+    if (root.kind == RootKind::Buffer)
+      count(root.value);
+    else
+      for (Value operand : root.op->getOperands())
+        count(operand);
+  }
+  unsigned unroll = nest.inner ? 2 : ops <= 16 ? 4 : ops <= 40 ? 2 : 1;
+  while (unroll > 1 && nest.shape[nest.lane] < int64_t(unroll) * lanes)
+    unroll /= 2;
+  return unroll;
+}
+
+} // namespace
+
+// A nest that only evaluates `tile`, row by row.
+Nest elementwiseNest(Value tile) {
+  Nest nest;
+  nest.shape.assign(shapeOf(tile.getType()).begin(), shapeOf(tile.getType()).end());
+  nest.lane = nest.shape.size() - 1;
+  nest.roots.push_back({RootKind::Buffer, nullptr, tile, {}});
+  return nest;
+}
+
+namespace {
+
+void remarkAccesses(Program &p, const Nest &nest, const NestAccesses &accesses) {
+  auto tell = [&](const NestAccess &memory, StringRef verb) {
+    std::optional<unsigned> laneDim;
+    for (auto [d, dim] : llvm::enumerate(memory.map))
+      if (dim == int8_t(nest.lane))
+        laneDim = d;
+    const Address *address = p.access.address(memory.pointers);
+    Type pointee = cast<PointerType>(elementType(memory.pointers.getType())).getPointee();
+    int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+    std::string text;
+    if (!Evaluator::usesForm(address, laneDim)) {
+      text = std::string(verb) + " of single elements: the addresses along the lanes are not base + stride·index";
+    } else if (!laneDim) {
+      text = std::string(verb) + " of one element a row";
+    } else if (auto stride = address->offset.strides[*laneDim].constant(); stride && *stride == bytes) {
+      text = std::string(verb) + " of vectors of " + std::to_string(p.machine.lanes()) + " elements";
+    } else {
+      text = std::string(verb) + " of single elements: the stride along the lanes is " +
+             (stride ? std::to_string(*stride / bytes) + ", not 1" : "known only at run time");
+    }
+    p.remark(memory.op, "access", text);
+  };
+  for (const NestAccess &load : accesses.loads)
+    tell(load, "load");
+  for (const NestAccess &store : accesses.stores)
+    tell(store, "store");
+}
+
+} // namespace
+
+void Program::emitNest(const Nest &nest, const Buffer *target) {
+  NestAccesses accesses = accessesOf(nest, plan);
+  std::optional<Bound> bound = pickBound(nest, accesses, access);
+  remarkAccesses(*this, nest, accesses);
+  ScalarResults results;
+  for (const Root &root : nest.roots) {
+    if (root.kind != RootKind::Reduce || plan.buffer(root.op->getResult(0)))
+      continue;
+    results.slots.emplace_back(root.op, SmallVector<llvm::AllocaInst *, 2>());
+    for (Value result : root.op->getResults())
+      results.slots.back().second.push_back(temporary(type(result.getType()), "reduced"));
+  }
+
+  Guards guards = emitGuards(*this, nest, accesses, bound);
+  // Tiles that the nest itself buffers are not in their buffers yet: a save computes them.
+  auto save = [&](Operation *load, unsigned lanes) {
+    Nest saving = elementwiseNest(load->getResult(0));
+    NestEmitter emitter(*this, saving, saving.roots, lanes, true, results, &plan.saveArea(load->getResult(0)));
+    for (const Root &root : nest.roots)
+      if (root.kind == RootKind::Buffer)
+        emitter.evaluator().written.insert(root.value);
+    emitter.emit(std::nullopt, 1);
+  };
+  auto fast = [&] {
+    for (Operation *load : guards.alwaysSaved)
+      save(load, machine.lanes());
+    NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
+    for (Operation *load : guards.alwaysSaved)
+      emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
+    emitter.emit(bound, pickUnroll(nest, machine.lanes()));
+  };
+  auto safe = [&] {
+    SmallVector<Operation *> loads(guards.alwaysSaved.begin(), guards.alwaysSaved.end());
+    loads.append(guards.maySee.begin(), guards.maySee.end());
+    auto readSaved = [&](NestEmitter &emitter) {
+      for (Operation *load : loads)
+        emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
+    };
+    for (Operation *load : loads)
+      save(load, 1);
+    for (const Root &root : nest.roots) {
+      NestEmitter emitter(*this, nest, root, 1, true, results, target);
+      readSaved(emitter);
+      emitter.emit(std::nullopt, 1);
+    }
+  };
+  if (!guards.condition) {
+    fast();
+  } else {
+    Operation *where = nest.roots[0].op ? nest.roots[0].op : nest.roots[0].value.getDefiningOp();
+    remark(where, "guard", "a run-time test chooses between vector code and a safe variant");
+    branch(guards.condition, fast, safe, /*likely=*/true);
+  }
+  for (auto &[op, slots] : results.slots)
+    for (auto [result, slot] : llvm::zip(op->getResults(), slots))
+      setScalar(result, builder.CreateLoad(slot->getAllocatedType(), slot));
+}
+
+void Program::copyTo(Value value, const Buffer &buffer) {
+  if (const Buffer *source = plan.buffer(value)) {
+    if (source->offset != buffer.offset)
+      copyBuffer(buffer, *source);
+    return;
+  }
+  emitNest(elementwiseNest(value), &buffer);
+}
+
+} // namespace tegula::cpu

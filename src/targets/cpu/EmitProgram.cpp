@@ -1,0 +1,313 @@
+// The entry: arguments, the loop over programs, and the steps of each block.
+#include "ir/tile/Tile.h"
+#include "targets/cpu/Evaluator.h"
+
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using namespace tegula::analysis;
+
+namespace tegula::cpu {
+
+Program::Program(llvm::Module &module, const Machine &machine, Plan &plan, AccessAnalysis &access,
+                 std::vector<Remark> &remarks)
+    : module(module), context(module.getContext()), builder(context), machine(machine), plan(plan), access(access),
+      remarks_(remarks) {
+  // a·b + c may round once (docs/language/numerical-contract.md).
+  llvm::FastMathFlags flags;
+  flags.setAllowContract();
+  builder.setFastMathFlags(flags);
+}
+
+// ---- types and constants ----------------------------------------------------------------
+
+llvm::Type *Program::type(Type element) {
+  if (isa<PointerType>(element))
+    return builder.getPtrTy();
+  if (isa<IndexType>(element))
+    return builder.getInt64Ty();
+  if (auto integer = dyn_cast<IntegerType>(element))
+    return builder.getIntNTy(integer.getWidth());
+  if (element.isF16())
+    return builder.getHalfTy();
+  if (element.isBF16())
+    return builder.getBFloatTy();
+  return element.isF64() ? builder.getDoubleTy() : builder.getFloatTy();
+}
+
+llvm::Type *Program::lanesOf(llvm::Type *element, unsigned lanes) {
+  return lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
+}
+
+llvm::Value *Program::splat(llvm::Value *value, unsigned lanes) {
+  return lanes == 1 || value->getType()->isVectorTy() ? value : builder.CreateVectorSplat(lanes, value);
+}
+
+llvm::Value *Program::constant(Attribute value, Type wholeType) {
+  llvm::Type *element = type(elementType(wholeType));
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    value = dense.getSplatValue<Attribute>();
+  if (auto floating = dyn_cast<FloatAttr>(value))
+    return llvm::ConstantFP::get(element, floating.getValue());
+  return llvm::ConstantInt::get(element, cast<IntegerAttr>(value).getValue());
+}
+
+llvm::Value *Program::scalar(Value value) {
+  auto it = scalars_.find(value);
+  if (it != scalars_.end())
+    return it->second;
+  auto constantOp = value.getDefiningOp<arith::ConstantOp>();
+  assert(constantOp && "a scalar is emitted before its uses");
+  return constant(constantOp.getValue(), value.getType());
+}
+
+llvm::AllocaInst *Program::temporary(llvm::Type *type, const llvm::Twine &name) {
+  llvm::IRBuilder<> entry(entry_, entry_->getFirstInsertionPt());
+  return entry.CreateAlloca(type, nullptr, name);
+}
+
+llvm::Value *Program::scratchAt(int64_t offset) { return builder.CreateConstGEP1_64(builder.getInt8Ty(), scratch_, offset); }
+
+llvm::Value *Program::programId(unsigned axis) {
+  return builder.CreateTrunc(builder.CreateLoad(builder.getInt64Ty(), ids_[axis]), builder.getInt32Ty());
+}
+
+llvm::Value *Program::numPrograms(unsigned axis) {
+  llvm::Value *slot = builder.CreateConstGEP1_64(builder.getInt64Ty(), grid_, axis);
+  return builder.CreateTrunc(builder.CreateLoad(builder.getInt64Ty(), slot), builder.getInt32Ty());
+}
+
+// ---- control flow -----------------------------------------------------------------------
+
+llvm::BasicBlock *Program::newBlock(const llvm::Twine &name) {
+  return llvm::BasicBlock::Create(context, name, function_);
+}
+
+void Program::loop(llvm::Value *begin, llvm::Value *end, int64_t step, StringRef name,
+                   const std::function<void(llvm::Value *)> &body) {
+  auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (first && last && first->getSExtValue() >= last->getSExtValue())
+    return;
+  llvm::BasicBlock *before = builder.GetInsertBlock(), *inside = newBlock(name), *after = newBlock(name + ".end");
+  builder.CreateCondBr(builder.CreateICmpSLT(begin, end), inside, after);
+  builder.SetInsertPoint(inside);
+  llvm::PHINode *index = builder.CreatePHI(builder.getInt64Ty(), 2, name + ".i");
+  index->addIncoming(begin, before);
+  body(index);
+  llvm::Value *next = builder.CreateNSWAdd(index, builder.getInt64(step));
+  index->addIncoming(next, builder.GetInsertBlock());
+  builder.CreateCondBr(builder.CreateICmpSLT(next, end), inside, after);
+  builder.SetInsertPoint(after);
+}
+
+void Program::branch(llvm::Value *condition, const std::function<void()> &then, const std::function<void()> &orelse,
+                     bool likely) {
+  llvm::BasicBlock *yes = newBlock("then"), *no = newBlock("else"), *after = newBlock("endif");
+  llvm::Instruction *jump = builder.CreateCondBr(condition, yes, no);
+  if (likely)
+    jump->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDBuilder(context).createLikelyBranchWeights());
+  builder.SetInsertPoint(yes);
+  then();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(no);
+  orelse();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+}
+
+// ---- the entry --------------------------------------------------------------------------
+
+void Program::emit(Operation *op, const std::string &symbol) {
+  auto kernel = cast<FuncOp>(op);
+  llvm::Type *ptr = builder.getPtrTy(), *i64 = builder.getInt64Ty();
+  auto *signature = llvm::FunctionType::get(builder.getVoidTy(), {ptr, ptr, i64, i64, ptr}, false);
+  function_ = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, symbol, module);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  // Scratch is this thread's own: nothing that the kernel's arguments reach is in it.
+  function_->addParamAttr(4, llvm::Attribute::NoAlias);
+  function_->addParamAttr(4, llvm::Attribute::getWithAlignment(context, llvm::Align(64)));
+  for (unsigned i : {0u, 1u}) {
+    function_->addParamAttr(i, llvm::Attribute::NoAlias);
+    function_->addParamAttr(i, llvm::Attribute::ReadOnly);
+  }
+
+  debug_ = std::make_unique<llvm::DIBuilder>(module);
+  auto position = llvm::dyn_cast<FileLineColLoc>(LocationAttr(op->getLoc()));
+  StringRef path = position ? position.getFilename().getValue() : StringRef("kernel");
+  unsigned line = position ? position.getLine() : 0;
+  llvm::DIFile *file = debug_->createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
+  llvm::DICompileUnit *unit =
+      debug_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file, "tegula", true, "", 0, "",
+                                llvm::DICompileUnit::LineTablesOnly);
+  subprogram_ = debug_->createFunction(unit, kernel.getSymName(), symbol, file, line,
+                                       debug_->createSubroutineType(debug_->getOrCreateTypeArray({})), line,
+                                       llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+  function_->setSubprogram(subprogram_);
+  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+
+  entry_ = newBlock("entry");
+  builder.SetInsertPoint(entry_);
+  setLocation(op->getLoc());
+  grid_ = function_->getArg(1);
+  scratch_ = function_->getArg(4);
+  for (auto [i, argument] : llvm::enumerate(kernel.getBody().getArguments())) {
+    llvm::Value *slot = builder.CreateConstGEP1_64(i64, function_->getArg(0), i);
+    setScalar(argument, builder.CreateLoad(type(argument.getType()), slot, "arg"));
+  }
+  llvm::Value *first = function_->getArg(2);
+  for (auto *&id : ids_)
+    id = builder.CreateAlloca(i64, nullptr, "pid");
+  llvm::Value *rest = first;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    llvm::Value *extent = builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, grid_, axis));
+    builder.CreateStore(builder.CreateURem(rest, extent), ids_[axis]);
+    rest = builder.CreateUDiv(rest, extent);
+  }
+  llvm::BasicBlock *start = newBlock("programs");
+  builder.CreateBr(start);
+  builder.SetInsertPoint(start);
+  loop(first, function_->getArg(3), 1, "program", [&](llvm::Value *) {
+    emitBlock(&kernel.getBody().front());
+    advanceIds();
+  });
+  builder.CreateRetVoid();
+  debug_->finalize();
+}
+
+// Row order: axis 0 is fastest.
+void Program::advanceIds() {
+  llvm::Value *carry = builder.getTrue();
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    llvm::Type *i64 = builder.getInt64Ty();
+    llvm::Value *id = builder.CreateLoad(i64, ids_[axis]);
+    llvm::Value *next = builder.CreateAdd(id, builder.CreateZExt(carry, i64));
+    llvm::Value *extent = builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, grid_, axis));
+    carry = builder.CreateICmpEQ(next, extent);
+    builder.CreateStore(builder.CreateSelect(carry, builder.getInt64(0), next), ids_[axis]);
+  }
+}
+
+// ---- steps ------------------------------------------------------------------------------
+
+void Program::emitBlock(Block *block) {
+  for (const Step &step : plan.steps(block))
+    emitStep(step);
+}
+
+void Program::emitStep(const Step &step) {
+  if (step.op)
+    setLocation(step.op->getLoc());
+  switch (step.kind) {
+  case StepKind::Nest: return emitNest(step.nest);
+  case StepKind::Dot: return emitDot(step.op);
+  case StepKind::Scalar: return emitScalar(step.op);
+  case StepKind::Yield: return emitYield(step.op);
+  case StepKind::Region:
+    if (isa<scf::ForOp>(step.op))
+      return emitFor(step.op);
+    return isa<scf::IfOp>(step.op) ? emitIf(step.op) : emitWhile(step.op);
+  }
+}
+
+void Program::emitScalar(Operation *op) {
+  if (isa<LoadOp, StoreOp>(op))
+    return emitScalarMemory(op);
+  if (isa<BarrierOp>(op)) // one thread runs a program: its effects are in order already
+    return;
+  llvm::Value *result;
+  if (auto id = dyn_cast<GetProgramIdOp>(op)) {
+    result = programId(id.getAxis());
+  } else if (auto count = dyn_cast<GetNumProgramsOp>(op)) {
+    result = numPrograms(count.getAxis());
+  } else if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
+    result = constant(constantOp.getValue(), constantOp.getType());
+  } else if (isa<UnsplatOp>(op)) {
+    Evaluator evaluator(*this, 1, true);
+    evaluator.pushLevel();
+    result = evaluator.evaluate(op->getOperand(0),
+                                Coordinates(shapeOf(op->getOperand(0).getType()).size(), evaluator.zero()));
+  } else {
+    llvm::SmallVector<llvm::Value *, 3> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(scalar(operand));
+    result = lowerOp(*this, op, operands);
+  }
+  setScalar(op->getResult(0), result);
+}
+
+void Program::emitScalarMemory(Operation *op) {
+  auto alignOf = [&](llvm::Type *type) {
+    return llvm::Align(type->isPointerTy() ? 8 : (type->getScalarSizeInBits() + 7) / 8);
+  };
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    llvm::Type *element = type(load.getType());
+    llvm::AllocaInst *slot = temporary(element);
+    auto read = [&] {
+      builder.CreateStore(builder.CreateAlignedLoad(element, scalar(load.getPtr()), alignOf(element), load.getIsVolatile()), slot);
+    };
+    auto skip = [&] {
+      builder.CreateStore(load.getOther() ? scalar(load.getOther()) : llvm::Constant::getNullValue(element), slot);
+    };
+    if (load.getMask())
+      branch(scalar(load.getMask()), read, skip);
+    else
+      read();
+    setScalar(load, builder.CreateLoad(element, slot));
+    return;
+  }
+  auto store = cast<StoreOp>(op);
+  auto write = [&] {
+    llvm::Value *value = scalar(store.getValue());
+    builder.CreateAlignedStore(value, scalar(store.getPtr()), alignOf(value->getType()));
+  };
+  if (store.getMask())
+    branch(scalar(store.getMask()), write, [] {});
+  else
+    write();
+}
+
+// ---- telling ----------------------------------------------------------------------------
+
+static FileLineColLoc lineOf(Location location) {
+  while (true) {
+    if (auto line = dyn_cast<FileLineColLoc>(LocationAttr(location)))
+      return line;
+    if (auto call = dyn_cast<CallSiteLoc>(LocationAttr(location)))
+      location = call.getCallee();
+    else if (auto name = dyn_cast<NameLoc>(LocationAttr(location)))
+      location = name.getChildLoc();
+    else if (auto fused = dyn_cast<FusedLoc>(LocationAttr(location)))
+      location = fused.getLocations().front();
+    else
+      return {};
+  }
+}
+
+void Program::setLocation(Location location) {
+  FileLineColLoc line = lineOf(location);
+  if (!line || !subprogram_)
+    return;
+  llvm::DIScope *scope = subprogram_;
+  StringRef path = line.getFilename().getValue();
+  llvm::DIFile *own = subprogram_->getFile();
+  if (llvm::sys::path::filename(path) != own->getFilename())
+    scope = debug_->createLexicalBlockFile(
+        subprogram_, debug_->createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path)));
+  builder.SetCurrentDebugLocation(llvm::DILocation::get(context, line.getLine(), line.getColumn(), scope));
+}
+
+void Program::remark(Operation *op, StringRef kind, std::string text) {
+  std::string where;
+  if (op)
+    if (FileLineColLoc line = lineOf(op->getLoc()))
+      where = line.getFilename().str() + ":" + std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
+  for (const Remark &known : remarks_)
+    if (known.location == where && known.kind == kind && known.text == text)
+      return;
+  remarks_.push_back({where, kind.str(), std::move(text)});
+}
+
+} // namespace tegula::cpu

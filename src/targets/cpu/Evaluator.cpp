@@ -1,0 +1,422 @@
+#include "targets/cpu/Evaluator.h"
+
+#include "ir/tile/Tile.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using namespace tegula::analysis;
+
+namespace tegula::cpu {
+
+namespace {
+
+bool isTrue(llvm::Value *mask) {
+  auto *constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  return !mask || (constant && constant->isAllOnesValue());
+}
+
+bool isFalse(llvm::Value *mask) {
+  auto *constant = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  return constant && constant->isNullValue();
+}
+
+int64_t bytesOf(llvm::Type *element) {
+  return element->isPointerTy() ? 8 : (element->getPrimitiveSizeInBits().getFixedValue() + 7) / 8;
+}
+
+// The same bits as another element type of the same width. bf16 moves as integers: LLVM
+// makes calls of a run-time library of what moves it as a float on its own.
+llvm::Value *withElement(llvm::IRBuilder<> &b, llvm::Value *value, llvm::Type *element) {
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return b.CreateBitCast(value, vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element);
+}
+
+// Masks and coordinates of a form at other coordinates: map[dimension] = the nest's.
+Conjunct atNest(const Conjunct &conjunct, ArrayRef<int8_t> map, unsigned nestRank) {
+  Conjunct result = conjunct;
+  if (conjunct.form) {
+    Form form;
+    form.base = conjunct.form->base.remapped(map);
+    form.strides.resize(nestRank);
+    for (auto [d, stride] : llvm::enumerate(conjunct.form->strides))
+      if (map[d] >= 0)
+        form.strides[map[d]] = stride.remapped(map);
+    result.form = form;
+    return result;
+  }
+  for (int8_t &dim : result.opaque.dims)
+    if (dim >= 0)
+      dim = map[dim];
+  return result;
+}
+
+} // namespace
+
+bool Bound::contains(const Conjunct &conjunct) const {
+  return conjunct == lane || llvm::is_contained(uniform, conjunct);
+}
+
+Evaluator::Evaluator(Program &program, unsigned lanes, bool exact) : program(program), lanes(lanes), exact(exact) {}
+
+void Evaluator::sealLevel() {
+  auto &b = program.builder;
+  llvm::BasicBlock *here = b.GetInsertBlock();
+  llvm::BasicBlock *next = program.newBlock("loops");
+  b.CreateBr(next);
+  b.SetInsertPoint(next);
+  levels_.back().block = here;
+}
+
+Coordinate Evaluator::zero() const { return {program.builder.getInt64(0), false, 0, -1}; }
+
+llvm::Value *Evaluator::evaluate(Value tile, ArrayRef<Coordinate> at) {
+  uint8_t deepest = 0;
+  for (const Coordinate &c : at)
+    deepest = std::max(deepest, c.level);
+  auto &b = program.builder;
+  Level &level = levels_[deepest];
+  for (const Memo &memo : level.memo[tile])
+    if (ArrayRef<Coordinate>(memo.at) == at)
+      return memo.value;
+  // In the innermost level code follows code; in an outer one it goes to the level's place.
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  bool outer = deepest + 1u < levels_.size();
+  if (outer)
+    b.SetInsertPoint(level.block->getTerminator());
+  llvm::Value *value = compute(tile, at);
+  levels_[deepest].memo[tile].push_back({Coordinates(at), value});
+  return value;
+}
+
+llvm::Value *Evaluator::index32(const Coordinate &c, int64_t start) {
+  auto &b = program.builder;
+  llvm::Value *first = b.CreateAdd(b.CreateTrunc(c.index, b.getInt32Ty()), b.getInt32(start));
+  if (!c.lane || lanes == 1)
+    return first;
+  llvm::SmallVector<llvm::Constant *, 16> steps;
+  for (unsigned i = 0; i < lanes; ++i)
+    steps.push_back(b.getInt32(i));
+  return b.CreateAdd(b.CreateVectorSplat(lanes, first), llvm::ConstantVector::get(steps));
+}
+
+llvm::Value *Evaluator::compute(Value tile, ArrayRef<Coordinate> at) {
+  if (auto it = saved.find(tile); it != saved.end())
+    return read(*it->second, at);
+  if (const Buffer *buffer = program.plan.buffer(tile); buffer && !written.contains(tile))
+    return read(*buffer, at);
+  Operation *op = tile.getDefiningOp();
+  program.setLocation(op->getLoc());
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return program.constant(constant.getValue(), tile.getType());
+  if (auto splat = dyn_cast<SplatOp>(op))
+    return program.scalar(splat.getValue());
+  if (auto range = dyn_cast<MakeRangeOp>(op))
+    return index32(at[0], int32_t(range.getStart()));
+  if (auto map = coordinateMap(op)) {
+    Coordinates inner;
+    for (int8_t d : *map)
+      inner.push_back(d < 0 ? zero() : at[d]);
+    return evaluate(op->getOperand(0), inner);
+  }
+  if (isa<LoadOp>(op))
+    return computeLoad(op, at);
+  if (isa<ReshapeOp>(op))
+    return computeReshape(op, at);
+  if (elementType(tile.getType()).isInteger(1))
+    if (llvm::Value *known = knownCondition(tile, at))
+      return known;
+  llvm::SmallVector<llvm::Value *, 3> operands;
+  unsigned width = 1;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(shapeOf(operand.getType()).empty() ? program.scalar(operand) : evaluate(operand, at));
+    if (operands.back()->getType()->isVectorTy())
+      width = lanes;
+  }
+  bool isSelect = isa<arith::SelectOp>(op);
+  for (auto [i, operand] : llvm::enumerate(operands))
+    if (!(isSelect && i == 0 && !operand->getType()->isVectorTy()))
+      operand = program.splat(operand, width);
+  program.setLocation(op->getLoc());
+  return lowerOp(program, op, operands);
+}
+
+// A condition that follows from which part of the lanes' dimension this loop covers.
+llvm::Value *Evaluator::knownCondition(Value mask, ArrayRef<Coordinate> at) {
+  if (region == Region::Any || !bound)
+    return nullptr;
+  bool touchesLanes = false;
+  SmallVector<int8_t, 4> map;
+  for (const Coordinate &c : at) {
+    touchesLanes |= c.lane;
+    map.push_back(c.dim);
+  }
+  if (!touchesLanes)
+    return nullptr;
+  unsigned rank = bound->lane.form->strides.size();
+  bool all = true, sawLane = false;
+  unsigned seen = 0;
+  for (const Conjunct &conjunct : program.access.conjuncts(mask)) {
+    Conjunct here = atNest(conjunct, map, rank);
+    if (!bound->contains(here)) {
+      all = false;
+      continue;
+    }
+    ++seen;
+    sawLane |= here == bound->lane;
+  }
+  auto &b = program.builder;
+  // Outside: the conjunction of all of the bound's conjuncts is false, whatever else is asked.
+  if (region == Region::Outside)
+    return sawLane && seen == bound->uniform.size() + 1 ? b.getFalse() : nullptr;
+  if (!all)
+    return nullptr;
+  return region == Region::Inside || !sawLane ? static_cast<llvm::Value *>(b.getTrue()) : valid;
+}
+
+// ---- memory -----------------------------------------------------------------------------
+
+llvm::Value *Evaluator::polynomial(const Polynomial &value, ArrayRef<Coordinate> at) {
+  auto &b = program.builder;
+  llvm::Value *sum = nullptr;
+  for (const Monomial &term : value.terms()) {
+    llvm::Value *product = nullptr;
+    for (const Factor &factor : term.factors) {
+      llvm::Value *element;
+      if (factor.isTile()) {
+        Coordinates inner;
+        for (int8_t d : factor.dims)
+          inner.push_back(d < 0 ? zero() : at[d]);
+        element = evaluate(factor.value, inner);
+      } else {
+        element = program.scalar(factor.value);
+      }
+      element = b.CreateSExt(element, b.getInt64Ty());
+      product = product ? b.CreateMul(product, element) : element;
+    }
+    if (!product)
+      product = b.getInt64(term.coefficient);
+    else if (term.coefficient != 1)
+      product = b.CreateMul(product, b.getInt64(term.coefficient));
+    sum = sum ? b.CreateAdd(sum, product) : product;
+  }
+  return sum ? sum : b.getInt64(0);
+}
+
+bool Evaluator::usesForm(const Address *address, std::optional<unsigned> laneDim) {
+  if (!address)
+    return false;
+  if (!laneDim)
+    return true;
+  unsigned dim = *laneDim;
+  if (address->offset.base.dependsOn(dim))
+    return false;
+  for (const Polynomial &stride : address->offset.strides)
+    if (stride.dependsOn(dim))
+      return false;
+  return true;
+}
+
+Evaluator::Place Evaluator::place(Value pointers, ArrayRef<Coordinate> at) {
+  auto &b = program.builder;
+  const Address *address = program.access.address(pointers);
+  std::optional<unsigned> laneDim;
+  for (auto [d, c] : llvm::enumerate(at))
+    if (c.lane)
+      laneDim = d;
+  if (exact || !usesForm(address, laneDim)) {
+    llvm::Value *computed = evaluate(pointers, at); // a scalar where no lane changes it
+    return {computed, computed->getType()->isVectorTy() ? std::nullopt : std::optional<int64_t>(0)};
+  }
+  llvm::Value *offset = polynomial(address->offset.base, at);
+  for (auto [d, c] : llvm::enumerate(at)) {
+    const Polynomial &stride = address->offset.strides[d];
+    if (!stride.isZero())
+      offset = b.CreateAdd(offset, b.CreateMul(polynomial(stride, at), c.index));
+  }
+  Place place{b.CreateGEP(b.getInt8Ty(), program.scalar(address->pointer), offset), 0};
+  if (laneDim) {
+    const Polynomial &stride = address->offset.strides[*laneDim];
+    place.stride = stride.constant();
+    if (!place.stride)
+      place.runtimeStride = polynomial(stride, at);
+  }
+  return place;
+}
+
+Evaluator::Place Evaluator::bufferPlace(const Buffer &buffer, ArrayRef<Coordinate> at) {
+  auto &b = program.builder;
+  int64_t bytes = buffer.elementBytes();
+  llvm::Value *offset = b.getInt64(0);
+  Place place{nullptr, 0};
+  int64_t stride = bytes;
+  for (size_t d = at.size(); d-- > 0;) {
+    if (buffer.shape[d] != 1) {
+      offset = b.CreateAdd(offset, b.CreateMul(at[d].index, b.getInt64(stride)));
+      if (at[d].lane)
+        place.stride = stride;
+    }
+    stride *= buffer.shape[d];
+  }
+  place.address = b.CreateGEP(b.getInt8Ty(), program.scratchAt(buffer.offset), offset);
+  return place;
+}
+
+// One address a lane.
+llvm::Value *Evaluator::pointersOf(const Place &place, llvm::Type *element) {
+  auto &b = program.builder;
+  if (place.address->getType()->isVectorTy())
+    return place.address;
+  llvm::SmallVector<llvm::Constant *, 16> steps;
+  for (unsigned i = 0; i < lanes; ++i)
+    steps.push_back(b.getInt64(i));
+  llvm::Value *stride = place.stride ? b.getInt64(*place.stride) : place.runtimeStride;
+  llvm::Value *offsets = b.CreateMul(b.CreateVectorSplat(lanes, stride), llvm::ConstantVector::get(steps));
+  return b.CreateGEP(b.getInt8Ty(), place.address, offsets);
+}
+
+llvm::Value *Evaluator::loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask, llvm::Value *other,
+                                 bool isVolatile) {
+  auto &b = program.builder;
+  if (element->isBFloatTy()) {
+    llvm::Value *bits = loadFrom(place, b.getInt16Ty(), mask, other ? withElement(b, other, b.getInt16Ty()) : nullptr, isVolatile);
+    return withElement(b, bits, element);
+  }
+  llvm::Align align(bytesOf(element));
+  if (isFalse(mask))
+    return other;
+  bool scalarAddress = !place.address->getType()->isVectorTy();
+  bool one = scalarAddress && place.stride == 0;
+  if (one && isTrue(mask))
+    return b.CreateAlignedLoad(element, place.address, align, isVolatile);
+  if (one && !mask->getType()->isVectorTy()) {
+    // A masked scalar: LLVM turns a masked vector of one element into a branch.
+    auto *single = llvm::FixedVectorType::get(element, 1);
+    llvm::Value *loaded = b.CreateMaskedLoad(single, place.address, align, b.CreateVectorSplat(1, mask),
+                                             b.CreateVectorSplat(1, other));
+    return b.CreateExtractElement(loaded, uint64_t(0));
+  }
+  auto *vector = llvm::FixedVectorType::get(element, lanes);
+  bool contiguous = scalarAddress && place.stride == int64_t(align.value());
+  if (contiguous && isTrue(mask))
+    return b.CreateAlignedLoad(vector, place.address, align, isVolatile);
+  llvm::Value *masks = mask ? program.splat(mask, lanes) : nullptr;
+  if (contiguous)
+    return b.CreateMaskedLoad(vector, place.address, align, masks, program.splat(other, lanes));
+  llvm::Value *pointers = pointersOf(place, element);
+  if (!isTrue(mask))
+    return b.CreateMaskedGather(vector, pointers, align, masks, program.splat(other, lanes));
+  llvm::Value *result = llvm::PoisonValue::get(vector);
+  for (unsigned i = 0; i < lanes; ++i) {
+    llvm::Value *pointer = b.CreateExtractElement(pointers, uint64_t(i));
+    result = b.CreateInsertElement(result, b.CreateAlignedLoad(element, pointer, align, isVolatile), uint64_t(i));
+  }
+  return result;
+}
+
+llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
+  auto load = cast<LoadOp>(op);
+  auto &b = program.builder;
+  llvm::Type *element = program.type(elementType(load.getType()));
+  bool varies = llvm::any_of(at, [](const Coordinate &c) { return c.lane; }) && lanes > 1;
+  llvm::Value *mask = load.getMask() ? evaluate(load.getMask(), at) : nullptr;
+  llvm::Value *other = llvm::Constant::getNullValue(element);
+  if (load.getOther() && !isTrue(mask))
+    other = evaluate(load.getOther(), at);
+  if (isFalse(mask))
+    return other;
+  if (varies && within)
+    mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
+  Place where = place(load.getPtr(), at);
+  program.setLocation(op->getLoc());
+  return loadFrom(where, element, mask, other, load.getIsVolatile());
+}
+
+llvm::Value *Evaluator::read(const Buffer &buffer, ArrayRef<Coordinate> at) {
+  llvm::Type *element = program.type(buffer.element);
+  bool isBool = element->isIntegerTy(1);
+  llvm::Type *stored = isBool ? program.builder.getInt8Ty() : element;
+  llvm::Value *value = loadFrom(bufferPlace(buffer, at), stored, nullptr, nullptr, false);
+  return isBool ? program.builder.CreateIsNotNull(value) : value;
+}
+
+// A reshape reads the operand's buffer in row-major order.
+llvm::Value *Evaluator::computeReshape(Operation *op, ArrayRef<Coordinate> at) {
+  Buffer flat = *program.plan.buffer(op->getOperand(0));
+  flat.shape.assign(shapeOf(op->getResult(0).getType()).begin(), shapeOf(op->getResult(0).getType()).end());
+  return read(flat, at);
+}
+
+void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mask) {
+  auto &b = program.builder;
+  llvm::Type *element = value->getType()->getScalarType();
+  if (element->isBFloatTy())
+    return storeTo(place, withElement(b, value, b.getInt16Ty()), mask);
+  llvm::Align align(bytesOf(element));
+  if (isFalse(mask))
+    return;
+  bool scalarAddress = !place.address->getType()->isVectorTy();
+  if (lanes == 1) {
+    if (isTrue(mask))
+      b.CreateAlignedStore(value, place.address, align);
+    else
+      b.CreateMaskedStore(b.CreateVectorSplat(1, value), place.address, align, b.CreateVectorSplat(1, mask));
+    return;
+  }
+  value = program.splat(value, lanes);
+  llvm::Value *masks = mask ? program.splat(mask, lanes) : nullptr;
+  if (scalarAddress && place.stride == int64_t(align.value())) {
+    if (isTrue(mask))
+      b.CreateAlignedStore(value, place.address, align);
+    else
+      b.CreateMaskedStore(value, place.address, align, masks);
+    return;
+  }
+  llvm::Value *pointers = pointersOf(place, element);
+  if (!isTrue(mask)) {
+    b.CreateMaskedScatter(value, pointers, align, masks);
+    return;
+  }
+  for (unsigned i = 0; i < lanes; ++i)
+    b.CreateAlignedStore(b.CreateExtractElement(value, uint64_t(i)), b.CreateExtractElement(pointers, uint64_t(i)),
+                         align);
+}
+
+void Evaluator::prepare(Operation *op, ArrayRef<Coordinate> at) {
+  auto store = cast<StoreOp>(op);
+  if (store.getMask() && isFalse(evaluate(store.getMask(), at)))
+    return;
+  evaluate(store.getValue(), at);
+}
+
+void Evaluator::store(Operation *op, ArrayRef<Coordinate> at) {
+  auto storeOp = cast<StoreOp>(op);
+  auto &b = program.builder;
+  llvm::Value *mask = storeOp.getMask() ? evaluate(storeOp.getMask(), at) : nullptr;
+  if (isFalse(mask))
+    return;
+  llvm::Value *value = evaluate(storeOp.getValue(), at);
+  if (within)
+    mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
+  Place where = place(storeOp.getPtr(), at);
+  program.setLocation(op->getLoc());
+  storeTo(where, value, mask);
+}
+
+void Evaluator::write(const Buffer &buffer, ArrayRef<Coordinate> at, llvm::Value *value) {
+  if (value->getType()->getScalarType()->isIntegerTy(1)) {
+    llvm::Type *bytes = program.builder.getInt8Ty();
+    if (auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType()))
+      bytes = llvm::FixedVectorType::get(bytes, vector->getNumElements());
+    value = program.builder.CreateZExt(value, bytes);
+  }
+  bool overLanes = llvm::any_of(at, [](const Coordinate &c) { return c.lane; });
+  if (!overLanes && lanes > 1) {
+    // One element, written by a nest whose lanes run over another dimension.
+    Place where = bufferPlace(buffer, at);
+    program.builder.CreateAlignedStore(value, where.address, llvm::Align(bytesOf(value->getType())));
+    return;
+  }
+  storeTo(bufferPlace(buffer, at), value, overLanes ? within : nullptr);
+}
+
+} // namespace tegula::cpu

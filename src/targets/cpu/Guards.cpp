@@ -1,0 +1,321 @@
+#include "targets/cpu/Guards.h"
+
+#include "ir/tile/Tile.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using namespace tegula::analysis;
+
+namespace tegula::cpu {
+
+namespace {
+
+struct Range {
+  llvm::Value *low, *high; // i64, inclusive
+};
+
+// Walks the inline expressions of a nest with the map from each tile's dimensions to the
+// nest's.
+class AccessWalk {
+public:
+  AccessWalk(const Nest &nest, const Plan &plan) : nest_(nest), plan_(plan) {
+    for (const Root &root : nest.roots)
+      if (root.kind == RootKind::Buffer)
+        written_.insert(root.value);
+  }
+
+  NestAccesses run() {
+    SmallVector<int8_t, 4> identity;
+    for (size_t d = 0; d < nest_.shape.size(); ++d)
+      identity.push_back(nest_.shape[d] == 1 ? -1 : int8_t(d));
+    for (const Root &root : nest_.roots) {
+      if (root.kind == RootKind::Buffer) {
+        expand(root.value, identity);
+        continue;
+      }
+      for (Value operand : root.op->getOperands()) {
+        if (root.kind == RootKind::Reduce && root.over == ReduceOver::All)
+          operand = operand.getDefiningOp()->getOperand(0);
+        visit(operand, identity);
+      }
+      if (auto store = dyn_cast<StoreOp>(root.op))
+        found_.stores.push_back({store, store.getPtr(), store.getMask(), identity});
+    }
+    return std::move(found_);
+  }
+
+private:
+  void visit(Value value, ArrayRef<int8_t> map) {
+    if (!isa<RankedTensorType>(value.getType()) || (plan_.buffer(value) && !written_.contains(value)))
+      return;
+    expand(value, map);
+  }
+
+  void expand(Value value, ArrayRef<int8_t> map) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !isInline(op) || readsBuffers(op) || !seen_.insert({value, SmallVector<int8_t, 4>(map)}).second)
+      return;
+    if (auto load = dyn_cast<LoadOp>(op))
+      found_.loads.push_back({load, load.getPtr(), load.getMask(), SmallVector<int8_t, 4>(map)});
+    SmallVector<int8_t, 4> inner(map);
+    if (auto moved = coordinateMap(op)) {
+      inner.clear();
+      for (int8_t d : *moved)
+        inner.push_back(d < 0 ? -1 : map[d]);
+    }
+    for (Value operand : op->getOperands())
+      visit(operand, inner);
+  }
+
+  struct Key {
+    Value value;
+    SmallVector<int8_t, 4> map;
+    bool operator<(const Key &other) const {
+      return value != other.value ? value.getAsOpaquePointer() < other.value.getAsOpaquePointer()
+                                  : std::lexicographical_compare(map.begin(), map.end(), other.map.begin(),
+                                                                 other.map.end());
+    }
+  };
+  const Nest &nest_;
+  const Plan &plan_;
+  NestAccesses found_;
+  llvm::DenseSet<Value> written_;
+  std::set<Key> seen_; // membership only
+};
+
+class GuardEmitter {
+public:
+  explicit GuardEmitter(Program &program) : p_(program), b_(program.builder) {}
+
+  llvm::Value *condition() const { return condition_; }
+
+  void require(llvm::Value *condition) {
+    if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(condition); constant && constant->isOne())
+      return;
+    condition_ = condition_ ? b_.CreateAnd(condition_, condition) : condition;
+  }
+
+  // The integer's own form stays within its type over its whole tile.
+  void requireNoWrap(Value integer) {
+    if (!done_.insert(integer))
+      return;
+    unsigned bits = elementType(integer.getType()).getIntOrFloatBitWidth();
+    const Form &form = p_.access.form(integer);
+    bool isLeaf = form.base == Polynomial(p_.access.factor(integer));
+    if (bits >= 64 || isLeaf)
+      return;
+    Range range = rangeOf(form, shapeOf(integer.getType()));
+    int64_t low = -(int64_t(1) << (bits - 1)), high = (int64_t(1) << (bits - 1)) - 1;
+    llvm::Value *fits = b_.CreateAnd(b_.CreateICmpSGE(range.low, b_.getInt64(low)),
+                                     b_.CreateICmpSLE(range.high, b_.getInt64(high)));
+    require(fits);
+  }
+
+  Range addresses(const NestAccess &access) {
+    const Address &address = *p_.access.address(access.pointers);
+    Range offsets = rangeOf(address.offset, shapeOf(access.pointers.getType()));
+    llvm::Value *base = b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty());
+    return {b_.CreateAdd(base, offsets.low),
+            b_.CreateAdd(base, b_.CreateAdd(offsets.high, b_.getInt64(elementBytes(access.pointers) - 1)))};
+  }
+
+  // Disjoint, or the same walk over distinct addresses.
+  void requireOrder(const NestAccess &first, const NestAccess &second, const Nest &nest) {
+    Range a = addresses(first), c = addresses(second);
+    llvm::Value *disjoint = b_.CreateOr(b_.CreateICmpULT(a.high, c.low), b_.CreateICmpULT(c.high, a.low));
+    if (llvm::Value *same = sameWalk(first, second, nest))
+      disjoint = b_.CreateOr(disjoint, same);
+    require(disjoint);
+  }
+
+  static int64_t elementBytes(Value pointers) {
+    Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
+    return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+  }
+
+private:
+  llvm::Value *constantPart(const Polynomial &value) {
+    Evaluator evaluator(p_, 1, true);
+    evaluator.pushLevel();
+    return evaluator.polynomial(value, {});
+  }
+
+  // [min, max] of a form over a tile. Factors that are tiles are read in a small loop.
+  Range rangeOf(const Form &form, ArrayRef<int64_t> shape) {
+    SmallVector<unsigned> dims; // that factors depend on
+    for (unsigned d = 0; d < shape.size(); ++d) {
+      bool needed = form.base.dependsOn(d);
+      for (const Polynomial &stride : form.strides)
+        needed |= stride.dependsOn(d);
+      if (needed)
+        dims.push_back(d);
+    }
+    Evaluator evaluator(p_, 1, true);
+    evaluator.pushLevel();
+    if (dims.empty())
+      return rangeAt(form, shape, evaluator, Coordinates(shape.size(), evaluator.zero()), {});
+    llvm::AllocaInst *low = p_.temporary(b_.getInt64Ty(), "low"), *high = p_.temporary(b_.getInt64Ty(), "high");
+    b_.CreateStore(b_.getInt64(INT64_MAX), low);
+    b_.CreateStore(b_.getInt64(INT64_MIN), high);
+    Coordinates at(shape.size(), evaluator.zero());
+    loopOver(dims, 0, shape, evaluator, at, [&] {
+      Range here = rangeAt(form, shape, evaluator, at, dims);
+      llvm::Value *l = b_.CreateLoad(b_.getInt64Ty(), low), *h = b_.CreateLoad(b_.getInt64Ty(), high);
+      b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, l, here.low), low);
+      b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, h, here.high), high);
+    });
+    return {b_.CreateLoad(b_.getInt64Ty(), low), b_.CreateLoad(b_.getInt64Ty(), high)};
+  }
+
+  void loopOver(ArrayRef<unsigned> dims, size_t k, ArrayRef<int64_t> shape, Evaluator &evaluator, Coordinates &at,
+                llvm::function_ref<void()> body) {
+    if (k == dims.size())
+      return body();
+    evaluator.sealLevel();
+    p_.loop(b_.getInt64(0), b_.getInt64(shape[dims[k]]), 1, "range", [&](llvm::Value *index) {
+      evaluator.pushLevel();
+      at[dims[k]] = {index, false, evaluator.level(), int8_t(dims[k])};
+      loopOver(dims, k + 1, shape, evaluator, at, body);
+      evaluator.popLevel();
+    });
+  }
+
+  Range rangeAt(const Form &form, ArrayRef<int64_t> shape, Evaluator &evaluator, const Coordinates &at,
+                ArrayRef<unsigned> looped) {
+    llvm::Value *base = evaluator.polynomial(form.base, at);
+    Range range{base, base};
+    for (auto [d, stride] : llvm::enumerate(form.strides)) {
+      if (stride.isZero() || shape[d] == 1)
+        continue;
+      llvm::Value *step = evaluator.polynomial(stride, at);
+      if (llvm::is_contained(looped, d)) {
+        llvm::Value *term = b_.CreateMul(step, at[d].index);
+        range = {b_.CreateAdd(range.low, term), b_.CreateAdd(range.high, term)};
+        continue;
+      }
+      llvm::Value *span = b_.CreateMul(step, b_.getInt64(shape[d] - 1));
+      llvm::Value *zero = b_.getInt64(0);
+      range.low = b_.CreateAdd(range.low, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, span, zero));
+      range.high = b_.CreateAdd(range.high, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, span, zero));
+    }
+    return range;
+  }
+
+  // Both accesses have equal addresses at equal coordinates, and different ones elsewhere.
+  // nullptr: never.
+  llvm::Value *sameWalk(const NestAccess &first, const NestAccess &second, const Nest &nest) {
+    if (elementBytes(first.pointers) != elementBytes(second.pointers))
+      return nullptr;
+    const Address &a = *p_.access.address(first.pointers), &c = *p_.access.address(second.pointers);
+    SmallVector<Polynomial, 4> x(nest.shape.size()), y(nest.shape.size());
+    for (auto [d, stride] : llvm::enumerate(a.offset.strides))
+      if (first.map[d] >= 0)
+        x[first.map[d]] = stride.remapped(first.map);
+    for (auto [d, stride] : llvm::enumerate(c.offset.strides))
+      if (second.map[d] >= 0)
+        y[second.map[d]] = stride.remapped(second.map);
+    x.push_back(a.offset.base.remapped(first.map));
+    y.push_back(c.offset.base.remapped(second.map));
+    llvm::Value *same = b_.CreateICmpEQ(p_.scalar(a.pointer), p_.scalar(c.pointer));
+    for (auto [p, q] : llvm::zip(x, y)) {
+      if (p == q)
+        continue;
+      if (p.hasTiles() || q.hasTiles())
+        return nullptr;
+      same = b_.CreateAnd(same, b_.CreateICmpEQ(constantPart(p), constantPart(q)));
+    }
+    if (x.back().hasTiles())
+      return nullptr; // equal, but perhaps the same address for different coordinates
+    return b_.CreateAnd(same, isInjective(nest, x, elementBytes(first.pointers)));
+  }
+
+  // Each dimension steps over all that the dimensions with smaller strides span; checked in
+  // the order lanes' dimension first, then the others from last to first.
+  llvm::Value *isInjective(const Nest &nest, ArrayRef<Polynomial> strides, int64_t bytes) {
+    llvm::Value *span = b_.getInt64(bytes), *injective = b_.getTrue();
+    SmallVector<unsigned> order{nest.lane};
+    for (unsigned d = nest.shape.size(); d-- > 0;)
+      if (d != nest.lane)
+        order.push_back(d);
+    for (unsigned d : order) {
+      if (nest.shape[d] == 1)
+        continue;
+      if (strides[d].hasTiles())
+        return b_.getFalse();
+      llvm::Value *stride = constantPart(strides[d]);
+      llvm::Value *step = b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, stride, b_.getFalse());
+      injective = b_.CreateAnd(injective, b_.CreateICmpSGE(step, span));
+      span = b_.CreateAdd(span, b_.CreateMul(step, b_.getInt64(nest.shape[d] - 1)));
+    }
+    return injective;
+  }
+
+  Program &p_;
+  llvm::IRBuilder<> &b_;
+  llvm::Value *condition_ = nullptr;
+  llvm::SetVector<Value> done_;
+};
+
+std::optional<unsigned> laneDimOf(const NestAccess &access, unsigned lane) {
+  for (auto [d, dim] : llvm::enumerate(access.map))
+    if (dim == int8_t(lane))
+      return d;
+  return std::nullopt;
+}
+
+} // namespace
+
+NestAccesses accessesOf(const Nest &nest, const Plan &plan) { return AccessWalk(nest, plan).run(); }
+
+Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &accesses, const std::optional<Bound> &bound) {
+  GuardEmitter emitter(program);
+  Guards guards;
+  auto hasForm = [&](const NestAccess &access) {
+    return Evaluator::usesForm(program.access.address(access.pointers), laneDimOf(access, nest.lane));
+  };
+  auto requireForm = [&](const NestAccess &access) {
+    for (Value condition : program.access.address(access.pointers)->offset.conditions)
+      emitter.requireNoWrap(condition);
+  };
+  bool storesHaveForms = true;
+  for (const NestAccess &store : accesses.stores)
+    storesHaveForms &= program.access.address(store.pointers) != nullptr;
+  for (const NestAccess &access : accesses.loads) {
+    if (hasForm(access))
+      requireForm(access);
+    if (accesses.stores.empty())
+      continue;
+    if (!program.access.address(access.pointers) || !storesHaveForms) {
+      guards.alwaysSaved.push_back(access.op);
+      continue;
+    }
+    requireForm(access);
+    guards.maySee.push_back(access.op);
+    for (const NestAccess &store : accesses.stores)
+      emitter.requireOrder(access, store, nest);
+  }
+  for (auto [i, store] : llvm::enumerate(accesses.stores)) {
+    if (program.access.address(store.pointers))
+      requireForm(store);
+    for (size_t j = 0; j < i; ++j) {
+      if (storesHaveForms)
+        emitter.requireOrder(accesses.stores[j], store, nest);
+      else
+        emitter.require(program.builder.getFalse()); // one store after the other
+    }
+  }
+  if (bound) {
+    for (Value condition : bound->lane.form->conditions)
+      emitter.requireNoWrap(condition);
+    for (const Conjunct &conjunct : bound->uniform)
+      if (conjunct.form)
+        for (Value condition : conjunct.form->conditions)
+          emitter.requireNoWrap(condition);
+  }
+  guards.condition = emitter.condition();
+  return guards;
+}
+
+} // namespace tegula::cpu

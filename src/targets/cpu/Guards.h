@@ -1,0 +1,37 @@
+// The conditions under which a nest's fast variant means what the program says, as one
+// run-time bit. Two kinds:
+//   wrap   forms hold in ℤ only where 32-bit (or narrower) arithmetic did not wrap
+//   alias  a load that shares a nest with a later store must not see what it writes: the two
+//          ranges are disjoint, or both walk the same addresses in the same order
+// What can be decided here costs nothing at run time.
+#pragma once
+#include "targets/cpu/Evaluator.h"
+
+namespace tegula::cpu {
+
+// A memory access of a nest, in the nest's coordinates.
+struct NestAccess {
+  mlir::Operation *op;
+  mlir::Value pointers, mask;
+  llvm::SmallVector<int8_t, 4> map; // the access's dimension -> the nest's, -1: constant 0
+};
+
+// Loads that the nest's roots evaluate inline, and its stores, in program order of discovery.
+struct NestAccesses {
+  llvm::SmallVector<NestAccess, 4> loads, stores;
+};
+NestAccesses accessesOf(const analysis::Nest &nest, const analysis::Plan &plan);
+
+struct Guards {
+  llvm::Value *condition = nullptr; // i1; nullptr: always true
+  // Loads whose addresses have no form: saved before the nest's stores in either variant.
+  llvm::SmallVector<mlir::Operation *, 2> alwaysSaved;
+  // Loads that the safe variant saves.
+  llvm::SmallVector<mlir::Operation *, 4> maySee;
+};
+
+// Emits the conditions at the builder's place.
+Guards emitGuards(Program &program, const analysis::Nest &nest, const NestAccesses &accesses,
+                  const std::optional<Bound> &bound);
+
+} // namespace tegula::cpu

@@ -1,0 +1,71 @@
+#include "targets/cpu/Legality.h"
+
+#include "ir/tile/Tile.h"
+#include "mathlib/Mathlib.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::cpu {
+
+namespace {
+
+bool isEightBitFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
+// Math ops that Math.cpp turns into intrinsics; the others are asked of the library.
+bool isIntrinsic(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp,
+             math::RoundEvenOp, math::CopySignOp, math::FmaOp, math::CtPopOp>(op);
+}
+
+std::string reasonAgainst(Operation *op) {
+  for (Type type : op->getOperandTypes())
+    if (isEightBitFloat(elementType(type)))
+      return "8-bit floats";
+  for (Type type : op->getResultTypes())
+    if (isEightBitFloat(elementType(type)))
+      return "8-bit floats";
+  if (isa<JoinOp, SplitOp>(op))
+    return "joining and splitting tiles";
+  if (auto convert = dyn_cast<FpToFpOp>(op))
+    return "a conversion with its own rounding mode";
+  if (isa<math::MathDialect>(op->getDialect()) && !isIntrinsic(op)) {
+    StringRef name = op->getName().stripDialect();
+    Type element = elementType(op->getResult(0).getType());
+    unsigned bits = element.isF64() ? 64 : 32;
+    if (!isa<FloatType>(element) || !mathlib::symbol(name == "powf" ? "pow" : name.str(), bits, 1))
+      return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) + " bits";
+  }
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
+    bool ints = isa<IntegerType>(acc) && isa<IntegerType>(a) && acc.getIntOrFloatBitWidth() >= a.getIntOrFloatBitWidth();
+    bool floats = isa<FloatType>(acc) && isa<FloatType>(a) && !(a.isF64() && !acc.isF64()) && !(acc.isF64() && !a.isF64());
+    if (!ints && !floats)
+      return "a dot of these element types";
+  }
+  if (isa<ReduceOp>(op->getParentOp()) && op->getNumRegions() != 0)
+    return "control flow in a combine function";
+  bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+               isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
+  return known ? "" : "the op `" + op->getName().getStringRef().str() + "`";
+}
+
+} // namespace
+
+Status checkLegality(Operation *function) {
+  Status status;
+  function->walk([&](Operation *op) {
+    if (op == function)
+      return WalkResult::advance();
+    std::string reason = reasonAgainst(op);
+    if (reason.empty())
+      return WalkResult::advance();
+    std::string place;
+    llvm::raw_string_ostream(place) << op->getLoc();
+    status = Status::error(StatusCode::Unsupported, "the CPU target has no " + reason + " yet, needed at " + place);
+    return WalkResult::interrupt();
+  });
+  return status;
+}
+
+} // namespace tegula::cpu

@@ -1,0 +1,144 @@
+// The state of emitting one kernel as LLVM IR: where scalars are, where scratch is, what the
+// plan says. Every file of this target works on a Program; each adds one subject:
+//
+//   EmitProgram.cpp   the entry, the loop over programs, blocks and their steps
+//   EmitRegion.cpp    for, if, while and the tiles they carry
+//   EmitNest.cpp      one nest as loops over native vectors, and its safe variant
+//   Guards.cpp        the run-time conditions under which the fast variant is right
+//   Evaluator.h       a tile's elements at coordinates: the expression language of nests
+//   lower/<Family>    one op family each
+//
+// What a target cannot do was refused before (Legality.cpp): emission does not fail.
+#pragma once
+#include "analysis/Access.h"
+#include "analysis/Nests.h"
+#include "targets/cpu/Cpu.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <functional>
+
+namespace tegula::cpu {
+
+// The machine in the terms of this target.
+struct Machine {
+  unsigned vectorBytes = 32; // 16, 32 or 64
+  bool hasFma = true;
+  unsigned lanes() const { return vectorBytes / 4; } // of 32-bit elements, the unit of nests
+};
+
+class Program {
+public:
+  Program(llvm::Module &module, const Machine &machine, analysis::Plan &plan, analysis::AccessAnalysis &access,
+          std::vector<Remark> &remarks);
+
+  // Emits the entry of `function` under `symbol`.
+  void emit(mlir::Operation *function, const std::string &symbol);
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::IRBuilder<> builder;
+  const Machine &machine;
+  analysis::Plan &plan;
+  analysis::AccessAnalysis &access;
+
+  // ---- values ----
+  llvm::Value *scalar(mlir::Value value);
+  void setScalar(mlir::Value value, llvm::Value *emitted) { scalars_[value] = emitted; }
+  llvm::Type *type(mlir::Type element); // of a scalar, or of a tile's element
+  llvm::Type *lanesOf(llvm::Type *element, unsigned lanes);
+  llvm::Value *splat(llvm::Value *value, unsigned lanes); // vectors stay as they are
+  llvm::Value *select(llvm::Value *condition, llvm::Value *yes, llvm::Value *no);
+  llvm::Value *constant(mlir::Attribute value, mlir::Type element);
+  llvm::Value *programId(unsigned axis);
+  llvm::Value *numPrograms(unsigned axis);
+  llvm::ConstantInt *i64(int64_t value) { return builder.getInt64(value); }
+  llvm::Value *scratchAt(int64_t offset);
+  // A temporary in the entry block; promoted to registers by LLVM.
+  llvm::AllocaInst *temporary(llvm::Type *type, const llvm::Twine &name = "");
+
+  // ---- control flow ----
+  // for (i = begin; i < end; i += step) body(i), tested before the first iteration. All i64.
+  void loop(llvm::Value *begin, llvm::Value *end, int64_t step, llvm::StringRef name,
+            const std::function<void(llvm::Value *)> &body);
+  // if (condition) then(); else orelse();
+  void branch(llvm::Value *condition, const std::function<void()> &then, const std::function<void()> &orelse,
+              bool likely = false);
+  llvm::BasicBlock *newBlock(const llvm::Twine &name);
+
+  // ---- ops ----
+  void emitBlock(mlir::Block *block);
+  void emitScalar(mlir::Operation *op);
+  // Buffer roots are written to `target` where it is given, else where the plan says.
+  void emitNest(const analysis::Nest &nest, const analysis::Buffer *target = nullptr);
+  void emitDot(mlir::Operation *op);
+  // Writes the elements of a tile to `buffer`, as a nest of its own where it has no buffer.
+  void copyTo(mlir::Value value, const analysis::Buffer &buffer);
+  void copyBuffer(const analysis::Buffer &to, const analysis::Buffer &from);
+
+  // ---- telling ----
+  void setLocation(mlir::Location location);
+  void remark(mlir::Operation *op, llvm::StringRef kind, std::string text);
+
+private:
+  void emitFor(mlir::Operation *op);
+  void emitIf(mlir::Operation *op);
+  void emitWhile(mlir::Operation *op);
+  void emitYield(mlir::Operation *op);
+  void emitStep(const analysis::Step &step);
+  void emitScalarMemory(mlir::Operation *op);
+  void advanceIds();
+  // Scalars carried by regions live in temporaries; tiles in their buffers.
+  llvm::AllocaInst *slotOf(mlir::Value value);
+  // Hands values to region arguments or results, all read before any is written.
+  void carry(llvm::ArrayRef<mlir::Value> from, llvm::ArrayRef<mlir::Value> to);
+  void enter(llvm::ArrayRef<mlir::Value> carried);
+
+  llvm::DenseMap<mlir::Value, llvm::Value *> scalars_;
+  llvm::DenseMap<mlir::Value, llvm::AllocaInst *> slots_;
+  llvm::Function *function_ = nullptr;
+  llvm::BasicBlock *entry_ = nullptr;
+  llvm::Value *grid_ = nullptr, *scratch_ = nullptr;
+  llvm::AllocaInst *ids_[3] = {};
+  std::vector<Remark> &remarks_;
+  std::unique_ptr<llvm::DIBuilder> debug_;
+  llvm::DISubprogram *subprogram_ = nullptr;
+};
+
+// A nest that only evaluates `tile`, row by row.
+analysis::Nest elementwiseNest(mlir::Value tile);
+
+// ---- lower/: one function a family; operands are scalars or vectors of equal lanes ------------
+// nullptr where the op is of another family.
+llvm::Value *lowerElementwise(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerMath(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+// Any op of either family.
+llvm::Value *lowerOp(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+
+// bf16 has no arithmetic on x86: it is widened, computed in f32 and rounded to nearest even.
+llvm::Value *toFloat(Program &, llvm::Value *value);
+llvm::Value *roundTo(Program &, llvm::Value *value, llvm::Type *small);
+
+// ---- lower/Reduce.cpp -------------------------------------------------------------------------
+// A combine function of one op has an identity; another is guarded by a flag a lane.
+class Combiner {
+public:
+  Combiner(Program &program, mlir::Operation *reduce);
+  bool hasIdentity() const { return identity_ != nullptr; }
+  llvm::ArrayRef<llvm::Type *> elementTypes() const { return types_; }
+  llvm::Constant *identity() const { return identity_; } // of a lane; only with hasIdentity
+  llvm::SmallVector<llvm::Value *> combine(llvm::ArrayRef<llvm::Value *> accumulated,
+                                           llvm::ArrayRef<llvm::Value *> next);
+
+private:
+  Program &program_;
+  mlir::Operation *reduce_;
+  mlir::Operation *single_ = nullptr;
+  llvm::Constant *identity_ = nullptr;
+  llvm::SmallVector<llvm::Type *> types_;
+};
+
+} // namespace tegula::cpu

@@ -1,0 +1,187 @@
+// tl.dot: the accumulator in its buffer, both factors in row-major memory of the type that
+// is computed in (small floats are widened when they are copied, as f32 or i32), and a
+// register-blocked kernel over them: `rows` x `vectors` accumulators stay in registers while
+// k runs. Block sizes follow the usual rule: accumulators + one column of b + one broadcast
+// of a fill the register file, 12 on AVX2 (16 registers), 16 on AVX-512 (32 registers, where
+// two loads a cycle and not registers are the limit).
+#include "ir/tile/Tile.h"
+#include "targets/cpu/Evaluator.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using namespace tegula::analysis;
+
+namespace tegula::cpu {
+
+namespace {
+
+class DotEmitter {
+public:
+  DotEmitter(Program &program, DotOp dot) : p_(program), b_(program.builder), dot_(dot) {
+    auto a = shapeOf(dot.getA().getType()), c = shapeOf(dot.getAcc().getType());
+    size_t r = a.size();
+    batches_ = r == 3 ? a[0] : 1;
+    m_ = a[r - 2];
+    k_ = a[r - 1];
+    n_ = c[r - 1];
+    Type accumulator = elementType(dot.getAcc().getType());
+    Builder builder(dot.getContext());
+    computed_ = accumulator.isF16() || accumulator.isBF16() ? Type(builder.getF32Type()) : accumulator;
+    element_ = p_.type(computed_);
+    bytes_ = element_->getPrimitiveSizeInBits() / 8;
+    lanes_ = std::max<int64_t>(1, p_.machine.vectorBytes / bytes_);
+    maxRows_ = p_.machine.vectorBytes == 64 ? 8 : 6;
+  }
+
+  void emit() {
+    Buffer result = *p_.plan.buffer(dot_.getResult());
+    Buffer c = inComputedType(result);
+    bool isSmall = c.element != result.element;
+    if (isSmall)
+      c.offset = reserve(c);
+    p_.copyTo(dot_.getAcc(), c);
+    Buffer a = operand(dot_.getA()), b = operand(dot_.getB());
+    p_.setLocation(dot_.getLoc());
+    p_.remark(dot_, "dot",
+              "register-blocked " + std::to_string(std::min<int64_t>(maxRows_, m_)) + "x" +
+                  std::to_string(std::min<int64_t>(2 * lanes_, n_)) + " kernel in " + describe(computed_));
+    p_.loop(b_.getInt64(0), b_.getInt64(batches_), 1, "batch", [&](llvm::Value *batch) {
+      a_ = matrix(a, batch, m_ * k_);
+      rhs_ = matrix(b, batch, k_ * n_);
+      c_ = matrix(c, batch, m_ * n_);
+      columns();
+    });
+    if (isSmall)
+      narrow(result, c);
+  }
+
+private:
+  static std::string describe(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+
+  Buffer inComputedType(Buffer buffer) {
+    buffer.element = computed_;
+    return buffer;
+  }
+
+  int64_t reserve(const Buffer &buffer) { return p_.plan.reserve(buffer.elements() * buffer.elementBytes() + 128); }
+
+  Buffer operand(Value value) {
+    if (const Buffer *buffer = p_.plan.buffer(value); buffer && buffer->element == computed_)
+      return *buffer;
+    Buffer packed{computed_, SmallVector<int64_t, 3>(shapeOf(value.getType())), 0};
+    packed.offset = reserve(packed);
+    p_.emitNest(elementwiseNest(value), &packed);
+    return packed;
+  }
+
+  llvm::Value *matrix(const Buffer &buffer, llvm::Value *batch, int64_t elements) {
+    llvm::Value *offset = b_.CreateMul(batch, b_.getInt64(elements * bytes_));
+    return b_.CreateGEP(b_.getInt8Ty(), p_.scratchAt(buffer.offset), offset);
+  }
+
+  // Panels of two vectors of columns; what is left is one panel, its last vector masked.
+  void columns() {
+    int64_t panel = 2 * lanes_, full = n_ / panel * panel;
+    p_.loop(b_.getInt64(0), b_.getInt64(full), panel, "n", [&](llvm::Value *n) { rows(n, panel); });
+    if (full != n_)
+      rows(b_.getInt64(full), n_ - full);
+  }
+
+  void rows(llvm::Value *n, int64_t width) {
+    int64_t rows = std::min<int64_t>(maxRows_, m_), full = m_ / rows * rows;
+    p_.loop(b_.getInt64(0), b_.getInt64(full), rows, "m", [&](llvm::Value *m) { kernel(m, n, rows, width); });
+    if (full != m_)
+      kernel(b_.getInt64(full), n, m_ - full, width);
+  }
+
+  llvm::Value *at(llvm::Value *matrix, llvm::Value *row, int64_t width, llvm::Value *column) {
+    llvm::Value *index = b_.CreateAdd(b_.CreateMul(row, b_.getInt64(width)), column);
+    return b_.CreateGEP(element_, matrix, index);
+  }
+
+  // c[m.., n..] += a[m.., :] b[:, n..] for `rows` rows and `width` columns.
+  void kernel(llvm::Value *m, llvm::Value *n, int64_t rows, int64_t width) {
+    int64_t vectors = (width + lanes_ - 1) / lanes_, last = width - (vectors - 1) * lanes_;
+    llvm::Type *vector = p_.lanesOf(element_, lanes_);
+    llvm::Align align(bytes_);
+    SmallVector<llvm::AllocaInst *> acc;
+    SmallVector<llvm::Value *> places;
+    llvm::Value *mask = nullptr;
+    if (last != lanes_) {
+      SmallVector<llvm::Constant *> bits;
+      for (int64_t i = 0; i < lanes_; ++i)
+        bits.push_back(b_.getInt1(i < last));
+      mask = llvm::ConstantVector::get(bits);
+    }
+    auto isRagged = [&](int64_t v) { return mask && v == vectors - 1; };
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        places.push_back(at(c_, b_.CreateAdd(m, b_.getInt64(r)), n_, b_.CreateAdd(n, b_.getInt64(v * lanes_))));
+        acc.push_back(p_.temporary(vector, "acc"));
+        llvm::Value *initial =
+            isRagged(v) ? static_cast<llvm::Value *>(b_.CreateMaskedLoad(vector, places.back(), align, mask,
+                                                                         llvm::Constant::getNullValue(vector)))
+                        : b_.CreateAlignedLoad(vector, places.back(), align);
+        b_.CreateStore(initial, acc.back());
+      }
+    int64_t unroll = k_ % 4 == 0 ? 4 : 1;
+    p_.loop(b_.getInt64(0), b_.getInt64(k_), unroll, "k", [&](llvm::Value *first) {
+      for (int64_t u = 0; u < unroll; ++u) {
+        llvm::Value *k = b_.CreateAdd(first, b_.getInt64(u));
+        SmallVector<llvm::Value *> columns;
+        for (int64_t v = 0; v < vectors; ++v) {
+          llvm::Value *place = at(rhs_, k, n_, b_.CreateAdd(n, b_.getInt64(v * lanes_)));
+          columns.push_back(b_.CreateAlignedLoad(vector, place, align)); // lanes past the row are not stored
+        }
+        for (int64_t r = 0; r < rows; ++r) {
+          llvm::Value *factor = b_.CreateAlignedLoad(element_, at(a_, b_.CreateAdd(m, b_.getInt64(r)), k_, k), align);
+          factor = p_.splat(factor, lanes_);
+          for (int64_t v = 0; v < vectors; ++v) {
+            llvm::AllocaInst *slot = acc[r * vectors + v];
+            b_.CreateStore(multiplyAdd(factor, columns[v], b_.CreateLoad(vector, slot)), slot);
+          }
+        }
+      }
+    });
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t v = 0; v < vectors; ++v) {
+        llvm::Value *total = b_.CreateLoad(vector, acc[r * vectors + v]);
+        if (isRagged(v))
+          b_.CreateMaskedStore(total, places[r * vectors + v], align, mask);
+        else
+          b_.CreateAlignedStore(total, places[r * vectors + v], align);
+      }
+  }
+
+  llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    if (element_->isIntegerTy())
+      return b_.CreateAdd(b_.CreateMul(x, y), sum);
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, sum});
+  }
+
+  void narrow(const Buffer &result, const Buffer &c) {
+    llvm::Type *small = p_.type(result.element);
+    p_.loop(b_.getInt64(0), b_.getInt64(c.elements()), 1, "narrow", [&](llvm::Value *i) {
+      llvm::Value *wide = b_.CreateLoad(element_, b_.CreateGEP(element_, p_.scratchAt(c.offset), i));
+      b_.CreateStore(roundTo(p_, wide, small), b_.CreateGEP(small, p_.scratchAt(result.offset), i));
+    });
+  }
+
+  Program &p_;
+  llvm::IRBuilder<> &b_;
+  DotOp dot_;
+  int64_t batches_, m_, n_, k_, lanes_, bytes_, maxRows_;
+  Type computed_;
+  llvm::Type *element_;
+  llvm::Value *a_ = nullptr, *rhs_ = nullptr, *c_ = nullptr;
+};
+
+} // namespace
+
+void Program::emitDot(Operation *op) { DotEmitter(*this, cast<DotOp>(op)).emit(); }
+
+} // namespace tegula::cpu

@@ -1,0 +1,86 @@
+// math: an LLVM intrinsic where the machine has the instruction, else a call into the vector
+// math library, which is linked and inlined later. Never a call to libm.
+#include "ir/tile/Tile.h"
+#include "mathlib/Mathlib.h"
+#include "targets/cpu/Program.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::cpu {
+
+namespace {
+
+using Values = llvm::ArrayRef<llvm::Value *>;
+
+// Ops that are one instruction or a short sequence of LLVM's own.
+llvm::Intrinsic::ID intrinsicOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, llvm::Intrinsic::ID>(op)
+      .Case<math::AbsFOp>([](auto) { return llvm::Intrinsic::fabs; })
+      .Case<math::SqrtOp>([](auto) { return llvm::Intrinsic::sqrt; })
+      .Case<math::FloorOp>([](auto) { return llvm::Intrinsic::floor; })
+      .Case<math::CeilOp>([](auto) { return llvm::Intrinsic::ceil; })
+      .Case<math::TruncOp>([](auto) { return llvm::Intrinsic::trunc; })
+      .Case<math::RoundEvenOp>([](auto) { return llvm::Intrinsic::rint; })
+      .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
+      .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
+      .Case<math::CtPopOp>([](auto) { return llvm::Intrinsic::ctpop; })
+      .Default([](Operation *) { return llvm::Intrinsic::ID(llvm::Intrinsic::not_intrinsic); });
+}
+
+// The op's name is the function's: math.exp2 is tgm_exp2; powf is pow.
+StringRef functionOf(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  return name == "powf" ? "pow" : name;
+}
+
+llvm::Value *callMathlib(Program &p, StringRef function, Values v) {
+  auto &b = p.builder;
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(v[0]->getType());
+  unsigned lanes = vector ? vector->getNumElements() : 1;
+  llvm::Type *element = v[0]->getType()->getScalarType();
+  unsigned bits = element->getScalarSizeInBits();
+  unsigned chunk = mathlib::lanesAtMost(lanes, bits);
+  std::string symbol = *mathlib::symbol(function, bits, chunk);
+  llvm::Type *type = chunk == 1 ? element : llvm::FixedVectorType::get(element, chunk);
+  llvm::SmallVector<llvm::Type *, 2> parameters(v.size(), type);
+  llvm::FunctionCallee callee =
+      p.module.getOrInsertFunction(symbol, llvm::FunctionType::get(type, parameters, false));
+  if (chunk == lanes)
+    return b.CreateCall(callee, v);
+  // Wider than the library's widest: in pieces.
+  llvm::Value *result = llvm::PoisonValue::get(v[0]->getType());
+  for (unsigned at = 0; at < lanes; at += chunk) {
+    llvm::SmallVector<llvm::Value *, 2> pieces;
+    for (llvm::Value *operand : v)
+      pieces.push_back(b.CreateExtractVector(type, operand, b.getInt64(at)));
+    result = b.CreateInsertVector(v[0]->getType(), result, b.CreateCall(callee, pieces), b.getInt64(at));
+  }
+  return result;
+}
+
+} // namespace
+
+llvm::Value *lowerMath(Program &p, Operation *op, Values operands) {
+  auto &b = p.builder;
+  if (!isa<math::MathDialect>(op->getDialect()))
+    return nullptr;
+  if (isa<math::AbsIOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, operands[0], b.getFalse());
+  llvm::Type *element = operands[0]->getType()->getScalarType();
+  llvm::SmallVector<llvm::Value *, 3> wide;
+  for (llvm::Value *operand : operands)
+    wide.push_back(toFloat(p, operand));
+  llvm::Value *result;
+  if (auto id = intrinsicOf(op); id != llvm::Intrinsic::not_intrinsic) {
+    result = b.CreateIntrinsic(id, {wide[0]->getType()}, wide);
+  } else if (isa<math::RsqrtOp>(op)) {
+    llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide[0]);
+    result = b.CreateFDiv(llvm::ConstantFP::get(root->getType(), 1.0), root);
+  } else {
+    result = callMathlib(p, functionOf(op), wide);
+  }
+  return element->isHalfTy() || element->isBFloatTy() ? roundTo(p, result, element) : result;
+}
+
+} // namespace tegula::cpu
