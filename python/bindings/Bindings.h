@@ -8,6 +8,7 @@
 #include "tegula/tegula.h"
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 namespace tegula::python {
@@ -76,18 +77,28 @@ struct Function {
   PyObject *kernels;     // dict: address of a tg_kernel -> CompiledKernel
   PyObject *names;       // tuple of parameter names, for grids that are callables
   PyObject *defaults;    // dict: name -> default
-  PyObject *answer;      // keeps what the last answer to the library points at
   PyObject *pending;     // an exception that a callback raised
   PyObject *target;      // str
   PyObject *watched;     // [(globals, name, value)]: constants that compiled kernels depend on
-  Arena *arena;          // of the last answer
   tg_kernel *lastKernel; // the kernel of the last call, and its object
   PyObject *lastObject;
 };
 extern PyTypeObject FunctionType;
 bool isFunction(PyObject *object);
-// The function that this thread is compiling: what its helpers look up is its dependency too.
-extern thread_local Function *compiling;
+// A call into the library that may ask this thread for names. Holds the function that is being
+// compiled (what its helpers look up is its dependency too) and what the last answer points at.
+class Asking {
+public:
+  explicit Asking(Function *function);
+  ~Asking();
+  static Asking *current(); // of this thread; may be null
+  Function *function;
+  Ref answer;
+  std::unique_ptr<Arena> arena;
+
+private:
+  Asking *outer_;
+};
 // The handle; parses the source at first use. Null with an exception set.
 tg_function *functionHandle(Function *self);
 

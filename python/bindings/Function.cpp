@@ -20,12 +20,12 @@ private:
 // The answer of a Python callback -> the library. None: there is no such thing.
 int reply(Function *self, PyObject *stolen, tg_value *out) {
   Ref answer(stolen);
-  if (answer && answer.get() != Py_None) {
-    delete self->arena;
-    self->arena = new Arena;
+  Asking *asking = Asking::current();
+  if (asking && answer && answer.get() != Py_None) {
+    asking->arena = std::make_unique<Arena>();
     *out = tg_value{};
-    if (self->arena->decode(answer.get(), *out)) {
-      Py_XSETREF(self->answer, answer.release());
+    if (asking->arena->decode(answer.get(), *out)) {
+      asking->answer = std::move(answer);
       return 1;
     }
   }
@@ -115,7 +115,6 @@ int clear(PyObject *object) {
   Py_CLEAR(self->kernels);
   Py_CLEAR(self->names);
   Py_CLEAR(self->defaults);
-  Py_CLEAR(self->answer);
   Py_CLEAR(self->pending);
   Py_CLEAR(self->watched);
   Py_CLEAR(self->target);
@@ -130,7 +129,6 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->kernels);
   Py_VISIT(self->names);
   Py_VISIT(self->defaults);
-  Py_VISIT(self->answer);
   Py_VISIT(self->pending);
   Py_VISIT(self->watched);
   return 0;
@@ -140,7 +138,6 @@ void dealloc(PyObject *object) {
   auto *self = reinterpret_cast<Function *>(object);
   PyObject_GC_UnTrack(object);
   clear(object);
-  delete self->arena;
   tg_module_destroy(self->module);
   Py_TYPE(object)->tp_free(object);
 }
@@ -155,6 +152,7 @@ PyObject *doNotSpecialize(PyObject *object, PyObject *args) {
   tg_function *function = functionHandle(reinterpret_cast<Function *>(object));
   if (!function)
     return nullptr;
+  Asking asking(reinterpret_cast<Function *>(object));
   Py_BEGIN_ALLOW_THREADS
   tg_function_do_not_specialize(function, size_t(index), onlyAlignment);
   Py_END_ALLOW_THREADS
@@ -184,7 +182,11 @@ PyMappingMethods mapping = {nullptr, subscript, nullptr};
 
 } // namespace
 
-thread_local Function *compiling = nullptr;
+static thread_local Asking *innermost = nullptr;
+
+Asking::Asking(Function *function) : function(function), outer_(innermost) { innermost = this; }
+Asking::~Asking() { innermost = outer_; }
+Asking *Asking::current() { return innermost; }
 
 bool isFunction(PyObject *object) { return PyObject_TypeCheck(object, &FunctionType); }
 

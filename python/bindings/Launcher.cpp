@@ -148,13 +148,11 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
-  Function *outer = compiling;
-  compiling = function;
+  Asking asking(function);
   Py_BEGIN_ALLOW_THREADS
   status = runs ? tg_call(handle, target, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
                 : tg_prepare(handle, target, arguments, size_t(count), &kernel, &problems);
   Py_END_ALLOW_THREADS
-  compiling = outer;
   if (status != TG_OK)
     return raise(status, problems, function);
   return kernelObject(function, kernel);

@@ -189,7 +189,8 @@ PyObject *watch(PyObject *, PyObject *args) {
   PyObject *globals, *name, *value;
   if (!PyArg_ParseTuple(args, "O!OO", &PyDict_Type, &globals, &name, &value))
     return nullptr;
-  if (compiling && !PyErr_Occurred() && PyList_Append(compiling->watched, args) < 0)
+  Asking *asking = Asking::current();
+  if (asking && PyList_Append(asking->function->watched, args) < 0)
     return nullptr;
   Py_RETURN_NONE;
 }

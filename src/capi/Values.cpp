@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
 
 namespace tegula::capi {
 
@@ -130,8 +131,10 @@ private:
   }
 
   void remember(const tg_value &value) {
-    if (value.kind == TG_FUNCTION)
+    if (value.kind == TG_FUNCTION) {
+      std::lock_guard guard(mutex_);
       functions_[&value.as.function->dispatcher.function()] = value.as.function;
+    }
     if (value.kind == TG_TUPLE)
       for (size_t i = 0; i != value.as.tuple.count; ++i)
         remember(value.as.tuple.items[i]);
@@ -172,6 +175,7 @@ private:
       out.kind = TG_DTYPE;
       out.dtype = uint8_t(type->element);
     } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
+      std::lock_guard guard(mutex_);
       auto known = functions_.find(function->get());
       if (known == functions_.end())
         return false;
@@ -197,6 +201,7 @@ private:
   }
 
   tg_host host_;
+  std::mutex mutex_; // several threads may compile
   std::map<const sema::Function *, tg_function *> functions_;
 };
 

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <mutex>
+
 namespace tegula::sema {
 
 using syntax::as;
@@ -70,6 +72,7 @@ public:
   }
 
   std::optional<HostAnswer> lookup(std::string_view name) override {
+    std::lock_guard guard(mutex_); // kernels of one file may be compiled by several threads
     auto known = answers_.find(name);
     if (known != answers_.end())
       return known->second;
@@ -283,6 +286,7 @@ private:
     return std::nullopt;
   }
 
+  std::recursive_mutex mutex_; // a constant is made of others
   std::shared_ptr<const syntax::Tree> tree_;
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<std::optional<HostAnswer>> answers_;

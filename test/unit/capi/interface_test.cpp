@@ -2,8 +2,11 @@
 // that were built against another version.
 #include "tegula/tegula.hpp"
 
+#include <atomic>
 #include <bit>
+#include <cstring>
 #include <map>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -105,6 +108,22 @@ TEST_P(Interface, LiteralsAreConstants) {
   ASSERT_TRUE(scale.call({1}, x.data(), 8, tg::literal("-0x3"), tg::named("BLOCK", tg::literal("8")),
                          tg::named("KIND", tg::literal("'negative'"))));
   EXPECT_EQ(x, std::vector<float>(8, 3));
+}
+
+TEST_P(Interface, CallsFromManyThreads) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t != 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int block : {4, 8, 16, 32}) {
+        std::vector<float> x(32, float(t));
+        auto called = scale.call({32 / block}, x.data(), 32, 3.0, tg::named("BLOCK", block));
+        wrong += !called || x != std::vector<float>(32, 3.0f * t);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Version, OfTheInterface) {
