@@ -13,8 +13,9 @@ PROGRAM = Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "bin" / "te
 def tegula(tmp_path):
     """Runs the command line in a folder of its own; a hang or a crash fails the test."""
 
-    def run(*arguments):
-        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    def run(*arguments, env=None):
+        done = subprocess.run([PROGRAM, *map(str, arguments)], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **(env or {})})
         assert done.returncode >= 0, f"killed by signal {-done.returncode}"
         return done
 

@@ -89,10 +89,10 @@ def test_unknown_kernel_lists_those_there_are(tegula, add_file):
 # ---- arguments and grids ----------------------------------------------------------------------
 
 
-def run_add(tegula, *more, grid="1"):
+def run_add(tegula, *more, grid="1", target="interp", env=None):
     np.save(tegula.folder / "x.npy", np.arange(8, dtype=np.float32))
-    return tegula("run", "add.py::add", "--grid", grid, "--target", "interp", "--arg", "x_ptr=@x.npy", "--arg",
-                  "y_ptr=@x.npy", "--arg", "out_ptr=new:f32[8]", "--arg", "n=8", *more)
+    return tegula("run", "add.py::add", "--grid", grid, "--target", target, "--arg", "x_ptr=@x.npy", "--arg",
+                  "y_ptr=@x.npy", "--arg", "out_ptr=new:f32[8]", "--arg", "n=8", *more, env=env)
 
 
 def test_missing_constexpr(tegula, add_file):
@@ -143,6 +143,17 @@ def test_gpu_target(tegula, add_file):
 
 def test_unknown_target(tegula, add_file):
     assert "cpu, interp" in refused(tegula("run", "add.py::add", "--grid", "1", "--target", "vax"), "TargetUnknown")
+
+
+def test_number_of_threads_that_is_none(tegula, add_file):
+    done = run_add(tegula, "--arg", "BLOCK=8", target="cpu", env={"TEGULA_NUM_THREADS": "many"})
+    assert done.returncode == 1 and "[LaunchFailed]" in done.stderr and "TEGULA_NUM_THREADS is 'many'" in done.stderr
+
+
+def test_unknown_processor(tegula, add_file):
+    done = tegula("compile", "add.py::add", "--cpu", "vax", "--signature",
+                  "x_ptr=*f32,y_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=8")
+    assert done.returncode == 1 and "unknown cpu `vax` [TargetFailed]" in done.stderr
 
 
 @pytest.mark.parametrize("signature, kind", [
