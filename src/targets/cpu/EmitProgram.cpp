@@ -43,7 +43,12 @@ llvm::Type *Program::lanesOf(llvm::Type *element, unsigned lanes) {
 }
 
 llvm::Value *Program::splat(llvm::Value *value, unsigned lanes) {
-  return lanes == 1 || value->getType()->isVectorTy() ? value : builder.CreateVectorSplat(lanes, value);
+  if (lanes == 1 || value->getType()->isVectorTy())
+    return value;
+  if (!value->getType()->isBFloatTy())
+    return builder.CreateVectorSplat(lanes, value);
+  llvm::Value *bits = builder.CreateBitCast(value, builder.getInt16Ty()); // as `select` does
+  return builder.CreateBitCast(builder.CreateVectorSplat(lanes, bits), lanesOf(value->getType(), lanes));
 }
 
 llvm::Value *Program::constant(Attribute value, Type wholeType) {
