@@ -15,7 +15,8 @@ bool isEightBitFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFl
 // Math ops that Math.cpp turns into intrinsics; the others are asked of the library.
 bool isIntrinsic(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp,
-             math::RoundEvenOp, math::CopySignOp, math::FmaOp, math::CtPopOp>(op);
+             math::RoundEvenOp, math::RoundOp, math::CopySignOp, math::FmaOp, math::CtPopOp,
+             math::CountLeadingZerosOp>(op);
 }
 
 std::string reasonAgainst(Operation *op) {

@@ -22,6 +22,7 @@ llvm::Intrinsic::ID intrinsicOf(Operation *op) {
       .Case<math::CeilOp>([](auto) { return llvm::Intrinsic::ceil; })
       .Case<math::TruncOp>([](auto) { return llvm::Intrinsic::trunc; })
       .Case<math::RoundEvenOp>([](auto) { return llvm::Intrinsic::rint; })
+      .Case<math::RoundOp>([](auto) { return llvm::Intrinsic::round; })
       .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
       .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
       .Case<math::CtPopOp>([](auto) { return llvm::Intrinsic::ctpop; })
@@ -67,6 +68,8 @@ llvm::Value *lowerMath(Program &p, Operation *op, Values operands) {
     return nullptr;
   if (isa<math::AbsIOp>(op))
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, operands[0], b.getFalse());
+  if (isa<math::CountLeadingZerosOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, operands[0], b.getFalse());
   llvm::Type *element = operands[0]->getType()->getScalarType();
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (llvm::Value *operand : operands)
