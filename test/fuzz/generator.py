@@ -8,7 +8,9 @@ classes, so that two right executions agree by the numerical contract:
   approx   positive f32 values with a bound of the relative error; nothing discontinuous is done to them
 Stores of one op have distinct addresses and programs write disjoint ranges: no program is racy (memory-model.md).
 
-`python3 test/fuzz/generator.py SEED` prints the program of a seed.
+Overlapping programs are of one instance and of integers: all their buffers lie in one piece of memory, across each other.
+
+`python3 test/fuzz/generator.py SEED [overlapping]` prints the program of a seed.
 """
 import random
 import sys
@@ -50,6 +52,7 @@ class Buffer:
     count: int
     data: str            # ints, any, positive, zeros: what it is filled with
     relative: float = 0.0  # bound of |a - b| / |a| after the run; 0: the same bits
+    offset: int = -1     # in bytes, where buffers overlap
 
 
 @dataclass
@@ -69,8 +72,10 @@ def joined(a, b):
 
 
 class Generator:
-    def __init__(self, seed):
-        self.rng = random.Random(seed)
+    def __init__(self, seed, overlapping=False):
+        self.rng = random.Random(f"overlapping {seed}" if overlapping else seed)
+        self.overlapping = overlapping
+        self.in_memory = INTEGERS if overlapping else INTEGERS + FLOATS
         self.program = Program(seed)
         self.lines = []
         self.depth = 1
@@ -277,6 +282,8 @@ class Generator:
         return self.rng.choice([mask, mask, f"{mask} & ({self.offsets} % {self.rng.randint(2, 5)} != 1)"])
 
     def new_buffer(self, dtype, data, count):
+        if self.overlapping:
+            dtype = dtype if dtype in INTEGERS else "int32"
         buffer = Buffer(f"p{len(self.program.buffers)}", dtype, count, data)
         self.program.buffers.append(buffer)
         return buffer
@@ -297,6 +304,8 @@ class Generator:
 
     def store(self, value=None):
         value = value or self.pick(lambda v: True, self.shape) or self.pick(lambda v: True)
+        if self.overlapping and value.dtype in FLOATS:
+            value = self.cast(value, "int32")
         dtype = "int8" if value.kind == "bool" else value.dtype
         buffer = self.new_buffer(dtype, "zeros", self.count)
         buffer.relative = 2 * value.relative if value.kind == "approx" else 0.0
@@ -321,7 +330,7 @@ class Generator:
     def shift_in_place(self):
         """M2: one program only, since programs are not ordered."""
         distance = self.rng.choice([1, 2, 3, 7, 16, 33])
-        buffer = self.new_buffer(self.rng.choice(INTEGERS + FLOATS), "any", self.count + distance)
+        buffer = self.new_buffer(self.rng.choice(self.in_memory), "any", self.count + distance)
         mask = self.fits(self.mask)
         loaded = self.load(buffer, mask=mask)
         self.line(f"tl.store({self.address(buffer)} + {distance}, {loaded.text}, mask={mask})")
@@ -332,7 +341,7 @@ class Generator:
         trips = self.rng.randint(0, 4)
         scalar = f"trips{len(self.program.scalars)}"
         self.program.scalars[scalar] = trips
-        dtype = self.rng.choice(INTEGERS + FLOATS)
+        dtype = self.rng.choice(self.in_memory)
         source = self.new_buffer(dtype, "any", self.count * 5)
         carried, moving, index = self.name("acc"), self.name("ptr"), self.name("i")
         walking = self.rng.random() < 0.5
@@ -387,7 +396,7 @@ class Generator:
 
     def begin_1d(self):
         block = self.rng.choice([1, 2, 5, 16, 31, 32, 33, 48, 64, 80, 100, 128, 200, 257, 512])
-        programs = self.rng.randint(1, 4)
+        programs = 1 if self.overlapping else self.rng.randint(1, 4)
         self.shape, self.mask, self.offsets = (block,), "mask", "offsets"
         n = max(0, programs * block - self.rng.randrange(block + 1)) if self.rng.random() < 0.8 else programs * block
         self.program.grid, self.count = (programs,), max(n, 1)
@@ -401,7 +410,7 @@ class Generator:
 
     def begin_2d(self):
         rows, columns = self.rng.choice([1, 3, 4, 7, 8, 16]), self.rng.choice([1, 2, 5, 8, 16, 24, 33, 64])
-        grid = (self.rng.randint(1, 2), self.rng.randint(1, 2))
+        grid = (1, 1) if self.overlapping else (self.rng.randint(1, 2), self.rng.randint(1, 2))
         self.shape, self.mask, self.offsets = (rows, columns), "mask", "offsets"
         m = max(1, rows * grid[0] - self.rng.randrange(rows))
         n = max(1, columns * grid[1] - self.rng.randrange(columns))
@@ -421,15 +430,24 @@ class Generator:
     def strided_load(self):
         """Every other element, backwards, or through computed indices."""
         form = self.rng.choice(["offsets * 3", "(n - 1 - offsets)", "(offsets * 7 + 3) % n", "offsets // 2"])
-        buffer = self.new_buffer(self.rng.choice(INTEGERS + FLOATS), "any", self.count * 3 + 8)
+        buffer = self.new_buffer(self.rng.choice(self.in_memory), "any", self.count * 3 + 8)
         self.load(buffer, f"{buffer.name} + {form}", mask="mask")
+
+    def place_across(self):
+        """Offsets within one piece of memory: near each other, often equal."""
+        offsets = [0]
+        for buffer in self.program.buffers:
+            size = WIDTH[buffer.dtype] // 8
+            step = self.rng.choice([0, 0, 1, 1, 2, 3, 8, 16, 50]) * size
+            buffer.offset = (self.rng.choice(offsets) + step) // size * size
+            offsets.append(buffer.offset)
 
     def generate(self):
         two = self.rng.random() < 0.4
         self.begin_2d() if two else self.begin_1d()
         self.load(self.new_buffer(self.rng.choice(INTEGERS), "any", self.count))
         for _ in range(self.rng.randint(1, 3)):
-            dtype = self.rng.choice(INTEGERS + FLOATS * 2)
+            dtype = self.rng.choice(INTEGERS if self.overlapping else INTEGERS + FLOATS * 2)
             data = self.rng.choice(["ints", "any", "positive", "positive", "positive"] if dtype == "float32" else ["ints", "any"])
             self.load(self.new_buffer(dtype, data, self.count))
         for _ in range(self.rng.randint(1, 3)):
@@ -447,6 +465,8 @@ class Generator:
                 self.strided_load()
             self.store()
         self.store()
+        if self.overlapping:
+            self.place_across()
         parameters = [b.name for b in self.program.buffers] + list(self.program.scalars)
         header = ["import tegula as triton", "import tegula.language as tl", "", "",
                   "@triton.jit", f"def kernel({', '.join(parameters)}):"]
@@ -454,12 +474,12 @@ class Generator:
         return self.program
 
 
-def generate(seed):
-    return Generator(seed).generate()
+def generate(seed, overlapping=False):
+    return Generator(seed, overlapping).generate()
 
 
 if __name__ == "__main__":
-    program = generate(int(sys.argv[1]))
+    program = generate(int(sys.argv[1]), "overlapping" in sys.argv)
     print(program.source)
     print("#", program.grid, program.scalars)
     for buffer in program.buffers:
