@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MINIMUM_SAMPLE = 0.005  # seconds; shorter calls are repeated within a sample
+PAUSE = 0.01            # seconds before a sample: idle threads of the one before must be asleep, not spinning on a core
 
 
 @dataclass
@@ -51,6 +52,7 @@ def measure(case, seconds=4.0, rounds=(7, 60)):
     started = time.perf_counter()
     while len(samples["ours"]) < rounds[1]:
         for name, function in functions.items():
+            time.sleep(PAUSE)
             samples[name].append(sample(function, counts[name]))
         if len(samples["ours"]) >= rounds[0] and time.perf_counter() - started > seconds:
             break
