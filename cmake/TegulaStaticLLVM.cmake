@@ -18,7 +18,7 @@ endforeach()
 
 llvm_map_components_to_libnames(tegula_llvm_components
   X86 OrcJIT Passes Core Support Target MC Object BitReader BitWriter IRReader Linker
-  InstCombine Scalar TransformUtils ipo Analysis AggressiveInstCombine TargetParser)
+  InstCombine ScalarOpts TransformUtils ipo Analysis AggressiveInstCombine TargetParser)
 
 target_link_libraries(tegula_llvm INTERFACE
   MLIRArithDialect MLIRMathDialect MLIRSCFDialect MLIRIR MLIRParser MLIRPass MLIRTransforms MLIRTransformUtils

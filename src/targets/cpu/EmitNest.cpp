@@ -251,7 +251,7 @@ private:
     for (unsigned copy = 0; copy < unroll_; ++copy) {
       SmallVector<llvm::AllocaInst *> values;
       for (llvm::Type *element : acc.combiner->elementTypes())
-        values.push_back(p_.temporary(p_.lanesOf(element, lanes_), "acc"));
+        values.push_back(p_.temporary(p_.lanesOf(stored(element), lanes_), "acc"));
       acc.values.push_back(std::move(values));
       if (!acc.combiner->hasIdentity())
         acc.seen.push_back(p_.temporary(p_.lanesOf(b_.getInt1Ty(), lanes_), "seen"));
@@ -270,7 +270,7 @@ private:
           llvm::Type *type = slot->getAllocatedType();
           llvm::Value *initial = acc.combiner->hasIdentity() ? p_.splat(acc.combiner->identity(), lanes_)
                                                              : llvm::Constant::getNullValue(type);
-          b_.CreateStore(initial, slot);
+          keep(initial, slot);
         }
         if (!acc.seen.empty())
           b_.CreateStore(llvm::Constant::getNullValue(acc.seen[copy]->getAllocatedType()), acc.seen[copy]);
@@ -286,12 +286,12 @@ private:
       next.push_back(p_.splat(evaluator_.evaluate(operand, at_), lanes_));
     }
     p_.setLocation(acc.root->op->getLoc());
-    SmallVector<llvm::Value *> old = load(acc.values[copy]);
+    SmallVector<llvm::Value *> old = load(acc, copy);
     if (acc.combiner->hasIdentity()) {
       llvm::Value *value = acc.combiner->combine(old, next)[0];
       if (evaluator_.within)
         value = p_.select(evaluator_.within, value, old[0]);
-      b_.CreateStore(value, acc.values[copy][0]);
+      keep(value, acc.values[copy][0]);
       return;
     }
     llvm::Value *seen = b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]);
@@ -305,15 +305,20 @@ private:
     auto combined = acc.combiner->combine(a, b);
     for (auto [i, slot] : llvm::enumerate(slots)) {
       llvm::Value *value = p_.select(seenB, p_.select(seenA, combined[i], b[i]), a[i]);
-      b_.CreateStore(value, slot);
+      keep(value, slot);
     }
     b_.CreateStore(b_.CreateOr(seenA, seenB), seenSlot);
   }
 
-  SmallVector<llvm::Value *> load(ArrayRef<llvm::AllocaInst *> slots) {
+  // bf16 is kept as integers, see Program::select.
+  llvm::Type *stored(llvm::Type *element) { return element->isBFloatTy() ? b_.getInt16Ty() : element; }
+  void keep(llvm::Value *value, llvm::AllocaInst *slot) {
+    b_.CreateStore(b_.CreateBitCast(value, slot->getAllocatedType()), slot);
+  }
+  SmallVector<llvm::Value *> load(Accumulators &acc, unsigned copy) {
     SmallVector<llvm::Value *> values;
-    for (llvm::AllocaInst *slot : slots)
-      values.push_back(b_.CreateLoad(slot->getAllocatedType(), slot));
+    for (auto [slot, element] : llvm::zip(acc.values[copy], acc.combiner->elementTypes()))
+      values.push_back(b_.CreateBitCast(b_.CreateLoad(slot->getAllocatedType(), slot), p_.lanesOf(element, lanes_)));
     return values;
   }
 
@@ -324,13 +329,13 @@ private:
       Accumulators &acc = accumulators_[&root];
       p_.setLocation(root.op->getLoc());
       if (over == ReduceOver::Inner) {
-        deliver(root, load(acc.values[*only]));
+        deliver(root, load(acc, *only));
         continue;
       }
-      SmallVector<llvm::Value *> total = load(acc.values[0]);
+      SmallVector<llvm::Value *> total = load(acc, 0);
       llvm::Value *seen = acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[0]->getAllocatedType(), acc.seen[0]);
       for (unsigned copy = 1; copy < unroll_; ++copy)
-        total = join(acc, total, seen, load(acc.values[copy]),
+        total = join(acc, total, seen, load(acc, copy),
                      acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]));
       // Halve the vector until one lane is left.
       for (unsigned width = lanes_ / 2; width >= 1; width /= 2) {
@@ -344,7 +349,7 @@ private:
       }
       if (lanes_ > 1)
         for (llvm::Value *&value : total)
-          value = b_.CreateExtractElement(value, uint64_t(0));
+          value = p_.firstLane(value);
       deliver(root, total);
     }
   }

@@ -51,6 +51,7 @@ public:
   llvm::Type *type(mlir::Type element); // of a scalar, or of a tile's element
   llvm::Type *lanesOf(llvm::Type *element, unsigned lanes);
   llvm::Value *splat(llvm::Value *value, unsigned lanes); // vectors stay as they are
+  llvm::Value *firstLane(llvm::Value *vector);
   llvm::Value *select(llvm::Value *condition, llvm::Value *yes, llvm::Value *no);
   llvm::Value *constant(mlir::Attribute value, mlir::Type element);
   llvm::Value *programId(unsigned axis);

@@ -230,6 +230,14 @@ llvm::Value *Program::select(llvm::Value *condition, llvm::Value *yes, llvm::Val
   return builder.CreateBitCast(chosen, yes->getType());
 }
 
+llvm::Value *Program::firstLane(llvm::Value *vector) {
+  llvm::Type *element = scalarOf(vector);
+  if (!element->isBFloatTy())
+    return builder.CreateExtractElement(vector, uint64_t(0));
+  llvm::Value *bits = builder.CreateBitCast(vector, like(vector, builder.getInt16Ty()));
+  return builder.CreateBitCast(builder.CreateExtractElement(bits, uint64_t(0)), element);
+}
+
 llvm::Value *roundTo(Program &p, llvm::Value *value, llvm::Type *small) {
   auto &b = p.builder;
   if (scalarOf(value) == small)

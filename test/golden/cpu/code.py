@@ -1,0 +1,64 @@
+# LLVM IR and remarks for named processors, so that the machine at hand does not matter.
+# RUN: tegula compile %s::scale --signature 'x=*f32,out=*f32,n=i32,BLOCK=256' --cpu haswell --emit llvm | FileCheck %s --check-prefix=AVX2
+# RUN: tegula compile %s::scale --signature 'x=*f32,out=*f32,n=i32,BLOCK=256' --cpu skylake-avx512 --emit llvm | FileCheck %s --check-prefix=AVX512
+# RUN: tegula compile %s::exponential --signature 'x=*f32,out=*f32,n=i32,BLOCK=256' --cpu haswell --emit asm | FileCheck %s --check-prefix=MATH
+# RUN: tegula compile %s::halves --signature 'x=*bf16,out=*bf16,n=i32,BLOCK=100' --cpu haswell --emit asm | FileCheck %s --check-prefix=BF16
+# RUN: tegula explain %s::gathered --signature 'x=*f32,index=*i32,out=*f32,BLOCK=64' --cpu haswell | FileCheck %s --check-prefix=GATHER
+# RUN: tegula explain %s::product --signature 'a=*f32,b=*f32,c=*f32' --cpu haswell | FileCheck %s --check-prefix=DOT
+import triton
+import triton.language as tl
+
+
+# Below the bound no masks, across it one masked vector.
+# AVX2:   load <8 x float>
+# AVX2:   fmul contract <8 x float>
+# AVX2:   store <8 x float>
+# AVX2:   @llvm.masked.load.v8f32
+# AVX2:   @llvm.masked.store.v8f32
+# AVX512: load <16 x float>
+# AVX512: fmul contract <16 x float>
+# AVX512: @llvm.masked.store.v16f32
+@triton.jit
+def scale(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) * 3.0, mask=i < n)
+
+
+# The math library is inlined: no call leaves the kernel.
+# MATH-LABEL: tegula_exponential:
+# MATH-NOT:   call
+# MATH:       vfmadd
+# MATH-NOT:   call
+# MATH:       retq
+@triton.jit
+def exponential(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.exp(tl.load(x + i, mask=i < n)), mask=i < n)
+
+
+# No call of a run-time library for bf16, in masked tails and selections neither.
+# BF16-LABEL: tegula_halves:
+# BF16-NOT:   call
+# BF16:       retq
+@triton.jit
+def halves(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n)
+    tl.store(out + i, tl.where(v > 0.5, v * v, v) + tl.sum(v, axis=0), mask=i < n)
+
+
+# GATHER: code.py:[[# @LINE + 4]]:{{[0-9]+}}: access: load {{.*}}
+@triton.jit
+def gathered(x, index, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + tl.load(index + i)))
+
+
+# DOT: dot: register-blocked 6x16 kernel in f32
+@triton.jit
+def product(a, b, c):
+    m = tl.arange(0, 16)[:, None]
+    n = tl.arange(0, 48)[None, :]
+    k = tl.arange(0, 20)
+    out = tl.dot(tl.load(a + m * 20 + k[None, :]), tl.load(b + k[:, None] * 48 + n))
+    tl.store(c + m * 48 + n, out)
