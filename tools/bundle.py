@@ -1,7 +1,7 @@
 """`./x bundle`: one compressed folder that runs elsewhere: library, command line, package, headers, tests.
 
 In: a release build (static LLVM) and the folder to write to. Out: dist/tegula-VERSION-linux-x86_64.tar.xz and its
-size. The Python extension in it is for the Python that built it; its source travels beside it.
+size. The package is in lib/tegula-python; its extension is for the Python that built it, and its source travels beside it.
 """
 import re
 import shutil
@@ -26,10 +26,6 @@ def main(build, dist):
     shutil.rmtree(stage, ignore_errors=True)
     dist.mkdir(exist_ok=True)
     subprocess.run(["cmake", "--install", build, "--prefix", stage, "--strip"], check=True, stdout=subprocess.DEVNULL)
-    shutil.copytree(build / "python", stage / "python", symlinks=False, dirs_exist_ok=True,
-                    ignore=shutil.ignore_patterns("CMakeFiles", "*.cmake", "__pycache__", "*.a"))
-    for library in stage.rglob("*.so"):
-        subprocess.run(["strip", "--strip-unneeded", library], check=True)
     for source in SOURCES:
         for file in tracked(source):
             (stage / file).parent.mkdir(parents=True, exist_ok=True)
