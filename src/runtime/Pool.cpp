@@ -38,8 +38,9 @@ void Work::run(void *scratch) {
 namespace {
 
 constexpr uint32_t openBit = uint32_t(1) << 31;
-// Longer than the gap between two launches in a loop, shorter than a scheduler's slice.
-constexpr std::chrono::microseconds spinTime(30);
+// Longer than the gap between two launches in a loop (Python, and the wait for the slowest chunk),
+// shorter than a scheduler's slice. Waking a sleeping core of a virtual machine takes about 1 ms.
+constexpr std::chrono::microseconds spinTime(200);
 
 void pause() {
 #if defined(__x86_64__)
