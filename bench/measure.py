@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MINIMUM_SAMPLE = 0.005  # seconds; shorter calls are repeated within a sample
-PAUSE = 0.01            # seconds before a sample: idle threads of the one before must be asleep, not spinning on a core
+# Seconds before a sample: idle threads of the one before must be asleep, not spinning on a core. Then one call
+# that is not timed wakes the threads of this one.
+PAUSE = 0.01
 
 
 @dataclass
@@ -28,13 +30,13 @@ class Case:
 
 
 def repetitions(function):
-    started = time.perf_counter()
-    function()
-    once = time.perf_counter() - started
+    once = min(sample(function, 1) for _ in range(3))
     return max(1, int(MINIMUM_SAMPLE / max(once, 1e-7)))
 
 
 def sample(function, count):
+    time.sleep(PAUSE)
+    function()
     started = time.perf_counter()
     for _ in range(count):
         function()
@@ -52,7 +54,6 @@ def measure(case, seconds=4.0, rounds=(7, 60)):
     started = time.perf_counter()
     while len(samples["ours"]) < rounds[1]:
         for name, function in functions.items():
-            time.sleep(PAUSE)
             samples[name].append(sample(function, counts[name]))
         if len(samples["ours"]) >= rounds[0] and time.perf_counter() - started > seconds:
             break
