@@ -171,9 +171,20 @@ private:
     p_.loop(begin, end, int64_t(lanes_) * copies, "lanes", [&](llvm::Value *index) {
       evaluator_.pushLevel();
       evaluator_.region = region;
-      for (unsigned copy = 0; copy < copies; ++copy) {
-        llvm::Value *first = copy ? b_.CreateAdd(index, b_.getInt64(int64_t(copy) * lanes_)) : index;
+      SmallVector<llvm::Value *, 4> firsts{index};
+      for (unsigned copy = 1; copy < copies; ++copy)
+        firsts.push_back(b_.CreateAdd(index, b_.getInt64(int64_t(copy) * lanes_)));
+      auto goTo = [&](llvm::Value *first) {
         at_[nest_.lane] = {first, lanes_ > 1, evaluator_.level(), int8_t(nest_.lane)};
+      };
+      // All copies load before the first one stores: the machine may not exchange them later.
+      if (copies > 1 && !nest_.inner)
+        for (llvm::Value *first : firsts) {
+          goTo(first);
+          prepareStores();
+        }
+      for (auto [copy, first] : llvm::enumerate(firsts)) {
+        goTo(first);
         if (ragged)
           evaluator_.within = lanesBelow(first, b_.getInt64(extent));
         if (count)
@@ -212,12 +223,16 @@ private:
     finish(ReduceOver::Inner, copy);
   }
 
+  void prepareStores() {
+    for (const Root &root : roots_)
+      if (root.kind == RootKind::Store)
+        evaluator_.prepare(root.op, at_);
+  }
+
   void emitRoots(unsigned copy) {
     // What stores write is computed before the first of them: their loads come before.
     if (roots_.size() > 1)
-      for (const Root &root : roots_)
-        if (root.kind == RootKind::Store)
-          evaluator_.prepare(root.op, at_);
+      prepareStores();
     for (const Root &root : roots_) {
       if (root.kind == RootKind::Store)
         evaluator_.store(root.op, at_);
