@@ -27,6 +27,8 @@ RULES = [
     names.bare_todos,
     coverage.diagnostics_are_tested,
     coverage.ops_have_meaning,
+    coverage.pages_are_current,
+    coverage.links_lead_somewhere,
 ]
 
 

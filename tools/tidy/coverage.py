@@ -1,5 +1,7 @@
 """What must not be forgotten: a test for each diagnostic, a meaning for each op on each target."""
 import re
+import subprocess
+import sys
 
 UNTESTABLE = "test/diagnostics_without_test.txt"
 # Ops that end a region: whoever runs the op around them runs them.
@@ -42,3 +44,17 @@ def ops_have_meaning(tree):
                          for source in tree.files(".cpp", ".h", ".def", under=f"src/{folder}"))
                 if not any(re.search(rf"\b{op}\b", text) for text in texts):
                     yield path, number, "ops", f"`{op}` has neither a lowering nor a refusal by name in src/{room}"
+
+
+def pages_are_current(tree):
+    maker = tree.root / "tools" / "builtins_page.py"
+    if maker.is_file() and subprocess.run([sys.executable, maker, "--check"], capture_output=True).returncode:
+        yield tree.root / "docs/language/builtins.md", 1, "docs", "not what the table says: `./x docs` writes it"
+
+
+def links_lead_somewhere(tree):
+    for path in tree.files(".md"):
+        for number, line in enumerate(tree.text(path).splitlines(), 1):
+            for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", line):
+                if not (path.parent / target).exists():
+                    yield path, number, "links", f"nothing is at {target}"
