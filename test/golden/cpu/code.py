@@ -62,3 +62,15 @@ def product(a, b, c):
     k = tl.arange(0, 20)
     out = tl.dot(tl.load(a + m * 20 + k[None, :]), tl.load(b + k[:, None] * 48 + n))
     tl.store(c + m * 48 + n, out)
+
+
+# f16 rounds each op, also where the machine has f16 arithmetic: no fused multiply-add (N9).
+# RUN: tegula compile %s::chain --signature 'x=*f16,out=*f16,BLOCK=128' --cpu sapphirerapids --emit asm | FileCheck %s --check-prefix=F16
+# F16-LABEL: tegula_chain:
+# F16-NOT:   vfmadd
+# F16:       retq
+@triton.jit
+def chain(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i)
+    tl.store(out + i, v * v + v)

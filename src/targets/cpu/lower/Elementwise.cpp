@@ -27,6 +27,9 @@ llvm::Type *like(llvm::Value *value, llvm::Type *element) {
 llvm::Value *inFloat(Program &p, Values operands, llvm::function_ref<llvm::Value *(Values)> compute) {
   if (!isSmallFloat(operands[0]))
     return compute(operands);
+  // Nothing contracts: a machine with f16 arithmetic would skip the rounding between two ops.
+  llvm::IRBuilderBase::FastMathFlagGuard guard(p.builder);
+  p.builder.clearFastMathFlags();
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (llvm::Value *operand : operands)
     wide.push_back(toFloat(p, operand));
