@@ -1,0 +1,55 @@
+// What the neutral code generator asks of a machine of warps: where a thread is, how lanes
+// exchange registers, how memory is touched, which functions it has instructions for. One
+// implementation a vendor, in targets/<vendor>. Everything is emitted at the builder's place.
+#pragma once
+#include "ir/tile/Tile.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace tegula::simt {
+
+// One access of one thread: `count` consecutive elements of `element` (8, 16, 32 or 64 bits wide
+// each; count * bits at most 128) at `pointer`. A null `predicate` is true.
+struct Access {
+  llvm::Value *pointer = nullptr;
+  llvm::Type *element = nullptr;
+  unsigned count = 1;
+  llvm::Value *predicate = nullptr;
+  tile::CacheModifier cache = tile::CacheModifier::None;
+  tile::Eviction evict = tile::Eviction::Normal;
+  bool isVolatile = false;
+};
+
+class Hardware {
+public:
+  using Builder = llvm::IRBuilderBase;
+  using Values = llvm::SmallVector<llvm::Value *, 8>;
+  virtual ~Hardware() = default;
+
+  static constexpr unsigned warpSize = 32;
+
+  // ---- the place of a thread ----
+  virtual llvm::Value *threadIndex(Builder &b) const = 0; // i32, in the program
+  virtual llvm::Value *programId(Builder &b, unsigned axis) const = 0;
+  virtual llvm::Value *programCount(Builder &b, unsigned axis) const = 0;
+
+  // ---- between threads; reached by whole warps (barrier: by all of the program's) ----
+  virtual void barrier(Builder &b) const = 0;
+  virtual llvm::Value *shuffleXor(Builder &b, llvm::Value *word, unsigned mask) const = 0; // words are i32
+  virtual llvm::Value *shuffleIndex(Builder &b, llvm::Value *word, llvm::Value *lane) const = 0;
+  virtual llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const = 0;
+  // Reduces an i32 over the warp in one instruction; null where the machine has none.
+  virtual llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const = 0;
+
+  // ---- memory: global (address space 1) and shared (3) ----
+  // The elements read; `others` (or zero where it is empty) under a false predicate.
+  virtual Values load(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> others) const = 0;
+  virtual void store(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> values) const = 0;
+
+  // ---- arithmetic ----
+  // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the
+  // error that docs/language/numerical-contract.md allows; null where it has none.
+  virtual llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments) const = 0;
+};
+
+} // namespace tegula::simt

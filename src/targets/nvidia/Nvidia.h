@@ -1,0 +1,51 @@
+// A kernel in tile IR -> PTX for one NVIDIA architecture. In: a module that passed
+// canonicalization, with the arguments' `tt.divisibility`. Out: PTX with the kernel's entry, and
+// what a launch needs besides its arguments. Refused by name, with the place: what the
+// coverage table says is missing.
+//
+// Parameters of the entry (ABI mode `plain`): the kernel's run-time parameters in order, each
+// of its own type, then two 64-bit pointers to scratch memory (0 where the kernel asks for none).
+#pragma once
+#include "base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace tegula::nvidia {
+
+struct Options {
+  std::string arch = "sm_90a"; // "sm_75" ... "sm_121a"
+  int numWarps = 4;
+  int numStages = 3;
+};
+
+// Which texts of the stages to make besides the PTX.
+struct Texts {
+  bool simt = false, llvm = false;
+};
+
+struct Remark {
+  std::string location; // "file:line:column"
+  std::string kind, text;
+};
+
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+
+struct Artifact {
+  std::string ptx;
+  std::string entry; // its name; contains the function's
+  unsigned numWarps = 4;
+  uint64_t sharedBytes = 0; // dynamic shared memory of a block
+  std::vector<Remark> remarks;
+  std::vector<StageTime> times;
+  std::string simt, llvm; // the texts that were asked for
+};
+
+Result<Artifact> compile(mlir::ModuleOp module, const Options &options, const Texts &texts);
+
+} // namespace tegula::nvidia
