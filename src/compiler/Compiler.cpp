@@ -84,6 +84,10 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
   return std::string_view(texts_.emplace(name, std::move(text)).first->second);
 }
 
+Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
+  return program_->launch(slots, grid, place);
+}
+
 std::unique_ptr<Compilation> compile(const sema::Request &request, const Options &options, diag::Sink &sink) {
   const Target *target = requireTarget(options.target, sink);
   if (!target || !complete(request, sink))
@@ -117,7 +121,10 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Options
   }
   lap("simplify");
   result->arguments_ = runtimeArguments(*result->module_, request);
-  Result<std::unique_ptr<Program>> program = target->build(*result->module_, options.targetOptions);
+  TargetOptions targetOptions = options.targetOptions;
+  targetOptions.numWarps = options.language.numWarps;
+  targetOptions.numStages = options.language.numStages;
+  Result<std::unique_ptr<Program>> program = target->build(*result->module_, targetOptions);
   if (!program) {
     diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
     if (program.status().code == StatusCode::Internal)

@@ -40,7 +40,8 @@ public:
   Result<std::string_view> stage(std::string_view name);
 
   // Launch: another number of slots than `arguments()`, or a grid that is none.
-  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) { return program_->launch(slots, grid); }
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place = {});
+  Result<runtime::KernelAttributes> attributes() { return program_->attributes(); }
 
 private:
   friend std::unique_ptr<Compilation> compile(const sema::Request &, const Options &, diag::Sink &);

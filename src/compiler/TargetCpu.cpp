@@ -18,7 +18,7 @@ public:
     times = {{"plan", t.plan}, {"emit", t.emit}, {"optimize", t.optimize}, {"codegen", t.codegen}};
   }
 
-  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) override {
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {
     if (Status status = load(); !status.ok())
       return status;
     return runtime::launch(loaded_->kernel(), slots, grid);

@@ -11,7 +11,7 @@ class InterpProgram : public Program {
 public:
   explicit InterpProgram(mlir::ModuleOp module) : module_(module) {}
 
-  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) override {
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {
     // The context is single-threaded: one run at a time.
     std::lock_guard guard(running_);
     return interp::run(module_, slots, grid);

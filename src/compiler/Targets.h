@@ -4,6 +4,7 @@
 #include "base/Status.h"
 #include "diag/Diagnostic.h"
 #include "runtime/Launch.h"
+#include "runtime/Place.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -31,8 +32,11 @@ struct StageTime {
 class Program {
 public:
   virtual ~Program() = default;
-  // One 8-byte slot an argument (runtime::CpuEntry). Safe from several threads.
-  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid) = 0;
+  // One 8-byte slot an argument (runtime::CpuEntry), and a grid without a 0. Safe from several
+  // threads. Targets with devices return when the work is queued, others when it is done.
+  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) = 0;
+  // What a launch takes of a device.
+  virtual Result<runtime::KernelAttributes> attributes() { return runtime::KernelAttributes{}; }
   // The target's own stages, in order: names that `stage` answers.
   virtual std::vector<std::string> stageNames() const = 0;
   virtual Result<std::string> stage(std::string_view name) = 0;
@@ -41,7 +45,9 @@ public:
 };
 
 struct TargetOptions {
-  std::string cpu; // "" is this machine
+  std::string cpu;  // of targets that are cores; "" is this machine
+  std::string arch; // of targets that are devices; "" is the device of the launch
+  int numWarps = 4, numStages = 3;
 };
 
 // `module` outlives the program.
