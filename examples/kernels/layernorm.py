@@ -35,8 +35,8 @@ def layernorm_kernel(x_ptr, weight_ptr, bias_ptr, out_ptr, mean_ptr, rstd_ptr,
         tl.store(out_ptr + columns, (x - mean) * rstd * weight + bias, mask=mask)
 
 
-def layernorm(x, weight, bias, out, mean, rstd, eps=1e-5, block=128):
+def layernorm(x, weight, bias, out, mean, rstd, eps=1e-5, block=128, **options):
     rows, columns = x.shape
     layernorm_kernel[(rows,)](x, weight, bias, out, mean, rstd, x.stride(0), out.stride(0), columns, eps,
-                              BLOCK=block)
+                              BLOCK=block, **options)
     return out

@@ -26,9 +26,9 @@ def residual_layernorm_dropout_kernel(x_ptr, residual_ptr, weight_ptr, bias_ptr,
     tl.store(out_ptr + offsets, tl.where(keep, y / (1 - p), 0.0), mask=mask)
 
 
-def residual_layernorm_dropout(x, residual, weight, bias, h, out, p, seed, eps=1e-5):
+def residual_layernorm_dropout(x, residual, weight, bias, h, out, p, seed, eps=1e-5, **options):
     """All matrices are contiguous."""
     rows, columns = x.shape
     residual_layernorm_dropout_kernel[(rows,)](x, residual, weight, bias, h, out, columns, eps, p, seed,
-                                               BLOCK=triton.next_power_of_2(columns))
+                                               BLOCK=triton.next_power_of_2(columns), **options)
     return out

@@ -14,8 +14,8 @@ def softmax_kernel(out_ptr, in_ptr, out_stride, in_stride, n_columns, BLOCK: tl.
     tl.store(out_ptr + row * out_stride + columns, y, mask=mask)
 
 
-def softmax(x, out):
+def softmax(x, out, **options):
     rows, columns = x.shape
     softmax_kernel[(rows,)](out, x, out.stride(0), x.stride(0), columns,
-                            BLOCK=triton.next_power_of_2(columns))
+                            BLOCK=triton.next_power_of_2(columns), **options)
     return out

@@ -30,7 +30,8 @@ def softmax_wide_kernel(out_ptr, in_ptr, out_stride, in_stride, n_columns, BLOCK
         tl.store(out_ptr + columns, tl.exp(x - row_max) / row_sum, mask=mask)
 
 
-def softmax_wide(x, out, block=256):
+def softmax_wide(x, out, block=256, **options):
     rows, columns = x.shape
-    softmax_wide_kernel[(rows,)](out, x, out.stride(0), x.stride(0), columns, BLOCK=block)
+    softmax_wide_kernel[(rows,)](out, x, out.stride(0), x.stride(0), columns, BLOCK=block,
+                              **options)
     return out

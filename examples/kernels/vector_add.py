@@ -14,7 +14,7 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, x + y, mask=mask)
 
 
-def add(x, y, out, block=1024):
+def add(x, y, out, block=1024, **options):
     n = math.prod(x.shape)
-    add_kernel[(triton.cdiv(n, block),)](x, y, out, n, BLOCK=block)
+    add_kernel[(triton.cdiv(n, block),)](x, y, out, n, BLOCK=block, **options)
     return out
