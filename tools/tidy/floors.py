@@ -5,7 +5,7 @@ import re
 FLOORS = [
     {"base", "mathlib"},
     {"diag", "layout", "runtime", "ptxvm"},
-    {"syntax", "tile", "simt", "drivers"},
+    {"syntax", "tile", "simt", "drivers_cuda"},
     {"analysis", "sema", "interp"},
     {"transforms", "convert"},
     {"codegen", "codegen_llvm", "codegen_simt"},
@@ -19,7 +19,7 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 # Two modules of one floor that know each other on purpose.
 SAME_FLOOR = {("simt", "tile")}
 
-FREE_OF_MLIR = {"base", "mathlib", "diag", "layout", "runtime", "ptxvm", "syntax"}
+FREE_OF_MLIR = {"base", "mathlib", "diag", "layout", "runtime", "ptxvm", "syntax", "drivers_cuda"}
 VENDORS = re.compile(r"\b(nvidia|cuda|ptx|cubin|hopper|amdgpu|rocm|hip)\b", re.IGNORECASE)
 # What may name a vendor outside of its rooms: the registry of targets, where users' names arrive,
 # and upstream's names of the language's modules.

@@ -1,0 +1,63 @@
+// libcuda, opened at run time: the functions of Symbols.def behind pointers, and what of the
+// driver's types and numbers we use (CUDA Driver API reference). No header of the vendor is
+// needed to build.
+#pragma once
+#include "base/Status.h"
+
+#include <cstddef>
+
+namespace tegula::cuda {
+
+using CUresult = int;
+using CUdevice = int;
+using CUcontext = struct CUctx_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+using CUlibrary = struct CUlib_st *;
+using CUkernel = struct CUkern_st *;
+using CUstream = struct CUstream_st *;
+
+enum Error : CUresult {
+  success = 0,
+  outOfMemory = 2,
+  notInitialized = 3,
+  deinitialized = 4,
+  noDevice = 100,
+  invalidContext = 201,
+  noBinaryForGpu = 209,
+  launchOutOfResources = 701,
+};
+
+enum DeviceAttribute {
+  maxThreadsPerBlock = 1,
+  warpSize = 10,
+  maxRegistersPerBlock = 12,
+  clockRate = 13,
+  multiprocessorCount = 16,
+  memoryClockRate = 36,
+  globalMemoryBusWidth = 37,
+  l2CacheSize = 38,
+  computeCapabilityMajor = 75,
+  computeCapabilityMinor = 76,
+  maxSharedMemoryPerBlockOptin = 97,
+};
+
+enum FunctionAttribute { sharedSizeBytes = 1, localSizeBytes = 3, numRegs = 4, maxDynamicSharedSizeBytes = 8 };
+enum JitOption { errorLogBuffer = 5, errorLogBufferSizeBytes = 6 };
+enum CaptureMode { captureModeRelaxed = 2 };
+
+struct Api {
+#define SYMBOL(name, exported, parameters) CUresult(*name) parameters = nullptr;
+#include "drivers/cuda/Symbols.def"
+  bool hasLibraries() const { return libraryLoadData && libraryGetKernel && kernelGetFunction && kernelSetAttribute; }
+};
+
+// The driver, initialised; opened on the first call. TEGULA_LIBCUDA names another library than
+// "libcuda.so.1". Driver: there is none, it has no device, or this process was forked from one
+// that had initialised it. A failure is kept: it is the answer of every later call.
+Result<const Api *> api();
+
+// "cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)", with what to do about it.
+Status failure(const Api &api, const char *call, CUresult error);
+
+} // namespace tegula::cuda

@@ -1,0 +1,200 @@
+#include "drivers/cuda/Kernel.h"
+
+#include <cstdlib>
+
+namespace tegula::cuda {
+namespace {
+
+constexpr size_t logBytes = 8192;
+
+// Loading is refused while another thread captures a graph, unless this thread says that it
+// takes care: what we load belongs to no stream.
+class DuringCapture {
+public:
+  explicit DuringCapture(const Api &api) : api_(api) { api_.threadExchangeStreamCaptureMode(&mode_); }
+  ~DuringCapture() { api_.threadExchangeStreamCaptureMode(&mode_); }
+
+private:
+  const Api &api_;
+  int mode_ = captureModeRelaxed;
+};
+
+// A place for what the driver's assembler says of a PTX text.
+struct AssemblerLog {
+  std::string text = std::string(logBytes, '\0');
+  int options[2] = {errorLogBuffer, errorLogBufferSizeBytes};
+  void *values[2] = {text.data(), reinterpret_cast<void *>(logBytes)};
+  std::string said() const { return text.substr(0, text.find('\0')); }
+};
+
+Status loadFailure(const Api &api, const char *call, CUresult result, const Image &image, const AssemblerLog &log) {
+  Status status = failure(api, call, result);
+  if (result == noBinaryForGpu)
+    status.message += "; the kernel was compiled for " + image.arch + ", and the device is another";
+  if (std::string said = log.said(); !said.empty())
+    status.message += "\n" + said;
+  return status;
+}
+
+bool launchesBlock() {
+  static const bool blocking = [] {
+    const char *value = std::getenv("TEGULA_LAUNCH_BLOCKING");
+    return value && *value && std::string_view(value) != "0";
+  }();
+  return blocking;
+}
+
+Status checkGrid(const runtime::Grid &grid) {
+  for (size_t axis : {1, 2})
+    if (grid.extent[axis] > 65535)
+      return Status::error(StatusCode::Launch, "axis " + std::to_string(axis) + " of the grid is " +
+                                                   std::to_string(grid.extent[axis]) +
+                                                   "; on this GPU it is at most 65535; hint: put the long axis first");
+  return Status::success();
+}
+
+} // namespace
+
+Status Kernel::loadLibrary(const Api &api) {
+  if (kernel_)
+    return Status::success();
+  AssemblerLog log;
+  CUlibrary library = nullptr;
+  if (CUresult result = api.libraryLoadData(&library, image_.bytes.c_str(), log.options, log.values, 2, nullptr, nullptr, 0))
+    return loadFailure(api, "cuLibraryLoadData", result, image_, log);
+  if (CUresult result = api.libraryGetKernel(&kernel_, library, image_.entry.c_str()))
+    return failure(api, "cuLibraryGetKernel", result);
+  return Status::success();
+}
+
+Result<CUfunction> Kernel::loadModule(const Api &api) {
+  AssemblerLog log;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  if (CUresult result = api.moduleLoadDataEx(&module, image_.bytes.c_str(), 2, log.options, log.values))
+    return loadFailure(api, "cuModuleLoadDataEx", result, image_, log);
+  if (CUresult result = api.moduleGetFunction(&function, module, image_.entry.c_str()))
+    return failure(api, "cuModuleGetFunction", result);
+  return function;
+}
+
+// More than 48 KB a block must be asked for (CUDA programming guide, "Shared memory").
+Status Kernel::allowShared(const Api &api, const Current &current, CUfunction function) {
+  Result<runtime::DeviceInfo> info = deviceInfo(current.device());
+  if (!info)
+    return info.status();
+  if (image_.sharedBytes > uint64_t(info->maxSharedBytes))
+    return Status::error(StatusCode::Resource, "a block needs " + std::to_string(image_.sharedBytes) +
+                                                   " bytes of shared memory, and " + info->name + " has " +
+                                                   std::to_string(info->maxSharedBytes) +
+                                                   "; hint: smaller tiles, or fewer stages");
+  if (image_.sharedBytes <= 48 * 1024)
+    return Status::success();
+  int bytes = int(image_.sharedBytes);
+  CUresult result = kernel_ ? api.kernelSetAttribute(maxDynamicSharedSizeBytes, bytes, kernel_, current.handle())
+                            : api.funcSetAttribute(function, maxDynamicSharedSizeBytes, bytes);
+  return result == success ? Status::success() : failure(api, "cuFuncSetAttribute", result);
+}
+
+Result<CUfunction> Kernel::load(const Api &api, const Current &current) {
+  DuringCapture capture(api);
+  CUfunction function = nullptr;
+  if (api.hasLibraries()) {
+    if (Status status = loadLibrary(api); !status.ok())
+      return status;
+    // The code reaches the device now, not during the first launch.
+    CUfunction inThisContext = nullptr;
+    if (CUresult result = api.kernelGetFunction(&inThisContext, kernel_))
+      return loadFailure(api, "cuKernelGetFunction", result, image_, {});
+    function = reinterpret_cast<CUfunction>(kernel_);
+  } else {
+    Result<CUfunction> loaded = loadModule(api);
+    if (!loaded)
+      return loaded;
+    function = *loaded;
+  }
+  if (Status status = allowShared(api, current, function); !status.ok())
+    return status;
+  return function;
+}
+
+Result<CUfunction> Kernel::functionOn(const Api &api, const Current &current) {
+  auto index = size_t(current.device());
+  if (index >= maxDevices)
+    return Status::error(StatusCode::Unsupported, "devices above " + std::to_string(maxDevices) + " are not served");
+  if (CUfunction known = functions_[index].load(std::memory_order_acquire))
+    return known;
+  std::lock_guard guard(mutex_);
+  if (CUfunction known = functions_[index].load(std::memory_order_acquire))
+    return known;
+  Result<CUfunction> loaded = load(api, current);
+  if (loaded)
+    functions_[index].store(*loaded, std::memory_order_release);
+  return loaded;
+}
+
+Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
+  constexpr size_t inlineSlots = 128;
+  if (slots.size() > inlineSlots)
+    return Status::error(StatusCode::Launch, "a kernel has at most 128 run-time parameters on this target");
+  if (Status status = checkGrid(grid); !status.ok())
+    return status;
+  Result<const Api *> opened = cuda::api();
+  if (!opened)
+    return opened.status();
+  const Api &api = **opened;
+  Current current;
+  if (Status status = current.enter(api, place.device); !status.ok())
+    return status;
+  Result<CUfunction> function = functionOn(api, current);
+  if (!function)
+    return function.status();
+
+  static uint64_t noScratch = 0;
+  void *parameters[inlineSlots + 8];
+  size_t count = 0;
+  for (const uint64_t &slot : slots)
+    parameters[count++] = const_cast<uint64_t *>(&slot);
+  for (unsigned i = 0; i != image_.hiddenPointers; ++i)
+    parameters[count++] = &noScratch;
+  auto stream = static_cast<CUstream>(place.stream);
+  if (CUresult result = api.launchKernel(*function, unsigned(grid.extent[0]), unsigned(grid.extent[1]),
+                                         unsigned(grid.extent[2]), image_.threads, 1, 1, unsigned(image_.sharedBytes), stream,
+                                         parameters, nullptr))
+    return failure(api, "cuLaunchKernel", result);
+  if (!launchesBlock())
+    return Status::success();
+  int capturing = 0;
+  api.streamIsCapturing(stream, &capturing);
+  CUresult result = capturing ? success : api.streamSynchronize(stream);
+  return result == success ? Status::success() : failure(api, "the kernel itself", result);
+}
+
+Result<runtime::KernelAttributes> Kernel::attributes(int device) {
+  Result<const Api *> opened = cuda::api();
+  if (!opened)
+    return opened.status();
+  const Api &api = **opened;
+  Current current;
+  if (Status status = current.enter(api, device); !status.ok())
+    return status;
+  Result<CUfunction> function = functionOn(api, current);
+  if (!function)
+    return function.status();
+  CUresult result = success;
+  auto ask = [&](FunctionAttribute attribute) {
+    int value = 0;
+    CUresult now = kernel_ ? api.kernelGetAttribute(&value, attribute, kernel_, current.handle())
+                           : api.funcGetAttribute(&value, attribute, *function);
+    result = now ? now : result;
+    return value;
+  };
+  runtime::KernelAttributes answer;
+  answer.warps = int(image_.threads / 32);
+  answer.registers = ask(numRegs);
+  answer.spillBytes = ask(localSizeBytes);
+  answer.sharedBytes = ask(sharedSizeBytes) + int64_t(image_.sharedBytes);
+  return result == success ? Result(answer) : Result<runtime::KernelAttributes>(failure(api, "cuFuncGetAttribute", result));
+}
+
+} // namespace tegula::cuda

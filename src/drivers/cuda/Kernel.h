@@ -1,0 +1,49 @@
+// A cubin (or PTX, which the driver then assembles) -> launches of its entry, on any device.
+// Loaded on a device before its first launch there; a launch itself neither allocates nor waits,
+// so that it can be captured into a graph. Safe from several threads.
+#pragma once
+#include "drivers/cuda/Devices.h"
+#include "runtime/Launch.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <span>
+
+namespace tegula::cuda {
+
+struct Image {
+  std::string bytes; // cubin, or PTX
+  std::string entry, arch;
+  unsigned threads = 128;   // of a block
+  uint64_t sharedBytes = 0; // dynamic, of a block
+  // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`).
+  unsigned hiddenPointers = 2;
+};
+
+class Kernel {
+public:
+  explicit Kernel(Image image) : image_(std::move(image)) {}
+
+  // One 8-byte slot a parameter. Launch: the grid does not fit the hardware. Resource: the block
+  // does not. Driver: what the driver says.
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place);
+  Result<runtime::KernelAttributes> attributes(int device);
+
+private:
+  static constexpr size_t maxDevices = 128;
+  // Of the driver: a CUkernel, which works in every context of the device, where it has such.
+  Result<CUfunction> functionOn(const Api &api, const Current &current);
+  Result<CUfunction> load(const Api &api, const Current &current);
+  Status loadLibrary(const Api &api);
+  Result<CUfunction> loadModule(const Api &api);
+  Status allowShared(const Api &api, const Current &current, CUfunction function);
+
+  const Image image_;
+  std::mutex mutex_;
+  // Never unloaded: a captured graph may still run the code when its kernel is forgotten.
+  CUkernel kernel_ = nullptr;
+  std::array<std::atomic<CUfunction>, maxDevices> functions_{};
+};
+
+} // namespace tegula::cuda

@@ -1,0 +1,188 @@
+// A driver for machines without one: it knows FAKE_CUDA_DEVICES devices (two without), keeps the
+// rules that we rely on (a context is current, code is loaded in relaxed capture mode, shared
+// memory above 48 KB is asked for), and writes down each call. `fakeCuda...` is for the tests.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+enum { Ok = 0, InvalidValue = 1, NotInitialized = 3, NoDevice = 100, InvalidContext = 201, CaptureUnsupported = 900 };
+
+struct Context {
+  int device;
+};
+struct Function {
+  std::string name;
+  int sharedLimit = 48 * 1024;
+};
+
+std::mutex mutex;
+std::string calls;
+int failing = 0;        // what the next launches answer
+std::string failsIn;    // the function that fails
+bool capturing = false; // some thread captures in global mode
+int loads = 0;
+std::vector<uint64_t> seen; // parameters of the last launch
+bool initialised = false;
+Context primaries[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+std::set<int> retained;
+thread_local std::vector<Context *> stack;
+thread_local int captureMode = 0;
+
+int count() {
+  const char *text = std::getenv("FAKE_CUDA_DEVICES");
+  return text ? std::atoi(text) : 2;
+}
+
+void note(const std::string &call) {
+  std::lock_guard guard(mutex);
+  calls += call + "\n";
+}
+
+int answer(const char *function) {
+  if (!initialised)
+    return NotInitialized;
+  std::lock_guard guard(mutex);
+  return failing && failsIn == function ? failing : Ok;
+}
+
+} // namespace
+
+EXPORT const char *fakeCudaCalls() { return calls.c_str(); }
+EXPORT void fakeCudaReset() {
+  std::lock_guard guard(mutex);
+  calls.clear();
+  failing = 0;
+  capturing = false;
+  loads = 0;
+}
+EXPORT void fakeCudaFail(const char *function, int error) {
+  failsIn = function;
+  failing = error;
+}
+EXPORT void fakeCudaCapture(bool on) { capturing = on; }
+EXPORT int fakeCudaLoads() { return loads; }
+EXPORT uint64_t fakeCudaParameter(size_t index) { return index < seen.size() ? seen[index] : ~0ull; }
+EXPORT void *fakeCudaMakeContext(int device) { return new Context{device}; }
+
+EXPORT int cuInit(unsigned) {
+  initialised = true;
+  return count() > 0 ? Ok : NoDevice;
+}
+EXPORT int cuDriverGetVersion(int *version) { return *version = 13000, Ok; }
+EXPORT int cuGetErrorName(int error, const char **text) {
+  *text = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == NoDevice ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_OTHER";
+  return Ok;
+}
+EXPORT int cuGetErrorString(int error, const char **text) {
+  *text = error == 700 ? "an illegal memory access was encountered" : "some error";
+  return Ok;
+}
+EXPORT int cuDeviceGetCount(int *out) { return *out = count(), answer("cuDeviceGetCount"); }
+EXPORT int cuDeviceGet(int *device, int ordinal) { return *device = ordinal + 100, Ok; } // a handle is no ordinal
+EXPORT int cuDeviceGetName(char *name, int size, int) { return std::strncpy(name, "Fake GPU", size_t(size)), Ok; }
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = size_t(1) << 37, Ok; }
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  switch (attribute) {
+  case 75: *value = 9; break;
+  case 76: *value = 0; break;
+  case 16: *value = 132; break;
+  case 10: *value = 32; break;
+  case 97: *value = 227 * 1024; break;
+  case 1: *value = 1024; break;
+  default: *value = attribute; break;
+  }
+  return device >= 100 && device < 100 + count() ? Ok : InvalidValue;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  note("retain " + std::to_string(device - 100));
+  retained.insert(device - 100);
+  return *context = &primaries[device - 100], Ok;
+}
+EXPORT int cuCtxGetCurrent(void **context) { return *context = stack.empty() ? nullptr : stack.back(), Ok; }
+EXPORT int cuCtxSetCurrent(void *context) {
+  if (!stack.empty())
+    stack.pop_back();
+  if (context)
+    stack.push_back(static_cast<Context *>(context));
+  return Ok;
+}
+EXPORT int cuCtxPushCurrent_v2(void *context) { return stack.push_back(static_cast<Context *>(context)), Ok; }
+EXPORT int cuCtxPopCurrent_v2(void **context) {
+  if (stack.empty())
+    return InvalidContext;
+  *context = stack.back();
+  return stack.pop_back(), Ok;
+}
+EXPORT int cuCtxGetDevice(int *device) {
+  return stack.empty() ? InvalidContext : (*device = stack.back()->device + 100, Ok);
+}
+EXPORT int cuThreadExchangeStreamCaptureMode(int *mode) { return std::swap(captureMode, *mode), Ok; }
+
+static int load(void **out, const void *image) {
+  if (capturing && captureMode != 2)
+    return CaptureUnsupported;
+  if (std::strncmp(static_cast<const char *>(image), "bad", 3) == 0)
+    return 209;
+  ++loads;
+  *out = const_cast<void *>(image);
+  return answer("load");
+}
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) {
+  note("moduleLoad");
+  return stack.empty() ? InvalidContext : load(module, image);
+}
+EXPORT int cuModuleGetFunction(void **function, void *, const char *name) { return *function = new Function{name}, Ok; }
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *) { return *value = attribute == 4 ? 40 : 0, Ok; }
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
+  if (attribute == 8)
+    static_cast<Function *>(function)->sharedLimit = value;
+  return Ok;
+}
+#ifndef FAKE_CUDA_WITHOUT_LIBRARIES
+EXPORT int cuLibraryLoadData(void **library, const void *image, int *, void **, unsigned, int *, void **, unsigned) {
+  note("libraryLoad");
+  return load(library, image);
+}
+EXPORT int cuLibraryGetKernel(void **kernel, void *, const char *name) { return *kernel = new Function{name}, Ok; }
+EXPORT int cuKernelGetFunction(void **function, void *kernel) {
+  if (capturing && captureMode != 2)
+    return CaptureUnsupported;
+  return *function = kernel, stack.empty() ? InvalidContext : Ok;
+}
+EXPORT int cuKernelGetAttribute(int *value, int attribute, void *, int device) {
+  *value = attribute == 4 ? 40 : attribute == 3 ? 16 : 0;
+  return device >= 100 ? Ok : InvalidValue;
+}
+EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int device) {
+  note("setAttribute on " + std::to_string(device - 100));
+  return cuFuncSetAttribute(kernel, attribute, value);
+}
+#endif
+EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
+                          unsigned shared, void *stream, void **parameters, void **) {
+  if (stack.empty())
+    return InvalidContext;
+  auto *kernel = static_cast<Function *>(function);
+  note("launch " + kernel->name + " on " + std::to_string(stack.back()->device) + " grid " + std::to_string(x) + "," +
+       std::to_string(y) + "," + std::to_string(z) + " block " + std::to_string(threads) + " shared " +
+       std::to_string(shared) + " stream " + std::to_string(reinterpret_cast<uintptr_t>(stream)));
+  if (int(shared) > kernel->sharedLimit)
+    return InvalidValue;
+  const char *text = std::getenv("FAKE_CUDA_PARAMETERS");
+  size_t wanted = text ? size_t(std::atoi(text)) : 0;
+  std::lock_guard guard(mutex);
+  seen.clear();
+  for (size_t i = 0; i != wanted; ++i)
+    seen.push_back(*static_cast<uint64_t *>(parameters[i]));
+  return failing && failsIn == "cuLaunchKernel" ? failing : Ok;
+}
+EXPORT int cuStreamSynchronize(void *) { return note("synchronize"), answer("cuStreamSynchronize"); }
+EXPORT int cuStreamIsCapturing(void *, int *status) { return *status = capturing, Ok; }
