@@ -50,7 +50,8 @@ typedef enum tg_status {
   TG_DRIVER = 6,      /* a device's driver refused */
   TG_LAUNCH = 7,      /* arguments or grid do not fit the kernel */
   TG_DATA = 8,        /* a file or buffer is not what it claims */
-  TG_INTERNAL = 9     /* a bug of this library */
+  TG_INTERNAL = 9,    /* a bug of this library */
+  TG_ASSERTION = 10   /* a tl.device_assert was false while the kernel ran */
 } tg_status;
 
 /* "TG_OK", "TG_PARSE", ... */

@@ -5,7 +5,7 @@ from collections import namedtuple
 Diagnostic = namedtuple("Diagnostic", "severity kind file line column message hint")
 
 # tg_status
-(OK, PARSE, TYPE, UNSUPPORTED, RESOURCE, TOOLCHAIN, DRIVER, LAUNCH, DATA, INTERNAL) = range(10)
+(OK, PARSE, TYPE, UNSUPPORTED, RESOURCE, TOOLCHAIN, DRIVER, LAUNCH, DATA, INTERNAL, ASSERTION) = range(11)
 
 
 class TritonError(Exception):
@@ -49,6 +49,10 @@ class KeywordError(LaunchError, KeyError):
     """A keyword that is neither a parameter nor an option."""
 
 
+class DeviceAssertionError(TritonError, RuntimeError, AssertionError):
+    """A ``tl.device_assert`` was false while the kernel ran."""
+
+
 class InternalError(TritonError, RuntimeError):
     """A bug of Tegula."""
 
@@ -60,7 +64,8 @@ _BY_KIND = {
     "StaticAssertFailed": CompileTimeAssertionFailure,
     "KeywordUnknown": KeywordError,
 }
-_BY_STATUS = {LAUNCH: LaunchError, RESOURCE: OutOfResources, INTERNAL: InternalError}
+_BY_STATUS = {LAUNCH: LaunchError, RESOURCE: OutOfResources, INTERNAL: InternalError,
+              ASSERTION: DeviceAssertionError}
 
 
 def make_error(status, text, rows):

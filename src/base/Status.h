@@ -19,6 +19,7 @@ enum class StatusCode : int {
   Launch = 7,       // arguments or grid do not fit the kernel
   Data = 8,         // a file or buffer is not what it claims
   Internal = 9,     // our bug
+  Assertion = 10,   // a tl.device_assert was false while the kernel ran
 };
 
 struct [[nodiscard]] Status {

@@ -10,7 +10,8 @@ const char *tg_version() { return TEGULA_VERSION; }
 
 const char *tg_status_name(tg_status status) {
   static constexpr const char *names[] = {"TG_OK",        "TG_PARSE",  "TG_TYPE",   "TG_UNSUPPORTED", "TG_RESOURCE",
-                                          "TG_TOOLCHAIN", "TG_DRIVER", "TG_LAUNCH", "TG_DATA",        "TG_INTERNAL"};
+                                          "TG_TOOLCHAIN", "TG_DRIVER", "TG_LAUNCH", "TG_DATA",        "TG_INTERNAL",
+                                          "TG_ASSERTION"};
   return size_t(status) < std::size(names) ? names[status] : "unknown";
 }
 

@@ -150,4 +150,9 @@ template <> bool execute(Machine &machine, tile::FpToFpOp op) {
   return mapElements(machine, op, [&](size_t i) { return encode(to, value.asDouble(i), rounding); });
 }
 
+template <> bool execute(Machine &machine, tile::ElementwiseInlineAsmOp op) {
+  return machine.fail(op, StatusCode::Unsupported,
+                      "inline assembly runs on the machine it is written for; the interpreter is no machine");
+}
+
 } // namespace tegula::interp

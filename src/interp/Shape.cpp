@@ -69,6 +69,34 @@ template <> bool execute(Machine &machine, tile::JoinOp op) {
   return mapElements(machine, op, [&](size_t i) { return (i % 2 ? right : left).bits[i / 2]; });
 }
 
+template <> bool execute(Machine &machine, tile::CatOp op) {
+  const Tile &left = machine.value(op.getLhs()), &right = machine.value(op.getRhs());
+  // Runs of whole rows below the axis, in turn from both.
+  auto run = [&](const Tile &tile) {
+    size_t count = 1;
+    for (int64_t extent : llvm::ArrayRef(tile.shape).drop_front(op.getAxis()))
+      count *= extent;
+    return count;
+  };
+  const size_t fromLeft = run(left), fromRight = run(right), period = fromLeft + fromRight;
+  return mapElements(machine, op, [&](size_t i) {
+    const size_t turn = i / period, at = i % period;
+    return at < fromLeft ? left.bits[turn * fromLeft + at] : right.bits[turn * fromRight + at - fromLeft];
+  });
+}
+
+template <> bool execute(Machine &machine, tile::GatherOp op) {
+  const Tile &source = machine.value(op.getSource()), &indices = machine.value(op.getIndices());
+  const size_t axis = op.getAxis();
+  const size_t inner = rowMajorStrides(source.shape)[axis], extent = source.shape[axis], taken = indices.shape[axis];
+  return mapElements(machine, op, [&](size_t i) -> uint64_t {
+    const int64_t index = indices.asSigned(i);
+    if (index < 0 || size_t(index) >= extent)
+      return 0;
+    return source.bits[(i / inner / taken * extent + size_t(index)) * inner + i % inner];
+  });
+}
+
 template <> bool execute(Machine &machine, tile::SplitOp op) {
   Tile left = Machine::make(op.getLhs().getType()), right = left;
   const Tile &from = machine.value(op.getValue());

@@ -5,7 +5,9 @@ import sys
 
 UNTESTABLE = "test/diagnostics_without_test.txt"
 # Ops that end a region: whoever runs the op around them runs them.
-ENDS_OF_REGIONS = {"ReduceReturnOp"}
+ENDS_OF_REGIONS = {"ReduceReturnOp", "ScanReturnOp"}
+# Who runs ops, and the folders where each says what it does with an op, or that it does not.
+ROOMS = {"interp": ["interp"], "targets/cpu": ["targets/cpu", "analysis", "codegen/llvm"]}
 
 
 def diagnostics_are_tested(tree):
@@ -38,8 +40,7 @@ def ops_have_meaning(tree):
             op = found[1]
             if op in ENDS_OF_REGIONS:
                 continue
-            for room in ("interp", "targets/cpu"):
-                folders = [room] if room == "interp" else [room, "analysis", "codegen"]
+            for room, folders in ROOMS.items():
                 texts = (tree.text(source) for folder in folders
                          for source in tree.files(".cpp", ".h", ".def", under=f"src/{folder}"))
                 if not any(re.search(rf"\b{op}\b", text) for text in texts):

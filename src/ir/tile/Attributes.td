@@ -23,4 +23,21 @@ def Tile_Rounding : I32EnumAttr<"Rounding", "how a float is narrowed", [
   I32EnumAttrCase<"RTNE", 0, "rtne">, I32EnumAttrCase<"RTZ", 1, "rtz">]> {
   let cppNamespace = "::tegula::tile"; }
 
+def Tile_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic makes of the element and the value", [
+  I32EnumAttrCase<"And", 1, "and">,   I32EnumAttrCase<"Or", 2, "or">,
+  I32EnumAttrCase<"Xor", 3, "xor">,   I32EnumAttrCase<"Add", 4, "add">,
+  I32EnumAttrCase<"FAdd", 5, "fadd">, I32EnumAttrCase<"Max", 6, "max">,
+  I32EnumAttrCase<"Min", 7, "min">,   I32EnumAttrCase<"UMax", 8, "umax">,
+  I32EnumAttrCase<"UMin", 9, "umin">, I32EnumAttrCase<"Exch", 10, "exch">]> {
+  let cppNamespace = "::tegula::tile"; }
+
+def Tile_MemSemantic : I32EnumAttr<"MemSemantic", "what an atomic orders", [
+  I32EnumAttrCase<"Relaxed", 1, "relaxed">, I32EnumAttrCase<"Acquire", 2, "acquire">,
+  I32EnumAttrCase<"Release", 3, "release">, I32EnumAttrCase<"AcquireRelease", 4, "acq_rel">]> {
+  let cppNamespace = "::tegula::tile"; }
+
+def Tile_MemScope : I32EnumAttr<"MemScope", "who sees the order", [
+  I32EnumAttrCase<"GPU", 1, "gpu">, I32EnumAttrCase<"CTA", 2, "cta">,
+  I32EnumAttrCase<"System", 3, "sys">]> { let cppNamespace = "::tegula::tile"; }
+
 #endif // TEGULA_IR_TILE_ATTRIBUTES

@@ -12,6 +12,9 @@ namespace tegula::tile {
 namespace {
 
 bool isElementwise(Operation *op) {
+  // Packed elements are neighbours in a tile; a scalar has none.
+  if (auto inlineAsm = dyn_cast<ElementwiseInlineAsmOp>(op); inlineAsm && inlineAsm.getPackedElement() != 1)
+    return false;
   return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
          (op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op));
 }
@@ -166,12 +169,36 @@ struct ReduceOneElement : OpRewritePattern<ReduceOp> {
   }
 };
 
+// One element along the axis is what is combined so far.
+struct ScanOneElement : OpRewritePattern<ScanOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const override {
+    if (shapeOf(op.getOperands()[0].getType())[op.getAxis()] != 1)
+      return failure();
+    rewriter.replaceOp(op, op.getOperands());
+    return success();
+  }
+};
+
+// A check that is true says nothing.
+struct AssertTrue : OpRewritePattern<AssertOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AssertOp op, PatternRewriter &rewriter) const override {
+    if (!constantMask(op.getCondition()).value_or(false))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>, ReshapeSplat<ReshapeOp>,
                ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>, ComposeTransposes,
-               LoadUnderConstantMask, StoreUnderConstantMask, ReduceOneElement>(patterns.getContext());
+               LoadUnderConstantMask, StoreUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue>(patterns.getContext());
 }
 
 } // namespace tegula::tile

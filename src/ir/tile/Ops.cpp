@@ -126,6 +126,34 @@ LogicalResult JoinOp::verify() {
              : emitOpError("the result must add a last dimension of 2 and keep the element");
 }
 
+LogicalResult CatOp::verify() {
+  auto left = shapeOf(getLhs().getType()), right = shapeOf(getRhs().getType());
+  size_t axis = getAxis();
+  if (left.size() != right.size() || axis >= left.size())
+    return emitOpError("the operands must have one rank, and `axis` must be within");
+  SmallVector<int64_t> expected(left);
+  expected[axis] += right[axis];
+  for (auto [d, extent] : llvm::enumerate(right))
+    if (d != axis && extent != left[d])
+      return emitOpError("the operands must agree but along `axis`");
+  Type element = elementType(getLhs().getType());
+  return elementType(getRhs().getType()) == element && getType() == RankedTensorType::get(expected, element)
+             ? success()
+             : emitOpError("the result must have the operands' element and both extents along `axis`");
+}
+
+LogicalResult GatherOp::verify() {
+  auto source = shapeOf(getSource().getType()), indices = shapeOf(getIndices().getType());
+  if (source.size() != indices.size() || getAxis() >= source.size())
+    return emitOpError("source and indices must have one rank, and `axis` must be within");
+  for (auto [d, extent] : llvm::enumerate(source))
+    if (d != getAxis() && extent != indices[d])
+      return emitOpError("source and indices must agree but along `axis`");
+  return getType() == RankedTensorType::get(indices, elementType(getSource().getType()))
+             ? success()
+             : emitOpError("the result must have the indices' shape and the source's element");
+}
+
 LogicalResult SplitOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getLhs().getType()));
   expected.push_back(2);
@@ -167,7 +195,51 @@ void StoreOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffec
   effects.emplace_back(MemoryEffects::Write::get(), &getPtrMutable());
 }
 
+// ---- Atomic -----------------------------------------------------------------------------
+
+static bool fitsAtomic(AtomicKind kind, Type element) {
+  if (kind == AtomicKind::FAdd)
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 16;
+  unsigned bits = isa<PointerType>(element) ? 64 : element.getIntOrFloatBitWidth();
+  return (kind == AtomicKind::Exch || isa<IntegerType>(element)) && bits >= 32;
+}
+
+LogicalResult AtomicRMWOp::verify() {
+  if (getValue().getType() != getType())
+    return emitOpError("value and result must have one type");
+  if (!fitsAtomic(getKind(), elementType(getType())))
+    return emitOpError("no ") << stringifyEnum(getKind()) << " of " << elementType(getType());
+  return verifyAccess(*this, getPtr().getType(), getType(), getMask());
+}
+
+LogicalResult AtomicCASOp::verify() {
+  Type element = elementType(getType());
+  if ((isa<PointerType>(element) ? 64 : element.getIntOrFloatBitWidth()) < 16)
+    return emitOpError("elements must have 16, 32 or 64 bits");
+  return verifyAccess(*this, getPtr().getType(), getType(), Value());
+}
+
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+// The order that `sem` asks for concerns all memory, so the effects name no value.
+static void readAndWrite(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+void AtomicRMWOp::getEffects(Effects &effects) { readAndWrite(effects); }
+void AtomicCASOp::getEffects(Effects &effects) { readAndWrite(effects); }
+
 // ---- Elementwise ------------------------------------------------------------------------
+
+LogicalResult ElementwiseInlineAsmOp::verify() {
+  return getNumResults() == 0 ? emitOpError("needs a result") : LogicalResult(success());
+}
+
+void ElementwiseInlineAsmOp::getEffects(Effects &effects) {
+  if (!getPure())
+    readAndWrite(effects);
+}
 
 LogicalResult BitcastOp::verify() {
   auto bits = [](Type type) -> unsigned {
@@ -177,37 +249,66 @@ LogicalResult BitcastOp::verify() {
   return bits(getValue().getType()) == bits(getType()) ? success() : emitOpError("the widths differ");
 }
 
-// ---- Reduce -----------------------------------------------------------------------------
+// ---- Reduce, Scan -----------------------------------------------------------------------
 
-LogicalResult ReduceOp::verify() {
-  if (getOperands().empty())
-    return emitOpError("needs an operand");
-  auto shape = shapeOf(getOperands()[0].getType());
-  if (getAxis() >= shape.size())
-    return emitOpError("`axis` is outside the operands' rank");
-  if (shape[getAxis()] == 0)
-    return emitOpError("nothing to combine: the extent along `axis` is 0");
-  SmallVector<int64_t> reduced(shape);
-  reduced.erase(reduced.begin() + getAxis());
-  size_t n = getOperands().size();
-  Block &block = getCombine().front();
-  if (block.getNumArguments() != 2 * n || getResults().size() != n)
-    return emitOpError("N operands need 2N region arguments and N results");
+// N operands of one shape, results of `resultShape` of it, a region of 2N scalars.
+template <class Op>
+static LogicalResult verifyCombining(Op op, llvm::function_ref<void(SmallVector<int64_t> &)> resultShape) {
+  if (op.getOperands().empty())
+    return op.emitOpError("needs an operand");
+  auto shape = shapeOf(op.getOperands()[0].getType());
+  if (op.getAxis() >= shape.size())
+    return op.emitOpError("`axis` is outside the operands' rank");
+  if (shape[op.getAxis()] == 0)
+    return op.emitOpError("nothing to combine: the extent along `axis` is 0");
+  SmallVector<int64_t> expected(shape);
+  resultShape(expected);
+  size_t n = op.getOperands().size();
+  Block &block = op.getCombine().front();
+  if (block.getNumArguments() != 2 * n || op.getResults().size() != n)
+    return op.emitOpError("N operands need 2N region arguments and N results");
   for (size_t i = 0; i < n; ++i) {
-    Type element = elementType(getOperands()[i].getType());
-    if (shapeOf(getOperands()[i].getType()) != shape || shapeOf(getResults()[i].getType()) != ArrayRef<int64_t>(reduced) ||
-        elementType(getResults()[i].getType()) != element || block.getArgument(i).getType() != element ||
-        block.getArgument(n + i).getType() != element)
-      return emitOpError("operand, result and region argument ") << i << " do not fit";
+    Type operand = op.getOperands()[i].getType(), result = op.getResults()[i].getType(), element = elementType(operand);
+    if (shapeOf(operand) != shape || shapeOf(result) != ArrayRef<int64_t>(expected) || elementType(result) != element ||
+        block.getArgument(i).getType() != element || block.getArgument(n + i).getType() != element)
+      return op.emitOpError("operand, result and region argument ") << i << " do not fit";
   }
   return success();
 }
 
-LogicalResult ReduceReturnOp::verify() {
-  auto expected = llvm::map_range((*this)->getParentOp()->getOperands(),
+static LogicalResult verifyCombined(Operation *op) {
+  auto expected = llvm::map_range(op->getParentOp()->getOperands(),
                                   [](Value operand) { return elementType(operand.getType()); });
-  return llvm::equal(expected, getOperandTypes()) ? success()
-                                                  : emitOpError("must give one scalar of each operand's element type");
+  return llvm::equal(expected, op->getOperandTypes())
+             ? success()
+             : op->emitOpError("must give one scalar of each operand's element type");
+}
+
+LogicalResult ReduceOp::verify() {
+  return verifyCombining(*this, [&](SmallVector<int64_t> &shape) { shape.erase(shape.begin() + getAxis()); });
+}
+
+LogicalResult ReduceReturnOp::verify() { return verifyCombined(*this); }
+
+LogicalResult ScanOp::verify() {
+  return verifyCombining(*this, [](SmallVector<int64_t> &) {});
+}
+
+LogicalResult ScanReturnOp::verify() { return verifyCombined(*this); }
+
+LogicalResult HistogramOp::verify() {
+  if (shapeOf(getSource().getType()).size() != 1 || shapeOf(getType()).size() != 1)
+    return emitOpError("source and result must be 1-D");
+  if (getMask() && shapeOf(getMask().getType()) != shapeOf(getSource().getType()))
+    return emitOpError("source and mask differ in shape");
+  return elementType(getType()).isInteger(32) ? success() : emitOpError("a bin is an i32");
+}
+
+// ---- Debug ------------------------------------------------------------------------------
+
+LogicalResult PrintOp::verify() {
+  return getIsSigned().size() == getOperands().size() ? success()
+                                                      : emitOpError("`isSigned` must have one entry for each operand");
 }
 
 // ---- Dot --------------------------------------------------------------------------------

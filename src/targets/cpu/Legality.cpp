@@ -28,6 +28,10 @@ std::string reasonAgainst(Operation *op) {
       return "8-bit floats";
   if (isa<JoinOp, SplitOp>(op))
     return "joining and splitting tiles";
+  if (isa<CatOp, GatherOp, HistogramOp, ScanOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op))
+    return "`" + op->getName().getStringRef().str() + "`";
+  if (isa<ElementwiseInlineAsmOp>(op))
+    return "inline assembly: its text is another machine's";
   if (auto convert = dyn_cast<FpToFpOp>(op))
     return "a conversion with its own rounding mode";
   if (isa<math::MathDialect>(op->getDialect()) && !isIntrinsic(op)) {

@@ -233,3 +233,91 @@ tt.func @k(%x: f32, %i: i32) {
   %0 = tt.dot %a, %a, %c : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xi32>
   tt.return
 }
+// -----
+tt.func @k(%p: !tt.ptr<f16>, %x: f16) {
+  // expected-error @+1 {{no add of 'f16'}}
+  %0 = tt.atomic_rmw add, relaxed, gpu, %p, %x : !tt.ptr<f16>, f16 -> f16
+  tt.return
+}
+// -----
+tt.func @k(%p: !tt.ptr<i16>, %x: i16) {
+  // expected-error @+1 {{no max of 'i16'}}
+  %0 = tt.atomic_rmw max, relaxed, gpu, %p, %x : !tt.ptr<i16>, i16 -> i16
+  tt.return
+}
+// -----
+tt.func @k(%p: !tt.ptr<i32>, %x: i64) {
+  // expected-error @+1 {{differ in element or shape}}
+  %0 = tt.atomic_rmw add, relaxed, gpu, %p, %x : !tt.ptr<i32>, i64 -> i64
+  tt.return
+}
+// -----
+tt.func @k(%p: !tt.ptr<i8>, %x: i8) {
+  // expected-error @+1 {{elements must have 16, 32 or 64 bits}}
+  %0 = tt.atomic_cas relaxed, gpu, %p, %x, %x : !tt.ptr<i8> -> i8
+  tt.return
+}
+// -----
+tt.func @k(%a: f32) {
+  %0 = tt.splat %a : f32 -> tensor<4xf32>
+  // expected-error @+1 {{operand, result and region argument 0 do not fit}}
+  %1 = tt.scan %0 axis 0 {
+  ^bb0(%x: f32, %y: f32):
+    tt.scan.return %x : f32
+  } : (tensor<4xf32>) -> tensor<5xf32>
+  tt.return
+}
+// -----
+tt.func @k(%a: f32, %n: i32) {
+  %0 = tt.splat %a : f32 -> tensor<4xf32>
+  %1 = tt.scan %0 axis 0 {
+  ^bb0(%x: f32, %y: f32):
+    // expected-error @+1 {{one scalar of each operand's element type}}
+    tt.scan.return %n : i32
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  tt.return
+}
+// -----
+tt.func @k(%a: f32) {
+  %0 = tt.splat %a : f32 -> tensor<4x2xf32>
+  %1 = tt.splat %a : f32 -> tensor<3x2xf32>
+  // expected-error @+1 {{agree but along `axis`}}
+  %2 = tt.cat %0, %1 axis 1 : tensor<4x2xf32>, tensor<3x2xf32> -> tensor<4x4xf32>
+  tt.return
+}
+// -----
+tt.func @k(%a: f32) {
+  %0 = tt.splat %a : f32 -> tensor<4x2xf32>
+  // expected-error @+1 {{both extents along `axis`}}
+  %1 = tt.cat %0, %0 axis 0 : tensor<4x2xf32>, tensor<4x2xf32> -> tensor<4x4xf32>
+  tt.return
+}
+// -----
+tt.func @k(%a: f32, %n: i32) {
+  %0 = tt.splat %a : f32 -> tensor<4x2xf32>
+  %1 = tt.splat %n : i32 -> tensor<4x3xi32>
+  // expected-error @+1 {{agree but along `axis`}}
+  %2 = tt.gather %0[%1] axis 0 : tensor<4x2xf32>, tensor<4x3xi32> -> tensor<4x3xf32>
+  tt.return
+}
+// -----
+tt.func @k(%a: f32, %n: i32) {
+  %0 = tt.splat %a : f32 -> tensor<4xf32>
+  %1 = tt.splat %n : i32 -> tensor<3xi32>
+  // expected-error @+1 {{the indices' shape and the source's element}}
+  %2 = tt.gather %0[%1] axis 0 : tensor<4xf32>, tensor<3xi32> -> tensor<4xf32>
+  tt.return
+}
+// -----
+tt.func @k(%n: i32) {
+  %0 = tt.splat %n : i32 -> tensor<3xi32>
+  // expected-error @+1 {{a bin is an i32}}
+  %1 = tt.histogram %0 : tensor<3xi32> -> tensor<4xi64>
+  tt.return
+}
+// -----
+tt.func @k(%n: i32) {
+  // expected-error @+1 {{`isSigned` must have one entry for each operand}}
+  tt.print " n: " {isSigned = array<i32>} : %n : i32
+  tt.return
+}

@@ -120,3 +120,74 @@ tt.func @reduce_and_dot(%x: f32, %n: i32) {
   %2 = tt.dot %a, %b, %c {precision = 0 : i32} : tensor<4x8xf32>, tensor<8x2xf32>, tensor<4x2xf32>
   tt.return
 }
+
+// CHECK-LABEL: tt.func @atomics
+tt.func @atomics(%p: !tt.ptr<f32>, %q: !tt.ptr<i32>, %c: i1, %x: f32, %n: i32) {
+  %ps = tt.splat %p : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+  %m = tt.splat %c : i1 -> tensor<8xi1>
+  %v = tt.splat %x : f32 -> tensor<8xf32>
+  // CHECK: tt.atomic_rmw fadd, acq_rel, gpu, %{{.*}}, %{{.*}} mask %{{.*}} : tensor<8x!tt.ptr<f32>>, tensor<8xf32>, mask tensor<8xi1> -> tensor<8xf32>
+  %0 = tt.atomic_rmw fadd, acq_rel, gpu, %ps, %v mask %m : tensor<8x!tt.ptr<f32>>, tensor<8xf32>, mask tensor<8xi1> -> tensor<8xf32>
+  // CHECK: tt.atomic_rmw umax, relaxed, sys, %{{.*}}, %{{.*}} : !tt.ptr<i32>, i32 -> i32
+  %1 = tt.atomic_rmw umax, relaxed, sys, %q, %n : !tt.ptr<i32>, i32 -> i32
+  // CHECK: tt.atomic_cas acquire, cta, %{{.*}}, %{{.*}}, %{{.*}} : !tt.ptr<i32> -> i32
+  %2 = tt.atomic_cas acquire, cta, %q, %n, %1 : !tt.ptr<i32> -> i32
+  tt.return
+}
+
+// CHECK-LABEL: tt.func @scan_and_histogram
+tt.func @scan_and_histogram(%x: f32, %n: i32, %c: i1) {
+  %a = tt.splat %x : f32 -> tensor<4x8xf32>
+  %i = tt.splat %n : i32 -> tensor<16xi32>
+  %m = tt.splat %c : i1 -> tensor<16xi1>
+  // CHECK: tt.scan %{{.*}} axis 1 reverse {
+  // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
+  // CHECK: tt.scan.return %{{.*}} : f32
+  // CHECK-NEXT: } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %0 = tt.scan %a axis 1 reverse {
+  ^bb0(%u: f32, %y: f32):
+    %s = arith.addf %u, %y : f32
+    tt.scan.return %s : f32
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: tt.histogram %{{.*}} : tensor<16xi32> -> tensor<5xi32>{{$}}
+  %1 = tt.histogram %i : tensor<16xi32> -> tensor<5xi32>
+  // CHECK: tt.histogram %{{.*}} mask %{{.*}} : tensor<16xi32> -> tensor<5xi32>, mask tensor<16xi1>
+  %2 = tt.histogram %i mask %m : tensor<16xi32> -> tensor<5xi32>, mask tensor<16xi1>
+  tt.return
+}
+
+// CHECK-LABEL: tt.func @cat_and_gather
+tt.func @cat_and_gather(%x: f32, %n: i32) {
+  %a = tt.splat %x : f32 -> tensor<4x8xf32>
+  %b = tt.splat %x : f32 -> tensor<4x3xf32>
+  %i = tt.splat %n : i32 -> tensor<2x8xi32>
+  // CHECK: tt.cat %{{.*}}, %{{.*}} axis 1 : tensor<4x8xf32>, tensor<4x3xf32> -> tensor<4x11xf32>
+  %0 = tt.cat %a, %b axis 1 : tensor<4x8xf32>, tensor<4x3xf32> -> tensor<4x11xf32>
+  // CHECK: tt.gather %{{.*}}[%{{.*}}] axis 0 : tensor<4x8xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+  %1 = tt.gather %a[%i] axis 0 : tensor<4x8xf32>, tensor<2x8xi32> -> tensor<2x8xf32>
+  tt.return
+}
+
+// CHECK-LABEL: tt.func @debug
+tt.func @debug(%x: f32, %n: i32, %c: i1) {
+  %a = tt.splat %x : f32 -> tensor<4xf32>
+  // CHECK: tt.print " x: " {isSigned = array<i32: 0, 1>} : %{{.*}}, %{{.*}} : tensor<4xf32>, i32
+  tt.print " x: " {isSigned = array<i32: 0, 1>} : %a, %n : tensor<4xf32>, i32
+  // CHECK: tt.print " n: " hex {isSigned = array<i32: 0>} : %{{.*}} : i32
+  tt.print " n: " hex {isSigned = array<i32: 0>} : %n : i32
+  // CHECK: tt.print " here" {isSigned = array<i32>}{{$}}
+  tt.print " here" {isSigned = array<i32>}
+  // CHECK: tt.assert %{{.*}}, "n is small" : i1
+  tt.assert %c, "n is small" : i1
+  tt.return
+}
+
+// CHECK-LABEL: tt.func @inline_asm
+tt.func @inline_asm(%x: f32) {
+  %a = tt.splat %x : f32 -> tensor<4xf32>
+  // CHECK: tt.elementwise_inline_asm "add $0, $1, $1;" {constraints = "=r,r", packedElement = 1 : i32, pure = true} %{{.*}} : tensor<4xf32> -> tensor<4xf32>
+  %0 = tt.elementwise_inline_asm "add $0, $1, $1;" {constraints = "=r,r", pure = true, packedElement = 1 : i32} %a : tensor<4xf32> -> tensor<4xf32>
+  // CHECK: tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,r", packedElement = 4 : i32, pure = false} %{{.*}} : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  %1:2 = tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,r", pure = false, packedElement = 4 : i32} %a : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  tt.return
+}

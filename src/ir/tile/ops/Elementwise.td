@@ -56,4 +56,20 @@ def Tile_PreciseDivFOp : Tile_ElementwiseOp<"precise_divf", [SameOperandsAndResu
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
+def Tile_ElementwiseInlineAsmOp : Tile_Op<"elementwise_inline_asm", [Elementwise, SameOperandsAndResultShape,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "instructions of the target on the elements of the operands; only some targets have it";
+  let description = [{
+    `packedElement` consecutive elements go through one run of the text: elements narrower
+    than 32 bits are packed, lowest first, into 32-bit registers. The text is LLVM's
+    inline assembly with LLVM's constraints, results first. An op that is not `pure` has
+    side effects of its own.
+  }];
+  let arguments = (ins StrAttr:$asmString, StrAttr:$constraints, BoolAttr:$pure,
+                   ConfinedAttr<I32Attr, [IntPositive]>:$packedElement, Variadic<Tile_Any>:$operands);
+  let results = (outs Variadic<Tile_Any>:$results);
+  let assemblyFormat = "$asmString attr-dict ($operands^ `:` type($operands))? `->` type($results)";
+  let hasVerifier = 1;
+}
+
 #endif // TEGULA_IR_TILE_ELEMENTWISE

@@ -26,4 +26,17 @@ def Tile_ReduceReturnOp : Tile_Op<"reduce.return", [Pure, HasParent<"ReduceOp">,
   let hasVerifier = 1;
 }
 
+def Tile_HistogramOp : Tile_Op<"histogram", [Pure]> {
+  let summary = "how many elements have the value 0, 1, ... (one i32 a bin)";
+  let description = [{
+    Elements are unsigned; one without a bin, or whose `mask` is false, is not counted.
+  }];
+  let arguments = (ins Tile_IntTile:$source, Optional<Tile_MaskLike>:$mask);
+  let results = (outs Tile_IntTile:$result);
+  let assemblyFormat = [{
+    $source (`mask` $mask^)? attr-dict `:` type($source) `->` type($result) (`,` `mask` type($mask)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TEGULA_IR_TILE_REDUCE

@@ -74,4 +74,25 @@ def Tile_SplitOp : Tile_Op<"split", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_CatOp : Tile_Op<"cat", [Pure]> {
+  let summary = "the elements of `lhs`, then those of `rhs`, along `axis`";
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$lhs `,` $rhs `axis` $axis attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [Pure]> {
+  let summary = "result[i, j] = source[indices[i, j], j] along `axis` 0, and so on";
+  let description = [{
+    The dimensions but `axis` agree. Indices are signed; one outside of the axis gives 0.
+  }];
+  let arguments = (ins Tile_Tile:$source, Tile_IntTile:$indices, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `axis` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TEGULA_IR_TILE_SHAPE
