@@ -1,0 +1,146 @@
+// The forward walk. Loops start from what holds before their first round and are walked again
+// while a round takes facts away; facts only ever weaken, so that this ends.
+#include "analysis/AxisInfo.h"
+#include "analysis/AxisFacts.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::analysis {
+
+namespace {
+
+class Walk {
+public:
+  Walk(FuncOp function, bool trust) : trust_(trust) {
+    Block &body = function.getBody().front();
+    for (unsigned i = 0; i < body.getNumArguments(); ++i)
+      facts_[body.getArgument(i)] = argumentFact(function, i, trust);
+    walk(body);
+  }
+
+  llvm::DenseMap<Value, AxisInfo> infos() const {
+    llvm::DenseMap<Value, AxisInfo> infos;
+    for (const auto &[value, fact] : facts_)
+      infos[value] = fact.info();
+    return infos;
+  }
+
+private:
+  // Rounds after which what still changes counts as unknown. A fact can weaken some hundred times.
+  static constexpr unsigned mostRounds = 24;
+
+  AxisFact at(Value value) const {
+    auto it = facts_.find(value);
+    return it == facts_.end() ? unknownFact(value) : it->second;
+  }
+
+  void walk(Block &block) {
+    for (Operation &op : block)
+      walk(&op);
+  }
+
+  void walk(Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return walkFor(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return walkWhile(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return walkIf(branch);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        walk(block); // of reductions and scans: nothing is known of the arguments
+    for (OpResult result : op->getResults())
+      facts_[result] = ruleOf(op, result.getResultNumber(), trust_, [&](Value value) { return at(value); });
+  }
+
+  void walkIf(scf::IfOp branch) {
+    walk(*branch.thenBlock());
+    if (!branch.elseBlock())
+      return;
+    walk(*branch.elseBlock());
+    for (auto [i, result] : llvm::enumerate(branch.getResults()))
+      facts_[result] = joinFacts(at(branch.thenYield().getOperand(i)), at(branch.elseYield().getOperand(i)));
+  }
+
+  void walkFor(scf::ForOp loop) {
+    AxisFact lower = at(loop.getLowerBound());
+    AxisFact index = unknownFact(loop.getInductionVar());
+    index.dims[0].divisibility = std::min(lower.divisibilityOfAll(), at(loop.getStep()).divisibilityOfAll());
+    index.nonNegative = lower.nonNegative && !loop.getUnsignedCmp();
+    facts_[loop.getInductionVar()] = index;
+    weaken(loop.getRegionIterArgs(), loop.getInitArgs());
+    auto yielded = cast<scf::YieldOp>(loop.getBody()->getTerminator()).getOperands();
+    untilStable([&] {
+      walk(*loop.getBody());
+      return weaken(loop.getRegionIterArgs(), yielded);
+    });
+    for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+      facts_[result] = at(argument);
+  }
+
+  void walkWhile(scf::WhileOp loop) {
+    auto condition = loop.getConditionOp().getArgs();
+    auto yielded = loop.getYieldOp().getOperands();
+    weaken(loop.getBeforeArguments(), loop.getInits());
+    untilStable([&] {
+      walk(*loop.getBeforeBody());
+      bool changed = weaken(loop.getAfterArguments(), condition);
+      walk(*loop.getAfterBody());
+      return weaken(loop.getBeforeArguments(), yielded) || changed;
+    });
+    for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getAfterArguments()))
+      facts_[result] = at(argument);
+  }
+
+  void untilStable(llvm::function_ref<bool()> round) {
+    bool outer = std::exchange(givenUp_, false);
+    for (unsigned rounds = 0; round(); ++rounds)
+      givenUp_ = rounds + 1 >= mostRounds;
+    givenUp_ = outer;
+  }
+
+  // Each argument holds for the value too from now on. Whether any fact changed.
+  bool weaken(ValueRange arguments, ValueRange values) {
+    bool changed = false;
+    for (auto [argument, value] : llvm::zip(arguments, values)) {
+      auto [it, isNew] = facts_.try_emplace(argument, AxisFact());
+      AxisFact before = it->second;
+      AxisFact joined = isNew ? at(value) : joinFacts(before, at(value));
+      if (!isNew && joined == before)
+        continue;
+      facts_[argument] = givenUp_ ? unknownFact(argument) : joined;
+      changed |= facts_[argument] != before || isNew;
+    }
+    return changed;
+  }
+
+  bool trust_, givenUp_ = false;
+  llvm::DenseMap<Value, AxisFact> facts_;
+};
+
+} // namespace
+
+AxisInfoAnalysis::AxisInfoAnalysis(FuncOp function, Trust trust) {
+  likely_ = Walk(function, true).infos();
+  facts_ = trust == Trust::Indices ? likely_ : Walk(function, false).infos();
+}
+
+const AxisInfo &AxisInfoAnalysis::at(Value value) {
+  auto [it, isNew] = facts_.try_emplace(value);
+  if (isNew)
+    it->second = unknownFact(value).info();
+  return it->second;
+}
+
+llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
+  auto it = likely_.find(pointers);
+  AxisInfo info = it == likely_.end() ? unknownFact(pointers).info() : it->second;
+  llvm::SmallVector<unsigned> order;
+  for (unsigned d = info.rank(); d-- > 0;)
+    order.push_back(d);
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return info.contiguity[a] > info.contiguity[b]; });
+  return order;
+}
+
+} // namespace tegula::analysis
