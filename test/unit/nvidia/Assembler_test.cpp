@@ -1,0 +1,203 @@
+// PTX through the worker: with the real assembler when there is one, and with tools that refuse,
+// crash, hang and lie, which are scripts.
+#include "targets/nvidia/Assembler.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tegula;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char *const goodPtx = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry fill(.param .u64 p) {
+  .reg .b64 %rd<2>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; st.global.u32 [%rd1], %r1; ret;
+}
+)";
+
+bool hasAssembler() {
+  static const bool has = std::system("command -v ptxas > /dev/null 2>&1") == 0;
+  return has;
+}
+
+// A program that does `body`; the folder goes with the test.
+class Scripts : public testing::Test {
+protected:
+  void SetUp() override {
+    setenv("TEGULA_WORKER", TEGULA_WORKER, 1);
+    folder_ = fs::temp_directory_path() / ("tegula_assembler_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    setenv("TMPDIR", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    unsetenv("TMPDIR");
+  }
+  std::string script(const std::string &body) {
+    fs::path path = folder_ / "tool";
+    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+  // A child has workers of its own, which see its environment.
+  template <class Body> ::testing::AssertionResult inChild(Body body) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+      std::string wrong = body();
+      [[maybe_unused]] ssize_t written = write(ends[1], wrong.data(), wrong.size());
+      _exit(wrong.empty() ? 0 : 1);
+    }
+    close(ends[1]);
+    char text[4096];
+    ssize_t size = read(ends[0], text, sizeof text);
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << std::string(text, size_t(std::max<ssize_t>(size, 0)));
+  }
+  // "" when the status is of `code` and its text has `part` and the path of a kept PTX.
+  static std::string expect(const Status &status, StatusCode code, const std::string &part, bool kept) {
+    std::string message = status.message;
+    size_t at = message.find("tegula-");
+    bool isKept = false;
+    for (const auto &entry : fs::directory_iterator(std::getenv("TMPDIR")))
+      isKept |= entry.path().extension() == ".ptx" && message.find(entry.path().string()) != std::string::npos &&
+                fs::file_size(entry) == std::string(goodPtx).size();
+    bool right = status.code == code && message.find(part) != std::string::npos && (!kept || (isKept && at != std::string::npos));
+    return right ? "" : "status " + std::to_string(int(status.code)) + ": " + message;
+  }
+  fs::path folder_;
+};
+
+TEST_F(Scripts, AssemblesWithPtxasAndReadsItsUsage) {
+  if (!hasAssembler())
+    GTEST_SKIP() << "no ptxas on this machine";
+  EXPECT_TRUE(inChild([]() -> std::string {
+    setenv("TEGULA_PTXAS", "/usr/local/bin/ptxas", 1);
+    for (const char *arch : {"sm_80", "sm_90a", "sm_120a"}) {
+      Result<nvidia::Assembled> result = nvidia::assemble(goodPtx, arch);
+      if (!result)
+        return result.status().message;
+      if (result->cubin.substr(1, 3) != "ELF" || result->registers < 4 || result->spillBytes != 0)
+        return "no cubin, or no usage: " + result->log;
+    }
+    return "";
+  }));
+}
+
+TEST_F(Scripts, AssemblesFromManyThreads) {
+  if (!hasAssembler())
+    GTEST_SKIP() << "no ptxas on this machine";
+  std::vector<std::thread> threads;
+  std::atomic<int> bad{0};
+  for (int i = 0; i != 6; ++i)
+    threads.emplace_back([&] { bad += !nvidia::assemble(goodPtx, "sm_90a").ok(); });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(bad, 0);
+}
+
+TEST_F(Scripts, ARefusedTextIsAStatusWithTheToolsWordsAndThePtx) {
+  if (!hasAssembler())
+    GTEST_SKIP() << "no ptxas on this machine";
+  EXPECT_TRUE(inChild([]() -> std::string {
+    Status status = nvidia::assemble(".version 8.0\n.target sm_80\nnonsense\n", "sm_80").status();
+    return status.code == StatusCode::Toolchain && status.message.find("error") != std::string::npos &&
+                   status.message.find(".ptx") != std::string::npos
+               ? ""
+               : status.message;
+  }));
+}
+
+TEST_F(Scripts, ACrashIsAStatusAndTheNextTextAssembles) {
+  std::string tool = script("kill -SEGV $$");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    Status status = nvidia::assemble(goodPtx, "sm_80").status();
+    std::string wrong = expect(status, StatusCode::Toolchain, "crashed", true);
+    script("for a; do last=$a; done; cat $last > $5"); // the same worker, a tool that works: it copies
+    Result<nvidia::Assembled> again = nvidia::assemble(goodPtx, "sm_80");
+    return wrong.empty() && !again ? again.status().message : wrong;
+  }));
+}
+
+TEST_F(Scripts, AToolThatHangsIsEnded) {
+  std::string tool = script("sleep 1000");
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    setenv("TEGULA_ASSEMBLER_TIMEOUT", "1", 1);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "within 1 seconds", true);
+  }));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(Scripts, AToolThatWritesNothingIsFoundOut) {
+  std::string tool = script("exit 0");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "no cubin", true);
+  }));
+}
+
+TEST_F(Scripts, TooMuchSharedMemoryIsAResource) {
+  std::string tool = script("echo \"ptxas error   : Entry function 'f' uses too much shared data (0x40000 bytes)\" >&2; exit 255");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Resource, "too much shared data", true);
+  }));
+}
+
+TEST_F(Scripts, AMissingToolOrWorkerIsSaid) {
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", "/no/such/ptxas", 1);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "cannot be started", true);
+  }));
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_WORKER", "/no/such/worker", 1);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Unsupported, "cannot be started", false);
+  }));
+}
+
+TEST_F(Scripts, AWorkerThatWasKilledIsStartedAgain) {
+  std::string tool = script("kill -9 $PPID; sleep 1");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    std::string wrong = expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "was lost", true);
+    script("for a; do last=$a; done; cat $last > $5");
+    Result<nvidia::Assembled> again = nvidia::assemble(goodPtx, "sm_80");
+    return wrong.empty() && !again ? again.status().message : wrong;
+  }));
+}
+
+TEST(UsageTest, ReadsBothToolsLogs) {
+  nvidia::Assembled ptxas, linked, spilled;
+  nvidia::readUsage("    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+                    "ptxas info    : Used 24 registers, used 1 barriers, 2048 bytes smem", ptxas);
+  EXPECT_EQ(ptxas.registers, 24);
+  EXPECT_EQ(ptxas.spillBytes, 0);
+  EXPECT_EQ(ptxas.sharedBytes, 2048);
+  nvidia::readUsage("info    : used 8 registers, used 0 barriers, 0 stack, 0 bytes smem, 540 bytes cmem[0]", linked);
+  EXPECT_EQ(linked.registers, 8);
+  EXPECT_EQ(linked.spillBytes, -1);
+  nvidia::readUsage("    240 bytes stack frame, 252 bytes spill stores, 2504 bytes spill loads", spilled);
+  EXPECT_EQ(spilled.spillBytes, 2504);
+  EXPECT_EQ(spilled.stackBytes, 240);
+}
+
+} // namespace
