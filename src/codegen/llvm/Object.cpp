@@ -9,6 +9,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <cpuid.h>
 #include <mutex>
 
 namespace tegula::codegen {
@@ -43,6 +44,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
   if (!target)
     return Status::error(StatusCode::Unsupported, "no code generator for " + triple + ": " + error);
+  // Asked of a description without a name: LLVM prints to stderr about one it does not know.
+  std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(llvm::Triple(triple), "", ""));
+  if (!cpu.empty() && !(known && known->isCPUStringValid(cpu)))
+    return Status::error(StatusCode::Unsupported, "LLVM knows no x86-64 machine named `" + cpu +
+                                                      "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
   std::string name = cpu, features;
   if (cpu.empty()) {
     name = llvm::sys::getHostCPUName().str();
@@ -59,9 +65,21 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
       llvm::Triple(triple), name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return Status::error(StatusCode::Unsupported, "LLVM has no machine named " + name);
-  if (!cpu.empty() && !machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
-    return Status::error(StatusCode::Unsupported, "unknown cpu `" + cpu + "`");
   return machine;
+}
+
+uint64_t hostCacheBytes() {
+  // CPUID's list of caches, as Intel (leaf 4) and AMD (leaf 0x8000001d) give it: the largest one
+  // is that of one group of cores. What sysconf says is the sum over the groups of the host.
+  uint64_t largest = 0;
+  for (unsigned leaf : {4u, 0x8000001du})
+    for (unsigned index = 0, a, b, c, d; index < 8; ++index) {
+      if (!__get_cpuid_count(leaf, index, &a, &b, &c, &d) || (a & 0x1f) == 0)
+        break;
+      uint64_t ways = (b >> 22) + 1, partitions = (b >> 12 & 0x3ff) + 1, line = (b & 0xfff) + 1;
+      largest = std::max(largest, ways * partitions * line * (uint64_t(c) + 1));
+    }
+  return largest;
 }
 
 Result<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine) {

@@ -14,6 +14,9 @@ namespace tegula::codegen {
 // A machine for x86-64. `cpu` "" is this one, with exactly the features it reports.
 Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu);
 
+// Bytes of this machine's last-level cache, where it says; else 0.
+uint64_t hostCacheBytes();
+
 // Optimizes code that was emitted with wide vectors and loops in their final shape: clean
 // up, hoist, no unrolling and no vectorization of its own.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);

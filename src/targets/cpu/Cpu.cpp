@@ -109,6 +109,8 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
   lowered.module->setTargetTriple(lowered.machine->getTargetTriple());
   lowered.module->setDataLayout(lowered.machine->createDataLayout());
   Machine description = describe(*lowered.machine);
+  if (uint64_t cache = options.cpu.empty() ? codegen::hostCacheBytes() : 0)
+    description.cacheBytes = cache;
   artifact.symbol = "tegula_" + function.getSymName().str();
   Program program(*lowered.module, description, plan, access, artifact.remarks);
   for (const analysis::Decision &decision : plan.decisions())

@@ -3,7 +3,7 @@
 // behind it only what a reduction or a buffer must still see. Where the guards do not hold,
 // the safe variant runs instead: scalar, one root after the other, every address as written.
 #include "ir/tile/Tile.h"
-#include "targets/cpu/Guards.h"
+#include "targets/cpu/Streaming.h"
 
 #include <map>
 
@@ -551,13 +551,22 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
         emitter.evaluator().written.insert(root.value);
     emitter.emit(std::nullopt, 1);
   };
-  auto fast = [&] {
-    for (Operation *load : guards.alwaysSaved)
-      save(load, machine.lanes());
+  auto vectors = [&](const Streaming &streaming) {
     NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
     for (Operation *load : guards.alwaysSaved)
       emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
+    emitter.evaluator().streamed = streaming.stores;
     emitter.emit(bound, pickUnroll(nest, machine.lanes()));
+  };
+  auto fast = [&] {
+    for (Operation *load : guards.alwaysSaved)
+      save(load, machine.lanes());
+    Streaming streaming = emitStreaming(*this, nest, accesses);
+    hasStreams |= streaming.condition != nullptr;
+    if (streaming.condition)
+      branch(streaming.condition, [&] { vectors(streaming); }, [&] { vectors({}); });
+    else
+      vectors({});
   };
   auto safe = [&] {
     SmallVector<Operation *> loads(guards.alwaysSaved.begin(), guards.alwaysSaved.end());

@@ -1,6 +1,6 @@
 // The entry: arguments, the loop over programs, and the steps of each block.
 #include "ir/tile/Tile.h"
-#include "targets/cpu/Evaluator.h"
+#include "targets/cpu/Streaming.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/MDBuilder.h"
@@ -162,6 +162,9 @@ void Program::emit(Operation *op, const std::string &symbol) {
     llvm::Value *slot = builder.CreateConstGEP1_64(i64, function_->getArg(0), i);
     setScalar(argument, builder.CreateLoad(type(argument.getType()), slot, "arg"));
   }
+  programs_ = builder.getInt64(1);
+  for (unsigned axis = 0; axis < 3; ++axis)
+    programs_ = builder.CreateMul(programs_, builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, grid_, axis)));
   llvm::Value *first = function_->getArg(2);
   for (auto *&id : ids_)
     id = builder.CreateAlloca(i64, nullptr, "pid");
@@ -178,6 +181,8 @@ void Program::emit(Operation *op, const std::string &symbol) {
     emitBlock(&kernel.getBody().front());
     advanceIds();
   });
+  if (hasStreams)
+    fenceStreams(*this);
   builder.CreateRetVoid();
   debug_->finalize();
 }

@@ -346,11 +346,11 @@ llvm::Value *Evaluator::computeReshape(Operation *op, ArrayRef<Coordinate> at) {
   return read(flat, at);
 }
 
-void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mask) {
+void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mask, bool streams) {
   auto &b = program.builder;
   llvm::Type *element = value->getType()->getScalarType();
   if (element->isBFloatTy())
-    return storeTo(place, withElement(b, value, b.getInt16Ty()), mask);
+    return storeTo(place, withElement(b, value, b.getInt16Ty()), mask, streams);
   llvm::Align align(bytesOf(element));
   if (isFalse(mask))
     return;
@@ -365,10 +365,16 @@ void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mas
   value = program.splat(value, lanes);
   llvm::Value *masks = mask ? program.splat(mask, lanes) : nullptr;
   if (scalarAddress && place.stride == int64_t(align.value())) {
-    if (isTrue(mask))
-      b.CreateAlignedStore(value, place.address, align);
-    else
+    if (!isTrue(mask)) {
       b.CreateMaskedStore(value, place.address, align, masks);
+      return;
+    }
+    llvm::StoreInst *whole = b.CreateAlignedStore(value, place.address, align);
+    if (streams) {
+      whole->setAlignment(llvm::Align(align.value() * lanes));
+      auto *one = llvm::ConstantAsMetadata::get(b.getInt32(1));
+      whole->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(program.context, one));
+    }
     return;
   }
   llvm::Value *pointers = pointersOf(place, element);
@@ -399,7 +405,7 @@ void Evaluator::store(Operation *op, ArrayRef<Coordinate> at) {
     mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
   Place where = place(storeOp.getPtr(), at);
   program.setLocation(op->getLoc());
-  storeTo(where, value, mask);
+  storeTo(where, value, mask, streamed.contains(op));
 }
 
 void Evaluator::write(const Buffer &buffer, ArrayRef<Coordinate> at, llvm::Value *value) {

@@ -64,6 +64,8 @@ public:
   // from a place of the nest's own.
   llvm::DenseSet<mlir::Value> written;
   llvm::DenseMap<mlir::Value, const analysis::Buffer *> saved;
+  // Stores whose whole vectors are aligned and go past the cache.
+  llvm::DenseSet<mlir::Operation *> streamed;
 
   // ---- evaluation ----
   llvm::Value *evaluate(mlir::Value tile, llvm::ArrayRef<Coordinate> at);
@@ -103,7 +105,7 @@ private:
   Place bufferPlace(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   llvm::Value *loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask, llvm::Value *other,
                         bool isVolatile);
-  void storeTo(const Place &place, llvm::Value *value, llvm::Value *mask);
+  void storeTo(const Place &place, llvm::Value *value, llvm::Value *mask, bool streams = false);
   llvm::Value *pointersOf(const Place &place, llvm::Type *element);
 
   std::vector<Level> levels_;

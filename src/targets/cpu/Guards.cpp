@@ -130,11 +130,6 @@ public:
     require(disjoint);
   }
 
-  static int64_t elementBytes(Value pointers) {
-    Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
-    return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
-  }
-
 private:
   llvm::Value *constantPart(const Polynomial &value) {
     Evaluator evaluator(p_, 1, true);
@@ -266,6 +261,11 @@ std::optional<unsigned> laneDimOf(const NestAccess &access, unsigned lane) {
 }
 
 } // namespace
+
+int64_t elementBytes(Value pointers) {
+  Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
+  return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+}
 
 NestAccesses accessesOf(const Nest &nest, const Plan &plan) { return AccessWalk(nest, plan).run(); }
 

@@ -16,6 +16,9 @@ struct NestAccess {
   llvm::SmallVector<int8_t, 4> map; // the access's dimension -> the nest's, -1: constant 0
 };
 
+// Bytes of what a pointer, or each of a tile of pointers, points to.
+int64_t elementBytes(mlir::Value pointers);
+
 // Loads that the nest's roots evaluate inline, and its stores, in program order of discovery.
 struct NestAccesses {
   llvm::SmallVector<NestAccess, 4> loads, stores;

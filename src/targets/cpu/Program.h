@@ -5,6 +5,7 @@
 //   EmitRegion.cpp    for, if, while and the tiles they carry
 //   EmitNest.cpp      one nest as loops over native vectors, and its safe variant
 //   Guards.cpp        the run-time conditions under which the fast variant is right
+//   Streaming.cpp     stores that go past the cache
 //   Evaluator.h       a tile's elements at coordinates: the expression language of nests
 //   lower/<Family>    one op family each
 //
@@ -27,6 +28,7 @@ namespace tegula::cpu {
 struct Machine {
   unsigned vectorBytes = 32; // 16, 32 or 64
   bool hasFma = true;
+  uint64_t cacheBytes = 32 << 20; // the last level: an output as large as this does not stay in it
   unsigned lanes() const { return vectorBytes / 4; } // of 32-bit elements, the unit of nests
 };
 
@@ -56,6 +58,8 @@ public:
   llvm::Value *constant(mlir::Attribute value, mlir::Type element);
   llvm::Value *programId(unsigned axis);
   llvm::Value *numPrograms(unsigned axis);
+  llvm::Value *programs() { return programs_; } // of the whole grid, i64
+  bool hasStreams = false;                      // some store goes past the cache
   llvm::ConstantInt *i64(int64_t value) { return builder.getInt64(value); }
   llvm::Value *scratchAt(int64_t offset);
   // A temporary in the entry block; promoted to registers by LLVM.
@@ -102,7 +106,7 @@ private:
   llvm::DenseMap<mlir::Value, llvm::AllocaInst *> slots_;
   llvm::Function *function_ = nullptr;
   llvm::BasicBlock *entry_ = nullptr;
-  llvm::Value *grid_ = nullptr, *scratch_ = nullptr;
+  llvm::Value *grid_ = nullptr, *scratch_ = nullptr, *programs_ = nullptr;
   llvm::AllocaInst *ids_[3] = {};
   std::vector<Remark> &remarks_;
   std::unique_ptr<llvm::DIBuilder> debug_;

@@ -74,3 +74,22 @@ def chain(x, out, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     v = tl.load(x + i)
     tl.store(out + i, v * v + v)
+
+
+# A launch that writes more than the cache holds stores past it, whole vectors only.
+# RUN: tegula compile %s::scale --signature 'x=*f32,out=*f32,n=i32,BLOCK=256' --cpu haswell --emit asm | FileCheck %s --check-prefix=STREAM
+# RUN: tegula explain %s::scale --signature 'x=*f32,out=*f32,n=i32,BLOCK=256' --cpu haswell | FileCheck %s --check-prefix=EXPLAIN
+# STREAM:     vmovntps %ymm
+# STREAM-NOT: vmovnt{{.*}}xmm
+# STREAM:     sfence
+# EXPLAIN: access: past the cache where the launch writes 32 MiB or more
+
+# What the kernel reads again, or writes again and again, stays in the cache.
+# RUN: tegula compile %s::read_again --signature 'x=*f32,out=*f32,BLOCK=256' --cpu haswell --emit asm | FileCheck %s --check-prefix=AGAIN
+# AGAIN-NOT: vmovnt
+@triton.jit
+def read_again(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) * 2.0)
+    for k in range(10):
+        tl.store(x + i, tl.load(out + i) + k)
