@@ -1,0 +1,80 @@
+// Conversions: between formats, to integral values, to and from integers. One rounding each, all
+// through Soft.h.
+#include "ptxvm/float/Soft.h"
+
+#include <algorithm>
+
+namespace tegula::ptxvm {
+namespace {
+
+using soft::Kind;
+using soft::Number;
+using soft::Wide;
+
+// The operand, with subnormals of f32 as zeros under `ftz`.
+Number operand(Format format, uint64_t a, bool ftz) {
+  if (ftz && format == Format::F32 && (a & 0x7f800000) == 0)
+    a &= 0x80000000;
+  return soft::unpack(format, a);
+}
+
+// The magnitude as an integer, rounded. Saturates at 2^126, far above any integer type.
+Wide integralMagnitude(const Number &n, Round round) {
+  if (n.kind == Kind::Infinity)
+    return Wide(1) << 126;
+  if (n.kind != Kind::Finite)
+    return 0;
+  int top = n.exponent + int(soft::bitLength(n.significand));
+  if (top > 126)
+    return Wide(1) << 126;
+  if (n.exponent >= 0)
+    return n.significand << n.exponent;
+  unsigned shift = unsigned(-n.exponent);
+  if (shift > 127)
+    return soft::roundsUp(round, n.negative, false, soft::Rest::BelowHalf);
+  Wide kept = n.significand >> shift;
+  return kept + soft::roundsUp(round, n.negative, kept & 1, soft::restOf(n.significand, shift));
+}
+
+} // namespace
+
+uint64_t convert(Format to, Format from, uint64_t a, FloatMode mode) {
+  Number n = operand(from, a, mode.ftz);
+  mode.ftz = mode.ftz && to == Format::F32;
+  return soft::pack(to, n, mode);
+}
+
+uint64_t roundToIntegral(Format format, uint64_t a, FloatMode mode) {
+  Number n = operand(format, a, mode.ftz);
+  mode.ftz = false;
+  if (n.kind != Kind::Finite || n.exponent >= 0)
+    return soft::pack(format, n, mode);
+  Wide magnitude = integralMagnitude(n, mode.round);
+  return soft::pack(format, {magnitude ? Kind::Finite : Kind::Zero, n.negative, 0, magnitude}, mode);
+}
+
+uint64_t toInteger(Format from, uint64_t a, unsigned bits, bool isSigned, Round round, bool ftz) {
+  Number n = operand(from, a, ftz);
+  uint64_t top = uint64_t(1) << (bits - 1);
+  if (n.kind == Kind::Nan) {
+    if (bits < 64 && from != Format::F64)
+      return 0;
+    return isSigned ? uint64_t(0) - top : top;
+  }
+  Wide magnitude = integralMagnitude(n, round);
+  if (!isSigned)
+    return n.negative ? 0 : uint64_t(std::min<Wide>(magnitude, (Wide(top) << 1) - 1));
+  return n.negative ? uint64_t(0) - uint64_t(std::min<Wide>(magnitude, top))
+                    : uint64_t(std::min<Wide>(magnitude, top - 1));
+}
+
+uint64_t fromInteger(Format to, uint64_t a, unsigned bits, bool isSigned, FloatMode mode) {
+  unsigned unused = 64 - bits;
+  bool negative = isSigned && int64_t(a << unused) < 0;
+  uint64_t value = isSigned ? uint64_t(int64_t(a << unused) >> unused) : a << unused >> unused;
+  uint64_t magnitude = negative ? uint64_t(0) - value : value;
+  mode.ftz = false;
+  return soft::pack(to, {magnitude ? Kind::Finite : Kind::Zero, negative, 0, magnitude}, mode);
+}
+
+} // namespace tegula::ptxvm
