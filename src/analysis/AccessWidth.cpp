@@ -42,6 +42,25 @@ const char *signOf(Operation *op) {
       .Default(nullptr);
 }
 
+// Without the parentheses around the whole of it.
+std::string withoutParentheses(const std::string &text) {
+  int open = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    open += (text[i] == '(') - (text[i] == ')');
+    if (open == 0 && i + 1 < text.size())
+      return text;
+  }
+  return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
+}
+
+// Whether what stands for `value` in the text is a sum.
+bool sumUnder(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<arith::AddIOp, AddPtrOp>(op);
+}
+
 std::string describe(Value value, unsigned depth) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return describeArgument(argument);
@@ -61,11 +80,10 @@ std::string describe(Value value, unsigned depth) {
   const char *sign = signOf(op);
   if (!sign || depth == 0)
     return "the value of " + placeOf(value);
-  return "(" + describe(op->getOperand(0), depth - 1) + sign + describe(op->getOperand(1), depth - 1) + ")";
-}
-
-std::string withoutParentheses(std::string text) {
-  return text.starts_with('(') && text.ends_with(')') ? text.substr(1, text.size() - 2) : text;
+  std::string left = describe(op->getOperand(0), depth - 1);
+  if (StringRef(sign) == " + " && sumUnder(op->getOperand(0)))
+    left = withoutParentheses(left);
+  return "(" + left + sign + describe(op->getOperand(1), depth - 1) + ")";
 }
 
 const char *comparison(arith::CmpIPredicate predicate) {

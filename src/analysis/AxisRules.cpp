@@ -264,6 +264,10 @@ bool Rule::integers() {
     uint64_t x = uint64_t(*l), y = uint64_t(*r);
     return setConstant(int64_t(isAdd ? x + y : isSub ? x - y : x * y));
   }
+  if (!isMul && (r == 0 || (isAdd && l == 0))) {
+    fact_ = in_[r == 0 ? 0 : 1];
+    return true;
+  }
   if (!isMul) {
     add(isSub);
     return true;
