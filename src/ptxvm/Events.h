@@ -1,0 +1,106 @@
+// The stream of events of a run, one call a warp and event, for checks and counters. An observer
+// sees each block's events in the block's order, from one thread at a time; different blocks
+// come from different worker threads at once, so what an observer keeps is per block, per worker,
+// or locked. Memory holds the state before the access when `memory` is called for a store or
+// atomic, and for a load.
+//
+// Executions per instruction are counted by the machine itself (Report::executions): an observer
+// is not called for instructions without effect on others.
+#pragma once
+#include "ptxvm/Findings.h"
+#include "ptxvm/Ptx.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tegula::ptxvm {
+
+struct Launch;
+
+enum class AccessKind : uint8_t { Load, Store, Atomic, Reduction /* atomic without result */, Prefetch };
+enum class Semantics : uint8_t { Weak, Volatile, Relaxed, Acquire, Release, AcquireRelease, Sequential };
+enum class Scope : uint8_t { None, Block, Cluster, Gpu, System };
+
+// The warp that does something. `block` counts row-major with x fastest.
+struct WarpId {
+  uint32_t worker = 0; // the thread of the machine, below RunView::workers
+  uint32_t block = 0;
+  uint32_t warp = 0;
+};
+
+struct MemoryEvent {
+  uint32_t instruction = 0;
+  Space space = Space::Global; // never Generic: a generic access is resolved, one event a space
+  AccessKind kind = AccessKind::Load;
+  Semantics semantics = Semantics::Weak;
+  Scope scope = Scope::None;
+  bool nonCoherent = false;          // ld.global.nc
+  uint32_t width = 0;                // bytes of one lane, the whole vector
+  uint32_t mask = 0;                 // the lanes that access
+  const uint64_t *addresses = nullptr; // 32; host addresses in Global and Const, offsets in Shared, Local, Param
+  // 32 * width bytes, lane after lane: what a store writes; null for others.
+  const std::byte *data = nullptr;
+  // 32 pointers to the bytes in the host's memory; valid for lanes in `mask`. Lanes that are out of
+  // bounds were reported and taken out of the mask by the machine.
+  std::byte *const *bytes = nullptr;
+};
+
+// Barriers of a block. `threads` is the number awaited.
+struct BarrierEvent {
+  uint32_t instruction = 0;
+  uint32_t id = 0;
+  uint32_t threads = 0;
+  uint32_t mask = 0;
+  bool waits = true; // false: arrive
+};
+
+// Lanes of a warp that are ordered with each other: bar.warp.sync, and shfl, vote, match, redux
+// (those exchange registers; PTX gives no memory ordering for them, only for bar.warp.sync).
+struct WarpSyncEvent {
+  uint32_t instruction = 0;
+  uint32_t mask = 0;
+  bool ordersMemory = false;
+};
+
+struct FenceEvent {
+  uint32_t instruction = 0;
+  uint32_t mask = 0;
+  Semantics semantics = Semantics::AcquireRelease;
+  Scope scope = Scope::Gpu;
+};
+
+struct BranchEvent {
+  uint32_t instruction = 0;
+  uint32_t taken = 0, fallen = 0; // masks; both non-empty means divergence
+};
+
+struct RunView {
+  const Kernel &kernel;
+  const Launch &launch;
+  uint32_t workers = 1, blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
+  uint64_t sharedBytes = 0; // static and dynamic
+  Findings &findings;
+};
+
+class Observer {
+public:
+  virtual ~Observer() = default;
+  virtual void runBegins(const RunView &) {}
+  virtual void runEnds() {}
+  // `shared` stays where it is until the block ends.
+  virtual void blockBegins(uint32_t worker, uint32_t block, std::span<std::byte> shared) {}
+  virtual void blockEnds(uint32_t worker, uint32_t block) {}
+  virtual void memory(const WarpId &, const MemoryEvent &) {}
+  virtual void barrierArrives(const WarpId &, const BarrierEvent &) {}
+  // All have come: the warps with a bit set in `waiters` go on, ordered after all who arrived since
+  // the barrier's last completion.
+  virtual void barrierCompletes(uint32_t worker, uint32_t block, uint32_t id, std::span<const uint32_t> arrived,
+                                std::span<const uint32_t> waiters) {}
+  virtual void warpSync(const WarpId &, const WarpSyncEvent &) {}
+  virtual void fence(const WarpId &, const FenceEvent &) {}
+  virtual void branch(const WarpId &, const BranchEvent &) {}
+  virtual void lanesExit(const WarpId &, uint32_t mask) {}
+};
+
+} // namespace tegula::ptxvm
