@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+import devices
 import eager
 from generator import FLOATS, generate
 
 PROGRAMS = 500
 OVERLAPPING = 150
+ON_DEVICE = {"sim": 20, "cuda": 150}
+OVERLAPPING_ON_DEVICE = {"sim": 10, "cuda": 50}
 
 
 def filled(buffer, rng):
@@ -74,18 +77,22 @@ def compare(program, name, ones, other_name, others):
             f"grid {program.grid}, {program.scalars}")
 
 
-def check(program, folder):
+def kernel_of(program, folder):
     path = folder / f"program_{program.seed}.py"
     path.write_text(program.source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module.kernel
 
-    meant = run(program, module.kernel, "interp")
+
+def check(program, folder):
+    kernel = kernel_of(program, folder)
+    meant = run(program, kernel, "interp")
     as_python = memory(program)
     eager.run(program, as_python)
     compare(program, "python", as_python, "interp", meant)
-    compare(program, "interp", meant, "cpu", run(program, module.kernel, "cpu"))
+    compare(program, "interp", meant, "cpu", run(program, kernel, "cpu"))
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
@@ -97,6 +104,28 @@ def test_agree(seed, tmp_path):
 def test_agree_where_arguments_overlap(seed, tmp_path):
     """M1, M2, M6, M7, M13: what the guards of the CPU target are for"""
     check(generate(seed, overlapping=True), tmp_path)
+
+
+def device_cases(counts):
+    marks = {"sim": pytest.mark.sim, "cuda": pytest.mark.gpu}
+    return [pytest.param(device, seed, marks=marks[device], id=f"{device}-{seed}")
+            for device, count in counts.items() for seed in range(count)]
+
+
+def check_on_device(program, folder, device, monkeypatch):
+    devices.use(device, monkeypatch)
+    kernel = kernel_of(program, folder)
+    compare(program, "interp", run(program, kernel, "interp"), device, run(program, kernel, devices.TARGET_OF[device]))
+
+
+@pytest.mark.parametrize("target, seed", device_cases(ON_DEVICE))
+def test_devices_agree(target, seed, tmp_path, monkeypatch):
+    check_on_device(generate(seed), tmp_path, target, monkeypatch)
+
+
+@pytest.mark.parametrize("target, seed", device_cases(OVERLAPPING_ON_DEVICE))
+def test_devices_agree_where_arguments_overlap(target, seed, tmp_path, monkeypatch):
+    check_on_device(generate(seed, overlapping=True), tmp_path, target, monkeypatch)
 
 
 def test_generator_is_deterministic():

@@ -1,0 +1,71 @@
+"""The mirror of test/devices.py, with the host playing the GPU: launches on copies leave the host's memory as it should be."""
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+
+import devices
+import tegula
+from contract import assert_same
+from kernels.shift_in_place import shift_kernel, swap_kernel
+from kernels.vector_add import add, add_kernel
+
+
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch):
+    monkeypatch.setattr(devices, "MIRROR", "cpu")
+    monkeypatch.setitem(devices.TARGET_OF, "cuda", "interp")
+    devices.mirror_launches(monkeypatch)
+    monkeypatch.setenv("TEGULA_TARGET", "cpu")
+    tegula.set_target("interp")
+    yield
+    tegula.set_target("cpu")
+
+
+def test_results_come_back():
+    x, y = torch.randn(100), torch.randn(100)
+    assert_same(add(x, y, torch.full((100,), 7.0), block=64), x + y)
+
+
+def test_what_surrounds_an_argument_is_there_and_stays():
+    buffer = torch.arange(500.0)
+    expected = buffer.clone()
+    expected[80:180] = buffer[150:250]
+    shift_kernel[(1,)](buffer[150:], 100, -70, BLOCK=128)
+    assert_same(buffer, expected)
+
+
+def test_arguments_overlap_as_on_the_host():
+    buffer = torch.arange(160.0)
+    expected = buffer.clone()
+    expected[:64], expected[56:120] = buffer[56:120].clone(), buffer[:64].clone()
+    swap_kernel[(1,)](buffer[:64], buffer[56:], 64, BLOCK=64)
+    assert_same(buffer, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint32", "int8", "bfloat16"])
+def test_numpy_arrays(dtype):
+    arena = np.arange(400 * 4, dtype=np.uint8)
+    x = arena[8:].view(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)[:50]
+    x[:] = np.arange(50)
+    out = np.zeros_like(x)
+    add_kernel[(1,)](x, x, out, 50, BLOCK=64)
+    np.testing.assert_array_equal(out, x + x)
+
+
+def test_pieces_keep_their_place_modulo_16():
+    arena = np.zeros(256, np.uint8)
+    address = arena.__array_interface__["data"][0]
+    mirror = devices.Mirror([arena[3:], torch.from_numpy(arena[100:140])])
+    piece, = mirror.pieces
+    assert (piece.from_address(address + 3, torch.uint8).data_ptr() - address - 3) % 16 == 0
+
+
+def test_only_what_is_refused_by_name_is_a_refusal():
+    def error(kind, message):
+        return tegula.CompilationError(message, [tegula.errors.Diagnostic(0, kind, "f.py", 1, 1, message, "")])
+
+    assert devices.refusal(error("TargetFailed", "target `cuda`: it has no `erfc`")) is not None
+    assert devices.refusal(error("TargetFailed", "target `cuda`: the assembler crashed")) is None
+    assert devices.refusal(error("UndefinedName", "has no")) is None
+    assert devices.refusal(ValueError("has no")) is None
