@@ -43,7 +43,8 @@ public:
 
   Evaluator &evaluator() { return evaluator_; }
 
-  void emit(const std::optional<Bound> &bound, unsigned unroll) {
+  void emit(const std::optional<Bound> &bound, unsigned unroll, const Streaming &streaming = {}) {
+    streaming_ = streaming;
     evaluator_.bound = bound;
     evaluator_.laneDim = nest_.lane;
     unroll_ = unroll;
@@ -90,7 +91,7 @@ private:
     } else {
       int64_t step = int64_t(lanes_) * unroll_, full = extent / step * step;
       if (full)
-        lanesLoop(b_.getInt64(0), b_.getInt64(full), unroll_, Region::Any, nullptr);
+        wholeVectors(b_.getInt64(full), Region::Any);
       if (full != extent)
         lanesLoop(b_.getInt64(full), b_.getInt64(extent), 1, Region::Any, nullptr);
     }
@@ -102,7 +103,7 @@ private:
     int64_t step = int64_t(lanes_) * unroll_;
     llvm::Value *full = b_.CreateAnd(count, b_.getInt64(~(step - 1)));
     if (extent >= step)
-      lanesLoop(b_.getInt64(0), full, unroll_, Region::Inside, nullptr);
+      wholeVectors(full, Region::Inside);
     else
       full = b_.getInt64(0);
     lanesLoop(full, count, 1, Region::Across, count);
@@ -110,6 +111,21 @@ private:
       return;
     llvm::Value *rounded = b_.CreateAnd(b_.CreateAdd(count, b_.getInt64(lanes_ - 1)), b_.getInt64(~int64_t(lanes_ - 1)));
     lanesLoop(rounded, b_.getInt64(extent), 1, Region::Outside, nullptr);
+  }
+
+  void wholeVectors(llvm::Value *end, Region region) {
+    auto run = [&] { lanesLoop(b_.getInt64(0), end, unroll_, region, nullptr); };
+    if (!streaming_.condition)
+      return run();
+    evaluator_.sealLevel(); // what this row needs is computed in front of both
+    auto inLevel = [&](const llvm::DenseSet<Operation *> &streamed) {
+      evaluator_.pushLevel();
+      evaluator_.streamed = streamed;
+      run();
+      evaluator_.streamed.clear();
+      evaluator_.popLevel();
+    };
+    p_.branch(streaming_.condition, [&] { inLevel(streaming_.stores); }, [&] { inLevel({}); });
   }
 
   // Does any root do something behind the bound? A store under the bound's condition does not.
@@ -404,6 +420,7 @@ private:
   Evaluator evaluator_;
   unsigned lanes_, unroll_ = 1;
   const ScalarResults &scalarResults_;
+  Streaming streaming_;
   const Buffer *target_; // of the nest's buffer roots; nullptr: the plan says
   SmallVector<unsigned, 3> outer_;
   Coordinates at_;
@@ -551,22 +568,18 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
         emitter.evaluator().written.insert(root.value);
     emitter.emit(std::nullopt, 1);
   };
-  auto vectors = [&](const Streaming &streaming) {
-    NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
-    for (Operation *load : guards.alwaysSaved)
-      emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
-    emitter.evaluator().streamed = streaming.stores;
-    emitter.emit(bound, pickUnroll(nest, machine.lanes()));
-  };
   auto fast = [&] {
     for (Operation *load : guards.alwaysSaved)
       save(load, machine.lanes());
-    Streaming streaming = emitStreaming(*this, nest, accesses);
+    NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
+    for (Operation *load : guards.alwaysSaved)
+      emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
+    unsigned unroll = pickUnroll(nest, machine.lanes());
+    Streaming streaming;
+    if (unroll > 1) // else arithmetic hides what the stores cost
+      streaming = emitStreaming(*this, nest, accesses);
     hasStreams |= streaming.condition != nullptr;
-    if (streaming.condition)
-      branch(streaming.condition, [&] { vectors(streaming); }, [&] { vectors({}); });
-    else
-      vectors({});
+    emitter.emit(bound, unroll, streaming);
   };
   auto safe = [&] {
     SmallVector<Operation *> loads(guards.alwaysSaved.begin(), guards.alwaysSaved.end());

@@ -1,6 +1,6 @@
 // Stores that go past the cache. A store reads its cache line before it writes it; a kernel
 // whose output does not fit the cache pays for that read and keeps nothing. Whether an output
-// is that large is known at run time only: the nest is emitted twice, and one bit chooses.
+// is that large is known at run time only: the loop over whole vectors is emitted twice, and one bit chooses.
 #pragma once
 #include "targets/cpu/Guards.h"
 
