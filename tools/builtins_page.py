@@ -34,7 +34,7 @@ def cell(text):
 
 
 def page():
-    families, missing, others = {}, [], {"triton": [], "Python": []}
+    families, missing, others = {}, [], {"triton": [], "Python": [], "CUDA": []}
     python_missing = []
     for macro, fields in rows(ROOM / "Builtins.def"):
         if macro in ("BUILTIN", "LIBRARY"):
@@ -43,8 +43,8 @@ def page():
         elif macro in ("UNSUPPORTED", "CUDA_MISSING"):
             prefix = "tl.extra.cuda." if macro == "CUDA_MISSING" else "tl."
             missing.append((prefix + fields[0], fields[-1]))
-        elif macro in ("TOP", "PYTHON"):
-            others["triton" if macro == "TOP" else "Python"].append(fields)
+        elif macro in ("TOP", "PYTHON", "CUDA_QUERY"):
+            others[{"TOP": "triton", "PYTHON": "Python", "CUDA_QUERY": "CUDA"}[macro]].append(fields)
         elif macro == "PYTHON_MISSING":
             python_missing.append((fields[0], fields[1]))
     text = [HEAD]
@@ -53,7 +53,7 @@ def page():
         for name, member, parameters, bound, doc in members:
             mark = " †" if member == "Member" else ""
             text.append(f"| `tl.{name}({cell(parameters)})`{mark} | {cell(doc)} | {cell(bound)} |")
-    for title, prefix in (("triton", "triton."), ("Python", "")):
+    for title, prefix in (("triton", "triton."), ("Python", ""), ("CUDA", "tl.extra.cuda.")):
         text += [f"\n## {title}\n", "| | meaning |", "| --- | --- |"]
         text += [f"| `{prefix}{name}({cell(parameters)})` | {cell(doc)} |" for name, parameters, doc in others[title]]
     text += libdevice()

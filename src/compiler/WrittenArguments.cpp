@@ -71,8 +71,8 @@ struct Origins {
 std::vector<bool> writtenArguments(Operation *function) {
   Origins origins;
   function->walk([&](Operation *op) {
-    // A load only reads; every other op with effects on memory that takes an address writes.
-    if (isa<tile::LoadOp>(op) || op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
+    // Loads and prints only read; every other op with effects on memory that takes an address writes.
+    if (isa<tile::LoadOp, tile::PrintOp>(op) || op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
       return;
     if (!isMemoryEffectFree(op))
       for (Value operand : op->getOperands())

@@ -136,11 +136,12 @@ bool Visitor::visitAssert(const syntax::Assert &node) {
     std::string text = message && message->constant() ? str(*message->constant()) : "";
     return session.fail(Kind::AssertFailed, {text.empty() ? "" : ": " + text}), false;
   }
-  if (session.options.debug)
-    return unsupported("a run-time `assert` with debug=True",
-                       "use tl.static_assert, or compile without debug"),
-           false;
-  return true;
+  auto message = node.message ? visit(node.message) : MaybeValue(Value(Const{std::string()}));
+  if (!message)
+    return false;
+  Value text = message->constant() ? Value(Const{str(*message->constant())}) : *message;
+  Value arguments[] = {*test, text};
+  return callBuiltin(session, "triton.language.device_assert", arguments, {}).has_value();
 }
 
 // ---- assignment -------------------------------------------------------------------------

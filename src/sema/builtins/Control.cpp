@@ -12,8 +12,19 @@ std::optional<uint32_t> gridAxis(Call &call) {
   return axis ? std::optional(uint32_t(*axis)) : std::nullopt;
 }
 
-// A promise travels as an attribute of the op that made the value. Constants need none, and
-// parameters have their own (tt.divisibility of the function).
+// A parameter's divisibility is an attribute of the function; its other promises are dropped,
+// since a scalar has no run.
+void promiseOfParameter(mlir::BlockArgument argument, llvm::StringRef attribute, int64_t value) {
+  auto function = llvm::dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function || attribute != "tt.divisibility" || value < 1 || value > INT32_MAX)
+    return;
+  auto known = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), attribute);
+  if (!known || known.getInt() < value)
+    function.setArgAttr(argument.getArgNumber(), attribute,
+                        mlir::Builder(function.getContext()).getI32IntegerAttr(int32_t(value)));
+}
+
+// A promise travels as an attribute of the op that made the value. Constants need none.
 std::optional<Value> promise(Call &call, llvm::StringRef attribute) {
   auto input = call.tensor(0);
   auto values = input ? call.integers(1) : std::nullopt;
@@ -24,6 +35,8 @@ std::optional<Value> promise(Call &call, llvm::StringRef attribute) {
   mlir::Operation *op = input->value.getDefiningOp();
   if (op && !llvm::isa<mlir::arith::ConstantOp>(op))
     op->setAttr(attribute, call.session.builder.getDenseI64ArrayAttr(*values));
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(input->value))
+    promiseOfParameter(argument, attribute, values->front());
   return Value(*input);
 }
 
@@ -62,6 +75,9 @@ std::optional<Value> call_debug_barrier(Call &call) {
   tile::BarrierOp::create(call.session.builder, call.session.loc());
   return Value();
 }
+
+std::optional<Value> cuda_num_warps(Call &call) { return Value(makeInt(call.session.options.numWarps)); }
+std::optional<Value> cuda_num_threads(Call &call) { return Value(makeInt(call.session.options.numWarps * 32)); }
 
 std::optional<Value> call_constexpr(Call &call) { return call[0]; }
 

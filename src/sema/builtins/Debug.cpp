@@ -1,4 +1,4 @@
-// Checks and prints, most of them while compiling.
+// Checks and prints, while compiling and at run time.
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -6,6 +6,47 @@ namespace {
 
 std::string printed(const Value &value) {
   return value.constant() ? str(*value.constant()) : describe(value);
+}
+
+// Argument `i` as int1: other numbers are compared with 0.
+std::optional<Tensor> conditionOf(Call &call, size_t i) {
+  auto condition = call.tensor(i);
+  if (condition && condition->type.pointer)
+    return call.wrong(i, "a condition");
+  return condition ? cast(call.session, *condition, DType::I1) : std::nullopt;
+}
+
+// As upstream writes it: a space in front, a colon before values.
+std::string spaced(std::string prefix, bool hasValues) {
+  if (hasValues && !prefix.empty() && !prefix.ends_with(": "))
+    prefix += prefix.ends_with(":") ? " " : ": ";
+  if (hasValues && prefix.empty())
+    prefix = ": ";
+  if (prefix.size() > 2 && !prefix.starts_with(' '))
+    prefix = " " + prefix;
+  return prefix;
+}
+
+std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef<Value> values, size_t hexAt) {
+  auto hex = call.flag(hexAt);
+  if (!hex)
+    return std::nullopt;
+  if (!llvm::all_of(prefix, [](unsigned char c) { return c >= 32 && c < 127; }))
+    return call.wrong(0, "printable ASCII");
+  llvm::SmallVector<mlir::Value> operands;
+  llvm::SmallVector<int32_t> areSigned;
+  for (const Value &value : values) {
+    if (!value.tensor() && !isNumber(value))
+      return call.fail(diag::Kind::NotPrintable, {describe(value)});
+    auto tensor = toTensor(call.session, value);
+    if (!tensor)
+      return std::nullopt;
+    operands.push_back(tensor->value);
+    areSigned.push_back(!tensor->type.pointer && isSigned(tensor->type.element));
+  }
+  tile::PrintOp::create(call.session.builder, call.session.loc(), spaced(prefix, !values.empty()), *hex, areSigned,
+                        operands);
+  return Value();
 }
 
 } // namespace
@@ -32,10 +73,49 @@ std::optional<Value> call_static_assert(Call &call) {
   return Value();
 }
 
+// Without `debug` there is no check, as upstream; its arguments are still looked at.
 std::optional<Value> call_device_assert(Call &call) {
-  if (call.session.options.debug)
-    return call.session.fail(diag::Kind::UnsupportedBuiltin, {call.row.display(), "compile without `debug`"});
+  enum { Cond, Msg, Mask };
+  Session &session = call.session;
+  auto condition = conditionOf(call, Cond);
+  auto message = condition ? call.text(Msg) : std::nullopt;
+  if (!message)
+    return std::nullopt;
+  if (!call.isNone(Mask)) {
+    auto mask = conditionOf(call, Mask);
+    auto both = mask ? broadcastPair(session, *condition, *mask) : std::nullopt;
+    if (!both)
+      return std::nullopt;
+    auto isOff = unary(session, syntax::UnaryOperator::Invert, both->second);
+    auto holds = isOff ? binary(session, syntax::BinaryOperator::Or, both->first, *isOff) : std::nullopt;
+    if (!holds)
+      return std::nullopt;
+    condition = *holds->tensor();
+  }
+  if (session.options.debug)
+    tile::AssertOp::create(session.builder, session.loc(), condition->value, *message);
   return Value();
+}
+
+std::optional<Value> call_device_print(Call &call) {
+  enum { Prefix, Args, Hex };
+  auto prefix = call.text(Prefix);
+  if (!prefix)
+    return std::nullopt;
+  return print(call, *prefix, *elementsOf(call[Args]), Hex);
+}
+
+// The prefix is the text in front, if there is one.
+std::optional<Value> python_print(Call &call) {
+  enum { Values, Hex };
+  std::vector<Value> values = *elementsOf(call[Values]);
+  std::string prefix;
+  auto *first = values.empty() ? nullptr : values[0].constant();
+  if (auto *text = first ? std::get_if<std::string>(&first->value) : nullptr) {
+    prefix = *text;
+    values.erase(values.begin());
+  }
+  return print(call, prefix, values, Hex);
 }
 
 } // namespace tegula::sema::builtins

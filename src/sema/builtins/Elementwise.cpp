@@ -44,7 +44,98 @@ template <class Quiet, class Propagating, class Signed, class Unsigned> std::opt
 
 std::optional<Value> operate(Call &call, BinOp op) { return binary(call.session, op, call[0], call[1]); }
 
+// ---- inline assembly --------------------------------------------------------------------
+
+// How many registers the elements of one run take: narrow ones share 32 bits.
+size_t registersOf(DType type, int64_t pack) {
+  int64_t bits = std::max(bitWidth(type), 8u);
+  return bits >= 32 ? size_t(pack) : size_t((pack * bits + 31) / 32);
+}
+
+// Outputs and inputs that LLVM's constraints name; clobbers are none.
+std::pair<size_t, size_t> countConstraints(llvm::StringRef constraints) {
+  llvm::SmallVector<llvm::StringRef> each;
+  constraints.split(each, ',', -1, /*KeepEmpty=*/false);
+  size_t outputs = llvm::count_if(each, [](llvm::StringRef one) { return one.trim().starts_with("="); });
+  size_t clobbers = llvm::count_if(each, [](llvm::StringRef one) { return one.trim().starts_with("~"); });
+  return {outputs, each.size() - outputs - clobbers};
+}
+
+// The operands in one shape; `shape` becomes it.
+std::optional<std::vector<Tensor>> inOneShape(Call &call, size_t i, Shape &shape) {
+  auto elements = elementsOf(call[i]);
+  if (!elements)
+    elements = std::vector<Value>{call[i]};
+  std::vector<Tensor> operands;
+  for (const Value &element : *elements) {
+    if (!element.tensor() && !isNumber(element))
+      return call.wrong(i, "a tuple of tiles");
+    auto tensor = toTensor(call.session, element);
+    // The first one takes the shape of all before it, so that the last broadcast has them all.
+    auto both = tensor && !operands.empty() ? broadcastPair(call.session, operands[0], *tensor) : std::nullopt;
+    if (!tensor || (!operands.empty() && !both))
+      return std::nullopt;
+    if (both)
+      operands[0] = both->first;
+    operands.push_back(*tensor);
+    shape = operands[0].type.shape;
+  }
+  for (Tensor &operand : operands)
+    operand = *broadcastTo(call.session, operand, shape);
+  return operands;
+}
+
+std::optional<std::vector<DType>> dtypesOf(Call &call, size_t i) {
+  auto elements = elementsOf(call[i]);
+  std::vector<DType> types;
+  for (const Value &element : elements ? *elements : std::vector<Value>{call[i]}) {
+    auto *type = element.constant() ? std::get_if<TypeRef>(&element.constant()->value) : nullptr;
+    if (!type || type->pointer || !type->shape.empty())
+      return call.wrong(i, "a dtype, or a tuple of dtypes");
+    types.push_back(type->element);
+  }
+  return types.empty() ? call.wrong(i, "a dtype, or a tuple of dtypes") : std::optional(types);
+}
+
 } // namespace
+
+std::optional<Value> call_inline_asm_elementwise(Call &call) {
+  enum { Asm, Constraints, Args, Dtype, IsPure, Pack };
+  Session &session = call.session;
+  auto text = call.text(Asm), constraints = text ? call.text(Constraints) : std::nullopt;
+  auto types = constraints ? dtypesOf(call, Dtype) : std::nullopt;
+  auto isPure = types ? call.flag(IsPure) : std::nullopt;
+  auto pack = isPure ? call.integer(Pack) : std::nullopt;
+  if (!pack)
+    return std::nullopt;
+  if (*pack < 1 || *pack > 64)
+    return call.wrong(Pack, "from 1 to 64");
+  Shape shape;
+  auto operands = inOneShape(call, Args, shape);
+  if (!operands)
+    return std::nullopt;
+  size_t outputs = 0, inputs = 0;
+  for (DType type : *types)
+    outputs += registersOf(type, *pack);
+  for (const Tensor &operand : *operands)
+    inputs += registersOf(operand.type.pointer ? DType::I64 : operand.type.element, *pack);
+  if (auto [out, in] = countConstraints(*constraints); out != outputs || in != inputs)
+    return call.fail(diag::Kind::InlineAsmConstraints,
+                     {*constraints, std::to_string(out) + " outputs and " + std::to_string(in) + " inputs",
+                      std::to_string(outputs) + " and " + std::to_string(inputs)});
+  llvm::SmallVector<mlir::Value> values;
+  llvm::SmallVector<mlir::Type> lowered;
+  for (const Tensor &operand : *operands)
+    values.push_back(operand.value);
+  for (DType type : *types)
+    lowered.push_back(lower(Type{type}.withShape(shape), session.builder.getContext()));
+  auto op = tile::ElementwiseInlineAsmOp::create(session.builder, session.loc(), lowered, *text, *constraints, *isPure,
+                                                 uint32_t(*pack), values);
+  std::vector<Value> results;
+  for (auto [value, type] : llvm::zip(op.getResults(), *types))
+    results.push_back(Tensor{value, Type{type}.withShape(shape)});
+  return elementsOf(call[Dtype]) ? makeValueTuple(std::move(results)) : results[0];
+}
 
 std::optional<Value> call_cast(Call &call) {
   auto input = call.tensor(0);

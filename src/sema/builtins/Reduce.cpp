@@ -1,6 +1,6 @@
 // Reductions along an axis. tl.sum, max, min, xor_sum and reduce_or combine by one plain
 // op, so that targets recognise them; tl.reduce expands the caller's function.
-#include "sema/builtins/Call.h"
+#include "sema/builtins/Combine.h"
 
 #include <numeric>
 
@@ -9,10 +9,6 @@ namespace arith = mlir::arith;
 using CompareOp = syntax::CompareOperator;
 
 namespace {
-
-// Makes the combined scalars of accumulated and next ones; nullopt after a diagnostic.
-using Combine = llvm::function_ref<std::optional<std::vector<Tensor>>(llvm::ArrayRef<Tensor> accumulated,
-                                                                      llvm::ArrayRef<Tensor> next)>;
 
 struct Reduction {
   std::vector<Tensor> inputs; // of one shape
@@ -39,25 +35,6 @@ std::vector<Type> scalarTypes(llvm::ArrayRef<Tensor> tensors) {
   for (const Tensor &tensor : tensors)
     types.push_back(tensor.type.scalar());
   return types;
-}
-
-// Fills the region of `op`; false after a diagnostic.
-bool buildRegion(Session &session, tile::ReduceOp op, llvm::ArrayRef<Type> types, Combine combine) {
-  mlir::OpBuilder::InsertionGuard guard(session.builder);
-  mlir::Block *block = session.builder.createBlock(&op.getCombine());
-  std::vector<Tensor> scalars;
-  for (int side = 0; side < 2; ++side)
-    for (const Type &type : types)
-      scalars.push_back({block->addArgument(lower(type, session.builder.getContext()), session.loc()), type});
-  llvm::ArrayRef<Tensor> all(scalars);
-  auto results = combine(all.take_front(types.size()), all.drop_front(types.size()));
-  if (!results)
-    return false;
-  llvm::SmallVector<mlir::Value> values;
-  for (const Tensor &result : *results)
-    values.push_back(result.value);
-  tile::ReduceReturnOp::create(session.builder, session.loc(), values);
-  return true;
 }
 
 // New dimensions of extent 1 where the reduced ones were.
@@ -88,7 +65,10 @@ std::optional<std::vector<Tensor>> run(Session &session, Reduction reduction, Co
     lowered.push_back(lower(input.type.withShape(reduced), session.builder.getContext()));
   }
   auto op = tile::ReduceOp::create(session.builder, session.loc(), lowered, operands, uint32_t(axis));
-  if (!buildRegion(session, op, types, combine)) {
+  auto finish = [&](mlir::ValueRange values) {
+    tile::ReduceReturnOp::create(session.builder, session.loc(), values);
+  };
+  if (!buildCombine(session, op.getCombine(), types, combine, finish)) {
     op.erase();
     return std::nullopt;
   }
@@ -194,12 +174,6 @@ std::optional<Value> argumentOfExtremum(Call &call, Extremum which) {
 
 // ---- sums -------------------------------------------------------------------------------
 
-DType sumType(DType element) {
-  if (isFloat(element) || bitWidth(element) >= 32)
-    return element;
-  return isSigned(element) ? DType::I32 : DType::U32;
-}
-
 std::optional<Tensor> integerTile(Call &call) {
   auto input = call.tile(0);
   if (input && (input->type.pointer || isFloat(input->type.element)))
@@ -211,61 +185,6 @@ template <class Op> std::optional<Value> reduceBits(Call &call) {
   auto input = integerTile(call);
   auto reduction = input ? reductionOf(call, {*input}, 1, 2) : std::nullopt;
   return reduction ? reduceBy<Op>(call.session, std::move(*reduction)) : std::nullopt;
-}
-
-// ---- any function -----------------------------------------------------------------------
-
-std::optional<Value> callCombine(Call &call, size_t i, std::span<const Value> arguments) {
-  if (auto *constant = call[i].constant()) {
-    if (auto *function = std::get_if<std::shared_ptr<const Function>>(&constant->value))
-      return call.session.functions.callFunction(**function, arguments, {});
-    if (auto *builtin = std::get_if<BuiltinRef>(&constant->value))
-      return callBuiltin(call.session, builtin->name, arguments, {});
-  }
-  return call.wrong(i, "a function of the language");
-}
-
-// The function's results as scalars of the inputs' types.
-std::optional<std::vector<Tensor>> combinedScalars(Call &call, size_t i, const Value &result,
-                                                   llvm::ArrayRef<Tensor> like) {
-  auto elements = elementsOf(result);
-  if (!elements)
-    elements = std::vector<Value>{result};
-  std::vector<Tensor> scalars;
-  bool fits = elements->size() == like.size();
-  for (size_t e = 0; fits && e < like.size(); ++e) {
-    auto scalar = toTensor(call.session, (*elements)[e]);
-    if (!scalar)
-      return std::nullopt;
-    fits = scalar->type == like[e].type;
-    scalars.push_back(*scalar);
-  }
-  if (fits)
-    return scalars;
-  std::string got, want;
-  for (const Value &element : *elements)
-    got += (got.empty() ? "" : ", ") + describe(element);
-  for (const Tensor &tensor : like)
-    want += (want.empty() ? "" : ", ") + spelling(tensor.type);
-  return call.fail(diag::Kind::CombineResult, {got, want});
-}
-
-// The tiles of tl.reduce: one, or a tuple of tiles that are brought to one shape.
-std::optional<std::vector<Tensor>> reduceInputs(Call &call) {
-  auto elements = elementsOf(call[0]);
-  if (!elements)
-    elements = std::vector<Value>{call[0]};
-  std::vector<Tensor> tiles;
-  for (const Value &element : *elements) {
-    if (!element.tensor() || element.tensor()->type.isScalar())
-      return call.wrong(0, "a tile, or a tuple of tiles");
-    tiles.push_back(*element.tensor());
-    if (tiles.back().type.shape != tiles[0].type.shape)
-      return call.wrong(0, "tiles of one shape");
-  }
-  if (tiles.empty())
-    return call.wrong(0, "a tile, or a tuple of tiles");
-  return tiles;
 }
 
 } // namespace
@@ -297,22 +216,45 @@ std::optional<Value> call_reduce_or(Call &call) { return reduceBits<arith::OrIOp
 
 std::optional<Value> call_reduce(Call &call) {
   enum { Input, Axis, CombineFn, KeepDims };
-  auto inputs = reduceInputs(call);
+  auto inputs = combinedInputs(call);
   auto reduction = inputs ? reductionOf(call, *inputs, Axis, KeepDims) : std::nullopt;
   if (!reduction)
     return std::nullopt;
-  auto results = run(call.session, std::move(*reduction), [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b)
-                         -> std::optional<std::vector<Tensor>> {
-    std::vector<Value> arguments(a.begin(), a.end());
-    arguments.insert(arguments.end(), b.begin(), b.end());
-    auto combined = callCombine(call, CombineFn, arguments);
-    return combined ? combinedScalars(call, CombineFn, *combined, a) : std::nullopt;
+  auto results = run(call.session, std::move(*reduction), [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
+    return callCombine(call, CombineFn, a, b);
   });
-  if (!results)
+  return results ? std::optional(likeInputs(call, std::move(*results))) : std::nullopt;
+}
+
+// Values narrower than 32 bits are widened as what they are: the op reads them as unsigned.
+std::optional<Value> call_histogram(Call &call) {
+  enum { Input, NumBins, Mask };
+  Session &session = call.session;
+  auto input = integerTile(call);
+  if (!input)
     return std::nullopt;
-  if (!elementsOf(call[Input]))
-    return Value((*results)[0]);
-  return makeValueTuple({results->begin(), results->end()});
+  if (input->type.shape.size() != 1)
+    return call.wrong(Input, "a tile of one dimension");
+  auto bins = call.integer(NumBins);
+  if (!bins)
+    return std::nullopt;
+  Type type = Type{DType::I32}.withShape(*bins);
+  if (!checkShape(session, type.shape))
+    return std::nullopt;
+  mlir::Value mask;
+  if (!call.isNone(Mask)) {
+    auto given = call.tensor(Mask);
+    if (!given)
+      return std::nullopt;
+    if (given->type.pointer || !isBool(given->type.element))
+      return call.wrong(Mask, "int1");
+    auto wide = broadcastTo(session, *given, input->type.shape);
+    if (!wide)
+      return std::nullopt;
+    mask = wide->value;
+  }
+  Tensor values = *cast(session, *input, sumType(input->type.element));
+  return emit<tile::HistogramOp>(session, type, lower(type, session.builder.getContext()), values.value, mask);
 }
 
 } // namespace tegula::sema::builtins

@@ -178,26 +178,56 @@ std::optional<Value> call_interleave(Call &call) {
   return Value(reshape(call.session, *joined, shape));
 }
 
-// join, the new dimension moved before `dim`, both merged.
+// Tiles that agree but along `dim`, in one type.
 std::optional<Value> call_cat(Call &call) {
+  Session &session = call.session;
   auto a = call.tile(0), b = a ? call.tile(1) : std::nullopt;
   if (!b)
     return std::nullopt;
-  if (a->type.shape != b->type.shape)
-    return call.fail(diag::Kind::CatShapes, {spell(a->type.shape), spell(b->type.shape)});
-  auto dim = call.axis(3, a->type.shape.size());
-  auto joined = dim ? join(call) : std::nullopt;
-  if (!joined)
+  size_t rank = a->type.shape.size();
+  auto dim = call.axis(3, rank);
+  if (!dim)
     return std::nullopt;
-  Order order;
-  for (int32_t d = 0; d < int32_t(a->type.shape.size()); ++d) {
-    if (d == *dim)
-      order.push_back(int32_t(a->type.shape.size()));
-    order.push_back(d);
-  }
+  Shape left = a->type.shape, right = b->type.shape;
+  left[*dim] = 0;
+  if (right.size() == rank)
+    right[*dim] = 0;
+  if (left != right)
+    return call.fail(diag::Kind::CatShapes, {spell(a->type.shape), spell(b->type.shape), std::to_string(*dim)});
+  if (a->type.scalar() != b->type.scalar())
+    return session.fail(diag::Kind::IncompatibleOperands, {call.row.display(), describe(*a), describe(*b)});
   Shape shape = a->type.shape;
-  shape[*dim] *= 2;
-  return Value(reshape(call.session, transpose(call.session, *joined, order), shape));
+  shape[*dim] += b->type.shape[*dim];
+  if (!checkShape(session, shape))
+    return std::nullopt;
+  Type type = a->type.withShape(shape);
+  return emit<tile::CatOp>(session, type, lower(type, session.builder.getContext()), a->value, b->value,
+                           uint32_t(*dim));
+}
+
+std::optional<Value> call_gather(Call &call) {
+  Session &session = call.session;
+  auto source = call.tile(0), index = source ? call.tile(1) : std::nullopt;
+  if (!index)
+    return std::nullopt;
+  if (index->type.pointer || !isInteger(index->type.element) || isBool(index->type.element))
+    return call.wrong(1, "a tile of integers");
+  size_t rank = source->type.shape.size();
+  auto axis = call.axis(2, rank);
+  if (!axis)
+    return std::nullopt;
+  bool fits = index->type.shape.size() == rank;
+  for (size_t d = 0; fits && d < rank; ++d)
+    fits = int64_t(d) == *axis || source->type.shape[d] == index->type.shape[d];
+  if (!fits)
+    return call.fail(diag::Kind::GatherShapes, {spell(source->type.shape), spell(index->type.shape),
+                                                std::to_string(*axis)});
+  // The op reads indices as signed.
+  if (bitWidth(index->type.element) < 32)
+    index = cast(session, *index, DType::I32);
+  Type type = source->type.withShape(index->type.shape);
+  return emit<tile::GatherOp>(session, type, lower(type, session.builder.getContext()), source->value, index->value,
+                              uint32_t(*axis));
 }
 
 std::optional<Value> call_squeeze(Call &call) {

@@ -14,6 +14,7 @@ namespace builtins {
 // The functions that the rows name, in the files of their families.
 #define BUILTIN(name, family, member, parameters, bound, doc) std::optional<Value> call_##name(Call &call);
 #define PYTHON(name, parameters, doc) std::optional<Value> python_##name(Call &call);
+#define CUDA_QUERY(name, parameters, doc) std::optional<Value> cuda_##name(Call &call);
 #define LIBRARY(name, family, member, parameters, bound, doc)
 #define UNSUPPORTED(name, family, member, reason)
 #define TOP(name, parameters, doc)
@@ -22,6 +23,7 @@ namespace builtins {
 #include "sema/builtins/Builtins.def"
 #undef BUILTIN
 #undef PYTHON
+#undef CUDA_QUERY
 #define UNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define BINARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define TERNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
@@ -58,6 +60,8 @@ const Row rawRows[] = {
   {"builtins." #name, Family::Python, Free, python_##name, false, parameters, "exact", doc, {}},
 #define PYTHON_MISSING(name, reason)                                                               \
   {"builtins." #name, Family::Python, Free, nullptr, false, "", "", reason, {}},
+#define CUDA_QUERY(name, parameters, doc)                                                          \
+  {"triton.language.extra.cuda." #name, Family::Control, Free, cuda_##name, false, parameters, "exact", doc, {}},
 #define CUDA_MISSING(name, reason)                                                                 \
   {"triton.language.extra.cuda." #name, Family::Control, Free, nullptr, false, "", "", reason, {}},
 #include "sema/builtins/Builtins.def"

@@ -29,3 +29,14 @@ def swizzle2d(i, j, size_i, size_j, size_g):
     rows = tl.minimum(size_i - first_row, size_g)
     within = linear % group_elements
     return first_row + within % rows, within // rows
+
+
+@triton.jit
+def flip(x, dim: tl.constexpr = None):
+    axis: tl.constexpr = len(x.shape) - 1 if dim is None else (dim + len(x.shape) if dim < 0 else dim)
+    extent: tl.constexpr = x.shape[axis]
+    index = extent - 1 - tl.arange(0, extent)
+    for d in tl.static_range(len(x.shape)):
+        if d != axis:
+            index = tl.expand_dims(index, d)
+    return tl.gather(x, tl.broadcast_to(index, x.shape), axis)

@@ -16,6 +16,8 @@
 # RUN: %refused axis 'p=*i32'
 # RUN: %refused halves 'p=*i32'
 # RUN: %refused unequal 'p=*i32'
+# RUN: %refused gather_shapes 'p=*i32'
+# RUN: %refused gather_index 'p=*i32'
 # RUN: %refused cannot_broadcast 'p=*i32'
 # RUN: %refused index 'p=*i32'
 # RUN: %refused too_many 'p=*i32'
@@ -88,11 +90,14 @@ def joined(p):
     tl.store(p + l, r)
     # joined: tt.reshape %{{.*}} : tensor<3x2xi32> -> tensor<6xi32>
     tl.store(p + tl.interleave(a, b), 0)
-    # joined: tt.trans %{{.*}} {order = array<i32: 1, 0>} : tensor<3x2xi32> -> tensor<2x3xi32>
-    # joined: tt.reshape %{{.*}} : tensor<2x3xi32> -> tensor<6xi32>
+    # joined: tt.cat %{{.*}}, %{{.*}} axis 0 : tensor<3xi32>, tensor<3xi32> -> tensor<6xi32>
     tl.store(p + tl.cat(a, b), 0)
-    # joined: tt.reshape %{{.*}} : tensor<1x2x3xi32> -> tensor<1x6xi32>
-    tl.store(p + tl.cat(a[None, :], b[None, :], dim=1), 0)
+    # joined: tt.cat %{{.*}} axis 1 : tensor<1x3xi32>, tensor<1x4xi32> -> tensor<1x7xi32>
+    tl.store(p + tl.cat(a[None, :], tl.arange(0, 4)[None, :], can_reorder=True, dim=1), 0)
+    # joined: tt.gather %{{.*}}[%{{.*}}] axis 0 : tensor<3xi32>, tensor<4xi32> -> tensor<4xi32>
+    tl.store(p, tl.sum(tl.gather(a, tl.arange(0, 4), 0)))
+    # joined: tt.gather %{{.*}}[%{{.*}}] axis 1 : tensor<2x3xi32>, tensor<2x3xi32> -> tensor<2x3xi32>
+    tl.store(p, tl.sum(tl.flip(tl.reshape(tl.arange(0, 6), (2, 3)))))
 
 
 @triton.jit
@@ -178,8 +183,21 @@ def halves(p):
 
 @triton.jit
 def unequal(p):
-    # unequal: `tl.cat` takes two tiles of one shape, not [6] and [3] [CatShapes]
-    tl.cat(tl.arange(0, 6), tl.arange(0, 3))
+    # unequal: `tl.cat` takes two tiles that agree in all dimensions but 1, not [6, 1] and [3, 1] [CatShapes]
+    tl.cat(tl.arange(0, 6)[:, None], tl.arange(0, 3)[:, None], dim=1)
+
+
+@triton.jit
+def gather_shapes(p):
+    # gather_shapes: `tl.gather`: the source, [4, 2], and the index, [6], must agree in all dimensions but 0 [GatherShapes]
+    # gather_shapes: hint: broadcast the index
+    tl.gather(tl.zeros((4, 2), tl.float32), tl.arange(0, 6), 0)
+
+
+@triton.jit
+def gather_index(p):
+    # gather_index: parameter `index` of `tl.gather` must be a tile of integers, not <['6'], fp32> [BuiltinWrongArgument]
+    tl.gather(tl.arange(0, 6), tl.zeros((6,), tl.float32), 0)
 
 
 @triton.jit

@@ -1,0 +1,98 @@
+#include "sema/builtins/Combine.h"
+
+namespace tegula::sema::builtins {
+namespace {
+
+std::optional<Value> callFunction(Call &call, size_t i, std::span<const Value> arguments) {
+  if (auto *constant = call[i].constant()) {
+    if (auto *function = std::get_if<std::shared_ptr<const Function>>(&constant->value))
+      return call.session.functions.callFunction(**function, arguments, {});
+    if (auto *builtin = std::get_if<BuiltinRef>(&constant->value))
+      return callBuiltin(call.session, builtin->name, arguments, {});
+  }
+  return call.wrong(i, "a function of the language");
+}
+
+// The function's results as scalars of the inputs' types.
+std::optional<std::vector<Tensor>> asScalars(Call &call, const Value &result, llvm::ArrayRef<Tensor> like) {
+  auto elements = elementsOf(result);
+  if (!elements)
+    elements = std::vector<Value>{result};
+  std::vector<Tensor> scalars;
+  bool fits = elements->size() == like.size();
+  for (size_t e = 0; fits && e < like.size(); ++e) {
+    auto scalar = toTensor(call.session, (*elements)[e]);
+    if (!scalar)
+      return std::nullopt;
+    fits = scalar->type == like[e].type;
+    scalars.push_back(*scalar);
+  }
+  if (fits)
+    return scalars;
+  std::string got, want;
+  for (const Value &element : *elements)
+    got += (got.empty() ? "" : ", ") + describe(element);
+  for (const Tensor &tensor : like)
+    want += (want.empty() ? "" : ", ") + spelling(tensor.type);
+  return call.fail(diag::Kind::CombineResult, {got, want});
+}
+
+} // namespace
+
+bool buildCombine(Session &session, mlir::Region &region, llvm::ArrayRef<Type> types, Combine combine,
+                  llvm::function_ref<void(mlir::ValueRange)> finish) {
+  mlir::OpBuilder::InsertionGuard guard(session.builder);
+  mlir::Block *block = session.builder.createBlock(&region);
+  std::vector<Tensor> scalars;
+  for (int side = 0; side < 2; ++side)
+    for (const Type &type : types)
+      scalars.push_back({block->addArgument(lower(type, session.builder.getContext()), session.loc()), type});
+  llvm::ArrayRef<Tensor> all(scalars);
+  auto results = combine(all.take_front(types.size()), all.drop_front(types.size()));
+  if (!results)
+    return false;
+  llvm::SmallVector<mlir::Value> values;
+  for (const Tensor &result : *results)
+    values.push_back(result.value);
+  finish(values);
+  return true;
+}
+
+std::optional<std::vector<Tensor>> combinedInputs(Call &call) {
+  auto elements = elementsOf(call[0]);
+  if (!elements)
+    elements = std::vector<Value>{call[0]};
+  std::vector<Tensor> tiles;
+  for (const Value &element : *elements) {
+    if (!element.tensor() || element.tensor()->type.isScalar())
+      return call.wrong(0, "a tile, or a tuple of tiles");
+    tiles.push_back(*element.tensor());
+    if (tiles.back().type.shape != tiles[0].type.shape)
+      return call.wrong(0, "tiles of one shape");
+  }
+  if (tiles.empty())
+    return call.wrong(0, "a tile, or a tuple of tiles");
+  return tiles;
+}
+
+std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::ArrayRef<Tensor> accumulated,
+                                               llvm::ArrayRef<Tensor> next) {
+  std::vector<Value> arguments(accumulated.begin(), accumulated.end());
+  arguments.insert(arguments.end(), next.begin(), next.end());
+  auto combined = callFunction(call, i, arguments);
+  return combined ? asScalars(call, *combined, accumulated) : std::nullopt;
+}
+
+Value likeInputs(Call &call, std::vector<Tensor> results) {
+  if (!elementsOf(call[0]))
+    return results[0];
+  return makeValueTuple({results.begin(), results.end()});
+}
+
+DType sumType(DType element) {
+  if (isFloat(element) || bitWidth(element) >= 32)
+    return element;
+  return isSigned(element) ? DType::I32 : DType::U32;
+}
+
+} // namespace tegula::sema::builtins

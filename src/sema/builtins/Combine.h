@@ -1,0 +1,30 @@
+// What reductions and scans share: tiles of one shape, and a function of the caller expanded
+// into the region of an op. Internal to builtins/.
+#pragma once
+#include "sema/builtins/Call.h"
+
+namespace tegula::sema::builtins {
+
+// Makes the combined scalars of accumulated and next ones; nullopt after a diagnostic.
+using Combine = llvm::function_ref<std::optional<std::vector<Tensor>>(llvm::ArrayRef<Tensor> accumulated,
+                                                                      llvm::ArrayRef<Tensor> next)>;
+
+// Fills `region` with two scalars of each type, what `combine` makes of them, and `finish`.
+bool buildCombine(Session &session, mlir::Region &region, llvm::ArrayRef<Type> types, Combine combine,
+                  llvm::function_ref<void(mlir::ValueRange)> finish);
+
+// The tiles of argument 0: one, or a tuple of tiles of one shape.
+std::optional<std::vector<Tensor>> combinedInputs(Call &call);
+
+// Calls argument `i`, a function of the language, on the scalars; its results have the types of
+// `accumulated`.
+std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::ArrayRef<Tensor> accumulated,
+                                               llvm::ArrayRef<Tensor> next);
+
+// The result for one tile, or a tuple for a tuple of tiles.
+Value likeInputs(Call &call, std::vector<Tensor> results);
+
+// The type in which a sum or product of `element` is computed: integers have at least 32 bits.
+DType sumType(DType element);
+
+} // namespace tegula::sema::builtins
