@@ -1,0 +1,23 @@
+// The checks of a run: observers that look for what hardware does not tell. Out: findings in
+// RunView::findings. What the machine needs for its own safety (bounds, alignment, rights, barriers)
+// it reports itself.
+#pragma once
+#include "ptxvm/Events.h"
+
+#include <memory>
+
+namespace tegula::ptxvm {
+
+struct RaceOptions {
+  // Also between lanes of one warp that no bar.warp.sync or barrier orders.
+  bool lanes = true;
+};
+
+// Two accesses, one of them a write, that nothing orders: barriers, bar.warp.sync, release and
+// acquire, fences with atomics. Stores of the value that is there already are no findings.
+std::unique_ptr<Observer> checkRaces(RaceOptions options = {});
+
+// Reads of bytes of shared memory, or of buffers that begin uninitialised, that nobody has written.
+std::unique_ptr<Observer> checkInitialised();
+
+} // namespace tegula::ptxvm

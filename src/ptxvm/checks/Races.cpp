@@ -1,0 +1,277 @@
+// The race check: happens-before over warps, an epoch for each cell of memory (Shadow.h). Shared
+// memory belongs to a block and its thread; global memory is one table of pages, locked in shards.
+#include "ptxvm/Machine.h"
+#include "ptxvm/checks/Checks.h"
+#include "ptxvm/checks/Overlap.h"
+#include "ptxvm/checks/Shadow.h"
+
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+namespace tegula::ptxvm {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+
+// What releases have left at an address: for all, and for each block where their scope ends.
+struct Location {
+  Published wide;
+  std::map<uint32_t, Published> narrow;
+};
+
+struct Page {
+  Cells cells{kPageBytes / cellBytes};
+  std::unordered_map<uint64_t, Location> locations;
+};
+
+struct Shard {
+  std::mutex mutex;
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+};
+
+struct Block {
+  Block(uint32_t block, uint32_t warps, size_t sharedBytes)
+      : shared((sharedBytes + cellBytes - 1) / cellBytes) {
+    for (uint32_t warp = 0; warp < warps; ++warp)
+      clocks.emplace_back(block, warp, warps);
+  }
+  std::vector<WarpClock> clocks;
+  Cells shared;
+  std::unordered_map<uint64_t, Location> locations; // in shared memory
+  std::map<uint32_t, Published> arrived;            // by barrier, since its last completion
+};
+
+bool isRelease(Semantics s) {
+  return s == Semantics::Release || s == Semantics::AcquireRelease || s == Semantics::Sequential;
+}
+bool isAcquire(Semantics s) {
+  return s == Semantics::Acquire || s == Semantics::AcquireRelease || s == Semantics::Sequential;
+}
+
+class Races : public Observer {
+public:
+  explicit Races(RaceOptions options) : options_(options) {}
+
+  void runBegins(const RunView &view) override {
+    view_ = &view;
+    workers_.clear();
+    workers_.resize(view.workers);
+    for (Shard &shard : shards_)
+      shard.pages.clear();
+  }
+
+  void blockBegins(uint32_t worker, uint32_t block, std::span<std::byte> shared) override {
+    workers_[worker][block] = std::make_unique<Block>(block, view_->warpsPerBlock, shared.size());
+  }
+  void blockEnds(uint32_t worker, uint32_t block) override { workers_[worker].erase(block); }
+
+  void memory(const WarpId &who, const MemoryEvent &event) override {
+    bool isChecked = event.space == Space::Global || event.space == Space::Shared;
+    if (!isChecked || event.kind == AccessKind::Prefetch)
+      return;
+    Block &block = blockOf(who);
+    bool isAtomic = event.kind == AccessKind::Atomic || event.kind == AccessKind::Reduction;
+    bool strong = isAtomic || event.semantics != Semantics::Weak;
+    if (strong && event.kind != AccessKind::Store)
+      readStrongly(block, who, event);
+    if (strong && event.kind != AccessKind::Load)
+      writeStrongly(block, who, event);
+    checkAccess(block, who, event, strong);
+  }
+
+  void barrierArrives(const WarpId &who, const BarrierEvent &event) override {
+    Block &block = blockOf(who);
+    Published &arrived = block.arrived[event.id];
+    arrived = joined(arrived, block.clocks[who.warp].publish());
+  }
+
+  void barrierCompletes(uint32_t worker, uint32_t blockNumber, uint32_t id, std::span<const uint32_t>,
+                        std::span<const uint32_t> waiters) override {
+    Block &block = *workers_[worker].at(blockNumber);
+    Published arrived = std::exchange(block.arrived[id], nullptr);
+    for (uint32_t warp : waiters)
+      block.clocks[warp].acquire(arrived);
+  }
+
+  void warpSync(const WarpId &who, const WarpSyncEvent &event) override {
+    if (event.ordersMemory)
+      blockOf(who).clocks[who.warp].tick();
+  }
+
+  void fence(const WarpId &who, const FenceEvent &event) override {
+    WarpClock &clock = blockOf(who).clocks[who.warp];
+    if (isAcquire(event.semantics))
+      clock.acquire(clock.seen);
+    if (isRelease(event.semantics))
+      clock.atFence = clock.publish();
+  }
+
+private:
+  Block &blockOf(const WarpId &who) { return *workers_[who.worker].at(who.block); }
+  Shard &shardOf(uint64_t page) { return shards_[page % std::size(shards_)]; }
+
+  Page &pageIn(Shard &shard, uint64_t page) {
+    std::unique_ptr<Page> &slot = shard.pages[page];
+    if (!slot)
+      slot = std::make_unique<Page>();
+    return *slot;
+  }
+
+  // Calls `f` on the location of each lane, under its lock.
+  template <class F> void eachLocation(Block &block, const MemoryEvent &event, F f) {
+    for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
+      uint64_t address = event.addresses[std::countr_zero(mask)];
+      if (event.space == Space::Shared) {
+        f(block.locations[address]);
+        continue;
+      }
+      Shard &shard = shardOf(address / kPageBytes);
+      std::lock_guard lock(shard.mutex);
+      f(pageIn(shard, address / kPageBytes).locations[address]);
+    }
+  }
+
+  // A strong read learns what releases have left: at once when it acquires, at the next fence else.
+  void readStrongly(Block &block, const WarpId &who, const MemoryEvent &event) {
+    WarpClock &clock = block.clocks[who.warp];
+    bool acquires = isAcquire(event.semantics), inBlock = event.scope == Scope::Block;
+    eachLocation(block, event, [&](Location &location) {
+      auto narrow = location.narrow.find(who.block);
+      for (const Published &published : {inBlock ? Published() : location.wide,
+                                         narrow == location.narrow.end() ? Published() : narrow->second}) {
+        if (acquires)
+          clock.acquire(published);
+        else
+          clock.seen = joined(clock.seen, published);
+      }
+    });
+  }
+
+  void writeStrongly(Block &block, const WarpId &who, const MemoryEvent &event) {
+    WarpClock &clock = block.clocks[who.warp];
+    Published past = isRelease(event.semantics) ? clock.publish() : clock.atFence;
+    if (!past)
+      return;
+    // A store ends the releases before it; a read-modify-write goes on with them.
+    bool continues = event.kind != AccessKind::Store;
+    eachLocation(block, event, [&](Location &location) {
+      Published &narrow = location.narrow[who.block];
+      narrow = continues ? joined(past, narrow) : past;
+      if (event.scope != Scope::Block)
+        location.wide = continues ? joined(past, location.wide) : past;
+    });
+  }
+
+  void checkAccess(Block &block, const WarpId &who, const MemoryEvent &event, bool strong) {
+    LaneSet lanes = distinctLanes(event);
+    if (lanes.differingLane >= 0 && !strong)
+      reportLanes(who, event, lanes);
+    const WarpClock &clock = block.clocks[who.warp];
+    Access access;
+    access.epoch = {who.block, clock.now(), event.instruction, uint8_t(who.warp), 0, strong};
+    access.reads = event.kind != AccessKind::Store;
+    access.writes = event.kind != AccessKind::Load;
+    std::optional<Conflict> first;
+    unsigned firstLane = 0;
+    for (uint32_t mask = lanes.mask; mask; mask &= mask - 1) {
+      unsigned lane = unsigned(std::countr_zero(mask));
+      access.epoch.lane = lanes.repeated >> lane & 1 ? severalLanes : uint8_t(lane);
+      std::optional<Conflict> conflict = touchLane(block, event, lane, access, clock);
+      if (conflict && !first) {
+        first = conflict;
+        firstLane = lane;
+      }
+    }
+    if (first)
+      report(who, event, firstLane, *first);
+  }
+
+  std::optional<Conflict> touchLane(Block &block, const MemoryEvent &event, unsigned lane, Access access,
+                                    const WarpClock &clock) {
+    std::optional<Conflict> conflict;
+    uint64_t begin = event.addresses[lane], end = begin + event.width;
+    for (uint64_t address = begin; address < end;) {
+      uint64_t cell = address / cellBytes, next = std::min(end, (cell + 1) * cellBytes);
+      unsigned offset = unsigned(address % cellBytes), count = unsigned(next - address);
+      access.storesSame = isStoredAlready(event, lane, address - begin, count);
+      auto visit = [&](Cell &c) {
+        std::optional<Conflict> found = touch(c, access, clock, options_.lanes);
+        if (!conflict)
+          conflict = found;
+      };
+      unsigned bytes = ((1u << count) - 1) << offset;
+      if (event.space == Space::Shared) {
+        block.shared.visit(cell, bytes, visit);
+      } else {
+        Shard &shard = shardOf(address / kPageBytes);
+        std::lock_guard lock(shard.mutex);
+        pageIn(shard, address / kPageBytes).cells.visit(address % kPageBytes / cellBytes, bytes, visit);
+      }
+      address = next;
+    }
+    return conflict;
+  }
+
+  static bool isStoredAlready(const MemoryEvent &event, unsigned lane, uint64_t offset, unsigned count) {
+    if (!event.data || !event.bytes)
+      return false;
+    return std::memcmp(event.data + lane * event.width + offset, event.bytes[lane] + offset, count) == 0;
+  }
+
+  static std::string_view verb(const MemoryEvent &event) {
+    switch (event.kind) {
+    case AccessKind::Load:
+      return "reads";
+    case AccessKind::Store:
+      return "writes";
+    default:
+      return "updates";
+    }
+  }
+
+  static std::string subject(const MemoryEvent &event) {
+    return std::string(verb(event)) + " " + std::to_string(event.width) + " bytes of " +
+           (event.space == Space::Shared ? "shared" : "global") + " memory";
+  }
+
+  Place placeOf(uint32_t instruction, uint32_t block, uint32_t warp, uint32_t lane) const {
+    const std::array<uint32_t, 3> &grid = view_->launch.grid;
+    return {instruction, {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]}, warp, lane};
+  }
+
+  void report(const WarpId &who, const MemoryEvent &event, unsigned lane, const Conflict &conflict) {
+    const Epoch &earlier = conflict.earlier;
+    uint32_t otherLane = earlier.lane == severalLanes ? 0 : earlier.lane;
+    std::string message = subject(event) + " that ";
+    if (earlier.block != who.block)
+      message += "another block ";
+    else if (earlier.warp != who.warp)
+      message += "warp " + std::to_string(earlier.warp) + " ";
+    else
+      message += "another lane of its warp ";
+    message += conflict.earlierWrote ? "has written" : "has read";
+    message += earlier.block != who.block ? ", and nothing orders blocks" : ", and no barrier lies between";
+    view_->findings.add(FindingKind::Race, message, placeOf(event.instruction, who.block, who.warp, lane),
+                        placeOf(earlier.instruction, earlier.block, earlier.warp, otherLane));
+  }
+
+  void reportLanes(const WarpId &who, const MemoryEvent &event, const LaneSet &lanes) {
+    unsigned lane = unsigned(lanes.differingLane);
+    view_->findings.add(FindingKind::Race, subject(event) + " with different values from several lanes",
+                        placeOf(event.instruction, who.block, who.warp, lane),
+                        placeOf(event.instruction, who.block, who.warp, unsigned(lanes.differingFrom)));
+  }
+
+  RaceOptions options_;
+  const RunView *view_ = nullptr;
+  std::vector<std::unordered_map<uint32_t, std::unique_ptr<Block>>> workers_;
+  std::array<Shard, 64> shards_;
+};
+
+} // namespace
+
+std::unique_ptr<Observer> checkRaces(RaceOptions options) { return std::make_unique<Races>(options); }
+
+} // namespace tegula::ptxvm
