@@ -2,9 +2,9 @@
 #include "targets/cpu/Cpu.h"
 
 #include "analysis/Nests.h"
+#include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Target.h"
 #include "ir/tile/Tile.h"
-#include "mathlib/Mathlib.h"
 #include "targets/cpu/Legality.h"
 #include "targets/cpu/Program.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -48,28 +48,6 @@ Machine describe(const llvm::TargetMachine &machine) {
 }
 
 // Functions of the math library that the kernel calls become part of its module.
-Status linkMathlib(llvm::Module &module) {
-  bool needed = llvm::any_of(module, [](const llvm::Function &f) { return f.getName().starts_with("tgm_"); });
-  if (!needed)
-    return Status::success();
-  auto bytes = mathlib::bitcode();
-  llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()), "mathlib");
-  auto library = llvm::getLazyBitcodeModule(buffer, module.getContext());
-  if (!library)
-    return Status::error(StatusCode::Internal, "the math library does not load: " + llvm::toString(library.takeError()));
-  (*library)->setDataLayout(module.getDataLayout());
-  (*library)->setTargetTriple(module.getTargetTriple());
-  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded))
-    return Status::error(StatusCode::Internal, "the math library does not link");
-  for (llvm::Function &function : module)
-    if (function.getName().starts_with("tgm_")) {
-      if (function.isDeclaration())
-        return Status::error(StatusCode::Internal, "the math library lacks " + function.getName().str());
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
-    }
-  return Status::success();
-}
-
 struct Lowered {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -117,7 +95,7 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
     program.remark(decision.op, decision.kind, "a tile is kept in memory: " + decision.text);
   program.emit(function, artifact.symbol);
   artifact.scratchBytes = plan.scratchBytes();
-  if (Status status = linkMathlib(*lowered.module); !status.ok())
+  if (Status status = codegen::linkMathlib(*lowered.module); !status.ok())
     return status;
   std::string broken;
   llvm::raw_string_ostream out(broken);

@@ -121,12 +121,14 @@ public:
             b_.CreateAdd(base, b_.CreateAdd(offsets.high, b_.getInt64(elementBytes(access.pointers) - 1)))};
   }
 
-  // Disjoint, or the same walk over distinct addresses.
+  // Disjoint, or the same walk over distinct addresses, or side by side in the rows of one array.
   void requireOrder(const NestAccess &first, const NestAccess &second, const Nest &nest) {
     Range a = addresses(first), c = addresses(second);
     llvm::Value *disjoint = b_.CreateOr(b_.CreateICmpULT(a.high, c.low), b_.CreateICmpULT(c.high, a.low));
     if (llvm::Value *same = sameWalk(first, second, nest))
       disjoint = b_.CreateOr(disjoint, same);
+    if (llvm::Value *beside = sideBySide(first, second))
+      disjoint = b_.CreateOr(disjoint, beside);
     require(disjoint);
   }
 
@@ -224,6 +226,39 @@ private:
     if (x.back().hasTiles())
       return nullptr; // equal, but perhaps the same address for different coordinates
     return b_.CreateAnd(same, isInjective(nest, x, elementBytes(first.pointers)));
+  }
+
+  // Columns of one array: the same distance from row to row, and within a row the two do not meet.
+  llvm::Value *sideBySide(const NestAccess &first, const NestAccess &second) {
+    const Address &a = *p_.access.address(first.pointers), &c = *p_.access.address(second.pointers);
+    auto shapeA = shapeOf(first.pointers.getType()), shapeC = shapeOf(second.pointers.getType());
+    if (shapeA.size() != 2 || shapeC.size() != 2 || a.offset.base.hasTiles() || c.offset.base.hasTiles())
+      return nullptr;
+    for (unsigned d : {0u, 1u})
+      if (a.offset.strides[d].hasTiles() || c.offset.strides[d].hasTiles())
+        return nullptr;
+    // Rows are the dimension with the larger step; only where they are dimension 0.
+    llvm::Value *zero = b_.getInt64(0), *one = b_.getInt64(1);
+    llvm::Value *row = constantPart(a.offset.strides[0]), *otherRow = constantPart(c.offset.strides[0]);
+    llvm::Value *widthA = widthOf(a.offset.strides[1], shapeA[1], elementBytes(first.pointers));
+    llvm::Value *widthC = widthOf(c.offset.strides[1], shapeC[1], elementBytes(second.pointers));
+    auto start = [&](const Address &address) {
+      return b_.CreateAdd(b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty()), constantPart(address.offset.base));
+    };
+    llvm::Value *usable = b_.CreateAnd(b_.CreateICmpEQ(row, otherRow), b_.CreateICmpSGT(row, zero));
+    llvm::Value *divisor = b_.CreateSelect(usable, row, one);
+    llvm::Value *distance = b_.CreateSRem(b_.CreateSub(start(c), start(a)), divisor);
+    distance = b_.CreateSelect(b_.CreateICmpSLT(distance, zero), b_.CreateAdd(distance, divisor), distance);
+    // In a row: a is [0, widthA), c begins at `distance` and must end before the next a.
+    usable = b_.CreateAnd(usable, b_.CreateICmpSGE(distance, widthA));
+    return b_.CreateAnd(usable, b_.CreateICmpSLE(b_.CreateAdd(distance, widthC), row));
+  }
+
+  // Bytes that a row spans; a negative step is taken for more than any row.
+  llvm::Value *widthOf(const Polynomial &stride, int64_t extent, int64_t bytes) {
+    llvm::Value *step = extent == 1 ? b_.getInt64(0) : constantPart(stride);
+    llvm::Value *span = b_.CreateAdd(b_.CreateMul(step, b_.getInt64(extent - 1)), b_.getInt64(bytes));
+    return b_.CreateSelect(b_.CreateICmpSLT(step, b_.getInt64(0)), b_.getInt64(INT64_MAX / 4), span);
   }
 
   // Each dimension steps over all that the dimensions with smaller strides span; checked in

@@ -2,7 +2,7 @@
 // run-time bit. Two kinds:
 //   wrap   forms hold in ℤ only where 32-bit (or narrower) arithmetic did not wrap
 //   alias  a load that shares a nest with a later store must not see what it writes: the two
-//          ranges are disjoint, or both walk the same addresses in the same order
+XX
 // What can be decided here costs nothing at run time.
 #pragma once
 #include "targets/cpu/Evaluator.h"

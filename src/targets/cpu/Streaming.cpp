@@ -46,6 +46,19 @@ bool canStream(Program &p, const Nest &nest, const NestAccess &memory) {
          !isRead(store->getParentOfType<FuncOp>(), address->pointer, p.access);
 }
 
+// Do all programs together write as much as the cache holds? Loops count with their trips.
+llvm::Value *isLarge(Program &p, Operation *store, int64_t bytes) {
+  auto &b = p.builder;
+  llvm::Value *written = b.CreateMul(p.programs(), b.getInt64(bytes)), *limit = b.getInt64(p.machine.cacheBytes);
+  for (Operation *parent = store->getParentOp(); !isa<FuncOp>(parent); parent = parent->getParentOp())
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      auto wide = [&](Value value) { return b.CreateSExt(p.scalar(value), b.getInt64Ty()); };
+      written = b.CreateMul(written, b.CreateSub(wide(loop.getUpperBound()), wide(loop.getLowerBound())));
+      limit = b.CreateMul(limit, wide(loop.getStep()));
+    }
+  return b.CreateICmpSGE(written, limit);
+}
+
 // Every row of the nest starts at a whole vector.
 llvm::Value *isAligned(Program &p, const Nest &nest, StoreOp store) {
   auto &b = p.builder;
@@ -75,9 +88,7 @@ Streaming emitStreaming(Program &p, const Nest &nest, const NestAccesses &access
     if (!canStream(p, nest, memory))
       continue;
     int64_t bytes = elements * elementBytes(memory.pointers);
-    llvm::Value *written = b.CreateMul(p.programs(), b.getInt64(bytes));
-    llvm::Value *isLarge = b.CreateICmpUGE(written, b.getInt64(p.machine.cacheBytes));
-    llvm::Value *streams = b.CreateAnd(isLarge, isAligned(p, nest, cast<StoreOp>(memory.op)));
+    llvm::Value *streams = b.CreateAnd(isLarge(p, memory.op, bytes), isAligned(p, nest, cast<StoreOp>(memory.op)));
     // In place the line is in the cache already.
     llvm::Value *target = p.scalar(p.access.address(memory.pointers)->pointer);
     for (const NestAccess &load : accesses.loads)

@@ -25,7 +25,6 @@ llvm::Intrinsic::ID intrinsicOf(Operation *op) {
       .Case<math::RoundOp>([](auto) { return llvm::Intrinsic::round; })
       .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
       .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
-      .Case<math::CtPopOp>([](auto) { return llvm::Intrinsic::ctpop; })
       .Default([](Operation *) { return llvm::Intrinsic::ID(llvm::Intrinsic::not_intrinsic); });
 }
 
@@ -66,10 +65,6 @@ llvm::Value *lowerMath(Program &p, Operation *op, Values operands) {
   auto &b = p.builder;
   if (!isa<math::MathDialect>(op->getDialect()))
     return nullptr;
-  if (isa<math::AbsIOp>(op))
-    return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, operands[0], b.getFalse());
-  if (isa<math::CountLeadingZerosOp>(op))
-    return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, operands[0], b.getFalse());
   llvm::Type *element = operands[0]->getType()->getScalarType();
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (llvm::Value *operand : operands)

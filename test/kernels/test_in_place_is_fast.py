@@ -1,0 +1,89 @@
+"""In place, and side by side in one array, the vector code runs; only a true overlap takes the safe variant.
+
+The two are told apart by a sum that shares their loops: one adds lane by lane, the other element by element, and the
+last bits of a float sum remember the order.
+"""
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+from contract import assert_same, random
+
+
+@triton.jit
+def line_kernel(x_ptr, out_ptr, sum_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    mask = i < n
+    x = tl.load(x_ptr + i, mask=mask, other=0.0)
+    total = tl.sum(x, axis=0)
+    tl.store(out_ptr + i, x * 2, mask=mask)
+    tl.store(sum_ptr, total)
+
+
+@triton.jit
+def halves_kernel(left_ptr, right_ptr, new_left_ptr, new_right_ptr, sum_ptr, stride, ROWS: tl.constexpr, HALF: tl.constexpr):
+    """A rotation of two halves of each row, as rotary embeddings do."""
+    offsets = tl.arange(0, ROWS)[:, None] * stride + tl.arange(0, HALF)[None, :]
+    left = tl.load(left_ptr + offsets)
+    right = tl.load(right_ptr + offsets)
+    sums = tl.sum(left + right, axis=1)
+    tl.store(new_left_ptr + offsets, left - right)
+    tl.store(new_right_ptr + offsets, left + right)
+    tl.store(sum_ptr + tl.arange(0, ROWS), sums)
+
+
+@pytest.fixture(autouse=True)
+def cpu():
+    import tegula
+    tegula.set_target("cpu")
+
+
+def line(x, out, n):
+    total = torch.zeros(1)
+    line_kernel[(1,)](x, out, total, n, BLOCK=1024)
+    return total
+
+
+@pytest.mark.parametrize("n", [1000, 1024])
+def test_a_line_in_place(n):
+    x = random(1100, seed=1, scale=1e3)
+    apart = line(x.clone(), torch.zeros_like(x), n)
+    shifted = x.clone()
+    assert line(shifted, shifted[1:], n) != apart, "the sum does not tell the variants apart"
+    expected = x.clone()
+    expected[:n] *= 2
+    assert_same(line(x, x, n), apart)
+    assert_same(x, expected)
+
+
+def halves(array, new):
+    sums = torch.zeros(8)
+    half = array.shape[1] // 2
+    halves_kernel[(1,)](array, array[:, half:], new, new[:, half:], sums, array.stride(0), ROWS=8, HALF=half)
+    return sums
+
+
+@pytest.mark.parametrize("width", [128, 200])
+@pytest.mark.parametrize("padding", [0, 3])
+def test_halves_of_rows_in_place(width, padding):
+    array = random(8, width + padding, seed=2, scale=1e3)[:, :width]
+    left, right = array[:, :width // 2].clone(), array[:, width // 2:].clone()
+    apart = halves(array, torch.zeros_like(random(8, width + padding))[:, :width])
+    assert_same(halves(array, array), apart)
+    assert_same(array.contiguous(), torch.cat([left - right, left + right], dim=1))
+
+
+def test_halves_that_overlap_are_told_apart():
+    """The second half begins one element too early: each tile is still read whole before the first store."""
+    buffer = random(8 * 128 + 1, seed=3, scale=1e3)
+    array = buffer[:1024].view(8, 128)
+    left, right = array[:, :64].clone(), array[:, 63:127].clone()
+    apart, sums = torch.zeros(8), torch.zeros(8)
+    out = torch.zeros(8, 128)
+    halves_kernel[(1,)](array, buffer[63:], out, out[:, 64:], apart, 128, ROWS=8, HALF=64)
+    halves_kernel[(1,)](array, buffer[63:], array, buffer[63:], sums, 128, ROWS=8, HALF=64)
+    assert not torch.equal(apart, sums)
+    expected = torch.cat([left - right, torch.zeros(8, 64)], dim=1)
+    expected[:, 63:127] = left + right  # stored last
+    assert_same(array[:, :127].contiguous(), expected[:, :127].contiguous())
