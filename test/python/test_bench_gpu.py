@@ -194,3 +194,36 @@ def test_errors_that_lose_the_device():
     assert "ValueError: x" == rounds.describe(ValueError("x"))
     with pytest.raises(rounds.DeviceLost):
         rounds.describe(RuntimeError("CUDA error: unspecified launch failure"))
+
+
+def test_the_kernel_set_is_right_here(capsys):
+    """What runs first on a GPU, on this machine's cores: a wrong kernel and a refused one are told apart."""
+    import kernel_set
+
+    found = {}
+    kernel_set.run_all(CpuClock(), kernel_set.OURS, True, [], lambda name, rows: found.update({name: rows}))
+    assert len(found) >= 14
+    for name, rows in found.items():
+        for _, text, right in rows:
+            assert right or "CompilationError" in text and ("gather" in text or "joining" in text), (name, text)
+    assert "ok    add 2^12 f32" in capsys.readouterr().out
+
+
+def test_the_kernel_set_counts_what_is_wrong(capsys):
+    import kernel_set
+
+    bad = kernel_set.run_all(CpuClock(), {"ours": "no_such_package"}, True, ["add"], lambda name, rows: None)
+    assert bad == 1 and "no_such_package" in capsys.readouterr().out
+
+
+def test_tables_of_results(quick):
+    import host
+    import page
+    import parts
+    import rounds
+
+    results = [rounds.measure(case, CpuClock()) for case in parts.vector_add(CpuClock, PACKAGES, sizes=(2**10,))]
+    results += host.launch(CpuClock(), PACKAGES, rounds=2)
+    results.append({"part": "gemv", "name": "lost", "contestants": {}, "fate": "the device was lost"})
+    text = "\n".join(page.lines({"results": results, "copy bandwidth": 1e9}))
+    assert "| add 2^10 f32 | " in text and "| launch of 5 arguments | " in text and "- lost: the device was lost" in text

@@ -1,0 +1,89 @@
+"""tools/gpu.py where there is no GPU: what it does with processes that hang and die, with shares and with archives."""
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+spec = importlib.util.spec_from_file_location("gpu_tool", ROOT / "tools" / "gpu.py")
+tool = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(tool)
+
+
+def child(script, tmp_path):
+    return tool.Process([sys.executable, "-u", "-c", script], tmp_path / "child.log", None)
+
+
+def test_what_hangs_is_killed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tool, "SILENCE", 1)
+    process = child("import time; print('under way'); time.sleep(60)", tmp_path)
+    started = time.monotonic()
+    assert tool.follow(process, tmp_path / "record.json", started + 100) is None
+    assert time.monotonic() - started < 20 and "under way" in capsys.readouterr().out
+    assert child("import time; time.sleep(60)", tmp_path).wait_until(time.monotonic() + 0.5) is None
+
+
+def test_a_status_is_passed_on(tmp_path):
+    assert tool.follow(child("raise SystemExit(3)", tmp_path), tmp_path / "record.json", time.monotonic() + 60) == 3
+
+
+def test_a_lost_case_is_behind_us_in_the_next_process(tmp_path, monkeypatch):
+    """The benchmark process is started again with --resume until it ends well."""
+    commands = []
+
+    def fake(command, log, env):
+        commands.append([str(word) for word in command])
+        return log
+
+    monkeypatch.setattr(tool, "Process", fake)
+    monkeypatch.setattr(tool, "follow", lambda process, record, deadline: 3 if len(commands) < 3 else 0)
+    args = tool.arguments(["--out", str(tmp_path), "--budget", "100"])
+    args.work = tmp_path
+    (tmp_path / "gpu.json").write_text("{}")
+    tool.run_bench(args, {}, {})
+    assert len(commands) == 3 and "--resume" not in commands[0] and all("--resume" in c for c in commands[1:])
+
+
+def test_shares_are_merged():
+    one = {"outcomes": {"ops": {"passed": 3, "failed": 1}}, "skipped": {"refused: x": 2}, "failures": [{"test": "a", "error": "b"}]}
+    two = {"outcomes": {"ops": {"passed": 2}, "fuzz": {"passed": 1}}, "skipped": {"refused: x": 1}}
+    outcomes, skipped, failures = tool.merged([one, two, {}])
+    assert outcomes == {"ops": {"passed": 5, "failed": 1}, "fuzz": {"passed": 1}}
+    assert skipped == {"refused: x": 3} and len(failures) == 1
+    assert not tool.right({"tests": {"failures": failures}}) and tool.right({"tests": {"failures": []}})
+    assert not tool.right({"set": {"status": 1}}) and not tool.right({"tests": "ValueError: x"})
+
+
+def test_an_archive_is_unpacked_once(tmp_path):
+    (tmp_path / "name").mkdir()
+    (tmp_path / "name" / "file").write_text("x")
+    archive = tmp_path / f"bundle-of-{tmp_path.name}.tar.xz"
+    subprocess.run(["tar", "-C", tmp_path, "-cJf", archive, "name"], check=True)
+    room = tool.unpacked(archive)
+    assert (room / "file").read_text() == "x" and tool.unpacked(archive) == room
+
+
+def test_shares_divide_the_tests_and_report_them(tmp_path):
+    """`--share` and `--report` of test/conftest.py, on a folder of tests with a failure and a skip."""
+    (tmp_path / "conftest.py").write_text((ROOT / "test" / "conftest.py").read_text())
+    (tmp_path / "test_it.py").write_text("import pytest\n@pytest.mark.parametrize('i', range(7))\n"
+                                         "def test(i):\n    if i == 2: pytest.skip('because')\n    assert i != 3\n")
+    found = []
+    for index in range(2):
+        report = tmp_path / f"{index}.json"
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--share", f"{index}/2", "--report", report,
+                        tmp_path], capture_output=True, cwd=tmp_path)
+        found.append(json.loads(report.read_text()))
+    outcomes, skipped, failures = tool.merged(found)
+    assert sum((dict(c).get("passed", 0) for c in outcomes.values())) == 5 and len(failures) == 1
+    assert list(skipped) == ["Skipped: because"] and "test[3]" in failures[0]["test"]
+
+
+def test_unknown_steps_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        tool.arguments(["--steps", "fly"])
+    assert "no step `fly`" in capsys.readouterr().err

@@ -1,0 +1,294 @@
+"""`./x gpu`: everything that a GPU machine is for: right results first, then the benchmarks by priority.
+
+In: a checkout on a machine with a GPU, PyTorch and pytest; and the library, from a build or from the archive that
+`./x bundle` made. Out: FOLDER/gpu-tests.json, FOLDER/gpu.json (written after each case), FOLDER/ptx.zip and logs.
+Standard library only. Each step runs in processes of its own: what hangs is killed, what dies loses one case.
+
+    ./x gpu [--steps set,tests,sanitize,bench] [--only PART,...] [--budget SECONDS] [--out FOLDER] [--jobs N]
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STEPS = ["set", "tests", "sanitize", "bench"]
+TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS = 170, 90, 150
+SILENCE = 100  # seconds without a new result after which a benchmark is taken to hang
+DEVICE_LOST = 3
+
+
+def say(text):
+    print(f"gpu: {text}", flush=True)
+
+
+# --- the library -----------------------------------------------------------------------------
+
+
+def unpacked(archive):
+    """The folder that an archive of `./x bundle` holds, unpacked beside other temporary files once."""
+    room = Path(tempfile.gettempdir()) / f"{archive.name.split('.tar')[0]}-{int(archive.stat().st_mtime)}"
+    if not room.exists():
+        fresh = room.with_suffix(".partial")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        subprocess.run(["tar", "-C", fresh, "--strip-components=1", "-xf", archive], check=True)
+        fresh.rename(room)
+    return room
+
+
+def library(bundle):
+    """(folder, folder of the Python package): of the bundle given, else the newest in dist/, else the build."""
+    archives = sorted((ROOT / "dist").glob("*.tar.*"), key=lambda path: path.stat().st_mtime)
+    if bundle or archives:
+        place = Path(bundle) if bundle else archives[-1]
+        folder = place if place.is_dir() else unpacked(place)
+        return folder, folder / "lib" / "tegula-python"
+    for build in ("build-release", "build"):
+        if (ROOT / build / "python" / "tegula").exists():
+            return ROOT / build, ROOT / build / "python"
+    sys.exit("gpu: there is neither an archive in dist/ nor a build; run `./x bundle` where the tools are")
+
+
+def compile_extension(package, folder):
+    """The extension for this Python, where the bundle has none for it but its source and a compiler is here."""
+    suffix = subprocess.run([sys.executable, "-c", "import sysconfig as s; print(s.get_config_var('EXT_SUFFIX')); "
+                             "print(s.get_path('include'))"], capture_output=True, text=True, check=True).stdout.split()
+    extension = package / "tegula" / f"_tegula{suffix[0]}"
+    if extension.exists():
+        return
+    compiler = next(filter(shutil.which, ("clang++-22", "clang++", "g++")), None)
+    if compiler is None or not Path(suffix[1], "Python.h").exists():
+        sys.exit(f"gpu: {extension.name} is not in {extension.parent}, and there is no compiler or no Python.h to make it")
+    sources = sorted((ROOT / "python" / "bindings").glob("*.cpp"))
+    subprocess.run([compiler, "-std=c++20", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'include'}", f"-I{suffix[1]}", *sources,
+                    "-o", extension, f"-L{folder / 'lib'}", "-ltegula", f"-Wl,-rpath,{folder / 'lib'}"], check=True)
+    say(f"compiled {extension.name} with {compiler}")
+
+
+def environment(folder, package):
+    found = os.environ
+    cuda = next((path for path in (found.get("CUDA_HOME"), found.get("CUDA_PATH"), "/usr/local/cuda") if path and Path(path).exists()), None)
+    path = [str(folder / "bin"), found.get("PATH", ""), *([f"{cuda}/bin"] if cuda else [])]
+    return {**found, "PATH": ":".join(path), "TEGULA_BUILD_DIR": str(folder), "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": ":".join([str(package), *filter(None, [found.get("PYTHONPATH")])])}
+
+
+# --- processes -------------------------------------------------------------------------------
+
+
+class Process:
+    """A child in a process group of its own, its output in a log."""
+
+    def __init__(self, command, log, env):
+        self.log, self.started = log, time.monotonic()
+        self.file = open(log, "w")
+        self.child = subprocess.Popen([str(part) for part in command], cwd=ROOT, env=env, stdout=self.file,
+                                      stderr=subprocess.STDOUT, start_new_session=True)
+
+    def kill(self):
+        if self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        self.child.wait()
+
+    def wait_until(self, deadline):
+        """The exit status; None when it had to be killed."""
+        try:
+            status = self.child.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.kill()
+            status = None
+        self.file.close()
+        return status
+
+    def text(self):
+        return self.log.read_text(errors="replace")
+
+
+# --- steps -----------------------------------------------------------------------------------
+
+
+def run_set(args, env, results):
+    """Every kernel once; the first sign of life."""
+    command = [sys.executable, ROOT / "bench" / "gpu" / "kernel_set.py", "--report", args.work / "set.json"]
+    process = Process(command, args.work / "set.log", env)
+    status = process.wait_until(time.monotonic() + SET_SECONDS)
+    print(process.text(), end="", flush=True)
+    results["set"] = {"status": status, "seconds": time.monotonic() - process.started, **read(args.work / "set.json")}
+    say(f"kernel set: {'killed, it hung' if status is None else 'right' if status == 0 else 'NOT RIGHT'}")
+
+
+def read(path):
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def merged(shares):
+    outcomes, skipped, failures = {}, Counter(), []
+    for share in shares:
+        for suite, counts in share.get("outcomes", {}).items():
+            outcomes.setdefault(suite, Counter()).update(counts)
+        skipped.update(share.get("skipped", {}))
+        failures += share.get("failures", [])
+    return outcomes, skipped, failures
+
+
+def run_tests(args, env, results):
+    """test/ops, test/kernels and the random programs on the GPU, in shares that run beside each other."""
+    started, jobs = time.monotonic(), args.jobs
+    suites = [ROOT / "test" / suite for suite in ("ops", "kernels", "fuzz")]
+    shares = []
+    for index in range(jobs):
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "--tb=short", "-p", "no:cacheprovider",
+                   "--share", f"{index}/{jobs}", "--report", args.work / f"share-{index}.json", *suites]
+        shares.append(Process(command, args.work / f"share-{index}.log", env))
+    statuses = [share.wait_until(started + TEST_SECONDS) for share in shares]
+    outcomes, skipped, failures = merged(read(args.work / f"share-{index}.json") for index in range(jobs))
+    broken = {index: shares[index].text()[-1500:] for index, status in enumerate(statuses) if status not in (0, 1)}
+    results["tests"] = {"seconds": time.monotonic() - started, "outcomes": outcomes, "skipped": skipped, "failures": failures,
+                        "shares that did not end": broken}
+    for suite, counts in sorted(outcomes.items()):
+        say(f"tests of {suite}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
+    for reason, count in skipped.most_common(20):
+        say(f"  skipped {count}: {reason[:160]}")
+    errors = Counter(re.sub(r"\d+", "#", failure["error"].splitlines()[0][:150]) for failure in failures if failure["error"])
+    examples = {re.sub(r"\d+", "#", failure["error"].splitlines()[0][:150]): failure["test"] for failure in failures if failure["error"]}
+    for error, count in errors.most_common(15):
+        say(f"  FAILED {count}: {error}  e.g. {examples[error]}")
+    for index, text in broken.items():
+        say(f"  share {index} of {jobs} ended with {statuses[index]}: {text[-400:]}")
+    say(f"tests took {time.monotonic() - started:.0f} s in {jobs} processes")
+
+
+def run_sanitize(args, env, results):
+    """memcheck and racecheck over the kernel set, where the tool is."""
+    tool = shutil.which("compute-sanitizer", path=env["PATH"])
+    if tool is None:
+        results["sanitize"] = "there is no compute-sanitizer"
+        say(results["sanitize"])
+        return
+    env = {**env, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}  # each tensor an allocation: what leaves it is found
+    results["sanitize"] = {}
+    kernels = [sys.executable, ROOT / "bench" / "gpu" / "kernel_set.py", "--first"]
+    started = time.monotonic()
+    processes = {name: Process([tool, "--tool", name, "--error-exitcode", "9", "--target-processes", "all", *kernels],
+                               args.work / f"{name}.log", env) for name in ("memcheck", "racecheck")}
+    for name, process in processes.items():
+        status = process.wait_until(started + SANITIZE_SECONDS)
+        text = process.text()
+        ends = re.findall(r"=+ (?:ERROR|RACECHECK) SUMMARY.*", text)
+        results["sanitize"][name] = {"status": status, "summary": ends[-1:] or text[-600:]}
+        say(f"{name}: status {status}; {ends[-1] if ends else text[-300:]}")
+        for line in [line for line in text.splitlines() if line.startswith("=========") and "SUMMARY" not in line][:12]:
+            print(f"    {line}", flush=True)
+
+
+def progress(path):
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def run_bench(args, env, results):
+    """The benchmarks; a case that kills or hangs its process costs that case."""
+    deadline = args.started + args.budget
+    record = args.out / "gpu.json"
+    for attempt in range(8):
+        left = deadline - time.monotonic()
+        if left < 10:
+            say("no time left for benchmarks")
+            return
+        command = [sys.executable, ROOT / "bench" / "gpu" / "run.py", "--budget", f"{left - 5:.0f}", "--out", args.out,
+                   "--only", args.only, *(["--resume"] if attempt else [])]
+        process = Process(command, args.work / f"bench-{attempt}.log", env)
+        status = follow(process, record, deadline + 20)
+        if status == 0:
+            return
+        say(f"the benchmark process ended with {status}; the case under way is given up")
+        if not record.exists():
+            return
+
+
+def follow(process, record, deadline):
+    """Prints the log as it grows; the exit status, or None when it was killed."""
+    changed, seen, last = time.monotonic(), 0, progress(record)
+    while True:
+        status = process.child.poll()
+        text = process.text()
+        print(text[seen:], end="", flush=True)
+        seen = len(text)
+        if status is not None:
+            process.file.close()
+            return status
+        if progress(record) != last:
+            changed, last = time.monotonic(), progress(record)
+        if time.monotonic() - changed > SILENCE or time.monotonic() > deadline:
+            process.kill()
+            process.file.close()
+            return None
+        time.sleep(0.5)
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(prog="./x gpu", description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", default="set,tests,bench", help=f"of {','.join(STEPS)}; in the order given")
+    parser.add_argument("--only", default="softmax,vector_add,launch,residual,layer_norm,wide_softmax,gemv,gemv_int3,compile",
+                        help="parts of the benchmark")
+    parser.add_argument("--budget", type=float, default=540, help="seconds for all of it")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
+    parser.add_argument("--bundle", help="an archive of `./x bundle`, or its folder")
+    parser.add_argument("--jobs", type=int, default=min(14, len(os.sched_getaffinity(0))))
+    args = parser.parse_args(argv)
+    args.steps = args.steps.split(",")
+    for step in args.steps:
+        if step not in STEPS:
+            parser.error(f"no step `{step}`; there are: {' '.join(STEPS)}")
+    args.started = time.monotonic()
+    return args
+
+
+def right(results):
+    """Whether what was checked was right; a benchmark that misses its goal is no fault."""
+    tests = results.get("tests", {})
+    if not isinstance(tests, dict) or tests.get("failures") or tests.get("shares that did not end"):
+        return False
+    return "set" not in results or (isinstance(results["set"], dict) and results["set"]["status"] == 0)
+
+
+def main(argv):
+    args = arguments(argv)
+    folder, package = library(args.bundle)
+    compile_extension(package, folder)
+    env = environment(folder, package)
+    args.out.mkdir(parents=True, exist_ok=True)
+    args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
+    results = {"library": str(folder)}
+    steps = {"set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench}
+    for step in args.steps:
+        say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
+        try:
+            steps[step](args, env, results)
+        except Exception as error:  # one step must not cost the others
+            results[step] = f"{type(error).__name__}: {error}"
+            say(f"{step} failed: {results[step]}")
+        (args.out / "gpu-tests.json").write_text(json.dumps(results, indent=1) + "\n")
+    with open(args.out / "gpu-logs.txt", "w") as logs:
+        for log in sorted(args.work.glob("*.log")):
+            logs.write(f"=== {log.name}\n{log.read_text(errors='replace')[-60000:]}\n")
+    say(f"done in {time.monotonic() - args.started:.0f} s; results in {args.out}")
+    return 0 if right(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
