@@ -1,0 +1,196 @@
+#include "ptxvm/simulate/Bundle.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace tegula::ptxvm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kLargestBundle = uint64_t(1) << 32;
+
+Buffer describe(const Buffer &like, std::vector<uint64_t> &memory) {
+  Buffer buffer = like;
+  buffer.base = memory.data();
+  return buffer;
+}
+
+// The buffer and offset that an address lies in.
+std::optional<std::pair<size_t, uint64_t>> placeIn(std::span<const Buffer> buffers, uint64_t address) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    uint64_t base = reinterpret_cast<uint64_t>(buffers[i].base);
+    if (address >= base && address - base < std::max<uint64_t>(buffers[i].size, 1))
+      return {{i, address - base}};
+  }
+  return std::nullopt;
+}
+
+std::string launchText(const Bundle &bundle) {
+  std::ostringstream text;
+  auto triple = [&](const char *word, const std::array<uint32_t, 3> &v) {
+    text << word << ' ' << v[0] << ' ' << v[1] << ' ' << v[2] << '\n';
+  };
+  text << "entry " << bundle.entry << '\n';
+  triple("grid", bundle.shape.grid);
+  triple("block", bundle.shape.block);
+  text << "shared " << bundle.shape.sharedBytes << '\n';
+  text << "schedule " << name(bundle.schedule.kind) << ' ' << bundle.schedule.seed << '\n';
+  text << "steps " << bundle.stepLimit << '\n';
+  for (const Buffer &buffer : bundle.buffers)
+    text << "buffer " << buffer.size << (buffer.writable ? " writable" : " read-only")
+         << (buffer.initialised ? " written " : " unwritten ") << buffer.name << '\n';
+  for (uint64_t parameter : bundle.shape.parameters) {
+    if (auto place = placeIn(bundle.buffers, parameter))
+      text << "parameter buffer " << place->first << ' ' << place->second << '\n';
+    else
+      text << "parameter " << parameter << '\n';
+  }
+  return text.str();
+}
+
+Status writeFile(const fs::path &path, const char *data, size_t size) {
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(data, std::streamsize(size));
+  if (!stream.flush())
+    return Status::error(StatusCode::Data, "cannot write " + path.string());
+  return Status::success();
+}
+
+Result<std::string> readFile(const fs::path &path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf()))
+    return Status::error(StatusCode::Data, "cannot read " + path.string());
+  return text.str();
+}
+
+Status bad(std::string_view line) {
+  return Status::error(StatusCode::Data,
+                       "launch.txt of the bundle: `" + std::string(line) + "` is not understood");
+}
+
+bool readBuffer(std::istringstream &words, Bundle &bundle) {
+  Buffer buffer;
+  std::string rights, state;
+  uint64_t total = 0;
+  for (const std::vector<uint64_t> &memory : bundle.memory)
+    total += memory.size() * 8;
+  if (!(words >> buffer.size >> rights >> state) ||
+      buffer.size > kLargestBundle - std::min(total, kLargestBundle))
+    return false;
+  buffer.writable = rights == "writable";
+  buffer.initialised = state == "written";
+  std::getline(words >> std::ws, buffer.name);
+  bundle.memory.emplace_back(buffer.size / 8 + 1);
+  bundle.buffers.push_back(describe(buffer, bundle.memory.back()));
+  return true;
+}
+
+bool readParameter(std::istringstream &words, Bundle &bundle) {
+  std::string word;
+  if (!(words >> word))
+    return false;
+  uint64_t index = 0, value = 0;
+  if (word != "buffer") {
+    std::istringstream number(word);
+    if (!(number >> value))
+      return false;
+  } else if (!(words >> index >> value) || index >= bundle.buffers.size()) {
+    return false;
+  } else {
+    value += reinterpret_cast<uint64_t>(bundle.buffers[index].base);
+  }
+  bundle.shape.parameters.push_back(value);
+  return true;
+}
+
+bool readStatement(const std::string &line, Bundle &bundle) {
+  std::istringstream words(line);
+  std::string word, kind;
+  words >> word;
+  auto triple = [&](std::array<uint32_t, 3> &v) { return bool(words >> v[0] >> v[1] >> v[2]); };
+  if (word == "entry")
+    return bool(words >> bundle.entry);
+  if (word == "grid")
+    return triple(bundle.shape.grid);
+  if (word == "block")
+    return triple(bundle.shape.block);
+  if (word == "shared")
+    return bool(words >> bundle.shape.sharedBytes);
+  if (word == "steps")
+    return bool(words >> bundle.stepLimit);
+  if (word == "buffer")
+    return readBuffer(words, bundle);
+  if (word == "parameter")
+    return readParameter(words, bundle);
+  if (word != "schedule" || !(words >> kind >> bundle.schedule.seed))
+    return word.empty();
+  std::optional<Schedule::Kind> schedule = scheduleFromName(kind);
+  bundle.schedule.kind = schedule.value_or(Schedule::Kind::RoundRobin);
+  return schedule.has_value();
+}
+
+} // namespace
+
+Bundle record(const Module &module, std::string_view entry, const LaunchShape &shape,
+              std::span<const Buffer> buffers, const SimulationOptions &options) {
+  Bundle bundle{module.text, module.name, std::string(entry), shape, options.schedule, options.stepLimit,
+                {},          {}};
+  for (const Buffer &buffer : buffers) {
+    bundle.memory.emplace_back(buffer.size / 8 + 1);
+    std::memcpy(bundle.memory.back().data(), buffer.base, buffer.size);
+    bundle.buffers.push_back(describe(buffer, bundle.memory.back()));
+  }
+  for (uint64_t &parameter : bundle.shape.parameters)
+    if (auto place = placeIn(buffers, parameter))
+      parameter = reinterpret_cast<uint64_t>(bundle.buffers[place->first].base) + place->second;
+  return bundle;
+}
+
+Status write(const Bundle &bundle, const std::string &findings, const std::string &folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    return Status::error(StatusCode::Data, "cannot make the folder " + folder + ": " + error.message());
+  std::string launch = launchText(bundle);
+  for (const auto &[file, text] :
+       {std::pair("kernel.ptx", &bundle.ptx), {"launch.txt", &launch}, {"findings.txt", &findings}})
+    if (Status status = writeFile(fs::path(folder) / file, text->data(), text->size()); !status.ok())
+      return status;
+  for (size_t i = 0; i < bundle.buffers.size(); ++i) {
+    fs::path path = fs::path(folder) / ("buffer-" + std::to_string(i) + ".bin");
+    const Buffer &buffer = bundle.buffers[i];
+    if (Status status = writeFile(path, static_cast<const char *>(buffer.base), buffer.size); !status.ok())
+      return status;
+  }
+  return Status::success();
+}
+
+Result<Bundle> readBundle(const std::string &folder) {
+  Bundle bundle;
+  Result<std::string> ptx = readFile(fs::path(folder) / "kernel.ptx"),
+                      launch = readFile(fs::path(folder) / "launch.txt");
+  if (!ptx || !launch)
+    return ptx ? launch.status() : ptx.status();
+  bundle.ptx = std::move(*ptx);
+  bundle.name = (fs::path(folder) / "kernel.ptx").string();
+  std::istringstream lines(*launch);
+  for (std::string line; std::getline(lines, line);)
+    if (!readStatement(line, bundle))
+      return bad(line);
+  for (size_t i = 0; i < bundle.buffers.size(); ++i) {
+    Result<std::string> bytes = readFile(fs::path(folder) / ("buffer-" + std::to_string(i) + ".bin"));
+    if (!bytes)
+      return bytes.status();
+    if (bytes->size() != bundle.buffers[i].size)
+      return Status::error(StatusCode::Data, "buffer-" + std::to_string(i) +
+                                                 ".bin of the bundle has another size than launch.txt says");
+    std::memcpy(bundle.buffers[i].base, bytes->data(), bytes->size());
+  }
+  return bundle;
+}
+
+} // namespace tegula::ptxvm

@@ -1,0 +1,108 @@
+#include "ptxvm/simulate/Simulation.h"
+#include "ptxvm/checks/Checks.h"
+#include "ptxvm/simulate/Bundle.h"
+#include "ptxvm/simulate/MappedMemory.h"
+#include "ptxvm/simulate/Render.h"
+
+#include <algorithm>
+
+namespace tegula::ptxvm {
+namespace {
+
+constexpr std::pair<Schedule::Kind, std::string_view> kSchedules[] = {
+    {Schedule::Kind::RoundRobin, "round-robin"},
+    {Schedule::Kind::Random, "random"},
+    {Schedule::Kind::Priority, "priority"},
+};
+
+} // namespace
+
+std::optional<Schedule::Kind> scheduleFromName(std::string_view name) {
+  for (const auto &[kind, text] : kSchedules)
+    if (text == name)
+      return kind;
+  return std::nullopt;
+}
+
+std::string_view name(Schedule::Kind kind) {
+  for (const auto &[known, text] : kSchedules)
+    if (known == kind)
+      return text;
+  return "";
+}
+
+void Simulation::addBuffer(Buffer buffer) {
+  std::lock_guard lock(mutex_);
+  buffers_.push_back(std::move(buffer));
+}
+
+Status Simulation::run(std::shared_ptr<const Module> module, std::string_view entry,
+                       const LaunchShape &shape) {
+  std::lock_guard lock(mutex_);
+  if (buffers_.empty())
+    return runOn(std::move(module), entry, shape, mappedMemory());
+  if (options_.bundle.empty() || !findings_.empty())
+    return runOn(std::move(module), entry, shape, buffers_);
+  Bundle bundle = record(*module, entry, shape, buffers_, options_);
+  Status status = runOn(std::move(module), entry, shape, buffers_);
+  if (!status.ok() || findings_.empty())
+    return status;
+  return write(bundle, renderFindings(findings_), options_.bundle);
+}
+
+Status Simulation::replay(const std::string &folder) {
+  Result<Bundle> bundle = readBundle(folder);
+  if (!bundle)
+    return bundle.status();
+  Result<std::shared_ptr<const Module>> module = parse(bundle->ptx, bundle->name);
+  if (!module)
+    return module.status();
+  std::lock_guard lock(mutex_);
+  options_.schedule = bundle->schedule;
+  options_.threads = 1;
+  options_.stepLimit = bundle->stepLimit;
+  return runOn(*module, bundle->entry, bundle->shape, bundle->buffers);
+}
+
+Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view entry,
+                         const LaunchShape &shape, std::span<const Buffer> buffers) {
+  bool isReproducible = options_.schedule.kind != Schedule::Kind::RoundRobin || !options_.bundle.empty();
+  Launch launch{shape.grid,
+                shape.block,
+                shape.sharedBytes,
+                shape.parameters,
+                buffers,
+                options_.schedule,
+                isReproducible ? 1 : options_.threads,
+                options_.stepLimit,
+                {}};
+  std::unique_ptr<Observer> races, initialised;
+  Counters counters;
+  if (options_.checks) {
+    races = checkRaces();
+    initialised = checkInitialised();
+    launch.observers = {races.get(), initialised.get()};
+  }
+  if (options_.profile)
+    launch.observers.push_back(&counters);
+  Report report = ptxvm::run(*module, entry, launch);
+  printed_ += report.printed;
+  if (!report.status.ok())
+    return report.status;
+  std::move(report.findings.begin(), report.findings.end(), std::back_inserter(findings_));
+  modules_.push_back(module);
+  if (options_.profile) {
+    auto known = std::find_if(costs_.begin(), costs_.end(),
+                              [&](const KernelCosts &c) { return c.kernel == report.kernel; });
+    if (known == costs_.end())
+      known = costs_.insert(known, KernelCosts{report.kernel, {}, {}, {}});
+    known->add(report, counters.counts());
+  }
+  return Status::success();
+}
+
+std::string Simulation::findingsText() const { return renderFindings(findings_); }
+std::string Simulation::profileText() const { return renderProfile(costs_); }
+std::string Simulation::html() const { return renderHtml(costs_, findings_); }
+
+} // namespace tegula::ptxvm

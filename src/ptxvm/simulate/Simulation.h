@@ -1,0 +1,71 @@
+// Checked and counted runs of kernels on memory of this process: what `tegula simulate` and the
+// target of the machine stand on. In: options, the memory that kernels may touch, launches. Out:
+// findings, costs by source line, bundles that repeat a run. Runs add up; calls may come from
+// several threads.
+#pragma once
+#include "ptxvm/Machine.h"
+#include "ptxvm/simulate/Costs.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tegula::ptxvm {
+
+struct SimulationOptions {
+  Schedule schedule;
+  unsigned threads = 0; // 0: the cores; one where the schedule is not round-robin
+  bool checks = true;   // races and unwritten memory; the machine's own checks are always on
+  bool profile = false;
+  uint64_t stepLimit = 0; // 0: the machine's
+  std::string bundle;     // a folder to be written when there are findings
+};
+
+std::optional<Schedule::Kind> scheduleFromName(std::string_view name); // "round-robin", "random", "priority"
+std::string_view name(Schedule::Kind kind);
+
+// Without buffers and observers: those are the simulation's.
+struct LaunchShape {
+  std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  uint64_t sharedBytes = 0;
+  std::vector<uint64_t> parameters; // as Launch::parameters
+};
+
+class Simulation {
+public:
+  explicit Simulation(SimulationOptions options) : options_(std::move(options)) {}
+
+  // Memory that kernels may touch. Without any, kernels may touch what the process has mapped.
+  void addBuffer(Buffer buffer);
+  // Not ok: refused, nothing ran. Findings are no failure.
+  Status run(std::shared_ptr<const Module> module, std::string_view entry, const LaunchShape &shape);
+  // Runs what a bundle holds, on memory of its own.
+  Status replay(const std::string &bundle);
+
+  const SimulationOptions &options() const { return options_; }
+  size_t findingCount() const { return findings_.size(); }
+  // For a person: each finding with its places in the source and in the PTX.
+  std::string findingsText() const;
+  // The kernels' sources with what each line cost; empty without `profile`.
+  std::string profileText() const;
+  // The same and the findings as one page.
+  std::string html() const;
+  const std::string &printed() const { return printed_; }
+
+private:
+  Status runOn(std::shared_ptr<const Module> module, std::string_view entry, const LaunchShape &shape,
+               std::span<const Buffer> buffers);
+
+  SimulationOptions options_;
+  std::mutex mutex_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::shared_ptr<const Module>> modules_; // that findings and costs point into
+  std::vector<Finding> findings_;
+  std::vector<KernelCosts> costs_;
+  std::string printed_;
+};
+
+} // namespace tegula::ptxvm
