@@ -86,13 +86,14 @@ def environment(folder, package):
 
 
 class Process:
-    """A child in a process group of its own, its output in a log."""
+    """A child in a process group of its own, its output in a log, and its errors in another if asked for."""
 
-    def __init__(self, command, log, env):
+    def __init__(self, command, log, env, errors=None):
         self.log, self.started = log, time.monotonic()
         self.file = open(log, "w")
+        self.errors = open(errors, "w") if errors else subprocess.STDOUT
         self.child = subprocess.Popen([str(part) for part in command], cwd=ROOT, env=env, stdout=self.file,
-                                      stderr=subprocess.STDOUT, start_new_session=True)
+                                      stderr=self.errors, start_new_session=True)
 
     def kill(self):
         if self.child.poll() is None:
@@ -211,11 +212,13 @@ def run_bench(args, env, results):
             return
         command = [sys.executable, ROOT / "bench" / "gpu" / "run.py", "--budget", f"{left - 5:.0f}", "--out", args.out,
                    "--only", args.only, *(["--resume"] if attempt else [])]
-        process = Process(command, args.work / f"bench-{attempt}.log", env)
+        # what upstream prints of its own failures is long
+        process = Process(command, args.work / f"bench-{attempt}.log", env, args.work / f"bench-{attempt}-errors.log")
         status = follow(process, record, deadline + 20)
         if status == 0:
             return
-        say(f"the benchmark process ended with {status}; the case under way is given up")
+        errors = (args.work / f"bench-{attempt}-errors.log").read_text(errors="replace")
+        say(f"the benchmark process ended with {status}; the case under way is given up; {errors[-600:]}")
         if not record.exists():
             return
 

@@ -35,7 +35,8 @@ def test_a_lost_case_is_behind_us_in_the_next_process(tmp_path, monkeypatch):
     """The benchmark process is started again with --resume until it ends well."""
     commands = []
 
-    def fake(command, log, env):
+    def fake(command, log, env, errors):
+        errors.write_text("")
         commands.append([str(word) for word in command])
         return log
 
