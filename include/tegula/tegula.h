@@ -1,7 +1,7 @@
 /* Tegula: the C interface, version 0.
  *
  * Reads a kernel file, compiles a kernel for a signature or for the arguments of a call, and
- * runs it on this process's memory.
+ * runs it on this process's memory, or on a device's.
  *
  * Rules that hold for every function:
  *   - It returns a tg_status (or a plain value that cannot fail). It never throws, aborts or
@@ -159,7 +159,8 @@ typedef struct tg_context tg_context;
 
 typedef struct tg_context_options {
   size_t struct_size;
-  const char *target; /* NULL: "cpu". "interp" is the reference interpreter */
+  const char *target; /* NULL: "cpu". "interp" is the reference interpreter; "cuda" are GPUs, "sm_90a" those
+                         of one architecture */
 } tg_context_options;
 
 /* `options` may be NULL. The context outlives its modules. */
@@ -173,6 +174,38 @@ TG_API const char *tg_target_name(size_t index);
  * run on. Between 1 and 1024. */
 TG_API unsigned tg_threads(void);
 TG_API tg_status tg_set_threads(unsigned threads, tg_diagnostics **problems);
+
+/* ---- devices ---------------------------------------------------------------------------- */
+
+/* Where a launch runs. */
+typedef struct tg_place {
+  size_t struct_size;
+  int32_t device; /* from 0; -1: the one that is current on this thread, else the first */
+  void *stream;   /* the driver's handle (cudaStream_t, CUstream); NULL: its default stream */
+} tg_place;
+
+typedef struct tg_device {
+  size_t struct_size;
+  const char *name;
+  const char *arch; /* as a target's name: "sm_90a" */
+  int32_t major, minor;
+  int32_t multiprocessors;
+  int32_t warp_size;
+  int32_t max_threads_per_block;
+  int64_t max_shared_bytes; /* of one block */
+  int64_t max_registers;    /* 32-bit registers of one block */
+  int64_t memory_bytes;
+  int64_t cache_bytes; /* of the cache that all multiprocessors share */
+  int32_t clock_khz, memory_clock_khz;
+  int32_t memory_bus_bits;
+} tg_device;
+
+/* The number of devices of a target; 0 for targets without. TG_DRIVER: there is no driver or no device. */
+TG_API tg_status tg_device_count(const char *target, int32_t *count, tg_diagnostics **problems);
+/* Fills `*out`; its strings live as long as the process. */
+TG_API tg_status tg_device_get(const char *target, int32_t device, tg_device *out, tg_diagnostics **problems);
+/* The device whose context is current on this thread, else the first. */
+TG_API tg_status tg_device_current(const char *target, int32_t *device, tg_diagnostics **problems);
 
 /* ---- modules and functions -------------------------------------------------------------- */
 
@@ -240,7 +273,8 @@ typedef struct tg_kernel tg_kernel;
 
 typedef struct tg_compile_options {
   size_t struct_size;
-  const char *target; /* NULL: the context's */
+  const char *target; /* NULL: the context's. "sm_80" ... compile for a GPU that need not be here; "cuda": for the
+                         current one */
   const char *cpu;    /* NULL: this machine; else a name of LLVM, "haswell" */
   int32_t num_warps;  /* 0: the default */
   int32_t num_stages; /* 0: the default */
@@ -273,9 +307,21 @@ typedef struct tg_kernel_argument {
 
 TG_API tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out);
 
-/* Names of the stages: "ttir", then the target's ("nests", "llvm", "asm", "obj"). NULL past the last. */
+/* What a launch takes of a device. -1 where the target has nothing of the kind. */
+typedef struct tg_kernel_attributes {
+  size_t struct_size;
+  const char *arch;     /* what it was compiled for: "sm_90a"; "" where the target has one only */
+  int32_t warps;        /* of a block */
+  int32_t registers;    /* of a thread */
+  int32_t spill_bytes;  /* of a thread: what did not fit into registers */
+  int64_t shared_bytes; /* of a block */
+} tg_kernel_attributes;
+TG_API tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems);
+
+/* Names of the stages: "ttir", then the target's ("nests", "llvm", "asm", "obj" of cores; "simt",
+ * "llvm", "ptx", "cubin", "sass" of GPUs). NULL past the last. */
 TG_API const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index);
-/* The text (or, for "obj", the bytes) of a stage; lives as long as the kernel. */
+/* The text (or, for "obj" and "cubin", the bytes) of a stage; lives as long as the kernel. */
 TG_API tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
                                  tg_diagnostics **problems);
 
@@ -294,11 +340,13 @@ TG_API const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double 
 /* What the compile warned of; NULL: nothing. The caller destroys it. */
 TG_API tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel);
 
-/* Runs every program of the grid (1 to 3 extents) and returns when they are done. One slot of 8
- * bytes an argument: a pointer's address, an integer sign- or zero-extended, the bits of a float
- * in the low bytes. */
-TG_API tg_status tg_launch(tg_kernel *kernel, const uint64_t *slots, size_t slot_count, const int64_t *grid,
-                           size_t grid_count, tg_diagnostics **problems);
+/* Runs every program of the grid (1 to 3 extents). Returns when they are done; on a device, when
+ * they are queued on the place's stream: what a kernel does wrong shows at the next call that waits.
+ * One slot of 8 bytes an argument: a pointer's address, an integer sign- or zero-extended, the bits
+ * of a float in the low bytes. `place` NULL: the current device's default stream; targets without
+ * devices do not look at it. */
+TG_API tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *slots, size_t slot_count,
+                           const int64_t *grid, size_t grid_count, tg_diagnostics **problems);
 
 /* An argument of a call: by position, or by name when `name` is not NULL. Names that are no
  * parameters are options: num_warps, num_stages, debug ... */
@@ -310,17 +358,71 @@ typedef struct tg_argument {
 /* Calls a kernel: compiles it for these arguments when they are of a new kind, and runs it. The
  * rules are upstream's: the integer 1 is a constant, other integers are i32 or i64 by value, floats
  * are fp32, annotations pin types, pointers and integers divisible by 16 are known to be so.
- * `target` NULL: the context's. `*kernel` is borrowed from the function; `kernel` may be NULL. */
-TG_API tg_status tg_call(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
-                         const int64_t *grid, size_t grid_count, tg_kernel **kernel, tg_diagnostics **problems);
+ * `target` NULL: the context's. `place` as in tg_launch; pointers are of its device. `*kernel` is
+ * borrowed from the function; `kernel` may be NULL. */
+TG_API tg_status tg_call(tg_function *function, const char *target, const tg_place *place,
+                         const tg_argument *arguments, size_t count, const int64_t *grid, size_t grid_count,
+                         tg_kernel **kernel, tg_diagnostics **problems);
 /* Only compiles. */
-TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
-                            tg_kernel **kernel, tg_diagnostics **problems);
+TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_place *place,
+                            const tg_argument *arguments, size_t count, tg_kernel **kernel, tg_diagnostics **problems);
 
 /* What the language means by a dotted name: "triton.language.load" (TG_BUILTIN), "triton.language.math"
  * (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name, or it has a
  * meaning only in a kernel. */
 TG_API int tg_language_name(const char *dotted_name, tg_value *out);
+
+/* ---- simulation ------------------------------------------------------------------------- */
+
+/* Runs a GPU's code on the cores of this machine, warp by warp, and reports what hardware does not
+ * tell: accesses out of bounds, misaligned, to memory that is read-only or was never written; races;
+ * barriers that part of a block does not reach. One handle collects the runs and what they found. */
+typedef struct tg_simulation tg_simulation;
+
+typedef struct tg_simulation_options {
+  size_t struct_size;
+  const char *schedule; /* of warps: NULL: "round-robin"; "random", "priority" */
+  uint64_t seed;        /* of the schedule: the same seed gives the same run */
+  uint64_t step_limit;  /* instructions of the warps of one block; 0: a thousand million */
+  uint32_t threads;     /* 0: the cores. Other schedules than round-robin run on one */
+  int32_t profile;      /* count what each line costs */
+  const char *bundle;   /* NULL: none. A folder that is written when there are findings; it repeats the run */
+} tg_simulation_options;
+
+/* `options` may be NULL. */
+TG_API tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulation **out,
+                                      tg_diagnostics **problems);
+TG_API void tg_simulation_destroy(tg_simulation *simulation);
+
+/* Memory that kernels may touch. Without any, they may touch all that the process has mapped, and
+ * extents are not checked. `name` is for messages; it is copied. */
+TG_API void tg_simulation_add_memory(tg_simulation *simulation, void *memory, size_t bytes, const char *name,
+                                     int is_writable);
+/* The stream of a tg_place with which tg_call and tg_launch run in the simulation, on target "ptxvm". */
+TG_API void *tg_simulation_stream(tg_simulation *simulation);
+
+typedef struct tg_simulation_launch {
+  size_t struct_size;
+  const char *path; /* of the code, for messages */
+  const char *text; /* PTX */
+  size_t size;
+  const char *entry;     /* NULL or "": the only one */
+  uint32_t grid[3], block[3];
+  uint64_t shared_bytes; /* dynamic shared memory of a block */
+  const tg_value *arguments; /* in the order of the entry's parameters */
+  size_t count;
+} tg_simulation_launch;
+
+/* Findings are no failure: the status says whether it ran. */
+TG_API tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launch *launch,
+                                   tg_diagnostics **problems);
+/* Runs what a bundle holds, on memory of its own, with the bundle's schedule. */
+TG_API tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle, tg_diagnostics **problems);
+
+TG_API size_t tg_simulation_finding_count(const tg_simulation *simulation);
+/* "findings": each with its places; "profile": the source with its costs; "html": both as one page;
+ * "printed": what kernels printed. NULL: there is no such text. Valid until the next call with the handle. */
+TG_API const char *tg_simulation_text(tg_simulation *simulation, const char *what);
 
 /* ---- checking --------------------------------------------------------------------------- */
 

@@ -161,6 +161,20 @@ struct Remark {
   std::string location, kind, text;
 };
 
+// A device and a stream of it; the default is the current device's default stream.
+struct Place {
+  int device = -1;
+  void *stream = nullptr;
+  tg_place raw() const { return {sizeof(tg_place), device, stream}; }
+};
+
+// What a launch takes of a device; -1 where the target has nothing of the kind.
+struct KernelAttributes {
+  std::string arch;
+  int warps = -1, registers = -1, spillBytes = -1;
+  int64_t sharedBytes = -1;
+};
+
 // A compiled kernel, owned or borrowed from its function.
 class Kernel {
 public:
@@ -204,10 +218,19 @@ public:
       all.emplace_back(stage, milliseconds);
     return all;
   }
-  // One 8-byte slot an argument, as tg_launch says.
-  Expected<Done> launch(std::span<const int64_t> grid, std::span<const uint64_t> slots) const {
+  Expected<KernelAttributes> attributes() const {
+    tg_kernel_attributes raw{};
+    raw.struct_size = sizeof raw;
     tg_diagnostics *problems = nullptr;
-    if (tg_status status = tg_launch(handle(), slots.data(), slots.size(), grid.data(), grid.size(), &problems))
+    if (tg_status status = tg_kernel_get_attributes(handle(), &raw, &problems))
+      return Error(status, problems);
+    return KernelAttributes{raw.arch, raw.warps, raw.registers, raw.spill_bytes, raw.shared_bytes};
+  }
+  // One 8-byte slot an argument, as tg_launch says.
+  Expected<Done> launch(std::span<const int64_t> grid, std::span<const uint64_t> slots, const Place &place = {}) const {
+    tg_diagnostics *problems = nullptr;
+    tg_place where = place.raw();
+    if (tg_status status = tg_launch(handle(), &where, slots.data(), slots.size(), grid.data(), grid.size(), &problems))
       return Error(status, problems);
     return Done{};
   }
@@ -264,10 +287,11 @@ public:
   }
   // Specializes on the arguments, compiles if that is new, and runs.
   Expected<Kernel> callWith(std::span<const int64_t> grid, std::span<const tg_argument> arguments,
-                            const char *target = nullptr) const {
+                            const char *target = nullptr, const Place &place = {}) const {
     tg_kernel *kernel = nullptr;
     tg_diagnostics *problems = nullptr;
-    if (tg_status status = tg_call(function_, target, arguments.data(), arguments.size(), grid.data(), grid.size(),
+    tg_place where = place.raw();
+    if (tg_status status = tg_call(function_, target, &where, arguments.data(), arguments.size(), grid.data(), grid.size(),
                                    &kernel, &problems))
       return Error(status, problems);
     return Kernel::borrow(kernel);
@@ -276,10 +300,39 @@ public:
     std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
     return callWith({grid.begin(), grid.size()}, all);
   }
+  // The same on a device and a stream; pointers are of that device.
+  template <class... T>
+  Expected<Kernel> callOn(const Place &place, std::initializer_list<int64_t> grid, const T &...arguments) const {
+    std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
+    return callWith({grid.begin(), grid.size()}, all, nullptr, place);
+  }
 
 private:
   tg_function *function_;
 };
+
+struct Device {
+  std::string name, arch;
+  int multiprocessors = 0, warpSize = 0;
+  int64_t maxSharedBytes = 0, memoryBytes = 0;
+};
+
+// The devices of a target ("cuda"); none for targets without.
+inline Expected<std::vector<Device>> devices(const std::string &target) {
+  int32_t count = 0;
+  tg_diagnostics *problems = nullptr;
+  if (tg_status status = tg_device_count(target.c_str(), &count, &problems))
+    return Error(status, problems);
+  std::vector<Device> all;
+  for (int32_t i = 0; i != count; ++i) {
+    tg_device raw{};
+    raw.struct_size = sizeof raw;
+    if (tg_status status = tg_device_get(target.c_str(), i, &raw, &problems))
+      return Error(status, problems);
+    all.push_back({raw.name, raw.arch, raw.multiprocessors, raw.warp_size, raw.max_shared_bytes, raw.memory_bytes});
+  }
+  return all;
+}
 
 class Module {
 public:
@@ -303,10 +356,65 @@ private:
   std::shared_ptr<tg_module> module_;
 };
 
+struct SimulationOptions {
+  std::string schedule = "round-robin", bundle; // bundle "": none
+  uint64_t seed = 0, stepLimit = 0;
+  unsigned threads = 0;
+  bool profile = false;
+};
+
+// A GPU's code on the cores of this machine, with checks.
+class Simulation {
+public:
+  static Expected<Simulation> create(const SimulationOptions &options = {}) {
+    tg_simulation_options raw{};
+    raw.struct_size = sizeof raw;
+    raw.schedule = options.schedule.c_str();
+    raw.seed = options.seed;
+    raw.step_limit = options.stepLimit;
+    raw.threads = options.threads;
+    raw.profile = options.profile;
+    raw.bundle = options.bundle.empty() ? nullptr : options.bundle.c_str();
+    tg_simulation *simulation = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_simulation_create(&raw, &simulation, &problems))
+      return Error(status, problems);
+    return Simulation(simulation);
+  }
+  void addMemory(void *memory, size_t bytes, const std::string &name, bool isWritable = true) const {
+    tg_simulation_add_memory(simulation_.get(), memory, bytes, name.c_str(), isWritable);
+  }
+  // For calls on target "ptxvm".
+  Place place() const { return {-1, tg_simulation_stream(simulation_.get())}; }
+  Expected<Done> run(tg_simulation_launch launch) const {
+    launch.struct_size = sizeof launch;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_simulation_run(simulation_.get(), &launch, &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+  Expected<Done> replay(const std::string &bundle) const {
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_simulation_replay(simulation_.get(), bundle.c_str(), &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+  size_t findingCount() const { return tg_simulation_finding_count(simulation_.get()); }
+  // "findings", "profile", "html", "printed".
+  std::string text(const char *what) const {
+    const char *text = tg_simulation_text(simulation_.get(), what);
+    return text ? text : "";
+  }
+
+private:
+  explicit Simulation(tg_simulation *simulation) : simulation_(simulation, tg_simulation_destroy) {}
+  std::shared_ptr<tg_simulation> simulation_;
+};
+
 // Outlives its modules.
 class Context {
 public:
-  // `target`: "cpu", or "interp" for the reference interpreter.
+  // `target`: "cpu", "interp" for the reference interpreter, "cuda" for GPUs.
   static Expected<Context> create(const std::string &target = "cpu") {
     tg_context_options options{sizeof(tg_context_options), target.c_str()};
     tg_context *context = nullptr;

@@ -43,7 +43,8 @@ struct State {
   PyObject *makeKernel = nullptr;  // (Kernel, Function) -> CompiledKernel
   PyObject *dtypeCode = nullptr;   // a dtype of NumPy or PyTorch -> tg_dtype; raises
   PyObject *dtypeCodes = nullptr;  // dict: dtype object -> int
-  PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sDevice;
+  PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice;
+  PyObject *currentStream = nullptr; // device index -> handle of PyTorch's current stream; None: there is none
   tg_context *context = nullptr;   // made at first use
 };
 extern State state;
@@ -51,9 +52,12 @@ extern State state;
 // Null with an exception set.
 tg_context *context();
 
-// Turns arguments into values; keeps what the values point at.
+// Turns arguments into values; keeps what the values point at, and knows where they are.
 class Arena {
 public:
+  bool hasHostMemory = false;
+  int device = -1; // of the arguments that are on one
+
   // False with an exception set.
   bool convert(PyObject *object, tg_value &out);
   // What `encode` returned.
@@ -62,6 +66,7 @@ public:
 private:
   bool array(PyObject *object, tg_value &out);
   bool tensor(PyObject *object, tg_value &out);
+  bool locate(PyObject *object);
   bool integer(PyObject *object, tg_value &out);
   bool encode(PyObject *object, tg_value &out);
   std::vector<Ref> kept_;
@@ -79,6 +84,7 @@ struct Function {
   PyObject *defaults;    // dict: name -> default
   PyObject *pending;     // an exception that a callback raised
   PyObject *target;      // str
+  int targetsDevice;     // whether `target` is one whose pointers are a GPU's
   PyObject *watched;     // [(globals, name, value)]: constants that compiled kernels depend on
   tg_kernel *lastKernel; // the kernel of the last call, and its object
   PyObject *lastObject;
@@ -101,6 +107,11 @@ private:
 };
 // The handle; parses the source at first use. Null with an exception set.
 tg_function *functionHandle(Function *self);
+
+// Where a call with these arguments runs: the target's name and the place. False with an exception set.
+bool choosePlace(const Arena &arena, Function *function, const char *&target, tg_place &place);
+// The names of targets whose pointers are a GPU's.
+bool namesDevice(PyObject *target);
 
 extern PyTypeObject LauncherType;
 PyObject *makeLauncher(Function *function, PyObject *grid);

@@ -104,6 +104,7 @@ int init(PyObject *object, PyObject *args, PyObject *) {
   Py_XSETREF(self->names, Py_NewRef(names));
   Py_XSETREF(self->defaults, Py_NewRef(defaults));
   Py_XSETREF(self->target, Py_NewRef(target));
+  self->targetsDevice = namesDevice(target);
   Py_XSETREF(self->kernels, PyDict_New());
   Py_XSETREF(self->watched, PyList_New(0));
   return self->kernels && self->watched ? 0 : -1;
@@ -171,6 +172,7 @@ int setTarget(PyObject *object, PyObject *value, void *) {
     return -1;
   }
   Py_XSETREF(reinterpret_cast<Function *>(object)->target, Py_NewRef(value));
+  reinterpret_cast<Function *>(object)->targetsDevice = namesDevice(value);
   return 0;
 }
 

@@ -145,13 +145,16 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
 
   Ref targetName(Py_NewRef(function->target)); // may be set anew while the GIL is away
   const char *target = PyUnicode_AsUTF8(targetName.get());
+  tg_place place{sizeof(tg_place), -1, nullptr};
+  if (!choosePlace(arena, function, target, place))
+    return nullptr;
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
   Asking asking(function);
   Py_BEGIN_ALLOW_THREADS
-  status = runs ? tg_call(handle, target, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
-                : tg_prepare(handle, target, arguments, size_t(count), &kernel, &problems);
+  status = runs ? tg_call(handle, target, &place, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
+                : tg_prepare(handle, target, &place, arguments, size_t(count), &kernel, &problems);
   Py_END_ALLOW_THREADS
   if (status != TG_OK)
     return raise(status, problems, function);

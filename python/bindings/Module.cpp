@@ -124,6 +124,21 @@ PyObject *kernelArguments(PyObject *self, PyObject *) {
   return list.release();
 }
 
+// {arch, warps, registers, spill_bytes, shared_bytes}; -1 where the target has nothing of the kind
+PyObject *kernelAttributes(PyObject *self, PyObject *) {
+  tg_kernel_attributes found{};
+  found.struct_size = sizeof found;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = tg_kernel_get_attributes(handle(self), &found, &problems);
+  Py_END_ALLOW_THREADS
+  if (status)
+    return raise(status, problems);
+  return Py_BuildValue("{s:s,s:i,s:i,s:i,s:L}", "arch", found.arch, "warps", int(found.warps), "registers", int(found.registers),
+                       "spill_bytes", int(found.spill_bytes), "shared_bytes", (long long)(found.shared_bytes));
+}
+
 PyObject *kernelWarnings(PyObject *self, PyObject *) {
   tg_diagnostics *list = tg_kernel_warnings(handle(self));
   PyObject *rows = rowsOf(list);
@@ -140,6 +155,7 @@ PyMethodDef kernelMethods[] = {
     {"remarks", kernelRemarks, METH_NOARGS, "[(location, kind, text)]"},
     {"times", kernelTimes, METH_NOARGS, "[(step, milliseconds)]"},
     {"arguments", kernelArguments, METH_NOARGS, "[(name, dtype, is_pointer, is_written)]"},
+    {"attributes", kernelAttributes, METH_NOARGS, "{what: count} of a launch's needs; -1 is unknown"},
     {"warnings", kernelWarnings, METH_NOARGS, "diagnostics that were no errors"},
     {"name", kernelName, METH_NOARGS, "the kernel's name"},
     {"target", kernelTarget, METH_NOARGS, "the target's name"},
@@ -195,6 +211,44 @@ PyObject *watch(PyObject *, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+PyObject *deviceCount(PyObject *, PyObject *name) {
+  const char *target = PyUnicode_AsUTF8(name);
+  if (!target)
+    return nullptr;
+  int32_t count = 0;
+  tg_diagnostics *problems = nullptr;
+  tg_status status = tg_device_count(target, &count, &problems);
+  return status ? raise(status, problems) : PyLong_FromLong(count);
+}
+
+PyObject *currentDevice(PyObject *, PyObject *name) {
+  const char *target = PyUnicode_AsUTF8(name);
+  if (!target)
+    return nullptr;
+  int32_t device = 0;
+  tg_diagnostics *problems = nullptr;
+  tg_status status = tg_device_current(target, &device, &problems);
+  return status ? raise(status, problems) : PyLong_FromLong(device);
+}
+
+PyObject *device(PyObject *, PyObject *args) {
+  const char *target;
+  int index;
+  if (!PyArg_ParseTuple(args, "si", &target, &index))
+    return nullptr;
+  tg_device d{};
+  d.struct_size = sizeof d;
+  tg_diagnostics *problems = nullptr;
+  if (tg_status status = tg_device_get(target, index, &d, &problems))
+    return raise(status, problems);
+  return Py_BuildValue("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:L,s:L,s:L,s:L,s:i,s:i,s:i}", "name", d.name, "arch", d.arch, "major",
+                       int(d.major), "minor", int(d.minor), "multiprocessors", int(d.multiprocessors), "warp_size",
+                       int(d.warp_size), "max_threads_per_block", int(d.max_threads_per_block), "max_shared_bytes",
+                       (long long)(d.max_shared_bytes), "max_registers", (long long)(d.max_registers), "memory_bytes",
+                       (long long)(d.memory_bytes), "cache_bytes", (long long)(d.cache_bytes), "clock_khz", int(d.clock_khz),
+                       "memory_clock_khz", int(d.memory_clock_khz), "memory_bus_bits", int(d.memory_bus_bits));
+}
+
 PyObject *threads(PyObject *, PyObject *) { return PyLong_FromUnsignedLong(tg_threads()); }
 
 PyObject *setThreads(PyObject *, PyObject *count) {
@@ -221,6 +275,9 @@ PyMethodDef moduleMethods[] = {
     {"dtype_name", dtypeName, METH_O, "name of a dtype's code"},
     {"language_name", languageName, METH_O, "(kind, dtype) of a dotted name, or None"},
     {"watch", watch, METH_VARARGS, "(globals, name, value) that the kernel being compiled depends on"},
+    {"device_count", deviceCount, METH_O, "devices of a target"},
+    {"current_device", currentDevice, METH_O, "the device of a target that is current on this thread"},
+    {"device", device, METH_VARARGS, "(target, index) -> what the device is"},
     {"threads", threads, METH_NOARGS, "threads that launches use"},
     {"set_threads", setThreads, METH_O, "sets the number of threads"},
     {"launcher", launcher, METH_VARARGS, "(function, grid); grid None only compiles"},
@@ -270,6 +327,8 @@ PyMODINIT_FUNC PyInit__tegula() {
   state.sDataPtr = PyUnicode_InternFromString("data_ptr");
   state.sDtype = PyUnicode_InternFromString("dtype");
   state.sIsCpu = PyUnicode_InternFromString("is_cpu");
+  state.sIsCuda = PyUnicode_InternFromString("is_cuda");
+  state.sGetDevice = PyUnicode_InternFromString("get_device");
   state.sDevice = PyUnicode_InternFromString("device");
   state.dtypeCodes = PyDict_New();
   if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0)

@@ -106,19 +106,52 @@ bool Arena::array(PyObject *object, tg_value &out) {
   out.dtype = uint8_t(dtype);
   out.flags = array->flags & writeable ? 0 : TG_READ_ONLY;
   out.as.address = array->data;
+  hasHostMemory = true;
+  return true;
+}
+
+// Where a tensor's memory is. PyTorch's tensors say it; objects of the host's own need not.
+bool Arena::locate(PyObject *object) {
+  static bool expectCuda = false; // as the last one: saves asking twice
+  bool isCuda = expectCuda, denies = false;
+  int asked = 0;
+  for (; asked != 2; ++asked, isCuda = !isCuda) {
+    Ref answer(PyObject_GetAttr(object, isCuda ? state.sIsCuda : state.sIsCpu));
+    if (answer.get() == Py_True)
+      break;
+    if (!answer)
+      PyErr_Clear();
+    else
+      denies = true;
+  }
+  if (asked == 2) {
+    if (!denies)
+      return true;
+    Ref device(PyObject_GetAttr(object, state.sDevice));
+    PyErr_Format(PyExc_ValueError, "the tensor is on device `%S`, which no target of this build runs on; use tensor.cpu()",
+                 device ? device.get() : Py_None);
+    return false;
+  }
+  expectCuda = isCuda;
+  if (!isCuda) {
+    hasHostMemory = true;
+    return true;
+  }
+  Ref index(PyObject_CallMethodNoArgs(object, state.sGetDevice));
+  long found = index ? PyLong_AsLong(index.get()) : -1;
+  if (PyErr_Occurred())
+    return false;
+  if (device >= 0 && device != found) {
+    PyErr_Format(PyExc_ValueError, "the arguments are on two devices, cuda:%d and cuda:%ld\n  hint: move them to one", device, found);
+    return false;
+  }
+  device = int(found);
   return true;
 }
 
 bool Arena::tensor(PyObject *object, tg_value &out) {
-  Ref isCpu(PyObject_GetAttr(object, state.sIsCpu));
-  if (!isCpu)
-    PyErr_Clear(); // an object of the host's own that has data_ptr() and dtype
-  else if (isCpu.get() != Py_True) {
-    Ref device(PyObject_GetAttr(object, state.sDevice));
-    PyErr_Format(PyExc_ValueError, "the tensor is on device `%S`, and this build has no GPU target; use tensor.cpu()",
-                 device ? device.get() : Py_None);
+  if (!locate(object))
     return false;
-  }
   int dtype = dtypeOf(object);
   if (dtype < 0)
     return false;

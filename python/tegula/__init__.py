@@ -3,11 +3,14 @@
 ``import tegula as triton; import tegula.language as tl`` runs Triton code;
 ``python -m tegula SCRIPT`` and ``install_as_triton()`` make ``import triton`` mean this package.
 """
+from . import tools_path as _tools_path
+
+_tools_path.announce()
 from . import _tegula
 from . import errors as _errors
 from . import encode as _encode
-from .errors import (CompilationError, CompileTimeAssertionFailure, InternalError, LaunchError, OutOfResources,
-                     TritonError, UnsupportedLanguageConstruct)
+from .errors import (CompilationError, CompileTimeAssertionFailure, DeviceAssertionError, DriverError, InternalError,
+                     LaunchError, OutOfResources, ToolchainError, TritonError, UnsupportedLanguageConstruct)
 from . import language
 from .runtime import (Autotuner, Config, Heuristics, JITFunction, KernelInterface, autotune, constexpr_function,
                       heuristics, jit, set_target)
@@ -36,8 +39,8 @@ def get_num_threads():
 _tegula.register(_encode.encode, _errors.make_error, CompiledKernel, _encode.dtype_code)
 
 __all__ = [
-    "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config", "Heuristics",
-    "InternalError", "JITFunction", "KernelInterface", "LaunchError", "OutOfResources", "TritonError",
+    "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config",
+    "DeviceAssertionError", "DriverError", "Heuristics", "InternalError", "JITFunction", "KernelInterface", "LaunchError", "OutOfResources", "ToolchainError", "TritonError",
     "UnsupportedLanguageConstruct", "autotune", "cdiv", "constexpr_function", "get_num_threads", "heuristics",
     "install_as_triton", "jit", "language", "must_use_result", "next_power_of_2", "runtime", "set_num_threads", "set_target",
     "testing",

@@ -53,6 +53,14 @@ class DeviceAssertionError(TritonError, RuntimeError, AssertionError):
     """A ``tl.device_assert`` was false while the kernel ran."""
 
 
+class ToolchainError(TritonError, RuntimeError):
+    """The assembler refused a kernel, or failed; the text names the file that it was given."""
+
+
+class DriverError(TritonError, RuntimeError):
+    """The driver of a device refused, or a kernel faulted on it."""
+
+
 class InternalError(TritonError, RuntimeError):
     """A bug of Tegula."""
 
@@ -65,6 +73,7 @@ _BY_KIND = {
     "KeywordUnknown": KeywordError,
 }
 _BY_STATUS = {LAUNCH: LaunchError, RESOURCE: OutOfResources, INTERNAL: InternalError,
+              TOOLCHAIN: ToolchainError, DRIVER: DriverError,
               ASSERTION: DeviceAssertionError}
 
 

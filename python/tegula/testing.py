@@ -1,5 +1,6 @@
 """Timing and comparing, as kernels' own tests and benchmarks want it."""
 import math
+import sys
 import time
 
 
@@ -11,31 +12,135 @@ def _quantile(ordered, q):
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
-    """Milliseconds of a call of `fn`: its mean (or min, max, median, all), or quantiles.
-    `warmup` and `rep` are milliseconds."""
-    if return_mode not in ("mean", "min", "max", "median", "all"):
-        raise ValueError(f"return_mode is `{return_mode}`; it is mean, min, max, median or all")
-    fn()
-    start = time.perf_counter()
-    for _ in range(5):
-        fn()
-    estimate = max((time.perf_counter() - start) * 1e3 / 5, 1e-4)
-    for _ in range(max(1, int(warmup / estimate))):
-        fn()
-    times = []
-    for _ in range(max(1, int(rep / estimate))):
-        for tensor in grad_to_none or ():
-            tensor.grad = None
+class _HostClock:
+    """Kernels that have run when their launch returns."""
+
+    def milliseconds(self, fn):
         start = time.perf_counter()
         fn()
-        times.append((time.perf_counter() - start) * 1e3)
+        return (time.perf_counter() - start) * 1e3
+
+    def each(self, fn, count, before):
+        times = []
+        for _ in range(count):
+            before()
+            times.append(self.milliseconds(fn))
+        return times
+
+
+class _DeviceClock:
+    """Kernels on a GPU: PyTorch's events around each, the cache overwritten before it."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.cache = None
+
+    def _events(self):
+        return [self.torch.cuda.Event(enable_timing=True) for _ in range(2)]
+
+    def _flush(self):
+        if self.cache is None:
+            self.cache = self.torch.empty(64 << 20, dtype=self.torch.int, device="cuda")
+        self.cache.zero_()
+
+    def milliseconds(self, fn):
+        return self.each(fn, 1, lambda: None)[0]
+
+    def each(self, fn, count, before):
+        """All are queued before the first is waited for: what the host does between them is not measured."""
+        pairs = [self._events() for _ in range(count)]
+        for start, stop in pairs:
+            before()
+            self._flush()
+            start.record()
+            fn()
+            stop.record()
+        self.torch.cuda.synchronize()
+        return [start.elapsed_time(stop) for start, stop in pairs]
+
+
+def _gpu():
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and torch.cuda.is_available() else None
+
+
+def stopwatch(arguments):
+    """The clock for launches with these arguments."""
+    torch = _gpu()
+    on_device = torch is not None and any(getattr(value, "is_cuda", False) is True for value in arguments)
+    return _DeviceClock(torch) if on_device else _HostClock()
+
+
+def _summary(times, quantiles, return_mode):
     ordered = sorted(times)
     if quantiles is not None:
         found = [_quantile(ordered, q) for q in quantiles]
         return found[0] if len(found) == 1 else found
     return {"all": times, "min": ordered[0], "max": ordered[-1], "median": _quantile(ordered, 0.5),
             "mean": sum(times) / len(times)}[return_mode]
+
+
+def _check_mode(return_mode):
+    if return_mode not in ("mean", "min", "max", "median", "all"):
+        raise ValueError(f"return_mode is `{return_mode}`; it is mean, min, max, median or all")
+
+
+def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """Milliseconds of a call of `fn`: its mean (or min, max, median, all), or quantiles.
+    `warmup` and `rep` are milliseconds. Where PyTorch has a GPU, its events measure, and the cache
+    is overwritten before each call."""
+    _check_mode(return_mode)
+    torch = _gpu()
+    clock = _DeviceClock(torch) if torch else _HostClock()
+    fn()
+    estimate = max(sum(clock.each(fn, 5, lambda: None)) / 5, 1e-4)
+    for _ in range(max(1, int(warmup / estimate))):
+        fn()
+
+    def clear():
+        for tensor in grad_to_none or ():
+            tensor.grad = None
+
+    return _summary(clock.each(fn, max(1, int(rep / estimate)), clear), quantiles, return_mode)
+
+
+def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """The same for a graph of many calls: what the host costs is not in it, and the cache stays warm."""
+    _check_mode(return_mode)
+    torch = _gpu()
+    if torch is None:
+        raise RuntimeError("do_bench_cudagraph measures on a GPU, and PyTorch is not loaded or has none")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        fn()
+        for tensor in grad_to_none or ():
+            tensor.detach_()
+            tensor.requires_grad_(True)
+            tensor.grad = None
+
+        def graph_of(count):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                for _ in range(count):
+                    for tensor in grad_to_none or ():
+                        tensor.grad = None
+                    fn()
+            return graph
+
+        def milliseconds(graph):
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            graph.replay()
+            stop.record()
+            torch.cuda.synchronize()
+            return start.elapsed_time(stop)
+
+        few = graph_of(5)
+        milliseconds(few)
+        count = max(1, int(rep / max(milliseconds(few) / 5, 1e-4)))
+        graph = graph_of(count)
+        times = [milliseconds(graph) / count for _ in range(10)]
+    return _summary(times, quantiles, return_mode)
 
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):

@@ -78,7 +78,7 @@ tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **dat
     }
     Result<std::string_view> text = kernel->compilation->stage(stage);
     if (!text) {
-      sink.report(diag::Kind::TargetFailed, {}, {kernel->compilation->targetName(), text.status().message});
+      compiler::reportStatus(text.status(), kernel->compilation->targetName(), {}, sink);
       return;
     }
     *data = text->data();
@@ -108,8 +108,26 @@ tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
   return kernel->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernel->warnings);
 }
 
-tg_status tg_launch(tg_kernel *kernel, const uint64_t *slots, size_t slot_count, const int64_t *grid,
-                    size_t grid_count, tg_diagnostics **problems) {
+static runtime::Place placeOf(const tg_place *place) {
+  if (!place)
+    return {};
+  tg_place known = capi::read(place);
+  return {known.device, known.stream};
+}
+
+tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    Result<runtime::KernelAttributes> found = kernel->compilation->attributes();
+    if (!found)
+      return compiler::reportStatus(found.status(), kernel->compilation->targetName(), {}, sink);
+    if (capi::fill<tg_kernel_attributes>(out, {0, kernel->compilation->arch().data(), found->warps, found->registers,
+                                               found->spillBytes, found->sharedBytes}) != TG_OK)
+      sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a tg_kernel_attributes is not set", "set it to its sizeof"});
+  });
+}
+
+tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *slots, size_t slot_count,
+                    const int64_t *grid, size_t grid_count, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     size_t wanted = kernel->compilation->arguments().size();
     if (slot_count != wanted) {
@@ -120,8 +138,8 @@ tg_status tg_launch(tg_kernel *kernel, const uint64_t *slots, size_t slot_count,
     std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
     if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
       return;
-    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents); !status.ok())
-      sink.report(diag::Kind::LaunchFailed, {}, {status.message});
+    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents, placeOf(place)); !status.ok())
+      compiler::reportStatus(status, kernel->compilation->targetName(), {}, sink);
   });
 }
 
@@ -144,28 +162,29 @@ static bool readArguments(tg_function *function, std::span<const tg_argument> ar
   return true;
 }
 
-static tg_status callOrPrepare(tg_function *function, const char *target, std::span<const tg_argument> arguments,
-                               const std::span<const int64_t> *grid, tg_kernel **kernel, tg_diagnostics **problems) {
+static tg_status callOrPrepare(tg_function *function, const char *target, const tg_place *place,
+                               std::span<const tg_argument> arguments, const std::span<const int64_t> *grid,
+                               tg_kernel **kernel, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     llvm::SmallVector<jit::Argument, 16> leaves;
     if (!isFunction(function, sink) || !readArguments(function, arguments, leaves, sink))
       return;
     compiler::Options options;
     options.target = target ? target : function->context->target;
-    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, sink)
-                             : function->dispatcher.prepare(leaves, options, sink);
+    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, placeOf(place), sink)
+                             : function->dispatcher.prepare(leaves, options, placeOf(place), sink);
     if (kernel)
       *kernel = handle(made);
   });
 }
 
-tg_status tg_call(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
-                  const int64_t *grid, size_t grid_count, tg_kernel **kernel, tg_diagnostics **problems) {
+tg_status tg_call(tg_function *function, const char *target, const tg_place *place, const tg_argument *arguments,
+                  size_t count, const int64_t *grid, size_t grid_count, tg_kernel **kernel, tg_diagnostics **problems) {
   std::span<const int64_t> extents(grid, grid_count);
-  return callOrPrepare(function, target, {arguments, count}, &extents, kernel, problems);
+  return callOrPrepare(function, target, place, {arguments, count}, &extents, kernel, problems);
 }
 
-tg_status tg_prepare(tg_function *function, const char *target, const tg_argument *arguments, size_t count,
-                     tg_kernel **kernel, tg_diagnostics **problems) {
-  return callOrPrepare(function, target, {arguments, count}, nullptr, kernel, problems);
+tg_status tg_prepare(tg_function *function, const char *target, const tg_place *place, const tg_argument *arguments,
+                     size_t count, tg_kernel **kernel, tg_diagnostics **problems) {
+  return callOrPrepare(function, target, place, {arguments, count}, nullptr, kernel, problems);
 }

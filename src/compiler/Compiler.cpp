@@ -4,6 +4,7 @@
 #include "ir/tile/Tile.h"
 
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/Format.h"
 
 #include <chrono>
 
@@ -65,6 +66,23 @@ std::vector<RuntimeArgument> runtimeArguments(mlir::ModuleOp module, const sema:
   return arguments;
 }
 
+// "kernel `add`, grid (4, 1, 1), device 0, stream 0x0, x=*fp32 0x7f0012345600, n=i32 4096"
+std::string describeLaunch(const Compilation &compilation, std::span<const uint64_t> slots, const runtime::Grid &grid,
+                           const runtime::Place &place) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "kernel `" << compilation.kernelName() << "`, grid (" << grid.extent[0] << ", " << grid.extent[1] << ", "
+      << grid.extent[2] << "), " << (place.device < 0 ? "current device" : "device " + std::to_string(place.device))
+      << ", stream " << llvm::format_hex(reinterpret_cast<uintptr_t>(place.stream), 3);
+  for (size_t i = 0; i != slots.size(); ++i) {
+    const RuntimeArgument &argument = compilation.arguments()[i];
+    bool isNumber = !argument.type.pointer && !isFloat(argument.type.element);
+    out << ", " << argument.name << "=" << sema::spelling(argument.type) << " ";
+    isNumber ? out << int64_t(slots[i]) : out << llvm::format_hex(slots[i], 3);
+  }
+  return text;
+}
+
 } // namespace
 
 Result<std::string_view> Compilation::stage(std::string_view name) {
@@ -85,17 +103,23 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
 }
 
 Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
-  return program_->launch(slots, grid, place);
+  Status status = program_->launch(slots, grid, place);
+  if (status.code == StatusCode::Driver)
+    status.message += "\n  " + describeLaunch(*this, slots, grid, place);
+  return status;
 }
 
 std::unique_ptr<Compilation> compile(const sema::Request &request, const Options &options, diag::Sink &sink) {
-  const Target *target = requireTarget(options.target, sink);
+  TargetOptions targetOptions = options.targetOptions;
+  targetOptions.numWarps = options.language.numWarps;
+  targetOptions.numStages = options.language.numStages;
+  const Target *target = chooseTarget(options.target, targetOptions, -1, sink);
   if (!target || !complete(request, sink))
     return nullptr;
 
   std::unique_ptr<Compilation> result(new Compilation);
   result->kernelName_ = request.kernel->definition->name;
-  result->targetName_ = options.target;
+  result->targetName_ = target->name;
   auto start = Clock::now();
   auto lap = [&](std::string stage) {
     result->times_.push_back({std::move(stage), millisecondsSince(start)});
@@ -121,16 +145,9 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Options
   }
   lap("simplify");
   result->arguments_ = runtimeArguments(*result->module_, request);
-  TargetOptions targetOptions = options.targetOptions;
-  targetOptions.numWarps = options.language.numWarps;
-  targetOptions.numStages = options.language.numStages;
   Result<std::unique_ptr<Program>> program = target->build(*result->module_, targetOptions);
   if (!program) {
-    diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
-    if (program.status().code == StatusCode::Internal)
-      sink.report(diag::Kind::InternalCompilerError, place, {program.status().message});
-    else
-      sink.report(diag::Kind::TargetFailed, place, {options.target, program.status().message});
+    reportStatus(program.status(), options.target, request.kernel->tree->at(request.kernel->definition->nameRange), sink);
     return nullptr;
   }
   result->program_ = std::move(*program);

@@ -31,6 +31,7 @@ class Compilation {
 public:
   const std::string &kernelName() const { return kernelName_; }
   const std::string &targetName() const { return targetName_; }
+  std::string_view arch() const { return program_->arch(); }
   const std::vector<RuntimeArgument> &arguments() const { return arguments_; }
   const std::vector<Remark> &remarks() const { return program_->remarks; }
   const std::vector<StageTime> &times() const { return times_; }

@@ -37,6 +37,8 @@ public:
   virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) = 0;
   // What a launch takes of a device.
   virtual Result<runtime::KernelAttributes> attributes() { return runtime::KernelAttributes{}; }
+  // Of which architecture the code is, as a target's name; "" where there is one only.
+  virtual std::string_view arch() const { return ""; } // ends with a zero
   // The target's own stages, in order: names that `stage` answers.
   virtual std::vector<std::string> stageNames() const = 0;
   virtual Result<std::string> stage(std::string_view name) = 0;
@@ -52,18 +54,38 @@ struct TargetOptions {
 
 // `module` outlives the program.
 using Build = Result<std::unique_ptr<Program>> (*)(mlir::ModuleOp module, const TargetOptions &options);
+
+// The devices of a target that has such. Driver: there is no driver or no device.
+struct Devices {
+  Result<int> (*count)();
+  Result<const runtime::DeviceInfo *> (*info)(int device); // lives on
+  Result<int> (*current)();                                // of this thread
+};
 #define TARGET(Name, name, text) Result<std::unique_ptr<Program>> build##Name(mlir::ModuleOp, const TargetOptions &);
+#define DEVICE_TARGET(Name, name, text)                                                                                \
+  TARGET(Name, name, text)                                                                                             \
+  extern const Devices devicesOf##Name;
 #include "compiler/Targets.def"
+#undef DEVICE_TARGET
 #undef TARGET
 
 struct Target {
   std::string_view name, text;
   Build build;
+  const Devices *devices; // null: it runs on the cores of this machine
 };
 std::span<const Target> targets();
-// Null where there is none of this name.
+// The target of this name, or of this architecture ("sm_90a"); null where there is none.
 const Target *findTarget(std::string_view name);
 // The same, with a diagnostic that lists those there are.
 const Target *requireTarget(const std::string &name, diag::Sink &sink);
+
+// A target and what its name says of the options: "sm_90a" is an architecture of a target.
+// `device`: whose architecture is meant when the name says none; -1: the current device's.
+// Null after a diagnostic: there is no such target, or no device.
+const Target *chooseTarget(const std::string &name, TargetOptions &options, int device, diag::Sink &sink);
+
+// What a target or a driver refused, as a diagnostic of the status's class.
+void reportStatus(const Status &status, std::string_view target, diag::Location place, diag::Sink &sink);
 
 } // namespace tegula::compiler

@@ -12,6 +12,7 @@ struct Dispatcher::Call {
   llvm::SmallVector<const Leaf *, 24> leaves;
   llvm::SmallVector<KeyLeaf, 25> key;
   compiler::Options options;
+  const compiler::Target *target = nullptr;
 };
 
 static const Leaf absent;
@@ -135,8 +136,10 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   options.kind = uint8_t(call.options.language.numWarps);
   options.dtype = uint8_t(call.options.language.numStages);
   options.flags = call.options.language.debug;
-  // Targets are few and their names differ in the first eight bytes.
-  memcpy(&options.payload, call.options.target.data(), std::min<size_t>(8, call.options.target.size()));
+  // Names of targets and of architectures differ in the first eight bytes.
+  options.reserved[0] = uint8_t(call.target - compiler::targets().data());
+  const std::string &arch = call.options.targetOptions.arch;
+  memcpy(&options.payload, arch.data(), std::min<size_t>(8, arch.size()));
   call.key.push_back(options);
   return true;
 }
@@ -173,10 +176,17 @@ Kernel *Dispatcher::find(Call &call, diag::Sink &sink) {
   return table_.try_emplace(bytes, std::move(kernel)).first->second.get();
 }
 
-Kernel *Dispatcher::prepare(std::span<const Argument> arguments, const compiler::Options &options, diag::Sink &sink) {
+Kernel *Dispatcher::findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
+                            diag::Sink &sink) {
+  call.target = compiler::chooseTarget(call.options.target, call.options.targetOptions, place.device, sink);
+  return call.target && bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
+}
+
+Kernel *Dispatcher::prepare(std::span<const Argument> arguments, const compiler::Options &options,
+                            const runtime::Place &place, diag::Sink &sink) {
   Call call;
   call.options = options;
-  return bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
+  return findFor(call, arguments, place, sink);
 }
 
 std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Location place, diag::Sink &sink) {
@@ -197,13 +207,13 @@ std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Locat
 }
 
 Kernel *Dispatcher::launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
-                           const compiler::Options &options, diag::Sink &sink) {
-  std::optional<runtime::Grid> extents = makeGrid(grid, place(), sink);
+                           const compiler::Options &options, const runtime::Place &place, diag::Sink &sink) {
+  std::optional<runtime::Grid> extents = makeGrid(grid, this->place(), sink);
   if (!extents)
     return nullptr;
   Call call;
   call.options = options;
-  Kernel *kernel = bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
+  Kernel *kernel = findFor(call, arguments, place, sink);
   if (!kernel)
     return nullptr;
   llvm::SmallVector<uint64_t, 24> slots;
@@ -218,10 +228,10 @@ Kernel *Dispatcher::launch(std::span<const Argument> arguments, std::span<const 
   }
   if (extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
     return kernel;
-  Status status = kernel->compilation->launch(slots, *extents);
+  Status status = kernel->compilation->launch(slots, *extents, place);
   if (status.ok())
     return kernel;
-  sink.report(Kind::LaunchFailed, place(), {status.message});
+  compiler::reportStatus(status, kernel->compilation->targetName(), this->place(), sink);
   return nullptr;
 }
 

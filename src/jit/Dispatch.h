@@ -63,11 +63,12 @@ public:
   const std::vector<compiler::Parameter> &parameters();
   void doNotSpecialize(unsigned parameter, bool onlyAlignment);
 
-  // The kernel for these arguments, compiled if it is new. Null after diagnostics.
-  Kernel *prepare(std::span<const Argument> arguments, const compiler::Options &options, diag::Sink &sink);
+  // The kernel for these arguments on the place's device, compiled if it is new. Null after diagnostics.
+  Kernel *prepare(std::span<const Argument> arguments, const compiler::Options &options, const runtime::Place &place,
+                  diag::Sink &sink);
   // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
-  Kernel *launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
-                 const compiler::Options &options, diag::Sink &sink);
+  Kernel *launch(std::span<const Argument> arguments, std::span<const int64_t> grid, const compiler::Options &options,
+                 const runtime::Place &place, diag::Sink &sink);
 
 private:
   struct Call;
@@ -75,6 +76,7 @@ private:
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
   Kernel *find(Call &call, diag::Sink &sink);
+  Kernel *findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place, diag::Sink &sink);
   std::unique_ptr<Kernel> compile(const Call &call, diag::Sink &sink);
   diag::Location place() const;
 

@@ -138,7 +138,7 @@ def test_number_that_does_not_fit_its_type(tegula, add_file, value):
 
 
 def test_gpu_target(tegula, add_file):
-    refused(tegula("run", "add.py::add", "--grid", "1", "--target", "cuda"), "TargetNeedsGpu")
+    refused(tegula("run", "add.py::add", "--grid", "1", "--target", "hip"), "TargetNeedsGpu")
 
 
 def test_unknown_target(tegula, add_file):

@@ -166,14 +166,14 @@ def test_int_that_does_not_fit(value):
 
 
 class OnGpu:
-    is_cpu, device, dtype = False, "cuda:0", torch.float32
+    is_cpu, device, dtype = False, "xpu:0", torch.float32
 
     def data_ptr(self):
         raise AssertionError("the memory of a device is not asked for")
 
 
 def test_tensor_of_a_gpu():
-    with pytest.raises(ValueError, match="cuda:0.*no GPU target"):
+    with pytest.raises(ValueError, match="xpu:0.*no target"):
         call(OnGpu(), X, X.copy(), 8, BLOCK=8)
 
 
@@ -182,7 +182,7 @@ def test_gpu_target():
     def kernel(x_ptr):
         tl.store(x_ptr, 1.0)
 
-    kernel.target = "cuda"
+    kernel.target = "hip"
     with pytest.raises(triton.CompilationError) as caught:
         kernel[(1,)](X.copy())
     assert caught.value.kind == "TargetNeedsGpu"
@@ -231,3 +231,15 @@ def test_launches_go_on_after_errors():
             call(X, X, out, 8, BLOCK=8, grid=(-1,))
     call(X, X, out, 8, BLOCK=8)
     np.testing.assert_array_equal(out, 2 * X)
+
+
+@triton.jit
+def asserting(x_ptr):
+    tl.device_assert(tl.load(x_ptr) < 0, "x is not negative")
+
+
+def test_device_assert_that_fails():
+    asserting.target = "interp"
+    with pytest.raises(triton.DeviceAssertionError, match="x is not negative") as caught:
+        asserting[(1,)](X.copy(), debug=True)
+    assert caught.value.kind == "DeviceAssertion"

@@ -23,7 +23,8 @@ FREE_OF_MLIR = {"base", "mathlib", "diag", "layout", "runtime", "ptxvm", "syntax
 VENDORS = re.compile(r"\b(nvidia|cuda|ptx|cubin|hopper|amdgpu|rocm|hip)\b", re.IGNORECASE)
 # What may name a vendor outside of its rooms: the registry of targets, where users' names arrive,
 # and upstream's names of the language's modules.
-REGISTRY = ("src/compiler/Targets.cpp", "src/compiler/Targets.def")
+REGISTRY = ("src/compiler/Targets.cpp", "src/compiler/TargetNvidia.cpp", "src/compiler/TargetPtxvm.cpp",
+            "src/compiler/Targets.def")
 LANGUAGE_NAMES = re.compile(r"(triton\.language\.|tl\.)extra\.\w+")
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".def", ".td", ".inc")
 

@@ -5,7 +5,8 @@ that kernels which work in place stay right: the arrays that a compiled kernel s
 import os
 import time
 
-from ..errors import CompileTimeAssertionFailure, OutOfResources
+from ..errors import CompileTimeAssertionFailure, OutOfResources, ToolchainError
+from ..testing import stopwatch
 from .jit import KernelInterface
 
 
@@ -146,12 +147,13 @@ class Autotuner(_Wrapper):
         options = {**kwargs, **config.all_kwargs()}
         try:
             kernel = self.fn.run(*args, grid=grid, warmup=True, **options)
-        except (OutOfResources, CompileTimeAssertionFailure):
+        except (OutOfResources, CompileTimeAssertionFailure, ToolchainError):
             return float("inf")
         written = {argument.name for argument in kernel.arguments if argument.is_written}
         names = written | set(self.restore_value) | set(self.reset_to_zero)
         arrays = {name: given[name] for name in names if _is_array(given.get(name))}
         saved = {name: _copy(array) for name, array in arrays.items()}
+        clock = stopwatch(given.values())
 
         def once():
             for name in self.reset_to_zero:
@@ -160,14 +162,12 @@ class Autotuner(_Wrapper):
                 config.pre_hook({**given, **config.all_kwargs()})
             if self.pre_hook:
                 self.pre_hook({**given, **config.all_kwargs()})
-            start = time.perf_counter()
-            self.fn.run(*args, grid=grid, **options)
-            elapsed = time.perf_counter() - start
+            elapsed = clock.milliseconds(lambda: self.fn.run(*args, grid=grid, **options))
             if self.post_hook:
                 self.post_hook({**given, **config.all_kwargs()}, exception=None)
             for name, array in arrays.items():
                 _restore(array, saved[name])
-            return elapsed * 1e3
+            return elapsed
 
         once()
         times, spent = [], 0.0

@@ -12,7 +12,7 @@ namespace {
 struct Device {
   CUdevice handle = 0;
   std::atomic<CUcontext> primary{nullptr};
-  std::unique_ptr<runtime::DeviceInfo> info;
+  std::atomic<const runtime::DeviceInfo *> info{nullptr};
 };
 
 struct Table {
@@ -121,21 +121,23 @@ Result<int> deviceCount() {
   return int(table.devices.size());
 }
 
-Result<runtime::DeviceInfo> deviceInfo(int ordinal) {
+Result<const runtime::DeviceInfo *> deviceInfo(int ordinal) {
   Result<const Api *> api = cuda::api();
   if (!api)
     return api.status();
   Result<Device *> device = find(**api, ordinal);
   if (!device)
     return device.status();
+  if (const runtime::DeviceInfo *known = (*device)->info.load(std::memory_order_acquire))
+    return known;
   std::lock_guard guard(tableOf(**api).mutex);
-  if (!(*device)->info) {
-    auto info = readInfo(**api, (*device)->handle);
-    if (!info)
-      return info.status();
-    (*device)->info = std::move(*info);
-  }
-  return *(*device)->info;
+  if (const runtime::DeviceInfo *known = (*device)->info.load(std::memory_order_acquire))
+    return known;
+  auto info = readInfo(**api, (*device)->handle);
+  if (!info)
+    return info.status();
+  (*device)->info.store(info->get(), std::memory_order_release);
+  return const_cast<const runtime::DeviceInfo *>(info->release());
 }
 
 Result<int> currentDevice() {

@@ -8,8 +8,8 @@
 namespace tegula::cuda {
 
 Result<int> deviceCount();
-// Launch: there is no such device. Asked once a device.
-Result<runtime::DeviceInfo> deviceInfo(int device);
+// Launch: there is no such device. Asked once a device; lives on.
+Result<const runtime::DeviceInfo *> deviceInfo(int device);
 // The device of the context that is current on this thread, else the first.
 Result<int> currentDevice();
 // "sm_90a" of 9, 0: with the instructions that only this architecture has, where there are such.

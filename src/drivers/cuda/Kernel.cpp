@@ -80,9 +80,10 @@ Result<CUfunction> Kernel::loadModule(const Api &api) {
 
 // More than 48 KB a block must be asked for (CUDA programming guide, "Shared memory").
 Status Kernel::allowShared(const Api &api, const Current &current, CUfunction function) {
-  Result<runtime::DeviceInfo> info = deviceInfo(current.device());
-  if (!info)
-    return info.status();
+  Result<const runtime::DeviceInfo *> found = deviceInfo(current.device());
+  if (!found)
+    return found.status();
+  const runtime::DeviceInfo *info = *found;
   if (image_.sharedBytes > uint64_t(info->maxSharedBytes))
     return Status::error(StatusCode::Resource, "a block needs " + std::to_string(image_.sharedBytes) +
                                                    " bytes of shared memory, and " + info->name + " has " +

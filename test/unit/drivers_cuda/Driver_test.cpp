@@ -93,8 +93,9 @@ TEST_F(DriverTest, DescribesDevices) {
   Result<int> count = cuda::deviceCount();
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(*count, 2);
-  Result<runtime::DeviceInfo> info = cuda::deviceInfo(1);
-  ASSERT_TRUE(info.ok());
+  Result<const runtime::DeviceInfo *> found = cuda::deviceInfo(1);
+  ASSERT_TRUE(found.ok());
+  const runtime::DeviceInfo *info = *found;
   EXPECT_EQ(info->name, "Fake GPU");
   EXPECT_EQ(info->arch, "sm_90a");
   EXPECT_EQ(info->multiprocessors, 132);

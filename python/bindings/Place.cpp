@@ -1,0 +1,79 @@
+// Where a call runs: the arguments say which device, PyTorch says which stream.
+#include "Bindings.h"
+
+#include <cstring>
+
+namespace tegula::python {
+namespace {
+
+constexpr const char *gpu = "cuda";
+
+// PyTorch's own answer, without importing it: a process that has no PyTorch has no current stream.
+PyObject *findCurrentStream() {
+  PyObject *modules = PyImport_GetModuleDict(); // borrowed
+  PyObject *torch = modules ? PyDict_GetItemString(modules, "torch._C") : nullptr;
+  Ref found(torch ? PyObject_GetAttrString(torch, "_cuda_getCurrentRawStream") : nullptr);
+  if (found)
+    return found.release();
+  PyErr_Clear(); // a PyTorch without CUDA
+  return torch ? Py_NewRef(Py_None) : nullptr;
+}
+
+// False with an exception set.
+bool setStream(tg_place &place) {
+  if (!state.currentStream && !(state.currentStream = findCurrentStream()))
+    return true;
+  if (state.currentStream == Py_None)
+    return true;
+  Ref index(PyLong_FromLong(place.device));
+  Ref handle(index ? PyObject_CallOneArg(state.currentStream, index.get()) : nullptr);
+  if (!handle)
+    return false;
+  place.stream = PyLong_AsVoidPtr(handle.get());
+  return place.stream || !PyErr_Occurred();
+}
+
+// The text may name the target.
+bool refuse(const char *text, PyObject *target) {
+  PyErr_Format(PyExc_ValueError, text, target);
+  return false;
+}
+
+} // namespace
+
+bool namesDevice(PyObject *target) {
+  const char *name = PyUnicode_AsUTF8(target);
+  return name && (std::strcmp(name, gpu) == 0 || std::strncmp(name, "sm_", 3) == 0);
+}
+
+bool choosePlace(const Arena &arena, Function *function, const char *&target, tg_place &place) {
+  if (arena.device < 0) {
+    if (!function->targetsDevice)
+      return true;
+    if (arena.hasHostMemory)
+      return refuse("the target is `%U`, and an argument is in the host's memory\n  hint: move it with tensor.cuda(), or "
+                    "launch on the target `cpu`", function->target);
+    // No pointer says where: the thread's current device.
+    tg_diagnostics *problems = nullptr;
+    int32_t device = -1;
+    if (state.currentStream != Py_None && tg_device_current(gpu, &device, &problems) == TG_OK) {
+      place.device = device;
+      return setStream(place);
+    }
+    tg_diagnostics_destroy(problems);
+    return true;
+  }
+  if (arena.hasHostMemory)
+    return refuse("some arguments are on the GPU and some in the host's memory\n  hint: "
+                  "move all of them to one device: tensor.cuda() or tensor.cpu()", function->target);
+  if (!function->targetsDevice) {
+    if (std::strcmp(target, "cpu") != 0) // "cpu" is what kernels have whose arguments choose
+      return refuse("an argument is on the GPU, and the target `%U` works on the host's memory\n  hint: use tensor.cpu()",
+                    function->target);
+    target = gpu;
+  }
+  place.device = arena.device;
+  return setStream(place);
+}
+
+} // namespace tegula::python

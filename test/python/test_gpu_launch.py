@@ -1,0 +1,196 @@
+"""Launches on a GPU as far as they show without one: on a driver that writes its calls down (test/unit/drivers_cuda/fake).
+Each test is a process of its own: a process opens one driver."""
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture
+def script(build_dir):
+    library = build_dir / "lib" / "libtegula_fake_cuda.so"
+    if not library.exists():
+        pytest.skip(f"the driver for tests is not built: {library}")
+
+    def run(code, **environment):
+        text = "from fake_gpu import *\n" + textwrap.dedent(code)
+        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "TEGULA_LIBCUDA": str(library), "PYTHONPATH": path, **environment})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def tool(tmp_path):
+    """An assembler that does what the test says."""
+
+    def make(body):
+        path = tmp_path / "ptxas"
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    return make
+
+
+def test_the_arguments_choose_target_and_device(script):
+    script("""
+        first = launch()
+        second = launch(OnGpu(1), OnGpu(1), OnGpu(1))
+        assert first is second and first.target == "cuda" and first.arch == "sm_90a", "one architecture, one kernel"
+        launches = [call for call in calls() if call.startswith("launch")]
+        assert "on 0 grid 4,1,1 block 128" in launches[0] and "on 1 grid" in launches[1], launches
+        assert calls().count("libraryLoad") == 1
+    """)
+
+
+def test_launches_go_to_the_current_stream_of_pytorch(script):
+    script("""
+        torch._C._cuda_getCurrentRawStream = lambda device: 4096 + device
+        launch(OnGpu(1), OnGpu(1), OnGpu(1))
+        assert calls()[-1].endswith("stream 4097"), calls()
+    """)
+
+
+def test_a_kernel_without_pointers_runs_on_the_current_device(script):
+    script("""
+        nothing_kernel.target = "cuda"
+        nothing_kernel[(3,)](5)
+        assert "on 0 grid 3,1,1" in calls()[-1], calls()
+    """)
+
+
+def test_num_warps_is_the_size_of_a_block(script):
+    script("""
+        kernel = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=64, num_warps=8)
+        assert "block 256" in calls()[-1] and kernel.metadata.num_warps == 8
+    """)
+
+
+def test_the_compiled_kernel_says_what_it_takes(script):
+    script("""
+        kernel = launch()
+        assert kernel.n_regs > 0 and kernel.n_spills == 0 and kernel.metadata.shared >= 0
+        assert kernel.metadata.name == kernel.name == "add_kernel" and "add_kernel" in kernel.asm["ptx"]
+        assert kernel.asm["cubin"][1:4] == b"ELF" and {"ttir", "ttgir", "llir", "sass"} <= set(kernel.asm)
+        kernel[(2,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=64)
+        assert "grid 2,1,1" in calls()[-1]
+    """)
+
+
+@pytest.mark.parametrize("tensors, words", [
+    ("OnGpu(), MEMORY, OnGpu()", "some arguments are on the GPU and some in the host's memory"),
+    ("OnGpu(0), OnGpu(1), OnGpu(0)", "on two devices, cuda:0 and cuda:1"),
+])
+def test_arguments_in_two_places(script, tensors, words):
+    script(f"""
+        error = error_of(lambda: launch({tensors}))
+        assert isinstance(error, ValueError) and {words!r} in str(error), error
+    """)
+
+
+def test_targets_that_cannot_reach_the_arguments(script):
+    script("""
+        add_kernel.target = "interp"
+        assert "works on the host's memory" in str(error_of(launch))
+        add_kernel.target = "cuda"
+        assert "in the host's memory" in str(error_of(lambda: launch(MEMORY, MEMORY, MEMORY)))
+    """)
+
+
+def test_a_fault_names_kernel_grid_and_arguments(script):
+    script("""
+        driver.fakeCudaFail(b"cuLaunchKernel", 700)
+        error = error_of(launch)
+        assert isinstance(error, tegula.DriverError) and isinstance(error, RuntimeError) and error.kind == "DriverFailed"
+        for part in ("CUDA_ERROR_ILLEGAL_ADDRESS", "`add_kernel`", "grid (4, 1, 1)", "n=int32 60", "out_ptr=pointer<fp32> 0x"):
+            assert part in str(error), (part, str(error))
+    """)
+
+
+def test_a_fault_shows_at_its_launch_when_launches_wait(script):
+    script("""
+        driver.fakeCudaFail(b"cuStreamSynchronize", 700)
+        assert "the kernel itself: CUDA_ERROR_ILLEGAL_ADDRESS" in str(error_of(launch))
+    """, TEGULA_LAUNCH_BLOCKING="1")
+
+
+def test_a_grid_that_the_hardware_does_not_have(script):
+    script("""
+        error = error_of(lambda: launch(grid=(1, 70000)))
+        assert error.kind == "LaunchFailed" and "at most 65535" in str(error)
+    """)
+
+
+def test_no_device(script):
+    script("""
+        error = error_of(launch)
+        assert error.kind == "TargetNeedsDevice" and isinstance(error, tegula.DriverError), error
+        assert "CUDA_ERROR_NO_DEVICE" in str(error) and tegula.runtime.driver.active.get_current_target().backend == "cpu"
+        x = torch.ones(64)
+        launch(x, x, x)
+        assert x[0] == 2, "the cores work on"
+    """, FAKE_CUDA_DEVICES="0")
+
+
+def test_a_fork_after_the_first_launch(script):
+    script("""
+        launch()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if "fork" in str(error_of(launch)) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        launch()
+    """)
+
+
+def test_first_launches_from_many_threads(script):
+    script("""
+        import threading
+        failed = []
+        def body(index):
+            try:
+                launch(*[OnGpu(index % 2)] * 3)
+            except Exception as error:
+                failed.append(error)
+        threads = [threading.Thread(target=body, args=(i,)) for i in range(16)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert not failed and sum(call.startswith("launch") for call in calls()) == 16, failed
+    """)
+
+
+def test_an_assembler_that_refuses(script, tool):
+    script("""
+        from tegula.runtime.errors import PTXASError
+        error = error_of(launch)
+        assert error.kind == "ToolchainFailed" and isinstance(error, PTXASError) and ".ptx" in str(error), error
+    """, TEGULA_PTXAS=tool("echo 'ptxas error : no' >&2; exit 1"))
+
+
+def test_a_kernel_that_needs_more_than_there_is(script, tool):
+    script("""
+        error = error_of(launch)
+        assert error.kind == "TargetTooSmall" and isinstance(error, tegula.OutOfResources), error
+    """, TEGULA_PTXAS=tool("echo 'ptxas error : Entry function uses too much shared data' >&2; exit 1"))
+
+
+def test_what_scripts_ask_of_the_driver(script):
+    script("""
+        torch.cuda.is_available, torch.cuda.current_device = lambda: True, lambda: 1
+        active = tegula.runtime.driver.active
+        assert active.get_current_target() == ("cuda", 90, 32)
+        assert active.get_current_device() == 1 and str(active.get_active_torch_device()) == "cuda:1"
+        properties = active.utils.get_device_properties(0)
+        assert properties["multiprocessor_count"] == 132 and properties["max_shared_mem"] == 232448
+        assert properties["warpSize"] == 32 and properties["max_num_regs"] > 0
+    """)
