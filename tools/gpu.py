@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = ["set", "tests", "sanitize", "bench"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS = 170, 90, 150
+TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
 SILENCE = 100  # seconds without a new result after which a benchmark is taken to hang
 DEVICE_LOST = 3
 
@@ -144,31 +145,92 @@ def merged(shares):
     return outcomes, skipped, failures
 
 
+class Share:
+    """One share of the tests, in one process after another: behind a test that kills or hangs its process, or loses
+    the device, the next goes on."""
+
+    MOST_PROCESSES = 12
+
+    def __init__(self, index, count, suites, args, env):
+        self.index, self.count, self.suites, self.args, self.env = index, count, suites, args, env
+        self.reports, self.start, self.is_done, self.note = [], 0, False, ""
+        self.launch()
+
+    def launch(self):
+        name = f"share-{self.index}-{len(self.reports)}"
+        self.reports.append(self.args.work / f"{name}.json")
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "--tb=short", "-p", "no:cacheprovider", "--share",
+                   f"{self.index}/{self.count}@{self.start}", "--report", self.reports[-1], *self.suites]
+        self.process = Process(command, self.args.work / f"{name}.log", self.env)
+
+    def poll(self):
+        """Looks after the process; call it now and then."""
+        if self.is_done:
+            return
+        status = self.process.child.poll()
+        changed = max(progress(self.reports[-1]) / 1e9, time.time() - (time.monotonic() - self.process.started))
+        if status is None and time.time() - changed > TEST_SILENCE:
+            self.process.kill()
+            status = "a hang"
+        if status is not None:
+            self.process.file.close()
+            self.go_on(status)
+
+    def go_on(self, status):
+        report = read(self.reports[-1])
+        if report.get("ended"):
+            self.is_done = True
+            return
+        culprit = report.get("under way")
+        if culprit:
+            report.setdefault("failures", []).append({"test": culprit, "error": f"the process ended with {status}"})
+            self.reports[-1].write_text(json.dumps(report))
+        done = report.get("done", 0) + bool(culprit)
+        self.start += done
+        if done == 0 or len(self.reports) == self.MOST_PROCESSES:
+            self.is_done, self.note = True, f"ended with {status}: {self.process.text()[-1500:]}"
+        else:
+            self.launch()
+
+    def stop(self):
+        if not self.is_done:
+            self.process.kill()
+            self.is_done, self.note = True, f"not ended in time; under way: {read(self.reports[-1]).get('under way')}"
+
+
 def run_tests(args, env, results):
     """test/ops, test/kernels and the random programs on the GPU, in shares that run beside each other."""
     started, jobs = time.monotonic(), args.jobs
     suites = [ROOT / "test" / suite for suite in ("ops", "kernels", "fuzz")]
-    shares = []
-    for index in range(jobs):
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "--tb=short", "-p", "no:cacheprovider",
-                   "--share", f"{index}/{jobs}", "--report", args.work / f"share-{index}.json", *suites]
-        shares.append(Process(command, args.work / f"share-{index}.log", env))
-    statuses = [share.wait_until(started + TEST_SECONDS) for share in shares]
-    outcomes, skipped, failures = merged(read(args.work / f"share-{index}.json") for index in range(jobs))
-    broken = {index: shares[index].text()[-1500:] for index, status in enumerate(statuses) if status not in (0, 1)}
+    shares = [Share(index, jobs, suites, args, env) for index in range(jobs)]
+    while not all(share.is_done for share in shares) and time.monotonic() - started < TEST_SECONDS:
+        time.sleep(0.2)
+        for share in shares:
+            share.poll()
+    for share in shares:
+        share.stop()
+    outcomes, skipped, failures = merged(read(report) for share in shares for report in share.reports)
+    notes = {share.index: share.note for share in shares if share.note}
     results["tests"] = {"seconds": time.monotonic() - started, "outcomes": outcomes, "skipped": skipped, "failures": failures,
-                        "shares that did not end": broken}
+                        "shares that did not end": notes}
+    say_tests(outcomes, skipped, failures, notes)
+    say(f"tests took {time.monotonic() - started:.0f} s in {jobs} shares, "
+        f"{sum(len(share.reports) for share in shares)} processes")
+
+
+def say_tests(outcomes, skipped, failures, notes):
     for suite, counts in sorted(outcomes.items()):
         say(f"tests of {suite}: " + ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     for reason, count in skipped.most_common(20):
         say(f"  skipped {count}: {reason[:160]}")
-    errors = Counter(re.sub(r"\d+", "#", failure["error"].splitlines()[0][:150]) for failure in failures if failure["error"])
-    examples = {re.sub(r"\d+", "#", failure["error"].splitlines()[0][:150]): failure["test"] for failure in failures if failure["error"]}
-    for error, count in errors.most_common(15):
-        say(f"  FAILED {count}: {error}  e.g. {examples[error]}")
-    for index, text in broken.items():
-        say(f"  share {index} of {jobs} ended with {statuses[index]}: {text[-400:]}")
-    say(f"tests took {time.monotonic() - started:.0f} s in {jobs} processes")
+    alike = {}
+    for failure in failures:
+        text = (failure["error"].splitlines() or ["?"])[0][:150]
+        alike.setdefault(re.sub(r"\d+", "#", text), []).append(failure["test"])
+    for error, tests in sorted(alike.items(), key=lambda item: -len(item[1]))[:20]:
+        say(f"  FAILED {len(tests)}: {error}  e.g. {tests[0]}")
+    for index, note in notes.items():
+        say(f"  share {index}: {note[-400:]}")
 
 
 def run_sanitize(args, env, results):

@@ -1,9 +1,10 @@
 """tools/gpu.py where there is no GPU: what it does with processes that hang and die, with shares and with archives."""
 import importlib.util
-import json
+import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -68,20 +69,40 @@ def test_an_archive_is_unpacked_once(tmp_path):
     assert (room / "file").read_text() == "x" and tool.unpacked(archive) == room
 
 
-def test_shares_divide_the_tests_and_report_them(tmp_path):
-    """`--share` and `--report` of test/conftest.py, on a folder of tests with a failure and a skip."""
-    (tmp_path / "conftest.py").write_text((ROOT / "test" / "conftest.py").read_text())
-    (tmp_path / "test_it.py").write_text("import pytest\n@pytest.mark.parametrize('i', range(7))\n"
-                                         "def test(i):\n    if i == 2: pytest.skip('because')\n    assert i != 3\n")
-    found = []
-    for index in range(2):
-        report = tmp_path / f"{index}.json"
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--share", f"{index}/2", "--report", report,
-                        tmp_path], capture_output=True, cwd=tmp_path)
-        found.append(json.loads(report.read_text()))
-    outcomes, skipped, failures = tool.merged(found)
-    assert sum((dict(c).get("passed", 0) for c in outcomes.values())) == 5 and len(failures) == 1
-    assert list(skipped) == ["Skipped: because"] and "test[3]" in failures[0]["test"]
+TESTS = """
+import os, time
+import pytest
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("i", range(8))
+def test(i):
+    if i == 1: pytest.skip("because")
+    if i == 2: raise RuntimeError("CUDA error: an illegal memory access was encountered")
+    if i == 4: os._exit(7)
+    if i == 6: time.sleep(100)
+    assert i != 3
+"""
+
+
+def test_shares_survive_lost_devices_deaths_and_hangs(tmp_path, monkeypatch):
+    """Eight tests in two shares: one skips, one fails, one loses the device, one kills its process, one hangs."""
+    monkeypatch.setattr(tool, "TEST_SILENCE", 6)
+    (tmp_path / "conftest.py").write_text("from shares import *\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu: x\n")
+    (tmp_path / "test_it.py").write_text(TESTS)
+    args = tool.arguments([])
+    args.work = tmp_path
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "test"), "PYTEST_ADDOPTS": f"-c {tmp_path / 'pytest.ini'} --rootdir {tmp_path}"}
+    shares = [tool.Share(index, 2, [tmp_path], args, env) for index in range(2)]
+    while not all(share.is_done for share in shares):
+        time.sleep(0.1)
+        for share in shares:
+            share.poll()
+    outcomes, skipped, failures = tool.merged(tool.read(report) for share in shares for report in share.reports)
+    counts = sum(outcomes.values(), Counter())  # without folders each test is a suite
+    assert counts["passed"] == 3 and counts["skipped"] == 1, (outcomes, [share.note for share in shares])
+    assert sorted(failure["test"][-3:] for failure in failures) == ["[2]", "[3]", "[4]", "[6]"]
+    assert not any(share.note for share in shares) and "Skipped: because" in skipped
 
 
 def test_unknown_steps_are_refused(capsys):
