@@ -1,5 +1,6 @@
 """The decorator `jit`, and the environment that tells the compiler what a kernel's free names mean."""
 import builtins
+import functools
 import inspect
 import os
 import textwrap
@@ -144,6 +145,27 @@ class JITFunction(core.Function, KernelInterface):
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
 
+class CheckedFunction(JITFunction):
+    """A kernel whose launches check `tl.device_assert`, unless a launch says `debug=False`."""
+
+    def __getitem__(self, grid):
+        return functools.partial(super().__getitem__(grid), debug=True)
+
+    def run(self, *args, debug=True, **kwargs):
+        return super().run(*args, debug=debug, **kwargs)
+
+    def warmup(self, *args, debug=True, **kwargs):
+        return super().warmup(*args, debug=debug, **kwargs)
+
+
+def _is_checked(debug):
+    """`debug` of the decorator, or TEGULA_DEBUG or TRITON_DEBUG; read when a kernel is defined."""
+    if debug is not None:
+        return debug
+    texts = (os.environ.get("TEGULA_DEBUG", "0"), os.environ.get("TRITON_DEBUG", "0"))
+    return any(text.lower() not in ("", "0", "false", "off") for text in texts)
+
+
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
         do_not_specialize_on_alignment=None, debug=None, noinline=None):
     """Makes a Python function a kernel, or a function that kernels call. With or without arguments."""
@@ -153,9 +175,10 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
             return fn
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit decorates a Python function, not {builtins.repr(fn)}")
-        return JITFunction(fn, do_not_specialize=do_not_specialize,
-                           do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
-                           noinline=noinline, repr=repr, launch_metadata=launch_metadata, version=version)
+        kind = CheckedFunction if _is_checked(debug) else JITFunction
+        return kind(fn, do_not_specialize=do_not_specialize,
+                    do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
+                    noinline=noinline, repr=repr, launch_metadata=launch_metadata, version=version)
 
     return decorate if fn is None else decorate(fn)
 

@@ -1,0 +1,170 @@
+"""Scans along each axis, both ways, by any function; histograms; sorting."""
+import numpy as np
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+from contract import assert_close, name_of, random
+
+MAY_REFUSE = ["cpu"]
+
+
+@triton.jit
+def scan_1d_kernel(x_ptr, out_ptr, OP: tl.constexpr, REVERSE: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    if OP == "sum":
+        z = tl.cumsum(x, axis=0, reverse=REVERSE)
+    else:
+        z = tl.cumprod(x, axis=0, reverse=REVERSE)
+    tl.store(out_ptr + i, z)
+
+
+@triton.jit
+def scan_2d_kernel(x_ptr, out_ptr, AXIS: tl.constexpr, REVERSE: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    i = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    tl.store(out_ptr + i, tl.cumsum(tl.load(x_ptr + i), axis=AXIS, reverse=REVERSE))
+
+
+@triton.jit
+def compose(scale_a, shift_a, scale_b, shift_b):
+    """The function x -> scale x + shift after another: associative, not commutative."""
+    return scale_a * scale_b, shift_a * scale_b + shift_b
+
+
+@triton.jit
+def linear_kernel(scale_ptr, shift_ptr, out_scale_ptr, out_shift_ptr, REVERSE: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    scale, shift = tl.associative_scan((tl.load(scale_ptr + i), tl.load(shift_ptr + i)), 0, compose, reverse=REVERSE)
+    tl.store(out_scale_ptr + i, scale)
+    tl.store(out_shift_ptr + i, shift)
+
+
+@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def running_maximum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """A scan between masked accesses, in a loop."""
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + i, mask=i < n, other=float("-inf"))
+        tl.store(out_ptr + i, tl.associative_scan(x, 0, larger), mask=i < n)
+
+
+@triton.jit
+def histogram_kernel(x_ptr, out_ptr, n, BINS: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(out_ptr + tl.arange(0, BINS), tl.histogram(x, BINS, mask=i < n))
+
+
+@triton.jit
+def sort_kernel(x_ptr, out_ptr, DESCENDING: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    i = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    tl.store(out_ptr + i, tl.sort(tl.load(x_ptr + i), descending=DESCENDING))
+
+
+@triton.jit
+def topk_kernel(x_ptr, out_ptr, C: tl.constexpr, K: tl.constexpr):
+    tl.store(out_ptr + tl.arange(0, K), tl.topk(tl.load(x_ptr + tl.arange(0, C)), K))
+
+
+def cumulative(function, x, axis, reverse):
+    return np.flip(function(np.flip(x, axis), axis), axis) if reverse else function(x, axis)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("op", ["sum", "prod"])
+@pytest.mark.parametrize("n", [1, 2, 5, 32, 48, 64, 100, 257])
+def test_1d_integers_wrap(target, n, op, reverse):
+    x = np.random.default_rng(n).integers(-2**31, 2**31, n).astype(np.int32)
+    out = np.zeros_like(x)
+    scan_1d_kernel[(1,)](x, out, OP=op, REVERSE=reverse, BLOCK=n)
+    function = {"sum": np.cumsum, "prod": np.cumprod}[op]
+    np.testing.assert_array_equal(out, cumulative(lambda v, axis: function(v, axis, dtype=np.int32), x, 0, reverse))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64"])
+def test_narrow_integers_widen(target, dtype):
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(1).integers(info.min, info.max, 60, dtype=dtype, endpoint=True)
+    out = np.zeros(60, np.int64)
+    scan_1d_kernel[(1,)](x, out, OP="sum", REVERSE=False, BLOCK=60)
+    wide = {"int64": "int64", "uint8": "uint32"}.get(dtype, "int32")
+    np.testing.assert_array_equal(out, x.cumsum(dtype=wide).astype(np.int64))
+
+
+@pytest.mark.parametrize("n", [1, 33, 128])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=name_of)
+def test_1d_floats(target, dtype, n):
+    x, out = random(n, dtype=dtype, seed=n), torch.zeros(n)
+    scan_1d_kernel[(1,)](x, out, OP="sum", REVERSE=False, BLOCK=n)
+    unit = 2.0**-11 if dtype == torch.float16 else 2.0**-24
+    assert_close(out, x.double().cumsum(0), error=n * unit * x.double().abs().sum())
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (3, 5), (16, 16), (5, 48), (48, 5), (33, 65)], ids=str)
+def test_2d(target, shape, axis, reverse):
+    x = np.random.default_rng(shape[0]).integers(-9, 10, shape).astype(np.float32)
+    out = np.zeros_like(x)
+    scan_2d_kernel[(1,)](x, out, AXIS=axis, REVERSE=reverse, R=shape[0], C=shape[1])
+    np.testing.assert_array_equal(out, cumulative(np.cumsum, x, axis, reverse))
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("n", [1, 9, 64])
+def test_functions_of_the_user_keep_the_order(target, n, reverse):
+    scale, shift = np.random.default_rng(n).integers(-2, 3, (2, n)).astype(np.int32)
+    out_scale, out_shift = np.zeros_like(scale), np.zeros_like(shift)
+    linear_kernel[(1,)](scale, shift, out_scale, out_shift, REVERSE=reverse, BLOCK=n)
+    order = range(n - 1, -1, -1) if reverse else range(n)
+    a, b = np.int32(1), np.int32(0)
+    with np.errstate(over="ignore"):
+        for i in order:
+            a, b = a * scale[i], b * scale[i] + shift[i]
+            assert (out_scale[i], out_shift[i]) == (a, b)
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 200])
+def test_between_masked_accesses(target, n):
+    x, out = np.random.default_rng(n).standard_normal(n).astype(np.float32), np.zeros(n, np.float32)
+    running_maximum_kernel[(1,)](x, out, n, BLOCK=64)
+    for start in range(0, n, 64):
+        np.testing.assert_array_equal(out[start:start + 64], np.maximum.accumulate(x[start:start + 64]))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8", "int64"])
+@pytest.mark.parametrize("bins", [1, 5, 16, 200])
+@pytest.mark.parametrize("n", [0, 1, 100, 128])
+def test_histogram(target, n, bins, dtype):
+    x = np.random.default_rng(bins).integers(0, 100, n).astype(dtype)
+    x[:n // 4] = 201 if dtype == "uint8" else -1  # without a bin
+    out = np.full(bins, 99, np.int32)
+    histogram_kernel[(1,)](x, out, n, BINS=bins, BLOCK=128)
+    counted = x.astype(np.int64)
+    counted = counted[(counted >= 0) & (counted < bins)]
+    np.testing.assert_array_equal(out, np.bincount(counted, minlength=bins))
+
+
+@pytest.mark.parametrize("descending", [False, True], ids=["rising", "falling"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (3, 8), (4, 64)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float16"])
+def test_sort(target, dtype, shape, descending):
+    x = np.random.default_rng(3).integers(0, 40, shape).astype(dtype)
+    out = np.zeros_like(x)
+    sort_kernel[(1,)](x, out, DESCENDING=descending, R=shape[0], C=shape[1])
+    expected = np.sort(x, axis=1)
+    np.testing.assert_array_equal(out, expected[:, ::-1] if descending else expected)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 64])
+def test_topk(target, k):
+    x, out = np.random.default_rng(k).standard_normal(64).astype(np.float32), np.zeros(k, np.float32)
+    topk_kernel[(1,)](x, out, C=64, K=k)
+    np.testing.assert_array_equal(out, np.sort(x)[::-1][:k])
