@@ -4,6 +4,7 @@
 // No calls into libm, no errno, no floating-point flags; the rounding mode is to nearest.
 #include "Coefficients.h"
 #include "ReducePi.inc"
+#include "Fmod.inc"
 
 #define TGM_BITS 32
 #define TGM_WIDTH 1

@@ -1,0 +1,49 @@
+// Arithmetic of tile IR as LLVM IR, the same for every target: integers without undefined cases,
+// conversions that round once and saturate, floats of 8 bits. The values are those of
+// docs/language/numerical-contract.md (N1-N7, N12, N13). Operands are scalars or vectors of one
+// length; 8-bit floats are i8. Everything is emitted at the builder's place; nothing calls a library.
+#pragma once
+#include "base/Status.h"
+#include "ir/tile/Tile.h"
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace tegula::codegen {
+
+using Builder = llvm::IRBuilderBase;
+using Values = llvm::ArrayRef<llvm::Value *>;
+
+// `element`, or the vector of it that is as long as `value`.
+llvm::Type *like(llvm::Value *value, llvm::Type *element);
+// half or bfloat.
+bool isSmallFloat(llvm::Value *value);
+
+// ---- integers and bits ----
+// An op whose operands and result are integers or conditions, and addptr; null for another one. `element`
+// is the result's.
+llvm::Value *lowerIntegers(Builder &b, mlir::Operation *op, Values operands, llvm::Type *element);
+// The same bits as another type; integers and pointers become each other.
+llvm::Value *bitcast(Builder &b, llvm::Value *value, llvm::Type *element);
+llvm::CmpInst::Predicate predicateOf(mlir::arith::CmpFPredicate predicate);
+
+// ---- between integers and floats ----
+// Truncates and saturates; NaN gives 0. Not of 8-bit floats.
+llvm::Value *floatToInteger(Builder &b, llvm::Value *value, llvm::Type *element, bool isSigned);
+// Rounds once. To f64, f32, half or bfloat.
+llvm::Value *integerToFloat(Builder &b, llvm::Value *value, llvm::Type *element, bool isSigned);
+
+// ---- between floats ----
+// half and bfloat as f32; others as they are.
+llvm::Value *toFloat(Builder &b, llvm::Value *value);
+// f64 or f32 as half or bfloat (or as f32), rounded once to nearest even.
+llvm::Value *roundTo(Builder &b, llvm::Value *value, llvm::Type *small);
+// Any float as any other, as tile IR types them. Rounds once, to nearest even or toward zero; narrowing to
+// 8 bits saturates. `element` is the LLVM type of `to`.
+llvm::Value *convertFloat(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, llvm::Type *element,
+                          bool towardZero = false);
+
+// Links what the module calls of the math library (`tgm_*`) into it, private to it. The module's triple and
+// data layout are set.
+Status linkMathlib(llvm::Module &module);
+
+} // namespace tegula::codegen
