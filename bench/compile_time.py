@@ -33,6 +33,10 @@ KERNELS = {
     "attention::attention_kernel": (
         "q_ptr=*f32:16,k_ptr=*f32:16,v_ptr=*f32:16,out_ptr=*f32:16,length_q=i32,length_k=i32,scale=f32,"
         "HEAD=64,BLOCK_Q=64,BLOCK_K=64,CAUSAL=True", 120),
+    "gemv::gemv_kernel": ("w_ptr=*bf16:16,x_ptr=*bf16:16,y_ptr=*bf16:16,N=i32:16,K=i32:16,w_stride=i32:16,BLOCK_N=4,BLOCK_K=512",
+                          None),
+    "gemv_int3::gemv_int3_scatter_kernel": (
+        "packed_ptr=*u8:16,scale_ptr=*f16:16,x_ptr=*f16:16,y_ptr=*f16:16,N=i32:16,K=i32:16,BLOCK_N=4,GROUPS=2", None),
 }
 
 

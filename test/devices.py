@@ -32,7 +32,7 @@ def missing(device):
     try:
         nothing_kernel[(1,)]()
     except tegula.TritonError as error:
-        if error.kind in ("TargetUnknown", "TargetNeedsGpu"):
+        if error.kind in ("TargetUnknown", "TargetNeedsGpu") or refusal(error):
             return f"this build has no target for it: {error}".splitlines()[0]
         raise
     return None

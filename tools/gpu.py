@@ -308,7 +308,7 @@ def follow(process, record, deadline):
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="./x gpu", description=__doc__.splitlines()[0])
     parser.add_argument("--steps", default="set,tests,bench", help=f"of {','.join(STEPS)}; in the order given")
-    parser.add_argument("--only", default="softmax,vector_add,launch,residual,layer_norm,wide_softmax,gemv,gemv_int3,compile",
+    parser.add_argument("--only", default="launch,softmax,vector_add,residual,layer_norm,wide_softmax,gemv,gemv_int3,compile",
                         help="parts of the benchmark")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all of it")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")

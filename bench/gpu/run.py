@@ -29,7 +29,7 @@ import sources
 import table
 
 # by priority
-PARTS = {"softmax": parts.softmax, "vector_add": parts.vector_add, "launch": host.launch, "residual": parts.residual,
+PARTS = {"launch": host.launch, "softmax": parts.softmax, "vector_add": parts.vector_add, "residual": parts.residual,
          "layer_norm": parts.layer_norm, "wide_softmax": parts.wide_softmax, "gemv": parts.gemv,
          "gemv_int3": parts.gemv_int3, "compile": host.compile_times}
 DEVICE_LOST = 3
