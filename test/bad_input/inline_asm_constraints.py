@@ -1,0 +1,8 @@
+# error: InlineAsmConstraints 8:9
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    y = tl.inline_asm_elementwise("add.s32 $0, $1, $2;", "=r,r", [n, n], dtype=tl.int32, is_pure=True, pack=1)
