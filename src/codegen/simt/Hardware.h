@@ -35,6 +35,7 @@ public:
 
   // ---- between threads; reached by whole warps (barrier: by all of the program's) ----
   virtual void barrier(Builder &b) const = 0;
+  virtual void warpBarrier(Builder &b) const = 0; // of the warp's lanes alone
   virtual llvm::Value *shuffleXor(Builder &b, llvm::Value *word, unsigned mask) const = 0; // words are i32
   virtual llvm::Value *shuffleIndex(Builder &b, llvm::Value *word, llvm::Value *lane) const = 0;
   virtual llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const = 0;
@@ -50,6 +51,10 @@ public:
   // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the
   // error that docs/language/numerical-contract.md allows; null where it has none.
   virtual llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments) const = 0;
+  // `value` of type `from` as type `to`: rounded once, to nearest even or toward zero, saturating where `to` is an
+  // integer (then NaN gives 0) or has 8 bits. Integers are si or ui; scalars or pairs. Null where the machine has
+  // no instruction for it.
+  virtual llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const = 0;
 };
 
 } // namespace tegula::simt

@@ -76,7 +76,7 @@ llvm::ArrayRef<int64_t> shapeOf(Type type) {
 
 Type withElement(Type like, Type element) {
   auto tensor = dyn_cast<RankedTensorType>(like);
-  return tensor ? Type(RankedTensorType::get(tensor.getShape(), element)) : element;
+  return tensor ? Type(tensor.clone(element)) : element;
 }
 
 } // namespace tegula::tile

@@ -1,0 +1,118 @@
+// for, if and while: blocks, and a phi for each register of each carried value.
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+
+namespace tegula::simt {
+
+SmallVector<llvm::PHINode *> Emitter::phis(ValueRange values) {
+  SmallVector<llvm::PHINode *> result;
+  for (Value value : values) {
+    llvm::Type *element = type(tile::elementType(value.getType()));
+    Registers registers;
+    if (!isa<RankedTensorType>(value.getType())) {
+      result.push_back(builder.CreatePHI(element, 2));
+      set(value, {result.back()});
+      continue;
+    }
+    layout::Layout layout = layoutOf(value);
+    for (unsigned reg = 0; reg != layout.size(layout::Axis::Register); ++reg) {
+      registers.push_back(layout.isLive(reg) ? builder.CreatePHI(element, 2) : nullptr);
+      if (registers.back())
+        result.push_back(cast<llvm::PHINode>(registers.back()));
+    }
+    set(value, std::move(registers));
+  }
+  return result;
+}
+
+void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
+  unsigned next = 0;
+  for (Value value : values)
+    for (llvm::Value *reg : registers(value))
+      if (reg)
+        phis[next++]->addIncoming(reg, builder.GetInsertBlock());
+  assert(next == phis.size() && "carried values have the layouts of their places");
+}
+
+void Emitter::emitFor(scf::ForOp op) {
+  bool isUnsigned = op.getUnsignedCmp();
+  auto less = isUnsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+  llvm::Value *lower = scalar(op.getLowerBound()), *upper = scalar(op.getUpperBound()), *step = scalar(op.getStep());
+  llvm::Value *runs = builder.CreateICmp(less, lower, upper);
+  // A step that does not advance runs no iteration, rather than all of eternity.
+  runs = builder.CreateAnd(runs, builder.CreateICmp(isUnsigned ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_SGT, step,
+                                                    llvm::ConstantInt::get(step->getType(), 0)));
+  llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("for"), *after = newBlock("for.end");
+  builder.CreateCondBr(runs, body, after);
+
+  builder.SetInsertPoint(after);
+  SmallVector<llvm::PHINode *> results = phis(op.getResults());
+  builder.SetInsertPoint(before);
+  addIncoming(results, op.getInitArgs());
+
+  builder.SetInsertPoint(body);
+  llvm::PHINode *index = builder.CreatePHI(lower->getType(), 2, "i");
+  index->addIncoming(lower, before);
+  set(op.getInductionVar(), {index});
+  SmallVector<llvm::PHINode *> carried = phis(op.getRegionIterArgs());
+  builder.SetInsertPoint(before);
+  addIncoming(carried, op.getInitArgs());
+  builder.SetInsertPoint(body);
+  emitBlock(*op.getBody());
+  // There is another one when more than a step is left: nothing can overflow.
+  llvm::Value *left = builder.CreateSub(upper, index);
+  llvm::Value *next = builder.CreateAdd(index, step, "", isUnsigned, !isUnsigned);
+  index->addIncoming(next, builder.GetInsertBlock());
+  addIncoming(carried, op.getYieldedValues());
+  addIncoming(results, op.getYieldedValues());
+  builder.CreateCondBr(builder.CreateICmpUGT(left, step), body, after);
+  builder.SetInsertPoint(after);
+}
+
+void Emitter::emitIf(scf::IfOp op) {
+  llvm::BasicBlock *then = newBlock("then"), *otherwise = op.elseBlock() ? newBlock("else") : nullptr,
+                   *end = newBlock("if.end");
+  builder.CreateCondBr(scalar(op.getCondition()), then, otherwise ? otherwise : end);
+  builder.SetInsertPoint(end);
+  SmallVector<llvm::PHINode *> results = phis(op.getResults());
+  builder.SetInsertPoint(then);
+  emitBlock(*op.thenBlock());
+  if (op.getNumResults())
+    addIncoming(results, op.thenYield()->getOperands());
+  builder.CreateBr(end);
+  if (otherwise) {
+    builder.SetInsertPoint(otherwise);
+    emitBlock(*op.elseBlock());
+    if (op.getNumResults())
+      addIncoming(results, op.elseYield()->getOperands());
+    builder.CreateBr(end);
+  }
+  builder.SetInsertPoint(end);
+}
+
+void Emitter::emitWhile(scf::WhileOp op) {
+  llvm::BasicBlock *test = newBlock("while"), *body = newBlock("while.body"), *end = newBlock("while.end");
+  builder.CreateBr(test);
+  llvm::BasicBlock *before = test->getSinglePredecessor();
+  builder.SetInsertPoint(test);
+  SmallVector<llvm::PHINode *> carried = phis(op.getBeforeArguments());
+  builder.SetInsertPoint(before->getTerminator());
+  addIncoming(carried, op.getInits());
+  builder.SetInsertPoint(test);
+  emitBlock(*op.getBeforeBody());
+  auto condition = op.getConditionOp();
+  for (auto [argument, result, value] : llvm::zip(op.getAfterArguments(), op.getResults(), condition.getArgs())) {
+    Registers copy = registers(value);
+    set(argument, copy);
+    set(result, std::move(copy));
+  }
+  builder.CreateCondBr(scalar(condition.getCondition()), body, end);
+  builder.SetInsertPoint(body);
+  emitBlock(*op.getAfterBody());
+  addIncoming(carried, op.getYieldOp()->getOperands());
+  builder.CreateBr(test);
+  builder.SetInsertPoint(end);
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,202 @@
+// Arithmetic of floats, choice and comparison; integers are codegen/llvm/Arithmetic.h's. f32 and f64
+// may contract (N10); the 16-bit floats round after each op (N9), in pairs where the machine has
+// packed instructions.
+#include "codegen/simt/Elementwise.h"
+#include "codegen/llvm/Arithmetic.h"
+
+#include "llvm/IR/InlineAsm.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::simt {
+
+namespace {
+
+using codegen::Values;
+
+llvm::Type *elementOf(llvm::Value *value) { return value->getType()->getScalarType(); }
+
+llvm::Value *nearest(Scalars &s, llvm::Value *wide, Operation *op, llvm::Type *element) {
+  Type to = elementType(op->getResult(0).getType());
+  if (llvm::Value *rounded = s.hardware.convert(s.builder, wide, Float32Type::get(op->getContext()), to, false))
+    return rounded;
+  return codegen::roundTo(s.builder, wide, element);
+}
+
+// x / y. Of bfloat f32's approximation is near enough to round as the exact quotient does: quotients
+// of 8-bit numbers keep 2^-17 away from the middle of two of them. Of half it is not.
+llvm::Value *divide(Scalars &s, Operation *op, Values v, bool precise) {
+  auto &b = s.builder;
+  llvm::Type *element = elementOf(v[0]);
+  llvm::Value *x = codegen::toFloat(b, v[0]), *y = codegen::toFloat(b, v[1]), *quotient = nullptr;
+  if (elementOf(x)->isFloatTy() && !precise && !element->isHalfTy())
+    quotient = s.hardware.approximate(b, "fdiv", {x, y});
+  if (!quotient)
+    quotient = b.CreateFDiv(x, y);
+  return codegen::isSmallFloat(v[0]) ? nearest(s, quotient, op, element) : quotient;
+}
+
+llvm::Value *remainder(Scalars &s, Operation *op, Values v) {
+  auto &b = s.builder;
+  llvm::Type *element = elementOf(v[0]);
+  llvm::Value *x = codegen::toFloat(b, v[0]), *y = codegen::toFloat(b, v[1]);
+  llvm::StringRef symbol = elementOf(x)->isDoubleTy() ? "tgm_fmod_f64" : "tgm_fmod_f32";
+  llvm::Type *type = x->getType();
+  llvm::Value *result = b.CreateCall(s.module.getOrInsertFunction(symbol, llvm::FunctionType::get(type, {type, type}, false)), {x, y});
+  return codegen::isSmallFloat(v[0]) ? nearest(s, result, op, element) : result;
+}
+
+llvm::Value *clamp(Scalars &s, ClampFOp op, Values v) {
+  auto lower = op.getPropagateNan() ? llvm::Intrinsic::maximum : llvm::Intrinsic::maxnum;
+  auto upper = op.getPropagateNan() ? llvm::Intrinsic::minimum : llvm::Intrinsic::minnum;
+  return s.builder.CreateBinaryIntrinsic(upper, s.builder.CreateBinaryIntrinsic(lower, v[0], v[1]), v[2]);
+}
+
+bool isPackedArithmetic(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::MaxNumFOp, arith::MinNumFOp,
+             arith::MaximumFOp, arith::MinimumFOp, ClampFOp, math::FmaOp, math::AbsFOp>(op);
+}
+
+} // namespace
+
+bool pairs(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+    return false;
+  Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
+  if (!isa<FloatType>(from) || !isa<FloatType>(to))
+    return false;
+  unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
+  if (isPackedArithmetic(op))
+    return toBits == 16;
+  bool converts = isa<FpToFpOp, arith::ExtFOp, arith::TruncFOp>(op);
+  return converts && fromBits != 64 && toBits != 64 && (fromBits == 8 || toBits == 8 || (fromBits == 32 && toBits == 16));
+}
+
+llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v) {
+  auto &b = s.builder;
+  if (isa<arith::SelectOp>(op))
+    return b.CreateSelect(v[0], v[1], v[2]);
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return b.CreateFCmp(codegen::predicateOf(compare.getPredicate()), codegen::toFloat(b, v[0]), codegen::toFloat(b, v[1]));
+  if (isa<arith::MaxNumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, v[0], v[1]);
+  if (isa<arith::MinNumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, v[0], v[1]);
+  if (isa<arith::MaximumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, v[0], v[1]);
+  if (isa<arith::MinimumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, v[0], v[1]);
+  if (auto limits = dyn_cast<ClampFOp>(op)) return clamp(s, limits, v);
+  if (isa<arith::NegFOp>(op)) return b.CreateFNeg(v[0]);
+  if (isa<arith::DivFOp>(op)) return divide(s, op, v, false);
+  if (isa<PreciseDivFOp>(op)) return divide(s, op, v, true);
+  if (isa<arith::RemFOp>(op)) return remainder(s, op, v);
+  if (isa<PreciseSqrtOp>(op)) {
+    llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, codegen::toFloat(b, v[0]));
+    return codegen::isSmallFloat(v[0]) ? nearest(s, root, op, elementOf(v[0])) : root;
+  }
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
+    return nullptr;
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  llvm::FastMathFlags flags;
+  flags.setAllowContract(!codegen::isSmallFloat(v[0]));
+  b.setFastMathFlags(flags);
+  if (isa<arith::AddFOp>(op)) return b.CreateFAdd(v[0], v[1]);
+  return isa<arith::SubFOp>(op) ? b.CreateFSub(v[0], v[1]) : b.CreateFMul(v[0], v[1]);
+}
+
+llvm::Value *lowerElementwise(Scalars &s, Operation *op, Values v, llvm::Type *resultElement) {
+  if (llvm::Value *value = codegen::lowerIntegers(s.builder, op, v, resultElement))
+    return value;
+  if (llvm::Value *value = lowerFloats(s, op, v))
+    return value;
+  if (llvm::Value *value = lowerCast(s, op, v, resultElement))
+    return value;
+  return lowerMath(s, op, v);
+}
+
+// ---- inline assembly ----
+
+namespace {
+
+// Elements of `bits` in registers: how many share one, and the register's type under constraint `letter`.
+struct Packing {
+  unsigned each;
+  llvm::Type *reg;
+};
+Packing packingOf(llvm::IRBuilderBase &b, llvm::Type *element, unsigned packed, char letter) {
+  unsigned bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
+  if (bits >= 32)
+    return {1, element};
+  unsigned each = std::min(packed, 32 / std::max(8u, bits));
+  unsigned width = each * std::max(8u, bits);
+  return {each, b.getIntNTy(letter == 'h' ? std::max(16u, width) : 32)};
+}
+
+llvm::Value *pack(llvm::IRBuilderBase &b, Values elements, llvm::Type *reg) {
+  llvm::Value *packed = nullptr;
+  for (auto [k, element] : llvm::enumerate(elements)) {
+    unsigned bits = element->getType()->getScalarSizeInBits();
+    llvm::Value *part = b.CreateZExt(b.CreateBitCast(element, b.getIntNTy(bits)), reg);
+    part = b.CreateShl(part, k * std::max(8u, bits));
+    packed = packed ? b.CreateOr(packed, part) : part;
+  }
+  return packed;
+}
+
+} // namespace
+
+llvm::SmallVector<llvm::Value *> lowerInlineAsm(Scalars &s, ElementwiseInlineAsmOp op, Values operands,
+                                                llvm::ArrayRef<llvm::Type *> resultElements) {
+  auto &b = s.builder;
+  unsigned packed = op.getPackedElement();
+  // The letters of the constraints, results first: what kind of register each stands for.
+  SmallVector<StringRef> constraints;
+  op.getConstraints().split(constraints, ',');
+  size_t place = 0;
+  auto letter = [&] { return place < constraints.size() && !constraints[place].empty() ? constraints[place++].trim().back() : 'r'; };
+  SmallVector<llvm::Type *> results;
+  SmallVector<Packing> packings;
+  for (llvm::Type *element : resultElements) {
+    Packing packing = packingOf(b, element, packed, letter());
+    packings.push_back(packing);
+    results.append(llvm::divideCeil(packed, packing.each), packing.reg);
+    place += llvm::divideCeil(packed, packing.each) - 1;
+  }
+  SmallVector<llvm::Value *> arguments;
+  for (size_t i = 0; i < op.getOperands().size(); ++i) {
+    Values elements = operands.slice(i * packed, packed);
+    Packing packing = packingOf(b, elements[0]->getType(), packed, letter());
+    place += llvm::divideCeil(packed, packing.each) - 1;
+    for (unsigned k = 0; k < packed; k += packing.each) {
+      Values part = elements.slice(k, std::min(packing.each, packed - k));
+      arguments.push_back(packing.reg == part[0]->getType() ? part[0] : pack(b, part, packing.reg));
+    }
+  }
+  SmallVector<llvm::Type *> types;
+  for (llvm::Value *argument : arguments)
+    types.push_back(argument->getType());
+  llvm::Type *returned = results.size() == 1 ? results[0] : llvm::StructType::get(b.getContext(), results);
+  auto *code = llvm::InlineAsm::get(llvm::FunctionType::get(returned, types, false), op.getAsmString(), op.getConstraints(),
+                                    /*hasSideEffects=*/!op.getPure());
+  llvm::CallInst *call = b.CreateCall(code, arguments);
+  if (op.getPure())
+    call->setDoesNotAccessMemory();
+  else
+    call->setConvergent();
+  SmallVector<llvm::Value *> unpacked;
+  unsigned reg = 0;
+  for (auto [element, packing] : llvm::zip(resultElements, packings))
+    for (unsigned k = 0; k < packed; k += packing.each, ++reg) {
+      llvm::Value *value = results.size() == 1 ? call : b.CreateExtractValue(call, reg);
+      for (unsigned i = 0; i < packing.each && k + i < packed; ++i) {
+        if (packing.reg == element) {
+          unpacked.push_back(value);
+          continue;
+        }
+        unsigned bits = element->getScalarSizeInBits();
+        llvm::Value *part = b.CreateTrunc(b.CreateLShr(value, i * std::max(8u, bits)), b.getIntNTy(bits));
+        unpacked.push_back(b.CreateBitCast(part, element));
+      }
+    }
+  return unpacked;
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,38 @@
+// Ops that compute each element from its operands' elements alone, of one register of a thread.
+// In: an op with operands as LLVM values: one register each, or, where `pairs` allows it, a vector of
+// two each. Out: the element or the pair of the result. Values are those of
+// docs/language/numerical-contract.md; functions are as near to the exact value as its bounds for
+// this kind of target say. Elements are i1, iN, half, bfloat, float, double, i8 for 8-bit floats
+// and `ptr addrspace(1)`.
+#pragma once
+#include "codegen/simt/Hardware.h"
+
+namespace tegula::simt {
+
+struct Scalars {
+  llvm::IRBuilderBase &builder;
+  llvm::Module &module; // gets declarations of the math library: link it with codegen::linkMathlib
+  const Hardware &hardware;
+};
+
+// Null for an op that is not of this kind. `resultElement` is the LLVM type of the first result's element.
+llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
+                              llvm::Type *resultElement);
+
+// Whether two elements of the op are better computed at once: 16-bit floats, and conversions to
+// and from 8 bits.
+bool pairs(mlir::Operation *op);
+
+// The results of tt.elementwise_inline_asm on `packed_element` consecutive elements of each operand:
+// operands[i * packed + k] is element k of operand i; so are the results.
+llvm::SmallVector<llvm::Value *> lowerInlineAsm(Scalars &scalars, tile::ElementwiseInlineAsmOp op,
+                                                llvm::ArrayRef<llvm::Value *> operands,
+                                                llvm::ArrayRef<llvm::Type *> resultElements);
+
+// The parts, one file each; null for ops of another part.
+llvm::Value *lowerFloats(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerMath(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerCast(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
+                       llvm::Type *resultElement);
+
+} // namespace tegula::simt

@@ -1,0 +1,364 @@
+#include "codegen/simt/Emitter.h"
+#include "codegen/simt/Elementwise.h"
+
+#include "llvm/IR/CallingConv.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+Emitter::Emitter(llvm::Module &module, const Hardware &hardware, unsigned warps)
+    : module(module), hardware(hardware), warps(warps), builder(module.getContext()) {}
+
+llvm::Type *Emitter::type(Type scalar) {
+  if (isa<PointerType>(scalar))
+    return builder.getPtrTy(1);
+  if (isa<Float32Type>(scalar))
+    return builder.getFloatTy();
+  if (isa<Float64Type>(scalar))
+    return builder.getDoubleTy();
+  if (isa<Float16Type>(scalar))
+    return builder.getHalfTy();
+  if (isa<BFloat16Type>(scalar))
+    return builder.getBFloatTy();
+  return builder.getIntNTy(scalar.isIndex() ? 32 : scalar.getIntOrFloatBitWidth()); // integers, 8-bit floats
+}
+
+llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
+  SmallVector<llvm::Type *> parameters;
+  for (Type argument : function.getArgumentTypes())
+    parameters.push_back(argument.isInteger(1) ? builder.getInt8Ty() : type(argument));
+  parameters.append(2, builder.getPtrTy(1)); // global and profile scratch
+  function_ = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), parameters, false),
+                                     llvm::GlobalValue::ExternalLinkage, name, module);
+  debug_ = std::make_unique<llvm::DIBuilder>(module);
+  auto at = function.getLoc()->findInstanceOf<FileLineColLoc>();
+  unit_ = debug_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file(at ? at.getFilename().strref() : "kernel"), "tegula",
+                                    /*isOptimized=*/true, "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
+  kernelScope_ = subprogram(name, at);
+  function_->setSubprogram(kernelScope_);
+
+  prologue_ = llvm::BasicBlock::Create(builder.getContext(), "prologue", function_);
+  llvm::BasicBlock *body = newBlock("body");
+  builder.SetInsertPoint(prologue_);
+  builder.CreateBr(body);
+  builder.SetInsertPoint(body);
+  place(function.getLoc());
+  for (auto [argument, parameter] : llvm::zip(function.getBody().getArguments(), function_->args())) {
+    llvm::Value *value = &parameter;
+    if (argument.getType().isInteger(1))
+      value = builder.CreateTrunc(value, builder.getInt1Ty());
+    if (auto divisor = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tt.divisibility");
+        divisor && isa<PointerType>(argument.getType()))
+      parameter.addAttr(llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(uint64_t(divisor.getInt()))));
+    set(argument, {value});
+  }
+  emitBlock(function.getBody().front());
+  builder.CreateRetVoid();
+  debug_->finalize();
+  return function_;
+}
+
+llvm::BasicBlock *Emitter::newBlock(const llvm::Twine &name) {
+  return llvm::BasicBlock::Create(builder.getContext(), name, function_);
+}
+
+// ---- where a thread is ----
+
+llvm::Value *Emitter::thread() {
+  if (!thread_) {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(prologue_, prologue_->begin());
+    thread_ = hardware.threadIndex(builder);
+  }
+  return thread_;
+}
+
+llvm::Value *Emitter::lane() {
+  return linear({1, 2, 4, 8, 16});
+}
+
+llvm::Value *Emitter::warp() {
+  std::vector<uint32_t> bases(5, 0);
+  for (unsigned bit = 1; bit < warps; bit *= 2)
+    bases.push_back(bit);
+  return linear(bases);
+}
+
+llvm::Value *Emitter::linear(ArrayRef<uint32_t> bases) {
+  llvm::Value *&known = linear_[bases.vec()];
+  if (known)
+    return known;
+  llvm::Value *index = thread();
+  llvm::IRBuilder<>::InsertPointGuard guard(builder);
+  builder.SetInsertPoint(prologue_->getTerminator());
+  // Runs of bits that move together are one mask and one shift.
+  llvm::Value *sum = nullptr;
+  uint32_t used = 0;
+  for (unsigned i = 0; i != bases.size();) {
+    if (bases[i] == 0) {
+      ++i;
+      continue;
+    }
+    unsigned end = i + 1;
+    bool single = llvm::isPowerOf2_32(bases[i]);
+    while (single && end != bases.size() && bases[end] == bases[i] << (end - i) && bases[end] != 0)
+      ++end;
+    llvm::Value *part;
+    uint32_t image;
+    if (single) {
+      uint32_t bits = ((1u << (end - i)) - 1) << i;
+      int shift = int(llvm::Log2_32(bases[i])) - int(i);
+      part = builder.CreateAnd(index, bits);
+      if (shift > 0)
+        part = builder.CreateShl(part, uint64_t(shift), "", true, true);
+      else if (shift < 0)
+        part = builder.CreateLShr(part, uint64_t(-shift));
+      image = shift > 0 ? bits << shift : bits >> -shift;
+    } else {
+      llvm::Value *bit = builder.CreateICmpNE(builder.CreateAnd(index, 1u << i), builder.getInt32(0));
+      part = builder.CreateSelect(bit, builder.getInt32(bases[i]), builder.getInt32(0));
+      image = bases[i];
+      end = i + 1;
+    }
+    if (!sum)
+      sum = part;
+    else if (used & image)
+      sum = builder.CreateXor(sum, part);
+    else
+      sum = builder.CreateOr(sum, part, "", /*IsDisjoint=*/true);
+    used |= image;
+    i = end;
+  }
+  return known = sum ? sum : builder.getInt32(0);
+}
+
+llvm::Value *Emitter::threadPart(const Layout &layout, unsigned shift, uint32_t mask) {
+  std::vector<uint32_t> bases = layout.bases(Axis::Lane);
+  bases.resize(5, 0);
+  llvm::append_range(bases, layout.bases(Axis::Warp));
+  for (uint32_t &basis : bases)
+    basis = (basis >> shift) & mask;
+  return linear(bases);
+}
+
+// base ^ constant, as an `or` where no bits meet.
+static llvm::Value *add(llvm::IRBuilder<> &builder, llvm::Value *base, uint32_t constant, uint32_t baseBits) {
+  if (constant == 0)
+    return base;
+  if (constant & baseBits)
+    return builder.CreateXor(base, constant);
+  return builder.CreateOr(base, builder.getInt32(constant), "", /*IsDisjoint=*/true);
+}
+
+static uint32_t threadBits(const Layout &layout) {
+  uint32_t bits = 0;
+  for (Axis axis : {Axis::Lane, Axis::Warp})
+    for (uint32_t basis : layout.bases(axis))
+      bits |= basis;
+  return bits;
+}
+
+llvm::Value *Emitter::coordinate(const Layout &layout, unsigned dim, unsigned reg) {
+  unsigned shift = 0;
+  for (unsigned d = dim + 1; d != layout.rank(); ++d)
+    shift += layout.hullBits(d);
+  uint32_t mask = uint32_t((uint64_t(1) << layout.hullBits(dim)) - 1);
+  uint32_t constant = (layout.apply(reg, 0, 0) >> shift) & mask;
+  return add(builder, threadPart(layout, shift, mask), constant, (threadBits(layout) >> shift) & mask);
+}
+
+llvm::Value *Emitter::flatCoordinate(const Layout &layout, unsigned reg) {
+  return add(builder, threadPart(layout, 0, ~0u), layout.apply(reg, 0, 0), threadBits(layout));
+}
+
+llvm::Value *Emitter::inside(const Layout &layout, unsigned reg) {
+  llvm::Value *result = nullptr;
+  for (unsigned d = 0; d != layout.rank(); ++d)
+    if (layout.extents()[d] != layout.hull(d))
+      result = both(result, builder.CreateICmpULT(coordinate(layout, d, reg),
+                                                  builder.getInt32(uint32_t(layout.extents()[d]))));
+  return result;
+}
+
+llvm::Value *Emitter::isFirstCopy(const Layout &layout) {
+  uint32_t free = layout.freeBits(Axis::Lane) | layout.freeBits(Axis::Warp) << 5;
+  if (layout.bases(Axis::Lane).size() < 5)
+    free |= 31u & ~((1u << layout.bases(Axis::Lane).size()) - 1);
+  if ((1u << layout.bases(Axis::Warp).size()) < warps)
+    free |= (warps - 1) << 5 & ~(((1u << layout.bases(Axis::Warp).size()) - 1) << 5);
+  if (free == 0)
+    return nullptr;
+  return builder.CreateICmpEQ(builder.CreateAnd(thread(), free), builder.getInt32(0));
+}
+
+llvm::Value *Emitter::both(llvm::Value *a, llvm::Value *b) {
+  if (!a || !b)
+    return a ? a : b;
+  return builder.CreateAnd(a, b);
+}
+
+llvm::Value *Emitter::scratch(Operation *op, llvm::Value *bytes) {
+  if (!shared_) {
+    shared_ = new llvm::GlobalVariable(module, llvm::ArrayType::get(builder.getInt8Ty(), 0), false,
+                                       llvm::GlobalValue::ExternalLinkage, nullptr, "shared_memory", nullptr,
+                                       llvm::GlobalValue::NotThreadLocal, 3);
+    shared_->setAlignment(llvm::Align(128));
+  }
+  int64_t offset = op->getAttrOfType<IntegerAttr>(scratchName).getInt();
+  llvm::Value *address = builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), shared_, unsigned(offset));
+  return builder.CreateInBoundsPtrAdd(address, bytes);
+}
+
+// ---- code ----
+
+void Emitter::when(llvm::Value *condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  llvm::BasicBlock *then = newBlock("then"), *end = newBlock("end");
+  builder.CreateCondBr(condition, then, end);
+  builder.SetInsertPoint(then);
+  body();
+  builder.CreateBr(end);
+  builder.SetInsertPoint(end);
+}
+
+void Emitter::emitBlock(Block &block) {
+  for (Operation &op : block) {
+    place(op.getLoc());
+    emitOp(&op);
+  }
+}
+
+Registers Emitter::emitCombine(Region &region, ArrayRef<llvm::Value *> arguments) {
+  Block &block = region.front();
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    set(argument, {value});
+  for (Operation &op : block.without_terminator())
+    emitOp(&op);
+  Registers results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(scalar(value));
+  return results;
+}
+
+void Emitter::emitOp(Operation *op) {
+  if (isa<ReturnOp, scf::YieldOp, scf::ConditionOp>(op))
+    return;
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return emitFor(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return emitIf(branch);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return emitWhile(loop);
+  if (auto load = dyn_cast<LoadOp>(op))
+    return emitLoad(*this, load);
+  if (auto store = dyn_cast<StoreOp>(op))
+    return emitStore(*this, store);
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return emitReduce(*this, reduce);
+  if (auto dot = dyn_cast<DotOp>(op))
+    return emitDot(*this, dot);
+  if (auto convert = dyn_cast<ConvertOp>(op))
+    return emitConvert(*this, convert);
+  if (isa<BarrierOp, tile::BarrierOp>(op))
+    return hardware.barrier(builder);
+  if (isa<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp>(op))
+    return emitShape(*this, op);
+  if (isa<MakeRangeOp, AddPtrOp, PtrToIntOp, IntToPtrOp, GetProgramIdOp, GetNumProgramsOp, arith::ConstantOp>(op))
+    return emitIndexing(*this, op);
+  if (auto assembly = dyn_cast<ElementwiseInlineAsmOp>(op))
+    return emitInlineAsm(assembly);
+  emitElementwise(op);
+}
+
+void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
+  Scalars scalars{builder, module, hardware};
+  SmallVector<llvm::Type *> elements;
+  for (Value result : op.getResults())
+    elements.push_back(type(elementType(result.getType())));
+  unsigned packed = unsigned(op.getPackedElement());
+  bool isTile = isa<RankedTensorType>(op.getResult(0).getType());
+  unsigned count = isTile ? layoutOf(op.getResult(0)).size(Axis::Register) : 1;
+  std::vector<Registers> results(op.getNumResults(), Registers(count, nullptr));
+  for (unsigned reg = 0; reg < count; reg += packed) {
+    SmallVector<llvm::Value *> operands;
+    for (Value operand : op.getOperands()) {
+      const Registers &all = registers(operand);
+      for (unsigned k = 0; k != packed; ++k) { // a pack that is not full repeats its last element
+        llvm::Value *element = all.size() == 1 ? all[0] : all[std::min<size_t>(reg + k, all.size() - 1)];
+        operands.push_back(element ? element : llvm::PoisonValue::get(type(elementType(operand.getType()))));
+      }
+    }
+    auto made = lowerInlineAsm(scalars, op, operands, elements);
+    for (unsigned i = 0; i != results.size(); ++i)
+      for (unsigned k = 0; k != packed && reg + k < count; ++k)
+        results[i][reg + k] = made[i * packed + k];
+  }
+  for (auto [result, values] : llvm::zip(op.getResults(), results))
+    set(result, std::move(values));
+}
+
+void Emitter::emitElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  Scalars scalars{builder, module, hardware};
+  llvm::Type *element = type(elementType(result.getType()));
+  auto lower = [&](ArrayRef<llvm::Value *> operands) {
+    llvm::Value *value = lowerElementwise(scalars, op, operands, element);
+    if (!value)
+      unreachableOp(op);
+    return value;
+  };
+  if (!isa<RankedTensorType>(result.getType())) {
+    SmallVector<llvm::Value *> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(scalar(operand));
+    return set(result, {lower(operands)});
+  }
+  unsigned count = unsigned(layoutOf(result).size(Axis::Register));
+  auto operandsAt = [&](unsigned reg) {
+    SmallVector<llvm::Value *, 4> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isa<RankedTensorType>(operand.getType()) ? registers(operand)[reg] : scalar(operand));
+    return operands;
+  };
+  Registers results(count, nullptr);
+  bool paired = count % 2 == 0 && pairs(op);
+  SmallVector<llvm::Value *, 4> previous;
+  for (unsigned reg = 0; reg != count; ++reg) {
+    SmallVector<llvm::Value *, 4> operands = operandsAt(reg);
+    if (llvm::is_contained(operands, nullptr))
+      continue;
+    if (reg != 0 && operands == previous) { // the same value along a repeated dimension
+      results[reg] = results[reg - 1];
+      continue;
+    }
+    previous = operands;
+    SmallVector<llvm::Value *, 4> next = paired && reg % 2 == 0 ? operandsAt(reg + 1) : operands;
+    if (!paired || reg % 2 == 1 || llvm::is_contained(next, nullptr) || next == operands) {
+      results[reg] = lower(operands);
+      continue;
+    }
+    SmallVector<llvm::Value *, 4> both;
+    for (auto [low, high] : llvm::zip(operands, next)) {
+      llvm::Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(low->getType(), 2));
+      both.push_back(builder.CreateInsertElement(builder.CreateInsertElement(pair, low, uint64_t(0)), high, uint64_t(1)));
+    }
+    llvm::Value *pair = lower(both);
+    results[reg] = builder.CreateExtractElement(pair, uint64_t(0));
+    results[reg + 1] = builder.CreateExtractElement(pair, uint64_t(1));
+    previous.assign(next.begin(), next.end());
+    ++reg;
+  }
+  set(result, std::move(results));
+}
+
+void Emitter::unreachableOp(Operation *op) {
+  llvm::report_fatal_error(llvm::Twine("simt has no lowering of ") + op->getName().getStringRef() +
+                           ": the legality pass let it through");
+}
+
+} // namespace tegula::simt

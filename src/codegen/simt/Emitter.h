@@ -1,0 +1,111 @@
+// A kernel in simt -> LLVM IR for one thread of a machine of warps. In: a function that passed
+// AllocateShared and InsertBarriers. Out: a kernel function in `module`, parameters in mode
+// `plain` (the arguments, then two scratch pointers). A tile is the list of its thread's registers;
+// registers that no element of the tile needs are null. Structured control flow becomes blocks with
+// a phi a register. Ops are lowered family by family (Memory.cpp, Reduce.cpp, ...), each from its
+// own op and its operands' types.
+#pragma once
+#include "codegen/simt/Hardware.h"
+#include "ir/simt/Simt.h"
+
+#include "llvm/IR/DIBuilder.h"
+
+#include <functional>
+
+namespace tegula::simt {
+
+using Registers = llvm::SmallVector<llvm::Value *, 16>;
+
+class Emitter {
+public:
+  Emitter(llvm::Module &module, const Hardware &hardware, unsigned warps);
+
+  // The kernel as LLVM function `name`.
+  llvm::Function *emit(tile::FuncOp function, llvm::StringRef name);
+
+  llvm::Module &module;
+  const Hardware &hardware;
+  const unsigned warps;
+  llvm::IRBuilder<> builder;
+
+  // ---- values ----
+  llvm::Type *type(mlir::Type scalar);
+  const Registers &registers(mlir::Value tile) { return values_.find(tile)->second; }
+  llvm::Value *scalar(mlir::Value value) { return values_.find(value)->second[0]; }
+  void set(mlir::Value value, Registers registers) { values_[value] = std::move(registers); }
+
+  // ---- where a thread is ----
+  llvm::Value *thread(); // i32, in the program
+  llvm::Value *lane();
+  llvm::Value *warp();
+  // The i32 that XORs `bases[i]` for each set bit i of the thread index; computed once a kernel.
+  llvm::Value *linear(llvm::ArrayRef<uint32_t> bases);
+  // The coordinate along `dim` of register `reg`, or of all of them flattened.
+  llvm::Value *coordinate(const layout::Layout &layout, unsigned dim, unsigned reg);
+  llvm::Value *flatCoordinate(const layout::Layout &layout, unsigned reg);
+  // i1: the register's element lies inside of the extents; null: always.
+  llvm::Value *inside(const layout::Layout &layout, unsigned reg);
+  // i1: this thread holds the first copy of its elements; null: there is one copy.
+  llvm::Value *isFirstCopy(const layout::Layout &layout);
+  // a & b, where null is true.
+  llvm::Value *both(llvm::Value *a, llvm::Value *b);
+
+  // ---- shared memory ----
+  // The address `bytes` behind the scratch of an op.
+  llvm::Value *scratch(mlir::Operation *op, llvm::Value *bytes);
+
+  // ---- code ----
+  void emitBlock(mlir::Block &block);
+  // The single-element function of a region: arguments -> what its terminator yields.
+  Registers emitCombine(mlir::Region &region, llvm::ArrayRef<llvm::Value *> arguments);
+  llvm::BasicBlock *newBlock(const llvm::Twine &name);
+  // Runs `body` in threads where `condition` holds.
+  void when(llvm::Value *condition, llvm::function_ref<void()> body);
+  [[noreturn]] void unreachableOp(mlir::Operation *op);
+
+private:
+  void emitOp(mlir::Operation *op);
+  void emitElementwise(mlir::Operation *op);
+  void emitInlineAsm(tile::ElementwiseInlineAsmOp op);
+  void emitFor(mlir::scf::ForOp op);
+  void emitIf(mlir::scf::IfOp op);
+  void emitWhile(mlir::scf::WhileOp op);
+  llvm::SmallVector<llvm::PHINode *> phis(mlir::ValueRange values);
+  void addIncoming(llvm::ArrayRef<llvm::PHINode *> phis, mlir::ValueRange values);
+  void place(mlir::Location location);
+  llvm::DILocation *debugLocation(mlir::Location location);
+  llvm::DISubprogram *subprogram(llvm::StringRef name, mlir::FileLineColLoc at);
+  llvm::DIFile *file(llvm::StringRef path);
+  llvm::Value *threadPart(const layout::Layout &layout, unsigned shift, uint32_t mask);
+
+  llvm::Function *function_ = nullptr;
+  llvm::BasicBlock *prologue_ = nullptr;
+  llvm::Value *thread_ = nullptr;
+  llvm::GlobalVariable *shared_ = nullptr;
+  llvm::DenseMap<mlir::Value, Registers> values_;
+  std::map<std::vector<uint32_t>, llvm::Value *> linear_;
+  std::unique_ptr<llvm::DIBuilder> debug_;
+  llvm::DICompileUnit *unit_ = nullptr;
+  llvm::DISubprogram *kernelScope_ = nullptr;
+  llvm::DenseMap<mlir::Location, llvm::DILocation *> debugLocations_;
+  std::map<std::string, llvm::DISubprogram *> scopes_;
+};
+
+// The families. Each lowers its ops completely.
+void emitLoad(Emitter &e, tile::LoadOp op);
+void emitStore(Emitter &e, tile::StoreOp op);
+void emitShape(Emitter &e, mlir::Operation *op);
+void emitIndexing(Emitter &e, mlir::Operation *op);
+void emitReduce(Emitter &e, tile::ReduceOp op);
+void emitDot(Emitter &e, tile::DotOp op);
+void emitConvert(Emitter &e, ConvertOp op);
+
+// A value as words of 32 bits that can cross lanes and shared memory, and back.
+llvm::SmallVector<llvm::Value *, 2> toWords(Emitter &e, llvm::Value *value);
+llvm::Value *fromWords(Emitter &e, llvm::ArrayRef<llvm::Value *> words, llvm::Type *type);
+// How an element lies in shared memory: i1 as a byte, pointers as 64-bit integers.
+llvm::Type *storedType(Emitter &e, llvm::Type *element);
+llvm::Value *toStored(Emitter &e, llvm::Value *value);
+llvm::Value *fromStored(Emitter &e, llvm::Value *stored, llvm::Type *element);
+
+} // namespace tegula::simt

@@ -1,0 +1,89 @@
+// Functions of the math dialect: an intrinsic where rounding is exact, the machine's approximation
+// where it is near enough, else the math library. The 16-bit floats go through f32.
+#include "codegen/llvm/Arithmetic.h"
+#include "codegen/simt/Elementwise.h"
+#include "mathlib/Mathlib.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::simt {
+
+namespace {
+
+using codegen::Values;
+
+llvm::Intrinsic::ID intrinsicOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, llvm::Intrinsic::ID>(op)
+      .Case<math::AbsFOp>([](auto) { return llvm::Intrinsic::fabs; })
+      .Case<math::FloorOp>([](auto) { return llvm::Intrinsic::floor; })
+      .Case<math::CeilOp>([](auto) { return llvm::Intrinsic::ceil; })
+      .Case<math::TruncOp>([](auto) { return llvm::Intrinsic::trunc; })
+      .Case<math::RoundEvenOp>([](auto) { return llvm::Intrinsic::rint; })
+      .Case<math::RoundOp>([](auto) { return llvm::Intrinsic::round; })
+      .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
+      .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
+      .Default([](Operation *) { return llvm::Intrinsic::ID(llvm::Intrinsic::not_intrinsic); });
+}
+
+// Powers and logarithms to other bases are those to base 2, scaled.
+llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
+  auto &b = s.builder;
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  llvm::FastMathFlags flags;
+  flags.setAllowContract(); // what follows may fuse with the scale
+  b.setFastMathFlags(flags);
+  auto scaled = [&](llvm::Value *value, double by) { return b.CreateFMul(value, llvm::ConstantFP::get(value->getType(), by)); };
+  if (isa<math::Exp2Op>(op)) return s.hardware.approximate(b, "exp2", v);
+  if (isa<math::Log2Op>(op)) return s.hardware.approximate(b, "log2", v);
+  if (isa<math::SqrtOp>(op)) return s.hardware.approximate(b, "sqrt", v);
+  if (isa<math::RsqrtOp>(op)) return s.hardware.approximate(b, "rsqrt", v);
+  if (isa<math::ExpOp>(op)) return s.hardware.approximate(b, "exp2", {scaled(v[0], 0x1.71547652b82fep+0)}); // log2 e
+  if (isa<math::LogOp>(op))
+    if (llvm::Value *log2 = s.hardware.approximate(b, "log2", v))
+      return scaled(log2, 0x1.62e42fefa39efp-1); // ln 2
+  return nullptr;
+}
+
+llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
+  StringRef name = op->getName().stripDialect(); // math.exp2 is tgm_exp2, math.powf tgm_pow
+  llvm::Type *type = v[0]->getType();
+  auto symbol = mathlib::symbol(name == "powf" ? "pow" : name.str(), type->getScalarSizeInBits(), 1);
+  if (!symbol)
+    return nullptr;
+  llvm::SmallVector<llvm::Type *, 2> parameters(v.size(), type);
+  return s.builder.CreateCall(s.module.getOrInsertFunction(*symbol, llvm::FunctionType::get(type, parameters, false)), v);
+}
+
+llvm::Value *inFloat(Scalars &s, Operation *op, Values v) {
+  if (auto id = intrinsicOf(op); id != llvm::Intrinsic::not_intrinsic)
+    return s.builder.CreateIntrinsic(id, {v[0]->getType()}, v);
+  bool exact = elementType(op->getResult(0).getType()).isF16() && isa<math::SqrtOp>(op); // N9
+  if (v[0]->getType()->isFloatTy() && !exact)
+    if (llvm::Value *near = approximate(s, op, v))
+      return near;
+  if (isa<math::SqrtOp>(op))
+    return s.builder.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]);
+  return callMathlib(s, op, v);
+}
+
+} // namespace
+
+llvm::Value *lowerMath(Scalars &s, Operation *op, Values v) {
+  if (!isa<math::MathDialect>(op->getDialect()) || v.empty())
+    return nullptr;
+  if (isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op)) // of each type itself
+    return s.builder.CreateIntrinsic(intrinsicOf(op), {v[0]->getType()}, v);
+  llvm::SmallVector<llvm::Value *, 3> wide;
+  for (llvm::Value *operand : v)
+    wide.push_back(codegen::toFloat(s.builder, operand));
+  llvm::Value *result = inFloat(s, op, wide);
+  if (!result || !codegen::isSmallFloat(v[0]))
+    return result;
+  Type to = elementType(op->getResult(0).getType());
+  if (llvm::Value *rounded = s.hardware.convert(s.builder, result, Float32Type::get(op->getContext()), to, false))
+    return rounded;
+  return codegen::roundTo(s.builder, result, v[0]->getType()->getScalarType());
+}
+
+} // namespace tegula::simt

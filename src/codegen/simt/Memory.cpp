@@ -1,0 +1,117 @@
+// Loads and stores: runs of registers that lie side by side in memory are one access; masks are
+// predicates. The width was decided where the layouts were.
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+unsigned widthOf(Operation *op) {
+  auto width = op->getAttrOfType<IntegerAttr>(widthName);
+  return width ? unsigned(width.getInt()) : 1;
+}
+
+bool isTile(Value value) { return value && isa<RankedTensorType>(value.getType()); }
+
+} // namespace
+
+llvm::Type *storedType(Emitter &e, llvm::Type *element) {
+  if (element->isPointerTy())
+    return e.builder.getInt64Ty();
+  return element->isIntegerTy(1) ? e.builder.getInt8Ty() : element;
+}
+
+llvm::Value *toStored(Emitter &e, llvm::Value *value) {
+  if (value->getType()->isPointerTy())
+    return e.builder.CreatePtrToInt(value, e.builder.getInt64Ty());
+  return value->getType()->isIntegerTy(1) ? e.builder.CreateZExt(value, e.builder.getInt8Ty()) : value;
+}
+
+llvm::Value *fromStored(Emitter &e, llvm::Value *stored, llvm::Type *element) {
+  if (element->isPointerTy())
+    return e.builder.CreateIntToPtr(stored, element);
+  return element->isIntegerTy(1) ? e.builder.CreateTrunc(stored, element) : stored;
+}
+
+void emitLoad(Emitter &e, LoadOp op) {
+  auto &b = e.builder;
+  Type element = elementType(op.getType());
+  Access access;
+  access.element = storedType(e, e.type(element));
+  access.cache = op.getCache();
+  access.evict = op.getEvict();
+  access.isVolatile = op.getIsVolatile();
+  auto finish = [&](llvm::Value *value) { return fromStored(e, value, e.type(element)); };
+  if (!isTile(op.getResult())) {
+    access.pointer = e.scalar(op.getPtr());
+    Registers others;
+    if (op.getMask()) {
+      access.predicate = e.scalar(op.getMask());
+      if (op.getOther())
+        others.push_back(toStored(e, e.scalar(op.getOther())));
+    }
+    return e.set(op.getResult(), {finish(e.hardware.load(b, access, others)[0])});
+  }
+  Layout layout = layoutOf(op.getResult());
+  const Registers pointers = e.registers(op.getPtr());
+  unsigned count = layout.size(Axis::Register), width = widthOf(op);
+  Registers result(count, nullptr);
+  for (unsigned reg = 0; reg < count; reg += width) {
+    if (!layout.isLive(reg))
+      continue;
+    access.count = width;
+    access.pointer = pointers[reg];
+    access.predicate = e.inside(layout, reg);
+    if (op.getMask())
+      access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
+    Registers others;
+    if (op.getOther())
+      for (unsigned i = 0; i != width; ++i)
+        others.push_back(toStored(e, e.registers(op.getOther())[reg + i]));
+    Hardware::Values loaded = e.hardware.load(b, access, others);
+    for (unsigned i = 0; i != width; ++i)
+      result[reg + i] = finish(loaded[i]);
+  }
+  e.set(op.getResult(), std::move(result));
+}
+
+void emitStore(Emitter &e, StoreOp op) {
+  auto &b = e.builder;
+  Access access;
+  access.element = storedType(e, e.type(elementType(op.getValue().getType())));
+  access.cache = op.getCache();
+  access.evict = op.getEvict();
+  if (!isTile(op.getValue())) {
+    access.pointer = e.scalar(op.getPtr());
+    access.predicate = b.CreateICmpEQ(e.thread(), b.getInt32(0));
+    if (op.getMask())
+      access.predicate = e.both(access.predicate, e.scalar(op.getMask()));
+    e.hardware.store(b, access, {toStored(e, e.scalar(op.getValue()))});
+    return;
+  }
+  Layout layout = layoutOf(op.getValue());
+  const Registers pointers = e.registers(op.getPtr()), values = e.registers(op.getValue());
+  unsigned width = widthOf(op);
+  llvm::Value *first = e.isFirstCopy(layout);
+  uint32_t repeated = layout.freeBits(Axis::Register);
+  for (unsigned reg = 0; reg < layout.size(Axis::Register); reg += width) {
+    if (!layout.isLive(reg) || (reg & repeated))
+      continue;
+    access.count = width;
+    access.pointer = pointers[reg];
+    access.predicate = e.both(first, e.inside(layout, reg));
+    if (op.getMask())
+      access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
+    Registers stored;
+    for (unsigned i = 0; i != width; ++i)
+      stored.push_back(toStored(e, values[reg + i]));
+    e.hardware.store(b, access, stored);
+  }
+}
+
+} // namespace tegula::simt

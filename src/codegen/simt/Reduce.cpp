@@ -1,0 +1,179 @@
+// Reductions in three steps: the registers of a thread as a tree, lanes by butterflies, warps by one
+// trip through shared memory in which every thread reads all partial results. Every thread
+// ends with the results that the sliced layout gives it.
+#include "codegen/simt/Emitter.h"
+#include "ir/simt/Scratch.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+// An element of each operand; `valid` null: it exists.
+struct Partial {
+  Registers values;
+  llvm::Value *valid = nullptr;
+};
+
+Partial combine(Emitter &e, ReduceOp op, const Partial &a, const Partial &b) {
+  SmallVector<llvm::Value *> arguments(a.values.begin(), a.values.end());
+  llvm::append_range(arguments, b.values);
+  Partial result{e.emitCombine(op.getCombine(), arguments), nullptr};
+  if (!a.valid && !b.valid)
+    return result;
+  // What lies outside of the extent takes no part.
+  for (auto [value, left, right] : llvm::zip(result.values, a.values, b.values)) {
+    if (b.valid)
+      value = e.builder.CreateSelect(b.valid, value, left);
+    if (a.valid)
+      value = e.builder.CreateSelect(a.valid, value, right);
+  }
+  result.valid = a.valid && b.valid ? e.builder.CreateOr(a.valid, b.valid) : nullptr;
+  return result;
+}
+
+Partial tree(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
+  while (parts.size() > 1) {
+    std::vector<Partial> next;
+    for (size_t i = 0; i + 1 < parts.size(); i += 2)
+      next.push_back(combine(e, op, parts[i], parts[i + 1]));
+    if (parts.size() % 2)
+      next.push_back(parts.back());
+    parts = std::move(next);
+  }
+  return parts.front();
+}
+
+Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) {
+  Partial other;
+  for (llvm::Value *value : mine.values) {
+    SmallVector<llvm::Value *, 2> words = toWords(e, value);
+    for (llvm::Value *&word : words)
+      word = e.hardware.shuffleXor(e.builder, word, laneMask);
+    other.values.push_back(fromWords(e, words, value->getType()));
+  }
+  if (mine.valid) {
+    llvm::Value *word = e.builder.CreateZExt(mine.valid, e.builder.getInt32Ty());
+    other.valid = e.builder.CreateTrunc(e.hardware.shuffleXor(e.builder, word, laneMask), e.builder.getInt1Ty());
+  }
+  return combine(e, op, mine, other);
+}
+
+// All partial results of the warps that share a result, read back by every thread.
+void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &result, std::vector<Partial> &parts) {
+  auto &b = e.builder;
+  ReduceScratch scratch(op);
+  // Which of a result's warps this is: its bits along the axis, packed.
+  std::vector<uint32_t> which(5, 0);
+  for (unsigned i = 0, next = 1; i != source.bases(Axis::Warp).size(); ++i) {
+    bool along = scratch.warpBits & (1u << i);
+    which.push_back(along ? next : 0);
+    next <<= along;
+  }
+  llvm::Value *slot = e.linear(which);
+  // One lane of those that hold the same result writes.
+  llvm::Value *writes = nullptr;
+  uint32_t skip = 0;
+  for (unsigned i = 0; i != source.bases(Axis::Lane).size(); ++i)
+    if (result.bases(Axis::Lane)[i] == 0 || (result.freeBits(Axis::Lane) >> i & 1))
+      skip |= 1u << i;
+  for (unsigned i = 0; i != source.bases(Axis::Warp).size(); ++i)
+    if (!(scratch.warpBits & (1u << i)) && (result.freeBits(Axis::Warp) >> i & 1))
+      skip |= 32u << i;
+  if (skip)
+    writes = b.CreateICmpEQ(b.CreateAnd(e.thread(), skip), b.getInt32(0));
+  auto place = [&](unsigned operand, unsigned reg, llvm::Value *warpSlot) {
+    unsigned bytes = scratch.elementBytes[operand];
+    llvm::Value *index = b.CreateMul(e.flatCoordinate(result, reg), b.getInt32(scratch.warps));
+    if (warpSlot)
+      index = b.CreateAdd(index, warpSlot);
+    llvm::Value *offset = b.CreateAdd(b.CreateMul(index, b.getInt32(bytes)), b.getInt32(unsigned(scratch.offsets[operand])));
+    return e.scratch(op, offset);
+  };
+  e.when(writes, [&] {
+    for (unsigned reg = 0; reg != parts.size(); ++reg)
+      for (unsigned i = 0; parts[reg].values[0] && i != parts[reg].values.size(); ++i) {
+        llvm::Value *stored = toStored(e, parts[reg].values[i]);
+        b.CreateAlignedStore(stored, place(i, reg, slot), llvm::Align(scratch.elementBytes[i]));
+      }
+    for (unsigned reg = 0; reg != parts.size(); ++reg)
+      if (parts[reg].valid)
+        b.CreateAlignedStore(toStored(e, parts[reg].valid), place(scratch.validity(), reg, slot), llvm::Align(1));
+  });
+  e.hardware.barrier(b);
+  for (unsigned reg = 0; reg != parts.size(); ++reg) {
+    if (!parts[reg].values[0])
+      continue;
+    std::vector<Partial> all(scratch.warps);
+    // The partial results of all warps, several in one access.
+    auto fetch = [&](unsigned operand, llvm::Type *type, llvm::function_ref<void(Partial &, llvm::Value *)> keep) {
+      llvm::Type *stored = storedType(e, type);
+      unsigned bytes = scratch.elementBytes[operand], run = std::min(scratch.warps, 16 / bytes);
+      llvm::Value *base = place(operand, reg, nullptr);
+      for (unsigned w = 0; w < scratch.warps; w += run) {
+        llvm::Value *at = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), base, w * bytes);
+        llvm::Value *vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
+        for (unsigned k = 0; k != run; ++k)
+          keep(all[w + k], fromStored(e, b.CreateExtractElement(vector, uint64_t(k)), type));
+      }
+    };
+    for (unsigned i = 0; i != parts[reg].values.size(); ++i)
+      fetch(i, parts[reg].values[i]->getType(), [](Partial &part, llvm::Value *value) { part.values.push_back(value); });
+    if (parts[reg].valid)
+      fetch(scratch.validity(), b.getInt1Ty(), [](Partial &part, llvm::Value *value) { part.valid = value; });
+    parts[reg] = tree(e, op, std::move(all));
+  }
+}
+
+} // namespace
+
+void emitReduce(Emitter &e, ReduceOp op) {
+  unsigned axis = unsigned(op.getAxis());
+  Layout source = layoutOf(op.getOperands()[0]), result = source.sliced(axis);
+  bool bounded = source.extents()[axis] != source.hull(axis);
+  // Registers by the result that they contribute to.
+  llvm::DenseMap<uint32_t, unsigned> resultRegister;
+  for (unsigned reg = result.size(Axis::Register); reg-- != 0;)
+    resultRegister[result.apply(reg, 0, 0)] = reg;
+  std::vector<std::vector<Partial>> groups(result.size(Axis::Register));
+  for (unsigned reg = 0; reg != source.size(Axis::Register); ++reg) {
+    if (!source.isLive(reg))
+      continue;
+    std::vector<int64_t> at = source.coordinates(source.apply(reg, 0, 0));
+    at.erase(at.begin() + axis);
+    Partial part;
+    for (Value operand : op.getOperands())
+      part.values.push_back(e.registers(operand)[reg]);
+    if (bounded)
+      part.valid = e.builder.CreateICmpULT(e.coordinate(source, axis, reg),
+                                           e.builder.getInt32(uint32_t(source.extents()[axis])));
+    groups[resultRegister.at(result.flatten(at))].push_back(std::move(part));
+  }
+  ReduceScratch scratch(op);
+  std::vector<Partial> parts;
+  for (std::vector<Partial> &group : groups) {
+    if (group.empty()) { // outside of another extent
+      parts.push_back({Registers(op.getNumOperands(), nullptr), nullptr});
+      continue;
+    }
+    Partial part = tree(e, op, std::move(group));
+    for (unsigned i = unsigned(source.bases(Axis::Lane).size()); i-- != 0;)
+      if (scratch.laneBits & (1u << i))
+        part = across(e, op, part, 1u << i);
+    parts.push_back(std::move(part));
+  }
+  if (scratch.warps > 1)
+    acrossWarps(e, op, source, result, parts);
+  for (unsigned i = 0; i != op.getNumResults(); ++i) {
+    Registers values;
+    for (const Partial &part : parts)
+      values.push_back(part.values[i]);
+    e.set(op.getResult(i), std::move(values));
+  }
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,91 @@
+// Ops that move elements: with the layouts that conversion chose, each is a renaming of registers.
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+// What one thread of lane 0, warp 0 holds: flat coordinate -> register.
+llvm::DenseMap<uint32_t, unsigned> registersByCoordinate(const Layout &layout) {
+  llvm::DenseMap<uint32_t, unsigned> result;
+  for (unsigned reg = layout.size(Axis::Register); reg-- != 0;)
+    result[layout.apply(reg, 0, 0)] = reg;
+  return result;
+}
+
+// The operand's register for each of the result's: `map` takes coordinates to coordinates.
+void rename(Emitter &e, Operation *op, llvm::function_ref<void(std::vector<int64_t> &)> map) {
+  Value source = op->getOperand(0), result = op->getResult(0);
+  Layout from = layoutOf(source), to = layoutOf(result);
+  auto registerOf = registersByCoordinate(from);
+  const Registers &values = e.registers(source);
+  Registers renamed;
+  for (unsigned reg = 0; reg != to.size(Axis::Register); ++reg) {
+    std::vector<int64_t> at = to.coordinates(to.apply(reg, 0, 0));
+    map(at);
+    auto found = registerOf.find(from.flatten(at));
+    assert(found != registerOf.end() && "the layouts of a renaming match");
+    renamed.push_back(values[found->second]);
+  }
+  e.set(result, std::move(renamed));
+}
+
+} // namespace
+
+void emitShape(Emitter &e, Operation *op) {
+  if (auto splat = dyn_cast<SplatOp>(op)) {
+    e.set(splat, Registers(layoutOf(splat).size(Axis::Register), e.scalar(splat.getValue())));
+  } else if (auto unsplat = dyn_cast<UnsplatOp>(op)) {
+    e.set(unsplat, {e.registers(unsplat.getValue())[0]});
+  } else if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    rename(e, op, [&](std::vector<int64_t> &at) { at.erase(at.begin() + expand.getAxis()); });
+  } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    auto shape = shapeOf(broadcast.getValue().getType());
+    rename(e, op, [&](std::vector<int64_t> &at) {
+      for (unsigned d = 0; d != shape.size(); ++d)
+        if (shape[d] == 1)
+          at[d] = 0;
+    });
+  } else if (auto trans = dyn_cast<TransOp>(op)) {
+    rename(e, op, [&](std::vector<int64_t> &at) {
+      std::vector<int64_t> source(at.size());
+      for (auto [to, from] : llvm::enumerate(trans.getOrder()))
+        source[from] = at[to];
+      at = std::move(source);
+    });
+  } else if (isa<ReshapeOp>(op)) {
+    Layout from = layoutOf(op->getOperand(0)), to = layoutOf(op->getResult(0));
+    rename(e, op, [&](std::vector<int64_t> &at) { at = from.coordinates(to.flatten(at)); });
+  } else if (auto join = dyn_cast<JoinOp>(op)) {
+    Layout from = layoutOf(join.getLhs()), to = layoutOf(join.getResult());
+    auto registerOf = registersByCoordinate(from);
+    Registers result;
+    for (unsigned reg = 0; reg != to.size(Axis::Register); ++reg) {
+      std::vector<int64_t> at = to.coordinates(to.apply(reg, 0, 0));
+      bool right = at.back() != 0;
+      at.pop_back();
+      result.push_back(e.registers(right ? join.getRhs() : join.getLhs())[registerOf.at(from.flatten(at))]);
+    }
+    e.set(join, std::move(result));
+  } else {
+    auto split = cast<SplitOp>(op);
+    Layout from = layoutOf(split.getValue()), to = layoutOf(split.getLhs());
+    auto registerOf = registersByCoordinate(from);
+    for (int64_t half : {0, 1}) {
+      Registers result;
+      for (unsigned reg = 0; reg != to.size(Axis::Register); ++reg) {
+        std::vector<int64_t> at = to.coordinates(to.apply(reg, 0, 0));
+        at.push_back(half);
+        result.push_back(e.registers(split.getValue())[registerOf.at(from.flatten(at))]);
+      }
+      e.set(split->getResult(unsigned(half)), std::move(result));
+    }
+  }
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,50 @@
+// A layout for each class of values (TileToSimt.h).
+#pragma once
+#include "analysis/AxisInfo.h"
+#include "convert/Classes.h"
+#include "convert/TileToSimt.h"
+#include "layout/Builders.h"
+
+#include <optional>
+
+namespace tegula::convert {
+
+class LayoutChoice {
+public:
+  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, unsigned warps);
+
+  // Of a Data value.
+  layout::Layout of(mlir::Value data) const { return *chosen_.find(classes_.leader(data))->second; }
+  // For an access of `pointers`: consecutive lanes at consecutive addresses, registers in runs that
+  // one instruction moves.
+  layout::Layout coalesced(mlir::Value pointers, mlir::Value mask) const;
+  // Where nothing is known of how a tile is used.
+  layout::Layout plain(mlir::Type tile) const;
+  // Bytes that one instruction of a warp moves at consecutive addresses, for an access in this
+  // layout; 128 and above are equally good.
+  unsigned contiguousBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask) const;
+
+private:
+  struct Anchor {
+    llvm::SmallVector<unsigned> order;
+    unsigned width = 1;
+    double weight = 0;
+  };
+  void collectAnchors(tile::FuncOp function);
+  bool derive(mlir::Operation *op);
+  layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width) const;
+
+  const Classes &classes_;
+  analysis::AxisInfoAnalysis &axes_;
+  unsigned warps_;
+  llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
+  llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
+};
+
+// What an op that moves elements makes of its operand's layout; nullopt for other ops, and where
+// the result has no layout of that kind.
+std::optional<layout::Layout> naturalResult(mlir::Operation *op, const layout::Layout &operand);
+// The layout that the operand of such an op (or of a view) must have for a result in `result`.
+std::optional<layout::Layout> naturalOperand(mlir::Operation *op, const layout::Layout &result);
+
+} // namespace tegula::convert

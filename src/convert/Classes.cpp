@@ -1,0 +1,144 @@
+#include "convert/Classes.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::convert {
+
+namespace {
+
+// Above this many ops, computing a value again costs more than moving it.
+constexpr unsigned recomputeLimit = 48;
+
+// How many simple instructions an element takes; nullopt: too many to repeat.
+std::optional<unsigned> costOf(Operation *op) {
+  if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp, arith::RemFOp, PreciseDivFOp, PreciseSqrtOp>(op))
+    return std::nullopt;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return 12;
+  if (isa<MulhiUIOp>(op))
+    return 6;
+  return 1;
+}
+
+} // namespace
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+bool isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, arith::ConstantOp>(op) ||
+         op->getName().getStringRef() == "tt.elementwise_inline_asm";
+}
+
+Classes::Classes(FuncOp function) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (isTile(argument))
+            kinds_[argument] = Kind::Data;
+    classify(op);
+  });
+  function.walk([&](Operation *op) { tie(op); });
+  llvm::DenseSet<Value> seen;
+  auto lead = [&](Value value) {
+    if (isTile(value) && isData(value) && seen.insert(leader(value)).second)
+      leaders_.push_back(leader(value));
+  };
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      lead(result);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          lead(argument);
+  });
+}
+
+void Classes::classify(Operation *op) {
+  if (op->getNumResults() == 0 || !llvm::any_of(op->getResults(), isTile))
+    return;
+  Kind kind = Kind::Data;
+  unsigned cost = 0;
+  auto operands = llvm::make_filter_range(op->getOperands(), isTile);
+  if (isa<SplatOp, MakeRangeOp, arith::ConstantOp>(op)) {
+    kind = Kind::Cheap;
+  } else if (isa<ExpandDimsOp, BroadcastOp>(op)) {
+    Value source = op->getOperand(0);
+    kind = isData(source) ? Kind::View : kinds_.lookup(source);
+    cost = costs_.lookup(source);
+  } else if (isa<TransOp, ReshapeOp>(op) && !isData(op->getOperand(0))) {
+    // A reshape that is not linear stays where it is.
+    auto powers = [](Type type) { return llvm::all_of(shapeOf(type), [](int64_t e) { return llvm::isPowerOf2_64(e); }); };
+    if (isa<TransOp>(op) || (powers(op->getOperand(0).getType()) && powers(op->getResult(0).getType()))) {
+      kind = kinds_.lookup(op->getOperand(0));
+      cost = costs_.lookup(op->getOperand(0));
+    }
+  } else if (isElementwise(op) && op->getNumResults() == 1 && isMemoryEffectFree(op) && costOf(op) &&
+             llvm::none_of(operands, [&](Value v) { return isData(v); })) {
+    cost = *costOf(op);
+    kind = Kind::Cheap;
+    for (Value operand : operands) {
+      cost += costs_.lookup(operand);
+      if (kinds_.lookup(operand) == Kind::View)
+        kind = Kind::View;
+    }
+    if (cost > recomputeLimit)
+      kind = Kind::Data;
+  }
+  for (Value result : op->getResults())
+    if (isTile(result)) {
+      kinds_[result] = kind;
+      costs_[result] = kind == Kind::Data ? 0 : cost;
+      if (kind == Kind::Data)
+        set_.insert(result.getAsOpaquePointer());
+    }
+}
+
+void Classes::unite(ValueRange values) {
+  Value first;
+  for (Value value : values) {
+    if (!isTile(value) || !isData(value))
+      continue;
+    set_.insert(value.getAsOpaquePointer());
+    if (first && shapeOf(first.getType()) == shapeOf(value.getType()))
+      set_.unionSets(first.getAsOpaquePointer(), value.getAsOpaquePointer());
+    else if (!first)
+      first = value;
+  }
+}
+
+void Classes::tie(Operation *op) {
+  SmallVector<Value> all(op->getOperands());
+  llvm::append_range(all, op->getResults());
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (unsigned i = 0; i != loop.getNumResults(); ++i)
+      unite({loop.getInitArgs()[i], loop.getRegionIterArg(i), loop.getYieldedValues()[i], loop.getResult(i)});
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    for (unsigned i = 0; i != loop.getInits().size(); ++i)
+      unite({loop.getInits()[i], loop.getBeforeArguments()[i], loop.getYieldOp()->getOperand(i)});
+    for (unsigned i = 0; i != loop.getNumResults(); ++i)
+      unite({loop.getConditionOp().getArgs()[i], loop.getAfterArguments()[i], loop.getResult(i)});
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (unsigned i = 0; i != branch.getNumResults(); ++i)
+      unite({branch.getResult(i), branch.thenYield()->getOperand(i), branch.elseYield()->getOperand(i)});
+  } else if (auto dot = dyn_cast<DotOp>(op)) {
+    unite({dot.getAcc(), dot.getResult()});
+  } else if (isa<ReduceOp>(op)) {
+    unite(op->getOperands());
+    unite(op->getResults());
+  } else if (isa<JoinOp>(op)) {
+    unite(op->getOperands());
+  } else if (isa<SplitOp>(op)) {
+    unite(op->getResults());
+  } else if (op->getName().getStringRef() == "tt.gather") {
+    unite({op->getOperand(1), op->getResult(0)});
+  } else if (isElementwise(op) || op->getName().getDialectNamespace() == "tt") {
+    StringRef name = op->getName().getStringRef();
+    // Loads, stores, atomics, scans: one coordinate, one element.
+    if (isElementwise(op) || isa<LoadOp, StoreOp>(op) || name.starts_with("tt.atomic") || name == "tt.scan")
+      unite(all);
+  }
+}
+
+} // namespace tegula::convert

@@ -1,0 +1,48 @@
+// Which values share a layout (TileToSimt.h).
+#pragma once
+#include "ir/simt/Simt.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace tegula::convert {
+
+// What must happen for a tile to be there in another layout.
+enum class Kind {
+  Data,  // it has one layout of its own; another one is a conversion
+  Cheap, // computed again from coordinates and scalars
+  View,  // moves elements of its operand: asks for the operand in another layout
+};
+
+class Classes {
+public:
+  explicit Classes(tile::FuncOp function);
+
+  Kind kind(mlir::Value tile) const { return kinds_.lookup(tile); }
+  bool isData(mlir::Value tile) const { return kind(tile) == Kind::Data; }
+  // The class of a Data value, by one of its members.
+  mlir::Value leader(mlir::Value data) const { return classes_.getLeaderValue(data); }
+  // All leaders, in the order of first appearance.
+  const std::vector<mlir::Value> &leaders() const { return leaders_; }
+
+private:
+  void classify(mlir::Operation *op);
+  void tie(mlir::Operation *op);
+  void unite(mlir::ValueRange values);
+
+  llvm::DenseMap<mlir::Value, Kind> kinds_;
+  llvm::DenseMap<mlir::Value, unsigned> costs_; // of computing a Cheap or View value once more
+  llvm::EquivalenceClasses<void *> set_;
+  struct Leaders {
+    llvm::EquivalenceClasses<void *> *set;
+    mlir::Value getLeaderValue(mlir::Value value) const {
+      return mlir::Value::getFromOpaquePointer(set->getLeaderValue(value.getAsOpaquePointer()));
+    }
+  } classes_{&set_};
+  std::vector<mlir::Value> leaders_;
+};
+
+bool isTile(mlir::Value value);
+// All results from operands of the same coordinates.
+bool isElementwise(mlir::Operation *op);
+
+} // namespace tegula::convert

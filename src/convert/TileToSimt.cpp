@@ -1,0 +1,263 @@
+#include "convert/TileToSimt.h"
+#include "convert/ChooseLayouts.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Layout;
+
+namespace tegula::convert {
+
+namespace {
+
+class Rewrite {
+public:
+  Rewrite(FuncOp function, const SimtOptions &options, std::vector<Note> &notes)
+      : function_(function), axes_(function), classes_(function),
+        choice_(function, classes_, axes_, options.warps), notes_(notes) {}
+
+  void run() {
+    // Before any type changes: the plain ops, and what each access and reader wants.
+    std::vector<Operation *> ops;
+    function_.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      if (isa<LoadOp, StoreOp>(op) && isTile(op->getOperand(0)))
+        decideAccess(op);
+    for (Operation *op : ops)
+      layOut(op);
+    for (Operation *op : ops)
+      if (!isCheap(op))
+        connect(op);
+    // What was computed again elsewhere is dead, users before producers.
+    for (Operation *op : llvm::reverse(ops))
+      if (isCheap(op) && op->use_empty())
+        op->erase();
+  }
+
+private:
+  bool isCheap(Operation *op) const {
+    return op->getNumResults() == 1 && isTile(op->getResult(0)) && !classes_.isData(op->getResult(0));
+  }
+
+  // The layout in which a memory access happens: its class's, unless that one scatters.
+  void decideAccess(Operation *op) {
+    Value pointers = op->getOperand(0);
+    Value mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
+    std::string why;
+    unsigned dim = axes_.order(pointers)[0];
+    unsigned width = axes_.accessWidth(pointers, mask, dim, 128, &why);
+    Layout best = choice_.coalesced(pointers, mask);
+    std::optional<Layout> own = ownLayout(op);
+    bool move = !own || choice_.contiguousBytes(*own, pointers, mask) * 2 <= choice_.contiguousBytes(best, pointers, mask);
+    Layout layout = move ? best : *own;
+    unsigned used = std::min(width, layout.contiguous(dim));
+    op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), used));
+    access_.try_emplace(op, layout);
+    std::string text = (isa<LoadOp>(op) ? "load of " : "store of ") + std::to_string(used) +
+                       (used == 1 ? " element" : " elements") + " an access";
+    if (!why.empty())
+      text += ": " + why;
+    else if (used < width)
+      text += ": a thread owns no more neighbours";
+    notes_.push_back({op->getLoc(), "access", text});
+  }
+
+  std::optional<Layout> ownLayout(Operation *op) const {
+    if (op->getNumResults())
+      return choice_.of(op->getResult(0));
+    for (unsigned i : {1u, 0u, 2u}) // the value, the addresses, the mask of a store
+      if (i < op->getNumOperands() && isTile(op->getOperand(i)) && classes_.isData(op->getOperand(i)))
+        return choice_.of(op->getOperand(i));
+    return std::nullopt;
+  }
+
+  // Gives the results and block arguments of the op their layouts.
+  void layOut(Operation *op) {
+    auto set = [&](Value value) {
+      if (isTile(value) && classes_.isData(value))
+        value.setType(simt::withLayout(value.getType(), choice_.of(value)));
+    };
+    llvm::for_each(op->getResults(), set);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), set);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isTile(constant) && classes_.isData(constant))
+      retype(constant);
+  }
+
+  static void retype(arith::ConstantOp constant) {
+    auto dense = cast<SplatElementsAttr>(constant.getValue());
+    constant.setValueAttr(dense.resizeSplat(cast<ShapedType>(constant.getType())));
+  }
+
+  // The result of `op` came out in `natural`; its readers expect the class's layout.
+  void settle(Value result, const Layout &natural) {
+    Layout wanted = choice_.of(result);
+    if (natural == wanted)
+      return;
+    Type type = result.getType();
+    result.setType(simt::withLayout(type, natural));
+    OpBuilder builder(result.getContext());
+    builder.setInsertionPointAfterValue(result);
+    auto convert = simt::ConvertOp::create(builder, result.getLoc(), simt::withLayout(type, wanted), result, StringAttr());
+    result.replaceAllUsesExcept(convert, convert);
+    converted_[convert.getResult()] = result;
+  }
+
+  // Operands in the layouts that the op needs, results in those that readers expect.
+  void connect(Operation *op) {
+    if (llvm::none_of(op->getOperands(), isTile))
+      return;
+    if (auto access = access_.find(op); access != access_.end()) {
+      for (OpOperand &operand : op->getOpOperands())
+        demand(operand, access->second);
+      if (op->getNumResults())
+        settle(op->getResult(0), access->second);
+      return;
+    }
+    if (isa<scf::ForOp>(op)) {
+      auto loop = cast<scf::ForOp>(op);
+      for (unsigned i = 0; i != loop.getNumResults(); ++i)
+        demandAs(loop.getInitArgsMutable()[i], loop.getResult(i));
+      return;
+    }
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      for (unsigned i = 0; i != loop.getInits().size(); ++i)
+        demandAs(loop.getInitsMutable()[i], loop.getBeforeArguments()[i]);
+      return;
+    }
+    if (auto condition = dyn_cast<scf::ConditionOp>(op)) {
+      for (unsigned i = 0; i != condition.getArgs().size(); ++i)
+        demandAs(condition.getArgsMutable()[i], op->getParentOp()->getResult(i));
+      return;
+    }
+    if (isa<scf::YieldOp>(op)) {
+      Operation *parent = op->getParentOp();
+      for (OpOperand &operand : op->getOpOperands())
+        demandAs(operand, isa<scf::WhileOp>(parent) ? Value(cast<scf::WhileOp>(parent).getBeforeArguments()[operand.getOperandNumber()])
+                                                    : Value(parent->getResult(operand.getOperandNumber())));
+      return;
+    }
+    StringRef name = op->getName().getStringRef();
+    bool together = isElementwise(op) || name.starts_with("tt.atomic") || name == "tt.scan";
+    if (together) {
+      std::optional<Layout> layout = ownLayout(op);
+      for (OpOperand &operand : op->getOpOperands())
+        if (isTile(operand.get())) {
+          if (!layout)
+            layout = ownOf(operand.get());
+          demand(operand, *layout);
+        }
+      return;
+    }
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      demandOwn(dot.getAMutable());
+      demandOwn(dot.getBMutable());
+      demandAs(dot.getAccMutable(), dot.getResult());
+      return;
+    }
+    if (name == "tt.gather") {
+      demandOwn(op->getOpOperand(0));
+      demandAs(op->getOpOperand(1), op->getResult(0));
+      return;
+    }
+    // Reduce, trans, reshape, join, split and whatever takes its operands as they are.
+    std::optional<Layout> first;
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isTile(operand.get()))
+        continue;
+      if (!first)
+        first = ownOf(operand.get());
+      bool sameShape = shapeOf(operand.get().getType()) == shapeOf(op->getOperand(0).getType());
+      demand(operand, sameShape ? *first : ownOf(operand.get()));
+    }
+    if (isa<SplitOp>(op) && first && !first->split()) {
+      // The halves must lie in one thread.
+      Layout halves = choice_.of(op->getResult(0));
+      demand(op->getOpOperand(0), halves.joined());
+      first = halves.joined();
+    }
+    for (Value result : op->getResults())
+      if (isTile(result) && first)
+        if (std::optional<Layout> natural = naturalResult(op, *first))
+          settle(result, *natural);
+  }
+
+  Layout ownOf(Value value) const {
+    Value origin = converted_.lookup(value) ? converted_.lookup(value) : value;
+    return classes_.isData(origin) ? choice_.of(origin) : choice_.plain(origin.getType());
+  }
+
+  void demand(OpOperand &operand, const Layout &layout) {
+    if (isTile(operand.get()))
+      operand.set(inLayout(operand.get(), layout));
+  }
+  void demandAs(OpOperand &operand, Value like) {
+    if (isTile(operand.get()))
+      demand(operand, choice_.of(like));
+  }
+  void demandOwn(OpOperand &operand) { demand(operand, ownOf(operand.get())); }
+
+  Value inLayout(Value value, const Layout &layout) {
+    if (cast<RankedTensorType>(value.getType()).getEncoding() && simt::layoutOf(value) == layout)
+      return value;
+    auto attribute = simt::LayoutAttr::get(value.getContext(), layout);
+    auto [entry, isNew] = made_.try_emplace({value, attribute});
+    if (!isNew)
+      return entry->second;
+    Value made;
+    Operation *op = value.getDefiningOp();
+    bool again = op && op->getNumResults() == 1 && !isa<simt::ConvertOp>(op) && !classes_.isData(value);
+    if (again)
+      made = computeAgain(op, layout);
+    else
+      made = move(value, layout);
+    made_[{value, attribute}] = made;
+    return made;
+  }
+
+  Value move(Value value, const Layout &layout) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    return simt::ConvertOp::create(builder, value.getLoc(), simt::withLayout(value.getType(), layout), value, StringAttr());
+  }
+
+  Value computeAgain(Operation *op, const Layout &layout) {
+    bool isView = isa<ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp>(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      if (!isTile(operand)) {
+        operands.push_back(operand);
+        continue;
+      }
+      Layout wanted = isView ? *naturalOperand(op, layout) : layout;
+      operands.push_back(inLayout(operand, wanted));
+    }
+    OpBuilder builder(op);
+    Operation *copy = builder.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(simt::withLayout(op->getResult(0).getType(), layout));
+    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+      retype(constant);
+    return copy->getResult(0);
+  }
+
+  FuncOp function_;
+  analysis::AxisInfoAnalysis axes_;
+  Classes classes_;
+  LayoutChoice choice_;
+  std::vector<Note> &notes_;
+  llvm::DenseMap<Operation *, Layout> access_;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> made_;
+  llvm::DenseMap<Value, Value> converted_; // the result of settle's conversion -> what it converts
+};
+
+} // namespace
+
+void tileToSimt(ModuleOp module, const SimtOptions &options, std::vector<Note> &notes) {
+  OpBuilder builder(module.getContext());
+  module->setAttr(simt::warpsName, builder.getI32IntegerAttr(int32_t(options.warps)));
+  for (FuncOp function : module.getOps<FuncOp>())
+    Rewrite(function, options, notes).run();
+}
+
+} // namespace tegula::convert

@@ -1,0 +1,32 @@
+// Tile IR -> simt: every tile gets a layout, the ops stay. In: a kernel after canonicalization,
+// tiles without encodings. Out: the same kernel, each tile's type with a `#simt.layout`, and
+// `simt.convert` where two ops want different ones.
+//
+// How layouts are chosen. Values that ops of one shape tie together (arithmetic, loops, loads and
+// stores with their addresses and masks) form a class and share a layout. A class with memory
+// accesses takes the layout that coalesces the heaviest of them; one without takes what its
+// producers give (the slice that a reduction leaves, a transposition) or its readers want.
+// Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed
+// again in whatever layout is wanted.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Location.h"
+
+#include <string>
+#include <vector>
+
+namespace tegula::convert {
+
+// A choice, at a place in the source.
+struct Note {
+  mlir::Location location;
+  std::string kind, text;
+};
+
+struct SimtOptions {
+  unsigned warps = 4;
+};
+
+void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<Note> &notes);
+
+} // namespace tegula::convert

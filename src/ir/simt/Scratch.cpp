@@ -1,0 +1,76 @@
+#include "ir/simt/Scratch.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+unsigned storedBits(Type element) {
+  if (isa<PointerType>(element))
+    return 64;
+  return std::max(8u, element.getIntOrFloatBitWidth());
+}
+
+ReduceScratch::ReduceScratch(ReduceOp op) {
+  Layout source = layoutOf(op.getOperands()[0]);
+  unsigned axis = unsigned(op.getAxis()), shift = 0;
+  for (unsigned d = axis + 1; d != source.rank(); ++d)
+    shift += source.hullBits(d);
+  uint32_t along = uint32_t((uint64_t(1) << source.hullBits(axis)) - 1) << shift;
+  auto bits = [&](Axis hardware) {
+    uint32_t result = 0;
+    for (auto [i, basis] : llvm::enumerate(source.bases(hardware)))
+      if (basis & along)
+        result |= 1u << i;
+    return result;
+  };
+  laneBits = bits(Axis::Lane);
+  warpBits = bits(Axis::Warp);
+  warps = 1u << llvm::popcount(warpBits);
+  if (warps == 1)
+    return;
+  uint64_t results = uint64_t(1) << source.sliced(axis).totalBits();
+  auto reserve = [&](unsigned size) {
+    elementBytes.push_back(size);
+    offsets.push_back(bytes);
+    bytes += llvm::alignTo(results * warps * size, 16);
+  };
+  for (Value operand : op.getOperands())
+    reserve(storedBits(elementType(operand.getType())) / 8);
+  if (source.extents()[axis] != source.hull(axis))
+    reserve(1);
+}
+
+DotScratch::DotScratch(DotOp op) {
+  auto a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType());
+  if (a.size() == 3)
+    batches = unsigned(a[0]);
+  m = unsigned(a[a.size() - 2]);
+  k = unsigned(a.back());
+  n = unsigned(b.back());
+  bOffset = llvm::alignTo(uint64_t(batches) * m * k * bytesOf(op.getA()), 16);
+  bytes = bOffset + uint64_t(batches) * n * k * bytesOf(op.getB());
+}
+
+unsigned DotScratch::bytesOf(Value operand) const { return storedBits(elementType(operand.getType())) / 8; }
+
+layout::Plan planOf(ConvertOp op) {
+  return layout::planConversion(layoutOf(op.getValue()), layoutOf(op.getResult()),
+                                storedBits(elementType(op.getType())));
+}
+
+uint64_t scratchBytes(Operation *op) {
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    return ReduceScratch(reduce).bytes;
+  if (auto dot = dyn_cast<DotOp>(op))
+    return DotScratch(dot).bytes;
+  if (auto convert = dyn_cast<ConvertOp>(op)) {
+    layout::Plan plan = planOf(convert);
+    return plan.kind == layout::Plan::Kind::Shared ? plan.scratchBytes : 0;
+  }
+  return 0;
+}
+
+} // namespace tegula::simt

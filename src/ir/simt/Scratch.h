@@ -1,0 +1,35 @@
+// How much shared memory an op needs while it runs, and how it lies there: said once, for
+// AllocateShared and for the lowering.
+#pragma once
+#include "ir/simt/Simt.h"
+#include "layout/Conversion.h"
+
+namespace tegula::simt {
+
+// Partial results of a reduction: for each operand a slot a result and warp.
+struct ReduceScratch {
+  explicit ReduceScratch(tile::ReduceOp op);
+  uint32_t laneBits = 0, warpBits = 0; // those that run along the axis
+  unsigned warps = 1;                  // that share a result
+  // Behind the operands, where the extent is no power of two: does the partial result exist?
+  unsigned validity() const { return unsigned(elementBytes.size()) - 1; }
+  llvm::SmallVector<unsigned, 2> elementBytes;
+  llvm::SmallVector<uint64_t, 2> offsets; // of each operand
+  uint64_t bytes = 0;
+};
+
+// The operands of a product: a as [batch, k, m], then b as [batch, k, n].
+struct DotScratch {
+  explicit DotScratch(tile::DotOp op);
+  unsigned bytesOf(mlir::Value operand) const; // of an element
+  unsigned batches = 1, m, n, k;
+  uint64_t bOffset, bytes;
+};
+
+layout::Plan planOf(ConvertOp op);
+unsigned storedBits(mlir::Type element); // of an element in shared memory
+
+// Bytes of scratch; 0: the op needs none.
+uint64_t scratchBytes(mlir::Operation *op);
+
+} // namespace tegula::simt

@@ -1,0 +1,57 @@
+#include "layout/Conversion.h"
+
+#include <algorithm>
+
+namespace tegula::layout {
+
+Plan planConversion(const Layout &from, const Layout &to, unsigned elementBits, uint64_t scratchBudget,
+                    const Costs &costs) {
+  std::optional<Plan> within = planWithinWarp(from, to, elementBits, costs);
+  if (within && within->kind != Plan::Kind::Shuffle)
+    return *within;
+  Plan shared = planShared(from, to, elementBits, scratchBudget, costs);
+  return within && within->cost <= shared.cost ? *within : shared;
+}
+
+static std::string describeSteps(const Plan &plan) {
+  unsigned shuffles = 0, selects = 0;
+  for (const Step &step : plan.steps)
+    for (size_t word = 0; word != step.needed.size(); ++word) {
+      shuffles += step.needed[word] && step.kind == Step::Kind::Shuffle && (!step.keepsLanes() || step.offsets[word]);
+      selects += step.needed[word] && step.kind == Step::Kind::Rotate;
+    }
+  std::string text = "in the warp: " + std::to_string(shuffles) + " shuffles, " + std::to_string(selects) + " selects";
+  return plan.packed == 1 ? text : text + " of " + std::to_string(plan.packed) + " elements";
+}
+
+static std::string describeSide(const SharedSide &side, size_t accesses, const char *what) {
+  return std::to_string(accesses) + " " + what + " of " + std::to_string(side.width) + " (" +
+         std::to_string(side.wavefronts) + (side.wavefronts == 1 ? " wavefront)" : " wavefronts)");
+}
+
+static std::string describeShared(const Plan &plan) {
+  size_t stores = 0, loads = 0;
+  for (const SharedRound &round : plan.shared.rounds) {
+    stores += round.stores.size();
+    loads += round.loads.size();
+  }
+  std::string text = "through " + std::to_string(plan.scratchBytes) + " bytes of shared memory: " +
+                     describeSide(plan.shared.store, stores, "stores") + ", " +
+                     describeSide(plan.shared.load, loads, "loads");
+  if (plan.shared.rounds.size() > 1)
+    text += ", " + std::to_string(plan.shared.rounds.size()) + " rounds";
+  return text + (plan.shared.withinWarp ? ", each warp for itself" : "");
+}
+
+std::string Plan::describe() const {
+  std::string end = ", cost " + std::to_string(cost);
+  switch (kind) {
+  case Kind::None: return "nothing to move";
+  case Kind::Registers: return "registers renamed";
+  case Kind::Shuffle: return describeSteps(*this) + end;
+  case Kind::Shared: return describeShared(*this) + end;
+  }
+  return "";
+}
+
+} // namespace tegula::layout

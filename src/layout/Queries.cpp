@@ -1,0 +1,68 @@
+#include "layout/Queries.h"
+#include "layout/Linear.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace tegula::layout {
+
+std::vector<Step1D> bitsAlong(const Layout &layout, Axis axis, unsigned dim) {
+  std::vector<Step1D> result;
+  for (unsigned bit = 0; bit != layout.bases(axis).size(); ++bit)
+    if (uint32_t stride = (layout.bases(axis)[bit] & layout.dimMask(dim)) >> layout.shift(dim))
+      result.push_back({bit, stride});
+  std::sort(result.begin(), result.end(), [](const Step1D &a, const Step1D &b) {
+    return std::pair(std::bit_width(a.stride), a.bit) < std::pair(std::bit_width(b.stride), b.bit);
+  });
+  return result;
+}
+
+static std::vector<unsigned> masksAlong(const Layout &layout, Axis axis, unsigned dim) {
+  std::vector<unsigned> result;
+  for (const Step1D &step : bitsAlong(layout, axis, dim))
+    result.push_back(1u << step.bit);
+  return result;
+}
+
+std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim) { return masksAlong(layout, Axis::Register, dim); }
+std::vector<unsigned> lanesAlong(const Layout &layout, unsigned dim) { return masksAlong(layout, Axis::Lane, dim); }
+std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim) { return masksAlong(layout, Axis::Warp, dim); }
+
+bool axisInWarp(const Layout &layout, unsigned dim) {
+  return bitsAlong(layout, Axis::Warp, dim).empty() && bitsAlong(layout, Axis::Block, dim).empty();
+}
+
+bool axisInThread(const Layout &layout, unsigned dim) {
+  return axisInWarp(layout, dim) && bitsAlong(layout, Axis::Lane, dim).empty();
+}
+
+bool isOrdered(const Layout &layout, unsigned dim) {
+  uint32_t seen = 0, mask = layout.dimMask(dim);
+  for (const auto &images : layout.allBases())
+    for (uint32_t image : images) {
+      if (!(image & mask))
+        continue;
+      if (!std::has_single_bit(image) || (seen & image))
+        return false;
+      seen |= image;
+    }
+  return true;
+}
+
+std::vector<std::vector<unsigned>> registerLines(const Layout &layout, unsigned dim) {
+  assert(isOrdered(layout, dim));
+  // Bits of the result's registers first, then the bits along the dimension by significance.
+  std::vector<unsigned> kept = layout.keptRegisterBits(dim), along = registersAlong(layout, dim);
+  std::vector<std::vector<unsigned>> lines(size_t(1) << kept.size());
+  for (uint32_t line = 0; line != lines.size(); ++line) {
+    uint32_t own = 0;
+    for (size_t i = 0; i != kept.size(); ++i)
+      own |= (line >> i & 1) << kept[i];
+    for (uint32_t at = 0; at != 1u << along.size(); ++at)
+      lines[line].push_back(own | image(along, at));
+  }
+  return lines;
+}
+
+} // namespace tegula::layout

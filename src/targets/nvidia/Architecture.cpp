@@ -1,0 +1,74 @@
+#include "targets/nvidia/Architecture.h"
+#include "ir/tile/Tile.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::nvidia {
+
+namespace {
+
+struct Row {
+  unsigned capability;
+  const char *suffix;
+  unsigned ptxVersion;
+  uint64_t sharedBytes;
+};
+
+constexpr Row rows[] = {
+#define ARCHITECTURE(capability, suffix, ptx, shared) {capability, suffix, ptx, shared},
+#include "targets/nvidia/Architecture.def"
+#undef ARCHITECTURE
+};
+
+// What follows "the NVIDIA target has no"; "": nothing is missing.
+std::string reasonAgainst(Operation *op) {
+  if (isa<CatOp, GatherOp, HistogramOp, ScanOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp, ElementwiseInlineAsmOp>(op))
+    return "`" + op->getName().getStringRef().str() + "`";
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
+    bool eightBits = isa<FloatType>(a) && a.getIntOrFloatBitWidth() == 8;
+    if (eightBits || isa<FloatType>(acc) != isa<FloatType>(a) || (a.isF64() != acc.isF64()) ||
+        (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32))
+      return "dot of these element types";
+  }
+  if (isa<ReduceOp>(op->getParentOp()) && op->getNumRegions() != 0)
+    return "control flow in a combine function";
+  bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+               isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
+  return known ? "" : "the op `" + op->getName().getStringRef().str() + "`";
+}
+
+} // namespace
+
+Result<Architecture> findArchitecture(const std::string &name) {
+  std::string all;
+  for (const Row &row : rows) {
+    std::string plain = "sm_" + std::to_string(row.capability);
+    // Code of an architecture with instructions of its own is made for exactly that one.
+    if (name == plain || name == plain + row.suffix)
+      return Architecture{name, row.capability, row.ptxVersion, row.sharedBytes};
+    all += (all.empty() ? "" : ", ") + plain + row.suffix;
+  }
+  return Status::error(StatusCode::Unsupported, "there is no architecture `" + name + "`: there are " + all);
+}
+
+Status checkLegal(ModuleOp module, const Architecture &architecture) {
+  Status status;
+  module.walk([&](Operation *op) {
+    if (isa<ModuleOp, FuncOp>(op))
+      return WalkResult::advance();
+    std::string reason = reasonAgainst(op);
+    if (reason.empty())
+      return WalkResult::advance();
+    std::string place;
+    llvm::raw_string_ostream(place) << op->getLoc();
+    status = Status::error(StatusCode::Unsupported, "the NVIDIA target has no " + reason + " yet, needed at " + place);
+    return WalkResult::interrupt();
+  });
+  return status;
+}
+
+} // namespace tegula::nvidia

@@ -1,0 +1,25 @@
+// "sm_90a" -> what is known of the architecture; and which kernels it refuses.
+#pragma once
+#include "base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace tegula::nvidia {
+
+struct Architecture {
+  std::string name;     // "sm_90a"
+  unsigned capability;  // 90
+  unsigned ptxVersion;  // 83 for PTX ISA 8.3
+  uint64_t sharedBytes; // of a program
+  std::string features() const { return "+ptx" + std::to_string(ptxVersion); }
+};
+
+// Unsupported, with the list, for a name that is none.
+Result<Architecture> findArchitecture(const std::string &name);
+
+// Unsupported, with the op and its place: what the target has no code for.
+Status checkLegal(mlir::ModuleOp module, const Architecture &architecture);
+
+} // namespace tegula::nvidia

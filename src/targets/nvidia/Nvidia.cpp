@@ -1,0 +1,156 @@
+#include "targets/nvidia/Nvidia.h"
+#include "codegen/llvm/Arithmetic.h"
+#include "codegen/llvm/Target.h"
+#include "codegen/simt/Emitter.h"
+#include "convert/TileToSimt.h"
+#include "targets/nvidia/Architecture.h"
+#include "targets/nvidia/NvidiaHardware.h"
+#include "transforms/PlanConverts.h"
+#include "transforms/SharedMemory.h"
+#include "transforms/SplitLoopCarriedOffsets.h"
+
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace tegula::nvidia {
+
+namespace {
+
+class Laps {
+public:
+  explicit Laps(std::vector<StageTime> &times) : times_(times) {}
+  void lap(std::string stage) {
+    auto now = std::chrono::steady_clock::now();
+    times_.push_back({std::move(stage), std::chrono::duration<double, std::milli>(now - start_).count()});
+    start_ = now;
+  }
+
+private:
+  std::vector<StageTime> &times_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &architecture) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return Status::error(StatusCode::Unsupported, "this build has no code generator for NVIDIA GPUs: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, architecture.name, architecture.features(), options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+std::string textOf(Location location) {
+  std::string text;
+  if (auto at = location->findInstanceOf<FileLineColLoc>())
+    text = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
+  return text;
+}
+
+// Marks the kernel and its launch bounds.
+void markKernel(llvm::Function &kernel, unsigned warps) {
+  kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
+  kernel.addFnAttr("nvvm.reqntid", std::to_string(32 * warps) + ",1,1");
+}
+
+} // namespace
+
+Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &texts) {
+  Result<Architecture> architecture = findArchitecture(options.arch);
+  if (!architecture)
+    return architecture.status();
+  Artifact artifact;
+  artifact.numWarps = unsigned(options.numWarps);
+  Laps laps(artifact.times);
+
+  MLIRContext &context = *module.getContext();
+  simt::loadDialects(context);
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (Status status = checkLegal(*copy, *architecture); !status.ok())
+    return status;
+  transforms::splitLoopCarriedOffsets(*copy);
+  PassManager before(&context);
+  before.addPass(createCSEPass());           // equal addresses become equal values
+  before.addPass(createCanonicalizerPass()); // carried values that nothing changes disappear
+  before.addPass(createLoopInvariantCodeMotionPass());
+  std::vector<convert::Note> notes;
+  bool verifies = succeeded(before.run(*copy));
+  if (verifies) {
+    convert::tileToSimt(*copy, {unsigned(options.numWarps)}, notes);
+    PassManager after(&context);
+    after.addPass(createCSEPass()); // addresses that were computed again, once a layout
+    after.addPass(createLoopInvariantCodeMotionPass());
+    verifies = succeeded(after.run(*copy));
+  }
+  if (!verifies)
+    return Status::error(StatusCode::Internal, "simt does not verify");
+  transforms::planConverts(*copy, [&](Location location, std::string text) {
+    notes.push_back({location, "convert", std::move(text)});
+  });
+  if (Status status = transforms::allocateShared(*copy, architecture->sharedBytes); !status.ok())
+    return status;
+  transforms::insertBarriers(*copy);
+  artifact.sharedBytes = uint64_t((*copy)->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
+  for (convert::Note &note : notes)
+    artifact.remarks.push_back({textOf(note.location), note.kind, note.text});
+  if (texts.simt)
+    llvm::raw_string_ostream(artifact.simt) << *copy << "\n";
+  laps.lap("simt");
+
+  Result<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine(*architecture);
+  if (!machine)
+    return machine.status();
+  llvm::LLVMContext llvmContext;
+  auto code = std::make_unique<llvm::Module>("tegula", llvmContext);
+  code->setTargetTriple((*machine)->getTargetTriple());
+  code->setDataLayout((*machine)->createDataLayout());
+  NvidiaHardware hardware(architecture->capability, unsigned(options.numWarps));
+  auto function = *copy->getOps<tile::FuncOp>().begin();
+  artifact.entry = function.getSymName().str();
+  simt::Emitter emitter(*code, hardware, unsigned(options.numWarps));
+  markKernel(*emitter.emit(function, artifact.entry), unsigned(options.numWarps));
+  code->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  std::string complaint;
+  llvm::raw_string_ostream complaints(complaint);
+  if (llvm::verifyModule(*code, &complaints))
+    return Status::error(StatusCode::Internal, "the generated LLVM IR is invalid: " + complaint);
+  if (Status status = codegen::linkMathlib(*code); !status.ok())
+    return status;
+  laps.lap("emit");
+  if (texts.llvm)
+    llvm::raw_string_ostream(artifact.llvm) << *code;
+  codegen::optimize(*code, **machine);
+  laps.lap("optimize");
+  Result<std::string> ptx = codegen::emitAssembly(*code, **machine);
+  if (!ptx)
+    return ptx.status();
+  artifact.ptx = std::move(*ptx);
+  laps.lap("ptx");
+  return artifact;
+}
+
+} // namespace tegula::nvidia

@@ -1,0 +1,33 @@
+// The instructions of an NVIDIA GPU behind simt::Hardware. Where LLVM has an intrinsic it is used,
+// so that the optimizer knows what it does; predicated accesses are inline assembly.
+// Source: PTX ISA, "Data Movement and Conversion Instructions".
+#pragma once
+#include "codegen/simt/Hardware.h"
+
+namespace tegula::nvidia {
+
+class NvidiaHardware : public simt::Hardware {
+public:
+  NvidiaHardware(unsigned computeCapability, unsigned warps) : capability_(computeCapability), warps_(warps) {}
+
+  llvm::Value *threadIndex(Builder &b) const override;
+  llvm::Value *programId(Builder &b, unsigned axis) const override;
+  llvm::Value *programCount(Builder &b, unsigned axis) const override;
+  void barrier(Builder &b) const override;
+  void warpBarrier(Builder &b) const override;
+  llvm::Value *shuffleXor(Builder &b, llvm::Value *word, unsigned mask) const override;
+  llvm::Value *shuffleIndex(Builder &b, llvm::Value *word, llvm::Value *lane) const override;
+  llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const override;
+  llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const override;
+  Values load(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> others) const override;
+  void store(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> values) const override;
+  llvm::Value *approximate(Builder &b, llvm::StringRef function,
+                           llvm::ArrayRef<llvm::Value *> arguments) const override;
+  llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const override;
+
+private:
+  unsigned capability_; // 90 for sm_90
+  unsigned warps_;
+};
+
+} // namespace tegula::nvidia
