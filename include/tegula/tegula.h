@@ -207,6 +207,19 @@ TG_API tg_status tg_device_get(const char *target, int32_t device, tg_device *ou
 /* The device whose context is current on this thread, else the first. */
 TG_API tg_status tg_device_current(const char *target, int32_t *device, tg_diagnostics **problems);
 
+/* Memory that kernels of the target reach: of its device `device` (-1: the current one), of this
+ * process for targets without devices. TG_RESOURCE: there is not so much. */
+TG_API tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, void **out,
+                                    tg_diagnostics **problems);
+/* With the target and the device that it came from; `memory` may be NULL. */
+TG_API tg_status tg_memory_release(const char *target, int32_t device, void *memory, tg_diagnostics **problems);
+/* Between such memory, this process's, or both; done when it returns. It waits for work on default
+ * streams only: for another stream call tg_synchronize before. */
+TG_API tg_status tg_memory_copy(const char *target, int32_t device, void *to, const void *from, size_t bytes,
+                                tg_diagnostics **problems);
+/* Waits for the work that was queued on the place's stream, and says what went wrong there. */
+TG_API tg_status tg_synchronize(const char *target, const tg_place *place, tg_diagnostics **problems);
+
 /* ---- modules and functions -------------------------------------------------------------- */
 
 /* What the free names of a kernel mean, answered by the host. Each function returns 1 and fills

@@ -334,6 +334,45 @@ inline Expected<std::vector<Device>> devices(const std::string &target) {
   return all;
 }
 
+// Memory that kernels of a target reach; released with its owner.
+class Memory {
+public:
+  static Expected<Memory> create(const std::string &target, size_t bytes, int device = -1) {
+    void *memory = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_memory_allocate(target.c_str(), device, bytes, &memory, &problems))
+      return Error(status, problems);
+    return Memory(target, device, memory);
+  }
+  void *data() const { return memory_.get(); }
+  template <class T> T *as() const { return static_cast<T *>(data()); }
+  Expected<Done> copyFrom(const void *host, size_t bytes) const { return copy(data(), host, bytes); }
+  Expected<Done> copyTo(void *host, size_t bytes) const { return copy(host, data(), bytes); }
+
+private:
+  Memory(std::string target, int device, void *memory)
+      : target_(target), device_(device), memory_(memory, [target, device](void *owned) {
+          tg_memory_release(target.c_str(), device, owned, nullptr);
+        }) {}
+  Expected<Done> copy(void *to, const void *from, size_t bytes) const {
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_memory_copy(target_.c_str(), device_, to, from, bytes, &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+  std::string target_;
+  int device_;
+  std::shared_ptr<void> memory_;
+};
+
+inline Expected<Done> synchronize(const std::string &target, const Place &place = {}) {
+  tg_diagnostics *problems = nullptr;
+  tg_place where = place.raw();
+  if (tg_status status = tg_synchronize(target.c_str(), &where, &problems))
+    return Error(status, problems);
+  return Done{};
+}
+
 class Module {
 public:
   explicit Module(tg_module *module) : module_(module, tg_module_destroy) {}

@@ -1,5 +1,7 @@
-// The devices of a target.
+// The devices of a target and their memory.
 #include "capi/Handles.h"
+
+#include <cstdlib>
 
 using namespace tegula;
 using capi::guarded;
@@ -53,4 +55,55 @@ tg_status tg_device_current(const char *target, int32_t *device, tg_diagnostics 
       return compiler::reportStatus(found.status(), target, {}, sink);
     *device = *found;
   });
+}
+
+tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, void **out, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    *out = nullptr;
+    const compiler::Devices *devices = devicesOf(target, sink);
+    if (sink.hasErrors())
+      return;
+    Result<void *> memory = devices ? devices->allocate(device, bytes) : Result<void *>(std::malloc(bytes ? bytes : 1));
+    if (!memory)
+      return compiler::reportStatus(memory.status(), target, {}, sink);
+    if (!*memory)
+      throw std::bad_alloc();
+    *out = *memory;
+  });
+}
+
+// What a call on a target's devices came to; targets without devices did what `onHost` does.
+template <class OnDevice, class OnHost>
+static tg_status onTarget(const char *target, tg_diagnostics **problems, OnDevice onDevice, OnHost onHost) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    const compiler::Devices *devices = devicesOf(target, sink);
+    if (sink.hasErrors())
+      return;
+    if (!devices)
+      return onHost();
+    if (Status status = onDevice(*devices); !status.ok())
+      compiler::reportStatus(status, target, {}, sink);
+  });
+}
+
+tg_status tg_memory_release(const char *target, int32_t device, void *memory, tg_diagnostics **problems) {
+  return onTarget(
+      target, problems,
+      [&](const compiler::Devices &devices) { return memory ? devices.release(device, memory) : Status::success(); },
+      [&] { std::free(memory); });
+}
+
+tg_status tg_memory_copy(const char *target, int32_t device, void *to, const void *from, size_t bytes,
+                         tg_diagnostics **problems) {
+  return onTarget(
+      target, problems, [&](const compiler::Devices &devices) { return devices.copy(device, to, from, bytes); },
+      [&] {
+        if (bytes)
+          std::memmove(to, from, bytes);
+      });
+}
+
+tg_status tg_synchronize(const char *target, const tg_place *place, tg_diagnostics **problems) {
+  return onTarget(
+      target, problems, [&](const compiler::Devices &devices) { return devices.synchronize(capi::placeOf(place)); }, [] {});
 }

@@ -76,6 +76,14 @@ template <class T> T read(const T *options) {
   return result;
 }
 
+// NULL: the current device's default stream.
+inline runtime::Place placeOf(const tg_place *place) {
+  if (!place)
+    return {};
+  tg_place known = read(place);
+  return {known.device, known.stream};
+}
+
 // Values across the border. nullopt: the kind is none that may stand here.
 std::optional<sema::Const> constOf(const tg_value &value);
 std::optional<jit::Leaf> leafOf(const tg_value &value);

@@ -108,13 +108,6 @@ tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
   return kernel->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernel->warnings);
 }
 
-static runtime::Place placeOf(const tg_place *place) {
-  if (!place)
-    return {};
-  tg_place known = capi::read(place);
-  return {known.device, known.stream};
-}
-
 tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     Result<runtime::KernelAttributes> found = kernel->compilation->attributes();
@@ -138,7 +131,7 @@ tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *sl
     std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
     if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
       return;
-    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents, placeOf(place)); !status.ok())
+    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents, capi::placeOf(place)); !status.ok())
       compiler::reportStatus(status, kernel->compilation->targetName(), {}, sink);
   });
 }
@@ -171,8 +164,8 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
       return;
     compiler::Options options;
     options.target = target ? target : function->context->target;
-    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, placeOf(place), sink)
-                             : function->dispatcher.prepare(leaves, options, placeOf(place), sink);
+    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, capi::placeOf(place), sink)
+                             : function->dispatcher.prepare(leaves, options, capi::placeOf(place), sink);
     if (kernel)
       *kernel = handle(made);
   });

@@ -2,6 +2,7 @@
 // Where there is no assembler the driver's own takes the PTX at the first launch.
 #include "compiler/Targets.h"
 #include "drivers/cuda/Kernel.h"
+#include "drivers/cuda/Memory.h"
 #include "targets/nvidia/Assembler.h"
 #include "targets/nvidia/Nvidia.h"
 
@@ -80,7 +81,7 @@ Result<int> current() { return cuda::currentDevice(); }
 
 } // namespace
 
-const Devices devicesOfNvidia{count, info, current};
+const Devices devicesOfNvidia{count, info, current, cuda::allocate, cuda::release, cuda::copy, cuda::synchronize};
 
 Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
   nvidia::prepareToAssemble();

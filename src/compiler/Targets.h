@@ -60,6 +60,12 @@ struct Devices {
   Result<int> (*count)();
   Result<const runtime::DeviceInfo *> (*info)(int device); // lives on
   Result<int> (*current)();                                // of this thread
+  // Its memory. A copy is between any two places and has happened when it returns.
+  Result<void *> (*allocate)(int device, size_t bytes);
+  Status (*release)(int device, void *memory);
+  Status (*copy)(int device, void *to, const void *from, size_t bytes);
+  // Waits for what was queued on the place's stream.
+  Status (*synchronize)(const runtime::Place &place);
 };
 #define TARGET(Name, name, text) Result<std::unique_ptr<Program>> build##Name(mlir::ModuleOp, const TargetOptions &);
 #define DEVICE_TARGET(Name, name, text)                                                                                \

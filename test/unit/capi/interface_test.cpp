@@ -229,4 +229,45 @@ TEST(HostEnvironment, AnswersFreeNames) {
   tg_context_destroy(context);
 }
 
+TEST(Memory, OfATargetOnThisMachinesCores) {
+  auto memory = tg::Memory::create("cpu", 4 * sizeof(int));
+  ASSERT_TRUE(memory);
+  int there[4] = {1, 2, 3, 4}, back[4] = {};
+  EXPECT_TRUE(memory->copyFrom(there, sizeof there));
+  EXPECT_TRUE(memory->copyTo(back, sizeof back));
+  EXPECT_EQ(back[3], 4);
+  EXPECT_TRUE(tg::synchronize("cpu"));
+  EXPECT_EQ(tg::Memory::create("vax", 4).error().status(), TG_UNSUPPORTED);
+  EXPECT_TRUE(tg_memory_release("cpu", -1, nullptr, nullptr) == TG_OK);
+}
+
+TEST(Device, OfTargetsThatHaveNone) {
+  auto devices = tg::devices("interp");
+  ASSERT_TRUE(devices);
+  EXPECT_TRUE(devices->empty());
+  tg_device device{};
+  device.struct_size = sizeof device;
+  EXPECT_EQ(tg_device_get("cpu", 0, &device, nullptr), TG_LAUNCH);
+}
+
+TEST(Device, KernelsForOneThatIsNotHere) {
+  auto where = tg::Context::create("sm_80");
+  ASSERT_TRUE(where);
+  auto module = where->parse("import triton\nimport triton.language as tl\n@triton.jit\n"
+                             "def one(out):\n    tl.store(out, 1.0)\n");
+  ASSERT_TRUE(module);
+  auto kernel = (*module).function("one")->compile("out=*f32", {.numWarps = 2});
+  ASSERT_TRUE(kernel) << kernel.error().text();
+  EXPECT_EQ(kernel->target(), "cuda");
+  auto ptx = kernel->stage("ptx");
+  ASSERT_TRUE(ptx);
+  EXPECT_NE((*ptx).find(".target sm_80"), std::string::npos);
+  auto attributes = kernel->attributes();
+  if (!attributes) // no assembler here: then only the driver knows
+    GTEST_SKIP() << attributes.error().text();
+  EXPECT_EQ(attributes->arch, "sm_80");
+  EXPECT_EQ(attributes->warps, 2);
+  EXPECT_GT(attributes->registers, 0);
+}
+
 } // namespace

@@ -1,6 +1,7 @@
 // The driver's side of a launch against a driver that writes its calls down. A process opens one
 // driver: what needs another one, or a fork, runs in a child.
 #include "drivers/cuda/Kernel.h"
+#include "drivers/cuda/Memory.h"
 
 #include <gtest/gtest.h>
 
@@ -214,6 +215,20 @@ TEST_F(DriverTest, KnowsWhatTheKernelTakes) {
   EXPECT_EQ(attributes->spillBytes, 16);
   EXPECT_EQ(attributes->sharedBytes, 2048);
   EXPECT_EQ(attributes->warps, 4);
+}
+
+TEST_F(DriverTest, AllocatesCopiesAndWaits) {
+  int there[4] = {1, 2, 3, 4}, back[4] = {};
+  Result<void *> memory = cuda::allocate(1, sizeof there);
+  ASSERT_TRUE(memory.ok());
+  EXPECT_TRUE(cuda::copy(1, *memory, there, sizeof there).ok());
+  EXPECT_TRUE(cuda::copy(1, back, *memory, sizeof back).ok());
+  EXPECT_EQ(back[3], 4);
+  EXPECT_TRUE(cuda::synchronize({1, nullptr}).ok());
+  EXPECT_TRUE(cuda::release(1, *memory).ok());
+  EXPECT_EQ(cuda::allocate(0, size_t(1) << 40).status().code, StatusCode::Resource);
+  fail("cuStreamSynchronize", 700);
+  EXPECT_EQ(cuda::synchronize({}).code, StatusCode::Driver);
 }
 
 TEST_F(DriverTest, AChildForkedAfterTheFirstUseIsToldSo) {

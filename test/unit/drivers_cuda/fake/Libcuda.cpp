@@ -41,6 +41,7 @@ int count() {
   return text ? std::atoi(text) : 2;
 }
 
+bool quiet = false; // writing down costs more than a launch
 void note(const std::string &call) {
   std::lock_guard guard(mutex);
   calls += call + "\n";
@@ -67,6 +68,7 @@ EXPORT void fakeCudaFail(const char *function, int error) {
   failsIn = function;
   failing = error;
 }
+EXPORT void fakeCudaQuiet(bool on) { quiet = on; }
 EXPORT void fakeCudaCapture(bool on) { capturing = on; }
 EXPORT int fakeCudaLoads() { return loads; }
 EXPORT uint64_t fakeCudaParameter(size_t index) { return index < seen.size() ? seen[index] : ~0ull; }
@@ -171,9 +173,10 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
   if (stack.empty())
     return InvalidContext;
   auto *kernel = static_cast<Function *>(function);
-  note("launch " + kernel->name + " on " + std::to_string(stack.back()->device) + " grid " + std::to_string(x) + "," +
-       std::to_string(y) + "," + std::to_string(z) + " block " + std::to_string(threads) + " shared " +
-       std::to_string(shared) + " stream " + std::to_string(reinterpret_cast<uintptr_t>(stream)));
+  if (!quiet)
+    note("launch " + kernel->name + " on " + std::to_string(stack.back()->device) + " grid " + std::to_string(x) + "," +
+         std::to_string(y) + "," + std::to_string(z) + " block " + std::to_string(threads) + " shared " +
+         std::to_string(shared) + " stream " + std::to_string(reinterpret_cast<uintptr_t>(stream)));
   if (int(shared) > kernel->sharedLimit)
     return InvalidValue;
   const char *text = std::getenv("FAKE_CUDA_PARAMETERS");
@@ -183,6 +186,19 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
   for (size_t i = 0; i != wanted; ++i)
     seen.push_back(*static_cast<uint64_t *>(parameters[i]));
   return failing && failsIn == "cuLaunchKernel" ? failing : Ok;
+}
+EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
+  if (stack.empty())
+    return InvalidContext;
+  if (bytes > size_t(1) << 36)
+    return 2;
+  note("allocate " + std::to_string(bytes));
+  return *memory = reinterpret_cast<uintptr_t>(std::malloc(bytes)), Ok;
+}
+EXPORT int cuMemFree_v2(unsigned long long memory) { return std::free(reinterpret_cast<void *>(memory)), Ok; }
+EXPORT int cuMemcpy(unsigned long long to, unsigned long long from, size_t bytes) {
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
+  return stack.empty() ? InvalidContext : answer("cuMemcpy");
 }
 EXPORT int cuStreamSynchronize(void *) { return note("synchronize"), answer("cuStreamSynchronize"); }
 EXPORT int cuStreamIsCapturing(void *, int *status) { return *status = capturing, Ok; }
