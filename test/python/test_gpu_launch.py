@@ -1,5 +1,6 @@
 """Launches on a GPU as far as they show without one: on a driver that writes its calls down (test/unit/drivers_cuda/fake).
 Each test is a process of its own: a process opens one driver."""
+import json
 import os
 import stat
 import subprocess
@@ -194,3 +195,14 @@ def test_what_scripts_ask_of_the_driver(script):
         assert properties["multiprocessor_count"] == 132 and properties["max_shared_mem"] == 232448
         assert properties["warpSize"] == 32 and properties["max_num_regs"] > 0
     """)
+
+
+def test_a_launch_costs_microseconds(build_dir):
+    library = build_dir / "lib" / "libtegula_fake_cuda.so"
+    if not library.exists():
+        pytest.skip(f"the driver for tests is not built: {library}")
+    script = HERE.parents[1] / "bench" / "launch" / "launch.py"
+    done = subprocess.run([sys.executable, script, "--driver", library], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    measured = json.loads(done.stdout)["microseconds"]["tegula"]
+    assert measured["least"] < 10, measured  # 1.6 on the machine that it was written on
