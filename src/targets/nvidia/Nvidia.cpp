@@ -117,8 +117,11 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   artifact.sharedBytes = uint64_t((*copy)->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
   for (convert::Note &note : notes)
     artifact.remarks.push_back({textOf(note.location), note.kind, note.text});
-  if (texts.simt)
-    llvm::raw_string_ostream(artifact.simt) << *copy << "\n";
+  if (texts.simt) {
+    llvm::raw_string_ostream out(artifact.simt);
+    copy->print(out); // with aliases for the layouts
+    out << "\n";
+  }
   laps.lap("simt");
 
   Result<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine(*architecture);
