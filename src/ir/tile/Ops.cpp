@@ -118,10 +118,15 @@ LogicalResult ReshapeOp::verify() {
   return success();
 }
 
+// Shape and element; a target may have put a layout beside them.
+static bool isTileOf(Type type, ArrayRef<int64_t> shape, Type element) {
+  return shapeOf(type) == shape && elementType(type) == element;
+}
+
 LogicalResult JoinOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getLhs().getType()));
   expected.push_back(2);
-  return getType() == RankedTensorType::get(expected, elementType(getLhs().getType()))
+  return isTileOf(getType(), expected, elementType(getLhs().getType()))
              ? success()
              : emitOpError("the result must add a last dimension of 2 and keep the element");
 }
@@ -137,7 +142,7 @@ LogicalResult CatOp::verify() {
     if (d != axis && extent != left[d])
       return emitOpError("the operands must agree but along `axis`");
   Type element = elementType(getLhs().getType());
-  return elementType(getRhs().getType()) == element && getType() == RankedTensorType::get(expected, element)
+  return elementType(getRhs().getType()) == element && isTileOf(getType(), expected, element)
              ? success()
              : emitOpError("the result must have the operands' element and both extents along `axis`");
 }
@@ -149,7 +154,7 @@ LogicalResult GatherOp::verify() {
   for (auto [d, extent] : llvm::enumerate(source))
     if (d != getAxis() && extent != indices[d])
       return emitOpError("source and indices must agree but along `axis`");
-  return getType() == RankedTensorType::get(indices, elementType(getSource().getType()))
+  return isTileOf(getType(), indices, elementType(getSource().getType()))
              ? success()
              : emitOpError("the result must have the indices' shape and the source's element");
 }
@@ -157,7 +162,7 @@ LogicalResult GatherOp::verify() {
 LogicalResult SplitOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getLhs().getType()));
   expected.push_back(2);
-  return getValue().getType() == RankedTensorType::get(expected, elementType(getLhs().getType()))
+  return isTileOf(getValue().getType(), expected, elementType(getLhs().getType()))
              ? success()
              : emitOpError("the operand must have the results' type and a last dimension of 2");
 }
