@@ -1,0 +1,42 @@
+"""Every example kernel, assembled for GPUs of several generations; no GPU is needed."""
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+from compile_time import KERNELS
+
+INT3 = "packed_ptr=*u8:16,scale_ptr=*f16:16,x_ptr=*f16:16,y_ptr=*f16:16,N=i32:16,K=i32:16,BLOCK_N=4,GROUPS=2"
+SIGNATURES = {kernel: signature for kernel, (signature, aim) in KERNELS.items()} | {
+    f"gemv_int3::gemv_int3_{form}_kernel": INT3 for form in ("scatter", "gather", "join")}
+ARCHITECTURES = ["sm_80", "sm_90a", "sm_120"]
+
+
+def compile_kernel(build_dir, kernel, arch, emit, path):
+    file, name = kernel.split("::")
+    return subprocess.run([build_dir / "bin" / "tegula", "compile", f"{ROOT / 'examples' / 'kernels' / file}.py::{name}",
+                           "--target", arch, "--signature", SIGNATURES[kernel], "--emit", emit, "-o", path],
+                          capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("kernel", list(SIGNATURES), ids=lambda k: k.split("::")[1])
+def test_assembles(build_dir, tmp_path, kernel, arch):
+    done = compile_kernel(build_dir, kernel, arch, "cubin", tmp_path / "kernel.cubin")
+    if refused := re.search(r"the NVIDIA target has no .*", done.stderr):
+        pytest.skip(f"refused: {refused[0]}")
+    if "assembler" in done.stderr and "TEGULA_PTXAS" in done.stderr:
+        pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "kernel.cubin").read_bytes()[:4] == b"\x7fELF"
+
+
+def test_a_kernel_is_found_by_its_name(build_dir, tmp_path):
+    done = compile_kernel(build_dir, "softmax::softmax_kernel", "sm_90a", "ptx", tmp_path / "kernel.ptx")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "kernel.ptx").read_text()
+    assert ".target sm_90a" in text and ".entry softmax_kernel" in text.replace(".visible ", "")
