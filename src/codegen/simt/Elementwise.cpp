@@ -102,7 +102,35 @@ llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v) {
   return isa<arith::SubFOp>(op) ? b.CreateFSub(v[0], v[1]) : b.CreateFMul(v[0], v[1]);
 }
 
+namespace {
+
+bool isByteFloat(Type type) { return isa<FloatType>(elementType(type)) && elementType(type).getIntOrFloatBitWidth() == 8; }
+
+llvm::Value *convertFloat(Scalars &s, llvm::Value *value, Type from, Type to, llvm::Type *element) {
+  llvm::Value *direct = s.hardware.convert(s.builder, value, from, to, false);
+  return direct ? direct : codegen::convertFloat(s.builder, value, from, to, element);
+}
+
+// An op on 8-bit floats that is no conversion: computed in f32, rounded once.
+llvm::Value *lowerBytes(Scalars &s, Operation *op, Values v) {
+  Type f32 = Float32Type::get(op->getContext());
+  llvm::SmallVector<llvm::Value *, 3> wide;
+  for (auto [operand, value] : llvm::zip(op->getOperands(), v))
+    wide.push_back(isByteFloat(operand.getType()) ? convertFloat(s, value, elementType(operand.getType()), f32, s.builder.getFloatTy()) : value);
+  llvm::Value *result = lowerFloats(s, op, wide);
+  result = result ? result : lowerMath(s, op, wide);
+  bool narrows = result && isByteFloat(op->getResult(0).getType());
+  return narrows ? convertFloat(s, result, f32, elementType(op->getResult(0).getType()), s.builder.getInt8Ty()) : result;
+}
+
+} // namespace
+
 llvm::Value *lowerElementwise(Scalars &s, Operation *op, Values v, llvm::Type *resultElement) {
+  bool computesBytes = llvm::any_of(op->getOperandTypes(), isByteFloat) &&
+                       !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, FpToFpOp, arith::ExtFOp, arith::TruncFOp,
+                            arith::FPToSIOp, arith::FPToUIOp, AddPtrOp>(op);
+  if (computesBytes)
+    return lowerBytes(s, op, v);
   if (llvm::Value *value = codegen::lowerIntegers(s.builder, op, v, resultElement))
     return value;
   if (llvm::Value *value = lowerFloats(s, op, v))
