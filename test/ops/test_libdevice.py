@@ -125,3 +125,113 @@ def test_bit_casts(target, kernel_of):
     x = np.array([0.0, -1.5, np.inf, 1e-40], dtype=np.float32)
     out = run(kernel_of("libdevice.float_as_int(x)"), x, out=np.zeros(4, np.int32))
     np.testing.assert_array_equal(out, x.view(np.int32))
+
+
+# ---- compositions ---------------------------------------------------------------------------
+
+SIXTEEN_BITS = np.array([0, 1, -1, 2, -2, 100, -100, 32767, -32768, 12345, -12345, 77, 65535, -65536, 8388607, -8388608], np.int32)
+EXTREMES = np.array([0, 1, -1, 2**31 - 1, -2**31, 1 << 20, -(1 << 20) + 1, 0x55555555], dtype=np.int32)
+SPECIALS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-310, -5e-324, 1.7e308, 3e-45, 0.75, -2.5, 1e-40, 3e38]
+
+
+def reversed_bits(v, width):
+    return int(format(int(v) % 2**width, f"0{width}b")[::-1], 2)
+
+
+@pytest.mark.parametrize("name, reference", [
+    ("mulhi", lambda x, y: (x.astype(np.int64) * y) >> 32), ("mul24", lambda x, y: ((x << 8) >> 8) * ((y << 8) >> 8)),
+    ("hadd", lambda x, y: (x.astype(np.int64) + y) >> 1), ("rhadd", lambda x, y: (x.astype(np.int64) + y + 1) >> 1)])
+def test_integer_pairs(target, kernel_of, name, reference):
+    x, y = np.meshgrid(EXTREMES, np.concatenate([EXTREMES, SIXTEEN_BITS]))
+    x, y = x.ravel().copy(), y.ravel().copy()
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(run(kernel_of(f"libdevice.{name}(x, y)"), x, y), reference(x, y).astype(np.int32))
+
+
+def test_unsigned_upper_half(target, kernel_of):
+    x, y = np.random.default_rng(3).integers(0, 2**32, (2, 100)).astype(np.uint32)
+    np.testing.assert_array_equal(run(kernel_of("libdevice.mulhi(x, y)"), x, y), (x.astype(np.uint64) * y) >> np.uint64(32))
+
+
+@pytest.mark.parametrize("dtype, width", [(np.int32, 32), (np.uint32, 32), (np.int64, 64)])
+def test_reversed_bits(target, kernel_of, dtype, width):
+    x = np.random.default_rng(4).integers(0, 2**(width - 1), 50).astype(dtype)
+    out = run(kernel_of("libdevice.brev(x)"), x)
+    assert [int(v) % 2**width for v in out] == [reversed_bits(v, width) for v in x]
+
+
+def test_first_bit_and_sum_of_differences(target, kernel_of):
+    x = EXTREMES
+    np.testing.assert_array_equal(run(kernel_of("libdevice.ffs(x)"), x), [(int(v) & -int(v)).bit_length() for v in x])
+    small = SIXTEEN_BITS
+    np.testing.assert_array_equal(run(kernel_of("libdevice.sad(x, y, 5)"), small, small[::-1].copy()),
+                                  np.abs(small - small[::-1]) + 5)
+
+
+@pytest.mark.parametrize("name, reference", [("rn", np.rint), ("rz", np.trunc), ("rd", np.floor), ("ru", np.ceil)])
+def test_float_to_int(target, kernel_of, name, reference):
+    x = np.array([0.5, -0.5, 1.5, -1.5, 2.5, 1e20, -1e20, 7.9, -7.9, 0.0], np.float32)
+    out = run(kernel_of(f"libdevice.float2int_{name}(x)"), x, out=np.zeros(len(x), np.int32))
+    np.testing.assert_array_equal(out, np.clip(reference(x.astype(np.float64)), -2**31, 2**31 - 1).astype(np.int64))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+@pytest.mark.parametrize("name, reference", [("hypot", np.hypot), ("rhypot", lambda x, y: 1 / np.hypot(x, y))])
+def test_lengths(target, kernel_of, name, reference, dtype):
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(-9, 9, 400).astype(dtype), rng.uniform(-9, 9, 400).astype(dtype)
+    check(name, run(kernel_of(f"libdevice.{name}(x, y)"), x, y), reference(x.astype(np.float64), y.astype(np.float64)), dtype)
+    big = np.finfo(dtype).max / 2
+    x, y = np.array([big, np.inf, np.nan, 0, 3, np.nan], dtype), np.array([big, np.nan, np.inf, 0, 4, 1], dtype)
+    out = run(kernel_of("libdevice.hypot(x, y)"), x, y)
+    np.testing.assert_allclose(out, np.array([np.hypot(big, big), np.inf, np.inf, 0, 5, np.nan]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+def test_turns(target, kernel_of, dtype):
+    x = np.concatenate([np.random.default_rng(6).uniform(-20, 20, 300), np.arange(-8, 8.5, 0.5), [1e7 + 1]]).astype(dtype)
+    exact = x.astype(np.float64)
+    nearest = np.rint(exact)
+    sign = np.where(nearest % 2 == 0, 1, -1)
+    check("sinpi", run(kernel_of("libdevice.sinpi(x)"), x), sign * np.sin(np.pi * (exact - nearest)), dtype)
+    check("cospi", run(kernel_of("libdevice.cospi(x)"), x), sign * np.sin(np.pi * (0.5 - np.abs(exact - nearest))), dtype)
+
+
+@pytest.mark.parametrize("name, reference", [("exp10", lambda x: 10.0**x), ("rcp_rn", lambda x: 1 / x),
+                                             ("saturatef", lambda x: np.clip(x, 0, 1))])
+def test_small_functions(target, kernel_of, name, reference):
+    x = np.random.default_rng(7).uniform(-20, 20, 300).astype(np.float32)
+    check(name, run(kernel_of(f"libdevice.{name}(x)"), x), reference(x.astype(np.float64)), np.float32)
+    assert run(kernel_of("libdevice.saturatef(x)"), np.array([np.nan], np.float32))[0] == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+@pytest.mark.parametrize("shift", [0, 3, -3, 126, -130, -149, -1000, -1022, -1070, 1023, 5000, -5000])
+def test_scaling_rounds_once(target, kernel_of, shift, dtype):
+    x = np.concatenate([SPECIALS, np.random.default_rng(8).standard_normal(80)]).astype(dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_array_equal(run(kernel_of(f"libdevice.ldexp(x, tl.full((512,), {shift}, tl.int32))"), x), np.ldexp(x, shift))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+def test_exponents(target, kernel_of, dtype):
+    x = np.array(SPECIALS, dtype)
+    ilogb = [np.frexp(v)[1] - 1 if v and np.isfinite(v) else 2**31 - 1 if np.isinf(v) else -2**31 for v in x]
+    np.testing.assert_array_equal(run(kernel_of("libdevice.ilogb(x)"), x, out=np.zeros(len(x), np.int32)), ilogb)
+    with np.errstate(divide="ignore"):
+        logb = [np.frexp(v)[1] - 1.0 if v and np.isfinite(v) else -np.inf if v == 0 else v * v for v in x]
+    np.testing.assert_array_equal(run(kernel_of("libdevice.logb(x)"), x), np.array(logb, dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+@pytest.mark.parametrize("name, reference", [("nextafter", np.nextafter), ("remainder", np.vectorize(
+    lambda x, y: math.remainder(x, y) if np.isfinite(x) and y != 0 and not np.isnan(y) else np.nan))])
+def test_pairs_of_special_numbers(target, kernel_of, name, reference, dtype):
+    values = np.concatenate([SPECIALS, np.random.default_rng(9).standard_normal(6)]).astype(dtype)
+    x, y = (grid.ravel().copy() for grid in np.meshgrid(values, values))
+    with np.errstate(all="ignore"):
+        expected = np.array(reference(x, y), dtype)
+    out = run(kernel_of(f"libdevice.{name}(x, y)"), x, y)
+    np.testing.assert_array_equal(out, expected)
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(out[zeros]), np.signbit(expected[zeros]))

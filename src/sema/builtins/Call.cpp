@@ -93,7 +93,7 @@ struct Binder {
 std::optional<Value> runBuiltin(Session &session, const Row &row, std::span<const Value> arguments,
                                 std::span<const NamedValue> keywords) {
   if (row.isLibrary) {
-    auto function = findLibraryFunction(row.name.substr(row.name.rfind('.') + 1));
+    auto function = findLibraryFunction(row.libraryName());
     return session.functions.callFunction(*function, arguments, keywords);
   }
   if (!row.meaning)

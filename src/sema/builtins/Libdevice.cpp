@@ -83,6 +83,7 @@ template <class Op> std::optional<Value> countBits(Call &call) {
 #define TERNARY(name, Op)                                                                          \
   std::optional<Value> libdevice_##name(Call &call) { return call_fma(call); }
 #define SPECIAL(name, parameters)
+#define WRITTEN(name, parameters)
 #define MISSING(name)
 std::optional<Value> call_fma(Call &call);
 #include "sema/builtins/Libdevice.def"
@@ -90,6 +91,7 @@ std::optional<Value> call_fma(Call &call);
 #undef BINARY
 #undef TERNARY
 #undef SPECIAL
+#undef WRITTEN
 #undef MISSING
 
 std::optional<Value> libdevice_abs(Call &call) {

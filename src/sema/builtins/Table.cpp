@@ -28,12 +28,14 @@ namespace builtins {
 #define BINARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define TERNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define SPECIAL(name, parameters) std::optional<Value> libdevice_##name(Call &call);
+#define WRITTEN(name, parameters)
 #define MISSING(name)
 #include "sema/builtins/Libdevice.def"
 #undef UNARY
 #undef BINARY
 #undef TERNARY
 #undef SPECIAL
+#undef WRITTEN
 #undef MISSING
 #undef LIBRARY
 #undef UNSUPPORTED
@@ -72,6 +74,8 @@ const Row rawRows[] = {
 #define BINARY(name, Op) LIBDEVICE(name, "arg0, arg1")
 #define TERNARY(name, Op) LIBDEVICE(name, "arg0, arg1, arg2")
 #define SPECIAL(name, parameters) LIBDEVICE(name, parameters)
+#define WRITTEN(name, parameters)                                                                  \
+  {"triton.language.extra.libdevice." #name, Family::Math, Free, nullptr, true, parameters, libdeviceBound, libdeviceDoc, {}},
 #define MISSING(name)                                                                              \
   {"triton.language.extra.libdevice." #name, Family::Math, Free, nullptr, false, "", "", libdeviceMissing, {}},
 #include "sema/builtins/Libdevice.def"
@@ -169,6 +173,11 @@ std::string_view name(Family family) {
   return names[static_cast<size_t>(family)];
 }
 
+std::string Row::libraryName() const {
+  bool isDevice = name.starts_with(libdevice);
+  return (isDevice ? "libdevice_" : "") + std::string(name.substr((isDevice ? libdevice : language).size()));
+}
+
 std::string Row::display() const {
   if (name.starts_with(libdevice))
     return "libdevice." + std::string(name.substr(libdevice.size()));
@@ -238,7 +247,7 @@ std::optional<Const> findBuiltin(std::string_view dottedName) {
   if (!row)
     return std::nullopt;
   if (row->isLibrary)
-    return Const{findLibraryFunction(row->name.substr(language.size()))};
+    return Const{findLibraryFunction(row->libraryName())};
   return Const{BuiltinRef{name}};
 }
 

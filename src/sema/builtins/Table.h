@@ -36,6 +36,7 @@ struct Row {
 
   bool isSupported() const { return meaning || isLibrary; }
   std::string display() const; // "tl.load"
+  std::string libraryName() const; // of the function in sema/library
 };
 
 // Rows in the order of the table.
