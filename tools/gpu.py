@@ -199,9 +199,9 @@ class Share:
 
 
 def run_tests(args, env, results):
-    """test/ops, test/kernels and the random programs on the GPU, in shares that run beside each other."""
+    """test/ops, test/kernels, test/python and the random programs on the GPU, in shares that run beside each other."""
     started, jobs = time.monotonic(), args.jobs
-    suites = [ROOT / "test" / suite for suite in ("ops", "kernels", "fuzz")]
+    suites = [ROOT / "test" / suite for suite in ("ops", "kernels", "fuzz", "python")]
     shares = [Share(index, jobs, suites, args, env) for index in range(jobs)]
     while not all(share.is_done for share in shares) and time.monotonic() - started < TEST_SECONDS:
         time.sleep(0.2)

@@ -64,7 +64,14 @@ private:
     text += assembled_->spillBytes > 0 ? std::to_string(assembled_->spillBytes) + " bytes of them spilled, " : "none spilled, ";
     text += std::to_string(artifact_.sharedBytes + uint64_t(assembled_->sharedBytes)) + " bytes of shared memory a block of " +
             std::to_string(artifact_.numWarps) + " warps";
-    remarks.push_back({"", "usage", std::move(text)});
+    remarks.push_back({placeOfKernel(), "usage", std::move(text)});
+  }
+
+  std::string placeOfKernel() {
+    for (mlir::Operation &function : *module_.getBody())
+      if (auto place = function.getLoc()->findInstanceOf<mlir::FileLineColLoc>())
+        return (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine()) + ":" + llvm::Twine(place.getColumn())).str();
+    return {};
   }
 
   mlir::ModuleOp module_;
