@@ -2,6 +2,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/simt/Emitter.h"
+#include "codegen/simt/WideProducts.h"
 #include "convert/TileToSimt.h"
 #include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
@@ -147,6 +148,8 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   if (texts.llvm)
     llvm::raw_string_ostream(artifact.llvm) << *code;
   codegen::optimize(*code, **machine);
+  for (llvm::Function &each : *code)
+    simt::shareWideProducts(each);
   laps.lap("optimize");
   Result<std::string> ptx = codegen::emitAssembly(*code, **machine);
   if (!ptx)
