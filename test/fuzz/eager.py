@@ -191,6 +191,35 @@ def reduced_extreme(function):
     return run
 
 
+def scanned(function):
+    def run(x, axis, reverse):
+        dtype = WIDE.get(x.dtype, x.dtype) if function is np.add else x.dtype
+        dtype = "float32" if dtype == "bfloat16" else dtype
+        array = convert(x.array, dtype)
+        if reverse:
+            array = np.flip(array, axis)
+        array = function.accumulate(array, axis=axis, dtype=array.dtype)
+        return Tile(np.flip(array, axis) if reverse else array)
+    return run
+
+
+def gather(x, index, axis):
+    index = index.array.astype(np.int64)
+    inside = (index >= 0) & (index < x.array.shape[axis])
+    taken = np.take_along_axis(x.array, np.where(inside, index, 0), axis)
+    return Tile(np.where(inside, taken, np.zeros_like(taken)))
+
+
+def histogram(x, bins, mask):
+    values = x.array[np.broadcast_to(mask.array, x.array.shape)].astype(np.int64)
+    return Tile(np.bincount(values[(values >= 0) & (values < bins)], minlength=bins).astype(np.int32))
+
+
+def interleave(a, b):
+    joined = np.stack([a.array, b.array], axis=-1)
+    return Tile(joined.reshape(*a.array.shape[:-1], -1))
+
+
 def rounded_once(function):
     def run(x):
         with np.errstate(all="ignore"):
@@ -209,6 +238,14 @@ def language(program_id):
     tl.sum, tl.max, tl.min = total, reduced_extreme(np.fmax), reduced_extreme(np.fmin)
     tl.abs = lambda x: Tile(np.abs(x.array))
     tl.exp, tl.exp2, tl.sqrt = (rounded_once(f) for f in (np.exp, np.exp2, np.sqrt))
+    tl.cumsum, tl.cumprod = scanned(np.add), scanned(np.multiply)
+    tl.gather, tl.histogram, tl.interleave = gather, histogram, interleave
+    tl.flip = lambda x, axis: Tile(np.flip(x.array, axis))
+    tl.join = lambda a, b: Tile(np.stack([a.array, b.array], axis=-1))
+    tl.split = lambda x: (Tile(x.array[..., 0]), Tile(x.array[..., 1]))
+    tl.cat = lambda a, b, dim: Tile(np.concatenate([a.array, b.array], axis=dim))
+    tl.reshape = lambda x, shape: Tile(x.array.reshape(shape))
+    tl.permute = lambda x, order: Tile(x.array.transpose(order))
     tl.rsqrt = rounded_once(lambda x: 1 / np.sqrt(x))
     return tl
 

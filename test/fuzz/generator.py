@@ -9,8 +9,9 @@ classes, so that two right executions agree by the numerical contract:
 Stores of one op have distinct addresses and programs write disjoint ranges: no program is racy (memory-model.md).
 
 Overlapping programs are of one instance and of integers: all their buffers lie in one piece of memory, across each other.
+Moving programs scan, gather, flip, join, split and count, too.
 
-`python3 test/fuzz/generator.py SEED [overlapping]` prints the program of a seed.
+`python3 test/fuzz/generator.py SEED [overlapping|moving]` prints the program of a seed.
 """
 import random
 import sys
@@ -72,9 +73,10 @@ def joined(a, b):
 
 
 class Generator:
-    def __init__(self, seed, overlapping=False):
-        self.rng = random.Random(f"overlapping {seed}" if overlapping else seed)
-        self.overlapping = overlapping
+    def __init__(self, seed, form=""):
+        self.rng = random.Random(f"{form} {seed}" if form else seed)
+        self.overlapping = overlapping = form == "overlapping"
+        self.step_table = self.STEPS + (self.MOVES if form == "moving" else [])
         self.in_memory = INTEGERS if overlapping else INTEGERS + FLOATS
         self.program = Program(seed)
         self.lines = []
@@ -270,8 +272,89 @@ class Generator:
              ("logic", 1), ("select", 4), ("any_cast", 3), ("float_arithmetic", 5), ("approximate", 9),
              ("reduction", 2)]
 
+    MOVES = [("scan", 5), ("gather", 4), ("flip", 2), ("join_and_split", 3), ("interleaved", 2), ("counted", 2)]
+
+    def whole(self, *kinds):
+        """A tile of the program's shape."""
+        return self.pick(lambda v: v.shape == self.shape and v.kind in kinds)
+
+    def scan(self):
+        a = self.whole("int", "exact")
+        if a is None:
+            return None
+        axis, reverse = self.rng.randrange(len(self.shape)), self.rng.random() < 0.4
+        high, dtype = a.high * self.shape[axis], a.dtype
+        function = "cumprod" if a.kind == "int" and self.rng.random() < 0.3 else "cumsum"
+        if a.kind == "exact" and high > EXACT[a.dtype]:
+            return None
+        if function == "cumsum" and dtype in INTEGERS and WIDTH[dtype] < 32:
+            dtype = "int32" if dtype in SIGNED else "uint32"
+        if dtype == "bfloat16":
+            dtype = "float32"
+        return self.let(f"tl.{function}({a.text}, {axis}, reverse={reverse})", dtype, self.shape, a.kind, high)
+
+    def gather(self):
+        """Some indices are outside, where 0 is."""
+        a, index = self.whole("int", "exact", "free", "product"), self.whole("int")
+        if a is None or index is None:
+            return None
+        axis = self.rng.randrange(len(self.shape))
+        index = self.cast(index, self.rng.choice(["int32", "int64"]))
+        spread = self.shape[axis] + self.rng.choice([0, 0, 1, 5])
+        return self.let(f"tl.gather({a.text}, {index.text} % {spread}, {axis})", a.dtype, self.shape, a.kind, a.high)
+
+    def flip(self):
+        a = self.whole("int", "exact", "free", "product", "approx")
+        if a is None:
+            return None
+        axis = self.rng.randrange(len(self.shape))
+        return self.let(f"tl.flip({a.text}, {axis})", a.dtype, self.shape, a.kind, a.high, a.relative)
+
+    def pair(self):
+        a = self.whole("int", "exact", "free", "product")
+        b = a and self.pick(lambda v: v.shape == self.shape and v.dtype == a.dtype and v.kind == a.kind)
+        return a and (a, b, max(a.high, b.high))
+
+    def join_and_split(self):
+        """Both halves of what was joined, or of neighbours in a row of an even extent."""
+        pair = self.pair()
+        if pair is None:
+            return None
+        a, b, high = pair
+        left, right = self.name(), self.name()
+        self.line(f"{left}, {right} = tl.split(tl.join({a.text}, {b.text}))")
+        for text in (left, right):
+            self.pool.append(Value(text, a.dtype, self.shape, a.kind, high))
+        return self.pool[-1]
+
+    def interleaved(self):
+        """Twice as many elements, of which one half stays."""
+        pair = self.pair()
+        if pair is None:
+            return None
+        a, b, high = pair
+        half = self.name()
+        wide = list(self.shape[:-1]) + [2, self.shape[-1]]
+        function = self.rng.choice(["tl.interleave({}, {})", "tl.cat({}, {}, dim=%d)" % (len(self.shape) - 1)])
+        order = list(range(len(self.shape) - 1)) + [len(self.shape), len(self.shape) - 1]
+        text = f"tl.permute(tl.reshape({function.format(a.text, b.text)}, {wide}), {order})"
+        self.line(f"{half}, {self.name()} = tl.split({text})")
+        self.pool.append(Value(half, a.dtype, self.shape, a.kind, high))
+        return self.pool[-1]
+
+    def counted(self):
+        """A histogram, spread back over the tile it was made of."""
+        a = self.whole("int")
+        if a is None or len(self.shape) != 1:
+            return None
+        bins, mask = self.shape[0], self.condition(self.shape)
+        if mask.shape != self.shape:
+            return None
+        a = self.cast(a, "int32")
+        return self.let(f"tl.histogram({a.text} % {bins}, {bins}, mask={mask.text})", "int32", self.shape, "int")
+
     def steps(self, count):
-        names, weights = zip(*self.STEPS)
+        names, weights = zip(*self.step_table)
         made = 0
         while made < count:
             made += getattr(self, self.rng.choices(names, weights)[0])() is not None
@@ -474,12 +557,13 @@ class Generator:
         return self.program
 
 
-def generate(seed, overlapping=False):
-    return Generator(seed, overlapping).generate()
+def generate(seed, form=""):
+    """`form` "overlapping" or "moving", see above."""
+    return Generator(seed, form).generate()
 
 
 if __name__ == "__main__":
-    program = generate(int(sys.argv[1]), "overlapping" in sys.argv)
+    program = generate(int(sys.argv[1]), *sys.argv[2:])
     print(program.source)
     print("#", program.grid, program.scalars)
     for buffer in program.buffers:

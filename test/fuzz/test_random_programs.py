@@ -8,11 +8,14 @@ import torch
 
 import devices
 import eager
+import tegula
 from generator import FLOATS, generate
 
 PROGRAMS = 500
 OVERLAPPING = 150
+MOVING = 200
 ON_DEVICE = {"sim": 20, "cuda": 150}
+MOVING_ON_DEVICE = {"sim": 20, "cuda": 100}
 OVERLAPPING_ON_DEVICE = {"sim": 10, "cuda": 50}
 
 
@@ -103,7 +106,17 @@ def test_agree(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(OVERLAPPING))
 def test_agree_where_arguments_overlap(seed, tmp_path):
     """M1, M2, M6, M7, M13: what the guards of the CPU target are for"""
-    check(generate(seed, overlapping=True), tmp_path)
+    check(generate(seed, "overlapping"), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(MOVING))
+def test_agree_where_elements_move(seed, tmp_path):
+    try:
+        check(generate(seed, "moving"), tmp_path)
+    except tegula.CompilationError as error:
+        if not devices.refusal(error):
+            raise
+        pytest.skip(f"refused: {devices.refusal(error)}")
 
 
 def device_cases(counts):
@@ -125,7 +138,12 @@ def test_devices_agree(target, seed, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("target, seed", device_cases(OVERLAPPING_ON_DEVICE))
 def test_devices_agree_where_arguments_overlap(target, seed, tmp_path, monkeypatch):
-    check_on_device(generate(seed, overlapping=True), tmp_path, target, monkeypatch)
+    check_on_device(generate(seed, "overlapping"), tmp_path, target, monkeypatch)
+
+
+@pytest.mark.parametrize("target, seed", device_cases(MOVING_ON_DEVICE))
+def test_devices_agree_where_elements_move(target, seed, tmp_path, monkeypatch):
+    check_on_device(generate(seed, "moving"), tmp_path, target, monkeypatch)
 
 
 def test_generator_is_deterministic():
@@ -138,3 +156,7 @@ def test_programs_are_of_many_kinds():
     for form in ["tl.where", "tl.sum", "tl.max(", "//", "<<", ">>", "for i", "if ", "else:", ".to(tl.bfloat16)", "tl.exp",
                  "tl.sqrt", "other=", "[:, None]", "ptr", "tl.maximum", "~", " % "]:
         assert text.count(form) >= 10, form
+    text = "".join(generate(seed, "moving").source for seed in range(MOVING))
+    for form in ["tl.cumsum", "tl.cumprod", "reverse=True", "tl.gather", "tl.flip", "tl.join", "tl.cat", "tl.interleave",
+                 "tl.histogram"]:
+        assert text.count(form) >= 5, form

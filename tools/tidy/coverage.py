@@ -7,7 +7,11 @@ UNTESTABLE = "test/diagnostics_without_test.txt"
 # Ops that end a region: whoever runs the op around them runs them.
 ENDS_OF_REGIONS = {"ReduceReturnOp", "ScanReturnOp"}
 # Who runs ops, and the folders where each says what it does with an op, or that it does not.
-ROOMS = {"interp": ["interp"], "targets/cpu": ["targets/cpu", "analysis", "codegen/llvm"]}
+ROOMS = {
+    "interp": ["interp"],
+    "targets/cpu": ["targets/cpu", "analysis", "codegen/llvm"],
+    "targets/nvidia": ["targets/nvidia", "codegen/simt", "convert", "transforms", "ir/simt"],
+}
 
 
 def diagnostics_are_tested(tree):
