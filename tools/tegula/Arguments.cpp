@@ -1,0 +1,111 @@
+// Grids, arguments and arrays of the command line, as `run` and `simulate` take them.
+#include "Arguments.h"
+#include "Verbs.h"
+
+#include <charconv>
+#include <iostream>
+
+namespace tegula::cli {
+
+int usage(const UsageError &error) {
+  std::cerr << "tegula: error: " << error.what << "\n";
+  if (!error.hint.empty())
+    std::cerr << "  hint: " << error.hint << "\n";
+  return ExitUsage;
+}
+
+std::variant<std::vector<int64_t>, UsageError> gridOf(std::string_view text) {
+  std::vector<int64_t> grid;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    int64_t extent = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + comma, extent);
+    if (error != std::errc() || end != text.data() + comma)
+      return UsageError{"the grid entry `" + std::string(text.substr(0, comma)) + "` is not an integer",
+                        "write --grid X, --grid X,Y or --grid X,Y,Z"};
+    grid.push_back(extent);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return grid;
+}
+
+namespace {
+
+// "f32[4096,781]"
+std::variant<Array, Problem> zeros(std::string_view text) {
+  Problem malformed{"`new:" + std::string(text) + "` is not a new array", "write new:f32[4096,781]"};
+  size_t bracket = text.find('[');
+  if (bracket == std::string_view::npos || !text.ends_with(']'))
+    return malformed;
+  int dtype = tg_dtype_from_name(std::string(text.substr(0, bracket)).c_str());
+  if (dtype < 0)
+    return Problem{"`" + std::string(text.substr(0, bracket)) + "` is no element type", "e.g. f32, f16, bf16, i32, i64"};
+  std::string_view extents = text.substr(bracket + 1, text.size() - bracket - 2);
+  auto shape = gridOf(extents);
+  if (std::holds_alternative<UsageError>(shape))
+    return malformed;
+  for (int64_t extent : std::get<0>(shape))
+    if (extent < 0)
+      return malformed;
+  auto bytes = byteCount(tg_dtype(dtype), std::get<0>(shape));
+  if (auto *problem = std::get_if<Problem>(&bytes))
+    return *problem;
+  return makeArray(tg_dtype(dtype), std::move(std::get<0>(shape)), std::get<size_t>(bytes));
+}
+
+} // namespace
+
+int bind(Bound &bound, const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return usage(UsageError{"--arg `" + text + "` has no `NAME=`", "write --arg n=4096"});
+  std::string name = text.substr(0, equals), value = text.substr(equals + 1), type;
+  if (size_t colon = name.find(':'); colon != std::string::npos) {
+    type = name.substr(colon + 1);
+    name.resize(colon);
+  }
+  bound.names.push_back(name);
+  tg_value result{};
+  if (value.starts_with('@') || value.starts_with("new:")) {
+    auto array = value.starts_with('@') ? readNpy(value.substr(1)) : zeros(std::string_view(value).substr(4));
+    if (auto *problem = std::get_if<Problem>(&array))
+      return report(value.starts_with('@') ? value.substr(1) : "--arg " + name, problem->reason, problem->hint);
+    Array &kept = bound.arrays[name] = std::move(std::get<Array>(array));
+    // The file's bytes have no name for bf16 and the small floats: NAME:bf16=@x.npy names them.
+    if (int dtype = tg_dtype_from_name(type.c_str()); dtype >= 0 && tg_dtype_size(dtype) == tg_dtype_size(kept.dtype))
+      kept.dtype = tg_dtype(dtype);
+    else if (!type.empty())
+      return report("--arg " + name, "`" + type + "` does not fit elements of " + tg_dtype_name(kept.dtype), "");
+    result = tg::pointer(kept.data(), kept.dtype);
+  } else {
+    bound.texts.push_back(value);
+    result = tg::literal(bound.texts.back());
+    if (int dtype = tg_dtype_from_name(type.c_str()); dtype >= 0) {
+      result.flags = TG_TYPED;
+      result.dtype = uint8_t(dtype);
+    } else if (!type.empty()) {
+      return usage(UsageError{"--arg " + name + ": there is no type `" + type + "`", "e.g. n:i64=5"});
+    }
+  }
+  bound.arguments.push_back({result, bound.names.back().c_str()});
+  return -1;
+}
+
+int save(Bound &bound, const std::string &text, bool isQuiet) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return usage(UsageError{"--save `" + text + "` is not NAME=FILE.npy", ""});
+  auto array = bound.arrays.find(text.substr(0, equals));
+  if (array == bound.arrays.end())
+    return usage(UsageError{"--save: there is no array argument `" + text.substr(0, equals) + "`",
+                             "arrays are the arguments given as @FILE.npy or new:TYPE[SHAPE]"});
+  std::string path = text.substr(equals + 1);
+  auto written = writeNpy(path, array->second);
+  if (auto *problem = std::get_if<Problem>(&written))
+    return report(path, problem->reason, problem->hint);
+  if (!isQuiet)
+    std::cout << "saved " << array->first << " to " << path << "\n";
+  return ExitOk;
+}
+
+} // namespace tegula::cli

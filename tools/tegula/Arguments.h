@@ -1,0 +1,35 @@
+// Grids, arguments and arrays of the command line, as `run` and `simulate` take them.
+#pragma once
+#include "Npy.h"
+#include "tegula/tegula.hpp"
+
+#include <deque>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tegula::cli {
+
+struct UsageError {
+  std::string what, hint;
+};
+// Prints it; the exit code.
+int usage(const UsageError &error);
+
+// "8,4" -> extents. What they may be is the library's business.
+std::variant<std::vector<int64_t>, UsageError> gridOf(std::string_view text);
+
+// The arguments of the command line and the arrays behind them.
+struct Bound {
+  std::map<std::string, Array> arrays; // by name; stable addresses
+  std::deque<std::string> names, texts;
+  std::vector<tg_argument> arguments;
+};
+
+// NAME[:TYPE]=VALUE; -1: bound, else an exit code.
+int bind(Bound &bound, const std::string &text);
+// NAME=FILE.npy
+int save(Bound &bound, const std::string &text, bool isQuiet);
+
+} // namespace tegula::cli
