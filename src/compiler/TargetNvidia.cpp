@@ -92,7 +92,7 @@ const Devices devicesOfNvidia{count, info, current, cuda::allocate, cuda::releas
 
 Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
   nvidia::prepareToAssemble();
-  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages};
+  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
   if (!artifact)

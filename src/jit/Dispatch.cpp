@@ -41,7 +41,7 @@ void Dispatcher::doNotSpecialize(unsigned parameter, bool onlyAlignment) {
 }
 
 enum class OptionType { Int, Bool, String, Any };
-enum class OptionUse { Language, Ignored };
+enum class OptionUse { Language, Device, Ignored };
 struct Option {
   std::string_view name;
   OptionType type;
@@ -78,6 +78,10 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
     if (!isNumber || value < 0 || value > 64)
       return refuse("an int from 0 to 64");
     call.options.language.numStages = int(value);
+  } else if (option->name == "maxnreg") {
+    if (!isNumber || value < 1 || value > 1024)
+      return refuse("an int from 1 to 1024, or None");
+    call.options.targetOptions.maxRegisters = int(value);
   } else if (option->name == "debug") {
     if (!isNumber)
       return refuse("a bool");
@@ -136,6 +140,9 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   options.kind = uint8_t(call.options.language.numWarps);
   options.dtype = uint8_t(call.options.language.numStages);
   options.flags = call.options.language.debug;
+  // Cores have no such number: the same code for all of its values.
+  auto registers = uint16_t(call.target->devices ? call.options.targetOptions.maxRegisters : 0);
+  memcpy(&options.reserved[1], &registers, sizeof registers);
   // Names of targets and of architectures differ in the first eight bytes.
   options.reserved[0] = uint8_t(call.target - compiler::targets().data());
   const std::string &arch = call.options.targetOptions.arch;

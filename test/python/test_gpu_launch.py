@@ -77,6 +77,19 @@ def test_num_warps_is_the_size_of_a_block(script):
     """)
 
 
+def test_maxnreg_bounds_the_registers_of_a_thread(script):
+    script("""
+        free = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=4096)
+        bound = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=4096, maxnreg=24)
+        assert bound is not free and bound.n_regs <= 24 < free.n_regs, (bound.n_regs, free.n_regs)
+        same = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=4096, maxnreg=None)
+        assert same is free
+        x = torch.ones(64)
+        assert add_kernel[(1,)](x, x, x, 64, BLOCK=64, maxnreg=24) is add_kernel[(1,)](x, x, x, 64, BLOCK=64)
+        assert error_of(lambda: add_kernel[(1,)](x, x, x, 64, BLOCK=64, maxnreg="few")).kind == "OptionValue"
+    """)
+
+
 def test_the_compiled_kernel_says_what_it_takes(script):
     script("""
         kernel = launch()

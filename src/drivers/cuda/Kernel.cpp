@@ -38,8 +38,10 @@ Status loadFailure(const Api &api, const char *call, CUresult result, const Imag
 
 bool launchesBlock() {
   static const bool blocking = [] {
-    const char *value = std::getenv("TEGULA_LAUNCH_BLOCKING");
-    return value && *value && std::string_view(value) != "0";
+    for (const char *name : {"TEGULA_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING"})
+      if (const char *value = std::getenv(name); value && *value && std::string_view(value) != "0")
+        return true;
+    return false;
   }();
   return blocking;
 }

@@ -73,9 +73,11 @@ std::string textOf(Location location) {
 }
 
 // Marks the kernel and its launch bounds.
-void markKernel(llvm::Function &kernel, unsigned warps) {
+void markKernel(llvm::Function &kernel, const Options &options) {
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
-  kernel.addFnAttr("nvvm.reqntid", std::to_string(32 * warps) + ",1,1");
+  kernel.addFnAttr("nvvm.reqntid", std::to_string(32 * options.numWarps) + ",1,1");
+  if (options.maxRegisters)
+    kernel.addFnAttr("nvvm.maxnreg", std::to_string(options.maxRegisters));
 }
 
 } // namespace
@@ -136,7 +138,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   auto function = *copy->getOps<tile::FuncOp>().begin();
   artifact.entry = function.getSymName().str();
   simt::Emitter emitter(*code, hardware, unsigned(options.numWarps));
-  markKernel(*emitter.emit(function, artifact.entry), unsigned(options.numWarps));
+  markKernel(*emitter.emit(function, artifact.entry), options);
   code->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);

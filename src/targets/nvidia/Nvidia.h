@@ -19,6 +19,7 @@ struct Options {
   std::string arch = "sm_90a"; // "sm_75" ... "sm_121a"
   int numWarps = 4;
   int numStages = 3;
+  int maxRegisters = 0; // of a thread; 0: as many as it takes
 };
 
 // Which texts of the stages to make besides the PTX.
