@@ -47,10 +47,23 @@ struct ComputeSplatsAsScalars : RewritePattern {
     OperationState state(op->getLoc(), op->getName());
     state.addOperands(scalars);
     state.addTypes(elementType(op->getResult(0).getType()));
-    state.addAttributes(op->getAttrDictionary().getValue());
+    state.addAttributes(attributesOfScalar(op, rewriter));
     Operation *scalar = rewriter.create(state);
     rewriter.replaceOpWithNewOp<SplatOp>(op, op->getResult(0).getType(), scalar->getResult(0));
     return success();
+  }
+
+  // Hints have one entry a dimension; a scalar has one for divisibility and no runs.
+  static SmallVector<NamedAttribute> attributesOfScalar(Operation *op, PatternRewriter &rewriter) {
+    SmallVector<NamedAttribute> attributes;
+    for (NamedAttribute attribute : op->getAttrs()) {
+      auto hint = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+      if (!hint || !attribute.getName().getValue().starts_with("tt."))
+        attributes.push_back(attribute);
+      else if (attribute.getName() == "tt.divisibility" && !hint.empty())
+        attributes.emplace_back(attribute.getName(), rewriter.getDenseI64ArrayAttr(hint[0]));
+    }
+    return attributes;
   }
 
   static Value scalarOf(Value operand, PatternRewriter &rewriter) {
@@ -152,6 +165,25 @@ struct StoreUnderConstantMask : OpRewritePattern<StoreOp> {
   }
 };
 
+struct AtomicUnderConstantMask : OpRewritePattern<AtomicRMWOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AtomicRMWOp op, PatternRewriter &rewriter) const override {
+    auto mask = op.getMask() ? constantMask(op.getMask()) : std::nullopt;
+    if (!mask)
+      return failure();
+    if (*mask) {
+      rewriter.modifyOpInPlace(op, [&] { op.getMaskMutable().clear(); });
+      return success();
+    }
+    TypedAttr zero = rewriter.getZeroAttr(op.getType());
+    if (!zero) // pointers have no constants
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, zero);
+    return success();
+  }
+};
+
 // One element along the axis is the result.
 struct ReduceOneElement : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -198,7 +230,7 @@ struct AssertTrue : OpRewritePattern<AssertOp> {
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>, ReshapeSplat<ReshapeOp>,
                ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>, ComposeTransposes,
-               LoadUnderConstantMask, StoreUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue>(patterns.getContext());
+               LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue>(patterns.getContext());
 }
 
 } // namespace tegula::tile

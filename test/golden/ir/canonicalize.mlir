@@ -139,3 +139,55 @@ tt.func @defined_corners(%p: !tt.ptr<i32>, %x: i32) {
   tt.store %p, %b : !tt.ptr<i32>, i32
   tt.return
 }
+
+// CHECK-LABEL: tt.func @atomics_under_constant_masks
+tt.func @atomics_under_constant_masks(%p: !tt.ptr<i32>, %x: i32) {
+  %on = arith.constant true
+  %off = arith.constant false
+  // CHECK-NOT: mask
+  // CHECK: tt.atomic_rmw add, relaxed, gpu, %arg0, %arg1 : !tt.ptr<i32>, i32 -> i32
+  %0 = tt.atomic_rmw add, relaxed, gpu, %p, %x mask %on : !tt.ptr<i32>, i32, mask i1 -> i32
+  // CHECK-NOT: tt.atomic_rmw
+  %1 = tt.atomic_rmw add, relaxed, gpu, %p, %x mask %off : !tt.ptr<i32>, i32, mask i1 -> i32
+  // CHECK: tt.store %arg0, %c0_i32
+  tt.store %p, %1 : !tt.ptr<i32>, i32
+  tt.return
+}
+
+// CHECK-LABEL: tt.func @nothing_to_scan_or_to_check
+tt.func @nothing_to_scan_or_to_check(%p: !tt.ptr<f32>) {
+  %i = tt.make_range {start = 0 : i32, end = 4 : i32} : tensor<4xi32>
+  %ps = tt.splat %p : !tt.ptr<f32> -> tensor<4x!tt.ptr<f32>>
+  %q = tt.addptr %ps, %i : tensor<4x!tt.ptr<f32>>, tensor<4xi32>
+  // CHECK: %[[X:.*]] = tt.load
+  %x = tt.load %q : tensor<4x!tt.ptr<f32>> -> tensor<4xf32>
+  %row = tt.expand_dims %x {axis = 0 : i32} : tensor<4xf32> -> tensor<1x4xf32>
+  // CHECK-NOT: tt.scan
+  %y = tt.scan %row axis 0 {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tt.scan.return %s : f32
+  } : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  %z = tt.reshape %y : tensor<1x4xf32> -> tensor<4xf32>
+  // CHECK-NOT: tt.assert
+  %true = arith.constant true
+  tt.assert %true, "always" : i1
+  tt.store %q, %z : tensor<4x!tt.ptr<f32>>, tensor<4xf32>
+  tt.return
+}
+
+// Packed elements are neighbours: only one at a time is the same for a scalar. Hints of a tile fit no scalar.
+// CHECK-LABEL: tt.func @splats_through_inline_asm
+tt.func @splats_through_inline_asm(%x: i32, %p: !tt.ptr<i32>) {
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<2x4x!tt.ptr<i32>>
+  %xs = tt.splat %x : i32 -> tensor<2x4xi32>
+  // CHECK: %[[A:.*]] = tt.elementwise_inline_asm {{.*}} : i32 -> i32
+  %a = tt.elementwise_inline_asm "one" {constraints = "=r,r", pure = true, packedElement = 1 : i32} %xs : tensor<2x4xi32> -> tensor<2x4xi32>
+  // CHECK: tt.elementwise_inline_asm {{.*}} : tensor<2x4xi32> -> tensor<2x4xi32>
+  %b = tt.elementwise_inline_asm "two" {constraints = "=r,=r,r,r", pure = true, packedElement = 2 : i32} %xs : tensor<2x4xi32> -> tensor<2x4xi32>
+  // CHECK: arith.muli %[[A]], %arg0 {tt.divisibility = array<i64: 8>} : i32
+  %c = arith.muli %a, %xs {tt.divisibility = array<i64: 8, 16>, tt.contiguity = array<i64: 2, 4>} : tensor<2x4xi32>
+  %d = arith.addi %b, %c : tensor<2x4xi32>
+  tt.store %ps, %d : tensor<2x4x!tt.ptr<i32>>, tensor<2x4xi32>
+  tt.return
+}
