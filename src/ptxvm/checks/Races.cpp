@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 namespace tegula::ptxvm {
 namespace {
@@ -91,8 +92,9 @@ public:
                         std::span<const uint32_t> waiters) override {
     Block &block = *workers_[worker].at(blockNumber);
     Published arrived = std::exchange(block.arrived[id], nullptr);
-    for (uint32_t warp : waiters)
-      block.clocks[warp].acquire(arrived);
+    for (size_t warp = 0; warp < waiters.size(); ++warp)
+      if (waiters[warp]) // the mask of its lanes
+        block.clocks[warp].acquire(arrived);
   }
 
   void warpSync(const WarpId &who, const WarpSyncEvent &event) override {
