@@ -400,6 +400,7 @@ typedef struct tg_simulation_options {
   uint32_t threads;     /* 0: the cores. Other schedules than round-robin run on one */
   int32_t profile;      /* count what each line costs */
   const char *bundle;   /* NULL: none. A folder that is written when there are findings; it repeats the run */
+  int32_t records_all;  /* write it also without findings */
 } tg_simulation_options;
 
 /* `options` may be NULL. */

@@ -399,7 +399,7 @@ struct SimulationOptions {
   std::string schedule = "round-robin", bundle; // bundle "": none
   uint64_t seed = 0, stepLimit = 0;
   unsigned threads = 0;
-  bool profile = false;
+  bool profile = false, recordsAll = false;
 };
 
 // A GPU's code on the cores of this machine, with checks.
@@ -414,6 +414,7 @@ public:
     raw.threads = options.threads;
     raw.profile = options.profile;
     raw.bundle = options.bundle.empty() ? nullptr : options.bundle.c_str();
+    raw.records_all = options.recordsAll;
     tg_simulation *simulation = nullptr;
     tg_diagnostics *problems = nullptr;
     if (tg_status status = tg_simulation_create(&raw, &simulation, &problems))

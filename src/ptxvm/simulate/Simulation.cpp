@@ -45,7 +45,7 @@ Status Simulation::run(std::shared_ptr<const Module> module, std::string_view en
     return runOn(std::move(module), entry, shape, buffers_);
   Bundle bundle = record(*module, entry, shape, buffers_, options_);
   Status status = runOn(std::move(module), entry, shape, buffers_);
-  if (!status.ok() || findings_.empty())
+  if (!status.ok() || (findings_.empty() && !options_.recordsAll))
     return status;
   return write(bundle, renderFindings(findings_), options_.bundle);
 }

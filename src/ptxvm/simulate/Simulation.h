@@ -20,9 +20,13 @@ struct SimulationOptions {
   unsigned threads = 0; // 0: the cores; one where the schedule is not round-robin
   bool checks = true;   // races and unwritten memory; the machine's own checks are always on
   bool profile = false;
-  uint64_t stepLimit = 0; // 0: the machine's
-  std::string bundle;     // a folder to be written when there are findings
+  uint64_t stepLimit = 0;  // 0: the machine's
+  std::string bundle;      // a folder to be written when there are findings
+  bool recordsAll = false; // the bundle is written also without
 };
+
+// Whether a file of this name holds code for the machine.
+inline bool isCodeFile(std::string_view path) { return path.ends_with(".ptx"); }
 
 std::optional<Schedule::Kind> scheduleFromName(std::string_view name); // "round-robin", "random", "priority"
 std::string_view name(Schedule::Kind kind);
@@ -46,7 +50,7 @@ public:
   Status replay(const std::string &bundle);
 
   const SimulationOptions &options() const { return options_; }
-  size_t findingCount() const { return findings_.size(); }
+  const std::vector<Finding> &findings() const { return findings_; }
   // For a person: each finding with its places in the source and in the PTX.
   std::string findingsText() const;
   // The kernels' sources with what each line cost; empty without `profile`.
