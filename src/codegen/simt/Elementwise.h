@@ -23,6 +23,9 @@ llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::Array
 // and from 8 bits.
 bool pairs(mlir::Operation *op);
 
+// Whether an op of the math dialect has a lowering: the library lacks some functions.
+bool hasFunction(mlir::Operation *op);
+
 // The results of tt.elementwise_inline_asm on `packed_element` consecutive elements of each operand:
 // operands[i * packed + k] is element k of operand i; so are the results.
 llvm::SmallVector<llvm::Value *> lowerInlineAsm(Scalars &scalars, tile::ElementwiseInlineAsmOp op,

@@ -45,10 +45,15 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   return nullptr;
 }
 
+// math.exp2 is tgm_exp2, math.powf tgm_pow.
+std::optional<std::string> symbolOf(Operation *op, unsigned bits) {
+  StringRef name = op->getName().stripDialect();
+  return mathlib::symbol(name == "powf" ? "pow" : name.str(), bits, 1);
+}
+
 llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
-  StringRef name = op->getName().stripDialect(); // math.exp2 is tgm_exp2, math.powf tgm_pow
   llvm::Type *type = v[0]->getType();
-  auto symbol = mathlib::symbol(name == "powf" ? "pow" : name.str(), type->getScalarSizeInBits(), 1);
+  auto symbol = symbolOf(op, type->getScalarSizeInBits());
   if (!symbol)
     return nullptr;
   llvm::SmallVector<llvm::Type *, 2> parameters(v.size(), type);
@@ -68,6 +73,13 @@ llvm::Value *inFloat(Scalars &s, Operation *op, Values v) {
 }
 
 } // namespace
+
+bool hasFunction(Operation *op) {
+  Type element = elementType(op->getResult(0).getType());
+  if (!isa<FloatType>(element))
+    return isa<math::AbsIOp, math::CountLeadingZerosOp, math::CtPopOp>(op);
+  return intrinsicOf(op) != llvm::Intrinsic::not_intrinsic || isa<math::SqrtOp>(op) || symbolOf(op, element.isF64() ? 64 : 32);
+}
 
 llvm::Value *lowerMath(Scalars &s, Operation *op, Values v) {
   if (!isa<math::MathDialect>(op->getDialect()) || v.empty())

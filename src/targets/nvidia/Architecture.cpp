@@ -1,4 +1,5 @@
 #include "targets/nvidia/Architecture.h"
+#include "codegen/simt/Elementwise.h"
 #include "ir/tile/Tile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -36,6 +37,8 @@ std::string reasonAgainst(Operation *op) {
   }
   if (isa<ReduceOp>(op->getParentOp()) && op->getNumRegions() != 0)
     return "control flow in a combine function";
+  if (isa<math::MathDialect>(op->getDialect()) && !simt::hasFunction(op))
+    return "function `" + op->getName().stripDialect().str() + "`";
   bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
                isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
   return known ? "" : "the op `" + op->getName().getStringRef().str() + "`";

@@ -82,6 +82,21 @@ TEST(Functions, OthersComeFromTheLibraryInline) {
       EXPECT_LACKS(unary(std::string("math.") + function, type), ".extern");
 }
 
+TEST(Functions, WhatTheLibraryLacksIsKnown) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  tile::loadDialects(context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      "tt.func @k(%a: f32, %i: i32) {\n%r = math.cbrt %a : f32\n%s = math.tanh %a : f32\n%t = math.ctpop %i : i32\n"
+      "%u = math.cttz %i : i32\ntt.return\n}\n", &context);
+  ASSERT_TRUE(module);
+  std::string known;
+  module->walk([&](mlir::Operation *op) {
+    if (isa<mlir::math::MathDialect>(op->getDialect()))
+      known += simt::hasFunction(op) ? '1' : '0';
+  });
+  EXPECT_EQ(known, "0110");
+}
+
 TEST(Integers, PhiloxStepIsWideProducts) {
   std::string body = "%m = arith.constant -766435501 : i32\n%h = tt.mulhiui %a, %m : i32\n%l = arith.muli %a, %m : i32\n"
                      "%x = arith.xori %h, %b : i32\n%h2 = tt.mulhiui %m, %x : i32\n%l2 = arith.muli %x, %m : i32";
