@@ -1,5 +1,8 @@
-// Ops that move elements: with the layouts that conversion chose, each is a renaming of registers.
+// Ops that move elements: with the layouts that conversion chose, each is a renaming of registers. A
+// reshape of extents that are no powers of two is no linear map: it goes through shared memory, where
+// elements lie in row-major order.
 #include "codegen/simt/Emitter.h"
+#include "ir/simt/Scratch.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -35,6 +38,42 @@ void rename(Emitter &e, Operation *op, llvm::function_ref<void(std::vector<int64
   e.set(result, std::move(renamed));
 }
 
+// Where an element lies in row-major order, in elements.
+llvm::Value *rowMajor(Emitter &e, const Layout &layout, unsigned reg) {
+  auto &b = e.builder;
+  llvm::Value *index = b.getInt32(0);
+  for (unsigned d = 0; d != layout.rank(); ++d)
+    index = b.CreateAdd(b.CreateMul(index, b.getInt32(uint32_t(layout.extents()[d]))), e.coordinate(layout, d, reg));
+  return index;
+}
+
+void throughShared(Emitter &e, ReshapeOp op) {
+  auto &b = e.builder;
+  Layout from = layoutOf(op.getValue()), to = layoutOf(op.getResult());
+  llvm::Type *element = e.type(elementType(op.getType())), *stored = storedType(e, element);
+  unsigned bytes = stored->getScalarSizeInBits() / 8;
+  auto place = [&](const Layout &layout, unsigned reg) {
+    return e.scratch(op, b.CreateMul(rowMajor(e, layout, reg), b.getInt32(bytes)));
+  };
+  const Registers values = e.registers(op.getValue());
+  for (unsigned reg = 0; reg != values.size(); ++reg)
+    if (from.isLive(reg))
+      e.when(e.both(e.isFirstCopy(from), e.inside(from, reg)), [&] {
+        b.CreateAlignedStore(toStored(e, values[reg]), place(from, reg), llvm::Align(bytes));
+      });
+  e.hardware.barrier(b);
+  Registers result(to.size(Axis::Register), nullptr);
+  int64_t last = cast<RankedTensorType>(op.getType()).getNumElements() - 1;
+  for (unsigned reg = 0; reg != result.size(); ++reg)
+    if (to.isLive(reg)) {
+      // Outside of the extents any element will do.
+      llvm::Value *index = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rowMajor(e, to, reg), b.getInt32(uint32_t(last)));
+      llvm::Value *at = e.scratch(op, b.CreateMul(index, b.getInt32(bytes)));
+      result[reg] = fromStored(e, b.CreateAlignedLoad(stored, at, llvm::Align(bytes)), element);
+    }
+  e.set(op, std::move(result));
+}
+
 } // namespace
 
 void emitShape(Emitter &e, Operation *op) {
@@ -58,6 +97,8 @@ void emitShape(Emitter &e, Operation *op) {
         source[from] = at[to];
       at = std::move(source);
     });
+  } else if (op->hasAttr(scratchName)) {
+    throughShared(e, cast<ReshapeOp>(op));
   } else if (isa<ReshapeOp>(op)) {
     Layout from = layoutOf(op->getOperand(0)), to = layoutOf(op->getResult(0));
     rename(e, op, [&](std::vector<int64_t> &at) { at = from.coordinates(to.flatten(at)); });

@@ -66,6 +66,11 @@ uint64_t scratchBytes(Operation *op) {
     return ReduceScratch(reduce).bytes;
   if (auto dot = dyn_cast<DotOp>(op))
     return DotScratch(dot).bytes;
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    auto type = cast<RankedTensorType>(reshape.getType());
+    bool linear = layoutOf(reshape.getValue()).reshaped(type.getShape().vec()) == layoutOf(reshape.getResult());
+    return linear ? 0 : uint64_t(type.getNumElements()) * storedBits(type.getElementType()) / 8;
+  }
   if (auto convert = dyn_cast<ConvertOp>(op)) {
     layout::Plan plan = planOf(convert);
     return plan.kind == layout::Plan::Kind::Shared ? plan.scratchBytes : 0;
