@@ -2,6 +2,8 @@
 // something to a `for` or `while`.
 #include "sema/builtins/Call.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace tegula::sema::builtins {
 namespace {
 
@@ -25,6 +27,14 @@ void promiseOfParameter(mlir::BlockArgument argument, llvm::StringRef attribute,
 }
 
 // A promise travels as an attribute of the op that made the value. Constants need none.
+void attach(mlir::Value value, llvm::StringRef attribute, llvm::ArrayRef<int64_t> entries) {
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
+    return promiseOfParameter(argument, attribute, entries.front());
+  mlir::Operation *op = value.getDefiningOp();
+  if (!llvm::isa<mlir::arith::ConstantOp>(op))
+    op->setAttr(attribute, mlir::DenseI64ArrayAttr::get(op->getContext(), entries));
+}
+
 std::optional<Value> promise(Call &call, llvm::StringRef attribute) {
   auto input = call.tensor(0);
   auto values = input ? call.integers(1) : std::nullopt;
@@ -32,12 +42,25 @@ std::optional<Value> promise(Call &call, llvm::StringRef attribute) {
     return std::nullopt;
   if (values->size() != std::max<size_t>(input->type.shape.size(), 1))
     return call.wrong(1, "one integer for each dimension");
-  mlir::Operation *op = input->value.getDefiningOp();
-  if (op && !llvm::isa<mlir::arith::ConstantOp>(op))
-    op->setAttr(attribute, call.session.builder.getDenseI64ArrayAttr(*values));
-  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(input->value))
-    promiseOfParameter(argument, attribute, values->front());
+  attach(input->value, attribute, *values);
   return Value(*input);
+}
+
+std::optional<int64_t> constantScalar(mlir::Value value) {
+  llvm::APInt number;
+  return mlir::matchPattern(value, mlir::m_ConstantInt(&number)) ? number.trySExtValue() : std::nullopt;
+}
+
+// `x % c == 0` of scalars is the promise that tl.multiple_of makes.
+void attachAssumedDivisibility(mlir::Value condition) {
+  auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::eq || constantScalar(compare.getRhs()) != 0)
+    return;
+  mlir::Operation *remainder = compare.getLhs().getDefiningOp();
+  if (!llvm::isa_and_nonnull<mlir::arith::RemSIOp, mlir::arith::RemUIOp>(remainder))
+    return;
+  if (auto divisor = constantScalar(remainder->getOperand(1)); divisor && *divisor > 0)
+    attach(remainder->getOperand(0), "tt.divisibility", *divisor);
 }
 
 std::optional<Value> onlyInLoop(Call &call, std::string_view statement) {
@@ -57,13 +80,16 @@ std::optional<Value> call_num_programs(Call &call) {
               : std::nullopt;
 }
 
-// Nothing reads the promise yet; it must still be one.
+// Only divisibility is read; the rest must still be a condition.
 std::optional<Value> call_assume(Call &call) {
   auto condition = call.tensor(0);
   if (!condition)
     return std::nullopt;
   if (condition->type.pointer || !isBool(condition->type.element))
     return call.wrong(0, "a condition");
+  // What holds in a branch need not hold outside of it.
+  if (llvm::isa<tile::FuncOp>(call.session.builder.getInsertionBlock()->getParentOp()))
+    attachAssumedDivisibility(condition->value);
   return Value();
 }
 

@@ -106,12 +106,13 @@ def python(p, n):
 
 @triton.jit
 def hints(p, n):
-    # hints: tt.func @hints(%{{.*}}: !tt.ptr<f32> {tt.divisibility = 16 : i32, tt.name = "p"}
+    # hints: tt.func @hints(%{{.*}}: !tt.ptr<f32> {tt.divisibility = 16 : i32, tt.name = "p"}, %{{.*}}: i32 {tt.divisibility = 8 : i32, tt.name = "n"}
     # hints: arith.muli {{.*}} {tt.divisibility = array<i64: 16>}
     o = tl.multiple_of(n * 16, 16) + tl.arange(0, 8)
     # hints: arith.addi {{.*}} {tt.constancy = array<i64: 1>, tt.contiguity = array<i64: 8>}
     o = tl.max_constancy(tl.max_contiguous(o, 8), [1])
     tl.assume(n > 0)
+    tl.assume(n % 8 == 0)
     # hints: tt.barrier
     tl.debug_barrier()
     tl.device_assert(n > 0, "only with debug")
