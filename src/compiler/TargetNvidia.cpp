@@ -91,7 +91,7 @@ Result<int> current() { return cuda::currentDevice(); }
 const Devices devicesOfNvidia{count, info, current, cuda::allocate, cuda::release, cuda::copy, cuda::synchronize};
 
 Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
-  nvidia::prepareToAssemble();
+  nvidia::prepareToAssemble(options.arch);
   nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});

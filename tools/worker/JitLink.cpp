@@ -72,13 +72,13 @@ std::string logOf(Handle handle, int (*sizeOf)(Handle, size_t *), int (*get)(Han
   return log.substr(0, log.find('\0'));
 }
 
-Answer assemble(const Library &library, const std::string &arch, bool lineInfo, const std::string &ptx) {
+Answer assemble(const Library &library, const std::string &arch, const std::string &ptx) {
   std::string archOption = "-arch=" + arch;
   std::array<const char *, 4> options{archOption.c_str(), "-O3", "-verbose", "-lineinfo"};
   Answer answer{Outcome::Refused, {}, {}, library.path};
   Handle handle = nullptr;
   size_t size = 0;
-  if (library.create(&handle, lineInfo ? 4 : 3, options.data())) {
+  if (library.create(&handle, uint32_t(options.size()), options.data())) {
     answer.log = "nvJitLinkCreate refused " + archOption;
     return answer;
   }
@@ -102,17 +102,14 @@ static const Library *theLibrary() {
 
 void warmUpInProcess() {
   if (const Library *library = theLibrary())
-    assemble(*library, "sm_80", false, ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }\n");
+    assemble(*library, "sm_80", ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }\n");
 }
 
-std::optional<Answer> assembleInProcess(const std::string &arch, bool lineInfo, const std::string &ptx) {
+std::optional<Answer> assembleInProcess(const std::string &arch, const std::string &ptx) {
   const Library *library = theLibrary();
   if (!library)
     return std::nullopt;
-  Answer answer = assemble(*library, arch, lineInfo, ptx);
-  bool isOld = answer.log.find("nsupported .version") != std::string::npos ||
-               answer.log.find("nvJitLinkCreate refused") != std::string::npos;
-  return answer.outcome == Outcome::Refused && isOld ? std::nullopt : std::optional(answer);
+  return assemble(*library, arch, ptx);
 }
 
 } // namespace tegula::nvidia::worker

@@ -1,8 +1,10 @@
-// ptxas, nvdisasm and cuobjdump, on memory files.
+// ptxas, nvdisasm and cuobjdump, on pipes and memory files.
 #include "Tools.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -63,38 +65,112 @@ std::string findProgram(const char *variable, const char *name) {
   return {};
 }
 
-// Runs to the end; both outputs go to `log`, but stdout to `output` where there is one.
-Answer run(std::vector<std::string> command, MemoryFile &log, MemoryFile *output) {
-  std::vector<char *> words;
-  for (std::string &word : command)
-    words.push_back(word.data());
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, (output ? *output : log).descriptor(), 1);
-  posix_spawn_file_actions_adddup2(&actions, log.descriptor(), 2);
-  pid_t child = 0;
-  int error = posix_spawn(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  Answer answer{Outcome::Refused, {}, {}, command[0]};
-  if (error) {
-    answer.log = "`" + command[0] + "` cannot be started: " + std::strerror(error);
+// A program under way. Its text comes through a pipe, its outputs go to memory files.
+class Process {
+public:
+  // The word `@out` stands for the path of the result, which is the standard output without it.
+  explicit Process(std::vector<std::string> command) : tool_(command[0]), log_("log"), output_("output") {
+    std::vector<char *> words;
+    bool writesFile = false;
+    for (std::string &word : command) {
+      if (word == "@out") {
+        word = output_.path();
+        writesFile = true;
+      }
+      words.push_back(word.data());
+    }
+    words.push_back(nullptr);
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+      error_ = errno;
+      return;
+    }
+    input_ = ends[1];
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, (writesFile ? log_ : output_).descriptor(), 1);
+    posix_spawn_file_actions_adddup2(&actions, log_.descriptor(), 2);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &pipe);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    error_ = posix_spawn(&process_, words[0], &actions, &attributes, words.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[0]);
+  }
+  ~Process() {
+    closeInput();
+    if (process_)
+      ::kill(process_, SIGKILL);
+    wait();
+  }
+  Process(const Process &) = delete;
+  Process &operator=(const Process &) = delete;
+
+  // Gives it its text and waits for its end.
+  Answer finish(const std::string &text) {
+    Answer answer{Outcome::Refused, {}, {}, tool_};
+    if (error_) {
+      answer.log = "`" + tool_ + "` cannot be started: " + std::strerror(error_);
+      return answer;
+    }
+    for (size_t done = 0; done < text.size();) {
+      ssize_t written = ::write(input_, text.data() + done, text.size() - done);
+      if (written <= 0)
+        break; // it has ended: its status says why
+      done += size_t(written);
+    }
+    closeInput();
+    int status = wait();
+    answer.log = log_.content();
+    answer.result = output_.content();
+    if (WIFSIGNALED(status)) {
+      answer.outcome = Outcome::Crashed;
+      answer.log += std::string(WTERMSIG(status) == SIGKILL ? "killed" : strsignal(WTERMSIG(status))) + "\n";
+    } else if (WEXITSTATUS(status) == 0) {
+      answer.outcome = Outcome::Done;
+    } else {
+      answer.log += "exit status " + std::to_string(WEXITSTATUS(status)) + "\n";
+    }
     return answer;
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  answer.log = log.content();
-  if (WIFSIGNALED(status)) {
-    answer.outcome = Outcome::Crashed;
-    answer.log += std::string(WTERMSIG(status) == SIGKILL ? "killed" : strsignal(WTERMSIG(status))) + "\n";
-  } else if (WEXITSTATUS(status) == 0) {
-    answer.outcome = Outcome::Done;
-  } else {
-    answer.log += "exit status " + std::to_string(WEXITSTATUS(status)) + "\n";
+
+private:
+  void closeInput() {
+    if (input_ >= 0)
+      ::close(input_);
+    input_ = -1;
   }
-  return answer;
+  int wait() {
+    int status = 0;
+    while (process_ && waitpid(process_, &status, 0) < 0 && errno == EINTR)
+      ;
+    process_ = 0;
+    return status;
+  }
+  std::string tool_;
+  MemoryFile log_, output_;
+  pid_t process_ = 0;
+  int input_ = -1, error_ = 0;
+};
+
+// An assembler that waits for its text.
+struct Prepared {
+  std::string arch;
+  std::unique_ptr<Process> process;
+} prepared;
+
+std::unique_ptr<Process> startAssembler(const std::string &arch) {
+  std::string program = findProgram("TEGULA_PTXAS", "ptxas");
+  if (program.empty())
+    return nullptr;
+  return std::make_unique<Process>(
+      std::vector<std::string>{program, "-v", "-O3", "-lineinfo", "--gpu-name=" + arch, "-o", "@out", "/dev/stdin"});
 }
 
 } // namespace
@@ -122,16 +198,17 @@ std::vector<std::string> toolFolders() {
   return folders;
 }
 
-std::optional<Answer> assembleWithProgram(const std::string &arch, bool lineInfo, const std::string &ptx) {
-  std::string program = findProgram("TEGULA_PTXAS", "ptxas");
-  if (program.empty())
+void prepareProgram(const std::string &arch) {
+  if (!prepared.process || prepared.arch != arch)
+    prepared = {arch, startAssembler(arch)};
+}
+
+std::optional<Answer> assembleWithProgram(const std::string &arch, const std::string &ptx) {
+  prepareProgram(arch);
+  std::unique_ptr<Process> process = std::move(prepared.process);
+  if (!process)
     return std::nullopt;
-  MemoryFile in("kernel.ptx", ptx), out("kernel.cubin"), log("log");
-  std::vector<std::string> command{program, "-v", "-O3", "--gpu-name=" + arch, "-o", out.path(), in.path()};
-  if (lineInfo)
-    command.insert(command.begin() + 3, "-lineinfo");
-  Answer answer = run(std::move(command), log, nullptr);
-  answer.result = out.content();
+  Answer answer = process->finish(ptx);
   if (answer.outcome == Outcome::Done && answer.result.size() < 64) {
     answer.outcome = Outcome::Refused;
     answer.log += "it ended well and wrote no cubin\n";
@@ -140,17 +217,12 @@ std::optional<Answer> assembleWithProgram(const std::string &arch, bool lineInfo
 }
 
 std::optional<Answer> disassemble(const std::string &cubin) {
-  MemoryFile in("kernel.cubin", cubin), out("text"), log("log");
-  std::vector<std::string> command;
+  MemoryFile in("kernel.cubin", cubin);
   if (std::string program = findProgram("TEGULA_NVDISASM", "nvdisasm"); !program.empty())
-    command = {program, "-c", in.path()};
-  else if (std::string other = findProgram("TEGULA_CUOBJDUMP", "cuobjdump"); !other.empty())
-    command = {other, "-sass", in.path()};
-  else
-    return std::nullopt;
-  Answer answer = run(std::move(command), log, &out);
-  answer.result = out.content();
-  return answer;
+    return Process({program, "-c", in.path()}).finish({});
+  if (std::string program = findProgram("TEGULA_CUOBJDUMP", "cuobjdump"); !program.empty())
+    return Process({program, "-sass", in.path()}).finish({});
+  return std::nullopt;
 }
 
 } // namespace tegula::nvidia::worker

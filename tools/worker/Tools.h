@@ -1,5 +1,5 @@
-// The tools of the vendor that turn PTX into a cubin, or a cubin into text: a library loaded
-// here (fast: nothing is started), or a program run on memory files (nothing is written to disk).
+// The tools of the vendor that turn PTX into a cubin, or a cubin into text: programs run on pipes
+// and memory files (nothing is written to disk), or a library loaded here.
 #pragma once
 #include "targets/nvidia/WorkerProtocol.h"
 
@@ -17,12 +17,16 @@ struct Answer {
 // Folders that hold tools: those of TEGULA_TOOLS, then the usual places.
 std::vector<std::string> toolFolders();
 
-// libnvJitLink. nullopt: there is none, or it is too old for this text.
-std::optional<Answer> assembleInProcess(const std::string &arch, bool lineInfo, const std::string &ptx);
+// ptxas, the one that TEGULA_PTXAS names if it is set. nullopt: there is none.
+std::optional<Answer> assembleWithProgram(const std::string &arch, const std::string &ptx);
+// Starts it, up to where it waits for a text: a good part of its time for a small kernel.
+void prepareProgram(const std::string &arch);
+
+// libnvJitLink. nullopt: there is none.
+std::optional<Answer> assembleInProcess(const std::string &arch, const std::string &ptx);
 // Opens it and lets it do its first work, which takes longer than what follows.
 void warmUpInProcess();
-// ptxas, the one that TEGULA_PTXAS names if it is set. nullopt: there is none.
-std::optional<Answer> assembleWithProgram(const std::string &arch, bool lineInfo, const std::string &ptx);
+
 // nvdisasm or cuobjdump. nullopt: there is none.
 std::optional<Answer> disassemble(const std::string &cubin);
 

@@ -12,25 +12,34 @@
 
 using namespace tegula::nvidia::worker;
 
-// The library saves starting a program; a ptxas that is named is wanted.
-static bool usesLibrary() {
-  const char *named = std::getenv("TEGULA_PTXAS");
-  return !named || !*named;
+// A library that is named is wanted.
+static bool prefersLibrary() {
+  const char *named = std::getenv("TEGULA_NVJITLINK");
+  return named && *named;
+}
+
+static std::optional<Answer> assemble(const std::string &arch, const std::string &ptx) {
+  if (prefersLibrary())
+    return assembleInProcess(arch, ptx);
+  // The program first: it sees the whole of the code, the library leaves room for a linker, at the cost of registers.
+  std::optional<Answer> answer = assembleWithProgram(arch, ptx);
+  return answer ? std::move(answer) : assembleInProcess(arch, ptx);
 }
 
 static Answer perform(const Request &request, const std::string &arch, const std::string &text) {
-  const char *none = "no assembler was found: neither libnvJitLink nor ptxas";
-  std::optional<Answer> answer;
-  if (request.task == Task::Disassemble) {
-    answer = disassemble(text);
-    none = "neither nvdisasm nor cuobjdump was found";
-  } else {
-    if (usesLibrary())
-      answer = assembleInProcess(arch, request.lineInfo, text);
-    if (!answer)
-      answer = assembleWithProgram(arch, request.lineInfo, text);
-  }
-  return answer ? std::move(*answer) : Answer{Outcome::NoTool, {}, none, {}};
+  bool assembles = request.task == Task::Assemble;
+  std::optional<Answer> answer = assembles ? assemble(arch, text) : disassemble(text);
+  if (answer)
+    return std::move(*answer);
+  return {Outcome::NoTool, {}, assembles ? "no assembler was found: neither ptxas nor libnvJitLink"
+                                         : "neither nvdisasm nor cuobjdump was found", {}};
+}
+
+static void prepare(const std::string &arch) {
+  if (prefersLibrary())
+    warmUpInProcess();
+  else
+    prepareProgram(arch);
 }
 
 static bool serveOne(int socket) {
@@ -39,6 +48,10 @@ static bool serveOne(int socket) {
   if (!receiveAll(socket, &request, sizeof request) || request.magic != magic || request.archSize > 64 ||
       !receiveString(socket, arch, request.archSize) || !receiveString(socket, text, request.textSize))
     return false;
+  if (request.task == Task::Prepare) {
+    prepare(arch);
+    return true;
+  }
   Answer answer = perform(request, arch, text);
   Reply reply{magic, answer.outcome, answer.result.size(), answer.log.size(), answer.tool.size()};
   return sendAll(socket, &reply, sizeof reply) && sendAll(socket, answer.result.data(), answer.result.size()) &&
@@ -54,11 +67,10 @@ int main(int, char **) {
   }
   // Ctrl-C is for the host; its end closes the socket.
   std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN); // a program may end before it has read its text
   rlimit memory{rlim_t(16) << 30, rlim_t(16) << 30}, core{0, 0};
   setrlimit(RLIMIT_AS, &memory);
   setrlimit(RLIMIT_CORE, &core);
-  if (usesLibrary())
-    warmUpInProcess(); // while the host still compiles
   while (serveOne(0))
     ;
   return 0;

@@ -62,25 +62,28 @@ std::optional<long> numberAt(const std::string &line, const std::string &word, b
 } // namespace
 
 void readUsage(const std::string &log, Assembled &out) {
-  if (auto count = numberAt(log, "Used ", true))
-    out.registers = int(*count);
-  else if (auto linked = numberAt(log, "used ", true))
-    out.registers = int(*linked);
+  // A linker's own line counts what the system keeps for itself, too: the assembler's is better.
+  size_t line = log.find("Used ");
+  if (line == std::string::npos)
+    line = log.find("used ");
+  if (line != std::string::npos) {
+    std::string usage = log.substr(line, log.find('\n', line) - line);
+    out.registers = int(numberAt(usage, "sed ", true).value_or(-1));
+    out.sharedBytes = numberAt(usage, " bytes smem", false).value_or(0);
+  }
   auto stores = numberAt(log, " bytes spill stores", false), loads = numberAt(log, " bytes spill loads", false);
   if (stores && loads)
     out.spillBytes = int(std::max(*stores, *loads));
   if (auto stack = numberAt(log, " bytes stack frame", false))
     out.stackBytes = int(*stack);
-  out.sharedBytes = numberAt(log, " bytes smem", false).value_or(0);
 }
 
-void prepareToAssemble() { startWorker(); }
+void prepareToAssemble(const std::string &arch) { tellWorker({.task = worker::Task::Prepare}, arch); }
 
 Result<Assembled> assemble(const std::string &ptx, const std::string &arch) {
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
-  bool lineInfo = ptx.find(".loc") != std::string::npos;
-  Result<WorkerAnswer> answer = askWorker(worker::Task::Assemble, arch, lineInfo, ptx);
+  Result<WorkerAnswer> answer = askWorker({.task = worker::Task::Assemble}, arch, ptx);
   if (!answer) {
     Status status = answer.status();
     if (status.code == StatusCode::Toolchain)
@@ -111,7 +114,7 @@ Result<Assembled> assemble(const std::string &ptx, const std::string &arch) {
 }
 
 Result<std::string> disassemble(const std::string &cubin) {
-  Result<WorkerAnswer> answer = askWorker(worker::Task::Disassemble, "", false, cubin);
+  Result<WorkerAnswer> answer = askWorker({.task = worker::Task::Disassemble}, "", cubin);
   if (!answer)
     return answer.status();
   if (answer->outcome == worker::Outcome::NoTool)

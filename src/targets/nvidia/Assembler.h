@@ -20,8 +20,8 @@ struct Assembled {
   double milliseconds = 0;
 };
 
-// Starts a worker if none runs, so that it is ready when the PTX is.
-void prepareToAssemble();
+// Starts a worker if none runs, and in it the assembler, so that both are ready when the PTX is.
+void prepareToAssemble(const std::string &arch);
 
 // `arch` is "sm_90a". Toolchain: what went wrong. Resource: the kernel needs more registers or
 // shared memory than there is. Unsupported: there is no worker or no assembler.

@@ -14,12 +14,12 @@ constexpr uint32_t magic = 0x5447574b;
 // No honest message is longer.
 constexpr uint64_t longest = uint64_t(1) << 30;
 
-enum class Task : uint32_t { Assemble, Disassemble };
+// Prepare says what will be assembled soon, and has no reply.
+enum class Task : uint32_t { Assemble, Disassemble, Prepare };
 
 struct Request {
   uint32_t magic = worker::magic;
   Task task = Task::Assemble;
-  uint32_t lineInfo = 0;
   uint32_t archSize = 0;
   uint64_t textSize = 0; // PTX; or a cubin
 };

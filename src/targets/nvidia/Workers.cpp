@@ -211,18 +211,21 @@ bool isAlive(Worker &worker) {
 
 } // namespace
 
-Result<WorkerAnswer> askWorker(worker::Task task, const std::string &arch, bool lineInfo, const std::string &text) {
+Result<WorkerAnswer> askWorker(worker::Request request, const std::string &arch, const std::string &text) {
+  request.archSize = uint32_t(arch.size());
+  request.textSize = text.size();
   Lent lent(thePool());
   if (!isAlive(*lent))
     if (Status status = start(*lent); !status.ok())
       return status;
-  return exchange(*lent, {worker::magic, task, lineInfo, uint32_t(arch.size()), text.size()}, arch, text);
+  return exchange(*lent, request, arch, text);
 }
 
-void startWorker() {
+void tellWorker(worker::Request request, const std::string &arch) {
+  request.archSize = uint32_t(arch.size());
   Lent lent(thePool());
-  if (!isAlive(*lent))
-    (void)start(*lent).ok();
+  if (isAlive(*lent) || start(*lent).ok())
+    (void)(worker::sendAll((*lent).socket, &request, sizeof request) && worker::sendAll((*lent).socket, arch.data(), arch.size()));
 }
 
 } // namespace tegula::nvidia

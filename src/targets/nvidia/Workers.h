@@ -12,9 +12,10 @@ struct WorkerAnswer {
 };
 
 // Unsupported: there is no worker program. Toolchain: the worker was lost; why.
-Result<WorkerAnswer> askWorker(worker::Task task, const std::string &arch, bool lineInfo, const std::string &text);
+// The sizes of the request are filled in here.
+Result<WorkerAnswer> askWorker(worker::Request request, const std::string &arch, const std::string &text);
 
-// Starts one if none runs and none is missing; what fails shows when it is asked.
-void startWorker();
+// For what has no reply. Starts a worker if none runs; what fails shows when one is asked.
+void tellWorker(worker::Request request, const std::string &arch);
 
 } // namespace tegula::nvidia
