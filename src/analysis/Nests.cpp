@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -62,7 +63,7 @@ bool isTile(Type type) { return isa<RankedTensorType>(type); }
 
 bool writesMemory(Operation *op) {
   bool writes = false;
-  op->walk([&](Operation *inner) { writes |= isa<StoreOp, BarrierOp>(inner); });
+  op->walk([&](Operation *inner) { writes |= isa<StoreOp, BarrierOp, AtomicRMWOp, AtomicCASOp>(inner); });
   return writes;
 }
 
@@ -86,13 +87,17 @@ int64_t costOf(Operation *op) {
 } // namespace
 
 bool isInline(Operation *op) {
-  if (op->getNumRegions() != 0 || op->getNumResults() == 0 || isa<DotOp, SplitOp, JoinOp>(op))
+  if (op->getNumRegions() != 0 || op->getNumResults() == 0 || isa<DotOp>(op) || isWhole(op))
     return false;
   return isTile(op->getResult(0).getType());
 }
 
 bool readsBuffers(Operation *op) {
-  return isa<ReshapeOp>(op) && !coordinateMap(op) && !isFlattenedReduction(op);
+  return isa<GatherOp>(op) || (isa<ReshapeOp>(op) && !coordinateMap(op) && !isFlattenedReduction(op));
+}
+
+bool isWhole(Operation *op) {
+  return isa<SplitOp, CatOp, ScanOp, HistogramOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op);
 }
 
 bool isFlattenedReduction(Operation *op) {
@@ -117,7 +122,9 @@ private:
   bool isTainted(Operation *op) const;
   std::optional<Nest> nestFor(const Root &root);
   unsigned pickLane(Type shape, ArrayRef<Value> operands, Operation *store);
-  void countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, unsigned depth);
+  // Values under a map, each walked once: expressions are graphs, not trees.
+  using Walked = std::set<std::pair<const void *, std::vector<int8_t>>>;
+  void countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, Walked &walked);
 
   // Backward: storage.
   void place(Block *block);
@@ -126,7 +133,7 @@ private:
   bool isCheap(Value value);
   int64_t cost(Value value);
   std::optional<unsigned> firstHazard(Operation *load, unsigned lastUse);
-  void materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why);
+  void materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why, bool alone);
   void coalesceLoop(Operation *loop);
   bool canShare(Value argument, Value yielded, unsigned writeStep, bool ownNest, Block *body);
   void setBuffer(Value value, unsigned buffer) { plan_.bufferOf_[value] = buffer; }
@@ -165,9 +172,9 @@ void Planner::flush() {
 }
 
 // Counts, for each dimension, the accesses behind `value` that are contiguous along it.
-void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, unsigned depth) {
+void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, Walked &walked) {
   Operation *op = value.getDefiningOp();
-  if (!op || depth > 64 || plan_.buffer(value))
+  if (!op || plan_.buffer(value) || !walked.emplace(value.getAsOpaquePointer(), map.vec()).second)
     return;
   auto vote = [&](Value pointers) {
     const Address *address = access_.address(pointers);
@@ -185,13 +192,15 @@ void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl
     SmallVector<int8_t> composed;
     for (int8_t d : *inner)
       composed.push_back(d < 0 ? -1 : map[d]);
-    return countContiguous(op->getOperand(0), composed, votes, depth + 1);
+    return countContiguous(op->getOperand(0), composed, votes, walked);
   }
   if (!isInline(op) || readsBuffers(op))
     return;
+  if (isa<JoinOp>(op))
+    map = map.drop_back();
   for (Value operand : op->getOperands())
     if (isTile(operand.getType()))
-      countContiguous(operand, map, votes, depth + 1);
+      countContiguous(operand, map, votes, walked);
 }
 
 unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store) {
@@ -202,8 +211,9 @@ unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store
   SmallVector<int8_t> identity;
   for (unsigned d = 0; d < rank; ++d)
     identity.push_back(int8_t(d));
+  Walked walked;
   for (Value operand : operands)
-    countContiguous(operand, identity, votes, 0);
+    countContiguous(operand, identity, votes, walked);
   if (auto op = dyn_cast_or_null<StoreOp>(store)) {
     if (const Address *address = access_.address(op.getPtr())) {
       auto pointee = cast<PointerType>(elementType(op.getPtr().getType())).getPointee();
@@ -212,7 +222,13 @@ unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store
           votes[d] += 2;
     }
   }
+  // The minor dimension, unless it is too short to fill lanes and another one is not.
+  auto shape = shapeOf(tile);
   unsigned best = rank - 1;
+  while (best > 0 && shape[best] < 4)
+    --best;
+  if (shape[best] < 4)
+    best = rank - 1;
   for (unsigned d = 0; d < rank; ++d)
     if (votes[d] > votes[best])
       best = d;
@@ -292,11 +308,12 @@ void Planner::schedule(Block *block) {
     }
     bool touchesMemory = isa<LoadOp, StoreOp, BarrierOp>(op);
     bool isRegion = op.getNumRegions() != 0;
-    bool needsFlush = isTainted(&op) || isRegion || isa<DotOp, JoinOp, SplitOp, StoreOp, BarrierOp>(op) ||
+    bool needsFlush = isTainted(&op) || isRegion || isWhole(&op) || isa<DotOp, StoreOp, BarrierOp>(op) ||
                       op.hasTrait<OpTrait::IsTerminator>() || (touchesMemory && openStores_);
     if (needsFlush)
       flush();
     StepKind kind = isa<DotOp>(op)                               ? StepKind::Dot
+                    : isWhole(&op)                               ? StepKind::Whole
                     : isRegion                                   ? StepKind::Region
                     : op.hasTrait<OpTrait::IsTerminator>()       ? StepKind::Yield
                                                                  : StepKind::Scalar;
@@ -317,7 +334,8 @@ bool Planner::isCheap(Value value) {
       return 1000;
     int64_t total = costOf(op);
     for (Value operand : op->getOperands())
-      total += walk(operand, depth + 1);
+      if (total <= 8) // enough to know; a value used by many chains would be walked once for each
+        total += walk(operand, depth + 1);
     return total;
   };
   return walk(value, 0) <= 8;
@@ -378,7 +396,8 @@ std::optional<unsigned> Planner::firstHazard(Operation *load, unsigned lastUse) 
   return std::nullopt;
 }
 
-void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why) {
+// `alone`: some user reads it at other coordinates, and so behind the nest that writes it.
+void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why, bool alone) {
   if (!plan_.buffer(value))
     setBuffer(value, plan_.addBuffer(value.getType()));
   plan_.decisions_.push_back({value.getDefiningOp(), "buffer", why.str()});
@@ -389,7 +408,7 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   Step &step = steps_[at];
   // A nest of this shape that evaluates the tile anyway also writes it, unless a nest in front
   // of it may read it.
-  bool evaluates = at == firstUse && before_[at].empty() && step.kind == StepKind::Nest && llvm::ArrayRef<int64_t>(step.nest.shape) == shape &&
+  bool evaluates = !alone && at == firstUse && before_[at].empty() && step.kind == StepKind::Nest && llvm::ArrayRef<int64_t>(step.nest.shape) == shape &&
                    !step.nest.inner;
   if (evaluates) {
     step.nest.roots.insert(step.nest.roots.begin(), root);
@@ -398,7 +417,7 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   // Found backwards, so a nest for an operand goes in front of those of its users.
   auto &nests = before_[at];
   Nest nest = *nestFor(root);
-  if (!nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane) {
+  if (!alone && !nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane) {
     nests.front().roots.insert(nests.front().roots.begin(), root);
     return;
   }
@@ -411,10 +430,11 @@ void Planner::placeValue(Value value, Block *block) {
   readersOf_[value] = steps;
   if (steps.empty() || !op)
     return;
-  bool forced = false, crosses = false, yielded = false;
+  bool forced = false, alone = false, crosses = false, yielded = false;
   for (Operation *user : value.getUsers()) {
     Operation *here = block->findAncestorOpInBlock(*user);
-    forced |= here == user && (readsBuffers(user) || isa<SplitOp, JoinOp>(user));
+    forced |= here == user && (readsBuffers(user) || (isWhole(user) && !isCheap(value)));
+    alone |= here == user && readsBuffers(user);
     // An initial value is evaluated in front of the loop; other uses inside a region are not.
     crosses |= here && here != user;
     yielded |= here == user && isa<scf::YieldOp>(user) && isa<scf::ForOp, scf::WhileOp>(user->getParentOp());
@@ -439,7 +459,7 @@ void Planner::placeValue(Value value, Block *block) {
   else if (steps.size() > 1 && cost(value) * int64_t(steps.size() - 1) > 6)
     why = "computing it in " + std::to_string(steps.size()) + " nests costs more than memory";
   if (!why.empty())
-    materialize(value, steps.front(), hazard, why);
+    materialize(value, steps.front(), hazard, why, alone);
 }
 
 void Planner::place(Block *block) {
@@ -477,17 +497,17 @@ namespace {
 
 // Does `value` read `argument` only element by element, at its own coordinates, through
 // inline ops? (Then computing it in place is safe.)
-bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, unsigned depth = 0) {
-  if (value == argument)
+bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, llvm::DenseSet<Value> &walked, unsigned depth = 0) {
+  if (value == argument || !walked.insert(value).second)
     return true;
   Operation *op = value.getDefiningOp();
-  if (!op || depth > 64 || !isInline(op) || (depth > 0 && plan.buffer(value)))
+  if (!op || !isInline(op) || (depth > 0 && plan.buffer(value)))
     return true;
-  bool moves = coordinateMap(op).has_value() || readsBuffers(op);
+  bool moves = coordinateMap(op).has_value() || readsBuffers(op) || isa<JoinOp>(op);
   for (Value operand : op->getOperands()) {
     if (!isTile(operand.getType()))
       continue;
-    if (!readsOnlyInPlace(operand, argument, plan, depth + 1))
+    if (!readsOnlyInPlace(operand, argument, plan, walked, depth + 1))
       return false;
     if (moves) {
       // Any read of the argument below a change of coordinates is not in place.
@@ -506,6 +526,11 @@ bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, unsigned de
     }
   }
   return true;
+}
+
+bool readsOnlyInPlace(Value value, Value argument, const Plan &plan) {
+  llvm::DenseSet<Value> walked;
+  return readsOnlyInPlace(value, argument, plan, walked);
 }
 
 } // namespace
@@ -604,6 +629,8 @@ void Planner::planBlock(Block *block) {
         }
       continue;
     }
+    if (isWhole(&op) && op.use_empty()) // an atomic whose old values nobody reads
+      continue;
     for (Value result : op.getResults())
       give(result);
   }
@@ -614,7 +641,7 @@ void Planner::planBlock(Block *block) {
   plan_.steps_[block] = std::move(steps_);
 
   for (Operation &op : *block) {
-    if (isa<ReduceOp>(op))
+    if (isa<ReduceOp, ScanOp>(op))
       continue;
     for (Region &region : op.getRegions())
       for (Block &inner : region)

@@ -24,6 +24,7 @@ public:
       case StepKind::Nest: nest(step.nest, depth); break;
       case StepKind::Scalar: line("scalar", step.op); break;
       case StepKind::Dot: line("dot", step.op); break;
+      case StepKind::Whole: line("whole", step.op); break;
       case StepKind::Yield: line("end", step.op); break;
       case StepKind::Region:
         line("region", step.op);

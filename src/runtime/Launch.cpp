@@ -25,13 +25,13 @@ double nanosecondsSince(Clock::time_point start) {
 // Runs programs on the caller until all are done or what is left looks worth sharing;
 // returns the first program not run.
 int64_t runAlone(const CpuKernel &kernel, const uint64_t *arguments, const int64_t *grid, int64_t programs,
-                 void *scratch) {
+                 void *scratch, const Report &report) {
   auto start = Clock::now();
   for (int64_t done = 0, chunk = 1;;) {
     int64_t last = std::min(programs, done + chunk);
     kernel.entry(arguments, grid, done, last, scratch);
     done = last;
-    if (done == programs)
+    if (done == programs || report.failed())
       return done;
     double elapsed = nanosecondsSince(start);
     if (elapsed > wakeNanoseconds || elapsed / double(done) * double(programs - done) > wakeNanoseconds)
@@ -75,17 +75,21 @@ Status launch(const CpuKernel &kernel, std::span<const uint64_t> arguments, cons
   FloatState defaults;
   const int64_t *extents = grid.extent.data();
   unsigned threads = threadCount();
-  if (*programs == 1 || threads == 1) {
-    kernel.entry(arguments.data(), extents, 0, *programs, scratch.data());
-    return Status::success();
+  Report report;
+  {
+    ReportScope scope(report);
+    int64_t done = *programs;
+    if (*programs == 1 || threads == 1)
+      kernel.entry(arguments.data(), extents, 0, *programs, scratch.data());
+    else
+      done = runAlone(kernel, arguments.data(), extents, *programs, scratch.data(), report);
+    if (done != *programs && !report.failed()) {
+      Work rest(kernel, arguments.data(), extents, done, *programs, threads, report);
+      if (!runOnPool(rest, threads, scratch.data()))
+        kernel.entry(arguments.data(), extents, done, *programs, scratch.data());
+    }
   }
-  int64_t done = runAlone(kernel, arguments.data(), extents, *programs, scratch.data());
-  if (done == *programs)
-    return Status::success();
-  Work rest(kernel, arguments.data(), extents, done, *programs, threads);
-  if (!runOnPool(rest, threads, scratch.data()))
-    kernel.entry(arguments.data(), extents, done, *programs, scratch.data());
-  return Status::success();
+  return report.failed() ? Status::error(StatusCode::Assertion, report.message()) : Status::success();
 }
 
 } // namespace tegula::runtime

@@ -19,13 +19,14 @@
 namespace tegula::runtime {
 
 Work::Work(const CpuKernel &kernel, const uint64_t *arguments, const int64_t *grid, int64_t first, int64_t end,
-           unsigned threads)
-    : kernel_(kernel), arguments_(arguments), grid_(grid), end_(end),
+           unsigned threads, Report &report)
+    : kernel_(kernel), arguments_(arguments), grid_(grid), report_(report), end_(end),
       smallest_(std::max<int64_t>(1, (end - first) / (int64_t(threads) * 64))), threads_(threads), next_(first) {}
 
 void Work::run(void *scratch) {
+  ReportScope scope(report_);
   int64_t first = next_.load(std::memory_order_relaxed);
-  while (first < end_) {
+  while (first < end_ && !report_.failed()) {
     int64_t share = std::max(smallest_, (end_ - first) / (int64_t(threads_) * 2));
     int64_t last = std::min(end_, first + share);
     if (!next_.compare_exchange_weak(first, last, std::memory_order_relaxed))

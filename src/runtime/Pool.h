@@ -3,6 +3,7 @@
 // from several threads, or from within a kernel, never wait for each other.
 #pragma once
 #include "runtime/Launch.h"
+#include "runtime/Report.h"
 
 #include <atomic>
 
@@ -13,9 +14,9 @@ namespace tegula::runtime {
 class Work {
 public:
   Work(const CpuKernel &kernel, const uint64_t *arguments, const int64_t *grid, int64_t first, int64_t end,
-       unsigned threads);
+       unsigned threads, Report &report);
 
-  // Runs chunks until none is left.
+  // Runs chunks until none is left, or one has failed.
   void run(void *scratch);
   uint64_t scratchBytes() const { return kernel_.scratchBytes; }
 
@@ -23,6 +24,7 @@ private:
   const CpuKernel kernel_;
   const uint64_t *arguments_;
   const int64_t *grid_;
+  Report &report_;
   const int64_t end_, smallest_;
   const unsigned threads_;
   alignas(64) std::atomic<int64_t> next_;

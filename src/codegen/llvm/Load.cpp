@@ -31,14 +31,20 @@ Status failure(llvm::Error error) {
 
 } // namespace
 
-Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object) {
+Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object, const HostFunctions &host) {
   // The machine of the JIT only names the format: the code is already for this host.
-  auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!host)
-    return failure(host.takeError());
-  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*host)).create();
+  auto machine = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!machine)
+    return failure(machine.takeError());
+  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
   if (!jit)
     return failure(jit.takeError());
+  llvm::orc::SymbolMap symbols;
+  for (auto &[name, function] : host)
+    symbols[(*jit)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (auto error = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
+    return failure(std::move(error));
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, "kernel");
   if (auto error = (*jit)->addObjectFile(std::move(buffer)))
     return failure(std::move(error));

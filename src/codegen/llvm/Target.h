@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tegula::codegen {
 
@@ -30,6 +31,8 @@ public:
   virtual ~LoadedObject() = default;
   virtual void *address(const std::string &symbol) = 0; // nullptr: not there
 };
-Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object);
+// Functions of ours that the object may call, by name.
+using HostFunctions = std::vector<std::pair<std::string, void *>>;
+Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object, const HostFunctions &host = {});
 
 } // namespace tegula::codegen

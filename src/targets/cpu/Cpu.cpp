@@ -5,13 +5,12 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Target.h"
 #include "ir/tile/Tile.h"
+#include "runtime/Report.h"
 #include "targets/cpu/Legality.h"
 #include "targets/cpu/Program.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -47,7 +46,6 @@ Machine describe(const llvm::TargetMachine &machine) {
   return result;
 }
 
-// Functions of the math library that the kernel calls become part of its module.
 struct Lowered {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -145,7 +143,9 @@ Result<std::string> assembly(ModuleOp module, const Options &options) {
 }
 
 Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact) {
-  auto object = codegen::loadObject(artifact.object);
+  auto object = codegen::loadObject(
+      artifact.object, {{"tegula_assertion_failed", reinterpret_cast<void *>(&runtime::tegula_assertion_failed)},
+                        {"tegula_print", reinterpret_cast<void *>(&runtime::tegula_print)}});
   if (!object)
     return object.status();
   void *entry = (*object)->address(artifact.symbol);

@@ -263,13 +263,13 @@ private:
     const Buffer &buffer = target_ ? *target_ : *p_.plan.buffer(root.value);
     llvm::Value *value = evaluator_.evaluate(root.value, at_);
     if (buffer.element != elementType(root.value.getType()))
-      value = widen(value, p_.type(buffer.element)); // a factor of a dot, in the type it computes in
+      value = widen(value, elementType(root.value.getType()), p_.type(buffer.element)); // a factor of a dot, in the type it computes in
     evaluator_.write(buffer, at_, value);
   }
 
-  llvm::Value *widen(llvm::Value *value, llvm::Type *element) {
+  llvm::Value *widen(llvm::Value *value, Type from, llvm::Type *element) {
     if (!element->isIntegerTy())
-      return toFloat(p_, value);
+      return floatOf(p_, value, from);
     llvm::Type *to = value->getType()->isVectorTy() ? p_.lanesOf(element, lanes_) : element;
     return b_.CreateSExt(value, to);
   }

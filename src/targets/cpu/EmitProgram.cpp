@@ -31,6 +31,8 @@ llvm::Type *Program::type(Type element) {
     return builder.getInt64Ty();
   if (auto integer = dyn_cast<IntegerType>(element))
     return builder.getIntNTy(integer.getWidth());
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+    return builder.getInt8Ty(); // 8-bit floats are bits between ops
   if (element.isF16())
     return builder.getHalfTy();
   if (element.isBF16())
@@ -55,6 +57,8 @@ llvm::Value *Program::constant(Attribute value, Type wholeType) {
   llvm::Type *element = type(elementType(wholeType));
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     value = dense.getSplatValue<Attribute>();
+  if (auto floating = dyn_cast<FloatAttr>(value); floating && element->isIntegerTy())
+    return llvm::ConstantInt::get(element, floating.getValue().bitcastToAPInt());
   if (auto floating = dyn_cast<FloatAttr>(value))
     return llvm::ConstantFP::get(element, floating.getValue());
   return llvm::ConstantInt::get(element, cast<IntegerAttr>(value).getValue());
@@ -121,6 +125,17 @@ void Program::branch(llvm::Value *condition, const std::function<void()> &then, 
   orelse();
   builder.CreateBr(after);
   builder.SetInsertPoint(after);
+}
+
+void Program::leave() {
+  if (!leave_) {
+    llvm::IRBuilderBase::InsertPointGuard guard(builder);
+    leave_ = newBlock("leave");
+    builder.SetInsertPoint(leave_);
+    builder.CreateRetVoid();
+  }
+  builder.CreateBr(leave_);
+  builder.SetInsertPoint(newBlock("unreached"));
 }
 
 // ---- the entry --------------------------------------------------------------------------
@@ -213,6 +228,7 @@ void Program::emitStep(const Step &step) {
   switch (step.kind) {
   case StepKind::Nest: return emitNest(step.nest);
   case StepKind::Dot: return emitDot(step.op);
+  case StepKind::Whole: return emitWhole(step.op);
   case StepKind::Scalar: return emitScalar(step.op);
   case StepKind::Yield: return emitYield(step.op);
   case StepKind::Region:
@@ -309,11 +325,15 @@ void Program::setLocation(Location location) {
   builder.SetCurrentDebugLocation(llvm::DILocation::get(context, line.getLine(), line.getColumn(), scope));
 }
 
+std::string Program::place(Operation *op) {
+  FileLineColLoc line = op ? lineOf(op->getLoc()) : FileLineColLoc();
+  if (!line)
+    return "";
+  return line.getFilename().str() + ":" + std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
+}
+
 void Program::remark(Operation *op, StringRef kind, std::string text) {
-  std::string where;
-  if (op)
-    if (FileLineColLoc line = lineOf(op->getLoc()))
-      where = line.getFilename().str() + ":" + std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
+  std::string where = place(op);
   for (const Remark &known : remarks_)
     if (known.location == where && known.kind == kind && known.text == text)
       return;

@@ -122,6 +122,10 @@ llvm::Value *Evaluator::compute(Value tile, ArrayRef<Coordinate> at) {
     return computeLoad(op, at);
   if (isa<ReshapeOp>(op))
     return computeReshape(op, at);
+  if (isa<GatherOp>(op))
+    return computeGather(op, at);
+  if (isa<JoinOp>(op))
+    return computeJoin(op, at);
   if (elementType(tile.getType()).isInteger(1))
     if (llvm::Value *known = knownCondition(tile, at))
       return known;
@@ -344,6 +348,46 @@ llvm::Value *Evaluator::computeReshape(Operation *op, ArrayRef<Coordinate> at) {
   Buffer flat = *program.plan.buffer(op->getOperand(0));
   flat.shape.assign(shapeOf(op->getResult(0).getType()).begin(), shapeOf(op->getResult(0).getType()).end());
   return read(flat, at);
+}
+
+// Both halves are evaluated, the last coordinate chooses.
+llvm::Value *Evaluator::computeJoin(Operation *op, ArrayRef<Coordinate> at) {
+  auto &b = program.builder;
+  llvm::Value *left = evaluate(op->getOperand(0), at.drop_back()), *right = evaluate(op->getOperand(1), at.drop_back());
+  if (auto *half = llvm::dyn_cast<llvm::ConstantInt>(at.back().index); half && !at.back().lane)
+    return half->isZero() ? left : right;
+  llvm::Value *isRight = b.CreateIsNotNull(index32(at.back(), 0));
+  bool isVector = isRight->getType()->isVectorTy() || left->getType()->isVectorTy() || right->getType()->isVectorTy();
+  unsigned width = isVector ? lanes : 1;
+  return program.select(isRight, program.splat(right, width), program.splat(left, width));
+}
+
+// The source is a buffer; a lane whose index is outside of the axis reads nothing.
+llvm::Value *Evaluator::computeGather(Operation *op, ArrayRef<Coordinate> at) {
+  auto gather = cast<GatherOp>(op);
+  auto &b = program.builder;
+  const Buffer &source = *program.plan.buffer(gather.getSource());
+  unsigned axis = gather.getAxis();
+  llvm::Value *index = evaluate(gather.getIndices(), at);
+  unsigned width = index->getType()->isVectorTy() ? lanes : 1;
+  llvm::Type *i64 = program.lanesOf(b.getInt64Ty(), width);
+  index = b.CreateSExt(index, i64);
+  llvm::Value *inside = b.CreateICmpULT(index, program.splat(b.getInt64(source.shape[axis]), width));
+  if (within && width > 1)
+    inside = b.CreateAnd(inside, within);
+  Coordinates others(at);
+  others[axis] = zero();
+  Place place = bufferPlace(source, others);
+  int64_t bytes = source.elementBytes(), stride = bytes;
+  for (size_t d = axis + 1; d < source.shape.size(); ++d)
+    stride *= source.shape[d];
+  llvm::Value *offsets = b.CreateMul(index, program.splat(b.getInt64(stride), width));
+  llvm::Value *start = width > 1 && place.stride != 0 ? pointersOf(place, nullptr) : place.address;
+  Place where{b.CreateGEP(b.getInt8Ty(), start, offsets), width > 1 ? std::nullopt : std::optional<int64_t>(0)};
+  llvm::Type *element = program.type(source.element);
+  llvm::Type *stored = element->isIntegerTy(1) ? b.getInt8Ty() : element;
+  llvm::Value *value = loadFrom(where, stored, inside, llvm::Constant::getNullValue(stored), false);
+  return element->isIntegerTy(1) ? b.CreateIsNotNull(value) : value;
 }
 
 void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mask, bool streams) {

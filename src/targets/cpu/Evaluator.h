@@ -99,6 +99,8 @@ private:
   llvm::Value *compute(mlir::Value tile, llvm::ArrayRef<Coordinate> at);
   llvm::Value *computeLoad(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   llvm::Value *computeReshape(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
+  llvm::Value *computeGather(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
+  llvm::Value *computeJoin(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   llvm::Value *knownCondition(mlir::Value mask, llvm::ArrayRef<Coordinate> at);
   llvm::Value *index32(const Coordinate &c, int64_t start);
   Place place(mlir::Value pointers, llvm::ArrayRef<Coordinate> at);

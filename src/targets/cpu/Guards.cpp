@@ -60,6 +60,8 @@ private:
     if (auto load = dyn_cast<LoadOp>(op))
       found_.loads.push_back({load, load.getPtr(), load.getMask(), SmallVector<int8_t, 4>(map)});
     SmallVector<int8_t, 4> inner(map);
+    if (isa<JoinOp>(op))
+      inner.pop_back();
     if (auto moved = coordinateMap(op)) {
       inner.clear();
       for (int8_t d : *moved)

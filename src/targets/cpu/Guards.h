@@ -2,7 +2,8 @@
 // run-time bit. Two kinds:
 //   wrap   forms hold in ℤ only where 32-bit (or narrower) arithmetic did not wrap
 //   alias  a load that shares a nest with a later store must not see what it writes: the two
-XX
+//          ranges are disjoint, or both walk the same addresses in the same order, or they are
+//          columns of one array side by side
 // What can be decided here costs nothing at run time.
 #pragma once
 #include "targets/cpu/Evaluator.h"

@@ -10,8 +10,6 @@ namespace tegula::cpu {
 
 namespace {
 
-bool isEightBitFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
-
 // Math ops that Math.cpp turns into intrinsics; the others are asked of the library.
 bool isIntrinsic(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::TruncOp,
@@ -20,20 +18,8 @@ bool isIntrinsic(Operation *op) {
 }
 
 std::string reasonAgainst(Operation *op) {
-  for (Type type : op->getOperandTypes())
-    if (isEightBitFloat(elementType(type)))
-      return "8-bit floats";
-  for (Type type : op->getResultTypes())
-    if (isEightBitFloat(elementType(type)))
-      return "8-bit floats";
-  if (isa<JoinOp, SplitOp>(op))
-    return "joining and splitting tiles";
-  if (isa<CatOp, GatherOp, HistogramOp, ScanOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op))
-    return "`" + op->getName().getStringRef().str() + "`";
   if (isa<ElementwiseInlineAsmOp>(op))
-    return "inline assembly: its text is another machine's";
-  if (auto convert = dyn_cast<FpToFpOp>(op))
-    return "a conversion with its own rounding mode";
+    return "inline assembly: there is no PTX on this target";
   if (isa<math::MathDialect>(op->getDialect()) && !isIntrinsic(op)) {
     StringRef name = op->getName().stripDialect();
     Type element = elementType(op->getResult(0).getType());
@@ -48,7 +34,7 @@ std::string reasonAgainst(Operation *op) {
     if (!ints && !floats)
       return "a dot of these element types";
   }
-  if (isa<ReduceOp>(op->getParentOp()) && op->getNumRegions() != 0)
+  if (isa<ReduceOp, ScanOp>(op->getParentOp()) && op->getNumRegions() != 0)
     return "control flow in a combine function";
   bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
                isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);

@@ -80,13 +80,18 @@ public:
   // Buffer roots are written to `target` where it is given, else where the plan says.
   void emitNest(const analysis::Nest &nest, const analysis::Buffer *target = nullptr);
   void emitDot(mlir::Operation *op);
+  void emitWhole(mlir::Operation *op);
   // Writes the elements of a tile to `buffer`, as a nest of its own where it has no buffer.
   void copyTo(mlir::Value value, const analysis::Buffer &buffer);
   void copyBuffer(const analysis::Buffer &to, const analysis::Buffer &from);
 
+  // Ends this call of the entry: the launch has failed and knows why.
+  void leave();
+
   // ---- telling ----
   void setLocation(mlir::Location location);
   void remark(mlir::Operation *op, llvm::StringRef kind, std::string text);
+  std::string place(mlir::Operation *op); // "file:line:column", or empty
 
 private:
   void emitFor(mlir::Operation *op);
@@ -105,7 +110,7 @@ private:
   llvm::DenseMap<mlir::Value, llvm::Value *> scalars_;
   llvm::DenseMap<mlir::Value, llvm::AllocaInst *> slots_;
   llvm::Function *function_ = nullptr;
-  llvm::BasicBlock *entry_ = nullptr;
+  llvm::BasicBlock *entry_ = nullptr, *leave_ = nullptr;
   llvm::Value *grid_ = nullptr, *scratch_ = nullptr, *programs_ = nullptr;
   llvm::AllocaInst *ids_[3] = {};
   std::vector<Remark> &remarks_;
@@ -123,15 +128,24 @@ llvm::Value *lowerMath(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Valu
 // Any op of either family.
 llvm::Value *lowerOp(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 
+// A float of any type as f32, or f64 where it is f64.
+llvm::Value *floatOf(Program &, llvm::Value *value, mlir::Type element);
 // bf16 has no arithmetic on x86: it is widened, computed in f32 and rounded to nearest even.
 llvm::Value *toFloat(Program &, llvm::Value *value);
 llvm::Value *roundTo(Program &, llvm::Value *value, llvm::Type *small);
+
+// ---- ops that read tiles whole, one function a family --------------------------------------------
+void emitShape(Program &, mlir::Operation *op);     // lower/Shape.cpp: split, cat
+void emitScan(Program &, mlir::Operation *op);      // lower/Scan.cpp
+void emitHistogram(Program &, mlir::Operation *op); // lower/Reduce.cpp
+void emitAtomic(Program &, mlir::Operation *op);    // lower/Atomic.cpp
+void emitDebug(Program &, mlir::Operation *op);     // lower/Debug.cpp: print, assert
 
 // ---- lower/Reduce.cpp -------------------------------------------------------------------------
 // A combine function of one op has an identity; another is guarded by a flag a lane.
 class Combiner {
 public:
-  Combiner(Program &program, mlir::Operation *reduce);
+  Combiner(Program &program, mlir::Operation *reduceOrScan);
   bool hasIdentity() const { return identity_ != nullptr; }
   llvm::ArrayRef<llvm::Type *> elementTypes() const { return types_; }
   llvm::Constant *identity() const { return identity_; } // of a lane; only with hasIdentity
@@ -140,7 +154,7 @@ public:
 
 private:
   Program &program_;
-  mlir::Operation *reduce_;
+  mlir::Block *block_;
   mlir::Operation *single_ = nullptr;
   llvm::Constant *identity_ = nullptr;
   llvm::SmallVector<llvm::Type *> types_;

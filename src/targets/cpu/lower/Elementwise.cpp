@@ -15,6 +15,8 @@ namespace {
 
 using Values = llvm::ArrayRef<llvm::Value *>;
 
+bool isByteFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
 llvm::Type *scalarOf(llvm::Value *value) { return value->getType()->getScalarType(); }
 
 // Computes in f32 where the type has no arithmetic, and rounds once: each op rounds.
@@ -107,7 +109,49 @@ llvm::Value *lowerElementwise(Program &p, Operation *op, Values v) {
   return v.empty() ? nullptr : convert(p, op, v[0], element);
 }
 
+llvm::Value *floatOf(Program &p, llvm::Value *value, Type element) {
+  if (!isByteFloat(element))
+    return toFloat(p, value);
+  return codegen::convertFloat(p.builder, value, element, Float32Type::get(element.getContext()), p.builder.getFloatTy());
+}
+
+// An op with an 8-bit float among its types: computed in f32, rounded once.
+static llvm::Value *lowerByteFloats(Program &p, Operation *op, Values operands) {
+  auto &b = p.builder;
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  b.clearFastMathFlags();
+  Type to = elementType(op->getResult(0).getType()), computed = Float32Type::get(op->getContext());
+  llvm::SmallVector<llvm::Value *, 3> wide;
+  for (auto [operand, value] : llvm::zip(op->getOperands(), operands)) {
+    Type element = elementType(operand.getType());
+    wide.push_back(isByteFloat(element) ? floatOf(p, value, element) : value);
+  }
+  llvm::Value *result;
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) { // saturates long before f64 is inexact
+    computed = Float64Type::get(op->getContext());
+    llvm::Type *f64 = like(wide[0], b.getDoubleTy());
+    result = isa<arith::SIToFPOp>(op) ? b.CreateSIToFP(wide[0], f64) : b.CreateUIToFP(wide[0], f64);
+  } else {
+    result = lowerElementwise(p, op, wide);
+    result = result ? result : lowerMath(p, op, wide);
+  }
+  return isByteFloat(to) ? codegen::convertFloat(b, result, computed, to, p.type(to)) : result;
+}
+
+static llvm::Value *lowerConversion(Program &p, Operation *op, llvm::Value *value) {
+  Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
+  auto convert = dyn_cast<FpToFpOp>(op);
+  bool towardZero = convert && convert.getRounding() == Rounding::RTZ;
+  return codegen::convertFloat(p.builder, value, from, to, p.type(to), towardZero);
+}
+
 llvm::Value *lowerOp(Program &p, Operation *op, Values operands) {
+  auto isByte = [](Type type) { return isByteFloat(elementType(type)); };
+  bool hasBytes = llvm::any_of(op->getOperandTypes(), isByte) || llvm::any_of(op->getResultTypes(), isByte);
+  if (isa<FpToFpOp>(op) || (hasBytes && isa<arith::ExtFOp, arith::TruncFOp>(op)))
+    return lowerConversion(p, op, operands[0]);
+  if (hasBytes && !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, AddPtrOp>(op))
+    return lowerByteFloats(p, op, operands);
   if (llvm::Value *result = lowerElementwise(p, op, operands))
     return result;
   return lowerMath(p, op, operands);

@@ -1,10 +1,11 @@
 // What a reduction's combine function is to the emitter: an identity where it is one known
-// op, and the function itself on lanes.
+// op, and the function itself on lanes. And histograms, which count into a buffer.
 #include "ir/tile/Tile.h"
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ElementLoop.h"
 
 using namespace mlir;
 using namespace tegula::tile;
+using namespace tegula::analysis;
 
 namespace tegula::cpu {
 
@@ -15,6 +16,8 @@ llvm::Constant *identityOf(Operation *op, llvm::Type *type) {
   auto floating = [&](double value) { return llvm::ConstantFP::get(type, value); };
   bool isInt = type->isIntegerTy();
   unsigned bits = isInt ? type->getIntegerBitWidth() : 0;
+  if (isInt && isa<FloatType>(op->getResult(0).getType()))
+    return nullptr; // 8-bit floats are bits
   auto integer = [&](const llvm::APInt &value) { return llvm::ConstantInt::get(type, value); };
   if (isa<arith::AddFOp>(op)) return floating(-0.0);
   if (isa<arith::MulFOp>(op)) return floating(1.0);
@@ -31,11 +34,10 @@ llvm::Constant *identityOf(Operation *op, llvm::Type *type) {
 
 } // namespace
 
-Combiner::Combiner(Program &program, Operation *reduceOp) : program_(program), reduce_(reduceOp) {
-  auto reduce = cast<ReduceOp>(reduceOp);
-  for (Value operand : reduce.getOperands())
+Combiner::Combiner(Program &program, Operation *combining) : program_(program), block_(&combining->getRegion(0).front()) {
+  for (Value operand : combining->getOperands())
     types_.push_back(program.type(elementType(operand.getType())));
-  Block &block = reduce.getCombine().front();
+  Block &block = *block_;
   if (types_.size() != 1 || block.getOperations().size() != 2)
     return;
   Operation *op = &block.front();
@@ -51,7 +53,7 @@ llvm::SmallVector<llvm::Value *> Combiner::combine(llvm::ArrayRef<llvm::Value *>
                                                    llvm::ArrayRef<llvm::Value *> next) {
   if (single_)
     return {lowerOp(program_, single_, {accumulated[0], next[0]})};
-  Block &block = cast<ReduceOp>(reduce_).getCombine().front();
+  Block &block = *block_;
   llvm::DenseMap<Value, llvm::Value *> values;
   for (unsigned i = 0; i < types_.size(); ++i) {
     values[block.getArgument(i)] = accumulated[i];
@@ -77,6 +79,27 @@ llvm::SmallVector<llvm::Value *> Combiner::combine(llvm::ArrayRef<llvm::Value *>
   for (Value result : block.getTerminator()->getOperands())
     results.push_back(valueOf(result));
   return results;
+}
+
+void emitHistogram(Program &p, Operation *op) {
+  auto histogram = cast<HistogramOp>(op);
+  auto &b = p.builder;
+  const Buffer *bins = p.plan.buffer(histogram.getResult());
+  if (!bins)
+    return;
+  b.CreateMemSet(p.scratchAt(bins->offset), b.getInt8(0), uint64_t(bins->elements() * bins->elementBytes()),
+                 llvm::Align(64));
+  ElementLoop loop(p);
+  loop.over(shapeOf(histogram.getSource().getType()), [&](const Coordinates &at) {
+    llvm::Value *bin = b.CreateZExtOrTrunc(loop.element(histogram.getSource(), at), b.getInt64Ty());
+    llvm::Value *counts = b.CreateICmpULT(bin, b.getInt64(bins->elements()));
+    if (histogram.getMask())
+      counts = b.CreateAnd(counts, loop.element(histogram.getMask(), at));
+    // What does not count goes to the first bin, as 0.
+    llvm::Type *type = p.type(bins->element);
+    llvm::Value *place = b.CreateGEP(type, p.scratchAt(bins->offset), b.CreateSelect(counts, bin, b.getInt64(0)));
+    b.CreateStore(b.CreateAdd(b.CreateLoad(type, place), b.CreateZExt(counts, type)), place);
+  });
 }
 
 } // namespace tegula::cpu
