@@ -1,4 +1,5 @@
-"""What scripts of test_gpu_launch.py begin with: a driver that writes its calls down, and tensors that say they are on a GPU."""
+"""What scripts of test_gpu_launch.py begin with: a driver that writes its calls down, and tensors that say they are on a GPU.
+PyTorch itself takes seconds to load, and has no GPU here: a module stands for it."""
 import ctypes
 import os
 import sys
@@ -8,12 +9,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 driver = ctypes.CDLL(os.environ["TEGULA_LIBCUDA"])
 driver.fakeCudaCalls.restype = ctypes.c_char_p
 
-import torch  # noqa: E402
+import types  # noqa: E402
+
+import numpy as np  # noqa: E402
 
 import tegula  # noqa: E402
 from kernels.vector_add import add_kernel  # noqa: E402
 
-MEMORY = torch.zeros(64)
+MEMORY = np.zeros(64, "f4")
 
 
 @tegula.jit
@@ -23,7 +26,7 @@ def nothing_kernel(n):
 
 
 class OnGpu:
-    is_cpu, is_cuda, dtype = False, True, torch.float32
+    is_cpu, is_cuda, dtype = False, True, np.dtype("f4")
 
     def __init__(self, index=0):
         self.index = index
@@ -36,7 +39,15 @@ class OnGpu:
         return self.index
 
     def data_ptr(self):
-        return MEMORY.data_ptr()
+        return MEMORY.ctypes.data
+
+
+def fake_torch(current_device=0):
+    torch, inner = types.ModuleType("torch"), types.ModuleType("torch._C")
+    torch._C, torch.device = inner, lambda kind, index: f"{kind}:{index}"
+    torch.cuda = types.SimpleNamespace(is_available=lambda: True, current_device=lambda: current_device)
+    inner._cuda_getCurrentRawStream = lambda device: 4096 + device
+    sys.modules.update({"torch": torch, "torch._C": inner})
 
 
 def calls():
