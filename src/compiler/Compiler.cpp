@@ -38,6 +38,16 @@ bool complete(const sema::Request &request, diag::Sink &sink) {
   return sink.errorCount() == before;
 }
 
+// A block has a power of two of warps, and a device has room for 32 of them.
+bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sink &sink) {
+  int most = target.devices ? 32 : 64;
+  if (warps >= 1 && warps <= most && (warps & (warps - 1)) == 0)
+    return true;
+  sink.report(diag::Kind::OptionValue, place,
+              {"num_warps", "the int " + std::to_string(warps), "a power of two from 1 to " + std::to_string(most)});
+  return false;
+}
+
 // The kernel as a reader of IR wants it: folded, without dead code.
 bool simplify(mlir::ModuleOp module) {
   mlir::PassManager passes(module.getContext());
@@ -114,7 +124,8 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Options
   targetOptions.numWarps = options.language.numWarps;
   targetOptions.numStages = options.language.numStages;
   const Target *target = chooseTarget(options.target, targetOptions, -1, sink);
-  if (!target || !complete(request, sink))
+  diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
+  if (!target || !checkWarps(targetOptions.numWarps, *target, place, sink) || !complete(request, sink))
     return nullptr;
 
   std::unique_ptr<Compilation> result(new Compilation);
@@ -147,7 +158,7 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Options
   result->arguments_ = runtimeArguments(*result->module_, request);
   Result<std::unique_ptr<Program>> program = target->build(*result->module_, targetOptions);
   if (!program) {
-    reportStatus(program.status(), options.target, request.kernel->tree->at(request.kernel->definition->nameRange), sink);
+    reportStatus(program.status(), options.target, place, sink);
     return nullptr;
   }
   result->program_ = std::move(*program);

@@ -203,6 +203,11 @@ TEST(Target, Gpu) {
   expectError(tg::Context::create("hip"), TG_UNSUPPORTED, "TargetNeedsGpu");
   expectError(tg::Context::create("sm_60"), TG_UNSUPPORTED, "TargetNeedsGpu");
 }
+TEST(Target, NumberOfWarps) {
+  for (int warps : {3, 64, 1000})
+    expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16", {.target = "sm_90a", .numWarps = warps}),
+                TG_LAUNCH, "OptionValue");
+}
 TEST(Target, Unknown) { expectError(tg::Context::create("vax"), TG_UNSUPPORTED, "TargetUnknown"); }
 TEST(Target, OfACompile) {
   expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16", {.target = "gfx942"}), TG_UNSUPPORTED, "TargetNeedsGpu");
