@@ -119,6 +119,8 @@ PyObject *makeLauncher(Function *function, PyObject *grid);
 extern PyTypeObject KernelType;
 PyObject *makeKernel(tg_kernel *kernel);
 
+// Raises a LaunchError; as PyErr_Format.
+PyObject *launchError(const char *format, ...);
 // Raises what `problems` says (and destroys it); `function` may hold the cause.
 PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function = nullptr);
 

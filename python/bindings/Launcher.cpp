@@ -17,17 +17,6 @@ struct Launcher {
 Launcher *spare[8];
 int spareCount = 0;
 
-PyObject *gridError(const char *format, PyObject *object) {
-  Ref text(PyUnicode_FromFormat(format, object));
-  Ref list(PyList_New(0));
-  if (!text || !list)
-    return nullptr;
-  Ref error(PyObject_CallFunction(state.makeError, "iOO", int(TG_LAUNCH), text.get(), list.get()));
-  if (error)
-    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.get())), error.get());
-  return nullptr;
-}
-
 // The entries of a grid; -1 with an exception set. More than three are the library's to refuse.
 int readGrid(PyObject *grid, int64_t *extents) {
   if (!PyTuple_Check(grid) && !PyList_Check(grid)) {
@@ -35,14 +24,14 @@ int readGrid(PyObject *grid, int64_t *extents) {
                            ? "the grid is the int %R; it is a tuple of 1 to 3 ints\n  hint: write kernel[(n,)](...)"
                            : "the grid is %R; it is a tuple of 1 to 3 ints, or a function that returns one\n"
                              "  hint: write kernel[(n,)](...)";
-    gridError(text, grid);
+    launchError(text, grid);
     return -1;
   }
   Py_ssize_t size = PySequence_Fast_GET_SIZE(grid);
   for (Py_ssize_t i = 0; i != std::min<Py_ssize_t>(size, 4); ++i) {
     PyObject *entry = PySequence_Fast_GET_ITEM(grid, i);
     if (!PyIndex_Check(entry)) {
-      gridError("an entry of the grid is %R; entries are ints\n  hint: use triton.cdiv(n, BLOCK), or //", entry);
+      launchError("an entry of the grid is %R; entries are ints\n  hint: use triton.cdiv(n, BLOCK), or //", entry);
       return -1;
     }
     Py_ssize_t value = PyNumber_AsSsize_t(entry, nullptr); // clipped: too large stays too large

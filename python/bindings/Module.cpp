@@ -46,6 +46,20 @@ PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) 
   return nullptr;
 }
 
+PyObject *launchError(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  Ref text(PyUnicode_FromFormatV(format, arguments));
+  va_end(arguments);
+  Ref list(PyList_New(0));
+  if (!text || !list)
+    return nullptr;
+  Ref error(PyObject_CallFunction(state.makeError, "iOO", int(TG_LAUNCH), text.get(), list.get()));
+  if (error)
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
 // ---- Kernel -------------------------------------------------------------------------------
 
 namespace {

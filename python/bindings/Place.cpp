@@ -35,7 +35,7 @@ bool setStream(tg_place &place) {
 
 // The text may name the target.
 bool refuse(const char *text, PyObject *target) {
-  PyErr_Format(PyExc_ValueError, text, target);
+  launchError(text, target);
   return false;
 }
 

@@ -128,7 +128,7 @@ bool Arena::locate(PyObject *object) {
     if (!denies)
       return true;
     Ref device(PyObject_GetAttr(object, state.sDevice));
-    PyErr_Format(PyExc_ValueError, "the tensor is on device `%S`, which no target of this build runs on; use tensor.cpu()",
+    launchError("the tensor is on device `%S`, which no target of this build runs on; use tensor.cpu()",
                  device ? device.get() : Py_None);
     return false;
   }
@@ -142,7 +142,7 @@ bool Arena::locate(PyObject *object) {
   if (PyErr_Occurred())
     return false;
   if (device >= 0 && device != found) {
-    PyErr_Format(PyExc_ValueError, "the arguments are on two devices, cuda:%d and cuda:%ld\n  hint: move them to one", device, found);
+    launchError("the arguments are on two devices, cuda:%d and cuda:%ld\n  hint: move them to one", device, found);
     return false;
   }
   device = int(found);

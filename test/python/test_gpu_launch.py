@@ -108,7 +108,7 @@ def test_the_compiled_kernel_says_what_it_takes(script):
 def test_arguments_in_two_places(script, tensors, words):
     script(f"""
         error = error_of(lambda: launch({tensors}))
-        assert isinstance(error, ValueError) and {words!r} in str(error), error
+        assert isinstance(error, tegula.LaunchError) and {words!r} in str(error), error
     """)
 
 
