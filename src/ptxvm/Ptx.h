@@ -62,11 +62,10 @@ struct Parameter {
   uint64_t offset = 0;         // in the parameter space
 };
 
-// A register; its slot is dense within its kernel. Predicates count by themselves.
+// A register that the body names; of a range such as %r<9> only those that are used.
 struct Register {
   std::string name;
   Type type = Type::B32;
-  uint32_t slot = 0;
 };
 
 // What a variable named in an operand is: of the module, or of the kernel.
@@ -89,6 +88,7 @@ struct Operand {
   bool negated = false;      // a predicate with !
   bool isFloat = false;      // an immediate 0f... (32 bits) or 0d..., 1.0 (64 bits)
   uint8_t floatBits = 0;     // 32 or 64 then
+  bool afterBar = false;     // written behind |: the second of d|p
   bool isModule = false;     // a Variable of the module, not of the kernel
   uint32_t index = 0;
   uint32_t first = 0, count = 0;

@@ -1,0 +1,133 @@
+// Immediate post-dominators of a kernel's basic blocks: where the lanes of a warp that part at a
+// branch come together again. After Cooper, Harvey and Kennedy, "A simple, fast dominance
+// algorithm", on the reversed graph with one exit added.
+#include "ptxvm/exec/Program.h"
+
+#include <algorithm>
+
+namespace tegula::ptxvm {
+namespace {
+
+struct Graph {
+  std::vector<uint32_t> starts;               // first instruction of each block
+  std::vector<std::vector<uint32_t>> next, previous; // the last block is the exit
+};
+
+bool endsBlock(const Instruction &instruction) {
+  std::string_view name = instruction.form->lower;
+  return name == "Bra" || name == "BrxIdx" || name == "Exit" || name == "Trap";
+}
+
+Graph makeGraph(const Kernel &kernel) {
+  auto count = uint32_t(kernel.instructions.size());
+  std::vector<bool> leads(count + 1, false);
+  leads[0] = leads[count] = true;
+  for (uint32_t i = 0; i < count; ++i) {
+    const Instruction &instruction = kernel.instructions[i];
+    if (!endsBlock(instruction))
+      continue;
+    leads[i + 1] = true;
+    if (instruction.form->lower == "Bra")
+      leads[kernel.operands[instruction.firstOperand].index] = true;
+    if (instruction.form->lower == "BrxIdx")
+      for (uint32_t target : kernel.targets[kernel.operands[instruction.firstOperand + 1].index])
+        leads[target] = true;
+  }
+  Graph graph;
+  std::vector<uint32_t> blockOf(count + 1);
+  for (uint32_t i = 0; i <= count; ++i) {
+    if (leads[i])
+      graph.starts.push_back(i);
+    blockOf[i] = uint32_t(graph.starts.size() - 1);
+  }
+  auto blocks = uint32_t(graph.starts.size()); // the one at `count` is the exit
+  graph.next.resize(blocks);
+  graph.previous.resize(blocks);
+  auto edge = [&](uint32_t from, uint32_t to) {
+    graph.next[from].push_back(to);
+    graph.previous[to].push_back(from);
+  };
+  uint32_t exit = blocks - 1;
+  for (uint32_t block = 0; block + 1 < blocks; ++block) {
+    const Instruction &last = kernel.instructions[graph.starts[block + 1] - 1];
+    std::string_view name = last.form->lower;
+    bool guarded = last.guard.kind == OperandKind::Register;
+    if (name == "Bra")
+      edge(block, blockOf[kernel.operands[last.firstOperand].index]);
+    else if (name == "BrxIdx")
+      for (uint32_t target : kernel.targets[kernel.operands[last.firstOperand + 1].index])
+        edge(block, blockOf[target]);
+    else if (name == "Exit" || name == "Trap")
+      edge(block, exit);
+    if (!endsBlock(last) || guarded)
+      edge(block, block + 1);
+  }
+  return graph;
+}
+
+// Blocks from which the exit can be reached, the exit first, each after a successor (reverse
+// postorder of the reversed graph). Without recursion: a graph may be a long chain.
+std::vector<uint32_t> orderFromExit(const Graph &graph) {
+  auto exit = uint32_t(graph.starts.size() - 1);
+  std::vector<uint32_t> postorder;
+  std::vector<bool> seen(graph.starts.size(), false);
+  std::vector<std::pair<uint32_t, size_t>> stack{{exit, 0}};
+  seen[exit] = true;
+  while (!stack.empty()) {
+    auto &[block, at] = stack.back();
+    if (at < graph.previous[block].size()) {
+      uint32_t next = graph.previous[block][at++];
+      if (!seen[next]) {
+        seen[next] = true;
+        stack.push_back({next, 0});
+      }
+    } else {
+      postorder.push_back(block);
+      stack.pop_back();
+    }
+  }
+  std::reverse(postorder.begin(), postorder.end());
+  return postorder;
+}
+
+} // namespace
+
+std::vector<uint32_t> findJoins(const Kernel &kernel) {
+  auto count = uint32_t(kernel.instructions.size());
+  std::vector<uint32_t> joins(count, nowhere);
+  Graph graph = makeGraph(kernel);
+  auto exit = uint32_t(graph.starts.size() - 1);
+  std::vector<uint32_t> order = orderFromExit(graph);
+  std::vector<uint32_t> number(graph.starts.size(), nowhere), dominator(graph.starts.size(), nowhere);
+  for (uint32_t i = 0; i < order.size(); ++i)
+    number[order[i]] = i;
+  dominator[exit] = exit;
+  auto meet = [&](uint32_t a, uint32_t b) {
+    while (a != b) {
+      while (number[a] > number[b]) a = dominator[a];
+      while (number[b] > number[a]) b = dominator[b];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (uint32_t block : order) {
+      if (block == exit)
+        continue;
+      uint32_t best = nowhere;
+      for (uint32_t next : graph.next[block])
+        if (number[next] != nowhere && dominator[next] != nowhere)
+          best = best == nowhere ? next : meet(best, next);
+      if (best != dominator[block]) {
+        dominator[block] = best;
+        changed = true;
+      }
+    }
+  }
+  for (uint32_t block = 0; block < exit; ++block)
+    if (dominator[block] != nowhere && dominator[block] != exit)
+      joins[graph.starts[block + 1] - 1] = graph.starts[dominator[block]];
+  return joins;
+}
+
+} // namespace tegula::ptxvm

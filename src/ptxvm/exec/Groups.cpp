@@ -1,0 +1,297 @@
+// Divergence: the lanes of a warp as groups that go together. Lanes that part at a branch wait for
+// each other at the branch's immediate post-dominator, as a compiler's convergence barriers make
+// hardware do; until then each group runs by itself and either may run first. Lanes named by the
+// mask of a .sync instruction wait for each other there.
+#include "ptxvm/exec/Warp.h"
+
+namespace tegula::ptxvm {
+namespace {
+
+class Groups {
+public:
+  explicit Groups(Warp &warp) : w_(warp) {}
+
+  void add(Group group) {
+    // A group that already stands where it should meet the others has arrived.
+    while (group.token >= 0 && group.pc == group.join) {
+      Token &token = w_.tokens[size_t(group.token)];
+      token.arrived |= group.mask;
+      if (token.arrived != token.expected)
+        return;
+      group = release(token);
+    }
+    w_.groups.push_back(group);
+  }
+
+  Group release(Token &token) {
+    Group group;
+    group.pc = token.pc;
+    group.mask = token.expected;
+    group.token = token.parent;
+    group.join = token.join;
+    token.used = false;
+    return group;
+  }
+
+  void remove(size_t index) { w_.groups.erase(w_.groups.begin() + ptrdiff_t(index)); }
+
+  // Sides: where lanes go, and which; empty ones are left out.
+  void part(size_t index, const Op &op, std::span<const std::pair<uint32_t, uint32_t>> sides) {
+    Group parent = w_.groups[index];
+    remove(index);
+    if (op.join != nowhere && parent.join != op.join) {
+      Token token{op.join, parent.mask, 0, parent.join, parent.token, true};
+      parent.token = place(token);
+      parent.join = op.join;
+    }
+    for (auto [pc, mask] : sides) {
+      Group group = parent;
+      group.pc = pc;
+      group.mask = mask;
+      if (mask)
+        add(group);
+    }
+  }
+
+  void exit(size_t index, uint32_t mask) {
+    Group &group = w_.groups[index];
+    w_.live &= ~mask;
+    group.mask &= ~mask;
+    ++group.pc;
+    Group rest = group;
+    remove(index);
+    for (size_t i = 0; i < w_.tokens.size(); ++i) {
+      Token &token = w_.tokens[i];
+      token.expected &= ~mask;
+      if (!token.used || token.arrived != token.expected)
+        continue;
+      if (token.expected) {
+        Group merged = release(token);
+        add(merged);
+      } else {
+        token.used = false;
+      }
+    }
+    if (rest.mask)
+      add(rest);
+  }
+
+private:
+  int32_t place(const Token &token) {
+    for (size_t i = 0; i < w_.tokens.size(); ++i)
+      if (!w_.tokens[i].used) {
+        w_.tokens[i] = token;
+        return int32_t(i);
+      }
+    w_.tokens.push_back(token);
+    return int32_t(w_.tokens.size() - 1);
+  }
+
+  Warp &w_;
+};
+
+void tellBranch(Warp &warp, const Op &op, uint32_t taken, uint32_t fallen) {
+  for (Observer *observer : warp.block->observers())
+    observer->branch(idOf(warp), {op.instruction, taken, fallen});
+}
+
+// Executes a branch; false when the group is gone.
+bool branch(Warp &warp, size_t index, const Op &op, uint32_t taken) {
+  Group &group = warp.groups[index];
+  uint32_t fallen = group.mask & ~taken;
+  tellBranch(warp, op, taken, fallen);
+  if (!taken || !fallen) {
+    group.pc = taken ? op.target : group.pc + 1;
+    return true;
+  }
+  std::pair<uint32_t, uint32_t> sides[] = {{group.pc + 1, fallen}, {op.target, taken}};
+  Groups(warp).part(index, op, sides);
+  return false;
+}
+
+bool branchIndexed(Warp &warp, size_t index, const Op &op, uint32_t mask) {
+  Group &group = warp.groups[index];
+  const auto &targets = warp.block->program().kernel->targets[op.detail];
+  const uint32_t *which = warp.lanes<uint32_t>(op.a);
+  std::vector<std::pair<uint32_t, uint32_t>> sides;
+  auto side = [&](uint32_t pc, uint32_t bit) {
+    for (auto &[at, lanes] : sides)
+      if (at == pc) {
+        lanes |= bit;
+        return;
+      }
+    sides.push_back({pc, bit});
+  };
+  forLanes(group.mask, [&](unsigned i) {
+    uint32_t bit = 1u << i;
+    if (!(mask & bit)) return side(group.pc + 1, bit);
+    if (which[i] < targets.size()) return side(targets[which[i]], bit);
+    warp.block->findings().add(FindingKind::BadOperand, "branches to target " + std::to_string(which[i]) + " of " +
+                               std::to_string(targets.size()), placeOf(warp, op.instruction, i));
+    side(targets.empty() ? group.pc + 1 : targets[0], bit);
+  });
+  tellBranch(warp, op, mask, group.mask & ~mask);
+  if (sides.size() == 1) {
+    group.pc = sides[0].first;
+    return true;
+  }
+  Groups(warp).part(index, op, sides);
+  return false;
+}
+
+void exitLanes(Warp &warp, size_t index, const Op &op, uint32_t mask) {
+  for (Observer *observer : warp.block->observers())
+    observer->lanesExit(idOf(warp), mask);
+  Groups(warp).exit(index, mask);
+  releaseBarriers(*warp.block);
+}
+
+// The lanes that a .sync instruction names, which must be the same for all that execute it.
+uint32_t membersOf(Warp &warp, const Op &op, uint32_t mask) {
+  const uint32_t *masks = warp.lanes<uint32_t>(op.e);
+  uint32_t members = masks[firstLane(mask)];
+  uint32_t odd = 0;
+  forLanes(mask, [&](unsigned i) { odd |= masks[i] != members || !(masks[i] >> i & 1) ? 1u << i : 0; });
+  if (!odd)
+    return members;
+  unsigned lane = firstLane(odd);
+  bool isIn = masks[lane] >> lane & 1;
+  warp.block->findings().add(FindingKind::MaskMismatch,
+                             isIn ? "lanes that execute it together name different masks"
+                                  : "a lane executes it that its mask does not name",
+                             placeOf(warp, op.instruction, lane));
+  return members | mask;
+}
+
+// Lanes at a .sync instruction. True: executed, the group goes on.
+bool meet(Warp &warp, size_t index, const Op &op, uint32_t mask) {
+  Group &group = warp.groups[index];
+  uint32_t members = membersOf(warp, op, mask), needed = members & warp.live;
+  if (!(needed & ~mask)) {
+    op.run(warp, op, mask);
+    ++group.pc;
+    return true;
+  }
+  if (mask != group.mask) { // the others do not execute it
+    Group others = group;
+    others.mask &= ~mask;
+    ++others.pc;
+    group.mask = mask;
+    group.state = Group::State::AtSync;
+    group.members = members;
+    Groups(warp).add(others);
+  } else {
+    group.state = Group::State::AtSync;
+    group.members = members;
+  }
+  uint32_t here = 0, pc = warp.groups[index].pc;
+  for (const Group &one : warp.groups)
+    if (one.state == Group::State::AtSync && one.pc == pc && one.members == members)
+      here |= one.mask;
+  if (needed & ~here)
+    return false;
+  op.run(warp, op, here);
+  for (Group &one : warp.groups)
+    if (one.state == Group::State::AtSync && one.pc == pc && one.members == members) {
+      one.state = Group::State::Ready;
+      ++one.pc;
+    }
+  return false;
+}
+
+// Executes an operation that steers; false when the group stopped or is gone.
+bool control(Warp &warp, size_t index, const Op &op, uint32_t mask) {
+  Group &group = warp.groups[index];
+  switch (op.control) {
+  case Control::Branch: return branch(warp, index, op, mask);
+  case Control::BranchIndexed: return branchIndexed(warp, index, op, mask);
+  case Control::Exit:
+    if (mask) {
+      exitLanes(warp, index, op, mask);
+      return false;
+    }
+    break;
+  case Control::Trap:
+    if (mask) {
+      op.run(warp, op, mask);
+      warp.block->worker->run.stop = true;
+      return false;
+    }
+    break;
+  case Control::Sync:
+    if (mask)
+      return meet(warp, index, op, mask);
+    break;
+  case Control::Barrier:
+    if (mask) {
+      uint32_t rest = group.mask & ~mask;
+      if (rest) { // a barrier under a guard: these lanes pass it by
+        Group others = group;
+        others.mask = rest;
+        ++others.pc;
+        group.mask = mask;
+        Groups(warp).add(others);
+      }
+      Group &self = warp.groups[index];
+      bool waits = !op.flag2;
+      if (waits)
+        self.state = Group::State::AtBarrier;
+      else
+        ++self.pc;
+      arriveAtBarrier(warp, op, mask);
+      return false;
+    }
+    break;
+  case Control::Yield:
+    if (mask && op.run)
+      op.run(warp, op, mask);
+    ++group.pc;
+    return false;
+  case Control::None: break;
+  }
+  ++group.pc;
+  return true;
+}
+
+} // namespace
+
+void runGroup(Warp &warp, size_t index, uint64_t &quantum) {
+  Worker &worker = *warp.block->worker;
+  const Op *ops = warp.block->program().ops.data();
+  const uint32_t *predicates = warp.predicates.data();
+  Group *group = &warp.groups[index];
+  uint32_t pc = group->pc, mask = group->mask;
+  uint64_t left = quantum;
+  while (left) {
+    if (pc == group->join) { // waits for its siblings
+      group->pc = pc;
+      quantum = left;
+      Group arrived = *group;
+      Groups(warp).remove(index);
+      Groups(warp).add(arrived);
+      return;
+    }
+    --left;
+    ++worker.clock;
+    const Op &op = ops[pc];
+    uint32_t active = mask & (predicates[op.guard] ^ op.guardFlip);
+    ++worker.executions[pc];
+    worker.lanes[pc] += unsigned(std::popcount(active));
+    if (op.control == Control::None) {
+      if (active)
+        op.run(warp, op, active);
+      ++pc;
+    } else {
+      group->pc = pc;
+      quantum = left;
+      if (!control(warp, index, op, active))
+        return;
+      group = &warp.groups[index];
+      pc = group->pc;
+    }
+  }
+  group->pc = pc;
+  quantum = left;
+}
+
+} // namespace tegula::ptxvm

@@ -1,0 +1,148 @@
+// The state of a running launch: run, worker (host thread), block, warp. Handlers of operations
+// see the warp; everything they may touch hangs on it.
+#pragma once
+#include "ptxvm/exec/Program.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+namespace tegula::ptxvm {
+
+struct Block;
+
+// What all workers share.
+struct Run {
+  const Program &program;
+  const Launch &launch;
+  Findings &findings;
+  uint32_t blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
+  std::atomic<uint32_t> nextBlock{0};
+  std::atomic<bool> stop{false}; // a trap or a failed assertion ends the launch
+  std::mutex printMutex;
+  std::map<uint32_t, std::string> printed; // by block
+};
+
+struct Worker {
+  Run &run;
+  uint32_t index = 0;
+  uint64_t clock = 0;                        // warp instructions so far
+  std::vector<uint64_t> executions, lanes;   // by operation
+};
+
+// Lanes of a warp that go together.
+struct Group {
+  enum class State : uint8_t { Ready, AtBarrier, AtSync };
+  uint32_t pc = 0, mask = 0;
+  uint32_t join = nowhere; // the pc where this group waits for its siblings
+  int32_t token = -1;      // of Warp::tokens
+  State state = State::Ready;
+  uint32_t members = 0;    // AtSync: the lanes awaited
+};
+
+// A place where the lanes that parted at a branch come together.
+struct Token {
+  uint32_t pc = 0, expected = 0, arrived = 0;
+  uint32_t join = nowhere;
+  int32_t parent = -1;
+  bool used = false;
+};
+
+struct Warp {
+  Block *block = nullptr;
+  uint32_t index = 0;
+  uint32_t exists = 0, live = 0; // lanes: of the block, and not exited
+  std::vector<std::byte> file, local;
+  std::vector<uint32_t> predicates;
+  uint32_t carry = 0;            // the condition code CC.CF, a bit a lane
+  std::vector<Group> groups;
+  std::vector<Token> tokens;
+  size_t nextGroup = 0;
+
+  template <class L> L *lanes(uint32_t place) { return reinterpret_cast<L *>(file.data() + place); }
+  bool isReady() const {
+    for (const Group &group : groups)
+      if (group.state == Group::State::Ready)
+        return true;
+    return false;
+  }
+};
+
+struct Barrier {
+  std::vector<uint32_t> arrived, waiters; // lane masks by warp
+  uint32_t threads = 0;                   // 0: all of the block's
+  uint32_t instruction = 0;
+  uint32_t popc = 0;
+  bool isBusy = false, all = true, any = false;
+};
+
+struct Block {
+  Worker *worker = nullptr;
+  uint32_t linear = 0;
+  std::array<uint32_t, 3> id{};
+  std::vector<std::byte> shared;
+  std::vector<Warp> warps;
+  std::array<Barrier, 16> barriers;
+  uint64_t steps = 0, random = 0;
+  std::vector<uint32_t> priorities;      // Schedule::Priority: warps, first is the first to run
+  std::vector<uint64_t> changePoints;    // steps at which the running warp falls to the end
+  size_t nextWarp = 0;
+  uint32_t quantumLeft = 0;
+  bool done = false;
+
+  const Program &program() const { return worker->run.program; }
+  Findings &findings() const { return worker->run.findings; }
+  const std::vector<Observer *> &observers() const { return worker->run.launch.observers; }
+};
+
+inline WarpId idOf(const Warp &warp) { return {warp.block->worker->index, warp.block->linear, warp.index}; }
+inline Place placeOf(const Warp &warp, uint32_t instruction, uint32_t lane = 0) {
+  return {instruction, warp.block->id, warp.index, lane};
+}
+inline unsigned firstLane(uint32_t mask) { return unsigned(std::countr_zero(mask)); }
+
+// Calls f(lane) for the lanes of a mask; a full warp is a plain loop, which compilers vectorise.
+template <class F> inline void forLanes(uint32_t mask, F f) {
+  if (mask == allLanes) {
+    for (unsigned i = 0; i < warpSize; ++i)
+      f(i);
+    return;
+  }
+  for (; mask; mask &= mask - 1)
+    f(unsigned(std::countr_zero(mask)));
+}
+
+// How a value of T sits in a lane.
+template <class T> using Lane = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+template <class T> inline Lane<T> toLane(T value) { return Lane<T>(std::make_unsigned_t<T>(value)); }
+
+inline uint64_t readLane(Warp &warp, uint32_t place, bool is64, unsigned lane) {
+  return is64 ? warp.lanes<uint64_t>(place)[lane] : warp.lanes<uint32_t>(place)[lane];
+}
+inline void writeLane(Warp &warp, uint32_t place, bool is64, unsigned lane, uint64_t value) {
+  if (is64) warp.lanes<uint64_t>(place)[lane] = value;
+  else warp.lanes<uint32_t>(place)[lane] = uint32_t(value);
+}
+
+// ---- exec/Memory.cpp ----
+// Finds the bytes of each lane, reports and takes out lanes that may not access, tells observers.
+// `bytes` and `addresses` have 32 entries. Returns the lanes that may go on.
+uint32_t resolve(Warp &warp, const Op &op, const Access &access, uint32_t mask, const std::byte *data,
+                 std::byte **bytes);
+// A range of the host's memory that holds [address, address + size), or null.
+const Range *findRange(const Program &program, uint64_t address, uint64_t size);
+
+// ---- exec/Block.cpp, exec/Groups.cpp ----
+void begin(Block &block, Worker &worker, uint32_t linear);
+// Runs until the block is done or about `budget` warp instructions went by.
+void advance(Block &block, uint64_t budget);
+// Runs a group of a warp until it waits, ends, or the quantum is used.
+void runGroup(Warp &warp, size_t group, uint64_t &quantum);
+// ---- exec/Barriers.cpp ----
+void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask); // its group is AtBarrier already, or goes on
+// Lets go those whose barrier is complete; called when lanes arrive or exit.
+void releaseBarriers(Block &block);
+// Nobody can go on: says who waits where.
+void reportDeadlock(Block &block);
+
+} // namespace tegula::ptxvm

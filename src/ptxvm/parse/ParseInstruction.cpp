@@ -1,0 +1,469 @@
+// Instructions: guard, mnemonic, operands; the row of Opcodes.def that allows all of them.
+#include "ptxvm/parse/Parser.h"
+
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+
+namespace tegula::ptxvm {
+
+const std::vector<Parser::Candidate> &Parser::candidates(std::string_view mnemonic) {
+  auto [it, isNew] = candidates_.try_emplace(mnemonic);
+  if (!isNew)
+    return it->second;
+  std::vector<std::string_view> parts;
+  for (size_t start = 0, dot; start <= mnemonic.size(); start = dot + 1) {
+    dot = std::min(mnemonic.find('.', start), mnemonic.size());
+    parts.push_back(mnemonic.substr(start, dot - start));
+  }
+  for (const Form *form : formsOf(parts[0]))
+    if (std::optional<Spelling> spelling = match(*form, std::span(parts).subspan(1)))
+      it->second.push_back({form, *spelling});
+  return it->second;
+}
+
+bool Parser::guard(Operand &result) {
+  if (!accept('@'))
+    return true;
+  bool negated = accept('!');
+  Token token = peek();
+  std::string_view text;
+  if (!name(text))
+    return false;
+  auto symbol = find(text);
+  if (!symbol || symbol->kind != Symbol::Kind::Register || kernel_->registers[symbol->index].type != Type::Pred)
+    return fail(token, "not a predicate");
+  result.kind = OperandKind::Register;
+  result.index = symbol->index;
+  result.negated = negated;
+  return true;
+}
+
+bool Parser::instruction() {
+  Instruction result;
+  Token start = peek();
+  if (!guard(result.guard))
+    return false;
+  Token mnemonicToken = peek();
+  std::string_view text;
+  if (!name(text))
+    return false;
+  const char *end = text.data() + text.size();
+  while (peek().kind == Token::Kind::Dotted)
+    end = take().text.data() + tokens_[at_ - 1].text.size();
+  std::string_view mnemonic(text.data(), size_t(end - text.data()));
+
+  result.line = mnemonicToken.line;
+  result.location = location_;
+  const auto &possible = candidates(mnemonic);
+  if (possible.empty())
+    return failStatement(mnemonicToken.line,
+                         formsOf(text).empty() ? "unknown instruction" : "no such form of this instruction", mnemonic);
+  bool isCall = text == "call";
+  std::vector<Written> operands;
+  if (isCall) {
+    result.firstOperand = uint32_t(kernel_->operands.size());
+    if (!callOperands(result))
+      return false;
+  } else if (!peek().is(';')) {
+    do {
+      if (!operand(operands.emplace_back()))
+        return false;
+      while (accept('|')) {
+        if (!operand(operands.emplace_back()))
+          return false;
+        operands.back().afterBar = true;
+      }
+    } while (accept(','));
+  }
+  std::string_view stop = peek().text;
+  if (!expect(';'))
+    return false;
+  result.text = std::string_view(start.text.data(), size_t(stop.data() - start.text.data()));
+  if (isCall)
+    return finish(result, possible[0], operands);
+
+  std::string reason;
+  for (const Candidate &candidate : possible) {
+    std::string why = whyNot(candidate, operands);
+    if (why.empty())
+      return finish(result, candidate, operands);
+    if (reason.empty())
+      reason = why;
+  }
+  return failStatement(result.line, reason, result.text);
+}
+
+bool Parser::finish(Instruction instruction, const Candidate &candidate, std::span<Written> operands) {
+  const Form &form = *candidate.form;
+  if (form.ptx > module_.version || form.sm > module_.arch)
+    return failStatement(instruction.line,
+                         "needs .version " + std::to_string(form.ptx / 10) + "." + std::to_string(form.ptx % 10) +
+                             " and sm_" + std::to_string(form.sm),
+                         instruction.text);
+  instruction.form = &form;
+  instruction.modifiers = candidate.spelling.modifiers;
+  instruction.types = candidate.spelling.types;
+  if (instruction.operandCount == 0) {
+    instruction.firstOperand = uint32_t(kernel_->operands.size());
+    instruction.operandCount = uint32_t(operands.size());
+    for (Written &written : operands) {
+      if (written.operand.kind == OperandKind::Label || written.operand.kind == OperandKind::Targets)
+        labels_.push_back({uint32_t(kernel_->operands.size()), -1, 0, open_.back(), written.token,
+                           written.operand.kind == OperandKind::Targets});
+      written.operand.afterBar = written.afterBar;
+      kernel_->operands.push_back(written.operand);
+    }
+  }
+  kernel_->instructions.push_back(std::move(instruction));
+  return true;
+}
+
+// ---- operands ------------------------------------------------------------------------------
+
+bool Parser::operand(Written &written) {
+  written.token = peek();
+  Operand &result = written.operand;
+  if (peek().is('{')) return vectorOperand(result);
+  if (peek().is('[')) return addressOperand(result);
+  if (accept('!')) result.negated = true;
+  Token unknown;
+  if (!simpleOperand(result, unknown))
+    return false;
+  if (unknown.kind == Token::Kind::Name) // a label that may stand later, or a list of them
+    result.kind = OperandKind::Label;
+  return true;
+}
+
+// A name, a number, or _. A name that is not known yet comes back in `unknown`.
+bool Parser::simpleOperand(Operand &result, Token &unknown) {
+  const Token &token = peek();
+  if (token.kind == Token::Kind::Number || token.is('-') || token.is('~'))
+    return constant(result);
+  if (!token.isName())
+    return fail(token, "expected an operand");
+  Token nameToken = take();
+  std::string_view text = nameToken.text;
+  if (text == "_") {
+    result.kind = OperandKind::Sink;
+    return true;
+  }
+  if (auto symbol = find(text)) {
+    constexpr OperandKind kinds[] = {OperandKind::Register, OperandKind::Variable, OperandKind::Variable,
+                                     OperandKind::Parameter, OperandKind::Function};
+    result.kind = kinds[size_t(symbol->kind)];
+    result.isModule = symbol->kind == Symbol::Kind::ModuleVariable;
+    result.index = symbol->index;
+    uint64_t offset = 0;
+    if (result.kind == OperandKind::Variable && peek().is('+')) {
+      take();
+      if (!integer(offset))
+        return false;
+    }
+    result.value = int64_t(offset);
+    return true;
+  }
+  if (text.starts_with('%') || text == "WARP_SZ") {
+    if (text == "WARP_SZ") {
+      result.kind = OperandKind::Immediate;
+      result.value = 32;
+      return true;
+    }
+    if (peek().kind == Token::Kind::Dotted && peek().text.data() == text.data() + text.size() + 1)
+      text = std::string_view(text.data(), text.size() + 1 + take().text.size());
+    if (auto special = specialFromName(text)) {
+      result.kind = OperandKind::Special;
+      result.index = uint32_t(*special);
+      return true;
+    }
+    return fail(nameToken, "unknown register");
+  }
+  unknown = nameToken;
+  return true;
+}
+
+bool Parser::constant(Operand &result) {
+  result.kind = OperandKind::Immediate;
+  const Token &token = peek();
+  bool complement = accept('~');
+  bool isNegative = peek().is('-');
+  std::string_view text = peek(isNegative ? 1 : 0).text;
+  bool isBits = text.size() > 2 && text[0] == '0' && (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D');
+  bool isDecimal = text.find('.') != text.npos;
+  if (!isBits && !isDecimal) {
+    uint64_t value = 0;
+    if (!integer(value))
+      return false;
+    result.value = int64_t(complement ? ~value : value);
+    return true;
+  }
+  accept('-');
+  take();
+  result.isFloat = true;
+  uint64_t bits = 0;
+  if (isBits) {
+    bool isSingle = text[1] == 'f' || text[1] == 'F';
+    result.floatBits = isSingle ? 32 : 64;
+    auto [end, code] = std::from_chars(text.data() + 2, text.data() + text.size(), bits, 16);
+    if (text.size() != (isSingle ? 10u : 18u) || code != std::errc() || end != text.data() + text.size())
+      return fail(token, "a float in hexadecimal has 8 or 16 digits");
+  } else {
+    result.floatBits = 64;
+    double value = 0;
+    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size())
+      return fail(token, "not a number");
+    bits = std::bit_cast<uint64_t>(value);
+  }
+  if (isNegative)
+    bits ^= uint64_t(1) << (result.floatBits - 1);
+  result.value = int64_t(bits);
+  return true;
+}
+
+bool Parser::vectorOperand(Operand &result) {
+  take();
+  result.kind = OperandKind::Vector;
+  std::vector<Operand> parts;
+  do {
+    Token unknown, token = peek();
+    if (!simpleOperand(parts.emplace_back(), unknown))
+      return false;
+    if (unknown.kind == Token::Kind::Name)
+      return fail(token, "unknown name");
+    if (parts.size() > 8)
+      return fail(token, "a vector has at most 8 parts");
+  } while (accept(','));
+  result.first = uint32_t(kernel_->parts.size());
+  result.count = uint32_t(parts.size());
+  kernel_->parts.insert(kernel_->parts.end(), parts.begin(), parts.end());
+  return expect('}');
+}
+
+// [base], [base + N], [base - N], [N]
+bool Parser::addressOperand(Operand &result) {
+  take();
+  result.kind = OperandKind::Address;
+  Token unknown, token = peek();
+  Operand base;
+  if (!simpleOperand(base, unknown))
+    return false;
+  if (unknown.kind == Token::Kind::Name)
+    return fail(token, "unknown name");
+  if (base.kind == OperandKind::Immediate) {
+    result.value = base.value;
+  } else {
+    result.value = base.value;
+    base.value = 0;
+    result.first = uint32_t(kernel_->parts.size());
+    result.count = 1;
+    kernel_->parts.push_back(base);
+    uint64_t offset = 0;
+    if (accept('+') || peek().is('-')) {
+      if (!integer(offset))
+        return false;
+      result.value = int64_t(uint64_t(result.value) + offset);
+    }
+  }
+  return expect(']');
+}
+
+// call (returned), name, (arguments);   call name, (arguments);   call name;
+// Operands: the function, then Vector of the returned, Vector of the arguments.
+bool Parser::callOperands(Instruction &instruction) {
+  auto list = [&](Operand &result) {
+    std::vector<Operand> parts;
+    result.kind = OperandKind::Vector;
+    if (!expect('('))
+      return false;
+    if (!accept(')')) {
+      do {
+        Token unknown, token = peek();
+        if (!simpleOperand(parts.emplace_back(), unknown))
+          return false;
+        if (unknown.kind == Token::Kind::Name)
+          return fail(token, "unknown name");
+      } while (accept(','));
+      if (!expect(')'))
+        return false;
+    }
+    result.first = uint32_t(kernel_->parts.size());
+    result.count = uint32_t(parts.size());
+    kernel_->parts.insert(kernel_->parts.end(), parts.begin(), parts.end());
+    return true;
+  };
+  Operand returned, function, arguments;
+  returned.kind = arguments.kind = OperandKind::Vector;
+  if (peek().is('(') && (!list(returned) || !expect(',')))
+    return false;
+  Token unknown, token = peek();
+  if (!simpleOperand(function, unknown))
+    return false;
+  if (unknown.kind == Token::Kind::Name || function.kind != OperandKind::Function)
+    return fail(token, "calls an unknown function");
+  if (accept(',') && !list(arguments))
+    return false;
+  for (const Operand &one : {function, returned, arguments})
+    kernel_->operands.push_back(one);
+  instruction.operandCount = 3;
+  return true;
+}
+
+// ---- do the operands fit a row? ---------------------------------------------------------------
+
+std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operands) {
+  const Form &form = *candidate.form;
+  const Modifiers &has = candidate.spelling.modifiers;
+  unsigned lanes = 1;
+  if (has[size_t(Modifier::v2)]) lanes = 2;
+  if (has[size_t(Modifier::v4)]) lanes = 4;
+  if (has[size_t(Modifier::v8)]) lanes = 8;
+  size_t at = 0;
+  for (size_t i = 0; i < form.specs.size(); ++i) {
+    const OperandSpec &spec = form.specs[i];
+    bool isThere = at < operands.size() && operands[at].afterBar == spec.afterBar;
+    // A cache policy is there if and only if the mnemonic says so.
+    bool isPolicy = spec.isOptional && spec.type == Type::B64 && spec.kind == OperandSpec::Kind::Source;
+    if (isPolicy && isThere != has[size_t(Modifier::l2CacheHint)])
+      return isThere ? "a cache policy without .L2::cache_hint" : "a cache policy is missing";
+    if (!isThere) {
+      if (spec.isOptional)
+        continue;
+      return "an operand is missing";
+    }
+    Type type = spec.slot >= 0 ? candidate.spelling.types[size_t(spec.slot)] : spec.type;
+    Operand &operand = operands[at].operand;
+    if (spec.kind == OperandSpec::Kind::Targets && operand.kind == OperandKind::Label)
+      operand.kind = OperandKind::Targets;
+    std::string why = checkOperand(spec, type, lanes, candidate.spelling, operand);
+    if (!why.empty())
+      return "operand " + std::to_string(at + 1) + " " + why;
+    ++at;
+  }
+  return at == operands.size() ? "" : "too many operands";
+}
+
+std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned lanes, const Spelling &spelling,
+                                 const Operand &operand) {
+  using Kind = OperandSpec::Kind;
+  bool isRegister = operand.kind == OperandKind::Register;
+  Type registerType = isRegister ? kernel_->registers[operand.index].type : Type::None;
+  if (operand.negated && spec.kind != Kind::PredicateIn)
+    return "may not be negated";
+  switch (spec.kind) {
+  case Kind::PredicateOut:
+    if (operand.kind == OperandKind::Sink)
+      return "";
+    return registerType == Type::Pred ? "" : "is not a predicate";
+  case Kind::PredicateIn:
+    if (operand.kind == OperandKind::Immediate && !operand.isFloat && !operand.negated)
+      return "";
+    return registerType == Type::Pred ? "" : "is not a predicate";
+  case Kind::Address: {
+    if (operand.kind != OperandKind::Address)
+      return "is not an address";
+    if (operand.count == 0)
+      return "";
+    const Operand &base = kernel_->parts[operand.first];
+    if (base.kind != OperandKind::Register)
+      return base.kind == OperandKind::Variable || base.kind == OperandKind::Parameter ? "" : "has no such base";
+    Type baseType = kernel_->registers[base.index].type;
+    bool isInt = kind(baseType) == TypeKind::Bits || isInteger(baseType);
+    return isInt && (bitWidth(baseType) == 32 || bitWidth(baseType) == 64) ? "" : "has a base that is no address";
+  }
+  case Kind::Label: return operand.kind == OperandKind::Label ? "" : "is not a label";
+  case Kind::Targets: return operand.kind == OperandKind::Targets ? "" : "is not a list of targets";
+  case Kind::Immediate:
+    return operand.kind == OperandKind::Immediate && !operand.isFloat ? "" : "is not an integer constant";
+  case Kind::MovDestination: return checkMov(false, type, operand);
+  case Kind::MovSource: return checkMov(true, type, operand);
+  case Kind::VectorDestination:
+  case Kind::VectorSource: {
+    if (lanes == 1)
+      return checkRegister(spec, type, operand);
+    if (operand.kind != OperandKind::Vector || operand.count != lanes)
+      return "is not a vector of " + std::to_string(lanes);
+    if (bitWidth(type) * lanes > 128)
+      return "is a vector of more than 128 bits";
+    for (uint32_t i = 0; i < operand.count; ++i)
+      if (std::string why = checkRegister(spec, type, kernel_->parts[operand.first + i]); !why.empty())
+        return why;
+    return "";
+  }
+  case Kind::Destination:
+  case Kind::Source: return checkRegister(spec, type, operand);
+  case Kind::Call: return "";
+  }
+  return "is not understood";
+}
+
+std::string Parser::checkRegister(const OperandSpec &spec, Type type, const Operand &operand) {
+  using Kind = OperandSpec::Kind;
+  bool isSource = spec.kind == Kind::Source || spec.kind == Kind::VectorSource;
+  unsigned bits = bitWidth(type) * (spec.isDouble ? 2 : 1);
+  bool isFloatLike = kind(type) == TypeKind::Float || kind(type) == TypeKind::Packed;
+  if (operand.kind == OperandKind::Sink)
+    return spec.maySink || spec.kind == Kind::VectorDestination ? "" : "may not be _";
+  if (operand.kind == OperandKind::Immediate) {
+    if (!isSource)
+      return "is written and may not be a constant";
+    if (operand.isFloat)
+      return type == Type::F32 || type == Type::F64 || (kind(type) == TypeKind::Bits && bits == operand.floatBits)
+                 ? "" : "may not be a float constant";
+    return kind(type) == TypeKind::Float ? "may not be an integer constant" : "";
+  }
+  Type got = Type::None;
+  if (operand.kind == OperandKind::Special && isSource && !changes(Special(operand.index)))
+    got = typeOf(Special(operand.index));
+  else if (operand.kind == OperandKind::Register)
+    got = kernel_->registers[operand.index].type;
+  else
+    return "is not a register";
+  if (got == Type::Pred)
+    return "is a predicate";
+  if (spec.mayBeWider && kind(got) != TypeKind::Float && !isFloatLike ? bitWidth(got) < bits : bitWidth(got) != bits)
+    return "has " + std::to_string(bitWidth(got)) + " bits, not " + std::to_string(bits);
+  TypeKind mine = kind(got), wanted = kind(type);
+  if (mine == TypeKind::Bits || wanted == TypeKind::Bits)
+    return "";
+  if (isInteger(got) && isInteger(type))
+    return "";
+  // u16x2 and its kin live in any 32-bit register of integers.
+  if (got == type || (wanted == TypeKind::Packed && isInteger(got)))
+    return "";
+  return "is of another type than ." + std::string(ptxvm::name(type));
+}
+
+std::string Parser::checkMov(bool isSource, Type type, const Operand &operand) {
+  OperandSpec spec;
+  spec.kind = isSource ? OperandSpec::Kind::Source : OperandSpec::Kind::Destination;
+  if (operand.kind == OperandKind::Variable || operand.kind == OperandKind::Parameter) {
+    if (!isSource)
+      return "is written and may not be an address";
+    return bitWidth(type) == 64 || bitWidth(type) == 32 ? "" : "is an address of 64 bits";
+  }
+  if (operand.kind == OperandKind::Special && isSource) {
+    unsigned bits = bitWidth(typeOf(Special(operand.index)));
+    return bitWidth(type) == bits || (bits == 32 && bitWidth(type) == 64) ? "" : "has another width";
+  }
+  if (operand.kind != OperandKind::Vector)
+    return checkRegister(spec, type, operand);
+  if (kind(type) != TypeKind::Bits)
+    return "is a vector, for which mov takes .b types";
+  if (operand.count != 2 && operand.count != 4)
+    return "is not a vector of 2 or 4";
+  for (uint32_t i = 0; i < operand.count; ++i) {
+    const Operand &part = kernel_->parts[operand.first + i];
+    if (part.kind == OperandKind::Sink && !isSource)
+      continue;
+    if (part.kind == OperandKind::Immediate && isSource)
+      continue;
+    if (part.kind != OperandKind::Register)
+      return "is not a vector of registers";
+    if (bitWidth(kernel_->registers[part.index].type) * operand.count != bitWidth(type))
+      return "has parts of another width";
+  }
+  return "";
+}
+
+} // namespace tegula::ptxvm
