@@ -1,4 +1,5 @@
 #include "convert/ChooseLayouts.h"
+#include "convert/Locality.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -32,41 +33,90 @@ std::optional<AccessOperands> accessOf(Operation *op) {
   return std::nullopt;
 }
 
+// The same elements in each thread, neighbours in neighbouring registers: others that share the
+// class load and store runs. Renaming registers costs nothing.
+Layout inOrder(const Layout &layout) {
+  Layout::Bases bases = layout.allBases();
+  std::sort(bases[size_t(Axis::Register)].begin(), bases[size_t(Axis::Register)].end());
+  return {layout.extents(), bases};
+}
+
 } // namespace
 
 LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, unsigned warps)
     : classes_(classes), axes_(axes), warps_(warps) {
   collectAnchors(function);
-  for (Value leader : classes.leaders()) {
-    auto found = anchors_.find(leader);
-    if (found == anchors_.end())
-      continue;
-    const auto &anchors = found->second;
-    auto heaviest = std::max_element(anchors.begin(), anchors.end(),
-                                     [](const Anchor &a, const Anchor &b) { return a.weight < b.weight; });
-    unsigned width = 1;
-    for (const Anchor &anchor : anchors)
-      if (anchor.order[0] == heaviest->order[0])
-        width = std::max(width, anchor.width);
-    chosen_.try_emplace(leader, build(leader.getType(), heaviest->order, width));
-  }
-  // What producers give and readers want, until nothing new is known.
+  for (Value leader : classes.leaders())
+    if (anchors_.contains(leader) && !waits(leader))
+      chooseByAnchors(leader);
+  // What producers give and readers want, until nothing new is known; then one of those that waited.
   for (bool changed = true; changed;) {
     changed = false;
     function.walk([&](Operation *op) { changed |= derive(op); });
-    if (changed)
-      continue;
-    for (Value leader : classes.leaders())
-      if (!chosen_.contains(leader)) {
-        chosen_.try_emplace(leader, plain(leader.getType()));
+    for (bool anchored : {true, false})
+      for (Value leader : classes.leaders()) {
+        if (changed || chosen_.contains(leader) || anchors_.contains(leader) != anchored)
+          continue;
+        if (anchored)
+          chooseByAnchors(leader);
+        else
+          chosen_.try_emplace(leader, plain(leader.getType()));
         changed = true;
-        break;
       }
   }
 }
 
+void LayoutChoice::chooseByAnchors(Value leader) {
+  const auto &anchors = anchors_.find(leader)->second;
+  auto heaviest = std::max_element(anchors.begin(), anchors.end(),
+                                   [](const Anchor &a, const Anchor &b) { return a.weight < b.weight; });
+  unsigned width = 1;
+  for (const Anchor &anchor : anchors)
+    if (anchor.order[0] == heaviest->order[0])
+      width = std::max(width, anchor.width);
+  chosen_.try_emplace(leader, build(leader.getType(), heaviest->order, width));
+}
+
+bool LayoutChoice::waits(Value leader) const {
+  const auto &anchors = anchors_.find(leader)->second;
+  return cast<RankedTensorType>(leader.getType()).getNumElements() <= 32 * int64_t(warps_) ||
+         (cast<RankedTensorType>(leader.getType()).getRank() == 1 &&
+          llvm::all_of(anchors, [](const Anchor &anchor) { return anchor.isLoad; }));
+}
+
+bool LayoutChoice::suits(Value leader, const Layout &layout) const {
+  auto anchors = anchors_.find(leader);
+  return anchors == anchors_.end() || llvm::all_of(anchors->second, [&](const Anchor &anchor) {
+           unsigned best = contiguousBytes(coalesced(anchor.pointers, anchor.mask), anchor.pointers, anchor.mask);
+           return contiguousBytes(layout, anchor.pointers, anchor.mask) >= std::min(32u, best);
+         });
+}
+
+LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) const {
+  Anchor anchor{pointers, mask, axes_.order(pointers)};
+  anchor.isLoad = isa<LoadOp>(op);
+  auto type = cast<RankedTensorType>(pointers.getType());
+  unsigned dim = anchor.order[0];
+  anchor.weight = double(type.getNumElements()) * bitsOf(type);
+  if (isa<GatherOp>(op) || axes_.at(pointers).contiguity[dim] == 1) {
+    // Scattered: no layout helps, unless a thread can use what it reads for several elements.
+    anchor.width = sharingRun(pointers, dim, 16);
+    anchor.weight /= anchor.width == 1 ? 16 : 2;
+  } else {
+    anchor.width = axes_.accessWidth(pointers, mask, dim, accessBits);
+  }
+  for (Operation *parent = op->getParentOp(); parent && !isa<FuncOp>(parent); parent = parent->getParentOp())
+    if (isa<LoopLikeOpInterface>(parent))
+      anchor.weight *= 16;
+  return anchor;
+}
+
 void LayoutChoice::collectAnchors(FuncOp function) {
   function.walk([&](Operation *op) {
+    if (auto gather = dyn_cast<GatherOp>(op)) {
+      anchors_[classes_.leader(gather.getResult())].push_back(anchorOf(op, gather.getIndices(), {}));
+      return;
+    }
     std::optional<AccessOperands> access = accessOf(op);
     if (!access || !isTile(access->pointers))
       return;
@@ -80,19 +130,8 @@ void LayoutChoice::collectAnchors(FuncOp function) {
     for (Value result : op->getResults())
       if (isTile(result))
         member = result;
-    if (!member)
-      return;
-    Anchor anchor;
-    anchor.order = axes_.order(access->pointers);
-    anchor.width = axes_.accessWidth(access->pointers, access->mask, anchor.order[0], accessBits);
-    auto type = cast<RankedTensorType>(access->pointers.getType());
-    anchor.weight = double(type.getNumElements()) * bitsOf(type);
-    if (axes_.at(access->pointers).contiguity[anchor.order[0]] == 1)
-      anchor.weight /= 16; // scattered: no layout helps
-    for (Operation *parent = op->getParentOp(); parent && !isa<FuncOp>(parent); parent = parent->getParentOp())
-      if (isa<LoopLikeOpInterface>(parent))
-        anchor.weight *= 16;
-    anchors_[classes_.leader(member)].push_back(std::move(anchor));
+    if (member)
+      anchors_[classes_.leader(member)].push_back(anchorOf(op, access->pointers, access->mask));
   });
 }
 
@@ -102,7 +141,10 @@ Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) 
   int64_t vector = 1;
   while (2 * vector <= std::min<int64_t>(width, perThread))
     vector *= 2;
-  return layout::coalesced(type.getShape().vec(), std::span(order.data(), order.size()), unsigned(vector), warps_);
+  std::span<const unsigned> dims(order.data(), order.size());
+  // Warps side by side along the slow dimensions: a reduction along the fast one then stays in a warp.
+  return type.getRank() == 1 ? layout::coalesced(type.getShape().vec(), dims, unsigned(vector), warps_)
+                             : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_);
 }
 
 Layout LayoutChoice::coalesced(Value pointers, Value mask) const {
@@ -149,7 +191,7 @@ bool LayoutChoice::derive(Operation *op) {
   }
   if (op->getNumResults() && op->getNumOperands() && open(op->getResult(0)) && known(op->getOperand(0)))
     if (std::optional<Layout> natural = naturalResult(op, of(op->getOperand(0)))) {
-      chosen_.try_emplace(classes_.leader(op->getResult(0)), *natural);
+      chosen_.try_emplace(classes_.leader(op->getResult(0)), inOrder(*natural));
       return true;
     }
   // A view that is read in a known layout wants its source in the matching one.
@@ -164,7 +206,7 @@ bool LayoutChoice::derive(Operation *op) {
       operand = view->getOperand(0);
       view = operand.getDefiningOp();
     }
-    if (wanted && open(operand)) {
+    if (wanted && open(operand) && suits(classes_.leader(operand), *wanted)) {
       chosen_.try_emplace(classes_.leader(operand), *wanted);
       return true;
     }

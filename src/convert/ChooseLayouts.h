@@ -26,11 +26,20 @@ public:
 
 private:
   struct Anchor {
+    mlir::Value pointers, mask;
     llvm::SmallVector<unsigned> order;
     unsigned width = 1;
     double weight = 0;
+    bool isLoad = false;
   };
   void collectAnchors(tile::FuncOp function);
+  Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask) const;
+  // Whether the class waits for what its producers and readers want: a tile smaller than the threads, which
+  // repeat it anyway, or one that is only loaded, which threads can load as its readers want it.
+  bool waits(mlir::Value leader) const;
+  // Is a layout that readers want good enough for the loads of a class that waited?
+  bool suits(mlir::Value leader, const layout::Layout &layout) const;
+  void chooseByAnchors(mlir::Value leader);
   bool derive(mlir::Operation *op);
   layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width) const;
 

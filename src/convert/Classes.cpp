@@ -1,5 +1,7 @@
 #include "convert/Classes.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace tegula::tile;
 
@@ -14,8 +16,11 @@ constexpr unsigned recomputeLimit = 48;
 std::optional<unsigned> costOf(Operation *op) {
   if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp, arith::RemFOp, PreciseDivFOp, PreciseSqrtOp>(op))
     return std::nullopt;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
-    return 12;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
+    APInt divisor;
+    bool known = matchPattern(op->getOperand(1), m_ConstantInt(&divisor));
+    return !known ? 12 : divisor.isPowerOf2() ? 1 : 4;
+  }
   if (isa<MulhiUIOp>(op))
     return 6;
   return 1;

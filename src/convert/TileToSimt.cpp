@@ -12,7 +12,7 @@ namespace {
 class Rewrite {
 public:
   Rewrite(FuncOp function, const SimtOptions &options, std::vector<Note> &notes)
-      : function_(function), axes_(function), classes_(function),
+      : function_(function), axes_(function, analysis::Trust::Indices), classes_(function),
         choice_(function, classes_, axes_, options.warps), notes_(notes) {}
 
   void run() {
@@ -47,7 +47,9 @@ private:
     unsigned width = axes_.accessWidth(pointers, mask, dim, 128, &why);
     Layout best = choice_.coalesced(pointers, mask);
     std::optional<Layout> own = ownLayout(op);
-    bool move = !own || choice_.contiguousBytes(*own, pointers, mask) * 2 <= choice_.contiguousBytes(best, pointers, mask);
+    // A tile that the threads hold several times over is cheap to read in any order.
+    bool small = cast<RankedTensorType>(pointers.getType()).getNumElements() <= 32 * int64_t(simt::warpsOf(op));
+    bool move = !own || (!small && choice_.contiguousBytes(*own, pointers, mask) * 2 <= choice_.contiguousBytes(best, pointers, mask));
     Layout layout = move ? best : *own;
     unsigned used = std::min(width, layout.contiguous(dim));
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), used));

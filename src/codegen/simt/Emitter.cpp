@@ -264,6 +264,8 @@ void Emitter::emitOp(Operation *op) {
     return emitDot(*this, dot);
   if (auto convert = dyn_cast<ConvertOp>(op))
     return emitConvert(*this, convert);
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return emitGather(*this, gather);
   if (isa<BarrierOp, tile::BarrierOp>(op))
     return hardware.barrier(builder);
   if (isa<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp>(op))

@@ -99,6 +99,7 @@ void emitIndexing(Emitter &e, mlir::Operation *op);
 void emitReduce(Emitter &e, tile::ReduceOp op);
 void emitDot(Emitter &e, tile::DotOp op);
 void emitConvert(Emitter &e, ConvertOp op);
+void emitGather(Emitter &e, tile::GatherOp op);
 
 // A value as words of 32 bits that can cross lanes and shared memory, and back.
 llvm::SmallVector<llvm::Value *, 2> toWords(Emitter &e, llvm::Value *value);

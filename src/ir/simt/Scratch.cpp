@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "layout/Queries.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -56,6 +57,39 @@ DotScratch::DotScratch(DotOp op) {
 
 unsigned DotScratch::bytesOf(Value operand) const { return storedBits(elementType(operand.getType())) / 8; }
 
+GatherPlan::GatherPlan(GatherOp op) {
+  Layout source = layoutOf(op.getSource()), result = layoutOf(op.getResult());
+  unsigned axis = unsigned(op.getAxis());
+  // A warp that holds several registers of a line would exchange all of them.
+  constexpr unsigned mostRegisters = 4;
+  withinWarp = layout::axisInWarp(source, axis) && source.size(Axis::Register) <= mostRegisters &&
+               source.bases(Axis::Lane).size() == result.bases(Axis::Lane).size();
+  for (Axis hardware : {Axis::Register, Axis::Lane, Axis::Warp})
+    for (uint32_t basis : source.bases(hardware))
+      withinWarp &= basis == 0 || llvm::isPowerOf2_32(basis);
+  for (uint32_t basis : source.bases(Axis::Register))
+    withinWarp &= basis != 0;
+  // Bits of other coordinates that the source gives to warps are the same warps' in the result.
+  auto place = [&](uint32_t basis) { // in the result's flat coordinates
+    std::vector<int64_t> at = source.coordinates(basis);
+    at[axis] = 0;
+    return result.flatten(at);
+  };
+  const auto &from = source.bases(Axis::Warp), &to = result.bases(Axis::Warp);
+  for (unsigned i = 0; i != from.size() && withinWarp; ++i) {
+    if (from[i] == 0)
+      continue;
+    uint32_t wanted = place(from[i]);
+    withinWarp &= i < to.size() && to[i] == wanted;
+    for (Axis hardware : {Axis::Register, Axis::Lane, Axis::Warp})
+      for (unsigned k = 0; k != result.bases(hardware).size(); ++k)
+        if (!(hardware == Axis::Warp && k == i))
+          withinWarp &= (result.bases(hardware)[k] & wanted) == 0;
+  }
+  if (!withinWarp)
+    bytes = (uint64_t(1) << source.totalBits()) * storedBits(elementType(op.getType())) / 8;
+}
+
 layout::Plan planOf(ConvertOp op) {
   return layout::planConversion(layoutOf(op.getValue()), layoutOf(op.getResult()),
                                 storedBits(elementType(op.getType())));
@@ -66,6 +100,8 @@ uint64_t scratchBytes(Operation *op) {
     return ReduceScratch(reduce).bytes;
   if (auto dot = dyn_cast<DotOp>(op))
     return DotScratch(dot).bytes;
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return GatherPlan(gather).bytes;
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     auto type = cast<RankedTensorType>(reshape.getType());
     bool linear = layoutOf(reshape.getValue()).reshaped(type.getShape().vec()) == layoutOf(reshape.getResult());

@@ -26,6 +26,13 @@ struct DotScratch {
   uint64_t bOffset, bytes;
 };
 
+// Do lanes exchange what a gather needs, or does the source go through shared memory?
+struct GatherPlan {
+  explicit GatherPlan(tile::GatherOp op);
+  bool withinWarp = false;
+  uint64_t bytes = 0;
+};
+
 layout::Plan planOf(ConvertOp op);
 unsigned storedBits(mlir::Type element); // of an element in shared memory
 

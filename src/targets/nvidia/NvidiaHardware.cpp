@@ -209,11 +209,17 @@ simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access, ll
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
   llvm::Type *result = words.count == 1 ? word : static_cast<llvm::Type *>(llvm::StructType::get(b.getContext(), outputs));
-  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text, constraints, true);
-  llvm::Value *loaded = b.CreateCall(assembly, arguments);
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text, constraints, access.isVolatile);
+  llvm::CallInst *loaded = b.CreateCall(assembly, arguments);
+  if (!access.isVolatile) {
+    // Equal loads with no store between them are one.
+    loaded->setOnlyReadsMemory();
+    loaded->setDoesNotThrow();
+    loaded->addFnAttr(llvm::Attribute::WillReturn);
+  }
   Values parts;
   for (unsigned i = 0; i != words.count; ++i)
-    parts.push_back(words.count == 1 ? loaded : b.CreateExtractValue(loaded, i));
+    parts.push_back(words.count == 1 ? static_cast<llvm::Value *>(loaded) : b.CreateExtractValue(loaded, i));
   return unpack(b, access, words, parts);
 }
 

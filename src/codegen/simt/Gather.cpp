@@ -1,0 +1,121 @@
+// result[.., i, ..] = source[.., indices[.., i, ..], ..] along an axis. Where one warp holds each line of
+// the source and the lines of its own results, lanes hand elements to each other; else the source
+// goes to shared memory and each thread reads what it needs.
+#include "codegen/simt/Emitter.h"
+#include "ir/simt/Scratch.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+class Gather {
+public:
+  Gather(Emitter &e, GatherOp op)
+      : e_(e), b_(e.builder), op_(op), axis_(unsigned(op.getAxis())), source_(layoutOf(op.getSource())),
+        result_(layoutOf(op.getResult())), values_(e.registers(op.getSource())),
+        indices_(e.registers(op.getIndices())), element_(e.type(elementType(op.getType()))) {}
+
+  void emit() {
+    GatherPlan plan(op_);
+    if (!plan.withinWarp)
+      share();
+    Registers results(result_.size(Axis::Register), nullptr);
+    for (unsigned reg = 0; reg != results.size(); ++reg) {
+      if (!result_.isLive(reg))
+        continue;
+      llvm::Value *index = b_.CreateSExtOrTrunc(indices_[reg], b_.getInt32Ty());
+      llvm::Value *extent = b_.getInt32(uint32_t(source_.extents()[axis_]));
+      llvm::Value *inside = b_.CreateICmpULT(index, extent);
+      index = b_.CreateSelect(inside, index, b_.getInt32(0));
+      llvm::Value *value = plan.withinWarp ? fromLanes(index, reg) : fromShared(index, reg);
+      results[reg] = b_.CreateSelect(inside, value, llvm::Constant::getNullValue(element_));
+    }
+    e_.set(op_, std::move(results));
+  }
+
+private:
+  // The bit of a source coordinate that a basis (a power of two) moves, as i32 0 or 1.
+  llvm::Value *coordinateBit(uint32_t basis, llvm::Value *index, unsigned reg) {
+    unsigned bit = llvm::Log2_32(basis), dim = source_.rank() - 1;
+    while (bit >= source_.shift(dim) + source_.hullBits(dim))
+      --dim;
+    llvm::Value *coordinate = dim == axis_ ? index : e_.coordinate(result_, dim, reg);
+    return b_.CreateAnd(b_.CreateLShr(coordinate, bit - source_.shift(dim)), b_.getInt32(1));
+  }
+
+  llvm::Value *fromLanes(llvm::Value *index, unsigned reg) {
+    llvm::Value *lane = b_.getInt32(0);
+    for (auto [i, basis] : llvm::enumerate(source_.bases(Axis::Lane)))
+      if (basis)
+        lane = b_.CreateOr(lane, b_.CreateShl(coordinateBit(basis, index, reg), uint64_t(i)), "", /*IsDisjoint=*/true);
+    // Each register that may hold the element crosses; the bits of its number choose.
+    Registers candidates;
+    for (llvm::Value *value : values_) {
+      SmallVector<llvm::Value *, 2> words = toWords(e_, toStored(e_, value ? value : llvm::PoisonValue::get(element_)));
+      for (llvm::Value *&word : words)
+        word = e_.hardware.shuffleIndex(b_, word, lane);
+      candidates.push_back(fromStored(e_, fromWords(e_, words, storedType(e_, element_)), element_));
+    }
+    for (uint32_t basis : source_.bases(Axis::Register)) {
+      llvm::Value *odd = b_.CreateTrunc(coordinateBit(basis, index, reg), b_.getInt1Ty());
+      Registers half;
+      for (unsigned i = 0; i + 1 < candidates.size(); i += 2)
+        half.push_back(b_.CreateSelect(odd, candidates[i + 1], candidates[i]));
+      candidates = std::move(half);
+    }
+    return candidates[0];
+  }
+
+  // The source as it lies flat.
+  void share() {
+    llvm::Type *stored = storedType(e_, element_);
+    unsigned bytes = stored->getScalarSizeInBits() / 8, last = source_.rank() - 1;
+    unsigned width = std::min(source_.contiguous(last), 16 / bytes);
+    e_.when(e_.isFirstCopy(source_), [&] {
+      for (unsigned reg = 0; reg < source_.size(Axis::Register); reg += width) {
+        if (!source_.isLive(reg))
+          continue;
+        llvm::Value *run = llvm::PoisonValue::get(llvm::FixedVectorType::get(stored, width));
+        for (unsigned i = 0; i != width; ++i)
+          if (values_[reg + i])
+            run = b_.CreateInsertElement(run, toStored(e_, values_[reg + i]), uint64_t(i));
+        unsigned bits = width * bytes * 8;
+        llvm::Type *words = bits <= 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits))
+                                       : llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
+        llvm::Value *at = e_.scratch(op_, b_.CreateMul(e_.flatCoordinate(source_, reg), b_.getInt32(bytes)));
+        b_.CreateAlignedStore(b_.CreateBitCast(run, words), at, llvm::Align(bytes * width));
+      }
+    });
+    e_.hardware.barrier(b_);
+  }
+
+  llvm::Value *fromShared(llvm::Value *index, unsigned reg) {
+    llvm::Type *stored = storedType(e_, element_);
+    unsigned bytes = stored->getScalarSizeInBits() / 8;
+    llvm::Value *flat = b_.CreateShl(index, uint64_t(source_.shift(axis_)));
+    for (unsigned d = 0; d != source_.rank(); ++d)
+      if (d != axis_)
+        flat = b_.CreateOr(flat, b_.CreateShl(e_.coordinate(result_, d, reg), uint64_t(source_.shift(d))), "", true);
+    llvm::Value *at = e_.scratch(op_, b_.CreateMul(flat, b_.getInt32(bytes)));
+    return fromStored(e_, b_.CreateAlignedLoad(stored, at, llvm::Align(bytes)), element_);
+  }
+
+  Emitter &e_;
+  llvm::IRBuilder<> &b_;
+  GatherOp op_;
+  unsigned axis_;
+  Layout source_, result_;
+  const Registers values_, indices_;
+  llvm::Type *element_;
+};
+
+} // namespace
+
+void emitGather(Emitter &e, GatherOp op) { Gather(e, op).emit(); }
+
+} // namespace tegula::simt
