@@ -1,5 +1,5 @@
 // kernel[grid]: an object whose call goes straight to tg_call (PEP 590 vectorcall).
-#include "Bindings.h"
+#include "Simulated.h"
 
 #include <new>
 
@@ -137,6 +137,9 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   tg_place place{sizeof(tg_place), -1, nullptr};
   if (!choosePlace(arena, function, target, place))
     return nullptr;
+  Simulated simulated;
+  if (runs && !simulated.prepare(target, args, count, place))
+    return nullptr;
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
@@ -145,6 +148,8 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   status = runs ? tg_call(handle, target, &place, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
                 : tg_prepare(handle, target, &place, arguments, size_t(count), &kernel, &problems);
   Py_END_ALLOW_THREADS
+  if (!simulated.finish())
+    return nullptr;
   if (status != TG_OK)
     return raise(status, problems, function);
   return kernelObject(function, kernel);

@@ -1,6 +1,7 @@
 // Contexts, modules and functions.
 #include "capi/Handles.h"
 #include "compiler/Check.h"
+#include "ptxvm/simulate/Simulation.h"
 #include "runtime/Launch.h"
 #include "sema/Session.h"
 
@@ -111,7 +112,11 @@ void tg_function_do_not_specialize(tg_function *function, size_t parameter, int 
 
 tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    if (diag::SourcePtr source = compiler::readSource(path, sink))
+    diag::SourcePtr source = compiler::readSource(path, sink);
+    if (source && ptxvm::isCodeFile(path)) {
+      if (auto module = ptxvm::parse(source->text(), path); !module)
+        sink.report(diag::Kind::CodeNotUnderstood, {}, {module.status().message});
+    } else if (source)
       compiler::check(compiler::makeModule(std::move(source), nullptr, sink), sink);
   });
 }

@@ -119,7 +119,7 @@ std::variant<size_t, Problem> byteCount(tg_dtype dtype, const std::vector<int64_
 
 Array makeArray(tg_dtype dtype, std::vector<int64_t> shape, size_t bytes) {
   Array array{dtype, std::move(shape), {}, bytes};
-  array.storage.resize((bytes + 7) / 8 + 8);
+  array.storage.resize((bytes + Array::alignment + 7) / 8 + 8);
   return array;
 }
 

@@ -14,9 +14,13 @@ namespace tegula::cli {
 struct Array {
   tg_dtype dtype = TG_F32;
   std::vector<int64_t> shape;
-  std::vector<uint64_t> storage; // 8-byte aligned
+  std::vector<uint64_t> storage; // with room to begin at a multiple of `alignment`
   size_t bytes = 0;
-  char *data() { return reinterpret_cast<char *>(storage.data()); }
+  static constexpr uintptr_t alignment = 256; // as a GPU's allocations
+  char *data() {
+    auto begin = reinterpret_cast<uintptr_t>(storage.data());
+    return reinterpret_cast<char *>((begin + alignment - 1) / alignment * alignment);
+  }
 };
 
 // Why there is no array.

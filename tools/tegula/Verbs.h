@@ -14,6 +14,7 @@ enum ExitCode : int {
   ExitDiagnostics = 1, // the kernel, its arguments or its files are at fault
   ExitUsage = 2,       // the command line is not understood
   ExitInternal = 3,    // a bug of Tegula
+  ExitFindings = 3,    // of `simulate`: the kernel ran, and something was found
 };
 
 struct RunOptions {
@@ -23,6 +24,16 @@ struct RunOptions {
   bool isQuiet = false;
 };
 int run(const RunOptions &options);
+
+struct SimulateOptions {
+  std::string kernel; // FILE.py::KERNEL or FILE.ptx::ENTRY
+  std::string grid = "1", block = "1", schedule = "round-robin", html, bundle, replay;
+  std::vector<std::string> arguments, saves;
+  uint64_t sharedBytes = 0, seed = 0, stepLimit = 0;
+  unsigned threads = 0;
+  bool showsProfile = false, recordsAll = false, isQuiet = false;
+};
+int simulate(const SimulateOptions &options);
 
 struct CompileOptions {
   std::string kernel, signature, target = "cpu", cpu, emit = "llvm", output = "-";

@@ -5,9 +5,13 @@
 
 using namespace tegula::cli;
 
+static constexpr const char *targetHelp =
+    "cpu (default), interp (the reference interpreter), cuda (the GPU at hand) or an architecture: sm_75 ... sm_121a";
+
 static constexpr const char *exitCodes = R"(
 Exit codes: 0 done; 1 the kernel, its arguments or a file has a problem, told on stderr;
-            2 the command line is not understood; 3 a bug of Tegula.
+            2 the command line is not understood; 3 a bug of Tegula, and of
+            `simulate` a finding.
 )";
 
 static void addRun(CLI::App &app, RunOptions &options, int &code) {
@@ -19,11 +23,37 @@ static void addRun(CLI::App &app, RunOptions &options, int &code) {
                    "memory) or new:f32[4096,781] (zeros). NAME:TYPE=VALUE gives a number this type")
       ->allow_extra_args(false);
   verb->add_option("--save", options.saves, "NAME=FILE.npy: writes an array argument after the run")->allow_extra_args(false);
-  verb->add_option("--target", options.target, "cpu (default) or interp");
+  verb->add_option("--target", options.target, targetHelp);
   verb->add_flag("--quiet", options.isQuiet, "Print nothing but problems");
   verb->footer("Example:\n  tegula run add.py::add_kernel --grid 4 --arg x=@x.npy --arg y=@y.npy \\\n"
                "      --arg out=new:f32[4096] --arg n=4096 --arg BLOCK=1024 --save out=sum.npy\n");
   verb->callback([&options, &code] { code = run(options); });
+}
+
+static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
+  CLI::App *verb = app.add_subcommand("simulate", "Run a kernel's GPU code on this machine's cores, with checks");
+  verb->add_option("kernel", options.kernel, "FILE.py::KERNEL, or FILE.ptx::ENTRY");
+  verb->add_option("--grid", options.grid, "Blocks along each axis: X[,Y[,Z]]");
+  verb->add_option("--arg", options.arguments,
+                   "NAME=VALUE as in `tegula run`; of a .ptx file VALUE, in the order of the parameters")
+      ->allow_extra_args(false);
+  verb->add_option("--save", options.saves, "NAME=FILE.npy; of a .ptx file N=FILE.npy, N from 0")->allow_extra_args(false);
+  verb->add_option("--block", options.block, "Of a .ptx file: threads of a block, X[,Y[,Z]]");
+  verb->add_option("--shared", options.sharedBytes, "Of a .ptx file: bytes of dynamic shared memory");
+  verb->add_option("--schedule", options.schedule, "Which warp goes on: round-robin (default), random or priority");
+  verb->add_option("--seed", options.seed, "Of the schedule; the same seed gives the same run");
+  verb->add_option("--steps", options.stepLimit, "At most so many instructions of the warps of one block");
+  verb->add_option("--threads", options.threads, "That run blocks; 0 (default): as many as there are cores");
+  verb->add_flag("--profile", options.showsProfile, "Print the source with what each line cost");
+  verb->add_option("--html", options.html, "Write costs and findings as one page");
+  verb->add_option("--bundle", options.bundle, "A folder that is written when something is found, and repeats the run");
+  verb->add_flag("--record", options.recordsAll, "Write the --bundle also when nothing is found");
+  verb->add_option("--replay", options.replay, "Run what such a folder holds");
+  verb->add_flag("--quiet", options.isQuiet, "Print nothing but problems and findings");
+  verb->footer("Exits with 3 when something is found.\n\n"
+               "Example:\n  tegula simulate add.py::add_kernel --grid 4 --arg x=@x.npy --arg y=@y.npy \\\n"
+               "      --arg out=new:f32[4096] --arg n=4096 --arg BLOCK=1024 --profile\n");
+  verb->callback([&options, &code] { code = simulate(options); });
 }
 
 static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, CompileOptions &options) {
@@ -32,7 +62,7 @@ static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, C
   verb->add_option("--signature", options.signature,
                    "NAME=*TYPE[:16] | NAME=TYPE[:16] | NAME=CONSTANT, separated by commas. :16: divisible by 16")
       ->required();
-  verb->add_option("--target", options.target, "cpu (default) or interp");
+  verb->add_option("--target", options.target, targetHelp);
   verb->add_option("--cpu", options.cpu, "A processor by LLVM's name, e.g. haswell (default: this machine)");
   verb->add_option("--num-warps", options.numWarps);
   verb->add_option("--num-stages", options.numStages);
@@ -57,9 +87,12 @@ int main(int argc, char **argv) {
   RunOptions runOptions;
   addRun(app, runOptions, code);
 
+  SimulateOptions simulateOptions;
+  addSimulate(app, simulateOptions, code);
+
   CompileOptions compileOptions, explainOptions;
   CLI::App *verb = addCompile(app, "compile", "Compile a kernel for a signature and write a stage", compileOptions);
-  verb->add_option("--emit", compileOptions.emit, "ttir, nests, llvm (default), asm or obj");
+  verb->add_option("--emit", compileOptions.emit, "ttir, then of cpu: nests, llvm (default), asm, obj; of a GPU: simt, llvm, ptx, cubin, sass");
   verb->add_option("-o,--output", compileOptions.output, "A file; - (default) is stdout");
   verb->add_flag("--times", compileOptions.showTimes, "Print the milliseconds of each step on stderr");
   verb->footer("Example:\n  tegula compile softmax.py::softmax_kernel --emit asm -o softmax.s \\\n"

@@ -12,7 +12,10 @@ from ..language import core as lang
 
 
 def _target():
-    """`TEGULA_TARGET`, or the interpreter when TRITON_INTERPRET is set; read when a kernel is defined."""
+    """`TEGULA_TARGET`, the machine for TEGULA_DEVICE=sim, or the interpreter when TRITON_INTERPRET is set; read when a
+    kernel is defined."""
+    if os.environ.get("TEGULA_DEVICE") == "sim":
+        return "ptxvm"
     if os.environ.get("TEGULA_TARGET"):
         return os.environ["TEGULA_TARGET"]
     return "interp" if os.environ.get("TRITON_INTERPRET", "0").lower() not in ("", "0", "false", "off") else "cpu"

@@ -39,7 +39,7 @@ private:
   uint32_t constant(uint64_t bits, bool is64);
 };
 
-#define PTX_FORM(lower, mnemonic, modifiers, operands, ptx, sm, flags) void lower##lower(Lowering &l);
+#define PTX_FORM(Op, mnemonic, modifiers, operands, ptx, sm, flags) void lower##Op(Lowering &l);
 #include "ptxvm/Opcodes.def"
 #undef PTX_FORM
 

@@ -12,7 +12,7 @@ namespace {
 
 using Lower = void (*)(Lowering &);
 constexpr Lower lowerings[] = {
-#define PTX_FORM(lower, mnemonic, modifiers, operands, ptx, sm, flags) &lower##lower,
+#define PTX_FORM(Op, mnemonic, modifiers, operands, ptx, sm, flags) &lower##Op,
 #include "ptxvm/Opcodes.def"
 #undef PTX_FORM
 };

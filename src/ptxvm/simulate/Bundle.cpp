@@ -12,9 +12,17 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kLargestBundle = uint64_t(1) << 32;
 
-Buffer describe(const Buffer &like, std::vector<uint64_t> &memory) {
-  Buffer buffer = like;
-  buffer.base = memory.data();
+// As a GPU's allocations. A copy lies at the same place modulo this as the original: sectors and
+// misaligned addresses stay what they were.
+constexpr uint64_t kAlignment = 256;
+
+uint64_t placeOf(const void *base) { return reinterpret_cast<uint64_t>(base) % kAlignment; }
+
+// Memory for a copy of a buffer that lay at `place` modulo the alignment.
+Buffer allocate(Buffer buffer, uint64_t place, std::vector<uint64_t> &memory) {
+  memory.resize((buffer.size + 2 * kAlignment) / 8 + 1);
+  auto *begin = reinterpret_cast<std::byte *>(memory.data());
+  buffer.base = begin + (kAlignment - placeOf(begin)) % kAlignment + place;
   return buffer;
 }
 
@@ -40,7 +48,8 @@ std::string launchText(const Bundle &bundle) {
   text << "schedule " << name(bundle.schedule.kind) << ' ' << bundle.schedule.seed << '\n';
   text << "steps " << bundle.stepLimit << '\n';
   for (const Buffer &buffer : bundle.buffers)
-    text << "buffer " << buffer.size << (buffer.writable ? " writable" : " read-only")
+    text << "buffer " << buffer.size << ' ' << placeOf(buffer.base)
+         << (buffer.writable ? " writable" : " read-only")
          << (buffer.initialised ? " written " : " unwritten ") << buffer.name << '\n';
   for (uint64_t parameter : bundle.shape.parameters) {
     if (auto place = placeIn(bundle.buffers, parameter))
@@ -75,17 +84,19 @@ Status bad(std::string_view line) {
 bool readBuffer(std::istringstream &words, Bundle &bundle) {
   Buffer buffer;
   std::string rights, state;
-  uint64_t total = 0;
+  uint64_t total = 0, place = 0;
   for (const std::vector<uint64_t> &memory : bundle.memory)
     total += memory.size() * 8;
-  if (!(words >> buffer.size >> rights >> state) ||
-      buffer.size > kLargestBundle - std::min(total, kLargestBundle))
+  bool isRead = bool(words >> buffer.size >> place >> rights >> state);
+  if (!isRead || place >= kAlignment || buffer.size > kLargestBundle - std::min(total, kLargestBundle))
+    return false;
+  if ((rights != "writable" && rights != "read-only") || (state != "written" && state != "unwritten"))
     return false;
   buffer.writable = rights == "writable";
   buffer.initialised = state == "written";
   std::getline(words >> std::ws, buffer.name);
-  bundle.memory.emplace_back(buffer.size / 8 + 1);
-  bundle.buffers.push_back(describe(buffer, bundle.memory.back()));
+  bundle.memory.emplace_back();
+  bundle.buffers.push_back(allocate(std::move(buffer), place, bundle.memory.back()));
   return true;
 }
 
@@ -140,9 +151,9 @@ Bundle record(const Module &module, std::string_view entry, const LaunchShape &s
   Bundle bundle{module.text, module.name, std::string(entry), shape, options.schedule, options.stepLimit,
                 {},          {}};
   for (const Buffer &buffer : buffers) {
-    bundle.memory.emplace_back(buffer.size / 8 + 1);
-    std::memcpy(bundle.memory.back().data(), buffer.base, buffer.size);
-    bundle.buffers.push_back(describe(buffer, bundle.memory.back()));
+    bundle.memory.emplace_back();
+    bundle.buffers.push_back(allocate(buffer, placeOf(buffer.base), bundle.memory.back()));
+    std::memcpy(bundle.buffers.back().base, buffer.base, buffer.size);
   }
   for (uint64_t &parameter : bundle.shape.parameters)
     if (auto place = placeIn(buffers, parameter))

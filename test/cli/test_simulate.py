@@ -1,0 +1,257 @@
+"""tegula simulate: PTX files with planted mistakes, each found at its line; the same files without them are clean."""
+import numpy as np
+import pytest
+
+HEAD = """.version 8.0
+.target sm_80
+.address_size 64
+"""
+
+# Sums each row of 128 numbers: every thread leaves its number in shared memory, one thread adds them.
+SUM = HEAD + """
+.visible .entry sum(.param .u64 rows, .param .u64 sums, .param .u32 n)
+{
+.reg .pred %p<4>;
+.reg .b32 %r<12>;
+.reg .b64 %rd<12>;
+.reg .f32 %f<8>;
+.shared .align 16 .b8 tile[512];
+.loc 1 3 0
+ld.param.u64 %rd1, [rows];
+ld.param.u64 %rd2, [sums];
+ld.param.u32 %r1, [n];
+cvta.to.global.u64 %rd1, %rd1;
+cvta.to.global.u64 %rd2, %rd2;
+mov.u32 %r2, %tid.x;
+mov.u32 %r3, %ctaid.x;
+mov.u32 %r4, %ntid.x;
+.loc 1 4 0
+mad.lo.s32 %r5, %r3, %r4, %r2;
+setp.lt.s32 %p1, %r5, %r1;
+mul.wide.s32 %rd3, %r5, 4;
+add.s64 %rd4, %rd1, %rd3;
+mov.f32 %f1, 0f00000000;
+@%p1 ld.global.f32 %f1, [%rd4];
+.loc 1 5 0
+mov.u32 %r6, tile;
+shl.b32 %r7, %r2, 2;
+add.s32 %r8, %r6, %r7;
+st.shared.f32 [%r8], %f1;
+.loc 1 6 0
+bar.sync 0;
+.loc 1 7 0
+setp.ne.s32 %p2, %r2, 0;
+@%p2 bra DONE;
+mov.f32 %f2, 0f00000000;
+mov.u32 %r9, 0;
+LOOP:
+ld.shared.f32 %f3, [%r6];
+add.rn.f32 %f2, %f2, %f3;
+add.s32 %r6, %r6, 4;
+add.s32 %r9, %r9, 1;
+setp.lt.s32 %p3, %r9, %r4;
+@%p3 bra LOOP;
+.loc 1 8 0
+mul.wide.s32 %rd5, %r3, 4;
+add.s64 %rd6, %rd2, %rd5;
+st.global.f32 [%rd6], %f2;
+DONE:
+ret;
+}
+.file 1 "sum.py"
+"""
+
+SOURCE = "\n".join(["# line 1", "@triton.jit", "def sum(rows, sums, n):", "    x = tl.load(rows + i)", "    tile = x",
+                    "    barrier()", "    total = tl.sum(tile)", "    tl.store(sums, total)", ""])
+
+
+@pytest.fixture
+def simulate(tegula, tmp_path):
+    """Runs a PTX text on four rows of 128 numbers."""
+
+    def run(text, *options, n=512, size=512):
+        (tmp_path / "sum.py").write_text(SOURCE)
+        (tmp_path / "sum.ptx").write_text(text)
+        x = np.random.default_rng(1).integers(-99, 99, size).astype(np.float32)
+        np.save(tmp_path / "x.npy", x)
+        done = tegula("simulate", "sum.ptx::sum", "--grid", 4, "--block", 128, "--arg", "@x.npy", "--arg", "new:f32[4]",
+                      "--arg", n, "--save", "1=out.npy", *options)
+        return done, x
+
+    run.folder = tmp_path
+    return run
+
+
+def replaced(old, new, text=SUM):
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def test_a_right_kernel_runs_clean_and_right(simulate):
+    done, x = simulate(SUM)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no findings" in done.stdout
+    np.testing.assert_array_equal(np.load(simulate.folder / "out.npy"), x.reshape(4, 128).sum(1))
+
+
+def test_a_missing_barrier_is_a_race_with_both_lines(simulate):
+    done, _ = simulate(replaced("bar.sync 0;\n", ""))
+    assert done.returncode == 3
+    assert "race: " in done.stderr
+    assert "ld.shared.f32 %f3, [%r6]" in done.stderr and "st.shared.f32 [%r8], %f1" in done.stderr
+    assert "sum.py:7" in done.stderr and "sum.py:5" in done.stderr
+    assert "total = tl.sum(tile)" in done.stderr
+
+
+@pytest.mark.parametrize("schedule", ["round-robin", "random", "priority"])
+def test_a_race_is_found_under_every_schedule(simulate, schedule):
+    done, _ = simulate(replaced("bar.sync 0;\n", ""), "--schedule", schedule, "--seed", 5)
+    assert done.returncode == 3 and "race: " in done.stderr
+
+
+def test_an_access_out_of_bounds_is_found(simulate):
+    done, _ = simulate(SUM, n=512, size=500)
+    assert done.returncode == 3
+    assert "out-of-bounds: " in done.stderr and "sum.py:4" in done.stderr and "ld.global.f32" in done.stderr
+
+
+def test_a_misaligned_access_is_found(simulate):
+    done, _ = simulate(replaced("ld.global.f32 %f1, [%rd4];", "ld.global.f32 %f1, [%rd4+2];"))
+    assert done.returncode == 3
+    assert "misaligned: " in done.stderr and "sum.py:4" in done.stderr
+
+
+def test_shared_memory_that_nobody_wrote_is_found(simulate):
+    done, _ = simulate(replaced("st.shared.f32 [%r8], %f1;\n", "@%p1 st.shared.f32 [%r8], %f1;\n"), n=500)
+    assert done.returncode == 3
+    assert "uninitialised: " in done.stderr and "sum.py:7" in done.stderr
+
+
+def test_stores_of_different_blocks_to_one_place_race(simulate):
+    done, _ = simulate(replaced("mul.wide.s32 %rd5, %r3, 4;", "mov.u64 %rd5, 0;"))
+    assert done.returncode == 3
+    assert "race: " in done.stderr and "another block" in done.stderr and "sum.py:8" in done.stderr
+
+
+def test_a_barrier_that_part_of_the_block_never_reaches_is_found(simulate):
+    text = replaced("bar.sync 0;\n", "setp.gt.s32 %p2, %r2, 63;\n@%p2 bra DONE;\nbar.sync 0;\nbar.sync 1, 128;\n")
+    done, _ = simulate(text)
+    assert done.returncode == 3
+    assert any(kind in done.stderr for kind in ("missing-barrier", "deadlock", "divergent-barrier")), done.stderr
+    assert "sum.py:6" in done.stderr
+
+
+def test_an_aligned_barrier_reached_by_half_a_warp_is_found(simulate):
+    text = replaced("bar.sync 0;\n", "setp.gt.s32 %p2, %r2, 15;\n@%p2 bra SKIP;\nbar.sync 0;\nSKIP:\n")
+    done, _ = simulate(text)
+    assert done.returncode == 3
+    assert any(kind in done.stderr for kind in ("unaligned-warp", "divergent-barrier")), done.stderr
+    assert "sum.py:6" in done.stderr
+
+
+def test_the_same_seed_gives_the_same_run(simulate):
+    text = replaced("bar.sync 0;\n", "")
+    runs = [simulate(text, "--schedule", "random", "--seed", 9)[0].stderr for _ in range(2)]
+    assert runs[0] == runs[1] != ""
+
+
+def test_a_bundle_repeats_the_run(simulate, tegula):
+    done, _ = simulate(replaced("bar.sync 0;\n", ""), "--bundle", "found", "--schedule", "random", "--seed", 3)
+    assert done.returncode == 3 and "tegula simulate --replay found" in done.stderr
+    (simulate.folder / "sum.ptx").unlink()
+    (simulate.folder / "x.npy").unlink()
+    again = tegula("simulate", "--replay", "found")
+    assert again.returncode == 3
+    assert again.stderr.splitlines()[0] == done.stderr.splitlines()[0]
+    assert (simulate.folder / "found" / "findings.txt").read_text().splitlines()[0] == done.stderr.splitlines()[0]
+
+
+def test_no_finding_writes_no_bundle(simulate):
+    done, _ = simulate(SUM, "--bundle", "found")
+    assert done.returncode == 0 and not (simulate.folder / "found").exists()
+
+
+@pytest.mark.parametrize("statement", ["grid 4 1", "buffer 99999999999999 0 writable written x", "parameter buffer 7 0", "nonsense"])
+def test_a_damaged_bundle_is_refused(simulate, tegula, statement):
+    simulate(replaced("bar.sync 0;\n", ""), "--bundle", "found")
+    with open(simulate.folder / "found" / "launch.txt", "a") as file:
+        file.write(statement + "\n")
+    done = tegula("simulate", "--replay", "found")
+    assert done.returncode == 1 and f"`{statement}` is not understood" in done.stderr
+
+
+def test_the_profile_shows_costs_by_source_line(simulate):
+    done, _ = simulate(SUM, "--profile")
+    assert done.returncode == 0
+    rows = {line.split("|")[1].strip(): line.split("|")[0].split() for line in done.stdout.splitlines() if " | " in line}
+    # 16 warps read 4 sectors each; 16 warps store to shared memory without a conflict.
+    assert rows["x = tl.load(rows + i)"][3:5] == ["64", "1.0"]
+    assert rows["tile = x"][3:5] == ["16", "1.0"]
+    assert rows["barrier()"][3] == "16"
+
+
+def test_bank_conflicts_are_counted(simulate):
+    done, _ = simulate(replaced("shl.b32 %r7, %r2, 2;", "and.b32 %r7, %r2, 15;\nshl.b32 %r7, %r7, 5;"), "--profile")
+    row = next(line for line in done.stdout.splitlines() if "| " in line and "tile = x" in line)
+    # 16 rows of 32 bytes: 4 rows meet in each bank.
+    assert row.split("|")[0].split()[3:5] == ["64", "4.0"]
+
+
+def test_the_page_is_self_contained(simulate):
+    done, _ = simulate(replaced("bar.sync 0;\n", ""), "--html", "page.html")
+    page = (simulate.folder / "page.html").read_text()
+    assert done.returncode == 3
+    assert "total = tl.sum(tile)" in page and "race" in page
+    assert "http" not in page and "src=" not in page
+
+
+def test_a_warp_that_never_ends_is_stopped(simulate):
+    done, _ = simulate(replaced("setp.lt.s32 %p3, %r9, %r4;", "setp.ge.s32 %p3, %r9, 0;\nmov.u32 %r6, tile;\nmov.u32 %r9, 0;"),
+                       "--steps", 100000)
+    assert done.returncode == 3 and "step-limit" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        (("bar.sync 0;", "barr.sync 0;"), "barr.sync"),
+        (("add.rn.f32 %f2, %f2, %f3;", "add.rn.f32 %f2, %f2, %f99;"), "%f99"),
+        (("add.rn.f32 %f2, %f2, %f3;", "add.rn.s32 %f2, %f2, %f3;"), "add.rn.s32"),
+        (("@%p3 bra LOOP;", "@%p3 bra NOWHERE;"), "NOWHERE"),
+    ],
+)
+def test_what_the_machine_does_not_know_is_refused_with_its_text(simulate, change, said):
+    done, _ = simulate(replaced(*change))
+    assert done.returncode == 1
+    assert "[CodeNotUnderstood]" in done.stderr and said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--arg", "1.5", "--arg", "0", "--arg", "0"], "no integer"),
+        (["--arg", "0", "--arg", "0", "--arg", "99999999999"], "does not fit"),
+        (["--arg", "0", "--arg", "0", "--arg", "new:f32[4]"], "an address"),
+        (["--arg", "0", "--arg", "0"], "takes 3 arguments, and 2 were given"),
+        (["--arg", "0", "--arg", "0", "--arg", "'text'"], "neither an array nor a number"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(tegula, tmp_path, arguments, said):
+    (tmp_path / "sum.ptx").write_text(SUM)
+    done = tegula("simulate", "sum.ptx::sum", *arguments)
+    assert done.returncode == 1 and said in done.stderr
+
+
+def test_an_unknown_entry_is_refused_with_those_there_are(tegula, tmp_path):
+    (tmp_path / "sum.ptx").write_text(SUM)
+    done = tegula("simulate", "sum.ptx::product")
+    assert done.returncode == 1 and "its entries: sum" in done.stderr
+
+
+def test_an_unknown_schedule_is_refused(simulate):
+    done, _ = simulate(SUM, "--schedule", "fair")
+    assert done.returncode == 1 and "round-robin, random, priority" in done.stderr
+
+
+def test_simulate_wants_a_kernel_or_a_bundle(tegula):
+    assert tegula("simulate").returncode == 2

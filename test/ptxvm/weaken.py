@@ -1,0 +1,109 @@
+"""Mutation testing of the checks: barriers, fences and masks of our own kernels deleted or weakened, one at a time.
+
+In: a folder of bundles (TEGULA_SIM_RECORD=FOLDER and a run of the test suites on the machine). For each different kernel
+whose run is clean, each site is changed and the bundle replayed; a finding kills the mutant. A mask that no lane of
+the run is turned off by is no site. Out: weaken.json beside this file, with every survivor.
+`python weaken.py FOLDER [MOST]`
+"""
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROGRAM = Path(os.environ.get("TEGULA_BUILD_DIR", HERE.parents[1] / "build")) / "bin" / "tegula"
+FOUND, CLEAN = 3, 0
+
+BARRIER = re.compile(r"^\s*(bar|barrier)(\.cta)?\.(warp\.)?sync\S*\s")
+FENCE = re.compile(r"^\s*(fence|membar)\.")
+ORDERED = re.compile(r"\.(acq_rel|acquire|release)\b")
+MASKED = re.compile(r"^(\s*)@(!?%p\d+)\s+((ld|st|atom|red)\.\S+\s.*)$")
+
+
+def sites(text):
+    """(what, line number, the line instead of it)"""
+    for number, line in enumerate(text.split("\n")):
+        if BARRIER.match(line):
+            yield "barrier deleted", number, ""
+        elif FENCE.match(line):
+            yield "fence deleted", number, ""
+        elif match := MASKED.match(line):
+            yield "mask dropped", number, match[1] + match[3]
+        if re.match(r"\s*(@\S+\s+)?(atom|red|ld|st)\.", line) and ORDERED.search(line):
+            yield "order relaxed", number, ORDERED.sub(".relaxed", line)
+
+
+def replay(bundle, text):
+    """The exit status of a bundle with another text for its kernel."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file in bundle.iterdir():
+            if file.name != "kernel.ptx":
+                os.symlink(file.resolve(), Path(folder) / file.name)
+        (Path(folder) / "kernel.ptx").write_text(text)
+        try:
+            done = subprocess.run([PROGRAM, "simulate", "--quiet", "--replay", folder], capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            return None, ""
+    return done.returncode, done.stderr
+
+
+def changed(text, number, line):
+    lines = text.split("\n")
+    lines[number] = line
+    return "\n".join(lines)
+
+
+def is_mask_used(bundle, text, number):
+    """Whether some lane is turned off: a trap in its place is reached."""
+    line = text.split("\n")[number]
+    guard = MASKED.match(line)[2]
+    inverse = guard[1:] if guard.startswith("!") else "!" + guard
+    return replay(bundle, changed(text, number, f"@{inverse} trap;\n{line}"))[0] == FOUND
+
+
+def try_one(job):
+    bundle, text, (what, number, line) = job
+    if what == "mask dropped" and not is_mask_used(bundle, text, number):
+        return None
+    status, said = replay(bundle, changed(text, number, line))
+    return {"bundle": bundle.name, "what": what, "line": number + 1, "text": text.split("\n")[number].strip(),
+            "killed": status == FOUND, "status": status, "said": said.split("\n")[0]}
+
+
+def jobs_of(folder):
+    seen = set()
+    for bundle in sorted(path for path in Path(folder).iterdir() if (path / "kernel.ptx").exists()):
+        text = (bundle / "kernel.ptx").read_text()
+        code = "\n".join(line for line in text.split("\n") if not line.strip().startswith((".loc", "//")))
+        if code in seen or not list(sites(text)):
+            continue
+        seen.add(code)
+        if replay(bundle, text)[0] == CLEAN:
+            yield from ((bundle, text, site) for site in sites(text))
+
+
+def main():
+    if len(sys.argv) < 2 or not os.path.isdir(sys.argv[1]):
+        sys.exit(__doc__)
+    jobs = list(jobs_of(sys.argv[1]))
+    jobs = jobs[::max(1, len(jobs) // int(sys.argv[2]))] if len(sys.argv) > 2 else jobs
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = [row for row in pool.map(try_one, jobs) if row]
+    killed = sum(row["killed"] for row in rows)
+    by_kind = {}
+    for row in rows:
+        counts = by_kind.setdefault(row["what"], [0, 0])
+        counts[0] += row["killed"]
+        counts[1] += 1
+    result = {"mutants": len(rows), "killed": killed, "score": round(killed / max(1, len(rows)), 4),
+              "killed of each kind": by_kind, "survivors": [row for row in rows if not row["killed"]]}
+    (HERE / "weaken.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps({key: value for key, value in result.items() if key != "survivors"}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+// What the parser accepts and how it refuses the rest.
+#include "Snippet.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace tegula::ptxvm {
+namespace {
+
+std::string errorOf(const std::string &body) {
+  auto module = parse(snippetText(body), "test.ptx");
+  return module ? "" : module.status().message;
+}
+
+TEST(Parse, RefusesWithLineAndText) {
+  EXPECT_NE(errorOf("frobnicate.b32 %r0, %r1;").find("unknown instruction: `frobnicate.b32`"), std::string::npos);
+  EXPECT_NE(errorOf("add.f16.s32 %r0, %r1;").find("no such form"), std::string::npos);
+  EXPECT_NE(errorOf("\n\nadd.u32 %r0, %r1;").find("test.ptx:17: an operand is missing: `add.u32 %r0, %r1`"), std::string::npos)
+      << errorOf("\n\nadd.u32 %r0, %r1;");
+  EXPECT_NE(errorOf("add.u32 %r0, %r1, %rd2;"), "");
+  EXPECT_NE(errorOf("add.f32 %f0, %f1, 3;"), "");
+  EXPECT_NE(errorOf("add.u32 %r0, %r1, %f2;"), "");
+  EXPECT_NE(errorOf("add.u32 %r0, %r1, %r2, %r3;"), "");
+  EXPECT_NE(errorOf("add.u32 %r0, %r1, %nothing;").find("unknown register"), std::string::npos);
+  EXPECT_NE(errorOf("bra NOWHERE;").find("no such label"), std::string::npos);
+  EXPECT_NE(errorOf("add.u32 %r64, 1, 2;"), "");
+  EXPECT_NE(errorOf("@%r0 ret;"), "");
+  EXPECT_NE(errorOf("ld.global.v4.b64 {%rd0, %rd1, %rd2, %rd3}, [%in];"), "");
+  EXPECT_NE(errorOf("L: ret; L: ret;"), "");
+  EXPECT_NE(errorOf("wgmma.fence.sync.aligned;"), "");
+}
+
+TEST(Parse, RefusesWhatIsNewerThanTheModule) {
+  std::string head = ".version 7.0\n.target sm_70\n.address_size 64\n";
+  auto old = parse(snippetText("redux.sync.add.s32 %r0, %r1, -1;", "", head), "test.ptx");
+  ASSERT_FALSE(old.ok());
+  EXPECT_NE(old.status().message.find("sm_80"), std::string::npos) << old.status().message;
+}
+
+TEST(Parse, ScopesHaveTheirOwnNames) {
+  EXPECT_EQ(resultOf("{ .reg .b32 x; mov.u32 x, 1; { .reg .b32 x; mov.u32 x, 2; } st.global.u32 [%out], x; }"), 1u);
+  EXPECT_EQ(errorOf("{ .reg .b32 y; bra L; L: } { .reg .b32 y; bra L; L: }"), "");
+}
+
+TEST(Parse, SourceLines) {
+  auto module = parse(snippetText(".loc 1 10 3\nadd.u32 %r0, 1, 2;\n.loc 2 5 1, function_name N, inlined_at 1 12 4\nadd.u32 %r0, 1, 2;",
+                                  ".file 1 \"kernel.py\"\n.file 2 \"inner.py\""), "test.ptx");
+  ASSERT_TRUE(module.ok()) << module.status().message;
+  const Kernel &kernel = *(*module)->kernels[0];
+  auto count = uint32_t(kernel.instructions.size());
+  EXPECT_EQ(kernel.sourceLine(count - 3), 10u);
+  EXPECT_EQ(kernel.sourceFile(count - 3), "kernel.py");
+  EXPECT_EQ(kernel.sourceLine(count - 2), 12u);
+  EXPECT_EQ(kernel.sourceFile(count - 2), "kernel.py");
+}
+
+TEST(Parse, BadTextNeverCrashes) {
+  std::string good = snippetText("L: ld.global.v2.b32 {%r0, %r1}, [%in+8]; @!%p1 bra L; { .reg .b32 z; }");
+  for (size_t i = 0; i < good.size(); ++i) {
+    (void)parse(std::string_view(good).substr(0, i), "cut");
+    std::string changed = good;
+    changed[i] = "{}[]();,.%@0x\"\0"[i % 15];
+    (void)parse(changed, "changed");
+    changed.erase(i, 1 + i % 7);
+    (void)parse(changed, "erased");
+  }
+  (void)parse(std::string(100000, '{'), "deep");
+  (void)parse(good + std::string(1000000, '('), "deep");
+}
+
+} // namespace
+} // namespace tegula::ptxvm

@@ -1,0 +1,140 @@
+// tegula simulate: runs a kernel, or any PTX file, in a simulation, and prints what it found.
+#include "Arguments.h"
+#include "Verbs.h"
+
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+namespace tegula::cli {
+namespace {
+
+struct Path {
+  std::string file, entry;
+};
+
+Path split(const std::string &kernel) {
+  size_t separator = kernel.rfind("::");
+  return {kernel.substr(0, separator), separator == std::string::npos ? "" : kernel.substr(separator + 2)};
+}
+
+// Up to three extents; -1: done, else an exit code.
+int readExtents(const std::string &option, const std::string &text, uint32_t (&out)[3]) {
+  auto extents = gridOf(text);
+  if (auto *error = std::get_if<UsageError>(&extents))
+    return usage(*error);
+  std::fill_n(out, 3, 1u);
+  const std::vector<int64_t> &list = std::get<0>(extents);
+  for (size_t i = 0; i != list.size(); ++i) {
+    if (i == 3 || list[i] < 0 || list[i] > INT32_MAX)
+      return usage({option + " takes 1 to 3 extents from 0 to 2147483647", "write " + option + " X, X,Y or X,Y,Z"});
+    out[i] = uint32_t(list[i]);
+  }
+  return -1;
+}
+
+void addArrays(const tg::Simulation &simulation, Bound &bound) {
+  for (auto &[name, array] : bound.arrays)
+    simulation.addMemory(array.data(), array.bytes, name);
+}
+
+int runCode(const SimulateOptions &options, const tg::Simulation &simulation, Bound &bound) {
+  Path path = split(options.kernel);
+  std::ifstream stream(path.file, std::ios::binary);
+  std::stringstream text;
+  if (!stream || !(text << stream.rdbuf()))
+    return report(path.file, std::string("cannot be read: ") + std::strerror(errno), "");
+  std::string code = text.str();
+  tg_simulation_launch launch{};
+  if (int exit = readExtents("--grid", options.grid, launch.grid); exit != -1)
+    return exit;
+  if (int exit = readExtents("--block", options.block, launch.block); exit != -1)
+    return exit;
+  for (size_t i = 0; i != options.arguments.size(); ++i)
+    if (int exit = bind(bound, std::to_string(i) + "=" + options.arguments[i]); exit != -1)
+      return exit;
+  addArrays(simulation, bound);
+  std::vector<tg_value> values;
+  for (const tg_argument &argument : bound.arguments)
+    values.push_back(argument.value);
+  launch.path = path.file.c_str();
+  launch.text = code.data();
+  launch.size = code.size();
+  launch.entry = path.entry.c_str();
+  launch.shared_bytes = options.sharedBytes;
+  launch.arguments = values.data();
+  launch.count = values.size();
+  auto done = simulation.run(launch);
+  return done ? -1 : report(done.error());
+}
+
+int runKernel(const SimulateOptions &options, const tg::Simulation &simulation, Bound &bound) {
+  auto grid = gridOf(options.grid);
+  if (auto *error = std::get_if<UsageError>(&grid))
+    return usage(*error);
+  auto opened = open(options.kernel, "ptxvm");
+  if (!opened)
+    return report(opened.error());
+  for (const std::string &argument : options.arguments)
+    if (int exit = bind(bound, argument); exit != -1)
+      return exit;
+  addArrays(simulation, bound);
+  auto kernel = opened->function.callWith(std::get<0>(grid), bound.arguments, nullptr, simulation.place());
+  if (!kernel) // findings are told at the end, all of them
+    return simulation.findingCount() ? -1 : report(kernel.error());
+  reportWarnings(*kernel);
+  return -1;
+}
+
+int writePage(const std::string &path, const std::string &page) {
+  std::ofstream stream(path, std::ios::binary);
+  stream << page;
+  return stream.flush() ? -1 : report(path, std::string("cannot be written: ") + std::strerror(errno), "");
+}
+
+int tell(const SimulateOptions &options, const tg::Simulation &simulation) {
+  std::cout << simulation.text("printed");
+  if (options.showsProfile)
+    std::cout << simulation.text("profile");
+  if (!options.html.empty())
+    if (int exit = writePage(options.html, simulation.text("html")); exit != -1)
+      return exit;
+  size_t count = simulation.findingCount();
+  if (count)
+    std::cerr << simulation.text("findings") << count << (count == 1 ? " finding\n" : " findings\n");
+  else if (!options.isQuiet)
+    std::cout << "no findings\n";
+  if (count && !options.bundle.empty())
+    std::cerr << "to repeat: tegula simulate --replay " << options.bundle << "\n";
+  return count ? ExitFindings : ExitOk;
+}
+
+} // namespace
+
+int simulate(const SimulateOptions &options) {
+  if (options.kernel.empty() == options.replay.empty())
+    return usage({"simulate takes a kernel or --replay BUNDLE", "write tegula simulate FILE.py::KERNEL --grid X --arg ..."});
+  tg::SimulationOptions wanted{options.schedule, options.bundle, options.seed, options.stepLimit, options.threads,
+                               options.showsProfile || !options.html.empty(), options.recordsAll};
+  auto simulation = tg::Simulation::create(wanted);
+  if (!simulation)
+    return report(simulation.error());
+  Bound bound;
+  int exit = -1;
+  if (!options.replay.empty()) {
+    auto done = simulation->replay(options.replay);
+    exit = done ? -1 : report(done.error());
+  } else {
+    exit = split(options.kernel).file.ends_with(".ptx") ? runCode(options, *simulation, bound)
+                                                        : runKernel(options, *simulation, bound);
+  }
+  if (exit != -1)
+    return exit;
+  for (const std::string &text : options.saves)
+    if (int code = save(bound, text, options.isQuiet); code != ExitOk)
+      return code;
+  return tell(options, *simulation);
+}
+
+} // namespace tegula::cli
