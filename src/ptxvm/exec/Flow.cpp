@@ -10,7 +10,8 @@ namespace {
 
 struct Graph {
   std::vector<uint32_t> starts;               // first instruction of each block
-  std::vector<std::vector<uint32_t>> next, previous; // the last block is the exit
+  std::vector<std::vector<uint32_t>> next, previous; // the last block is the end; exits have no edge to it
+  std::vector<uint32_t> exits;
 };
 
 bool endsBlock(const Instruction &instruction) {
@@ -58,10 +59,12 @@ Graph makeGraph(const Kernel &kernel) {
       for (uint32_t target : kernel.targets[kernel.operands[last.firstOperand + 1].index])
         edge(block, blockOf[target]);
     else if (name == "Exit" || name == "Trap")
-      edge(block, exit);
+      graph.exits.push_back(block);
     if (!endsBlock(last) || guarded)
       edge(block, block + 1);
   }
+  if (!graph.previous[exit].empty())
+    graph.exits.push_back(exit);
   return graph;
 }
 
@@ -90,12 +93,40 @@ std::vector<uint32_t> orderFromExit(const Graph &graph) {
   return postorder;
 }
 
-} // namespace
+// How many blocks come to `block`, itself included.
+size_t countReaching(const Graph &graph, uint32_t block) {
+  std::vector<bool> seen(graph.starts.size(), false);
+  std::vector<uint32_t> stack{block};
+  seen[block] = true;
+  size_t count = 0;
+  while (!stack.empty()) {
+    uint32_t at = stack.back();
+    stack.pop_back();
+    ++count;
+    for (uint32_t before : graph.previous[at])
+      if (!seen[before]) {
+        seen[before] = true;
+        stack.push_back(before);
+      }
+  }
+  return count;
+}
 
-std::vector<uint32_t> findJoins(const Kernel &kernel) {
-  auto count = uint32_t(kernel.instructions.size());
-  std::vector<uint32_t> joins(count, nowhere);
-  Graph graph = makeGraph(kernel);
+// The exit that most blocks come to: the kernel's own end, beside early returns.
+uint32_t mainExit(const Graph &graph) {
+  constexpr size_t most = 64; // enough to find it; a kernel with more is given its last one
+  uint32_t best = graph.exits.back();
+  size_t bestCount = 0;
+  for (size_t i = graph.exits.size(); i-- > 0 && graph.exits.size() <= most;)
+    if (size_t count = countReaching(graph, graph.exits[i]); count > bestCount) {
+      best = graph.exits[i];
+      bestCount = count;
+    }
+  return best;
+}
+
+// Fills in joins that are not known yet.
+void addJoins(const Graph &graph, std::vector<uint32_t> &joins) {
   auto exit = uint32_t(graph.starts.size() - 1);
   std::vector<uint32_t> order = orderFromExit(graph);
   std::vector<uint32_t> number(graph.starts.size(), nowhere), dominator(graph.starts.size(), nowhere);
@@ -124,9 +155,36 @@ std::vector<uint32_t> findJoins(const Kernel &kernel) {
       }
     }
   }
-  for (uint32_t block = 0; block < exit; ++block)
-    if (dominator[block] != nowhere && dominator[block] != exit)
-      joins[graph.starts[block + 1] - 1] = graph.starts[dominator[block]];
+  for (uint32_t block = 0; block < exit; ++block) {
+    uint32_t &join = joins[graph.starts[block + 1] - 1];
+    if (join == nowhere && dominator[block] != nowhere && dominator[block] != exit)
+      join = graph.starts[dominator[block]];
+  }
+}
+
+} // namespace
+
+// Lanes that leave early are not waited for: an early return does not keep the others apart. So
+// only the main exit counts first; regions that come to other exits only are looked at by themselves.
+std::vector<uint32_t> findJoins(const Kernel &kernel) {
+  std::vector<uint32_t> joins(kernel.instructions.size(), nowhere);
+  Graph graph = makeGraph(kernel);
+  if (graph.exits.empty())
+    return joins;
+  auto end = uint32_t(graph.starts.size() - 1);
+  auto connect = [&](uint32_t block) {
+    if (block == end)
+      return;
+    graph.next[block].push_back(end);
+    graph.previous[end].push_back(block);
+  };
+  uint32_t main = mainExit(graph);
+  connect(main);
+  addJoins(graph, joins);
+  for (uint32_t block : graph.exits)
+    if (block != main)
+      connect(block);
+  addJoins(graph, joins);
   return joins;
 }
 

@@ -148,6 +148,20 @@ bool Parser::simpleOperand(Operand &result, Token &unknown) {
     result.kind = OperandKind::Sink;
     return true;
   }
+  if (text == "WARP_SZ") {
+    result.kind = OperandKind::Immediate;
+    result.value = 32;
+    return true;
+  }
+  if (text.starts_with('%')) {
+    if (peek().kind == Token::Kind::Dotted && peek().text.data() == text.data() + text.size() + 1)
+      text = std::string_view(text.data(), text.size() + 1 + take().text.size());
+    if (auto special = specialFromName(text)) {
+      result.kind = OperandKind::Special;
+      result.index = uint32_t(*special);
+      return true;
+    }
+  }
   if (auto symbol = find(text)) {
     constexpr OperandKind kinds[] = {OperandKind::Register, OperandKind::Variable, OperandKind::Variable,
                                      OperandKind::Parameter, OperandKind::Function};
@@ -163,21 +177,8 @@ bool Parser::simpleOperand(Operand &result, Token &unknown) {
     result.value = int64_t(offset);
     return true;
   }
-  if (text.starts_with('%') || text == "WARP_SZ") {
-    if (text == "WARP_SZ") {
-      result.kind = OperandKind::Immediate;
-      result.value = 32;
-      return true;
-    }
-    if (peek().kind == Token::Kind::Dotted && peek().text.data() == text.data() + text.size() + 1)
-      text = std::string_view(text.data(), text.size() + 1 + take().text.size());
-    if (auto special = specialFromName(text)) {
-      result.kind = OperandKind::Special;
-      result.index = uint32_t(*special);
-      return true;
-    }
+  if (text.starts_with('%'))
     return fail(nameToken, "unknown register");
-  }
   unknown = nameToken;
   return true;
 }

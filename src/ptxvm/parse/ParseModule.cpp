@@ -394,13 +394,17 @@ bool Parser::initialValue(Variable &variable, Type type, uint64_t &offset) {
   if (isGeneric) {
     take();
     take();
+    if (!peek().isName())
+      return fail(peek(), "expected a variable");
   }
   if (peek().isName()) {
     Token symbolName = take();
     auto it = globals_.find(symbolName.text);
     if (it == globals_.end() || it->second.kind != Symbol::Kind::ModuleVariable || size != 8)
       return fail(symbolName, "an initial value names an unknown variable");
-    if (accept('+') && !integer(value))
+    if (isGeneric && !expect(')'))
+      return false;
+    if ((accept('+') || peek().is('-')) && !integer(value))
       return false;
     variable.references.push_back({offset, it->second.index, int64_t(value), isGeneric});
   } else {
@@ -413,7 +417,7 @@ bool Parser::initialValue(Variable &variable, Type type, uint64_t &offset) {
     std::memcpy(variable.init.data() + offset, &value, std::min<size_t>(size, 8));
   }
   offset += size;
-  return !isGeneric || expect(')');
+  return true;
 }
 
 } // namespace tegula::ptxvm

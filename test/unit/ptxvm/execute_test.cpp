@@ -134,12 +134,12 @@ TEST(Execute, VectorsOfMemory) {
   auto run = runBody(R"(
     ld.global.v4.b16 {%h0, %h1, %h2, _}, [%in];
     cvt.u32.u16 %r0, %h2;
-    ld.global.v2.u8 {%h3, %h4}, [%in+1];
+    ld.global.v2.u8 {%h3, %h4}, [%in+2];
     cvt.u32.u16 %r1, %h4;
     mov.b64 %rd0, {%r0, %r1};
     st.global.v2.b32 [%out], {%r0, %r1};)", {0x8877665544332211});
   EXPECT_TRUE(run.report.ok()) << run.error;
-  EXPECT_EQ(run.out[0], 0x0000003300006655u);
+  EXPECT_EQ(run.out[0], 0x0000004400006655u);
 }
 
 TEST(Execute, InitialisedVariables) {
@@ -237,7 +237,7 @@ TEST(Execute, PrintsAndFailsAssertions) {
     mov.b64 %rd0, depot;
     cvta.local.u64 %rd1, %rd0;
     st.local.u32 [%rd0], -5;
-    st.local.u64 [%rd0+8], 0d4004000000000000;
+    st.local.f64 [%rd0+8], 0d4004000000000000;
     mov.b64 %rd2, format;
     cvta.global.u64 %rd3, %rd2;
     { // callseq 0, 0

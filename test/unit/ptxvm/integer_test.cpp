@@ -91,7 +91,7 @@ TEST(Logic, NarrowValuesStayNarrow) {
 
 TEST(Compare, SetsAndSelects) {
   EXPECT_EQ(resultOf("setp.lt.s32 %p1|%p2, -1, 1; selp.b32 %r1, 10, 20, %p1; selp.b32 %r2, 1, 2, %p2; add.s32 %r3, %r1, %r2; st.global.u32 [%out], %r3;"), 12u);
-  EXPECT_EQ(resultOf("setp.lo.u32 %p1, -1, 1; selp.b32 %r1, 10, 20, !%p1; st.global.u32 [%out], %r1;"), 0u) << "unreached";
+  EXPECT_EQ(resultOf("setp.lo.u32 %p1, -1, 1; selp.b32 %r1, 10, 20, !%p1; st.global.u32 [%out], %r1;"), 10u);
 }
 
 TEST(Compare, CombinesWithAnotherPredicate) {
