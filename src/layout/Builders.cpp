@@ -111,7 +111,8 @@ Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM, 
   // A small tile is shared out among all threads rather than computed by few.
   unsigned threads = laneBits + count, hull = bitsOf(extents[m]) + bitsOf(extents[n]);
   unsigned own = hull > threads ? hull - threads : 0;
-  unsigned alongN = std::min(log2Of(tileN), (own + 1) / 2), alongM = std::min(log2Of(tileM), own - std::min(own, alongN));
+  unsigned alongN = std::min(log2Of(tileN), (own + 1) / 2),
+           alongM = std::min(log2Of(tileM), own - std::min(own, alongN));
   dealer.take(Axis::Register, n, alongN);
   dealer.take(Axis::Register, m, alongM);
   unsigned lanesN = dealer.take(Axis::Lane, n, 3), lanesM = dealer.take(Axis::Lane, m, laneBits - lanesN);
@@ -154,7 +155,8 @@ Layout replicated(std::vector<int64_t> extents, unsigned warps) {
 std::string builderOf(const Layout &layout) {
   const std::vector<int64_t> &extents = layout.extents();
   unsigned rank = layout.rank(), warps = layout.size(Axis::Warp);
-  if (rank == 0 || rank > 4 || layout.bases(Axis::Lane).size() != laneBits || !layout.bases(Axis::Block).empty())
+  if (rank == 0 || rank > 4 || layout.bases(Axis::Lane).size() != laneBits ||
+      !layout.bases(Axis::Block).empty())
     return "";
   std::vector<unsigned> order = lastFastest(rank);
   auto joined = [&] {
@@ -174,7 +176,8 @@ std::string builderOf(const Layout &layout) {
     for (unsigned m = 1; m <= 8; m *= 2)
       for (unsigned n = 1; n <= 8; n *= 2)
         if (dotBlocked(extents, warps, m, n) == layout)
-          return "dot<" + std::to_string(m) + "x" + std::to_string(n) + " warps=" + std::to_string(warps) + ">";
+          return "dot<" + std::to_string(m) + "x" + std::to_string(n) + " warps=" + std::to_string(warps) +
+                 ">";
   if (replicated(extents, warps) == layout)
     return "replicated<warps=" + std::to_string(warps) + ">";
   return "";

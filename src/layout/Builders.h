@@ -9,11 +9,11 @@
 
 namespace tegula::layout {
 
-// Loads, stores and elementwise work: a run of `vectorElements` (a power of two) in registers along the fastest
-// dimension, then the lanes along the fastest dimension and on into the next, then the warps, then the rest as
-// further registers: one access of a warp is contiguous, and a thread's runs repeat at a stride of
-// lanes * warps * vector. `order`: dimensions, fastest first. The vector shrinks to what divides the extent
-// of the fastest dimension and to what leaves every thread an element.
+// Loads, stores and elementwise work: a run of `vectorElements` (a power of two) in registers along the
+// fastest dimension, then the lanes along the fastest dimension and on into the next, then the warps, then
+// the rest as further registers: one access of a warp is contiguous, and a thread's runs repeat at a stride
+// of lanes * warps * vector. `order`: dimensions, fastest first. The vector shrinks to what divides the
+// extent of the fastest dimension and to what leaves every thread an element.
 Layout coalesced(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
                  unsigned warps);
 // As coalesced, with the last dimension fastest.
@@ -25,11 +25,13 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
                  unsigned vectorElements, unsigned warps);
 
 // The result (..., M, N) of a dot computed with scalar multiply-adds: a thread owns tileM x tileN neighbours
-// (powers of two), a warp 4 x 8 of these, warps cover the rest about square, what remains repeats in registers.
+// (powers of two), a warp 4 x 8 of these, warps cover the rest about square, what remains repeats in
+// registers.
 Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM = 4, unsigned tileN = 4);
 
-// What a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result` alone: K wholly in
-// registers (the lowest bits), the other bits as the result's; lanes and warps along the missing dimension replicate.
+// What a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result` alone: K
+// wholly in registers (the lowest bits), the other bits as the result's; lanes and warps along the missing
+// dimension replicate.
 Layout dotOperand(const Layout &result, unsigned operand, int64_t k);
 
 // Every thread holds the whole tile.

@@ -17,10 +17,12 @@ static std::string describeSteps(const Plan &plan) {
   unsigned shuffles = 0, selects = 0;
   for (const Step &step : plan.steps)
     for (size_t word = 0; word != step.needed.size(); ++word) {
-      shuffles += step.needed[word] && step.kind == Step::Kind::Shuffle && (!step.keepsLanes() || step.offsets[word]);
+      shuffles +=
+          step.needed[word] && step.kind == Step::Kind::Shuffle && (!step.keepsLanes() || step.offsets[word]);
       selects += step.needed[word] && step.kind == Step::Kind::Rotate;
     }
-  std::string text = "in the warp: " + std::to_string(shuffles) + " shuffles, " + std::to_string(selects) + " selects";
+  std::string text =
+      "in the warp: " + std::to_string(shuffles) + " shuffles, " + std::to_string(selects) + " selects";
   return plan.packed == 1 ? text : text + " of " + std::to_string(plan.packed) + " elements";
 }
 
@@ -35,8 +37,8 @@ static std::string describeShared(const Plan &plan) {
     stores += round.stores.size();
     loads += round.loads.size();
   }
-  std::string text = "through " + std::to_string(plan.scratchBytes) + " bytes of shared memory: " +
-                     describeSide(plan.shared.store, stores, "stores") + ", " +
+  std::string text = "through " + std::to_string(plan.scratchBytes) +
+                     " bytes of shared memory: " + describeSide(plan.shared.store, stores, "stores") + ", " +
                      describeSide(plan.shared.load, loads, "loads");
   if (plan.shared.rounds.size() > 1)
     text += ", " + std::to_string(plan.shared.rounds.size()) + " rounds";
@@ -46,10 +48,14 @@ static std::string describeShared(const Plan &plan) {
 std::string Plan::describe() const {
   std::string end = ", cost " + std::to_string(cost);
   switch (kind) {
-  case Kind::None: return "nothing to move";
-  case Kind::Registers: return "registers renamed";
-  case Kind::Shuffle: return describeSteps(*this) + end;
-  case Kind::Shared: return describeShared(*this) + end;
+  case Kind::None:
+    return "nothing to move";
+  case Kind::Registers:
+    return "registers renamed";
+  case Kind::Shuffle:
+    return describeSteps(*this) + end;
+  case Kind::Shared:
+    return describeShared(*this) + end;
   }
   return "";
 }

@@ -1,26 +1,27 @@
-// How a tile gets from one layout into another: a plan, chosen by cost from one table, which code generation follows
-// without asking again. Registers are numbered by all their bits as in Layout; a value that a plan names by -1 or
-// that nothing defined (a dead register) is poison, and nobody who matters reads it.
+// How a tile gets from one layout into another: a plan, chosen by cost from one table, which code generation
+// follows without asking again. Registers are numbered by all their bits as in Layout; a value that a plan
+// names by -1 or that nothing defined (a dead register) is poison, and nobody who matters reads it.
 //
-// planConversion assumes equal extents, the same number of lanes and warps, equal block bases, and that `from` holds
-// every element that `to` asks for (a surjective `from` does). It never fails: Shared always works.
+// planConversion assumes equal extents, the same number of lanes and warps, equal block bases, and that
+// `from` holds every element that `to` asks for (a surjective `from` does). It never fails: Shared always
+// works.
 #pragma once
 #include "layout/SharedMap.h"
 
 namespace tegula::layout {
 
-// Estimated cycles of one of the four schedulers of a multiprocessor for one instruction of one warp; latencies once
-// a dependent chain. From the throughputs of sm_90: 64 integer operations, 32 shuffles and 128 bytes of shared
-// memory a clock for all four.
+// Estimated cycles of one of the four schedulers of a multiprocessor for one instruction of one warp;
+// latencies once a dependent chain. From the throughputs of sm_90: 64 integer operations, 32 shuffles and 128
+// bytes of shared memory a clock for all four.
 struct Costs {
   unsigned select = 2;
   unsigned shuffle = 4;
   unsigned shuffleLatency = 24;
-  unsigned wavefront = 4;       // each 128 bytes that shared memory moves
-  unsigned sharedAddress = 1;   // each access
-  unsigned sharedLatency = 50;  // a store and the load after it
-  unsigned pack = 1;            // each element put into or taken out of a word
-  unsigned barrier = 30;        // of the program
+  unsigned wavefront = 4;      // each 128 bytes that shared memory moves
+  unsigned sharedAddress = 1;  // each access
+  unsigned sharedLatency = 50; // a store and the load after it
+  unsigned pack = 1;           // each element put into or taken out of a word
+  unsigned barrier = 30;       // of the program
   unsigned warpBarrier = 4;
 };
 
@@ -43,7 +44,8 @@ struct Step {
   // Rotate, Shuffle, Rename: the new words that later steps read (others need not be computed).
   std::vector<bool> needed;
 
-  bool keepsLanes() const; // laneOf(lane, warp) == lane: shuffle by xor with offsets[i], and by nothing where that is 0
+  bool keepsLanes()
+      const; // laneOf(lane, warp) == lane: shuffle by xor with offsets[i], and by nothing where that is 0
   unsigned laneOf(unsigned lane, unsigned warp) const;
 };
 
@@ -57,20 +59,20 @@ struct SharedAccess {
 };
 
 struct SharedSide {
-  unsigned width = 1;                           // elements an access
+  unsigned width = 1;                             // elements an access
   std::vector<uint32_t> laneOffsets, warpOffsets; // of each bit, in elements
-  unsigned wavefronts = 1;                      // of one access of a warp
-  uint32_t threadMask() const;                  // all offset bits that threads move
+  unsigned wavefronts = 1;                        // of one access of a warp
+  uint32_t threadMask() const;                    // all offset bits that threads move
 };
 
 struct SharedRound {
   std::vector<SharedAccess> stores, loads;
 };
 
-// Each round: stores; barrier; loads; and, where another round follows, barrier. The scratch (Plan::scratchBytes) must
-// be free before.
+// Each round: stores; barrier; loads; and, where another round follows, barrier. The scratch
+// (Plan::scratchBytes) must be free before.
 struct SharedExchange {
-  SharedMap map;       // the whole offset; its bits from `roundBits` up are the round's number
+  SharedMap map; // the whole offset; its bits from `roundBits` up are the round's number
   unsigned roundBits = 0;
   SharedSide store, load;
   // Only threads with (lane & freeLanes) == 0 and (warp & freeWarps) == 0 store; all load.
@@ -90,13 +92,13 @@ struct Plan {
     Shared,    // follow `shared`
   };
   Kind kind = Kind::None;
-  unsigned cost = 0;        // of one warp, in the unit of Costs
+  unsigned cost = 0; // of one warp, in the unit of Costs
   // Registers: one a destination register; for a dead one a dead one.
   std::vector<unsigned> sourceRegister;
-  // Shuffle: registers packed * i .. packed * i + packed - 1 (of source and destination) travel as word i; their bits
-  // together are at most 32 where packed > 1. An element of 64 bits is a word of two shuffles.
+  // Shuffle: registers packed * i .. packed * i + packed - 1 (of source and destination) travel as word i;
+  // their bits together are at most 32 where packed > 1. An element of 64 bits is a word of two shuffles.
   unsigned packed = 1;
-  std::vector<Step> steps; // Shuffle: the words after the last step are the destination's
+  std::vector<Step> steps;   // Shuffle: the words after the last step are the destination's
   uint64_t scratchBytes = 0; // Shared: of shared memory, aligned to 16
   SharedExchange shared;
 
@@ -105,13 +107,16 @@ struct Plan {
 
 constexpr uint64_t defaultScratchBudget = 64 * 1024;
 
-// `elementBits`: 8, 16, 32 or 64 (less counts as 8). Above `scratchBudget` bytes Shared takes several rounds as far as
-// registers allow (bits that are lanes or warps on either side do not split): `scratchBytes` may still exceed it.
+// `elementBits`: 8, 16, 32 or 64 (less counts as 8). Above `scratchBudget` bytes Shared takes several rounds
+// as far as registers allow (bits that are lanes or warps on either side do not split): `scratchBytes` may
+// still exceed it.
 Plan planConversion(const Layout &from, const Layout &to, unsigned elementBits,
                     uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
 
-// The same, but only of the kinds that need no shared memory; none where the warps do not hold what they need.
-std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits, const Costs &costs = {});
+// The same, but only of the kinds that need no shared memory; none where the warps do not hold what they
+// need.
+std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
+                                   const Costs &costs = {});
 // The same, but always through shared memory.
 Plan planShared(const Layout &from, const Layout &to, unsigned elementBits,
                 uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});

@@ -1,4 +1,5 @@
-// Layouts of tiles that are made from tiles: bases with bits of the flat coordinate removed, inserted or permuted.
+// Layouts of tiles that are made from tiles: bases with bits of the flat coordinate removed, inserted or
+// permuted.
 #include "layout/Layout.h"
 #include "layout/Linear.h"
 
@@ -68,8 +69,8 @@ Layout Layout::transposed(std::span<const int32_t> order) const {
 
 static bool isPowerOfTwo(int64_t n) { return (n & (n - 1)) == 0; }
 
-// Row-major order and the order of flat coordinates agree over dims [first, last): all but the outermost that counts
-// are powers of two.
+// Row-major order and the order of flat coordinates agree over dims [first, last): all but the outermost that
+// counts are powers of two.
 static bool isDense(std::span<const int64_t> extents) {
   bool outermost = true;
   for (int64_t extent : extents) {
@@ -81,7 +82,8 @@ static bool isDense(std::span<const int64_t> extents) {
 }
 
 std::optional<Layout> Layout::reshaped(std::vector<int64_t> extents) const {
-  // Walk both lists in the least groups of equal products; each group that differs must be dense on both sides.
+  // Walk both lists in the least groups of equal products; each group that differs must be dense on both
+  // sides.
   size_t i = 0, j = 0;
   while (i != extents_.size() || j != extents.size()) {
     size_t firstI = i, firstJ = j;
@@ -94,7 +96,8 @@ std::optional<Layout> Layout::reshaped(std::vector<int64_t> extents) const {
       else
         return std::nullopt; // not the same number of elements
     }
-    std::span<const int64_t> left(extents_.data() + firstI, i - firstI), right(extents.data() + firstJ, j - firstJ);
+    std::span<const int64_t> left(extents_.data() + firstI, i - firstI),
+        right(extents.data() + firstJ, j - firstJ);
     if (!isDense(left) || !isDense(right))
       return std::nullopt;
   }

@@ -9,7 +9,8 @@ namespace tegula::layout {
 
 unsigned bitsOf(int64_t extent) { return extent <= 1 ? 0 : unsigned(std::bit_width(uint64_t(extent - 1))); }
 
-Layout::Layout(std::vector<int64_t> extents, Bases bases) : extents_(std::move(extents)), bases_(std::move(bases)) {
+Layout::Layout(std::vector<int64_t> extents, Bases bases)
+    : extents_(std::move(extents)), bases_(std::move(bases)) {
   for (int64_t extent : extents_)
     totalBits_ += bitsOf(extent);
   assert(totalBits_ < 32 && "a tile of more than 2^31 elements");
@@ -59,7 +60,8 @@ bool Layout::contains(uint32_t flat) const {
 }
 
 bool Layout::hasPadding() const {
-  return std::any_of(extents_.begin(), extents_.end(), [](int64_t e) { return (int64_t(1) << bitsOf(e)) != e; });
+  return std::any_of(extents_.begin(), extents_.end(),
+                     [](int64_t e) { return (int64_t(1) << bitsOf(e)) != e; });
 }
 
 // ---- the map ----

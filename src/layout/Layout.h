@@ -25,7 +25,8 @@ constexpr unsigned laneBits = 5; // 32 lanes a warp
 
 class Layout {
 public:
-  using Bases = std::array<std::vector<uint32_t>, numAxes>; // by Axis; the flat image of each bit, lowest bit first
+  using Bases =
+      std::array<std::vector<uint32_t>, numAxes>; // by Axis; the flat image of each bit, lowest bit first
 
   // The hulls together have at most 31 bits. A thread's bits outside of `bases` do not move coordinates.
   Layout(std::vector<int64_t> extents, Bases bases);
@@ -73,7 +74,8 @@ public:
   // Dimension d of the result is dimension order[d] of this.
   Layout transposed(std::span<const int32_t> order) const;
   // The same elements in row-major order under other extents of the same product: bases stay as they are.
-  // None where that is not linear: a group of dimensions that changes has an inner extent that is no power of two.
+  // None where that is not linear: a group of dimensions that changes has an inner extent that is no power of
+  // two.
   std::optional<Layout> reshaped(std::vector<int64_t> extents) const;
   // A new last dimension of extent 2, the new lowest register bit: registers 2r and 2r+1 hold the pair of r.
   Layout joined() const;

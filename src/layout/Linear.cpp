@@ -8,8 +8,8 @@ namespace tegula::layout {
 static uint32_t highBit(uint32_t v) { return std::bit_floor(v); }
 
 bool Span::insert(uint32_t vector) {
-  assert(inserted_ < 64);
-  uint64_t members = uint64_t(1) << inserted_++;
+  uint64_t members = inserted_ < 64 ? uint64_t(1) << inserted_ : 0;
+  ++inserted_;
   for (const Row &row : rows_)
     if (vector & highBit(row.vector)) {
       vector ^= row.vector;
@@ -35,6 +35,7 @@ uint32_t Span::reduce(uint32_t vector) const {
 }
 
 std::optional<uint64_t> Span::solve(uint32_t vector) const {
+  assert(inserted_ <= 64);
   uint64_t members = 0;
   for (const Row &row : rows_)
     if (vector & highBit(row.vector)) {

@@ -21,7 +21,7 @@ inline uint32_t image(std::span<const uint32_t> images, uint32_t value) {
 }
 
 // A subspace that grows by one vector at a time and remembers of which inserted vectors its members are sums.
-// At most 64 insertions.
+// That memory ends with 64 insertions.
 class Span {
 public:
   Span() = default;

@@ -25,9 +25,15 @@ static std::vector<unsigned> masksAlong(const Layout &layout, Axis axis, unsigne
   return result;
 }
 
-std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim) { return masksAlong(layout, Axis::Register, dim); }
-std::vector<unsigned> lanesAlong(const Layout &layout, unsigned dim) { return masksAlong(layout, Axis::Lane, dim); }
-std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim) { return masksAlong(layout, Axis::Warp, dim); }
+std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim) {
+  return masksAlong(layout, Axis::Register, dim);
+}
+std::vector<unsigned> lanesAlong(const Layout &layout, unsigned dim) {
+  return masksAlong(layout, Axis::Lane, dim);
+}
+std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim) {
+  return masksAlong(layout, Axis::Warp, dim);
+}
 
 bool axisInWarp(const Layout &layout, unsigned dim) {
   return bitsAlong(layout, Axis::Warp, dim).empty() && bitsAlong(layout, Axis::Block, dim).empty();

@@ -10,8 +10,8 @@ struct Step1D {
   uint32_t stride; // what it adds (by xor) to the coordinate along the dimension
 };
 
-// The bits of `axis` whose images move along `dim`, by ascending highest bit of the stride. Bits that move other
-// dimensions besides are included.
+// The bits of `axis` whose images move along `dim`, by ascending highest bit of the stride. Bits that move
+// other dimensions besides are included.
 std::vector<Step1D> bitsAlong(const Layout &layout, Axis axis, unsigned dim);
 // Their masks only, in the same order.
 std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim);
@@ -23,14 +23,15 @@ bool axisInWarp(const Layout &layout, unsigned dim);
 // No lane, warp or block bit moves along `dim`: one thread holds each line along it.
 bool axisInThread(const Layout &layout, unsigned dim);
 
-// Every basis moves along at most one dimension, by one bit, no two by the same bit: coordinates along each dimension
-// are then sums of the bits' strides, and order within a dimension is the order of strides. All builders give
-// such layouts; a scan or a reduction that wants order asks first.
+// Every basis moves along at most one dimension, by one bit, no two by the same bit: coordinates along each
+// dimension are then sums of the bits' strides, and order within a dimension is the order of strides. All
+// builders give such layouts; a scan or a reduction that wants order asks first.
 bool isOrdered(const Layout &layout, unsigned dim);
 
 // The layout of the axis' other dimensions is the same for all registers whose bits along `dim` vary: the
-// registers grouped into lines. Each line lists the registers of one line along `dim` in ascending coordinate;
-// lines come in the order of the registers of layout.sliced(dim). Dead registers are included. Asks isOrdered(dim).
+// registers grouped into lines. Each line lists the registers of one line along `dim` in ascending
+// coordinate; lines come in the order of the registers of layout.sliced(dim). Dead registers are included.
+// Asks isOrdered(dim).
 std::vector<std::vector<unsigned>> registerLines(const Layout &layout, unsigned dim);
 
 } // namespace tegula::layout

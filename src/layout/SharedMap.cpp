@@ -1,10 +1,11 @@
-// How a map is made. Offsets are coordinates in a basis of the flat space: the first basis vectors are the vector of an
-// access (reached by registers), the next fill up the row (all banks once), the others choose the row. An access
-// is free of conflicts where its lanes are independent modulo the row vectors. So a lane vector of the side
-// that did not choose the row is paired with a row vector s: s + l becomes a row chooser, and l lands in the bank of s.
+// How a map is made. Offsets are coordinates in a basis of the flat space: the first basis vectors are the
+// vector of an access (reached by registers), the next fill up the row (all banks once), the others choose
+// the row. An access is free of conflicts where its lanes are independent modulo the row vectors. So a lane
+// vector of the side that did not choose the row is paired with a row vector s: s + l becomes a row chooser,
+// and l lands in the bank of s.
 //
-// The vector's bits must not depend on the thread, or an access would not be aligned: all threads of a side that
-// uses them lie in the span of the other basis vectors.
+// The vector's bits must not depend on the thread, or an access would not be aligned: all threads of a side
+// that uses them lie in the span of the other basis vectors.
 #include "layout/SharedMap.h"
 #include "layout/Candidates.h"
 #include "layout/Linear.h"
@@ -106,7 +107,8 @@ private:
     for (uint32_t v : row_)
       all_.insert(v);
     vector_ = row_;
-    // What lies in the span of vector and threads has its bits of the vector decided by the threads of the wide side.
+    for (uint32_t v : threads(wide_))
+      zone_.insert(v);
     decided_ = Span(vector_);
     for (uint32_t v : threads(wide_))
       decided_.insert(v);
@@ -114,12 +116,15 @@ private:
   }
 
   void addToRow(uint32_t v) {
-    if (all_.insert(v))
-      row_.push_back(v);
+    if (!all_.insert(v))
+      return;
+    row_.push_back(v);
+    zone_.insert(v);
+    decided_.insert(v);
   }
 
-  // Elements that share a word do not conflict only if they share the row too: lanes of both sides, or else something
-  // that is a lane of neither.
+  // Elements that share a word do not conflict only if they share the row too: lanes of both sides, or else
+  // something that is a lane of neither.
   void fillWord(std::span<const uint32_t> wideLanes, std::span<const uint32_t> narrowLanes) {
     for (uint32_t v : intersection(wideLanes, narrowLanes))
       if (row_.size() < sizes_.word)
@@ -137,17 +142,19 @@ private:
   void placeNarrow(uint32_t lane) {
     if (all_.contains(lane))
       return;
-    if (row_.size() < sizes_.row && !decided_.contains(lane)) {
+    if (row_.size() < sizes_.row && (zone_.contains(lane) || !decided_.contains(lane))) {
       addToRow(lane);
       return;
     }
     uint32_t chooser = lane ^ partner(lane);
-    if (all_.insert(chooser))
-      choosers_.push_back(chooser);
+    if (!all_.insert(chooser))
+      return;
+    choosers_.push_back(chooser);
+    zone_.insert(chooser);
   }
 
-  // A row vector whose bank the narrow lane may take: no narrow lane itself, not taken, and one of the vector only if
-  // the wide threads do not reach the lane.
+  // A row vector whose bank the narrow lane may take: no narrow lane itself, not taken, and one of the vector
+  // only if the wide threads do not reach the lane.
   uint32_t partner(uint32_t lane) {
     Span narrow(narrow_.bases(Axis::Lane));
     bool free = decided_.insert(lane);
@@ -171,15 +178,28 @@ private:
   const Sizes &sizes_;
   std::span<const uint32_t> space_;
   std::vector<uint32_t> vector_, row_, choosers_, taken_;
-  Span all_, decided_;
+  Span all_;            // of the basis so far
+  Span zone_;           // of the basis without the vector, and the wide side's threads
+  Span decided_;        // of both: the parts along the vector of what lies in here are given
   unsigned common_ = 0; // vectors at the front of vector_ that both sides have
 };
 
+uint64_t traffic(unsigned registerBits, unsigned widthBits, unsigned wavefronts) {
+  // An access costs its instruction too.
+  return (uint64_t(1) << (registerBits - widthBits)) * (4 * wavefronts + 1);
+}
+
 uint64_t traffic(const Layout &layout, const SharedMap &map, unsigned elementBits, const SharedShape &shape) {
   unsigned width = accessWidth(layout, map, elementBits, shape);
-  uint64_t registers = uint64_t(1) << Span(layout.bases(Axis::Register)).dimension();
-  // An access costs its instruction too.
-  return registers / width * (4 * wavefronts(layout, map, width, elementBits, shape) + 1);
+  return traffic(Span(layout.bases(Axis::Register)).dimension(), log2Of(width),
+                 wavefronts(layout, map, width, elementBits, shape));
+}
+
+// The widest accesses without conflicts.
+uint64_t leastTraffic(const Layout &layout, const Sizes &sizes) {
+  unsigned registerBits = Span(layout.bases(Axis::Register)).dimension();
+  unsigned width = std::min(registerBits, sizes.vector);
+  return traffic(registerBits, width, 1u << (laneBits - sizes.lanes(width)));
 }
 } // namespace
 
@@ -196,9 +216,9 @@ SharedMap bestMap(const Layout &store, const Layout &load, unsigned elementBits,
                   std::span<const uint32_t> space) {
   Sizes sizes(elementBits, shape);
   std::optional<SharedMap> best;
-  uint64_t least = ~uint64_t(0);
+  uint64_t least = ~uint64_t(0), bound = leastTraffic(store, sizes) + leastTraffic(load, sizes);
   for (bool storeIsWide : {true, false})
-    for (unsigned width = sizes.vector + 1; width-- != 0;) {
+    for (unsigned width = sizes.vector + 1; width-- != 0 && least != bound;) {
       MapBuilder builder(storeIsWide ? store : load, storeIsWide ? load : store, sizes, space);
       std::optional<SharedMap> map = builder.build(width, store.totalBits());
       if (!map)
@@ -218,7 +238,8 @@ SharedMap swizzled(const Layout &store, const Layout &load, unsigned elementBits
   return bestMap(storingPart(store), load, std::max(8u, elementBits), shape, whole);
 }
 
-unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elementBits, const SharedShape &shape) {
+unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elementBits,
+                     const SharedShape &shape) {
   Span registers(layout.bases(Axis::Register));
   uint32_t moved = 0;
   for (uint32_t v : threads(layout))
@@ -236,20 +257,22 @@ unsigned wavefronts(const Layout &layout, const SharedMap &map, unsigned width, 
   Sizes sizes(elementBits, shape);
   const auto &lanes = layout.bases(Axis::Lane);
   unsigned together = 1u << sizes.lanes(log2Of(width)), total = 0, wordBits = shape.bankBytes * 8;
+  std::vector<uint64_t> words;
+  std::vector<unsigned> load(shape.banks);
   for (unsigned first = 0; first < 1u << laneBits; first += together) {
-    std::vector<std::vector<uint32_t>> words(shape.banks);
+    words.clear();
     for (unsigned lane = first; lane != first + together; ++lane) {
-      uint64_t bit = uint64_t(map.offset(image(lanes, lane))) * elementBits, bits = uint64_t(width) * elementBits;
-      for (uint64_t word = bit / wordBits; word <= (bit + bits - 1) / wordBits; ++word) {
-        auto &bank = words[word % shape.banks];
-        if (std::find(bank.begin(), bank.end(), uint32_t(word)) == bank.end())
-          bank.push_back(uint32_t(word));
-      }
+      uint64_t bit = uint64_t(map.offset(image(lanes, lane))) * elementBits,
+               bits = uint64_t(width) * elementBits;
+      for (uint64_t word = bit / wordBits; word <= (bit + bits - 1) / wordBits; ++word)
+        words.push_back(word);
     }
-    size_t most = 0;
-    for (const auto &bank : words)
-      most = std::max(most, bank.size());
-    total += unsigned(most);
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    std::fill(load.begin(), load.end(), 0);
+    for (uint64_t word : words)
+      ++load[word % shape.banks];
+    total += *std::max_element(load.begin(), load.end());
   }
   return total;
 }

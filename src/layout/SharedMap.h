@@ -5,8 +5,8 @@
 
 namespace tegula::layout {
 
-// What is assumed of shared memory: `banks` banks of `bankBytes`; a warp's access of more than `banks * bankBytes`
-// bytes runs as several, each of as many neighbouring lanes as fill that much.
+// What is assumed of shared memory: `banks` banks of `bankBytes`; a warp's access of more than `banks *
+// bankBytes` bytes runs as several, each of as many neighbouring lanes as fill that much.
 struct SharedShape {
   unsigned banks = 32;
   unsigned bankBytes = 4;
@@ -23,18 +23,20 @@ struct SharedMap {
 // Flat coordinates as they are.
 SharedMap linearMap(unsigned totalBits);
 
-// A map for tiles which `store` writes and `load` reads (same extents): the lowest offset bits are register bits of both
-// where there are any, then of the side where that saves more; above, bits are mixed such that neither side has
-// bank conflicts. `maxVector`: at most so many elements an access.
-SharedMap swizzled(const Layout &store, const Layout &load, unsigned elementBits, const SharedShape &shape = {});
+// A map for tiles which `store` writes and `load` reads (same extents): the lowest offset bits are register
+// bits of both where there are any, then of the side where that saves more; above, bits are mixed such that
+// neither side has bank conflicts. `maxVector`: at most so many elements an access.
+SharedMap swizzled(const Layout &store, const Layout &load, unsigned elementBits,
+                   const SharedShape &shape = {});
 
-// The widest access in elements (a power of two, at most shape.maxAccessBytes) that threads of `layout` can make under `map`:
-// the lowest offset bits are reached by registers alone.
-unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elementBits, const SharedShape &shape = {});
+// The widest access in elements (a power of two, at most shape.maxAccessBytes) that threads of `layout` can
+// make under `map`: the lowest offset bits are reached by registers alone.
+unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elementBits,
+                     const SharedShape &shape = {});
 
-// How many times shared memory is occupied by one access of one warp, each lane `width` elements at consecutive offsets
-// (linearity makes it the same for every warp and register). 1 is the least below 128 bytes in all, and 4 for
-// 16 bytes a lane.
+// How many times shared memory is occupied by one access of one warp, each lane `width` elements at
+// consecutive offsets (linearity makes it the same for every warp and register). 1 is the least below 128
+// bytes in all, and 4 for 16 bytes a lane.
 unsigned wavefronts(const Layout &layout, const SharedMap &map, unsigned width, unsigned elementBits,
                     const SharedShape &shape = {});
 

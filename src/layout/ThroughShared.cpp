@@ -73,16 +73,16 @@ uint64_t reach(const SharedSide &side, const Groups &groups, uint32_t roundMask)
   return most;
 }
 
-void append(std::vector<SharedRound> &rounds, std::vector<SharedAccess> SharedRound::*side, const Groups &groups,
-            uint32_t roundMask, unsigned roundShift) {
+void append(std::vector<SharedRound> &rounds, std::vector<SharedAccess> SharedRound::*side,
+            const Groups &groups, uint32_t roundMask, unsigned roundShift) {
   for (const auto &[offset, registers] : groups)
     (rounds[uint64_t(offset) >> roundShift].*side).push_back({offset & roundMask, registers});
 }
 
-// Masks of coordinate bits whose parity only registers decide, on both sides: `count` of them that split the tile
-// into rounds, at best none that parts a vector of the map without rounds.
-std::vector<uint32_t> roundMasks(const Layout &store, const Layout &load, const SharedMap &whole, unsigned elementBits,
-                                 unsigned count) {
+// Masks of coordinate bits whose parity only registers decide, on both sides: `count` of them that split the
+// tile into rounds, at best none that parts a vector of the map without rounds.
+std::vector<uint32_t> roundMasks(const Layout &store, const Layout &load, const SharedMap &whole,
+                                 unsigned elementBits, unsigned count) {
   std::vector<uint32_t> threads;
   for (const Layout *layout : {&store, &load})
     for (Axis axis : {Axis::Lane, Axis::Warp})
@@ -103,8 +103,8 @@ std::vector<uint32_t> roundMasks(const Layout &store, const Layout &load, const 
   return result;
 }
 
-Plan planRounds(const Layout &from, const Layout &to, unsigned elementBits, const SharedMap &map, unsigned roundBits,
-                const Costs &costs) {
+Plan planRounds(const Layout &from, const Layout &to, unsigned elementBits, const SharedMap &map,
+                unsigned roundBits, const Costs &costs) {
   Plan plan;
   plan.kind = Plan::Kind::Shared;
   SharedExchange &shared = plan.shared;

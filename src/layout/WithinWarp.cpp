@@ -1,10 +1,11 @@
-// Conversions inside each warp. Source and destination are linear, so for destination word d of lane l of warp w the
-// source word and the source lane are sums of a part of d, one of l and one of w:
+// Conversions inside each warp. Source and destination are linear, so for destination word d of lane l of
+// warp w the source word and the source lane are sums of a part of d, one of l and one of w:
 //   word(d, l, w) = Rd d + Rl l + Rw w        lane(d, l, w) = Ld d + Ll l + Lw w
-// A shuffle moves one word a lane, chosen by the *source* lane. So: each lane permutes its words by xor with P(lane)
-// (Rotate), slot y of destination lane l reads word S(y) of lane l' = L0 l + Lw w + V(y) (Shuffle), and each lane permutes
-// the slots by xor with Q(lane) (Rotate). The slots are the destination's words, and more where one source lane must send
-// several words to lanes that have no slot to spare. With l' = lane(d, l, w) for y = d + Q l:
+// A shuffle moves one word a lane, chosen by the *source* lane. So: each lane permutes its words by xor with
+// P(lane) (Rotate), slot y of destination lane l reads word S(y) of lane l' = L0 l + Lw w + V(y) (Shuffle),
+// and each lane permutes the slots by xor with Q(lane) (Rotate). The slots are the destination's words, and
+// more where one source lane must send several words to lanes that have no slot to spare. With l' = lane(d,
+// l, w) for y = d + Q l:
 //   S d + P Ld d = Rd d      S Q l + P Ll l = Rl l      L0 + V Q = Ll      V d = Ld d
 #include "layout/Candidates.h"
 #include "layout/Linear.h"
@@ -100,10 +101,10 @@ Decomposition decompose(const Origins &o) {
   Decomposition result;
   result.slotLane = o.laneOfWord;
   result.after.assign(laneBits, 0);
-  // Lane bits with a new source lane keep Q = 0 and prescribe P there. The others see the same source lanes again: where
-  // they need another word, they must use another slot.
+  // Lane bits with a new source lane keep Q = 0 and prescribe P there. The others see the same source lanes
+  // again: where they need another word, they must use another slot.
   Span sourceLanes, moreWords;
-  Images at, value, extraSlots;  // P(at[i]) = value[i]
+  Images at, value, extraSlots; // P(at[i]) = value[i]
   std::vector<unsigned> dependent;
   Images unitOf; // the lane bit of each insertion into sourceLanes
   for (unsigned bit = 0; bit != laneBits; ++bit) {
@@ -121,7 +122,8 @@ Decomposition decompose(const Origins &o) {
   std::vector<bool> shared(o.laneOfWord.size(), false);
   for (unsigned bit : dependent) {
     uint64_t units = *sourceLanes.solve(o.laneOfLane[bit]);
-    uint32_t word = o.wordOfLane[bit]; // that this bit and `units` together, which read one source lane, differ in
+    uint32_t word =
+        o.wordOfLane[bit]; // that this bit and `units` together, which read one source lane, differ in
     for (size_t i = 0; i != unitOf.size(); ++i)
       if (units >> i & 1)
         word ^= o.wordOfLane[unitOf[i]];
@@ -311,7 +313,8 @@ std::pair<Layout, Layout> samePlaces(const Layout &from, const Layout &to) {
 
 bool staysWithinWarp(const Layout &from, const Layout &to) { return origins(from, to, 0, true).has_value(); }
 
-std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits, const Costs &costs) {
+std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
+                                   const Costs &costs) {
   assert(from.extents() == to.extents() && from.bases(Axis::Block) == to.bases(Axis::Block));
   if (from == to)
     return Plan();
@@ -324,7 +327,10 @@ std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigne
       break;
     for (bool stayInLane : {true, false}) {
       std::optional<Plan> plan = planPacked(source, destination, packed, stayInLane, elementBits, costs);
-      if (plan && (!best || plan->cost < best->cost))
+      if (!plan)
+        continue;
+      // Fewer words at the same cost: the shuffles' unit is the narrower one.
+      if (!best || plan->cost < best->cost || (plan->cost == best->cost && plan->packed > best->packed))
         best = std::move(plan);
     }
   }
