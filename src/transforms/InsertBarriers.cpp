@@ -16,12 +16,18 @@ struct Pending {
   llvm::SmallSetVector<std::pair<uint64_t, uint64_t>, 4> reads;
   // Addresses of loads whose elements may not all be read yet.
   llvm::SmallSetVector<Value, 4> loads;
+  // It may still access global memory; a release has to wait for that.
+  bool accesses = false;
+  // It may not yet have seen what another warp acquired.
+  bool acquires = false;
 
   bool merge(const Pending &other) {
-    size_t before = reads.size() + loads.size();
+    size_t before = reads.size() + loads.size() + accesses + acquires;
     reads.insert(other.reads.begin(), other.reads.end());
     loads.insert(other.loads.begin(), other.loads.end());
-    return reads.size() + loads.size() != before;
+    accesses |= other.accesses;
+    acquires |= other.acquires;
+    return reads.size() + loads.size() + accesses + acquires != before;
   }
 };
 
@@ -45,9 +51,10 @@ void roots(Value address, llvm::SmallSetVector<Value, 4> &result, unsigned depth
 }
 
 // May a store write what the load has yet to read? Each thread reads its own elements before it
-// writes them, so the same address in the same layout is no matter.
+// writes them, so the same address in the same layout is no matter; a scalar is read by all threads
+// and written by one.
 bool mustWait(Value loaded, Value stored) {
-  if (loaded == stored)
+  if (loaded == stored && isa<RankedTensorType>(loaded.getType()))
     return false;
   llvm::SmallSetVector<Value, 4> from, to;
   roots(loaded, from);
@@ -82,22 +89,55 @@ private:
       Pending otherwise = branch.elseBlock() ? run(*branch.elseBlock(), state) : state;
       state = run(*branch.thenBlock(), state);
       state.merge(otherwise);
+    } else if (isa<AtomicRMWOp, AtomicCASOp>(op)) {
+      visitAtomic(op, state);
     } else if (op->hasAttr(simt::scratchName)) {
-      uint64_t begin = uint64_t(op->getAttrOfType<IntegerAttr>(simt::scratchName).getInt());
-      uint64_t end = begin + simt::scratchBytes(op);
-      if (llvm::any_of(state.reads, [&](auto range) { return range.first < end && begin < range.second; }))
-        meet(op, state);
-      auto convert = dyn_cast<simt::ConvertOp>(op);
-      if (!convert || !simt::planOf(convert).shared.withinWarp)
-        state = {}; // all warps meet between writing and reading
-      state.reads.insert({begin, end});
+      visitScratch(op, state);
     } else if (auto load = dyn_cast<LoadOp>(op)) {
-      if (isa<RankedTensorType>(load.getPtr().getType()))
-        state.loads.insert(load.getPtr());
+      access(op, load.getPtr(), /*reads=*/true, /*writes=*/false, state);
     } else if (auto store = dyn_cast<StoreOp>(op)) {
-      if (llvm::any_of(state.loads, [&](Value loaded) { return mustWait(loaded, store.getPtr()); }))
-        meet(op, state);
+      access(op, store.getPtr(), /*reads=*/false, /*writes=*/true, state);
     }
+  }
+
+  void visitScratch(Operation *op, Pending &state) {
+    uint64_t begin = uint64_t(op->getAttrOfType<IntegerAttr>(simt::scratchName).getInt());
+    uint64_t end = begin + simt::scratchBytes(op);
+    if (llvm::any_of(state.reads, [&](auto range) { return range.first < end && begin < range.second; }))
+      meet(op, state);
+    auto convert = dyn_cast<simt::ConvertOp>(op);
+    if (!convert || !simt::planOf(convert).shared.withinWarp)
+      state = {}; // all warps meet between writing and reading
+    state.reads.insert({begin, end});
+  }
+
+  // An access of global memory at `address`.
+  void access(Operation *op, Value address, bool reads, bool writes, Pending &state) {
+    bool waits = writes && llvm::any_of(state.loads, [&](Value loaded) { return mustWait(loaded, address); });
+    if (waits || state.acquires)
+      meet(op, state);
+    if (reads)
+      state.loads.insert(address);
+    state.accesses = true;
+  }
+
+  // What the program did before a release happens before it; what it does after an acquire, behind it.
+  template <typename Op> void order(Op op, Pending &state) {
+    bool releases = op.getSem() == MemSemantic::Release || op.getSem() == MemSemantic::AcquireRelease;
+    bool acquires = op.getSem() == MemSemantic::Acquire || op.getSem() == MemSemantic::AcquireRelease;
+    if (releases && state.accesses)
+      meet(op, state);
+    access(op, op.getPtr(), /*reads=*/true, /*writes=*/true, state);
+    state.acquires |= acquires;
+  }
+
+  void visitAtomic(Operation *op, Pending &state) {
+    if (auto cas = dyn_cast<AtomicCASOp>(op))
+      order(cas, state);
+    else
+      order(cast<AtomicRMWOp>(op), state);
+    if (op->hasAttr(simt::scratchName))
+      visitScratch(op, state); // the warps meet behind the step
   }
 
   // What is pending at the end of an iteration is so at the beginning of the next.

@@ -226,13 +226,6 @@ void Emitter::when(llvm::Value *condition, llvm::function_ref<void()> body) {
   builder.SetInsertPoint(end);
 }
 
-void Emitter::emitBlock(Block &block) {
-  for (Operation &op : block) {
-    place(op.getLoc());
-    emitOp(&op);
-  }
-}
-
 Registers Emitter::emitCombine(Region &region, ArrayRef<llvm::Value *> arguments) {
   Block &block = region.front();
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
@@ -258,6 +251,10 @@ void Emitter::emitOp(Operation *op) {
     return emitLoad(*this, load);
   if (auto store = dyn_cast<StoreOp>(op))
     return emitStore(*this, store);
+  if (auto atomic = dyn_cast<AtomicRMWOp>(op))
+    return emitAtomic(*this, atomic);
+  if (auto atomic = dyn_cast<AtomicCASOp>(op))
+    return emitAtomic(*this, atomic);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return emitReduce(*this, reduce);
   if (auto dot = dyn_cast<DotOp>(op))
@@ -302,60 +299,6 @@ void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
   }
   for (auto [result, values] : llvm::zip(op.getResults(), results))
     set(result, std::move(values));
-}
-
-void Emitter::emitElementwise(Operation *op) {
-  Value result = op->getResult(0);
-  Scalars scalars{builder, module, hardware};
-  llvm::Type *element = type(elementType(result.getType()));
-  auto lower = [&](ArrayRef<llvm::Value *> operands) {
-    llvm::Value *value = lowerElementwise(scalars, op, operands, element);
-    if (!value)
-      unreachableOp(op);
-    return value;
-  };
-  if (!isa<RankedTensorType>(result.getType())) {
-    SmallVector<llvm::Value *> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(scalar(operand));
-    return set(result, {lower(operands)});
-  }
-  unsigned count = unsigned(layoutOf(result).size(Axis::Register));
-  auto operandsAt = [&](unsigned reg) {
-    SmallVector<llvm::Value *, 4> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(isa<RankedTensorType>(operand.getType()) ? registers(operand)[reg] : scalar(operand));
-    return operands;
-  };
-  Registers results(count, nullptr);
-  bool paired = count % 2 == 0 && pairs(op);
-  SmallVector<llvm::Value *, 4> previous;
-  for (unsigned reg = 0; reg != count; ++reg) {
-    SmallVector<llvm::Value *, 4> operands = operandsAt(reg);
-    if (llvm::is_contained(operands, nullptr))
-      continue;
-    if (reg != 0 && operands == previous) { // the same value along a repeated dimension
-      results[reg] = results[reg - 1];
-      continue;
-    }
-    previous = operands;
-    SmallVector<llvm::Value *, 4> next = paired && reg % 2 == 0 ? operandsAt(reg + 1) : operands;
-    if (!paired || reg % 2 == 1 || llvm::is_contained(next, nullptr) || next == operands) {
-      results[reg] = lower(operands);
-      continue;
-    }
-    SmallVector<llvm::Value *, 4> both;
-    for (auto [low, high] : llvm::zip(operands, next)) {
-      llvm::Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(low->getType(), 2));
-      both.push_back(builder.CreateInsertElement(builder.CreateInsertElement(pair, low, uint64_t(0)), high, uint64_t(1)));
-    }
-    llvm::Value *pair = lower(both);
-    results[reg] = builder.CreateExtractElement(pair, uint64_t(0));
-    results[reg + 1] = builder.CreateExtractElement(pair, uint64_t(1));
-    previous.assign(next.begin(), next.end());
-    ++reg;
-  }
-  set(result, std::move(results));
 }
 
 void Emitter::unreachableOp(Operation *op) {

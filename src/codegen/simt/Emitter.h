@@ -66,6 +66,8 @@ public:
 private:
   void emitOp(mlir::Operation *op);
   void emitElementwise(mlir::Operation *op);
+  void emitElements(mlir::Operation *op, unsigned begin, unsigned end, Registers &results);
+  void emitChain(llvm::ArrayRef<mlir::Operation *> ops);
   void emitInlineAsm(tile::ElementwiseInlineAsmOp op);
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
@@ -94,6 +96,8 @@ private:
 // The families. Each lowers its ops completely.
 void emitLoad(Emitter &e, tile::LoadOp op);
 void emitStore(Emitter &e, tile::StoreOp op);
+void emitAtomic(Emitter &e, tile::AtomicRMWOp op);
+void emitAtomic(Emitter &e, tile::AtomicCASOp op);
 void emitShape(Emitter &e, mlir::Operation *op);
 void emitIndexing(Emitter &e, mlir::Operation *op);
 void emitReduce(Emitter &e, tile::ReduceOp op);

@@ -20,6 +20,15 @@ struct Access {
   bool isVolatile = false;
 };
 
+// One atomic step of one thread on the element at `pointer`, in global memory. A null `predicate` is true.
+struct Atomic {
+  tile::MemSemantic sem = tile::MemSemantic::Relaxed;
+  tile::MemScope scope = tile::MemScope::GPU;
+  llvm::Value *pointer = nullptr;
+  llvm::Value *predicate = nullptr;
+  bool isUsed = true; // is what was there before wanted?
+};
+
 class Hardware {
 public:
   using Builder = llvm::IRBuilderBase;
@@ -46,6 +55,14 @@ public:
   // The elements read; `others` (or zero where it is empty) under a false predicate.
   virtual Values load(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> others) const = 0;
   virtual void store(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> values) const = 0;
+
+  // What was there before; 0 under a false predicate, null where it is not wanted. The element has 32 or 64 bits, of
+  // FAdd also 16. The code may end in another block.
+  virtual llvm::Value *atomicRmw(Builder &b, const Atomic &atomic, tile::AtomicKind kind,
+                                 llvm::Value *value) const = 0;
+  // The same for 16, 32 and 64 bits, compared as bits.
+  virtual llvm::Value *atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected,
+                                 llvm::Value *value) const = 0;
 
   // ---- arithmetic ----
   // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the

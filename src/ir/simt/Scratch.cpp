@@ -95,7 +95,23 @@ layout::Plan planOf(ConvertOp op) {
                                 storedBits(elementType(op.getType())));
 }
 
+// What an atomic found, where threads that did not take the step want it.
+static uint64_t atomicBytes(Operation *op) {
+  if (op->use_empty())
+    return 0;
+  Type type = op->getResult(0).getType();
+  unsigned bytes = storedBits(elementType(type)) / 8;
+  if (!isa<RankedTensorType>(type))
+    return bytes;
+  Layout layout = layoutOf(type);
+  bool everyThread = layout.bases(Axis::Lane).size() == layout::laneBits && layout.size(Axis::Warp) == warpsOf(op);
+  bool copies = !everyThread || layout.freeBits(Axis::Lane) || layout.freeBits(Axis::Warp);
+  return copies ? (uint64_t(1) << layout.totalBits()) * bytes : 0;
+}
+
 uint64_t scratchBytes(Operation *op) {
+  if (isa<AtomicRMWOp, AtomicCASOp>(op))
+    return atomicBytes(op);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return ReduceScratch(reduce).bytes;
   if (auto dot = dyn_cast<DotOp>(op))

@@ -21,6 +21,10 @@ public:
   llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const override;
   Values load(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> others) const override;
   void store(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> values) const override;
+  llvm::Value *atomicRmw(Builder &b, const simt::Atomic &atomic, tile::AtomicKind kind,
+                         llvm::Value *value) const override;
+  llvm::Value *atomicCas(Builder &b, const simt::Atomic &atomic, llvm::Value *expected,
+                         llvm::Value *value) const override;
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
   llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const override;

@@ -1,0 +1,108 @@
+// Atomics: the thread that holds the first copy of an element takes the step; other copies get
+// what was there before through shared memory. Scalars belong to thread 0. The order that `sem`
+// asks of the program's other threads is InsertBarriers' matter.
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+// The step of register `reg`; what was there before, or null.
+using Step = llvm::function_ref<llvm::Value *(const Atomic &, unsigned reg)>;
+
+// What the first copy holds, in every copy.
+Registers spread(Emitter &e, Operation *op, const Layout &layout, const Registers &old) {
+  auto &b = e.builder;
+  llvm::Type *element = e.type(elementType(op->getResult(0).getType())), *stored = storedType(e, element);
+  unsigned bytes = stored->getScalarSizeInBits() / 8;
+  uint32_t repeated = layout.freeBits(Axis::Register);
+  auto place = [&](unsigned reg) {
+    return e.scratch(op, b.CreateMul(e.flatCoordinate(layout, reg), b.getInt32(bytes)));
+  };
+  e.when(e.isFirstCopy(layout), [&] {
+    for (unsigned reg = 0; reg != old.size(); ++reg)
+      if (old[reg] && !(reg & repeated))
+        b.CreateAlignedStore(toStored(e, old[reg]), place(reg), llvm::Align(bytes));
+  });
+  e.hardware.barrier(b);
+  Registers result(old.size(), nullptr);
+  for (unsigned reg = 0; reg != old.size(); ++reg)
+    if (layout.isLive(reg))
+      result[reg] = fromStored(e, b.CreateAlignedLoad(stored, place(reg), llvm::Align(bytes)), element);
+  return result;
+}
+
+void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
+  Value result = op->getResult(0);
+  Layout layout = layoutOf(result);
+  const Registers pointers = e.registers(op->getOperand(0));
+  uint32_t repeated = layout.freeBits(Axis::Register);
+  llvm::Value *first = e.isFirstCopy(layout);
+  Registers old(pointers.size(), nullptr);
+  llvm::DenseMap<uint32_t, unsigned> held; // coordinate -> its first register
+  for (unsigned reg = 0; reg != old.size(); ++reg) {
+    if (!layout.isLive(reg))
+      continue;
+    if (reg & repeated) {
+      old[reg] = old[held.at(layout.apply(reg, 0, 0))];
+      continue;
+    }
+    held[layout.apply(reg, 0, 0)] = reg;
+    atomic.pointer = pointers[reg];
+    atomic.predicate = e.both(first, e.inside(layout, reg));
+    if (mask)
+      atomic.predicate = e.both(atomic.predicate, e.registers(mask)[reg]);
+    old[reg] = step(atomic, reg);
+  }
+  e.set(result, op->hasAttr(scratchName) ? spread(e, op, layout, old) : std::move(old));
+}
+
+void ofScalar(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
+  auto &b = e.builder;
+  Value result = op->getResult(0);
+  atomic.pointer = e.scalar(op->getOperand(0));
+  atomic.predicate = b.CreateICmpEQ(e.thread(), b.getInt32(0));
+  llvm::Value *isThread = atomic.predicate;
+  if (mask)
+    atomic.predicate = e.both(atomic.predicate, e.scalar(mask));
+  llvm::Value *old = step(atomic, 0);
+  if (!op->hasAttr(scratchName))
+    return e.set(result, {old});
+  llvm::Type *element = e.type(result.getType()), *stored = storedType(e, element);
+  llvm::Align align(stored->getScalarSizeInBits() / 8);
+  llvm::Value *place = e.scratch(op, b.getInt32(0));
+  e.when(isThread, [&] { b.CreateAlignedStore(toStored(e, old), place, align); });
+  e.hardware.barrier(b);
+  e.set(result, {fromStored(e, b.CreateAlignedLoad(stored, place, align), element)});
+}
+
+template <typename Op> void emit(Emitter &e, Op op, Value mask, Step step) {
+  Atomic atomic;
+  atomic.sem = op.getSem();
+  atomic.scope = op.getScope();
+  atomic.isUsed = !op->use_empty();
+  (isa<RankedTensorType>(op.getType()) ? ofTile : ofScalar)(e, op, atomic, mask, step);
+}
+
+} // namespace
+
+void emitAtomic(Emitter &e, AtomicRMWOp op) {
+  const Registers values = e.registers(op.getValue());
+  emit(e, op, op.getMask(), [&](const Atomic &atomic, unsigned reg) {
+    return e.hardware.atomicRmw(e.builder, atomic, op.getKind(), values[reg]);
+  });
+}
+
+void emitAtomic(Emitter &e, AtomicCASOp op) {
+  const Registers expected = e.registers(op.getCmp()), values = e.registers(op.getValue());
+  emit(e, op, Value(), [&](const Atomic &atomic, unsigned reg) {
+    return e.hardware.atomicCas(e.builder, atomic, expected[reg], values[reg]);
+  });
+}
+
+} // namespace tegula::simt

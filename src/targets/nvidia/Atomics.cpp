@@ -1,0 +1,160 @@
+// Atomics as PTX `atom` and `red`, predicated. In: one thread's element. Out: what was there, 0
+// under a false predicate. Additions that the architecture has no instruction for are a loop of
+// compare-and-swap.
+#include "targets/nvidia/NvidiaHardware.h"
+
+#include "llvm/IR/InlineAsm.h"
+
+namespace tegula::nvidia {
+
+using simt::Atomic;
+using tile::AtomicKind;
+using tile::MemScope;
+using tile::MemSemantic;
+using Builder = simt::Hardware::Builder;
+
+namespace {
+
+std::string orderOf(const Atomic &atomic) {
+  std::string text;
+  switch (atomic.sem) {
+  case MemSemantic::Relaxed: text = ".relaxed"; break;
+  case MemSemantic::Acquire: text = ".acquire"; break;
+  case MemSemantic::Release: text = ".release"; break;
+  case MemSemantic::AcquireRelease: text = ".acq_rel"; break;
+  }
+  switch (atomic.scope) {
+  case MemScope::GPU: return text + ".gpu.global";
+  case MemScope::CTA: return text + ".cta.global";
+  case MemScope::System: return text + ".sys.global";
+  }
+  return text;
+}
+
+// The operation and its type; "": there is no such instruction.
+std::string operationOf(AtomicKind kind, llvm::Type *type, unsigned capability) {
+  std::string bits = std::to_string(type->getScalarSizeInBits());
+  switch (kind) {
+  case AtomicKind::And: return ".and.b" + bits;
+  case AtomicKind::Or: return ".or.b" + bits;
+  case AtomicKind::Xor: return ".xor.b" + bits;
+  case AtomicKind::Exch: return ".exch.b" + bits;
+  case AtomicKind::Add: return ".add.u" + bits;
+  case AtomicKind::Max: return ".max.s" + bits;
+  case AtomicKind::Min: return ".min.s" + bits;
+  case AtomicKind::UMax: return ".max.u" + bits;
+  case AtomicKind::UMin: return ".min.u" + bits;
+  case AtomicKind::FAdd: break;
+  }
+  if (type->isBFloatTy())
+    return capability >= 90 ? ".add.noftz.bf16" : "";
+  return type->isHalfTy() ? ".add.noftz.f16" : ".add.f" + bits;
+}
+
+// `instruction` [pointer], operands; the operands are integers.
+llvm::Value *call(Builder &b, const Atomic &atomic, const std::string &instruction, llvm::ArrayRef<llvm::Value *> operands) {
+  llvm::Type *type = operands[0]->getType();
+  unsigned bits = type->getIntegerBitWidth();
+  std::string letter = bits == 64 ? "l" : bits == 32 ? "r" : "h", constraints, text;
+  llvm::SmallVector<llvm::Value *> arguments;
+  unsigned next = 0;
+  if (atomic.isUsed) {
+    constraints = "=" + letter + ",0,"; // where the predicate is false, the 0 stays
+    arguments.push_back(llvm::ConstantInt::get(type, 0));
+    next = 2;
+  }
+  constraints += "l";
+  arguments.push_back(atomic.pointer);
+  text = instruction + (atomic.isUsed ? " $0, " : " ") + "[$" + std::to_string(next++) + "]";
+  for (llvm::Value *operand : operands) {
+    constraints += "," + letter;
+    arguments.push_back(operand);
+    text += ", $" + std::to_string(next++);
+  }
+  if (atomic.predicate) {
+    constraints += ",b";
+    arguments.push_back(atomic.predicate);
+    text = "@$" + std::to_string(next) + " " + text;
+  }
+  llvm::SmallVector<llvm::Type *> inputs;
+  for (llvm::Value *argument : arguments)
+    inputs.push_back(argument->getType());
+  auto *signature = llvm::FunctionType::get(atomic.isUsed ? type : b.getVoidTy(), inputs, false);
+  auto *assembly = llvm::InlineAsm::get(signature, text + ";", constraints + ",~{memory}", true);
+  llvm::Value *result = b.CreateCall(assembly, arguments);
+  return atomic.isUsed ? result : nullptr;
+}
+
+llvm::Value *bitsOf(Builder &b, llvm::Value *value) {
+  if (value->getType()->isPointerTy())
+    return b.CreatePtrToInt(value, b.getInt64Ty());
+  return b.CreateBitCast(value, b.getIntNTy(value->getType()->getScalarSizeInBits()));
+}
+
+llvm::Value *valueOf(Builder &b, llvm::Value *bits, llvm::Type *type) {
+  if (!bits)
+    return nullptr;
+  return type->isPointerTy() ? b.CreateIntToPtr(bits, type) : b.CreateBitCast(bits, type);
+}
+
+llvm::Value *swap(Builder &b, const Atomic &atomic, llvm::Value *expected, llvm::Value *desired) {
+  std::string type = ".cas.b" + std::to_string(expected->getType()->getIntegerBitWidth());
+  if (!atomic.isUsed) { // `red` cannot compare
+    Atomic used = atomic;
+    used.isUsed = true;
+    call(b, used, "atom" + orderOf(atomic) + type, {expected, desired});
+    return nullptr;
+  }
+  return call(b, atomic, "atom" + orderOf(atomic) + type, {expected, desired});
+}
+
+// Adds until no other thread came between.
+llvm::Value *addBySwapping(Builder &b, const Atomic &atomic, llvm::Value *value) {
+  llvm::Function *function = b.GetInsertBlock()->getParent();
+  llvm::LLVMContext &context = b.getContext();
+  llvm::BasicBlock *before = b.GetInsertBlock(), *start = llvm::BasicBlock::Create(context, "add", function),
+                   *loop = llvm::BasicBlock::Create(context, "add.again", function),
+                   *end = llvm::BasicBlock::Create(context, "add.end", function);
+  llvm::Type *bits = b.getIntNTy(value->getType()->getScalarSizeInBits());
+  b.CreateCondBr(atomic.predicate ? atomic.predicate : b.getTrue(), start, end);
+  b.SetInsertPoint(start);
+  llvm::Value *first = b.CreateAlignedLoad(bits, atomic.pointer, llvm::Align(bits->getIntegerBitWidth() / 8), /*isVolatile=*/true);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode *expected = b.CreatePHI(bits, 2);
+  llvm::Value *sum = b.CreateFAdd(b.CreateBitCast(expected, value->getType()), value);
+  Atomic step = atomic;
+  step.predicate = nullptr;
+  step.isUsed = true;
+  llvm::Value *found = swap(b, step, expected, bitsOf(b, sum));
+  expected->addIncoming(first, start);
+  expected->addIncoming(found, loop);
+  b.CreateCondBr(b.CreateICmpEQ(found, expected), end, loop);
+  b.SetInsertPoint(end);
+  llvm::PHINode *old = b.CreatePHI(bits, 2);
+  old->addIncoming(llvm::ConstantInt::get(bits, 0), before);
+  old->addIncoming(found, loop);
+  return atomic.isUsed ? valueOf(b, old, value->getType()) : nullptr;
+}
+
+} // namespace
+
+llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicKind kind, llvm::Value *value) const {
+  llvm::Type *type = value->getType();
+  llvm::Value *bits = bitsOf(b, value);
+  std::string operation = operationOf(kind, type->isPointerTy() ? bits->getType() : type, capability_);
+  if (operation.empty())
+    return addBySwapping(b, atomic, value);
+  // `red` gives nothing back, and cannot acquire or exchange.
+  bool acquires = atomic.sem == MemSemantic::Acquire || atomic.sem == MemSemantic::AcquireRelease;
+  Atomic step = atomic;
+  step.isUsed = atomic.isUsed || acquires || kind == AtomicKind::Exch;
+  llvm::Value *old = call(b, step, (step.isUsed ? "atom" : "red") + orderOf(atomic) + operation, {bits});
+  return atomic.isUsed ? valueOf(b, old, type) : nullptr;
+}
+
+llvm::Value *NvidiaHardware::atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected, llvm::Value *value) const {
+  return valueOf(b, swap(b, atomic, bitsOf(b, expected), bitsOf(b, value)), value->getType());
+}
+
+} // namespace tegula::nvidia

@@ -1,0 +1,74 @@
+# RUN: tegula compile %s::count --target sm_90a --emit ptx --signature 'x=*i32,counts=*i32,n=i32,BLOCK=64' | FileCheck %s --check-prefix=COUNT
+# RUN: tegula compile %s::ticket --target sm_75 --emit ptx --signature 'x=*i32,out=*i32' | FileCheck %s --check-prefix=TICKET
+# RUN: tegula compile %s::add --target sm_90a --emit ptx --signature 'x=*bf16,out=*bf16,BLOCK=128' | FileCheck %s --check-prefix=NATIVE
+# RUN: tegula compile %s::add --target sm_80 --emit ptx --signature 'x=*bf16,out=*bf16,BLOCK=128' | FileCheck %s --check-prefix=LOOP
+# RUN: tegula compile %s::publish --target sm_80 --emit ptx --signature 'x=*f32,flag=*i32,BLOCK=256' | FileCheck %s --check-prefix=PUBLISH
+# RUN: tegula compile %s::consume --target sm_80 --emit ptx --signature 'x=*f32,out=*f32,flag=*i32,BLOCK=256' | FileCheck %s --check-prefix=CONSUME
+# Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
+# program's other threads.
+import tegula.language as tl
+from tegula import jit
+
+
+@jit
+def count(x, counts, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(counts + tl.load(x + i, mask=i < n), 1, mask=i < n, sem="relaxed")
+
+
+# COUNT-NOT: bar.sync
+# COUNT: @%p{{[0-9]+}} red.relaxed.gpu.global.add.u32
+# COUNT-NOT: bar.sync
+
+
+@jit
+def ticket(x, out):
+    """Thread 0 takes it, all of the program see it."""
+    old = tl.atomic_add(x, 1, scope="sys")
+    tl.store(out + old, 1)
+
+
+# TICKET-NOT: bar.sync
+# TICKET: atom.acq_rel.sys.global.add.u32
+# TICKET: st.shared.b32
+# TICKET: bar.sync
+# TICKET: ld.shared.b32
+
+
+@jit
+def add(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.atomic_add(x + i, 1.0, sem="relaxed"))
+
+
+# NATIVE-NOT: bar.sync
+# NATIVE: atom.relaxed.gpu.global.add.noftz.bf16
+# NATIVE-NOT: bar.sync
+# LOOP: ld.volatile.global.b16
+# LOOP: atom.relaxed.gpu.global.cas.b16
+# LOOP: bra
+
+
+@jit
+def publish(x, flag, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 1.0)
+    tl.atomic_xchg(flag, 1, sem="release")
+
+
+# PUBLISH: st.global
+# PUBLISH: bar.sync
+# PUBLISH: atom.release.gpu.global.exch.b32
+# PUBLISH-NOT: bar.sync
+
+
+@jit
+def consume(x, out, flag, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.atomic_add(flag, 0, sem="acquire")
+    tl.store(out + i, tl.load(x + i))
+
+
+# CONSUME-NOT: bar.sync
+# CONSUME: atom.acquire.gpu.global.add.u32
+# CONSUME: bar.sync
+# CONSUME: ld.global

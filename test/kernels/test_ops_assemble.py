@@ -1,0 +1,28 @@
+"""Ops of which GPUs of different generations have different instructions, assembled; no GPU is needed."""
+from pathlib import Path
+import subprocess
+
+import pytest
+
+OPS = Path(__file__).resolve().parents[1] / "ops"
+KERNELS = [
+    *(("test_atomic", "rmw_kernel", f"x_ptr=*{t},value_ptr=*{t},old_ptr=*{t},n=i32,OP='{op}',BLOCK={block}")
+      for op, t, block in [("add", "f16", 31), ("add", "bf16", 31), ("add", "f64", 64), ("add", "i64", 1000), ("max", "f32", 64),
+                           ("min", "u64", 300), ("xor", "i32", 1), ("xchg", "f64", 64)]),
+    ("test_atomic", "scalar_kernel", "x_ptr=*i32,old_ptr=*i32"),
+    ("test_atomic", "sum_kernel", "x_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=128"),
+    *(("test_atomic", "cas_kernel", f"x_ptr=*{t},old_ptr=*{t},BLOCK=40") for t in ("i16", "f32", "i64")),
+    ("test_atomic", "lock_kernel", "lock_ptr=*i32,x_ptr=*f32,out_ptr=*f32,SEM='release'"),
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a", "sm_120"])
+@pytest.mark.parametrize("file, kernel, signature", KERNELS, ids=[f"{k}-{s}" for _, k, s in KERNELS])
+def test_assembles(build_dir, tmp_path, file, kernel, signature, arch):
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{OPS / file}.py::{kernel}", "--target", arch,
+                           "--signature", signature, "--emit", "cubin", "-o", tmp_path / "kernel.cubin"],
+                          capture_output=True, text=True, timeout=120)
+    if "assembler" in done.stderr and "TEGULA_PTXAS" in done.stderr:
+        pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "kernel.cubin").read_bytes()[:4] == b"\x7fELF"
