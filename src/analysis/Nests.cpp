@@ -96,6 +96,12 @@ bool readsBuffers(Operation *op) {
   return isa<GatherOp>(op) || (isa<ReshapeOp>(op) && !coordinateMap(op) && !isFlattenedReduction(op));
 }
 
+bool readsBuffer(Operation *op, Value operand) {
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return operand == gather.getSource();
+  return readsBuffers(op);
+}
+
 bool isWhole(Operation *op) {
   return isa<SplitOp, CatOp, ScanOp, HistogramOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op);
 }
@@ -433,8 +439,8 @@ void Planner::placeValue(Value value, Block *block) {
   bool forced = false, alone = false, crosses = false, yielded = false;
   for (Operation *user : value.getUsers()) {
     Operation *here = block->findAncestorOpInBlock(*user);
-    forced |= here == user && (readsBuffers(user) || (isWhole(user) && !isCheap(value)));
-    alone |= here == user && readsBuffers(user);
+    forced |= here == user && (readsBuffer(user, value) || (isWhole(user) && !isCheap(value)));
+    alone |= here == user && readsBuffer(user, value);
     // An initial value is evaluated in front of the loop; other uses inside a region are not.
     crosses |= here && here != user;
     yielded |= here == user && isa<scf::YieldOp>(user) && isa<scf::ForOp, scf::WhileOp>(user->getParentOp());
@@ -653,43 +659,6 @@ Plan planNests(Operation *function, AccessAnalysis &access) {
   Plan plan;
   Planner(access, plan).planBlock(&function->getRegion(0).front());
   return plan;
-}
-
-SmallVector<Operation *> inlineLoads(const Nest &nest, const Plan &plan) {
-  SmallVector<Operation *> loads;
-  llvm::DenseSet<Value> seen;
-  SmallVector<Value> work;
-  auto visit = [&](Value v, bool isRoot) {
-    if (!isTile(v.getType()) || (!isRoot && plan.buffer(v)) || !seen.insert(v).second)
-      return;
-    work.push_back(v);
-  };
-  // A value that this nest itself writes to a buffer is evaluated, not read.
-  llvm::DenseSet<Value> written;
-  for (const Root &root : nest.roots)
-    if (root.kind == RootKind::Buffer)
-      written.insert(root.value);
-  for (const Root &root : nest.roots) {
-    if (root.kind == RootKind::Buffer)
-      visit(root.value, true);
-    else
-      for (Value operand : root.op->getOperands())
-        visit(operand, written.contains(operand));
-  }
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    Operation *op = v.getDefiningOp();
-    if (!op || !isInline(op) || readsBuffers(op))
-      continue;
-    if (isa<LoadOp>(op))
-      loads.push_back(op);
-    for (Value operand : op->getOperands())
-      visit(operand, written.contains(operand));
-  }
-  llvm::sort(loads, [](Operation *a, Operation *b) {
-    return a->getBlock() == b->getBlock() ? a->isBeforeInBlock(b) : false;
-  });
-  return loads;
 }
 
 } // namespace tegula::analysis

@@ -102,14 +102,14 @@ std::string print(mlir::Operation *function, const Plan &plan);
 // The dense tiles that an op reads without buffering its operands: every tile operand of an
 // inline op. Ops that are not inline are roots, regions or read buffers.
 bool isInline(mlir::Operation *op);
-// Must the operands of this op be in buffers (a gather, a reshape that is no change of coordinates)?
+// Must operands of this op be in buffers (the source of a gather, a reshape that is no change of coordinates)?
 bool readsBuffers(mlir::Operation *op);
+// ... this operand of it?
+bool readsBuffer(mlir::Operation *op, mlir::Value operand);
 // Is this op a step of its own that reads its operands whole? They are in buffers, or cheap to
 // evaluate at any coordinates; its results are in buffers.
 bool isWhole(mlir::Operation *op);
 // A reshape to 1-D that only reductions read: they combine over all its dimensions.
 bool isFlattenedReduction(mlir::Operation *op);
-// Loads, in program order, that the roots of the nest evaluate inline.
-llvm::SmallVector<mlir::Operation *> inlineLoads(const Nest &nest, const Plan &plan);
 
 } // namespace tegula::analysis

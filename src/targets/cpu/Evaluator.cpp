@@ -373,8 +373,9 @@ llvm::Value *Evaluator::computeGather(Operation *op, ArrayRef<Coordinate> at) {
   llvm::Type *i64 = program.lanesOf(b.getInt64Ty(), width);
   index = b.CreateSExt(index, i64);
   llvm::Value *inside = b.CreateICmpULT(index, program.splat(b.getInt64(source.shape[axis]), width));
-  if (within && width > 1)
-    inside = b.CreateAnd(inside, within);
+  bool varies = lanes > 1 && llvm::any_of(at, [](const Coordinate &c) { return c.lane; });
+  if (within && varies)
+    inside = b.CreateAnd(program.splat(inside, lanes), within);
   Coordinates others(at);
   others[axis] = zero();
   Place place = bufferPlace(source, others);
@@ -382,8 +383,9 @@ llvm::Value *Evaluator::computeGather(Operation *op, ArrayRef<Coordinate> at) {
   for (size_t d = axis + 1; d < source.shape.size(); ++d)
     stride *= source.shape[d];
   llvm::Value *offsets = b.CreateMul(index, program.splat(b.getInt64(stride), width));
+  // One index for all lanes moves the place; one a lane gives each its own.
   llvm::Value *start = width > 1 && place.stride != 0 ? pointersOf(place, nullptr) : place.address;
-  Place where{b.CreateGEP(b.getInt8Ty(), start, offsets), width > 1 ? std::nullopt : std::optional<int64_t>(0)};
+  Place where{b.CreateGEP(b.getInt8Ty(), start, offsets), width > 1 ? std::nullopt : place.stride};
   llvm::Type *element = program.type(source.element);
   llvm::Type *stored = element->isIntegerTy(1) ? b.getInt8Ty() : element;
   llvm::Value *value = loadFrom(where, stored, inside, llvm::Constant::getNullValue(stored), false);

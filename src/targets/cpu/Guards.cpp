@@ -55,7 +55,7 @@ private:
 
   void expand(Value value, ArrayRef<int8_t> map) {
     Operation *op = value.getDefiningOp();
-    if (!op || !isInline(op) || readsBuffers(op) || !seen_.insert({value, SmallVector<int8_t, 4>(map)}).second)
+    if (!op || !isInline(op) || !seen_.insert({value, SmallVector<int8_t, 4>(map)}).second)
       return;
     if (auto load = dyn_cast<LoadOp>(op))
       found_.loads.push_back({load, load.getPtr(), load.getMask(), SmallVector<int8_t, 4>(map)});
@@ -195,6 +195,11 @@ private:
         continue;
       }
       llvm::Value *span = b_.CreateMul(step, b_.getInt64(shape[d] - 1));
+      if (auto *known = llvm::dyn_cast<llvm::ConstantInt>(span)) { // folds: often nothing is left to test
+        llvm::Value *&side = known->isNegative() ? range.low : range.high;
+        side = b_.CreateAdd(side, span);
+        continue;
+      }
       llvm::Value *zero = b_.getInt64(0);
       range.low = b_.CreateAdd(range.low, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, span, zero));
       range.high = b_.CreateAdd(range.high, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, span, zero));

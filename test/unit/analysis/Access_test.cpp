@@ -1,0 +1,102 @@
+// Addresses and masks as functions of coordinates, with the conditions under which they hold.
+#include "Parsed.h"
+#include "analysis/Access.h"
+
+using namespace tegula;
+using namespace tegula::test;
+using analysis::AccessAnalysis;
+using analysis::Address;
+
+namespace {
+
+const std::string range = "%i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>\n";
+const std::string pointers = "%s = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n";
+
+TEST(Address, OfABlockOfAnArray) {
+  Parsed kernel("%p: !tt.ptr<f32>, %start: i32", range + pointers + R"(
+    %b = tt.splat %start : i32 -> tensor<64xi32>
+    %o = arith.addi %b, %i : tensor<64xi32>
+    %a = tt.addptr %s, %o {here} : tensor<64x!tt.ptr<f32>>, tensor<64xi32>)");
+  AccessAnalysis access;
+  const Address *address = access.address(kernel.marked());
+  ASSERT_NE(address, nullptr);
+  EXPECT_EQ(address->pointer, kernel.argument(0));
+  EXPECT_EQ(address->offset.strides[0].constant(), 4);
+  EXPECT_EQ(address->offset.base, *analysis::Polynomial(access.factor(kernel.argument(1))).scaled(4));
+  EXPECT_EQ(address->offset.conditions.size(), 1u) << "the sum of 32 bits must not wrap";
+}
+
+TEST(Address, OfRowsWithAStride) {
+  Parsed kernel("%p: !tt.ptr<f16>, %stride: i32", R"(
+    %r = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+    %r1 = tt.expand_dims %r {axis = 1 : i32} : tensor<8xi32> -> tensor<8x1xi32>
+    %st = tt.splat %stride : i32 -> tensor<8x1xi32>
+    %rows = arith.muli %r1, %st : tensor<8x1xi32>
+    %rb = tt.broadcast %rows : tensor<8x1xi32> -> tensor<8x16xi32>
+    %c = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+    %c0 = tt.expand_dims %c {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+    %cb = tt.broadcast %c0 : tensor<1x16xi32> -> tensor<8x16xi32>
+    %o = arith.addi %rb, %cb : tensor<8x16xi32>
+    %s = tt.splat %p : !tt.ptr<f16> -> tensor<8x16x!tt.ptr<f16>>
+    %a = tt.addptr %s, %o {here} : tensor<8x16x!tt.ptr<f16>>, tensor<8x16xi32>)");
+  AccessAnalysis access;
+  const Address *address = access.address(kernel.marked());
+  ASSERT_NE(address, nullptr);
+  EXPECT_EQ(address->offset.strides[0], *analysis::Polynomial(access.factor(kernel.argument(1))).scaled(2));
+  EXPECT_EQ(address->offset.strides[1].constant(), 2);
+  EXPECT_TRUE(address->offset.base.isZero());
+}
+
+TEST(Address, OfLoadedIndicesVariesWithThem) {
+  Parsed kernel("%p: !tt.ptr<f32>, %q: !tt.ptr<i32>", range + pointers + R"(
+    %t = tt.splat %q : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+    %u = tt.addptr %t, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+    %index = tt.load %u : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
+    %a = tt.addptr %s, %index {here} : tensor<64x!tt.ptr<f32>>, tensor<64xi32>)");
+  AccessAnalysis access;
+  const Address *address = access.address(kernel.marked());
+  ASSERT_NE(address, nullptr);
+  EXPECT_TRUE(address->offset.base.dependsOn(0)) << "no stride describes it";
+  EXPECT_TRUE(address->offset.strides[0].isZero());
+}
+
+TEST(Address, OfChosenPointersIsUnknown) {
+  Parsed kernel("%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %c: i1", pointers + R"(
+    %t = tt.splat %q : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %a = arith.select %c, %s, %t {here} : tensor<64x!tt.ptr<f32>>)");
+  AccessAnalysis access;
+  EXPECT_EQ(access.address(kernel.marked()), nullptr);
+}
+
+TEST(Form, OfAProductOfCoordinatesIsTheValueItself) {
+  Parsed kernel("%n: i32", range + "%a = arith.muli %i, %i {here} : tensor<64xi32>");
+  AccessAnalysis access;
+  EXPECT_EQ(access.form(kernel.marked()).base, analysis::Polynomial(access.factor(kernel.marked())));
+}
+
+TEST(Mask, IsAConjunctionOfBounds) {
+  Parsed kernel("%n: i32", range + R"(
+    %m = tt.splat %n : i32 -> tensor<64xi32>
+    %low = arith.constant dense<3> : tensor<64xi32>
+    %x = arith.cmpi slt, %i, %m : tensor<64xi32>
+    %y = arith.cmpi sge, %i, %low : tensor<64xi32>
+    %z = arith.cmpi ult, %i, %m : tensor<64xi32>
+    %xy = arith.andi %x, %y : tensor<64xi1>
+    %a = arith.andi %xy, %z {here} : tensor<64xi1>)");
+  AccessAnalysis access;
+  auto conjuncts = access.conjuncts(kernel.marked());
+  ASSERT_EQ(conjuncts.size(), 3u);
+  ASSERT_TRUE(conjuncts[0].form && conjuncts[1].form);
+  EXPECT_EQ(conjuncts[0].form->strides[0].constant(), 1);  // i - n < 0
+  EXPECT_EQ(conjuncts[1].form->strides[0].constant(), -1); // 3 - i - 1 < 0
+  EXPECT_EQ(conjuncts[1].form->base.constant(), 2);
+  EXPECT_FALSE(conjuncts[2].form) << "an unsigned comparison is no bound";
+}
+
+TEST(Mask, OfTrueAsksNothing) {
+  Parsed kernel("%n: i32", "%a = arith.constant {here} dense<true> : tensor<64xi1>");
+  AccessAnalysis access;
+  EXPECT_TRUE(access.conjuncts(kernel.marked()).empty());
+}
+
+} // namespace
