@@ -16,7 +16,6 @@ OVERLAPPING = 150
 MOVING = 200
 ON_DEVICE = {"sim": 20, "cuda": 150}
 MOVING_ON_DEVICE = {"sim": 20, "cuda": 100}
-OVERLAPPING_ON_DEVICE = {"sim": 10, "cuda": 50}
 
 
 def filled(buffer, rng):
@@ -134,11 +133,6 @@ def check_on_device(program, folder, device, monkeypatch):
 @pytest.mark.parametrize("target, seed", device_cases(ON_DEVICE))
 def test_devices_agree(target, seed, tmp_path, monkeypatch):
     check_on_device(generate(seed), tmp_path, target, monkeypatch)
-
-
-@pytest.mark.parametrize("target, seed", device_cases(OVERLAPPING_ON_DEVICE))
-def test_devices_agree_where_arguments_overlap(target, seed, tmp_path, monkeypatch):
-    check_on_device(generate(seed, "overlapping"), tmp_path, target, monkeypatch)
 
 
 @pytest.mark.parametrize("target, seed", device_cases(MOVING_ON_DEVICE))

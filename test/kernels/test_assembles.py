@@ -2,10 +2,11 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+ROOT = Path(__file__).resolve().parents[2]
 
 sys.path.insert(0, str(ROOT / "bench"))
 from compile_time import KERNELS

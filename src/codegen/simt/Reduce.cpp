@@ -94,16 +94,20 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
     llvm::Value *offset = b.CreateAdd(b.CreateMul(index, b.getInt32(bytes)), b.getInt32(unsigned(scratch.offsets[operand])));
     return e.scratch(op, offset);
   };
-  e.when(writes, [&] {
-    for (unsigned reg = 0; reg != parts.size(); ++reg)
-      for (unsigned i = 0; parts[reg].values[0] && i != parts[reg].values.size(); ++i) {
-        llvm::Value *stored = toStored(e, parts[reg].values[i]);
-        b.CreateAlignedStore(stored, place(i, reg, slot), llvm::Align(scratch.elementBytes[i]));
-      }
-    for (unsigned reg = 0; reg != parts.size(); ++reg)
-      if (parts[reg].valid)
-        b.CreateAlignedStore(toStored(e, parts[reg].valid), place(scratch.validity(), reg, slot), llvm::Align(1));
-  });
+  auto write = [&](unsigned operand, unsigned reg, llvm::Value *value) {
+    llvm::Value *stored = toStored(e, value);
+    Access access;
+    access.pointer = place(operand, reg, slot);
+    access.element = stored->getType();
+    access.predicate = writes;
+    e.hardware.store(b, access, {stored});
+  };
+  for (unsigned reg = 0; reg != parts.size(); ++reg) {
+    for (unsigned i = 0; parts[reg].values[0] && i != parts[reg].values.size(); ++i)
+      write(i, reg, parts[reg].values[i]);
+    if (parts[reg].valid)
+      write(scratch.validity(), reg, parts[reg].valid);
+  }
   e.hardware.barrier(b);
   for (unsigned reg = 0; reg != parts.size(); ++reg) {
     if (!parts[reg].values[0])

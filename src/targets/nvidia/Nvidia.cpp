@@ -152,6 +152,8 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   codegen::optimize(*code, **machine);
   for (llvm::Function &each : *code)
     simt::shareWideProducts(each);
+  for (llvm::Function &each : *code)
+    orderAccesses(each);
   laps.lap("optimize");
   Result<std::string> ptx = codegen::emitAssembly(*code, **machine);
   if (!ptx)

@@ -2,6 +2,7 @@
 #include "targets/nvidia/Arithmetic.h"
 
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -68,8 +69,9 @@ simt::Hardware::Values unpack(Builder &b, const Access &access, const Words &wor
 
 std::string modifiers(const Access &access, bool isStore) {
   std::string text;
-  if (access.isVolatile)
-    return ".volatile.global";
+  bool isShared = llvm::cast<llvm::PointerType>(access.pointer->getType())->getAddressSpace() == 3;
+  if (isShared || access.isVolatile)
+    return std::string(access.isVolatile ? ".volatile" : "") + (isShared ? ".shared" : ".global");
   text = ".global";
   switch (access.cache) {
   case tile::CacheModifier::None: break;
@@ -111,6 +113,17 @@ llvm::Align alignmentOf(const Access &access) {
 }
 
 } // namespace
+
+void orderAccesses(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::instructions(function)) {
+    auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+    if (!text || text->hasSideEffects() || !call->onlyReadsMemory() || call->doesNotAccessMemory())
+      continue;
+    call->setCalledOperand(llvm::InlineAsm::get(text->getFunctionType(), text->getAsmString(), text->getConstraintString(),
+                                                /*hasSideEffects=*/true));
+  }
+}
 
 llvm::Value *NvidiaHardware::threadIndex(Builder &b) const {
   auto *index = llvm::cast<llvm::CallInst>(special(b, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x));

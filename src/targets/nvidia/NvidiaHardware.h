@@ -6,6 +6,11 @@
 
 namespace tegula::nvidia {
 
+// Loads under a predicate are inline assembly that only reads: while LLVM optimizes, equal ones become
+// one. Its code generator orders assembly by side effects alone: called before it, so that no load
+// passes a store.
+void orderAccesses(llvm::Function &function);
+
 class NvidiaHardware : public simt::Hardware {
 public:
   NvidiaHardware(unsigned computeCapability, unsigned warps) : capability_(computeCapability), warps_(warps) {}

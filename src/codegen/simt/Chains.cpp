@@ -1,0 +1,139 @@
+// Blocks, and the order of elementwise work in them. A long chain of elementwise ops (a random number
+// is a hundred) is emitted a few registers at a time through the whole chain, not op by op through all
+// registers: what is live at once is then a few elements' intermediate values, not all elements'.
+#include "codegen/simt/Elementwise.h"
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+
+namespace tegula::simt {
+
+namespace {
+
+constexpr unsigned chunk = 2;         // registers that go through a chain together
+constexpr size_t shortestChain = 12; // ops; below, op by op gives more independent work
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+// Computes each register from its operands' registers of the same number.
+bool isElementwise(Operation *op) {
+  return op->getNumResults() == 1 && isTile(op->getResult(0)) && op->hasTrait<OpTrait::Elementwise>() &&
+         isMemoryEffectFree(op) && isa<arith::ArithDialect, math::MathDialect, TileDialect>(op->getDialect()) &&
+         !isa<arith::ConstantOp, AddPtrOp, PtrToIntOp, IntToPtrOp, ElementwiseInlineAsmOp>(op);
+}
+
+} // namespace
+
+void Emitter::emitBlock(Block &block) {
+  SmallVector<Operation *> chain;
+  auto flush = [&] {
+    emitChain(chain);
+    chain.clear();
+  };
+  for (Operation &op : block) {
+    bool joins = isElementwise(&op) || (isa<arith::SelectOp>(op) && isTile(op.getResult(0)));
+    if (joins) {
+      if (!chain.empty() && cast<RankedTensorType>(chain.back()->getResult(0).getType()).getEncoding() !=
+                                cast<RankedTensorType>(op.getResult(0).getType()).getEncoding())
+        flush();
+      chain.push_back(&op);
+      continue;
+    }
+    // Scalars, splats and constants need nothing of a chain: they go before it.
+    bool before = isa<SplatOp, arith::ConstantOp>(op) ||
+                  (isMemoryEffectFree(&op) && op.getNumRegions() == 0 && llvm::none_of(op.getOperands(), isTile) &&
+                   llvm::none_of(op.getResults(), isTile));
+    if (!before)
+      flush();
+    place(op.getLoc());
+    emitOp(&op);
+  }
+  flush();
+}
+
+void Emitter::emitChain(ArrayRef<Operation *> ops) {
+  if (ops.size() < shortestChain) {
+    for (Operation *op : ops) {
+      place(op->getLoc());
+      emitElementwise(op);
+    }
+    return;
+  }
+  unsigned count = layoutOf(ops[0]->getResult(0)).size(Axis::Register);
+  for (Operation *op : ops)
+    set(op->getResult(0), Registers(count, nullptr));
+  for (unsigned begin = 0; begin < count; begin += chunk)
+    for (Operation *op : ops) {
+      place(op->getLoc());
+      Registers results = registers(op->getResult(0));
+      emitElements(op, begin, std::min(begin + chunk, count), results);
+      set(op->getResult(0), std::move(results));
+    }
+}
+
+void Emitter::emitElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  if (isTile(result)) {
+    unsigned count = layoutOf(result).size(Axis::Register);
+    Registers results(count, nullptr);
+    emitElements(op, 0, count, results);
+    return set(result, std::move(results));
+  }
+  Scalars scalars{builder, module, hardware};
+  SmallVector<llvm::Value *> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(scalar(operand));
+  llvm::Value *value = lowerElementwise(scalars, op, operands, type(result.getType()));
+  if (!value)
+    unreachableOp(op);
+  set(result, {value});
+}
+
+// Registers begin .. end - 1 of the result, pairs of 16-bit floats at once.
+void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Registers &results) {
+  Scalars scalars{builder, module, hardware};
+  llvm::Type *element = type(elementType(op->getResult(0).getType()));
+  auto lower = [&](ArrayRef<llvm::Value *> operands) {
+    llvm::Value *value = lowerElementwise(scalars, op, operands, element);
+    if (!value)
+      unreachableOp(op);
+    return value;
+  };
+  auto operandsAt = [&](unsigned reg) {
+    SmallVector<llvm::Value *, 4> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(isTile(operand) ? registers(operand)[reg] : scalar(operand));
+    return operands;
+  };
+  bool paired = (end - begin) % 2 == 0 && pairs(op);
+  SmallVector<llvm::Value *, 4> previous;
+  for (unsigned reg = begin; reg != end; ++reg) {
+    SmallVector<llvm::Value *, 4> operands = operandsAt(reg);
+    if (llvm::is_contained(operands, nullptr))
+      continue;
+    if (reg != begin && operands == previous) { // the same value along a repeated dimension
+      results[reg] = results[reg - 1];
+      continue;
+    }
+    previous = operands;
+    SmallVector<llvm::Value *, 4> next = paired && (reg - begin) % 2 == 0 ? operandsAt(reg + 1) : operands;
+    if (!paired || (reg - begin) % 2 == 1 || llvm::is_contained(next, nullptr) || next == operands) {
+      results[reg] = lower(operands);
+      continue;
+    }
+    SmallVector<llvm::Value *, 4> both;
+    for (auto [low, high] : llvm::zip(operands, next)) {
+      llvm::Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(low->getType(), 2));
+      both.push_back(builder.CreateInsertElement(builder.CreateInsertElement(pair, low, uint64_t(0)), high, uint64_t(1)));
+    }
+    llvm::Value *pair = lower(both);
+    results[reg] = builder.CreateExtractElement(pair, uint64_t(0));
+    results[reg + 1] = builder.CreateExtractElement(pair, uint64_t(1));
+    previous.assign(next.begin(), next.end());
+    ++reg;
+  }
+}
+
+} // namespace tegula::simt
