@@ -1,5 +1,6 @@
 #include "convert/TileToSimt.h"
 #include "convert/ChooseLayouts.h"
+#include "layout/Queries.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -143,12 +144,19 @@ private:
     bool together = isElementwise(op) || name.starts_with("tt.atomic") || name == "tt.scan";
     if (together) {
       std::optional<Layout> layout = ownLayout(op);
+      // A scan asks for a layout in which the order of elements can be told from the bits.
+      bool isMoved = isa<ScanOp>(op) && !layout::isOrdered(*layout, cast<ScanOp>(op).getAxis());
+      if (isMoved)
+        layout = choice_.plain(op->getResult(0).getType());
       for (OpOperand &operand : op->getOpOperands())
         if (isTile(operand.get())) {
           if (!layout)
             layout = ownOf(operand.get());
           demand(operand, *layout);
         }
+      if (isMoved)
+        for (Value result : op->getResults())
+          settle(result, *layout);
       return;
     }
     if (auto dot = dyn_cast<DotOp>(op)) {

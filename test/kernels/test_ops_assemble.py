@@ -13,6 +13,9 @@ KERNELS = [
     ("test_atomic", "sum_kernel", "x_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=128"),
     *(("test_atomic", "cas_kernel", f"x_ptr=*{t},old_ptr=*{t},BLOCK=40") for t in ("i16", "f32", "i64")),
     ("test_atomic", "lock_kernel", "lock_ptr=*i32,x_ptr=*f32,out_ptr=*f32,SEM='release'"),
+    *(("test_scan", "scan_1d_kernel", f"x_ptr=*{t}:16,out_ptr=*{t}:16,OP='{op}',REVERSE={reverse},BLOCK={block}")
+      for op, t, reverse, block in [("sum", "i8", False, 60), ("prod", "f64", True, 1000), ("sum", "bf16", True, 4096)]),
+    ("test_scan", "linear_kernel", "scale_ptr=*i32,shift_ptr=*i32,out_scale_ptr=*i32,out_shift_ptr=*i32,REVERSE=True,BLOCK=1024"),
 ]
 
 

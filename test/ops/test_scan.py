@@ -79,7 +79,7 @@ def cumulative(function, x, axis, reverse):
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("op", ["sum", "prod"])
-@pytest.mark.parametrize("n", [1, 2, 5, 32, 48, 64, 100, 257])
+@pytest.mark.parametrize("n", [1, 2, 5, 32, 48, 64, 100, 257, 3000])
 def test_1d_integers_wrap(target, n, op, reverse):
     x = np.random.default_rng(n).integers(-2**31, 2**31, n).astype(np.int32)
     out = np.zeros_like(x)
@@ -109,7 +109,7 @@ def test_1d_floats(target, dtype, n):
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (3, 5), (16, 16), (5, 48), (48, 5), (33, 65)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (3, 5), (16, 16), (5, 48), (48, 5), (33, 65), (8, 300)], ids=str)
 def test_2d(target, shape, axis, reverse):
     x = np.random.default_rng(shape[0]).integers(-9, 10, shape).astype(np.float32)
     out = np.zeros_like(x)

@@ -257,6 +257,8 @@ void Emitter::emitOp(Operation *op) {
     return emitAtomic(*this, atomic);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return emitReduce(*this, reduce);
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return emitScan(*this, scan);
   if (auto dot = dyn_cast<DotOp>(op))
     return emitDot(*this, dot);
   if (auto convert = dyn_cast<ConvertOp>(op))

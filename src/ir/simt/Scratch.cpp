@@ -1,5 +1,6 @@
 #include "ir/simt/Scratch.h"
 #include "layout/Queries.h"
+#include "layout/Queries.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -42,6 +43,43 @@ ReduceScratch::ReduceScratch(ReduceOp op) {
     reserve(storedBits(elementType(operand.getType())) / 8);
   if (source.extents()[axis] != source.hull(axis))
     reserve(1);
+}
+
+unsigned ScanLevel::mask() const {
+  unsigned result = 0;
+  for (unsigned bit : bits)
+    result |= bit;
+  return result;
+}
+
+ScanScratch::ScanScratch(ScanOp op) {
+  Layout source = layoutOf(op.getOperands()[0]);
+  unsigned axis = unsigned(op.getAxis());
+  allBits = uint32_t((uint64_t(1) << source.totalBits()) - 1);
+  hasValidity = op.getReverse() && source.extents()[axis] != source.hull(axis);
+  for (Value operand : op.getOperands())
+    elementBytes.push_back(storedBits(elementType(operand.getType())) / 8);
+  if (hasValidity)
+    elementBytes.push_back(1);
+  std::map<uint32_t, std::pair<Axis, unsigned>> steps; // by stride
+  for (Axis hardware : {Axis::Register, Axis::Lane, Axis::Warp})
+    for (layout::Step1D step : layout::bitsAlong(source, hardware, axis))
+      steps[step.stride] = {hardware, 1u << step.bit};
+  uint32_t below = 0;
+  for (auto [stride, step] : steps) {
+    if (levels.empty() || levels.back().axis != step.first)
+      levels.push_back({step.first, {}, 0, below, {}});
+    levels.back().bits.push_back(step.second);
+    levels.back().image |= stride << source.shift(axis);
+    below |= stride << source.shift(axis);
+  }
+  for (ScanLevel &level : levels)
+    for (unsigned size : elementBytes) {
+      if (level.axis != Axis::Warp)
+        break;
+      level.offsets.push_back(bytes);
+      bytes += llvm::alignTo(uint64_t(size) << llvm::popcount(allBits & ~level.below), 16);
+    }
 }
 
 DotScratch::DotScratch(DotOp op) {
@@ -114,6 +152,8 @@ uint64_t scratchBytes(Operation *op) {
     return atomicBytes(op);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return ReduceScratch(reduce).bytes;
+  if (auto scan = dyn_cast<ScanOp>(op))
+    return ScanScratch(scan).bytes;
   if (auto dot = dyn_cast<DotOp>(op))
     return DotScratch(dot).bytes;
   if (auto gather = dyn_cast<GatherOp>(op))

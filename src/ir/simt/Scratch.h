@@ -18,6 +18,24 @@ struct ReduceScratch {
   uint64_t bytes = 0;
 };
 
+// A run of a scan's steps on bits of one kind of hardware.
+struct ScanLevel {
+  layout::Axis axis;
+  llvm::SmallVector<unsigned> bits; // of the axis, as masks, by ascending stride
+  uint32_t image = 0, below = 0;    // their flat coordinates; those of all levels before
+  llvm::SmallVector<uint64_t, 2> offsets; // of warps: where each operand's totals lie, a slot a block and warp
+  unsigned mask() const;
+};
+struct ScanScratch {
+  explicit ScanScratch(tile::ScanOp op);
+  std::vector<ScanLevel> levels; // of the lowest stride first
+  uint32_t allBits = 0;          // of a flat coordinate
+  // Behind the operands, in reverse where the extent is no power of two: does the total exist?
+  bool hasValidity = false;
+  llvm::SmallVector<unsigned, 2> elementBytes;
+  uint64_t bytes = 0;
+};
+
 // The operands of a product: a as [batch, k, m], then b as [batch, k, n].
 struct DotScratch {
   explicit DotScratch(tile::DotOp op);

@@ -26,7 +26,7 @@ constexpr Row rows[] = {
 
 // What follows "the NVIDIA target has no"; "": nothing is missing.
 std::string reasonAgainst(Operation *op) {
-  if (isa<CatOp, HistogramOp, ScanOp, PrintOp, AssertOp, ElementwiseInlineAsmOp>(op))
+  if (isa<CatOp, HistogramOp, PrintOp, AssertOp, ElementwiseInlineAsmOp>(op))
     return "`" + op->getName().getStringRef().str() + "`";
   if (auto dot = dyn_cast<DotOp>(op)) {
     Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
@@ -35,7 +35,7 @@ std::string reasonAgainst(Operation *op) {
         (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32))
       return "dot of these element types";
   }
-  if (isa<ReduceOp>(op->getParentOp()) && op->getNumRegions() != 0)
+  if (isa<ReduceOp, ScanOp>(op->getParentOp()) && op->getNumRegions() != 0)
     return "control flow in a combine function";
   if (isa<math::MathDialect>(op->getDialect()) && !simt::hasFunction(op))
     return "function `" + op->getName().stripDialect().str() + "`";

@@ -1,0 +1,329 @@
+// Scans, level by level from the lowest stride along the axis to the highest (Scratch.h): registers one
+// after the other, lanes by shuffles that double the reach, warps by one trip through shared memory.
+// A level finds for each block of elements what comes before it, and the block's total; elements are
+// combined with what comes before all of their blocks once, in the end. In reverse everything
+// runs from the highest coordinate down, so that what lies outside of the extent comes first and takes no part.
+#include "codegen/simt/Emitter.h"
+#include "ir/simt/Scratch.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+// An element of each operand; without values there is none, `valid` null: there is one in each thread.
+struct Part {
+  Registers values;
+  llvm::Value *valid = nullptr;
+};
+
+// Registers that a thread scans by itself, in order, and what comes before them.
+struct Group {
+  SmallVector<unsigned> registers;
+  Part before;
+};
+
+// Elements whose total is known: those of some groups, of all threads that differ in the levels done.
+struct Block {
+  SmallVector<unsigned> groups;
+  Part total;
+  uint32_t key; // the flat coordinate of the thread 0's first
+};
+
+// The bits of `value` under `mask`, side by side.
+uint32_t squeeze(uint32_t value, uint32_t mask) {
+  uint32_t result = 0;
+  for (unsigned bit = 0, to = 0; bit != 32; ++bit)
+    if (mask >> bit & 1)
+      result |= (value >> bit & 1) << to++;
+  return result;
+}
+
+class Scan {
+public:
+  Scan(Emitter &e, ScanOp op)
+      : e_(e), b_(e.builder), op_(op), layout_(layoutOf(op.getOperands()[0])), scratch_(op), reverse_(op.getReverse()) {}
+
+  void emit() {
+    collect();
+    for (size_t i = 0; i != scratch_.levels.size(); ++i) {
+      const ScanLevel &level = scratch_.levels[i];
+      const ScanLevel *next = i + 1 == scratch_.levels.size() ? nullptr : &scratch_.levels[i + 1];
+      if (level.axis == Axis::Register)
+        overRegisters(level);
+      else if (level.axis == Axis::Lane)
+        overLanes(level, next && next->axis == Axis::Register);
+      else
+        overWarps(level);
+    }
+    for (const Group &group : groups_)
+      for (unsigned reg : group.registers)
+        elements_[reg] = combine(group.before, elements_[reg]);
+    finish();
+  }
+
+private:
+  // ---- elements ----
+
+  void collect() {
+    unsigned axis = unsigned(op_.getAxis());
+    bool bounded = reverse_ && layout_.extents()[axis] != layout_.hull(axis);
+    elements_.resize(layout_.size(Axis::Register));
+    for (unsigned reg = 0; reg != elements_.size(); ++reg) {
+      if (!layout_.isLive(reg) || (reg & layout_.freeBits(Axis::Register)))
+        continue;
+      Part part;
+      for (Value operand : op_.getOperands())
+        part.values.push_back(e_.registers(operand)[reg]);
+      if (bounded)
+        part.valid = b_.CreateICmpULT(e_.coordinate(layout_, axis, reg), b_.getInt32(uint32_t(layout_.extents()[axis])));
+      elements_[reg] = part;
+      groups_.push_back({{reg}, {}});
+      blocks_.push_back({{unsigned(groups_.size() - 1)}, std::move(part), layout_.apply(reg, 0, 0)});
+    }
+  }
+
+  void finish() {
+    llvm::DenseMap<uint32_t, unsigned> held; // coordinate -> its first register
+    for (const Group &group : groups_)
+      for (unsigned reg : group.registers)
+        held[layout_.apply(reg, 0, 0)] = reg;
+    for (unsigned i = 0; i != op_.getNumResults(); ++i) {
+      Registers values(elements_.size(), nullptr);
+      for (unsigned reg = 0; reg != elements_.size(); ++reg)
+        if (layout_.isLive(reg))
+          values[reg] = elements_[held.at(layout_.apply(reg, 0, 0))].values[i];
+      e_.set(op_.getResult(i), std::move(values));
+    }
+  }
+
+  Part combine(const Part &first, const Part &next) {
+    if (first.values.empty() || next.values.empty())
+      return first.values.empty() ? next : first;
+    SmallVector<llvm::Value *> arguments(first.values.begin(), first.values.end());
+    llvm::append_range(arguments, next.values);
+    Part both{e_.emitCombine(op_.getCombine(), arguments), nullptr};
+    for (auto [value, a, b] : llvm::zip(both.values, first.values, next.values)) {
+      if (first.valid)
+        value = b_.CreateSelect(first.valid, value, b);
+      if (next.valid)
+        value = b_.CreateSelect(next.valid, value, a);
+    }
+    if (first.valid && next.valid)
+      both.valid = b_.CreateOr(first.valid, next.valid);
+    return both;
+  }
+
+  Part select(llvm::Value *condition, const Part &yes, const Part &no) {
+    Part result;
+    for (auto [a, b] : llvm::zip(yes.values, no.values))
+      result.values.push_back(b_.CreateSelect(condition, a, b));
+    auto valid = [&](const Part &part) { return part.valid ? part.valid : b_.getTrue(); };
+    if (yes.valid || no.valid)
+      result.valid = b_.CreateSelect(condition, valid(yes), valid(no));
+    return result;
+  }
+
+  // ---- registers ----
+
+  void overRegisters(const ScanLevel &level) {
+    std::map<uint32_t, std::vector<Block>> lines;
+    for (Block &block : blocks_)
+      lines[block.key & ~level.image].push_back(std::move(block));
+    blocks_.clear();
+    bool isLowest = level.below == 0;
+    for (auto &[key, line] : lines) {
+      llvm::sort(line, [&](const Block &a, const Block &b) { return reverse_ ? a.key > b.key : a.key < b.key; });
+      Block whole{{}, {}, key};
+      for (Block &block : line) {
+        if (!isLowest)
+          for (unsigned group : block.groups)
+            groups_[group].before = combine(whole.total, groups_[group].before);
+        whole.total = combine(whole.total, block.total);
+        if (isLowest)
+          join(whole, block);
+        else
+          whole.groups.append(block.groups);
+      }
+      blocks_.push_back(std::move(whole));
+    }
+  }
+
+  // The next register of a thread's own run: what is known up to it is its result.
+  void join(Block &whole, const Block &block) {
+    Group &next = groups_[block.groups[0]];
+    elements_[next.registers[0]] = whole.total;
+    if (whole.groups.empty()) {
+      whole.groups = block.groups;
+      return;
+    }
+    groups_[whole.groups[0]].registers.push_back(next.registers[0]);
+    next.registers.clear();
+  }
+
+  // ---- lanes ----
+
+  Part shuffle(const Part &part, llvm::Value *source) {
+    auto move = [&](llvm::Value *value) {
+      SmallVector<llvm::Value *, 2> words = toWords(e_, value);
+      for (llvm::Value *&word : words)
+        word = e_.hardware.shuffleIndex(b_, word, source);
+      return fromWords(e_, words, value->getType());
+    };
+    Part result;
+    for (llvm::Value *value : part.values)
+      result.values.push_back(move(value));
+    if (part.valid)
+      result.valid = move(part.valid);
+    return result;
+  }
+
+  // The lane with the bits `ones` set and `zeros` cleared.
+  llvm::Value *laneWith(unsigned ones, unsigned zeros) {
+    return b_.CreateAnd(b_.CreateOr(e_.lane(), b_.getInt32(ones)), b_.getInt32(31 & ~zeros));
+  }
+
+  void overLanes(const ScanLevel &level, bool allNeedTotal) {
+    unsigned mask = level.mask();
+    llvm::Value *lane = e_.lane();
+    for (Block &block : blocks_) {
+      Part sum = block.total;
+      for (unsigned lower = 0; unsigned bit : level.bits) {
+        Part other = shuffle(sum, reverse_ ? laneWith(bit, lower) : laneWith(lower, bit));
+        llvm::Value *set = b_.CreateICmpNE(b_.CreateAnd(lane, bit), b_.getInt32(0));
+        Part both = combine(other, sum);
+        sum = reverse_ ? select(set, sum, both) : select(set, both, sum);
+        lower |= bit;
+      }
+      Group &first = groups_[block.groups[0]];
+      if (block.groups.size() == 1 && first.registers.size() == 1 && first.before.values.empty()) {
+        elements_[first.registers[0]] = sum;
+      } else {
+        // Of the lane before this one, counted in the level's bits alone.
+        llvm::Value *others = b_.CreateAnd(lane, 31 & ~mask);
+        llvm::Value *neighbour = reverse_ ? b_.CreateAdd(b_.CreateOr(lane, 31 & ~mask), b_.getInt32(1))
+                                          : b_.CreateSub(b_.CreateAnd(lane, mask), b_.getInt32(1));
+        Part before = shuffle(sum, b_.CreateOr(b_.CreateAnd(neighbour, mask), others));
+        before.valid = e_.both(before.valid, b_.CreateICmpNE(b_.CreateAnd(lane, mask), b_.getInt32(reverse_ ? mask : 0)));
+        for (unsigned group : block.groups)
+          groups_[group].before = combine(before, groups_[group].before);
+      }
+      // The total is in the last lane.
+      block.total = allNeedTotal ? shuffle(sum, reverse_ ? laneWith(0, mask) : laneWith(mask, 0)) : std::move(sum);
+    }
+  }
+
+  // ---- warps ----
+
+  llvm::Value *address(const ScanLevel &level, unsigned operand, uint32_t key, bool ofFirst) {
+    uint32_t bytes = scratch_.elementBytes[operand], warps = 1u << level.bits.size();
+    auto place = [&](uint32_t flat) {
+      uint32_t slot = squeeze(flat, scratch_.allBits & ~level.below & ~level.image) * warps;
+      return (slot | (ofFirst ? 0 : squeeze(flat, level.image))) * bytes;
+    };
+    std::vector<uint32_t> bases;
+    for (uint32_t basis : layout_.bases(Axis::Lane))
+      bases.push_back(place(basis));
+    bases.resize(layout::laneBits, 0);
+    for (uint32_t basis : layout_.bases(Axis::Warp))
+      bases.push_back(place(basis));
+    llvm::Value *offset = e_.linear(bases);
+    if (uint32_t constant = place(key))
+      offset = b_.CreateXor(offset, b_.getInt32(constant));
+    return e_.scratch(op_, b_.CreateAdd(offset, b_.getInt32(uint32_t(level.offsets[operand]))));
+  }
+
+  // One thread of those that know a total writes it.
+  llvm::Value *writes(const ScanLevel &level) {
+    unsigned lanes = 0, warps = 0;
+    for (const ScanLevel &lower : scratch_.levels) {
+      if (lower.image & ~level.below)
+        break;
+      (lower.axis == Axis::Lane ? lanes : warps) |= lower.axis == Axis::Register ? 0 : lower.mask();
+    }
+    uint32_t care = lanes | warps << layout::laneBits, wanted = reverse_ ? 0 : lanes;
+    llvm::Value *last = care ? b_.CreateICmpEQ(b_.CreateAnd(e_.thread(), care), b_.getInt32(wanted)) : nullptr;
+    return e_.both(last, e_.isFirstCopy(layout_));
+  }
+
+  void overWarps(const ScanLevel &level) {
+    llvm::Value *predicate = writes(level);
+    auto write = [&](unsigned operand, uint32_t key, llvm::Value *value) {
+      llvm::Value *stored = toStored(e_, value);
+      Access access;
+      access.pointer = address(level, operand, key, false);
+      access.element = stored->getType();
+      access.predicate = predicate;
+      e_.hardware.store(b_, access, {stored});
+    };
+    for (const Block &block : blocks_) {
+      for (auto [i, value] : llvm::enumerate(block.total.values))
+        write(unsigned(i), block.key, value);
+      if (scratch_.hasValidity)
+        write(unsigned(block.total.values.size()), block.key, block.total.valid ? block.total.valid : b_.getTrue());
+    }
+    e_.hardware.barrier(b_);
+    std::vector<uint32_t> index(layout::laneBits, 0);
+    for (uint32_t basis : layout_.bases(Axis::Warp))
+      index.push_back(squeeze(basis & level.image, level.image));
+    llvm::Value *own = e_.linear(index);
+    for (Block &block : blocks_) {
+      std::vector<Part> totals = read(level, block);
+      Part before;
+      block.total = {};
+      for (unsigned i = 0, warps = unsigned(totals.size()); i != warps; ++i) {
+        unsigned warp = reverse_ ? warps - 1 - i : i;
+        if (i == 1)
+          before = block.total;
+        else if (i > 1)
+          before = select(b_.CreateICmpEQ(own, b_.getInt32(warp)), block.total, before);
+        block.total = combine(block.total, totals[warp]);
+      }
+      uint32_t first = reverse_ ? uint32_t(totals.size()) - 1 : 0;
+      before.valid = e_.both(before.valid, b_.CreateICmpNE(own, b_.getInt32(first)));
+      for (unsigned group : block.groups)
+        groups_[group].before = combine(before, groups_[group].before);
+    }
+  }
+
+  // The totals of all warps of a block, several in one access.
+  std::vector<Part> read(const ScanLevel &level, const Block &block) {
+    std::vector<Part> totals(size_t(1) << level.bits.size());
+    auto fetch = [&](unsigned operand, llvm::Type *type, llvm::function_ref<void(Part &, llvm::Value *)> keep) {
+      llvm::Type *stored = storedType(e_, type);
+      unsigned bytes = scratch_.elementBytes[operand], run = std::min(unsigned(totals.size()), 16 / bytes);
+      llvm::Value *base = address(level, operand, block.key, true);
+      for (unsigned warp = 0; warp < totals.size(); warp += run) {
+        llvm::Value *at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), base, warp * bytes);
+        llvm::Value *vector = b_.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
+        for (unsigned k = 0; k != run; ++k)
+          keep(totals[warp + k], fromStored(e_, b_.CreateExtractElement(vector, uint64_t(k)), type));
+      }
+    };
+    for (unsigned i = 0; i != block.total.values.size(); ++i)
+      fetch(i, block.total.values[i]->getType(), [](Part &part, llvm::Value *value) { part.values.push_back(value); });
+    if (scratch_.hasValidity)
+      fetch(unsigned(block.total.values.size()), b_.getInt1Ty(), [](Part &part, llvm::Value *value) { part.valid = value; });
+    return totals;
+  }
+
+  Emitter &e_;
+  llvm::IRBuilder<> &b_;
+  ScanOp op_;
+  Layout layout_;
+  ScanScratch scratch_;
+  bool reverse_;
+  std::vector<Part> elements_; // by register
+  std::vector<Group> groups_;
+  std::vector<Block> blocks_;
+};
+
+} // namespace
+
+void emitScan(Emitter &e, ScanOp op) { Scan(e, op).emit(); }
+
+} // namespace tegula::simt

@@ -1,0 +1,39 @@
+# RUN: tegula compile %s::line --target sm_90a --emit ptx --num-warps 1 --signature 'x=*f32:16,BLOCK=128' | FileCheck %s --check-prefix=WARP
+# RUN: tegula compile %s::line --target sm_90a --emit ptx --num-warps 4 --signature 'x=*f32:16,BLOCK=512' | FileCheck %s --check-prefix=WARPS
+# RUN: tegula compile %s::columns --target sm_90a --emit ptx --num-warps 1 --signature 'x=*f32:16' | FileCheck %s --check-prefix=THREAD
+# Scans: registers one by one, lanes by five shuffles and one to the neighbour, warps by one trip.
+import tegula.language as tl
+from tegula import jit
+
+
+@jit
+def line(x, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, tl.cumsum(tl.load(x + i), axis=0))
+
+
+# WARP: ld.global.v4.b32
+# WARP-NOT: shared
+# WARP-COUNT-3: add.{{.*}}f32
+# WARP-COUNT-6: shfl.sync.idx
+# WARP-NOT: shfl
+# WARP-NOT: shared
+# WARP: st.global.v4.b32
+# WARPS: ld.global.v4.b32
+# WARPS-COUNT-6: shfl.sync.idx
+# WARPS: st.shared.b32
+# WARPS: bar.sync
+# WARPS: ld.shared.v4.b32
+# WARPS-NOT: bar.sync
+# WARPS: st.global.v4.b32
+
+
+@jit
+def columns(x):
+    """Each thread has whole columns."""
+    i = tl.arange(0, 8)[:, None] * 128 + tl.arange(0, 128)[None, :]
+    tl.store(x + i, tl.cumsum(tl.load(x + i), axis=0))
+
+
+# THREAD-NOT: shfl
+# THREAD-NOT: shared
