@@ -51,9 +51,18 @@ llvm::Value *shift(Builder &b, Operation *op, Values v) {
   llvm::Value *inRange = b.CreateICmpULT(v[1], llvm::ConstantInt::get(type, bits));
   if (isa<arith::ShRSIOp>(op))
     return b.CreateAShr(v[0], b.CreateSelect(inRange, v[1], llvm::ConstantInt::get(type, bits - 1)));
-  llvm::Value *amount = b.CreateSelect(inRange, v[1], llvm::Constant::getNullValue(type));
-  llvm::Value *shifted = isa<arith::ShLIOp>(op) ? b.CreateShl(v[0], amount) : b.CreateLShr(v[0], amount);
-  return b.CreateSelect(inRange, shifted, llvm::Constant::getNullValue(type));
+  llvm::Constant *zero = llvm::Constant::getNullValue(type);
+  auto shiftBy = [&](llvm::Value *amount) {
+    return isa<arith::ShLIOp>(op) ? b.CreateShl(v[0], amount) : b.CreateLShr(v[0], amount);
+  };
+  if (type->isIntegerTy(64)) {
+    // The amount that shifts is not the one that is compared: LLVM 22 takes "amount < 64 ? x << amount : 0"
+    // for one shift of a GPU, which looks at the amount's low half alone.
+    llvm::Value *most = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v[1], b.getInt64(bits - 1));
+    return b.CreateSelect(inRange, shiftBy(most), zero);
+  }
+  llvm::Value *shifted = shiftBy(b.CreateSelect(inRange, v[1], zero));
+  return b.CreateSelect(inRange, shifted, zero);
 }
 
 llvm::CmpInst::Predicate predicateOf(arith::CmpIPredicate predicate) {
