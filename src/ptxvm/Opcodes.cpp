@@ -1,6 +1,7 @@
 // The rows of Opcodes.def, split once into elements, and their matching.
 #include "ptxvm/Opcodes.h"
 
+#include <algorithm>
 #include <cassert>
 #include <map>
 #include <unordered_map>
@@ -8,8 +9,12 @@
 namespace tegula::ptxvm {
 namespace {
 
-constexpr std::string_view modifierNames[] = {
-#define PTX_MODIFIER(Enum, text) text,
+struct ModifierRow {
+  std::string_view name;
+  uint32_t ptx, sm;
+};
+constexpr ModifierRow modifierRows[] = {
+#define PTX_MODIFIER(Enum, text, ptx, sm) {text, ptx, sm},
 #include "ptxvm/Modifiers.def"
 #undef PTX_MODIFIER
 };
@@ -28,8 +33,8 @@ constexpr SpecialRow specials[] = {
 std::optional<Modifier> modifierFromName(std::string_view name) {
   static const auto table = [] {
     std::unordered_map<std::string_view, Modifier> result;
-    for (size_t i = 0; i < std::size(modifierNames); ++i)
-      result.emplace(modifierNames[i], Modifier(i));
+    for (size_t i = 0; i < std::size(modifierRows); ++i)
+      result.emplace(modifierRows[i].name, Modifier(i));
     return result;
   }();
   auto it = table.find(name);
@@ -164,6 +169,8 @@ std::span<const Form *const> formsOf(std::string_view mnemonic) {
 
 std::optional<Spelling> match(const Form &form, std::span<const std::string_view> parts) {
   Spelling spelling;
+  spelling.ptx = form.ptx;
+  spelling.sm = form.sm;
   size_t at = 0, slot = 0;
   for (const Element &element : table().patterns[form.index]) {
     bool found = false;
@@ -172,6 +179,8 @@ std::optional<Spelling> match(const Form &form, std::span<const std::string_view
         for (Modifier one : element.modifiers)
           if (one == *modifier) {
             spelling.modifiers.set(size_t(one));
+            spelling.ptx = std::max(spelling.ptx, modifierRows[size_t(one)].ptx);
+            spelling.sm = std::max(spelling.sm, modifierRows[size_t(one)].sm);
             found = true;
           }
       if (std::optional<Type> type = typeFromName(parts[at]))
@@ -191,7 +200,7 @@ std::optional<Spelling> match(const Form &form, std::span<const std::string_view
   return spelling;
 }
 
-std::string_view name(Modifier modifier) { return modifierNames[size_t(modifier)]; }
+std::string_view name(Modifier modifier) { return modifierRows[size_t(modifier)].name; }
 
 std::optional<Special> specialFromName(std::string_view name) {
   static const auto names = [] {

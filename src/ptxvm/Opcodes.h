@@ -36,7 +36,9 @@ struct Form {
   std::vector<OperandSpec> specs;
 };
 
+// What a mnemonic says, and the least .version and .target for it.
 struct Spelling {
+  uint32_t ptx = 0, sm = 0;
   Modifiers modifiers;
   std::array<Type, 3> types{};
 };

@@ -18,7 +18,7 @@ namespace tegula::ptxvm {
 
 // The parts of a mnemonic that are no types (Modifiers.def).
 enum class Modifier : uint8_t {
-#define PTX_MODIFIER(Enum, text) Enum,
+#define PTX_MODIFIER(Enum, text, ptx, sm) Enum,
 #include "ptxvm/Modifiers.def"
 #undef PTX_MODIFIER
   Count

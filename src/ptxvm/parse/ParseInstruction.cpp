@@ -1,6 +1,7 @@
 // Instructions: guard, mnemonic, operands; the row of Opcodes.def that allows all of them.
 #include "ptxvm/parse/Parser.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
@@ -84,22 +85,29 @@ bool Parser::instruction() {
     return finish(result, possible[0], operands);
 
   std::string reason;
+  const Candidate *best = nullptr; // rows overlap: one that the module's version and target allow
+  auto isAllowed = [&](const Candidate &one) {
+    return one.spelling.ptx <= module_.version && one.spelling.sm <= module_.arch;
+  };
   for (const Candidate &candidate : possible) {
     std::string why = whyNot(candidate, operands);
-    if (why.empty())
-      return finish(result, candidate, operands);
+    if (why.empty() && (!best || (isAllowed(candidate) && !isAllowed(*best))))
+      best = &candidate;
     if (reason.empty())
       reason = why;
   }
+  if (best)
+    return finish(result, *best, operands);
   return failStatement(result.line, reason, result.text);
 }
 
 bool Parser::finish(Instruction instruction, const Candidate &candidate, std::span<Written> operands) {
   const Form &form = *candidate.form;
-  if (form.ptx > module_.version || form.sm > module_.arch)
+  uint32_t ptx = candidate.spelling.ptx, sm = candidate.spelling.sm;
+  if (ptx > module_.version || sm > module_.arch)
     return failStatement(instruction.line,
-                         "needs .version " + std::to_string(form.ptx / 10) + "." + std::to_string(form.ptx % 10) +
-                             " and sm_" + std::to_string(form.sm),
+                         "needs .version " + std::to_string(ptx / 10) + "." + std::to_string(ptx % 10) + " and sm_" +
+                             std::to_string(sm),
                          instruction.text);
   instruction.form = &form;
   instruction.modifiers = candidate.spelling.modifiers;
@@ -310,11 +318,31 @@ bool Parser::callOperands(Instruction &instruction) {
   return true;
 }
 
+// What the parts of a mnemonic forbid each other, across all rows.
+static std::string_view contradiction(const Modifiers &has) {
+  auto any = [&](std::initializer_list<Modifier> list) {
+    return std::any_of(list.begin(), list.end(), [&](Modifier one) { return has[size_t(one)]; });
+  };
+  bool elsewhere = any({Modifier::shared, Modifier::sharedCta, Modifier::local, Modifier::Const, Modifier::param,
+                        Modifier::paramEntry, Modifier::paramFunc});
+  bool firstLevel = any({Modifier::l1EvictNormal, Modifier::l1EvictUnchanged, Modifier::l1EvictFirst,
+                         Modifier::l1EvictLast, Modifier::l1NoAllocate});
+  bool secondLevel = any({Modifier::l2CacheHint, Modifier::l2Prefetch64, Modifier::l2Prefetch128,
+                          Modifier::l2Prefetch256});
+  if (elsewhere && (firstLevel || secondLevel))
+    return "cache hints are for global memory";
+  if (firstLevel && any({Modifier::ca, Modifier::cg, Modifier::cs, Modifier::lu, Modifier::cv, Modifier::wb, Modifier::wt}))
+    return "a cache operator and an eviction priority exclude each other";
+  return "";
+}
+
 // ---- do the operands fit a row? ---------------------------------------------------------------
 
 std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operands) {
   const Form &form = *candidate.form;
   const Modifiers &has = candidate.spelling.modifiers;
+  if (std::string_view why = contradiction(has); !why.empty())
+    return std::string(why);
   unsigned lanes = 1;
   if (has[size_t(Modifier::v2)]) lanes = 2;
   if (has[size_t(Modifier::v4)]) lanes = 4;
