@@ -162,6 +162,22 @@ static const float kErfLarge_f32[] = {
     -0x1.54f9d20000000p-15f,
 };
 
+static const float kErfcTop_f32 = 0x1.6000000000000p+3f;
+// erfc(x) = exp(-x^2) P(t) / (1 + 2x), t = (x - 3.75) / (x + 3.75), 0 <= x <= 11, relative; weighted error 2^-24.8
+static const float kErfc_f32[] = {
+    0x1.3ccda00000000p+0f,
+    -0x1.1f36760000000p-3f,
+    0x1.d662280000000p-9f,
+    0x1.5101740000000p-4f,
+    -0x1.bdd5480000000p-4f,
+    0x1.7a0fd80000000p-4f,
+    -0x1.df3e640000000p-5f,
+    0x1.d100c00000000p-6f,
+    -0x1.4d56280000000p-7f,
+    0x1.bcef4a0000000p-10f,
+    0x1.b538ec0000000p-11f,
+};
+
 static const double kLn2_1_f64 = 0x1.62e42fefa39efp-1;
 static const double kLn2_2_f64 = 0x1.abc9e3b39803fp-56;
 static const double kHalfPi_1_f64 = 0x1.921fb54442d18p+0;
@@ -424,6 +440,33 @@ static const double kErfLarge_f64[] = {
     -0x1.ce01fd5e4f621p-32,
     0x1.f38beac321b18p-36,
     -0x1.f0eb567e8ffa0p-41,
+};
+
+static const double kErfcTop_f64 = 0x1.c000000000000p+4;
+// erfc(x) = exp(-x^2) P(t) / (1 + 2x), t = (x - 3.75) / (x + 3.75), 0 <= x <= 28, relative; weighted error 2^-53.2
+static const double kErfc_f64[] = {
+    0x1.3ccda0b5d5dc3p+0,
+    -0x1.1f367683f89acp-3,
+    0x1.d5f294814a544p-9,
+    0x1.510169d096880p-4,
+    -0x1.bda9309a13c22p-4,
+    0x1.7a14188aa6c9ap-4,
+    -0x1.e0d0fa710b32fp-5,
+    0x1.d0b003772cd84p-6,
+    -0x1.3f603bba6c2e0p-7,
+    0x1.cc3a136cc909ap-10,
+    0x1.33facd5a11fc1p-12,
+    -0x1.30402dd06d3cap-12,
+    0x1.b14d7d9bcd673p-15,
+    0x1.77ae8a3ee7cb8p-16,
+    -0x1.804ed9f2ef164p-17,
+    -0x1.0ac47cb3a78c3p-20,
+    0x1.d8892f32725e8p-20,
+    -0x1.cfd100e4cb317p-26,
+    -0x1.1559c993d8bafp-22,
+    -0x1.fe84132ecb9e9p-30,
+    0x1.0781c7034fde8p-25,
+    0x1.764df2245442cp-28,
 };
 
 // log2(1+f) = f P(f), sqrt(1/2) <= 1+f <= sqrt(2), for pow in binary32; weighted error 2^-41.1

@@ -112,6 +112,16 @@ def erfs(fmt, smallTerms, split, largeTerms, top):
           lambda t: erfc(t + start), range(largeTerms), (0, mpf(top) - start))
 
 
+def erfcs(fmt, terms, top):
+    """erfc(x) = exp(-x^2) P(t) / (1 + 2x), t = (x - K) / (x + K), after Shepherd and Laframboise (1981)."""
+    k = mpf("3.75")
+    x = lambda t: k * (1 + t) / (1 - t)
+    f = lambda t: (1 + 2 * x(t)) * exp(x(t) ** 2) * erfc(x(t))
+    constant("ErfcTop", mpf(top), fmt)
+    table("Erfc", f"erfc(x) = exp(-x^2) P(t) / (1 + 2x), t = (x - 3.75) / (x + 3.75), 0 <= x <= {top}, relative", fmt, f,
+          lambda t: 1 / f(t), range(terms), (-1, (mpf(top) - k) / (mpf(top) + k)))
+
+
 def powers():
     f = lambda x: log1p(x) / LN2 / x
     table("PowLog", "log2(1+f) = f P(f), sqrt(1/2) <= 1+f <= sqrt(2), for pow in binary32", "f64", f,
@@ -143,6 +153,7 @@ def main():
         odd("Atan", "atan(x)", fmt, atan, (9, 20)[k], 1)
         odd("Asin", "asin(x)", fmt, asin, (5, 13)[k], "0.5")
         erfs(fmt, (6, 13)[k], ("0.9", "1")[k], (8, 23)[k], (4, 6)[k])
+        erfcs(fmt, (11, 22)[k], (11, 28)[k])
     powers()
 
 

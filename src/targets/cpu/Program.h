@@ -7,6 +7,7 @@
 //   Guards.cpp        the run-time conditions under which the fast variant is right
 //   Streaming.cpp     stores that go past the cache
 //   Evaluator.h       a tile's elements at coordinates: the expression language of nests
+//   ElementLoop.h     tiles element by element, for ops that are no nest
 //   lower/<Family>    one op family each
 //
 // What a target cannot do was refused before (Legality.cpp): emission does not fail.

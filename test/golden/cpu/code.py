@@ -93,3 +93,13 @@ def read_again(x, out, BLOCK: tl.constexpr):
     tl.store(out + i, tl.load(x + i) * 2.0)
     for k in range(10):
         tl.store(x + i, tl.load(out + i) + k)
+
+
+# Float remainders are the library's, too.
+# RUN: tegula compile %s::remainders --signature 'x=*f32,out=*f32,BLOCK=128' --cpu haswell --emit llvm | FileCheck %s --check-prefix=FMOD
+# FMOD-NOT: frem
+# FMOD:     tgm_fmod_f32
+@triton.jit
+def remainders(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) % 1.5)

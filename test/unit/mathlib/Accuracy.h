@@ -34,9 +34,15 @@ template <class Wide> Reference<Wide> referenceOf(std::string_view name) {
   REFERENCE(sinh, std::sinh(x))
   REFERENCE(cosh, std::cosh(x))
   REFERENCE(tanh, std::tanh(x))
+  REFERENCE(asinh, std::asinh(x))
+  REFERENCE(acosh, std::acosh(x))
+  REFERENCE(atanh, std::atanh(x))
+  REFERENCE(cbrt, std::cbrt(x))
   REFERENCE(erf, std::erf(x))
+  REFERENCE(erfc, std::erfc(x))
   REFERENCE(rsqrt, 1 / std::sqrt(x))
   REFERENCE(pow, std::pow(x, y))
+  REFERENCE(atan2, std::atan2(x, y))
 #undef REFERENCE
   return nullptr;
 }

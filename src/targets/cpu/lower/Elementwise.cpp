@@ -36,6 +36,24 @@ llvm::Value *binaryIntrinsic(Program &p, llvm::Intrinsic::ID id, Values operands
   return inFloat(p, operands, [&](Values v) { return p.builder.CreateBinaryIntrinsic(id, v[0], v[1]); });
 }
 
+// Lane by lane: the division is long and its length differs. (LLVM's own calls libm.)
+llvm::Value *remainder(Program &p, llvm::Value *x, llvm::Value *y) {
+  auto &b = p.builder;
+  llvm::Type *element = scalarOf(x);
+  llvm::FunctionCallee callee =
+      p.module.getOrInsertFunction(element->isDoubleTy() ? "tgm_fmod_f64" : "tgm_fmod_f32",
+                                   llvm::FunctionType::get(element, {element, element}, false));
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (!vector)
+    return b.CreateCall(callee, {x, y});
+  llvm::Value *result = llvm::PoisonValue::get(vector);
+  for (uint64_t i = 0; i < vector->getNumElements(); ++i) {
+    llvm::Value *lane = b.CreateCall(callee, {b.CreateExtractElement(x, i), b.CreateExtractElement(y, i)});
+    result = b.CreateInsertElement(result, lane, i);
+  }
+  return result;
+}
+
 // Conversions from or to floats.
 llvm::Value *convert(Program &p, Operation *op, llvm::Value *v, llvm::Type *element) {
   auto &b = p.builder;
@@ -83,7 +101,7 @@ llvm::Value *lowerElementwise(Program &p, Operation *op, Values v) {
   if (isa<arith::SubFOp>(op)) return inF([&](Values v) { return b.CreateFSub(v[0], v[1]); });
   if (isa<arith::MulFOp>(op)) return inF([&](Values v) { return b.CreateFMul(v[0], v[1]); });
   if (isa<arith::DivFOp, PreciseDivFOp>(op)) return inF([&](Values v) { return b.CreateFDiv(v[0], v[1]); });
-  if (isa<arith::RemFOp>(op)) return inF([&](Values v) { return b.CreateFRem(v[0], v[1]); });
+  if (isa<arith::RemFOp>(op)) return inF([&](Values v) { return remainder(p, v[0], v[1]); });
   if (isa<arith::NegFOp>(op)) return inF([&](Values v) { return b.CreateFNeg(v[0]); });
   if (isa<arith::MaxNumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::maxnum, v);
   if (isa<arith::MinNumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::minnum, v);

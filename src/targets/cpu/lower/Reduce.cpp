@@ -84,6 +84,7 @@ llvm::SmallVector<llvm::Value *> Combiner::combine(llvm::ArrayRef<llvm::Value *>
 void emitHistogram(Program &p, Operation *op) {
   auto histogram = cast<HistogramOp>(op);
   auto &b = p.builder;
+  p.remark(op, "scan", "counted one element after the other");
   const Buffer *bins = p.plan.buffer(histogram.getResult());
   if (!bins)
     return;

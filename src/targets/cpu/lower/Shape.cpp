@@ -44,6 +44,7 @@ void emitCat(Program &p, CatOp cat) {
 } // namespace
 
 void emitShape(Program &p, Operation *op) {
+  p.remark(op, "buffer", "copied one element after the other");
   if (auto split = dyn_cast<SplitOp>(op))
     return emitSplit(p, split);
   emitCat(p, cast<CatOp>(op));
