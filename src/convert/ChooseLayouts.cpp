@@ -1,4 +1,5 @@
 #include "convert/ChooseLayouts.h"
+#include "ir/simt/Scratch.h"
 #include "convert/Locality.h"
 
 using namespace mlir;
@@ -223,6 +224,8 @@ std::optional<Layout> naturalResult(Operation *op, const Layout &operand) {
     return operand.reshaped(shapeOf(op->getResult(0).getType()).vec());
   if (isa<JoinOp>(op))
     return operand.joined();
+  if (auto cat = dyn_cast<CatOp>(op))
+    return simt::concatenated(operand, cat);
   if (isa<SplitOp>(op)) {
     auto halves = operand.split();
     return halves ? std::optional(halves->first) : std::nullopt;

@@ -16,6 +16,11 @@ KERNELS = [
     *(("test_scan", "scan_1d_kernel", f"x_ptr=*{t}:16,out_ptr=*{t}:16,OP='{op}',REVERSE={reverse},BLOCK={block}")
       for op, t, reverse, block in [("sum", "i8", False, 60), ("prod", "f64", True, 1000), ("sum", "bf16", True, 4096)]),
     ("test_scan", "linear_kernel", "scale_ptr=*i32,shift_ptr=*i32,out_scale_ptr=*i32,out_shift_ptr=*i32,REVERSE=True,BLOCK=1024"),
+    ("test_scan", "histogram_kernel", "x_ptr=*i64,out_ptr=*i32,n=i32,BINS=200,BLOCK=512"),
+    *(("test_indexing", "cat_kernel", f"x_ptr=*{t},y_ptr=*{t},out_ptr=*{t},DIM={dim},R=16,C={c},N={n}")
+      for t, dim, c, n in [("i8", 0, 7, 16), ("f64", 1, 32, 32), ("f16", 1, 5, 3)]),
+    ("test_debug", "asm_kernel", "x_ptr=*f32,out_ptr=*f32,BLOCK=512"),
+    ("test_debug", "packed_asm_kernel", "x_ptr=*u8,out_ptr=*u8,BLOCK=1024"),
 ]
 
 

@@ -257,6 +257,8 @@ void Emitter::emitOp(Operation *op) {
     return emitAtomic(*this, atomic);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return emitReduce(*this, reduce);
+  if (auto histogram = dyn_cast<HistogramOp>(op))
+    return emitHistogram(*this, histogram);
   if (auto scan = dyn_cast<ScanOp>(op))
     return emitScan(*this, scan);
   if (auto dot = dyn_cast<DotOp>(op))
@@ -267,7 +269,7 @@ void Emitter::emitOp(Operation *op) {
     return emitGather(*this, gather);
   if (isa<BarrierOp, tile::BarrierOp>(op))
     return hardware.barrier(builder);
-  if (isa<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp>(op))
+  if (isa<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp, CatOp>(op))
     return emitShape(*this, op);
   if (isa<MakeRangeOp, AddPtrOp, PtrToIntOp, IntToPtrOp, GetProgramIdOp, GetNumProgramsOp, arith::ConstantOp>(op))
     return emitIndexing(*this, op);

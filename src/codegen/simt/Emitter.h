@@ -101,6 +101,7 @@ void emitAtomic(Emitter &e, tile::AtomicCASOp op);
 void emitShape(Emitter &e, mlir::Operation *op);
 void emitIndexing(Emitter &e, mlir::Operation *op);
 void emitReduce(Emitter &e, tile::ReduceOp op);
+void emitHistogram(Emitter &e, tile::HistogramOp op);
 void emitScan(Emitter &e, tile::ScanOp op);
 void emitDot(Emitter &e, tile::DotOp op);
 void emitConvert(Emitter &e, ConvertOp op);

@@ -20,7 +20,7 @@ struct Access {
   bool isVolatile = false;
 };
 
-// One atomic step of one thread on the element at `pointer`, in global memory. A null `predicate` is true.
+// One atomic step of one thread on the element at `pointer`. A null `predicate` is true.
 struct Atomic {
   tile::MemSemantic sem = tile::MemSemantic::Relaxed;
   tile::MemScope scope = tile::MemScope::GPU;

@@ -1,6 +1,6 @@
 // Ops that move elements: with the layouts that conversion chose, each is a renaming of registers. A
 // reshape of extents that are no powers of two is no linear map: it goes through shared memory, where
-// elements lie in row-major order.
+// elements lie in row-major order; so do halves of a concatenation that differ.
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Scratch.h"
 
@@ -38,39 +38,84 @@ void rename(Emitter &e, Operation *op, llvm::function_ref<void(std::vector<int64
   e.set(result, std::move(renamed));
 }
 
-// Where an element lies in row-major order, in elements.
-llvm::Value *rowMajor(Emitter &e, const Layout &layout, unsigned reg) {
+// Where an element lies in row-major order of `extents`, in elements, moved by `offset` along `axis`.
+llvm::Value *rowMajor(Emitter &e, const Layout &layout, unsigned reg, ArrayRef<int64_t> extents, unsigned axis, int64_t offset) {
   auto &b = e.builder;
   llvm::Value *index = b.getInt32(0);
-  for (unsigned d = 0; d != layout.rank(); ++d)
-    index = b.CreateAdd(b.CreateMul(index, b.getInt32(uint32_t(layout.extents()[d]))), e.coordinate(layout, d, reg));
+  for (unsigned d = 0; d != layout.rank(); ++d) {
+    llvm::Value *at = e.coordinate(layout, d, reg);
+    if (d == axis && offset)
+      at = b.CreateAdd(at, b.getInt32(uint32_t(offset)));
+    index = b.CreateAdd(b.CreateMul(index, b.getInt32(uint32_t(extents[d]))), at);
+  }
   return index;
 }
 
+// Elements in the scratch of an op, as it stores them.
+struct Stored {
+  Stored(Emitter &e, Operation *op)
+      : e(e), op(op), element(e.type(elementType(op->getResult(0).getType()))), type(storedType(e, element)),
+        bytes(type->getScalarSizeInBits() / 8) {}
+  llvm::Value *place(llvm::Value *index) { return e.scratch(op, e.builder.CreateMul(index, e.builder.getInt32(bytes))); }
+
+  void write(Value tile, ArrayRef<int64_t> extents, unsigned axis, int64_t offset) {
+    Layout from = layoutOf(tile);
+    const Registers values = e.registers(tile);
+    for (unsigned reg = 0; reg != values.size(); ++reg)
+      if (from.isLive(reg))
+        e.when(e.both(e.isFirstCopy(from), e.inside(from, reg)), [&] {
+          llvm::Value *at = place(rowMajor(e, from, reg, extents, axis, offset));
+          e.builder.CreateAlignedStore(toStored(e, values[reg]), at, llvm::Align(bytes));
+        });
+  }
+
+  Registers read() {
+    auto tile = cast<RankedTensorType>(op->getResult(0).getType());
+    Layout to = layoutOf(tile);
+    Registers result(to.size(Axis::Register), nullptr);
+    for (unsigned reg = 0; reg != result.size(); ++reg)
+      if (to.isLive(reg)) {
+        // Outside of the extents any element will do.
+        llvm::Value *index = rowMajor(e, to, reg, tile.getShape(), 0, 0), *last = e.builder.getInt32(uint32_t(tile.getNumElements() - 1));
+        index = e.builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, last);
+        result[reg] = fromStored(e, e.builder.CreateAlignedLoad(type, place(index), llvm::Align(bytes)), element);
+      }
+    return result;
+  }
+
+  Emitter &e;
+  Operation *op;
+  llvm::Type *element, *type;
+  unsigned bytes;
+};
+
 void throughShared(Emitter &e, ReshapeOp op) {
-  auto &b = e.builder;
-  Layout from = layoutOf(op.getValue()), to = layoutOf(op.getResult());
-  llvm::Type *element = e.type(elementType(op.getType())), *stored = storedType(e, element);
-  unsigned bytes = stored->getScalarSizeInBits() / 8;
-  auto place = [&](const Layout &layout, unsigned reg) {
-    return e.scratch(op, b.CreateMul(rowMajor(e, layout, reg), b.getInt32(bytes)));
-  };
-  const Registers values = e.registers(op.getValue());
-  for (unsigned reg = 0; reg != values.size(); ++reg)
-    if (from.isLive(reg))
-      e.when(e.both(e.isFirstCopy(from), e.inside(from, reg)), [&] {
-        b.CreateAlignedStore(toStored(e, values[reg]), place(from, reg), llvm::Align(bytes));
-      });
-  e.hardware.barrier(b);
-  Registers result(to.size(Axis::Register), nullptr);
-  int64_t last = cast<RankedTensorType>(op.getType()).getNumElements() - 1;
-  for (unsigned reg = 0; reg != result.size(); ++reg)
-    if (to.isLive(reg)) {
-      // Outside of the extents any element will do.
-      llvm::Value *index = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rowMajor(e, to, reg), b.getInt32(uint32_t(last)));
-      llvm::Value *at = e.scratch(op, b.CreateMul(index, b.getInt32(bytes)));
-      result[reg] = fromStored(e, b.CreateAlignedLoad(stored, at, llvm::Align(bytes)), element);
-    }
+  Stored stored(e, op);
+  stored.write(op.getValue(), shapeOf(op.getValue().getType()), 0, 0);
+  e.hardware.barrier(e.builder);
+  e.set(op, stored.read());
+}
+
+void concatenate(Emitter &e, CatOp op) {
+  unsigned axis = unsigned(op.getAxis());
+  int64_t middle = shapeOf(op.getLhs().getType())[axis];
+  auto extents = shapeOf(op.getType());
+  if (op->hasAttr(scratchName)) {
+    Stored stored(e, op);
+    stored.write(op.getLhs(), extents, axis, 0);
+    stored.write(op.getRhs(), extents, axis, middle);
+    e.hardware.barrier(e.builder);
+    return e.set(op, stored.read());
+  }
+  Layout from = layoutOf(op.getLhs()), to = layoutOf(op.getResult());
+  auto registerOf = registersByCoordinate(from);
+  Registers result;
+  for (unsigned reg = 0; reg != to.size(Axis::Register); ++reg) {
+    std::vector<int64_t> at = to.coordinates(to.apply(reg, 0, 0));
+    bool isRight = at[axis] >= middle;
+    at[axis] -= isRight ? middle : 0;
+    result.push_back(e.registers(isRight ? op.getRhs() : op.getLhs())[registerOf.at(from.flatten(at))]);
+  }
   e.set(op, std::move(result));
 }
 
@@ -97,6 +142,8 @@ void emitShape(Emitter &e, Operation *op) {
         source[from] = at[to];
       at = std::move(source);
     });
+  } else if (auto cat = dyn_cast<CatOp>(op)) {
+    concatenate(e, cat);
   } else if (op->hasAttr(scratchName)) {
     throughShared(e, cast<ReshapeOp>(op));
   } else if (isa<ReshapeOp>(op)) {

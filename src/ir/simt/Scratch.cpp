@@ -128,6 +128,19 @@ GatherPlan::GatherPlan(GatherOp op) {
     bytes = (uint64_t(1) << source.totalBits()) * storedBits(elementType(op.getType())) / 8;
 }
 
+std::optional<Layout> concatenated(const Layout &operand, CatOp op) {
+  if (op.getLhs().getType().getShape() != op.getRhs().getType().getShape())
+    return std::nullopt;
+  // A dimension of two halves in front of the axis, then both as one.
+  std::vector<int32_t> order;
+  for (unsigned d = 0; d != operand.rank(); ++d) {
+    if (d == unsigned(op.getAxis()))
+      order.push_back(int32_t(operand.rank()));
+    order.push_back(int32_t(d));
+  }
+  return operand.joined().transposed(order).reshaped(shapeOf(op.getType()).vec());
+}
+
 layout::Plan planOf(ConvertOp op) {
   return layout::planConversion(layoutOf(op.getValue()), layoutOf(op.getResult()),
                                 storedBits(elementType(op.getType())));
@@ -152,6 +165,14 @@ uint64_t scratchBytes(Operation *op) {
     return atomicBytes(op);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return ReduceScratch(reduce).bytes;
+  if (auto histogram = dyn_cast<HistogramOp>(op))
+    return uint64_t(layoutOf(histogram.getResult()).hull(0)) * 4;
+  if (auto cat = dyn_cast<CatOp>(op)) {
+    Layout operand = layoutOf(cat.getLhs());
+    bool isRenaming = operand == layoutOf(cat.getRhs()) && concatenated(operand, cat) == layoutOf(cat.getResult());
+    auto type = cast<RankedTensorType>(cat.getType());
+    return isRenaming ? 0 : uint64_t(type.getNumElements()) * storedBits(type.getElementType()) / 8;
+  }
   if (auto scan = dyn_cast<ScanOp>(op))
     return ScanScratch(scan).bytes;
   if (auto dot = dyn_cast<DotOp>(op))

@@ -51,6 +51,10 @@ struct GatherPlan {
   uint64_t bytes = 0;
 };
 
+// The layout of two tiles in this layout behind each other along the axis, where that moves no element to
+// another thread: the lowest register bit tells them apart. Else none.
+std::optional<layout::Layout> concatenated(const layout::Layout &operand, tile::CatOp op);
+
 layout::Plan planOf(ConvertOp op);
 unsigned storedBits(mlir::Type element); // of an element in shared memory
 

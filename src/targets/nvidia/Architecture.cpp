@@ -26,7 +26,7 @@ constexpr Row rows[] = {
 
 // What follows "the NVIDIA target has no"; "": nothing is missing.
 std::string reasonAgainst(Operation *op) {
-  if (isa<CatOp, HistogramOp, PrintOp, AssertOp, ElementwiseInlineAsmOp>(op))
+  if (isa<PrintOp, AssertOp>(op))
     return "`" + op->getName().getStringRef().str() + "`";
   if (auto dot = dyn_cast<DotOp>(op)) {
     Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());

@@ -24,11 +24,12 @@ std::string orderOf(const Atomic &atomic) {
   case MemSemantic::AcquireRelease: text = ".acq_rel"; break;
   }
   switch (atomic.scope) {
-  case MemScope::GPU: return text + ".gpu.global";
-  case MemScope::CTA: return text + ".cta.global";
-  case MemScope::System: return text + ".sys.global";
+  case MemScope::GPU: text += ".gpu"; break;
+  case MemScope::CTA: text += ".cta"; break;
+  case MemScope::System: text += ".sys"; break;
   }
-  return text;
+  bool isShared = llvm::cast<llvm::PointerType>(atomic.pointer->getType())->getAddressSpace() == 3;
+  return text + (isShared ? ".shared" : ".global");
 }
 
 // The operation and its type; "": there is no such instruction.
