@@ -435,7 +435,7 @@ TG_API tg_status tg_simulation_replay(tg_simulation *simulation, const char *bun
 
 TG_API size_t tg_simulation_finding_count(const tg_simulation *simulation);
 /* "findings": each with its places; "profile": the source with its costs; "html": both as one page;
- * "printed": what kernels printed. NULL: there is no such text. Valid until the next call with the handle. */
+ * "printed": what kernels printed; "memory": a number of what a replay has left in memory. NULL: there is no such text. Valid until the next call with the handle. */
 TG_API const char *tg_simulation_text(tg_simulation *simulation, const char *what);
 
 /* ---- checking --------------------------------------------------------------------------- */

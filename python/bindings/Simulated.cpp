@@ -16,7 +16,7 @@ PyObject *memoryOf(PyObject *const *args, Py_ssize_t count) {
     return nullptr;
   for (Py_ssize_t i = 0; i != count; ++i)
     PyTuple_SET_ITEM(list.get(), i, Py_NewRef(args[i]));
-  return PyObject_CallMethod(module.get(), "memory_of", "O", list.get());
+  return PyObject_CallMethod(module.get(), "memory_of", "(O)", list.get());
 }
 
 } // namespace

@@ -180,6 +180,8 @@ const char *tg_simulation_text(tg_simulation *simulation, const char *what) {
     simulation->text = made.html();
   else if (name == "printed")
     simulation->text = made.printed();
+  else if (name == "memory")
+    simulation->text = std::to_string(made.memoryDigest());
   else
     return nullptr;
   return simulation->text.c_str();

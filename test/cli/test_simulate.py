@@ -161,7 +161,7 @@ def test_a_bundle_repeats_the_run(simulate, tegula):
     (simulate.folder / "sum.ptx").unlink()
     (simulate.folder / "x.npy").unlink()
     again = tegula("simulate", "--replay", "found")
-    assert again.returncode == 3
+    assert again.returncode == 3 and "memory after the run: " in again.stdout
     assert again.stderr.splitlines()[0] == done.stderr.splitlines()[0]
     assert (simulate.folder / "found" / "findings.txt").read_text().splitlines()[0] == done.stderr.splitlines()[0]
 

@@ -153,7 +153,7 @@ def compare(numbers):
         ptxas = list(pool.map(assembles, paths))
         for (number, kind, seed, lines, place), (accepted, said), ours in zip(mutants, ptxas, understood(paths)):
             rows.append({"number": number, "mutation": kind, "file": seed, "line": lines[place].strip(), "ptxas": accepted,
-                         "machine": not ours, "said": ours or said.strip().split("\n")[0]})
+                         "machine": not ours, "said": (ours or said.strip().split("\n")[0]).replace(folder + "/", "")})
     return rows
 
 

@@ -105,6 +105,8 @@ int tell(const SimulateOptions &options, const tg::Simulation &simulation) {
     std::cerr << simulation.text("findings") << count << (count == 1 ? " finding\n" : " findings\n");
   else if (!options.isQuiet)
     std::cout << "no findings\n";
+  if (!options.replay.empty() && !options.isQuiet)
+    std::cout << "memory after the run: " << simulation.text("memory") << "\n";
   if (count && !options.bundle.empty())
     std::cerr << "to repeat: tegula simulate --replay " << options.bundle << "\n";
   return count ? ExitFindings : ExitOk;

@@ -15,6 +15,15 @@ constexpr std::pair<Schedule::Kind, std::string_view> kSchedules[] = {
     {Schedule::Kind::Priority, "priority"},
 };
 
+// FNV-1a.
+uint64_t digestOf(std::span<const Buffer> buffers) {
+  uint64_t digest = 0xcbf29ce484222325;
+  for (const Buffer &buffer : buffers)
+    for (uint64_t i = 0; i < buffer.size; ++i)
+      digest = (digest ^ static_cast<const uint8_t *>(buffer.base)[i]) * 0x100000001b3;
+  return digest;
+}
+
 } // namespace
 
 std::optional<Schedule::Kind> scheduleFromName(std::string_view name) {
@@ -61,7 +70,9 @@ Status Simulation::replay(const std::string &folder) {
   options_.schedule = bundle->schedule;
   options_.threads = 1;
   options_.stepLimit = bundle->stepLimit;
-  return runOn(*module, bundle->entry, bundle->shape, bundle->buffers);
+  Status status = runOn(*module, bundle->entry, bundle->shape, bundle->buffers);
+  digest_ = digestOf(bundle->buffers);
+  return status;
 }
 
 Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view entry,

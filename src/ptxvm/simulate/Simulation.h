@@ -58,6 +58,8 @@ public:
   // The same and the findings as one page.
   std::string html() const;
   const std::string &printed() const { return printed_; }
+  // A number of what a replay has left in memory: the same for the same bytes.
+  uint64_t memoryDigest() const { return digest_; }
 
 private:
   Status runOn(std::shared_ptr<const Module> module, std::string_view entry, const LaunchShape &shape,
@@ -70,6 +72,7 @@ private:
   std::vector<Finding> findings_;
   std::vector<KernelCosts> costs_;
   std::string printed_;
+  uint64_t digest_ = 0;
 };
 
 } // namespace tegula::ptxvm
