@@ -19,6 +19,9 @@ KERNELS = [
     ("test_scan", "histogram_kernel", "x_ptr=*i64,out_ptr=*i32,n=i32,BINS=200,BLOCK=512"),
     *(("test_indexing", "cat_kernel", f"x_ptr=*{t},y_ptr=*{t},out_ptr=*{t},DIM={dim},R=16,C={c},N={n}")
       for t, dim, c, n in [("i8", 0, 7, 16), ("f64", 1, 32, 32), ("f16", 1, 5, 3)]),
+    *(("test_debug", "print_2d_kernel", f"x_ptr=*{t},R=2,C=64") for t in ("fp8e5", "bf16", "i64", "i8")),
+    ("test_debug", "types_kernel", "p_ptr=*f32,i=i32,u=u32,f=f32,B=1"),
+    ("test_debug", "assert_kernel", "x_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=256"),
     ("test_debug", "asm_kernel", "x_ptr=*f32,out_ptr=*f32,BLOCK=512"),
     ("test_debug", "packed_asm_kernel", "x_ptr=*u8,out_ptr=*u8,BLOCK=1024"),
 ]
@@ -28,7 +31,7 @@ KERNELS = [
 @pytest.mark.parametrize("file, kernel, signature", KERNELS, ids=[f"{k}-{s}" for _, k, s in KERNELS])
 def test_assembles(build_dir, tmp_path, file, kernel, signature, arch):
     done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{OPS / file}.py::{kernel}", "--target", arch,
-                           "--signature", signature, "--emit", "cubin", "-o", tmp_path / "kernel.cubin"],
+                           "--signature", signature, "--debug", "--emit", "cubin", "-o", tmp_path / "kernel.cubin"],
                           capture_output=True, text=True, timeout=120)
     if "assembler" in done.stderr and "TEGULA_PTXAS" in done.stderr:
         pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")

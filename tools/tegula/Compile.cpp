@@ -14,6 +14,7 @@ tg::Expected<tg::Kernel> compiled(const Opened &opened, const CompileOptions &op
   raw.cpu = options.cpu;
   raw.numWarps = options.numWarps;
   raw.numStages = options.numStages;
+  raw.debug = options.debug;
   return opened.function.compile(options.signature, raw);
 }
 

@@ -38,7 +38,7 @@ int simulate(const SimulateOptions &options);
 struct CompileOptions {
   std::string kernel, signature, target = "cpu", cpu, emit = "llvm", output = "-";
   int numWarps = 0, numStages = 0;
-  bool showTimes = false;
+  bool showTimes = false, debug = false;
 };
 int compile(const CompileOptions &options);
 int explain(const CompileOptions &options);

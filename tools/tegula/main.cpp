@@ -66,6 +66,7 @@ static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, C
   verb->add_option("--cpu", options.cpu, "A processor by LLVM's name, e.g. haswell (default: this machine)");
   verb->add_option("--num-warps", options.numWarps);
   verb->add_option("--num-stages", options.numStages);
+  verb->add_flag("--debug", options.debug, "Check assertions of the kernel at run time");
   return verb;
 }
 

@@ -257,6 +257,10 @@ void Emitter::emitOp(Operation *op) {
     return emitAtomic(*this, atomic);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return emitReduce(*this, reduce);
+  if (auto print = dyn_cast<PrintOp>(op))
+    return emitPrint(*this, print);
+  if (auto check = dyn_cast<AssertOp>(op))
+    return emitAssert(*this, check);
   if (auto histogram = dyn_cast<HistogramOp>(op))
     return emitHistogram(*this, histogram);
   if (auto scan = dyn_cast<ScanOp>(op))

@@ -98,6 +98,8 @@ void emitLoad(Emitter &e, tile::LoadOp op);
 void emitStore(Emitter &e, tile::StoreOp op);
 void emitAtomic(Emitter &e, tile::AtomicRMWOp op);
 void emitAtomic(Emitter &e, tile::AtomicCASOp op);
+void emitPrint(Emitter &e, tile::PrintOp op);
+void emitAssert(Emitter &e, tile::AssertOp op);
 void emitShape(Emitter &e, mlir::Operation *op);
 void emitIndexing(Emitter &e, mlir::Operation *op);
 void emitReduce(Emitter &e, tile::ReduceOp op);

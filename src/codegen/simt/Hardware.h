@@ -64,6 +64,13 @@ public:
   virtual llvm::Value *atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected,
                                  llvm::Value *value) const = 0;
 
+  // ---- to a person ----
+  // Prints a line: C's format, where arguments are i32, i64 and double.
+  virtual void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const = 0;
+  // Ends the launch with an error.
+  virtual void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
+                    llvm::StringRef function) const = 0;
+
   // ---- arithmetic ----
   // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the
   // error that docs/language/numerical-contract.md allows; null where it has none.

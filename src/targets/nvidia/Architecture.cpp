@@ -26,8 +26,6 @@ constexpr Row rows[] = {
 
 // What follows "the NVIDIA target has no"; "": nothing is missing.
 std::string reasonAgainst(Operation *op) {
-  if (isa<PrintOp, AssertOp>(op))
-    return "`" + op->getName().getStringRef().str() + "`";
   if (auto dot = dyn_cast<DotOp>(op)) {
     Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
     bool eightBits = isa<FloatType>(a) && a.getIntOrFloatBitWidth() == 8;

@@ -30,6 +30,9 @@ public:
                          llvm::Value *value) const override;
   llvm::Value *atomicCas(Builder &b, const simt::Atomic &atomic, llvm::Value *expected,
                          llvm::Value *value) const override;
+  void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;
+  void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
+            llvm::StringRef function) const override;
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
   llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const override;
