@@ -1,7 +1,8 @@
 // One nest as loops over native vectors. The lanes' dimension is cut at the bound that most
 // accesses share: full vectors without masks below it, one masked vector across it, and
-// behind it only what a reduction or a buffer must still see. Where the guards do not hold,
-// the safe variant runs instead: scalar, one root after the other, every address as written.
+// behind it only what a reduction or a buffer must still see. Where loads may see what the nest
+// stores, their tiles are copied first; where an address may have wrapped, or stores meet, one root
+// runs after the other in scalars, every address as written.
 #include "ir/tile/Tile.h"
 #include "targets/cpu/Streaming.h"
 
@@ -560,20 +561,24 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
 
   Guards guards = emitGuards(*this, nest, accesses, bound);
   // Tiles that the nest itself buffers are not in their buffers yet: a save computes them.
-  auto save = [&](Operation *load, unsigned lanes) {
+  auto save = [&](Operation *load, unsigned lanes, bool exact) {
     Nest saving = elementwiseNest(load->getResult(0));
-    NestEmitter emitter(*this, saving, saving.roots, lanes, true, results, &plan.saveArea(load->getResult(0)));
+    NestEmitter emitter(*this, saving, saving.roots, lanes, exact, results, &plan.saveArea(load->getResult(0)));
     for (const Root &root : nest.roots)
       if (root.kind == RootKind::Buffer)
         emitter.evaluator().written.insert(root.value);
     emitter.emit(std::nullopt, 1);
   };
+  llvm::Value *isSaved = nullptr; // some load would see what the nest stores: its tile was read whole
   auto fast = [&] {
     for (Operation *load : guards.alwaysSaved)
-      save(load, machine.lanes());
+      save(load, machine.lanes(), true);
     NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
     for (Operation *load : guards.alwaysSaved)
       emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
+    for (Operation *load : guards.maySee)
+      if (isSaved)
+        emitter.evaluator().redirected[load] = {isSaved, &plan.saveArea(load->getResult(0))};
     unsigned unroll = pickUnroll(nest, machine.lanes());
     Streaming streaming;
     if (unroll > 1) // else arithmetic hides what the stores cost
@@ -581,27 +586,39 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
     hasStreams |= streaming.condition != nullptr;
     emitter.emit(bound, unroll, streaming);
   };
-  auto safe = [&] {
+  auto inScalars = [&] {
     SmallVector<Operation *> loads(guards.alwaysSaved.begin(), guards.alwaysSaved.end());
     loads.append(guards.maySee.begin(), guards.maySee.end());
-    auto readSaved = [&](NestEmitter &emitter) {
-      for (Operation *load : loads)
-        emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
-    };
     for (Operation *load : loads)
-      save(load, 1);
+      save(load, 1, true);
     for (const Root &root : nest.roots) {
       NestEmitter emitter(*this, nest, root, 1, true, results, target);
-      readSaved(emitter);
+      for (Operation *load : loads)
+        emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
       emitter.emit(std::nullopt, 1);
     }
   };
-  if (!guards.condition) {
+  auto inVectors = [&] {
+    if (guards.apart && guards.canRedirect) {
+      isSaved = builder.CreateNot(guards.apart);
+      branch(guards.apart, [] {}, [&] {
+        for (Operation *load : guards.maySee)
+          save(load, machine.lanes(), false);
+      }, /*likely=*/true);
+    }
     fast();
-  } else {
-    Operation *where = nest.roots[0].op ? nest.roots[0].op : nest.roots[0].value.getDefiningOp();
+  };
+  llvm::Value *inOrder = guards.holds;
+  if (guards.apart && !guards.canRedirect)
+    inOrder = inOrder ? builder.CreateAnd(inOrder, guards.apart) : guards.apart;
+  Operation *where = nest.roots[0].op ? nest.roots[0].op : nest.roots[0].value.getDefiningOp();
+  if (guards.apart && guards.canRedirect)
+    remark(where, "guard", "a run-time test of overlap: where loads would see the stores, they are read whole first");
+  if (inOrder) {
     remark(where, "guard", "a run-time test chooses between vector code and a safe variant");
-    branch(guards.condition, fast, safe, /*likely=*/true);
+    branch(inOrder, inVectors, inScalars, /*likely=*/true);
+  } else {
+    inVectors();
   }
   for (auto &[op, slots] : results.slots)
     for (auto [result, slot] : llvm::zip(op->getResults(), slots))

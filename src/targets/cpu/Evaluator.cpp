@@ -265,6 +265,24 @@ Evaluator::Place Evaluator::bufferPlace(const Buffer &buffer, ArrayRef<Coordinat
   return place;
 }
 
+// The row of the memory or of the copy; along it both are alike.
+Evaluator::Place Evaluator::redirect(Value pointers, ArrayRef<Coordinate> at, const Redirection &redirection) {
+  auto &b = program.builder;
+  Coordinates row(at);
+  llvm::Value *along = b.getInt64(0);
+  Place place{nullptr, 0};
+  for (auto [d, c] : llvm::enumerate(row))
+    if (c.lane && redirection.buffer->shape[d] != 1) {
+      place.stride = redirection.buffer->elementBytes();
+      along = b.CreateMul(c.index, b.getInt64(*place.stride));
+      c = zero();
+    }
+  llvm::Value *start = b.CreateSelect(redirection.isSaved, bufferPlace(*redirection.buffer, row).address,
+                                      this->place(pointers, row).address);
+  place.address = b.CreateGEP(b.getInt8Ty(), start, along);
+  return place;
+}
+
 // One address a lane.
 llvm::Value *Evaluator::pointersOf(const Place &place, llvm::Type *element) {
   auto &b = program.builder;
@@ -330,7 +348,8 @@ llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
     return other;
   if (varies && within)
     mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
-  Place where = place(load.getPtr(), at);
+  auto redirection = redirected.find(op);
+  Place where = redirection == redirected.end() ? place(load.getPtr(), at) : redirect(load.getPtr(), at, redirection->second);
   program.setLocation(op->getLoc());
   return loadFrom(where, element, mask, other, load.getIsVolatile());
 }

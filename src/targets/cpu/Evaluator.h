@@ -64,6 +64,12 @@ public:
   // from a place of the nest's own.
   llvm::DenseSet<mlir::Value> written;
   llvm::DenseMap<mlir::Value, const analysis::Buffer *> saved;
+  // Loads that read a copy of their tile where the bit is set; they lie as in a buffer along the lanes.
+  struct Redirection {
+    llvm::Value *isSaved;
+    const analysis::Buffer *buffer;
+  };
+  llvm::DenseMap<mlir::Operation *, Redirection> redirected;
   // Stores whose whole vectors are aligned and go past the cache.
   llvm::DenseSet<mlir::Operation *> streamed;
 
@@ -104,6 +110,7 @@ private:
   llvm::Value *knownCondition(mlir::Value mask, llvm::ArrayRef<Coordinate> at);
   llvm::Value *index32(const Coordinate &c, int64_t start);
   Place place(mlir::Value pointers, llvm::ArrayRef<Coordinate> at);
+  Place redirect(mlir::Value pointers, llvm::ArrayRef<Coordinate> at, const Redirection &redirection);
   Place bufferPlace(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   llvm::Value *loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask, llvm::Value *other,
                         bool isVolatile);

@@ -91,13 +91,17 @@ class GuardEmitter {
 public:
   explicit GuardEmitter(Program &program) : p_(program), b_(program.builder) {}
 
-  llvm::Value *condition() const { return condition_; }
+  llvm::Value *holds() const { return holds_; }
+  llvm::Value *apart() const { return apart_; }
 
-  void require(llvm::Value *condition) {
+  static void require(llvm::IRBuilder<> &b, llvm::Value *&sum, llvm::Value *condition) {
     if (auto *constant = llvm::dyn_cast<llvm::ConstantInt>(condition); constant && constant->isOne())
       return;
-    condition_ = condition_ ? b_.CreateAnd(condition_, condition) : condition;
+    sum = sum ? b.CreateAnd(sum, condition) : condition;
   }
+
+  // Whatever the addresses are: one store after the other.
+  void requireOneByOne() { require(b_, holds_, b_.getFalse()); }
 
   // The integer's own form stays within its type over its whole tile.
   void requireNoWrap(Value integer) {
@@ -112,7 +116,7 @@ public:
     int64_t low = -(int64_t(1) << (bits - 1)), high = (int64_t(1) << (bits - 1)) - 1;
     llvm::Value *fits = b_.CreateAnd(b_.CreateICmpSGE(range.low, b_.getInt64(low)),
                                      b_.CreateICmpSLE(range.high, b_.getInt64(high)));
-    require(fits);
+    require(b_, holds_, fits);
   }
 
   Range addresses(const NestAccess &access) {
@@ -131,7 +135,7 @@ public:
       disjoint = b_.CreateOr(disjoint, same);
     if (llvm::Value *beside = sideBySide(first, second))
       disjoint = b_.CreateOr(disjoint, beside);
-    require(disjoint);
+    require(b_, isa<StoreOp>(first.op) ? holds_ : apart_, disjoint);
   }
 
 private:
@@ -291,7 +295,7 @@ private:
 
   Program &p_;
   llvm::IRBuilder<> &b_;
-  llvm::Value *condition_ = nullptr;
+  llvm::Value *holds_ = nullptr, *apart_ = nullptr;
   llvm::SetVector<Value> done_;
 };
 
@@ -300,6 +304,16 @@ std::optional<unsigned> laneDimOf(const NestAccess &access, unsigned lane) {
     if (dim == int8_t(lane))
       return d;
   return std::nullopt;
+}
+
+// Along the lanes a row of the tile lies in memory as in a buffer.
+bool isLikeABuffer(Program &program, const NestAccess &access, unsigned lane) {
+  auto laneDim = laneDimOf(access, lane);
+  const Address &address = *program.access.address(access.pointers);
+  if (elementType(access.op->getResult(0).getType()).isInteger(1) || !Evaluator::usesForm(&address, laneDim))
+    return false;
+  size_t rank = address.offset.strides.size();
+  return !laneDim || (*laneDim + 1 == rank && address.offset.strides[*laneDim].constant() == elementBytes(access.pointers));
 }
 
 } // namespace
@@ -333,6 +347,7 @@ Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &access
       guards.alwaysSaved.push_back(access.op);
       continue;
     }
+    guards.canRedirect &= isLikeABuffer(program, access, nest.lane);
     requireForm(access);
     guards.maySee.push_back(access.op);
     for (const NestAccess &store : accesses.stores)
@@ -345,7 +360,7 @@ Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &access
       if (storesHaveForms)
         emitter.requireOrder(accesses.stores[j], store, nest);
       else
-        emitter.require(program.builder.getFalse()); // one store after the other
+        emitter.requireOneByOne();
     }
   }
   if (bound) {
@@ -356,7 +371,8 @@ Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &access
         for (Value condition : conjunct.form->conditions)
           emitter.requireNoWrap(condition);
   }
-  guards.condition = emitter.condition();
+  guards.holds = emitter.holds();
+  guards.apart = emitter.apart();
   return guards;
 }
 

@@ -1,9 +1,9 @@
-// The conditions under which a nest's fast variant means what the program says, as one
-// run-time bit. Two kinds:
-//   wrap   forms hold in ℤ only where 32-bit (or narrower) arithmetic did not wrap
-//   alias  a load that shares a nest with a later store must not see what it writes: the two
+// The conditions under which a nest's fast variant means what the program says, as run-time bits:
+//   holds  forms hold in ℤ only where 32-bit (or narrower) arithmetic did not wrap; and two stores do not
+//          meet. Else a variant in scalars runs.
+//   apart  a load that shares a nest with a later store must not see what it writes: the two
 //          ranges are disjoint, or both walk the same addresses in the same order, or they are
-//          columns of one array side by side
+//          columns of one array side by side. Else the tile is read whole first.
 // What can be decided here costs nothing at run time.
 #pragma once
 #include "targets/cpu/Evaluator.h"
@@ -27,10 +27,12 @@ struct NestAccesses {
 NestAccesses accessesOf(const analysis::Nest &nest, const analysis::Plan &plan);
 
 struct Guards {
-  llvm::Value *condition = nullptr; // i1; nullptr: always true
+  llvm::Value *holds = nullptr, *apart = nullptr; // i1; nullptr: always true
+  // Where they are not apart the fast variant can read the saved tiles: they lie as the memory does.
+  bool canRedirect = true;
   // Loads whose addresses have no form: saved before the nest's stores in either variant.
   llvm::SmallVector<mlir::Operation *, 2> alwaysSaved;
-  // Loads that the safe variant saves.
+  // Loads that the other variants save.
   llvm::SmallVector<mlir::Operation *, 4> maySee;
 };
 

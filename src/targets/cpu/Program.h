@@ -3,7 +3,7 @@
 //
 //   EmitProgram.cpp   the entry, the loop over programs, blocks and their steps
 //   EmitRegion.cpp    for, if, while and the tiles they carry
-//   EmitNest.cpp      one nest as loops over native vectors, and its safe variant
+//   EmitNest.cpp      one nest as loops over native vectors, and its variant in scalars
 //   Guards.cpp        the run-time conditions under which the fast variant is right
 //   Streaming.cpp     stores that go past the cache
 //   Evaluator.h       a tile's elements at coordinates: the expression language of nests

@@ -20,7 +20,7 @@ const std::string copy = R"(%x = tt.load %pa : tensor<64x!tt.ptr<i32>> -> tensor
 
 TEST(Guards, OverlapInEitherDirection) {
   Compiled kernel(overTwoArrays(copy));
-  EXPECT_TRUE(kernel.hasRemark("guard", "a run-time test"));
+  EXPECT_TRUE(kernel.hasRemark("guard", "a run-time test of overlap"));
   for (int distance : {-64, -63, -8, -1, 0, 1, 5, 8, 63, 64}) {
     std::vector<int32_t> memory = counting(200), expected = memory;
     std::copy_n(memory.begin() + 64, 64, expected.begin() + 64 + distance); // read whole, then written
