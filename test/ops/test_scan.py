@@ -42,6 +42,36 @@ def linear_kernel(scale_ptr, shift_ptr, out_scale_ptr, out_shift_ptr, REVERSE: t
 
 
 @triton.jit
+def greatest_divisor(a, b):
+    while b != 0:
+        rest = a % b
+        a = b
+        b = rest
+    return a
+
+
+@triton.jit
+def smaller_in_steps(a, b):
+    """A minimum by branches and a loop of its own."""
+    if a < b:
+        result = a
+    else:
+        result = b
+        for _ in range(0, 3):
+            result += 0
+    return result
+
+
+@triton.jit
+def control_flow_kernel(x_ptr, divisor_ptr, smallest_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    if BLOCK == 64:
+        tl.store(divisor_ptr + i, tl.associative_scan(x, 0, greatest_divisor, reverse=True))
+    tl.store(smallest_ptr + i, tl.associative_scan(x, 0, smaller_in_steps))
+
+
+@triton.jit
 def larger(a, b):
     return tl.maximum(a, b)
 
@@ -129,6 +159,16 @@ def test_functions_of_the_user_keep_the_order(target, n, reverse):
         for i in order:
             a, b = a * scale[i], b * scale[i] + shift[i]
             assert (out_scale[i], out_shift[i]) == (a, b)
+
+
+@pytest.mark.parametrize("n", [5, 64])
+def test_functions_with_control_flow(target, n):
+    x = np.random.default_rng(n).integers(1, 1000, n).astype(np.int32) * 6
+    divisor, smallest = np.zeros_like(x), np.zeros_like(x)
+    control_flow_kernel[(1,)](x, divisor, smallest, BLOCK=n)
+    np.testing.assert_array_equal(smallest, np.minimum.accumulate(x))
+    if n == 64:
+        np.testing.assert_array_equal(divisor, np.gcd.accumulate(x[::-1])[::-1])
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 200])

@@ -24,6 +24,15 @@ constexpr Row rows[] = {
 #undef ARCHITECTURE
 };
 
+// Is `op` in a combine function that threads also call with elements outside of the extents? There a
+// loop need not end.
+bool combinesPadding(Operation *op) {
+  Operation *parent = op->getParentOp();
+  while (parent && !isa<ReduceOp, ScanOp>(parent))
+    parent = parent->getParentOp();
+  return parent && llvm::any_of(shapeOf(parent->getOperand(0).getType()), [](int64_t e) { return !llvm::isPowerOf2_64(e); });
+}
+
 // What follows "the NVIDIA target has no"; "": nothing is missing.
 std::string reasonAgainst(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op)) {
@@ -33,8 +42,8 @@ std::string reasonAgainst(Operation *op) {
         (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32))
       return "dot of these element types";
   }
-  if (isa<ReduceOp, ScanOp>(op->getParentOp()) && op->getNumRegions() != 0)
-    return "control flow in a combine function";
+  if (isa<scf::WhileOp>(op) && combinesPadding(op))
+    return "`while` in a combine function where an extent is no power of two";
   if (isa<math::MathDialect>(op->getDialect()) && !simt::hasFunction(op))
     return "function `" + op->getName().stripDialect().str() + "`";
   bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
