@@ -362,6 +362,13 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
     }
     Type type = spec.slot >= 0 ? candidate.spelling.types[size_t(spec.slot)] : spec.type;
     Operand &operand = operands[at].operand;
+    // Where the row names a type of bits, such as a mask or a cache policy, floats have no place.
+    bool isFloat = operand.isFloat || (operand.kind == OperandKind::Register &&
+                                       kind(kernel_->registers[operand.index].type) == TypeKind::Float);
+    if (isFloat && spec.slot < 0 && kind(type) == TypeKind::Bits)
+      return "operand " + std::to_string(at + 1) + " is a float";
+    if (std::string why = checkConstant(form, at, operand); !why.empty())
+      return why;
     if (spec.kind == OperandSpec::Kind::Targets && operand.kind == OperandKind::Label)
       operand.kind = OperandKind::Targets;
     std::string why = checkOperand(spec, type, lanes, candidate.spelling, operand);
@@ -370,6 +377,28 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
     ++at;
   }
   return at == operands.size() ? "" : "too many operands";
+}
+
+// Constants whose range is bound: barriers, counts of threads, bit fields, fractions.
+std::string Parser::checkConstant(const Form &form, size_t at, const Operand &operand) {
+  bool isRed = form.lower == "BarRed";
+  if (operand.kind != OperandKind::Immediate)
+    return "";
+  if ((form.lower == "Bfe" || form.lower == "Bfi") && at + 2 >= form.specs.size())
+    return uint64_t(operand.value) > 255 ? "a bit field's place and length are at most 255" : "";
+  if (form.lower == "CreatePolicy" && operand.isFloat) {
+    auto value = operand.floatBits == 32 ? double(std::bit_cast<float>(uint32_t(operand.value)))
+                                         : std::bit_cast<double>(operand.value);
+    return value > 0 && value <= 1 ? "" : "a fraction is above 0 and at most 1";
+  }
+  if (form.lower != "Bar" && !isRed)
+    return "";
+  size_t number = isRed ? 1 : 0;
+  auto value = uint64_t(operand.value);
+  if (at == number && value > 15)
+    return "there are 16 barriers";
+  bool isCount = at == number + 1 && form.specs[at].kind == OperandSpec::Kind::Source;
+  return isCount && (value == 0 || value % 32) ? "the number of threads is a multiple of 32" : "";
 }
 
 std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned lanes, const Spelling &spelling,
@@ -381,7 +410,7 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
     return "may not be negated";
   switch (spec.kind) {
   case Kind::PredicateOut:
-    if (operand.kind == OperandKind::Sink)
+    if (operand.kind == OperandKind::Sink && (spec.maySink || spec.afterBar))
       return "";
     return registerType == Type::Pred ? "" : "is not a predicate";
   case Kind::PredicateIn:
@@ -398,7 +427,11 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
       return base.kind == OperandKind::Variable || base.kind == OperandKind::Parameter ? "" : "has no such base";
     Type baseType = kernel_->registers[base.index].type;
     bool isInt = kind(baseType) == TypeKind::Bits || isInteger(baseType);
-    return isInt && (bitWidth(baseType) == 32 || bitWidth(baseType) == 64) ? "" : "has a base that is no address";
+    const Modifiers &has = spelling.modifiers;
+    bool isNear = has[size_t(Modifier::shared)] || has[size_t(Modifier::sharedCta)] || has[size_t(Modifier::local)] ||
+                  has[size_t(Modifier::Const)] || has[size_t(Modifier::param)];
+    unsigned bits = bitWidth(baseType);
+    return isInt && (bits == 64 || (bits == 32 && isNear)) ? "" : "has a base that is no address";
   }
   case Kind::Label: return operand.kind == OperandKind::Label ? "" : "is not a label";
   case Kind::Targets: return operand.kind == OperandKind::Targets ? "" : "is not a list of targets";
@@ -414,9 +447,18 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
       return "is not a vector of " + std::to_string(lanes);
     if (bitWidth(type) * lanes > 128)
       return "is a vector of more than 128 bits";
-    for (uint32_t i = 0; i < operand.count; ++i)
-      if (std::string why = checkRegister(spec, type, kernel_->parts[operand.first + i]); !why.empty())
+    unsigned width = 0;
+    for (uint32_t i = 0; i < operand.count; ++i) {
+      const Operand &part = kernel_->parts[operand.first + i];
+      if (std::string why = checkRegister(spec, type, part); !why.empty())
         return why;
+      if (part.kind != OperandKind::Register)
+        continue;
+      unsigned bits = bitWidth(kernel_->registers[part.index].type);
+      if (width && bits != width)
+        return "has parts of different widths";
+      width = bits;
+    }
     return "";
   }
   case Kind::Destination:
@@ -439,15 +481,13 @@ std::string Parser::checkRegister(const OperandSpec &spec, Type type, const Oper
     if (operand.isFloat)
       return type == Type::F32 || type == Type::F64 || (kind(type) == TypeKind::Bits && bits == operand.floatBits)
                  ? "" : "may not be a float constant";
-    return kind(type) == TypeKind::Float ? "may not be an integer constant" : "";
+    return isFloatLike ? "may not be an integer constant" : "";
   }
-  Type got = Type::None;
-  if (operand.kind == OperandKind::Special && isSource && !changes(Special(operand.index)))
-    got = typeOf(Special(operand.index));
-  else if (operand.kind == OperandKind::Register)
-    got = kernel_->registers[operand.index].type;
-  else
+  if (operand.kind == OperandKind::Special)
+    return "is a special register, which only mov reads";
+  if (operand.kind != OperandKind::Register)
     return "is not a register";
+  Type got = kernel_->registers[operand.index].type;
   if (got == Type::Pred)
     return "is a predicate";
   if (spec.mayBeWider && kind(got) != TypeKind::Float && !isFloatLike ? bitWidth(got) < bits : bitWidth(got) != bits)

@@ -99,6 +99,7 @@ private:
   bool callOperands(Instruction &instruction);
   const std::vector<Candidate> &candidates(std::string_view mnemonic);
   std::string whyNot(const Candidate &candidate, std::span<Written> operands);
+  std::string checkConstant(const Form &form, size_t at, const Operand &operand);
   std::string checkOperand(const OperandSpec &spec, Type type, unsigned lanes, const Spelling &spelling,
                            const Operand &operand);
   std::string checkRegister(const OperandSpec &spec, Type type, const Operand &operand);
