@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "ir/simt/Simt.h"
 #include "transforms/SharedMemory.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -16,18 +17,41 @@ struct Pending {
   llvm::SmallSetVector<std::pair<uint64_t, uint64_t>, 4> reads;
   // Addresses of loads whose elements may not all be read yet.
   llvm::SmallSetVector<Value, 4> loads;
+  // Addresses of stores whose elements may not all be there yet.
+  llvm::SmallSetVector<Value, 4> stores;
+  // The same of earlier trips around a loop, whose addresses had other values.
+  llvm::SmallSetVector<Value, 4> oldLoads, oldStores;
   // It may still access global memory; a release has to wait for that.
   bool accesses = false;
   // It may not yet have seen what another warp acquired.
   bool acquires = false;
 
   bool merge(const Pending &other) {
-    size_t before = reads.size() + loads.size() + accesses + acquires;
+    size_t before = size();
     reads.insert(other.reads.begin(), other.reads.end());
     loads.insert(other.loads.begin(), other.loads.end());
+    stores.insert(other.stores.begin(), other.stores.end());
+    oldLoads.insert(other.oldLoads.begin(), other.oldLoads.end());
+    oldStores.insert(other.oldStores.begin(), other.oldStores.end());
     accesses |= other.accesses;
     acquires |= other.acquires;
-    return reads.size() + loads.size() + accesses + acquires != before;
+    return size() != before;
+  }
+  size_t size() const {
+    return reads.size() + loads.size() + stores.size() + oldLoads.size() + oldStores.size() + accesses + acquires;
+  }
+
+  // Behind a trip around `loop`: what was computed in it will have another value.
+  void age(Operation *loop) {
+    auto move = [&](llvm::SmallSetVector<Value, 4> &from, llvm::SmallSetVector<Value, 4> &to) {
+      for (Value value : llvm::to_vector(from))
+        if (loop->isProperAncestor(value.getParentBlock()->getParentOp()) || value.getParentBlock()->getParentOp() == loop) {
+          to.insert(value);
+          from.remove(value);
+        }
+    };
+    move(loads, oldLoads);
+    move(stores, oldStores);
   }
 };
 
@@ -50,17 +74,27 @@ void roots(Value address, llvm::SmallSetVector<Value, 4> &result, unsigned depth
   result.insert(Value());
 }
 
-// May a store write what the load has yet to read? Each thread reads its own elements before it
-// writes them, so the same address in the same layout is no matter; a scalar is read by all threads
-// and written by one.
-bool mustWait(Value loaded, Value stored) {
-  if (loaded == stored && isa<RankedTensorType>(loaded.getType()))
-    return false;
+// Whether several threads hold an element of the tile: all load it, one stores it.
+bool hasCopies(Value tile, Operation *user) {
+  if (!isa<RankedTensorType>(tile.getType()))
+    return true;
+  layout::Layout layout = simt::layoutOf(tile);
+  bool fillsWarps = layout.size(layout::Axis::Lane) == 32 && layout.size(layout::Axis::Warp) >= simt::warpsOf(user);
+  return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
+}
+
+// May the two accesses touch one element? Of two arguments the memory model for GPUs asks nothing (M12).
+bool mayMeet(Value a, Value b) {
   llvm::SmallSetVector<Value, 4> from, to;
-  roots(loaded, from);
-  roots(stored, to);
-  // Of two arguments the memory model for GPUs asks nothing (M12).
+  roots(a, from);
+  roots(b, to);
   return llvm::any_of(from, [&](Value root) { return !root || to.contains(root); }) || to.contains(Value());
+}
+
+// The same address in the same layout: each thread meets its own elements, in its own order, unless threads
+// hold copies: those are read by all of them and written by one.
+bool ownElements(Value a, Value b, Operation *user, bool bothWrite) {
+  return a == b && (bothWrite || !hasCopies(a, user));
 }
 
 class Barriers {
@@ -82,9 +116,9 @@ private:
     if (isa<simt::BarrierOp, tile::BarrierOp>(op)) {
       state = {};
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      repeat({loop.getBody()}, state);
+      repeat(op, {loop.getBody()}, state);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      repeat({loop.getBeforeBody(), loop.getAfterBody()}, state);
+      repeat(op, {loop.getBeforeBody(), loop.getAfterBody()}, state);
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Pending otherwise = branch.elseBlock() ? run(*branch.elseBlock(), state) : state;
       state = run(*branch.thenBlock(), state);
@@ -113,11 +147,19 @@ private:
 
   // An access of global memory at `address`.
   void access(Operation *op, Value address, bool reads, bool writes, Pending &state) {
-    bool waits = writes && llvm::any_of(state.loads, [&](Value loaded) { return mustWait(loaded, address); });
+    auto old = [&](Value other) { return mayMeet(other, address); };
+    auto waitsFor = [&](Value other, bool bothWrite) {
+      return !ownElements(other, address, op, bothWrite) && mayMeet(other, address);
+    };
+    bool waits = llvm::any_of(state.oldStores, old) || (writes && llvm::any_of(state.oldLoads, old));
+    waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor(stored, !reads); });
+    waits |= writes && llvm::any_of(state.loads, [&](Value loaded) { return waitsFor(loaded, false); });
     if (waits || state.acquires)
       meet(op, state);
     if (reads)
       state.loads.insert(address);
+    if (writes)
+      state.stores.insert(address);
     state.accesses = true;
   }
 
@@ -141,11 +183,12 @@ private:
   }
 
   // What is pending at the end of an iteration is so at the beginning of the next.
-  void repeat(ArrayRef<Block *> blocks, Pending &state) {
+  void repeat(Operation *loop, ArrayRef<Block *> blocks, Pending &state) {
     for (bool changed = true; changed;) {
       Pending end = state;
       for (Block *block : blocks)
         end = run(*block, end);
+      end.age(loop);
       changed = state.merge(end);
     }
   }

@@ -32,3 +32,12 @@ def total(out_ptr, in_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(in_ptr + offsets, mask=offsets < n, other=0.0)
     tl.atomic_add(out_ptr, tl.sum(x, axis=0))
+
+
+@triton.jit
+def twice_in_place(out_ptr, in_ptr, BLOCK: tl.constexpr):
+    """A tile smaller than the block: several threads hold each element, one stores it."""
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(out_ptr + offsets) + tl.load(in_ptr + offsets)
+    tl.store(out_ptr + offsets, x)
+    tl.store(out_ptr + offsets, tl.load(out_ptr + offsets) * 2)
