@@ -13,8 +13,8 @@ Status allocateShared(mlir::ModuleOp module, uint64_t limit);
 
 // Puts a `simt.barrier` in front of each op whose scratch some warp may still be reading. Every op
 // with scratch writes it, meets, and reads it: of what lies before, only the reads since the last
-// meeting can be in the way. Loads and stores of global memory: a store through a pointer whose
-// elements an earlier load of the tile read in another order waits for all warps (memory model, M2).
+// meeting can be in the way. Accesses of global memory through one argument, of which one
+// stores, wait for each other unless each thread meets only its own elements (memory model, M1, M2, M12).
 void insertBarriers(mlir::ModuleOp module);
 
 } // namespace tegula::transforms

@@ -61,6 +61,8 @@ def test_trips_of_a_loop_see_the_trips_before(target, n, block):
 @pytest.mark.parametrize("overlap", [0, 1, 8, 63, 64])
 def test_swap_of_overlapping_ranges(target, overlap):
     """M1, M6: the second store wins where both write"""
+    if target in ("cuda", "sim") and overlap not in (0, 64):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
     n, buffer = 64, counting(160)
     a, b = buffer[:n], buffer[n - overlap:2 * n - overlap]
     expected = buffer.clone()
@@ -74,6 +76,8 @@ def test_swap_of_overlapping_ranges(target, overlap):
 @pytest.mark.parametrize("distance", [0, 1, 3, 16, 63, 64, 100])
 def test_a_load_after_a_store_sees_it(target, distance):
     """M1, M2, M14: the value loaded before must not be used again where the store changed it"""
+    if target in ("cuda", "sim") and distance not in (0, 64, 100):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
     n, buffer, out = 64, counting(200), torch.zeros(64)
     before = buffer[:n].clone()
     expected = buffer.clone()

@@ -85,7 +85,7 @@ def test_launches_go_to_the_current_stream():
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(1_000_000_000)  # cycles: on the default stream the kernel would be done before
+        torch.cuda._sleep(4_000_000_000)  # cycles: on the default stream the kernel would be done before
         x.fill_(3.0)
         add(x, y, out)
         event = torch.cuda.Event()

@@ -222,6 +222,8 @@ simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access, ll
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
   llvm::Type *result = words.count == 1 ? word : static_cast<llvm::Type *>(llvm::StructType::get(b.getContext(), outputs));
+  // Without this LLVM takes assembly of this target for code that leaves memory alone, whatever the call says.
+  constraints += ",~{memory}";
   auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text, constraints, access.isVolatile);
   llvm::CallInst *loaded = b.CreateCall(assembly, arguments);
   if (!access.isVolatile) {
@@ -262,6 +264,7 @@ void NvidiaHardware::store(Builder &b, const Access &access, llvm::ArrayRef<llvm
   }
   text += "st" + modifiers(access, true) + shape(words) + " [$" + std::to_string(words.count) + "], " +
           operands(0, words.count) + ";";
+  constraints += ",~{memory}";
   llvm::SmallVector<llvm::Type *> inputs;
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
