@@ -23,6 +23,8 @@ public:
     for (Operation *op : ops)
       if (isa<LoadOp, StoreOp>(op) && isTile(op->getOperand(0)))
         decideAccess(op);
+      else if (auto atomic = dyn_cast<AtomicRMWOp>(op); atomic && isTile(atomic.getResult()))
+        decideAtomic(atomic);
     for (Operation *op : ops)
       layOut(op);
     for (Operation *op : ops)
@@ -62,6 +64,17 @@ private:
     else if (used < width)
       text += ": a thread owns no more neighbours";
     notes_.push_back({op->getLoc(), "access", text});
+  }
+
+  // How many neighbours an addition whose results nobody wants may take at once.
+  void decideAtomic(AtomicRMWOp op) {
+    if (op.getKind() != AtomicKind::FAdd || !op->use_empty())
+      return;
+    unsigned dim = axes_.order(op.getPtr())[0];
+    unsigned width = axes_.accessWidth(op.getPtr(), op.getMask(), dim, 128);
+    width = std::min(width, choice_.of(op.getResult()).contiguous(dim));
+    op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), width));
+    notes_.push_back({op.getLoc(), "access", "atomic steps on up to " + std::to_string(width) + (width == 1 ? " element" : " elements") + " at once"});
   }
 
   std::optional<Layout> ownLayout(Operation *op) const {

@@ -11,6 +11,8 @@ KERNELS = [
                            ("min", "u64", 300), ("xor", "i32", 1), ("xchg", "f64", 64)]),
     ("test_atomic", "scalar_kernel", "x_ptr=*i32,old_ptr=*i32"),
     ("test_atomic", "sum_kernel", "x_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=128"),
+    *(("test_atomic", "accumulate_kernel", f"x_ptr=*{t}:16,value_ptr=*{t}:16,n=i32:16,SEM='{sem}',BLOCK=1024")
+      for t, sem in [("f16", "relaxed"), ("bf16", "acq_rel"), ("f32", "release"), ("f32", "acquire")]),
     *(("test_atomic", "cas_kernel", f"x_ptr=*{t},old_ptr=*{t},BLOCK=40") for t in ("i16", "f32", "i64")),
     ("test_atomic", "lock_kernel", "lock_ptr=*i32,x_ptr=*f32,out_ptr=*f32,SEM='release'"),
     *(("test_scan", "scan_1d_kernel", f"x_ptr=*{t}:16,out_ptr=*{t}:16,OP='{op}',REVERSE={reverse},BLOCK={block}")

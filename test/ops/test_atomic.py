@@ -53,6 +53,13 @@ def sum_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def accumulate_kernel(x_ptr, value_ptr, n, SEM: tl.constexpr, BLOCK: tl.constexpr):
+    """Nobody wants what was there: neighbours may be added together."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(x_ptr + i, tl.load(value_ptr + i, mask=i < n), mask=i < n, sem=SEM)
+
+
+@triton.jit
 def cas_kernel(x_ptr, old_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(old_ptr + i, tl.atomic_cas(x_ptr + i, 3, i.to(x_ptr.dtype.element_ty)))
@@ -107,6 +114,16 @@ def test_halves_add(target, dtype):
     memory, old = x.clone(), torch.zeros_like(x)
     rmw_kernel[(1,)](memory, value, old, 31, OP="add", BLOCK=31)
     assert torch.equal(memory, x + value) and torch.equal(old, x)
+
+
+@pytest.mark.parametrize("sem", ["relaxed", "acq_rel"])
+@pytest.mark.parametrize("n", [3, 1000, 1024])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_neighbours_add(target, dtype, n, sem):
+    x, value = torch.randn(2, 1024, generator=torch.Generator().manual_seed(n)).to(dtype)
+    memory = x.clone()
+    accumulate_kernel[(2,)](memory, value, n, SEM=sem, BLOCK=512)
+    assert torch.equal(memory, torch.cat([(x + value)[:n], x[n:]]))
 
 
 @pytest.mark.parametrize("n", [1, 100, 1000])

@@ -12,7 +12,7 @@ namespace tegula::simt {
 
 namespace {
 
-// The step of register `reg`; what was there before, or null.
+// The step of register `reg`, or of all those of its run; what was there before, or null.
 using Step = llvm::function_ref<llvm::Value *(const Atomic &, unsigned reg)>;
 
 // What the first copy holds, in every copy.
@@ -37,7 +37,7 @@ Registers spread(Emitter &e, Operation *op, const Layout &layout, const Register
   return result;
 }
 
-void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
+void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, Step step) {
   Value result = op->getResult(0);
   Layout layout = layoutOf(result);
   const Registers pointers = e.registers(op->getOperand(0));
@@ -45,7 +45,7 @@ void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
   llvm::Value *first = e.isFirstCopy(layout);
   Registers old(pointers.size(), nullptr);
   llvm::DenseMap<uint32_t, unsigned> held; // coordinate -> its first register
-  for (unsigned reg = 0; reg != old.size(); ++reg) {
+  for (unsigned reg = 0; reg < old.size(); reg += run) {
     if (!layout.isLive(reg))
       continue;
     if (reg & repeated) {
@@ -81,26 +81,35 @@ void ofScalar(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
   e.set(result, {fromStored(e, b.CreateAlignedLoad(stored, place, align), element)});
 }
 
-template <typename Op> void emit(Emitter &e, Op op, Value mask, Step step) {
+template <typename Op> void emit(Emitter &e, Op op, Value mask, unsigned run, Step step) {
   Atomic atomic;
   atomic.sem = op.getSem();
   atomic.scope = op.getScope();
   atomic.isUsed = !op->use_empty();
-  (isa<RankedTensorType>(op.getType()) ? ofTile : ofScalar)(e, op, atomic, mask, step);
+  if (isa<RankedTensorType>(op.getType()))
+    ofTile(e, op, atomic, mask, run, step);
+  else
+    ofScalar(e, op, atomic, mask, step);
 }
 
 } // namespace
 
 void emitAtomic(Emitter &e, AtomicRMWOp op) {
   const Registers values = e.registers(op.getValue());
-  emit(e, op, op.getMask(), [&](const Atomic &atomic, unsigned reg) {
+  auto width = op->getAttrOfType<IntegerAttr>(widthName);
+  unsigned run = width ? std::min(unsigned(width.getInt()), e.hardware.atomicAddWidth(values[0]->getType())) : 1;
+  emit(e, op, op.getMask(), run, [&](const Atomic &atomic, unsigned reg) -> llvm::Value * {
+    if (run > 1) {
+      e.hardware.atomicAdd(e.builder, atomic, ArrayRef(values).slice(reg, run));
+      return nullptr;
+    }
     return e.hardware.atomicRmw(e.builder, atomic, op.getKind(), values[reg]);
   });
 }
 
 void emitAtomic(Emitter &e, AtomicCASOp op) {
   const Registers expected = e.registers(op.getCmp()), values = e.registers(op.getValue());
-  emit(e, op, Value(), [&](const Atomic &atomic, unsigned reg) {
+  emit(e, op, Value(), 1, [&](const Atomic &atomic, unsigned reg) {
     return e.hardware.atomicCas(e.builder, atomic, expected[reg], values[reg]);
   });
 }

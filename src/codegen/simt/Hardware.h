@@ -60,7 +60,11 @@ public:
   // FAdd also 16. The code may end in another block.
   virtual llvm::Value *atomicRmw(Builder &b, const Atomic &atomic, tile::AtomicKind kind,
                                  llvm::Value *value) const = 0;
-  // The same for 16, 32 and 64 bits, compared as bits.
+  // The most neighbours, a power of two, that atomicAdd takes.
+  virtual unsigned atomicAddWidth(llvm::Type *element) const = 0;
+  // FAdd of each of the neighbours at `atomic.pointer`, aligned as a whole; gives nothing.
+  virtual void atomicAdd(Builder &b, const Atomic &atomic, llvm::ArrayRef<llvm::Value *> values) const = 0;
+  // As atomicRmw, for 16, 32 and 64 bits, compared as bits.
   virtual llvm::Value *atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected,
                                  llvm::Value *value) const = 0;
 

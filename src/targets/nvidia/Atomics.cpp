@@ -52,25 +52,44 @@ std::string operationOf(AtomicKind kind, llvm::Type *type, unsigned capability) 
   return type->isHalfTy() ? ".add.noftz.f16" : ".add.f" + bits;
 }
 
-// `instruction` [pointer], operands; the operands are integers.
-llvm::Value *call(Builder &b, const Atomic &atomic, const std::string &instruction, llvm::ArrayRef<llvm::Value *> operands) {
-  llvm::Type *type = operands[0]->getType();
-  unsigned bits = type->getIntegerBitWidth();
-  std::string letter = bits == 64 ? "l" : bits == 32 ? "r" : "h", constraints, text;
+// "$3", or "{$3, $4}" of a vector.
+std::string group(unsigned first, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i != count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return count == 1 ? text : "{" + text + "}";
+}
+
+// `instruction` [pointer], operands, each of which is a vector of integers of one width. Gives the
+// result, of a vector as a struct.
+llvm::Value *call(Builder &b, const Atomic &atomic, const std::string &instruction,
+                  llvm::ArrayRef<llvm::ArrayRef<llvm::Value *>> operands) {
+  llvm::Type *type = operands[0][0]->getType();
+  unsigned bits = type->getIntegerBitWidth(), count = unsigned(operands[0].size()), next = 0;
+  std::string letter = bits == 64 ? "l" : bits == 32 ? "r" : "h", constraints, text = instruction + " ";
   llvm::SmallVector<llvm::Value *> arguments;
-  unsigned next = 0;
+  llvm::Type *result = b.getVoidTy();
   if (atomic.isUsed) {
-    constraints = "=" + letter + ",0,"; // where the predicate is false, the 0 stays
-    arguments.push_back(llvm::ConstantInt::get(type, 0));
-    next = 2;
+    for (unsigned i = 0; i != count; ++i)
+      constraints += "=" + letter + ",";
+    for (unsigned i = 0; i != count; ++i) // where the predicate is false, the 0 stays
+      constraints += std::to_string(i) + ",";
+    arguments.append(count, llvm::ConstantInt::get(type, 0));
+    text += group(0, count) + ", ";
+    next = 2 * count;
+    llvm::SmallVector<llvm::Type *> types(count, type);
+    result = count == 1 ? type : llvm::StructType::get(b.getContext(), types);
   }
   constraints += "l";
   arguments.push_back(atomic.pointer);
-  text = instruction + (atomic.isUsed ? " $0, " : " ") + "[$" + std::to_string(next++) + "]";
-  for (llvm::Value *operand : operands) {
-    constraints += "," + letter;
-    arguments.push_back(operand);
-    text += ", $" + std::to_string(next++);
+  text += "[$" + std::to_string(next++) + "]";
+  for (llvm::ArrayRef<llvm::Value *> operand : operands) {
+    for (llvm::Value *value : operand) {
+      constraints += "," + letter;
+      arguments.push_back(value);
+    }
+    text += ", " + group(next, count);
+    next += count;
   }
   if (atomic.predicate) {
     constraints += ",b";
@@ -80,10 +99,14 @@ llvm::Value *call(Builder &b, const Atomic &atomic, const std::string &instructi
   llvm::SmallVector<llvm::Type *> inputs;
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
-  auto *signature = llvm::FunctionType::get(atomic.isUsed ? type : b.getVoidTy(), inputs, false);
-  auto *assembly = llvm::InlineAsm::get(signature, text + ";", constraints + ",~{memory}", true);
-  llvm::Value *result = b.CreateCall(assembly, arguments);
-  return atomic.isUsed ? result : nullptr;
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text + ";", constraints + ",~{memory}", true);
+  llvm::Value *made = b.CreateCall(assembly, arguments);
+  return atomic.isUsed ? made : nullptr;
+}
+
+// `red` gives nothing back, and cannot acquire.
+bool needsAtom(const Atomic &atomic) {
+  return atomic.isUsed || atomic.sem == MemSemantic::Acquire || atomic.sem == MemSemantic::AcquireRelease;
 }
 
 llvm::Value *bitsOf(Builder &b, llvm::Value *value) {
@@ -103,10 +126,10 @@ llvm::Value *swap(Builder &b, const Atomic &atomic, llvm::Value *expected, llvm:
   if (!atomic.isUsed) { // `red` cannot compare
     Atomic used = atomic;
     used.isUsed = true;
-    call(b, used, "atom" + orderOf(atomic) + type, {expected, desired});
+    call(b, used, "atom" + orderOf(atomic) + type, {{expected}, {desired}});
     return nullptr;
   }
-  return call(b, atomic, "atom" + orderOf(atomic) + type, {expected, desired});
+  return call(b, atomic, "atom" + orderOf(atomic) + type, {{expected}, {desired}});
 }
 
 // Adds until no other thread came between.
@@ -146,12 +169,35 @@ llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicK
   std::string operation = operationOf(kind, type->isPointerTy() ? bits->getType() : type, capability_);
   if (operation.empty())
     return addBySwapping(b, atomic, value);
-  // `red` gives nothing back, and cannot acquire or exchange.
-  bool acquires = atomic.sem == MemSemantic::Acquire || atomic.sem == MemSemantic::AcquireRelease;
   Atomic step = atomic;
-  step.isUsed = atomic.isUsed || acquires || kind == AtomicKind::Exch;
-  llvm::Value *old = call(b, step, (step.isUsed ? "atom" : "red") + orderOf(atomic) + operation, {bits});
+  step.isUsed = needsAtom(atomic) || kind == AtomicKind::Exch;
+  llvm::Value *old = call(b, step, (step.isUsed ? "atom" : "red") + orderOf(atomic) + operation, {{bits}});
   return atomic.isUsed ? valueOf(b, old, type) : nullptr;
+}
+
+unsigned NvidiaHardware::atomicAddWidth(llvm::Type *element) const {
+  bool isHalf = element->isHalfTy() || element->isBFloatTy();
+  if (capability_ >= 90)
+    return isHalf ? 8 : element->isFloatTy() ? 4 : 1;
+  return element->isHalfTy() ? 2 : 1;
+}
+
+void NvidiaHardware::atomicAdd(Builder &b, const Atomic &atomic, llvm::ArrayRef<llvm::Value *> values) const {
+  llvm::Type *element = values[0]->getType();
+  unsigned perWord = 32 / element->getScalarSizeInBits(), words = unsigned(values.size()) / perWord;
+  llvm::SmallVector<llvm::Value *> packed;
+  for (unsigned w = 0; w != words; ++w) {
+    llvm::Value *word = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, perWord));
+    for (unsigned i = 0; i != perWord; ++i)
+      word = b.CreateInsertElement(word, values[w * perWord + i], uint64_t(i));
+    packed.push_back(b.CreateBitCast(word, b.getInt32Ty()));
+  }
+  std::string vector = words == 1 ? "" : ".v" + std::to_string(words);
+  std::string type = element->isFloatTy() ? ".f32" : element->isHalfTy() ? ".f16x2" : ".bf16x2";
+  Atomic step = atomic;
+  step.isUsed = needsAtom(atomic);
+  call(b, step, (step.isUsed ? "atom" : "red") + orderOf(atomic) + ".add" + (element->isFloatTy() ? "" : ".noftz") + vector + type,
+       {packed});
 }
 
 llvm::Value *NvidiaHardware::atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected, llvm::Value *value) const {

@@ -28,6 +28,8 @@ public:
   void store(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::Value *atomicRmw(Builder &b, const simt::Atomic &atomic, tile::AtomicKind kind,
                          llvm::Value *value) const override;
+  unsigned atomicAddWidth(llvm::Type *element) const override;
+  void atomicAdd(Builder &b, const simt::Atomic &atomic, llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::Value *atomicCas(Builder &b, const simt::Atomic &atomic, llvm::Value *expected,
                          llvm::Value *value) const override;
   void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;

@@ -4,6 +4,10 @@
 # RUN: tegula compile %s::add --target sm_80 --emit ptx --signature 'x=*bf16,out=*bf16,BLOCK=128' | FileCheck %s --check-prefix=LOOP
 # RUN: tegula compile %s::publish --target sm_80 --emit ptx --signature 'x=*f32,flag=*i32,BLOCK=256' | FileCheck %s --check-prefix=PUBLISH
 # RUN: tegula compile %s::consume --target sm_80 --emit ptx --signature 'x=*f32,out=*f32,flag=*i32,BLOCK=256' | FileCheck %s --check-prefix=CONSUME
+# RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*f32:16,BLOCK=512' | FileCheck %s --check-prefix=QUADS
+# RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*bf16:16,BLOCK=1024' | FileCheck %s --check-prefix=OCTETS
+# RUN: tegula compile %s::accumulate --target sm_80 --emit ptx --signature 'x=*f16:16,BLOCK=1024' | FileCheck %s --check-prefix=PAIRS
+# RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*f32,BLOCK=512' | FileCheck %s --check-prefix=SINGLE
 # Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
 # program's other threads.
 import tegula.language as tl
@@ -72,3 +76,16 @@ def consume(x, out, flag, BLOCK: tl.constexpr):
 # CONSUME: atom.acquire.gpu.global.add.u32
 # CONSUME: bar.sync
 # CONSUME: ld.global
+
+
+@jit
+def accumulate(x, BLOCK: tl.constexpr):
+    tl.atomic_add(x + tl.arange(0, BLOCK), 1.0, sem="relaxed")
+
+
+# QUADS-COUNT-1: red.relaxed.gpu.global.add.v4.f32
+# QUADS-NOT: red.
+# OCTETS-COUNT-1: red.relaxed.gpu.global.add.noftz.v4.bf16x2
+# OCTETS-NOT: red.
+# PAIRS-COUNT-4: red.relaxed.gpu.global.add.noftz.f16x2
+# SINGLE-COUNT-4: red.relaxed.gpu.global.add.f32
