@@ -1,4 +1,7 @@
-"""`./x bench cpu [KERNEL...]` and `./x bench compile [KERNEL...]`: measures, prints a table, keeps a file of results."""
+"""`./x bench cpu [KERNEL...]` and `./x bench compile [KERNEL...]`: measures, prints a table, keeps a file of results.
+
+The file says how busy the machine was (its load average before and behind), and what TEGULA_BENCH_NOTE says.
+"""
 import json
 import os
 import sys
@@ -14,13 +17,20 @@ import torch
 
 import measure
 
+LOAD_BEFORE = os.getloadavg()[0]
+
+
+def note():
+    busy = f"load average {LOAD_BEFORE:.1f} before, {os.getloadavg()[0]:.1f} behind, on {len(os.sched_getaffinity(0))} cores"
+    return "; ".join(filter(None, [busy, os.environ.get("TEGULA_BENCH_NOTE")]))
+
 
 def save(what, results):
     versions = {"torch": torch.__version__, "numpy": numpy.__version__}
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
     path = folder / f"{what}.json"
-    path.write_text(json.dumps({**measure.surroundings(THREADS, versions), "results": results}, indent=1) + "\n")
+    path.write_text(json.dumps({**measure.surroundings(THREADS, versions), "note": note(), "results": results}, indent=1) + "\n")
     print(f"\nresults: {path.relative_to(HERE.parent)}")
 
 

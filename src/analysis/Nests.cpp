@@ -153,7 +153,7 @@ private:
   std::vector<Step> steps_;
   std::optional<Nest> open_;
   bool openStores_ = false;
-  bool loadsBehindStores_ = false; // in program order, behind a store of the open nest
+  bool loadsBehindNest_ = false; // they need the open nest's results, or see its stores
   llvm::DenseSet<Value> tainted_;
   llvm::DenseMap<Operation *, unsigned> stepOf_;
   std::map<unsigned, std::vector<Nest>> before_; // nests to insert in front of a step
@@ -173,7 +173,7 @@ void Planner::flush() {
     steps_.push_back({StepKind::Nest, nullptr, std::move(*open_)});
     open_.reset();
   }
-  openStores_ = loadsBehindStores_ = false;
+  openStores_ = loadsBehindNest_ = false;
   tainted_.clear();
 }
 
@@ -275,7 +275,7 @@ std::optional<Nest> Planner::nestFor(const Root &root) {
 void Planner::scheduleRoot(Root root) {
   Nest nest = *nestFor(root);
   // A load between two stores of one nest would have no place of its own.
-  if (root.op && (isTainted(root.op) || (root.kind == RootKind::Store && loadsBehindStores_)))
+  if (root.op && (isTainted(root.op) || (root.kind == RootKind::Store && loadsBehindNest_)))
     flush();
   bool fits = open_ && open_->shape == nest.shape && open_->lane == nest.lane && open_->inner == nest.inner;
   if (open_ && !fits)
@@ -295,7 +295,8 @@ void Planner::schedule(Block *block) {
   for (Operation &op : *block) {
     if (isInline(&op)) {
       bool readsWritten = isa<LoadOp>(op) && openStores_;
-      loadsBehindStores_ |= readsWritten;
+      // A later store must not come before this load, and the load not before the open nest.
+      loadsBehindNest_ |= isa<LoadOp>(op) && (openStores_ || isTainted(&op));
       if (readsWritten || isTainted(&op))
         tainted_.insert(op.getResult(0));
       continue;
@@ -439,7 +440,7 @@ void Planner::placeValue(Value value, Block *block) {
   bool forced = false, alone = false, crosses = false, yielded = false;
   for (Operation *user : value.getUsers()) {
     Operation *here = block->findAncestorOpInBlock(*user);
-    forced |= here == user && (readsBuffer(user, value) || (isWhole(user) && !isCheap(value)));
+    forced |= readsBuffer(user, value) || (here == user && isWhole(user) && !isCheap(value));
     alone |= here == user && readsBuffer(user, value);
     // An initial value is evaluated in front of the loop; other uses inside a region are not.
     crosses |= here && here != user;

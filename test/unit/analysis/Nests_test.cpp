@@ -106,6 +106,22 @@ TEST(Plan, BuffersAreApartAndAligned) {
   }
 }
 
+// The load needs the reduction, and the store must not come before it: it cannot share the reduction's nest.
+TEST(Plan, StoresStayBehindLoadsThatNeedTheOpenNest) {
+  Planned kernel(R"(%s = "tt.reduce"(%i) <{axis = 0 : i32}> ({
+    ^bb0(%a: i32, %b: i32):
+      %c = arith.maxsi %a, %b : i32
+      tt.reduce.return %c : i32
+    }) : (tensor<64xi32>) -> i32
+    %t = tt.splat %s : i32 -> tensor<64xi32>
+    %ra = tt.addptr %pa, %t : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %y = tt.load %ra : tensor<64x!tt.ptr<f32>> -> tensor<64xf32>
+    tt.store %pa, %x : tensor<64x!tt.ptr<f32>>, tensor<64xf32>
+)" + store);
+  EXPECT_EQ(kernel.nest(0).roots.size(), 1u);
+  EXPECT_EQ(kernel.nest(0).roots[0].kind, analysis::RootKind::Reduce);
+}
+
 // 2^60 paths, 60 ops.
 TEST(Plan, WalksGraphsNotTrees) {
   std::string body = "%v0 = arith.addf %x, %x : tensor<64xf32>\n";
