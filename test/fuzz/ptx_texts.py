@@ -12,9 +12,16 @@ HEAD = """.version {version}
 .visible .entry test(.param .u64 a)
 {{
 .reg .pred %p<64>; .reg .b16 %h<64>; .reg .b32 %r<64>; .reg .b64 %rd<64>;
-.reg .f32 %f<64>; .reg .f64 %fd<64>; .reg .b128 %q<64>;
+.reg .f32 %f<64>; .reg .f64 %fd<64>; {wide}
 LABEL:
 """
+
+
+def head(version, target):
+    wide = ".reg .b128 %q<64>;" if float(version) >= 8.3 else ""  # since then there are registers of 128 bits
+    return HEAD.format(version=version, target=target, wide=wide)
+
+
 TAIL = "\nret;\n}\n"
 FIRST_LINE = HEAD.count("\n") + 1
 

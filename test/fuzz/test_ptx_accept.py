@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-from ptx_texts import FIRST_LINE, HEAD, TAIL, change, rows, spellings, vocabulary
+from ptx_texts import FIRST_LINE, TAIL, change, head, rows, spellings, vocabulary
 
 ASSEMBLER = os.environ.get("TEGULA_PTXAS") or shutil.which("ptxas")
 pytestmark = pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
@@ -23,7 +23,7 @@ def refused_by_assembler(lines, tmp_path, version, target):
     taken out until nothing is refused."""
     lines, refused = list(lines), {}
     while True:
-        (tmp_path / "text.ptx").write_text(HEAD.format(version=version, target=target) + "\n".join(lines) + TAIL)
+        (tmp_path / "text.ptx").write_text(head(version, target) + "\n".join(lines) + TAIL)
         done = subprocess.run([ASSEMBLER, f"-arch={target}", "-O0", tmp_path / "text.ptx", "-o", tmp_path / "text.cubin"],
                               capture_output=True, text=True)
         if done.returncode == 0:
@@ -48,7 +48,7 @@ def refused_by_assembler(lines, tmp_path, version, target):
 
 
 def refused_by_machine(lines, build_dir, version, target):
-    texts = "\x01".join(HEAD.format(version=version, target=target) + line + TAIL for line in lines)
+    texts = "\x01".join(head(version, target) + line + TAIL for line in lines)
     done = subprocess.run([build_dir / "bin" / "tegula_ptx_accept"], input=texts, capture_output=True, text=True, check=True)
     return {at: why for at, why in enumerate(done.stdout.split("\n")) if why}
 

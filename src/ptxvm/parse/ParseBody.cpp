@@ -53,6 +53,8 @@ bool Parser::registers() {
   std::optional<Type> type = typeToken.kind == Token::Kind::Dotted ? typeFromName(typeToken.text) : std::nullopt;
   if (!type)
     return fail(typeToken, "expected the type of a register");
+  if (*type == Type::B128 && module_.version < 83)
+    return fail(typeToken, "registers of 128 bits need .version 8.3");
   do {
     Token token = peek();
     std::string_view text;
