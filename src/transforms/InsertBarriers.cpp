@@ -83,8 +83,13 @@ bool hasCopies(Value tile, Operation *user) {
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
 }
 
-// May the two accesses touch one element? Of two arguments the memory model for GPUs asks nothing (M12).
-bool mayMeet(Value a, Value b) {
+// May the two accesses touch one element of which another thread must see the right value? Of two arguments the
+// memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
+// the others may have yet to read. Of tiles without copies it asks nothing (M12).
+bool mayMeet(Value a, Value b, Operation *user) {
+  auto isCopied = [&](Value address) { return isa<RankedTensorType>(address.getType()) && hasCopies(address, user); };
+  if (isCopied(a) || isCopied(b))
+    return true;
   llvm::SmallSetVector<Value, 4> from, to;
   roots(a, from);
   roots(b, to);
@@ -147,9 +152,9 @@ private:
 
   // An access of global memory at `address`.
   void access(Operation *op, Value address, bool reads, bool writes, Pending &state) {
-    auto old = [&](Value other) { return mayMeet(other, address); };
+    auto old = [&](Value other) { return mayMeet(other, address, op); };
     auto waitsFor = [&](Value other, bool bothWrite) {
-      return !ownElements(other, address, op, bothWrite) && mayMeet(other, address);
+      return !ownElements(other, address, op, bothWrite) && mayMeet(other, address, op);
     };
     bool waits = llvm::any_of(state.oldStores, old) || (writes && llvm::any_of(state.oldLoads, old));
     waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor(stored, !reads); });

@@ -11,6 +11,8 @@ from kernels.vector_add import add, add_kernel
 @pytest.mark.parametrize("distance", [-40, -8, -1, 0, 1, 2, 8, 16, 40])
 def test_add_into_an_overlapping_output(target, n, distance):
     """One program, one tile: both inputs are read whole before the output is written."""
+    if target in ("cuda", "sim"):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
     buffer, start = random(300, seed=1), 100
     x, y, out = buffer[start:], buffer[start + 5:], buffer[start + distance:]
     expected = buffer.clone()

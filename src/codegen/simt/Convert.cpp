@@ -211,11 +211,29 @@ private:
 
   void load(const layout::SharedAccess &access, unsigned bytes, Registers &result) {
     unsigned width = plan_.shared.load.width;
+    if (to_.hasPadding())
+      return loadInside(access, result);
     llvm::Value *run = b_.CreateAlignedLoad(runType(width), address(plan_.shared.load, access.offset), llvm::Align(bytes * width));
     run = b_.CreateBitCast(run, llvm::FixedVectorType::get(stored_, width));
     for (unsigned i = 0; i != width; ++i)
       if (access.registers[i] >= 0)
         result[unsigned(access.registers[i])] = fromStored(e_, b_.CreateExtractElement(run, uint64_t(i)), element_);
+  }
+
+  // Threads outside of the extents find nothing that was stored: they read nothing.
+  void loadInside(const layout::SharedAccess &access, Registers &result) {
+    auto first = llvm::find_if(access.registers, [](int reg) { return reg >= 0; });
+    if (first == access.registers.end())
+      return;
+    Access run;
+    run.pointer = address(plan_.shared.load, access.offset);
+    run.element = stored_;
+    run.count = plan_.shared.load.width;
+    run.predicate = e_.inside(to_, unsigned(*first));
+    Hardware::Values values = e_.hardware.load(b_, run, {});
+    for (auto [reg, value] : llvm::zip(access.registers, values))
+      if (reg >= 0)
+        result[unsigned(reg)] = fromStored(e_, value, element_);
   }
 
   Emitter &e_;

@@ -165,6 +165,12 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
     return Status::error(StatusCode::Internal, "the generated LLVM IR is invalid: " + complaint);
   if (Status status = codegen::linkMathlib(*code); !status.ok())
     return status;
+  // Slow paths that the library keeps apart become part of the kernel: a call would cost a stack.
+  for (llvm::Function &each : *code)
+    if (each.hasInternalLinkage() && !each.isDeclaration()) {
+      each.removeFnAttr(llvm::Attribute::NoInline);
+      each.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
   laps.lap("emit");
   if (texts.llvm)
     llvm::raw_string_ostream(artifact.llvm) << *code;
