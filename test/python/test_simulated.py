@@ -1,0 +1,88 @@
+"""TEGULA_DEVICE=sim: a script's kernels run on the machine, on the host's arrays, with checks."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tegula.runtime.simulate import memory_of
+
+SCRIPT = '''
+import numpy as np
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def double(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2, mask=i < n)
+
+
+x, out = np.arange(300, dtype=np.float32), np.zeros(300, np.float32)
+kernel = double[(3,)](x, out, {n}, BLOCK=128)
+print((out == 2 * x).all(), double.target)
+'''
+
+
+def run(tmp_path, n, **env):
+    (tmp_path / "script.py").write_text(SCRIPT.replace("{n}", str(n)))
+    return subprocess.run([sys.executable, "script.py"], cwd=tmp_path, env={**os.environ, "TEGULA_DEVICE": "sim", **env},
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_a_script_runs_on_the_machine(tmp_path):
+    done = run(tmp_path, 300)
+    assert (done.stdout, done.stderr) == ("True ptxvm\n", "")
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_settings_of_the_machine(tmp_path, arch):
+    env = {"TEGULA_SIM_ARCH": arch, "TEGULA_SIM_SCHEDULE": "random", "TEGULA_SIM_SEED": "3", "TEGULA_SIM_RECORD": "runs"}
+    assert run(tmp_path, 300, **env).returncode == 0
+    (bundle,) = (tmp_path / "runs").iterdir()
+    assert f".target {arch}" in (bundle / "kernel.ptx").read_text()
+    assert "schedule random 3" in (bundle / "launch.txt").read_text()
+    program = Path(os.environ["TEGULA_BUILD_DIR"]) / "bin" / "tegula"
+    replay = subprocess.run([program, "simulate", "--replay", bundle], capture_output=True, text=True)
+    assert replay.returncode == 0 and "no findings" in replay.stdout
+
+
+def test_a_finding_is_an_exception_with_the_line(tmp_path):
+    done = run(tmp_path, 301)
+    assert done.returncode == 1
+    assert "LaunchError" in done.stderr and "script.py:10: out-of-bounds: reads 4 bytes" in done.stderr
+    assert "byte 1200 of argument memory 0, which has 1200" in done.stderr
+
+
+def test_an_unknown_schedule_is_refused(tmp_path):
+    assert "there is no schedule `fair`" in run(tmp_path, 300, TEGULA_SIM_SCHEDULE="fair").stderr
+
+
+def test_memory_is_the_whole_piece_behind_a_view():
+    base = np.zeros(100, np.float32)
+    address = base.__array_interface__["data"][0]
+    assert memory_of((base[10:20], 3, "text", None)) == [(address, 400, True)]
+    assert memory_of((base[::-1], (base[5:], base))) == [(address, 400, True)]
+    tensor = torch.zeros(50)
+    assert memory_of((tensor[7:],)) == [(tensor.data_ptr(), 200, True)]
+
+
+def test_read_only_memory_is_read_only():
+    array = np.zeros(4)
+    array.flags.writeable = False
+    assert memory_of((array,))[0][2] is False
+
+
+def test_memory_of_unknown_extent_is_said_to_be_unknown():
+
+    class Pointer:
+        dtype = torch.float32
+
+        def data_ptr(self):
+            return 4096
+
+    assert memory_of((Pointer(),)) is None
