@@ -49,6 +49,7 @@ template <class T> T atomically(std::byte *bytes, const Access &access, uint64_t
 void atomic(Warp &w, const Op &op, uint32_t mask) {
   const Access &access = w.block->program().accesses[op.detail];
   std::byte *bytes[warpSize];
+  auto lock = ordered(w, access);
   mask = resolve(w, op, access, mask, nullptr, bytes);
   // f32 sums in global memory flush subnormals, those in shared memory do not ("red", .f32).
   const std::byte *shared = w.block->shared.data();

@@ -39,6 +39,7 @@ void load128(Warp &w, const Access &access, uint32_t mask, std::byte **bytes) {
 void load(Warp &w, const Op &op, uint32_t mask) {
   const Access &access = w.block->program().accesses[op.detail];
   std::byte *bytes[warpSize];
+  auto lock = ordered(w, access);
   uint32_t kept = resolve(w, op, access, mask, nullptr, bytes);
   if (kept != mask) { // what could not be read reads as zeros
     static std::byte zeros[32];
@@ -67,6 +68,7 @@ void store(Warp &w, const Op &op, uint32_t mask) {
     });
   }
   std::byte *bytes[warpSize];
+  auto lock = ordered(w, access);
   mask = resolve(w, op, access, mask, data, bytes);
   switch (width) {
   case 4: forLanes(mask, [&](unsigned i) { std::memcpy(bytes[i], data + i * 4, 4); }); break;

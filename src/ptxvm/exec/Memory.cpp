@@ -182,6 +182,13 @@ private:
 
 } // namespace
 
+std::unique_lock<std::mutex> ordered(Warp &warp, const Access &access) {
+  bool isOfBlock = access.space == Space::Shared || access.space == Space::Local || access.space == Space::Param;
+  if (access.semantics == Semantics::Weak || isOfBlock || warp.block->observers().empty())
+    return {};
+  return std::unique_lock(warp.block->worker->run.strongMutex);
+}
+
 const Range *findRange(const Program &program, uint64_t address, uint64_t size) {
   auto it = std::upper_bound(program.ranges.begin(), program.ranges.end(), address,
                              [](uint64_t a, const Range &range) { return a < range.begin; });

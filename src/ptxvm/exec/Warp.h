@@ -19,6 +19,7 @@ struct Run {
   uint32_t blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
   std::atomic<uint32_t> nextBlock{0};
   std::atomic<bool> stop{false}; // a trap or a failed assertion ends the launch
+  std::mutex strongMutex; // see ordered
   std::mutex printMutex;
   std::map<uint32_t, std::string> printed; // by block
 };
@@ -129,6 +130,9 @@ inline void writeLane(Warp &warp, uint32_t place, bool is64, unsigned lane, uint
 // `bytes` and `addresses` have 32 entries. Returns the lanes that may go on.
 uint32_t resolve(Warp &warp, const Op &op, const Access &access, uint32_t mask, const std::byte *data,
                  std::byte **bytes);
+// An access that orders others and what observers hear of it are one step: else another worker's release
+// comes between, and an acquire reads its value without having heard of it. Hold this around both.
+std::unique_lock<std::mutex> ordered(Warp &warp, const Access &access);
 // A range of the host's memory that holds [address, address + size), or null.
 const Range *findRange(const Program &program, uint64_t address, uint64_t size);
 
