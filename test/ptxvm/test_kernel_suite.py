@@ -1,0 +1,23 @@
+"""The suite of kernels on the machine once more: for the other architecture, and with the warps in other orders.
+
+`test/kernels` itself runs them for sm_90a in round-robin. A race, an access out of bounds or a wrong result fails it.
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("arch, schedule", [("sm_80", "round-robin"), ("sm_80", "random"), ("sm_90a", "random"),
+                                            ("sm_90a", "priority")])
+def test_all_kernels_are_clean(arch, schedule):
+    env = {**os.environ, "TEGULA_SIM_ARCH": arch, "TEGULA_SIM_SCHEDULE": schedule, "TEGULA_SIM_SEED": "11"}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-m", "sim",
+                           ROOT / "test" / "kernels"], env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout[-4000:]
+    passed = int(done.stdout.split(" passed")[0].split()[-1])
+    assert passed > 300, done.stdout[-500:]
