@@ -134,7 +134,8 @@ def residual(clock, packages, rows=8192, widths=(1024, 4096, 8192), kind="f16"):
                    make, ("h", "out"), contestants, lambda s, columns=columns: dropped_error(s, columns), tolerance(dtype))
 
 
-GEMV = [(1, 4096, 4), (1, 4096, 8), (1, 2048, 2), (2, 2048, 4), (4, 1024, 4), (4, 512, 4), (8, 512, 8), (1, 1024, 1)]
+GEMV = [(1, 4096, 4), (1, 4096, 8), (1, 2048, 2), (2, 2048, 4), (4, 1024, 4), (4, 512, 4), (8, 512, 8), (1, 1024, 1),
+        (4, 2048, 2), (2, 2048, 1), (8, 2048, 4), (1, 1024, 4)]
 
 
 def gemv(clock, packages, n=4096, k=4096, configurations=GEMV):
@@ -155,7 +156,7 @@ def gemv(clock, packages, n=4096, k=4096, configurations=GEMV):
 
 GEMV_INT3 = [(4, 1, 1), (16, 1, 4), (8, 4, 4), (4, 4, 4), (4, 8, 4), (2, 16, 4), (1, 32, 4), (4, 32, 8)]
 # Upstream 3.6 fails to compile a gather of 16 groups or more.
-GEMV_INT3_GATHER = [(4, 1, 1), (16, 1, 4), (8, 1, 2), (8, 4, 4), (4, 4, 4), (4, 8, 4), (2, 8, 2)]
+GEMV_INT3_GATHER = [(4, 1, 1), (16, 1, 4), (8, 1, 2), (8, 4, 4), (4, 4, 4), (4, 8, 4), (2, 8, 2), (2, 8, 1)]
 
 
 def pack_int3(values):

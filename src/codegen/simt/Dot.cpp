@@ -13,8 +13,6 @@ namespace tegula::simt {
 
 namespace {
 
-constexpr unsigned unroll = 4;
-
 class Product {
 public:
   Product(Emitter &e, DotOp op)
@@ -41,10 +39,9 @@ public:
         phis[reg]->addIncoming(sums[reg], before);
         sums[reg] = phis[reg];
       }
-    unsigned steps = scratch_.k % unroll == 0 ? unroll : 1;
-    for (unsigned u = 0; u != steps; ++u)
-      outerProduct(u ? b_.CreateOr(k, b_.getInt32(u), "", /*IsDisjoint=*/true) : k, sums);
-    llvm::Value *next = b_.CreateAdd(k, b_.getInt32(steps));
+    // One k a trip: the assembler unrolls, and its time is most of a compile's.
+    outerProduct(k, sums);
+    llvm::Value *next = b_.CreateAdd(k, b_.getInt32(1));
     k->addIncoming(next, b_.GetInsertBlock());
     for (unsigned reg = 0; reg != sums.size(); ++reg)
       if (phis[reg])
