@@ -82,10 +82,11 @@ def test_the_device_is_what_pytorch_says():
 def test_launches_go_to_the_current_stream():
     x, y, out = tensors()
     add(x, y, out)  # compiled
+    x.fill_(1.0)    # PyTorch loads its own kernel at the first use, and waits
     torch.cuda.synchronize()
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(4_000_000_000)  # cycles: on the default stream the kernel would be done before
+        torch.cuda._sleep(1_000_000_000)  # cycles: on the default stream the kernel would be done before
         x.fill_(3.0)
         add(x, y, out)
         event = torch.cuda.Event()
