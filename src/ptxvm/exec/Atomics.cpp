@@ -22,7 +22,7 @@ template <class T> T updateInteger(T old, T operand, Modifier operation, bool is
   }
 }
 
-uint64_t update(const Access &access, uint64_t old, uint64_t operand, bool flush) {
+uint64_t update(const AccessForm &access, uint64_t old, uint64_t operand, bool flush) {
   TypeKind kind = ptxvm::kind(access.type);
   if (kind == TypeKind::Float || kind == TypeKind::Packed) {
     LaneMode mode;
@@ -36,7 +36,7 @@ uint64_t update(const Access &access, uint64_t old, uint64_t operand, bool flush
   return updateInteger<uint16_t>(uint16_t(old), uint16_t(operand), access.operation, isSigned);
 }
 
-template <class T> T atomically(std::byte *bytes, const Access &access, uint64_t operand, uint64_t compared, bool flush) {
+template <class T> T atomically(std::byte *bytes, const AccessForm &access, uint64_t operand, uint64_t compared, bool flush) {
   auto *place = reinterpret_cast<T *>(bytes);
   T old = __atomic_load_n(place, __ATOMIC_SEQ_CST);
   for (;;) {
@@ -47,7 +47,7 @@ template <class T> T atomically(std::byte *bytes, const Access &access, uint64_t
 }
 
 void atomic(Warp &w, const Op &op, uint32_t mask) {
-  const Access &access = w.block->program().accesses[op.detail];
+  const AccessForm &access = w.block->program().accesses[op.detail];
   std::byte *bytes[warpSize];
   auto lock = ordered(w, access);
   mask = resolve(w, op, access, mask, nullptr, bytes);
@@ -80,7 +80,7 @@ Modifier operationOf(const Lowering &l) {
 } // namespace
 
 void lowerAtom(Lowering &l) {
-  Access access = makeAccess(l, AccessKind::Atomic, l.operand(1));
+  AccessForm access = makeAccess(l, AccessKind::Atomic, l.operand(1));
   if (access.semantics == Semantics::Weak) access.semantics = Semantics::Relaxed;
   if (access.scope == Scope::None) access.scope = Scope::Gpu;
   access.operation = operationOf(l);
@@ -92,7 +92,7 @@ void lowerAtom(Lowering &l) {
   useAccess(l, access, atomic);
 }
 void lowerRed(Lowering &l) {
-  Access access = makeAccess(l, AccessKind::Reduction, l.operand(0));
+  AccessForm access = makeAccess(l, AccessKind::Reduction, l.operand(0));
   if (access.semantics == Semantics::Weak) access.semantics = Semantics::Relaxed;
   if (access.scope == Scope::None) access.scope = Scope::Gpu;
   access.operation = operationOf(l);

@@ -69,7 +69,7 @@ void beginWarp(Block &block, Warp &warp, uint32_t index) {
   warp.carry = 0;
   warp.groups.assign(1, Group());
   warp.groups[0].mask = warp.live;
-  warp.tokens.clear();
+  warp.meetings.clear();
   for (const auto &special : program.specials)
     for (unsigned lane = 0; lane < warpSize; ++lane)
       writeLane(warp, special.place, special.is64, lane, specialValue(block, warp, lane, special.which));

@@ -13,23 +13,23 @@ public:
 
   void add(Group group) {
     // A group that already stands where it should meet the others has arrived.
-    while (group.token >= 0 && group.pc == group.join) {
-      Token &token = w_.tokens[size_t(group.token)];
-      token.arrived |= group.mask;
-      if (token.arrived != token.expected)
+    while (group.meeting >= 0 && group.pc == group.join) {
+      Meeting &meeting = w_.meetings[size_t(group.meeting)];
+      meeting.arrived |= group.mask;
+      if (meeting.arrived != meeting.expected)
         return;
-      group = release(token);
+      group = release(meeting);
     }
     w_.groups.push_back(group);
   }
 
-  Group release(Token &token) {
+  Group release(Meeting &meeting) {
     Group group;
-    group.pc = token.pc;
-    group.mask = token.expected;
-    group.token = token.parent;
-    group.join = token.join;
-    token.used = false;
+    group.pc = meeting.pc;
+    group.mask = meeting.expected;
+    group.meeting = meeting.parent;
+    group.join = meeting.join;
+    meeting.used = false;
     return group;
   }
 
@@ -40,8 +40,8 @@ public:
     Group parent = w_.groups[index];
     remove(index);
     if (op.join != nowhere && parent.join != op.join) {
-      Token token{op.join, parent.mask, 0, parent.join, parent.token, true};
-      parent.token = place(token);
+      Meeting meeting{op.join, parent.mask, 0, parent.join, parent.meeting, true};
+      parent.meeting = place(meeting);
       parent.join = op.join;
     }
     for (auto [pc, mask] : sides) {
@@ -60,16 +60,16 @@ public:
     ++group.pc;
     Group rest = group;
     remove(index);
-    for (size_t i = 0; i < w_.tokens.size(); ++i) {
-      Token &token = w_.tokens[i];
-      token.expected &= ~mask;
-      if (!token.used || token.arrived != token.expected)
+    for (size_t i = 0; i < w_.meetings.size(); ++i) {
+      Meeting &meeting = w_.meetings[i];
+      meeting.expected &= ~mask;
+      if (!meeting.used || meeting.arrived != meeting.expected)
         continue;
-      if (token.expected) {
-        Group merged = release(token);
+      if (meeting.expected) {
+        Group merged = release(meeting);
         add(merged);
       } else {
-        token.used = false;
+        meeting.used = false;
       }
     }
     if (rest.mask)
@@ -77,14 +77,14 @@ public:
   }
 
 private:
-  int32_t place(const Token &token) {
-    for (size_t i = 0; i < w_.tokens.size(); ++i)
-      if (!w_.tokens[i].used) {
-        w_.tokens[i] = token;
+  int32_t place(const Meeting &meeting) {
+    for (size_t i = 0; i < w_.meetings.size(); ++i)
+      if (!w_.meetings[i].used) {
+        w_.meetings[i] = meeting;
         return int32_t(i);
       }
-    w_.tokens.push_back(token);
-    return int32_t(w_.tokens.size() - 1);
+    w_.meetings.push_back(meeting);
+    return int32_t(w_.meetings.size() - 1);
   }
 
   Warp &w_;

@@ -8,7 +8,7 @@
 namespace tegula::ptxvm {
 namespace {
 
-template <class T, bool isSigned> void loadElements(Warp &w, const Access &access, uint32_t mask, std::byte **bytes) {
+template <class T, bool isSigned> void loadElements(Warp &w, const AccessForm &access, uint32_t mask, std::byte **bytes) {
   for (unsigned k = 0; k < access.count; ++k) {
     auto part = access.results[k];
     if (part.place == nowhere)
@@ -26,7 +26,7 @@ template <class T, bool isSigned> void loadElements(Warp &w, const Access &acces
   }
 }
 
-void load128(Warp &w, const Access &access, uint32_t mask, std::byte **bytes) {
+void load128(Warp &w, const AccessForm &access, uint32_t mask, std::byte **bytes) {
   if (access.results[0].place == nowhere)
     return;
   auto *d = w.lanes<uint64_t>(access.results[0].place);
@@ -37,7 +37,7 @@ void load128(Warp &w, const Access &access, uint32_t mask, std::byte **bytes) {
 }
 
 void load(Warp &w, const Op &op, uint32_t mask) {
-  const Access &access = w.block->program().accesses[op.detail];
+  const AccessForm &access = w.block->program().accesses[op.detail];
   std::byte *bytes[warpSize];
   auto lock = ordered(w, access);
   uint32_t kept = resolve(w, op, access, mask, nullptr, bytes);
@@ -55,7 +55,7 @@ void load(Warp &w, const Op &op, uint32_t mask) {
 }
 
 void store(Warp &w, const Op &op, uint32_t mask) {
-  const Access &access = w.block->program().accesses[op.detail];
+  const AccessForm &access = w.block->program().accesses[op.detail];
   alignas(16) std::byte data[warpSize * 32];
   uint32_t width = access.size * access.count;
   for (unsigned k = 0; k < access.count; ++k) {
@@ -113,8 +113,8 @@ Semantics semanticsOf(const Lowering &l, Semantics otherwise) {
   return otherwise;
 }
 
-Access makeAccess(Lowering &l, AccessKind kind, const Operand &address) {
-  Access access;
+AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address) {
+  AccessForm access;
   access.kind = kind;
   access.type = l.type();
   access.size = byteSize(l.type());
@@ -153,7 +153,7 @@ Access makeAccess(Lowering &l, AccessKind kind, const Operand &address) {
   return access;
 }
 
-void useAccess(Lowering &l, Access access, Handler run) {
+void useAccess(Lowering &l, AccessForm access, Handler run) {
   if (access.scope >= Scope::Gpu || access.semantics == Semantics::Volatile || access.kind == AccessKind::Atomic)
     l.program.communicates |= access.space != Space::Shared;
   l.op.detail = uint32_t(l.program.accesses.size());
@@ -161,11 +161,11 @@ void useAccess(Lowering &l, Access access, Handler run) {
   l.program.accesses.push_back(access);
 }
 
-void fillParts(Lowering &l, std::array<Access::Part, 8> &parts, const Operand &operand, unsigned count) {
+void fillParts(Lowering &l, std::array<AccessForm::Part, 8> &parts, const Operand &operand, unsigned count) {
   auto partOf = [&](const Operand &one) {
     unsigned bits = one.kind == OperandKind::Register ? bitWidth(l.kernel().registers[one.index].type)
                                                       : std::max(bitWidth(l.type()), 32u);
-    return Access::Part{l.place(one, l.type()), uint8_t(bits)};
+    return AccessForm::Part{l.place(one, l.type()), uint8_t(bits)};
   };
   if (operand.kind != OperandKind::Vector) {
     parts[0] = partOf(operand);
@@ -176,17 +176,17 @@ void fillParts(Lowering &l, std::array<Access::Part, 8> &parts, const Operand &o
 }
 
 void lowerLd(Lowering &l) {
-  Access access = makeAccess(l, AccessKind::Load, l.operand(1));
+  AccessForm access = makeAccess(l, AccessKind::Load, l.operand(1));
   fillParts(l, access.results, l.operand(0), access.count);
   useAccess(l, access, load);
 }
 void lowerSt(Lowering &l) {
-  Access access = makeAccess(l, AccessKind::Store, l.operand(0));
+  AccessForm access = makeAccess(l, AccessKind::Store, l.operand(0));
   fillParts(l, access.sources, l.operand(1), access.count);
   useAccess(l, access, store);
 }
 void lowerPrefetch(Lowering &l) {
-  Access access = makeAccess(l, AccessKind::Prefetch, l.operand(0));
+  AccessForm access = makeAccess(l, AccessKind::Prefetch, l.operand(0));
   access.size = access.count = 1;
   useAccess(l, access, prefetch);
 }

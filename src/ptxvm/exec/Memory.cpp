@@ -21,7 +21,7 @@ std::string hex(uint64_t value) {
 
 class Resolution {
 public:
-  Resolution(Warp &warp, const Op &op, const Access &access, std::byte **bytes)
+  Resolution(Warp &warp, const Op &op, const AccessForm &access, std::byte **bytes)
       : w_(warp), op_(op), access_(access), bytes_(bytes), width_(access.size * access.count) {}
 
   uint32_t all(uint32_t mask, const std::byte *data) {
@@ -174,7 +174,7 @@ private:
 
   Warp &w_;
   const Op &op_;
-  const Access &access_;
+  const AccessForm &access_;
   std::byte **bytes_;
   uint32_t width_;
   uint64_t addresses_[warpSize];
@@ -182,7 +182,7 @@ private:
 
 } // namespace
 
-std::unique_lock<std::mutex> ordered(Warp &warp, const Access &access) {
+std::unique_lock<std::mutex> ordered(Warp &warp, const AccessForm &access) {
   bool isOfBlock = access.space == Space::Shared || access.space == Space::Local || access.space == Space::Param;
   if (access.semantics == Semantics::Weak || isOfBlock || warp.block->observers().empty())
     return {};
@@ -203,7 +203,7 @@ const Range *findRange(const Program &program, uint64_t address, uint64_t size) 
   return nullptr;
 }
 
-uint32_t resolve(Warp &warp, const Op &op, const Access &access, uint32_t mask, const std::byte *data,
+uint32_t resolve(Warp &warp, const Op &op, const AccessForm &access, uint32_t mask, const std::byte *data,
                  std::byte **bytes) {
   return Resolution(warp, op, access, bytes).all(mask, data);
 }

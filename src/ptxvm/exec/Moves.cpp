@@ -56,10 +56,10 @@ uint64_t extract(const Value &value, unsigned at, unsigned width) {
   return width < 64 ? part & ((uint64_t(1) << width) - 1) : part;
 }
 
-// mov.b64 {a, b}, c and mov.b64 c, {a, b}: parts in Access::results, the whole in op.d or op.a;
+// mov.b64 {a, b}, c and mov.b64 c, {a, b}: parts in AccessForm::results, the whole in op.d or op.a;
 // mode: bits of a part; value: bits of the whole.
 void unpack(Warp &w, const Op &op, uint32_t mask) {
-  const Access &parts = w.block->program().accesses[op.detail];
+  const AccessForm &parts = w.block->program().accesses[op.detail];
   forLanes(mask, [&](unsigned i) {
     Value whole = readWide(w, op.a, unsigned(op.value), i);
     for (unsigned k = 0; k < parts.count; ++k)
@@ -67,7 +67,7 @@ void unpack(Warp &w, const Op &op, uint32_t mask) {
   });
 }
 void pack(Warp &w, const Op &op, uint32_t mask) {
-  const Access &parts = w.block->program().accesses[op.detail];
+  const AccessForm &parts = w.block->program().accesses[op.detail];
   forLanes(mask, [&](unsigned i) {
     Value whole;
     for (unsigned k = 0; k < parts.count; ++k)
@@ -99,9 +99,9 @@ void copyPredicate(Warp &w, const Op &op, uint32_t mask) {
   w.predicates[op.d] = (w.predicates[op.d] & ~mask) | (value & mask);
 }
 
-// A list of parts of a mov as an Access of the program.
+// A list of parts of a mov as an AccessForm of the program.
 uint32_t addParts(Lowering &l, const Operand &vector, bool isSource) {
-  Access access;
+  AccessForm access;
   access.count = vector.count;
   unsigned bits = bitWidth(l.type()) / vector.count;
   Type type = bits == 64 ? Type::B64 : bits == 32 ? Type::B32 : bits == 16 ? Type::B16 : Type::B8;

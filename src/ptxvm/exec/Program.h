@@ -34,7 +34,7 @@ using Handler = void (*)(Warp &warp, const Op &op, uint32_t mask);
 enum class Control : uint8_t { None, Branch, BranchIndexed, Exit, Trap, Barrier, Sync, Yield };
 
 // A load, store, atomic or prefetch.
-struct Access {
+struct AccessForm {
   Space space = Space::Generic;
   AccessKind kind = AccessKind::Load;
   Semantics semantics = Semantics::Weak;
@@ -93,7 +93,7 @@ struct Program {
   std::vector<uint64_t> kernelVariables; // by variable: address in its own space
   std::vector<uint64_t> moduleVariables;
   std::vector<Op> ops;                 // one an instruction, and an exit behind the last
-  std::vector<Access> accesses;
+  std::vector<AccessForm> accesses;
   std::vector<Conversion> conversions;
   std::vector<ConvertFunction> convertFunctions;
   std::vector<CallSite> calls;

@@ -10,8 +10,8 @@ namespace {
 
 // A block that takes longer than this shares its worker with the next ones: they may be what it
 // waits for.
-constexpr uint64_t sliceSteps = 200'000;
-constexpr size_t mostResident = 512;
+constexpr uint64_t sliceSteps = 20'000;
+constexpr size_t mostResident = 256;
 
 Status refuse(std::string message) { return Status::error(StatusCode::Launch, std::move(message)); }
 

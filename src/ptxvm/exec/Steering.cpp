@@ -117,7 +117,7 @@ void lowerCall(Lowering &l) {
     l.op.run = assertFail;
     l.op.control = Control::Trap;
   } else {
-    l.error = "calls a function that this machine does not know";
+    l.error = "calls a function that this machine does not execute";
   }
   l.op.detail = uint32_t(l.program.calls.size());
   l.program.calls.push_back(std::move(site));

@@ -36,13 +36,13 @@ struct Group {
   enum class State : uint8_t { Ready, AtBarrier, AtSync };
   uint32_t pc = 0, mask = 0;
   uint32_t join = nowhere; // the pc where this group waits for its siblings
-  int32_t token = -1;      // of Warp::tokens
+  int32_t meeting = -1;      // of Warp::meetings
   State state = State::Ready;
   uint32_t members = 0;    // AtSync: the lanes awaited
 };
 
 // A place where the lanes that parted at a branch come together.
-struct Token {
+struct Meeting {
   uint32_t pc = 0, expected = 0, arrived = 0;
   uint32_t join = nowhere;
   int32_t parent = -1;
@@ -57,7 +57,7 @@ struct Warp {
   std::vector<uint32_t> predicates;
   uint32_t carry = 0;            // the condition code CC.CF, a bit a lane
   std::vector<Group> groups;
-  std::vector<Token> tokens;
+  std::vector<Meeting> meetings;
   size_t nextGroup = 0;
 
   template <class L> L *lanes(uint32_t place) { return reinterpret_cast<L *>(file.data() + place); }
@@ -128,11 +128,11 @@ inline void writeLane(Warp &warp, uint32_t place, bool is64, unsigned lane, uint
 // ---- exec/Memory.cpp ----
 // Finds the bytes of each lane, reports and takes out lanes that may not access, tells observers.
 // `bytes` and `addresses` have 32 entries. Returns the lanes that may go on.
-uint32_t resolve(Warp &warp, const Op &op, const Access &access, uint32_t mask, const std::byte *data,
+uint32_t resolve(Warp &warp, const Op &op, const AccessForm &access, uint32_t mask, const std::byte *data,
                  std::byte **bytes);
 // An access that orders others and what observers hear of it are one step: else another worker's release
 // comes between, and an acquire reads its value without having heard of it. Hold this around both.
-std::unique_lock<std::mutex> ordered(Warp &warp, const Access &access);
+std::unique_lock<std::mutex> ordered(Warp &warp, const AccessForm &access);
 // A range of the host's memory that holds [address, address + size), or null.
 const Range *findRange(const Program &program, uint64_t address, uint64_t size);
 

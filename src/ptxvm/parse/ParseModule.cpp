@@ -136,21 +136,20 @@ bool Parser::file() {
   return true;
 }
 
-// .func [(returned)] name [(parameters)] attributes ;   A body is refused: calls of functions
-// in the module are not executed.
+// .func [(returned)] name [(parameters)] attributes ;   A body is passed over: who calls it is refused
+// when the call is prepared.
 bool Parser::functionHeader() {
   if (peek().is('(') && !parameterList(nullptr))
     return false;
-  Token token = peek();
   std::string_view functionName;
   if (!name(functionName) || (peek().is('(') && !parameterList(nullptr)))
     return false;
   acceptDotted("noreturn");
-  if (peek().is('{'))
-    return fail(token, "functions with a body are not executed by this machine");
   auto index = uint32_t(module_.functions.size());
   module_.functions.push_back({std::string(functionName)});
   globals_[functionName] = {Symbol::Kind::Function, index};
+  if (accept('{'))
+    return skipBraces();
   return expect(';');
 }
 

@@ -24,7 +24,7 @@ inline std::string snippetText(const std::string &body, const std::string &decla
 .visible .entry test(.param .u64 in_param, .param .u64 out_param)
 {
   .reg .pred %p<64>; .reg .b16 %h<64>; .reg .b32 %r<64>; .reg .b64 %rd<64>; .reg .f32 %f<64>; .reg .f64 %fd<64>;
-  .reg .b128 %q<8>; .reg .b32 %t; .reg .b64 %in, %out, %base, %offset;
+  .reg .b32 %t; .reg .b64 %in, %out, %base, %offset;
   mov.u32 %t, %tid.x;
   ld.param.u64 %in, [in_param];
   ld.param.u64 %base, [out_param];
