@@ -19,8 +19,12 @@ struct Pending {
   llvm::SmallSetVector<Value, 4> loads;
   // Addresses of stores whose elements may not all be there yet.
   llvm::SmallSetVector<Value, 4> stores;
+  // Addresses of atomic updates that give nothing back, with their kind: among those of one kind order is no matter.
+  using Update = std::pair<Value, AtomicKind>;
+  llvm::SmallSetVector<Update, 4> updates;
   // The same of earlier trips around a loop, whose addresses had other values.
   llvm::SmallSetVector<Value, 4> oldLoads, oldStores;
+  llvm::SmallSetVector<Update, 4> oldUpdates;
   // It may still access global memory; a release has to wait for that.
   bool accesses = false;
   // It may not yet have seen what another warp acquired.
@@ -33,25 +37,31 @@ struct Pending {
     stores.insert(other.stores.begin(), other.stores.end());
     oldLoads.insert(other.oldLoads.begin(), other.oldLoads.end());
     oldStores.insert(other.oldStores.begin(), other.oldStores.end());
+    updates.insert(other.updates.begin(), other.updates.end());
+    oldUpdates.insert(other.oldUpdates.begin(), other.oldUpdates.end());
     accesses |= other.accesses;
     acquires |= other.acquires;
     return size() != before;
   }
   size_t size() const {
-    return reads.size() + loads.size() + stores.size() + oldLoads.size() + oldStores.size() + accesses + acquires;
+    return reads.size() + loads.size() + stores.size() + updates.size() + oldLoads.size() + oldStores.size() +
+           oldUpdates.size() + accesses + acquires;
   }
 
   // Behind a trip around `loop`: what was computed in it will have another value.
   void age(Operation *loop) {
-    auto move = [&](llvm::SmallSetVector<Value, 4> &from, llvm::SmallSetVector<Value, 4> &to) {
-      for (Value value : llvm::to_vector(from))
-        if (loop->isProperAncestor(value.getParentBlock()->getParentOp()) || value.getParentBlock()->getParentOp() == loop) {
-          to.insert(value);
-          from.remove(value);
+    auto isOfLoop = [&](Value value) { return loop->isAncestor(value.getParentBlock()->getParentOp()); };
+    auto move = [&](auto &from, auto &to, auto addressOf) {
+      for (auto each : llvm::to_vector(from))
+        if (isOfLoop(addressOf(each))) {
+          to.insert(each);
+          from.remove(each);
         }
     };
-    move(loads, oldLoads);
-    move(stores, oldStores);
+    auto itself = [](Value value) { return value; };
+    move(loads, oldLoads, itself);
+    move(stores, oldStores, itself);
+    move(updates, oldUpdates, [](const Update &update) { return update.first; });
   }
 };
 
@@ -150,8 +160,9 @@ private:
     state.reads.insert({begin, end});
   }
 
-  // An access of global memory at `address`.
-  void access(Operation *op, Value address, bool reads, bool writes, Pending &state) {
+  // An access of global memory at `address`; `update`: an atomic of which nobody wants what was there.
+  void access(Operation *op, Value address, bool reads, bool writes, Pending &state,
+              std::optional<AtomicKind> update = std::nullopt) {
     auto old = [&](Value other) { return mayMeet(other, address, op); };
     auto waitsFor = [&](Value other, bool bothWrite) {
       return !ownElements(other, address, op, bothWrite) && mayMeet(other, address, op);
@@ -159,11 +170,15 @@ private:
     bool waits = llvm::any_of(state.oldStores, old) || (writes && llvm::any_of(state.oldLoads, old));
     waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor(stored, !reads); });
     waits |= writes && llvm::any_of(state.loads, [&](Value loaded) { return waitsFor(loaded, false); });
+    waits |= llvm::any_of(state.updates, [&](const Pending::Update &u) { return u.second != update && waitsFor(u.first, false); });
+    waits |= llvm::any_of(state.oldUpdates, [&](const Pending::Update &u) { return u.second != update && old(u.first); });
     if (waits || state.acquires)
       meet(op, state);
-    if (reads)
+    if (update)
+      state.updates.insert({address, *update});
+    if (reads && !update)
       state.loads.insert(address);
-    if (writes)
+    if (writes && !update)
       state.stores.insert(address);
     state.accesses = true;
   }
@@ -174,7 +189,11 @@ private:
     bool acquires = op.getSem() == MemSemantic::Acquire || op.getSem() == MemSemantic::AcquireRelease;
     if (releases && state.accesses)
       meet(op, state);
-    access(op, op.getPtr(), /*reads=*/true, /*writes=*/true, state);
+    std::optional<AtomicKind> update;
+    if constexpr (std::is_same_v<Op, AtomicRMWOp>)
+      if (op->use_empty() && op.getKind() != AtomicKind::Exch)
+        update = op.getKind();
+    access(op, op.getPtr(), /*reads=*/true, /*writes=*/true, state, update);
     state.acquires |= acquires;
   }
 

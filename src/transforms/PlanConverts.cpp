@@ -2,16 +2,67 @@
 #include "ir/simt/Scratch.h"
 
 using namespace mlir;
+using tegula::layout::Axis;
 
 namespace tegula::transforms {
 
-void planConverts(ModuleOp module, llvm::function_ref<void(Location, std::string)> tell) {
-  module.walk([&](simt::ConvertOp op) {
-    layout::Plan plan = simt::planOf(op);
-    std::string text = plan.describe();
-    op.setPlan(text);
-    if (plan.kind == layout::Plan::Kind::Shuffle || plan.kind == layout::Plan::Kind::Shared)
-      tell(op.getLoc(), text);
+namespace {
+
+// "4 warps through 64 bytes of shared memory"
+std::string overWarps(unsigned warps, uint64_t bytes) {
+  return std::to_string(warps) + " warps through " + std::to_string(bytes) + " bytes of shared memory";
+}
+
+std::string overLanes(unsigned bits) {
+  return std::to_string(1u << bits) + " lanes in " + std::to_string(bits) + (bits == 1 ? " shuffle" : " shuffles");
+}
+
+void add(std::string &text, const std::string &step) { text += (text.empty() ? "" : ", then ") + step; }
+
+std::string stepsOf(tile::ReduceOp op) {
+  layout::Layout source = simt::layoutOf(op.getOperands()[0]);
+  simt::ReduceScratch scratch(op);
+  std::string text;
+  unsigned registers = source.size(Axis::Register) / source.sliced(unsigned(op.getAxis())).size(Axis::Register);
+  if (registers > 1)
+    add(text, std::to_string(registers) + " registers");
+  if (unsigned lanes = unsigned(llvm::popcount(scratch.laneBits)))
+    add(text, overLanes(lanes));
+  if (scratch.warps > 1)
+    add(text, overWarps(scratch.warps, scratch.bytes));
+  return text;
+}
+
+std::string stepsOf(tile::ScanOp op) {
+  simt::ScanScratch scratch(op);
+  std::string text;
+  for (const simt::ScanLevel &level : scratch.levels) {
+    unsigned bits = unsigned(level.bits.size());
+    add(text, level.axis == Axis::Register ? std::to_string(1u << bits) + " registers"
+              : level.axis == Axis::Lane   ? overLanes(bits)
+                                           : overWarps(1u << bits, scratch.bytes));
+  }
+  return text;
+}
+
+} // namespace
+
+void planConverts(ModuleOp module, TellPlan tell) {
+  module.walk([&](Operation *op) {
+    std::string steps;
+    if (auto convert = dyn_cast<simt::ConvertOp>(op)) {
+      layout::Plan plan = simt::planOf(convert);
+      std::string text = plan.describe();
+      convert.setPlan(text);
+      if (plan.kind == layout::Plan::Kind::Shuffle || plan.kind == layout::Plan::Kind::Shared)
+        tell(op->getLoc(), "convert", text);
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      if (steps = stepsOf(reduce); !steps.empty())
+        tell(op->getLoc(), "reduce", steps);
+    } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+      if (steps = stepsOf(scan); !steps.empty())
+        tell(op->getLoc(), "scan", steps);
+    }
   });
 }
 

@@ -1,4 +1,5 @@
-// Writes on each simt.convert how it will happen and at which cost; tells the cost as remarks.
+// Writes on each simt.convert how it will happen and at which cost; tells the cost as remarks, and the steps of
+// reductions and scans.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 
@@ -7,7 +8,9 @@
 
 namespace tegula::transforms {
 
-// `tell` gets the place and one line for each conversion that costs something.
-void planConverts(mlir::ModuleOp module, llvm::function_ref<void(mlir::Location, std::string)> tell);
+// `tell` gets the place, the kind ("convert", "reduce", "scan") and one line for each conversion that costs
+// something, each reduction and each scan.
+using TellPlan = llvm::function_ref<void(mlir::Location, llvm::StringRef kind, std::string text)>;
+void planConverts(mlir::ModuleOp module, TellPlan tell);
 
 } // namespace tegula::transforms

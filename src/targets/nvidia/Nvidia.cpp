@@ -130,8 +130,8 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   }
   if (!verifies)
     return Status::error(StatusCode::Internal, "simt does not verify");
-  transforms::planConverts(*copy, [&](Location location, std::string text) {
-    notes.push_back({location, "convert", std::move(text)});
+  transforms::planConverts(*copy, [&](Location location, StringRef kind, std::string text) {
+    notes.push_back({location, kind.str(), std::move(text)});
   });
   if (Status status = transforms::allocateShared(*copy, architecture->sharedBytes); !status.ok())
     return status;

@@ -1,6 +1,8 @@
 # RUN: tegula compile %s::line --target sm_90a --emit ptx --num-warps 1 --signature 'x=*f32:16,BLOCK=128' | FileCheck %s --check-prefix=WARP
 # RUN: tegula compile %s::line --target sm_90a --emit ptx --num-warps 4 --signature 'x=*f32:16,BLOCK=512' | FileCheck %s --check-prefix=WARPS
 # RUN: tegula compile %s::columns --target sm_90a --emit ptx --num-warps 1 --signature 'x=*f32:16' | FileCheck %s --check-prefix=THREAD
+# RUN: tegula explain %s::line --target sm_90a --num-warps 4 --signature 'x=*f32:16,BLOCK=1024' | FileCheck %s --check-prefix=STEPS
+# STEPS: scan: 4 registers, then 32 lanes in 5 shuffles, then 4 warps through 32 bytes of shared memory, then 2 registers
 # Scans: registers one by one, lanes by five shuffles and one to the neighbour, warps by one trip.
 import tegula.language as tl
 from tegula import jit
