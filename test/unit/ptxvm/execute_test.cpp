@@ -269,10 +269,10 @@ TEST(Execute, PrintsAndFailsAssertions) {
 // ---- what goes wrong -----------------------------------------------------------------------
 
 TEST(Findings, AccessesOutsideOfMemory) {
-  auto far = runBody("ld.global.u32 %r0, [%in+64];", {1}, 1);
+  auto far = runBody("ld.global.u32 %r0, [%in+8];", {1}, 1);
   ASSERT_TRUE(hasFinding(far, FindingKind::OutOfBounds));
   EXPECT_EQ(far.report.findings[0].message.find("reads 4 bytes at address"), 0u);
-  EXPECT_NE(far.report.findings[0].message.find("byte 64 of in, which has 8"), std::string::npos);
+  EXPECT_NE(far.report.findings[0].message.find("byte 8 of in, which has 8"), std::string::npos);
   EXPECT_TRUE(hasFinding(runBody("mov.u64 %rd0, 0; st.u32 [%rd0], 1;"), FindingKind::OutOfBounds));
   EXPECT_TRUE(hasFinding(runBody("mov.u32 %r0, 4096; st.shared.u32 [%r0], 1;"), FindingKind::OutOfBounds));
   EXPECT_TRUE(hasFinding(runBody("ld.global.u32 %r0, [%in+2];"), FindingKind::Misaligned));
