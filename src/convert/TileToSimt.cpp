@@ -157,10 +157,12 @@ private:
     bool together = isElementwise(op) || name.starts_with("tt.atomic") || name == "tt.scan";
     if (together) {
       std::optional<Layout> layout = ownLayout(op);
-      // A scan asks for a layout in which the order of elements can be told from the bits.
-      bool isMoved = isa<ScanOp>(op) && !layout::isOrdered(*layout, cast<ScanOp>(op).getAxis());
-      if (isMoved)
-        layout = choice_.plain(op->getResult(0).getType());
+      bool isMoved = false;
+      if (auto scan = dyn_cast<ScanOp>(op))
+        if (std::optional<Layout> other = scanLayout(scan, *layout)) {
+          isMoved = true;
+          layout = other;
+        }
       for (OpOperand &operand : op->getOpOperands())
         if (isTile(operand.get())) {
           if (!layout)
@@ -203,6 +205,31 @@ private:
       if (isTile(result) && first)
         if (std::optional<Layout> natural = naturalResult(op, *first))
           settle(result, *natural);
+  }
+
+  // Another layout for a scan: where the order of elements cannot be told from the bits, and where each line of a
+  // thread is in pieces that each cross the lanes; then it is cheaper to move all to where they are one.
+  std::optional<Layout> scanLayout(ScanOp op, const Layout &own) const {
+    unsigned axis = op.getAxis();
+    if (!layout::isOrdered(own, axis))
+      return choice_.plain(op->getResult(0).getType());
+    auto lanes = layout::bitsAlong(own, layout::Axis::Lane, axis);
+    auto piecesOf = [&](const Layout &layout) { // as a power of two
+      auto crossed = layout::bitsAlong(layout, layout::Axis::Lane, axis);
+      return llvm::count_if(layout::bitsAlong(layout, layout::Axis::Register, axis), [&](const layout::Step1D &step) {
+        return !crossed.empty() && step.stride > crossed[0].stride;
+      });
+    };
+    // Two trips of all elements through shared memory cost about as much as five shuffles of 16 pieces.
+    if (lanes.size() < 3 || piecesOf(own) < 4)
+      return std::nullopt;
+    SmallVector<unsigned> order = {axis};
+    for (unsigned d = own.rank(); d-- != 0;)
+      if (d != axis)
+        order.push_back(d);
+    unsigned run = unsigned(layout::registersAlong(own, axis).size());
+    Layout whole = layout::coalesced(own.extents(), std::span(order.data(), order.size()), 1u << run, simt::warpsOf(op));
+    return piecesOf(whole) < piecesOf(own) ? std::optional(whole) : std::nullopt;
   }
 
   Layout ownOf(Value value) const {

@@ -39,3 +39,10 @@ def columns(x):
 
 # THREAD-NOT: shfl
 # THREAD-NOT: shared
+
+
+# A thread's elements that lie apart, in 32 pieces, are brought together first.
+# RUN: tegula explain %s::line --target sm_90a --num-warps 4 --signature 'x=*f32,BLOCK=4096' | FileCheck %s --check-prefix=PIECES
+# PIECES: convert: through {{.*}} shared memory
+# PIECES: scan: 32 registers, then 32 lanes in 5 shuffles, then 4 warps
+# PIECES: convert: through {{.*}} shared memory
