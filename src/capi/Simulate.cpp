@@ -20,7 +20,7 @@ tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulati
     std::optional<ptxvm::Schedule::Kind> kind = ptxvm::scheduleFromName(schedule);
     if (!kind) {
       sink.report(diag::Kind::HostMisuse, {},
-                  {"there is no schedule `" + std::string(schedule) + "`", "schedules: round-robin, random, priority"});
+                  {"there is no schedule `" + std::string(schedule) + "`", "schedules: round-robin, random, priority, apart"});
       return;
     }
     ptxvm::SimulationOptions made;

@@ -32,6 +32,7 @@ struct Schedule {
     RoundRobin, // each warp a number of instructions in turn
     Random,     // a random warp for a random number of instructions
     Priority,   // the first runnable warp of a random order, which changes a few times (PCT)
+    Apart,      // as Random, and lanes that parted stay apart until an instruction brings them together
   };
   Kind kind = Kind::RoundRobin;
   uint64_t seed = 0;

@@ -107,7 +107,8 @@ size_t pick(Block &block, uint64_t &quantum) {
       }
     }
     return noWarp;
-  case Schedule::Kind::Random: {
+  case Schedule::Kind::Random:
+  case Schedule::Kind::Apart: {
     uint64_t dice = nextRandom(block.random);
     quantum = dice & 1 ? 1 + (dice >> 8) % 64 : 1 + (dice >> 8) % 4;
     size_t start = (dice >> 32) % count;
@@ -128,7 +129,8 @@ size_t pick(Block &block, uint64_t &quantum) {
 
 size_t pickGroup(Block &block, Warp &warp) {
   size_t count = warp.groups.size(), start = warp.nextGroup++;
-  if (count > 1 && block.worker->run.launch.schedule.kind == Schedule::Kind::Random)
+  Schedule::Kind kind = block.worker->run.launch.schedule.kind;
+  if (count > 1 && (kind == Schedule::Kind::Random || kind == Schedule::Kind::Apart))
     start = nextRandom(block.random);
   for (size_t i = 0; i < count; ++i)
     if (warp.groups[(start + i) % count].state == Group::State::Ready)
@@ -171,6 +173,8 @@ void advance(Block &block, uint64_t budget) {
   for (uint64_t used = 0; used < budget && !run.stop;) {
     uint64_t quantum = 0;
     size_t at = pick(block, quantum);
+    if (at == noWarp && std::any_of(block.warps.begin(), block.warps.end(), releaseSoft))
+      continue;
     if (at == noWarp) {
       if (std::any_of(block.warps.begin(), block.warps.end(), [](const Warp &w) { return w.live != 0; }))
         reportDeadlock(block);

@@ -166,8 +166,10 @@ void addJoins(const Graph &graph, std::vector<uint32_t> &joins) {
 
 // Lanes that leave early are not waited for: an early return does not keep the others apart. So
 // only the main exit counts first; regions that come to other exits only are looked at by themselves.
-std::vector<uint32_t> findJoins(const Kernel &kernel) {
-  std::vector<uint32_t> joins(kernel.instructions.size(), nowhere);
+Joins findJoins(const Kernel &kernel) {
+  Joins joins;
+  joins.places.assign(kernel.instructions.size(), nowhere);
+  joins.areSoft.assign(kernel.instructions.size(), false);
   Graph graph = makeGraph(kernel);
   if (graph.exits.empty())
     return joins;
@@ -180,11 +182,17 @@ std::vector<uint32_t> findJoins(const Kernel &kernel) {
   };
   uint32_t main = mainExit(graph);
   connect(main);
-  addJoins(graph, joins);
+  addJoins(graph, joins.places);
   for (uint32_t block : graph.exits)
     if (block != main)
       connect(block);
-  addJoins(graph, joins);
+  std::vector<uint32_t> strict(kernel.instructions.size(), nowhere);
+  addJoins(graph, strict);
+  for (size_t i = 0; i < strict.size(); ++i) {
+    joins.areSoft[i] = joins.places[i] != strict[i];
+    if (joins.places[i] == nowhere)
+      joins.places[i] = strict[i];
+  }
   return joins;
 }
 

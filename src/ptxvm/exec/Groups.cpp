@@ -1,11 +1,16 @@
 // Divergence: the lanes of a warp as groups that go together. Lanes that part at a branch wait for
 // each other at the branch's immediate post-dominator, as a compiler's convergence barriers make
 // hardware do; until then each group runs by itself and either may run first. Lanes named by the
-// mask of a .sync instruction wait for each other there.
+// mask of a .sync instruction wait for each other there. Under Schedule::Kind::Apart, as hardware
+// may, lanes wait only there and at .aligned barriers.
 #include "ptxvm/exec/Warp.h"
 
 namespace tegula::ptxvm {
 namespace {
+
+bool staysApart(const Warp &warp) {
+  return warp.block->worker->run.launch.schedule.kind == Schedule::Kind::Apart;
+}
 
 class Groups {
 public:
@@ -39,8 +44,8 @@ public:
   void part(size_t index, const Op &op, std::span<const std::pair<uint32_t, uint32_t>> sides) {
     Group parent = w_.groups[index];
     remove(index);
-    if (op.join != nowhere && parent.join != op.join) {
-      Meeting meeting{op.join, parent.mask, 0, parent.join, parent.meeting, true};
+    if (op.join != nowhere && parent.join != op.join && !staysApart(w_)) {
+      Meeting meeting{op.join, parent.mask, 0, parent.join, parent.meeting, true, op.isSoftJoin};
       parent.meeting = place(meeting);
       parent.join = op.join;
     }
@@ -74,6 +79,23 @@ public:
     }
     if (rest.mask)
       add(rest);
+    // Who waited for lanes that are gone looks again.
+    for (Group &one : w_.groups)
+      if (one.state == Group::State::AtSync)
+        one.state = Group::State::Ready;
+  }
+
+  // Ready groups at one place, with one place to meet, are one.
+  void merge() {
+    for (size_t i = 0; i < w_.groups.size(); ++i)
+      for (size_t k = w_.groups.size(); k-- > i + 1;) {
+        Group &a = w_.groups[i], &b = w_.groups[k];
+        bool areReady = a.state == Group::State::Ready && b.state == Group::State::Ready;
+        if (!areReady || a.pc != b.pc || a.meeting != b.meeting)
+          continue;
+        a.mask |= b.mask;
+        remove(k);
+      }
   }
 
 private:
@@ -184,19 +206,46 @@ bool meet(Warp &warp, size_t index, const Op &op, uint32_t mask) {
     group.state = Group::State::AtSync;
     group.members = members;
   }
+  // Of bar.warp.sync (op.flag) lanes may stand at different ones.
   uint32_t here = 0, pc = warp.groups[index].pc;
+  const Op *ops = warp.block->program().ops.data();
+  auto isHere = [&](const Group &one) {
+    return one.state == Group::State::AtSync && one.members == members &&
+           (one.pc == pc || (op.flag && ops[one.pc].run == op.run));
+  };
   for (const Group &one : warp.groups)
-    if (one.state == Group::State::AtSync && one.pc == pc && one.members == members)
+    if (isHere(one))
       here |= one.mask;
   if (needed & ~here)
     return false;
   op.run(warp, op, here);
   for (Group &one : warp.groups)
-    if (one.state == Group::State::AtSync && one.pc == pc && one.members == members) {
+    if (isHere(one)) {
       one.state = Group::State::Ready;
       ++one.pc;
     }
+  Groups(warp).merge();
   return false;
+}
+
+// Lanes that stay apart come to an .aligned barrier one group after the other. True: all are here, as
+// the group at `index`.
+bool gather(Warp &warp, size_t &index) {
+  uint32_t pc = warp.groups[index].pc, here = 0;
+  warp.groups[index].state = Group::State::AtSync;
+  warp.groups[index].members = warp.live;
+  for (const Group &one : warp.groups)
+    if (one.state == Group::State::AtSync && one.pc == pc)
+      here |= one.mask;
+  if (here != warp.live)
+    return false;
+  for (Group &one : warp.groups)
+    if (one.state == Group::State::AtSync && one.pc == pc)
+      one.state = Group::State::Ready;
+  Groups(warp).merge();
+  for (index = 0; warp.groups[index].pc != pc;)
+    ++index;
+  return true;
 }
 
 // Executes an operation that steers; false when the group stopped or is gone.
@@ -232,6 +281,11 @@ bool control(Warp &warp, size_t index, const Op &op, uint32_t mask) {
         group.mask = mask;
         Groups(warp).add(others);
       }
+      if (staysApart(warp) && op.flag && mask != warp.live) {
+        if (!gather(warp, index))
+          return false;
+        mask = warp.groups[index].mask;
+      }
       Group &self = warp.groups[index];
       bool waits = !op.flag2;
       if (waits)
@@ -254,6 +308,25 @@ bool control(Warp &warp, size_t index, const Op &op, uint32_t mask) {
 }
 
 } // namespace
+
+bool releaseSoft(Warp &warp) {
+  for (Meeting &meeting : warp.meetings) {
+    if (!meeting.used || !meeting.isSoft || !meeting.arrived)
+      continue;
+    // They go on by themselves, without the join: who still comes meets without them.
+    Group group;
+    group.pc = meeting.pc;
+    group.mask = meeting.arrived;
+    group.meeting = meeting.parent;
+    group.join = meeting.join;
+    meeting.expected &= ~meeting.arrived;
+    meeting.arrived = 0;
+    meeting.used = meeting.expected != 0;
+    Groups(warp).add(group);
+    return true;
+  }
+  return false;
+}
 
 void runGroup(Warp &warp, size_t index, uint64_t &quantum) {
   Worker &worker = *warp.block->worker;

@@ -178,6 +178,9 @@ void lowerElect(Lowering &l) {
   l.op.p = l.predicate(l.operand(1), ignored);
   useSync(l, 2, elect);
 }
-void lowerWarpBarrier(Lowering &l) { useSync(l, 0, warpBarrier); }
+void lowerWarpBarrier(Lowering &l) {
+  l.op.flag = true; // lanes may come to different ones
+  useSync(l, 0, warpBarrier);
+}
 
 } // namespace tegula::ptxvm

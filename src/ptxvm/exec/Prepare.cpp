@@ -152,7 +152,7 @@ private:
   }
 
   Status lowerAll() {
-    std::vector<uint32_t> joins = findJoins(kernel_);
+    Joins joins = findJoins(kernel_);
     for (uint32_t i = 0; i < kernel_.instructions.size(); ++i) {
       const Instruction &instruction = kernel_.instructions[i];
       Lowering lowering(program_, instruction);
@@ -165,7 +165,8 @@ private:
       if (!lowering.error.empty())
         return Status::error(StatusCode::Unsupported, module_.name + ":" + std::to_string(instruction.line) + ": " +
                                                           lowering.error + ": `" + std::string(instruction.text) + "`");
-      lowering.op.join = joins[i];
+      lowering.op.join = joins.places[i];
+      lowering.op.isSoftJoin = joins.areSoft[i];
       program_.ops.push_back(lowering.op);
     }
     Op end;

@@ -64,6 +64,7 @@ struct Op {
   uint32_t detail = 0;      // of Program::accesses, conversions, calls
   uint32_t target = 0;      // of a branch
   uint32_t join = nowhere;  // where the sides of a branch meet
+  bool isSoftJoin = false;
   uint64_t value = 0;
   Control control = Control::None;
   uint8_t mode = 0;         // of the handler's own meaning
@@ -117,8 +118,13 @@ struct Program {
 // Null and a reason when an instruction cannot be executed.
 Result<std::unique_ptr<Program>> prepare(const Module &module, const Kernel &kernel, const Launch &launch);
 
-// For each instruction where control from it surely comes together again; `nowhere` when only at
-// the end of the kernel.
-std::vector<uint32_t> findJoins(const Kernel &kernel);
+// For each instruction the place where control from it comes together again; `nowhere` when only at
+// the end of the kernel. Soft where lanes may also leave the kernel on the way: those who arrived
+// wait for the others, but not for ever.
+struct Joins {
+  std::vector<uint32_t> places;
+  std::vector<bool> areSoft;
+};
+Joins findJoins(const Kernel &kernel);
 
 } // namespace tegula::ptxvm

@@ -47,6 +47,7 @@ struct Meeting {
   uint32_t join = nowhere;
   int32_t parent = -1;
   bool used = false;
+  bool isSoft = false;
 };
 
 struct Warp {
@@ -142,6 +143,8 @@ void begin(Block &block, Worker &worker, uint32_t linear);
 void advance(Block &block, uint64_t budget);
 // Runs a group of a warp until it waits, ends, or the quantum is used.
 void runGroup(Warp &warp, size_t group, uint64_t &quantum);
+// Lets lanes go on that wait at a soft join; false when there are none.
+bool releaseSoft(Warp &warp);
 // ---- exec/Barriers.cpp ----
 void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask); // its group is AtBarrier already, or goes on
 // Lets go those whose barrier is complete; called when lanes arrive or exit.

@@ -21,7 +21,11 @@ InstructionCounts &partOf(LineCosts &line, const InstructionCounts &counts) {
 
 } // namespace
 
-void KernelCosts::add(const Report &report, const std::vector<InstructionCounts> &more) {
+void KernelCosts::add(const Report &report, const std::vector<InstructionCounts> &more,
+                      const std::vector<bool> &orderedMore) {
+  ordered.resize(orderedMore.size());
+  for (size_t i = 0; i < orderedMore.size(); ++i)
+    ordered[i] = ordered[i] || orderedMore[i];
   addTo(executions, report.executions);
   addTo(lanes, report.lanes);
   addTo(counts, more);
@@ -71,6 +75,14 @@ std::vector<std::pair<std::string, uint64_t>> instructionMix(const KernelCosts &
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   return list;
+}
+
+std::vector<uint32_t> idleBarriers(const KernelCosts &costs) {
+  std::vector<uint32_t> idle;
+  for (uint32_t i = 0; i < costs.counts.size() && i < costs.ordered.size(); ++i)
+    if (costs.counts[i].barriers && !costs.ordered[i])
+      idle.push_back(i);
+  return idle;
 }
 
 std::vector<std::string> sourceLines(const Module &module, const std::string &file) {

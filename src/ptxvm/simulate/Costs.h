@@ -19,8 +19,10 @@ struct KernelCosts {
   const Kernel *kernel = nullptr;
   std::vector<uint64_t> executions, lanes; // by instruction
   std::vector<InstructionCounts> counts;
+  std::vector<bool> ordered; // barriers that ordered something
 
-  void add(const Report &report, const std::vector<InstructionCounts> &more);
+  void add(const Report &report, const std::vector<InstructionCounts> &more,
+           const std::vector<bool> &orderedMore);
 };
 
 // By file, then line.
@@ -30,6 +32,9 @@ LineCosts totalOf(const CostsByLine &lines);
 
 // How often each opcode was executed by warps, most often first.
 std::vector<std::pair<std::string, uint64_t>> instructionMix(const KernelCosts &costs);
+
+// Barriers that were executed and ordered nothing in the runs, by instruction.
+std::vector<uint32_t> idleBarriers(const KernelCosts &costs);
 
 // The lines of a file, or of the module's text when `file` is its name; empty when it cannot be read.
 std::vector<std::string> sourceLines(const Module &module, const std::string &file);

@@ -63,6 +63,9 @@ std::string kernelText(const KernelCosts &costs) {
   text += formatted("%7s %9s %9s %7s %9s %7s\n", "", "instr.", "global", "ideal", "fronts", "ideal");
   for (const auto &[file, lines] : files)
     text += lineRange(*costs.kernel->module, file, lines, total.instructions);
+  for (uint32_t i : idleBarriers(costs))
+    text += "\nthe barrier in PTX line " + std::to_string(costs.kernel->instructions[i].line) + " (line " +
+            std::to_string(costs.kernel->sourceLine(i)) + ") ordered nothing in this run";
   text += "\ninstructions:\n";
   for (const auto &[opcode, count] : instructionMix(costs))
     text += formatted("%10llu  ", static_cast<unsigned long long>(count)) + opcode + "\n";

@@ -1,4 +1,5 @@
 #include "ptxvm/simulate/Simulation.h"
+#include "ptxvm/checks/BarrierUse.h"
 #include "ptxvm/checks/Checks.h"
 #include "ptxvm/simulate/Bundle.h"
 #include "ptxvm/simulate/MappedMemory.h"
@@ -13,6 +14,7 @@ constexpr std::pair<Schedule::Kind, std::string_view> kSchedules[] = {
     {Schedule::Kind::RoundRobin, "round-robin"},
     {Schedule::Kind::Random, "random"},
     {Schedule::Kind::Priority, "priority"},
+    {Schedule::Kind::Apart, "apart"},
 };
 
 // FNV-1a.
@@ -89,13 +91,14 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
                 {}};
   std::unique_ptr<Observer> races, initialised;
   Counters counters;
+  BarrierUse barriers;
   if (options_.checks) {
     races = checkRaces();
     initialised = checkInitialised();
     launch.observers = {races.get(), initialised.get()};
   }
   if (options_.profile)
-    launch.observers.push_back(&counters);
+    launch.observers.insert(launch.observers.end(), {&counters, &barriers});
   Report report = ptxvm::run(*module, entry, launch);
   printed_ += report.printed;
   if (!report.status.ok())
@@ -106,8 +109,8 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
     auto known = std::find_if(costs_.begin(), costs_.end(),
                               [&](const KernelCosts &c) { return c.kernel == report.kernel; });
     if (known == costs_.end())
-      known = costs_.insert(known, KernelCosts{report.kernel, {}, {}, {}});
-    known->add(report, counters.counts());
+      known = costs_.insert(known, KernelCosts{report.kernel, {}, {}, {}, {}});
+    known->add(report, counters.counts(), barriers.ordered());
   }
   return Status::success();
 }

@@ -28,7 +28,7 @@ struct SimulationOptions {
 // Whether a file of this name holds code for the machine.
 inline bool isCodeFile(std::string_view path) { return path.ends_with(".ptx"); }
 
-std::optional<Schedule::Kind> scheduleFromName(std::string_view name); // "round-robin", "random", "priority"
+std::optional<Schedule::Kind> scheduleFromName(std::string_view name); // "round-robin", "random", ...
 std::string_view name(Schedule::Kind kind);
 
 // Without buffers and observers: those are the simulation's.

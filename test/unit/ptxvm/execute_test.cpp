@@ -98,6 +98,81 @@ TEST(Execute, SharedMemoryAndBarriersUnderEverySchedule) {
     }
 }
 
+TEST(Execute, LanesStayApartUntilTheyAreBroughtTogether) {
+  // No lane may count on meeting the others behind a branch, but each comes to the barrier and the shuffle.
+  std::string text = snippetText(R"(
+    .shared .align 4 .u32 sum;
+    setp.eq.u32 %p0, %t, 0;
+    @%p0 st.shared.u32 [sum], 0;
+    bar.sync 0;
+    mov.u32 %r0, 0;
+  LOOP:
+    atom.shared.add.u32 %r3, [sum], 1;
+    add.u32 %r0, %r0, 1;
+    setp.lt.u32 %p1, %r0, %t;
+    @%p1 bra LOOP;
+    activemask.b32 %r4;
+    bar.sync 0;
+    shfl.sync.bfly.b32 %r1, %t, 1, 31, -1;
+    ld.shared.u32 %r2, [sum];
+    mov.b64 %rd0, {%r1, %r2};
+    st.global.u64 [%out], %rd0;)");
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    auto run = runText(text, {}, 64, {Schedule::Kind::Apart, seed});
+    EXPECT_TRUE(run.report.ok()) << run.error;
+    for (unsigned i = 0; i < 64; ++i)
+      EXPECT_EQ(run.out[i], uint64_t(1 + 63 * 64 / 2) << 32 | (i ^ 1));
+  }
+}
+
+TEST(Execute, LanesApartSeeThatNothingOrdersThem) {
+  // Behind the branch each lane reads what its neighbour wrote on the other side: right only if they meet.
+  std::string text = snippetText(R"(
+    .shared .align 4 .u32 cell;
+    setp.eq.u32 %p0, %t, 0;
+    @%p0 st.shared.u32 [cell], 1;
+    bar.warp.sync -1;
+    @%p0 bra WRITE;
+    bra READ;
+  WRITE:
+    st.shared.u32 [cell], 2;
+  READ:
+    ld.shared.u32 %r0, [cell];
+    st.global.u32 [%out], %r0;)");
+  EXPECT_EQ(runText(text, {}, 2).out[1], 2u);
+  bool differs = false;
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    differs |= runText(text, {}, 2, {Schedule::Kind::Apart, seed}).out[1] != 2;
+  EXPECT_TRUE(differs);
+}
+
+TEST(Execute, WarpBarriersMayStandInDifferentPlaces) {
+  auto run = runBody(R"(
+    setp.lt.u32 %p0, %t, 16;
+    @%p0 bra LOW;
+    bar.warp.sync -1;
+    bra END;
+  LOW:
+    bar.warp.sync -1;
+  END:
+    st.global.u32 [%out], 1;)", {}, 32);
+  EXPECT_TRUE(run.report.ok()) << run.error;
+}
+
+TEST(Execute, LanesThatLeftAreNotWaitedFor) {
+  auto run = runBody(R"(
+    setp.lt.u32 %p0, %t, 16;
+    @%p0 bra LOW;
+    shfl.sync.bfly.b32 %r0, %t, 1, 31, -1;
+    st.global.u32 [%out], %r0;
+    ret;
+  LOW:
+    nanosleep.u32 10;
+    exit;)", {}, 32);
+  EXPECT_TRUE(run.report.ok()) << run.error;
+  EXPECT_EQ(run.out[16], 17u);
+}
+
 TEST(Execute, DynamicSharedMemoryThroughGenericAddresses) {
   std::string text = snippetText(R"(
     mov.u64 %rd0, dyn;
