@@ -190,6 +190,12 @@ def test_the_profile_shows_costs_by_source_line(simulate):
     assert rows["barrier()"][3] == "16"
 
 
+def test_barriers_that_order_nothing_are_listed(simulate):
+    done, _ = simulate(replaced("mov.u32 %r4, %ntid.x;", "mov.u32 %r4, %ntid.x;\nbar.sync 0;"), "--profile")
+    said = [line for line in done.stdout.splitlines() if "ordered nothing" in line]
+    assert said == ["the barrier in PTX line 23 (line 3) ordered nothing in this run"]
+
+
 def test_bank_conflicts_are_counted(simulate):
     done, _ = simulate(replaced("shl.b32 %r7, %r2, 2;", "and.b32 %r7, %r2, 15;\nshl.b32 %r7, %r7, 5;"), "--profile")
     row = next(line for line in done.stdout.splitlines() if "| " in line and "tile = x" in line)

@@ -7,7 +7,8 @@ Out: weaken.json beside this file, with every survivor.
 What cannot matter is no site, or no mutant:
 - a mask that no lane of the run is turned off by; a mask without which the run has no finding and leaves the same
   memory (lanes that hold the same element store the same value);
-- a barrier with no write before it and none but atomics behind it, in a kernel without a loop;
+- a barrier that ordered nothing in the run, as the profile says by brute force, without clocks: the compiler puts some
+  there for arguments that overlap;
 - the order of an atomic with no store to global memory before it and no load from there behind it.
 `python weaken.py FOLDER [MOST]`: at most MOST sites of each kind, spread over all.
 """
@@ -27,7 +28,6 @@ FOUND, CLEAN = 3, 0
 BARRIER = re.compile(r"^\s*(bar|barrier)(\.cta)?\.(warp\.)?sync\S*\s")
 FENCE = re.compile(r"^\s*(fence|membar)\.")
 ORDERED = re.compile(r"\.(acq_rel|acquire|release)\b")
-WRITE = re.compile(r"\s*(@\S+\s+)?(st|atom|red)\.")
 LOAD = re.compile(r"\s*(@\S+\s+)?ld\.")
 STORE = re.compile(r"\s*(@\S+\s+)?st\.")
 MASKED = re.compile(r"^(\s*)@(!?%p\d+)\s+((ld|st|atom|red)\.\S+\s.*)$")
@@ -41,18 +41,14 @@ def is_plain(what, line):
 def sites(text):
     """(what, line number, the line instead of it)"""
     lines = text.split("\n")
-    loops = any(re.search(r"\bbra\S*\s+(\$\w+)", line) and re.search(r"\bbra\S*\s+(\$\w+)", line)[1] + ":" in lines[:i]
-                for i, line in enumerate(lines))
     for number, line in enumerate(lines):
         if BARRIER.match(line):
-            if not loops and not any(map(WRITE.match, lines[:number])) and not any(map(STORE.match, lines[number:])):
-                continue
             yield "barrier deleted", number, ""
         elif FENCE.match(line):
             yield "fence deleted", number, ""
         elif match := MASKED.match(line):
             yield "mask dropped", number, match[1] + match[3]
-        published = loops or any(is_plain(STORE, other) for other in lines[:number]) or any(is_plain(LOAD, other) for other in lines[number:])
+        published = any(is_plain(STORE, other) for other in lines[:number]) or any(is_plain(LOAD, other) for other in lines[number:])
         if published and re.match(r"\s*(@\S+\s+)?(atom|red|ld|st)\.", line) and ORDERED.search(line):
             yield "order relaxed", number, ORDERED.sub(".relaxed", line)
 
@@ -85,11 +81,18 @@ def is_mask_used(bundle, text, number):
     return replay(bundle, changed(text, number, f"@{inverse} trap;\n{line}"))[0] == FOUND
 
 
+def idle_barriers(bundle):
+    done = subprocess.run([PROGRAM, "simulate", "--profile", "--replay", bundle], capture_output=True, text=True, timeout=60)
+    return {int(line) for line in re.findall(r"the barrier in PTX line (\d+) .* ordered nothing", done.stdout)}
+
+
 def try_one(job):
     bundle, text, (what, number, line) = job
     if what == "mask dropped" and not is_mask_used(bundle, text, number):
         return None
     status, said, memory = replay(bundle, changed(text, number, line))
+    if what == "barrier deleted" and number + 1 in idle_barriers(bundle):
+        return None
     same = memory == replay(bundle, text)[2]
     if what == "mask dropped" and status == CLEAN and same:
         return None
