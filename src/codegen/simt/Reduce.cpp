@@ -13,6 +13,8 @@ namespace tegula::simt {
 
 namespace {
 
+constexpr unsigned manyWarps = 16; // that share a result
+
 // An element of each operand; `valid` null: it exists.
 struct Partial {
   Registers values;
@@ -109,6 +111,20 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       write(scratch.validity(), reg, parts[reg].valid);
   }
   e.hardware.barrier(b);
+  if (scratch.warps >= manyWarps && parts.size() == 1 && !parts[0].valid) {
+    // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own tree.
+    Partial mine;
+    llvm::Value *lane = b.CreateAnd(e.thread(), b.getInt32(scratch.warps - 1));
+    for (unsigned i = 0; i != parts[0].values.size(); ++i) {
+      llvm::Type *type = parts[0].values[i]->getType();
+      llvm::Value *stored = b.CreateAlignedLoad(storedType(e, type), place(i, 0, lane), llvm::Align(scratch.elementBytes[i]));
+      mine.values.push_back(fromStored(e, stored, type));
+    }
+    for (unsigned mask = scratch.warps / 2; mask != 0; mask /= 2)
+      mine = across(e, op, mine, mask);
+    parts[0] = std::move(mine);
+    return;
+  }
   for (unsigned reg = 0; reg != parts.size(); ++reg) {
     if (!parts[reg].values[0])
       continue;
