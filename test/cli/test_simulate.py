@@ -193,7 +193,7 @@ def test_the_profile_shows_costs_by_source_line(simulate):
 def test_barriers_that_order_nothing_are_listed(simulate):
     done, _ = simulate(replaced("mov.u32 %r4, %ntid.x;", "mov.u32 %r4, %ntid.x;\nbar.sync 0;"), "--profile")
     said = [line for line in done.stdout.splitlines() if "ordered nothing" in line]
-    assert said == ["the barrier in PTX line 23 (line 3) ordered nothing in this run"]
+    assert said == ["the barrier in PTX line 21 (line 3) ordered nothing in this run"]
 
 
 def test_bank_conflicts_are_counted(simulate):
