@@ -81,7 +81,7 @@ constexpr auto greater = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto minimumRelu = [](auto a, auto b) { return greater(lesser(a, b), decltype(a)(0)); };
 constexpr auto maximumRelu = [](auto a, auto b) { return greater(greater(a, b), decltype(a)(0)); };
 
-// Division by zero has no defined result in PTX; this machine gives all ones.
+// Division by zero has no defined result in PTX; hardware gives all ones, for the remainder too.
 constexpr auto divide = [](auto a, auto b) {
   using T = decltype(a);
   if (b == 0) return T(~T(0));
@@ -91,7 +91,7 @@ constexpr auto divide = [](auto a, auto b) {
 };
 constexpr auto remainder = [](auto a, auto b) {
   using T = decltype(a);
-  if (b == 0) return a;
+  if (b == 0) return T(~T(0));
   if constexpr (std::is_signed_v<T>)
     if (b == T(-1)) return T(0);
   return T(a % b);
@@ -168,19 +168,24 @@ void mul24(Warp &w, const Op &op, uint32_t mask) {
   });
 }
 
+// How much of a place or length counts: the manual says 8 bits; hardware takes all of them for
+// fields of 64 bits, which it makes of shifts.
+constexpr uint32_t fieldMask(unsigned bits) { return bits == 64 ? ~0u : 0xff; }
+
 template <class T> void bitFieldExtract(Warp &w, const Op &op, uint32_t mask) {
   using U = std::make_unsigned_t<T>;
   constexpr unsigned bits = sizeof(T) * 8;
   auto *d = w.lanes<Lane<T>>(op.d), *a = w.lanes<Lane<T>>(op.a);
   auto *b = w.lanes<uint32_t>(op.b), *c = w.lanes<uint32_t>(op.c);
+  constexpr uint32_t most = fieldMask(bits);
   forLanes(mask, [&](unsigned i) {
-    unsigned start = b[i] & 0xff, length = c[i] & 0xff;
+    uint64_t start = b[i] & most, length = c[i] & most;
     U value = U(a[i]);
     // The sign is that of the field's top bit, or of the value's where the field passes it.
-    unsigned top = std::min(start + length - 1, bits - 1);
+    uint64_t top = std::min<uint64_t>(start + length - 1, bits - 1);
     bool negative = std::is_signed_v<T> && length && (value >> top & 1);
     U field = start < bits ? U(value >> start) : U(0);
-    unsigned known = start < bits ? std::min(length, bits - start) : 0;
+    uint64_t known = start < bits ? std::min<uint64_t>(length, bits - start) : 0;
     if (known < bits) {
       U keep = U((U(1) << known) - 1);
       field = negative ? U(field | ~keep) : U(field & keep);
@@ -192,8 +197,9 @@ template <class T> void bitFieldInsert(Warp &w, const Op &op, uint32_t mask) {
   constexpr unsigned bits = sizeof(T) * 8;
   auto *d = w.lanes<T>(op.d), *a = w.lanes<T>(op.a), *b = w.lanes<T>(op.b);
   auto *c = w.lanes<uint32_t>(op.c), *e = w.lanes<uint32_t>(op.e);
+  constexpr uint32_t most = fieldMask(bits);
   forLanes(mask, [&](unsigned i) {
-    unsigned start = c[i] & 0xff, length = e[i] & 0xff;
+    uint32_t start = c[i] & most, length = e[i] & most;
     T keep = length >= bits ? T(~T(0)) : T((T(1) << length) - 1);
     T field = start < bits ? T(keep << start) : T(0);
     T value = start < bits ? T(a[i] << start) : T(0);
