@@ -35,7 +35,7 @@ def test_numpy_arrays(target, dtype):
     np.testing.assert_array_equal(out, x + y)
 
 
-@pytest.mark.parametrize("block", [1, 3, 48, 80, 257])
+@pytest.mark.parametrize("block", [1, 3, 48, 80, 257, 32768])
 def test_blocks_of_any_extent(target, block):
     x, y = random(500, seed=5), random(500, seed=6)
     assert_same(add(x, y, torch.zeros(500), block=block), x + y)

@@ -6,6 +6,7 @@
 #include "convert/TileToSimt.h"
 #include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
+#include "transforms/ChunkLargeTiles.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -89,6 +90,9 @@ bool loopsOverMemory(tile::FuncOp function, int warps) {
   return found && small;
 }
 
+// A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
+constexpr int64_t mostElementsOfStream = 64, chunkElements = 16;
+
 // Marks the kernel and its launch bounds.
 void markKernel(llvm::Function &kernel, const Options &options, bool streams) {
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -114,12 +118,17 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   OwningOpRef<ModuleOp> copy = module.clone();
   if (Status status = checkLegal(*copy, *architecture); !status.ok())
     return status;
+  std::vector<convert::Note> notes;
+  for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
+    if (int64_t threads = 32 * options.numWarps;
+        transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
+      notes.push_back({function.getLoc(), "nest", "tiles too large for registers: a loop over chunks of " +
+                                                      std::to_string(chunkElements * threads) + " elements"});
   transforms::splitLoopCarriedOffsets(*copy);
   PassManager before(&context);
   before.addPass(createCSEPass());           // equal addresses become equal values
   before.addPass(createCanonicalizerPass()); // carried values that nothing changes disappear
   before.addPass(createLoopInvariantCodeMotionPass());
-  std::vector<convert::Note> notes;
   bool verifies = succeeded(before.run(*copy));
   if (verifies) {
     convert::tileToSimt(*copy, {unsigned(options.numWarps)}, notes);
