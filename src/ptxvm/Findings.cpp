@@ -27,6 +27,13 @@ void describe(const Kernel &kernel, const Place &place, uint32_t &line, std::str
   sourceLine = kernel.sourceLine(place.instruction);
 }
 
+void setOther(const Kernel &kernel, Finding &finding, const std::optional<Place> &other) {
+  finding.other = other;
+  if (other)
+    describe(kernel, *other, finding.otherPtxLine, finding.otherPtxText, finding.otherSourceFile,
+             finding.otherSourceLine);
+}
+
 } // namespace
 
 std::string_view name(FindingKind kind) { return rows[size_t(kind)].name; }
@@ -42,6 +49,7 @@ void Findings::add(FindingKind kind, std::string message, const Place &place, st
       if (key(place) < key(finding.place)) {
         finding.message = std::move(message);
         finding.place = place;
+        setOther(kernel_, finding, other);
       }
       return;
     }
@@ -49,11 +57,8 @@ void Findings::add(FindingKind kind, std::string message, const Place &place, st
   finding.kind = kind;
   finding.message = std::move(message);
   finding.place = place;
-  finding.other = other;
   describe(kernel_, place, finding.ptxLine, finding.ptxText, finding.sourceFile, finding.sourceLine);
-  if (other)
-    describe(kernel_, *other, finding.otherPtxLine, finding.otherPtxText, finding.otherSourceFile,
-             finding.otherSourceLine);
+  setOther(kernel_, finding, other);
   list_.push_back(std::move(finding));
 }
 
