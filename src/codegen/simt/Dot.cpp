@@ -13,6 +13,17 @@ namespace tegula::simt {
 
 namespace {
 
+constexpr unsigned unroll = 2;
+
+// The assembler would unroll the loop further: most of a compile's time for little.
+void keepRolled(llvm::BranchInst *latch) {
+  llvm::LLVMContext &context = latch->getContext();
+  auto *disable = llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")});
+  auto *loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 class Product {
 public:
   Product(Emitter &e, DotOp op)
@@ -39,14 +50,15 @@ public:
         phis[reg]->addIncoming(sums[reg], before);
         sums[reg] = phis[reg];
       }
-    // One k a trip: the assembler unrolls, and its time is most of a compile's.
-    outerProduct(k, sums);
-    llvm::Value *next = b_.CreateAdd(k, b_.getInt32(1));
+    unsigned steps = scratch_.k % unroll == 0 ? unroll : 1;
+    for (unsigned u = 0; u != steps; ++u)
+      outerProduct(u ? b_.CreateOr(k, b_.getInt32(u), "", /*IsDisjoint=*/true) : k, sums);
+    llvm::Value *next = b_.CreateAdd(k, b_.getInt32(steps));
     k->addIncoming(next, b_.GetInsertBlock());
     for (unsigned reg = 0; reg != sums.size(); ++reg)
       if (phis[reg])
         phis[reg]->addIncoming(sums[reg], b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(scratch_.k)), body, after);
+    keepRolled(b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(scratch_.k)), body, after));
     b_.SetInsertPoint(after);
     llvm::Type *type = e_.type(elementType(op_.getType()));
     for (llvm::Value *&sum : sums)
