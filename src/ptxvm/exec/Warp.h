@@ -19,8 +19,8 @@ struct Run {
   uint32_t blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
   std::atomic<uint32_t> nextBlock{0};
   std::atomic<bool> stop{false}; // a trap or a failed assertion ends the launch
-  std::mutex strongMutex; // see ordered
-  std::mutex printMutex;
+  std::mutex strongMutex{}; // see ordered
+  std::mutex printMutex{};
   std::map<uint32_t, std::string> printed; // by block
 };
 
