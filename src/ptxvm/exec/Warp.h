@@ -21,7 +21,7 @@ struct Run {
   std::atomic<bool> stop{false}; // a trap or a failed assertion ends the launch
   std::mutex strongMutex{}; // see ordered
   std::mutex printMutex{};
-  std::map<uint32_t, std::string> printed; // by block
+  std::map<uint32_t, std::string> printed{}; // by block
 };
 
 struct Worker {
