@@ -35,7 +35,8 @@ double widened(Format format, uint64_t a) {
 }
 
 uint64_t narrowed(Format format, double value) {
-  return convert(format, Format::F64, std::bit_cast<uint64_t>(value), {});
+  return std::isnan(value) ? canonicalNan(format)
+                           : convert(format, Format::F64, std::bit_cast<uint64_t>(value), {});
 }
 
 // Subnormals of any of the formats become zeros of their sign.
@@ -45,21 +46,28 @@ uint64_t flushed(Format format, uint64_t a, bool ftz) {
   return a & uint64_t(1) << (widthOf(format) - 1);
 }
 
-// `.f64` forms work on the upper half of their operand and give the upper half of the result.
-uint64_t upperHalf(uint64_t a) { return a & 0xffffffff00000000; }
+// `.ftz.f64` forms work on the upper half of their operand, where a NaN may be an infinity, and give
+// the upper half of the result. Without `.ftz` the operand is whole.
+uint64_t approximateDouble(Approximate what, uint64_t a, bool ftz) {
+  constexpr uint64_t upper = 0xffffffff00000000;
+  if (ftz)
+    a = flushed(Format::F64, a & upper, true);
+  if (isNan(Format::F64, a))
+    return ftz ? 0x7fffffff00000000 : (a & upper) | uint64_t(1) << 51;
+  double result = evaluate(what, std::bit_cast<double>(a));
+  if (std::isnan(result))
+    return canonicalNan(Format::F64);
+  return flushed(Format::F64, std::bit_cast<uint64_t>(result) & upper, ftz);
+}
 
 } // namespace
 
 uint64_t approximate(Approximate what, Format format, uint64_t a, bool ftz) {
+  if (format == Format::F64)
+    return approximateDouble(what, a, ftz);
   a = flushed(format, a, ftz);
   if (isNan(format, a))
-    return format == Format::F64 ? upperHalf(a) | uint64_t(1) << 51 : canonicalNan(format);
-  if (format == Format::F64) {
-    double result = evaluate(what, std::bit_cast<double>(upperHalf(a)));
-    if (std::isnan(result))
-      return canonicalNan(format);
-    return flushed(format, upperHalf(std::bit_cast<uint64_t>(result)), ftz);
-  }
+    return canonicalNan(format);
   return flushed(format, narrowed(format, evaluate(what, widened(format, a))), ftz);
 }
 

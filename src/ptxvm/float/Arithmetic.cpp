@@ -16,8 +16,15 @@ using soft::traitsOf;
 uint64_t signBit(Format format) { return uint64_t(1) << (widthOf(format) - 1); }
 
 uint64_t flushed(Format format, uint64_t a, bool ftz) {
-  return ftz && format == Format::F32 && (a & 0x7f800000) == 0 ? a & 0x80000000 : a;
+  if (!ftz)
+    return a;
+  if (format == Format::F32)
+    return (a & 0x7f800000) == 0 ? a & 0x80000000 : a;
+  return format == Format::F16 && (a & 0x7c00) == 0 ? a & 0x8000 : a;
 }
+
+// The host rounds a result a little below the least normal number up to it; flushing looks before that.
+bool mayHaveBeenTiny(float result, FloatMode mode) { return mode.ftz && std::fabs(result) == 0x1p-126f; }
 
 // The NaN that an operation on these operands makes.
 uint64_t nanOf(Format format, std::initializer_list<uint64_t> operands, FloatMode mode) {
@@ -51,7 +58,7 @@ double asDouble(uint64_t a) { return std::bit_cast<double>(a); }
 uint64_t packed(Format format, const Number &n, std::initializer_list<uint64_t> operands, FloatMode mode) {
   if (n.kind == Kind::Nan)
     return nanOf(format, operands, mode);
-  mode.ftz = mode.ftz && format == Format::F32;
+  mode.ftz = mode.ftz && (format == Format::F32 || format == Format::F16);
   return soft::pack(format, n, mode);
 }
 
@@ -62,7 +69,8 @@ uint64_t binary(Format format, uint64_t a, uint64_t b, FloatMode mode, Host host
   b = flushed(format, b, mode.ftz);
   if (mode.round == Round::Nearest && format == Format::F32) {
     float r = host(asFloat(a), asFloat(b));
-    return std::isnan(r) ? nanOf(format, {a, b}, mode) : finish(r, mode);
+    if (!mayHaveBeenTiny(r, mode))
+      return std::isnan(r) ? nanOf(format, {a, b}, mode) : finish(r, mode);
   }
   if (mode.round == Round::Nearest && format == Format::F64) {
     double r = host(asDouble(a), asDouble(b));
@@ -138,14 +146,15 @@ uint64_t fma(Format format, uint64_t a, uint64_t b, uint64_t c, FloatMode mode) 
   c = flushed(format, c, mode.ftz);
   if (mode.round == Round::Nearest && format == Format::F32) {
     float r = std::fma(asFloat(a), asFloat(b), asFloat(c));
-    return std::isnan(r) ? nanOf(format, {a, b, c}, mode) : finish(r, mode);
+    if (!mayHaveBeenTiny(r, mode))
+      return std::isnan(r) ? nanOf(format, {b, c, a}, mode) : finish(r, mode);
   }
   if (mode.round == Round::Nearest && format == Format::F64) {
     double r = std::fma(asDouble(a), asDouble(b), asDouble(c));
-    return std::isnan(r) ? nanOf(format, {a, b, c}, mode) : finish(r, mode);
+    return std::isnan(r) ? nanOf(format, {b, c, a}, mode) : finish(r, mode);
   }
   Number product = soft::multiply(soft::unpack(format, a), soft::unpack(format, b));
-  return packed(format, soft::add(product, soft::unpack(format, c), mode.round), {a, b, c}, mode);
+  return packed(format, soft::add(product, soft::unpack(format, c), mode.round), {b, c, a}, mode);
 }
 
 uint64_t rcp(Format format, uint64_t a, FloatMode mode) {
@@ -158,8 +167,14 @@ uint64_t sqrt(Format format, uint64_t a, FloatMode mode) {
   return packed(format, soft::squareRoot(soft::unpack(format, a)), {a}, mode);
 }
 
-uint64_t neg(Format format, uint64_t a, bool ftz) { return flushed(format, a ^ signBit(format), ftz); }
-uint64_t abs(Format format, uint64_t a, bool ftz) { return flushed(format, a & ~signBit(format), ftz); }
+// NaN passes as from any operation, its sign too.
+uint64_t neg(Format format, uint64_t a, bool ftz) {
+  return isNan(format, a) ? nanOf(format, {a}, {}) : flushed(format, a ^ signBit(format), ftz);
+}
+
+uint64_t abs(Format format, uint64_t a, bool ftz) {
+  return isNan(format, a) ? nanOf(format, {a}, {}) : flushed(format, a & ~signBit(format), ftz);
+}
 
 uint64_t copysign(Format format, uint64_t a, uint64_t b) {
   return (b & ~signBit(format)) | (a & signBit(format));

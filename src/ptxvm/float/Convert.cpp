@@ -3,6 +3,7 @@
 #include "ptxvm/float/Soft.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tegula::ptxvm {
 namespace {
@@ -16,6 +17,32 @@ Number operand(Format format, uint64_t a, bool ftz) {
   if (ftz && format == Format::F32 && (a & 0x7f800000) == 0)
     a &= 0x80000000;
   return soft::unpack(format, a);
+}
+
+// The bits of a NaN's payload, moved to another format's, quieted, with its sign.
+uint64_t movedNan(Format to, Format from, uint64_t a) {
+  const soft::Traits &t = soft::traitsOf(to), &f = soft::traitsOf(from);
+  uint64_t infinity = t.maxFinite + 1, quiet = uint64_t(1) << (t.mantissaBits - 1);
+  uint64_t payload = a & ((uint64_t(1) << f.mantissaBits) - 1);
+  payload = t.mantissaBits < f.mantissaBits ? payload >> (f.mantissaBits - t.mantissaBits)
+                                            : payload << (t.mantissaBits - f.mantissaBits);
+  return (a >> (f.width - 1) & 1) << (t.width - 1) | infinity | quiet | payload;
+}
+
+// The conversions in which hardware keeps something of a NaN; the others make the canonical one.
+std::optional<uint64_t> keptNan(Format to, Format from, uint64_t a, FloatMode mode) {
+  bool isDouble = from == Format::F64 && to != Format::TF32 && soft::traitsOf(to).width >= 16;
+  if (mode.sat || mode.relu || mode.satfinite)
+    return std::nullopt;
+  if (to == Format::F64 && from == Format::F32 && mode.ftz)
+    return movedNan(to, from, canonicalNan(from));
+  if (isDouble || to == Format::F64)
+    return movedNan(to, from, a);
+  if (to == Format::F32 && from == Format::BF16 && !mode.ftz)
+    return a << 16;
+  if (to == Format::TF32 && mode.round == Round::NearestAway)
+    return a & 0xffffe000;
+  return std::nullopt;
 }
 
 // The magnitude as an integer, rounded. Saturates at 2^126, far above any integer type.
@@ -40,6 +67,9 @@ Wide integralMagnitude(const Number &n, Round round) {
 
 uint64_t convert(Format to, Format from, uint64_t a, FloatMode mode) {
   Number n = operand(from, a, mode.ftz);
+  if (n.kind == Kind::Nan)
+    if (std::optional<uint64_t> kept = keptNan(to, from, a, mode))
+      return *kept;
   mode.ftz = mode.ftz && to == Format::F32;
   return soft::pack(to, n, mode);
 }
@@ -47,6 +77,8 @@ uint64_t convert(Format to, Format from, uint64_t a, FloatMode mode) {
 uint64_t roundToIntegral(Format format, uint64_t a, FloatMode mode) {
   Number n = operand(format, a, mode.ftz);
   mode.ftz = false;
+  if (n.kind == Kind::Nan && format == Format::F64 && !mode.sat)
+    return a | uint64_t(1) << 51;
   if (n.kind != Kind::Finite || n.exponent >= 0)
     return soft::pack(format, n, mode);
   Wide magnitude = integralMagnitude(n, mode.round);

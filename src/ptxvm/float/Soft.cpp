@@ -11,7 +11,7 @@ namespace {
 constexpr Traits kTraits[] = {
     {5, 10, 15, 0x7bff, true, true, 0x7fff, 16},
     {8, 7, 127, 0x7f7f, true, true, 0x7fff, 16},
-    {8, 10, 127, 0x3fbff, true, true, 0x7fffffff, 32, 13},
+    {8, 10, 127, 0x3fbff, true, true, 0x7fffe000, 32, 13},
     {8, 23, 127, 0x7f7fffff, true, true, 0x7fffffff, 32},
     {11, 52, 1023, 0x7fefffffffffffff, true, true, 0xfff8000000000000, 64},
     {4, 3, 7, 0x7e, false, true, 0x7f, 8},
@@ -37,6 +37,20 @@ uint64_t roundMagnitude(const Traits &t, const Number &n, Round round) {
   }
   kept += roundsUp(round, n.negative, kept & 1, rest);
   return (uint64_t(field + t.bias - 1) << t.mantissaBits) + kept;
+}
+
+// Below the least normal number when rounded as if exponents had no end: what hardware flushes.
+bool isTiny(const Traits &t, const Number &n, Round round) {
+  if (n.kind != Kind::Finite)
+    return false;
+  unsigned length = bitLength(n.significand), wanted = t.mantissaBits + 1;
+  int top = n.exponent + int(length) - 1;
+  if (length > wanted) {
+    uint64_t kept = uint64_t(n.significand >> (length - wanted));
+    Rest rest = restOf(n.significand, length - wanted);
+    top += kept + roundsUp(round, n.negative, kept & 1, rest) == uint64_t(1) << wanted;
+  }
+  return top < 1 - t.bias;
 }
 
 // What a magnitude above the largest finite number becomes.
@@ -147,7 +161,7 @@ uint64_t pack(Format format, const Number &n, FloatMode mode) {
     magnitude = roundMagnitude(t, n, mode.round);
   if (n.kind == Kind::Finite && magnitude > t.maxFinite)
     magnitude = overflow(t, n.negative, mode);
-  if (mode.ftz && magnitude >> t.mantissaBits == 0)
+  if (mode.ftz && (magnitude >> t.mantissaBits == 0 || isTiny(t, n, mode.round)))
     magnitude = 0;
   bool negative = n.negative;
   if (negative && (mode.relu || mode.sat))
