@@ -28,6 +28,9 @@ uint64_t update(const AccessForm &access, uint64_t old, uint64_t operand, bool f
     LaneMode mode;
     mode.ftz = flush && access.type == Type::F32;
     FloatOp op = access.operation == Modifier::min ? FloatOp::Min : access.operation == Modifier::max ? FloatOp::Max : FloatOp::Add;
+    // Memory's adder passes a NaN of f64 as it is.
+    if (access.type == Type::F64 && op == FloatOp::Add && (isNan(Format::F64, old) || isNan(Format::F64, operand)))
+      return isNan(Format::F64, old) ? old : operand;
     return applyFloat(op, access.type, mode, old, operand);
   }
   bool isSigned = ptxvm::isSigned(access.type);

@@ -7,8 +7,9 @@
 // computed in double and rounded to the format; hardware may differ by what `envelopeOf` says, so their
 // bits are never a contract.
 //
-// NaN results are canonical as in PTX: 0x7fffffff (f32), 0x7fff (f16, bf16). f64 keeps the payload
-// of its first NaN operand, quieted, and makes 0xfff8000000000000 of an invalid operation.
+// NaN results are canonical as in PTX: 0x7fffffff (f32), 0x7fff (f16, bf16). f64 keeps the payload of
+// a NaN operand, quieted, and makes 0xfff8000000000000 of an invalid operation; conversions from and
+// to f64 move the payload. What hardware does beyond the manual is as recorded (test/ptxvm).
 // Shares no code with the compiler or the interpreter.
 #pragma once
 #include <cstdint>

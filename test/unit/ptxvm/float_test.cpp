@@ -205,6 +205,23 @@ TEST(Float, FtzFlushesOperandsAndResults) {
   EXPECT_EQ(convert(Format::F64, Format::F32, 1, ftz), 0u);
 }
 
+// Recorded on an H200.
+TEST(Float, FtzFlushesWhatIsTinyBeforeItIsDenormal) {
+  EXPECT_EQ(mul(Format::F32, 0xbf7fffff, 0x00800000, {.round = Round::Down, .ftz = true}), 0x80000000u);
+  EXPECT_EQ(mul(Format::F32, 0xbf7fffff, 0x00800000, {.round = Round::Down}), 0x80800000u);
+  EXPECT_EQ(add(Format::F16, 0x179a, 0x83ff, {.ftz = true}), 0x179au);
+}
+
+TEST(Float, SomeConversionsKeepTheNan) {
+  EXPECT_EQ(convert(Format::F32, Format::F64, 0xfff0000000000001, {}), 0xffc00000u);
+  EXPECT_EQ(convert(Format::F64, Format::F16, 0x7c01, {}), 0x7ff8040000000000u);
+  EXPECT_EQ(convert(Format::F32, Format::BF16, 0xff81, {}), 0xff810000u);
+  EXPECT_EQ(convert(Format::F32, Format::BF16, 0xff81, {.ftz = true}), 0x7fffffffu);
+  EXPECT_EQ(convert(Format::F64, Format::F32, 0xffc00000, {.ftz = true}), 0x7fffffffe0000000u);
+  EXPECT_EQ(neg(Format::F32, 0xff800001, false), 0x7fffffffu);
+  EXPECT_EQ(abs(Format::F64, 0xfff8000000000000, false), 0xfff8000000000000u);
+}
+
 TEST(Float, SatClampsAndKillsNan) {
   FloatMode sat{.sat = true};
   EXPECT_EQ(add(Format::F32, bits(1.0f), bits(1.0f), sat), bits(1.0f));
