@@ -34,6 +34,10 @@ std::optional<uint64_t> keptNan(Format to, Format from, uint64_t a, FloatMode mo
   bool isDouble = from == Format::F64 && to != Format::TF32 && soft::traitsOf(to).width >= 16;
   if (mode.sat || mode.relu || mode.satfinite)
     return std::nullopt;
+  if (to == from && !mode.ftz && (to == Format::F32 || to == Format::F64))
+    return a;     // a move
+  if (to == from) // a move, but for f16
+    return mode.ftz || to == Format::F16 ? canonicalNan(to) : a;
   if (to == Format::F64 && from == Format::F32 && mode.ftz)
     return movedNan(to, from, canonicalNan(from));
   if (isDouble || to == Format::F64)
