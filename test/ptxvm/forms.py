@@ -29,6 +29,7 @@ class Form:
     ulps: float = 0    # how far results may be from the GPU's; 0: equal bits
     absolute: float = 0
     arch: int = 80
+    version: str = "8.1"
 
 
 def register_name(kind, register):
@@ -55,7 +56,7 @@ def kernel(form):
     else:
         store = f"st.global.{'f' if form.result in ('f32', 'f64') else 'b'}{width(form.result)} [%rd9], {registers['d']};"
     lines = "\n".join(setup)
-    return f""".version 8.1
+    return f""".version {form.version}
 .target sm_{form.arch}
 .address_size 64
 .visible .entry form(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)
@@ -66,6 +67,7 @@ def kernel(form):
 .reg .f32 %f<10>;
 .reg .b64 %rd<10>;
 .reg .f64 %fd<10>;
+{".reg .b128 %q0;" if "b128" in form.text else ""}
 mov.u32 %r8, %tid.x;
 mul.wide.u32 %rd8, %r8, 8;
 {lines}
@@ -164,6 +166,18 @@ def f64_forms():
             yield op(f"{name}.{rounding}.f64", "f64", count)
     for name, count in (("min", 2), ("max", 2), ("neg", 1), ("abs", 1), ("copysign", 2)):
         yield op(f"{name}.f64", "f64", count)
+
+
+def nan_forms():
+    """Which of several NaN operands passes: every exponent is set to that of NaN and infinity."""
+    def made(letter, number):
+        return f"mov.b64 %rd{number}, ${letter}; or.b64 %rd{number}, %rd{number}, 0x7FF0000000000000; mov.b64 ${letter}, %rd{number};"
+
+    for name, count in (("add.rn", 2), ("add.rz", 2), ("sub.rn", 2), ("mul.rn", 2), ("div.rn", 2), ("min", 2), ("max", 2),
+                        ("fma.rn", 3), ("fma.rm", 3)):
+        letters = "abc"[:count]
+        body = " ".join(made(letter, 5 + i) for i, letter in enumerate(letters))
+        yield Form(f"{body} {name}.f64 $d, {', '.join('$' + letter for letter in letters)};", "f64", ("f64",) * count)
 
 
 def half_forms():
@@ -289,8 +303,8 @@ def comparison_forms():
     for kind in ("f16", "bf16", "f32", "f64"):
         for name in ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"):
             yield op(f"setp.{name}.{kind}", kind, 2, result="pred", arch=90 if kind == "bf16" else 80)
-    for name in ("lt", "equ"):
-        yield op(f"setp.{name}.ftz.f32", "f32", 2, result="pred")
+    for name, kind in itertools.product(("lt", "equ"), ("f32", "f16")):
+        yield op(f"setp.{name}.ftz.{kind}", kind, 2, result="pred")
     for combine in ("and", "or", "xor"):
         yield Form(f"setp.lt.{combine}.s32 $d, $a, $b, $c;", "pred", ("s32", "s32", "pred"))
     for name, real in itertools.product(("finite", "infinite", "number", "notanumber", "normal", "subnormal"), ("f32", "f64")):
@@ -329,8 +343,195 @@ def trigonometry_forms():
                    absolute=2**-19)
 
 
+def further_forms():
+    """One form or more of the rows of the table that the families above leave out."""
+    for name in ("add", "sub"):
+        yield op(f"{name}.sat.s32", "s32", 2)
+    yield op("mad.hi.sat.s32", "s32", 3)
+    for kind in ("u16x2", "s16x2"):
+        for name in ("add", "min", "max"):
+            yield Form(f"{name}.{kind} $d, $a, $b;", "b32", ("b32", "b32"), arch=90)
+    for name in ("min", "max"):
+        yield op(f"{name}.relu.s32", "s32", 2, arch=90)
+        yield Form(f"{name}.relu.s16x2 $d, $a, $b;", "b32", ("b32", "b32"), arch=90)
+    for kind in ("u32", "s32", "u64"):
+        yield Form(f"add.cc.{kind} $d, $a, $b; addc.{kind} $d, $d, $b;", kind, (kind, kind))
+        yield Form(f"sub.cc.{kind} $d, $a, $b; subc.{kind} $d, $d, $b;", kind, (kind, kind))
+        yield Form(f"mad.lo.cc.{kind} $d, $a, $b, $c; madc.hi.{kind} $d, $a, $b, $d;", kind, (kind,) * 3)
+    yield Form("and.b32 $b, $b, 31; rem.s32 $c, $c, 40; fns.b32 $d, $a, $b, $c;", "b32", ("b32",) * 3)
+    for name in ("and", "or", "xor"):
+        yield op(f"{name}.pred", "pred", 2)
+    yield op("not.pred", "pred", 1)
+    for name in ("or", "and"):
+        yield Form(f"lop3.{name}.b32 %r7|$d, $a, $b, 31, 0x80, $c;", "pred", ("b32", "b32", "pred"), arch=90, version="8.3")
+    for bits in ("16", "32", "64"):
+        yield Form(f"shr.b{bits} $d, $a, $b;", f"b{bits}", (f"b{bits}", "u32"))
+        yield op(f"setp.eq.b{bits}", f"b{bits}", 2, result="pred")
+    yield Form("setp.ne.or.b32 $d, $a, $b, $c;", "pred", ("b32", "b32", "pred"))
+    yield Form("setp.hi.xor.u32 $d, $a, $b, $c;", "pred", ("u32", "u32", "pred"))
+    for kind in ("f16", "f32", "f64", "bf16"):
+        yield Form(f"setp.ltu.and.{kind} $d, $a, $b, $c;", "pred", (kind, kind, "pred"), arch=90)
+    for kind in ("f16x2", "bf16x2"):
+        both = "selp.b32 %r7, 1, 0, %p7; selp.b32 $d, 2, 0, %p8; or.b32 $d, $d, %r7;"
+        yield Form(f"setp.lt.{kind} %p7|%p8, $a, $b; {both}", "b32", (kind, kind), arch=90)
+        yield Form(f"setp.geu.xor.{kind} %p7|%p8, $a, $b, $c; {both}", "b32", (kind, kind, "pred"), arch=90)
+        for result in (kind, "u32"):
+            yield Form(f"set.le.{result}.{kind} $d, $a, $b;", "b32", (kind, kind), arch=90)
+    for result in ("s32", "f32"):
+        for name, kind in (("eq", "b32"), ("gt", "s32"), ("hs", "u32")):
+            yield Form(f"set.{name}.{result}.{kind} $d, $a, $b;", result, (kind, kind))
+            yield Form(f"set.{name}.and.{result}.{kind} $d, $a, $b, $c;", result, (kind, kind, "pred"))
+    for kind in ("f32", "f64"):
+        yield Form(f"set.gtu.u32.{kind} $d, $a, $b;", "u32", (kind, kind))
+        yield Form(f"set.lt.or.f32.{kind} $d, $a, $b, $c;", "f32", (kind, kind, "pred"))
+    for result, kind in (("f16", "f16"), ("u16", "f16"), ("bf16", "bf16"), ("s16", "bf16")):
+        yield Form(f"set.ne.{result}.{kind} $d, $a, $b;", result, (kind, kind), arch=90)
+    yield Form("slct.ftz.b32.f32 $d, $a, $b, $c;", "b32", ("b32", "b32", "f32"))
+    for kind in ("f32", "f64"):
+        yield op(f"mad.rn.{kind}", kind, 3)
+    yield op("rcp.approx.ftz.f64", "f64", 1, ulps=2**32)
+    yield op("rsqrt.approx.ftz.f64", "f64", 1, ulps=2**33)
+    yield op("rsqrt.approx.f64", "f64", 1, ulps=2**33)
+    for name in ("abs", "neg"):
+        for kind in ("f16", "f16x2"):
+            yield op(f"{name}.ftz.{kind}", kind, 1)
+    for name, kind in itertools.product(("min", "max"), ("f16", "bf16")):
+        yield op(f"{name}.xorsign.abs.{kind}", kind, 2, arch=86)
+    yield Form("mov.pred $d, $a;", "pred", ("pred",))
+    yield Form("mov.b128 %q0, {$a, $b}; mov.b128 {%rd7, $d}, %q0; sub.s64 $d, $d, %rd7;", "b64", ("b64", "b64"), arch=90,
+               version="8.3")
+    for source in ("u16", "u32", "u64", "s16", "s32", "s64"):
+        for to in ("u8", "s8"):
+            yield Form(f"cvt.sat.{to}.{source} $d, $a;", "u16", (source,))
+    yield Form("cvt.u16.u8 %rs7, $a; cvt.sat.s8.u8 $d, %rs7;", "u16", ("u16",))
+    yield Form("cvt.s16.s8 %rs7, $a; cvt.sat.u8.s8 $d, %rs7;", "u16", ("u16",))
+    yield Form("cvt.sat.u64.s8 $d, $a;", "u64", ("u16",))
+    for rounding in ("rni", "rzi"):
+        yield op(f"cvt.{rounding}.ftz.sat.f32.f32", "f32", 1)
+        yield op(f"cvt.{rounding}.sat.f16.f16", "f16", 1)
+        yield op(f"cvt.{rounding}.bf16.bf16", "bf16", 1, arch=90)
+    for kind in ("f16", "f32", "f64"):
+        yield op(f"cvt.{kind}.{kind}", kind, 1)
+    for kind in ("f16", "f32", "f64", "bf16"):
+        yield op(f"set.lt.{'ftz.' if kind == 'f16' else ''}u32.{kind}", kind, 2, result="u32", arch=90)
+    yield op("cvt.ftz.f32.f32", "f32", 1)
+    for bits in ("32", "64"):
+        yield Form(f"bfi.b{bits} $d, $a, -1, $b, $c;", f"b{bits}", (f"b{bits}", "u32", "u32"))
+    for text, to, source in (("sat.f64.f64", "f64", "f64"), ("sat.f16.f16", "f16", "f16"), ("f64.bf16", "f64", "bf16"),
+                             ("sat.f64.f16", "f64", "f16"), ("sat.f32.f16", "f32", "f16"), ("ftz.sat.f64.f32", "f64", "f32"),
+                             ("ftz.f32.bf16", "f32", "bf16"), ("ftz.f32.f16", "f32", "f16"), ("rn.f16.bf16", "f16", "bf16"),
+                             ("rp.f16.bf16", "f16", "bf16"), ("rn.bf16.f16", "bf16", "f16"), ("rn.bf16.f64", "bf16", "f64"),
+                             ("rm.bf16.f32", "bf16", "f32"), ("rp.bf16.f32", "bf16", "f32"), ("rn.relu.f16.f32", "f16", "f32"),
+                             ("rz.relu.f16.f32", "f16", "f32"), ("rn.sat.f32.f64", "f32", "f64"),
+                             ("rn.sat.f16.f64", "f16", "f64"), ("rn.ftz.f16.f32", "f16", "f32")):
+        yield op(f"cvt.{text}", source, 1, result=to, arch=90)
+    for text in ("rz", "rn.relu", "rz.relu"):
+        yield op(f"cvt.{text}.tf32.f32", "f32", 1, result="b32", arch=90)
+    for kind in ("u16", "s16"):
+        yield Form(f"cvt.pack.sat.{kind}.s32 $d, $a, $b;", "b32", ("s32", "s32"))
+    for kind in ("u8", "s8"):
+        yield Form(f"cvt.pack.sat.{kind}.s32.b32 $d, $a, $b, $c;", "b32", ("s32", "s32", "b32"))
+
+
+def memory_forms():
+    """Atomics, each thread on its own slot of c: the old value times 3, plus the new one."""
+    where = "ld.param.u64 %rd7, [c]; add.s64 %rd7, %rd7, %rd8;"
+
+    def changed(instruction, bits):
+        register, other = {"32": ("%r7", "%r6"), "64": ("%rd6", "%rd5")}[bits]
+        return (f"{where} {instruction.replace('$d', register)} ld.global.b{bits} {other}, [%rd7]; "
+                f"mad.lo.u{bits} $d, {register}, 3, {other};")
+
+    for bits in ("32", "64"):
+        kind = "b" + bits
+        for name in ("and", "or", "xor", "exch"):
+            yield Form(changed(f"atom.global.{name}.{kind} $d, [%rd7], $a;", bits), kind, (kind, kind, kind))
+        yield Form(changed(f"atom.global.cas.{kind} $d, [%rd7], $a, $b;", bits), kind, (kind, kind, kind))
+        yield Form(f"{where} red.global.xor.{kind} [%rd7], $a; ld.global.{kind} $d, [%rd7];", kind, (kind,) * 3)
+        for name, sign in (("add", "u"), ("min", "u"), ("max", "u"), ("min", "s"), ("max", "s")):
+            kind = sign + bits
+            yield Form(changed(f"atom.global.{name}.{kind} $d, [%rd7], $a;", bits), kind, (kind, kind, kind))
+            yield Form(f"{where} red.global.{name}.{kind} [%rd7], $a; ld.global.{kind} $d, [%rd7];", kind, (kind,) * 3)
+    for name in ("inc", "dec"):
+        yield Form(changed(f"atom.global.{name}.u32 $d, [%rd7], $a;", "32"), "u32", ("u32",) * 3)
+        yield Form(f"{where} red.global.{name}.u32 [%rd7], $a; ld.global.u32 $d, [%rd7];", "u32", ("u32",) * 3)
+    for kind, noftz in (("f32", ""), ("f64", ""), ("f16", ".noftz"), ("f16x2", ".noftz"), ("bf16", ".noftz"), ("bf16x2", ".noftz")):
+        load = f"ld.global.{'f' if kind in ('f32', 'f64') else 'b'}{width(kind)} $d, [%rd7];"
+        yield Form(f"{where} red.global.add{noftz}.{kind} [%rd7], $a; {load}", kind, (kind,) * 3, arch=90)
+        yield Form(f"{where} atom.global.add{noftz}.{kind} $b, [%rd7], $a; {load}", kind, (kind,) * 3, arch=90)
+
+
+def space_forms():
+    """Loads, stores and atomics of other kinds and widths, on the thread's own slot of c; addresses of spaces."""
+    where = "ld.param.u64 %rd7, [c]; add.s64 %rd7, %rd7, %rd8;"
+
+    def touch(text, result="b32", kinds=("b32",) * 3, **more):
+        return Form(f"{where} {text}", result, kinds, **more)
+
+    for order in ("volatile", "relaxed.gpu", "acquire.sys", "relaxed.cta"):
+        yield touch(f"ld.{order}.global.b32 $d, [%rd7];")
+    for order in ("volatile", "relaxed.gpu", "release.cta"):
+        yield touch(f"st.{order}.global.b32 [%rd7], $a; ld.global.b32 $d, [%rd7];")
+    for load in ("ld.global.nc", "ldu.global"):
+        yield touch(f"{load}.b32 $d, [%rd7];")
+    yield touch("ld.global.v2.b32 {%r6, %r7}, [%rd7]; sub.u32 $d, %r6, %r7;")
+    for kind in ("u8", "s8", "u16", "s16"):
+        yield touch(f"ld.global.{kind} $d, [%rd7];", "b32")
+    yield touch("prefetch.global.L1 [%rd7]; prefetch.global.L2::evict_last [%rd7]; prefetchu.L1 [%rd7]; ld.global.b32 $d, [%rd7];")
+    yield touch("createpolicy.fractional.L2::evict_last.b64 %rd6; ld.global.L2::cache_hint.b32 $d, [%rd7], %rd6;")
+    yield touch("createpolicy.range.global.L2::evict_last.b64 %rd6, [%rd7], 64, 128; ld.global.L2::cache_hint.b32 $d, [%rd7], %rd6;")
+    yield touch("cvta.to.global.u64 %rd6, %rd7; cvta.global.u64 %rd6, %rd6; ld.b32 $d, [%rd6];")
+    yield touch("isspacep.global $d, %rd7;", "pred")
+    for space in ("shared", "param"):
+        yield touch(f"isspacep.{space} $d, %rd7;", "pred")
+    yield Form("mov.b64 %rd6, a; cvta.param.u64 %rd6, %rd6; ld.u64 %rd5, [%rd6]; cvta.to.param.u64 %rd6, %rd6; "
+               "ld.param.u64 %rd4, [%rd6]; ld.param.u64 %rd3, [a]; setp.eq.u64 %p7, %rd5, %rd3; setp.eq.and.u64 $d, %rd4, %rd3, %p7;",
+               "pred", ())
+    yield Form(".shared .align 16 .b8 buffer[1024]; mov.u32 %r7, buffer; mad.lo.u32 %r7, %r8, 16, %r7; mov.b128 %q0, {$a, $b}; "
+               "st.shared.b128 [%r7], %q0; ld.shared.b128 %q0, [%r7]; mov.b128 {%rd7, %rd6}, %q0; sub.s64 $d, %rd6, %rd7;", "b64",
+               ("b64", "b64"), arch=90, version="8.3")
+    for fence in ("fence.sc.gpu", "fence.acq_rel.cta", "membar.gl"):
+        yield touch(f"st.global.b32 [%rd7], $a; {fence}; ld.global.b32 $d, [%rd7];")
+    new = "ld.global.v2.f32 {%f6, $d}, [%rd7]; add.f32 $d, $d, %f6;"
+    yield touch(f"red.global.add.v2.f32 [%rd7], {{$a, $b}}; {new}", "f32", ("f32",) * 3, arch=90)
+    yield touch(f"atom.global.add.v2.f32 {{%f6, %f7}}, [%rd7], {{$a, $b}}; {new}", "f32", ("f32",) * 3, arch=90)
+    for kind, name in itertools.product(("f16", "bf16"), ("add", "min", "max")):
+        for bits, old in (("32", "%rs6, %rs7"), ("64", "%r6, %r7")):
+            each = kind if bits == "32" else kind + "x2"
+            new = f"[%rd7], {{$a, $b}}; ld.global.b{bits} $d, [%rd7];"
+            yield touch(f"red.global.{name}.noftz.v2.{each} {new}", f"b{bits}", (each,) * 3, arch=90)
+            yield touch(f"atom.global.{name}.noftz.v2.{each} {{{old}}}, {new}", f"b{bits}", (each,) * 3, arch=90)
+
+
+def flow_forms():
+    """Branches and what else steers."""
+    yield Form("mov.b32 $d, $a; bra.uni over; add.s32 $d, $d, 1; over: add.s32 $d, $d, 2;", "b32", ("b32",))
+    yield Form("mov.b32 $d, 1; setp.lt.s32 %p7, $a, 0; @%p7 bra over; mov.b32 $d, 2; over: add.s32 $d, $d, $a;", "b32", ("b32",))
+    for leave in ("exit", "ret"):
+        yield Form(f"setp.gt.u32 %p7, %r8, 999; @%p7 {leave}; mov.b32 $d, $a;", "b32", ("b32",))
+    yield Form("and.b32 $a, $a, 1; ts: .branchtargets first, second; brx.idx $a, ts; first: mov.b32 $d, 5; bra over; "
+               "second: mov.b32 $d, 7; over: nanosleep.u32 1; pmevent 1;", "b32", ("b32",))
+
+
+def group_forms():
+    """What the lanes of a warp and the warps of a block do together."""
+    yield Form("activemask.b32 $d;", "b32", ())
+    yield Form("elect.sync %r7|$d, -1;", "pred", (), arch=90)
+    yield Form("bar.warp.sync -1; mov.b32 $d, $a;", "b32", ("b32",))
+    for prefix in ("bar", "bar.cta", "barrier", "barrier.cta"):
+        yield Form(f"{prefix}.sync 0; mov.b32 $d, $a;", "b32", ("b32",))
+        yield Form(f"{prefix}.sync 1, 64; mov.b32 $d, $a;", "b32", ("b32",))
+        yield Form(f"setp.lt.u32 %p7, %r8, 32; @%p7 {prefix}.arrive 1, 64; @!%p7 {prefix}.sync 1, 64; mov.b32 $d, $a;", "b32",
+                   ("b32",))
+        for count in ("", " 64,"):
+            yield Form(f"{prefix}.red.popc.u32 $d, 0,{count} $a;", "u32", ("pred",))
+            for name in ("and", "or"):
+                yield Form(f"{prefix}.red.{name}.pred $d, 0,{count} $a;", "pred", ("pred",))
+
+
 def all_forms():
-    made = [*f32_forms(), *f64_forms(), *half_forms(), *integer_forms(), *conversion_forms(), *comparison_forms(),
-            *warp_forms(), *trigonometry_forms()]
+    made = [*f32_forms(), *f64_forms(), *nan_forms(), *half_forms(), *integer_forms(), *conversion_forms(), *comparison_forms(),
+            *warp_forms(), *trigonometry_forms(), *further_forms(), *memory_forms(), *space_forms(), *flow_forms(),
+            *group_forms()]
     assert len({form.text for form in made}) == len(made)
     return made
