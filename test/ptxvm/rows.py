@@ -1,6 +1,6 @@
 """The rows of the machine's table of instruction forms, and which of them recorded forms use.
 
-`python rows.py` writes unrecorded.txt: the rows without a recording. test_golden.py asserts that the file is right.
+`python rows.py` writes unrecorded.txt: the rows without a recording. test_golden.py asserts that it is right.
 """
 import re
 from pathlib import Path

@@ -64,19 +64,21 @@ uint64_t packed(Format format, const Number &n, std::initializer_list<uint64_t> 
 
 // `host` on floats or doubles to nearest, else `exact` on Numbers.
 template <class Host, class Exact>
-uint64_t binary(Format format, uint64_t a, uint64_t b, FloatMode mode, Host host, Exact exact) {
+uint64_t binary(Format format, uint64_t a, uint64_t b, FloatMode mode, Host host, Exact exact,
+                bool prefersA = false) {
   a = flushed(format, a, mode.ftz);
   b = flushed(format, b, mode.ftz);
+  uint64_t first = prefersA ? a : b, second = prefersA ? b : a; // of two NaNs
   if (mode.round == Round::Nearest && format == Format::F32) {
     float r = host(asFloat(a), asFloat(b));
     if (!mayHaveBeenTiny(r, mode))
-      return std::isnan(r) ? nanOf(format, {a, b}, mode) : finish(r, mode);
+      return std::isnan(r) ? nanOf(format, {first, second}, mode) : finish(r, mode);
   }
   if (mode.round == Round::Nearest && format == Format::F64) {
     double r = host(asDouble(a), asDouble(b));
-    return std::isnan(r) ? nanOf(format, {a, b}, mode) : finish(r, mode);
+    return std::isnan(r) ? nanOf(format, {first, second}, mode) : finish(r, mode);
   }
-  return packed(format, exact(soft::unpack(format, a), soft::unpack(format, b)), {a, b}, mode);
+  return packed(format, exact(soft::unpack(format, a), soft::unpack(format, b)), {first, second}, mode);
 }
 
 // Unsigned order of magnitudes as an order of numbers; -0 is below +0.
@@ -90,7 +92,7 @@ uint64_t extremum(Format format, uint64_t a, uint64_t b, MinMaxMode mode, bool w
   b = flushed(format, b, mode.ftz);
   bool aIsNan = isNan(format, a), bIsNan = isNan(format, b);
   if ((aIsNan && bIsNan) || (mode.nan && (aIsNan || bIsNan)))
-    return canonicalNan(format);
+    return nanOf(format, {b, a}, {});
   uint64_t sign = mode.xorsignAbs ? (a ^ b) & signBit(format) : 0;
   if (mode.xorsignAbs) {
     a &= ~signBit(format);
@@ -137,7 +139,7 @@ uint64_t mul(Format format, uint64_t a, uint64_t b, FloatMode mode) {
 uint64_t div(Format format, uint64_t a, uint64_t b, FloatMode mode) {
   return binary(
       format, a, b, mode, [](auto x, auto y) { return x / y; },
-      [](const Number &x, const Number &y) { return soft::divide(x, y); });
+      [](const Number &x, const Number &y) { return soft::divide(x, y); }, true);
 }
 
 uint64_t fma(Format format, uint64_t a, uint64_t b, uint64_t c, FloatMode mode) {
