@@ -1,6 +1,8 @@
-"""`./x demo`: runs every kernel on this machine's cores, checks it, and prints the table."""
+"""`./x demo`: runs every kernel on the GPU if there is one that PyTorch sees, else on the cores, checks it, and prints the table."""
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -13,7 +15,16 @@ import cases
 import measure
 
 
+def on_gpu():
+    """The kernels checked, then a part of the benchmark beside PyTorch (and upstream, where it is installed)."""
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run([sys.executable, HERE.parent / "tools" / "gpu.py", "--steps", "set,bench", "--only",
+                               "vector_add,softmax,residual,layer_norm", "--budget", "150", "--out", folder]).returncode
+
+
 def main():
+    if torch.cuda.is_available():
+        sys.exit(on_gpu())
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     rows, wrong = [], 0
