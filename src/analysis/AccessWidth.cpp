@@ -33,11 +33,11 @@ std::string describeArgument(BlockArgument argument) {
 const char *signOf(Operation *op) {
   StringRef name = op->getName().getStringRef();
   return llvm::StringSwitch<const char *>(name)
-      .Cases("arith.addi", "tt.addptr", " + ")
+      .Cases({"arith.addi", "tt.addptr"}, " + ")
       .Case("arith.subi", " - ")
       .Case("arith.muli", " * ")
-      .Cases("arith.divsi", "arith.divui", " // ")
-      .Cases("arith.remsi", "arith.remui", " % ")
+      .Cases({"arith.divsi", "arith.divui"}, " // ")
+      .Cases({"arith.remsi", "arith.remui"}, " % ")
       .Case("arith.andi", " & ")
       .Default(nullptr);
 }
