@@ -29,7 +29,7 @@ std::optional<AccessOperands> accessOf(Operation *op) {
     return AccessOperands{load.getPtr(), load.getMask()};
   if (auto store = dyn_cast<StoreOp>(op))
     return AccessOperands{store.getPtr(), store.getMask()};
-  if (op->getName().getStringRef().starts_with("tt.atomic"))
+  if (isa<AtomicRMWOp, AtomicCASOp>(op))
     return AccessOperands{op->getOperand(0), {}};
   return std::nullopt;
 }

@@ -31,8 +31,7 @@ std::optional<unsigned> costOf(Operation *op) {
 bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, arith::ConstantOp>(op) ||
-         op->getName().getStringRef() == "tt.elementwise_inline_asm";
+  return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, arith::ConstantOp>(op);
 }
 
 Classes::Classes(FuncOp function) {
@@ -136,13 +135,10 @@ void Classes::tie(Operation *op) {
     unite(op->getOperands());
   } else if (isa<SplitOp>(op)) {
     unite(op->getResults());
-  } else if (op->getName().getStringRef() == "tt.gather") {
+  } else if (isa<GatherOp>(op)) {
     unite({op->getOperand(1), op->getResult(0)});
-  } else if (isElementwise(op) || op->getName().getDialectNamespace() == "tt") {
-    StringRef name = op->getName().getStringRef();
-    // Loads, stores, atomics, scans: one coordinate, one element.
-    if (isElementwise(op) || isa<LoadOp, StoreOp>(op) || name.starts_with("tt.atomic") || name == "tt.scan")
-      unite(all);
+  } else if (isElementwise(op) || isa<LoadOp, StoreOp, AtomicRMWOp, AtomicCASOp, ScanOp>(op)) {
+    unite(all); // one coordinate, one element
   }
 }
 

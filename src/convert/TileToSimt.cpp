@@ -13,7 +13,7 @@ namespace {
 class Rewrite {
 public:
   Rewrite(FuncOp function, const SimtOptions &options, std::vector<Note> &notes)
-      : function_(function), axes_(function, analysis::Trust::Indices), classes_(function),
+      : function_(function), axes_(function), classes_(function),
         choice_(function, classes_, axes_, options.warps), notes_(notes) {}
 
   void run() {
@@ -96,8 +96,6 @@ private:
     for (Region &region : op->getRegions())
       for (Block &block : region)
         llvm::for_each(block.getArguments(), set);
-    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isTile(constant) && classes_.isData(constant))
-      retype(constant);
   }
 
   static void retype(arith::ConstantOp constant) {
@@ -153,9 +151,7 @@ private:
                                                     : Value(parent->getResult(operand.getOperandNumber())));
       return;
     }
-    StringRef name = op->getName().getStringRef();
-    bool together = isElementwise(op) || name.starts_with("tt.atomic") || name == "tt.scan";
-    if (together) {
+    if (isElementwise(op) || isa<AtomicRMWOp, AtomicCASOp, ScanOp>(op)) {
       std::optional<Layout> layout = ownLayout(op);
       bool isMoved = false;
       if (auto scan = dyn_cast<ScanOp>(op))
@@ -180,7 +176,7 @@ private:
       demandAs(dot.getAccMutable(), dot.getResult());
       return;
     }
-    if (name == "tt.gather") {
+    if (isa<GatherOp>(op)) {
       demandOwn(op->getOpOperand(0));
       demandAs(op->getOpOperand(1), op->getResult(0));
       return;
@@ -251,16 +247,11 @@ private:
     if (cast<RankedTensorType>(value.getType()).getEncoding() && simt::layoutOf(value) == layout)
       return value;
     auto attribute = simt::LayoutAttr::get(value.getContext(), layout);
-    auto [entry, isNew] = made_.try_emplace({value, attribute});
-    if (!isNew)
-      return entry->second;
-    Value made;
+    if (Value known = made_.lookup({value, attribute}))
+      return known;
     Operation *op = value.getDefiningOp();
     bool again = op && op->getNumResults() == 1 && !isa<simt::ConvertOp>(op) && !classes_.isData(value);
-    if (again)
-      made = computeAgain(op, layout);
-    else
-      made = move(value, layout);
+    Value made = again ? computeAgain(op, layout) : move(value, layout);
     made_[{value, attribute}] = made;
     return made;
   }

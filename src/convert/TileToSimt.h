@@ -4,8 +4,10 @@
 //
 // How layouts are chosen. Values that ops of one shape tie together (arithmetic, loops, loads and
 // stores with their addresses and masks) form a class and share a layout. A class with memory
-// accesses takes the layout that coalesces the heaviest of them; one without takes what its
-// producers give (the slice that a reduction leaves, a transposition) or its readers want.
+// accesses takes the layout that coalesces the heaviest of them (where neighbours share addresses, one
+// in which a thread owns those that do); one without takes what its producers give (the slice that a
+// reduction leaves, a transposition) or its readers want. So does one that is smaller than the
+// threads, or of one dimension and only loaded: threads then repeat loads instead of exchanging.
 // Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed
 // again in whatever layout is wanted.
 #pragma once

@@ -42,6 +42,13 @@ llvm::Value *roundTo(Builder &b, llvm::Value *value, llvm::Type *small);
 llvm::Value *convertFloat(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, llvm::Type *element,
                           bool towardZero = false);
 
+// ---- functions ----
+// LLVM's intrinsic for an op of the math dialect that rounds exactly on floats (fabs, floor, fma ...; sqrt is left to
+// the target); not_intrinsic for another op.
+llvm::Intrinsic::ID exactIntrinsic(mlir::Operation *op);
+// The math library's name for an op of the math dialect: math.exp2 is "exp2", math.powf "pow".
+llvm::StringRef mathlibName(mlir::Operation *op);
+
 // Links what the module calls of the math library (`tgm_*`) into it, private to it. The module's triple and
 // data layout are set.
 Status linkMathlib(llvm::Module &module);

@@ -151,4 +151,22 @@ llvm::Value *convertFloat(Builder &b, llvm::Value *value, Type from, Type to, ll
   return element->isHalfTy() ? truncateTowardZero(b, value, element) : toBFloat(b, value, true);
 }
 
+llvm::Intrinsic::ID exactIntrinsic(Operation *op) {
+  return llvm::TypeSwitch<Operation *, llvm::Intrinsic::ID>(op)
+      .Case<math::AbsFOp>([](auto) { return llvm::Intrinsic::fabs; })
+      .Case<math::FloorOp>([](auto) { return llvm::Intrinsic::floor; })
+      .Case<math::CeilOp>([](auto) { return llvm::Intrinsic::ceil; })
+      .Case<math::TruncOp>([](auto) { return llvm::Intrinsic::trunc; })
+      .Case<math::RoundEvenOp>([](auto) { return llvm::Intrinsic::rint; })
+      .Case<math::RoundOp>([](auto) { return llvm::Intrinsic::round; })
+      .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
+      .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
+      .Default([](Operation *) { return llvm::Intrinsic::ID(llvm::Intrinsic::not_intrinsic); });
+}
+
+llvm::StringRef mathlibName(Operation *op) {
+  llvm::StringRef name = op->getName().stripDialect();
+  return name == "powf" ? "pow" : name;
+}
+
 } // namespace tegula::codegen

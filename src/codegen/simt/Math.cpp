@@ -13,19 +13,6 @@ namespace {
 
 using codegen::Values;
 
-llvm::Intrinsic::ID intrinsicOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, llvm::Intrinsic::ID>(op)
-      .Case<math::AbsFOp>([](auto) { return llvm::Intrinsic::fabs; })
-      .Case<math::FloorOp>([](auto) { return llvm::Intrinsic::floor; })
-      .Case<math::CeilOp>([](auto) { return llvm::Intrinsic::ceil; })
-      .Case<math::TruncOp>([](auto) { return llvm::Intrinsic::trunc; })
-      .Case<math::RoundEvenOp>([](auto) { return llvm::Intrinsic::rint; })
-      .Case<math::RoundOp>([](auto) { return llvm::Intrinsic::round; })
-      .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
-      .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
-      .Default([](Operation *) { return llvm::Intrinsic::ID(llvm::Intrinsic::not_intrinsic); });
-}
-
 // Powers and logarithms to other bases are those to base 2, scaled.
 llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   auto &b = s.builder;
@@ -45,10 +32,8 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   return nullptr;
 }
 
-// math.exp2 is tgm_exp2, math.powf tgm_pow.
 std::optional<std::string> symbolOf(Operation *op, unsigned bits) {
-  StringRef name = op->getName().stripDialect();
-  return mathlib::symbol(name == "powf" ? "pow" : name.str(), bits, 1);
+  return mathlib::symbol(codegen::mathlibName(op), bits, 1);
 }
 
 llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
@@ -61,7 +46,7 @@ llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
 }
 
 llvm::Value *inFloat(Scalars &s, Operation *op, Values v) {
-  if (auto id = intrinsicOf(op); id != llvm::Intrinsic::not_intrinsic)
+  if (auto id = codegen::exactIntrinsic(op); id != llvm::Intrinsic::not_intrinsic)
     return s.builder.CreateIntrinsic(id, {v[0]->getType()}, v);
   bool exact = elementType(op->getResult(0).getType()).isF16() && isa<math::SqrtOp>(op); // N9
   if (v[0]->getType()->isFloatTy() && !exact)
@@ -78,14 +63,14 @@ bool hasFunction(Operation *op) {
   Type element = elementType(op->getResult(0).getType());
   if (!isa<FloatType>(element))
     return isa<math::AbsIOp, math::CountLeadingZerosOp, math::CtPopOp>(op);
-  return intrinsicOf(op) != llvm::Intrinsic::not_intrinsic || isa<math::SqrtOp>(op) || symbolOf(op, element.isF64() ? 64 : 32);
+  return codegen::exactIntrinsic(op) != llvm::Intrinsic::not_intrinsic || isa<math::SqrtOp>(op) || symbolOf(op, element.isF64() ? 64 : 32);
 }
 
 llvm::Value *lowerMath(Scalars &s, Operation *op, Values v) {
   if (!isa<math::MathDialect>(op->getDialect()) || v.empty())
     return nullptr;
   if (isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op)) // of each type itself
-    return s.builder.CreateIntrinsic(intrinsicOf(op), {v[0]->getType()}, v);
+    return s.builder.CreateIntrinsic(codegen::exactIntrinsic(op), {v[0]->getType()}, v);
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (llvm::Value *operand : v)
     wide.push_back(codegen::toFloat(s.builder, operand));

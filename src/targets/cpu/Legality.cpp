@@ -1,5 +1,6 @@
 #include "targets/cpu/Legality.h"
 
+#include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
 
@@ -21,10 +22,10 @@ std::string reasonAgainst(Operation *op) {
   if (isa<ElementwiseInlineAsmOp>(op))
     return "inline assembly: there is no PTX on this target";
   if (isa<math::MathDialect>(op->getDialect()) && !isIntrinsic(op)) {
-    StringRef name = op->getName().stripDialect();
+    StringRef name = codegen::mathlibName(op);
     Type element = elementType(op->getResult(0).getType());
     unsigned bits = element.isF64() ? 64 : 32;
-    if (!isa<FloatType>(element) || !mathlib::symbol(name == "powf" ? "pow" : name.str(), bits, 1))
+    if (!isa<FloatType>(element) || !mathlib::symbol(name, bits, 1))
       return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) + " bits";
   }
   if (auto dot = dyn_cast<DotOp>(op)) {

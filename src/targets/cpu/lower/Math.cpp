@@ -1,5 +1,6 @@
 // math: an LLVM intrinsic where the machine has the instruction, else a call into the vector
 // math library, which is linked and inlined later. Never a call to libm.
+#include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
 #include "targets/cpu/Program.h"
@@ -15,23 +16,7 @@ using Values = llvm::ArrayRef<llvm::Value *>;
 
 // Ops that are one instruction or a short sequence of LLVM's own.
 llvm::Intrinsic::ID intrinsicOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, llvm::Intrinsic::ID>(op)
-      .Case<math::AbsFOp>([](auto) { return llvm::Intrinsic::fabs; })
-      .Case<math::SqrtOp>([](auto) { return llvm::Intrinsic::sqrt; })
-      .Case<math::FloorOp>([](auto) { return llvm::Intrinsic::floor; })
-      .Case<math::CeilOp>([](auto) { return llvm::Intrinsic::ceil; })
-      .Case<math::TruncOp>([](auto) { return llvm::Intrinsic::trunc; })
-      .Case<math::RoundEvenOp>([](auto) { return llvm::Intrinsic::rint; })
-      .Case<math::RoundOp>([](auto) { return llvm::Intrinsic::round; })
-      .Case<math::CopySignOp>([](auto) { return llvm::Intrinsic::copysign; })
-      .Case<math::FmaOp>([](auto) { return llvm::Intrinsic::fma; })
-      .Default([](Operation *) { return llvm::Intrinsic::ID(llvm::Intrinsic::not_intrinsic); });
-}
-
-// The op's name is the function's: math.exp2 is tgm_exp2; powf is pow.
-StringRef functionOf(Operation *op) {
-  StringRef name = op->getName().stripDialect();
-  return name == "powf" ? "pow" : name;
+  return isa<math::SqrtOp>(op) ? llvm::Intrinsic::sqrt : codegen::exactIntrinsic(op);
 }
 
 llvm::Value *callMathlib(Program &p, StringRef function, Values v) {
@@ -76,7 +61,7 @@ llvm::Value *lowerMath(Program &p, Operation *op, Values operands) {
     llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide[0]);
     result = b.CreateFDiv(llvm::ConstantFP::get(root->getType(), 1.0), root);
   } else {
-    result = callMathlib(p, functionOf(op), wide);
+    result = callMathlib(p, codegen::mathlibName(op), wide);
   }
   return element->isHalfTy() || element->isBFloatTy() ? roundTo(p, result, element) : result;
 }
