@@ -33,17 +33,3 @@ def target(request, monkeypatch):
 @pytest.fixture
 def build_dir():
     return Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build"))
-
-
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item):
-    """On a device, and where a module says `MAY_REFUSE = [target ...]`, an op that is refused by name skips the
-    test, with what was said."""
-    outcome = yield
-    targets = [*DEVICES, *getattr(item.module, "MAY_REFUSE", [])]
-    if outcome.excinfo and getattr(item, "callspec", None) and item.callspec.params.get("target") in targets:
-        import devices
-
-        said = devices.refusal(outcome.excinfo[1])
-        if said:
-            outcome.force_exception(pytest.skip.Exception(f"refused: {said}", _use_item_location=True))

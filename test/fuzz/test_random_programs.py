@@ -110,12 +110,7 @@ def test_agree_where_arguments_overlap(seed, tmp_path):
 
 @pytest.mark.parametrize("seed", range(MOVING))
 def test_agree_where_elements_move(seed, tmp_path):
-    try:
-        check(generate(seed, "moving"), tmp_path)
-    except tegula.CompilationError as error:
-        if not devices.refusal(error):
-            raise
-        pytest.skip(f"refused: {devices.refusal(error)}")
+    check(generate(seed, "moving"), tmp_path)
 
 
 def device_cases(counts):

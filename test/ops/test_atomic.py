@@ -6,8 +6,6 @@ import torch
 import tegula as triton
 import tegula.language as tl
 
-MAY_REFUSE = ["cpu"]
-
 
 @triton.jit
 def rmw_kernel(x_ptr, value_ptr, old_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):

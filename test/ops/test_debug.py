@@ -7,8 +7,6 @@ import pytest
 import tegula as triton
 import tegula.language as tl
 
-MAY_REFUSE = ["cpu"]
-
 
 @triton.jit
 def print_kernel(x_ptr, n, BLOCK: tl.constexpr):

@@ -8,7 +8,6 @@ import tegula as triton
 import tegula.language as tl
 from test_casts import FLOATS, as_argument, cast_kernel, floats, numpy_type, same
 
-MAY_REFUSE = ["cpu"]
 
 EIGHT_BITS = {"float8e4nv": (torch.float8_e4m3fn, ml_dtypes.float8_e4m3fn, 448.0),
               "float8e5": (torch.float8_e5m2, ml_dtypes.float8_e5m2, 57344.0)}

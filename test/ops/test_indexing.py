@@ -5,8 +5,6 @@ import pytest
 import tegula as triton
 import tegula.language as tl
 
-MAY_REFUSE = ["cpu"]
-
 
 @triton.jit
 def gather_kernel(x_ptr, index_ptr, out_ptr, AXIS: tl.constexpr, R: tl.constexpr, C: tl.constexpr, IR: tl.constexpr,

@@ -59,13 +59,3 @@ def test_pieces_keep_their_place_modulo_16():
     mirror = devices.Mirror([arena[3:], torch.from_numpy(arena[100:140])])
     piece, = mirror.pieces
     assert (piece.from_address(address + 3, torch.uint8).data_ptr() - address - 3) % 16 == 0
-
-
-def test_only_what_is_refused_by_name_is_a_refusal():
-    def error(kind, message):
-        return tegula.CompilationError(message, [tegula.errors.Diagnostic(0, kind, "f.py", 1, 1, message, "")])
-
-    assert devices.refusal(error("TargetFailed", "target `cuda`: it has no `erfc`")) is not None
-    assert devices.refusal(error("TargetFailed", "target `cuda`: the assembler crashed")) is None
-    assert devices.refusal(error("UndefinedName", "has no")) is None
-    assert devices.refusal(ValueError("has no")) is None
