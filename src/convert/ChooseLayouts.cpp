@@ -44,11 +44,14 @@ Layout inOrder(const Layout &layout) {
 
 } // namespace
 
-LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, unsigned warps)
-    : classes_(classes), axes_(axes), warps_(warps) {
+LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
+                           const SimtOptions &options)
+    : classes_(classes), axes_(axes), warps_(options.warps), matrices_(chooseMatrices(function, classes, options)) {
+  for (auto &[dot, matrix] : matrices_)
+    chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   collectAnchors(function);
   for (Value leader : classes.leaders())
-    if (anchors_.contains(leader) && !waits(leader))
+    if (anchors_.contains(leader) && !chosen_.contains(leader) && !waits(leader))
       chooseByAnchors(leader);
   // What producers give and readers want, until nothing new is known; then one of those that waited.
   for (bool changed = true; changed;) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "analysis/AxisInfo.h"
 #include "convert/Classes.h"
+#include "convert/ChooseMatrices.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
 
@@ -11,7 +12,13 @@ namespace tegula::convert {
 
 class LayoutChoice {
 public:
-  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, unsigned warps);
+  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, const SimtOptions &options);
+
+  // How `dot` is computed with a matrix instruction; null: with multiply-adds.
+  const MatrixDot *matrixOf(tile::DotOp dot) const {
+    auto found = matrices_.find(dot);
+    return found == matrices_.end() ? nullptr : &found->second;
+  }
 
   // Of a Data value.
   layout::Layout of(mlir::Value data) const { return *chosen_.find(classes_.leader(data))->second; }
@@ -46,6 +53,7 @@ private:
   const Classes &classes_;
   analysis::AxisInfoAnalysis &axes_;
   unsigned warps_;
+  llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };

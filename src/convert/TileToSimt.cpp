@@ -14,7 +14,7 @@ class Rewrite {
 public:
   Rewrite(FuncOp function, const SimtOptions &options, std::vector<Note> &notes)
       : function_(function), axes_(function), classes_(function),
-        choice_(function, classes_, axes_, options.warps), notes_(notes) {}
+        choice_(function, classes_, axes_, options), notes_(notes) {}
 
   void run() {
     // Before any type changes: the plain ops, and what each access and reader wants.
@@ -171,8 +171,17 @@ private:
       return;
     }
     if (auto dot = dyn_cast<DotOp>(op)) {
-      demandOwn(dot.getAMutable());
-      demandOwn(dot.getBMutable());
+      if (const MatrixDot *matrix = choice_.matrixOf(dot)) {
+        int64_t k = shapeOf(dot.getA().getType()).back();
+        dot->setAttr(simt::matrixName, simt::MatrixAttr::get(op->getContext(), matrix->instruction.name, matrix->instruction.shape));
+        demand(dot.getAMutable(), matrix->operand(0, k));
+        demand(dot.getBMutable(), matrix->operand(1, k));
+        notes_.push_back({op->getLoc(), "dot", "matrix instruction " + matrix->instruction.name});
+      } else {
+        demandOwn(dot.getAMutable());
+        demandOwn(dot.getBMutable());
+        notes_.push_back({op->getLoc(), "dot", "multiply-adds: no matrix instruction fits types and extents"});
+      }
       demandAs(dot.getAccMutable(), dot.getResult());
       return;
     }

@@ -21,7 +21,7 @@ struct TileToSimt : PassWrapper<TileToSimt, OperationPass<ModuleOp>> {
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<tegula::simt::SimtDialect>(); }
   void runOnOperation() override {
     std::vector<tegula::convert::Note> notes;
-    tegula::convert::tileToSimt(getOperation(), {warps}, notes);
+    tegula::convert::tileToSimt(getOperation(), {warps, tegula::simt::Machine()}, notes);
     if (remarks)
       for (const auto &note : notes)
         emitRemark(note.location) << note.kind << ": " << note.text;

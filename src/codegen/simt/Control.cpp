@@ -8,6 +8,10 @@ namespace tegula::simt {
 SmallVector<llvm::PHINode *> Emitter::phis(ValueRange values) {
   SmallVector<llvm::PHINode *> result;
   for (Value value : values) {
+    if (isa<TokenType>(value.getType())) { // an order of ops, no value
+      set(value, {});
+      continue;
+    }
     llvm::Type *element = type(tile::elementType(value.getType()));
     Registers registers;
     if (!isa<RankedTensorType>(value.getType())) {

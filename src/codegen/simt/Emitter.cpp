@@ -201,16 +201,18 @@ llvm::Value *Emitter::both(llvm::Value *a, llvm::Value *b) {
   return builder.CreateAnd(a, b);
 }
 
-llvm::Value *Emitter::scratch(Operation *op, llvm::Value *bytes) {
+llvm::Value *Emitter::shared(unsigned offset) {
   if (!shared_) {
     shared_ = new llvm::GlobalVariable(module, llvm::ArrayType::get(builder.getInt8Ty(), 0), false,
                                        llvm::GlobalValue::ExternalLinkage, nullptr, "shared_memory", nullptr,
                                        llvm::GlobalValue::NotThreadLocal, 3);
     shared_->setAlignment(llvm::Align(128));
   }
-  int64_t offset = op->getAttrOfType<IntegerAttr>(scratchName).getInt();
-  llvm::Value *address = builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), shared_, unsigned(offset));
-  return builder.CreateInBoundsPtrAdd(address, bytes);
+  return builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), shared_, offset);
+}
+
+llvm::Value *Emitter::scratch(Operation *op, llvm::Value *bytes) {
+  return builder.CreateInBoundsPtrAdd(shared(unsigned(op->getAttrOfType<IntegerAttr>(scratchName).getInt())), bytes);
 }
 
 // ---- code ----
@@ -271,6 +273,8 @@ void Emitter::emitOp(Operation *op) {
     return emitConvert(*this, convert);
   if (auto gather = dyn_cast<GatherOp>(op))
     return emitGather(*this, gather);
+  if (isa<AllocOp, ViewOp, LocalStoreOp, LocalLoadOp, AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>(op))
+    return emitBuffer(*this, op);
   if (isa<BarrierOp, tile::BarrierOp>(op))
     return hardware.barrier(builder);
   if (isa<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp, CatOp>(op))

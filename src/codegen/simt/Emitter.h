@@ -51,6 +51,8 @@ public:
   llvm::Value *both(llvm::Value *a, llvm::Value *b);
 
   // ---- shared memory ----
+  // The address of its byte `offset`.
+  llvm::Value *shared(unsigned offset);
   // The address `bytes` behind the scratch of an op.
   llvm::Value *scratch(mlir::Operation *op, llvm::Value *bytes);
 
@@ -106,7 +108,10 @@ void emitReduce(Emitter &e, tile::ReduceOp op);
 void emitHistogram(Emitter &e, tile::HistogramOp op);
 void emitScan(Emitter &e, tile::ScanOp op);
 void emitDot(Emitter &e, tile::DotOp op);
+void emitMatrixDot(Emitter &e, tile::DotOp op); // with matrix instructions
 void emitConvert(Emitter &e, ConvertOp op);
+// Buffers: alloc, view, loads, stores, asynchronous copies. A buffer is one address.
+void emitBuffer(Emitter &e, mlir::Operation *op);
 void emitGather(Emitter &e, tile::GatherOp op);
 
 // A value as words of 32 bits that can cross lanes and shared memory, and back.

@@ -6,7 +6,10 @@
 #include "convert/TileToSimt.h"
 #include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
+#include "targets/nvidia/NvidiaMachine.h"
 #include "transforms/ChunkLargeTiles.h"
+#include "transforms/HoistConverts.h"
+#include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -82,6 +85,7 @@ constexpr int64_t mostElementsOfThread = 32; // above, registers are short witho
 
 bool loopsOverMemory(tile::FuncOp function, int warps) {
   bool found = false, small = true;
+  function.walk([&](tile::DotOp dot) { small = false; }); // products live of their registers
   function.walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
@@ -109,6 +113,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   Result<Architecture> architecture = findArchitecture(options.arch);
   if (!architecture)
     return architecture.status();
+  NvidiaMachine targetMachine(*architecture);
   Artifact artifact;
   artifact.numWarps = unsigned(options.numWarps);
   Laps laps(artifact.times);
@@ -131,7 +136,14 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   before.addPass(createLoopInvariantCodeMotionPass());
   bool verifies = succeeded(before.run(*copy));
   if (verifies) {
-    convert::tileToSimt(*copy, {unsigned(options.numWarps)}, notes);
+    convert::tileToSimt(*copy, {unsigned(options.numWarps), targetMachine}, notes);
+    for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
+      transforms::hoistConverts(function);
+      if (targetMachine.hasAsyncCopy)
+        transforms::pipelineLoops(function, unsigned(options.numStages), [&](Location location, std::string text) {
+          notes.push_back({location, "pipeline", std::move(text)});
+        });
+    }
     PassManager after(&context);
     after.addPass(createCSEPass()); // addresses that were computed again, once a layout
     after.addPass(createLoopInvariantCodeMotionPass());
