@@ -111,13 +111,14 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
                 isReproducible ? 1 : options_.threads,
                 options_.stepLimit,
                 {}};
-  std::unique_ptr<Observer> races, initialised;
+  std::unique_ptr<Observer> races, copies, initialised;
   Counters counters;
   BarrierUse barriers;
   if (options_.checks) {
     races = checkRaces();
+    copies = checkAsyncCopies();
     initialised = checkInitialised();
-    launch.observers = {races.get(), initialised.get()};
+    launch.observers = {races.get(), copies.get(), initialised.get()};
   }
   if (options_.profile)
     launch.observers.insert(launch.observers.end(), {&counters, &barriers});

@@ -1,5 +1,6 @@
 // Asynchronous copies: what arrives, when, and what an adversary may do in between.
 #include "Snippet.h"
+#include "ptxvm/checks/Checks.h"
 
 namespace tegula::ptxvm {
 namespace {
@@ -164,6 +165,114 @@ TEST(Findings, CopiesThatAreMisalignedOrElsewhere) {
   EXPECT_TRUE(found("cp.async.ca.shared.global [%r0], [%in+8], 8;", FindingKind::OutOfBounds));
   EXPECT_TRUE(found("mov.u32 %r1, 9; cp.async.ca.shared.global [%r0], [%in], 8, %r1;", FindingKind::BadOperand));
   EXPECT_FALSE(found("cp.async.ca.shared.global [%r0], [%in], 8;", FindingKind::Misaligned));
+}
+
+// Findings of a body with all checks, which do not depend on when copies complete.
+SnippetRun checked(const std::string &body, unsigned threads = 64) {
+  SnippetRun first;
+  for (Copies policy : everyPolicy) {
+    auto races = checkRaces(), copies = checkAsyncCopies(), initialised = checkInitialised();
+    std::vector<uint64_t> in(threads);
+    SnippetRun run = runText(snippetText(begin + body), in, threads, {}, 0, {races.get(), copies.get(), initialised.get()}, 1, policy);
+    EXPECT_EQ(run.error, "") << body;
+    if (policy == Copies::Late)
+      first = run;
+    EXPECT_EQ(run.report.findings.size(), first.report.findings.size()) << body;
+  }
+  return first;
+}
+// The only kind that is found, or Count.
+FindingKind onlyFinding(const SnippetRun &run) {
+  EXPECT_FALSE(run.report.findings.empty());
+  for (const Finding &finding : run.report.findings)
+    EXPECT_EQ(finding.kind, run.report.findings[0].kind) << finding.message;
+  return run.report.findings.empty() ? FindingKind::Trap : run.report.findings[0].kind;
+}
+
+const std::string issue = "cp.async.ca.shared.global [%r0], [%in], 8;\ncp.async.commit_group;\n";
+const std::string read = "ld.shared.u64 %rd0, [%r0];\nst.global.u64 [%out], %rd0;\n";
+const std::string waitAll = "cp.async.wait_group 0;\n", barrier = "bar.sync 0;\n";
+const std::string other = "xor.b32 %r1, %r0, 512;\n"; // of the other warp; 16 * 32
+const std::string readOther = "ld.shared.u64 %rd0, [%r1];\nst.global.u64 [%out], %rd0;\n";
+
+TEST(Findings, ReadsBeforeTheWait) {
+  SnippetRun run = checked(issue + read + waitAll);
+  EXPECT_EQ(onlyFinding(run), FindingKind::CopyUnderWay);
+  const Finding &finding = run.report.findings[0];
+  EXPECT_EQ(finding.ptxText.substr(0, 13), "ld.shared.u64");
+  EXPECT_EQ(finding.otherPtxText.substr(0, 8), "cp.async");
+  EXPECT_NE(finding.message.find("the thread has not waited for it"), std::string::npos) << finding.message;
+  EXPECT_TRUE(checked(issue + waitAll + read).report.ok());
+}
+
+TEST(Findings, ReadsOfAGroupThatMayStillBeUnderWay) {
+  std::string two = issue + "cp.async.ca.shared.global [%r0+8], [%in], 8;\ncp.async.commit_group;\n";
+  EXPECT_TRUE(checked(two + "cp.async.wait_group 1;\n" + read + waitAll).report.ok());
+  EXPECT_EQ(onlyFinding(checked(two + "cp.async.wait_group 2;\n" + read + waitAll)), FindingKind::CopyUnderWay);
+}
+
+TEST(Findings, AWaitSpeaksForItsThreadOnly) {
+  // The barrier hands it on; without one, and with one before the wait, nothing does.
+  EXPECT_TRUE(checked(other + issue + waitAll + barrier + readOther).report.ok());
+  EXPECT_TRUE(hasFinding(checked(other + issue + waitAll + readOther), FindingKind::Race));
+  EXPECT_TRUE(hasFinding(checked(other + issue + barrier + waitAll + readOther), FindingKind::Race));
+  EXPECT_TRUE(hasFinding(checked(other + issue + barrier + readOther + waitAll), FindingKind::CopyUnderWay));
+  // Within the warp too.
+  std::string neighbour = "xor.b32 %r1, %r0, 16;\n";
+  EXPECT_EQ(onlyFinding(checked(neighbour + issue + waitAll + readOther, 32)), FindingKind::Race);
+  EXPECT_TRUE(checked(neighbour + issue + waitAll + "bar.warp.sync -1;\n" + readOther, 32).report.ok());
+}
+
+TEST(Findings, CopiesIntoWhatAnotherStillReads) {
+  std::string filled = "st.shared.u64 [%r0], %in;\nbar.sync 0;\n";
+  EXPECT_TRUE(checked(filled + other + readOther + barrier + issue + waitAll).report.ok());
+  SnippetRun run = checked(filled + other + readOther + issue + waitAll);
+  EXPECT_EQ(onlyFinding(run), FindingKind::Race);
+  bool isAtTheCopy = false;
+  for (const Finding &finding : run.report.findings)
+    isAtTheCopy |= finding.ptxText.starts_with("cp.async.ca");
+  EXPECT_TRUE(isAtTheCopy);
+}
+
+TEST(Findings, WritesUnderACopy) {
+  EXPECT_EQ(onlyFinding(checked(issue + "st.shared.u64 [%r0], %in;\n" + waitAll)), FindingKind::CopyUnderWay);
+  EXPECT_EQ(onlyFinding(checked(issue + issue + waitAll)), FindingKind::CopyUnderWay);
+  EXPECT_EQ(onlyFinding(checked(issue + "atom.shared.add.u32 %r5, [%r0], 1;\n" + waitAll)), FindingKind::CopyUnderWay);
+  EXPECT_TRUE(checked(issue + waitAll + issue + waitAll).report.ok());
+}
+
+TEST(Findings, SourcesThatAreWrittenUnderTheCopy) {
+  std::string own = "st.global.u64 [%out], %in;\ncp.async.ca.shared.global [%r0], [%out], 8;\n";
+  std::string write = "st.global.u32 [%out+4], 7;\n";
+  SnippetRun run = checked(own + write + "cp.async.wait_all;\n");
+  EXPECT_EQ(onlyFinding(run), FindingKind::CopyUnderWay);
+  EXPECT_NE(run.report.findings[0].message.find("may still read"), std::string::npos);
+  EXPECT_TRUE(checked(own + "cp.async.wait_all;\n" + write).report.ok());
+  // What is not read is no source.
+  EXPECT_TRUE(checked("st.global.u64 [%out], %in;\ncp.async.ca.shared.global [%r0], [%out], 8, 4;\n" + write + "cp.async.wait_all;\n").report.ok());
+}
+
+TEST(Findings, LanesThatEndWithCopiesUnderWay) {
+  EXPECT_EQ(onlyFinding(checked(issue)), FindingKind::CopyUnfinished);
+  EXPECT_EQ(onlyFinding(checked(issue + "@%p0 exit;\n" + waitAll)), FindingKind::CopyUnfinished);
+  EXPECT_TRUE(checked(issue + waitAll).report.ok());
+}
+
+TEST(Findings, SharedMemoryThatNoCopyHasWritten) {
+  EXPECT_EQ(onlyFinding(checked(issue + waitAll + "ld.shared.u64 %rd0, [%r0+8];\n")), FindingKind::Uninitialised);
+  EXPECT_TRUE(checked("cp.async.ca.shared.global [%r0], [%in], 8, 0;\ncp.async.wait_all;\n" + read).report.ok()); // zeros are written
+}
+
+TEST(Findings, MatricesReadWhatTheWholeWarpMustHaveWritten) {
+  std::string load = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r0];\n";
+  std::string fill = "st.shared.v2.u64 [%r0], {%in, %in};\n";
+  EXPECT_TRUE(checked(fill + "bar.warp.sync -1;\n" + load).report.ok());
+  EXPECT_EQ(onlyFinding(checked(fill + load)), FindingKind::Race);
+  EXPECT_EQ(onlyFinding(checked(load)), FindingKind::Uninitialised);
+  std::string rest = "st.shared.u64 [%r0+8], %in;\n";
+  EXPECT_TRUE(checked(rest + issue + waitAll + "bar.warp.sync -1;\n" + load).report.ok());
+  EXPECT_EQ(onlyFinding(checked(rest + issue + waitAll + load)), FindingKind::Race);
+  EXPECT_EQ(onlyFinding(checked(rest + issue + "bar.warp.sync -1;\n" + load + waitAll)), FindingKind::CopyUnderWay);
 }
 
 TEST(Parsing, SizesOfCopiesAreChecked) {
