@@ -44,8 +44,8 @@ int64_t Plan::reserve(int64_t bytes) {
 
 unsigned Plan::addBuffer(Type tile) {
   Buffer buffer{elementType(tile), SmallVector<int64_t, 3>(shapeOf(tile)), 0};
-  // A vector read may touch lanes behind the last element: keep them inside the scratch.
-  buffer.offset = reserve(buffer.elements() * buffer.elementBytes() + 64);
+  // A vector read may touch lanes behind the last element, 16 of them at most: keep them inside the scratch.
+  buffer.offset = reserve((buffer.elements() + 16) * buffer.elementBytes() + 64);
   buffers_.push_back(buffer);
   return buffers_.size() - 1;
 }

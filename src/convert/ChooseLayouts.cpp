@@ -91,6 +91,8 @@ bool LayoutChoice::waits(Value leader) const {
 bool LayoutChoice::suits(Value leader, const Layout &layout) const {
   auto anchors = anchors_.find(leader);
   return anchors == anchors_.end() || llvm::all_of(anchors->second, [&](const Anchor &anchor) {
+           if (!anchor.isAccess)
+             return true; // no memory whose addresses a layout could scatter
            unsigned best = contiguousBytes(coalesced(anchor.pointers, anchor.mask), anchor.pointers, anchor.mask);
            return contiguousBytes(layout, anchor.pointers, anchor.mask) >= std::min(32u, best);
          });
@@ -99,6 +101,7 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
 LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) const {
   Anchor anchor{pointers, mask, axes_.order(pointers)};
   anchor.isLoad = isa<LoadOp>(op);
+  anchor.isAccess = accessOf(op).has_value();
   auto type = cast<RankedTensorType>(pointers.getType());
   unsigned dim = anchor.order[0];
   anchor.weight = double(type.getNumElements()) * bitsOf(type);

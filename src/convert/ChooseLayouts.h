@@ -33,11 +33,11 @@ public:
 
 private:
   struct Anchor {
-    mlir::Value pointers, mask;
+    mlir::Value pointers, mask; // of a gather: its indices, which are no addresses
     llvm::SmallVector<unsigned> order;
     unsigned width = 1;
     double weight = 0;
-    bool isLoad = false;
+    bool isLoad = false, isAccess = false;
   };
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask) const;

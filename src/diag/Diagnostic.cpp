@@ -175,6 +175,22 @@ Diagnostic &Sink::report(Diagnostic diagnostic) {
   return diagnostics_.back();
 }
 
+void Sink::dropRepeatedError() {
+  if (diagnostics_.empty() || severity(diagnostics_.back().kind) != Severity::Error)
+    return;
+  const Diagnostic &last = diagnostics_.back();
+  auto isHere = [](const Location &a, const Location &b) {
+    return a.source == b.source && a.range.begin == b.range.begin && a.range.end == b.range.end;
+  };
+  auto isSame = [&](const Diagnostic &earlier) {
+    return earlier.kind == last.kind && isHere(earlier.location, last.location) && earlier.message == last.message &&
+           std::equal(earlier.notes.begin(), earlier.notes.end(), last.notes.begin(), last.notes.end(),
+                      [&](const Note &a, const Note &b) { return isHere(a.location, b.location) && a.message == b.message; });
+  };
+  if (std::any_of(diagnostics_.begin(), diagnostics_.end() - 1, isSame))
+    diagnostics_.pop_back();
+}
+
 Status Sink::status() const {
   Status result;
   for (const Diagnostic &diagnostic : diagnostics_) {

@@ -51,6 +51,9 @@ public:
     return report(make(kind, std::move(location), arguments));
   }
 
+  // Forgets the last report if it is an error and equals an earlier one in all it says; it counts all the same.
+  void dropRepeatedError();
+
   bool hasErrors() const { return errors_ != 0; }
   size_t errorCount() const { return errors_; }
   const std::vector<Diagnostic> &all() const { return diagnostics_; }

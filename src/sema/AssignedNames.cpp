@@ -101,26 +101,60 @@ public:
       expression(s->iterable);
       loopTarget(s->target);
       block(s->body);
+      block(s->orelse);
     }
     if (auto *s = as<syntax::While>(node)) {
       expression(s->condition);
       block(s->body);
+      block(s->orelse);
     }
-    if (auto *s = as<syntax::With>(node))
-      block(s->body);
+    refused(node);
   }
 
 private:
+  // What statements bind that no kernel may hold: later uses of these names are no further mistakes.
+  void refused(const syntax::Stmt *node) {
+    if (auto *s = as<syntax::With>(node)) {
+      for (const syntax::WithItem &item : s->items) {
+        expression(item.context);
+        target(item.target);
+      }
+      block(s->body);
+    }
+    if (auto *s = as<syntax::FunctionDef>(node))
+      bind(s->name);
+    if (auto *s = as<syntax::ClassDef>(node))
+      bind(s->name);
+    if (auto *s = as<syntax::Import>(node))
+      imports(s->names);
+    if (auto *s = as<syntax::ImportFrom>(node))
+      imports(s->names);
+    if (auto *s = as<syntax::UnsupportedStmt>(node)) {
+      facts.hasUnknown = true; // `global x`, `except E as x`, the patterns of `match`
+      block(s->body);
+    }
+  }
+
+  void imports(const std::vector<syntax::ImportedName> &names) {
+    for (const syntax::ImportedName &name : names) {
+      bind(llvm::StringRef(name.asName).split('.').first); // `import a.b` binds `a`
+      facts.hasUnknown |= name.name == "*";
+    }
+  }
+
+  void bind(llvm::StringRef name) {
+    if (seen_.insert(name).second)
+      facts.assigned.push_back(name);
+  }
+
   void expressions(const std::vector<syntax::Expr *> &nodes) {
     for (const syntax::Expr *node : nodes)
       expression(node);
   }
 
   void target(const syntax::Expr *node) {
-    if (auto *name = as<syntax::Name>(node)) {
-      if (seen_.insert(name->id).second)
-        facts.assigned.push_back(name->id);
-    }
+    if (auto *name = as<syntax::Name>(node))
+      bind(name->id);
     if (auto *tuple = as<syntax::Tuple>(node))
       for (const syntax::Expr *element : tuple->elements)
         target(element);
@@ -133,7 +167,9 @@ private:
 
   void loopTarget(const syntax::Expr *node) {
     auto *name = as<syntax::Name>(node);
-    if (name && !llvm::is_contained(facts.loopVariables, name->id))
+    if (!name)
+      return target(node); // `for a, b in`: refused
+    if (!llvm::is_contained(facts.loopVariables, name->id))
       facts.loopVariables.push_back(name->id);
   }
 
@@ -161,12 +197,12 @@ const BlockFacts &AssignedNames::of(const syntax::Block &block) {
   return facts_[&block] = collector.take();
 }
 
-llvm::SmallVector<llvm::StringRef, 8> AssignedNames::of(const syntax::Stmt *statement) {
+BlockFacts AssignedNames::of(const syntax::Stmt *statement) {
   Collector collector(nullptr);
   collector.statement(statement);
   BlockFacts facts = collector.take();
   facts.assigned.append(facts.loopVariables.begin(), facts.loopVariables.end());
-  return std::move(facts.assigned);
+  return facts;
 }
 
 void AssignedNames::collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names) {

@@ -15,13 +15,15 @@ struct BlockFacts {
   llvm::SmallVector<llvm::StringRef, 8> assigned;      // in order of first appearance, once each
   llvm::SmallVector<llvm::StringRef, 2> loopVariables; // names that only `for` binds
   bool hasReturn = false;
+  bool hasUnknown = false; // a statement outside of the language may bind more
 };
 
 class AssignedNames {
 public:
   // Of a block, nested blocks included. The reference is valid until the next call.
   const BlockFacts &of(const syntax::Block &block);
-  static llvm::SmallVector<llvm::StringRef, 8> of(const syntax::Stmt *statement);
+  // Of one statement; loop variables are among the assigned.
+  static BlockFacts of(const syntax::Stmt *statement);
   // Names that an expression assigns (walrus).
   static void collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names);
   // As `of`, but leaves out the dead branch of an `if` whose condition `decide` knows.

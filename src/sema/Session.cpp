@@ -20,9 +20,13 @@ mlir::Location Session::loc() const {
 }
 
 std::nullopt_t Session::fail(diag::Kind kind, std::initializer_list<std::string_view> arguments) {
-  diag::Diagnostic &diagnostic = sink.report(kind, place, arguments);
-  diagnostic.notes.insert(diagnostic.notes.end(), frames.begin(), frames.end());
+  explain(sink.report(kind, place, arguments));
   return std::nullopt;
+}
+
+void Session::explain(diag::Diagnostic &reported) {
+  reported.notes.insert(reported.notes.end(), frames.begin(), frames.end());
+  sink.dropRepeatedError();
 }
 
 void Session::warn(diag::Kind kind, std::initializer_list<std::string_view> arguments) {
@@ -34,10 +38,8 @@ void Session::warn(diag::Kind kind, std::initializer_list<std::string_view> argu
 namespace {
 template <class T>
 std::optional<T> reported(Session &session, std::optional<T> value, const ConstError &error) {
-  if (!value) {
-    diag::Diagnostic &diagnostic = error.report(session.sink, session.place);
-    diagnostic.notes.insert(diagnostic.notes.end(), session.frames.begin(), session.frames.end());
-  }
+  if (!value)
+    session.explain(error.report(session.sink, session.place));
   return value;
 }
 } // namespace

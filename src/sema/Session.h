@@ -58,6 +58,9 @@ public:
   // Reports at `place` and returns nullopt: `return session.fail(Kind::X, {...})`.
   std::nullopt_t fail(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
   void warn(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
+  // Adds the calls that led here to what was just reported. An error that was told before is not told again:
+  // what follows an early return is visited once in its branch, and after a mistake there once more.
+  void explain(diag::Diagnostic &reported);
 
 private:
   // loc() of the last place asked for: most ops of an expression share it.

@@ -18,8 +18,7 @@ std::nullopt_t Visitor::unsupported(std::string_view what, std::string_view inst
 }
 
 std::nullopt_t Visitor::failConst(const ConstError &error) {
-  diag::Diagnostic &diagnostic = error.report(session.sink, session.place);
-  diagnostic.notes.insert(diagnostic.notes.end(), session.frames.begin(), session.frames.end());
+  session.explain(error.report(session.sink, session.place));
   return std::nullopt;
 }
 
@@ -137,6 +136,8 @@ std::optional<Value> Visitor::globalName(const syntax::Name &node) {
   if (!answer) {
     if (auto builtin = findBuiltin("builtins." + node.id))
       return Value(std::move(*builtin));
+    if (frame->mayBindMore)
+      return std::nullopt;
     return session.fail(Kind::UndefinedName, {node.id});
   }
   const Const &value = answer->value;

@@ -209,11 +209,14 @@ bool Visitor::mergeBranches(mlir::scf::IfOp op, const syntax::If &node,
                             std::vector<std::optional<Local>> afterThen,
                             std::vector<std::optional<Local>> afterElse) {
   auto isDefined = [](const std::optional<Local> &local) { return local && local->state == Local::Defined; };
+  auto isBroken = [](const std::optional<Local> &local) { return local && local->state == Local::Broken; };
   BranchMerge merge(session, op.thenBlock(), op.elseBlock());
   for (size_t i = 0; i < changed.size(); ++i) {
     std::optional<Local> &then = afterThen[i], &orelse = afterElse[i];
     if (!isDefined(then) || !isDefined(orelse)) {
-      if (isDefined(then) || isDefined(orelse))
+      if (isBroken(then) || isBroken(orelse))
+        then = Local{Local::Broken, false, lineOf(&node), {}, {}};
+      else if (isDefined(then) || isDefined(orelse))
         then = Local{Local::OneBranch, false, lineOf(&node), {}, {}};
       continue;
     }

@@ -475,7 +475,7 @@ void Visitor::leaveLoop(const Carried &carried, mlir::ValueRange results, uint32
   restore(carried.assigned, carried.before);
   for (size_t i = 0; i < carried.assigned.size(); ++i) {
     const auto &before = carried.before[i];
-    if (!before || before->state != Local::Defined)
+    if (!before || (before->state != Local::Defined && before->state != Local::Broken))
       frame->locals[carried.assigned[i]] = Local{Local::InLoop, false, line, {}, {}};
   }
   for (llvm::StringRef name : carried.variables)

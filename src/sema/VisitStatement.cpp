@@ -49,15 +49,18 @@ Flow Visitor::runToEnd(std::span<syntax::Stmt *const> statements, const Rest *re
 }
 
 // The kernel is lost; later statements are still visited for what they have to say. The
-// names of the refused one stand for anything, silently.
+// names of the refused one stand for anything, silently, and where it may bind names that the
+// tree does not show, so do names that nothing else binds.
 bool Visitor::recover(const syntax::Stmt *node) {
   if (isExhausted)
     return false;
-  for (llvm::StringRef name : AssignedNames::of(node)) {
+  BlockFacts facts = AssignedNames::of(node);
+  for (llvm::StringRef name : facts.assigned) {
     Local &local = frame->locals[name];
     local = Local{};
     local.state = Local::Broken;
   }
+  frame->mayBindMore |= facts.hasUnknown;
   return true;
 }
 

@@ -49,6 +49,7 @@ struct Frame {
   std::optional<Value> returned; // set when Flow::Returned
   unsigned noReturn = 0;         // run-time regions that a return cannot leave
   unsigned staticLoops = 0;      // unrolled loops around this point
+  bool mayBindMore = false;      // a refused statement may have bound any name
 };
 
 enum class Flow : uint8_t { Next, Returned, Failed };

@@ -220,6 +220,14 @@ def interleave(a, b):
     return Tile(joined.reshape(*a.array.shape[:-1], -1))
 
 
+def dot(a, b, acc=None, out_dtype=None):
+    """Exact where all partial sums are."""
+    dtype = "int32" if a.dtype == "int8" else out_dtype or "float32"
+    wide = np.int64 if a.dtype == "int8" else np.float64
+    product = a.array.astype(wide) @ b.array.astype(wide)
+    return Tile((product if acc is None else product + acc.array.astype(wide)).astype(numpy_type(dtype)))
+
+
 def rounded_once(function):
     def run(x):
         with np.errstate(all="ignore"):
@@ -246,6 +254,9 @@ def language(program_id):
     tl.cat = lambda a, b, dim: Tile(np.concatenate([a.array, b.array], axis=dim))
     tl.reshape = lambda x, shape: Tile(x.array.reshape(shape))
     tl.permute = lambda x, order: Tile(x.array.transpose(order))
+    tl.trans = lambda x: Tile(x.array.T)
+    tl.sort = lambda x: Tile(np.sort(x.array, axis=-1))
+    tl.dot = dot
     tl.rsqrt = rounded_once(lambda x: 1 / np.sqrt(x))
     return tl
 

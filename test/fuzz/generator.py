@@ -9,9 +9,10 @@ classes, so that two right executions agree by the numerical contract:
 Stores of one op have distinct addresses and programs write disjoint ranges: no program is racy (memory-model.md).
 
 Overlapping programs are of one instance and of integers: all their buffers lie in one piece of memory, across each other.
-Moving programs scan, gather, flip, join, split and count, too.
+Moving programs scan, gather, flip, join, split and count, too. Held programs are 2-D and multiply, sort and turn besides:
+results of one op with a buffer are operands of another, at once and carried by a loop.
 
-`python3 test/fuzz/generator.py SEED [overlapping|moving]` prints the program of a seed.
+`python3 test/fuzz/generator.py SEED [overlapping|moving|held]` prints the program of a seed.
 """
 import random
 import sys
@@ -76,7 +77,8 @@ class Generator:
     def __init__(self, seed, form=""):
         self.rng = random.Random(f"{form} {seed}" if form else seed)
         self.overlapping = overlapping = form == "overlapping"
-        self.step_table = self.STEPS + (self.MOVES if form == "moving" else [])
+        self.held = form == "held"
+        self.step_table = self.STEPS + (self.MOVES if form in ("moving", "held") else []) + (self.HELD if self.held else [])
         self.in_memory = INTEGERS if overlapping else INTEGERS + FLOATS
         self.program = Program(seed)
         self.lines = []
@@ -353,6 +355,66 @@ class Generator:
         a = self.cast(a, "int32")
         return self.let(f"tl.histogram({a.text} % {bins}, {bins}, mask={mask.text})", "int32", self.shape, "int")
 
+    # --- products, sorted rows, turned tiles: the form "held" ---
+
+    HELD = [("product", 8), ("sorted_rows", 3), ("turned", 4), ("prefetched", 4)]
+    FACTORS = ["int8", "float16", "bfloat16", "float32"]
+
+    def selection(self, dtype):
+        """A square matrix that picks one column of a tile for each of its columns: its products are exact."""
+        extent = self.shape[1]
+        step, first = self.rng.choice([1, 3, 5, 7]), self.rng.randrange(extent)
+        rows, columns = f"tl.arange(0, {extent})[:, None]", f"tl.arange(0, {extent})[None, :]"
+        return f"({rows} == ({columns} * {step} + {first}) % {extent}).to(tl.{dtype})"
+
+    def product(self):
+        a = self.whole(self.rng.choice(["int", "exact"])) or self.whole("int", "exact")
+        if a is None:
+            return None
+        a = self.cast(a, "int8" if a.kind == "int" else a.dtype)
+        dtype = "int32" if a.kind == "int" else self.rng.choice(["float32", "float16"]) if a.dtype == "float16" else "float32"
+        acc = self.pick(lambda v: v.kind == a.kind and v.dtype == dtype and v.shape == self.shape)
+        high = a.high + (acc.high if acc else 0.0)
+        if high > EXACT.get(dtype, high):
+            acc, high = None, a.high
+        options = (f", {acc.text}" if acc else "") + (f", out_dtype=tl.{dtype}" if dtype != "int32" else "")
+        return self.let(f"tl.dot({a.text}, {self.selection(a.dtype)}{options})", dtype, self.shape, a.kind, high)
+
+    def sorted_rows(self):
+        a = self.whole("int", "exact")
+        if a is None or self.shape[-1] & (self.shape[-1] - 1):
+            return None
+        return self.let(f"tl.sort({a.text})", a.dtype, self.shape, a.kind, a.high)
+
+    def turned(self):
+        a = self.whole("int", "exact", "free", "product")
+        rows, columns = self.shape
+        return a and self.let(f"tl.trans(tl.reshape({a.text}, [{columns}, {rows}]))", a.dtype, self.shape, a.kind, a.high)
+
+    def prefetched(self):
+        """What a round multiplies was loaded in the one before, as people hide latency by hand."""
+        if self.depth > 1:
+            return None
+        trips, dtype = self.rng.randint(0, 4), self.rng.choice(self.FACTORS)
+        source = self.new_buffer(dtype, "any" if dtype == "int8" else "ints", self.count * 5)
+        scalar = f"trips{len(self.program.scalars)}"
+        self.program.scalars[scalar] = trips
+        result = "int32" if dtype == "int8" else "float32"
+        acc, index = self.name("acc"), self.name("i")
+        self.line(f"{acc} = tl.zeros({list(self.shape)}, tl.{result})")
+        outer = list(self.pool)
+        held = self.load(source)
+        self.line(f"for {index} in range({scalar}):")
+        self.depth += 1
+        self.line(f"{acc} = tl.dot({held.text}, {self.selection(dtype)}, {acc})")
+        following = self.load(source, f"{self.address(source)} + ({index} + 1) * {self.count}")
+        self.line(f"{held.text} = {following.text}")
+        self.depth -= 1
+        self.pool = outer
+        kind, high = ("int", 0.0) if dtype == "int8" else ("exact", 64.0 * trips)
+        self.pool.append(Value(acc, result, self.shape, kind, high))
+        return self.pool[-1]
+
     def steps(self, count):
         names, weights = zip(*self.step_table)
         made = 0
@@ -526,9 +588,11 @@ class Generator:
             offsets.append(buffer.offset)
 
     def generate(self):
-        two = self.rng.random() < 0.4
+        two = self.held or self.rng.random() < 0.4
         self.begin_2d() if two else self.begin_1d()
         self.load(self.new_buffer(self.rng.choice(INTEGERS), "any", self.count))
+        if self.held:
+            self.load(self.new_buffer("float16", "ints", self.count))
         for _ in range(self.rng.randint(1, 3)):
             dtype = self.rng.choice(INTEGERS if self.overlapping else INTEGERS + FLOATS * 2)
             data = self.rng.choice(["ints", "any", "positive", "positive", "positive"] if dtype == "float32" else ["ints", "any"])
@@ -558,7 +622,7 @@ class Generator:
 
 
 def generate(seed, form=""):
-    """`form` "overlapping" or "moving", see above."""
+    """`form` "overlapping", "moving" or "held", see above."""
     return Generator(seed, form).generate()
 
 

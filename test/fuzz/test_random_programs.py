@@ -14,8 +14,10 @@ from generator import FLOATS, generate
 PROGRAMS = 500
 OVERLAPPING = 150
 MOVING = 200
+HELD = 150
 ON_DEVICE = {"sim": 20, "cuda": 150}
 MOVING_ON_DEVICE = {"sim": 20, "cuda": 100}
+HELD_ON_DEVICE = {"sim": 15, "cuda": 100}
 
 
 def filled(buffer, rng):
@@ -113,6 +115,11 @@ def test_agree_where_elements_move(seed, tmp_path):
     check(generate(seed, "moving"), tmp_path)
 
 
+@pytest.mark.parametrize("seed", range(HELD))
+def test_agree_where_results_are_held(seed, tmp_path):
+    check(generate(seed, "held"), tmp_path)
+
+
 def device_cases(counts):
     marks = {"sim": pytest.mark.sim, "cuda": pytest.mark.gpu}
     return [pytest.param(device, seed, marks=marks[device], id=f"{device}-{seed}")
@@ -135,6 +142,11 @@ def test_devices_agree_where_elements_move(target, seed, tmp_path, monkeypatch):
     check_on_device(generate(seed, "moving"), tmp_path, target, monkeypatch)
 
 
+@pytest.mark.parametrize("target, seed", device_cases(HELD_ON_DEVICE))
+def test_devices_agree_where_results_are_held(target, seed, tmp_path, monkeypatch):
+    check_on_device(generate(seed, "held"), tmp_path, target, monkeypatch)
+
+
 def test_generator_is_deterministic():
     assert all(generate(seed).source == generate(seed).source for seed in range(20))
 
@@ -148,4 +160,7 @@ def test_programs_are_of_many_kinds():
     text = "".join(generate(seed, "moving").source for seed in range(MOVING))
     for form in ["tl.cumsum", "tl.cumprod", "reverse=True", "tl.gather", "tl.flip", "tl.join", "tl.cat", "tl.interleave",
                  "tl.histogram"]:
+        assert text.count(form) >= 5, form
+    text = "".join(generate(seed, "held").source for seed in range(HELD))
+    for form in ["tl.dot(", "out_dtype=tl.float16", "tl.sort", "tl.trans", "tl.int8)", "acc1"]:
         assert text.count(form) >= 5, form

@@ -1,4 +1,5 @@
 """tl.dot of single tiles, of any extent and type (N15)."""
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -83,6 +84,157 @@ def test_zero_times_infinity_is_nan(target):
     out = torch.zeros(3, 7)
     integer_dot_kernel[(1,)](a, b, out, M=3, N=7, K=5)
     assert out.isnan().all()
+
+
+# --- operands and accumulators that lie in memory of the program -----------------------------
+
+N = 16
+EYE = np.eye(N)
+SMALL_TYPES = {"int8": np.int8, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float8e4nv": ml_dtypes.float8_e4m3fn,
+               "float8e5": ml_dtypes.float8_e5m2, "float32": np.float32, "float64": np.float64}
+
+
+def as_argument(array):
+    """Types that NumPy has not, as PyTorch has them."""
+    names = {"bfloat16": torch.bfloat16, "float8_e4m3fn": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2}
+    if array.dtype.name not in names:
+        return array
+    bits = torch.from_numpy(array.view(np.int16 if array.itemsize == 2 else np.uint8))
+    return bits.view(names[array.dtype.name])
+
+
+@triton.jit
+def accumulate_in_halves_kernel(x_ptr, y_ptr, out_ptr, trips, N: tl.constexpr, OUT: tl.constexpr):
+    i = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    acc = tl.zeros((N, N), OUT)
+    for k in range(trips):
+        acc = tl.dot(tl.load(x_ptr + k * N * N + i), tl.load(y_ptr + k * N * N + i), acc, out_dtype=OUT)
+    tl.store(out_ptr + i, acc)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 5])
+@pytest.mark.parametrize("out", [tl.float16, tl.float32], ids=["float16", "float32"])
+def test_accumulator_is_a_product_of_the_round_before(target, out, trips):
+    rng = np.random.default_rng(trips)
+    x, y = rng.integers(-2, 3, (2, 5, N, N)).astype(np.float16)
+    result = np.full((N, N), 99, np.float16 if out == tl.float16 else np.float32)
+    accumulate_in_halves_kernel[(1,)](x, y, result, trips, N=N, OUT=out)
+    np.testing.assert_array_equal(result, (x[:trips].astype(np.float64) @ y[:trips].astype(np.float64)).sum(0))
+
+
+@triton.jit
+def chained_products_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
+    """Products as accumulators and as operands of others, all in f16, without a loop."""
+    i = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    x, y = tl.load(x_ptr + i), tl.load(y_ptr + i)
+    first = tl.dot(x, y, out_dtype=tl.float16)
+    second = tl.dot(y, x, first, out_dtype=tl.float16)
+    third = tl.dot(second, y, second, out_dtype=tl.float16)
+    tl.store(out_ptr + i, tl.dot(first, second, third, out_dtype=tl.float16))
+
+
+def test_products_of_products_in_halves(target):
+    x, y = (EYE[[(3 * i + 1) % N for i in range(N)]] * 2).astype(np.float16), EYE[::-1].astype(np.float16)
+    out = np.zeros((N, N), np.float16)
+    chained_products_kernel[(1,)](x, y, out, N=N)
+    first = x @ y
+    second = y @ x + first
+    np.testing.assert_array_equal(out, first @ second + second @ y + second)
+
+
+@triton.jit
+def held_operand_kernel(x_ptr, y_ptr, out_ptr, scratch_ptr, trips, N: tl.constexpr, HOW: tl.constexpr, RESULT: tl.constexpr):
+    i = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + i)
+    y = tl.load(y_ptr + i)
+    out = tl.zeros((N, N), RESULT)
+    if HOW == "carried":
+        for k in range(trips):
+            out = tl.dot(x, y, out)
+            x = tl.load(x_ptr + (k + 1) * N * N + i)
+            y = tl.load(y_ptr + (k + 1) * N * N + i)
+    elif HOW == "while":
+        k = 0
+        while k < trips:
+            out = tl.dot(x, y, out)
+            k += 1
+            x = tl.load(x_ptr + k * N * N + i)
+            y = tl.load(y_ptr + k * N * N + i)
+    elif HOW == "branch":
+        if trips > 1:
+            x = tl.trans(x)
+            y = tl.load(y_ptr + N * N + i)
+        out = tl.dot(x, y)
+    elif HOW == "product":
+        out = tl.dot(tl.dot(x, y).to(x.dtype), y)
+    elif HOW == "scan":
+        out = tl.dot(tl.associative_scan(x, 0, smaller), tl.associative_scan(y, 1, smaller))
+    elif HOW == "moved":
+        out = tl.dot(tl.flip(x), tl.gather(y, (i // N + 3) % N, 0))
+    elif HOW == "joined":
+        left, right = tl.split(tl.join(x, y))
+        out = tl.dot(left, tl.split(tl.reshape(tl.cat(right, x, dim=1), (N, N, 2)))[0])
+    elif HOW == "overwritten":
+        tl.debug_barrier()
+        tl.store(x_ptr + i, y)
+        tl.store(y_ptr + i, x)
+        tl.debug_barrier()
+        out = tl.dot(x, y)
+    elif HOW == "volatile":
+        out = tl.dot(tl.load(x_ptr + i, volatile=True), y)
+    else:
+        tl.static_assert(HOW == "read twice")
+        out = tl.dot(x, y)
+        for k in range(trips):
+            out += tl.dot(x, y)
+        tl.store(scratch_ptr + i, x)
+    tl.store(out_ptr + i, out)
+
+
+@triton.jit
+def smaller(a, b):
+    return tl.where(b < a, b, a)
+
+
+def product_of(how, x, y, trips):
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    if how in ("carried", "while"):
+        return (x[:trips] @ y[:trips]).sum(0)
+    if how == "branch":
+        return x[0].T @ y[1] if trips > 1 else x[0] @ y[0]
+    x, y = x[0], y[0]
+    if how == "product":
+        return x @ y @ y
+    if how == "scan":
+        return np.minimum.accumulate(x, 0) @ np.minimum.accumulate(y, 1)
+    if how == "moved":
+        return x[:, ::-1] @ np.roll(y, -3, 0)
+    if how == "joined":
+        return x @ np.concatenate([y, x], 1)[:, ::2]
+    return (x @ y) * (1 + trips) if how == "read twice" else x @ y
+
+
+HELD = ["carried", "while", "branch", "product", "scan", "moved", "joined", "overwritten", "volatile", "read twice"]
+
+
+@pytest.mark.parametrize("how", HELD)
+@pytest.mark.parametrize("name", SMALL_TYPES)
+def test_operand_lies_in_memory_of_the_program(target, name, how):
+    dtype = SMALL_TYPES[name]
+    result = {"int8": np.int32, "float64": np.float64}.get(name, np.float32)
+    for trips in (0, 1, 3):
+        rng = np.random.default_rng(trips)
+        x, y = rng.integers(-1, 2, (2, 4, N, N)).astype(dtype)
+        out, scratch = np.full((N, N), 99, result), np.zeros((N, N), dtype)
+        expected = product_of(how, x, y, trips)
+        arguments = as_argument(x), as_argument(y), out, as_argument(scratch), trips
+        constants = {"N": N, "HOW": how, "RESULT": {np.int32: tl.int32, np.float64: tl.float64}.get(result, tl.float32)}
+        if target in ("sim", "cuda") and name.startswith("float8"):
+            with pytest.raises(triton.TritonError, match="has no dot of these element types"):
+                held_operand_kernel[(1,)](*arguments, **constants)
+            return
+        held_operand_kernel[(1,)](*arguments, **constants)
+        np.testing.assert_array_equal(out, expected)
 
 
 def test_small_integers_in_f32_are_exact(target):

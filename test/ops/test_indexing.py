@@ -71,6 +71,31 @@ def complex_kernel(x_ptr, y_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + i, tl.join(xr * yr - xi * yi, xr * yi + xi * yr))
 
 
+@triton.jit
+def moved_line_times_tile_kernel(line_ptr, x_ptr, out_ptr, AS_ROW: tl.constexpr, FLIPS: tl.constexpr, R: tl.constexpr,
+                                 C: tl.constexpr):
+    """A line whose elements were moved, viewed as a row or column of a tile that is loaded."""
+    N: tl.constexpr = C if AS_ROW else R
+    j = tl.arange(0, N)
+    line = tl.load(line_ptr + j)
+    line = tl.flip(line) if FLIPS else tl.gather(line, (j * 5 + 2) % N, 0)
+    i = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    view = line[None, :] if AS_ROW else line[:, None]
+    tl.store(out_ptr + i, view * tl.load(x_ptr + i))
+
+
+@pytest.mark.parametrize("flips", [True, False])
+@pytest.mark.parametrize("as_row", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 8), (16, 64), (48, 3), (64, 128)], ids=str)
+def test_moved_line_viewed_beside_a_loaded_tile(target, shape, as_row, flips):
+    n = shape[1] if as_row else shape[0]
+    line, x = np.arange(1, n + 1, dtype=np.int32), np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    out = np.zeros_like(x)
+    moved_line_times_tile_kernel[(1,)](line, x, out, AS_ROW=as_row, FLIPS=flips, R=shape[0], C=shape[1])
+    line = line[::-1] if flips else line[(np.arange(n) * 5 + 2) % n]
+    np.testing.assert_array_equal(out, x * (line[None, :] if as_row else line[:, None]))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "int64"])
 @pytest.mark.parametrize("axis, source, index", [(0, (4, 8), (4, 8)), (0, (5, 3), (16, 3)), (0, (64, 2), (7, 2)),
                                                  (1, (4, 8), (4, 8)), (1, (3, 33), (3, 5)), (1, (1, 1), (1, 4)),

@@ -50,7 +50,7 @@ public:
     evaluator_.laneDim = nest_.lane;
     unroll_ = unroll;
     for (const Root &root : roots_) {
-      if (root.kind == RootKind::Buffer)
+      if (root.kind == RootKind::Buffer && !isCopied(root))
         evaluator_.written.insert(root.value);
       if (root.kind == RootKind::Reduce)
         makeAccumulators(root);
@@ -259,6 +259,9 @@ private:
         accumulate(accumulators_[&root], copy);
     }
   }
+
+  // Whether the nest reads the tile from its buffer, to write it to another one.
+  bool isCopied(const Root &root) const { return target_ && p_.plan.buffer(root.value); }
 
   void writeBuffer(const Root &root) {
     const Buffer &buffer = target_ ? *target_ : *p_.plan.buffer(root.value);
@@ -626,12 +629,19 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
 }
 
 void Program::copyTo(Value value, const Buffer &buffer) {
-  if (const Buffer *source = plan.buffer(value)) {
-    if (source->offset != buffer.offset)
-      copyBuffer(buffer, *source);
-    return;
-  }
-  emitNest(elementwiseNest(value), &buffer);
+  const Buffer *source = plan.buffer(value);
+  if (!source)
+    return emitNest(elementwiseNest(value), &buffer);
+  if (source->element != buffer.element)
+    return widenTo(value, buffer);
+  if (source->offset != buffer.offset)
+    copyBuffer(buffer, *source);
+}
+
+void Program::widenTo(Value buffered, const Buffer &buffer) {
+  Nest copy = elementwiseNest(buffered);
+  ScalarResults none;
+  NestEmitter(*this, copy, copy.roots, machine.lanes(), false, none, &buffer).emit(std::nullopt, 1);
 }
 
 } // namespace tegula::cpu

@@ -82,7 +82,8 @@ public:
   void emitNest(const analysis::Nest &nest, const analysis::Buffer *target = nullptr);
   void emitDot(mlir::Operation *op);
   void emitWhole(mlir::Operation *op);
-  // Writes the elements of a tile to `buffer`, as a nest of its own where it has no buffer.
+  // Writes the elements of a tile to `buffer`, widened where its element type is wider, as a nest of its own where
+  // the tile has no buffer. A tile that has one is read from there: computing it again could give something else.
   void copyTo(mlir::Value value, const analysis::Buffer &buffer);
   void copyBuffer(const analysis::Buffer &to, const analysis::Buffer &from);
 
@@ -100,6 +101,7 @@ private:
   void emitWhile(mlir::Operation *op);
   void emitYield(mlir::Operation *op);
   void emitStep(const analysis::Step &step);
+  void widenTo(mlir::Value buffered, const analysis::Buffer &buffer);
   void emitScalarMemory(mlir::Operation *op);
   void advanceIds();
   // Scalars carried by regions live in temporaries; tiles in their buffers.

@@ -1,5 +1,5 @@
 // tl.dot: the accumulator in its buffer, both factors in row-major memory of the type that
-// is computed in (small floats are widened when they are copied, as f32 or i32), and a
+// is computed in (small floats and bytes are widened when they are copied, as f32 or i32), and a
 // register-blocked kernel over them: `rows` x `vectors` accumulators stay in registers while
 // k runs. Block sizes follow the usual rule: accumulators + one column of b + one broadcast
 // of a fill the register file, 12 on AVX2 (16 registers), 16 on AVX-512 (32 registers, where
@@ -74,7 +74,7 @@ private:
       return *buffer;
     Buffer packed{computed_, SmallVector<int64_t, 3>(shapeOf(value.getType())), 0};
     packed.offset = reserve(packed);
-    p_.emitNest(elementwiseNest(value), &packed);
+    p_.copyTo(value, packed);
     return packed;
   }
 
