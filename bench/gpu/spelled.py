@@ -160,7 +160,7 @@ MATMULS = [
     matmul("wrapped nt", "matmul_plain", simple("wrapped"), layout="nt"),
     matmul("wrapped tn", "matmul_plain", simple("wrapped"), layout="tn"),
     matmul("wrapped tt", "matmul_plain", simple("wrapped"), layout="tt"),
-    matmul("wrapped, f32 out", "matmul_plain", into("wrapped", torch.float32), result="f32", library={}),
+    matmul("wrapped, f32 out", "matmul_plain", into("wrapped", torch.float32), result="f32"),
     matmul("masked, acc +=", "matmul_plain", simple("masked")),
     matmul("masked nt", "matmul_plain", simple("masked"), layout="nt"),
     matmul("offsets recomputed", "matmul_plain", simple("recomputed")),
@@ -189,7 +189,7 @@ MATMULS = [
     matmul("tiles of 3 dimensions", "matmul_fused", simple("cubic"), make=batches),
     matmul("persistent", "matmul_fused", lambda f, s, out, config: f.persistent(
         s["a"], s["b"], out, programs=None if s["a"].is_cuda else 3, **config)),
-    matmul("split K", "matmul_fused", simple("split_k"), result="f32", library={}),
+    matmul("split K", "matmul_fused", simple("split_k"), result="f32"),
     matmul("prefetched by hand", "matmul_fused", simple("prefetched")),
     matmul("weight widened", "matmul_fused", lambda f, s, out, config: f.widened(s["a"], s["w"], s["scale"], out, **config),
            make=weights, expected=lambda s, rows=None: product(unpacked(s), rows), bound=lambda s: product_bound(unpacked(s)),

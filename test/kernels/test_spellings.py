@@ -16,6 +16,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(BENCH))
 
 import spelled
+import spelling_cases
 
 BLOCKS = [(16, 16, 16), (32, 32, 16), (16, 32, 32), (64, 32, 32)]
 STAGES, WARPS = (1, 2, 3, 4), (4, 1, 8, 2)
@@ -128,3 +129,10 @@ def test_product_of_any_size(target, shape, kind):
 def test_attention_of_any_length(target, length, head):
     check("attention, k transposed as a tile", "f16", attention_size("", length, True, head),
           dict(BLOCK_M=16, BLOCK_N=32, num_warps=4, num_stages=2))
+
+
+def test_every_spelling_is_measured():
+    measured = {case.spelling for case in spelling_cases.cases()}
+    assert measured == set(spelled.ALL)
+    for case in spelling_cases.cases():
+        assert case.kind in spelled.ALL[case.spelling].kinds and case.configs
