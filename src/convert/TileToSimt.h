@@ -11,24 +11,18 @@
 // Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed
 // again in whatever layout is wanted.
 #pragma once
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Location.h"
+#include "diag/Remark.h"
 
-#include <string>
+#include "mlir/IR/BuiltinOps.h"
+
 #include <vector>
 
 namespace tegula::convert {
-
-// A choice, at a place in the source.
-struct Note {
-  mlir::Location location;
-  std::string kind, text;
-};
 
 struct SimtOptions {
   unsigned warps = 4;
 };
 
-void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<Note> &notes);
+void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::convert
