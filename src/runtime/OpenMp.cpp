@@ -2,12 +2,15 @@
 #include "runtime/FloatState.h"
 #include "runtime/Scratch.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <mutex>
 #include <pthread.h>
+#include <time.h>
+#include <unistd.h>
 
 namespace tegula::runtime {
 
@@ -45,12 +48,23 @@ unsigned long long loadedLibraries() {
   return count;
 }
 
+// A thread of the team that regions of this thread run on; 0: none is known. A team belongs to its caller.
+thread_local pid_t fellow = 0;
+
+// Nanoseconds that a thread of this process has run; -1: there is no such thread any more.
+int64_t runTimeOf(pid_t thread) {
+  auto clock = clockid_t(~unsigned(thread) << 3 | 6); // the kernel's name for the clock of one thread
+  timespec time;
+  return clock_gettime(clock, &time) == 0 ? time.tv_sec * 1'000'000'000 + time.tv_nsec : -1;
+}
+
 struct Job {
   Work &work;
   const unsigned threads;
   void *const scratch;
   const pthread_t caller;
   std::atomic<unsigned> entered{1}; // the caller
+  std::atomic<pid_t> fellow{0};
 };
 
 void runMember(void *data) {
@@ -61,6 +75,7 @@ void runMember(void *data) {
   }
   if (job.entered.fetch_add(1, std::memory_order_relaxed) >= job.threads)
     return; // the team is larger than the launch may be
+  job.fellow.store(gettid(), std::memory_order_relaxed);
   FloatState defaults;
   // Without memory this thread does nothing; the others do its share.
   if (Scratch scratch(job.work.scratchBytes()); scratch.ok())
@@ -117,9 +132,22 @@ bool OpenMp::canRun(unsigned threads) const {
   return most > 1 && unsigned(most) * 2 >= threads;
 }
 
+bool OpenMp::isAwake() const {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds look(2);
+  int64_t before = fellow ? runTimeOf(fellow) : -1;
+  if (before < 0)
+    return true; // a region will tell
+  for (auto start = Clock::now(); Clock::now() - start < look;) {
+  }
+  return runTimeOf(fellow) > before;
+}
+
 void OpenMp::run(Work &work, unsigned threads, void *scratch) const {
   Job job{work, threads, scratch, pthread_self()};
   parallel_(runMember, &job, 0, 0);
+  if (pid_t seen = job.fellow.load(std::memory_order_relaxed))
+    fellow = seen;
 }
 
 } // namespace tegula::runtime

@@ -155,7 +155,7 @@ bool runOnPool(Work &work, unsigned threads, void *scratch) {
     return false;
   if (busy.exchange(true, std::memory_order_acquire))
     return false;
-  if (openMp && openMp->canRun(threads)) {
+  if (openMp && openMp->canRun(threads) && openMp->isAwake()) {
     openMp->run(work, threads, scratch);
   } else {
     if (!pool)

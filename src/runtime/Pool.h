@@ -1,5 +1,5 @@
-// The threads that share the programs of a launch with its caller: those of the process's OpenMP runtime where it has
-// one (OpenMp.h), else our own. One launch uses them at a time; a second one finds them busy and runs on its caller
+// The threads that share the programs of a launch with its caller: those of the process's OpenMP runtime while they
+// have the cores (OpenMp.h), else our own. One launch uses them at a time; a second one finds them busy and runs on its caller
 // alone, so that launches from several threads, or from within a kernel, never wait for each other.
 #pragma once
 #include "runtime/Launch.h"

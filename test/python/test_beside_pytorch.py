@@ -1,4 +1,4 @@
-"""Launches beside PyTorch's operators: on the same threads, so that neither waits for cores on which the other spins."""
+"""Launches beside PyTorch's operators: on the same threads while those spin, so that neither waits for the other's cores."""
 import os
 import subprocess
 import sys
@@ -48,12 +48,14 @@ def test_without_openmp_launches_make_threads(run):
     assert run("print(launch(), own_threads())") == ["True", "1"]
 
 
-def test_beside_pytorch_launches_make_no_threads(run):
+def test_behind_an_operator_a_launch_runs_on_its_threads(run):
     assert run("""
         import torch
         torch.softmax(torch.randn(512, 4096), 1)
-        print(launch(), own_threads())
-    """) == ["True", "0"]
+        before = threads()
+        right = launch()
+        print(right, own_threads(), threads() - before)
+    """) == ["True", "0", "0"]
 
 
 def test_pytorch_imported_later_is_found(run):
@@ -63,6 +65,15 @@ def test_pytorch_imported_later_is_found(run):
         before = threads()
         print(launch(), own_threads(), threads() - before)
     """) == ["True", "1", "True", "1", "1"]
+
+
+def test_a_launch_leaves_a_sleeping_team_alone(run):
+    assert run("""
+        import torch, time
+        print(launch(), own_threads())
+        time.sleep(3)
+        print(launch(), own_threads())
+    """) == ["True", "0", "True", "1"]
 
 
 def test_pytorch_of_one_thread_leaves_launches_their_own(run):
