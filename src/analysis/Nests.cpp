@@ -1,6 +1,7 @@
 // The planner. One sweep forwards groups roots into nests (Schedule), one backwards decides
 // what is buffered and where (Place).
 #include "analysis/Nests.h"
+#include "analysis/OpCost.h"
 
 #include "ir/tile/Tile.h"
 
@@ -59,30 +60,23 @@ const Buffer &Plan::saveArea(Value load) {
 
 namespace {
 
-bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
 bool writesMemory(Operation *op) {
   bool writes = false;
   op->walk([&](Operation *inner) { writes |= isa<StoreOp, BarrierOp, AtomicRMWOp, AtomicCASOp>(inner); });
   return writes;
 }
 
-// What evaluating the op once costs, in simple vector instructions.
-int64_t costOf(Operation *op) {
-  if (isa<LoadOp, arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op))
-    return 1;
-  if (isa<MakeRangeOp, SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, arith::ConstantOp>(op))
-    return 0;
-  if (isa<arith::DivFOp, PreciseDivFOp, PreciseSqrtOp, math::SqrtOp, math::RsqrtOp>(op))
-    return 6;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
-    return 20;
-  if (isa<MulhiUIOp>(op))
-    return 4;
-  if (isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::FmaOp>(op))
-    return 1;
-  return isa<math::MathDialect>(op->getDialect()) ? 15 : 1;
-}
+// In native vector instructions of a core. Division of integers has none: it goes lane by lane.
+constexpr OpCosts coreCosts{.position = 0,
+                            .simple = 1,
+                            .floatDivision = 6,
+                            .floatRemainder = 20,
+                            .division = 20,
+                            .constantDivision = 20,
+                            .powerOfTwoDivision = 20,
+                            .wideProduct = 4,
+                            .simpleMath = 1,
+                            .math = 15};
 
 } // namespace
 
@@ -339,7 +333,7 @@ bool Planner::isCheap(Value value) {
     Operation *op = v.getDefiningOp();
     if (!op || depth > 16 || !isInline(op) || isa<LoadOp>(op) || readsBuffers(op) || plan_.buffer(v))
       return 1000;
-    int64_t total = costOf(op);
+    int64_t total = costOf(op, coreCosts);
     for (Value operand : op->getOperands())
       if (total <= 8) // enough to know; a value used by many chains would be walked once for each
         total += walk(operand, depth + 1);
@@ -356,7 +350,7 @@ int64_t Planner::cost(Value value) {
     Operation *op = v.getDefiningOp();
     if (!op || !isInline(op) || plan_.buffer(v))
       return 1;
-    int64_t total = costOf(op);
+    int64_t total = costOf(op, coreCosts);
     for (Value operand : op->getOperands())
       total += walk(operand);
     return total;

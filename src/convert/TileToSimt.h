@@ -13,26 +13,20 @@
 // Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed
 // again in whatever layout is wanted.
 #pragma once
+#include "diag/Remark.h"
 #include "ir/simt/Machine.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Location.h"
 
-#include <string>
+#include "mlir/IR/BuiltinOps.h"
+
 #include <vector>
 
 namespace tegula::convert {
-
-// A choice, at a place in the source.
-struct Note {
-  mlir::Location location;
-  std::string kind, text;
-};
 
 struct SimtOptions {
   unsigned warps = 4;
   const simt::Machine &machine;
 };
 
-void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<Note> &notes);
+void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::convert

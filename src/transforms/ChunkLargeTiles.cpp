@@ -10,11 +10,7 @@ namespace tegula::transforms {
 
 namespace {
 
-bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
-bool touchesTiles(Operation &op) {
-  return llvm::any_of(op.getOperandTypes(), isTile) || llvm::any_of(op.getResultTypes(), isTile);
-}
+bool touchesTiles(Operation &op) { return hasTile(op.getOperands()) || hasTile(op.getResults()); }
 
 bool streams(Operation &op) {
   if (isa<MakeRangeOp>(op))

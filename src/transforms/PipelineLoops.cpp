@@ -29,7 +29,7 @@ bool isZero(Value value) { return !value || matchPattern(value, m_Zero()) || mat
 
 class Pipeline {
 public:
-  Pipeline(scf::ForOp loop, unsigned stages, TellLoop tell) : loop_(loop), stages_(stages), tell_(tell) {
+  Pipeline(scf::ForOp loop, unsigned stages, std::vector<diag::Remark> &remarks) : loop_(loop), stages_(stages), remarks_(remarks) {
     if (auto own = loop->getAttrOfType<IntegerAttr>(stagesName))
       stages_ = unsigned(std::max<int64_t>(own.getInt(), 1));
   }
@@ -66,7 +66,7 @@ private:
   }
 
   bool refuse(Location location, StringRef why) {
-    tell_(location, why.str());
+    remarks_.push_back({placeOf(location), "pipeline", why.str()});
     return false;
   }
 
@@ -234,8 +234,8 @@ private:
     wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(stages_ - 2));
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
       readFrom(rewriter, copied.load, buffer, read);
-    tell_(loop_.getLoc(), std::to_string(copied_.size()) + (copied_.size() == 1 ? " load runs " : " loads run ") +
-                              std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead"));
+    remarks_.push_back({placeOf(loop_.getLoc()), "pipeline", std::to_string(copied_.size()) + (copied_.size() == 1 ? " load runs " : " loads run ") +
+                              std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead")});
   }
 
   static simt::BufferType oneSlot(Value buffer) {
@@ -337,7 +337,7 @@ private:
 
   scf::ForOp loop_;
   unsigned stages_;
-  TellLoop tell_;
+  std::vector<diag::Remark> &remarks_;
   std::vector<Copied> copied_;
   llvm::SetVector<Operation *> ahead_; // ops of stage 0
   simt::AsyncWaitOp wait_;
@@ -345,11 +345,11 @@ private:
 
 } // namespace
 
-void pipelineLoops(Operation *function, unsigned stages, TellLoop tell) {
+void pipelineLoops(Operation *function, unsigned stages, std::vector<diag::Remark> &remarks) {
   SmallVector<scf::ForOp> loops;
   function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    Pipeline(loop, stages, tell).run();
+    Pipeline(loop, stages, remarks).run();
 }
 
 } // namespace tegula::transforms

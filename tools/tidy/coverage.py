@@ -10,7 +10,7 @@ ENDS_OF_REGIONS = {"ReduceReturnOp", "ScanReturnOp"}
 ROOMS = {
     "interp": ["interp"],
     "targets/cpu": ["targets/cpu", "analysis", "codegen/llvm"],
-    "targets/nvidia": ["targets/nvidia", "codegen/simt", "convert", "transforms", "ir/simt"],
+    "targets/nvidia": ["targets/nvidia", "codegen/simt", "codegen/llvm", "convert", "transforms", "ir/simt"],
 }
 
 

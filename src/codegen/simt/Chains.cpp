@@ -15,8 +15,6 @@ namespace {
 constexpr unsigned chunk = 2;         // registers that go through a chain together
 constexpr size_t shortestChain = 12; // ops; below, op by op gives more independent work
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 // Computes each register from its operands' registers of the same number.
 bool isElementwise(Operation *op) {
   return op->getNumResults() == 1 && isTile(op->getResult(0)) && op->hasTrait<OpTrait::Elementwise>() &&
@@ -43,8 +41,8 @@ void Emitter::emitBlock(Block &block) {
     }
     // Scalars, splats and constants need nothing of a chain: they go before it.
     bool before = isa<SplatOp, arith::ConstantOp>(op) ||
-                  (isMemoryEffectFree(&op) && op.getNumRegions() == 0 && llvm::none_of(op.getOperands(), isTile) &&
-                   llvm::none_of(op.getResults(), isTile));
+                  (isMemoryEffectFree(&op) && op.getNumRegions() == 0 && !hasTile(op.getOperands()) &&
+                   !hasTile(op.getResults()));
     if (!before)
       flush();
     place(op.getLoc());

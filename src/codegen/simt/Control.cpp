@@ -34,9 +34,8 @@ void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
   unsigned next = 0;
   for (Value value : values) {
     const Registers &held = registers(value);
-    bool isTile = isa<RankedTensorType>(value.getType());
     for (unsigned reg = 0; reg != held.size(); ++reg)
-      if (!isTile || layoutOf(value).isLive(reg)) // a splat has a value for registers that do not exist, too
+      if (!tile::isTile(value) || layoutOf(value).isLive(reg)) // a splat has a value for registers that do not exist, too
         phis[next++]->addIncoming(held[reg], builder.GetInsertBlock());
   }
   assert(next == phis.size() && "carried values have the layouts of their places");

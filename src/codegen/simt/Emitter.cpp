@@ -292,8 +292,7 @@ void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
   for (Value result : op.getResults())
     elements.push_back(type(elementType(result.getType())));
   unsigned packed = unsigned(op.getPackedElement());
-  bool isTile = isa<RankedTensorType>(op.getResult(0).getType());
-  unsigned count = isTile ? layoutOf(op.getResult(0)).size(Axis::Register) : 1;
+  unsigned count = isTile(op.getResult(0)) ? layoutOf(op.getResult(0)).size(Axis::Register) : 1;
   std::vector<Registers> results(op.getNumResults(), Registers(count, nullptr));
   for (unsigned reg = 0; reg < count; reg += packed) {
     SmallVector<llvm::Value *> operands;

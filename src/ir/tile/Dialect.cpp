@@ -64,6 +64,12 @@ void loadDialects(MLIRContext &context) {
   context.loadDialect<TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
 }
 
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+bool isTile(Value value) { return value && isTile(value.getType()); }
+bool hasTile(ValueRange values) {
+  return llvm::any_of(values, [](Value value) { return isTile(value); });
+}
+
 Type elementType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getElementType() : type;
@@ -77,6 +83,13 @@ llvm::ArrayRef<int64_t> shapeOf(Type type) {
 Type withElement(Type like, Type element) {
   auto tensor = dyn_cast<RankedTensorType>(like);
   return tensor ? Type(tensor.clone(element)) : element;
+}
+
+std::string placeOf(Location location) {
+  auto at = location->findInstanceOf<FileLineColLoc>();
+  if (!at)
+    return {};
+  return (at.getFilename().getValue() + ":" + Twine(at.getLine()) + ":" + Twine(at.getColumn())).str();
 }
 
 } // namespace tegula::tile

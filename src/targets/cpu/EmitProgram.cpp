@@ -13,7 +13,7 @@ using namespace tegula::analysis;
 namespace tegula::cpu {
 
 Program::Program(llvm::Module &module, const Machine &machine, Plan &plan, AccessAnalysis &access,
-                 std::vector<Remark> &remarks)
+                 std::vector<diag::Remark> &remarks)
     : module(module), context(module.getContext()), builder(context), machine(machine), plan(plan), access(access),
       remarks_(remarks) {
   // a·b + c may round once (docs/language/numerical-contract.md).
@@ -297,23 +297,8 @@ void Program::emitScalarMemory(Operation *op) {
 
 // ---- telling ----------------------------------------------------------------------------
 
-static FileLineColLoc lineOf(Location location) {
-  while (true) {
-    if (auto line = dyn_cast<FileLineColLoc>(LocationAttr(location)))
-      return line;
-    if (auto call = dyn_cast<CallSiteLoc>(LocationAttr(location)))
-      location = call.getCallee();
-    else if (auto name = dyn_cast<NameLoc>(LocationAttr(location)))
-      location = name.getChildLoc();
-    else if (auto fused = dyn_cast<FusedLoc>(LocationAttr(location)))
-      location = fused.getLocations().front();
-    else
-      return {};
-  }
-}
-
 void Program::setLocation(Location location) {
-  FileLineColLoc line = lineOf(location);
+  auto line = location->findInstanceOf<FileLineColLoc>();
   if (!line || !subprogram_)
     return;
   llvm::DIScope *scope = subprogram_;
@@ -326,15 +311,12 @@ void Program::setLocation(Location location) {
 }
 
 std::string Program::place(Operation *op) {
-  FileLineColLoc line = op ? lineOf(op->getLoc()) : FileLineColLoc();
-  if (!line)
-    return "";
-  return line.getFilename().str() + ":" + std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
+  return op ? placeOf(op->getLoc()) : std::string();
 }
 
 void Program::remark(Operation *op, StringRef kind, std::string text) {
   std::string where = place(op);
-  for (const Remark &known : remarks_)
+  for (const diag::Remark &known : remarks_)
     if (known.location == where && known.kind == kind && known.text == text)
       return;
   remarks_.push_back({where, kind.str(), std::move(text)});

@@ -36,7 +36,7 @@ struct Machine {
 class Program {
 public:
   Program(llvm::Module &module, const Machine &machine, analysis::Plan &plan, analysis::AccessAnalysis &access,
-          std::vector<Remark> &remarks);
+          std::vector<diag::Remark> &remarks);
 
   // Emits the entry of `function` under `symbol`.
   void emit(mlir::Operation *function, const std::string &symbol);
@@ -116,7 +116,7 @@ private:
   llvm::BasicBlock *entry_ = nullptr, *leave_ = nullptr;
   llvm::Value *grid_ = nullptr, *scratch_ = nullptr, *programs_ = nullptr;
   llvm::AllocaInst *ids_[3] = {};
-  std::vector<Remark> &remarks_;
+  std::vector<diag::Remark> &remarks_;
   std::unique_ptr<llvm::DIBuilder> debug_;
   llvm::DISubprogram *subprogram_ = nullptr;
 };

@@ -69,13 +69,6 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
                                   std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-std::string textOf(Location location) {
-  std::string text;
-  if (auto at = location->findInstanceOf<FileLineColLoc>())
-    text = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
-  return text;
-}
-
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
 // registers, so that as many threads as possible fit; told that this many threads of a multiprocessor
 // do, it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
@@ -123,12 +116,12 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   OwningOpRef<ModuleOp> copy = module.clone();
   if (Status status = checkLegal(*copy, *architecture); !status.ok())
     return status;
-  std::vector<convert::Note> notes;
   for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
     if (int64_t threads = 32 * options.numWarps;
         transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
-      notes.push_back({function.getLoc(), "nest", "tiles too large for registers: a loop over chunks of " +
-                                                      std::to_string(chunkElements * threads) + " elements"});
+      artifact.remarks.push_back({tile::placeOf(function.getLoc()), "nest",
+                                  "tiles too large for registers: a loop over chunks of " +
+                                      std::to_string(chunkElements * threads) + " elements"});
   transforms::splitLoopCarriedOffsets(*copy);
   PassManager before(&context);
   before.addPass(createCSEPass());           // equal addresses become equal values
@@ -136,13 +129,11 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   before.addPass(createLoopInvariantCodeMotionPass());
   bool verifies = succeeded(before.run(*copy));
   if (verifies) {
-    convert::tileToSimt(*copy, {unsigned(options.numWarps), targetMachine}, notes);
+    convert::tileToSimt(*copy, {unsigned(options.numWarps), targetMachine}, artifact.remarks);
     for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
       transforms::hoistConverts(function);
       if (targetMachine.hasAsyncCopy)
-        transforms::pipelineLoops(function, unsigned(options.numStages), [&](Location location, std::string text) {
-          notes.push_back({location, "pipeline", std::move(text)});
-        });
+        transforms::pipelineLoops(function, unsigned(options.numStages), artifact.remarks);
     }
     PassManager after(&context);
     after.addPass(createCSEPass()); // addresses that were computed again, once a layout
@@ -151,15 +142,11 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   }
   if (!verifies)
     return Status::error(StatusCode::Internal, "simt does not verify");
-  transforms::planConverts(*copy, [&](Location location, StringRef kind, std::string text) {
-    notes.push_back({location, kind.str(), std::move(text)});
-  });
+  transforms::planConverts(*copy, artifact.remarks);
   if (Status status = transforms::allocateShared(*copy, architecture->sharedBytes); !status.ok())
     return status;
   transforms::insertBarriers(*copy);
   artifact.sharedBytes = uint64_t((*copy)->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
-  for (convert::Note &note : notes)
-    artifact.remarks.push_back({textOf(note.location), note.kind, note.text});
   if (texts.simt) {
     llvm::raw_string_ostream out(artifact.simt);
     copy->print(out); // with aliases for the layouts
