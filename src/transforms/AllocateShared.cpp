@@ -71,12 +71,6 @@ uint64_t place(std::vector<User> &users) {
   return total;
 }
 
-std::string placeOf(Operation *op) {
-  if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
-    return at.getFilename().str() + ":" + std::to_string(at.getLine());
-  return "an unknown place";
-}
-
 // The largest number of slots that would fit, if each buffer had no more; 0: none.
 int64_t fittingSlots(std::vector<User> users, uint64_t limit) {
   int64_t most = 1;
@@ -103,7 +97,7 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
     text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +
             (alloc ? std::to_string(alloc.getBuffer().getType().getSlots()) + " stages of a load"
                    : user.op->getName().getStringRef().str()) +
-            " at " + placeOf(user.op);
+            " at " + tile::placeOf(user.op->getLoc());
   }
   if (int64_t slots = fittingSlots(users, limit))
     text += "\nhint: num_stages=" + std::to_string(slots) + " fits";

@@ -1,5 +1,6 @@
 // The entry: arguments, the loop over programs, and the steps of each block.
 #include "ir/tile/Tile.h"
+#include "targets/cpu/Ops.h"
 #include "targets/cpu/Streaming.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -225,43 +226,21 @@ void Program::emitBlock(Block *block) {
 void Program::emitStep(const Step &step) {
   if (step.op)
     setLocation(step.op->getLoc());
-  switch (step.kind) {
-  case StepKind::Nest: return emitNest(step.nest);
-  case StepKind::Dot: return emitDot(step.op);
-  case StepKind::Whole: return emitWhole(step.op);
-  case StepKind::Scalar: return emitScalar(step.op);
-  case StepKind::Yield: return emitYield(step.op);
-  case StepKind::Region:
-    if (isa<scf::ForOp>(step.op))
-      return emitFor(step.op);
-    return isa<scf::IfOp>(step.op) ? emitIf(step.op) : emitWhile(step.op);
-  }
+  if (step.kind == StepKind::Nest)
+    return emitNest(step.nest);
+  if (auto emission = ops().find(step.op)->lowering.step)
+    return emission(*this, step.op);
+  llvm::SmallVector<llvm::Value *, 3> operands;
+  for (Value operand : step.op->getOperands())
+    operands.push_back(scalar(operand));
+  setScalar(step.op->getResult(0), lowerOp(*this, step.op, operands));
 }
 
-void Program::emitScalar(Operation *op) {
-  if (isa<LoadOp, StoreOp>(op))
-    return emitScalarMemory(op);
-  if (isa<BarrierOp>(op)) // one thread runs a program: its effects are in order already
-    return;
-  llvm::Value *result;
-  if (auto id = dyn_cast<GetProgramIdOp>(op)) {
-    result = programId(id.getAxis());
-  } else if (auto count = dyn_cast<GetNumProgramsOp>(op)) {
-    result = numPrograms(count.getAxis());
-  } else if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
-    result = constant(constantOp.getValue(), constantOp.getType());
-  } else if (isa<UnsplatOp>(op)) {
-    Evaluator evaluator(*this, 1, true);
-    evaluator.pushLevel();
-    result = evaluator.evaluate(op->getOperand(0),
-                                Coordinates(shapeOf(op->getOperand(0).getType()).size(), evaluator.zero()));
-  } else {
-    llvm::SmallVector<llvm::Value *, 3> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(scalar(operand));
-    result = lowerOp(*this, op, operands);
-  }
-  setScalar(op->getResult(0), result);
+void Program::emitUnsplat(Operation *op) {
+  Evaluator evaluator(*this, 1, true);
+  evaluator.pushLevel();
+  Coordinates first(shapeOf(op->getOperand(0).getType()).size(), evaluator.zero());
+  setScalar(op->getResult(0), evaluator.evaluate(op->getOperand(0), first));
 }
 
 void Program::emitScalarMemory(Operation *op) {

@@ -7,6 +7,7 @@
 #include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/NvidiaMachine.h"
+#include "targets/nvidia/Ops.h"
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/HoistConverts.h"
 #include "transforms/PipelineLoops.h"
@@ -114,7 +115,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   MLIRContext &context = *module.getContext();
   simt::loadDialects(context);
   OwningOpRef<ModuleOp> copy = module.clone();
-  if (Status status = checkLegal(*copy, *architecture); !status.ok())
+  if (Status status = checkLegal(*copy); !status.ok())
     return status;
   for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
     if (int64_t threads = 32 * options.numWarps;
@@ -146,6 +147,8 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   if (Status status = transforms::allocateShared(*copy, architecture->sharedBytes); !status.ok())
     return status;
   transforms::insertBarriers(*copy);
+  if (Status status = checkLegal(*copy); !status.ok()) // what passes made, too
+    return status;
   artifact.sharedBytes = uint64_t((*copy)->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
   if (texts.simt) {
     llvm::raw_string_ostream out(artifact.simt);
@@ -164,7 +167,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   NvidiaHardware hardware(architecture->capability, unsigned(options.numWarps));
   auto function = *copy->getOps<tile::FuncOp>().begin();
   artifact.entry = function.getSymName().str();
-  simt::Emitter emitter(*code, hardware, unsigned(options.numWarps));
+  simt::Emitter emitter(*code, hardware, ops(), unsigned(options.numWarps));
   markKernel(*emitter.emit(function, artifact.entry), options, loopsOverMemory(function, options.numWarps));
   code->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   std::string complaint;
