@@ -1,6 +1,5 @@
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Scratch.h"
-#include "convert/Locality.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -93,7 +92,7 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
          });
 }
 
-LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) const {
+LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) {
   Anchor anchor{pointers, mask, axes_.order(pointers)};
   anchor.isLoad = isa<LoadOp>(op);
   auto type = cast<RankedTensorType>(pointers.getType());
@@ -101,7 +100,7 @@ LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value
   anchor.weight = double(type.getNumElements()) * bitsOf(type);
   if (isa<GatherOp>(op) || axes_.at(pointers).contiguity[dim] == 1) {
     // Scattered: no layout helps, unless a thread can use what it reads for several elements.
-    anchor.width = sharingRun(pointers, dim, 16);
+    anchor.width = locality_.sharingRun(pointers, dim, 16);
     anchor.weight /= anchor.width == 1 ? 16 : 2;
   } else {
     anchor.width = axes_.accessWidth(pointers, mask, dim, accessBits);

@@ -2,6 +2,7 @@
 #pragma once
 #include "analysis/AxisInfo.h"
 #include "convert/Classes.h"
+#include "convert/Locality.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
 
@@ -33,7 +34,7 @@ private:
     bool isLoad = false;
   };
   void collectAnchors(tile::FuncOp function);
-  Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask) const;
+  Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Whether the class waits for what its producers and readers want: a tile smaller than the threads, which
   // repeat it anyway, or one that is only loaded, which threads can load as its readers want it.
   bool waits(mlir::Value leader) const;
@@ -46,6 +47,7 @@ private:
   const Classes &classes_;
   analysis::AxisInfoAnalysis &axes_;
   unsigned warps_;
+  Locality locality_;
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };
