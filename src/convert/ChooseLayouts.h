@@ -6,6 +6,7 @@
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
 
+#include <array>
 #include <optional>
 
 namespace tegula::convert {
@@ -41,7 +42,10 @@ private:
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
-  bool derive(mlir::Operation *op);
+  class Derivations;
+  bool chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next);
+  // The leader of the class whose layout follows from this op and what is known; it is chosen then.
+  std::optional<mlir::Value> derive(mlir::Operation *op);
   layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width) const;
 
   const Classes &classes_;
