@@ -1,4 +1,5 @@
 #include "analysis/Access.h"
+#include "analysis/PointerOrigins.h"
 
 #include "ir/tile/Tile.h"
 
@@ -306,22 +307,18 @@ std::optional<Address> AccessAnalysis::computeAddress(Value value) {
   if (shape.empty())
     return scalarPointer(value);
   Operation *op = value.getDefiningOp();
-  if (!op)
+  Value from = op ? movedAddress(op) : Value();
+  if (!from)
     return std::nullopt;
-  if (auto splat = dyn_cast<SplatOp>(op))
-    return scalarPointer(splat.getValue());
-  if (auto map = coordinateMap(op)) {
-    const Address *inner = address(op->getOperand(0));
-    if (!inner)
-      return std::nullopt;
-    return Address{inner->pointer, remap(inner->offset, *map, shape.size())};
-  }
+  if (isa<SplatOp>(op))
+    return scalarPointer(from);
+  auto map = coordinateMap(op);
   auto add = dyn_cast<AddPtrOp>(op);
-  if (!add)
-    return std::nullopt;
-  const Address *inner = address(add.getPtr());
+  const Address *inner = map || add ? address(from) : nullptr;
   if (!inner)
     return std::nullopt;
+  if (map)
+    return Address{inner->pointer, remap(inner->offset, *map, shape.size())};
   auto pointee = cast<PointerType>(elementType(value.getType())).getPointee();
   int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
   Form offset = form(add.getOffset());

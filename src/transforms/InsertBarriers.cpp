@@ -1,3 +1,4 @@
+#include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "transforms/SharedMemory.h"
@@ -80,25 +81,6 @@ struct Pending {
   }
 };
 
-// The scalar pointers that an address comes from; null among them: unknown.
-void roots(Value address, llvm::SmallSetVector<Value, 4> &result, unsigned depth = 0) {
-  Operation *op = address.getDefiningOp();
-  if (depth > 32)
-    return void(result.insert(Value()));
-  if (!op) {
-    auto argument = cast<BlockArgument>(address);
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (isa<FuncOp>(parent))
-      return void(result.insert(address));
-    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument.getArgNumber() > 0)
-      return roots(loop.getInitArgs()[argument.getArgNumber() - 1], result, depth + 1);
-    return void(result.insert(Value()));
-  }
-  if (isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp, ReshapeOp, simt::ConvertOp, BitcastOp>(op))
-    return roots(op->getOperand(0), result, depth + 1);
-  result.insert(Value());
-}
-
 // Whether several threads hold an element of the tile: all load it, one stores it.
 bool hasCopies(Value tile, Operation *user) {
   if (!isa<RankedTensorType>(tile.getType()))
@@ -106,19 +88,6 @@ bool hasCopies(Value tile, Operation *user) {
   layout::Layout layout = simt::layoutOf(tile);
   bool fillsWarps = layout.size(layout::Axis::Lane) == 32 && layout.size(layout::Axis::Warp) >= simt::warpsOf(user);
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
-}
-
-// May the two accesses touch one element of which another thread must see the right value? Of two arguments the
-// memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
-// the others may have yet to read. Of tiles without copies it asks nothing (M12).
-bool mayMeet(Value a, Value b, Operation *user) {
-  auto isCopied = [&](Value address) { return isa<RankedTensorType>(address.getType()) && hasCopies(address, user); };
-  if (isCopied(a) || isCopied(b))
-    return true;
-  llvm::SmallSetVector<Value, 4> from, to;
-  roots(a, from);
-  roots(b, to);
-  return llvm::any_of(from, [&](Value root) { return !root || to.contains(root); }) || to.contains(Value());
 }
 
 // The same address in the same layout: each thread meets its own elements, in its own order, unless threads
@@ -136,6 +105,17 @@ public:
   }
 
 private:
+  // May the two accesses touch one element of which another thread must see the right value? Of two arguments the
+  // memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
+  // the others may have yet to read. Of tiles without copies it asks nothing (M12).
+  bool mayMeet(Value a, Value b, Operation *user) {
+    auto isCopied = [&](Value address) { return isa<RankedTensorType>(address.getType()) && hasCopies(address, user); };
+    if (isCopied(a) || isCopied(b))
+      return true;
+    analysis::OriginSet from = origins_.of(a); // a copy: the next answer may move it
+    return from.mayShare(origins_.of(b));
+  }
+
   void meet(Operation *before, Pending &state) {
     OpBuilder builder(before);
     simt::BarrierOp::create(builder, before->getLoc());
@@ -149,6 +129,7 @@ private:
       repeat(op, {loop.getBody()}, state);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       repeat(op, {loop.getBeforeBody(), loop.getAfterBody()}, state);
+      state = run(*loop.getBeforeBody(), state); // by which the loop is left
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Pending otherwise = branch.elseBlock() ? run(*branch.elseBlock(), state) : state;
       state = run(*branch.thenBlock(), state);
@@ -261,6 +242,8 @@ private:
       changed = state.merge(end);
     }
   }
+
+  analysis::PointerOrigins origins_;
 };
 
 } // namespace
