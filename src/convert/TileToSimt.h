@@ -27,6 +27,9 @@ struct SimtOptions {
   const simt::Machine &machine;
 };
 
+// Factors of 8 bits for which the machine has no instruction become f16, which holds each of their values.
+void widenFactors(mlir::ModuleOp module, const simt::Machine &machine);
+
 void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::convert

@@ -15,7 +15,8 @@ unsigned log2Of(unsigned n) { return unsigned(std::bit_width(n)) - 1; }
 
 } // namespace
 
-SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, const SharedShape &shape) {
+SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, unsigned turn,
+                    const SharedShape &shape) {
   Layout tile(extents, {});
   std::vector<uint32_t> images(tile.totalBits(), 0);
   unsigned next = 0, rowStart = 0;
@@ -34,8 +35,26 @@ SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsig
   unsigned inRow = rowStart > piece ? std::min(rowStart, all) - piece : 0; // bits that tell pieces of a row apart
   unsigned skipped = all - piece - inRow;                                 // rows that lie side by side
   for (unsigned i = 0; i != inRow && skipped + i < others.size(); ++i)
-    images[others[skipped + i]] |= 1u << (piece + i);
+    images[others[skipped + i]] |= 1u << (piece + (i + log2Of(turn)) % inRow);
   return {images};
+}
+
+unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish) {
+  const auto &registers = layout.bases(Axis::Register);
+  unsigned bits = 0;
+  while (2u << bits <= wish && bits < registers.size() && map.offset(registers[bits]) == 1u << bits)
+    ++bits;
+  auto isAligned = [&](uint32_t basis) { return (map.offset(basis) & ((1u << bits) - 1)) == 0; };
+  auto fits = [&] {
+    for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp})
+      for (size_t i = axis == Axis::Register ? bits : 0; i < layout.bases(axis).size(); ++i)
+        if (!isAligned(layout.bases(axis)[i]))
+          return false;
+    return true;
+  };
+  while (bits && !fits())
+    --bits;
+  return 1u << bits;
 }
 
 std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits) {

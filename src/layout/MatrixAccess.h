@@ -9,8 +9,14 @@ namespace tegula::layout {
 
 // For tiles whose neighbours along `fastest` travel together, in pieces of 16 bytes: rows of a matrix lie in different
 // banks, and so do pieces that follow each other. The other dimensions in row-major order.
-SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits,
+// `turn`: by how many pieces a row is turned against the one before; 1 where rows of a matrix are read as such, more
+// where threads read single elements of several rows.
+SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, unsigned turn = 1,
                     const SharedShape &shape = {});
+
+// The most elements, at most `wish`, that a thread of `layout` holds in consecutive registers, in order and aligned,
+// where `map` puts them side by side: what can be copied at once.
+unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish);
 
 // One instruction moves 1, 2 or 4 matrices; lane 8i + r has the address of row r of matrix i.
 struct MatrixAccess {

@@ -1,4 +1,5 @@
 #include "transforms/PipelineLoops.h"
+#include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
@@ -25,7 +26,12 @@ struct Copied {
   unsigned width; // elements of one copy
 };
 
-bool isZero(Value value) { return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat()); }
+// Nothing, or 0 in some type.
+bool isZero(Value value) {
+  while (value && value.getDefiningOp() && isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+}
 
 class Pipeline {
 public:
@@ -49,16 +55,18 @@ public:
 
 private:
   bool isCandidate() {
-    bool hasDots = false, isInnermost = true, hasWrites = false;
+    bool hasDots = false, isInnermost = true, meets = false;
     loop_.getBody()->walk([&](Operation *op) {
       hasDots |= op->hasAttr(simt::matrixName);
       isInnermost &= !isa<LoopLikeOpInterface>(op);
-      hasWrites |= isa<StoreOp, AtomicRMWOp, AtomicCASOp, BarrierOp>(op);
+      meets |= isa<BarrierOp>(op);
+      if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
+        written_.push_back(op->getOperand(0));
     });
     if (!hasDots || !isInnermost)
       return false;
-    if (hasWrites)
-      return refuse(loop_.getLoc(), "loads stay where they are: the loop stores to memory");
+    if (meets)
+      return refuse(loop_.getLoc(), "loads stay where they are: the loop has a barrier");
     APInt step;
     if (!matchPattern(loop_.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() || loop_.getUnsignedCmp())
       return refuse(loop_.getLoc(), "loads stay where they are: the step of the loop is no positive constant");
@@ -91,13 +99,17 @@ private:
       return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
       return refuse(load.getLoc(), "stays where it is: its elements are stored in another form");
+    // Of two arguments that overlap the memory model asks nothing without a barrier (M12).
+    for (Value written : written_)
+      if (origins_.of(load.getPtr()).mayShare(origins_.of(written)))
+        return refuse(load.getLoc(), "stays where it is: the loop may store to what it reads");
     if (const char *why = reasonAgainst(load))
       return refuse(load.getLoc(), why);
     Layout layout = simt::layoutOf(type);
     unsigned bits = simt::storedBits(type.getElementType());
     unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
     layout::SharedMap map = mapFor(layout, simt::layoutOf(converts[0].getResult()), bits, width);
-    width = std::min(width, layout::accessWidth(layout, map, bits));
+    width = layout::copyWidth(layout, map, width);
     if (width * bits < 32)
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
     copied_.push_back({load, std::move(map), width});
@@ -109,11 +121,19 @@ private:
     for (unsigned d = load.rank(); d-- != 0;)
       if (load.contiguous(d) > load.contiguous(fastest))
         fastest = d;
-    layout::SharedMap map = layout::matrixMap(load.extents(), fastest, bits);
-    if (layout::planMatrixLoad(use, map, bits))
-      return map;
-    layout::SharedMap other = layout::swizzled(load, use, bits);
-    return layout::accessWidth(load, other, bits) >= std::min(width, layout::accessWidth(load, map, bits)) ? other : map;
+    layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
+    if (layout::planMatrixLoad(use, best, bits))
+      return best;
+    auto conflicts = [&](const layout::SharedMap &map) {
+      unsigned vector = layout::accessWidth(use, map, bits);
+      return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
+    };
+    unsigned most = layout::copyWidth(load, best, width);
+    for (const layout::SharedMap &map : {layout::matrixMap(load.extents(), fastest, bits, 2),
+                                         layout::matrixMap(load.extents(), fastest, bits, 4), layout::swizzled(load, use, bits)})
+      if (layout::copyWidth(load, map, width) == most && conflicts(map) < conflicts(best))
+        best = map;
+    return best;
   }
 
   // Collects what the addresses and the mask of the load need of the loop; null: all of it can run ahead.
@@ -339,6 +359,8 @@ private:
   unsigned stages_;
   std::vector<diag::Remark> &remarks_;
   std::vector<Copied> copied_;
+  SmallVector<Value> written_; // addresses of stores and atomics
+  analysis::PointerOrigins origins_;
   llvm::SetVector<Operation *> ahead_; // ops of stage 0
   simt::AsyncWaitOp wait_;
 };

@@ -17,8 +17,7 @@ constexpr codegen::Refusal none = nullptr;
 std::string dotOfTypes(Operation *op) {
   auto dot = cast<DotOp>(op);
   Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
-  bool eightBits = isa<FloatType>(a) && a.getIntOrFloatBitWidth() == 8;
-  bool refused = eightBits || isa<FloatType>(acc) != isa<FloatType>(a) || acc.isF64() != a.isF64() ||
+  bool refused = isa<FloatType>(acc) != isa<FloatType>(a) || acc.isF64() != a.isF64() ||
                  (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32);
   return refused ? "dot of these element types" : "";
 }

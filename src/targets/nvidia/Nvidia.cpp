@@ -123,6 +123,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
       artifact.remarks.push_back({tile::placeOf(function.getLoc()), "nest",
                                   "tiles too large for registers: a loop over chunks of " +
                                       std::to_string(chunkElements * threads) + " elements"});
+  convert::widenFactors(*copy, targetMachine);
   transforms::splitLoopCarriedOffsets(*copy);
   PassManager before(&context);
   before.addPass(createCSEPass());           // equal addresses become equal values
