@@ -52,7 +52,7 @@ struct MatrixShape {
 Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsigned warpsM, unsigned warpsN,
                     unsigned warps);
 // What a thread needs of operand 0 (..., M, K) or 1 (..., K, N) for its part of such a `result`. In a register's
-// bits: one word, one instruction, K, then as the result.
+// bits: one word, one instruction, as the result, then the rest of K.
 Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned operand, int64_t k);
 
 // Every thread holds the whole tile.

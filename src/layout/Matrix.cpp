@@ -97,8 +97,6 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
     registers.push_back(tile.at(own, 3));
   for (unsigned bit = word + 2; bit < kBits; ++bit)
     registers.push_back(tile.at(inner, bit));
-  for (unsigned bit = kBits; bit < tile.bits(inner); ++bit)
-    registers.push_back(tile.at(inner, bit));
   bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, 0), tile.at(own, 1),
                                tile.at(own, 2)};
   Share share = shareOf(result, own, ownBits);
@@ -107,6 +105,8 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
     registers.push_back(coordinate << placed.shift(own));
   for (uint32_t coordinate : share.warps)
     bases[size_t(Axis::Warp)].push_back(coordinate << placed.shift(own));
+  for (unsigned bit = kBits; bit < tile.bits(inner); ++bit)
+    registers.push_back(tile.at(inner, bit));
   for (unsigned dim = rank - 2; dim-- != 0;)
     for (unsigned bit = 0; bit != tile.bits(dim); ++bit)
       registers.push_back(tile.at(dim, bit));

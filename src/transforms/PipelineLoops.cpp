@@ -269,7 +269,9 @@ private:
     rewriter.setInsertionPointAfter(load->isBeforeInBlock(wait_) ? wait_.getOperation() : load.getOperation());
     auto view = simt::ViewOp::create(rewriter, at, oneSlot(buffer), buffer, slot);
     for (simt::ConvertOp convert : convertsOf(load)) {
-      rewriter.setInsertionPoint(convert->isBeforeInBlock(wait_) ? view->getNextNode() : convert);
+      // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's barrier.
+      Operation *user = firstUser(convert);
+      rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) ? view->getNextNode() : user);
       rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view);
     }
     if (!load->use_empty()) {
@@ -278,6 +280,16 @@ private:
       rewriter.replaceAllUsesWith(load.getResult(), whole);
     }
     rewriter.eraseOp(load);
+  }
+
+  Operation *firstUser(Operation *op) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = loop_.getBody()->findAncestorOpInBlock(*user);
+      if (!first || here->isBeforeInBlock(first))
+        first = here;
+    }
+    return first ? first : op;
   }
 
   void expand() {

@@ -2,6 +2,7 @@
 // thread and register (layout/SharedMap.h): what the thread adds is computed once a kernel, the register's part is
 // a constant that is XORed in where bits could meet and else part of the address.
 #include "codegen/simt/Emitter.h"
+#include "ir/simt/Scratch.h"
 #include "layout/MatrixAccess.h"
 
 using namespace mlir;
@@ -28,9 +29,7 @@ public:
   }
 
   Registers load() {
-    if (std::optional<layout::MatrixAccess> access = e_.hardware.hasMatrixLoad()
-                                                         ? layout::planMatrixLoad(layout_, map_, bytes_ * 8)
-                                                         : std::nullopt)
+    if (std::optional<layout::MatrixAccess> access = matrixAccess())
       return loadMatrices(*access);
     Registers result(layout_.size(Axis::Register), nullptr);
     forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width, ArrayRef<int> run) {
@@ -77,6 +76,17 @@ public:
     e_.when(e_.both(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, e_.isFirstCopy(layout_)), all);
   }
 
+  std::optional<layout::MatrixAccess> matrixAccess() const {
+    return e_.hardware.hasMatrixLoad() ? layout::planMatrixLoad(layout_, map_, bytes_ * 8) : std::nullopt;
+  }
+
+  // The words of one instruction, in the order of its matrices.
+  Hardware::Values loadPiece(const layout::MatrixAccess &access, const layout::MatrixAccess::Piece &piece) {
+    std::vector<uint32_t> threads = access.laneOffsets;
+    llvm::append_range(threads, access.warpOffsets);
+    return e_.hardware.matrixLoad(b_, address(threads, piece.offset), access.matrices, access.isTransposed);
+  }
+
 private:
   uint32_t offsetOf(unsigned reg) const { return map_.offset(layout_.apply(reg, 0, 0)); }
 
@@ -116,10 +126,8 @@ private:
 
   Registers loadMatrices(const layout::MatrixAccess &access) {
     Registers result(layout_.size(Axis::Register), nullptr);
-    std::vector<uint32_t> threads = access.laneOffsets;
-    llvm::append_range(threads, access.warpOffsets);
     for (const layout::MatrixAccess::Piece &piece : access.pieces) {
-      Hardware::Values words = e_.hardware.matrixLoad(b_, address(threads, piece.offset), access.matrices, access.isTransposed);
+      Hardware::Values words = loadPiece(access, piece);
       for (auto [word, registers] : llvm::zip(words, piece.registers)) {
         unsigned count = unsigned(registers.size());
         llvm::Value *elements = b_.CreateBitCast(word, llvm::FixedVectorType::get(stored_, count));
@@ -141,7 +149,48 @@ private:
   llvm::DenseMap<uint32_t, unsigned> first_; // register by offset
 };
 
+class WordsInBuffer : public OperandWords {
+public:
+  WordsInBuffer(Emitter &e, LocalLoadOp load)
+      : access_(e, load.getBuffer(), load.getResult().getType()), matrices_(*access_.matrixAccess()) {
+    for (auto [index, piece] : llvm::enumerate(matrices_.pieces))
+      for (auto [matrix, registers] : llvm::enumerate(piece.registers))
+        places_[registers[0]] = {unsigned(index), unsigned(matrix)};
+  }
+
+  llvm::Value *word(ArrayRef<int> registers) override {
+    auto [index, matrix] = places_.find(unsigned(registers[0]))->second;
+    Hardware::Values &words = loaded_[index];
+    if (words.empty())
+      words = access_.loadPiece(matrices_, matrices_.pieces[index]);
+    return words[matrix];
+  }
+
+private:
+  BufferAccess access_;
+  layout::MatrixAccess matrices_;
+  llvm::DenseMap<unsigned, std::pair<unsigned, unsigned>> places_; // by a word's first register
+  std::map<unsigned, Hardware::Values> loaded_;                    // by piece
+};
+
 } // namespace
+
+bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
+  auto dot = load->hasOneUse() ? dyn_cast<DotOp>(*load->getUsers().begin()) : DotOp();
+  if (!dot || !dot->hasAttr(matrixName) || dot->getBlock() != load->getBlock() || dot.getAcc() == load.getResult())
+    return false;
+  for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
+    if (!isa<LocalLoadOp, ViewOp>(op) && !isMemoryEffectFree(op))
+      return false;
+  auto type = cast<BufferType>(load.getBuffer().getType());
+  return e.hardware.hasMatrixLoad() &&
+         layout::planMatrixLoad(layoutOf(load.getResult()), type.getMap().map(), storedBits(type.getElementType()));
+}
+
+std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, Value operand, DotOp user) {
+  auto load = operand.getDefiningOp<LocalLoadOp>();
+  return load && isFetchedByUser(e, load) ? std::make_unique<WordsInBuffer>(e, load) : nullptr;
+}
 
 void emitBuffer(Emitter &e, Operation *op) {
   auto &b = e.builder;
@@ -151,6 +200,8 @@ void emitBuffer(Emitter &e, Operation *op) {
     llvm::Value *bytes = b.CreateMul(e.scalar(view.getSlot()), b.getInt32(unsigned(view.getResult().getType().slotBytes())));
     return e.set(view.getResult(), {b.CreateInBoundsPtrAdd(e.scalar(view.getBuffer()), bytes)});
   }
+  if (auto load = dyn_cast<LocalLoadOp>(op); load && isFetchedByUser(e, load))
+    return;
   if (auto load = dyn_cast<LocalLoadOp>(op))
     return e.set(load.getResult(), BufferAccess(e, load.getBuffer(), load.getResult().getType()).load());
   if (auto store = dyn_cast<LocalStoreOp>(op))

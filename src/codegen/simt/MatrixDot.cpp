@@ -42,6 +42,8 @@ public:
       : e_(e), b_(e.builder), op_(op), matrix_(op->getAttrOfType<MatrixAttr>(matrixName)), shape_(matrix_.shape()),
         a_(layoutOf(op.getA())), bMap_(layoutOf(op.getB())), c_(layoutOf(op.getResult())),
         rank_(c_.layout().rank()) {
+    lying_[0] = wordsInBuffer(e, op.getA(), op);
+    lying_[1] = wordsInBuffer(e, op.getB(), op);
     isTriple_ = elementType(op.getA().getType()).isF32() && op.getPrecision() == Precision::TF32x3;
   }
 
@@ -51,9 +53,19 @@ public:
     for (llvm::Value *value : e_.registers(op_.getAcc()))
       sums.push_back(value ? widen(value) : nullptr);
     int64_t k = shapeOf(op_.getA().getType()).back();
-    // K outermost: the operands of one step are few registers.
-    for (int64_t step = 0; step < k; step += shape_.k)
+    // K outermost: the operands of one step are few registers. Those of the next are fetched before they are needed.
+    auto fetch = [&](int64_t step) {
+      forPieces(result, [&](ArrayRef<int64_t> piece) {
+        operand(0, piece, step, false);
+        operand(1, piece, step, false);
+      });
+    };
+    fetch(0);
+    for (int64_t step = 0; step < k; step += shape_.k) {
+      if (step + int64_t(shape_.k) < k)
+        fetch(step + int64_t(shape_.k));
       forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(piece, step, sums); });
+    }
     llvm::Type *type = e_.type(elementType(op_.getType()));
     for (unsigned reg = 0; reg != sums.size(); ++reg)
       if (sums[reg] && sums[reg]->getType() != type)
@@ -126,6 +138,11 @@ private:
     llvm::Value *&known = words_[{tile, {registers.begin(), registers.end()}, small}];
     if (known)
       return known;
+    OperandWords *lying = lying_[tile == op_.getA() ? 0 : 1].get();
+    if (lying && shape_.elementBits < 32)
+      return known = lying->word(registers);
+    if (lying) // of 32 bits
+      return known = rounded(b_.CreateBitCast(lying->word(registers), b_.getFloatTy()), small);
     const Registers &values = e_.registers(tile);
     auto value = [&](int reg) -> llvm::Value * {
       llvm::Value *found = reg < 0 ? nullptr : values[unsigned(reg)];
@@ -133,16 +150,20 @@ private:
     };
     if (shape_.elementBits == 64)
       return known = value(registers[0]);
-    if (shape_.elementBits == 32) {
-      llvm::Value *whole = value(registers[0]), *big = e_.hardware.roundForMatrix(b_, whole);
-      if (small)
-        big = e_.hardware.roundForMatrix(b_, b_.CreateFSub(whole, big));
-      return known = b_.CreateBitCast(big, b_.getInt32Ty());
-    }
+    if (shape_.elementBits == 32)
+      return known = rounded(value(registers[0]), small);
     llvm::Value *all = llvm::PoisonValue::get(llvm::FixedVectorType::get(value(registers[0])->getType(), unsigned(registers.size())));
     for (auto [i, reg] : llvm::enumerate(registers))
       all = b_.CreateInsertElement(all, value(reg), uint64_t(i));
     return known = b_.CreateBitCast(all, b_.getInt32Ty());
+  }
+
+  // What the instruction looks at of an f32; `small`: of what that leaves out.
+  llvm::Value *rounded(llvm::Value *whole, bool small) {
+    llvm::Value *big = e_.hardware.roundForMatrix(b_, whole);
+    if (small)
+      big = e_.hardware.roundForMatrix(b_, b_.CreateFSub(whole, big));
+    return b_.CreateBitCast(big, b_.getInt32Ty());
   }
 
   void multiply(ArrayRef<int64_t> piece, int64_t k, Registers &sums) {
@@ -199,6 +220,7 @@ private:
   RegisterMap a_, bMap_, c_;
   unsigned rank_;
   bool isTriple_ = false;
+  std::unique_ptr<OperandWords> lying_[2]; // of an operand in shared memory
   std::map<WordKey, llvm::Value *> words_;
 };
 
