@@ -92,6 +92,7 @@ class Run:
         self.measured_seconds = 0.0
         self.stillborn = 0  # workers that died before they could work: no more are started than live
         self.path = args.out / "spellings.json"
+        self.save()
 
     # --- workers ---
 
