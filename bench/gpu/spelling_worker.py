@@ -207,7 +207,7 @@ class Worker:
     def contestants(self, case, spelling, s, compiled):
         for name, rows in compiled.items():
             module = self.module(spelling.source, name)
-            launches = {label: (lambda out, config=config: spelling.call(module, s, out, config))
+            launches = {label: (lambda out, module=module, config=config: spelling.call(module, s, out, config))
                         for config in case["configs"] for label in [spelling_cases.label(config)] if rows[label] is None}
             yield name, launches, {label: why for label, why in rows.items() if why}
         for name, call in spelling.library.items():
