@@ -18,12 +18,12 @@ bool isUniform(Value value) {
   return value.getDefiningOp<SplatOp>() != nullptr;
 }
 
-// The operand that an op of the chain computes its result from, element by element or by moving elements; null for
-// other ops.
+// The operand that an op of the chain computes its result from, element by element or by moving elements (another
+// conversion, too); null for other ops.
 OpOperand *sourceOf(Operation *op) {
   if (op->getNumResults() != 1 || !op->hasOneUse() || !isMemoryEffectFree(op) || op->getNumRegions())
     return nullptr;
-  if (isa<TransOp>(op))
+  if (isa<TransOp, simt::ConvertOp>(op))
     return &op->getOpOperand(0);
   if (!op->hasTrait<OpTrait::Elementwise>())
     return nullptr;
@@ -65,6 +65,11 @@ void hoist(simt::ConvertOp convert) {
     OpOperand *source = isa<LoadOp>(op) ? nullptr : sourceOf(op);
     if (!source)
       return;
+    if (auto twice = dyn_cast<simt::ConvertOp>(op)) {
+      convert.getValueMutable().assign(twice.getValue());
+      twice.erase();
+      continue;
+    }
     Layout wanted = simt::layoutOf(convert.getResult()), before = wanted;
     if (auto trans = dyn_cast<TransOp>(op)) {
       std::vector<int32_t> inverse(trans.getOrder().size());

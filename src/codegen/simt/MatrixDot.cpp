@@ -158,8 +158,11 @@ private:
     return known = b_.CreateBitCast(all, b_.getInt32Ty());
   }
 
-  // What the instruction looks at of an f32; `small`: of what that leaves out.
+  // What the instruction looks at of an f32; `small`: of what that leaves out. A single product takes the bits as they
+  // are: the instruction ignores the lowest, as in libraries.
   llvm::Value *rounded(llvm::Value *whole, bool small) {
+    if (!isTriple_)
+      return b_.CreateBitCast(whole, b_.getInt32Ty());
     llvm::Value *big = e_.hardware.roundForMatrix(b_, whole);
     if (small)
       big = e_.hardware.roundForMatrix(b_, b_.CreateFSub(whole, big));
