@@ -259,5 +259,72 @@ def test_an_unknown_schedule_is_refused(simulate):
     assert done.returncode == 1 and "round-robin, random, priority" in done.stderr
 
 
+COPY = '''.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 out, .param .u64 in)
+{
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+.shared .align 16 .b8 tile[128];
+.file 1 "copy.py"
+ld.param.u64 %rd0, [out];
+ld.param.u64 %rd1, [in];
+mov.u32 %r0, %tid.x;
+mad.wide.u32 %rd0, %r0, 4, %rd0;
+mad.wide.u32 %rd1, %r0, 4, %rd1;
+mov.u32 %r1, tile;
+mad.lo.u32 %r1, %r0, 4, %r1;
+.loc 1 3 0
+cp.async.ca.shared.global [%r1], [%rd1], 4;
+.loc 1 4 0
+cp.async.wait_all;
+.loc 1 5 0
+ld.shared.u32 %r2, [%r1];
+st.global.u32 [%rd0], %r2;
+ret;
+}
+'''
+
+
+@pytest.fixture
+def copied(tegula, tmp_path):
+    def run(text, *more):
+        (tmp_path / "copy.ptx").write_text(text)
+        np.save(tmp_path / "x.npy", np.arange(32, dtype=np.float32))
+        done = tegula("simulate", "copy.ptx::copy", "--block", "32", "--arg", "new:f32[32]", "--arg", "@x.npy", "--save", "0=y.npy",
+                      *map(str, more))
+        return done, np.load(tmp_path / "y.npy") if (tmp_path / "y.npy").exists() else None
+    return run
+
+
+@pytest.mark.parametrize("copies", ["late", "at-once", "random"])
+def test_copies_are_right_whenever_they_complete(copied, copies):
+    done, values = copied(COPY, "--copies", copies)
+    assert done.returncode == 0 and np.array_equal(values, np.arange(32))
+
+
+@pytest.mark.parametrize("copies", ["late", "at-once", "random"])
+def test_a_missing_wait_is_found_with_both_lines_whenever_copies_complete(copied, copies):
+    done, _ = copied(COPY.replace("cp.async.wait_all;", ""), "--copies", copies)
+    assert done.returncode == 3
+    assert "copy.py:5: copy-under-way: reads 4 bytes of shared memory while a copy into it is under way" in done.stderr
+    assert "copy.py:3" in done.stderr and "cp.async.ca" in done.stderr
+
+
+def test_a_bundle_repeats_how_copies_complete(copied, tegula, tmp_path):
+    copied(COPY.replace("cp.async.wait_all;", ""), "--bundle", "found", "--copies", "at-once")
+    assert "copies at-once" in (tmp_path / "found" / "launch.txt").read_text()
+    first, late = tegula("simulate", "--replay", "found"), (tmp_path / "found" / "launch.txt")
+    late.write_text(late.read_text().replace("copies at-once", "copies late"))
+    second = tegula("simulate", "--replay", "found")
+    assert "memory after the run" in first.stdout and first.stdout != second.stdout
+
+
+def test_an_unknown_completion_of_copies_is_refused(simulate):
+    done, _ = simulate(SUM, "--copies", "never")
+    assert done.returncode == 1 and "late, at-once or random" in done.stderr
+
+
 def test_simulate_wants_a_kernel_or_a_bundle(tegula):
     assert tegula("simulate").returncode == 2

@@ -14,7 +14,7 @@ from ptx_texts import FIRST_LINE, TAIL, change, head, rows, spellings, vocabular
 ASSEMBLER = os.environ.get("TEGULA_PTXAS") or shutil.which("ptxas")
 pytestmark = pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
 
-# What the assembler knows and the machine refuses by name, on purpose: asynchronous copies, matrices, textures ...
+# What the assembler knows and the machine refuses by name, on purpose: bulk copies, wgmma, textures ...
 LATER = re.compile(r"unknown instruction|no such form")
 
 
@@ -70,7 +70,8 @@ def disagreements(lines, build_dir, tmp_path, version="8.3", target="sm_90a", si
 
 
 @pytest.mark.parametrize("version, target", [("6.5", "sm_75"), ("7.0", "sm_80"), ("7.4", "sm_80"), ("7.8", "sm_89"),
-                                             ("7.8", "sm_90"), ("8.1", "sm_89"), ("8.3", "sm_90a")])
+                                             ("7.8", "sm_90"), ("8.1", "sm_89"), ("8.4", "sm_89"),
+                                             ("8.3", "sm_90a")])
 def test_every_form(build_dir, tmp_path, version, target):
     rng = random.Random(1)
     lines = [line for row in rows() for line in spellings(rng, row, 12)]

@@ -9,6 +9,7 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
+from matrix_forms import mma_forms, mma_operands, moving_forms
 
 COUNT = 64
 ROUNDS = ["rn", "rz", "rm", "rp"]
@@ -30,6 +31,7 @@ class Form:
     absolute: float = 0
     arch: int = 80
     version: str = "8.1"
+    inputs: tuple = ()  # of mma: how its operands are made, their types; then a, b and c are its whole fragments
 
 
 def register_name(kind, register):
@@ -127,6 +129,8 @@ def operand(rng, kind):
 def operands(form):
     """Three arrays of COUNT slots; the same for a form at any time."""
     rng = np.random.default_rng(zlib.crc32(form.text.encode()))
+    if form.inputs:
+        return mma_operands(rng, form.inputs, COUNT)
     made = [operand(rng, kind) for kind in form.operands]
     return made + [np.zeros(COUNT, np.uint64)] * (3 - len(made))
 
@@ -530,9 +534,16 @@ def group_forms():
                 yield Form(f"{prefix}.red.{name}.pred $d, 0,{count} $a;", "pred", ("pred",))
 
 
+def matrix_forms():
+    for text, version, inputs in mma_forms():
+        yield Form(text, "b64", ("b64",) * 3, arch=90, version=version, inputs=inputs)
+    for text, version in moving_forms():
+        yield Form(text, "b64", ("b64",) * 2, arch=90, version=version)
+
+
 def all_forms():
     made = [*f32_forms(), *f64_forms(), *nan_forms(), *half_forms(), *integer_forms(), *conversion_forms(), *comparison_forms(),
             *warp_forms(), *trigonometry_forms(), *further_forms(), *memory_forms(), *space_forms(), *flow_forms(),
-            *group_forms()]
+            *group_forms(), *matrix_forms()]
     assert len({form.text for form in made}) == len(made)
     return made

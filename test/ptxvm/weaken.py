@@ -9,6 +9,8 @@ What cannot matter is no site, or no mutant:
   memory (lanes that hold the same element store the same value);
 - a barrier that ordered nothing in the run, as the profile says by brute force, without clocks: the compiler puts some
   there for arguments that overlap;
+- a wait for copies of more groups than the run ever has under way there (the changed run has no finding and leaves
+  the same memory whenever copies complete);
 - the order of an atomic with no store to global memory before it and no load from there behind it.
 `python weaken.py FOLDER [MOST]`: at most MOST sites of each kind, spread over all.
 """
@@ -28,6 +30,9 @@ FOUND, CLEAN = 3, 0
 BARRIER = re.compile(r"^\s*(bar|barrier)(\.cta)?\.(warp\.)?sync\S*\s")
 FENCE = re.compile(r"^\s*(fence|membar)\.")
 ORDERED = re.compile(r"\.(acq_rel|acquire|release)\b")
+COMMIT = re.compile(r"^\s*(@\S+\s+)?cp\.async\.commit_group;")
+WAIT = re.compile(r"^(\s*(?:@\S+\s+)?cp\.async\.wait_)(?:group\s+(\d+)|all);")
+COPIES = ("late", "at-once", "random")
 LOAD = re.compile(r"\s*(@\S+\s+)?ld\.")
 STORE = re.compile(r"\s*(@\S+\s+)?st\.")
 MASKED = re.compile(r"^(\s*)@(!?%p\d+)\s+((ld|st|atom|red)\.\S+\s.*)$")
@@ -46,6 +51,11 @@ def sites(text):
             yield "barrier deleted", number, ""
         elif FENCE.match(line):
             yield "fence deleted", number, ""
+        elif COMMIT.match(line):
+            yield "commit of copies deleted", number, ""
+        elif match := WAIT.match(line):
+            yield "wait for copies deleted", number, ""
+            yield "wait for one group too few", number, f"{match[1]}group {int(match[2] or 0) + 1};"
         elif match := MASKED.match(line):
             yield "mask dropped", number, match[1] + match[3]
         published = any(is_plain(STORE, other) for other in lines[:number]) or any(is_plain(LOAD, other) for other in lines[number:])
@@ -53,11 +63,14 @@ def sites(text):
             yield "order relaxed", number, ORDERED.sub(".relaxed", line)
 
 
-def replay(bundle, text):
+def replay(bundle, text, copies=None):
     """The exit status of a bundle with another text for its kernel, what it said, what it left in memory."""
     with tempfile.TemporaryDirectory() as folder:
         for file in bundle.iterdir():
-            if file.name != "kernel.ptx":
+            if file.name == "launch.txt" and copies:
+                launch = re.sub(r"^copies .*\n", "", file.read_text(), flags=re.MULTILINE)
+                (Path(folder) / "launch.txt").write_text(launch + f"copies {copies}\n")
+            elif file.name != "kernel.ptx":
                 os.symlink(file.resolve(), Path(folder) / file.name)
         (Path(folder) / "kernel.ptx").write_text(text)
         try:
@@ -96,6 +109,12 @@ def try_one(job):
     same = memory == replay(bundle, text)[2]
     if what == "mask dropped" and status == CLEAN and same:
         return None
+    if "copies" in what or "group" in what:
+        runs = [replay(bundle, changed(text, number, line), copies) for copies in COPIES]
+        differs = any(left != replay(bundle, text)[2] for _, _, left in runs)
+        if not differs and all(code == CLEAN for code, _, _ in runs):
+            return None
+        same = same and not differs
     return {"bundle": bundle.name, "what": what, "line": number + 1, "text": text.split("\n")[number].strip(),
             "killed": status == FOUND or not same, "finding": status == FOUND, "status": status,
             "said": said.split("\n")[0]}

@@ -62,6 +62,10 @@ def test_an_unknown_schedule_is_refused(tmp_path):
     assert "there is no schedule `fair`" in run(tmp_path, 300, TEGULA_SIM_SCHEDULE="fair").stderr
 
 
+def test_an_unknown_completion_of_copies_is_refused(tmp_path):
+    assert "late, at-once or random" in run(tmp_path, 300, TEGULA_SIM_COPIES="never").stderr
+
+
 def test_memory_is_the_whole_piece_behind_a_view():
     base = np.zeros(100, np.float32)
     address = base.__array_interface__["data"][0]

@@ -164,8 +164,8 @@ private:
             continue;
           report(FindingKind::CopyUnderWay,
                  "writes " + std::to_string(event.width) +
-                     " bytes of global memory that a copy under way may still read: " + whose(flight, who, lane) +
-                     " has not waited for it",
+                     " bytes of global memory that a copy under way may still read: " +
+                     whose(flight, who, lane) + " has not waited for it",
                  who, event.instruction, lane, flight);
           return;
         }

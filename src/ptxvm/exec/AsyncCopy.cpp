@@ -14,7 +14,8 @@ namespace {
 constexpr int poison = 0xff; // of floats a NaN
 
 CopyEvent eventOf(const Copy &copy, uint32_t mask) {
-  return {copy.instruction, copy.number, mask, copy.width, copy.to.data(), copy.from.data(), copy.sizes.data()};
+  return {copy.instruction, copy.number,      mask, copy.width, copy.to.data(),
+          copy.from.data(), copy.sizes.data()};
 }
 
 void land(Block &block, Copy &copy, uint32_t mask) {
@@ -43,8 +44,9 @@ void readSizes(Warp &w, const Op &op, uint32_t mask, Copy &copy) {
     copy.sizes[i] = std::min(sizes[i], copy.width);
   });
   if (wrong)
-    w.block->findings().add(FindingKind::BadOperand, "reads " + std::to_string(sizes[firstLane(wrong)]) +
-                            " bytes for a copy of " + std::to_string(copy.width),
+    w.block->findings().add(FindingKind::BadOperand,
+                            "reads " + std::to_string(sizes[firstLane(wrong)]) + " bytes for a copy of " +
+                                std::to_string(copy.width),
                             placeOf(w, op.instruction, firstLane(wrong)));
 }
 
@@ -101,9 +103,8 @@ void wait(Warp &w, const Op &op, uint32_t mask) {
     commit(w, op, mask);
   for (Copy &copy : w.copies) {
     uint32_t done = 0;
-    forLanes(mask & copy.pending, [&](unsigned i) {
-      done |= uint32_t(w.committed[i] - copy.group[i] > op.value) << i;
-    });
+    forLanes(mask & copy.pending,
+             [&](unsigned i) { done |= uint32_t(w.committed[i] - copy.group[i] > op.value) << i; });
     if (!done)
       continue;
     land(*w.block, copy, done);

@@ -39,7 +39,9 @@ template <class T> struct Operands {
     }
   }
 
-  static uint64_t cut(uint64_t value, unsigned bits) { return bits == 64 ? value : value & ((uint64_t(1) << bits) - 1); }
+  static uint64_t cut(uint64_t value, unsigned bits) {
+    return bits == 64 ? value : value & ((uint64_t(1) << bits) - 1);
+  }
 };
 
 // D of each lane: `sum(row, column, c)`. Written at the end: D's registers may be those of A, B or C.
@@ -63,7 +65,9 @@ template <class Sum> void writeSums(Warp &w, const MatrixOp &m, uint32_t mask, S
       forLanes(mask, [&](unsigned lane) { writeLane(w, m.d[reg], isWide, lane, results[reg][lane]); });
 }
 
-const Instruction &instructionOf(Warp &w, const Op &op) { return w.block->program().kernel->instructions[op.instruction]; }
+const Instruction &instructionOf(Warp &w, const Op &op) {
+  return w.block->program().kernel->instructions[op.instruction];
+}
 
 void multiplyFloats(Warp &w, const Op &op, uint32_t mask) {
   const MatrixOp &m = w.block->program().matrices[op.detail];
@@ -73,7 +77,8 @@ void multiplyFloats(Warp &w, const Op &op, uint32_t mask) {
   int fraction = fractionBits(types[OfA]) + fractionBits(types[OfB]);
   size_t k = m.shape->k;
   writeSums(w, m, mask, [&](unsigned row, unsigned column, uint64_t c) {
-    return sumOfProducts({operands.a[row], k}, {operands.b[column], k}, uint32_t(c), m.shape->sumBits == 16, model, fraction);
+    return sumOfProducts({operands.a[row], k}, {operands.b[column], k}, uint32_t(c), m.shape->sumBits == 16,
+                         model, fraction);
   });
 }
 
@@ -133,7 +138,9 @@ void lowerMma(Lowering &l) {
   placeFragment(l, m.b, OfB, elements);
   placeFragment(l, m.c, OfC, sums);
   l.op.flag = l.has(Modifier::satfinite);
-  l.op.run = isInteger(l.type(OfA)) ? multiplyIntegers : l.type(OfA) == Type::F64 ? multiplyDoubles : multiplyFloats;
+  l.op.run = isInteger(l.type(OfA))     ? multiplyIntegers
+             : l.type(OfA) == Type::F64 ? multiplyDoubles
+                                        : multiplyFloats;
   l.op.control = Control::Aligned;
   l.op.detail = uint32_t(l.program.matrices.size());
   l.program.matrices.push_back(m);

@@ -42,16 +42,24 @@ constexpr FragmentElement elementOfA(const MatrixShape &s, unsigned lane, unsign
 }
 constexpr FragmentElement elementOfB(const MatrixShape &s, unsigned lane, unsigned reg, unsigned i) {
   unsigned e = registerBitsOf(s.elementBits) / s.elementBits, g = lane / 4, t = lane % 4;
-  return {uint8_t(e * t + i + 4 * e * reg), uint8_t(g), uint8_t(reg), uint8_t(lane), uint8_t(i * s.elementBits)};
+  return {uint8_t(e * t + i + 4 * e * reg), uint8_t(g), uint8_t(reg), uint8_t(lane),
+          uint8_t(i * s.elementBits)};
 }
 constexpr FragmentElement elementOfC(const MatrixShape &s, unsigned lane, unsigned reg, unsigned i) {
   unsigned e = registerBitsOf(s.sumBits) / s.sumBits, g = lane / 4, t = lane % 4, at = reg * e + i;
-  return {uint8_t(g + 8 * (at / 2)), uint8_t(2 * t + at % 2), uint8_t(reg), uint8_t(lane), uint8_t(i * s.sumBits)};
+  return {uint8_t(g + 8 * (at / 2)), uint8_t(2 * t + at % 2), uint8_t(reg), uint8_t(lane),
+          uint8_t(i * s.sumBits)};
 }
 
 // Registers of a lane.
-constexpr unsigned registersOfA(const MatrixShape &s) { return unsigned(s.m) * s.k * s.elementBits / 32 / registerBitsOf(s.elementBits); }
-constexpr unsigned registersOfB(const MatrixShape &s) { return unsigned(s.k) * s.n * s.elementBits / 32 / registerBitsOf(s.elementBits); }
-constexpr unsigned registersOfC(const MatrixShape &s) { return unsigned(s.m) * s.n * s.sumBits / 32 / registerBitsOf(s.sumBits); }
+constexpr unsigned registersOfA(const MatrixShape &s) {
+  return unsigned(s.m) * s.k * s.elementBits / 32 / registerBitsOf(s.elementBits);
+}
+constexpr unsigned registersOfB(const MatrixShape &s) {
+  return unsigned(s.k) * s.n * s.elementBits / 32 / registerBitsOf(s.elementBits);
+}
+constexpr unsigned registersOfC(const MatrixShape &s) {
+  return unsigned(s.m) * s.n * s.sumBits / 32 / registerBitsOf(s.sumBits);
+}
 
 } // namespace tegula::ptxvm

@@ -23,11 +23,16 @@ constexpr Row models[] = {
 
 Format formatOf(Type type) {
   switch (type) {
-  case Type::F16: return Format::F16;
-  case Type::BF16: return Format::BF16;
-  case Type::TF32: return Format::TF32;
-  case Type::E4M3: return Format::E4M3;
-  default: return Format::E5M2;
+  case Type::F16:
+    return Format::F16;
+  case Type::BF16:
+    return Format::BF16;
+  case Type::TF32:
+    return Format::TF32;
+  case Type::E4M3:
+    return Format::E4M3;
+  default:
+    return Format::E5M2;
   }
 }
 
@@ -67,7 +72,8 @@ int64_t aligned(int64_t significand, int exponent, int unit) {
 }
 
 // NaN and infinities: what is left of a sum with them.
-uint32_t specialSum(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, const MatrixTerm &c, bool isHalf) {
+uint32_t specialSum(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, const MatrixTerm &c,
+                    bool isHalf) {
   using Kind = MatrixTerm::Kind;
   bool isNan = c.kind == Kind::Nan, up = false, down = false;
   auto addInfinity = [&](bool negative) { (negative ? down : up) = true; };

@@ -18,9 +18,9 @@
 namespace tegula::ptxvm {
 
 struct SumModel {
-  uint32_t block = 16;      // products of one block
-  int fraction = 25;        // bits kept below the unit of the largest exponent
-  int kept = 23;            // of the sum, below its leading bit; fewer than 23 on units of eight-bit floats
+  uint32_t block = 16; // products of one block
+  int fraction = 25;   // bits kept below the unit of the largest exponent
+  int kept = 23;       // of the sum, below its leading bit; fewer than 23 on units of eight-bit floats
 };
 // `arch`: 90 of sm_90. `type`: F16 BF16 TF32 E4M3 E5M2.
 SumModel sumModelOf(uint32_t arch, Type type);

@@ -1,4 +1,6 @@
 // Bank conflicts and sectors of single accesses, against numbers worked out by hand.
+#include "Snippet.h"
+#include "ptxvm/checks/BarrierUse.h"
 #include "ptxvm/checks/Counters.h"
 #include "ptxvm/checks/Overlap.h"
 
@@ -45,6 +47,52 @@ TEST(Counters, SectorsAreTheTouchedOnes) {
   SectorCount one = sectorsOf(Request(4, [](unsigned) { return 64; }).event);
   EXPECT_EQ(one.touched, 1u);
   EXPECT_EQ(one.ideal, 1u);
+}
+
+// 64 threads copy their 8 bytes, to a place of 16 bytes or of 128.
+std::string copyAndRead(const char *stride, const char *betweenThem) {
+  return std::string(R"(
+    .shared .align 16 .b8 tile[8192];
+    mov.u32 %r0, tile;
+    mad.lo.u32 %r1, %t, )") + stride + R"(, %r0;
+    xor.b32 %r2, %t, 32;
+    mad.lo.u32 %r2, %r2, )" + stride + R"(, %r0;
+    cp.async.ca.shared.global [%r1], [%in], 8;
+    cp.async.wait_all;
+    )" + betweenThem + R"(
+    ld.shared.u64 %rd0, [%r2];
+    st.global.u64 [%out], %rd0;)";
+}
+
+TEST(Counters, ACopyHasSectorsOfItsSourceAndWavefrontsOfItsDestination) {
+  for (auto [stride, wavefronts] : {std::pair("16", 2 * 4u), std::pair("128", 2 * 32u)}) {
+    Counters counters;
+    SnippetRun run = runText(snippetText(copyAndRead(stride, "bar.sync 0;")), {}, 64, {}, 0, {&counters});
+    ASSERT_TRUE(run.report.ok()) << run.error;
+    InstructionCounts copy;
+    for (const InstructionCounts &one : counters.counts())
+      if (one.copyRequests)
+        copy += one;
+    EXPECT_EQ(copy.copyRequests, 2u);
+    EXPECT_EQ(copy.copyLanes, 64u);
+    EXPECT_EQ(copy.copyBytes, 512u);
+    EXPECT_EQ(copy.requests, 2u);
+    EXPECT_EQ(copy.space, Space::Global);
+    EXPECT_EQ(copy.sectors, 16u);
+    EXPECT_EQ(copy.wavefronts, wavefronts);
+  }
+}
+
+TEST(BarrierUse, ABarrierBehindTheWaitHandsACopyOn) {
+  auto ordered = [](const char *between) {
+    BarrierUse barriers;
+    SnippetRun run = runText(snippetText(copyAndRead("16", between)), {}, 64, {}, 0, {&barriers});
+    EXPECT_TRUE(run.report.ok()) << run.error;
+    const auto &all = barriers.ordered();
+    return std::count(all.begin(), all.end(), true);
+  };
+  EXPECT_EQ(ordered("bar.sync 0;"), 1);
+  EXPECT_EQ(ordered("bar.sync 0; bar.sync 0;"), 0); // each alone would do
 }
 
 TEST(Overlap, EqualAddressesAreOneLane) {
