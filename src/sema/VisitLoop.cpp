@@ -382,7 +382,7 @@ BlockFacts Visitor::liveFacts(const syntax::Block &body, llvm::ArrayRef<llvm::St
       return isKnown ? std::optional(*found->second.value.constant())
                      : std::optional(Const{OpaqueRef{~0ull, "a run-time value"}});
     }
-    auto answer = frame->function.env->lookup(name.id);
+    auto answer = host.lookup(frame->function.env, name.id);
     return answer ? std::optional(answer->value) : std::nullopt;
   };
   auto decide = [&](const syntax::Expr *test) -> std::optional<bool> {
