@@ -53,11 +53,16 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
 } // namespace
 
 std::optional<Value> call_static_print(Call &call) {
-  auto separator = call.text(1);
-  if (!separator)
+  enum { Values, Sep, End, File, Flush };
+  auto separator = call.text(Sep), end = separator ? call.text(End) : std::nullopt;
+  if (!end)
     return std::nullopt;
+  if (!end->empty() && *end != "\n")
+    return call.wrong(End, "a line's end: each text is a line");
+  if (!call.isNone(File))
+    return call.wrong(File, "None: the host prints the text where it prints");
   std::string line;
-  const auto values = *elementsOf(call[0]);
+  const auto values = *elementsOf(call[Values]);
   for (size_t i = 0; i < values.size(); ++i)
     line += (i ? *separator : "") + printed(values[i]);
   call.session.warn(diag::Kind::StaticPrint, {line});
