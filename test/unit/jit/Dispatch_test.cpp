@@ -14,10 +14,17 @@ using jit::LeafKind;
 
 namespace {
 
-Leaf integer(int64_t value) { return {.kind = LeafKind::Int, .bits = uint64_t(value)}; }
-Leaf real(double value) { return {.kind = LeafKind::Float, .bits = std::bit_cast<uint64_t>(value)}; }
-Leaf flag(bool value) { return {.kind = LeafKind::Bool, .bits = value}; }
-Leaf pointer(void *memory) { return {.kind = LeafKind::Pointer, .dtype = DType::I64, .bits = reinterpret_cast<uintptr_t>(memory)}; }
+Leaf leaf(LeafKind kind, uint64_t bits, DType dtype = DType::I32) {
+  Leaf made;
+  made.kind = kind;
+  made.dtype = dtype;
+  made.bits = bits;
+  return made;
+}
+Leaf integer(int64_t value) { return leaf(LeafKind::Int, uint64_t(value)); }
+Leaf real(double value) { return leaf(LeafKind::Float, std::bit_cast<uint64_t>(value)); }
+Leaf flag(bool value) { return leaf(LeafKind::Bool, value); }
+Leaf pointer(void *memory) { return leaf(LeafKind::Pointer, reinterpret_cast<uintptr_t>(memory), DType::I64); }
 
 // A host that knows `tl` and a constant.
 struct Host : sema::HostEnv {
@@ -43,7 +50,7 @@ struct Called {
 
   jit::KernelRef call(std::vector<Argument> arguments) {
     arguments.insert(arguments.begin(), Argument{pointer(&out), ""});
-    sink = {};
+    sink = diag::Sink();
     int64_t grid[] = {1};
     compiler::Options options;
     options.target = "interp";
