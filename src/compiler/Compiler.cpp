@@ -115,10 +115,12 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
 Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
   // uniformity-and-progress.md, P12.
   if (needsOneProgram_ && grid.programs() > 1)
-    return Status::error(StatusCode::Launch, "the grid of " + std::to_string(grid.programs()) +
-                                                 " programs is cooperative (launch_cooperative_grid), and the target `" +
-                                                 targetName_ + "` runs programs one after another; hint: a grid of one "
-                                                               "program, or a GPU");
+    return Status::error(StatusCode::Launch,
+                         "the grid of " + std::to_string(grid.programs()) +
+                             " programs is cooperative (launch_cooperative_grid), and the target `" +
+                             targetName_ +
+                             "` runs programs one after another; hint: a grid of one "
+                             "program, or a GPU");
   Status status = program_->launch(slots, grid, place);
   if (status.code == StatusCode::Driver)
     status.message += "\n  " + describeLaunch(*this, slots, grid, place);

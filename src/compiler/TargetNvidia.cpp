@@ -15,9 +15,10 @@ class NvidiaProgram : public Program {
 public:
   NvidiaProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact,
                 Result<nvidia::Assembled> assembled, bool isCooperative)
-      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)), assembled_(std::move(assembled)),
-        kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch, artifact_.numWarps * 32,
-                 artifact_.sharedBytes, isCooperative}) {
+      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
+        assembled_(std::move(assembled)),
+        kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch,
+                 artifact_.numWarps * 32, artifact_.sharedBytes, isCooperative}) {
     for (nvidia::Remark &remark : artifact_.remarks)
       remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
     for (nvidia::StageTime &time : artifact_.times)
@@ -102,8 +103,8 @@ Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const Target
   Result<nvidia::Assembled> assembled = nvidia::assemble(artifact->ptx, options.arch);
   if (!assembled && assembled.status().code != StatusCode::Unsupported)
     return assembled.status();
-  return std::unique_ptr<Program>(std::make_unique<NvidiaProgram>(module, std::move(nvidiaOptions), std::move(*artifact),
-                                                                  std::move(assembled), options.isCooperative));
+  return std::unique_ptr<Program>(std::make_unique<NvidiaProgram>(
+      module, std::move(nvidiaOptions), std::move(*artifact), std::move(assembled), options.isCooperative));
 }
 
 } // namespace tegula::compiler

@@ -93,7 +93,8 @@ const char *archOfPtxvm() {
 }
 
 Result<std::unique_ptr<Program>> buildPtxvm(mlir::ModuleOp module, const TargetOptions &options) {
-  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, 0, options.fusesMultiplyAdd};
+  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, 0,
+                                options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
   if (!artifact)

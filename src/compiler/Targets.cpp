@@ -65,7 +65,8 @@ const Target *chooseTarget(const std::string &name, TargetOptions &options, int 
     options.arch = target->arch();
     if (isArch(options.arch))
       return target;
-    sink.report(diag::Kind::TargetFailed, {}, {name, "there is no architecture `" + options.arch + "`; names are as in sm_90a"});
+    sink.report(diag::Kind::TargetFailed, {},
+                {name, "there is no architecture `" + options.arch + "`; names are as in sm_90a"});
     return nullptr;
   }
   if (!target->devices)

@@ -74,8 +74,8 @@ struct Devices {
 #define DEVICE_TARGET(Name, name, text)                                                                                \
   TARGET(Name, name, text)                                                                                             \
   extern const Devices devicesOf##Name;
-#define ARCH_TARGET(Name, name, text)                                                                                  \
-  TARGET(Name, name, text)                                                                                             \
+#define ARCH_TARGET(Name, name, text)                                                                        \
+  TARGET(Name, name, text)                                                                                   \
   const char *archOf##Name();
 #include "compiler/Targets.def"
 #undef ARCH_TARGET

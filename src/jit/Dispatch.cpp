@@ -131,7 +131,8 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
   const Leaf &leaf = argument.leaf;
   if (option->use == OptionUse::Hint || leaf.kind == LeafKind::None)
     return true;
-  if (option->use == OptionUse::Fixed ? asksForNothing(option->name, leaf) : obey(call.options, option->name, leaf))
+  if (option->use == OptionUse::Fixed ? asksForNothing(option->name, leaf)
+                                      : obey(call.options, option->name, leaf))
     return true;
   sink.report(Kind::OptionValue, place(), {argument.name, describe(leaf), option->takes});
   return false;
@@ -233,13 +234,13 @@ KernelRef Dispatcher::find(Call &call, diag::Sink &sink) {
 }
 
 KernelRef Dispatcher::findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
-                            diag::Sink &sink) {
+                              diag::Sink &sink) {
   call.target = compiler::chooseTarget(call.options.target, call.options.targetOptions, place.device, sink);
   return call.target && bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
 }
 
 KernelRef Dispatcher::prepare(std::span<const Argument> arguments, const compiler::Options &options,
-                            const runtime::Place &place, diag::Sink &sink) {
+                              const runtime::Place &place, diag::Sink &sink) {
   Call call;
   call.options = options;
   return findFor(call, arguments, place, sink);
@@ -263,7 +264,8 @@ std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Locat
 }
 
 KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
-                           const compiler::Options &options, const runtime::Place &place, diag::Sink &sink) {
+                             const compiler::Options &options, const runtime::Place &place,
+                             diag::Sink &sink) {
   std::optional<runtime::Grid> extents = makeGrid(grid, this->place(), sink);
   if (!extents)
     return nullptr;

@@ -52,11 +52,11 @@ public:
   bool annotate(unsigned parameter, std::string_view annotation);
 
   // The kernel for these arguments on the place's device, compiled if it is new. Null after diagnostics.
-  KernelRef prepare(std::span<const Argument> arguments, const compiler::Options &options, const runtime::Place &place,
-                    diag::Sink &sink);
+  KernelRef prepare(std::span<const Argument> arguments, const compiler::Options &options,
+                    const runtime::Place &place, diag::Sink &sink);
   // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
-  KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid, const compiler::Options &options,
-                   const runtime::Place &place, diag::Sink &sink);
+  KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
+                   const compiler::Options &options, const runtime::Place &place, diag::Sink &sink);
 
 private:
   struct Call;
@@ -64,7 +64,8 @@ private:
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
   KernelRef find(Call &call, diag::Sink &sink);
-  KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place, diag::Sink &sink);
+  KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
+                    diag::Sink &sink);
   KernelRef compile(const Call &call, diag::Sink &sink);
   diag::Location place() const;
 

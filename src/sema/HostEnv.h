@@ -87,7 +87,8 @@ public:
   virtual std::optional<HostAnswer> attribute(const Const &object, std::string_view name) { return std::nullopt; }
   // Calls an opaque object (a constexpr_function) with compile-time arguments; the last
   // `names.size()` of them by name.
-  virtual HostReply call(const Const &callee, std::span<const Const> arguments, std::span<const std::string> names) {
+  virtual HostReply call(const Const &callee, std::span<const Const> arguments,
+                         std::span<const std::string> names) {
     return {};
   }
 };

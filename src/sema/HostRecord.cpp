@@ -10,7 +10,9 @@ namespace tegula::sema {
 
 namespace {
 
-void append(std::string &text, uint64_t number) { text.append(reinterpret_cast<const char *>(&number), sizeof number); }
+void append(std::string &text, uint64_t number) {
+  text.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
 
 void append(std::string &text, std::string_view part) {
   append(text, uint64_t(part.size()));
@@ -63,9 +65,12 @@ Digest digestOf(const Const &value) {
 
 HostReply HostRecord::Question::ask() const {
   switch (kind) {
-  case Lookup: return {env->lookup(name), {}};
-  case Attribute: return {env->attribute(object, name), {}};
-  case Call: return env->call(object, arguments, names);
+  case Lookup:
+    return {env->lookup(name), {}};
+  case Attribute:
+    return {env->attribute(object, name), {}};
+  case Call:
+    return env->call(object, arguments, names);
   }
   return {};
 }
@@ -105,14 +110,10 @@ std::optional<HostAnswer> HostRecord::attribute(const std::shared_ptr<HostEnv> &
   return ask({Question::Attribute, env, std::string(name), object, {}, {}}).answer;
 }
 
-HostReply HostRecord::call(const std::shared_ptr<HostEnv> &env, const Const &callee, std::span<const Const> arguments,
-                           std::span<const std::string> names) {
-  return ask({Question::Call,
-              env,
-              {},
-              callee,
-              {arguments.begin(), arguments.end()},
-              {names.begin(), names.end()}});
+HostReply HostRecord::call(const std::shared_ptr<HostEnv> &env, const Const &callee,
+                           std::span<const Const> arguments, std::span<const std::string> names) {
+  return ask(
+      {Question::Call, env, {}, callee, {arguments.begin(), arguments.end()}, {names.begin(), names.end()}});
 }
 
 void HostRecord::keep(const Const &value) {

@@ -22,7 +22,8 @@ Digest digestOf(const Const &value);
 class HostRecord {
 public:
   std::optional<HostAnswer> lookup(const std::shared_ptr<HostEnv> &env, std::string_view name);
-  std::optional<HostAnswer> attribute(const std::shared_ptr<HostEnv> &env, const Const &object, std::string_view name);
+  std::optional<HostAnswer> attribute(const std::shared_ptr<HostEnv> &env, const Const &object,
+                                      std::string_view name);
   HostReply call(const std::shared_ptr<HostEnv> &env, const Const &callee, std::span<const Const> arguments,
                  std::span<const std::string> names);
 

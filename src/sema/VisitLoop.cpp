@@ -170,7 +170,8 @@ std::optional<Visitor::Bounds> Visitor::visitBounds(const syntax::Call &call, bo
     auto number = asInt64(*keyword.value.constant());
     bool isFlag = keyword.name != "num_stages" && keyword.name != "loop_unroll_factor";
     if (!isFlag && !number && !keyword.value.isNone())
-      return session.fail(Kind::BuiltinWrongArgument, {"tl.range", keyword.name, "an int", describeType(keyword.value)});
+      return session.fail(Kind::BuiltinWrongArgument,
+                          {"tl.range", keyword.name, "an int", describeType(keyword.value)});
     if (!isTrue(*keyword.value.constant()) && (isFlag || !number))
       continue; // False, or None
     mlir::Attribute attribute = isFlag ? mlir::Attribute(builder.getUnitAttr())

@@ -107,7 +107,8 @@ private:
   MaybeValue visitCall(const syntax::Call &node);
   MaybeValue callValue(const Value &callee, std::span<const Value> arguments,
                        std::span<const NamedValue> keywords);
-  MaybeValue callHost(const Const &callee, std::span<const Value> arguments, std::span<const NamedValue> keywords);
+  MaybeValue callHost(const Const &callee, std::span<const Value> arguments,
+                      std::span<const NamedValue> keywords);
   MaybeValue callBuiltinByName(const std::string &name, std::span<const Value> arguments,
                                std::span<const NamedValue> keywords);
   bool visitArguments(const syntax::Call &node, std::vector<Value> &arguments,

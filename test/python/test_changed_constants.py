@@ -241,25 +241,27 @@ def test_changed_helper_and_what_it_reads():
     assert result(kernel) == 300
 
 
+def closing_over(value):
+    """A helper; all of them have the same text."""
+    K = tl.constexpr(value)
+
+    @triton.jit
+    def helper():
+        return K
+
+    return helper
+
+
 def test_closures_of_one_text_are_told_apart():
     """The helper is rebound to a function of the same text that closes over another constant."""
-    def make(value):
-        K = tl.constexpr(value)
-
-        @triton.jit
-        def helper():
-            return K
-
-        return helper
-
-    cfg = SimpleNamespace(helper=make(3))
+    cfg = SimpleNamespace(helper=closing_over(3))
 
     @triton.jit
     def kernel(out_ptr):
         tl.store(out_ptr, cfg.helper())
 
     for value in (3, 4, 5):
-        cfg.helper = make(value)
+        cfg.helper = closing_over(value)
         gc.collect()
         assert result(kernel) == value
 
@@ -269,17 +271,8 @@ def test_functions_as_arguments_are_told_apart_after_their_end():
     def kernel(out_ptr, F: tl.constexpr):
         tl.store(out_ptr, F())
 
-    def make(value):
-        K = tl.constexpr(value)
-
-        @triton.jit
-        def helper():
-            return K
-
-        return helper
-
     for value in range(20):  # ends each time: the next may lie at the same address
-        assert result(kernel, make(value)) == value
+        assert result(kernel, closing_over(value)) == value
 
 
 class TestConstexprFunctions:

@@ -79,7 +79,8 @@ static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
 }
 
 static void addEnvironment(CLI::App &app, int &code) {
-  CLI::App *verb = app.add_subcommand("env", "Print the variables of the environment that count, and what they are set to");
+  CLI::App *verb = app.add_subcommand(
+      "env", "Print the variables of the environment that count, and what they are set to");
   verb->footer("Example:\n  TEGULA_NUM_THREADS=4 tegula env\n");
   verb->callback([&code] { code = environment(); });
 }

@@ -15,9 +15,7 @@
 using namespace tegula::nvidia::worker;
 
 // A library that is named is wanted.
-static bool prefersLibrary() {
-  return *valueOf(tegula::Variable::Nvjitlink) != 0;
-}
+static bool prefersLibrary() { return *valueOf(tegula::Variable::Nvjitlink) != 0; }
 
 static std::optional<Answer> assemble(const std::string &arch, const std::string &ptx) {
   if (prefersLibrary())

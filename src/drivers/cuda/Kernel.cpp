@@ -135,19 +135,23 @@ Result<CUfunction> Kernel::functionOn(const Api &api, const Current &current) {
   return loaded;
 }
 
-Status Kernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream, void **parameters) {
+Status Kernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
+                     void **parameters) {
   auto x = unsigned(grid.extent[0]), y = unsigned(grid.extent[1]), z = unsigned(grid.extent[2]);
   auto shared = unsigned(image_.sharedBytes);
   if (!image_.isCooperative) {
-    CUresult result = api.launchKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters, nullptr);
+    CUresult result =
+        api.launchKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters, nullptr);
     return result == success ? Status::success() : failure(api, "cuLaunchKernel", result);
   }
-  CUresult result = api.launchCooperativeKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters);
+  CUresult result =
+      api.launchCooperativeKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters);
   if (result == cooperativeLaunchTooLarge)
-    return Status::error(StatusCode::Launch, "the grid of " + std::to_string(grid.programs()) +
-                                                 " programs is cooperative (launch_cooperative_grid), and this GPU cannot run "
-                                                 "so many of this kernel at the same time; hint: a smaller grid, in which each "
-                                                 "program loops over its share");
+    return Status::error(StatusCode::Launch,
+                         "the grid of " + std::to_string(grid.programs()) +
+                             " programs is cooperative (launch_cooperative_grid), and this GPU cannot run "
+                             "so many of this kernel at the same time; hint: a smaller grid, in which each "
+                             "program loops over its share");
   return result == success ? Status::success() : failure(api, "cuLaunchCooperativeKernel", result);
 }
 

@@ -36,7 +36,8 @@ private:
   // Of the driver: a CUkernel, which works in every context of the device, where it has such.
   Result<CUfunction> functionOn(const Api &api, const Current &current);
   Result<CUfunction> load(const Api &api, const Current &current);
-  Status start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream, void **parameters);
+  Status start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
+               void **parameters);
   Status loadLibrary(const Api &api);
   Result<CUfunction> loadModule(const Api &api);
   Status allowShared(const Api &api, const Current &current, CUfunction function);

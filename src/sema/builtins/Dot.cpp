@@ -55,11 +55,16 @@ std::optional<DType> resultElement(Call &call, DType operand, const std::optiona
 
 tile::Precision precisionOf(DotPrecision precision) {
   switch (precision) {
-  case DotPrecision::TF32: return tile::Precision::TF32;
-  case DotPrecision::TF32x3: return tile::Precision::TF32x3;
-  case DotPrecision::IEEE: return tile::Precision::IEEE;
-  case DotPrecision::BF16x3: return tile::Precision::BF16x3;
-  case DotPrecision::BF16x6: return tile::Precision::BF16x6;
+  case DotPrecision::TF32:
+    return tile::Precision::TF32;
+  case DotPrecision::TF32x3:
+    return tile::Precision::TF32x3;
+  case DotPrecision::IEEE:
+    return tile::Precision::IEEE;
+  case DotPrecision::BF16x3:
+    return tile::Precision::BF16x3;
+  case DotPrecision::BF16x6:
+    return tile::Precision::BF16x6;
   }
   return tile::Precision::IEEE;
 }

@@ -233,7 +233,8 @@ TEST(HostEnvironment, AnswersFreeNames) {
 
 uint64_t version(void *user) { return uint64_t(static_cast<Host *>(user)->version); }
 
-int callNamed(void *, const tg_value *, const tg_value *arguments, const char *const *names, size_t count, tg_value *out) {
+int callNamed(void *, const tg_value *, const tg_value *arguments, const char *const *names, size_t count,
+              tg_value *out) {
   int64_t sum = 0;
   for (size_t i = 0; i != count; ++i)
     sum += arguments[i].as.integer * (names[i] && std::string_view(names[i]) == "tens" ? 10 : 1);
@@ -269,7 +270,8 @@ struct Hosted {
     tg_diagnostics_destroy(problems);
     tg_argument argument = tg::argument(&x);
     int64_t grid = 1;
-    return tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, kernel, &problems);
+    return tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, kernel,
+                   &problems);
   }
 
   int32_t x = 0;
@@ -304,7 +306,8 @@ TEST(HostEnvironment, GetsKeywordsAndSaysWhatWasRaised) {
   EXPECT_EQ(kernel.x, 33);
   Hosted raises("def kernel(x):\n    tl.store(x, add(0))\n", host);
   EXPECT_EQ(raises.run(), TG_TYPE);
-  EXPECT_NE(std::string(tg_diagnostics_text(raises.problems)).find("the function `add` raised ValueError: nothing to add [HostFunctionRaised]"),
+  EXPECT_NE(std::string(tg_diagnostics_text(raises.problems))
+                .find("the function `add` raised ValueError: nothing to add [HostFunctionRaised]"),
             std::string::npos)
       << tg_diagnostics_text(raises.problems);
 }
@@ -339,7 +342,8 @@ TEST(Variables, AreListed) {
   size_t count = 0;
   bool found = false;
   for (; tg_variable_get(count, &row) == TG_OK; ++count)
-    found |= std::string_view(row.name) == "TEGULA_SIM_SEED" && row.value && std::string_view(row.value) == "12";
+    found |=
+        std::string_view(row.name) == "TEGULA_SIM_SEED" && row.value && std::string_view(row.value) == "12";
   unsetenv("TEGULA_SIM_SEED");
   EXPECT_GT(count, 20u);
   EXPECT_TRUE(found);

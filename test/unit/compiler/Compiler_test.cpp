@@ -24,13 +24,15 @@ constexpr const char *text = "import triton\n"
 
 struct Compiled {
   explicit Compiled(std::string source = text)
-      : module(compiler::makeModule(std::make_shared<diag::Source>("k.py", std::move(source), 1, 0), nullptr, sink)) {}
+      : module(compiler::makeModule(std::make_shared<diag::Source>("k.py", std::move(source), 1, 0), nullptr,
+                                    sink)) {}
 
   std::unique_ptr<compiler::Compilation> compile(const char *signature, compiler::Options options,
                                                  sema::HostRecord *record = nullptr) {
     auto function = module.functions.at(0);
     auto specs = compiler::parseSignature(signature, *function, compiler::parametersOf(*function), sink);
-    return specs ? compiler::compile({function, std::move(*specs), options.language, record}, options, sink) : nullptr;
+    return specs ? compiler::compile({function, std::move(*specs), options.language, record}, options, sink)
+                 : nullptr;
   }
 
   diag::Sink sink;
@@ -120,15 +122,21 @@ TEST(ParametersTest, AnnotationsThatAreTexts) {
     bool isKnown, isConstexpr, isConst, isPointer;
     std::optional<DType> type;
   };
-  const Case cases[] = {
-      {"tl.constexpr", true, true, false, false, {}},   {" constexpr ", true, true, false, false, {}},
-      {"tl.const", true, false, true, false, {}},       {"tl.float64", true, false, false, false, DType::F64},
-      {"fp64", true, false, false, false, DType::F64},  {"i64", true, false, false, false, DType::I64},
-      {"*fp16", true, false, false, true, DType::F16},  {"*ki32", true, false, false, true, DType::I32},
-      {"tl.int8 *", true, false, false, true, DType::I8}, {"const fp32*", true, false, false, true, DType::F32},
-      {"Tensor", false, false, false, false, {}},       {"", false, false, false, false, {}},
-      {"  ", false, false, false, false, {}},           {"*", false, false, false, false, {}},
-      {"not_constexpr", false, false, false, false, {}}};
+  const Case cases[] = {{"tl.constexpr", true, true, false, false, {}},
+                        {" constexpr ", true, true, false, false, {}},
+                        {"tl.const", true, false, true, false, {}},
+                        {"tl.float64", true, false, false, false, DType::F64},
+                        {"fp64", true, false, false, false, DType::F64},
+                        {"i64", true, false, false, false, DType::I64},
+                        {"*fp16", true, false, false, true, DType::F16},
+                        {"*ki32", true, false, false, true, DType::I32},
+                        {"tl.int8 *", true, false, false, true, DType::I8},
+                        {"const fp32*", true, false, false, true, DType::F32},
+                        {"Tensor", false, false, false, false, {}},
+                        {"", false, false, false, false, {}},
+                        {"  ", false, false, false, false, {}},
+                        {"*", false, false, false, false, {}},
+                        {"not_constexpr", false, false, false, false, {}}};
   for (const Case &each : cases) {
     compiler::Parameter parameter;
     EXPECT_EQ(compiler::applyAnnotation(each.text, parameter), each.isKnown) << each.text;

@@ -1,6 +1,6 @@
 // Calls of a kernel: which arguments and options share a specialization, and when the host is asked.
-#include "jit/Dispatch.h"
 #include "compiler/ModuleFile.h"
+#include "jit/Dispatch.h"
 #include "sema/Session.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,9 @@ Leaf leaf(LeafKind kind, uint64_t bits, DType dtype = DType::I32) {
 Leaf integer(int64_t value) { return leaf(LeafKind::Int, uint64_t(value)); }
 Leaf real(double value) { return leaf(LeafKind::Float, std::bit_cast<uint64_t>(value)); }
 Leaf flag(bool value) { return leaf(LeafKind::Bool, value); }
-Leaf pointer(void *memory) { return leaf(LeafKind::Pointer, reinterpret_cast<uintptr_t>(memory), DType::I64); }
+Leaf pointer(void *memory) {
+  return leaf(LeafKind::Pointer, reinterpret_cast<uintptr_t>(memory), DType::I64);
+}
 
 // A host that knows `tl` and a constant.
 struct Host : sema::HostEnv {
@@ -43,8 +45,10 @@ struct Host : sema::HostEnv {
 };
 
 struct Called {
-  explicit Called(std::string text, std::shared_ptr<Host> host = std::make_shared<Host>()) : host(std::move(host)) {
-    module = compiler::makeModule(std::make_shared<diag::Source>("k.py", std::move(text), 1, 0), this->host, sink);
+  explicit Called(std::string text, std::shared_ptr<Host> host = std::make_shared<Host>())
+      : host(std::move(host)) {
+    module =
+        compiler::makeModule(std::make_shared<diag::Source>("k.py", std::move(text), 1, 0), this->host, sink);
     dispatcher = std::make_unique<jit::Dispatcher>(module.functions.at(0));
   }
 
@@ -73,9 +77,9 @@ TEST(DispatchTest, EqualKindsShareAKernel) {
   EXPECT_EQ(kernel.out, 33);
   EXPECT_EQ(kernel.call({{integer(35), "n"}}), first);
   EXPECT_EQ(kernel.out, 35);
-  EXPECT_NE(kernel.call({{integer(48), ""}}), first);                 // divisible by 16
-  EXPECT_NE(kernel.call({{integer(1), ""}}), first);                  // a constant
-  EXPECT_NE(kernel.call({{integer(int64_t(1) << 40), ""}}), first);   // 64 bits
+  EXPECT_NE(kernel.call({{integer(48), ""}}), first);               // divisible by 16
+  EXPECT_NE(kernel.call({{integer(1), ""}}), first);                // a constant
+  EXPECT_NE(kernel.call({{integer(int64_t(1) << 40), ""}}), first); // 64 bits
   EXPECT_NE(kernel.call({{integer(33), ""}, {integer(2), "B"}}), first);
   EXPECT_NE(kernel.call({{flag(true), ""}}), first);
   EXPECT_EQ(kernel.call({{integer(33), ""}}), first);

@@ -188,8 +188,8 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
   return failing && failsIn == "cuLaunchKernel" ? failing : Ok;
 }
 // 720: more blocks than the fake GPU runs at the same time.
-EXPORT int cuLaunchCooperativeKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
-                                     unsigned shared, void *stream, void **parameters) {
+EXPORT int cuLaunchCooperativeKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads,
+                                     unsigned, unsigned, unsigned shared, void *stream, void **parameters) {
   note("cooperative");
   if (uint64_t(x) * y * z > 264)
     return 720;
