@@ -167,6 +167,18 @@ typedef struct tg_context_options {
 TG_API tg_status tg_context_create(const tg_context_options *options, tg_context **out, tg_diagnostics **problems);
 TG_API void tg_context_destroy(tg_context *context);
 
+/* A variable of the environment that the library, its tools or the Python package read. */
+typedef struct tg_variable {
+  size_t struct_size;
+  const char *name;
+  const char *value;   /* NULL: it is not set */
+  const char *initial; /* what counts then */
+  const char *read;    /* by whom and when */
+  const char *what;    /* one line */
+} tg_variable;
+/* TG_LAUNCH past the last. */
+TG_API tg_status tg_variable_get(size_t index, tg_variable *out);
+
 /* The names of the targets of this build; NULL past the last. */
 TG_API const char *tg_target_name(size_t index);
 
@@ -222,16 +234,24 @@ TG_API tg_status tg_synchronize(const char *target, const tg_place *place, tg_di
 
 /* ---- modules and functions -------------------------------------------------------------- */
 
-/* What the free names of a kernel mean, answered by the host. Each function returns 1 and fills
- * `*out`, or returns 0: there is no such thing. What `*out` points at stays valid until the next
- * call of one of these functions; opaque handles and functions as long as the module. They are
- * called only during compiles, on the thread that asked for the compile. */
+/* What the free names of a kernel mean, answered by the host. `lookup`, `attribute` and `call` return
+ * 1 and fill `*out`; or 0: there is no such thing; or -1: it raised an error, whose text `*out` is
+ * (TG_STRING). What `*out` points at stays valid until the next call of one of these functions;
+ * opaque handles and functions as long as the module. They are called during compiles, and by calls
+ * that find another `version`, on the thread that compiles or calls. */
 typedef struct tg_host {
   size_t struct_size;
   void *user;
   int (*lookup)(void *user, const char *name, tg_value *out);
   int (*attribute)(void *user, const tg_value *object, const char *name, tg_value *out);
   int (*call)(void *user, const tg_value *callee, const tg_value *arguments, size_t count, tg_value *out);
+  /* A number that is another one whenever an answer may be another one than before: then the next call
+   * of a kernel asks again what its compile asked, and compiles anew where an answer differs. Asked at
+   * each call, from any thread. NULL: answers never change. */
+  uint64_t (*version)(void *user);
+  /* In the place of `call`: names[i] is the keyword of argument i, NULL by position. */
+  int (*call_named)(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names,
+                    size_t count, tg_value *out);
 } tg_host;
 
 typedef struct tg_module tg_module;
@@ -279,6 +299,9 @@ TG_API tg_status tg_function_parameter(tg_function *function, size_t index, tg_p
 /* The value 1 and multiples of 16 are nothing special for this parameter; with
  * `only_alignment`, only multiples of 16 are not. Before the first launch. */
 TG_API void tg_function_do_not_specialize(tg_function *function, size_t parameter, int only_alignment);
+/* The annotation of a parameter that counts instead of the text's: "constexpr", "const", "i64", "*fp16".
+ * Returns 0 where it says nothing here: then the text's counts. Before the first launch. */
+TG_API int tg_function_annotate(tg_function *function, size_t parameter, const char *annotation);
 
 /* ---- compiling and launching ------------------------------------------------------------ */
 
@@ -302,8 +325,18 @@ typedef struct tg_compile_options {
  * `options` may be NULL. */
 TG_API tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options,
                             tg_kernel **out, tg_diagnostics **problems);
-/* Only of kernels from tg_compile. */
+/* Gives up the caller's hold on a kernel from tg_compile, tg_call or tg_prepare; NULL is nothing. */
 TG_API void tg_kernel_destroy(tg_kernel *kernel);
+
+/* A process keeps so many kernels compiled for calls; those that were not used for the longest time
+ * go first, and are compiled again when they are called for. From TEGULA_MAX_KERNELS, else 1024;
+ * a few hundred KB each. 0: no bound. Holds from the next compile on. */
+TG_API size_t tg_kernel_limit(void);
+TG_API void tg_set_kernel_limit(size_t kernels);
+/* How many there are now. */
+TG_API size_t tg_kept_kernels(void);
+/* 1: a call may find the kernel again. 0: it was evicted, or comes from tg_compile. */
+TG_API int tg_kernel_is_kept(const tg_kernel *kernel);
 
 TG_API const char *tg_kernel_name(const tg_kernel *kernel);
 TG_API const char *tg_kernel_target(const tg_kernel *kernel);
@@ -371,8 +404,8 @@ typedef struct tg_argument {
 /* Calls a kernel: compiles it for these arguments when they are of a new kind, and runs it. The
  * rules are upstream's: the integer 1 is a constant, other integers are i32 or i64 by value, floats
  * are fp32, annotations pin types, pointers and integers divisible by 16 are known to be so.
- * `target` NULL: the context's. `place` as in tg_launch; pointers are of its device. `*kernel` is
- * borrowed from the function; `kernel` may be NULL. */
+ * `target` NULL: the context's. `place` as in tg_launch; pointers are of its device. `*kernel` is the
+ * caller's, who destroys it before the function's module; `kernel` may be NULL. */
 TG_API tg_status tg_call(tg_function *function, const char *target, const tg_place *place,
                          const tg_argument *arguments, size_t count, const int64_t *grid, size_t grid_count,
                          tg_kernel **kernel, tg_diagnostics **problems);

@@ -175,11 +175,10 @@ struct KernelAttributes {
   int64_t sharedBytes = -1;
 };
 
-// A compiled kernel, owned or borrowed from its function.
+// A compiled kernel. Does not outlive its function's module.
 class Kernel {
 public:
   static Kernel own(tg_kernel *kernel) { return Kernel(std::shared_ptr<tg_kernel>(kernel, tg_kernel_destroy)); }
-  static Kernel borrow(tg_kernel *kernel) { return Kernel(std::shared_ptr<tg_kernel>(kernel, [](tg_kernel *) {})); }
 
   tg_kernel *handle() const { return kernel_.get(); }
   std::string target() const { return tg_kernel_target(handle()); }
@@ -294,7 +293,7 @@ public:
     if (tg_status status = tg_call(function_, target, &where, arguments.data(), arguments.size(), grid.data(), grid.size(),
                                    &kernel, &problems))
       return Error(status, problems);
-    return Kernel::borrow(kernel);
+    return Kernel::own(kernel);
   }
   template <class... T> Expected<Kernel> call(std::initializer_list<int64_t> grid, const T &...arguments) const {
     std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace tegula::python {
@@ -49,6 +50,10 @@ struct State {
 };
 extern State state;
 
+// The exception that is set is what a compile runs into: the error of the launch gets it as its cause.
+// Returns its text.
+const std::string &keepRaised();
+
 // Null with an exception set.
 tg_context *context();
 
@@ -85,7 +90,7 @@ struct Function {
   PyObject *pending;     // an exception that a callback raised
   PyObject *target;      // str
   int targetsDevice;     // whether `target` is one whose pointers are a GPU's
-  PyObject *watched;     // [(globals, name, value)]: constants that compiled kernels depend on
+  class Watch *watch;    // where the constants came from that compiled kernels depend on
   tg_kernel *lastKernel; // the kernel of the last call, and its object
   PyObject *lastObject;
 };
@@ -99,8 +104,10 @@ public:
   ~Asking();
   static Asking *current(); // of this thread; may be null
   Function *function;
-  Ref answer;
+  // Of all answers: a kernel that a name meant once lives until the compile has ended.
+  std::vector<Ref> answers;
   std::unique_ptr<Arena> arena;
+  std::string raised; // the text of the last exception
 
 private:
   Asking *outer_;
@@ -117,7 +124,8 @@ extern PyTypeObject LauncherType;
 PyObject *makeLauncher(Function *function, PyObject *grid);
 
 extern PyTypeObject KernelType;
-PyObject *makeKernel(tg_kernel *kernel);
+PyObject *makeKernel(tg_kernel *kernel); // takes the kernel
+bool isKeptKernel(PyObject *raw);
 
 // Raises a LaunchError; as PyErr_Format.
 PyObject *launchError(const char *format, ...);

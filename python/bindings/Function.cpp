@@ -1,6 +1,6 @@
 // The type Function: source text on the Python side, a tg_function behind it, and the
 // environment of its free names through callbacks.
-#include "Bindings.h"
+#include "Watch.h"
 
 #include <new>
 
@@ -18,26 +18,24 @@ private:
 };
 
 // The answer of a Python callback -> the library. None: there is no such thing.
-int reply(Function *self, PyObject *stolen, tg_value *out) {
+int reply(PyObject *stolen, tg_value *out) {
   Ref answer(stolen);
   Asking *asking = Asking::current();
   if (asking && answer && answer.get() != Py_None) {
     asking->arena = std::make_unique<Arena>();
     *out = tg_value{};
     if (asking->arena->decode(answer.get(), *out)) {
-      asking->answer = std::move(answer);
+      asking->answers.push_back(std::move(answer));
       return 1;
     }
   }
-  if (PyErr_Occurred()) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
-    Py_XSETREF(self->pending, value);
-  }
-  return 0;
+  if (!PyErr_Occurred())
+    return 0;
+  const std::string &text = keepRaised();
+  *out = tg_value{};
+  out->kind = TG_STRING;
+  out->as.text = {text.data(), text.size()};
+  return -1;
 }
 
 PyObject *toObject(Function *self, const tg_value &value) {
@@ -74,26 +72,39 @@ PyObject *toObject(Function *self, const tg_value &value) {
 int lookup(void *user, const char *name, tg_value *out) {
   Gil gil;
   auto *self = static_cast<Function *>(user);
-  return reply(self, PyObject_CallMethod(self->environment, "lookup", "s", name), out);
+  return reply(PyObject_CallMethod(self->environment, "lookup", "s", name), out);
 }
 
 int attribute(void *user, const tg_value *object, const char *name, tg_value *out) {
   Gil gil;
   auto *self = static_cast<Function *>(user);
   Ref value(toObject(self, *object));
-  return reply(self, value ? PyObject_CallMethod(self->environment, "attribute", "Os", value.get(), name) : nullptr, out);
+  return reply(value ? PyObject_CallMethod(self->environment, "attribute", "Os", value.get(), name) : nullptr, out);
 }
 
-int call(void *user, const tg_value *callee, const tg_value *arguments, size_t count, tg_value *out) {
+int callNamed(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names, size_t count,
+              tg_value *out) {
   Gil gil;
   auto *self = static_cast<Function *>(user);
   Ref function(toObject(self, *callee));
+  size_t positional = 0;
+  while (positional != count && !names[positional])
+    ++positional;
   tg_value all{};
   all.kind = TG_TUPLE;
-  all.as.tuple = {arguments, count};
-  Ref values(function ? toObject(self, all) : nullptr);
-  return reply(self, values ? PyObject_CallMethod(self->environment, "call", "OO", function.get(), values.get()) : nullptr, out);
+  all.as.tuple = {arguments, positional};
+  Ref values(function ? toObject(self, all) : nullptr), keywords(values ? PyDict_New() : nullptr);
+  for (size_t i = positional; keywords && i != count; ++i) {
+    Ref value(toObject(self, arguments[i]));
+    if (!value || PyDict_SetItemString(keywords.get(), names[i], value.get()) < 0)
+      keywords = Ref();
+  }
+  return reply(keywords ? PyObject_CallMethod(self->environment, "call", "OOO", function.get(), values.get(), keywords.get())
+                        : nullptr,
+               out);
 }
+
+uint64_t version(void *user) { return static_cast<Function *>(user)->watch->version; }
 
 int init(PyObject *object, PyObject *args, PyObject *) {
   auto *self = reinterpret_cast<Function *>(object);
@@ -106,8 +117,9 @@ int init(PyObject *object, PyObject *args, PyObject *) {
   Py_XSETREF(self->target, Py_NewRef(target));
   self->targetsDevice = namesDevice(target);
   Py_XSETREF(self->kernels, PyDict_New());
-  Py_XSETREF(self->watched, PyList_New(0));
-  return self->kernels && self->watched ? 0 : -1;
+  if (!self->watch)
+    self->watch = new Watch;
+  return self->kernels ? 0 : -1;
 }
 
 int clear(PyObject *object) {
@@ -117,7 +129,8 @@ int clear(PyObject *object) {
   Py_CLEAR(self->names);
   Py_CLEAR(self->defaults);
   Py_CLEAR(self->pending);
-  Py_CLEAR(self->watched);
+  if (self->watch)
+    self->watch->clear();
   Py_CLEAR(self->target);
   self->lastObject = nullptr;
   self->lastKernel = nullptr;
@@ -131,8 +144,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->names);
   Py_VISIT(self->defaults);
   Py_VISIT(self->pending);
-  Py_VISIT(self->watched);
-  return 0;
+  return self->watch ? self->watch->traverse(visit, arg) : 0;
 }
 
 void dealloc(PyObject *object) {
@@ -140,6 +152,7 @@ void dealloc(PyObject *object) {
   PyObject_GC_UnTrack(object);
   clear(object);
   tg_module_destroy(self->module);
+  delete self->watch;
   Py_TYPE(object)->tp_free(object);
 }
 
@@ -186,11 +199,54 @@ PyMappingMethods mapping = {nullptr, subscript, nullptr};
 
 static thread_local Asking *innermost = nullptr;
 
-Asking::Asking(Function *function) : function(function), outer_(innermost) { innermost = this; }
+Asking::Asking(Function *function) : function(function), outer_(innermost) {
+  innermost = this;
+  function->watch->begin();
+}
 Asking::~Asking() { innermost = outer_; }
 Asking *Asking::current() { return innermost; }
 
 bool isFunction(PyObject *object) { return PyObject_TypeCheck(object, &FunctionType); }
+
+const std::string &keepRaised() {
+  static const std::string nobody = "an error";
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace)
+    PyException_SetTraceback(value, trace);
+  Ref text(PyObject_Str(value));
+  const char *said = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!said)
+    PyErr_Clear();
+  Asking *asking = Asking::current();
+  if (asking)
+    asking->raised = std::string(reinterpret_cast<PyTypeObject *>(type)->tp_name) + (said && *said ? ": " + std::string(said) : "");
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  if (asking)
+    Py_XSETREF(asking->function->pending, value);
+  else
+    Py_XDECREF(value);
+  return asking ? asking->raised : nobody;
+}
+
+// What the function's annotations say at run time: environment.annotations() -> [(index, text)].
+static bool annotate(Function *self, tg_function *function) {
+  Asking asking(self);
+  Ref rows(PyObject_CallMethod(self->environment, "annotations", nullptr));
+  Ref list(rows ? PySequence_Fast(rows.get(), "annotations are a list") : nullptr);
+  for (Py_ssize_t i = 0; list && i != PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    Py_ssize_t index;
+    const char *text;
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list.get(), i), "ns", &index, &text))
+      return false;
+    Py_BEGIN_ALLOW_THREADS
+    tg_function_annotate(function, size_t(index), text);
+    Py_END_ALLOW_THREADS
+  }
+  return bool(list);
+}
 
 // environment.source() -> (path, text, first line, first column)
 tg_function *functionHandle(Function *self) {
@@ -205,7 +261,7 @@ tg_function *functionHandle(Function *self) {
   tg_context *where = context();
   if (!where)
     return nullptr;
-  tg_host host{sizeof(tg_host), self, lookup, attribute, call};
+  tg_host host{sizeof(tg_host), self, lookup, attribute, nullptr, version, callNamed};
   tg_source description{sizeof(tg_source), path, text, size_t(size), line, column, &host};
   tg_module *module = nullptr;
   tg_diagnostics *problems = nullptr;
@@ -224,8 +280,13 @@ tg_function *functionHandle(Function *self) {
     PyErr_SetString(PyExc_ValueError, "the source of this function has no `def`");
     return nullptr;
   }
+  tg_function *function = tg_module_function(module, 0);
+  if (!annotate(self, function)) {
+    tg_module_destroy(module);
+    return nullptr;
+  }
   self->module = module;
-  return self->function = tg_module_function(module, 0);
+  return self->function = function;
 }
 
 PyTypeObject FunctionType = [] {

@@ -1,5 +1,6 @@
 // kernel[grid]: an object whose call goes straight to tg_call (PEP 590 vectorcall).
 #include "Simulated.h"
+#include "Watch.h"
 
 #include <new>
 
@@ -56,50 +57,52 @@ PyObject *metaOf(Function *function, PyObject *const *args, Py_ssize_t count, Py
   return meta.release();
 }
 
-// The Python object of a kernel that belongs to `function`.
-PyObject *kernelObject(Function *function, tg_kernel *kernel) {
-  if (kernel == function->lastKernel)
-    return Py_NewRef(function->lastObject);
-  Ref key(PyLong_FromVoidPtr(kernel));
-  if (!key)
-    return nullptr;
-  PyObject *object = PyDict_GetItemWithError(function->kernels, key.get());
-  if (!object) {
-    Ref raw(PyErr_Occurred() ? nullptr : makeKernel(kernel));
-    Ref made(raw ? PyObject_CallFunctionObjArgs(state.makeKernel, raw.get(), function, nullptr) : nullptr);
-    if (!made || PyDict_SetItem(function->kernels, key.get(), made.get()) < 0)
-      return nullptr;
-    object = made.get(); // the dict keeps it
+// Forgets the objects of kernels that were evicted: address -> (raw, object).
+bool dropEvicted(Function *function) {
+  Ref keys(PyDict_Keys(function->kernels));
+  for (Py_ssize_t i = 0; keys && i != PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject *key = PyList_GET_ITEM(keys.get(), i), *row = PyDict_GetItemWithError(function->kernels, key);
+    if (!row || isKeptKernel(PyTuple_GET_ITEM(row, 0)))
+      continue;
+    if (PyTuple_GET_ITEM(row, 1) == function->lastObject)
+      function->lastKernel = nullptr, function->lastObject = nullptr;
+    if (PyDict_DelItem(function->kernels, key) < 0)
+      return false;
   }
+  return bool(keys);
+}
+
+// The Python object of a kernel that belongs to `function`; takes the kernel.
+PyObject *kernelObject(Function *function, tg_kernel *kernel) {
+  if (kernel == function->lastKernel) {
+    tg_kernel_destroy(kernel);
+    return Py_NewRef(function->lastObject);
+  }
+  Ref key(PyLong_FromVoidPtr(kernel));
+  PyObject *known = key ? PyDict_GetItemWithError(function->kernels, key.get()) : nullptr;
+  Ref row(Py_XNewRef(known));
+  if (known || PyErr_Occurred())
+    tg_kernel_destroy(kernel); // the row holds it
+  if (!row && !PyErr_Occurred()) {
+    Ref raw(makeKernel(kernel));
+    Ref made(raw ? PyObject_CallFunctionObjArgs(state.makeKernel, raw.get(), function, nullptr) : nullptr);
+    row = Ref(made ? PyTuple_Pack(2, raw.get(), made.get()) : nullptr);
+    if (!row || !dropEvicted(function) || PyDict_SetItem(function->kernels, key.get(), row.get()) < 0)
+      return nullptr;
+  }
+  if (!row)
+    return nullptr;
+  PyObject *object = PyTuple_GET_ITEM(row.get(), 1); // the dict keeps it
   function->lastKernel = kernel;
   function->lastObject = object;
   return Py_NewRef(object);
-}
-
-// Constants that compiled kernels took from globals must still be the same objects, or equal.
-bool isUnchanged(Function *function) {
-  for (Py_ssize_t i = 0; i != PyList_GET_SIZE(function->watched); ++i) {
-    PyObject *row = PyList_GET_ITEM(function->watched, i), *name = PyTuple_GET_ITEM(row, 1), *then = PyTuple_GET_ITEM(row, 2);
-    PyObject *now = PyDict_GetItemWithError(PyTuple_GET_ITEM(row, 0), name);
-    if (now == then)
-      continue;
-    if (PyErr_Occurred())
-      return false;
-    int same = now ? PyObject_RichCompareBool(now, then, Py_EQ) : 0;
-    if (same == 0)
-      PyErr_Format(PyExc_RuntimeError, "the global `%U` has changed since a kernel was compiled with it: it was %R, and is %R\n"
-                   "  hint: pass it as a constexpr parameter", name, then, now ? now : Py_None);
-    if (same != 1)
-      return false;
-  }
-  return true;
 }
 
 PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
   Function *function = self->function;
   tg_function *handle = functionHandle(function);
-  if (!handle || !isUnchanged(function))
+  if (!handle || !function->watch->look())
     return nullptr;
   Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);

@@ -1,5 +1,5 @@
 // The module _tegula: its functions, the type Kernel, and the way of errors.
-#include "Bindings.h"
+#include "Watch.h"
 
 namespace tegula::python {
 
@@ -66,7 +66,7 @@ namespace {
 
 struct Kernel {
   PyObject_HEAD
-  tg_kernel *kernel; // belongs to a function, which CompiledKernel keeps alive
+  tg_kernel *kernel; // held; CompiledKernel keeps its function alive
 };
 
 tg_kernel *handle(PyObject *object) { return reinterpret_cast<Kernel *>(object)->kernel; }
@@ -214,14 +214,40 @@ PyObject *languageName(PyObject *, PyObject *name) {
   return Py_BuildValue("(ii)", int(value.kind), int(value.dtype));
 }
 
-// (globals, name, value): the kernel being compiled on this thread depends on it.
+// (kind, container, key[, value]): the kernel that this thread compiles depends on what is there.
 PyObject *watch(PyObject *, PyObject *args) {
-  PyObject *globals, *name, *value;
-  if (!PyArg_ParseTuple(args, "O!OO", &PyDict_Type, &globals, &name, &value))
+  int kind;
+  PyObject *container, *key, *value = nullptr;
+  if (!PyArg_ParseTuple(args, "iOO|O", &kind, &container, &key, &value))
     return nullptr;
-  Asking *asking = Asking::current();
-  if (asking && PyList_Append(asking->function->watched, args) < 0)
+  bool fits = kind == Watch::Item      ? PyDict_Check(container)
+              : kind == Watch::Cell     ? PyCell_Check(container)
+              : kind == Watch::Elements ? PyList_Check(container)
+                                        : kind == Watch::Attribute || kind == Watch::Call;
+  if (!fits) {
+    PyErr_Format(PyExc_TypeError, "%R cannot be watched so", container);
     return nullptr;
+  }
+  if (Asking *asking = Asking::current())
+    asking->function->watch->add(Watch::Kind(kind), container, key == Py_None ? nullptr : key, value);
+  Py_RETURN_NONE;
+}
+
+// How many places the launches of a function look at.
+PyObject *watchedPlaces(PyObject *, PyObject *function) {
+  if (isFunction(function))
+    return PyLong_FromSize_t(reinterpret_cast<Function *>(function)->watch->size());
+  PyErr_SetString(PyExc_TypeError, "a function of the language is wanted");
+  return nullptr;
+}
+
+PyObject *kernelLimit(PyObject *, PyObject *) { return PyLong_FromSize_t(tg_kernel_limit()); }
+PyObject *keptKernels(PyObject *, PyObject *) { return PyLong_FromSize_t(tg_kept_kernels()); }
+PyObject *setKernelLimit(PyObject *, PyObject *count) {
+  size_t value = PyLong_AsSize_t(count);
+  if (value == size_t(-1) && PyErr_Occurred())
+    return nullptr;
+  tg_set_kernel_limit(value);
   Py_RETURN_NONE;
 }
 
@@ -288,7 +314,11 @@ PyMethodDef moduleMethods[] = {
     {"dtype_from_name", dtypeFromName, METH_O, "code of a dtype's name, or -1"},
     {"dtype_name", dtypeName, METH_O, "name of a dtype's code"},
     {"language_name", languageName, METH_O, "(kind, dtype) of a dotted name, or None"},
-    {"watch", watch, METH_VARARGS, "(globals, name, value) that the kernel being compiled depends on"},
+    {"watch", watch, METH_VARARGS, "(kind, container, key[, value]) that the kernel being compiled depends on"},
+    {"watched_places", watchedPlaces, METH_O, "how many places the launches of a function look at"},
+    {"kernel_limit", kernelLimit, METH_NOARGS, "how many compiled kernels the process keeps"},
+    {"set_kernel_limit", setKernelLimit, METH_O, "sets it; 0 is no bound"},
+    {"kept_kernels", keptKernels, METH_NOARGS, "how many there are"},
     {"device_count", deviceCount, METH_O, "devices of a target"},
     {"current_device", currentDevice, METH_O, "the device of a target that is current on this thread"},
     {"device", device, METH_VARARGS, "(target, index) -> what the device is"},
@@ -306,7 +336,8 @@ bool addConstants(PyObject *module) {
       {"NONE", TG_NONE},     {"BOOL", TG_BOOL},         {"INT", TG_INT},       {"FLOAT", TG_FLOAT},
       {"STRING", TG_STRING}, {"DTYPE", TG_DTYPE},       {"LITERAL", TG_LITERAL}, {"TUPLE", TG_TUPLE},
       {"FUNCTION", TG_FUNCTION}, {"MODULE", TG_MODULE}, {"BUILTIN", TG_BUILTIN}, {"OPAQUE", TG_OPAQUE},
-      {"CONSTEXPR", TG_CONSTEXPR}};
+      {"CONSTEXPR", TG_CONSTEXPR}, {"WATCH_ITEM", Watch::Item}, {"WATCH_CELL", Watch::Cell},
+      {"WATCH_ATTRIBUTE", Watch::Attribute}, {"WATCH_ELEMENTS", Watch::Elements}, {"WATCH_CALL", Watch::Call}};
   for (auto [name, kind] : kinds)
     if (PyModule_AddIntConstant(module, name, kind) < 0)
       return false;
@@ -321,7 +352,10 @@ PyTypeObject KernelType = [] {
   type.tp_doc = "A compiled kernel.";
   type.tp_basicsize = sizeof(Kernel);
   type.tp_flags = Py_TPFLAGS_DEFAULT;
-  type.tp_dealloc = [](PyObject *object) { PyObject_Free(object); };
+  type.tp_dealloc = [](PyObject *object) {
+    tg_kernel_destroy(handle(object));
+    PyObject_Free(object);
+  };
   type.tp_methods = kernelMethods;
   return type;
 }();
@@ -330,8 +364,12 @@ PyObject *makeKernel(tg_kernel *kernel) {
   Kernel *self = PyObject_New(Kernel, &KernelType);
   if (self)
     self->kernel = kernel;
+  else
+    tg_kernel_destroy(kernel);
   return reinterpret_cast<PyObject *>(self);
 }
+
+bool isKeptKernel(PyObject *raw) { return tg_kernel_is_kept(handle(raw)); }
 
 } // namespace tegula::python
 

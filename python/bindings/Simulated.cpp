@@ -62,7 +62,10 @@ bool Simulated::finish() {
   if (!*printed)
     return true;
   PyObject *out = PySys_GetObject("stdout");
-  return !out || out == Py_None || PyFile_WriteString(printed, out) == 0;
+  if (!out || out == Py_None)
+    return true;
+  Ref flushed(PyFile_WriteString(printed, out) == 0 ? PyObject_CallMethod(out, "flush", nullptr) : nullptr);
+  return bool(flushed);
 }
 
 } // namespace tegula::python

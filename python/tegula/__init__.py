@@ -36,12 +36,22 @@ def get_num_threads():
     return _tegula.threads()
 
 
+def set_kernel_limit(count):
+    """How many compiled kernels the process keeps (TEGULA_MAX_KERNELS at start); 0 is no bound. Those that were not
+    used for the longest time go first, and are compiled again when they are called."""
+    _tegula.set_kernel_limit(count)
+
+
+def get_kernel_limit():
+    return _tegula.kernel_limit()
+
+
 _tegula.register(_encode.encode, _errors.make_error, CompiledKernel, _encode.dtype_code)
 
 __all__ = [
     "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config",
     "DeviceAssertionError", "DriverError", "Heuristics", "InternalError", "JITFunction", "KernelInterface", "LaunchError", "OutOfResources", "ToolchainError", "TritonError",
-    "UnsupportedLanguageConstruct", "autotune", "cdiv", "constexpr_function", "get_num_threads", "heuristics",
-    "install_as_triton", "jit", "language", "must_use_result", "next_power_of_2", "runtime", "set_num_threads", "set_target",
+    "UnsupportedLanguageConstruct", "autotune", "cdiv", "constexpr_function", "get_kernel_limit", "get_num_threads", "heuristics",
+    "install_as_triton", "jit", "language", "must_use_result", "next_power_of_2", "runtime", "set_kernel_limit", "set_num_threads", "set_target",
     "testing",
 ]

@@ -1,34 +1,66 @@
 """Python objects -> what the extension hands to the compiler: (kind, payload, flags)."""
+import itertools
 import types
+import weakref
 
 from . import _tegula as core
 from .language import core as lang
 
-# Objects that only Python knows, by handle. They stay: a compiled kernel may depend on them.
+# Objects that only Python knows, by handle: a weak reference, or a function that returns an object which cannot
+# have one; of such the last ones are kept. A handle is never given twice, so that a kernel compiled for an object
+# is not found for another one.
 _opaque = {}
+_handles = {}  # id of a living object -> its handle
+_kept = {}  # handle -> forget, in the order in which they came
+_MOST_KEPT = 1024
+_count = itertools.count(1)
 
 
 def object_of(handle):
-    return _opaque[handle]
+    return _opaque[handle]()
+
+
+def _handle_of(obj):
+    key = id(obj)
+    if key in _handles:
+        return _handles[key]
+    handle = next(_count)
+
+    def forget(_):
+        _opaque.pop(handle, None)
+        _handles.pop(key, None)
+
+    try:
+        _opaque[handle] = weakref.ref(obj, forget)
+    except TypeError:
+        _opaque[handle] = lambda: obj
+        _kept[handle] = forget
+        while len(_kept) > _MOST_KEPT:
+            _kept.pop(next(iter(_kept)))(None)
+    _handles[key] = handle
+    return handle
 
 
 def _opaque_value(obj, flags):
     if isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)):  # handle 0: of no use to a kernel
         return core.OPAQUE, (0, "a Python function without @triton.jit"), flags
-    handle = id(obj)
-    _opaque[handle] = obj
+    handle = _handle_of(obj)
     if isinstance(obj, (int, float, str, tuple)):
         what = repr(obj)
     elif isinstance(obj, type):
         what = f"the class `{obj.__name__}`"
+    elif hasattr(obj, "describes"):  # a constexpr_function
+        what = obj.describes()
     else:
         what = f"a {type(obj).__name__}"
     return core.OPAQUE, (handle, what), flags
 
 
 def encode(obj, flags=0):
-    """The value of `obj` for the compiler. What it cannot know is opaque: a name with a repr."""
+    """The value of `obj` for the compiler. What it cannot know is opaque: a name with a repr. Within a compile, what
+    can be changed in place is watched."""
     if isinstance(obj, lang.constexpr):
+        core.watch(core.WATCH_ATTRIBUTE, obj, "value", obj.value)
         return encode(obj.value, flags | core.CONSTEXPR)
     if obj is None:
         return core.NONE, None, flags
@@ -45,8 +77,11 @@ def encode(obj, flags=0):
     if isinstance(obj, core.Function):
         return core.FUNCTION, obj, flags
     if isinstance(getattr(obj, "fn", None), core.Function):  # autotuned, with heuristics
+        core.watch(core.WATCH_ATTRIBUTE, obj, "fn", obj.fn)
         return encode(obj.fn, flags)
     if isinstance(obj, (tuple, list)):
+        if isinstance(obj, list):
+            core.watch(core.WATCH_ELEMENTS, obj, None, tuple(obj))
         # A tuple is a constant when its elements are.
         return core.TUPLE, tuple(encode(element) for element in obj), flags
     name = lang.name_of(obj)

@@ -45,6 +45,10 @@ class LaunchError(TritonError, TypeError, ValueError):
     """Arguments or grid do not fit the kernel."""
 
 
+class RangeError(LaunchError, OverflowError):
+    """An integer that its parameter's type cannot hold."""
+
+
 class KeywordError(LaunchError, KeyError):
     """A keyword that is neither a parameter nor an option."""
 
@@ -71,6 +75,7 @@ _BY_KIND = {
     "AssertFailed": CompileTimeAssertionFailure,
     "StaticAssertFailed": CompileTimeAssertionFailure,
     "KeywordUnknown": KeywordError,
+    "ArgumentRange": RangeError,
 }
 _BY_STATUS = {LAUNCH: LaunchError, RESOURCE: OutOfResources, INTERNAL: InternalError,
               TOOLCHAIN: ToolchainError, DRIVER: DriverError,

@@ -71,6 +71,10 @@ def stopwatch(arguments):
     return _DeviceClock(torch) if on_device else _HostClock()
 
 
+def is_device_clock(clock):
+    return isinstance(clock, _DeviceClock)
+
+
 def _summary(times, quantiles, return_mode):
     ordered = sorted(times)
     if quantiles is not None:

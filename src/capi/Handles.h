@@ -36,10 +36,18 @@ struct tg_module {
   std::vector<std::unique_ptr<tg_function>> functions;
 };
 
-// A tg_kernel is a jit::Kernel under a name of C.
-struct tg_kernel : tegula::jit::Kernel {};
-
 namespace tegula::capi {
+
+// A tg_kernel is a jit::Kernel under a name of C; the type itself is defined nowhere.
+inline tg_kernel *handleOf(jit::Kernel *kernel) { return reinterpret_cast<tg_kernel *>(kernel); }
+inline jit::Kernel *kernelOf(tg_kernel *kernel) { return reinterpret_cast<jit::Kernel *>(kernel); }
+inline const jit::Kernel *kernelOf(const tg_kernel *kernel) { return reinterpret_cast<const jit::Kernel *>(kernel); }
+// The caller's, who destroys it.
+inline tg_kernel *handOver(jit::KernelRef kernel) {
+  if (kernel)
+    kernel->Retain();
+  return handleOf(kernel.get());
+}
 
 // The status of the sink's first error; its diagnostics go to `*problems` when there is one.
 tg_status finish(diag::Sink &sink, tg_diagnostics **problems);

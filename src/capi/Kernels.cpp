@@ -6,8 +6,7 @@
 
 using namespace tegula;
 using capi::guarded;
-
-static tg_kernel *handle(jit::Kernel *kernel) { return static_cast<tg_kernel *>(kernel); }
+using capi::kernelOf;
 
 // False after a diagnostic.
 static bool isFunction(const tg_function *function, diag::Sink &sink) {
@@ -35,24 +34,32 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     auto specs = compiler::parseSignature(signature, kernelFunction, function->dispatcher.parameters(), sink);
     if (!specs)
       return;
-    auto kernel = std::make_unique<tg_kernel>();
+    auto kernel = llvm::makeIntrusiveRefCnt<jit::Kernel>();
     kernel->compilation = compiler::compile({function->dispatcher.functionPointer(), std::move(*specs), compilerOptions.language},
                                             compilerOptions, sink);
     if (!kernel->compilation)
       return;
     kernel->warnings = sink.all();
-    *out = kernel.release();
+    *out = capi::handOver(std::move(kernel));
   });
 }
 
-void tg_kernel_destroy(tg_kernel *kernel) { delete kernel; }
+void tg_kernel_destroy(tg_kernel *kernel) {
+  if (kernel)
+    kernelOf(kernel)->Release();
+}
 
-const char *tg_kernel_name(const tg_kernel *kernel) { return kernel->compilation->kernelName().c_str(); }
-const char *tg_kernel_target(const tg_kernel *kernel) { return kernel->compilation->targetName().c_str(); }
-size_t tg_kernel_argument_count(const tg_kernel *kernel) { return kernel->compilation->arguments().size(); }
+int tg_kernel_is_kept(const tg_kernel *kernel) { return kernelOf(kernel)->isKept; }
+size_t tg_kernel_limit() { return jit::kernelLimit(); }
+void tg_set_kernel_limit(size_t kernels) { jit::setKernelLimit(kernels); }
+size_t tg_kept_kernels() { return jit::keptKernels(); }
+
+const char *tg_kernel_name(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->kernelName().c_str(); }
+const char *tg_kernel_target(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->targetName().c_str(); }
+size_t tg_kernel_argument_count(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->arguments().size(); }
 
 tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out) {
-  const auto &arguments = kernel->compilation->arguments();
+  const auto &arguments = kernelOf(kernel)->compilation->arguments();
   if (index >= arguments.size())
     return TG_LAUNCH;
   const compiler::RuntimeArgument &argument = arguments[index];
@@ -61,24 +68,24 @@ tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kerne
 }
 
 const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index) {
-  const auto &names = kernel->compilation->stageNames();
+  const auto &names = kernelOf(kernel)->compilation->stageNames();
   return index < names.size() ? names[index].c_str() : nullptr;
 }
 
 tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
                           tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    const auto &names = kernel->compilation->stageNames();
+    const auto &names = kernelOf(kernel)->compilation->stageNames();
     if (std::find(names.begin(), names.end(), stage) == names.end()) {
       std::string known;
       for (const std::string &name : names)
         known += (known.empty() ? "" : ", ") + name;
-      sink.report(diag::Kind::StageUnknown, {}, {kernel->compilation->targetName(), stage, known});
+      sink.report(diag::Kind::StageUnknown, {}, {kernelOf(kernel)->compilation->targetName(), stage, known});
       return;
     }
-    Result<std::string_view> text = kernel->compilation->stage(stage);
+    Result<std::string_view> text = kernelOf(kernel)->compilation->stage(stage);
     if (!text) {
-      compiler::reportStatus(text.status(), kernel->compilation->targetName(), {}, sink);
+      compiler::reportStatus(text.status(), kernelOf(kernel)->compilation->targetName(), {}, sink);
       return;
     }
     *data = text->data();
@@ -86,10 +93,10 @@ tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **dat
   });
 }
 
-size_t tg_kernel_remark_count(const tg_kernel *kernel) { return kernel->compilation->remarks().size(); }
+size_t tg_kernel_remark_count(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->remarks().size(); }
 
 tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out) {
-  const auto &remarks = kernel->compilation->remarks();
+  const auto &remarks = kernelOf(kernel)->compilation->remarks();
   if (index >= remarks.size())
     return TG_LAUNCH;
   const diag::Remark &remark = remarks[index];
@@ -97,7 +104,7 @@ tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out
 }
 
 const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *milliseconds) {
-  const auto &times = kernel->compilation->times();
+  const auto &times = kernelOf(kernel)->compilation->times();
   if (index >= times.size())
     return nullptr;
   *milliseconds = times[index].milliseconds;
@@ -105,15 +112,15 @@ const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *millis
 }
 
 tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
-  return kernel->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernel->warnings);
+  return kernelOf(kernel)->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernelOf(kernel)->warnings);
 }
 
 tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    Result<runtime::KernelAttributes> found = kernel->compilation->attributes();
+    Result<runtime::KernelAttributes> found = kernelOf(kernel)->compilation->attributes();
     if (!found)
-      return compiler::reportStatus(found.status(), kernel->compilation->targetName(), {}, sink);
-    if (capi::fill<tg_kernel_attributes>(out, {0, kernel->compilation->arch().data(), found->warps, found->registers,
+      return compiler::reportStatus(found.status(), kernelOf(kernel)->compilation->targetName(), {}, sink);
+    if (capi::fill<tg_kernel_attributes>(out, {0, kernelOf(kernel)->compilation->arch().data(), found->warps, found->registers,
                                                found->spillBytes, found->sharedBytes}) != TG_OK)
       sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a tg_kernel_attributes is not set", "set it to its sizeof"});
   });
@@ -122,17 +129,17 @@ tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out,
 tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *slots, size_t slot_count,
                     const int64_t *grid, size_t grid_count, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    size_t wanted = kernel->compilation->arguments().size();
+    size_t wanted = kernelOf(kernel)->compilation->arguments().size();
     if (slot_count != wanted) {
       sink.report(diag::Kind::SlotCount, {},
-                  {kernel->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
+                  {kernelOf(kernel)->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
       return;
     }
     std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
     if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
       return;
-    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents, capi::placeOf(place)); !status.ok())
-      compiler::reportStatus(status, kernel->compilation->targetName(), {}, sink);
+    if (Status status = kernelOf(kernel)->compilation->launch({slots, slot_count}, *extents, capi::placeOf(place)); !status.ok())
+      compiler::reportStatus(status, kernelOf(kernel)->compilation->targetName(), {}, sink);
   });
 }
 
@@ -164,10 +171,10 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
       return;
     compiler::Options options;
     options.target = target ? target : function->context->target;
-    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, capi::placeOf(place), sink)
+    jit::KernelRef made = grid ? function->dispatcher.launch(leaves, *grid, options, capi::placeOf(place), sink)
                              : function->dispatcher.prepare(leaves, options, capi::placeOf(place), sink);
     if (kernel)
-      *kernel = handle(made);
+      *kernel = capi::handOver(std::move(made));
   });
 }
 

@@ -1,10 +1,12 @@
 // Contexts, modules and functions.
+#include "base/Environment.h"
 #include "capi/Handles.h"
 #include "compiler/Check.h"
 #include "ptxvm/simulate/Simulation.h"
 #include "runtime/Launch.h"
 #include "sema/Session.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace tegula;
@@ -22,6 +24,14 @@ tg_status tg_context_create(const tg_context_options *options, tg_context **out,
 }
 
 void tg_context_destroy(tg_context *context) { delete context; }
+
+tg_status tg_variable_get(size_t index, tg_variable *out) {
+  if (index >= variables().size())
+    return TG_LAUNCH;
+  const VariableRow &row = variables()[index];
+  const char *value = std::getenv(row.name);
+  return capi::fill<tg_variable>(out, {0, row.name, value, row.initial, row.read, row.what});
+}
 
 const char *tg_target_name(size_t index) {
   return index < compiler::targets().size() ? compiler::targets()[index].name.data() : nullptr;
@@ -108,6 +118,10 @@ tg_status tg_function_parameter(tg_function *function, size_t index, tg_paramete
 
 void tg_function_do_not_specialize(tg_function *function, size_t parameter, int only_alignment) {
   function->dispatcher.doNotSpecialize(unsigned(parameter), only_alignment != 0);
+}
+
+int tg_function_annotate(tg_function *function, size_t parameter, const char *annotation) {
+  return function->dispatcher.annotate(unsigned(parameter), annotation ? annotation : "");
 }
 
 tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problems) {

@@ -87,32 +87,42 @@ class CallbackEnv : public sema::HostEnv {
 public:
   explicit CallbackEnv(const tg_host &host) : host_(host) {}
 
+  uint64_t version() override { return host_.version ? host_.version(host_.user) : 0; }
+
   std::optional<sema::HostAnswer> lookup(std::string_view name) override {
     tg_value out{};
-    if (!host_.lookup || !host_.lookup(host_.user, std::string(name).c_str(), &out))
-      return std::nullopt;
-    return answer(out);
+    return answer(host_.lookup ? host_.lookup(host_.user, std::string(name).c_str(), &out) : 0, out);
   }
 
   std::optional<sema::HostAnswer> attribute(const sema::Const &object, std::string_view name) override {
     Arena arena;
     tg_value self{}, out{};
-    if (!host_.attribute || !lend(object, self, arena) ||
-        !host_.attribute(host_.user, &self, std::string(name).c_str(), &out))
+    if (!host_.attribute || !lend(object, self, arena))
       return std::nullopt;
-    return answer(out);
+    return answer(host_.attribute(host_.user, &self, std::string(name).c_str(), &out), out);
   }
 
-  std::optional<sema::HostAnswer> call(const sema::Const &callee, std::span<const sema::Const> arguments) override {
+  sema::HostReply call(const sema::Const &callee, std::span<const sema::Const> arguments,
+                       std::span<const std::string> names) override {
     Arena arena;
     tg_value self{}, out{};
     std::vector<tg_value> values(arguments.size());
-    bool lent = host_.call && lend(callee, self, arena);
-    for (size_t i = 0; lent && i != arguments.size(); ++i)
-      lent = lend(arguments[i], values[i], arena);
-    if (!lent || !host_.call(host_.user, &self, values.data(), values.size(), &out))
-      return std::nullopt;
-    return answer(out);
+    if (!(host_.call || host_.call_named) || !lend(callee, self, arena))
+      return {};
+    for (size_t i = 0; i != arguments.size(); ++i)
+      if (!lend(arguments[i], values[i], arena))
+        return {{}, "an error: argument " + std::to_string(i) + ", `" + sema::repr(arguments[i]) + "`, has no form outside of the compiler"};
+    if (!host_.call_named && !names.empty())
+      return {{}, "an error: it takes no keyword arguments"};
+    std::vector<const char *> keywords(arguments.size());
+    for (size_t i = 0; i != names.size(); ++i)
+      keywords[arguments.size() - names.size() + i] = names[i].c_str();
+    int answered = host_.call_named
+                       ? host_.call_named(host_.user, &self, values.data(), keywords.data(), values.size(), &out)
+                       : host_.call(host_.user, &self, values.data(), values.size(), &out);
+    if (answered < 0)
+      return {{}, out.kind == TG_STRING ? textOf(out) : "an error"};
+    return {answer(answered, out), {}};
   }
 
 private:
@@ -122,7 +132,12 @@ private:
     std::deque<std::string> texts;
   };
 
-  std::optional<sema::HostAnswer> answer(const tg_value &value) {
+  // `answered` is what the callback returned. What an exception hides is of no use to a kernel, and says why.
+  std::optional<sema::HostAnswer> answer(int answered, const tg_value &value) {
+    if (answered < 0)
+      return sema::HostAnswer{{sema::OpaqueRef{0, "a value whose reading raised " + (value.kind == TG_STRING ? textOf(value) : "an error")}}};
+    if (answered == 0)
+      return std::nullopt;
     remember(value);
     std::optional<sema::Const> constant = constOf(value);
     if (!constant)

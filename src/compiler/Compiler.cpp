@@ -113,6 +113,14 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
 }
 
 Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
+  // uniformity-and-progress.md, P12.
+  if (needsOneProgram_ && grid.programs() > 1)
+    return Status::error(StatusCode::Launch,
+                         "the grid of " + std::to_string(grid.programs()) +
+                             " programs is cooperative (launch_cooperative_grid), and the target `" +
+                             targetName_ +
+                             "` runs programs one after another; hint: a grid of one "
+                             "program, or a GPU");
   Status status = program_->launch(slots, grid, place);
   if (status.code == StatusCode::Driver)
     status.message += "\n  " + describeLaunch(*this, slots, grid, place);
@@ -131,6 +139,7 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Options
   std::unique_ptr<Compilation> result(new Compilation);
   result->kernelName_ = request.kernel->definition->name;
   result->targetName_ = target->name;
+  result->needsOneProgram_ = targetOptions.isCooperative && !target->devices;
   auto start = Clock::now();
   auto lap = [&](std::string stage) {
     result->times_.push_back({std::move(stage), millisecondsSince(start)});

@@ -54,6 +54,7 @@ private:
   std::unique_ptr<Program> program_;
 
   std::string kernelName_, targetName_;
+  bool needsOneProgram_ = false; // the grid is cooperative, and programs run one after another
   std::vector<std::string> stageNames_;
   std::vector<RuntimeArgument> arguments_;
   std::vector<StageTime> times_;

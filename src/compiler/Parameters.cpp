@@ -30,29 +30,42 @@ std::optional<Const> resolve(const sema::Function &function, const Expr *node) {
   return answer ? std::optional(answer->value) : std::nullopt;
 }
 
-// The last name of `tl.constexpr`, or the text of a string annotation.
+// The last name of `tl.constexpr`.
 std::string_view lastName(const Expr *node) {
   if (auto *attribute = as<syntax::Attribute>(node))
     return attribute->attribute;
   if (auto *name = as<Name>(node))
     return name->id;
-  if (auto *text = as<StringLiteral>(node))
-    return text->value;
   return {};
 }
 
-// "i64", "*fp16", "*ki32": the short spelling of a type.
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view spaces = " \t\n";
+  size_t begin = std::min(text.find_first_not_of(spaces), text.size());
+  return text.substr(begin, text.find_last_not_of(spaces) + 1 - begin);
+}
+
+std::string_view afterLastDot(std::string_view text) { return text.substr(text.rfind('.') + 1); }
+
+// "i64", "tl.int64", "*fp16", "*ki32", "const fp32*", "tl.float32 *": upstream's spellings of a type as text.
 std::optional<sema::TypeRef> typeFromText(std::string_view text) {
   sema::TypeRef type{DType::I32};
-  if (text.starts_with('*')) {
+  if (text.starts_with("const ")) {
+    type.isConst = true;
+    text = trimmed(text.substr(6));
+  }
+  if (text.ends_with('*')) {
     type.pointer = true;
-    text.remove_prefix(1);
-    if (text.starts_with('k')) {
+    text = trimmed(text.substr(0, text.size() - 1));
+  } else if (text.starts_with('*')) {
+    type.pointer = true;
+    text = trimmed(text.substr(1));
+    if (text.starts_with('k') && !dtypeFromName(text)) {
       type.isConst = true;
       text.remove_prefix(1);
     }
   }
-  std::optional<DType> element = dtypeFromName(text);
+  std::optional<DType> element = dtypeFromName(afterLastDot(text));
   if (!element)
     return std::nullopt;
   type.element = *element;
@@ -71,6 +84,8 @@ std::optional<sema::TypeRef> pointerType(const sema::Function &function, const E
 
 void applyAnnotation(const sema::Function &function, const Expr *node, Parameter &parameter) {
   parameter.annotation = textOf(function, node);
+  if (auto *text = as<StringLiteral>(node))
+    return void(compiler::applyAnnotation(text->value, parameter));
   if ((parameter.pinned = pointerType(function, node)))
     return;
   std::optional<Const> object = resolve(function, node);
@@ -121,6 +136,16 @@ void applyDecorators(const sema::Function &function, std::vector<Parameter> &par
 }
 
 } // namespace
+
+bool applyAnnotation(std::string_view text, Parameter &parameter) {
+  text = trimmed(text);
+  bool isConstexpr = afterLastDot(text) == "constexpr", isConst = afterLastDot(text) == "const";
+  std::optional<sema::TypeRef> pinned = typeFromText(text);
+  parameter.isConstexpr = isConstexpr;
+  parameter.isConst = isConst;
+  parameter.pinned = pinned;
+  return isConstexpr || isConst || pinned;
+}
 
 std::vector<Parameter> parametersOf(const sema::Function &function) {
   std::vector<Parameter> parameters;

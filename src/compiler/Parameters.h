@@ -25,6 +25,10 @@ struct Parameter {
   diag::Location location;
 };
 
+// Sets what an annotation that is a text says: "tl.constexpr", "const", "i64", "tl.float64", "*fp16".
+// False: it says nothing here, as any other text.
+bool applyAnnotation(std::string_view text, Parameter &parameter);
+
 std::vector<Parameter> parametersOf(const sema::Function &function);
 
 // A parameter that a kernel cannot have (*args) is a diagnostic and false.

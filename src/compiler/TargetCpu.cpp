@@ -64,7 +64,7 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Program>> buildCpu(mlir::ModuleOp module, const TargetOptions &options) {
-  cpu::Options cpuOptions{.cpu = options.cpu};
+  cpu::Options cpuOptions{.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<cpu::Artifact> artifact = cpu::compile(*copy, cpuOptions, {});
   if (!artifact)

@@ -14,10 +14,12 @@ namespace {
 
 class NvidiaProgram : public Program {
 public:
-  NvidiaProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact, Result<nvidia::Assembled> assembled)
-      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)), assembled_(std::move(assembled)),
-        kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch, artifact_.numWarps * 32,
-                 artifact_.sharedBytes}) {
+  NvidiaProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact,
+                Result<nvidia::Assembled> assembled, bool isCooperative)
+      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
+        assembled_(std::move(assembled)),
+        kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch,
+                 artifact_.numWarps * 32, artifact_.sharedBytes, isCooperative}) {
     remarks = std::move(artifact_.remarks);
     for (nvidia::StageTime &time : artifact_.times)
       times.push_back({std::move(time.stage), time.milliseconds});
@@ -92,7 +94,8 @@ const Devices devicesOfNvidia{count, info, current, cuda::allocate, cuda::releas
 
 Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
   nvidia::prepareToAssemble(options.arch);
-  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters};
+  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters,
+                                options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
   if (!artifact)
@@ -100,8 +103,8 @@ Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const Target
   Result<nvidia::Assembled> assembled = nvidia::assemble(artifact->ptx, options.arch);
   if (!assembled && assembled.status().code != StatusCode::Unsupported)
     return assembled.status();
-  return std::unique_ptr<Program>(std::make_unique<NvidiaProgram>(module, std::move(nvidiaOptions), std::move(*artifact),
-                                                                  std::move(assembled)));
+  return std::unique_ptr<Program>(std::make_unique<NvidiaProgram>(
+      module, std::move(nvidiaOptions), std::move(*artifact), std::move(assembled), options.isCooperative));
 }
 
 } // namespace tegula::compiler

@@ -2,12 +2,12 @@
 // text that the assembler would get. A launch whose place has a stream runs in that
 // ptxvm::Simulation, which knows extents and keeps what it finds; without, on the memory of the
 // process. A finding is the launch's failure.
+#include "base/Environment.h"
 #include "compiler/Targets.h"
 #include "ptxvm/simulate/Simulation.h"
 #include "targets/nvidia/Nvidia.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 
 namespace tegula::compiler {
@@ -15,6 +15,11 @@ namespace {
 
 constexpr unsigned kWarpSize = 32;
 constexpr size_t kScratchPointers = 2; // after the kernel's own parameters
+
+void printAtOnce(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 Status statusOf(const ptxvm::Simulation &simulation) {
   if (simulation.findings().empty())
@@ -46,7 +51,7 @@ public:
     ptxvm::Simulation &simulation = isOwn ? own : *static_cast<ptxvm::Simulation *>(place.stream);
     Status status = simulation.run(parsed_, artifact_.entry, shape);
     if (isOwn)
-      std::fwrite(own.printed().data(), 1, own.printed().size(), stdout);
+      printAtOnce(own.printed());
     return status.ok() ? statusOf(simulation) : status;
   }
 
@@ -81,9 +86,14 @@ private:
 
 } // namespace
 
+const char *archOfPtxvm() {
+  const char *wanted = valueOf(Variable::SimArch);
+  return *wanted ? wanted : "sm_90a";
+}
+
 Result<std::unique_ptr<Program>> buildPtxvm(mlir::ModuleOp module, const TargetOptions &options) {
-  const char *wanted = std::getenv("TEGULA_SIM_ARCH");
-  nvidia::Options nvidiaOptions{wanted ? wanted : "sm_90a", options.numWarps, options.numStages};
+  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, 0,
+                                options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
   if (!artifact)

@@ -7,7 +7,9 @@ namespace tegula::compiler {
 static constexpr Target table[] = {
 #define TARGET(Name, name, text) {name, text, build##Name, nullptr},
 #define DEVICE_TARGET(Name, name, text) {name, text, build##Name, &devicesOf##Name},
+#define ARCH_TARGET(Name, name, text) {name, text, build##Name, nullptr, archOf##Name},
 #include "compiler/Targets.def"
+#undef ARCH_TARGET
 #undef DEVICE_TARGET
 #undef TARGET
 };
@@ -57,7 +59,17 @@ const Target *requireTarget(const std::string &name, diag::Sink &sink) {
 
 const Target *chooseTarget(const std::string &name, TargetOptions &options, int device, diag::Sink &sink) {
   const Target *target = requireTarget(name, sink);
-  if (!target || !target->devices || !options.arch.empty())
+  if (!target || !options.arch.empty())
+    return target;
+  if (target->arch) {
+    options.arch = target->arch();
+    if (isArch(options.arch))
+      return target;
+    sink.report(diag::Kind::TargetFailed, {},
+                {name, "there is no architecture `" + options.arch + "`; names are as in sm_90a"});
+    return nullptr;
+  }
+  if (!target->devices)
     return target;
   if (target->name != name) {
     options.arch = name;

@@ -45,6 +45,8 @@ struct TargetOptions {
   std::string arch; // of targets that are devices; "" is the device of the launch
   int numWarps = 4, numStages = 3;
   int maxRegisters = 0; // of a thread, on devices; 0: as many as it likes
+  bool fusesMultiplyAdd = true; // a product and the sum that uses it may become one operation (N10)
+  bool isCooperative = false;   // a launch runs all programs of its grid at the same time, or fails
 };
 
 // `module` outlives the program.
@@ -66,7 +68,11 @@ struct Devices {
 #define DEVICE_TARGET(Name, name, text)                                                                                \
   TARGET(Name, name, text)                                                                                             \
   extern const Devices devicesOf##Name;
+#define ARCH_TARGET(Name, name, text)                                                                        \
+  TARGET(Name, name, text)                                                                                   \
+  const char *archOf##Name();
 #include "compiler/Targets.def"
+#undef ARCH_TARGET
 #undef DEVICE_TARGET
 #undef TARGET
 
@@ -74,6 +80,8 @@ struct Target {
   std::string_view name, text;
   Build build;
   const Devices *devices; // null: it runs on the cores of this machine
+  // Of a target with architectures and no devices: the architecture that is wanted now.
+  const char *(*arch)() = nullptr;
 };
 std::span<const Target> targets();
 // The target of this name, or of this architecture ("sm_90a"); null where there is none.

@@ -1,8 +1,10 @@
-// Prints, to the process's error stream, and checks.
+// Prints, to the process's standard output, and checks.
 #include "interp/Machine.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cstdio>
 
 namespace tegula::interp {
 
@@ -56,7 +58,8 @@ template <> bool execute(Machine &machine, tile::PrintOp op) {
       os << "\n";
     }
   }
-  llvm::errs() << text;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
   return true;
 }
 

@@ -40,18 +40,84 @@ void Dispatcher::doNotSpecialize(unsigned parameter, bool onlyAlignment) {
     (onlyAlignment ? parameters_[parameter].doNotSpecializeOnAlignment : parameters_[parameter].doNotSpecialize) = true;
 }
 
-enum class OptionType { Int, Bool, String, Any };
-enum class OptionUse { Language, Device, Ignored };
+bool Dispatcher::annotate(unsigned parameter, std::string_view annotation) {
+  if (parameter >= parameters().size())
+    return false;
+  compiler::Parameter annotated = parameters_[parameter];
+  if (!compiler::applyAnnotation(annotation, annotated))
+    return false;
+  parameters_[parameter] = std::move(annotated);
+  return true;
+}
+
+enum class OptionUse { Obeyed, Hint, Fixed };
 struct Option {
   std::string_view name;
-  OptionType type;
   OptionUse use;
+  std::string_view takes;
 };
 static constexpr Option optionTable[] = {
-#define OPTION(name, Type, use) {#name, OptionType::Type, OptionUse::use},
+#define OPTION(name, use, text) {#name, OptionUse::use, text},
 #include "jit/Options.def"
 #undef OPTION
 };
+
+// False, 0, "", (): of an option that no target obeys.
+static bool asksForNothing(std::string_view option, const Leaf &leaf) {
+  if (leaf.kind == LeafKind::Bool || leaf.kind == LeafKind::Int)
+    return leaf.bits == uint64_t(option == "num_ctas");
+  if (leaf.kind != LeafKind::Constant)
+    return false;
+  auto *text = std::get_if<std::string>(&leaf.constant->value);
+  auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&leaf.constant->value);
+  return (text && text->empty()) || (tuple && (*tuple)->empty());
+}
+
+static std::optional<sema::DotPrecision> dotPrecisionOf(const Leaf &leaf) {
+  using sema::DotPrecision;
+  auto *text = leaf.kind == LeafKind::Constant ? std::get_if<std::string>(&leaf.constant->value) : nullptr;
+  constexpr std::pair<std::string_view, DotPrecision> words[] = {{"tf32", DotPrecision::TF32},
+                                                                 {"tf32x3", DotPrecision::TF32x3},
+                                                                 {"ieee", DotPrecision::IEEE},
+                                                                 {"bf16x3", DotPrecision::BF16x3},
+                                                                 {"bf16x6", DotPrecision::BF16x6}};
+  for (auto [word, precision] : words)
+    if (text && *text == word)
+      return precision;
+  return std::nullopt;
+}
+
+// False: the option does not take this value.
+static bool obey(compiler::Options &options, std::string_view name, const Leaf &leaf) {
+  compiler::TargetOptions &target = options.targetOptions;
+  auto value = int64_t(leaf.bits);
+  if (name == "default_dot_input_precision") {
+    std::optional<sema::DotPrecision> precision = dotPrecisionOf(leaf);
+    options.language.dotPrecision = precision.value_or(sema::DotPrecision::TF32);
+    return precision.has_value();
+  }
+  if (leaf.kind != LeafKind::Int && leaf.kind != LeafKind::Bool)
+    return false;
+  if (name == "num_warps") {
+    options.language.numWarps = int(value);
+    return value >= 1 && value <= 64 && (value & (value - 1)) == 0;
+  }
+  if (name == "num_stages") {
+    options.language.numStages = int(value);
+    return value >= 0 && value <= 64;
+  }
+  if (name == "maxnreg") {
+    target.maxRegisters = int(value);
+    return value >= 1 && value <= 1024;
+  }
+  if (name == "debug")
+    options.language.debug = value != 0;
+  else if (name == "enable_fp_fusion")
+    target.fusesMultiplyAdd = value != 0;
+  else if (name == "launch_cooperative_grid")
+    target.isCooperative = value != 0;
+  return true;
+}
 
 bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sink) {
   const Option *option = nullptr;
@@ -62,32 +128,14 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
     sink.report(Kind::KeywordUnknown, place(), {function_->definition->name, argument.name});
     return false;
   }
-  if (option->use == OptionUse::Ignored || argument.leaf.kind == LeafKind::None)
+  const Leaf &leaf = argument.leaf;
+  if (option->use == OptionUse::Hint || leaf.kind == LeafKind::None)
     return true;
-  auto value = int64_t(argument.leaf.bits);
-  bool isNumber = argument.leaf.kind == LeafKind::Int || argument.leaf.kind == LeafKind::Bool;
-  auto refuse = [&](std::string_view wanted) {
-    sink.report(Kind::OptionValue, place(), {argument.name, describe(argument.leaf), wanted});
-    return false;
-  };
-  if (option->name == "num_warps") {
-    if (!isNumber || value < 1 || value > 64 || (value & (value - 1)))
-      return refuse("a power of two from 1 to 64");
-    call.options.language.numWarps = int(value);
-  } else if (option->name == "num_stages") {
-    if (!isNumber || value < 0 || value > 64)
-      return refuse("an int from 0 to 64");
-    call.options.language.numStages = int(value);
-  } else if (option->name == "maxnreg") {
-    if (!isNumber || value < 1 || value > 1024)
-      return refuse("an int from 1 to 1024, or None");
-    call.options.targetOptions.maxRegisters = int(value);
-  } else if (option->name == "debug") {
-    if (!isNumber)
-      return refuse("a bool");
-    call.options.language.debug = value != 0;
-  }
-  return true;
+  if (option->use == OptionUse::Fixed ? asksForNothing(option->name, leaf)
+                                      : obey(call.options, option->name, leaf))
+    return true;
+  sink.report(Kind::OptionValue, place(), {argument.name, describe(leaf), option->takes});
+  return false;
 }
 
 bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink) {
@@ -139,10 +187,12 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   KeyLeaf options;
   options.kind = uint8_t(call.options.language.numWarps);
   options.dtype = uint8_t(call.options.language.numStages);
-  options.flags = call.options.language.debug;
+  options.flags = uint8_t(call.options.language.debug | call.options.targetOptions.fusesMultiplyAdd << 1 |
+                          call.options.targetOptions.isCooperative << 2);
   // Cores have no such number: the same code for all of its values.
   auto registers = uint16_t(call.target->devices ? call.options.targetOptions.maxRegisters : 0);
   memcpy(&options.reserved[1], &registers, sizeof registers);
+  options.reserved[3] = uint8_t(call.options.language.dotPrecision);
   // Names of targets and of architectures differ in the first eight bytes.
   options.reserved[0] = uint8_t(call.target - compiler::targets().data());
   const std::string &arch = call.options.targetOptions.arch;
@@ -151,15 +201,20 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   return true;
 }
 
-std::unique_ptr<Kernel> Dispatcher::compile(const Call &call, diag::Sink &sink) {
-  sema::Request request{function_, {}, call.options.language};
+KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
+  auto kernel = llvm::makeIntrusiveRefCnt<Kernel>();
+  sema::Request request{function_, {}, call.options.language, &kernel->record};
   for (size_t i = 0; i != parameters_.size(); ++i)
     if (call.key[i].kind != KeyAbsent)
       request.arguments.push_back(specOf(*call.leaves[i], call.key[i], parameters_[i]));
-  auto kernel = std::make_unique<Kernel>();
+  // The key has the identities of functions among the constants.
+  for (const sema::ArgumentSpec &spec : request.arguments)
+    if (auto *constant = std::get_if<sema::Const>(&spec.value))
+      kernel->record.keep(*constant);
   kernel->compilation = compiler::compile(request, call.options, sink);
   if (!kernel->compilation)
     return nullptr;
+  kernel->record.seal();
   kernel->warnings = sink.all();
   for (const compiler::RuntimeArgument &argument : kernel->compilation->arguments())
     for (unsigned i = 0; i != parameters_.size(); ++i)
@@ -168,29 +223,24 @@ std::unique_ptr<Kernel> Dispatcher::compile(const Call &call, diag::Sink &sink) 
   return kernel;
 }
 
-Kernel *Dispatcher::find(Call &call, diag::Sink &sink) {
+KernelRef Dispatcher::find(Call &call, diag::Sink &sink) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(call.key.data()), call.key.size() * sizeof(KeyLeaf));
-  {
-    std::lock_guard guard(mutex_);
-    if (auto known = table_.find(bytes); known != table_.end())
-      return known->second.get();
-  }
-  // Not under the lock: the compiler asks the host. Of two threads the first one's kernel stays.
-  std::unique_ptr<Kernel> kernel = compile(call, sink);
-  if (!kernel)
-    return nullptr;
-  std::lock_guard guard(mutex_);
-  return table_.try_emplace(bytes, std::move(kernel)).first->second.get();
+  // Asked before the compile: what changes while it runs is looked at again at the next call.
+  uint64_t version = function_->env->version();
+  if (KernelRef known = table_.find(bytes, version))
+    return known;
+  KernelRef kernel = compile(call, sink);
+  return kernel ? table_.insert(bytes, version, std::move(kernel)) : nullptr;
 }
 
-Kernel *Dispatcher::findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
-                            diag::Sink &sink) {
+KernelRef Dispatcher::findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
+                              diag::Sink &sink) {
   call.target = compiler::chooseTarget(call.options.target, call.options.targetOptions, place.device, sink);
   return call.target && bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
 }
 
-Kernel *Dispatcher::prepare(std::span<const Argument> arguments, const compiler::Options &options,
-                            const runtime::Place &place, diag::Sink &sink) {
+KernelRef Dispatcher::prepare(std::span<const Argument> arguments, const compiler::Options &options,
+                              const runtime::Place &place, diag::Sink &sink) {
   Call call;
   call.options = options;
   return findFor(call, arguments, place, sink);
@@ -213,14 +263,15 @@ std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Locat
   return result;
 }
 
-Kernel *Dispatcher::launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
-                           const compiler::Options &options, const runtime::Place &place, diag::Sink &sink) {
+KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
+                             const compiler::Options &options, const runtime::Place &place,
+                             diag::Sink &sink) {
   std::optional<runtime::Grid> extents = makeGrid(grid, this->place(), sink);
   if (!extents)
     return nullptr;
   Call call;
   call.options = options;
-  Kernel *kernel = findFor(call, arguments, place, sink);
+  KernelRef kernel = findFor(call, arguments, place, sink);
   if (!kernel)
     return nullptr;
   llvm::SmallVector<uint64_t, 24> slots;

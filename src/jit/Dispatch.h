@@ -7,10 +7,8 @@
 // pointer is its element type and "divisible by 16" when its address is. An annotation pins
 // the type. Safe from several threads.
 #pragma once
-#include "compiler/Compiler.h"
 #include "compiler/Parameters.h"
-
-#include "llvm/ADT/StringMap.h"
+#include "jit/KernelTable.h"
 
 #include <mutex>
 
@@ -34,19 +32,6 @@ struct Argument {
   std::string_view name; // "": by position
 };
 
-// A compiled kernel with the recipe of its slots.
-struct Kernel {
-  std::shared_ptr<compiler::Compilation> compilation;
-  std::vector<diag::Diagnostic> warnings;
-  // For each slot the parameter that fills it, its type, and whether it is written.
-  struct Slot {
-    unsigned parameter;
-    DType dtype;
-    bool pointer, written;
-  };
-  std::vector<Slot> slots;
-};
-
 // 16 bytes a parameter; the options follow.
 struct KeyLeaf {
   uint8_t kind = 0, dtype = 0, flags = 0, reserved[5] = {};
@@ -62,22 +47,26 @@ public:
   const std::shared_ptr<const sema::Function> &functionPointer() const { return function_; }
   const std::vector<compiler::Parameter> &parameters();
   void doNotSpecialize(unsigned parameter, bool onlyAlignment);
+  // The annotation that counts, where the host has another one than the text: "constexpr", "const",
+  // "i64", "*fp16". False: it means nothing here, and the text's counts.
+  bool annotate(unsigned parameter, std::string_view annotation);
 
   // The kernel for these arguments on the place's device, compiled if it is new. Null after diagnostics.
-  Kernel *prepare(std::span<const Argument> arguments, const compiler::Options &options, const runtime::Place &place,
-                  diag::Sink &sink);
+  KernelRef prepare(std::span<const Argument> arguments, const compiler::Options &options,
+                    const runtime::Place &place, diag::Sink &sink);
   // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
-  Kernel *launch(std::span<const Argument> arguments, std::span<const int64_t> grid, const compiler::Options &options,
-                 const runtime::Place &place, diag::Sink &sink);
+  KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
+                   const compiler::Options &options, const runtime::Place &place, diag::Sink &sink);
 
 private:
   struct Call;
   bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
-  Kernel *find(Call &call, diag::Sink &sink);
-  Kernel *findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place, diag::Sink &sink);
-  std::unique_ptr<Kernel> compile(const Call &call, diag::Sink &sink);
+  KernelRef find(Call &call, diag::Sink &sink);
+  KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
+                    diag::Sink &sink);
+  KernelRef compile(const Call &call, diag::Sink &sink);
   diag::Location place() const;
 
   std::shared_ptr<const sema::Function> function_;
@@ -85,8 +74,7 @@ private:
   std::vector<compiler::Parameter> parameters_;
   bool takesPlainParameters_ = true; // no *args, no **kwargs
   std::vector<Leaf> defaults_;
-  std::mutex mutex_;
-  llvm::StringMap<std::unique_ptr<Kernel>> table_;
+  KernelTable table_;
 };
 
 // The leaf of a compile-time value.

@@ -1,8 +1,8 @@
 #include "jit/Leaf.h"
+#include "sema/HostRecord.h"
 #include "sema/Session.h"
 
 #include "llvm/ADT/APFloat.h"
-#include "llvm/Support/xxhash.h"
 
 #include <bit>
 
@@ -64,37 +64,15 @@ sema::Const constantOf(const Leaf &leaf) {
   }
 }
 
-// Functions count by identity, everything else by its Python text and kind.
-static void digestText(const sema::Const &value, std::string &text) {
-  text += char('A' + value.value.index());
-  if (auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
-    for (const sema::Const &element : **tuple)
-      digestText(element, text);
-    text += ')';
-  } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
-    text += std::to_string(uintptr_t((*function)->definition));
-  } else if (auto *opaque = std::get_if<sema::OpaqueRef>(&value.value)) {
-    text += std::to_string(opaque->handle);
-  } else if (auto *number = std::get_if<double>(&value.value)) {
-    text += std::to_string(std::bit_cast<uint64_t>(*number));
-  } else {
-    std::string body = sema::repr(value);
-    text += std::to_string(body.size()) + ":" + body;
-  }
-}
-
 // A constant takes 15 bytes: its kind in `reserved[0]`, and its value or 96 bits of digest.
 static KeyLeaf constantKey(const Leaf &leaf) {
   KeyLeaf key{.kind = KeyConstant};
   key.reserved[0] = uint8_t(leaf.kind);
   key.payload = leaf.bits;
   if (leaf.kind == LeafKind::Constant) {
-    std::string text;
-    digestText(*leaf.constant, text);
-    llvm::XXH128_hash_t hash = llvm::xxh3_128bits(
-        llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
-    key.payload = hash.low64;
-    memcpy(key.reserved + 1, &hash.high64, 4);
+    sema::Digest digest = sema::digestOf(*leaf.constant);
+    key.payload = digest[0];
+    memcpy(key.reserved + 1, &digest[1], 4);
   }
   return key;
 }

@@ -97,7 +97,8 @@ void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64
     }
     values += count;
   }
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 } // namespace tegula::runtime

@@ -1,11 +1,11 @@
 // How many threads a launch uses: set by the host, else by TEGULA_NUM_THREADS, else the
 // cores that this process may run on. The environment is read once.
+#include "base/Environment.h"
 #include "runtime/Launch.h"
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <sched.h>
 #include <string_view>
 #include <thread>
@@ -28,8 +28,8 @@ struct Environment {
   std::string bad;      // what was said instead of a number
 
   Environment() {
-    const char *text = std::getenv("TEGULA_NUM_THREADS");
-    if (!text || !*text)
+    const char *text = valueOf(Variable::NumThreads);
+    if (!*text)
       return;
     std::string_view view(text);
     auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), threads);

@@ -1,8 +1,8 @@
 // What a free name of a kernel means. A kernel's source names things it does not define:
 // `tl`, `triton`, other kernels, constants. A host answers: the command line and the C++
 // library from the module file itself (ModuleEnv), the Python package from the function's
-// globals and closure. Every answer is recorded; the record is the dependency part of the
-// cache key.
+// globals and closure. A compile asks through a HostRecord (HostRecord.h), which keeps every
+// question with the digest of its answer: the dependency part of the cache key.
 #pragma once
 #include "base/DType.h"
 #include "diag/Diagnostic.h"
@@ -68,15 +68,29 @@ struct HostAnswer {
   bool isConstexpr = false;
 };
 
+// What a call came to: an answer; or the text of what the callee raised; or neither, when there
+// is nothing to call.
+struct HostReply {
+  std::optional<HostAnswer> answer;
+  std::string raised;
+};
+
 class HostEnv {
 public:
   virtual ~HostEnv() = default;
+  // A number that is another one when an answer, of this environment or of one that its answers
+  // lead to, may be another one than before. Cheap: it is asked at each launch.
+  virtual uint64_t version() { return 0; }
   // The meaning of a free name; nullopt: not defined.
   virtual std::optional<HostAnswer> lookup(std::string_view name) = 0;
   // Attribute of an opaque object or of a module that the compiler does not know.
   virtual std::optional<HostAnswer> attribute(const Const &object, std::string_view name) { return std::nullopt; }
-  // Calls an opaque object (a constexpr_function) with compile-time arguments.
-  virtual std::optional<HostAnswer> call(const Const &callee, std::span<const Const> arguments) { return std::nullopt; }
+  // Calls an opaque object (a constexpr_function) with compile-time arguments; the last
+  // `names.size()` of them by name.
+  virtual HostReply call(const Const &callee, std::span<const Const> arguments,
+                         std::span<const std::string> names) {
+    return {};
+  }
 };
 
 // Answers from a module file: its functions decorated with `jit`, its imports of triton

@@ -1,7 +1,7 @@
 // tree + argument types -> tile IR. The entry of the front end: specializes one kernel for
 // the types and constants of its arguments.
 #pragma once
-#include "sema/HostEnv.h"
+#include "sema/HostRecord.h"
 #include "sema/Session.h"
 #include "sema/Value.h"
 
@@ -22,6 +22,7 @@ struct Request {
   std::shared_ptr<const Function> kernel;
   std::vector<ArgumentSpec> arguments; // any order; parameters with defaults may be left out
   Options options;
+  HostRecord *record = nullptr; // gets what the host was asked; null: nobody wants to know
 };
 
 // A module with one tt.func, named after the kernel, whose arguments are the run-time

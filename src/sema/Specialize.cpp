@@ -23,7 +23,7 @@ class Specializer {
 public:
   Specializer(mlir::MLIRContext &context, const Request &request, diag::Sink &sink)
       : request_(request), kernel_(*request.kernel), builder_(&context),
-        visitor_(builder_, sink, request.options) {
+        visitor_(builder_, sink, request.options, request.record ? *request.record : unasked_) {
     listener_.count = &visitor_.operations;
     builder_.setListener(&listener_);
   }
@@ -140,6 +140,7 @@ private:
     const Type *type;
   };
 
+  HostRecord unasked_; // of a caller who does not want it
   const Request &request_;
   const Function &kernel_;
   mlir::OpBuilder builder_;

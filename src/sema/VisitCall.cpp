@@ -93,17 +93,37 @@ std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Val
     std::shared_ptr<const Function> alive = *function;
     return callFunction(*alive, arguments, keywords);
   }
-  if (get<OpaqueRef>(*constant) && keywords.empty()) {
-    ConstTuple constants;
-    for (const Value &argument : arguments) {
-      if (!argument.constant())
-        return session.fail(Kind::ConstexprNeeded, {describeType(callee), describeType(argument)});
-      constants.push_back(*argument.constant());
-    }
-    if (auto answer = frame->function.env->call(*constant, constants))
-      return Value(std::move(answer->value));
-  }
+  if (get<OpaqueRef>(*constant))
+    return callHost(*constant, arguments, keywords);
   return session.fail(Kind::NotCallable, {describeType(callee)});
+}
+
+// A constexpr_function: the host runs it, now.
+std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Value> arguments,
+                                       std::span<const NamedValue> keywords) {
+  ConstTuple constants;
+  std::vector<std::string> keywordNames;
+  auto add = [&](const Value &argument) {
+    if (argument.constant())
+      constants.push_back(*argument.constant());
+    else
+      session.fail(Kind::ConstexprNeeded, {get<OpaqueRef>(callee)->repr, describeType(argument)});
+    return argument.constant() != nullptr;
+  };
+  for (const Value &argument : arguments)
+    if (!add(argument))
+      return std::nullopt;
+  for (const NamedValue &keyword : keywords) {
+    if (!add(keyword.value))
+      return std::nullopt;
+    keywordNames.push_back(keyword.name);
+  }
+  HostReply reply = host.call(frame->function.env, callee, constants, keywordNames);
+  if (reply.answer)
+    return Value(std::move(reply.answer->value));
+  if (!reply.raised.empty())
+    return session.fail(Kind::HostFunctionRaised, {get<OpaqueRef>(callee)->repr, reply.raised});
+  return session.fail(Kind::NotCallable, {describeType(Value(callee))});
 }
 
 std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::span<const Value> arguments,
@@ -133,7 +153,7 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
 std::optional<Const> Visitor::defaultValue(const Function &function, const syntax::Parameter &parameter) {
   ConstFailure failure;
   auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
-    if (auto answer = function.env->lookup(name.id)) {
+    if (auto answer = host.lookup(function.env, name.id)) {
       auto *opaque = get<OpaqueRef>(answer->value);
       return opaque && !opaque->handle ? std::nullopt : std::optional(answer->value);
     }

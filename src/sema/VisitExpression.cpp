@@ -132,7 +132,7 @@ std::optional<Value> Visitor::visitName(const syntax::Name &node) {
 // Globals must be constexpr, functions, types or modules: a plain number could change
 // after the kernel is compiled.
 std::optional<Value> Visitor::globalName(const syntax::Name &node) {
-  auto answer = frame->function.env->lookup(node.id);
+  auto answer = host.lookup(frame->function.env, node.id);
   if (!answer) {
     if (auto builtin = findBuiltin("builtins." + node.id))
       return Value(std::move(*builtin));
@@ -161,7 +161,7 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
     if (auto value = moduleAttribute(*module, name))
       return Value(std::move(*value));
   if (module || (constant && get<OpaqueRef>(*constant))) {
-    if (auto answer = frame->function.env->attribute(*constant, name)) {
+    if (auto answer = host.attribute(frame->function.env, *constant, name)) {
       if (auto *opaque = get<OpaqueRef>(answer->value); opaque && !opaque->handle)
         return session.fail(Kind::UnusableGlobal, {name, opaque->repr});
       return Value(std::move(answer->value));

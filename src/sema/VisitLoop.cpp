@@ -169,6 +169,9 @@ std::optional<Visitor::Bounds> Visitor::visitBounds(const syntax::Call &call, bo
       return session.fail(Kind::ConstexprNeeded, {keyword.name, describeType(keyword.value)});
     auto number = asInt64(*keyword.value.constant());
     bool isFlag = keyword.name != "num_stages" && keyword.name != "loop_unroll_factor";
+    if (!isFlag && !number && !keyword.value.isNone())
+      return session.fail(Kind::BuiltinWrongArgument,
+                          {"tl.range", keyword.name, "an int", describeType(keyword.value)});
     if (!isTrue(*keyword.value.constant()) && (isFlag || !number))
       continue; // False, or None
     mlir::Attribute attribute = isFlag ? mlir::Attribute(builder.getUnitAttr())
@@ -382,7 +385,7 @@ BlockFacts Visitor::liveFacts(const syntax::Block &body, llvm::ArrayRef<llvm::St
       return isKnown ? std::optional(*found->second.value.constant())
                      : std::optional(Const{OpaqueRef{~0ull, "a run-time value"}});
     }
-    auto answer = frame->function.env->lookup(name.id);
+    auto answer = host.lookup(frame->function.env, name.id);
     return answer ? std::optional(answer->value) : std::nullopt;
   };
   auto decide = [&](const syntax::Expr *test) -> std::optional<bool> {

@@ -63,10 +63,11 @@ struct Rest {
 
 class Visitor final : public FunctionCaller {
 public:
-  Visitor(mlir::OpBuilder &builder, diag::Sink &sink, const Options &options)
-      : session(builder, sink, options, *this), builder(builder) {}
+  Visitor(mlir::OpBuilder &builder, diag::Sink &sink, const Options &options, HostRecord &host)
+      : session(builder, sink, options, *this), host(host), builder(builder) {}
 
   Session session;
+  HostRecord &host; // through which every environment is asked
 
   // Walks the body of the kernel with its parameters bound.
   bool visitKernel(const Function &kernel, llvm::StringMap<Local> parameters);
@@ -107,6 +108,8 @@ private:
   MaybeValue visitCall(const syntax::Call &node);
   MaybeValue callValue(const Value &callee, std::span<const Value> arguments,
                        std::span<const NamedValue> keywords);
+  MaybeValue callHost(const Const &callee, std::span<const Value> arguments,
+                      std::span<const NamedValue> keywords);
   MaybeValue callBuiltinByName(const std::string &name, std::span<const Value> arguments,
                                std::span<const NamedValue> keywords);
   bool visitArguments(const syntax::Call &node, std::vector<Value> &arguments,

@@ -77,6 +77,17 @@ def test_num_warps_is_the_size_of_a_block(script):
     """)
 
 
+def test_a_cooperative_grid_is_launched_as_one(script):
+    script("""
+        kernel = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=64, launch_cooperative_grid=True)
+        assert "cooperative" in calls()
+        error = error_of(lambda: add_kernel[(300,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=64, launch_cooperative_grid=True))
+        assert isinstance(error, tegula.LaunchError) and "grid of 300 programs is cooperative" in str(error), error
+        before = calls().count("cooperative")
+        assert launch() is not kernel and calls().count("cooperative") == before
+    """)
+
+
 def test_maxnreg_bounds_the_registers_of_a_thread(script):
     script("""
         free = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=4096)

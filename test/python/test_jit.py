@@ -215,25 +215,6 @@ def test_constexpr_functions(target):
     assert out.tolist() == [6] * 6 + [0] * 4
 
 
-def test_changed_global_is_refused():
-    namespace = {"tl": tl, "LIMIT": tl.constexpr(3)}
-
-    def kernel(out_ptr):
-        tl.store(out_ptr, LIMIT)  # noqa: F821
-
-    import types
-
-    kernel = triton.jit(types.FunctionType(kernel.__code__, namespace, "kernel"))
-    out = np.zeros(1, np.int32)
-    kernel[(1,)](out)
-    namespace["LIMIT"] = tl.constexpr(3)  # an equal value is the same constant
-    kernel[(1,)](out)
-    assert out[0] == 3
-    namespace["LIMIT"] = tl.constexpr(4)
-    with pytest.raises(RuntimeError, match="LIMIT.*has changed"):
-        kernel[(1,)](out)
-
-
 def test_static_print_is_heard(capsys):
     @triton.jit
     def kernel(out_ptr, N: tl.constexpr):

@@ -49,6 +49,9 @@ struct CheckOptions {
 };
 int check(const CheckOptions &options);
 
+// Prints the variables of the environment that count, and what they are set to.
+int environment();
+
 // FILE.py::KERNEL, opened. The module keeps the function alive.
 struct Opened {
   tg::Context context;

@@ -79,6 +79,13 @@ static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
   verb->callback([&options, &code] { code = check(options); });
 }
 
+static void addEnvironment(CLI::App &app, int &code) {
+  CLI::App *verb = app.add_subcommand(
+      "env", "Print the variables of the environment that count, and what they are set to");
+  verb->footer("Example:\n  TEGULA_NUM_THREADS=4 tegula env\n");
+  verb->callback([&code] { code = environment(); });
+}
+
 int main(int argc, char **argv) {
   CLI::App app{"Tegula: the tile language and its compiler"};
   app.require_subcommand(1);
@@ -107,6 +114,8 @@ int main(int argc, char **argv) {
 
   CheckOptions checkOptions;
   addCheck(app, checkOptions, code);
+
+  addEnvironment(app, code);
 
   try {
     app.parse(argc, argv);

@@ -1,6 +1,8 @@
 // libnvJitLink, as a library for PTX -> cubin.
 #include "Tools.h"
 
+#include "base/Environment.h"
+
 #include <array>
 #include <cstdlib>
 
@@ -42,7 +44,7 @@ bool resolveAll(void *library, Library &out) {
 
 const Library *open() {
   std::vector<std::string> paths;
-  if (const char *named = std::getenv("TEGULA_NVJITLINK"); named && *named)
+  if (const char *named = valueOf(Variable::Nvjitlink); *named)
     paths = {named};
   else
     for (const char *name : {"libnvJitLink.so.13", "libnvJitLink.so.12"}) {

@@ -1,6 +1,8 @@
 // ptxas, nvdisasm and cuobjdump, on pipes and memory files.
 #include "Tools.h"
 
+#include "base/Environment.h"
+
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -56,8 +58,8 @@ bool isProgram(const std::string &path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-std::string findProgram(const char *variable, const char *name) {
-  if (const char *named = std::getenv(variable); named && *named)
+std::string findProgram(Variable variable, const char *name) {
+  if (const char *named = valueOf(variable); *named)
     return named;
   for (const std::string &folder : toolFolders())
     if (std::string path = folder + "/" + name; isProgram(path))
@@ -166,7 +168,7 @@ struct Prepared {
 } prepared;
 
 std::unique_ptr<Process> startAssembler(const std::string &arch) {
-  std::string program = findProgram("TEGULA_PTXAS", "ptxas");
+  std::string program = findProgram(Variable::Ptxas, "ptxas");
   if (program.empty())
     return nullptr;
   return std::make_unique<Process>(
@@ -177,9 +179,7 @@ std::unique_ptr<Process> startAssembler(const std::string &arch) {
 
 std::vector<std::string> toolFolders() {
   std::vector<std::string> folders;
-  auto addList = [&](const char *variable) {
-    const char *value = std::getenv(variable);
-    std::string list = value ? value : "";
+  auto addList = [&](std::string list) {
     for (size_t start = 0; start < list.size();) {
       size_t end = std::min(list.find(':', start), list.size());
       if (end != start)
@@ -187,13 +187,14 @@ std::vector<std::string> toolFolders() {
       start = end + 1;
     }
   };
-  addList("TEGULA_TOOLS");
+  addList(valueOf(Variable::Tools));
   char self[4096];
   if (ssize_t size = ::readlink("/proc/self/exe", self, sizeof self); size > 0) {
     std::string path(self, size_t(size));
     folders.push_back(path.substr(0, path.rfind('/')));
   }
-  addList("PATH");
+  const char *path = std::getenv("PATH");
+  addList(path ? path : "");
   folders.push_back("/usr/local/cuda/bin");
   return folders;
 }
@@ -218,9 +219,9 @@ std::optional<Answer> assembleWithProgram(const std::string &arch, const std::st
 
 std::optional<Answer> disassemble(const std::string &cubin) {
   MemoryFile in("kernel.cubin", cubin);
-  if (std::string program = findProgram("TEGULA_NVDISASM", "nvdisasm"); !program.empty())
+  if (std::string program = findProgram(Variable::Nvdisasm, "nvdisasm"); !program.empty())
     return Process({program, "-c", in.path()}).finish({});
-  if (std::string program = findProgram("TEGULA_CUOBJDUMP", "cuobjdump"); !program.empty())
+  if (std::string program = findProgram(Variable::Cuobjdump, "cuobjdump"); !program.empty())
     return Process({program, "-sass", in.path()}).finish({});
   return std::nullopt;
 }

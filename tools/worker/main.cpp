@@ -3,6 +3,8 @@
 // of the host along. In: requests on descriptor 0. Out: replies there. It knows no LLVM.
 #include "Tools.h"
 
+#include "base/Environment.h"
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,10 +15,7 @@
 using namespace tegula::nvidia::worker;
 
 // A library that is named is wanted.
-static bool prefersLibrary() {
-  const char *named = std::getenv("TEGULA_NVJITLINK");
-  return named && *named;
-}
+static bool prefersLibrary() { return *valueOf(tegula::Variable::Nvjitlink) != 0; }
 
 static std::optional<Answer> assemble(const std::string &arch, const std::string &ptx) {
   if (prefersLibrary())

@@ -4,9 +4,10 @@ A configuration is timed on the caller's own arguments. What a run writes is put
 that kernels which work in place stay right: the arrays that a compiled kernel stores to are known."""
 import os
 import time
+import warnings
 
 from ..errors import CompileTimeAssertionFailure, OutOfResources, ToolchainError
-from ..testing import stopwatch
+from ..testing import do_bench_cudagraph, is_device_clock, stopwatch
 from .jit import KernelInterface
 
 
@@ -36,6 +37,11 @@ class Config:
 
     def __hash__(self):
         return hash(self._key())
+
+
+def _ranking(measured):
+    """What configurations are ordered by: a number of milliseconds, or quantiles, the first of which counts first."""
+    return tuple(measured) if isinstance(measured, (tuple, list)) else (measured,)
 
 
 def _copy(array):
@@ -77,16 +83,23 @@ class _Wrapper(KernelInterface):
 class Autotuner(_Wrapper):
 
     def __init__(self, fn, configs, key, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
-                 prune_configs_by=None, warmup=None, rep=None, do_bench=None):
+                 prune_configs_by=None, warmup=None, rep=None, do_bench=None, use_cuda_graph=False, cache_results=False):
         super().__init__(fn)
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())
         self.pre_hook, self.post_hook, self.do_bench = pre_hook, post_hook, do_bench
+        self.use_cuda_graph = use_cuda_graph
+        if cache_results:
+            warnings.warn("autotune(cache_results=True): results are kept for this process; there is no cache on disk yet",
+                          stacklevel=3)
         prune = prune_configs_by or {}
+        unknown = prune.keys() - {"early_config_prune", "perf_model", "top_k"}
+        if unknown:
+            raise ValueError(f"prune_configs_by has no `{min(unknown)}`; it has early_config_prune, perf_model and top_k")
         self.early_config_prune = prune.get("early_config_prune")
         self.perf_model, self.top_k = prune.get("perf_model"), prune.get("top_k", len(self.configs))
-        self.milliseconds = rep or 20
+        self.warmup_milliseconds, self.milliseconds = warmup or 0, rep or 20
         self.cache, self.configs_timings, self.best_config, self.bench_time = {}, {}, None, None
         for name in (*self.keys, *self.reset_to_zero, *self.restore_value):
             if name not in self.arg_names:
@@ -120,8 +133,8 @@ class Autotuner(_Wrapper):
             else:
                 start = time.perf_counter()
                 timings = {config: self._time(config, given, args, kwargs, grid) for config in configs}
-                best = min(timings, key=timings.get)
-                if timings[best] == float("inf"):
+                best = min(timings, key=lambda config: _ranking(timings[config]))
+                if _ranking(timings[best])[0] == float("inf"):
                     raise OutOfResources(f"no configuration of `{self.__name__}` can run")
                 self.bench_time = time.perf_counter() - start
                 self.configs_timings, self.cache[key] = timings, best
@@ -143,7 +156,7 @@ class Autotuner(_Wrapper):
         return configs
 
     def _time(self, config, given, args, kwargs, grid):
-        """Milliseconds of a run; infinite when the configuration cannot run."""
+        """Milliseconds of a run, or what `do_bench` says of it; infinite when the configuration cannot run."""
         options = {**kwargs, **config.all_kwargs()}
         try:
             kernel = self.fn.run(*args, grid=grid, warmup=True, **options)
@@ -155,24 +168,31 @@ class Autotuner(_Wrapper):
         saved = {name: _copy(array) for name, array in arrays.items()}
         clock = stopwatch(given.values())
 
-        def once():
+        def once(run):
             for name in self.reset_to_zero:
                 _restore(given[name], 0) if not hasattr(given[name], "zero_") else given[name].zero_()
             if config.pre_hook:
                 config.pre_hook({**given, **config.all_kwargs()})
             if self.pre_hook:
                 self.pre_hook({**given, **config.all_kwargs()})
-            elapsed = clock.milliseconds(lambda: self.fn.run(*args, grid=grid, **options))
+            elapsed = run(lambda: self.fn.run(*args, grid=grid, **options))
             if self.post_hook:
                 self.post_hook({**given, **config.all_kwargs()}, exception=None)
             for name, array in arrays.items():
                 _restore(array, saved[name])
             return elapsed
 
-        once()
+        once(lambda launch: launch())
+        if self.do_bench:
+            return self.do_bench(lambda: once(lambda launch: launch()), quantiles=(0.5, 0.2, 0.8))
+        if self.use_cuda_graph and is_device_clock(clock):
+            return do_bench_cudagraph(lambda: once(lambda launch: launch()), rep=self.milliseconds, quantiles=(0.5, 0.2, 0.8))
+        spent = 0.0
+        while spent < self.warmup_milliseconds:
+            spent += once(clock.milliseconds)
         times, spent = [], 0.0
         while len(times) < 3 or (spent < self.milliseconds and len(times) < 100):
-            times.append(once())
+            times.append(once(clock.milliseconds))
             spent += times[-1]
         return sorted(times)[len(times) // 2]
 
@@ -195,11 +215,15 @@ class Heuristics(_Wrapper):
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None,
              post_hook=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
-    """Times each configuration once for each value of `key`, and keeps the best."""
+    """Times each configuration once for each value of `key`, and keeps the best.
+
+    `warmup` and `rep` are milliseconds before and of the measurement. `do_bench(call, quantiles=...)` measures instead,
+    where it is given; `use_cuda_graph` measures a graph of launches, where the arguments are on a GPU. Results are kept
+    for the process: `cache_results` has no disk to write to, and says so."""
 
     def decorate(fn):
         return Autotuner(fn, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by, warmup,
-                         rep, do_bench)
+                         rep, do_bench, use_cuda_graph, cache_results)
 
     return decorate
 

@@ -9,6 +9,7 @@ import weakref
 from .. import _tegula as core
 from ..encode import encode, object_of
 from ..language import core as lang
+from .dependencies import watch_call
 
 
 def _target():
@@ -29,6 +30,17 @@ def set_target(name):
     os.environ["TEGULA_TARGET"] = name
     for function in _functions:
         function.target = name
+
+
+def _cells_of(fn):
+    """The names of a closure that have a value."""
+    cells = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        try:
+            cells[name] = cell.cell_contents
+        except ValueError:
+            pass
+    return cells
 
 
 class KernelInterface:
@@ -59,31 +71,79 @@ class _Environment:
     def lookup(self, name):
         names = self.fn.__code__.co_freevars
         if name in names:
-            cell = self.fn.__closure__[names.index(name)]
-            try:
-                return encode(cell.cell_contents)
-            except ValueError:  # assigned later than the function is called
-                return None
+            return self._from_cell(self.fn.__closure__[names.index(name)])
         scope = self.fn.__globals__
-        if name in scope:
-            annotation = scope.get("__annotations__", {}).get(name)  # NAME: tl.constexpr = value
-            pinned = annotation is lang.constexpr or str(annotation).split(".")[-1] == "constexpr"
-            value = scope[name]
-            if pinned or isinstance(value, lang.constexpr):
-                core.watch(scope, name, value)
-            return encode(lang.constexpr(value) if pinned else value)
-        return None
+        if name not in scope:
+            core.watch(core.WATCH_ITEM, scope, name)
+            return None
+        value = scope[name]
+        core.watch(core.WATCH_ITEM, scope, name, value)
+        pinned = self._is_pinned(scope, name)
+        return encode(lang.constexpr(value) if pinned else value)
+
+    def _from_cell(self, cell):
+        try:
+            value = cell.cell_contents
+        except ValueError:  # assigned later than the function is called
+            core.watch(core.WATCH_CELL, cell, None)
+            return None
+        core.watch(core.WATCH_CELL, cell, None, value)
+        return encode(value)
+
+    def _is_pinned(self, scope, name):
+        """NAME: tl.constexpr = value"""
+        annotations = scope.get("__annotations__")
+        if not isinstance(annotations, dict) or name not in annotations:
+            return False
+        annotation = annotations[name]
+        core.watch(core.WATCH_ITEM, annotations, name, annotation)
+        return annotation is lang.constexpr or str(annotation).split(".")[-1] == "constexpr"
 
     def attribute(self, obj, name):
         try:
-            return encode(getattr(obj, name))
+            value = getattr(obj, name)
         except AttributeError:
+            core.watch(core.WATCH_ATTRIBUTE, obj, name)
             return None
+        core.watch(core.WATCH_ATTRIBUTE, obj, name, value)
+        return encode(value)
 
-    def call(self, callee, arguments):
-        if isinstance(callee, ConstexprFunction):
-            return encode(lang.constexpr(callee.fn(*arguments)))
+    def call(self, callee, arguments, keywords):
+        if not isinstance(callee, ConstexprFunction):
+            return None
+        result = callee(*arguments, **keywords)
+        watch_call(callee, arguments, keywords, result)
+        return encode(lang.constexpr(result))
+
+    def annotations(self):
+        """[(index, text)] of the parameters whose annotation, as it is now, says something to the compiler."""
+        texts = []
+        for index, parameter in enumerate(inspect.signature(self.fn).parameters.values()):
+            text = self._text_of(parameter.annotation)
+            if text:
+                texts.append((index, text))
+        return texts
+
+    def _text_of(self, annotation):
+        if isinstance(annotation, str):
+            found = self._named(annotation.strip())
+            return annotation if found is None else self._text_of(found)
+        if annotation is lang.constexpr or annotation is lang.const:
+            return annotation.__name__
+        if isinstance(annotation, lang.dtype):
+            return annotation.name
+        if isinstance(annotation, lang.pointer_type) and isinstance(annotation.element_ty, lang.dtype):
+            return ("*k" if annotation.const else "*") + annotation.element_ty.name
         return None
+
+    def _named(self, dotted):
+        """What an annotation that is a text names, "tl.constexpr"; None where it is no such name."""
+        first, *rest = dotted.split(".")
+        scope = {**self.fn.__globals__, **_cells_of(self.fn)} if first.isidentifier() else {}
+        found = scope.get(first)
+        for name in rest:
+            found = getattr(found, name, None)
+        return None if isinstance(found, str) else found
 
     def object(self, handle):
         return object_of(handle)
@@ -192,6 +252,9 @@ class ConstexprFunction:
     def __init__(self, fn):
         self.fn = fn
         self.__name__, self.__doc__, self.__wrapped__ = fn.__name__, fn.__doc__, fn
+
+    def describes(self):
+        return f"constexpr_function `{self.__name__}`"
 
     def __call__(self, *args, **kwargs):
         args = [lang._unwrap(a) for a in args]

@@ -17,6 +17,14 @@
 
 namespace tegula::codegen {
 
+void forbidContraction(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (llvm::isa<llvm::FPMathOperator>(instruction))
+          instruction.setHasAllowContract(false);
+}
+
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

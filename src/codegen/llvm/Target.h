@@ -22,6 +22,10 @@ uint64_t hostCacheBytes();
 // up, hoist, no unrolling and no vectorization of its own.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
+// No product and sum of what was emitted so far may become one operation (numerical-contract.md, N10).
+// Before the math library is linked in: its functions keep their bounds.
+void forbidContraction(llvm::Module &module);
+
 Result<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 Result<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine);
 

@@ -1,7 +1,7 @@
 #include "drivers/cuda/Api.h"
+#include "base/Environment.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 
 #include <dlfcn.h>
@@ -34,8 +34,8 @@ Status resolve(void *library, const std::string &path, Api &api) {
 }
 
 Status open(Api &api) {
-  const char *named = std::getenv("TEGULA_LIBCUDA");
-  std::string path = named && *named ? named : "libcuda.so.1";
+  const char *named = valueOf(Variable::Libcuda);
+  std::string path = *named ? named : "libcuda.so.1";
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();

@@ -27,6 +27,7 @@ enum Error : CUresult {
   invalidContext = 201,
   noBinaryForGpu = 209,
   launchOutOfResources = 701,
+  cooperativeLaunchTooLarge = 720,
 };
 
 enum DeviceAttribute {

@@ -1,6 +1,5 @@
 #include "drivers/cuda/Kernel.h"
-
-#include <cstdlib>
+#include "base/Environment.h"
 
 namespace tegula::cuda {
 namespace {
@@ -38,8 +37,8 @@ Status loadFailure(const Api &api, const char *call, CUresult result, const Imag
 
 bool launchesBlock() {
   static const bool blocking = [] {
-    for (const char *name : {"TEGULA_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING"})
-      if (const char *value = std::getenv(name); value && *value && std::string_view(value) != "0")
+    for (Variable variable : {Variable::LaunchBlocking, Variable::CudaLaunchBlocking})
+      if (std::string_view value = valueOf(variable); !value.empty() && value != "0")
         return true;
     return false;
   }();
@@ -136,6 +135,26 @@ Result<CUfunction> Kernel::functionOn(const Api &api, const Current &current) {
   return loaded;
 }
 
+Status Kernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
+                     void **parameters) {
+  auto x = unsigned(grid.extent[0]), y = unsigned(grid.extent[1]), z = unsigned(grid.extent[2]);
+  auto shared = unsigned(image_.sharedBytes);
+  if (!image_.isCooperative) {
+    CUresult result =
+        api.launchKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters, nullptr);
+    return result == success ? Status::success() : failure(api, "cuLaunchKernel", result);
+  }
+  CUresult result =
+      api.launchCooperativeKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters);
+  if (result == cooperativeLaunchTooLarge)
+    return Status::error(StatusCode::Launch,
+                         "the grid of " + std::to_string(grid.programs()) +
+                             " programs is cooperative (launch_cooperative_grid), and this GPU cannot run "
+                             "so many of this kernel at the same time; hint: a smaller grid, in which each "
+                             "program loops over its share");
+  return result == success ? Status::success() : failure(api, "cuLaunchCooperativeKernel", result);
+}
+
 Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
   constexpr size_t inlineSlots = 128;
   if (slots.size() > inlineSlots)
@@ -161,10 +180,8 @@ Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid
   for (unsigned i = 0; i != image_.hiddenPointers; ++i)
     parameters[count++] = &noScratch;
   auto stream = static_cast<CUstream>(place.stream);
-  if (CUresult result = api.launchKernel(*function, unsigned(grid.extent[0]), unsigned(grid.extent[1]),
-                                         unsigned(grid.extent[2]), image_.threads, 1, 1, unsigned(image_.sharedBytes), stream,
-                                         parameters, nullptr))
-    return failure(api, "cuLaunchKernel", result);
+  if (Status status = start(api, *function, grid, stream, parameters); !status.ok())
+    return status;
   if (!launchesBlock())
     return Status::success();
   int capturing = 0;

@@ -17,6 +17,7 @@ struct Image {
   std::string entry, arch;
   unsigned threads = 128;   // of a block
   uint64_t sharedBytes = 0; // dynamic, of a block
+  bool isCooperative = false; // all blocks of a launch run at the same time, or it is refused
   // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`).
   unsigned hiddenPointers = 2;
 };
@@ -35,6 +36,8 @@ private:
   // Of the driver: a CUkernel, which works in every context of the device, where it has such.
   Result<CUfunction> functionOn(const Api &api, const Current &current);
   Result<CUfunction> load(const Api &api, const Current &current);
+  Status start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
+               void **parameters);
   Status loadLibrary(const Api &api);
   Result<CUfunction> loadModule(const Api &api);
   Status allowShared(const Api &api, const Current &current, CUfunction function);

@@ -16,12 +16,13 @@ std::optional<Tensor> conditionOf(Call &call, size_t i) {
   return condition ? cast(call.session, *condition, DType::I1) : std::nullopt;
 }
 
-// As upstream writes it: a space in front, a colon before values.
+// As upstream writes it: a space in front; before values a colon and a space, whose colon takes the place of
+// the character in front of a space that is there already: "x" and "x:" and "x " give " x: ".
 std::string spaced(std::string prefix, bool hasValues) {
-  if (hasValues && !prefix.empty() && !prefix.ends_with(": "))
-    prefix += prefix.ends_with(":") ? " " : ": ";
-  if (hasValues && prefix.empty())
-    prefix = ": ";
+  if (hasValues && !prefix.ends_with(' '))
+    prefix += ' ';
+  if (hasValues && !prefix.ends_with(": "))
+    prefix.replace(prefix.size() - 1, 1, ": ");
   if (prefix.size() > 2 && !prefix.starts_with(' '))
     prefix = " " + prefix;
   return prefix;
@@ -31,7 +32,7 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
   auto hex = call.flag(hexAt);
   if (!hex)
     return std::nullopt;
-  if (!llvm::all_of(prefix, [](unsigned char c) { return c >= 32 && c < 127; }))
+  if (!llvm::all_of(prefix, [](unsigned char c) { return (c >= 32 && c < 127) || (c >= '\t' && c <= '\r'); }))
     return call.wrong(0, "printable ASCII");
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<int32_t> areSigned;
@@ -52,11 +53,16 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
 } // namespace
 
 std::optional<Value> call_static_print(Call &call) {
-  auto separator = call.text(1);
-  if (!separator)
+  enum { Values, Sep, End, File, Flush };
+  auto separator = call.text(Sep), end = separator ? call.text(End) : std::nullopt;
+  if (!end)
     return std::nullopt;
+  if (!end->empty() && *end != "\n")
+    return call.wrong(End, "a line's end: each text is a line");
+  if (!call.isNone(File))
+    return call.wrong(File, "None: the host prints the text where it prints");
   std::string line;
-  const auto values = *elementsOf(call[0]);
+  const auto values = *elementsOf(call[Values]);
   for (size_t i = 0; i < values.size(); ++i)
     line += (i ? *separator : "") + printed(values[i]);
   call.session.warn(diag::Kind::StaticPrint, {line});

@@ -53,11 +53,27 @@ std::optional<DType> resultElement(Call &call, DType operand, const std::optiona
   return result;
 }
 
+tile::Precision precisionOf(DotPrecision precision) {
+  switch (precision) {
+  case DotPrecision::TF32:
+    return tile::Precision::TF32;
+  case DotPrecision::TF32x3:
+    return tile::Precision::TF32x3;
+  case DotPrecision::IEEE:
+    return tile::Precision::IEEE;
+  case DotPrecision::BF16x3:
+    return tile::Precision::BF16x3;
+  case DotPrecision::BF16x6:
+    return tile::Precision::BF16x6;
+  }
+  return tile::Precision::IEEE;
+}
+
 std::optional<tile::Precision> precisionOf(Call &call, DType operand) {
   using Precision = tile::Precision;
   if (!call.isNone(InputPrecision) && !call.isNone(AllowTf32))
     return call.wrong(AllowTf32, "left out where input_precision is given");
-  std::optional<Precision> wanted = Precision::TF32;
+  std::optional<Precision> wanted = precisionOf(call.session.options.dotPrecision);
   if (!call.isNone(AllowTf32)) {
     auto allow = call.flag(AllowTf32);
     if (!allow)

@@ -95,6 +95,8 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
   for (const analysis::Decision &decision : plan.decisions())
     program.remark(decision.op, decision.kind, "a tile is kept in memory: " + decision.text);
   program.emit(function, artifact.symbol);
+  if (!options.fusesMultiplyAdd)
+    codegen::forbidContraction(*lowered.module);
   artifact.scratchBytes = plan.scratchBytes();
   if (Status status = codegen::linkMathlib(*lowered.module); !status.ok())
     return status;

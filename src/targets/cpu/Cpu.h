@@ -15,6 +15,7 @@ namespace tegula::cpu {
 struct Options {
   // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
   std::string cpu;
+  bool fusesMultiplyAdd = true; // numerical-contract.md, N10
 };
 
 // Milliseconds of each stage.

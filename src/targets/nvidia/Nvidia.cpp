@@ -177,6 +177,8 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   artifact.entry = function.getSymName().str();
   simt::Emitter emitter(*code, hardware, ops(), unsigned(options.numWarps));
   markKernel(*emitter.emit(function, artifact.entry), options, loopsOverMemory(function, options.numWarps));
+  if (!options.fusesMultiplyAdd)
+    codegen::forbidContraction(*code);
   code->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   std::string complaint;
   llvm::raw_string_ostream complaints(complaint);

@@ -21,6 +21,7 @@ struct Options {
   int numWarps = 4;
   int numStages = 3;
   int maxRegisters = 0; // of a thread; 0: as many as it takes
+  bool fusesMultiplyAdd = true; // numerical-contract.md, N10
 };
 
 // Which texts of the stages to make besides the PTX.

@@ -1,4 +1,5 @@
 #include "targets/nvidia/Workers.h"
+#include "base/Environment.h"
 
 #include <algorithm>
 #include <array>
@@ -62,7 +63,7 @@ bool isProgram(const std::string &path) {
 
 // TEGULA_WORKER, or beside this library, or in the bin folder next to its folder.
 std::string workerProgram() {
-  if (const char *named = std::getenv("TEGULA_WORKER"); named && *named)
+  if (const char *named = valueOf(Variable::Worker); *named)
     return named;
   Dl_info info{};
   std::string folder;
@@ -133,8 +134,7 @@ std::string end(Worker &worker, bool kill) {
 }
 
 int timeoutSeconds() {
-  const char *text = std::getenv("TEGULA_ASSEMBLER_TIMEOUT");
-  int seconds = text ? std::atoi(text) : 0;
+  int seconds = std::atoi(valueOf(Variable::AssemblerTimeout));
   return seconds > 0 ? std::min(seconds, 86400) : 120;
 }
 

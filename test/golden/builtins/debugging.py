@@ -26,6 +26,17 @@ def prints(p, n):
     tl.device_print("here")
     # prints: tt.print " n: " {isSigned = array<i32: 0>}
     print("n", n)
+    # A space behind the text becomes the colon's, as upstream writes it.
+    # prints: tt.print " n: " {isSigned = array<i32: 0>}
+    print("n ", n)
+    # prints: tt.print " n: " {isSigned = array<i32: 0>}
+    print("n:", n)
+    # prints: tt.print " n : " {isSigned = array<i32: 0>}
+    print("n  ", n)
+    # prints: tt.print " a b\0A: " {isSigned = array<i32: 0>}
+    print("a b\n", n)
+    # prints: tt.print "n" {isSigned = array<i32>}
+    print("n")
     # prints: tt.print ": " {isSigned = array<i32: 0>} : %{{.*}} : !tt.ptr<f32>
     print(p)
 
@@ -69,7 +80,7 @@ def text_between(p):
 @triton.jit
 def prefix(p):
     # prefix: parameter `prefix` of `tl.device_print` must be printable ASCII
-    tl.device_print("x\n", p)
+    tl.device_print("x\x01", p)
 
 
 @triton.jit

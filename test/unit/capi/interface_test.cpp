@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -154,6 +155,7 @@ TEST(StructSize, OlderCallersAreServed) {
 struct Host {
   std::map<std::string, tg_value> names;
   std::vector<std::string> asked;
+  int version = 0;
 };
 
 int lookup(void *user, const char *name, tg_value *out) {
@@ -200,7 +202,7 @@ TEST(HostEnvironment, AnswersFreeNames) {
   host.names["LIMIT"] = tg::value(100);
   host.names["LIMIT"].flags = TG_CONSTEXPR;
 
-  tg_host callbacks{sizeof(tg_host), &host, lookup, attribute, call};
+  tg_host callbacks{sizeof(tg_host), &host, lookup, attribute, call, nullptr, nullptr};
   tg_source description{sizeof(tg_source), "host.py", source, std::strlen(source), 40, 4, &callbacks};
   tg_context *context = nullptr;
   tg_module *module = nullptr;
@@ -227,6 +229,124 @@ TEST(HostEnvironment, AnswersFreeNames) {
   tg_diagnostics_destroy(problems);
   tg_module_destroy(module);
   tg_context_destroy(context);
+}
+
+uint64_t version(void *user) { return uint64_t(static_cast<Host *>(user)->version); }
+
+int callNamed(void *, const tg_value *, const tg_value *arguments, const char *const *names, size_t count,
+              tg_value *out) {
+  int64_t sum = 0;
+  for (size_t i = 0; i != count; ++i)
+    sum += arguments[i].as.integer * (names[i] && std::string_view(names[i]) == "tens" ? 10 : 1);
+  if (sum == 0) {
+    *out = tg::value(std::string_view("ValueError: nothing to add"));
+    return -1;
+  }
+  *out = tg::value(sum);
+  return 1;
+}
+
+// A function of a host whose names are `host.names`.
+struct Hosted {
+  explicit Hosted(const char *source, Host &host) {
+    host.names["tl"] = named(TG_MODULE, "triton.language");
+    tg_value opaque{};
+    opaque.kind = TG_OPAQUE;
+    opaque.as.opaque = {7, "the function `add`"};
+    host.names["add"] = opaque;
+    tg_host callbacks{sizeof(tg_host), &host, lookup, attribute, call, version, callNamed};
+    tg_source description{sizeof(tg_source), "host.py", source, std::strlen(source), 1, 0, &callbacks};
+    EXPECT_EQ(tg_context_create(nullptr, &context, nullptr), TG_OK);
+    EXPECT_EQ(tg_module_from_text(context, &description, &module, nullptr), TG_OK);
+  }
+  Hosted(const Hosted &) = delete;
+  ~Hosted() {
+    tg_diagnostics_destroy(problems);
+    tg_module_destroy(module);
+    tg_context_destroy(context);
+  }
+
+  tg_status run(tg_kernel **kernel = nullptr) {
+    tg_diagnostics_destroy(problems);
+    tg_argument argument = tg::argument(&x);
+    int64_t grid = 1;
+    return tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, kernel,
+                   &problems);
+  }
+
+  int32_t x = 0;
+  tg_context *context = nullptr;
+  tg_module *module = nullptr;
+  tg_diagnostics *problems = nullptr;
+};
+
+TEST(HostEnvironment, IsAskedAgainWhenItsVersionChanges) {
+  Host host;
+  host.names["LIMIT"] = tg::value(100);
+  host.names["LIMIT"].flags = TG_CONSTEXPR;
+  Hosted kernel("def kernel(x):\n    tl.store(x, LIMIT)\n", host);
+  ASSERT_EQ(kernel.run(), TG_OK);
+  host.names["LIMIT"].as.integer = 5;
+  host.asked.clear();
+  ASSERT_EQ(kernel.run(), TG_OK);
+  EXPECT_TRUE(host.asked.empty());
+  EXPECT_EQ(kernel.x, 100); // the host has not said that anything changed
+  host.version = 1;
+  ASSERT_EQ(kernel.run(), TG_OK);
+  EXPECT_EQ(kernel.x, 5);
+  host.names.erase("LIMIT");
+  host.version = 2;
+  EXPECT_EQ(kernel.run(), TG_TYPE);
+}
+
+TEST(HostEnvironment, GetsKeywordsAndSaysWhatWasRaised) {
+  Host host;
+  Hosted kernel("def kernel(x):\n    tl.store(x, add(1, 2, tens=3))\n", host);
+  ASSERT_EQ(kernel.run(), TG_OK) << tg_diagnostics_text(kernel.problems);
+  EXPECT_EQ(kernel.x, 33);
+  Hosted raises("def kernel(x):\n    tl.store(x, add(0))\n", host);
+  EXPECT_EQ(raises.run(), TG_TYPE);
+  EXPECT_NE(std::string(tg_diagnostics_text(raises.problems))
+                .find("the function `add` raised ValueError: nothing to add [HostFunctionRaised]"),
+            std::string::npos)
+      << tg_diagnostics_text(raises.problems);
+}
+
+TEST(KernelsOfCalls, AreTheCallersUntilDestroyedAndBoundedInTheProcess) {
+  Host host;
+  Hosted first("def first(x):\n    tl.store(x, 1)\n", host);
+  tg_kernel *kernel = nullptr, *again = nullptr;
+  ASSERT_EQ(first.run(&kernel), TG_OK);
+  ASSERT_EQ(first.run(&again), TG_OK);
+  EXPECT_EQ(kernel, again);
+  tg_kernel_destroy(again);
+  EXPECT_TRUE(tg_kernel_is_kept(kernel));
+
+  size_t limit = tg_kernel_limit();
+  tg_set_kernel_limit(1);
+  Hosted second("def second(x):\n    tl.store(x, 2)\n", host);
+  ASSERT_EQ(second.run(), TG_OK);
+  EXPECT_EQ(tg_kept_kernels(), 1u);
+  EXPECT_FALSE(tg_kernel_is_kept(kernel));
+  EXPECT_STREQ(tg_kernel_name(kernel), "first"); // evicted, and still the caller's
+  ASSERT_EQ(first.run(), TG_OK);                 // compiled again
+  tg_kernel_destroy(kernel);
+  tg_set_kernel_limit(limit);
+}
+
+TEST(Variables, AreListed) {
+  tg_variable row{};
+  EXPECT_EQ(tg_variable_get(0, &row), TG_LAUNCH); // no struct_size
+  row.struct_size = sizeof row;
+  setenv("TEGULA_SIM_SEED", "12", 1);
+  size_t count = 0;
+  bool found = false;
+  for (; tg_variable_get(count, &row) == TG_OK; ++count)
+    found |=
+        std::string_view(row.name) == "TEGULA_SIM_SEED" && row.value && std::string_view(row.value) == "12";
+  unsetenv("TEGULA_SIM_SEED");
+  EXPECT_GT(count, 20u);
+  EXPECT_TRUE(found);
 }
 
 TEST(Memory, OfATargetOnThisMachinesCores) {

@@ -188,6 +188,18 @@ TEST_F(DriverTest, RefusesGridsAndDevicesThatDoNotExist) {
   EXPECT_EQ(kernel.launch({}, {{1, 1, 1}}, {7, nullptr}).code, StatusCode::Launch);
 }
 
+TEST_F(DriverTest, LaunchesACooperativeGridAndRefusesOneThatDoesNotFit) {
+  Image cooperative = image();
+  cooperative.isCooperative = true;
+  Kernel kernel(std::move(cooperative));
+  EXPECT_TRUE(kernel.launch({}, {{264, 1, 1}}, {}).ok());
+  EXPECT_NE(calls().find("cooperative\nlaunch softmax_kernel on 0 grid 264,1,1"), std::string::npos);
+  Status status = kernel.launch({}, {{265, 1, 1}}, {});
+  EXPECT_EQ(status.code, StatusCode::Launch);
+  EXPECT_NE(status.message.find("grid of 265 programs is cooperative"), std::string::npos) << status.message;
+  EXPECT_TRUE(Kernel(image()).launch({}, {{265, 1, 1}}, {}).ok());
+}
+
 TEST_F(DriverTest, NamesTheDriversErrors) {
   fail("cuLaunchKernel", 700);
   Status status = Kernel(image()).launch({}, {{1, 1, 1}}, {});

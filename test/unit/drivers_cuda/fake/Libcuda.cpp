@@ -196,6 +196,14 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
     seen.push_back(*static_cast<uint64_t *>(parameters[i]));
   return failing && failsIn == "cuLaunchKernel" ? failing : Ok;
 }
+// 720: more blocks than the fake GPU runs at the same time.
+EXPORT int cuLaunchCooperativeKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads,
+                                     unsigned, unsigned, unsigned shared, void *stream, void **parameters) {
+  note("cooperative");
+  if (uint64_t(x) * y * z > 264)
+    return 720;
+  return cuLaunchKernel(function, x, y, z, threads, 1, 1, shared, stream, parameters, nullptr);
+}
 EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
   if (stack.empty())
     return InvalidContext;

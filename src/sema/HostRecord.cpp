@@ -1,0 +1,144 @@
+#include "sema/HostRecord.h"
+#include "sema/Const.h"
+#include "sema/Session.h"
+
+#include "llvm/Support/xxhash.h"
+
+#include <bit>
+
+namespace tegula::sema {
+
+namespace {
+
+void append(std::string &text, uint64_t number) {
+  text.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
+
+void append(std::string &text, std::string_view part) {
+  append(text, uint64_t(part.size()));
+  text += part;
+}
+
+// Bytes that tell any two values apart: the kind, then what the kind has.
+void append(std::string &text, const Const &value) {
+  text += char('A' + value.value.index());
+  if (auto *tuple = tupleOf(value)) {
+    append(text, uint64_t(tuple->size()));
+    for (const Const &element : *tuple)
+      append(text, element);
+  } else if (auto *function = get<std::shared_ptr<const Function>>(value)) {
+    append(text, uint64_t(reinterpret_cast<uintptr_t>((*function)->definition)));
+  } else if (auto *opaque = get<OpaqueRef>(value)) {
+    append(text, opaque->handle);
+    append(text, std::string_view(opaque->repr));
+  } else if (auto *number = get<double>(value)) {
+    append(text, std::bit_cast<uint64_t>(*number));
+  } else {
+    append(text, std::string_view(repr(value)));
+  }
+}
+
+Digest digestOf(const std::string &text) {
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+  return {hash.low64, hash.high64};
+}
+
+Digest digestOf(const HostReply &reply) {
+  std::string text;
+  if (reply.answer) {
+    text += reply.answer->isConstexpr ? 'c' : 'p';
+    append(text, reply.answer->value);
+  } else {
+    text += 'r' + reply.raised;
+  }
+  return digestOf(text);
+}
+
+} // namespace
+
+Digest digestOf(const Const &value) {
+  std::string text;
+  append(text, value);
+  return digestOf(text);
+}
+
+HostReply HostRecord::Question::ask() const {
+  switch (kind) {
+  case Lookup:
+    return {env->lookup(name), {}};
+  case Attribute:
+    return {env->attribute(object, name), {}};
+  case Call:
+    return env->call(object, arguments, names);
+  }
+  return {};
+}
+
+std::string HostRecord::Question::key() const {
+  std::string text(1, char(kind));
+  append(text, uint64_t(reinterpret_cast<uintptr_t>(env.get())));
+  append(text, std::string_view(name));
+  append(text, object);
+  for (const Const &argument : arguments)
+    append(text, argument);
+  for (const std::string &one : names)
+    append(text, std::string_view(one));
+  return text;
+}
+
+HostReply HostRecord::ask(Question question) {
+  std::string key = question.key();
+  if (auto known = answers_.find(key); known != answers_.end())
+    return known->second;
+  HostReply reply = question.ask();
+  question.answer = digestOf(reply);
+  keep(question.object);
+  if (reply.answer)
+    keep(reply.answer->value);
+  questions_.push_back(std::move(question));
+  answers_[key] = reply;
+  return reply;
+}
+
+std::optional<HostAnswer> HostRecord::lookup(const std::shared_ptr<HostEnv> &env, std::string_view name) {
+  return ask({Question::Lookup, env, std::string(name), {}, {}, {}}).answer;
+}
+
+std::optional<HostAnswer> HostRecord::attribute(const std::shared_ptr<HostEnv> &env, const Const &object,
+                                                std::string_view name) {
+  return ask({Question::Attribute, env, std::string(name), object, {}, {}}).answer;
+}
+
+HostReply HostRecord::call(const std::shared_ptr<HostEnv> &env, const Const &callee,
+                           std::span<const Const> arguments, std::span<const std::string> names) {
+  return ask(
+      {Question::Call, env, {}, callee, {arguments.begin(), arguments.end()}, {names.begin(), names.end()}});
+}
+
+void HostRecord::keep(const Const &value) {
+  if (auto *function = get<std::shared_ptr<const Function>>(value))
+    functions_.push_back(*function);
+  if (auto *tuple = tupleOf(value))
+    for (const Const &element : *tuple)
+      keep(element);
+}
+
+bool HostRecord::holds() const {
+  for (const Question &question : questions_)
+    if (digestOf(question.ask()) != question.answer)
+      return false;
+  return true;
+}
+
+Digest HostRecord::digest() const {
+  std::string text;
+  for (const Question &question : questions_) {
+    append(text, std::string_view(question.key()));
+    append(text, question.answer[0]);
+    append(text, question.answer[1]);
+  }
+  return digestOf(text);
+}
+
+} // namespace tegula::sema
