@@ -1,5 +1,6 @@
 // Calls: of builtins through the session's door, of functions of the language by walking
 // their body in place, with constants passed on as constants.
+#include "sema/LibraryKinds.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -147,7 +148,10 @@ std::optional<Const> Visitor::defaultValue(const Function &function, const synta
 
 bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
                             llvm::StringMap<Local> &locals) {
-  bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
+  bool isConstexpr = parameter.annotation && (namesConstexpr(parameter.annotation) ||
+                                              (isOfLibrary(callee) && isConstantKind(parameter.annotation)));
+  if (!checkKind(session, callee, parameter, value))
+    return false;
   if (isConstexpr && !value.constant())
     return session.fail(Kind::ConstexprParameter,
                         {callee.definition->name, parameter.name, describeType(value)}),
