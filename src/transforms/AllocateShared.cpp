@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Places.h"
 #include "transforms/SharedMemory.h"
 
 #include "mlir/IR/Builders.h"
@@ -21,12 +22,10 @@ struct User {
 Status tooLarge(ArrayRef<User> users, uint64_t limit) {
   std::string text = "the kernel needs more shared memory than the " + std::to_string(limit) + " bytes of a program:";
   for (const User &user : users) {
-    std::string place;
-    llvm::raw_string_ostream(place) << user.op->getLoc();
     text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +
-            user.op->getName().getStringRef().str() + " " + place;
+            user.op->getName().getStringRef().str() + " of " + tile::placeOf(user.op->getLoc());
   }
-  return Status::error(StatusCode::Resource, text);
+  return Status::error(StatusCode::Resource, text + "; hint: use smaller tiles, fewer of them at a time, or more programs");
 }
 
 } // namespace

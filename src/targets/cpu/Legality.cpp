@@ -1,6 +1,7 @@
 #include "targets/cpu/Legality.h"
 
 #include "codegen/llvm/Arithmetic.h"
+#include "ir/tile/Places.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
 
@@ -20,26 +21,26 @@ bool isIntrinsic(Operation *op) {
 
 std::string reasonAgainst(Operation *op) {
   if (isa<ElementwiseInlineAsmOp>(op))
-    return "inline assembly: there is no PTX on this target";
+    return "inline assembly: there is no PTX on this target; hint: choose by a constexpr parameter, and compute it with tl.*";
   if (isa<math::MathDialect>(op->getDialect()) && !isIntrinsic(op)) {
     StringRef name = codegen::mathlibName(op);
     Type element = elementType(op->getResult(0).getType());
     unsigned bits = element.isF64() ? 64 : 32;
     if (!isa<FloatType>(element) || !mathlib::symbol(name, bits, 1))
-      return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) + " bits";
+      return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) + " bits yet; hint: convert with `.to(...)` first";
   }
   if (auto dot = dyn_cast<DotOp>(op)) {
     Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
     bool ints = isa<IntegerType>(acc) && isa<IntegerType>(a) && acc.getIntOrFloatBitWidth() >= a.getIntOrFloatBitWidth();
     bool floats = isa<FloatType>(acc) && isa<FloatType>(a) && !(a.isF64() && !acc.isF64()) && !(acc.isF64() && !a.isF64());
     if (!ints && !floats)
-      return "a dot of these element types";
+      return "dot of these element types; hint: convert the operands with `.to(...)` first";
   }
   if (isa<ReduceOp, ScanOp>(op->getParentOp()) && op->getNumRegions() != 0)
-    return "control flow in a combine function";
+    return "control flow in a combine function yet; hint: compute both sides and choose with tl.where";
   bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
                isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
-  return known ? "" : "the op `" + op->getName().getStringRef().str() + "`";
+  return known ? "" : "op `" + op->getName().getStringRef().str() + "`";
 }
 
 } // namespace
@@ -52,9 +53,7 @@ Status checkLegality(Operation *function) {
     std::string reason = reasonAgainst(op);
     if (reason.empty())
       return WalkResult::advance();
-    std::string place;
-    llvm::raw_string_ostream(place) << op->getLoc();
-    status = Status::error(StatusCode::Unsupported, "the CPU target has no " + reason + " yet, needed at " + place);
+    status = Status::error(StatusCode::Unsupported, placeOf(op->getLoc()) + ": the CPU target has no " + reason);
     return WalkResult::interrupt();
   });
   return status;

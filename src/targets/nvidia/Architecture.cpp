@@ -1,5 +1,6 @@
 #include "targets/nvidia/Architecture.h"
 #include "codegen/simt/Elementwise.h"
+#include "ir/tile/Places.h"
 #include "ir/tile/Tile.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -40,15 +41,16 @@ std::string reasonAgainst(Operation *op) {
     bool eightBits = isa<FloatType>(a) && a.getIntOrFloatBitWidth() == 8;
     if (eightBits || isa<FloatType>(acc) != isa<FloatType>(a) || (a.isF64() != acc.isF64()) ||
         (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32))
-      return "dot of these element types";
+      return "dot of these element types yet; hint: convert both operands with `.to(...)`, 8-bit floats to tl.float16";
   }
   if (isa<scf::WhileOp>(op) && combinesPadding(op))
-    return "`while` in a combine function where an extent is no power of two";
+    return "`while` in a combine function where an extent is no power of two; hint: take an extent that is one, with "
+           "the function's neutral element behind the data";
   if (isa<math::MathDialect>(op->getDialect()) && !simt::hasFunction(op))
-    return "function `" + op->getName().stripDialect().str() + "`";
+    return "function `" + op->getName().stripDialect().str() + "` yet; hint: compute it from functions that there are";
   bool known = isa<TileDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
                isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
-  return known ? "" : "the op `" + op->getName().getStringRef().str() + "`";
+  return known ? "" : "op `" + op->getName().getStringRef().str() + "`";
 }
 
 } // namespace
@@ -73,9 +75,7 @@ Status checkLegal(ModuleOp module, const Architecture &architecture) {
     std::string reason = reasonAgainst(op);
     if (reason.empty())
       return WalkResult::advance();
-    std::string place;
-    llvm::raw_string_ostream(place) << op->getLoc();
-    status = Status::error(StatusCode::Unsupported, "the NVIDIA target has no " + reason + " yet, needed at " + place);
+    status = Status::error(StatusCode::Unsupported, placeOf(op->getLoc()) + ": the NVIDIA target has no " + reason);
     return WalkResult::interrupt();
   });
   return status;
