@@ -1,8 +1,9 @@
 """Times functions beside each other: in turn, in one process, with the same number of threads.
 
-Every round times each function once, so that what the machine does in between falls on all alike. The first
-function is timed twice a round, under two names: the ratio of its two medians is the A-against-A spread, what a
-ratio of 1 looks like here.
+In turn, one call directly behind another's: as people mix kernels and operators, with whatever one leaves behind for the
+next (threads that spin, caches). Every round calls ours behind the first baseline and that baseline behind ours, so that
+what the machine does in between falls on both alike. Ours is timed twice a round, under two names: the ratio of its two
+medians is the A-against-A spread, what a ratio of 1 looks like here. `alone` times the same functions each by itself.
 """
 import os
 import platform
@@ -13,16 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MINIMUM_SAMPLE = 0.005  # seconds; shorter calls are repeated within a sample
-# Seconds before a sample: idle threads of the one before must be asleep, not spinning on a core. Then one call
-# that is not timed wakes the threads of this one.
+# Seconds before a sample of a function alone: idle threads of the one before must be asleep, not spinning on a core.
+# Then one call that is not timed wakes the threads of this one.
 PAUSE = 0.01
 
 
 @dataclass
 class Case:
     name: str
-    ours: object                                   # () -> None
-    baselines: dict = field(default_factory=dict)  # name -> () -> None; the first is what we compare with
+    ours: object                                   # () -> the output, in memory that the call allocates, as users do
+    baselines: dict = field(default_factory=dict)  # name -> the same; the first is what we compare with
     error: object = None                           # () -> (what we were off by, what is allowed)
     work: float = 0.0                              # bytes or operations of a call
     unit: str = ""                                 # "GB/s" or "GFLOP/s"
@@ -43,13 +44,39 @@ def sample(function, count):
     return (time.perf_counter() - started) / count
 
 
-def measure(case, seconds=4.0, rounds=(7, 60)):
-    """{name: median seconds}, with the second series of ours as "ours again"."""
+def timed(function):
+    started = time.perf_counter()
+    result = function()
+    taken = time.perf_counter() - started
+    del result  # giving memory back is not the call's work
+    return taken
+
+
+def medians(samples):
+    return {name: statistics.median(times) for name, times in samples.items()}
+
+
+def measure(case, seconds=3.0, rounds=(7, 1000)):
+    """{name: median seconds} in turn, with the second series of ours as "ours again"."""
+    first, *others = case.baselines
     functions = {"ours": case.ours, **case.baselines, "ours again": case.ours}
-    for function in functions.values():  # warm up: compile, touch the memory
+    for function in functions.values():  # warm up: compile, load
         function()
+    samples = {name: [] for name in functions}
+    started = time.perf_counter()
+    while len(samples["ours"]) < rounds[1]:
+        functions[first]()  # not timed: it follows another baseline
+        for name in ("ours", first, "ours again", first, *others):
+            samples[name].append(timed(functions[name]))
+        if len(samples["ours"]) >= rounds[0] and time.perf_counter() - started > seconds:
+            break
+    return medians(samples)
+
+
+def alone(case, seconds=2.0, rounds=(5, 60)):
+    """{name: median seconds} of ours and the first baseline, with nothing else at work near them."""
+    functions = {"ours": case.ours, next(iter(case.baselines)): next(iter(case.baselines.values()))}
     counts = {name: repetitions(function) for name, function in functions.items()}
-    counts["ours again"] = counts["ours"]
     samples = {name: [] for name in functions}
     started = time.perf_counter()
     while len(samples["ours"]) < rounds[1]:
@@ -57,7 +84,7 @@ def measure(case, seconds=4.0, rounds=(7, 60)):
             samples[name].append(sample(function, counts[name]))
         if len(samples["ours"]) >= rounds[0] and time.perf_counter() - started > seconds:
             break
-    return {name: statistics.median(times) for name, times in samples.items()}
+    return medians(samples)
 
 
 def first_words(path, key):

@@ -44,11 +44,13 @@ def selected(names):
 def bench_cpu(names):
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    print(f"{'kernel':42} {'ours':>10} {'torch':>10} {'numpy':>10} {'rate':>14} {'ratio':>7} {'A/A':>6}  goal")
+    print("in turn, outputs allocated within; alone: ours and torch each by itself")
+    print(f"{'kernel':42} {'ours':>10} {'torch':>10} {'numpy':>10} {'rate':>14} {'ratio':>7} {'A/A':>6} "
+          f"{'alone':>10} {'torch':>10} {'ratio':>7}  goal")
     results, missed = [], []
     for case in selected(names):
         off, allowed = case.error()
-        medians = measure.measure(case)
+        medians, alone = measure.measure(case), measure.alone(case)
         ours = medians["ours"]
         again = medians.pop("ours again") / ours
         baseline = next(iter(case.baselines))
@@ -57,14 +59,16 @@ def bench_cpu(names):
         met = case.goal is None or ratio >= case.goal * min(again, 1 / again)
         rate = f"{case.work / ours / 1e9:.1f} {case.unit}"
         columns = [f"{medians[n] * 1e3:.3f} ms" if n in medians else "" for n in ("ours", "torch", "numpy")]
+        apart = [f"{alone[n] * 1e3:.3f} ms" for n in ("ours", baseline)]
         goal = "" if case.goal is None else f"{case.goal:.1f} {'met' if met else 'MISSED'}"
         right = off <= allowed
         print(f"{case.name:42} {columns[0]:>10} {columns[1]:>10} {columns[2]:>10} {rate:>14} {ratio:6.2f}x {again:6.3f}"
-              f"  {goal}{'' if right else '  WRONG'}", flush=True)
+              f" {apart[0]:>10} {apart[1]:>10} {alone[baseline] / alone['ours']:6.2f}x  {goal}{'' if right else '  WRONG'}",
+              flush=True)
         if not right:
             missed.append(f"{case.name}: off by {off:.3g}, allowed {allowed:.3g}")
-        results.append({"kernel": case.name, "seconds": medians, "ratio": ratio, "spread": again, "goal": case.goal,
-                        "error": off, "allowed": allowed})
+        results.append({"kernel": case.name, "seconds": medians, "alone": alone, "ratio": ratio, "spread": again,
+                        "goal": case.goal, "error": off, "allowed": allowed})
     save("cpu", results)
     if missed:
         sys.exit("wrong results: " + "; ".join(missed))

@@ -26,6 +26,9 @@ def target(request, monkeypatch):
         devices.use(request.param, monkeypatch)
     else:
         tegula.set_target(request.param)
+    import contract
+
+    contract.target = request.param
     yield request.param
     tegula.set_target("cpu")
 

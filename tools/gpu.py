@@ -5,6 +5,7 @@ In: a checkout on a machine with a GPU, PyTorch and pytest; and the library, fro
 Standard library only. Each step runs in processes of its own: what hangs is killed, what dies loses one case.
 
     ./x gpu [--steps set,tests,sanitize,bench] [--only PART,...] [--budget SECONDS] [--out FOLDER] [--jobs N]
+    ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
 """
 import argparse
 import json
@@ -20,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "sanitize", "bench"]
+STEPS = ["set", "tests", "sanitize", "bench", "spellings"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS = 170, 90, 150
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
 SILENCE = 100  # seconds without a new result after which a benchmark is taken to hang
@@ -285,6 +286,19 @@ def run_bench(args, env, results):
             return
 
 
+def run_spellings(args, env, results):
+    """bench/gpu/spelling_run.py, which looks after its own workers."""
+    left = args.started + args.budget - time.monotonic()
+    command = [sys.executable, ROOT / "bench" / "gpu" / "spelling_run.py", "--out", args.out, "--logs", args.work, "--jobs", args.jobs,
+               "--budget", f"{min(110 if args.quick else 300, left - 60):.0f}", "--only", args.case,
+               *(["--quick"] if args.quick else [])]
+    process = Process(command, args.work / "spellings.log", env, args.work / "spellings-errors.log")
+    status = follow(process, args.out / "spellings.json", args.started + args.budget)
+    if status != 0:
+        say(f"the spellings ended with {status}; {(args.work / 'spellings-errors.log').read_text(errors='replace')[-600:]}")
+    results["spellings"] = {"status": status}
+
+
 def follow(process, record, deadline):
     """Prints the log as it grows; the exit status, or None when it was killed."""
     changed, seen, last = time.monotonic(), 0, progress(record)
@@ -310,6 +324,8 @@ def arguments(argv):
     parser.add_argument("--steps", default="set,tests,bench", help=f"of {','.join(STEPS)}; in the order given")
     parser.add_argument("--only", default="launch,softmax,vector_add,residual,layer_norm,wide_softmax,gemv,gemv_int3,compile",
                         help="parts of the benchmark")
+    parser.add_argument("--quick", action="store_true", help="fewer spellings and configurations")
+    parser.add_argument("--case", default="", help="spellings whose case has this text in its name")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all of it")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
     parser.add_argument("--bundle", help="an archive of `./x bundle`, or its folder")
@@ -339,7 +355,8 @@ def main(argv):
     args.out.mkdir(parents=True, exist_ok=True)
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
-    steps = {"set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench}
+    steps = {"set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
+             "spellings": run_spellings}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
         try:

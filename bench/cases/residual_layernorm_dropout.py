@@ -8,10 +8,11 @@ def cases():
     rows, columns, p = 2048, 4096, 0.1
     x, residual = torch.randn(rows, columns), torch.randn(rows, columns)
     weight, bias = torch.randn(columns), torch.randn(columns)
-    h, out = torch.zeros_like(x), torch.zeros_like(x)
 
     def ours():
+        h, out = torch.empty_like(x), torch.empty_like(x)
         residual_layernorm_dropout(x, residual, weight, bias, h, out, p, 1234)
+        return h, out
 
     def chain():
         """What one writes without a fused kernel."""
@@ -20,7 +21,7 @@ def cases():
         return total, torch.nn.functional.dropout(normed, p)
 
     def error():
-        ours()
+        _, out = ours()
         exact = torch.nn.functional.layer_norm((x + residual).double(), (columns,), weight.double(), bias.double(), 1e-5)
         dropped = (out == 0).double().mean().item()
         off = torch.where(out != 0, out - exact / (1 - p), 0.0).abs().max().item()

@@ -9,7 +9,11 @@ from measure import Case
 
 def helpers():
     x = torch.randn(2048, 1000)
-    out, stats = torch.zeros_like(x), torch.zeros(2048, 2)
+
+    def ours():
+        out, stats = torch.empty_like(x), torch.empty(2048, 2)
+        normalise(x, out, stats, kind="leaky")
+        return out
 
     def reference(x=x):
         variance, mean = torch.var_mean(x, dim=1, correction=0, keepdim=True)
@@ -17,10 +21,9 @@ def helpers():
         return torch.where(y > 0, y, y * 0.25)
 
     def error():
-        normalise(x, out, stats, kind="leaky")
-        return (out - reference(x.double())).abs().max().item(), 2e-5
+        return (ours() - reference(x.double())).abs().max().item(), 2e-5
 
-    return Case("helpers returning tuples 2048x1000 f32", lambda: normalise(x, out, stats, kind="leaky"),
+    return Case("helpers returning tuples 2048x1000 f32", ours,
                 {"torch": reference}, error, 8 * x.numel(), "GB/s")
 
 

@@ -14,16 +14,18 @@ def numpy_softmax(x):
 
 def case(kernel, rows, columns, goal=None, **options):
     x = torch.randn(rows, columns)
-    out, other = torch.zeros_like(x), torch.zeros_like(x)
+
+    def ours():
+        out = torch.empty_like(x)
+        kernel(x, out, **options)
+        return out
 
     def error():
-        kernel(x, out, **options)
-        return (out - torch.softmax(x.double(), dim=1)).abs().max().item(), 1e-6
+        return (ours() - torch.softmax(x.double(), dim=1)).abs().max().item(), 1e-6
 
     name = f"{kernel.__name__} {rows}x{columns} f32"
-    return Case(name, lambda: kernel(x, out, **options),
-                {"torch": lambda: torch.softmax(x, dim=1, out=other), "numpy": lambda: numpy_softmax(x.numpy())},
-                error, 8 * rows * columns, "GB/s", goal)
+    return Case(name, ours, {"torch": lambda: torch.softmax(x, dim=1), "numpy": lambda: numpy_softmax(x.numpy())}, error,
+                8 * rows * columns, "GB/s", goal)
 
 
 def cases():

@@ -13,6 +13,7 @@ PACKAGES = {"ours": "tegula", "upstream": "triton"}
 PATTERNS = ["import tegula as triton", "import tegula.language as tl"]
 
 last_compiled = None  # what the last launch of a watched kernel returned
+only_compile = False  # whether launches of watched kernels compile and launch nothing
 
 _folder = tempfile.TemporaryDirectory(prefix="kernels-")
 _numbers = itertools.count()
@@ -38,7 +39,8 @@ class Watched:
 
         def launch(*arguments, **options):
             global last_compiled
-            last_compiled = launcher(*arguments, **options)
+            last_compiled = (self.kernel.warmup(*arguments, grid=grid, **options) if only_compile else
+                             launcher(*arguments, **options))
             return last_compiled
 
         return launch
@@ -53,9 +55,9 @@ def watch(scope):
             scope[name] = {form: Watched(kernel) for form, kernel in value.items()}
 
 
-def load(name, package):
+def load(name, package, folder=EXAMPLES):
     path = Path(_folder.name) / f"{name}_{package}_{next(_numbers)}.py"
-    path.write_text(retargeted((EXAMPLES / f"{name}.py").read_text(), package))
+    path.write_text(retargeted((folder / f"{name}.py").read_text(), package))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

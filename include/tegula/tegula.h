@@ -401,6 +401,7 @@ typedef struct tg_simulation_options {
   int32_t profile;      /* count what each line costs */
   const char *bundle;   /* NULL: none. A folder that is written when there are findings; it repeats the run */
   int32_t records_all;  /* write it also without findings */
+  const char *copies;   /* asynchronous ones complete: NULL: "late", when they are waited for; "at-once"; "random", by the seed */
 } tg_simulation_options;
 
 /* `options` may be NULL. */

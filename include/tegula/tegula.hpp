@@ -400,6 +400,7 @@ struct SimulationOptions {
   uint64_t seed = 0, stepLimit = 0;
   unsigned threads = 0;
   bool profile = false, recordsAll = false;
+  std::string copies = "late"; // asynchronous ones complete: late, at-once, random
 };
 
 // A GPU's code on the cores of this machine, with checks.
@@ -415,6 +416,7 @@ public:
     raw.profile = options.profile;
     raw.bundle = options.bundle.empty() ? nullptr : options.bundle.c_str();
     raw.records_all = options.recordsAll;
+    raw.copies = options.copies.c_str();
     tg_simulation *simulation = nullptr;
     tg_diagnostics *problems = nullptr;
     if (tg_status status = tg_simulation_create(&raw, &simulation, &problems))

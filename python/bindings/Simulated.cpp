@@ -31,6 +31,7 @@ bool Simulated::prepare(const char *target, PyObject *const *args, Py_ssize_t co
   tg_simulation_options options{};
   options.struct_size = sizeof options;
   options.schedule = std::getenv("TEGULA_SIM_SCHEDULE");
+  options.copies = std::getenv("TEGULA_SIM_COPIES");
   const char *seed = std::getenv("TEGULA_SIM_SEED");
   options.seed = seed ? std::strtoull(seed, nullptr, 10) : 0;
   // Every launch becomes a bundle in this folder.

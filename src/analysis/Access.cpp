@@ -1,6 +1,9 @@
 #include "analysis/Access.h"
+#include "analysis/PointerOrigins.h"
 
 #include "ir/tile/Tile.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -93,12 +96,71 @@ bool isUniform(const Form &form) {
   return llvm::all_of(form.strides, [](const Polynomial &stride) { return stride.isZero(); });
 }
 
-// Polynomials stay small: a product of forms that would not is left opaque.
-bool isSmall(const Form &form) {
+// Forms stay small: a value whose form would not is left opaque.
+struct Limits {
+  size_t terms = 12, conditions = 16;
+};
+constexpr Limits limitsOfAddress{64, 64}; // pointers move step by step, and what is opaque is slow
+
+bool isSmall(const Form &form, const Limits &limits = {}) {
   size_t terms = form.base.terms().size();
   for (const Polynomial &stride : form.strides)
     terms += stride.terms().size();
-  return terms <= 12;
+  return terms <= limits.terms && form.conditions.size() <= limits.conditions;
+}
+
+// A mask of more parts than this is one condition without a form.
+constexpr size_t mostConjuncts = 16, mostPartsOfMask = 256;
+
+// The operands whose forms a tile's form is made of.
+SmallVector<Value, 2> operandsOfForm(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || shapeOf(value.getType()).empty())
+    return {};
+  if (isa<SplatOp, arith::ExtSIOp>(op) || coordinateMap(op))
+    return {op->getOperand(0)};
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return {op->getOperand(0), op->getOperand(1)};
+  return {};
+}
+
+// The operand whose address a tile of addresses is made of, or null.
+Value operandOfAddress(Value pointers) {
+  Operation *op = pointers.getDefiningOp();
+  bool isMade = op && !shapeOf(pointers.getType()).empty() && (isa<AddPtrOp>(op) || coordinateMap(op));
+  return isMade ? op->getOperand(0) : Value();
+}
+
+// Computes what `value` needs before the value itself, on a stack of our own: an expression may be as deep as
+// the program is long. `missing` appends the operands that are not known yet.
+void computeInOrder(Value value, llvm::function_ref<bool(Value)> isKnown,
+                    llvm::function_ref<void(Value, SmallVectorImpl<Value> &)> missing,
+                    llvm::function_ref<void(Value)> compute) {
+  SmallVector<Value> stack{value};
+  while (!stack.empty()) {
+    Value next = stack.back();
+    size_t depth = stack.size();
+    if (!isKnown(next)) {
+      missing(next, stack);
+      if (stack.size() != depth)
+        continue;
+      compute(next);
+    }
+    stack.pop_back();
+  }
+}
+
+// Can arithmetic behind this integer have wrapped? What only repeats scalars or counts cannot.
+bool mayWrap(Value integer) {
+  Operation *op = integer.getDefiningOp();
+  while (op && coordinateMap(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op && !isa<SplatOp, MakeRangeOp, arith::ConstantOp, LoadOp>(op);
+}
+
+void addCondition(Form &form, Value integer) {
+  if (mayWrap(integer) && !llvm::is_contained(form.conditions, integer))
+    form.conditions.push_back(integer);
 }
 
 std::optional<Form> multiply(const Form &a, const Form &b) {
@@ -158,12 +220,17 @@ Form AccessAnalysis::opaque(Value value) {
 }
 
 const Form &AccessAnalysis::form(Value value) {
-  auto it = forms_.find(value);
-  if (it == forms_.end()) {
-    auto form = std::make_unique<Form>(computeForm(value));
-    it = forms_.try_emplace(value, std::move(form)).first;
-  }
-  return *it->second;
+  auto isKnown = [&](Value v) { return forms_.contains(v); };
+  auto missing = [&](Value v, SmallVectorImpl<Value> &stack) {
+    llvm::copy_if(operandsOfForm(v), std::back_inserter(stack),
+                  [&](Value operand) { return !isKnown(operand); });
+  };
+  auto compute = [&](Value v) {
+    auto form = std::make_unique<Form>(computeForm(v)); // it looks up others: first it, then its place
+    forms_.try_emplace(v, std::move(form));
+  };
+  computeInOrder(value, isKnown, missing, compute);
+  return *forms_.find(value)->second;
 }
 
 Form AccessAnalysis::computeForm(Value value) {
@@ -209,20 +276,25 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
     if (elementType(extension.getIn().getType()).isInteger(1))
       return std::nullopt;
     Form result = form(extension.getIn());
-    if (!llvm::is_contained(result.conditions, extension.getIn()))
-      result.conditions.push_back(extension.getIn());
+    addCondition(result, extension.getIn());
     return result;
   }
   return std::nullopt;
 }
 
 const Address *AccessAnalysis::address(Value pointers) {
-  auto it = addresses_.find(pointers);
-  if (it == addresses_.end()) {
-    auto address = std::make_unique<std::optional<Address>>(computeAddress(pointers));
-    it = addresses_.try_emplace(pointers, std::move(address)).first;
-  }
-  return it->second->has_value() ? &**it->second : nullptr;
+  auto isKnown = [&](Value v) { return addresses_.contains(v); };
+  auto missing = [&](Value v, SmallVectorImpl<Value> &stack) {
+    if (Value operand = operandOfAddress(v); operand && !isKnown(operand))
+      stack.push_back(operand);
+  };
+  auto compute = [&](Value v) {
+    auto address = std::make_unique<std::optional<Address>>(computeAddress(v));
+    addresses_.try_emplace(v, std::move(address));
+  };
+  computeInOrder(pointers, isKnown, missing, compute);
+  const std::optional<Address> &address = *addresses_.find(pointers)->second;
+  return address ? &*address : nullptr;
 }
 
 std::optional<Address> AccessAnalysis::computeAddress(Value value) {
@@ -235,88 +307,108 @@ std::optional<Address> AccessAnalysis::computeAddress(Value value) {
   if (shape.empty())
     return scalarPointer(value);
   Operation *op = value.getDefiningOp();
-  if (!op)
+  Value from = op ? movedAddress(op) : Value();
+  if (!from)
     return std::nullopt;
-  if (auto splat = dyn_cast<SplatOp>(op))
-    return scalarPointer(splat.getValue());
-  if (auto map = coordinateMap(op)) {
-    const Address *inner = address(op->getOperand(0));
-    if (!inner)
-      return std::nullopt;
-    return Address{inner->pointer, remap(inner->offset, *map, shape.size())};
-  }
+  if (isa<SplatOp>(op))
+    return scalarPointer(from);
+  auto map = coordinateMap(op);
   auto add = dyn_cast<AddPtrOp>(op);
-  if (!add)
-    return std::nullopt;
-  const Address *inner = address(add.getPtr());
+  const Address *inner = map || add ? address(from) : nullptr;
   if (!inner)
     return std::nullopt;
+  if (map)
+    return Address{inner->pointer, remap(inner->offset, *map, shape.size())};
   auto pointee = cast<PointerType>(elementType(value.getType())).getPointee();
   int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
   Form offset = form(add.getOffset());
   // addptr extends its offset to 64 bits: the offset's own arithmetic must not have wrapped.
-  if (elementType(add.getOffset().getType()).getIntOrFloatBitWidth() < 64 &&
-      !llvm::is_contained(offset.conditions, add.getOffset()))
-    offset.conditions.push_back(add.getOffset());
+  if (elementType(add.getOffset().getType()).getIntOrFloatBitWidth() < 64)
+    addCondition(offset, add.getOffset());
   auto sum = combine(inner->offset, offset, bytes);
-  if (!sum)
+  if (!sum || !isSmall(*sum, limitsOfAddress))
     return std::nullopt;
   return Address{inner->pointer, *sum};
 }
 
 SmallVector<Conjunct, 2> AccessAnalysis::conjuncts(Value mask) {
-  auto opaqueMask = [&]() -> SmallVector<Conjunct, 2> { return {Conjunct{std::nullopt, factor(mask)}}; };
-  auto rank = shapeOf(mask.getType()).size();
-  if (auto constant = constantOf(mask); constant && *constant != 0)
-    return {};
-  Operation *op = mask.getDefiningOp();
-  if (!op)
-    return opaqueMask();
-  if (auto splat = dyn_cast<SplatOp>(op))
-    return {Conjunct{std::nullopt, factor(splat.getValue())}};
-  if (isa<arith::AndIOp>(op)) {
-    auto both = conjuncts(op->getOperand(0));
-    for (Conjunct &c : conjuncts(op->getOperand(1)))
-      if (!llvm::is_contained(both, c))
-        both.push_back(std::move(c));
-    return both;
-  }
-  if (auto map = coordinateMap(op)) {
-    auto inner = conjuncts(op->getOperand(0));
-    for (Conjunct &c : inner) {
-      if (c.form) {
-        c.form = remap(*c.form, *map, rank);
-        continue;
-      }
-      for (int8_t &dim : c.opaque.dims)
-        if (dim >= 0)
-          dim = (*map)[dim];
+  struct Part {
+    Value mask;
+    SmallVector<int8_t, 4> map; // from its dimensions to those of the whole
+  };
+  size_t rank = shapeOf(mask.getType()).size();
+  std::set<std::pair<const void *, SmallVector<int8_t, 4>>> seen; // membership only
+  SmallVector<Part> stack{{mask, {}}};
+  for (size_t d = 0; d < rank; ++d)
+    stack.back().map.push_back(int8_t(d));
+  SmallVector<Conjunct, 2> all;
+  while (!stack.empty()) {
+    Part part = stack.pop_back_val();
+    Operation *op = part.mask.getDefiningOp();
+    if (!seen.emplace(part.mask.getAsOpaquePointer(), part.map).second)
+      continue;
+    if (seen.size() > mostPartsOfMask || all.size() > mostConjuncts)
+      return {Conjunct{std::nullopt, factor(mask)}};
+    if (isa_and_nonnull<arith::AndIOp>(op)) {
+      stack.push_back({op->getOperand(1), part.map});
+      stack.push_back({op->getOperand(0), part.map}); // comes first
+      continue;
     }
-    return inner;
+    if (auto map = op ? coordinateMap(op) : std::nullopt) {
+      for (int8_t &dim : *map)
+        dim = dim < 0 ? int8_t(-1) : part.map[dim];
+      stack.push_back({op->getOperand(0), *map});
+      continue;
+    }
+    if (auto constant = constantOf(part.mask); constant && *constant != 0)
+      continue;
+    Conjunct conjunct = conjunctOf(part.mask);
+    if (conjunct.form)
+      conjunct.form = remap(*conjunct.form, part.map, rank);
+    for (int8_t &dim : conjunct.opaque.dims)
+      if (dim >= 0)
+        dim = part.map[dim];
+    if (!llvm::is_contained(all, conjunct))
+      all.push_back(std::move(conjunct));
   }
-  auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare || rank == 0)
-    return opaqueMask();
+  return all;
+}
+
+Conjunct AccessAnalysis::conjunctOf(Value mask) {
+  Conjunct opaque{std::nullopt, factor(mask)};
+  if (auto splat = mask.getDefiningOp<SplatOp>())
+    return {std::nullopt, factor(splat.getValue())};
+  auto compare = mask.getDefiningOp<arith::CmpIOp>();
+  if (!compare || shapeOf(mask.getType()).empty())
+    return opaque;
   Value left = compare.getLhs(), right = compare.getRhs();
   int64_t slack = 0; // a < b is a - b < 0; a <= b is a - b - 1 < 0
   switch (compare.getPredicate()) {
-  case arith::CmpIPredicate::slt: break;
-  case arith::CmpIPredicate::sle: slack = -1; break;
-  case arith::CmpIPredicate::sgt: std::swap(left, right); break;
-  case arith::CmpIPredicate::sge: std::swap(left, right); slack = -1; break;
-  default: return opaqueMask();
+  case arith::CmpIPredicate::slt:
+    break;
+  case arith::CmpIPredicate::sle:
+    slack = -1;
+    break;
+  case arith::CmpIPredicate::sgt:
+    std::swap(left, right);
+    break;
+  case arith::CmpIPredicate::sge:
+    std::swap(left, right);
+    slack = -1;
+    break;
+  default:
+    return opaque;
   }
   auto difference = combine(form(left), form(right), -1);
   if (!difference)
-    return opaqueMask();
+    return opaque;
   auto base = Polynomial::add(difference->base, Polynomial(slack));
   if (!base || !isSmall(*difference))
-    return opaqueMask();
+    return opaque;
   difference->base = *base;
   for (Value side : {left, right})
-    if (!llvm::is_contained(difference->conditions, side))
-      difference->conditions.push_back(side);
-  return {Conjunct{*difference, {}}};
+    addCondition(*difference, side);
+  return {*difference, {}};
 }
 
 } // namespace tegula::analysis

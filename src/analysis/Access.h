@@ -57,6 +57,7 @@ public:
 
 private:
   Form computeForm(mlir::Value value);
+  Conjunct conjunctOf(mlir::Value mask); // of what is no conjunction
   std::optional<Form> formOfTileOp(mlir::Operation *op);
   std::optional<Address> computeAddress(mlir::Value value);
   Form opaque(mlir::Value value);

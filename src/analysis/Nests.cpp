@@ -1,6 +1,7 @@
 // The planner. One sweep forwards groups roots into nests (Schedule), one backwards decides
 // what is buffered and where (Place).
 #include "analysis/Nests.h"
+#include "analysis/OpCost.h"
 
 #include "ir/tile/Tile.h"
 
@@ -59,30 +60,23 @@ const Buffer &Plan::saveArea(Value load) {
 
 namespace {
 
-bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
 bool writesMemory(Operation *op) {
   bool writes = false;
   op->walk([&](Operation *inner) { writes |= isa<StoreOp, BarrierOp, AtomicRMWOp, AtomicCASOp>(inner); });
   return writes;
 }
 
-// What evaluating the op once costs, in simple vector instructions.
-int64_t costOf(Operation *op) {
-  if (isa<LoadOp, arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op))
-    return 1;
-  if (isa<MakeRangeOp, SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, arith::ConstantOp>(op))
-    return 0;
-  if (isa<arith::DivFOp, PreciseDivFOp, PreciseSqrtOp, math::SqrtOp, math::RsqrtOp>(op))
-    return 6;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
-    return 20;
-  if (isa<MulhiUIOp>(op))
-    return 4;
-  if (isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::FmaOp>(op))
-    return 1;
-  return isa<math::MathDialect>(op->getDialect()) ? 15 : 1;
-}
+// In native vector instructions of a core. Division of integers has none: it goes lane by lane.
+constexpr OpCosts coreCosts{.position = 0,
+                            .simple = 1,
+                            .floatDivision = 6,
+                            .floatRemainder = 20,
+                            .division = 20,
+                            .constantDivision = 20,
+                            .powerOfTwoDivision = 20,
+                            .wideProduct = 4,
+                            .simpleMath = 1,
+                            .math = 15};
 
 } // namespace
 
@@ -114,6 +108,18 @@ bool isFlattenedReduction(Operation *op) {
          });
 }
 
+namespace {
+
+// An expression is at most so many ops deep, so that evaluating it takes a bounded stack: deeper ones are cut by
+// tiles in memory, a load and a store in so many ops.
+constexpr unsigned mostDepth = 512;
+// A nest has at most so many roots and stores: each store is tested against every access of its nest.
+constexpr size_t mostRoots = 32, mostStores = 8;
+// Values of an expression that choose the dimension of the lanes.
+constexpr size_t mostVoters = 256;
+
+} // namespace
+
 class Planner {
 public:
   Planner(AccessAnalysis &access, Plan &plan) : access_(access), plan_(plan) {}
@@ -131,14 +137,17 @@ private:
   // Values under a map, each walked once: expressions are graphs, not trees.
   using Walked = std::set<std::pair<const void *, std::vector<int8_t>>>;
   void countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, Walked &walked);
+  void vote(Value pointers, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes);
 
   // Backward: storage.
   void place(Block *block);
   void placeValue(Value value, Block *block);
   SmallVector<unsigned> readers(Value value, Block *block);
   bool isCheap(Value value);
-  int64_t cost(Value value);
+  int64_t cost(Value value, int64_t enough);
+  void listWrites();
   std::optional<unsigned> firstHazard(Operation *load, unsigned lastUse);
+  void limitDepth(Block *block);
   void materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why, bool alone);
   void coalesceLoop(Operation *loop);
   bool canShare(Value argument, Value yielded, unsigned writeStep, bool ownNest, Block *body);
@@ -152,11 +161,13 @@ private:
   // State of the block being planned.
   std::vector<Step> steps_;
   std::optional<Nest> open_;
-  bool openStores_ = false;
+  size_t openStores_ = 0;
   bool loadsBehindNest_ = false; // they need the open nest's results, or see its stores
   llvm::DenseSet<Value> tainted_;
   llvm::DenseMap<Operation *, unsigned> stepOf_;
   std::map<unsigned, std::vector<Nest>> before_; // nests to insert in front of a step
+  std::vector<std::pair<Operation *, unsigned>> writes_; // listWrites
+  llvm::DenseSet<Value> deep_;                            // where expressions are cut
   // Steps that evaluate a tile inline or read its buffer, found backwards.
   llvm::DenseMap<Value, SmallVector<unsigned>> readersOf_;
   llvm::DenseMap<Value, unsigned> writtenAt_; // the step that writes a buffered value
@@ -173,40 +184,47 @@ void Planner::flush() {
     steps_.push_back({StepKind::Nest, nullptr, std::move(*open_)});
     open_.reset();
   }
-  openStores_ = loadsBehindNest_ = false;
+  openStores_ = 0;
+  loadsBehindNest_ = false;
   tainted_.clear();
 }
 
-// Counts, for each dimension, the accesses behind `value` that are contiguous along it.
+void Planner::vote(Value pointers, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes) {
+  const Address *address = access_.address(pointers);
+  if (!address)
+    return;
+  auto pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
+  int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+  for (auto [d, stride] : llvm::enumerate(address->offset.strides))
+    if (map[d] >= 0 && stride.constant() == bytes)
+      ++votes[map[d]];
+}
+
+// Counts, for each dimension, the accesses behind `value` that are contiguous along it: of those nearest, since
+// every root asks this of its whole expression.
 void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, Walked &walked) {
-  Operation *op = value.getDefiningOp();
-  if (!op || plan_.buffer(value) || !walked.emplace(value.getAsOpaquePointer(), map.vec()).second)
-    return;
-  auto vote = [&](Value pointers) {
-    const Address *address = access_.address(pointers);
-    if (!address)
-      return;
-    auto pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
-    int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
-    for (auto [d, stride] : llvm::enumerate(address->offset.strides))
-      if (map[d] >= 0 && stride.constant() == bytes)
-        ++votes[map[d]];
-  };
-  if (auto load = dyn_cast<LoadOp>(op))
-    return vote(load.getPtr());
-  if (auto inner = coordinateMap(op)) {
-    SmallVector<int8_t> composed;
-    for (int8_t d : *inner)
-      composed.push_back(d < 0 ? -1 : map[d]);
-    return countContiguous(op->getOperand(0), composed, votes, walked);
+  std::deque<std::pair<Value, SmallVector<int8_t>>> next{{value, SmallVector<int8_t>(map)}};
+  for (; !next.empty() && walked.size() < mostVoters; next.pop_front()) {
+    auto &[tile, dims] = next.front();
+    Operation *op = tile.getDefiningOp();
+    if (!op || plan_.buffer(tile) || !walked.emplace(tile.getAsOpaquePointer(), std::vector(dims.begin(), dims.end())).second)
+      continue;
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      vote(load.getPtr(), dims, votes);
+    } else if (auto inner = coordinateMap(op)) {
+      SmallVector<int8_t> composed;
+      for (int8_t d : *inner)
+        composed.push_back(d < 0 ? int8_t(-1) : dims[d]);
+      next.emplace_back(op->getOperand(0), composed);
+    } else if (isInline(op) && !readsBuffers(op)) {
+      SmallVector<int8_t> same(dims);
+      if (isa<JoinOp>(op))
+        same.pop_back();
+      for (Value operand : op->getOperands())
+        if (isTile(operand.getType()))
+          next.emplace_back(operand, same);
+    }
   }
-  if (!isInline(op) || readsBuffers(op))
-    return;
-  if (isa<JoinOp>(op))
-    map = map.drop_back();
-  for (Value operand : op->getOperands())
-    if (isTile(operand.getType()))
-      countContiguous(operand, map, votes, walked);
 }
 
 unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store) {
@@ -277,7 +295,8 @@ void Planner::scheduleRoot(Root root) {
   // A load between two stores of one nest would have no place of its own.
   if (root.op && (isTainted(root.op) || (root.kind == RootKind::Store && loadsBehindNest_)))
     flush();
-  bool fits = open_ && open_->shape == nest.shape && open_->lane == nest.lane && open_->inner == nest.inner;
+  bool fits = open_ && open_->shape == nest.shape && open_->lane == nest.lane && open_->inner == nest.inner &&
+              open_->roots.size() < mostRoots && (root.kind != RootKind::Store || openStores_ < mostStores);
   if (open_ && !fits)
     flush();
   if (open_)
@@ -285,7 +304,7 @@ void Planner::scheduleRoot(Root root) {
   else
     open_ = std::move(nest);
   if (root.kind == RootKind::Store)
-    openStores_ = true;
+    ++openStores_;
   if (root.op)
     for (Value result : root.op->getResults())
       tainted_.insert(result);
@@ -339,7 +358,7 @@ bool Planner::isCheap(Value value) {
     Operation *op = v.getDefiningOp();
     if (!op || depth > 16 || !isInline(op) || isa<LoadOp>(op) || readsBuffers(op) || plan_.buffer(v))
       return 1000;
-    int64_t total = costOf(op);
+    int64_t total = costOf(op, coreCosts);
     for (Value operand : op->getOperands())
       if (total <= 8) // enough to know; a value used by many chains would be walked once for each
         total += walk(operand, depth + 1);
@@ -348,20 +367,24 @@ bool Planner::isCheap(Value value) {
   return walk(value, 0) <= 8;
 }
 
-int64_t Planner::cost(Value value) {
+// What computing `value` once costs, as far as `enough`: beyond it only that it costs more.
+int64_t Planner::cost(Value value, int64_t enough) {
   llvm::DenseSet<Value> seen;
-  std::function<int64_t(Value)> walk = [&](Value v) -> int64_t {
+  SmallVector<Value> work{value};
+  int64_t total = 0;
+  while (!work.empty() && total <= enough) {
+    Value v = work.pop_back_val();
     if (!isTile(v.getType()) || !seen.insert(v).second)
-      return 0;
+      continue;
+    if (seen.size() > mostVoters)
+      return enough + 1;
     Operation *op = v.getDefiningOp();
-    if (!op || !isInline(op) || plan_.buffer(v))
-      return 1;
-    int64_t total = costOf(op);
-    for (Value operand : op->getOperands())
-      total += walk(operand);
-    return total;
-  };
-  return walk(value);
+    bool isComputed = op && isInline(op) && !plan_.buffer(v);
+    total += isComputed ? costOf(op, coreCosts) : 1;
+    if (isComputed)
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  return total;
 }
 
 // The steps of `block` that evaluate `value`, ascending. A user that is itself inline
@@ -388,19 +411,25 @@ SmallVector<unsigned> Planner::readers(Value value, Block *block) {
   return sorted;
 }
 
+// Lists what may write memory in program order, each with the first step that it or a later one belongs to.
+void Planner::listWrites() {
+  writes_.clear();
+  for (auto [index, step] : llvm::enumerate(steps_)) {
+    if (step.op && step.kind != StepKind::Nest && writesMemory(step.op))
+      writes_.push_back({step.op, unsigned(index)});
+    for (const Root &root : step.nest.roots)
+      if (root.kind == RootKind::Store)
+        writes_.push_back({root.op, unsigned(index)});
+  }
+  llvm::sort(writes_, [](const auto &a, const auto &b) { return a.first->isBeforeInBlock(b.first); });
+  for (size_t i = writes_.size(); i-- > 1;)
+    writes_[i - 1].second = std::min(writes_[i - 1].second, writes_[i].second);
+}
+
 // The first step before `lastUse` that may write what `load` read, if any.
 std::optional<unsigned> Planner::firstHazard(Operation *load, unsigned lastUse) {
-  for (unsigned s = 0; s < lastUse; ++s) {
-    const Step &step = steps_[s];
-    if (step.kind == StepKind::Nest) {
-      for (const Root &root : step.nest.roots)
-        if (root.kind == RootKind::Store && load->isBeforeInBlock(root.op))
-          return s;
-    } else if (step.op && load->isBeforeInBlock(step.op) && writesMemory(step.op)) {
-      return s;
-    }
-  }
-  return std::nullopt;
+  auto behind = llvm::partition_point(writes_, [&](const auto &write) { return !load->isBeforeInBlock(write.first); });
+  return behind != writes_.end() && behind->second < lastUse ? std::optional(behind->second) : std::nullopt;
 }
 
 // `alone`: some user reads it at other coordinates, and so behind the nest that writes it.
@@ -415,8 +444,9 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   Step &step = steps_[at];
   // A nest of this shape that evaluates the tile anyway also writes it, unless a nest in front
   // of it may read it.
-  bool evaluates = !alone && at == firstUse && before_[at].empty() && step.kind == StepKind::Nest && llvm::ArrayRef<int64_t>(step.nest.shape) == shape &&
-                   !step.nest.inner;
+  bool evaluates = !alone && at == firstUse && before_[at].empty() && step.kind == StepKind::Nest &&
+                   llvm::ArrayRef<int64_t>(step.nest.shape) == shape && !step.nest.inner &&
+                   step.nest.roots.size() < mostRoots;
   if (evaluates) {
     step.nest.roots.insert(step.nest.roots.begin(), root);
     return;
@@ -424,7 +454,8 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   // Found backwards, so a nest for an operand goes in front of those of its users.
   auto &nests = before_[at];
   Nest nest = *nestFor(root);
-  if (!alone && !nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane) {
+  if (!alone && !nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane &&
+      nests.front().roots.size() < mostRoots) {
     nests.front().roots.insert(nests.front().roots.begin(), root);
     return;
   }
@@ -453,7 +484,11 @@ void Planner::placeValue(Value value, Block *block) {
   if (hazard && steps.size() == 1 && *hazard >= steps[0])
     hazard.reset();
   std::string why;
-  if (forced)
+  bool isDeep = deep_.contains(value);
+  alone |= isDeep;
+  if (isDeep)
+    why = "its expression is " + std::to_string(mostDepth) + " operations deep";
+  else if (forced)
     why = "its elements are read in another order";
   else if (crosses && !isCheap(value))
     why = "it is used inside a loop or branch";
@@ -463,13 +498,32 @@ void Planner::placeValue(Value value, Block *block) {
     why = "memory may be written between the load and its use";
   else if (isa<LoadOp>(op) && cast<LoadOp>(op).getIsVolatile())
     why = "the load is volatile";
-  else if (steps.size() > 1 && cost(value) * int64_t(steps.size() - 1) > 6)
+  else if (steps.size() > 1 && cost(value, 6) * int64_t(steps.size() - 1) > 6)
     why = "computing it in " + std::to_string(steps.size()) + " nests costs more than memory";
   if (!why.empty())
     materialize(value, steps.front(), hazard, why, alone);
 }
 
+// Marks the tiles where expressions become too deep.
+void Planner::limitDepth(Block *block) {
+  llvm::DenseMap<Value, unsigned> depths;
+  for (Operation &op : *block) {
+    if (!isInline(&op))
+      continue;
+    unsigned depth = 1;
+    for (Value operand : op.getOperands())
+      depth = std::max(depth, depths.lookup(operand) + 1);
+    if (depth >= mostDepth && !isFlattenedReduction(&op)) {
+      deep_.insert(op.getResult(0));
+      depth = 0;
+    }
+    depths[op.getResult(0)] = depth;
+  }
+}
+
 void Planner::place(Block *block) {
+  listWrites();
+  limitDepth(block);
   for (auto [index, step] : llvm::enumerate(steps_)) {
     if (step.op)
       stepOf_[step.op] = index;
@@ -548,6 +602,9 @@ void Planner::coalesceLoop(Operation *terminator) {
   if (!loop)
     return;
   Block *body = terminator->getBlock();
+  llvm::DenseMap<unsigned, SmallVector<Value>> writtenIn;
+  for (auto [value, step] : writtenAt_)
+    writtenIn[step].push_back(value);
   for (auto [argument, yielded] : llvm::zip(loop.getRegionIterArgs(), terminator->getOperands())) {
     if (!isTile(argument.getType()) || !yielded.hasOneUse() ||
         llvm::is_contained(terminator->getOperands(), argument))
@@ -578,8 +635,8 @@ void Planner::coalesceLoop(Operation *terminator) {
       continue;
     // Other tiles of the same step must not read the argument: they might come later.
     bool onlyReader = true;
-    for (auto [value, step] : writtenAt_)
-      if (step == written->second && value != yielded) {
+    for (Value value : writtenIn[written->second])
+      if (value != yielded) {
         llvm::SmallVector<Value> work{value};
         llvm::DenseSet<Value> seen;
         while (!work.empty()) {

@@ -92,7 +92,7 @@ tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out
   const auto &remarks = kernel->compilation->remarks();
   if (index >= remarks.size())
     return TG_LAUNCH;
-  const compiler::Remark &remark = remarks[index];
+  const diag::Remark &remark = remarks[index];
   return capi::fill<tg_remark>(out, {0, remark.location.c_str(), remark.kind.c_str(), remark.text.c_str()});
 }
 

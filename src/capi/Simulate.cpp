@@ -23,7 +23,15 @@ tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulati
                   {"there is no schedule `" + std::string(schedule) + "`", "schedules: round-robin, random, priority, apart"});
       return;
     }
+    std::string_view copies = wanted.copies ? wanted.copies : "late";
+    std::optional<ptxvm::Copies> completion = ptxvm::copiesFromName(copies);
+    if (!completion) {
+      sink.report(diag::Kind::HostMisuse, {},
+                  {"asynchronous copies cannot complete `" + std::string(copies) + "`", "they complete late, at-once or random"});
+      return;
+    }
     ptxvm::SimulationOptions made;
+    made.copies = *completion;
     made.schedule = {*kind, wanted.seed};
     made.threads = wanted.threads;
     made.stepLimit = wanted.step_limit;

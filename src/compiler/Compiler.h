@@ -33,7 +33,7 @@ public:
   const std::string &targetName() const { return targetName_; }
   std::string_view arch() const { return program_->arch(); }
   const std::vector<RuntimeArgument> &arguments() const { return arguments_; }
-  const std::vector<Remark> &remarks() const { return program_->remarks; }
+  const std::vector<diag::Remark> &remarks() const { return program_->remarks; }
   const std::vector<StageTime> &times() const { return times_; }
 
   // "ttir", then the target's own. The text lives as long as this object.

@@ -12,8 +12,7 @@ class CpuProgram : public Program {
 public:
   CpuProgram(mlir::ModuleOp module, cpu::Options options, cpu::Artifact artifact)
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)) {
-    for (cpu::Remark &remark : artifact_.remarks)
-      remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
+    remarks = std::move(artifact_.remarks);
     const cpu::StageTimes &t = artifact_.times;
     times = {{"plan", t.plan}, {"emit", t.emit}, {"optimize", t.optimize}, {"codegen", t.codegen}};
   }

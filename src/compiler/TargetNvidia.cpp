@@ -3,6 +3,7 @@
 #include "compiler/Targets.h"
 #include "drivers/cuda/Kernel.h"
 #include "drivers/cuda/Memory.h"
+#include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
 #include "targets/nvidia/Nvidia.h"
 
@@ -17,8 +18,7 @@ public:
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)), assembled_(std::move(assembled)),
         kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch, artifact_.numWarps * 32,
                  artifact_.sharedBytes}) {
-    for (nvidia::Remark &remark : artifact_.remarks)
-      remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
+    remarks = std::move(artifact_.remarks);
     for (nvidia::StageTime &time : artifact_.times)
       times.push_back({std::move(time.stage), time.milliseconds});
     if (assembled_)
@@ -69,8 +69,8 @@ private:
 
   std::string placeOfKernel() {
     for (mlir::Operation &function : *module_.getBody())
-      if (auto place = function.getLoc()->findInstanceOf<mlir::FileLineColLoc>())
-        return (place.getFilename().getValue() + ":" + llvm::Twine(place.getLine()) + ":" + llvm::Twine(place.getColumn())).str();
+      if (std::string place = tile::placeOf(function.getLoc()); !place.empty())
+        return place;
     return {};
   }
 

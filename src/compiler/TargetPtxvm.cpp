@@ -28,8 +28,7 @@ public:
   PtxvmProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact,
                std::shared_ptr<const ptxvm::Module> parsed)
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)), parsed_(std::move(parsed)) {
-    for (nvidia::Remark &remark : artifact_.remarks)
-      remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
+    remarks = std::move(artifact_.remarks);
     for (nvidia::StageTime &time : artifact_.times)
       times.push_back({std::move(time.stage), time.milliseconds});
   }

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/Status.h"
 #include "diag/Diagnostic.h"
+#include "diag/Remark.h"
 #include "runtime/Launch.h"
 #include "runtime/Place.h"
 
@@ -15,13 +16,6 @@
 #include <vector>
 
 namespace tegula::compiler {
-
-// What a choice of the compiler was, at a place in the source.
-struct Remark {
-  std::string location; // "file:line:column"
-  std::string kind;     // "access", "buffer", "nest", "guard", "dot"
-  std::string text;
-};
 
 struct StageTime {
   std::string stage;
@@ -42,7 +36,7 @@ public:
   // The target's own stages, in order: names that `stage` answers.
   virtual std::vector<std::string> stageNames() const = 0;
   virtual Result<std::string> stage(std::string_view name) = 0;
-  std::vector<Remark> remarks;
+  std::vector<diag::Remark> remarks;
   std::vector<StageTime> times;
 };
 

@@ -1,6 +1,7 @@
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Scratch.h"
-#include "convert/Locality.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -44,27 +45,98 @@ Layout inOrder(const Layout &layout) {
 
 } // namespace
 
-LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, unsigned warps)
-    : classes_(classes), axes_(axes), warps_(warps) {
+// Which ops may derive a layout now: all at first, then those that mention a class whose layout became known.
+// They come in the order of the program, again and again from its beginning, as whole walks would find them,
+// but each only when something about it changed.
+class LayoutChoice::Derivations {
+public:
+  Derivations(FuncOp function, const Classes &classes) {
+    function.walk([&](Operation *op) {
+      auto mention = [&](Value value) {
+        if (isTile(value) && classes.isData(value))
+          mentions_[classes.leader(value)].push_back(unsigned(ops_.size()));
+      };
+      for (Value result : op->getResults())
+        mention(result);
+      for (Value operand : op->getOperands()) {
+        mention(operand);
+        for (Operation *view = operand.getDefiningOp(); view && isa<ExpandDimsOp, BroadcastOp>(view);
+             view = operand.getDefiningOp()) {
+          operand = view->getOperand(0);
+          mention(operand);
+        }
+      }
+      pending_.insert(unsigned(ops_.size()));
+      ops_.push_back(op);
+    });
+  }
+
+  // The next op in turn; nullptr when none is left, and the turn is the first op's again.
+  Operation *next() {
+    if (pending_.empty()) {
+      turn_ = 0;
+      return nullptr;
+    }
+    auto found = pending_.lower_bound(turn_);
+    if (found == pending_.end())
+      found = pending_.begin();
+    unsigned index = *found;
+    pending_.erase(found);
+    turn_ = index + 1;
+    return ops_[index];
+  }
+
+  // The op that came last may have more to say the next time.
+  void revisit() { pending_.insert(turn_ - 1); }
+
+  void changed(Value leader) {
+    if (auto found = mentions_.find(leader); found != mentions_.end())
+      pending_.insert(found->second.begin(), found->second.end());
+  }
+
+private:
+  std::vector<Operation *> ops_;
+  llvm::DenseMap<Value, SmallVector<unsigned>> mentions_;
+  std::set<unsigned> pending_;
+  unsigned turn_ = 0;
+};
+
+LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
+                           const SimtOptions &options)
+    : classes_(classes), axes_(axes), warps_(options.warps), matrices_(chooseMatrices(function, classes, options)) {
+  for (auto &[dot, matrix] : matrices_)
+    chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   collectAnchors(function);
   for (Value leader : classes.leaders())
-    if (anchors_.contains(leader) && !waits(leader))
+    if (anchors_.contains(leader) && !chosen_.contains(leader) && !waits(leader))
       chooseByAnchors(leader);
   // What producers give and readers want, until nothing new is known; then one of those that waited.
-  for (bool changed = true; changed;) {
-    changed = false;
-    function.walk([&](Operation *op) { changed |= derive(op); });
-    for (bool anchored : {true, false})
-      for (Value leader : classes.leaders()) {
-        if (changed || chosen_.contains(leader) || anchors_.contains(leader) != anchored)
-          continue;
-        if (anchored)
-          chooseByAnchors(leader);
-        else
-          chosen_.try_emplace(leader, plain(leader.getType()));
-        changed = true;
+  Derivations derivations(function, classes);
+  std::array<size_t, 2> next = {0, 0}; // the leaders in front of it are chosen; with anchors, without
+  do {
+    while (Operation *op = derivations.next())
+      if (std::optional<Value> leader = derive(op)) {
+        derivations.revisit();
+        derivations.changed(*leader);
       }
-  }
+  } while (chooseWaiting(derivations, next));
+}
+
+// Chooses the first class that waits, those with accesses first; false: none does.
+bool LayoutChoice::chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next) {
+  const std::vector<Value> &leaders = classes_.leaders();
+  for (bool anchored : {true, false})
+    for (size_t &i = next[anchored ? 0 : 1]; i != leaders.size(); ++i) {
+      if (chosen_.contains(leaders[i]) || anchors_.contains(leaders[i]) != anchored)
+        continue;
+      if (anchored)
+        chooseByAnchors(leaders[i]);
+      else
+        chosen_.try_emplace(leaders[i], plain(leaders[i].getType()));
+      derivations.changed(leaders[i]);
+      return true;
+    }
+  return false;
 }
 
 void LayoutChoice::chooseByAnchors(Value leader) {
@@ -95,7 +167,7 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
          });
 }
 
-LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) const {
+LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) {
   Anchor anchor{pointers, mask, axes_.order(pointers)};
   anchor.isLoad = isa<LoadOp>(op);
   anchor.isAccess = accessOf(op).has_value();
@@ -104,7 +176,7 @@ LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value
   anchor.weight = double(type.getNumElements()) * bitsOf(type);
   if (isa<GatherOp>(op) || axes_.at(pointers).contiguity[dim] == 1) {
     // Scattered: no layout helps, unless a thread can use what it reads for several elements.
-    anchor.width = sharingRun(pointers, dim, 16);
+    anchor.width = locality_.sharingRun(pointers, dim, 16);
     anchor.weight /= anchor.width == 1 ? 16 : 2;
   } else {
     anchor.width = axes_.accessWidth(pointers, mask, dim, accessBits);
@@ -181,7 +253,7 @@ unsigned LayoutChoice::contiguousBytes(const Layout &layout, Value pointers, Val
   return std::min<unsigned>(128, unsigned(reach) * bitsOf(pointers.getType()) / 8);
 }
 
-bool LayoutChoice::derive(Operation *op) {
+std::optional<Value> LayoutChoice::derive(Operation *op) {
   auto open = [&](Value value) {
     return isTile(value) && classes_.isData(value) && !chosen_.contains(classes_.leader(value));
   };
@@ -191,12 +263,12 @@ bool LayoutChoice::derive(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op); dot && open(dot.getResult())) {
     auto type = cast<RankedTensorType>(dot.getType());
     chosen_.try_emplace(classes_.leader(dot.getResult()), layout::dotBlocked(type.getShape().vec(), warps_));
-    return true;
+    return classes_.leader(dot.getResult());
   }
   if (op->getNumResults() && op->getNumOperands() && open(op->getResult(0)) && known(op->getOperand(0)))
     if (std::optional<Layout> natural = naturalResult(op, of(op->getOperand(0)))) {
       chosen_.try_emplace(classes_.leader(op->getResult(0)), inOrder(*natural));
-      return true;
+      return classes_.leader(op->getResult(0));
     }
   // A view that is read in a known layout wants its source in the matching one.
   for (Value operand : op->getOperands()) {
@@ -212,10 +284,10 @@ bool LayoutChoice::derive(Operation *op) {
     }
     if (wanted && open(operand) && suits(classes_.leader(operand), *wanted)) {
       chosen_.try_emplace(classes_.leader(operand), *wanted);
-      return true;
+      return classes_.leader(operand);
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 std::optional<Layout> naturalResult(Operation *op, const Layout &operand) {

@@ -2,16 +2,25 @@
 #pragma once
 #include "analysis/AxisInfo.h"
 #include "convert/Classes.h"
+#include "convert/ChooseMatrices.h"
+#include "convert/Locality.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
 
+#include <array>
 #include <optional>
 
 namespace tegula::convert {
 
 class LayoutChoice {
 public:
-  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, unsigned warps);
+  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, const SimtOptions &options);
+
+  // How `dot` is computed with a matrix instruction; null: with multiply-adds.
+  const MatrixDot *matrixOf(tile::DotOp dot) const {
+    auto found = matrices_.find(dot);
+    return found == matrices_.end() ? nullptr : &found->second;
+  }
 
   // Of a Data value.
   layout::Layout of(mlir::Value data) const { return *chosen_.find(classes_.leader(data))->second; }
@@ -33,19 +42,24 @@ private:
     bool isLoad = false, isAccess = false;
   };
   void collectAnchors(tile::FuncOp function);
-  Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask) const;
+  Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Whether the class waits for what its producers and readers want: a tile smaller than the threads, which
   // repeat it anyway, or one that is only loaded, which threads can load as its readers want it.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
-  bool derive(mlir::Operation *op);
+  class Derivations;
+  bool chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next);
+  // The leader of the class whose layout follows from this op and what is known; it is chosen then.
+  std::optional<mlir::Value> derive(mlir::Operation *op);
   layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width) const;
 
   const Classes &classes_;
   analysis::AxisInfoAnalysis &axes_;
   unsigned warps_;
+  llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
+  Locality locality_;
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };

@@ -1,6 +1,5 @@
 #include "convert/Classes.h"
-
-#include "mlir/IR/Matchers.h"
+#include "analysis/OpCost.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -10,25 +9,21 @@ namespace tegula::convert {
 namespace {
 
 // Above this many ops, computing a value again costs more than moving it.
-constexpr unsigned recomputeLimit = 48;
+constexpr int64_t recomputeLimit = 48, tooMuch = recomputeLimit + 1;
 
-// How many simple instructions an element takes; nullopt: too many to repeat.
-std::optional<unsigned> costOf(Operation *op) {
-  if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp, arith::RemFOp, PreciseDivFOp, PreciseSqrtOp>(op))
-    return std::nullopt;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
-    APInt divisor;
-    bool known = matchPattern(op->getOperand(1), m_ConstantInt(&divisor));
-    return !known ? 12 : divisor.isPowerOf2() ? 1 : 4;
-  }
-  if (isa<MulhiUIOp>(op))
-    return 6;
-  return 1;
-}
+// In simple instructions of a thread.
+constexpr analysis::OpCosts threadCosts{.position = 1,
+                                        .simple = 1,
+                                        .floatDivision = tooMuch,
+                                        .floatRemainder = tooMuch,
+                                        .division = 12,
+                                        .constantDivision = 4,
+                                        .powerOfTwoDivision = 1,
+                                        .wideProduct = 6,
+                                        .simpleMath = tooMuch,
+                                        .math = tooMuch};
 
 } // namespace
-
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 bool isElementwise(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, arith::ConstantOp>(op);
@@ -60,11 +55,11 @@ Classes::Classes(FuncOp function) {
 }
 
 void Classes::classify(Operation *op) {
-  if (op->getNumResults() == 0 || !llvm::any_of(op->getResults(), isTile))
+  if (op->getNumResults() == 0 || !hasTile(op->getResults()))
     return;
   Kind kind = Kind::Data;
   unsigned cost = 0;
-  auto operands = llvm::make_filter_range(op->getOperands(), isTile);
+  auto operands = llvm::make_filter_range(op->getOperands(), [](Value value) { return isTile(value); });
   if (isa<SplatOp, MakeRangeOp, arith::ConstantOp>(op)) {
     kind = Kind::Cheap;
   } else if (isa<ExpandDimsOp, BroadcastOp>(op)) {
@@ -78,9 +73,9 @@ void Classes::classify(Operation *op) {
       kind = kinds_.lookup(op->getOperand(0));
       cost = costs_.lookup(op->getOperand(0));
     }
-  } else if (isElementwise(op) && op->getNumResults() == 1 && isMemoryEffectFree(op) && costOf(op) &&
+  } else if (isElementwise(op) && op->getNumResults() == 1 && isMemoryEffectFree(op) &&
              llvm::none_of(operands, [&](Value v) { return isData(v); })) {
-    cost = *costOf(op);
+    cost = unsigned(costOf(op, threadCosts));
     kind = Kind::Cheap;
     for (Value operand : operands) {
       cost += costs_.lookup(operand);

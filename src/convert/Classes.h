@@ -41,7 +41,6 @@ private:
   std::vector<mlir::Value> leaders_;
 };
 
-bool isTile(mlir::Value value);
 // All results from operands of the same coordinates.
 bool isElementwise(mlir::Operation *op);
 

@@ -12,9 +12,9 @@ namespace {
 
 class Rewrite {
 public:
-  Rewrite(FuncOp function, const SimtOptions &options, std::vector<Note> &notes)
+  Rewrite(FuncOp function, const SimtOptions &options, std::vector<diag::Remark> &remarks)
       : function_(function), axes_(function), classes_(function),
-        choice_(function, classes_, axes_, options.warps), notes_(notes) {}
+        choice_(function, classes_, axes_, options), remarks_(remarks) {}
 
   void run() {
     // Before any type changes: the plain ops, and what each access and reader wants.
@@ -63,7 +63,7 @@ private:
       text += ": " + why;
     else if (used < width)
       text += ": a thread owns no more neighbours";
-    notes_.push_back({op->getLoc(), "access", text});
+    remarks_.push_back({placeOf(op->getLoc()), "access", text});
   }
 
   // How many neighbours an addition whose results nobody wants may take at once.
@@ -74,7 +74,7 @@ private:
     unsigned width = axes_.accessWidth(op.getPtr(), op.getMask(), dim, 128);
     width = std::min(width, choice_.of(op.getResult()).contiguous(dim));
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), width));
-    notes_.push_back({op.getLoc(), "access", "atomic steps on up to " + std::to_string(width) + (width == 1 ? " element" : " elements") + " at once"});
+    remarks_.push_back({placeOf(op.getLoc()), "access", "atomic steps on up to " + std::to_string(width) + (width == 1 ? " element" : " elements") + " at once"});
   }
 
   std::optional<Layout> ownLayout(Operation *op) const {
@@ -119,7 +119,7 @@ private:
 
   // Operands in the layouts that the op needs, results in those that readers expect.
   void connect(Operation *op) {
-    if (llvm::none_of(op->getOperands(), isTile))
+    if (!hasTile(op->getOperands()))
       return;
     if (auto access = access_.find(op); access != access_.end()) {
       for (OpOperand &operand : op->getOpOperands())
@@ -171,8 +171,17 @@ private:
       return;
     }
     if (auto dot = dyn_cast<DotOp>(op)) {
-      demandOwn(dot.getAMutable());
-      demandOwn(dot.getBMutable());
+      if (const MatrixDot *matrix = choice_.matrixOf(dot)) {
+        int64_t k = shapeOf(dot.getA().getType()).back();
+        dot->setAttr(simt::matrixName, simt::MatrixAttr::get(op->getContext(), matrix->instruction.name, matrix->instruction.shape));
+        demand(dot.getAMutable(), matrix->operand(0, k));
+        demand(dot.getBMutable(), matrix->operand(1, k));
+        remarks_.push_back({placeOf(op->getLoc()), "dot", "matrix instruction " + matrix->instruction.name});
+      } else {
+        demandOwn(dot.getAMutable());
+        demandOwn(dot.getBMutable());
+        remarks_.push_back({placeOf(op->getLoc()), "dot", "multiply-adds: no matrix instruction fits types and extents"});
+      }
       demandAs(dot.getAccMutable(), dot.getResult());
       return;
     }
@@ -286,7 +295,7 @@ private:
   analysis::AxisInfoAnalysis axes_;
   Classes classes_;
   LayoutChoice choice_;
-  std::vector<Note> &notes_;
+  std::vector<diag::Remark> &remarks_;
   llvm::DenseMap<Operation *, Layout> access_;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> made_;
   llvm::DenseMap<Value, Value> converted_; // the result of settle's conversion -> what it converts
@@ -294,11 +303,11 @@ private:
 
 } // namespace
 
-void tileToSimt(ModuleOp module, const SimtOptions &options, std::vector<Note> &notes) {
+void tileToSimt(ModuleOp module, const SimtOptions &options, std::vector<diag::Remark> &remarks) {
   OpBuilder builder(module.getContext());
   module->setAttr(simt::warpsName, builder.getI32IntegerAttr(int32_t(options.warps)));
   for (FuncOp function : module.getOps<FuncOp>())
-    Rewrite(function, options, notes).run();
+    Rewrite(function, options, remarks).run();
 }
 
 } // namespace tegula::convert

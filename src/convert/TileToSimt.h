@@ -8,27 +8,28 @@
 // in which a thread owns those that do); one without takes what its producers give (the slice that a
 // reduction leaves, a transposition) or its readers want. So does one that is smaller than the
 // threads, or of one dimension and only loaded: threads then repeat loads instead of exchanging.
+// Where a dot writes a class and the machine has a matrix instruction for it, the class has that instruction's
+// layout, whatever loads or stores it: those convert.
 // Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed
 // again in whatever layout is wanted.
 #pragma once
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Location.h"
+#include "diag/Remark.h"
+#include "ir/simt/Machine.h"
 
-#include <string>
+#include "mlir/IR/BuiltinOps.h"
+
 #include <vector>
 
 namespace tegula::convert {
 
-// A choice, at a place in the source.
-struct Note {
-  mlir::Location location;
-  std::string kind, text;
-};
-
 struct SimtOptions {
   unsigned warps = 4;
+  const simt::Machine &machine;
 };
 
-void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<Note> &notes);
+// Factors of 8 bits for which the machine has no instruction become f16, which holds each of their values.
+void widenFactors(mlir::ModuleOp module, const simt::Machine &machine);
+
+void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::convert

@@ -16,20 +16,6 @@ template <class... Ops> void addTileOps(Table &table) {
    ...);
 }
 
-std::string placeOf(mlir::Location location) {
-  if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
-    return placeOf(call.getCallee());
-  if (auto named = mlir::dyn_cast<mlir::NameLoc>(location))
-    return placeOf(named.getChildLoc());
-  if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(location); fused && !fused.getLocations().empty())
-    return placeOf(fused.getLocations().front());
-  if (auto file = mlir::dyn_cast<mlir::FileLineColLoc>(location))
-    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" + llvm::Twine(file.getColumn()) +
-            ": ")
-        .str();
-  return {};
-}
-
 } // namespace
 
 const Table &allOps() {
@@ -70,7 +56,8 @@ Tile Machine::make(mlir::Type type) {
 }
 
 bool Machine::fail(mlir::Operation *op, StatusCode code, const llvm::Twine &text) {
-  status_ = Status::error(code, placeOf(op->getLoc()) + text.str());
+  std::string place = tile::placeOf(op->getLoc());
+  status_ = Status::error(code, place + (place.empty() ? "" : ": ") + text.str());
   return false;
 }
 

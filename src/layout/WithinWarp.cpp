@@ -252,7 +252,7 @@ void markNeeded(std::vector<Step> &steps, std::vector<bool> needed, size_t sourc
   }
 }
 
-unsigned costOf(const Plan &plan, unsigned elementBits, const Costs &costs) {
+unsigned exchangeCost(const Plan &plan, unsigned elementBits, const Costs &costs) {
   unsigned words = std::max(1u, elementBits * plan.packed / 32), cost = 0;
   for (const Step &step : plan.steps) {
     bool moves = false, keeps = step.keepsLanes();
@@ -295,7 +295,7 @@ std::optional<Plan> planPacked(const Layout &from, const Layout &to, unsigned pa
   for (unsigned reg : to.liveRegisters())
     live[reg >> packedBits] = true;
   markNeeded(plan.steps, std::move(live), size_t(from.size(Axis::Register)) >> packedBits);
-  plan.cost = costOf(plan, elementBits, costs);
+  plan.cost = exchangeCost(plan, elementBits, costs);
   return plan;
 }
 } // namespace

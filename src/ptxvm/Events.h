@@ -36,6 +36,8 @@ struct MemoryEvent {
   Semantics semantics = Semantics::Weak;
   Scope scope = Scope::None;
   bool nonCoherent = false;          // ld.global.nc
+  bool isCopy = false;               // one side of a cp.async, at its issue: it goes on until it is waited for
+  bool byWarp = false;               // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
   uint32_t width = 0;                // bytes of one lane, the whole vector
   uint32_t mask = 0;                 // the lanes that access
   const uint64_t *addresses = nullptr; // 32; host addresses in Global and Const, offsets in Shared, Local, Param
@@ -44,6 +46,18 @@ struct MemoryEvent {
   // 32 pointers to the bytes in the host's memory; valid for lanes in `mask`. Lanes that are out of
   // bounds were reported and taken out of the mask by the machine.
   std::byte *const *bytes = nullptr;
+};
+
+// A warp's cp.async: from its issue until its lanes have waited for it (cp.async.wait_group, wait_all)
+// its bytes may arrive at any time, and its source may be read at any time.
+struct CopyEvent {
+  uint32_t instruction = 0; // the cp.async
+  uint64_t number = 0;      // of the copy in its block
+  uint32_t mask = 0;        // issued: the lanes that copy; completed: those that have waited now
+  uint32_t width = 0;       // bytes written by a lane
+  const uint64_t *to = nullptr;        // 32 offsets in shared memory
+  const uint64_t *from = nullptr;      // 32 addresses of the host
+  const uint32_t *sizes = nullptr;     // 32: bytes read; the rest of `width` becomes zeros
 };
 
 // Barriers of a block. `threads` is the number awaited.
@@ -100,6 +114,9 @@ public:
   virtual void warpSync(const WarpId &, const WarpSyncEvent &) {}
   virtual void fence(const WarpId &, const FenceEvent &) {}
   virtual void branch(const WarpId &, const BranchEvent &) {}
+  // Behind the events of its two accesses; `copyCompletes` comes when lanes have waited for it, or end.
+  virtual void copyIssued(const WarpId &, const CopyEvent &) {}
+  virtual void copyCompletes(const WarpId &, const CopyEvent &, bool waited) {}
   virtual void lanesExit(const WarpId &, uint32_t mask) {}
 };
 

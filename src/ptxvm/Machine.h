@@ -38,6 +38,13 @@ struct Schedule {
   uint64_t seed = 0;
 };
 
+// When asynchronous copies complete: an adversary within what PTX allows.
+enum class Copies : uint8_t {
+  Late,   // when they are waited for: until then the destination holds poison, and then the source is read
+  AtOnce, // when they are issued
+  Random, // somewhere between, lanes apart
+};
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint64_t sharedBytes = 0; // dynamic
@@ -46,6 +53,7 @@ struct Launch {
   std::vector<uint64_t> parameters;
   std::span<const Buffer> buffers;
   Schedule schedule;
+  Copies copies = Copies::Late;
   unsigned threads = 1;            // host threads that run blocks; 0: as many as there are cores
   uint64_t stepLimit = 0;          // warp instructions of one block; 0: 1,000,000,000
   std::vector<Observer *> observers; // owned by the caller

@@ -102,6 +102,10 @@ OperandSpec compileOperand(std::string_view text) {
     spec.maySink = true;
     text.remove_suffix(1);
   }
+  if (size_t star = text.find('*'); star != text.npos) {
+    spec.count = uint8_t(text[star + 1] - '0');
+    text = text.substr(0, star);
+  }
   spec.afterBar = take("|");
   if (take("call")) { spec.kind = Kind::Call; return spec; }
   if (take("md")) spec.kind = Kind::MovDestination;
@@ -179,9 +183,12 @@ std::optional<Spelling> match(const Form &form, std::span<const std::string_view
         for (Modifier one : element.modifiers)
           if (one == *modifier) {
             spelling.modifiers.set(size_t(one));
+            found = true;
+            // The assembler takes .shared::cta here in every version that has the copy.
+            if (one == Modifier::sharedCta && form.mnemonic == "cp")
+              continue;
             spelling.ptx = std::max(spelling.ptx, modifierRows[size_t(one)].ptx);
             spelling.sm = std::max(spelling.sm, modifierRows[size_t(one)].sm);
-            found = true;
           }
       if (std::optional<Type> type = typeFromName(parts[at]))
         for (Type one : element.types)

@@ -26,6 +26,7 @@ struct OperandSpec {
   bool afterBar = false;   // written behind |
   bool isOptional = false;
   bool maySink = false;    // _ is allowed
+  uint8_t count = 0;       // a vector of so many registers, whatever the modifiers; 0: as Kind says
 };
 
 struct Form {
@@ -40,7 +41,7 @@ struct Form {
 struct Spelling {
   uint32_t ptx = 0, sm = 0;
   Modifiers modifiers;
-  std::array<Type, 3> types{};
+  std::array<Type, 4> types{};
 };
 
 std::span<const Form> forms();

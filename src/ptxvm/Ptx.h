@@ -100,7 +100,7 @@ struct Form; // a row of Opcodes.def (Opcodes.h)
 struct Instruction {
   const Form *form = nullptr;
   Modifiers modifiers;
-  std::array<Type, 3> types{};   // in the order written
+  std::array<Type, 4> types{};   // in the order written
   uint32_t firstOperand = 0, operandCount = 0; // in Kernel::operands
   Operand guard;                 // a register, or Sink
   uint32_t line = 0;             // 1-based, of the PTX text

@@ -5,6 +5,7 @@
 // while the gate is closed and empty.
 #include "runtime/Pool.h"
 #include "runtime/FloatState.h"
+#include "runtime/OpenMp.h"
 #include "runtime/Scratch.h"
 
 #include <algorithm>
@@ -138,7 +139,8 @@ void Pool::grow(unsigned count) {
 }
 
 // The threads do not exist in a forked child, and one of them may have held anything.
-void forgetPool() {
+void forgetThreads() {
+  OpenMp::forget();
   pool = nullptr;
   busy.store(false, std::memory_order_relaxed);
 }
@@ -146,13 +148,20 @@ void forgetPool() {
 } // namespace
 
 bool runOnPool(Work &work, unsigned threads, void *scratch) {
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forgetThreads); });
+  const OpenMp *openMp = OpenMp::find();
+  if (openMp && openMp->isInRegion())
+    return false;
   if (busy.exchange(true, std::memory_order_acquire))
     return false;
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forgetPool); });
-  if (!pool)
-    pool = new Pool;
-  pool->run(work, threads, scratch);
+  if (openMp && openMp->canRun(threads) && openMp->isAwake()) {
+    openMp->run(work, threads, scratch);
+  } else {
+    if (!pool)
+      pool = new Pool;
+    pool->run(work, threads, scratch);
+  }
   busy.store(false, std::memory_order_release);
   return true;
 }

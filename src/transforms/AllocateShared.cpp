@@ -1,5 +1,4 @@
 #include "ir/simt/Scratch.h"
-#include "ir/tile/Places.h"
 #include "transforms/SharedMemory.h"
 
 #include "mlir/IR/Builders.h"
@@ -14,42 +13,137 @@ constexpr uint64_t alignment = 128;
 // Up to here a second place costs no occupancy worth a barrier.
 constexpr uint64_t cheapBytes = 16 * 1024;
 
+// What needs bytes, and for how long: ops are numbered in the order of the text.
 struct User {
   Operation *op;
-  uint64_t bytes, offset;
+  uint64_t bytes;
+  uint64_t begin, end; // first and last op
+  uint64_t offset = 0;
 };
 
-Status tooLarge(ArrayRef<User> users, uint64_t limit) {
-  std::string text = "the kernel needs more shared memory than the " + std::to_string(limit) + " bytes of a program:";
-  for (const User &user : users) {
-    text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +
-            user.op->getName().getStringRef().str() + " of " + tile::placeOf(user.op->getLoc());
+class LiveRanges {
+public:
+  explicit LiveRanges(ModuleOp module) { number(module); }
+
+  User of(simt::AllocOp alloc) {
+    uint64_t begin = numbers_.lookup(alloc).first, end = begin;
+    SmallVector<Value> work{alloc.getBuffer()};
+    while (!work.empty())
+      for (Operation *user : work.pop_back_val().getUsers()) {
+        // A use in a loop lasts as long as the loop.
+        end = std::max(end, numbers_.lookup(alloc->getBlock()->findAncestorOpInBlock(*user)).second);
+        if (auto view = dyn_cast<simt::ViewOp>(user))
+          work.push_back(view.getResult());
+      }
+    return {alloc, alloc.getBuffer().getType().bytes(), begin, end};
   }
-  return Status::error(StatusCode::Resource, text + "; hint: use smaller tiles, fewer of them at a time, or more programs");
+  User of(Operation *op, uint64_t bytes) { return {op, bytes, numbers_.lookup(op).first, numbers_.lookup(op).second}; }
+
+private:
+  void number(Operation *op) {
+    uint64_t first = next_++;
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          number(&inner);
+    numbers_[op] = {first, next_ - 1};
+  }
+  uint64_t next_ = 0;
+  llvm::DenseMap<Operation *, std::pair<uint64_t, uint64_t>> numbers_; // of the op and of the last in its regions
+};
+
+// The lowest place that no one has at the same time, for one after the other; returns the bytes of all.
+uint64_t place(std::vector<User> &users) {
+  uint64_t total = 0;
+  for (size_t i = 0; i != users.size(); ++i) {
+    User &user = users[i];
+    SmallVector<const User *> others;
+    for (size_t k = 0; k != i; ++k)
+      if (users[k].begin <= user.end && user.begin <= users[k].end)
+        others.push_back(&users[k]);
+    llvm::sort(others, [](const User *a, const User *b) { return a->offset < b->offset; });
+    user.offset = 0;
+    for (const User *other : others)
+      if (user.offset + user.bytes > other->offset)
+        user.offset = std::max(user.offset, other->offset + other->bytes);
+    total = std::max(total, user.offset + user.bytes);
+  }
+  return total;
+}
+
+// The largest number of slots that would fit, if each buffer had no more; 0: none.
+int64_t fittingSlots(std::vector<User> users, uint64_t limit) {
+  int64_t most = 1;
+  for (const User &user : users)
+    if (auto alloc = dyn_cast<simt::AllocOp>(user.op))
+      most = std::max(most, alloc.getBuffer().getType().getSlots());
+  for (int64_t slots = most - 1; slots > 1; --slots) {
+    for (User &user : users)
+      if (auto alloc = dyn_cast<simt::AllocOp>(user.op)) {
+        auto type = alloc.getBuffer().getType();
+        user.bytes = llvm::alignTo(type.slotBytes() * uint64_t(std::min(slots, type.getSlots())), alignment);
+      }
+    if (place(users) <= limit)
+      return slots;
+  }
+  return 0;
+}
+
+Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) {
+  std::string text = "the kernel needs " + std::to_string(total) + " bytes of shared memory, and a program has " +
+                     std::to_string(limit) + ":";
+  for (const User &user : users) {
+    auto alloc = dyn_cast<simt::AllocOp>(user.op);
+    text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +
+            (alloc ? std::to_string(alloc.getBuffer().getType().getSlots()) + " stages of a load"
+                   : user.op->getName().getStringRef().str()) +
+            " at " + tile::placeOf(user.op->getLoc());
+  }
+  if (int64_t slots = fittingSlots(users, limit))
+    text += "; hint: num_stages=" + std::to_string(slots) + " fits";
+  else
+    text += "; hint: take smaller blocks, or num_stages=1";
+  return Status::error(StatusCode::Resource, text);
 }
 
 } // namespace
 
 Status allocateShared(ModuleOp module, uint64_t limit) {
+  LiveRanges ranges(module);
   std::vector<User> users;
-  uint64_t largest[2] = {0, 0};
-  module.walk([&](Operation *op) {
-    uint64_t bytes = llvm::alignTo(simt::scratchBytes(op), alignment);
-    if (bytes == 0)
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto alloc = dyn_cast<simt::AllocOp>(op))
+      users.push_back(ranges.of(alloc));
+    else if (uint64_t bytes = simt::scratchBytes(op))
+      users.push_back(ranges.of(op, bytes));
+    else
       return;
-    uint64_t &size = largest[users.size() % 2];
-    size = std::max(size, bytes);
-    users.push_back({op, bytes, users.size() % 2});
+    users.back().bytes = llvm::alignTo(users.back().bytes, alignment);
   });
-  bool apart = largest[0] + largest[1] <= cheapBytes;
-  uint64_t total = apart ? largest[0] + largest[1] : std::max(largest[0], largest[1]);
+  // Scratch that lives until the next one's op lies elsewhere than that one's: one barrier less.
+  std::vector<User> apart = users;
+  User *previous = nullptr;
+  for (User &user : apart)
+    if (!isa<simt::AllocOp>(user.op)) {
+      if (previous)
+        previous->end = std::max(previous->end, user.begin);
+      previous = &user;
+    }
+  uint64_t total = place(users), cheap = place(apart);
+  if (cheap <= std::max(total, cheapBytes)) {
+    users = std::move(apart);
+    total = cheap;
+  }
   OpBuilder builder(module.getContext());
   for (User &user : users) {
-    user.offset = apart && user.offset ? largest[0] : 0;
-    user.op->setAttr(simt::scratchName, builder.getI64IntegerAttr(int64_t(user.offset)));
+    auto offset = builder.getI64IntegerAttr(int64_t(user.offset));
+    if (auto alloc = dyn_cast<simt::AllocOp>(user.op))
+      alloc.setOffsetAttr(offset);
+    else
+      user.op->setAttr(simt::scratchName, offset);
   }
   module->setAttr(simt::sharedBytesName, builder.getI64IntegerAttr(int64_t(total)));
-  return total <= limit ? Status::success() : tooLarge(users, limit);
+  return total <= limit ? Status::success() : tooLarge(users, total, limit);
 }
 
 } // namespace tegula::transforms

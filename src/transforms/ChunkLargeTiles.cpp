@@ -1,4 +1,5 @@
 #include "transforms/ChunkLargeTiles.h"
+#include "analysis/PointerOrigins.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -10,11 +11,7 @@ namespace tegula::transforms {
 
 namespace {
 
-bool isTile(Type type) { return isa<RankedTensorType>(type); }
-
-bool touchesTiles(Operation &op) {
-  return llvm::any_of(op.getOperandTypes(), isTile) || llvm::any_of(op.getResultTypes(), isTile);
-}
+bool touchesTiles(Operation &op) { return hasTile(op.getOperands()) || hasTile(op.getResults()); }
 
 bool streams(Operation &op) {
   if (isa<MakeRangeOp>(op))
@@ -27,25 +24,16 @@ bool streams(Operation &op) {
          (op.hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op));
 }
 
-// The argument behind a tile of addresses; null: not found.
-Value argumentOf(Value address) {
-  while (Operation *op = address.getDefiningOp()) {
-    if (!isa<AddPtrOp, SplatOp>(op))
-      return {};
-    address = op->getOperand(0);
-  }
-  return address;
-}
-
 // Chunks one after another read and write what whole tiles would.
 bool chunksAreIndependent(Block &block) {
+  analysis::PointerOrigins origins;
   for (StoreOp store : block.getOps<StoreOp>()) {
-    Value stored = argumentOf(store.getPtr());
-    if (!stored)
+    const analysis::OriginSet stored = origins.of(store.getPtr());
+    if (stored.isUnknown)
       return false;
     for (Operation &op : block) {
       Value other = isa<LoadOp, StoreOp>(op) && &op != store.getOperation() ? op.getOperand(0) : Value();
-      if (other && other != store.getPtr() && (!argumentOf(other) || argumentOf(other) == stored))
+      if (other && other != store.getPtr() && stored.mayShare(origins.of(other)))
         return false;
     }
   }

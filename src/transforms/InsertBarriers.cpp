@@ -1,3 +1,4 @@
+#include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "transforms/SharedMemory.h"
@@ -13,8 +14,10 @@ namespace {
 
 // What some warp may still be doing when another one is here.
 struct Pending {
-  // Byte ranges of scratch that may still be read.
-  llvm::SmallSetVector<std::pair<uint64_t, uint64_t>, 4> reads;
+  // Byte ranges of shared memory that may still be read; that were written, by stores or by copies that were waited
+  // for; and into which copies are under way.
+  using Range = std::pair<uint64_t, uint64_t>;
+  llvm::SmallSetVector<Range, 4> reads, writes, copies;
   // Addresses of loads whose elements may not all be read yet.
   llvm::SmallSetVector<Value, 4> loads;
   // Addresses of stores whose elements may not all be there yet.
@@ -33,6 +36,8 @@ struct Pending {
   bool merge(const Pending &other) {
     size_t before = size();
     reads.insert(other.reads.begin(), other.reads.end());
+    writes.insert(other.writes.begin(), other.writes.end());
+    copies.insert(other.copies.begin(), other.copies.end());
     loads.insert(other.loads.begin(), other.loads.end());
     stores.insert(other.stores.begin(), other.stores.end());
     oldLoads.insert(other.oldLoads.begin(), other.oldLoads.end());
@@ -44,8 +49,19 @@ struct Pending {
     return size() != before;
   }
   size_t size() const {
-    return reads.size() + loads.size() + stores.size() + updates.size() + oldLoads.size() + oldStores.size() +
+    return reads.size() + writes.size() + copies.size() + loads.size() + stores.size() + updates.size() + oldLoads.size() + oldStores.size() +
            oldUpdates.size() + accesses + acquires;
+  }
+
+  // All warps have met. What copies, copies on.
+  void meet() {
+    Pending met;
+    met.copies = std::move(copies);
+    *this = std::move(met);
+  }
+
+  static bool overlaps(const llvm::SmallSetVector<Range, 4> &ranges, Range with) {
+    return llvm::any_of(ranges, [&](Range range) { return range.first < with.second && with.first < range.second; });
   }
 
   // Behind a trip around `loop`: what was computed in it will have another value.
@@ -65,25 +81,6 @@ struct Pending {
   }
 };
 
-// The scalar pointers that an address comes from; null among them: unknown.
-void roots(Value address, llvm::SmallSetVector<Value, 4> &result, unsigned depth = 0) {
-  Operation *op = address.getDefiningOp();
-  if (depth > 32)
-    return void(result.insert(Value()));
-  if (!op) {
-    auto argument = cast<BlockArgument>(address);
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (isa<FuncOp>(parent))
-      return void(result.insert(address));
-    if (auto loop = dyn_cast<scf::ForOp>(parent); loop && argument.getArgNumber() > 0)
-      return roots(loop.getInitArgs()[argument.getArgNumber() - 1], result, depth + 1);
-    return void(result.insert(Value()));
-  }
-  if (isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, TransOp, ReshapeOp, simt::ConvertOp, BitcastOp>(op))
-    return roots(op->getOperand(0), result, depth + 1);
-  result.insert(Value());
-}
-
 // Whether several threads hold an element of the tile: all load it, one stores it.
 bool hasCopies(Value tile, Operation *user) {
   if (!isa<RankedTensorType>(tile.getType()))
@@ -91,19 +88,6 @@ bool hasCopies(Value tile, Operation *user) {
   layout::Layout layout = simt::layoutOf(tile);
   bool fillsWarps = layout.size(layout::Axis::Lane) == 32 && layout.size(layout::Axis::Warp) >= simt::warpsOf(user);
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
-}
-
-// May the two accesses touch one element of which another thread must see the right value? Of two arguments the
-// memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
-// the others may have yet to read. Of tiles without copies it asks nothing (M12).
-bool mayMeet(Value a, Value b, Operation *user) {
-  auto isCopied = [&](Value address) { return isa<RankedTensorType>(address.getType()) && hasCopies(address, user); };
-  if (isCopied(a) || isCopied(b))
-    return true;
-  llvm::SmallSetVector<Value, 4> from, to;
-  roots(a, from);
-  roots(b, to);
-  return llvm::any_of(from, [&](Value root) { return !root || to.contains(root); }) || to.contains(Value());
 }
 
 // The same address in the same layout: each thread meets its own elements, in its own order, unless threads
@@ -121,25 +105,39 @@ public:
   }
 
 private:
+  // May the two accesses touch one element of which another thread must see the right value? Of two arguments the
+  // memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
+  // the others may have yet to read. Of tiles without copies it asks nothing (M12).
+  bool mayMeet(Value a, Value b, Operation *user) {
+    auto isCopied = [&](Value address) { return isa<RankedTensorType>(address.getType()) && hasCopies(address, user); };
+    if (isCopied(a) || isCopied(b))
+      return true;
+    analysis::OriginSet from = origins_.of(a); // a copy: the next answer may move it
+    return from.mayShare(origins_.of(b));
+  }
+
   void meet(Operation *before, Pending &state) {
     OpBuilder builder(before);
     simt::BarrierOp::create(builder, before->getLoc());
-    state = {};
+    state.meet();
   }
 
   void visit(Operation *op, Pending &state) {
     if (isa<simt::BarrierOp, tile::BarrierOp>(op)) {
-      state = {};
+      state.meet();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       repeat(op, {loop.getBody()}, state);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       repeat(op, {loop.getBeforeBody(), loop.getAfterBody()}, state);
+      state = run(*loop.getBeforeBody(), state); // by which the loop is left
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       Pending otherwise = branch.elseBlock() ? run(*branch.elseBlock(), state) : state;
       state = run(*branch.thenBlock(), state);
       state.merge(otherwise);
     } else if (isa<AtomicRMWOp, AtomicCASOp>(op)) {
       visitAtomic(op, state);
+    } else if (isa<simt::LocalLoadOp, simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op)) {
+      visitBuffer(op, state);
     } else if (op->hasAttr(simt::scratchName)) {
       visitScratch(op, state);
     } else if (auto load = dyn_cast<LoadOp>(op)) {
@@ -149,14 +147,42 @@ private:
     }
   }
 
+  // The bytes of all slots: which one it is shows at run time.
+  static Pending::Range rangeOf(Value buffer) {
+    simt::AllocOp alloc = simt::allocOf(buffer);
+    uint64_t begin = uint64_t(*alloc.getOffset());
+    return {begin, begin + alloc.getBuffer().getType().bytes()};
+  }
+
+  void visitBuffer(Operation *op, Pending &state) {
+    if (auto load = dyn_cast<simt::LocalLoadOp>(op)) {
+      Pending::Range range = rangeOf(load.getBuffer());
+      if (Pending::overlaps(state.writes, range))
+        meet(op, state);
+      state.reads.insert(range);
+    } else if (auto wait = dyn_cast<simt::AsyncWaitOp>(op)) {
+      state.writes.insert(state.copies.begin(), state.copies.end());
+      if (wait.getPending() == 0)
+        state.copies.clear();
+    } else {
+      auto copy = dyn_cast<simt::AsyncCopyOp>(op);
+      Pending::Range range = rangeOf(copy ? copy.getBuffer() : cast<simt::LocalStoreOp>(op).getBuffer());
+      if (Pending::overlaps(state.reads, range) || Pending::overlaps(state.writes, range))
+        meet(op, state);
+      if (copy)
+        access(op, copy.getPointers(), /*reads=*/true, /*writes=*/false, state);
+      (copy ? state.copies : state.writes).insert(range);
+    }
+  }
+
   void visitScratch(Operation *op, Pending &state) {
     uint64_t begin = uint64_t(op->getAttrOfType<IntegerAttr>(simt::scratchName).getInt());
     uint64_t end = begin + simt::scratchBytes(op);
-    if (llvm::any_of(state.reads, [&](auto range) { return range.first < end && begin < range.second; }))
+    if (Pending::overlaps(state.reads, {begin, end}) || Pending::overlaps(state.writes, {begin, end}))
       meet(op, state);
     auto convert = dyn_cast<simt::ConvertOp>(op);
     if (!convert || !simt::planOf(convert).shared.withinWarp)
-      state = {}; // all warps meet between writing and reading
+      state.meet(); // all warps meet between writing and reading
     state.reads.insert({begin, end});
   }
 
@@ -216,6 +242,8 @@ private:
       changed = state.merge(end);
     }
   }
+
+  analysis::PointerOrigins origins_;
 };
 
 } // namespace

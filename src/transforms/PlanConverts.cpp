@@ -47,21 +47,24 @@ std::string stepsOf(tile::ScanOp op) {
 
 } // namespace
 
-void planConverts(ModuleOp module, TellPlan tell) {
+void planConverts(ModuleOp module, std::vector<diag::Remark> &remarks) {
   module.walk([&](Operation *op) {
+    auto remark = [&](const char *kind, std::string text) {
+      remarks.push_back({tile::placeOf(op->getLoc()), kind, std::move(text)});
+    };
     std::string steps;
     if (auto convert = dyn_cast<simt::ConvertOp>(op)) {
       layout::Plan plan = simt::planOf(convert);
       std::string text = plan.describe();
       convert.setPlan(text);
       if (plan.kind == layout::Plan::Kind::Shuffle || plan.kind == layout::Plan::Kind::Shared)
-        tell(op->getLoc(), "convert", text);
+        remark("convert", text);
     } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
       if (steps = stepsOf(reduce); !steps.empty())
-        tell(op->getLoc(), "reduce", steps);
+        remark("reduce", steps);
     } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
       if (steps = stepsOf(scan); !steps.empty())
-        tell(op->getLoc(), "scan", steps);
+        remark("scan", steps);
     }
   });
 }

@@ -1,16 +1,14 @@
-// Writes on each simt.convert how it will happen and at which cost; tells the cost as remarks, and the steps of
-// reductions and scans.
+// Writes on each simt.convert how it will happen and at which cost. Appends a remark for each conversion that costs
+// something ("convert"), and one with the steps of each reduction ("reduce") and scan ("scan").
 #pragma once
+#include "diag/Remark.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
-#include <functional>
-#include <string>
+#include <vector>
 
 namespace tegula::transforms {
 
-// `tell` gets the place, the kind ("convert", "reduce", "scan") and one line for each conversion that costs
-// something, each reduction and each scan.
-using TellPlan = llvm::function_ref<void(mlir::Location, llvm::StringRef kind, std::string text)>;
-void planConverts(mlir::ModuleOp module, TellPlan tell);
+void planConverts(mlir::ModuleOp module, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

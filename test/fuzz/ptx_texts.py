@@ -51,18 +51,25 @@ def operands(rng, pattern, types, modifiers):
         optional, word = word.endswith("?"), word.rstrip("?_")
         after_bar, word = word.startswith("|"), word.lstrip("|")
         policy = optional and word == "s:b64"
+        word, _, count = word.partition("*")
         if (policy and "L2::cache_hint" not in modifiers) or (optional and not policy and rng.random() < 0.5):
             continue
         kind, named, slot = re.fullmatch(r"(md|ms|m|vd|vs|wd|ws|dw|sw|d|s|P|p|l|t|i|call)(?::(\w+)|(\d))?", word).groups()
         type = named or (types[int(slot)] if slot else None)
         if kind in ("t", "call"):
             return None
-        if kind in ("vd", "vs") and lanes > 1:
+        if count:
+            text = "{" + ", ".join(register(type) for _ in range(int(count))) + "}"
+        elif kind == "i" and "async" in modifiers:  # the size of a copy
+            text = "16"
+        elif kind == "m":
+            text = "[%rd50]"
+        elif kind in ("vd", "vs") and lanes > 1:
             text = "{" + ", ".join(register(type) for _ in range(lanes)) + "}"
         elif type:
             text = register(type, kind in ("dw", "sw"))
         else:
-            text = {"m": "[%rd50]", "i": "0xc", "l": "LABEL"}.get(kind) or f"%p{next(numbers)}"
+            text = {"i": "0xc", "l": "LABEL"}.get(kind) or f"%p{next(numbers)}"
         if after_bar:
             result[-1] += "|" + text
         else:

@@ -6,7 +6,7 @@ import torch
 
 import tegula as triton
 import tegula.language as tl
-from contract import assert_close, assert_same, name_of, random
+from contract import rounding_of_factors, assert_close, assert_same, name_of, random
 
 
 @triton.jit
@@ -51,6 +51,7 @@ def test_floats(target, shape, dtype, form):
     dot_kernel[(1,)](a, b, c, out, M=M, N=N, K=K, FORM=form)
     exact = a.double() @ b.double()
     error = (K + 2) * 2.0**-24 * (a.double().abs() @ b.double().abs() + c.double().abs()) * 2
+    error = error + rounding_of_factors(dtype) * (a.double().abs() @ b.double().abs())
     if form == "accumulate":
         exact = exact + c.double()
     if form == "epilogue":
@@ -229,10 +230,6 @@ def test_operand_lies_in_memory_of_the_program(target, name, how):
         expected = product_of(how, x, y, trips)
         arguments = as_argument(x), as_argument(y), out, as_argument(scratch), trips
         constants = {"N": N, "HOW": how, "RESULT": {np.int32: tl.int32, np.float64: tl.float64}.get(result, tl.float32)}
-        if target in ("sim", "cuda") and name.startswith("float8"):
-            with pytest.raises(triton.TritonError, match="has no dot of these element types"):
-                held_operand_kernel[(1,)](*arguments, **constants)
-            return
         held_operand_kernel[(1,)](*arguments, **constants)
         np.testing.assert_array_equal(out, expected)
 
@@ -244,3 +241,23 @@ def test_small_integers_in_f32_are_exact(target):
     out = torch.zeros(20, 40)
     integer_dot_kernel[(1,)](a, b, out, M=20, N=40, K=30)
     assert_same(out, a @ b)
+
+
+@triton.jit
+def precise_dot_kernel(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, PRECISION: tl.constexpr):
+    m = tl.arange(0, M)[:, None]
+    n = tl.arange(0, N)[None, :]
+    k = tl.arange(0, K)
+    a = tl.load(a_ptr + m * K + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * N + n)
+    tl.store(out_ptr + m * N + n, tl.dot(a, b, input_precision=PRECISION))
+
+
+@pytest.mark.parametrize("precision, unit", [("ieee", 0.0), ("tf32x3", 2.0**-20), ("tf32", 2.0**-10)])
+def test_f32_factors_are_rounded_as_asked(target, precision, unit):
+    M, N, K = 32, 32, 64
+    a, b = random(M, K, seed=11), random(K, N, seed=12)
+    out = torch.zeros(M, N)
+    precise_dot_kernel[(1,)](a, b, out, M=M, N=N, K=K, PRECISION=precision)
+    magnitude = a.double().abs() @ b.double().abs()
+    assert_close(out, a.double() @ b.double(), error=((K + 2) * 2.0**-23 + unit) * magnitude)

@@ -13,6 +13,12 @@ class Value(ctypes.Structure):
                 ("reserved", ctypes.c_uint8 * 5), ("address", ctypes.c_void_p), ("rest", ctypes.c_uint64)]
 
 
+class Options(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("schedule", ctypes.c_char_p), ("seed", ctypes.c_uint64),
+                ("step_limit", ctypes.c_uint64), ("threads", ctypes.c_uint32), ("profile", ctypes.c_int32),
+                ("bundle", ctypes.c_char_p), ("records_all", ctypes.c_int32), ("copies", ctypes.c_char_p)]
+
+
 class Launch(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("path", ctypes.c_char_p), ("text", ctypes.c_char_p),
                 ("size", ctypes.c_size_t), ("entry", ctypes.c_char_p), ("grid", ctypes.c_uint32 * 3),
@@ -25,10 +31,11 @@ _library.tg_simulation_text.restype = _library.tg_diagnostics_text.restype = cty
 _library.tg_simulation_finding_count.restype = ctypes.c_size_t
 
 
-def run(text, arrays, grid=(1, 1, 1), block=(32, 1, 1)):
+def run(text, arrays, grid=(1, 1, 1), block=(32, 1, 1), schedule="round-robin", seed=0, copies="late", step_limit=0):
     """Runs the only entry; the arrays are its arguments and change in place. Returns what was found, "" for nothing."""
+    options = Options(ctypes.sizeof(Options), schedule.encode(), seed, step_limit, 0, 0, None, 0, copies.encode())
     simulation, problems = ctypes.c_void_p(), ctypes.c_void_p()
-    assert _library.tg_simulation_create(None, ctypes.byref(simulation), ctypes.byref(problems)) == 0
+    assert _library.tg_simulation_create(ctypes.byref(options), ctypes.byref(simulation), ctypes.byref(problems)) == 0
     try:
         values = (Value * len(arrays))()
         for value, array in zip(values, arrays):

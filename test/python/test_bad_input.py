@@ -124,6 +124,22 @@ def test_read_only_array_as_output():
     call(frozen, frozen, X.copy(), 8, BLOCK=8)  # as an input it is fine
 
 
+@triton.jit
+def writes_by_way_of_an_integer(out_ptr, x_ptr, n):
+    address = out_ptr.to(tl.int64)
+    for i in range(n):
+        tl.store(address.to(tl.pointer_type(tl.float32)), tl.load(x_ptr + i))
+        address += 4
+
+
+def test_read_only_array_written_by_way_of_an_integer():
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    with pytest.raises(triton.LaunchError, match="ArgumentReadOnly"):
+        writes_by_way_of_an_integer[(1,)](frozen, X, 4)
+    writes_by_way_of_an_integer[(1,)](X.copy(), frozen, 4)  # as an input it is fine
+
+
 @pytest.mark.parametrize("option", [{"num_warps": 3}, {"num_warps": 0}, {"num_warps": "four"}, {"num_stages": -1}])
 def test_option_value(option):
     with pytest.raises(triton.LaunchError, match=next(iter(option))):

@@ -20,11 +20,11 @@ struct TileToSimt : PassWrapper<TileToSimt, OperationPass<ModuleOp>> {
   StringRef getDescription() const override { return "gives every tile a layout"; }
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<tegula::simt::SimtDialect>(); }
   void runOnOperation() override {
-    std::vector<tegula::convert::Note> notes;
-    tegula::convert::tileToSimt(getOperation(), {warps}, notes);
+    std::vector<tegula::diag::Remark> chosen;
+    tegula::convert::tileToSimt(getOperation(), {warps, tegula::simt::Machine()}, chosen);
     if (remarks)
-      for (const auto &note : notes)
-        emitRemark(note.location) << note.kind << ": " << note.text;
+      for (const tegula::diag::Remark &remark : chosen)
+        llvm::errs() << remark.location << ": remark: " << remark.kind << ": " << remark.text << "\n";
   }
   Option<unsigned> warps{*this, "warps", llvm::cl::desc("warps of a program"), llvm::cl::init(4)};
   Option<bool> remarks{*this, "remarks", llvm::cl::desc("print what was chosen"), llvm::cl::init(false)};

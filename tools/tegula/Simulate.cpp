@@ -118,7 +118,7 @@ int simulate(const SimulateOptions &options) {
   if (options.kernel.empty() == options.replay.empty())
     return usage({"simulate takes a kernel or --replay BUNDLE", "write tegula simulate FILE.py::KERNEL --grid X --arg ..."});
   tg::SimulationOptions wanted{options.schedule, options.bundle, options.seed, options.stepLimit, options.threads,
-                               options.showsProfile || !options.html.empty(), options.recordsAll};
+                               options.showsProfile || !options.html.empty(), options.recordsAll, options.copies};
   auto simulation = tg::Simulation::create(wanted);
   if (!simulation)
     return report(simulation.error());

@@ -27,7 +27,7 @@ int run(const RunOptions &options);
 
 struct SimulateOptions {
   std::string kernel; // FILE.py::KERNEL or FILE.ptx::ENTRY
-  std::string grid = "1", block = "1", schedule = "round-robin", html, bundle, replay;
+  std::string grid = "1", block = "1", schedule = "round-robin", copies = "late", html, bundle, replay;
   std::vector<std::string> arguments, saves;
   uint64_t sharedBytes = 0, seed = 0, stepLimit = 0;
   unsigned threads = 0;

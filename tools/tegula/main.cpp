@@ -41,7 +41,8 @@ static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
   verb->add_option("--block", options.block, "Of a .ptx file: threads of a block, X[,Y[,Z]]");
   verb->add_option("--shared", options.sharedBytes, "Of a .ptx file: bytes of dynamic shared memory");
   verb->add_option("--schedule", options.schedule, "Which warp goes on: round-robin (default), random, priority, or apart: random, and lanes that parted stay so");
-  verb->add_option("--seed", options.seed, "Of the schedule; the same seed gives the same run");
+  verb->add_option("--copies", options.copies, "When asynchronous copies complete: late (default, when they are waited for), at-once, or random");
+  verb->add_option("--seed", options.seed, "Of the schedule and of random copies; the same seed gives the same run");
   verb->add_option("--steps", options.stepLimit, "At most so many instructions of the warps of one block");
   verb->add_option("--threads", options.threads, "That run blocks; 0 (default): as many as there are cores");
   verb->add_flag("--profile", options.showsProfile, "Print the source with what each line cost");

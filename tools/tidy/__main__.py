@@ -26,7 +26,7 @@ RULES = [
     names.readmes,
     names.bare_todos,
     coverage.diagnostics_are_tested,
-    coverage.ops_have_meaning,
+    coverage.ops_have_rows,
     coverage.pages_are_current,
     coverage.links_lead_somewhere,
 ]

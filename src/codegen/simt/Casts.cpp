@@ -53,8 +53,6 @@ llvm::Value *fromInteger(Scalars &s, llvm::Value *v, Type from, Type to, llvm::T
 } // namespace
 
 llvm::Value *lowerCast(Scalars &s, Operation *op, Values v, llvm::Type *element) {
-  if (op->getNumOperands() != 1 || op->getNumResults() != 1)
-    return nullptr;
   Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
     if (from.getIntOrFloatBitWidth() == 8) {
@@ -66,8 +64,6 @@ llvm::Value *lowerCast(Scalars &s, Operation *op, Values v, llvm::Type *element)
   }
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
     return fromInteger(s, v[0], from, to, element, isa<arith::SIToFPOp>(op));
-  if (!isa<arith::ExtFOp, arith::TruncFOp, FpToFpOp>(op))
-    return nullptr;
   auto rounds = dyn_cast<FpToFpOp>(op);
   bool towardZero = rounds && rounds.getRounding() == Rounding::RTZ;
   if (llvm::Value *direct = s.hardware.convert(s.builder, v[0], from, to, towardZero))

@@ -15,8 +15,6 @@ namespace {
 constexpr unsigned chunk = 2;         // registers that go through a chain together
 constexpr size_t shortestChain = 12; // ops; below, op by op gives more independent work
 
-bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 // Computes each register from its operands' registers of the same number.
 bool isElementwise(Operation *op) {
   return op->getNumResults() == 1 && isTile(op->getResult(0)) && op->hasTrait<OpTrait::Elementwise>() &&
@@ -43,8 +41,8 @@ void Emitter::emitBlock(Block &block) {
     }
     // Scalars, splats and constants need nothing of a chain: they go before it.
     bool before = isa<SplatOp, arith::ConstantOp>(op) ||
-                  (isMemoryEffectFree(&op) && op.getNumRegions() == 0 && llvm::none_of(op.getOperands(), isTile) &&
-                   llvm::none_of(op.getResults(), isTile));
+                  (isMemoryEffectFree(&op) && op.getNumRegions() == 0 && !hasTile(op.getOperands()) &&
+                   !hasTile(op.getResults()));
     if (!before)
       flush();
     place(op.getLoc());
@@ -85,22 +83,14 @@ void Emitter::emitElementwise(Operation *op) {
   SmallVector<llvm::Value *> operands;
   for (Value operand : op->getOperands())
     operands.push_back(scalar(operand));
-  llvm::Value *value = lowerElementwise(scalars, op, operands, type(result.getType()));
-  if (!value)
-    unreachableOp(op);
-  set(result, {value});
+  set(result, {lowerElementwise(scalars, op, operands, type(result.getType()))});
 }
 
 // Registers begin .. end - 1 of the result, pairs of 16-bit floats at once.
 void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Registers &results) {
   Scalars scalars{builder, module, hardware};
   llvm::Type *element = type(elementType(op->getResult(0).getType()));
-  auto lower = [&](ArrayRef<llvm::Value *> operands) {
-    llvm::Value *value = lowerElementwise(scalars, op, operands, element);
-    if (!value)
-      unreachableOp(op);
-    return value;
-  };
+  auto lower = [&](ArrayRef<llvm::Value *> operands) { return lowerElementwise(scalars, op, operands, element); };
   auto operandsAt = [&](unsigned reg) {
     SmallVector<llvm::Value *, 4> operands;
     for (Value operand : op->getOperands())

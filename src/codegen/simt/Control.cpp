@@ -8,6 +8,10 @@ namespace tegula::simt {
 SmallVector<llvm::PHINode *> Emitter::phis(ValueRange values) {
   SmallVector<llvm::PHINode *> result;
   for (Value value : values) {
+    if (isa<TokenType>(value.getType())) { // an order of ops, no value
+      set(value, {});
+      continue;
+    }
     llvm::Type *element = type(tile::elementType(value.getType()));
     Registers registers;
     if (!isa<RankedTensorType>(value.getType())) {
@@ -30,9 +34,8 @@ void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
   unsigned next = 0;
   for (Value value : values) {
     const Registers &held = registers(value);
-    bool isTile = isa<RankedTensorType>(value.getType());
     for (unsigned reg = 0; reg != held.size(); ++reg)
-      if (!isTile || layoutOf(value).isLive(reg)) // a splat has a value for registers that do not exist, too
+      if (!tile::isTile(value) || layoutOf(value).isLive(reg)) // a splat has a value for registers that do not exist, too
         phis[next++]->addIncoming(held[reg], builder.GetInsertBlock());
   }
   assert(next == phis.size() && "carried values have the layouts of their places");

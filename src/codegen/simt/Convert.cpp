@@ -220,16 +220,22 @@ private:
         result[unsigned(access.registers[i])] = fromStored(e_, b_.CreateExtractElement(run, uint64_t(i)), element_);
   }
 
-  // Threads outside of the extents find nothing that was stored: they read nothing.
+  // Threads outside of the extents find nothing that was stored: they read nothing. A run may begin outside and
+  // reach inside: its registers need not be neighbours in the tile.
   void loadInside(const layout::SharedAccess &access, Registers &result) {
-    auto first = llvm::find_if(access.registers, [](int reg) { return reg >= 0; });
-    if (first == access.registers.end())
+    SmallVector<llvm::Value *> inside;
+    for (int reg : access.registers)
+      if (reg >= 0 && to_.isLive(unsigned(reg)))
+        inside.push_back(e_.inside(to_, unsigned(reg)));
+    if (inside.empty())
       return;
     Access run;
     run.pointer = address(plan_.shared.load, access.offset);
     run.element = stored_;
     run.count = plan_.shared.load.width;
-    run.predicate = e_.inside(to_, unsigned(*first));
+    run.predicate = inside.front();
+    for (llvm::Value *other : llvm::drop_begin(inside))
+      run.predicate = run.predicate == other ? other : b_.CreateOr(run.predicate, other);
     Hardware::Values values = e_.hardware.load(b_, run, {});
     for (auto [reg, value] : llvm::zip(access.registers, values))
       if (reg >= 0)

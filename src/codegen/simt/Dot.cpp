@@ -157,6 +157,10 @@ private:
 
 } // namespace
 
-void emitDot(Emitter &e, DotOp op) { Product(e, op).emit(); }
+void emitDot(Emitter &e, DotOp op) {
+  if (op->hasAttr(matrixName))
+    return emitMatrixDot(e, op);
+  Product(e, op).emit();
+}
 
 } // namespace tegula::simt

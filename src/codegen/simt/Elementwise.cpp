@@ -3,6 +3,7 @@
 // packed instructions.
 #include "codegen/simt/Elementwise.h"
 #include "codegen/llvm/Arithmetic.h"
+#include "codegen/simt/Ops.h"
 
 #include "llvm/IR/InlineAsm.h"
 
@@ -73,7 +74,7 @@ bool pairs(Operation *op) {
   return converts && fromBits != 64 && toBits != 64 && (fromBits == 8 || toBits == 8 || (fromBits == 32 && toBits == 16));
 }
 
-llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v) {
+llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v, llvm::Type *) {
   auto &b = s.builder;
   if (isa<arith::SelectOp>(op))
     return b.CreateSelect(v[0], v[1], v[2]);
@@ -117,9 +118,8 @@ llvm::Value *lowerBytes(Scalars &s, Operation *op, Values v) {
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (auto [operand, value] : llvm::zip(op->getOperands(), v))
     wide.push_back(isByteFloat(operand.getType()) ? convertFloat(s, value, elementType(operand.getType()), f32, s.builder.getFloatTy()) : value);
-  llvm::Value *result = lowerFloats(s, op, wide);
-  result = result ? result : lowerMath(s, op, wide);
-  bool narrows = result && isByteFloat(op->getResult(0).getType());
+  llvm::Value *result = neutralOps().find(op)->lowering.element(s, op, wide, s.builder.getFloatTy());
+  bool narrows = isByteFloat(op->getResult(0).getType());
   return narrows ? convertFloat(s, result, f32, elementType(op->getResult(0).getType()), s.builder.getInt8Ty()) : result;
 }
 
@@ -131,13 +131,7 @@ llvm::Value *lowerElementwise(Scalars &s, Operation *op, Values v, llvm::Type *r
                             arith::FPToSIOp, arith::FPToUIOp, AddPtrOp>(op);
   if (computesBytes)
     return lowerBytes(s, op, v);
-  if (llvm::Value *value = codegen::lowerIntegers(s.builder, op, v, resultElement))
-    return value;
-  if (llvm::Value *value = lowerFloats(s, op, v))
-    return value;
-  if (llvm::Value *value = lowerCast(s, op, v, resultElement))
-    return value;
-  return lowerMath(s, op, v);
+  return neutralOps().find(op)->lowering.element(s, op, v, resultElement);
 }
 
 // ---- inline assembly ----

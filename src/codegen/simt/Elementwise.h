@@ -15,7 +15,7 @@ struct Scalars {
   const Hardware &hardware;
 };
 
-// Null for an op that is not of this kind. `resultElement` is the LLVM type of the first result's element.
+// `op` has an ELEMENT row in Ops.def. `resultElement` is the LLVM type of the first result's element.
 llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                               llvm::Type *resultElement);
 
@@ -32,9 +32,11 @@ llvm::SmallVector<llvm::Value *> lowerInlineAsm(Scalars &scalars, tile::Elementw
                                                 llvm::ArrayRef<llvm::Value *> operands,
                                                 llvm::ArrayRef<llvm::Type *> resultElements);
 
-// The parts, one file each; null for ops of another part.
-llvm::Value *lowerFloats(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
-llvm::Value *lowerMath(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+// The parts that rows of Ops.def name, one file each.
+llvm::Value *lowerFloats(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
+                         llvm::Type *resultElement);
+llvm::Value *lowerMath(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
+                       llvm::Type *resultElement);
 llvm::Value *lowerCast(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                        llvm::Type *resultElement);
 

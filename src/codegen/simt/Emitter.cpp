@@ -1,5 +1,4 @@
 #include "codegen/simt/Emitter.h"
-#include "codegen/simt/Elementwise.h"
 
 #include "llvm/IR/CallingConv.h"
 
@@ -10,8 +9,8 @@ using tegula::layout::Layout;
 
 namespace tegula::simt {
 
-Emitter::Emitter(llvm::Module &module, const Hardware &hardware, unsigned warps)
-    : module(module), hardware(hardware), warps(warps), builder(module.getContext()) {}
+Emitter::Emitter(llvm::Module &module, const Hardware &hardware, const OpTable &ops, unsigned warps)
+    : module(module), hardware(hardware), ops(ops), warps(warps), builder(module.getContext()) {}
 
 llvm::Type *Emitter::type(Type scalar) {
   if (isa<PointerType>(scalar))
@@ -201,16 +200,18 @@ llvm::Value *Emitter::both(llvm::Value *a, llvm::Value *b) {
   return builder.CreateAnd(a, b);
 }
 
-llvm::Value *Emitter::scratch(Operation *op, llvm::Value *bytes) {
+llvm::Value *Emitter::shared(unsigned offset) {
   if (!shared_) {
     shared_ = new llvm::GlobalVariable(module, llvm::ArrayType::get(builder.getInt8Ty(), 0), false,
                                        llvm::GlobalValue::ExternalLinkage, nullptr, "shared_memory", nullptr,
                                        llvm::GlobalValue::NotThreadLocal, 3);
     shared_->setAlignment(llvm::Align(128));
   }
-  int64_t offset = op->getAttrOfType<IntegerAttr>(scratchName).getInt();
-  llvm::Value *address = builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), shared_, unsigned(offset));
-  return builder.CreateInBoundsPtrAdd(address, bytes);
+  return builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), shared_, offset);
+}
+
+llvm::Value *Emitter::scratch(Operation *op, llvm::Value *bytes) {
+  return builder.CreateInBoundsPtrAdd(shared(unsigned(op->getAttrOfType<IntegerAttr>(scratchName).getInt())), bytes);
 }
 
 // ---- code ----
@@ -239,47 +240,11 @@ Registers Emitter::emitCombine(Region &region, ArrayRef<llvm::Value *> arguments
 }
 
 void Emitter::emitOp(Operation *op) {
-  if (isa<ReturnOp, scf::YieldOp, scf::ConditionOp>(op))
-    return;
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return emitFor(loop);
-  if (auto branch = dyn_cast<scf::IfOp>(op))
-    return emitIf(branch);
-  if (auto loop = dyn_cast<scf::WhileOp>(op))
-    return emitWhile(loop);
-  if (auto load = dyn_cast<LoadOp>(op))
-    return emitLoad(*this, load);
-  if (auto store = dyn_cast<StoreOp>(op))
-    return emitStore(*this, store);
-  if (auto atomic = dyn_cast<AtomicRMWOp>(op))
-    return emitAtomic(*this, atomic);
-  if (auto atomic = dyn_cast<AtomicCASOp>(op))
-    return emitAtomic(*this, atomic);
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    return emitReduce(*this, reduce);
-  if (auto print = dyn_cast<PrintOp>(op))
-    return emitPrint(*this, print);
-  if (auto check = dyn_cast<AssertOp>(op))
-    return emitAssert(*this, check);
-  if (auto histogram = dyn_cast<HistogramOp>(op))
-    return emitHistogram(*this, histogram);
-  if (auto scan = dyn_cast<ScanOp>(op))
-    return emitScan(*this, scan);
-  if (auto dot = dyn_cast<DotOp>(op))
-    return emitDot(*this, dot);
-  if (auto convert = dyn_cast<ConvertOp>(op))
-    return emitConvert(*this, convert);
-  if (auto gather = dyn_cast<GatherOp>(op))
-    return emitGather(*this, gather);
-  if (isa<BarrierOp, tile::BarrierOp>(op))
-    return hardware.barrier(builder);
-  if (isa<SplatOp, UnsplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp, CatOp>(op))
-    return emitShape(*this, op);
-  if (isa<MakeRangeOp, AddPtrOp, PtrToIntOp, IntToPtrOp, GetProgramIdOp, GetNumProgramsOp, arith::ConstantOp>(op))
-    return emitIndexing(*this, op);
-  if (auto assembly = dyn_cast<ElementwiseInlineAsmOp>(op))
-    return emitInlineAsm(assembly);
-  emitElementwise(op);
+  const Lowering &lowering = ops.find(op)->lowering;
+  if (lowering.emit)
+    lowering.emit(*this, op);
+  else if (lowering.element)
+    emitElementwise(op);
 }
 
 void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
@@ -288,8 +253,7 @@ void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
   for (Value result : op.getResults())
     elements.push_back(type(elementType(result.getType())));
   unsigned packed = unsigned(op.getPackedElement());
-  bool isTile = isa<RankedTensorType>(op.getResult(0).getType());
-  unsigned count = isTile ? layoutOf(op.getResult(0)).size(Axis::Register) : 1;
+  unsigned count = isTile(op.getResult(0)) ? layoutOf(op.getResult(0)).size(Axis::Register) : 1;
   std::vector<Registers> results(op.getNumResults(), Registers(count, nullptr));
   for (unsigned reg = 0; reg < count; reg += packed) {
     SmallVector<llvm::Value *> operands;
@@ -307,11 +271,6 @@ void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
   }
   for (auto [result, values] : llvm::zip(op.getResults(), results))
     set(result, std::move(values));
-}
-
-void Emitter::unreachableOp(Operation *op) {
-  llvm::report_fatal_error(llvm::Twine("simt has no lowering of ") + op->getName().getStringRef() +
-                           ": the legality pass let it through");
 }
 
 } // namespace tegula::simt

@@ -3,9 +3,9 @@
 // `plain` (the arguments, then two scratch pointers). A tile is the list of its thread's registers;
 // registers that no element of the tile needs are null. Structured control flow becomes blocks with
 // a phi a register. Ops are lowered family by family (Memory.cpp, Reduce.cpp, ...), each from its
-// own op and its operands' types.
+// own op and its operands' types; Ops.def says which.
 #pragma once
-#include "codegen/simt/Hardware.h"
+#include "codegen/simt/Ops.h"
 #include "ir/simt/Simt.h"
 
 #include "llvm/IR/DIBuilder.h"
@@ -18,13 +18,15 @@ using Registers = llvm::SmallVector<llvm::Value *, 16>;
 
 class Emitter {
 public:
-  Emitter(llvm::Module &module, const Hardware &hardware, unsigned warps);
+  // Each op of what is emitted has a row in `ops`, and none refuses (codegen/llvm/OpTable.h).
+  Emitter(llvm::Module &module, const Hardware &hardware, const OpTable &ops, unsigned warps);
 
   // The kernel as LLVM function `name`.
   llvm::Function *emit(tile::FuncOp function, llvm::StringRef name);
 
   llvm::Module &module;
   const Hardware &hardware;
+  const OpTable &ops;
   const unsigned warps;
   llvm::IRBuilder<> builder;
 
@@ -51,6 +53,8 @@ public:
   llvm::Value *both(llvm::Value *a, llvm::Value *b);
 
   // ---- shared memory ----
+  // The address of its byte `offset`.
+  llvm::Value *shared(unsigned offset);
   // The address `bytes` behind the scratch of an op.
   llvm::Value *scratch(mlir::Operation *op, llvm::Value *bytes);
 
@@ -61,17 +65,17 @@ public:
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
   // Runs `body` in threads where `condition` holds.
   void when(llvm::Value *condition, llvm::function_ref<void()> body);
-  [[noreturn]] void unreachableOp(mlir::Operation *op);
+  // Rows of Ops.def.
+  void emitFor(mlir::scf::ForOp op);
+  void emitIf(mlir::scf::IfOp op);
+  void emitWhile(mlir::scf::WhileOp op);
+  void emitInlineAsm(tile::ElementwiseInlineAsmOp op);
 
 private:
   void emitOp(mlir::Operation *op);
   void emitElementwise(mlir::Operation *op);
   void emitElements(mlir::Operation *op, unsigned begin, unsigned end, Registers &results);
   void emitChain(llvm::ArrayRef<mlir::Operation *> ops);
-  void emitInlineAsm(tile::ElementwiseInlineAsmOp op);
-  void emitFor(mlir::scf::ForOp op);
-  void emitIf(mlir::scf::IfOp op);
-  void emitWhile(mlir::scf::WhileOp op);
   llvm::SmallVector<llvm::PHINode *> phis(mlir::ValueRange values);
   void addIncoming(llvm::ArrayRef<llvm::PHINode *> phis, mlir::ValueRange values);
   void place(mlir::Location location);
@@ -106,7 +110,23 @@ void emitReduce(Emitter &e, tile::ReduceOp op);
 void emitHistogram(Emitter &e, tile::HistogramOp op);
 void emitScan(Emitter &e, tile::ScanOp op);
 void emitDot(Emitter &e, tile::DotOp op);
+void emitMatrixDot(Emitter &e, tile::DotOp op); // with matrix instructions
 void emitConvert(Emitter &e, ConvertOp op);
+// Buffers: alloc, view, loads, stores, asynchronous copies. A buffer is one address.
+void emitBuffer(Emitter &e, mlir::Operation *op);
+
+// An operand of a matrix instruction in words, fetched when they are asked for: an operand that lies in shared memory
+// takes registers for the steps at hand only.
+class OperandWords {
+public:
+  virtual ~OperandWords() = default;
+  // The word that holds the elements of these registers, neighbours along k.
+  virtual llvm::Value *word(llvm::ArrayRef<int> registers) = 0;
+};
+// Of a tile that `user` alone reads, next to it, from a buffer whose rows fit matrix loads; else null: its registers are
+// there. Such loads are emitted by their user (isFetchedByUser).
+std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, mlir::Value operand, tile::DotOp user);
+bool isFetchedByUser(const Emitter &e, LocalLoadOp load);
 void emitGather(Emitter &e, tile::GatherOp op);
 
 // A value as words of 32 bits that can cross lanes and shared memory, and back.

@@ -68,6 +68,23 @@ public:
   virtual llvm::Value *atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected,
                                  llvm::Value *value) const = 0;
 
+  // ---- asynchronous copies from global to shared memory ----
+  // Starts to copy 4, 8 or 16 bytes; zeros where the predicate is false.
+  virtual void asyncCopy(Builder &b, llvm::Value *to, const Access &from) const = 0;
+  virtual void asyncCommit(Builder &b) const = 0; // groups what this thread started
+  virtual void asyncWait(Builder &b, unsigned pending) const = 0; // for all but the last `pending` groups
+
+  // ---- matrix instructions; reached by whole warps ----
+  virtual bool hasMatrixLoad() const = 0;
+  // `count` matrices (layout/MatrixAccess.h) as one i32 each, lane 8i + r at the address of row r of matrix i.
+  virtual Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const = 0;
+  // c + a x b by the instruction `name`: operands as words (i32; f64 where elements have 64 bits) in the order of
+  // the fragments' registers, c and the result as elements.
+  virtual Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
+                                  llvm::ArrayRef<llvm::Value *> bWords, llvm::ArrayRef<llvm::Value *> c) const = 0;
+  // An f32 rounded to what such an instruction looks at of it.
+  virtual llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const = 0;
+
   // ---- to a person ----
   // Prints a line: C's format, where arguments are i32, i64 and double.
   virtual void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const = 0;

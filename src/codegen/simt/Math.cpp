@@ -66,9 +66,7 @@ bool hasFunction(Operation *op) {
   return codegen::exactIntrinsic(op) != llvm::Intrinsic::not_intrinsic || isa<math::SqrtOp>(op) || symbolOf(op, element.isF64() ? 64 : 32);
 }
 
-llvm::Value *lowerMath(Scalars &s, Operation *op, Values v) {
-  if (!isa<math::MathDialect>(op->getDialect()) || v.empty())
-    return nullptr;
+llvm::Value *lowerMath(Scalars &s, Operation *op, Values v, llvm::Type *) {
   if (isa<math::AbsFOp, math::FmaOp, math::CopySignOp>(op)) // of each type itself
     return s.builder.CreateIntrinsic(codegen::exactIntrinsic(op), {v[0]->getType()}, v);
   llvm::SmallVector<llvm::Value *, 3> wide;

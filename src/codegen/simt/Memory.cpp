@@ -16,8 +16,6 @@ unsigned widthOf(Operation *op) {
   return width ? unsigned(width.getInt()) : 1;
 }
 
-bool isTile(Value value) { return value && isa<RankedTensorType>(value.getType()); }
-
 } // namespace
 
 llvm::Type *storedType(Emitter &e, llvm::Type *element) {

@@ -1,3 +1,4 @@
+#include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -7,6 +8,8 @@ using namespace mlir;
 #include "ir/simt/Dialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/simt/Attributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/simt/Types.cpp.inc"
 #define GET_OP_CLASSES
 #include "ir/simt/Ops.cpp.inc"
 
@@ -18,9 +21,9 @@ namespace {
 struct Aliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attribute, raw_ostream &out) const override {
-    if (!isa<LayoutAttr>(attribute))
+    if (!isa<LayoutAttr, SharedAttr>(attribute))
       return AliasResult::NoAlias;
-    out << "layout";
+    out << (isa<LayoutAttr>(attribute) ? "layout" : "shared");
     return AliasResult::FinalAlias;
   }
 };
@@ -33,11 +36,21 @@ void SimtDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "ir/simt/Attributes.cpp.inc"
       >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/simt/Types.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "ir/simt/Ops.cpp.inc"
       >();
 }
+
+MatrixAttr MatrixAttr::get(MLIRContext *context, llvm::StringRef name, const layout::MatrixShape &shape) {
+  return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped);
+}
+
+layout::MatrixShape MatrixAttr::shape() const { return {getM(), getN(), getK(), getElementBits(), getIsSwapped()}; }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout) {
   return get(context, layout.extents(), layout.bases(layout::Axis::Register), layout.bases(layout::Axis::Lane),
@@ -65,6 +78,82 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
     return {};
   }
   return get(parser.getContext(), *layout);
+}
+
+SharedAttr SharedAttr::get(MLIRContext *context, const layout::SharedMap &map) { return get(context, map.images); }
+
+layout::SharedMap SharedAttr::map() const { return {getImages().vec()}; }
+
+// `!simt.buffer<64x32xf16, #shared, 3>`
+void BufferType::print(AsmPrinter &printer) const {
+  printer << "<";
+  for (int64_t extent : getShape())
+    printer << extent << "x";
+  printer << getElementType() << ", " << getMap() << ", " << getSlots() << ">";
+}
+
+Type BufferType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  SharedAttr map;
+  int64_t slots;
+  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) ||
+      parser.parseComma() || parser.parseAttribute(map) || parser.parseComma() || parser.parseInteger(slots) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), shape, element, map, slots);
+}
+
+uint64_t BufferType::slotBytes() const {
+  return (uint64_t(1) << getMap().getImages().size()) * storedBits(getElementType()) / 8;
+}
+
+AllocOp allocOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewOp>())
+    buffer = view.getBuffer();
+  return buffer.getDefiningOp<AllocOp>();
+}
+
+// The tile of an access and the slot that it touches.
+static LogicalResult verifySlot(Operation *op, RankedTensorType tile, Type element, BufferType buffer) {
+  if (tile.getShape() != buffer.getShape() || element != buffer.getElementType())
+    return op->emitOpError() << "has a tile of " << tile << " and a buffer of " << buffer;
+  if (buffer.getSlots() != 1)
+    return op->emitOpError("needs a view of one slot");
+  if (!isa_and_nonnull<LayoutAttr>(tile.getEncoding()))
+    return op->emitOpError("needs a tile with a layout");
+  unsigned bits = layoutOf(tile).totalBits();
+  if (buffer.getMap().getImages().size() != bits)
+    return op->emitOpError() << "has a map of " << buffer.getMap().getImages().size() << " bits for coordinates of " << bits;
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  auto from = getBuffer().getType(), to = getResult().getType();
+  if (to.getSlots() != 1 || from.getShape() != to.getShape() || from.getElementType() != to.getElementType() ||
+      from.getMap() != to.getMap())
+    return emitOpError() << "does not give one slot of " << from;
+  return success();
+}
+
+LogicalResult LocalStoreOp::verify() {
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  return verifySlot(*this, tile, tile.getElementType(), getBuffer().getType());
+}
+
+LogicalResult LocalLoadOp::verify() {
+  auto tile = cast<RankedTensorType>(getResult().getType());
+  return verifySlot(*this, tile, tile.getElementType(), getBuffer().getType());
+}
+
+LogicalResult AsyncCopyOp::verify() {
+  auto tile = cast<RankedTensorType>(getPointers().getType());
+  auto pointer = dyn_cast<tile::PointerType>(tile.getElementType());
+  if (!pointer)
+    return emitOpError("copies from a tile of pointers");
+  if (getMask() && cast<RankedTensorType>(getMask().getType()).getEncoding() != tile.getEncoding())
+    return emitOpError("has a mask in another layout");
+  return verifySlot(*this, tile, pointer.getPointee(), getBuffer().getType());
 }
 
 void loadDialects(MLIRContext &context) {

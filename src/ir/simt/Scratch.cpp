@@ -176,7 +176,7 @@ uint64_t scratchBytes(Operation *op) {
   if (auto scan = dyn_cast<ScanOp>(op))
     return ScanScratch(scan).bytes;
   if (auto dot = dyn_cast<DotOp>(op))
-    return DotScratch(dot).bytes;
+    return op->hasAttr(matrixName) ? 0 : DotScratch(dot).bytes; // matrix instructions read registers
   if (auto gather = dyn_cast<GatherOp>(op))
     return GatherPlan(gather).bytes;
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {

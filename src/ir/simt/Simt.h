@@ -1,11 +1,25 @@
 // The simt dialect: its attribute, its ops, and the questions every reader of layouts asks.
 #pragma once
 #include "ir/tile/Tile.h"
-#include "layout/Layout.h"
+#include "layout/Builders.h"
+#include "layout/SharedMap.h"
 
 #include "ir/simt/Dialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/simt/Attributes.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/simt/Types.h.inc"
+
+namespace tegula::simt {
+// The memories that ops have effects on.
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
+  llvm::StringRef getName() final { return "shared memory"; }
+};
+struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
+  llvm::StringRef getName() final { return "global memory"; }
+};
+} // namespace tegula::simt
+
 #define GET_OP_CLASSES
 #include "ir/simt/Ops.h.inc"
 
@@ -20,11 +34,15 @@ inline layout::Layout layoutOf(mlir::Value tile) { return layoutOf(tile.getType(
 // The type with this layout.
 mlir::RankedTensorType withLayout(mlir::Type tile, const layout::Layout &layout);
 
+// The buffer that an op allocates, through views.
+AllocOp allocOf(mlir::Value buffer);
+
 // Attributes on the module and on ops.
 inline constexpr llvm::StringLiteral warpsName = "simt.warps";
 inline constexpr llvm::StringLiteral sharedBytesName = "simt.shared_bytes";
 inline constexpr llvm::StringLiteral scratchName = "simt.scratch"; // offset in shared memory, in bytes
 inline constexpr llvm::StringLiteral widthName = "simt.width";     // elements of one access
+inline constexpr llvm::StringLiteral matrixName = "simt.matrix";   // of a dot: a #simt.matrix
 unsigned warpsOf(mlir::Operation *op);
 
 } // namespace tegula::simt

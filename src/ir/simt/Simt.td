@@ -6,6 +6,7 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ir/tile/Attributes.td"
 
 def Simt_Dialect : Dialect {
   let name = "simt";
@@ -17,6 +18,7 @@ def Simt_Dialect : Dialect {
     `simt.warps`, the warps of a program, and after allocation `simt.shared_bytes`.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 def Simt_Layout : AttrDef<Simt_Dialect, "Layout"> {
@@ -35,6 +37,63 @@ def Simt_Layout : AttrDef<Simt_Dialect, "Layout"> {
   }];
 }
 
+def Simt_Matrix : AttrDef<Simt_Dialect, "Matrix"> {
+  let mnemonic = "matrix";
+  let summary = "the matrix instruction that computes a dot";
+  let description = [{
+    A row of the target's table by name, and its shape (layout/Builders.h, MatrixShape). The dot's result and
+    operands are laid out as the instruction wants them.
+  }];
+  let parameters = (ins StringRefParameter<"the row">:$name, "unsigned":$m, "unsigned":$n, "unsigned":$k,
+                        "unsigned":$elementBits, "bool":$isSwapped);
+  let assemblyFormat = "`<` $name `,` $m `,` $n `,` $k `,` $elementBits `,` $isSwapped `>`";
+  let extraClassDeclaration = [{
+    static MatrixAttr get(::mlir::MLIRContext *context, ::llvm::StringRef name, const ::tegula::layout::MatrixShape &shape);
+    ::tegula::layout::MatrixShape shape() const;
+  }];
+}
+
+def Simt_Shared : AttrDef<Simt_Dialect, "Shared"> {
+  let mnemonic = "shared";
+  let summary = "where each element of a tile lies in a buffer";
+  let description = [{
+    A linear map over F2 (layout/SharedMap.h): for each bit of a flat coordinate, lowest first, the offset that it
+    adds, in elements.
+  }];
+  let parameters = (ins ArrayRefParameter<"uint32_t">:$images);
+  let assemblyFormat = "`<` `[` $images `]` `>`";
+  let extraClassDeclaration = [{
+    static SharedAttr get(::mlir::MLIRContext *context, const ::tegula::layout::SharedMap &map);
+    ::tegula::layout::SharedMap map() const;
+  }];
+}
+
+class Simt_Type<string name, string typeMnemonic> : TypeDef<Simt_Dialect, name> { let mnemonic = typeMnemonic; }
+
+def Simt_Buffer : Simt_Type<"Buffer", "buffer"> {
+  let summary = "a place in shared memory for `slots` tiles of one shape";
+  let description = [{
+    The power-of-two hull of each tile is there (layout/Layout.h): a tile takes as many elements as the map has
+    offsets. Slots follow each other.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        "::tegula::simt::SharedAttr":$map, "int64_t":$slots);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    // Bytes of one slot / of all.
+    uint64_t slotBytes() const;
+    uint64_t bytes() const { return slotBytes() * uint64_t(getSlots()); }
+  }];
+}
+
+def Simt_Token : Simt_Type<"Token", "token"> {
+  let summary = "copies that are under way, up to a commit";
+}
+
+// The two memories, as effects.
+def Simt_SharedMemory : Resource<"::tegula::simt::SharedMemory">;
+def Simt_GlobalMemory : Resource<"::tegula::simt::GlobalMemory">;
+
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
 
 def Simt_ConvertOp : Simt_Op<"convert", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
@@ -50,6 +109,71 @@ def Simt_ConvertOp : Simt_Op<"convert", [Pure, SameOperandsAndResultShape, SameO
 def Simt_BarrierOp : Simt_Op<"barrier"> {
   let summary = "all warps of the program meet; accesses of shared memory before are seen by those behind";
   let assemblyFormat = "attr-dict";
+}
+
+def Simt_AllocOp : Simt_Op<"alloc"> {
+  let summary = "a buffer; it lives until its last use";
+  let description = [{
+    `offset`: in shared memory, in bytes, once it is allocated.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Simt_Buffer, "", [MemAlloc<Simt_SharedMemory>]>:$buffer);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($buffer)";
+}
+
+def Simt_ViewOp : Simt_Op<"view", [Pure]> {
+  let summary = "one slot of a buffer";
+  let arguments = (ins Simt_Buffer:$buffer, I32:$slot);
+  let results = (outs Simt_Buffer:$result);
+  let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_LocalStoreOp : Simt_Op<"local_store"> {
+  let summary = "writes a tile into a buffer of one slot";
+  let arguments = (ins AnyRankedTensor:$value, Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$buffer);
+  let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Simt_LocalLoadOp : Simt_Op<"local_load"> {
+  let summary = "reads a tile from a buffer of one slot";
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$buffer);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments]> {
+  let summary = "starts to copy a tile from global memory into a buffer of one slot";
+  let description = [{
+    Where the mask is false zeros are written. Where `predicate` is false nothing happens at all. The buffer may be
+    read behind an `async_wait` for the commit behind this op.
+  }];
+  let arguments = (ins Arg<AnyRankedTensor, "", [MemRead<Simt_GlobalMemory>]>:$pointers,
+                   Optional<AnyRankedTensor>:$mask, Optional<I1>:$predicate,
+                   Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$buffer,
+                   DefaultValuedAttr<Tile_CacheModifier, "::tegula::tile::CacheModifier::None">:$cache,
+                   DefaultValuedAttr<Tile_Eviction, "::tegula::tile::Eviction::Normal">:$evict);
+  let results = (outs Simt_Token:$token);
+  let assemblyFormat = [{
+    $pointers (`mask` $mask^)? (`if` $predicate^)? `,` $buffer attr-dict `:` type($pointers)
+    (`mask` type($mask)^)? `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncCommitOp : Simt_Op<"async_commit", [MemoryEffects<[MemWrite<Simt_SharedMemory>]>]> {
+  let summary = "makes a group of the copies that this thread started since the last commit";
+  let arguments = (ins Variadic<Simt_Token>:$copies);
+  let results = (outs Simt_Token:$group);
+  let assemblyFormat = "$copies attr-dict";
+}
+
+def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>]> {
+  let summary = "waits until the group is there, and with it all but the last `pending` groups of this thread";
+  let arguments = (ins Simt_Token:$group, I32Attr:$pending);
+  let assemblyFormat = "$group `pending` $pending attr-dict";
 }
 
 #endif // TEGULA_IR_SIMT

@@ -64,6 +64,12 @@ void loadDialects(MLIRContext &context) {
   context.loadDialect<TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
 }
 
+bool isTile(Type type) { return isa<RankedTensorType>(type); }
+bool isTile(Value value) { return value && isTile(value.getType()); }
+bool hasTile(ValueRange values) {
+  return llvm::any_of(values, [](Value value) { return isTile(value); });
+}
+
 Type elementType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? tensor.getElementType() : type;
@@ -77,6 +83,22 @@ llvm::ArrayRef<int64_t> shapeOf(Type type) {
 Type withElement(Type like, Type element) {
   auto tensor = dyn_cast<RankedTensorType>(like);
   return tensor ? Type(tensor.clone(element)) : element;
+}
+
+std::string placeOf(Location location) {
+  FileLineColLoc at;
+  auto isOfLibrary = [](FileLineColLoc line) { return line.getFilename().getValue().starts_with("<tegula>/"); };
+  location->walk([&](Location part) { // a callee before its caller
+    auto line = dyn_cast<FileLineColLoc>(LocationAttr(part));
+    if (!line)
+      return WalkResult::advance();
+    if (!at || isOfLibrary(at))
+      at = line;
+    return isOfLibrary(at) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (!at)
+    return {};
+  return (at.getFilename().getValue() + ":" + Twine(at.getLine()) + ":" + Twine(at.getColumn())).str();
 }
 
 } // namespace tegula::tile

@@ -33,11 +33,19 @@ inline constexpr unsigned dialectVersion = 0;
 // Loads the dialect and all it stands on. The context must be single-threaded.
 void loadDialects(mlir::MLIRContext &context);
 
+// True for the type of a tile; a tile is what has a shape. A value may be null: then false.
+bool isTile(mlir::Type type);
+bool isTile(mlir::Value value);
+// True if one of the values is a tile.
+bool hasTile(mlir::ValueRange values);
 // The element of a tile, or the scalar itself.
 mlir::Type elementType(mlir::Type type);
 // The shape of a tile; empty for a scalar.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 // `element` with the shape of `like`.
 mlir::Type withElement(mlir::Type like, mlir::Type element);
+// "file:line:column" of the innermost source that a location names, lines of the language's own library left out
+// where a user's line called it; empty where it names none.
+std::string placeOf(mlir::Location location);
 
 } // namespace tegula::tile

@@ -63,28 +63,43 @@ void BarrierUse::blockBegins(uint32_t worker, uint32_t block, std::span<std::byt
 }
 void BarrierUse::blockEnds(uint32_t worker, uint32_t block) { workers_[worker].blocks.erase(block); }
 
-void BarrierUse::memory(const WarpId &who, const MemoryEvent &event) {
-  bool isShared = event.space == Space::Shared;
-  if ((!isShared && event.space != Space::Global) || event.kind == AccessKind::Prefetch)
-    return;
+void BarrierUse::use(const WarpId &who, Space space, uint64_t address, uint32_t lane, bool changes) {
   Worker &worker = workers_[who.worker];
   Block &block = *worker.blocks.at(who.block);
+  uint32_t thread = who.warp * 32 + lane;
+  Byte &byte = block.bytes[space == Space::Shared][address];
+  if (byte.now.interval != block.interval) {
+    byte.last = byte.now;
+    byte.now = {block.interval};
+  }
+  byte.now.add(thread, changes);
+  bool isNext = byte.last.interval + 1 == block.interval && byte.last.thread != kNobody;
+  bool isOther = byte.last.thread == kSeveral || byte.now.thread != byte.last.thread;
+  if (isNext && isOther && (byte.last.changed || byte.now.changed) && block.instruction != kNobody)
+    worker.ordered[block.instruction] = true;
+}
+
+void BarrierUse::memory(const WarpId &who, const MemoryEvent &event) {
+  if ((event.space != Space::Shared && event.space != Space::Global) || event.kind == AccessKind::Prefetch)
+    return;
   for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
-    uint32_t lane = uint32_t(std::countr_zero(mask)), thread = who.warp * 32 + lane;
+    uint32_t lane = uint32_t(std::countr_zero(mask));
     for (uint32_t i = 0; i < event.width; ++i) {
       bool isSame = event.data && event.bytes && event.data[lane * event.width + i] == event.bytes[lane][i];
-      bool changes = event.kind != AccessKind::Load && !isSame;
-      Byte &byte = block.bytes[isShared][event.addresses[lane] + i];
-      if (byte.now.interval != block.interval) {
-        byte.last = byte.now;
-        byte.now = {block.interval};
-      }
-      byte.now.add(thread, changes);
-      bool isNext = byte.last.interval + 1 == block.interval && byte.last.thread != kNobody;
-      bool isOther = byte.last.thread == kSeveral || byte.now.thread != byte.last.thread;
-      if (isNext && isOther && (byte.last.changed || byte.now.changed) && block.instruction != kNobody)
-        worker.ordered[block.instruction] = true;
+      use(who, event.space, event.addresses[lane] + i, lane,
+          event.kind != AccessKind::Load && !isSame);
     }
+  }
+}
+
+// A copy reads and writes until it was waited for: in the interval of the wait too.
+void BarrierUse::copyCompletes(const WarpId &who, const CopyEvent &event, bool) {
+  for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
+    uint32_t lane = uint32_t(std::countr_zero(mask));
+    for (uint32_t i = 0; i < event.width; ++i)
+      use(who, Space::Shared, event.to[lane] + i, lane, true);
+    for (uint32_t i = 0; i < event.sizes[lane]; ++i)
+      use(who, Space::Global, event.from[lane] + i, lane, false);
   }
 }
 

@@ -15,6 +15,7 @@ public:
   void blockBegins(uint32_t worker, uint32_t block, std::span<std::byte> shared) override;
   void blockEnds(uint32_t worker, uint32_t block) override;
   void memory(const WarpId &, const MemoryEvent &) override;
+  void copyCompletes(const WarpId &, const CopyEvent &, bool waited) override;
   void barrierArrives(const WarpId &, const BarrierEvent &) override;
   void barrierCompletes(uint32_t worker, uint32_t block, uint32_t id, std::span<const uint32_t> arrived,
                         std::span<const uint32_t> waiters) override;
@@ -27,6 +28,7 @@ public:
 private:
   struct Block;
   struct Worker;
+  void use(const WarpId &who, Space space, uint64_t address, uint32_t lane, bool changes);
   std::vector<Worker> workers_;
   std::vector<bool> ordered_;
 };

@@ -17,6 +17,10 @@ struct RaceOptions {
 // acquire, fences with atomics. Stores of the value that is there already are no findings.
 std::unique_ptr<Observer> checkRaces(RaceOptions options = {});
 
+// Accesses to what an asynchronous copy still writes or reads; lanes that end without waiting. What
+// orders a copy for others once it was waited for is the race check's.
+std::unique_ptr<Observer> checkAsyncCopies();
+
 // Reads of bytes of shared memory, or of buffers that begin uninitialised, that nobody has written.
 std::unique_ptr<Observer> checkInitialised();
 

@@ -67,6 +67,9 @@ InstructionCounts &InstructionCounts::operator+=(const InstructionCounts &other)
   idealSectors += other.idealSectors;
   wavefronts += other.wavefronts;
   idealWavefronts += other.idealWavefronts;
+  copyRequests += other.copyRequests;
+  copyLanes += other.copyLanes;
+  copyBytes += other.copyBytes;
   barriers += other.barriers;
   branches += other.branches;
   divergentBranches += other.divergentBranches;
@@ -93,12 +96,18 @@ void Counters::runEnds() {
 void Counters::memory(const WarpId &who, const MemoryEvent &event) {
   InstructionCounts &c = workers_[who.worker][event.instruction];
   unsigned lanes = unsigned(std::popcount(event.mask));
-  c.requests += 1;
-  c.lanes += lanes;
-  c.bytes += uint64_t(lanes) * event.width;
-  c.width = event.width;
-  c.space = event.space;
-  c.kind = event.kind;
+  if (event.isCopy && event.space == Space::Shared) {
+    ++c.copyRequests;
+    c.copyLanes += lanes;
+    c.copyBytes += uint64_t(lanes) * event.width;
+  } else {
+    c.requests += 1;
+    c.lanes += lanes;
+    c.bytes += uint64_t(lanes) * event.width;
+    c.width = event.width;
+    c.space = event.space;
+    c.kind = event.kind;
+  }
   if (event.space == Space::Global) {
     SectorCount sectors = sectorsOf(event);
     c.sectors += sectors.touched;

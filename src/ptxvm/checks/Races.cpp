@@ -102,6 +102,23 @@ public:
       blockOf(who).clocks[who.warp].tick();
   }
 
+  // The copy has written and read by now: as if the lane that waited for it did both here. What touched
+  // its memory in between, the check of copies reports.
+  void copyCompletes(const WarpId &who, const CopyEvent &event, bool waited) override {
+    if (!waited)
+      return;
+    Block &block = blockOf(who);
+    const WarpClock &clock = block.clocks[who.warp];
+    Epoch epoch{who.block, clock.now(), event.instruction, uint8_t(who.warp), 0, false};
+    for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
+      unsigned lane = unsigned(std::countr_zero(mask));
+      epoch.lane = uint8_t(lane);
+      eachCell(block, Space::Shared, event.to[lane], event.width, [&](Cell &cell, uint64_t, unsigned) { settle(cell, epoch); });
+      eachCell(block, Space::Global, event.from[lane], event.sizes[lane],
+               [&](Cell &cell, uint64_t, unsigned) { touch(cell, {epoch, true, false, false}, clock, false); });
+    }
+  }
+
   void fence(const WarpId &who, const FenceEvent &event) override {
     WarpClock &clock = blockOf(who).clocks[who.warp];
     if (isAcquire(event.semantics))
@@ -179,7 +196,7 @@ private:
     unsigned firstLane = 0;
     for (uint32_t mask = lanes.mask; mask; mask &= mask - 1) {
       unsigned lane = unsigned(std::countr_zero(mask));
-      access.epoch.lane = lanes.repeated >> lane & 1 ? severalLanes : uint8_t(lane);
+      access.epoch.lane = event.byWarp || (lanes.repeated >> lane & 1) ? severalLanes : uint8_t(lane);
       std::optional<Conflict> conflict = touchLane(block, event, lane, access, clock);
       if (conflict && !first) {
         first = conflict;
@@ -193,18 +210,24 @@ private:
   std::optional<Conflict> touchLane(Block &block, const MemoryEvent &event, unsigned lane, Access access,
                                     const WarpClock &clock) {
     std::optional<Conflict> conflict;
-    uint64_t begin = event.addresses[lane], end = begin + event.width;
-    for (uint64_t address = begin; address < end;) {
+    eachCell(block, event.space, event.addresses[lane], event.width, [&](Cell &cell, uint64_t offset, unsigned count) {
+      access.storesSame = isStoredAlready(event, lane, offset, count);
+      std::optional<Conflict> found = touch(cell, access, clock, options_.lanes);
+      if (!conflict)
+        conflict = found;
+    });
+    return conflict;
+  }
+
+  // Calls `f` on the cells, or parts of cells, of [begin, begin + width): with their place behind `begin` and
+  // their bytes.
+  template <class F> void eachCell(Block &block, Space space, uint64_t begin, uint32_t width, F f) {
+    for (uint64_t address = begin, end = begin + width; address < end;) {
       uint64_t cell = address / cellBytes, next = std::min(end, (cell + 1) * cellBytes);
       unsigned offset = unsigned(address % cellBytes), count = unsigned(next - address);
-      access.storesSame = isStoredAlready(event, lane, address - begin, count);
-      auto visit = [&](Cell &c) {
-        std::optional<Conflict> found = touch(c, access, clock, options_.lanes);
-        if (!conflict)
-          conflict = found;
-      };
+      auto visit = [&](Cell &c) { f(c, address - begin, count); };
       unsigned bytes = ((1u << count) - 1) << offset;
-      if (event.space == Space::Shared) {
+      if (space == Space::Shared) {
         block.shared.visit(cell, bytes, visit);
       } else {
         Shard &shard = shardOf(address / kPageBytes);
@@ -213,7 +236,6 @@ private:
       }
       address = next;
     }
-    return conflict;
   }
 
   static bool isStoredAlready(const MemoryEvent &event, unsigned lane, uint64_t offset, unsigned count) {

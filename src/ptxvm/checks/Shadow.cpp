@@ -74,4 +74,10 @@ std::optional<Conflict> touch(Cell &cell, const Access &access, const WarpClock 
   return conflict;
 }
 
+void settle(Cell &cell, const Epoch &epoch) {
+  cell.write = epoch;
+  cell.sameWarps = 0;
+  cell.reads = {};
+}
+
 } // namespace tegula::ptxvm

@@ -37,6 +37,9 @@ struct Access {
 // Whether `access` by the warp with `clock` races with what the cell remembers; then remembers it.
 std::optional<Conflict> touch(Cell &cell, const Access &access, const WarpClock &clock, bool checkLanes);
 
+// A copy that the cell knew as a write at its issue is complete: now it is one of this epoch.
+void settle(Cell &cell, const Epoch &epoch);
+
 // Cells of a range of memory, with their parts.
 class Cells {
 public:

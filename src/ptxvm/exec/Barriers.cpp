@@ -6,20 +6,6 @@
 namespace tegula::ptxvm {
 namespace {
 
-std::string lanesText(uint32_t mask) {
-  std::string text;
-  for (unsigned i = 0; i < warpSize; ++i) {
-    if (!(mask >> i & 1))
-      continue;
-    unsigned last = i;
-    while (last + 1 < warpSize && (mask >> (last + 1) & 1))
-      ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
-    i = last;
-  }
-  return text;
-}
-
 bool isComplete(const Block &block, const Barrier &barrier) {
   uint64_t count = 0;
   for (size_t w = 0; w < block.warps.size(); ++w) {
@@ -68,6 +54,20 @@ void add(Block &block, FindingKind kind, std::string message, const Warp &warp, 
 }
 
 } // namespace
+
+std::string lanesText(uint32_t mask) {
+  std::string text;
+  for (unsigned i = 0; i < warpSize; ++i) {
+    if (!(mask >> i & 1))
+      continue;
+    unsigned last = i;
+    while (last + 1 < warpSize && (mask >> (last + 1) & 1))
+      ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(i) + (last > i ? "-" + std::to_string(last) : "");
+    i = last;
+  }
+  return text;
+}
 
 void releaseBarriers(Block &block) {
   for (uint32_t id = 0; id < block.barriers.size(); ++id)

@@ -10,13 +10,6 @@ namespace {
 
 constexpr uint64_t defaultStepLimit = 1'000'000'000;
 
-uint64_t nextRandom(uint64_t &state) { // splitmix64
-  uint64_t z = state += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
 uint64_t specialValue(const Block &block, const Warp &warp, unsigned lane, Special which) {
   const Run &run = block.worker->run;
   const auto &grid = run.launch.grid, &shape = run.launch.block;
@@ -66,6 +59,8 @@ void beginWarp(Block &block, Warp &warp, uint32_t index) {
   warp.local.assign(program.localBytes * warpSize, std::byte(0xff));
   warp.predicates.assign(program.predicates, 0);
   warp.predicates[0] = allLanes;
+  warp.copies.clear();
+  warp.committed.fill(0);
   warp.carry = 0;
   warp.groups.assign(1, Group());
   warp.groups[0].mask = warp.live;
@@ -146,6 +141,13 @@ void finish(Block &block) {
 
 } // namespace
 
+uint64_t nextRandom(uint64_t &state) { // splitmix64
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
 void begin(Block &block, Worker &worker, uint32_t linear) {
   const Run &run = worker.run;
   block.worker = &worker;
@@ -159,6 +161,8 @@ void begin(Block &block, Worker &worker, uint32_t linear) {
   block.barriers.fill(Barrier());
   block.steps = 0;
   block.random = run.launch.schedule.seed * 0x2545f4914f6cdd1d + linear;
+  block.nextCopy = 0;
+  block.copyRandom = ~block.random;
   block.nextWarp = 0;
   block.done = false;
   makePriorities(block);
@@ -184,6 +188,7 @@ void advance(Block &block, uint64_t budget) {
     uint64_t left = quantum;
     while (left && warp.isReady() && !run.stop) {
       uint64_t before = left;
+      landSome(block);
       runGroup(warp, pickGroup(block, warp), left);
       if (before == left) // it only met its siblings
         continue;

@@ -164,6 +164,7 @@ bool branchIndexed(Warp &warp, size_t index, const Op &op, uint32_t mask) {
 void exitLanes(Warp &warp, size_t index, const Op &op, uint32_t mask) {
   for (Observer *observer : warp.block->observers())
     observer->lanesExit(idOf(warp), mask);
+  abandonCopies(warp, mask);
   Groups(warp).exit(index, mask);
   releaseBarriers(*warp.block);
 }
@@ -248,6 +249,26 @@ bool gather(Warp &warp, size_t &index) {
   return true;
 }
 
+// Lanes at a .sync.aligned instruction, to which all of the warp's lanes come together. True: executed,
+// the group goes on.
+bool alignedStep(Warp &warp, size_t index, const Op &op, uint32_t mask) {
+  bool isWhole = mask == warp.groups[index].mask;
+  if (isWhole && staysApart(warp) && mask != warp.live) {
+    if (!gather(warp, index))
+      return false;
+    op.run(warp, op, warp.groups[index].mask);
+    ++warp.groups[index].pc;
+    return false; // at another index
+  }
+  if (mask != allLanes)
+    warp.block->findings().add(FindingKind::UnalignedWarp,
+                               "lanes " + lanesText(mask) + " come to it without lanes " + lanesText(~mask) +
+                                   " of their warp", placeOf(warp, op.instruction, firstLane(mask)));
+  op.run(warp, op, mask);
+  ++warp.groups[index].pc;
+  return true;
+}
+
 // Executes an operation that steers; false when the group stopped or is gone.
 bool control(Warp &warp, size_t index, const Op &op, uint32_t mask) {
   Group &group = warp.groups[index];
@@ -270,6 +291,10 @@ bool control(Warp &warp, size_t index, const Op &op, uint32_t mask) {
   case Control::Sync:
     if (mask)
       return meet(warp, index, op, mask);
+    break;
+  case Control::Aligned:
+    if (mask)
+      return alignedStep(warp, index, op, mask);
     break;
   case Control::Barrier:
     if (mask) {

@@ -113,7 +113,7 @@ Semantics semanticsOf(const Lowering &l, Semantics otherwise) {
   return otherwise;
 }
 
-AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address) {
+AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address, std::optional<Space> named) {
   AccessForm access;
   access.kind = kind;
   access.type = l.type();
@@ -128,6 +128,7 @@ AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address) {
   if (l.has(Modifier::local)) access.space = Space::Local;
   if (l.has(Modifier::Const)) access.space = Space::Const;
   if (l.has(Modifier::param) || l.has(Modifier::paramEntry) || l.has(Modifier::paramFunc)) access.space = Space::Param;
+  if (named) access.space = *named;
   access.offset = uint64_t(address.value);
   if (address.count == 0)
     return access;

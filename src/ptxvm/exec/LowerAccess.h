@@ -7,7 +7,8 @@ namespace tegula::ptxvm {
 Scope scopeOf(const Lowering &l);
 Semantics semanticsOf(const Lowering &l, Semantics otherwise);
 // Space, size, order and address as written; results and sources are not filled.
-AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address);
+// `space`: where a mnemonic names two.
+AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address, std::optional<Space> space = {});
 void fillParts(Lowering &l, std::array<AccessForm::Part, 8> &parts, const Operand &operand, unsigned count);
 void useAccess(Lowering &l, AccessForm access, Handler run);
 

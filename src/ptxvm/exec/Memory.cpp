@@ -22,7 +22,8 @@ std::string hex(uint64_t value) {
 class Resolution {
 public:
   Resolution(Warp &warp, const Op &op, const AccessForm &access, std::byte **bytes)
-      : w_(warp), op_(op), access_(access), bytes_(bytes), width_(access.size * access.count) {}
+      : w_(warp), op_(op), access_(access), bytes_(bytes), width_(access.size * access.count),
+        alignment_(access.alignment ? access.alignment : width_) {}
 
   uint32_t all(uint32_t mask, const std::byte *data) {
     computeAddresses();
@@ -60,7 +61,7 @@ private:
   uint32_t oneSpace(Space space, uint32_t mask, const std::byte *data) {
     uint64_t low = 0;
     forLanes(mask, [&](unsigned i) { low |= addresses_[i]; });
-    if (low & (width_ - 1))
+    if (low & (alignment_ - 1))
       mask = dropMisaligned(space, mask);
     switch (space) {
     case Space::Shared: mask = inBlock(space, mask, w_.block->shared.data(), w_.block->shared.size(), 0); break;
@@ -82,9 +83,10 @@ private:
   uint32_t dropMisaligned(Space space, uint32_t mask) {
     uint32_t kept = mask;
     forLanes(mask, [&](unsigned i) {
-      if (addresses_[i] & (width_ - 1)) {
+      if (addresses_[i] & (alignment_ - 1)) {
         kept &= ~(1u << i);
-        report(FindingKind::Misaligned, space, i, "");
+        report(FindingKind::Misaligned, space, i,
+               alignment_ == width_ ? "" : ", which is no multiple of " + std::to_string(alignment_));
       }
     });
     return kept;
@@ -163,6 +165,8 @@ private:
     event.semantics = access_.semantics;
     event.scope = access_.scope;
     event.nonCoherent = access_.nonCoherent;
+    event.isCopy = access_.isCopy;
+    event.byWarp = access_.byWarp;
     event.width = width_;
     event.mask = mask;
     event.addresses = addresses_;
@@ -176,7 +180,7 @@ private:
   const Op &op_;
   const AccessForm &access_;
   std::byte **bytes_;
-  uint32_t width_;
+  uint32_t width_, alignment_;
   uint64_t addresses_[warpSize];
 };
 

@@ -31,7 +31,7 @@ struct Op;
 using Handler = void (*)(Warp &warp, const Op &op, uint32_t mask);
 
 // What the interpreter's loop must do besides calling the handler.
-enum class Control : uint8_t { None, Branch, BranchIndexed, Exit, Trap, Barrier, Sync, Yield };
+enum class Control : uint8_t { None, Branch, BranchIndexed, Exit, Trap, Barrier, Sync, Aligned, Yield };
 
 // A load, store, atomic or prefetch.
 struct AccessForm {
@@ -44,6 +44,9 @@ struct AccessForm {
   bool isSigned = false;    // sign-extend to the register
   Type type = Type::B32;    // of an element
   uint32_t size = 4, count = 1;
+  uint32_t alignment = 0;   // of the address; 0: the width
+  bool isCopy = false;      // by cp.async, which goes on behind the instruction
+  bool byWarp = false;      // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
   uint32_t base = nowhere;  // register of the address
   uint64_t offset = 0;
   struct Part {
@@ -61,7 +64,7 @@ struct Op {
   uint32_t e = nowhere, p = nowhere;                           // p: a predicate
   uint32_t guard = 0, guardFlip = 0;
   uint32_t instruction = 0;
-  uint32_t detail = 0;      // of Program::accesses, conversions, calls
+  uint32_t detail = 0;      // of Program::accesses, matrices, conversions, calls
   uint32_t target = 0;      // of a branch
   uint32_t join = nowhere;  // where the sides of a branch meet
   bool isSoftJoin = false;
@@ -72,6 +75,14 @@ struct Op {
   bool flag2 = false;
   FloatFunction function = nullptr;
   LaneMode laneMode;
+};
+
+struct MatrixShape; // exec/MatrixShapes.h
+
+// mma: the registers of its fragments.
+struct MatrixOp {
+  const MatrixShape *shape = nullptr;
+  std::array<uint32_t, 4> a{}, b{}, c{}, d{}; // places; d may be `nowhere`
 };
 
 struct CallSite {
@@ -95,6 +106,7 @@ struct Program {
   std::vector<uint64_t> moduleVariables;
   std::vector<Op> ops;                 // one an instruction, and an exit behind the last
   std::vector<AccessForm> accesses;
+  std::vector<MatrixOp> matrices;
   std::vector<Conversion> conversions;
   std::vector<ConvertFunction> convertFunctions;
   std::vector<CallSite> calls;

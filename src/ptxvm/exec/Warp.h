@@ -50,12 +50,24 @@ struct Meeting {
   bool isSoft = false;
 };
 
+// One execution of cp.async by a warp, until all of its lanes have waited.
+struct Copy {
+  uint32_t instruction = 0;
+  uint64_t number = 0;            // in its block
+  uint32_t pending = 0, landed = 0; // lanes that have not waited; whose bytes have arrived
+  uint32_t width = 0;
+  std::array<uint64_t, warpSize> to{}, from{};
+  std::array<uint32_t, warpSize> sizes{}, group{}; // of each lane
+};
+
 struct Warp {
   Block *block = nullptr;
   uint32_t index = 0;
   uint32_t exists = 0, live = 0; // lanes: of the block, and not exited
   std::vector<std::byte> file, local;
   std::vector<uint32_t> predicates;
+  std::vector<Copy> copies;      // oldest first
+  std::array<uint32_t, warpSize> committed{}; // groups of copies, by lane
   uint32_t carry = 0;            // the condition code CC.CF, a bit a lane
   std::vector<Group> groups;
   std::vector<Meeting> meetings;
@@ -86,6 +98,7 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   uint64_t steps = 0, random = 0;
+  uint64_t nextCopy = 0, copyRandom = 0;
   std::vector<uint32_t> priorities;      // Schedule::Priority: warps, first is the first to run
   std::vector<uint64_t> changePoints;    // steps at which the running warp falls to the end
   size_t nextWarp = 0;
@@ -137,6 +150,13 @@ std::unique_lock<std::mutex> ordered(Warp &warp, const AccessForm &access);
 // A range of the host's memory that holds [address, address + size), or null.
 const Range *findRange(const Program &program, uint64_t address, uint64_t size);
 
+// ---- exec/AsyncCopy.cpp ----
+// Copies::Random: some bytes of some copies arrive.
+void landSome(Block &block);
+// Lanes end with copies under way.
+void abandonCopies(Warp &warp, uint32_t mask);
+uint64_t nextRandom(uint64_t &state); // exec/Block.cpp
+
 // ---- exec/Block.cpp, exec/Groups.cpp ----
 void begin(Block &block, Worker &worker, uint32_t linear);
 // Runs until the block is done or about `budget` warp instructions went by.
@@ -146,6 +166,7 @@ void runGroup(Warp &warp, size_t group, uint64_t &quantum);
 // Lets lanes go on that wait at a soft join; false when there are none.
 bool releaseSoft(Warp &warp);
 // ---- exec/Barriers.cpp ----
+std::string lanesText(uint32_t mask); // "0-3,8"
 void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask); // its group is AtBarrier already, or goes on
 // Lets go those whose barrier is complete; called when lanes arrive or exit.
 void releaseBarriers(Block &block);

@@ -334,7 +334,8 @@ static std::string_view contradiction(const Modifiers &has) {
                          Modifier::l1EvictLast, Modifier::l1NoAllocate});
   bool secondLevel = any({Modifier::l2CacheHint, Modifier::l2Prefetch64, Modifier::l2Prefetch128,
                           Modifier::l2Prefetch256});
-  if (elsewhere && (firstLevel || secondLevel))
+  bool isCopy = has[size_t(Modifier::async)]; // names both spaces
+  if (elsewhere && !isCopy && (firstLevel || secondLevel))
     return "cache hints are for global memory";
   if (firstLevel && any({Modifier::ca, Modifier::cg, Modifier::cs, Modifier::lu, Modifier::cv, Modifier::wb, Modifier::wt}))
     return "a cache operator and an eviction priority exclude each other";
@@ -381,7 +382,23 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
       return "operand " + std::to_string(at + 1) + " " + why;
     ++at;
   }
-  return at == operands.size() ? "" : "too many operands";
+  if (at != operands.size())
+    return "too many operands";
+  return form.lower == "CopyAsync" ? checkCopySizes(has, operands) : "";
+}
+
+// cp.async: the size is a constant, and so may be the size of the source, which is no larger.
+std::string Parser::checkCopySizes(const Modifiers &has, std::span<Written> operands) {
+  int64_t size = operands[2].operand.value;
+  if (has[size_t(Modifier::cg)] ? size != 16 : size != 4 && size != 8 && size != 16)
+    return has[size_t(Modifier::cg)] ? ".cg copies 16 bytes" : "a copy is of 4, 8 or 16 bytes";
+  bool hasSourceSize = operands.size() > 3 && operands[3].operand.kind == OperandKind::Immediate;
+  if (hasSourceSize && (operands[3].operand.value < 0 || operands[3].operand.value > size))
+    return "the source's size is at most that of the copy";
+  for (size_t at : {0, 1})
+    if (operands[at].operand.count == 0)
+      return "an address is a register or a variable";
+  return "";
 }
 
 // Constants whose range is bound: barriers, counts of threads, bit fields, fractions.
@@ -436,7 +453,8 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
     bool isNear = has[size_t(Modifier::shared)] || has[size_t(Modifier::sharedCta)] || has[size_t(Modifier::local)] ||
                   has[size_t(Modifier::Const)] || has[size_t(Modifier::param)];
     unsigned bits = bitWidth(baseType);
-    return isInt && (bits == 64 || (bits == 32 && isNear)) ? "" : "has a base that is no address";
+    bool isWide = type == Type::B64 || !isNear; // an address of global memory beside one of shared memory
+    return isInt && (bits == 64 || (bits == 32 && !isWide)) ? "" : "has a base that is no address";
   }
   case Kind::Label: return operand.kind == OperandKind::Label ? "" : "is not a label";
   case Kind::Targets: return operand.kind == OperandKind::Targets ? "" : "is not a list of targets";
@@ -445,32 +463,35 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
   case Kind::MovDestination: return checkMov(false, type, operand);
   case Kind::MovSource: return checkMov(true, type, operand);
   case Kind::VectorDestination:
-  case Kind::VectorSource: {
-    if (lanes == 1)
-      return checkRegister(spec, type, operand);
-    if (operand.kind != OperandKind::Vector || operand.count != lanes)
-      return "is not a vector of " + std::to_string(lanes);
-    if (bitWidth(type) * lanes > 128)
+  case Kind::VectorSource:
+    if (lanes > 1 && bitWidth(type) * lanes > 128 && operand.kind == OperandKind::Vector && operand.count == lanes)
       return "is a vector of more than 128 bits";
-    unsigned width = 0;
-    for (uint32_t i = 0; i < operand.count; ++i) {
-      const Operand &part = kernel_->parts[operand.first + i];
-      if (std::string why = checkRegister(spec, type, part); !why.empty())
-        return why;
-      if (part.kind != OperandKind::Register)
-        continue;
-      unsigned bits = bitWidth(kernel_->registers[part.index].type);
-      if (width && bits != width)
-        return "has parts of different widths";
-      width = bits;
-    }
-    return "";
-  }
+    return lanes == 1 ? checkRegister(spec, type, operand) : checkVector(spec, type, lanes, operand);
   case Kind::Destination:
-  case Kind::Source: return checkRegister(spec, type, operand);
+  case Kind::Source: return spec.count ? checkVector(spec, type, spec.count, operand) : checkRegister(spec, type, operand);
   case Kind::Call: return "";
   }
   return "is not understood";
+}
+
+std::string Parser::checkVector(const OperandSpec &spec, Type type, unsigned count, const Operand &operand) {
+  if (operand.kind != OperandKind::Vector || operand.count != count)
+    return "is not a vector of " + std::to_string(count);
+  unsigned width = 0;
+  for (uint32_t i = 0; i < operand.count; ++i) {
+    const Operand &part = kernel_->parts[operand.first + i];
+    if (spec.count && part.kind == OperandKind::Immediate)
+      return "has a constant for a register of a matrix";
+    if (std::string why = checkRegister(spec, type, part); !why.empty())
+      return why;
+    if (part.kind != OperandKind::Register)
+      continue;
+    unsigned bits = bitWidth(kernel_->registers[part.index].type);
+    if (width && bits != width)
+      return "has parts of different widths";
+    width = bits;
+  }
+  return "";
 }
 
 std::string Parser::checkRegister(const OperandSpec &spec, Type type, const Operand &operand) {

@@ -99,9 +99,11 @@ private:
   bool callOperands(Instruction &instruction);
   const std::vector<Candidate> &candidates(std::string_view mnemonic);
   std::string whyNot(const Candidate &candidate, std::span<Written> operands);
+  std::string checkCopySizes(const Modifiers &has, std::span<Written> operands);
   std::string checkConstant(const Form &form, size_t at, const Operand &operand);
   std::string checkOperand(const OperandSpec &spec, Type type, unsigned lanes, const Spelling &spelling,
                            const Operand &operand);
+  std::string checkVector(const OperandSpec &spec, Type type, unsigned count, const Operand &operand);
   std::string checkRegister(const OperandSpec &spec, Type type, const Operand &operand);
   std::string checkMov(bool isSource, Type type, const Operand &operand);
   bool finish(Instruction instruction, const Candidate &candidate, std::span<Written> operands);

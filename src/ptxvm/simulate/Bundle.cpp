@@ -46,6 +46,7 @@ std::string launchText(const Bundle &bundle) {
   triple("block", bundle.shape.block);
   text << "shared " << bundle.shape.sharedBytes << '\n';
   text << "schedule " << name(bundle.schedule.kind) << ' ' << bundle.schedule.seed << '\n';
+  text << "copies " << name(bundle.copies) << '\n';
   text << "steps " << bundle.stepLimit << '\n';
   for (const Buffer &buffer : bundle.buffers)
     text << "buffer " << buffer.size << ' ' << placeOf(buffer.base)
@@ -133,6 +134,11 @@ bool readStatement(const std::string &line, Bundle &bundle) {
     return bool(words >> bundle.shape.sharedBytes);
   if (word == "steps")
     return bool(words >> bundle.stepLimit);
+  if (word == "copies") {
+    std::optional<Copies> copies = words >> kind ? copiesFromName(kind) : std::nullopt;
+    bundle.copies = copies.value_or(Copies::Late);
+    return copies.has_value();
+  }
   if (word == "buffer")
     return readBuffer(words, bundle);
   if (word == "parameter")
@@ -148,7 +154,7 @@ bool readStatement(const std::string &line, Bundle &bundle) {
 
 Bundle record(const Module &module, std::string_view entry, const LaunchShape &shape,
               std::span<const Buffer> buffers, const SimulationOptions &options) {
-  Bundle bundle{module.text, module.name, std::string(entry), shape, options.schedule, options.stepLimit,
+  Bundle bundle{module.text, module.name, std::string(entry), shape, options.schedule, options.copies, options.stepLimit,
                 {},          {}};
   for (const Buffer &buffer : buffers) {
     bundle.memory.emplace_back();

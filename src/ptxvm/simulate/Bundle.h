@@ -4,7 +4,7 @@
 //   kernel.ptx, launch.txt, buffer-N.bin, findings.txt
 //
 // launch.txt has one statement a line: `entry NAME`, `grid X Y Z`, `block X Y Z`, `shared BYTES`,
-// `schedule NAME SEED`, `steps N`, `parameter VALUE` or `parameter buffer N OFFSET`, and, with its
+// `schedule NAME SEED`, `copies NAME`, `steps N`, `parameter VALUE` or `parameter buffer N OFFSET`, and, with its
 // address modulo 256 as PLACE, `buffer BYTES PLACE writable|read-only written|unwritten NAME`.
 #pragma once
 #include "ptxvm/simulate/Simulation.h"
@@ -15,6 +15,7 @@ struct Bundle {
   std::string ptx, name, entry;
   LaunchShape shape;
   Schedule schedule;
+  Copies copies = Copies::Late;
   uint64_t stepLimit = 0;
   std::vector<std::vector<uint64_t>> memory; // of the buffers
   std::vector<Buffer> buffers;               // of `memory`

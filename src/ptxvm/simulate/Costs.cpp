@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace tegula::ptxvm {
 namespace {
@@ -17,6 +18,22 @@ InstructionCounts &partOf(LineCosts &line, const InstructionCounts &counts) {
   if (counts.requests && counts.space == Space::Global)
     return line.global;
   return counts.requests && counts.space == Space::Shared ? line.shared : line.other;
+}
+
+// Adds an instruction to its line; the two sides of a copy apart.
+void addCounts(LineCosts &line, InstructionCounts counts) {
+  if (counts.copyRequests) {
+    InstructionCounts shared;
+    shared.requests = counts.copyRequests;
+    shared.lanes = counts.copyLanes;
+    shared.bytes = counts.copyBytes;
+    shared.wavefronts = std::exchange(counts.wavefronts, 0);
+    shared.idealWavefronts = std::exchange(counts.idealWavefronts, 0);
+    shared.space = Space::Shared;
+    shared.kind = AccessKind::Store;
+    line.shared += shared;
+  }
+  partOf(line, counts) += counts;
 }
 
 } // namespace
@@ -41,7 +58,7 @@ CostsByLine costsByLine(const KernelCosts &costs) {
     at.instructions += i < costs.executions.size() ? costs.executions[i] : 0;
     at.lanes += i < costs.lanes.size() ? costs.lanes[i] : 0;
     if (i < costs.counts.size())
-      partOf(at, costs.counts[i]) += costs.counts[i];
+      addCounts(at, costs.counts[i]);
   }
   return result;
 }

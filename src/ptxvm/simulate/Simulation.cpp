@@ -17,6 +17,12 @@ constexpr std::pair<Schedule::Kind, std::string_view> kSchedules[] = {
     {Schedule::Kind::Apart, "apart"},
 };
 
+constexpr std::pair<Copies, std::string_view> kCopies[] = {
+    {Copies::Late, "late"},
+    {Copies::AtOnce, "at-once"},
+    {Copies::Random, "random"},
+};
+
 // FNV-1a.
 uint64_t digestOf(std::span<const Buffer> buffers) {
   uint64_t digest = 0xcbf29ce484222325;
@@ -38,6 +44,20 @@ std::optional<Schedule::Kind> scheduleFromName(std::string_view name) {
 std::string_view name(Schedule::Kind kind) {
   for (const auto &[known, text] : kSchedules)
     if (known == kind)
+      return text;
+  return "";
+}
+
+std::optional<Copies> copiesFromName(std::string_view name) {
+  for (const auto &[kind, text] : kCopies)
+    if (text == name)
+      return kind;
+  return std::nullopt;
+}
+
+std::string_view name(Copies copies) {
+  for (const auto &[known, text] : kCopies)
+    if (known == copies)
       return text;
   return "";
 }
@@ -70,6 +90,7 @@ Status Simulation::replay(const std::string &folder) {
     return module.status();
   std::lock_guard lock(mutex_);
   options_.schedule = bundle->schedule;
+  options_.copies = bundle->copies;
   options_.threads = 1;
   options_.stepLimit = bundle->stepLimit;
   Status status = runOn(*module, bundle->entry, bundle->shape, bundle->buffers);
@@ -86,16 +107,18 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
                 shape.parameters,
                 buffers,
                 options_.schedule,
+                options_.copies,
                 isReproducible ? 1 : options_.threads,
                 options_.stepLimit,
                 {}};
-  std::unique_ptr<Observer> races, initialised;
+  std::unique_ptr<Observer> races, copies, initialised;
   Counters counters;
   BarrierUse barriers;
   if (options_.checks) {
     races = checkRaces();
+    copies = checkAsyncCopies();
     initialised = checkInitialised();
-    launch.observers = {races.get(), initialised.get()};
+    launch.observers = {races.get(), copies.get(), initialised.get()};
   }
   if (options_.profile)
     launch.observers.insert(launch.observers.end(), {&counters, &barriers});

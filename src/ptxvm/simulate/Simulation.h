@@ -17,6 +17,7 @@ namespace tegula::ptxvm {
 
 struct SimulationOptions {
   Schedule schedule;
+  Copies copies = Copies::Late;
   unsigned threads = 0; // 0: the cores; one where the schedule is not round-robin
   bool checks = true;   // races and unwritten memory; the machine's own checks are always on
   bool profile = false;
@@ -30,6 +31,8 @@ inline bool isCodeFile(std::string_view path) { return path.ends_with(".ptx"); }
 
 std::optional<Schedule::Kind> scheduleFromName(std::string_view name); // "round-robin", "random", ...
 std::string_view name(Schedule::Kind kind);
+std::optional<Copies> copiesFromName(std::string_view name); // "late", "at-once", "random"
+std::string_view name(Copies copies);
 
 // Without buffers and observers: those are the simulation's.
 struct LaunchShape {

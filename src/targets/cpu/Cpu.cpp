@@ -6,7 +6,7 @@
 #include "codegen/llvm/Target.h"
 #include "ir/tile/Tile.h"
 #include "runtime/Report.h"
-#include "targets/cpu/Legality.h"
+#include "targets/cpu/Ops.h"
 #include "targets/cpu/Program.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
@@ -70,6 +70,9 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
   passes.addPass(createLoopInvariantCodeMotionPass());
   if (failed(passes.run(*module)))
     return Status::error(StatusCode::Internal, "tile IR does not verify after clean-up");
+
+  if (Status status = checkLegality(function); !status.ok()) // what passes made, too
+    return status;
 
   analysis::AccessAnalysis access;
   analysis::Plan plan = analysis::planNests(function, access);

@@ -1,6 +1,7 @@
 // tile IR -> machine code for the cores of this machine (or of a named one).
 #pragma once
 #include "base/Status.h"
+#include "diag/Remark.h"
 #include "runtime/Launch.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -14,13 +15,6 @@ namespace tegula::cpu {
 struct Options {
   // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
   std::string cpu;
-};
-
-// What the compiler decided, with the place in the source (DESIGN.md, decision 16).
-struct Remark {
-  std::string location; // "file:line:column"
-  std::string kind;     // "access", "buffer", "nest", "guard", "dot"
-  std::string text;
 };
 
 // Milliseconds of each stage.
@@ -41,7 +35,7 @@ struct Artifact {
   std::string object; // ELF object
   uint64_t scratchBytes = 0;
   std::string symbol; // the entry in the object
-  std::vector<Remark> remarks;
+  std::vector<diag::Remark> remarks;
   StageTimes times;
 };
 

@@ -1,5 +1,6 @@
 // The entry: arguments, the loop over programs, and the steps of each block.
 #include "ir/tile/Tile.h"
+#include "targets/cpu/Ops.h"
 #include "targets/cpu/Streaming.h"
 
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -13,7 +14,7 @@ using namespace tegula::analysis;
 namespace tegula::cpu {
 
 Program::Program(llvm::Module &module, const Machine &machine, Plan &plan, AccessAnalysis &access,
-                 std::vector<Remark> &remarks)
+                 std::vector<diag::Remark> &remarks)
     : module(module), context(module.getContext()), builder(context), machine(machine), plan(plan), access(access),
       remarks_(remarks) {
   // a·b + c may round once (docs/language/numerical-contract.md).
@@ -225,43 +226,21 @@ void Program::emitBlock(Block *block) {
 void Program::emitStep(const Step &step) {
   if (step.op)
     setLocation(step.op->getLoc());
-  switch (step.kind) {
-  case StepKind::Nest: return emitNest(step.nest);
-  case StepKind::Dot: return emitDot(step.op);
-  case StepKind::Whole: return emitWhole(step.op);
-  case StepKind::Scalar: return emitScalar(step.op);
-  case StepKind::Yield: return emitYield(step.op);
-  case StepKind::Region:
-    if (isa<scf::ForOp>(step.op))
-      return emitFor(step.op);
-    return isa<scf::IfOp>(step.op) ? emitIf(step.op) : emitWhile(step.op);
-  }
+  if (step.kind == StepKind::Nest)
+    return emitNest(step.nest);
+  if (auto emission = ops().find(step.op)->lowering.step)
+    return emission(*this, step.op);
+  llvm::SmallVector<llvm::Value *, 3> operands;
+  for (Value operand : step.op->getOperands())
+    operands.push_back(scalar(operand));
+  setScalar(step.op->getResult(0), lowerOp(*this, step.op, operands));
 }
 
-void Program::emitScalar(Operation *op) {
-  if (isa<LoadOp, StoreOp>(op))
-    return emitScalarMemory(op);
-  if (isa<BarrierOp>(op)) // one thread runs a program: its effects are in order already
-    return;
-  llvm::Value *result;
-  if (auto id = dyn_cast<GetProgramIdOp>(op)) {
-    result = programId(id.getAxis());
-  } else if (auto count = dyn_cast<GetNumProgramsOp>(op)) {
-    result = numPrograms(count.getAxis());
-  } else if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
-    result = constant(constantOp.getValue(), constantOp.getType());
-  } else if (isa<UnsplatOp>(op)) {
-    Evaluator evaluator(*this, 1, true);
-    evaluator.pushLevel();
-    result = evaluator.evaluate(op->getOperand(0),
-                                Coordinates(shapeOf(op->getOperand(0).getType()).size(), evaluator.zero()));
-  } else {
-    llvm::SmallVector<llvm::Value *, 3> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(scalar(operand));
-    result = lowerOp(*this, op, operands);
-  }
-  setScalar(op->getResult(0), result);
+void Program::emitUnsplat(Operation *op) {
+  Evaluator evaluator(*this, 1, true);
+  evaluator.pushLevel();
+  Coordinates first(shapeOf(op->getOperand(0).getType()).size(), evaluator.zero());
+  setScalar(op->getResult(0), evaluator.evaluate(op->getOperand(0), first));
 }
 
 void Program::emitScalarMemory(Operation *op) {
@@ -297,23 +276,8 @@ void Program::emitScalarMemory(Operation *op) {
 
 // ---- telling ----------------------------------------------------------------------------
 
-static FileLineColLoc lineOf(Location location) {
-  while (true) {
-    if (auto line = dyn_cast<FileLineColLoc>(LocationAttr(location)))
-      return line;
-    if (auto call = dyn_cast<CallSiteLoc>(LocationAttr(location)))
-      location = call.getCallee();
-    else if (auto name = dyn_cast<NameLoc>(LocationAttr(location)))
-      location = name.getChildLoc();
-    else if (auto fused = dyn_cast<FusedLoc>(LocationAttr(location)))
-      location = fused.getLocations().front();
-    else
-      return {};
-  }
-}
-
 void Program::setLocation(Location location) {
-  FileLineColLoc line = lineOf(location);
+  auto line = location->findInstanceOf<FileLineColLoc>();
   if (!line || !subprogram_)
     return;
   llvm::DIScope *scope = subprogram_;
@@ -326,15 +290,12 @@ void Program::setLocation(Location location) {
 }
 
 std::string Program::place(Operation *op) {
-  FileLineColLoc line = op ? lineOf(op->getLoc()) : FileLineColLoc();
-  if (!line)
-    return "";
-  return line.getFilename().str() + ":" + std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
+  return op ? placeOf(op->getLoc()) : std::string();
 }
 
 void Program::remark(Operation *op, StringRef kind, std::string text) {
   std::string where = place(op);
-  for (const Remark &known : remarks_)
+  for (const diag::Remark &known : remarks_)
     if (known.location == where && known.kind == kind && known.text == text)
       return;
   remarks_.push_back({where, kind.str(), std::move(text)});

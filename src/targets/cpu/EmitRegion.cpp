@@ -9,8 +9,6 @@ using namespace tegula::analysis;
 
 namespace tegula::cpu {
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 llvm::AllocaInst *Program::slotOf(Value value) {
   llvm::AllocaInst *&slot = slots_[value];
   if (!slot)

@@ -10,7 +10,9 @@
 //   ElementLoop.h     tiles element by element, for ops that are no nest
 //   lower/<Family>    one op family each
 //
-// What a target cannot do was refused before (Legality.cpp): emission does not fail.
+//   Ops.def           which ops there are, and which of these functions lowers each
+//
+// What the target cannot do was refused before (Ops.def): emission does not fail.
 #pragma once
 #include "analysis/Access.h"
 #include "analysis/Nests.h"
@@ -36,7 +38,7 @@ struct Machine {
 class Program {
 public:
   Program(llvm::Module &module, const Machine &machine, analysis::Plan &plan, analysis::AccessAnalysis &access,
-          std::vector<Remark> &remarks);
+          std::vector<diag::Remark> &remarks);
 
   // Emits the entry of `function` under `symbol`.
   void emit(mlir::Operation *function, const std::string &symbol);
@@ -77,11 +79,16 @@ public:
 
   // ---- ops ----
   void emitBlock(mlir::Block *block);
-  void emitScalar(mlir::Operation *op);
   // Buffer roots are written to `target` where it is given, else where the plan says.
   void emitNest(const analysis::Nest &nest, const analysis::Buffer *target = nullptr);
+  // Rows of Ops.def.
   void emitDot(mlir::Operation *op);
-  void emitWhole(mlir::Operation *op);
+  void emitFor(mlir::Operation *op);
+  void emitIf(mlir::Operation *op);
+  void emitWhile(mlir::Operation *op);
+  void emitYield(mlir::Operation *op);
+  void emitScalarMemory(mlir::Operation *op);
+  void emitUnsplat(mlir::Operation *op);
   // Writes the elements of a tile to `buffer`, widened where its element type is wider, as a nest of its own where
   // the tile has no buffer. A tile that has one is read from there: computing it again could give something else.
   void copyTo(mlir::Value value, const analysis::Buffer &buffer);
@@ -96,13 +103,8 @@ public:
   std::string place(mlir::Operation *op); // "file:line:column", or empty
 
 private:
-  void emitFor(mlir::Operation *op);
-  void emitIf(mlir::Operation *op);
-  void emitWhile(mlir::Operation *op);
-  void emitYield(mlir::Operation *op);
   void emitStep(const analysis::Step &step);
   void widenTo(mlir::Value buffered, const analysis::Buffer &buffer);
-  void emitScalarMemory(mlir::Operation *op);
   void advanceIds();
   // Scalars carried by regions live in temporaries; tiles in their buffers.
   llvm::AllocaInst *slotOf(mlir::Value value);
@@ -116,7 +118,7 @@ private:
   llvm::BasicBlock *entry_ = nullptr, *leave_ = nullptr;
   llvm::Value *grid_ = nullptr, *scratch_ = nullptr, *programs_ = nullptr;
   llvm::AllocaInst *ids_[3] = {};
-  std::vector<Remark> &remarks_;
+  std::vector<diag::Remark> &remarks_;
   std::unique_ptr<llvm::DIBuilder> debug_;
   llvm::DISubprogram *subprogram_ = nullptr;
 };
@@ -125,10 +127,10 @@ private:
 analysis::Nest elementwiseNest(mlir::Value tile);
 
 // ---- lower/: one function a family; operands are scalars or vectors of equal lanes ------------
-// nullptr where the op is of another family.
-llvm::Value *lowerElementwise(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerFloats(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerConversion(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 llvm::Value *lowerMath(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
-// Any op of either family.
+// Any op with an ELEMENT row in Ops.def.
 llvm::Value *lowerOp(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 
 // A float of any type as f32, or f64 where it is f64.

@@ -1,8 +1,6 @@
-// "sm_90a" -> what is known of the architecture; and which kernels it refuses.
+// "sm_90a" -> what is known of the architecture.
 #pragma once
 #include "base/Status.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 
@@ -18,8 +16,5 @@ struct Architecture {
 
 // Unsupported, with the list, for a name that is none.
 Result<Architecture> findArchitecture(const std::string &name);
-
-// Unsupported, with the op and its place: what the target has no code for.
-Status checkLegal(mlir::ModuleOp module, const Architecture &architecture);
 
 } // namespace tegula::nvidia

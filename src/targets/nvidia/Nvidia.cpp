@@ -6,7 +6,11 @@
 #include "convert/TileToSimt.h"
 #include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
+#include "targets/nvidia/NvidiaMachine.h"
+#include "targets/nvidia/Ops.h"
 #include "transforms/ChunkLargeTiles.h"
+#include "transforms/HoistConverts.h"
+#include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -66,13 +70,6 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
                                   std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-std::string textOf(Location location) {
-  std::string text;
-  if (auto at = location->findInstanceOf<FileLineColLoc>())
-    text = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
-  return text;
-}
-
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
 // registers, so that as many threads as possible fit; told that this many threads of a multiprocessor
 // do, it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
@@ -82,6 +79,7 @@ constexpr int64_t mostElementsOfThread = 32; // above, registers are short witho
 
 bool loopsOverMemory(tile::FuncOp function, int warps) {
   bool found = false, small = true;
+  function.walk([&](tile::DotOp dot) { small = false; }); // products live of their registers
   function.walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
@@ -109,6 +107,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   Result<Architecture> architecture = findArchitecture(options.arch);
   if (!architecture)
     return architecture.status();
+  NvidiaMachine targetMachine(*architecture);
   Artifact artifact;
   artifact.numWarps = unsigned(options.numWarps);
   Laps laps(artifact.times);
@@ -116,14 +115,15 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   MLIRContext &context = *module.getContext();
   simt::loadDialects(context);
   OwningOpRef<ModuleOp> copy = module.clone();
-  if (Status status = checkLegal(*copy, *architecture); !status.ok())
+  if (Status status = checkLegal(*copy); !status.ok())
     return status;
-  std::vector<convert::Note> notes;
   for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
     if (int64_t threads = 32 * options.numWarps;
         transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
-      notes.push_back({function.getLoc(), "nest", "tiles too large for registers: a loop over chunks of " +
-                                                      std::to_string(chunkElements * threads) + " elements"});
+      artifact.remarks.push_back({tile::placeOf(function.getLoc()), "nest",
+                                  "tiles too large for registers: a loop over chunks of " +
+                                      std::to_string(chunkElements * threads) + " elements"});
+  convert::widenFactors(*copy, targetMachine);
   transforms::splitLoopCarriedOffsets(*copy);
   PassManager before(&context);
   before.addPass(createCSEPass());           // equal addresses become equal values
@@ -131,7 +131,12 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   before.addPass(createLoopInvariantCodeMotionPass());
   bool verifies = succeeded(before.run(*copy));
   if (verifies) {
-    convert::tileToSimt(*copy, {unsigned(options.numWarps)}, notes);
+    convert::tileToSimt(*copy, {unsigned(options.numWarps), targetMachine}, artifact.remarks);
+    for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
+      transforms::hoistConverts(function);
+      if (targetMachine.hasAsyncCopy)
+        transforms::pipelineLoops(function, unsigned(options.numStages), artifact.remarks);
+    }
     PassManager after(&context);
     after.addPass(createCSEPass()); // addresses that were computed again, once a layout
     after.addPass(createLoopInvariantCodeMotionPass());
@@ -139,15 +144,13 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   }
   if (!verifies)
     return Status::error(StatusCode::Internal, "simt does not verify");
-  transforms::planConverts(*copy, [&](Location location, StringRef kind, std::string text) {
-    notes.push_back({location, kind.str(), std::move(text)});
-  });
+  transforms::planConverts(*copy, artifact.remarks);
   if (Status status = transforms::allocateShared(*copy, architecture->sharedBytes); !status.ok())
     return status;
   transforms::insertBarriers(*copy);
+  if (Status status = checkLegal(*copy); !status.ok()) // what passes made, too
+    return status;
   artifact.sharedBytes = uint64_t((*copy)->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
-  for (convert::Note &note : notes)
-    artifact.remarks.push_back({textOf(note.location), note.kind, note.text});
   if (texts.simt) {
     llvm::raw_string_ostream out(artifact.simt);
     copy->print(out); // with aliases for the layouts
@@ -165,7 +168,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   NvidiaHardware hardware(architecture->capability, unsigned(options.numWarps));
   auto function = *copy->getOps<tile::FuncOp>().begin();
   artifact.entry = function.getSymName().str();
-  simt::Emitter emitter(*code, hardware, unsigned(options.numWarps));
+  simt::Emitter emitter(*code, hardware, ops(), unsigned(options.numWarps));
   markKernel(*emitter.emit(function, artifact.entry), options, loopsOverMemory(function, options.numWarps));
   code->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   std::string complaint;

@@ -7,6 +7,7 @@
 // of its own type, then two 64-bit pointers to scratch memory (0 where the kernel asks for none).
 #pragma once
 #include "base/Status.h"
+#include "diag/Remark.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -27,11 +28,6 @@ struct Texts {
   bool simt = false, llvm = false;
 };
 
-struct Remark {
-  std::string location; // "file:line:column"
-  std::string kind, text;
-};
-
 struct StageTime {
   std::string stage;
   double milliseconds = 0;
@@ -42,7 +38,7 @@ struct Artifact {
   std::string entry; // its name; contains the function's
   unsigned numWarps = 4;
   uint64_t sharedBytes = 0; // dynamic shared memory of a block
-  std::vector<Remark> remarks;
+  std::vector<diag::Remark> remarks;
   std::vector<StageTime> times;
   std::string simt, llvm; // the texts that were asked for
 };

@@ -32,6 +32,14 @@ public:
   void atomicAdd(Builder &b, const simt::Atomic &atomic, llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::Value *atomicCas(Builder &b, const simt::Atomic &atomic, llvm::Value *expected,
                          llvm::Value *value) const override;
+  void asyncCopy(Builder &b, llvm::Value *to, const simt::Access &from) const override;
+  void asyncCommit(Builder &b) const override;
+  void asyncWait(Builder &b, unsigned pending) const override;
+  bool hasMatrixLoad() const override { return capability_ >= 75; }
+  Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const override;
+  Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
+                          llvm::ArrayRef<llvm::Value *> bWords, llvm::ArrayRef<llvm::Value *> c) const override;
+  llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const override;
   void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;
   void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
             llvm::StringRef function) const override;

@@ -34,7 +34,7 @@ struct Compiled {
   }
 
   bool hasRemark(const std::string &kind, const std::string &text) const {
-    for (const cpu::Remark &remark : artifact.remarks)
+    for (const diag::Remark &remark : artifact.remarks)
       if (remark.kind == kind && remark.text.find(text) != std::string::npos)
         return true;
     return false;

@@ -20,7 +20,7 @@ TEST(Legality, NoPtx) {
 }
 
 TEST(Legality, FunctionsThatTheLibraryLacks) {
-  expectRefused(overTwoArrays("%y = math.ipowi %i, %i : tensor<64xi32>"), "`ipowi`");
+  expectRefused(overTwoArrays("%y = math.ipowi %i, %i : tensor<64xi32>"), "`math.ipowi`");
 }
 
 TEST(Legality, DotsOfMixedKinds) {

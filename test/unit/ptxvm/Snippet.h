@@ -36,7 +36,7 @@ inline std::string snippetText(const std::string &body, const std::string &decla
 
 inline SnippetRun runText(const std::string &text, std::vector<uint64_t> in, unsigned threads = 1,
                           Schedule schedule = {}, uint64_t sharedBytes = 0, std::vector<Observer *> observers = {},
-                          unsigned blocks = 1) {
+                          unsigned blocks = 1, Copies copies = Copies::Late) {
   SnippetRun result;
   result.out.assign(threads, 0);
   auto module = parse(text, "test.ptx");
@@ -54,6 +54,7 @@ inline SnippetRun runText(const std::string &text, std::vector<uint64_t> in, uns
   launch.parameters = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(result.out.data())};
   launch.buffers = buffers;
   launch.schedule = schedule;
+  launch.copies = copies;
   launch.stepLimit = 1'000'000;
   launch.observers = std::move(observers);
   result.report = run(**module, "test", launch);

@@ -49,7 +49,6 @@ public:
   void emit() {
     Value result = op_->getResult(0);
     const Buffer *buffer = p_.plan.buffer(result);
-    bool isTile = isa<RankedTensorType>(result.getType());
     llvm::AllocaInst *slot = p_.temporary(element_, "old");
     loop_.over(shapeOf(result.getType()), [&](const Coordinates &at) {
       llvm::Value *pointer = loop_.element(op_->getOperand(0), at), *first = loop_.element(op_->getOperand(1), at);
@@ -68,7 +67,7 @@ public:
       if (buffer)
         loop_.evaluator().write(*buffer, at, b_.CreateLoad(element_, slot));
     });
-    if (!isTile)
+    if (!isTile(result))
       p_.setScalar(result, b_.CreateLoad(element_, slot));
   }
 

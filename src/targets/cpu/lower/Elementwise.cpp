@@ -2,6 +2,7 @@
 // conversions as every target has them (codegen/llvm/Arithmetic.h), floats as this machine does.
 #include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
+#include "targets/cpu/Ops.h"
 #include "targets/cpu/Program.h"
 
 using namespace mlir;
@@ -54,18 +55,6 @@ llvm::Value *remainder(Program &p, llvm::Value *x, llvm::Value *y) {
   return result;
 }
 
-// Conversions from or to floats.
-llvm::Value *convert(Program &p, Operation *op, llvm::Value *v, llvm::Type *element) {
-  auto &b = p.builder;
-  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
-    return codegen::floatToInteger(b, v, element, isa<arith::FPToSIOp>(op));
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
-    return codegen::integerToFloat(b, v, element, isa<arith::SIToFPOp>(op));
-  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-    return codegen::convertFloat(b, v, elementType(op->getOperand(0).getType()), elementType(op->getResult(0).getType()), element);
-  return nullptr;
-}
-
 } // namespace
 
 llvm::Value *toFloat(Program &p, llvm::Value *value) { return codegen::toFloat(p.builder, value); }
@@ -89,14 +78,10 @@ llvm::Value *Program::firstLane(llvm::Value *vector) {
   return builder.CreateBitCast(builder.CreateExtractElement(bits, uint64_t(0)), element);
 }
 
-llvm::Value *lowerElementwise(Program &p, Operation *op, Values v) {
+llvm::Value *lowerFloats(Program &p, Operation *op, Values v) {
   auto &b = p.builder;
   using Compute = llvm::function_ref<llvm::Value *(Values)>;
   auto inF = [&](Compute compute) { return inFloat(p, v, compute); };
-  llvm::Type *element = op->getNumResults() == 1 ? p.type(elementType(op->getResult(0).getType())) : nullptr;
-  if (llvm::Value *value = codegen::lowerIntegers(b, op, v, element))
-    return value;
-
   if (isa<arith::AddFOp>(op)) return inF([&](Values v) { return b.CreateFAdd(v[0], v[1]); });
   if (isa<arith::SubFOp>(op)) return inF([&](Values v) { return b.CreateFSub(v[0], v[1]); });
   if (isa<arith::MulFOp>(op)) return inF([&](Values v) { return b.CreateFMul(v[0], v[1]); });
@@ -109,22 +94,29 @@ llvm::Value *lowerElementwise(Program &p, Operation *op, Values v) {
   if (isa<arith::MinimumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::minimum, v);
   if (isa<PreciseSqrtOp>(op))
     return inF([&](Values v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]); });
-
-
   if (auto compareFloats = dyn_cast<arith::CmpFOp>(op))
     return b.CreateFCmp(codegen::predicateOf(compareFloats.getPredicate()), toFloat(p, v[0]), toFloat(p, v[1]));
   if (isa<arith::SelectOp>(op)) {
     // A scalar condition may choose between vectors; the other way round all are vectors.
     return p.select(v[0], v[1], v[2]);
   }
-  if (auto clamp = dyn_cast<ClampFOp>(op)) {
-    auto lower = clamp.getPropagateNan() ? llvm::Intrinsic::maximum : llvm::Intrinsic::maxnum;
-    auto upper = clamp.getPropagateNan() ? llvm::Intrinsic::minimum : llvm::Intrinsic::minnum;
-    return inF([&](Values v) {
-      return b.CreateBinaryIntrinsic(upper, b.CreateBinaryIntrinsic(lower, v[0], v[1]), v[2]);
-    });
-  }
-  return v.empty() ? nullptr : convert(p, op, v[0], element);
+  auto clamp = cast<ClampFOp>(op);
+  auto lower = clamp.getPropagateNan() ? llvm::Intrinsic::maximum : llvm::Intrinsic::maxnum;
+  auto upper = clamp.getPropagateNan() ? llvm::Intrinsic::minimum : llvm::Intrinsic::minnum;
+  return inF([&](Values v) { return b.CreateBinaryIntrinsic(upper, b.CreateBinaryIntrinsic(lower, v[0], v[1]), v[2]); });
+}
+
+llvm::Value *lowerConversion(Program &p, Operation *op, Values v) {
+  auto &b = p.builder;
+  Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
+  llvm::Type *element = p.type(to);
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+    return codegen::floatToInteger(b, v[0], element, isa<arith::FPToSIOp>(op));
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return codegen::integerToFloat(b, v[0], element, isa<arith::SIToFPOp>(op));
+  auto convert = dyn_cast<FpToFpOp>(op);
+  bool towardZero = convert && convert.getRounding() == Rounding::RTZ;
+  return codegen::convertFloat(b, v[0], from, to, element, towardZero);
 }
 
 llvm::Value *floatOf(Program &p, llvm::Value *value, Type element) {
@@ -150,29 +142,18 @@ static llvm::Value *lowerByteFloats(Program &p, Operation *op, Values operands) 
     llvm::Type *f64 = like(wide[0], b.getDoubleTy());
     result = isa<arith::SIToFPOp>(op) ? b.CreateSIToFP(wide[0], f64) : b.CreateUIToFP(wide[0], f64);
   } else {
-    result = lowerElementwise(p, op, wide);
-    result = result ? result : lowerMath(p, op, wide);
+    result = ops().find(op)->lowering.element(p, op, wide);
   }
   return isByteFloat(to) ? codegen::convertFloat(b, result, computed, to, p.type(to)) : result;
-}
-
-static llvm::Value *lowerConversion(Program &p, Operation *op, llvm::Value *value) {
-  Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
-  auto convert = dyn_cast<FpToFpOp>(op);
-  bool towardZero = convert && convert.getRounding() == Rounding::RTZ;
-  return codegen::convertFloat(p.builder, value, from, to, p.type(to), towardZero);
 }
 
 llvm::Value *lowerOp(Program &p, Operation *op, Values operands) {
   auto isByte = [](Type type) { return isByteFloat(elementType(type)); };
   bool hasBytes = llvm::any_of(op->getOperandTypes(), isByte) || llvm::any_of(op->getResultTypes(), isByte);
-  if (isa<FpToFpOp>(op) || (hasBytes && isa<arith::ExtFOp, arith::TruncFOp>(op)))
-    return lowerConversion(p, op, operands[0]);
-  if (hasBytes && !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, AddPtrOp>(op))
+  // The others of a float of 8 bits look at its bits, or convert it in one step.
+  if (hasBytes && !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, AddPtrOp, FpToFpOp, arith::ExtFOp, arith::TruncFOp>(op))
     return lowerByteFloats(p, op, operands);
-  if (llvm::Value *result = lowerElementwise(p, op, operands))
-    return result;
-  return lowerMath(p, op, operands);
+  return ops().find(op)->lowering.element(p, op, operands);
 }
 
 } // namespace tegula::cpu

@@ -48,8 +48,6 @@ llvm::Value *callMathlib(Program &p, StringRef function, Values v) {
 
 llvm::Value *lowerMath(Program &p, Operation *op, Values operands) {
   auto &b = p.builder;
-  if (!isa<math::MathDialect>(op->getDialect()))
-    return nullptr;
   llvm::Type *element = operands[0]->getType()->getScalarType();
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (llvm::Value *operand : operands)

@@ -50,16 +50,4 @@ void emitShape(Program &p, Operation *op) {
   emitCat(p, cast<CatOp>(op));
 }
 
-void Program::emitWhole(Operation *op) {
-  if (isa<SplitOp, CatOp>(op))
-    return emitShape(*this, op);
-  if (isa<ScanOp>(op))
-    return emitScan(*this, op);
-  if (isa<HistogramOp>(op))
-    return emitHistogram(*this, op);
-  if (isa<AtomicRMWOp, AtomicCASOp>(op))
-    return emitAtomic(*this, op);
-  emitDebug(*this, op);
-}
-
 } // namespace tegula::cpu

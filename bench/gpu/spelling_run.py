@@ -1,0 +1,286 @@
+"""`./x gpu --steps spellings`: products and attention in many spellings, ours beside upstream's and the libraries, in one run.
+
+    spelling_run.py [--quick] [--only TEXT] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER] [--no-compile]
+
+Standard library only. Worker processes (spelling_worker.py) compile cases side by side; one at a time is told to measure. A worker
+that dies, hangs or loses the device is replaced; the case is tried again without the configuration that was under way, or without
+the contestant, and that is reported with its fate. Writes FOLDER/spellings.json after each case. At the end cold compiles are timed alone.
+"""
+import argparse
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import spelling_cases
+import spelling_table
+
+# Seconds that a worker may spend in one phase, which is one configuration of one contestant.
+LIMITS = {"starting": 90, "compiling": 40, "checking": 15, "trying": 8, "timing": 10}
+MOST_STILLBORN = 3
+MOST_SKIPPED = 2  # configurations of one contestant; then the contestant is given up
+
+
+class Worker:
+    def __init__(self, folder, number):
+        self.log = open(folder / f"spelling-worker-{number}.log", "w")
+        out, inside = os.pipe()
+        self.child = subprocess.Popen([sys.executable, HERE / "spelling_worker.py", str(inside)], stdin=subprocess.PIPE,
+                                      stdout=self.log, stderr=subprocess.STDOUT, pass_fds=[inside], text=True,
+                                      start_new_session=True)
+        os.close(inside)
+        self.out, self.rest = out, b""
+        self.case, self.measures = None, False
+        self.enter({"phase": "starting"})
+
+    def enter(self, said):
+        self.said, self.since = said, time.monotonic()
+
+    def send(self, line):
+        try:
+            self.child.stdin.write(line + "\n")
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            pass  # its death is seen at the other end
+
+    def begin(self, case, verb="case"):
+        self.case, self.verb, self.measures = case, verb, False
+        self.send(json.dumps({verb: case.plain()}))
+        self.enter({"phase": "compiling", "contestant": "ours", "config": ""})
+
+    def read(self):
+        """What it said since; None when it is gone."""
+        try:
+            data = os.read(self.out, 1 << 20)
+        except OSError:
+            data = b""
+        if not data:
+            return None
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        return [json.loads(line) for line in lines if line]
+
+    def is_late(self):
+        limit = LIMITS.get(self.said["phase"])
+        return limit is not None and time.monotonic() - self.since > limit
+
+    def end(self):
+        if self.child.poll() is None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        status = self.child.wait()
+        os.close(self.out)
+        self.child.stdin.close()
+        self.log.close()
+        return status
+
+
+class Run:
+    def __init__(self, args, cases):
+        self.args, self.waiting = args, list(cases)
+        self.deadline = time.monotonic() + args.budget
+        self.results, self.workers, self.started = [], {}, 0
+        self.order = {case.name(): index for index, case in enumerate(cases)}
+        self.selector = selectors.DefaultSelector()
+        self.measuring = None
+        self.measured_seconds = 0.0
+        self.stillborn = 0  # workers that died before they could work: no more are started than live
+        self.path = args.out / "spellings.json"
+
+    # --- workers ---
+
+    def start(self):
+        worker = Worker(self.args.logs, self.started)
+        self.started += 1
+        self.workers[worker.out] = worker
+        self.selector.register(worker.out, selectors.EVENT_READ)
+
+    def drop(self, worker, why):
+        """Ends a worker; its case goes on without the contestant that was under way."""
+        self.selector.unregister(worker.out)
+        del self.workers[worker.out]
+        said, case = worker.said, worker.case
+        status = worker.end()
+        if self.measuring is worker:
+            self.measuring = None
+        if case is None:
+            self.stillborn += said["phase"] == "starting"
+            return
+        fate = f"{why or f'the process ended with {status}'} while {said['phase']} {said.get('config', '')}".strip()
+        culprit, label = said.get("contestant"), said.get("config")
+        if culprit in (None, "the reference") or culprit in case.without:
+            self.add({"purpose": case.purpose, "spelling": case.spelling, "fate": fate})
+            return
+        rows = case.skipped.setdefault(culprit, {})
+        if label and label not in rows and len(rows) < MOST_SKIPPED:
+            rows[label] = fate
+        else:
+            case.without[culprit] = fate
+        self.waiting.insert(0, case)
+
+    def hear(self, worker):
+        said = worker.read()
+        if said is None:
+            self.drop(worker, "")
+            return
+        for message in said:
+            worker.enter(message)
+            if message["phase"] == "lost":
+                worker.said = {**worker.said, "phase": "lost"}
+                self.drop(worker, f"the device was lost: {message['error']}")
+                return
+            if message["phase"] == "done":
+                self.add(message["result"])
+                worker.case = None
+                if self.measuring is worker:
+                    self.measured_seconds += time.monotonic() - self.granted
+                    self.measuring = None
+
+    # --- what is done next ---
+
+    def feed(self):
+        """Cases to idle workers, in order; the GPU to the first in order of those that are ready."""
+        for worker in self.workers.values():
+            if worker.case is None and worker.said["phase"] != "starting" and self.waiting and time.monotonic() < self.deadline:
+                worker.begin(self.waiting.pop(0))
+        ready = [worker for worker in self.workers.values() if worker.said["phase"] == "ready"]
+        if self.measuring is None and ready and time.monotonic() < self.deadline:
+            worker = min(ready, key=lambda worker: self.order[worker.case.name()])
+            self.measuring, self.granted = worker, time.monotonic()
+            worker.send("go")
+            worker.enter({"phase": "checking", "contestant": "the reference", "config": ""})
+
+    def work(self):
+        jobs = min(self.args.jobs, len(self.waiting))
+        for _ in range(jobs):
+            self.start()
+        while True:
+            busy = [worker for worker in self.workers.values() if worker.case is not None]
+            if not busy and not self.waiting:
+                break
+            if time.monotonic() > self.deadline and self.measuring is None:
+                break
+            wanted = min(jobs, len(busy) + len(self.waiting))
+            if len(self.workers) < wanted and (not self.stillborn or not self.workers) and self.stillborn < jobs + MOST_STILLBORN:
+                self.start()
+            if not self.workers:
+                break
+            self.feed()
+            for key, _ in self.selector.select(timeout=0.2):
+                if key.fd in self.workers:
+                    self.hear(self.workers[key.fd])
+            for worker in list(self.workers.values()):
+                if worker.is_late():
+                    self.drop(worker, f"stopped after {LIMITS[worker.said['phase']]} s")
+        for worker in list(self.workers.values()):
+            if worker.case is not None:
+                self.add({"purpose": worker.case.purpose, "spelling": worker.case.spelling, "fate": "the time was up"})
+                worker.case = None
+            self.drop(worker, "")
+        fate = "the time was up" if time.monotonic() > self.deadline else f"no worker starts; see {self.args.logs}/spelling-worker-*.log"
+        for case in self.waiting:
+            self.add({"purpose": case.purpose, "spelling": case.spelling, "fate": fate})
+
+    def compile_alone(self):
+        """Cold compiles, nothing beside them."""
+        for name, config in (("matmul, wrapped nn", spelling_cases.WIDE[1]), ("attention, two loops", spelling_cases.ATTENTION[0])):
+            size = dict(m=4096, n=4096, k=4096) if name[0] == "m" else dict(batch=4, heads=16, length=4096, head=128, causal=True)
+            case = spelling_cases.Case("cold compile", name, "f16", size, [config])
+            worker = Worker(self.args.logs, self.started)
+            self.started += 1
+            limit = time.monotonic() + 60
+            result = {"purpose": "cold compile", "spelling": name, "fate": "not ended within 60 s"}
+            asked = False
+            while time.monotonic() < limit:
+                if not select_one(worker.out, 0.5):
+                    continue
+                said = worker.read()
+                if said is None:
+                    result["fate"] = "the process died"
+                    break
+                if any(message["phase"] == "done" for message in said):
+                    result = said[-1]["result"]
+                    break
+                if not asked and said[-1]["phase"] == "idle":
+                    asked = True
+                    worker.begin(case, "compile")
+            worker.end()
+            self.add(result)
+
+    # --- results ---
+
+    def add(self, result):
+        self.results.append(result)
+        print(spelling_table.line(result), flush=True)
+        for problem in spelling_table.problems(result):
+            print(problem, flush=True)
+        self.save()
+
+    def save(self):
+        data = {"surroundings": surroundings(), "limits": LIMITS, "results": self.results}
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(json.dumps(data, indent=1) + "\n")
+        partial.replace(self.path)
+
+
+def select_one(descriptor, timeout):
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(timeout))
+
+
+def surroundings():
+    """The card and the versions, once; the card is only read."""
+    if not hasattr(surroundings, "known"):
+        def said(command):
+            try:
+                return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=HERE).stdout.strip()
+            except (OSError, subprocess.TimeoutExpired):
+                return ""
+        versions = "import torch, triton; print(torch.__version__, torch.version.cuda, triton.__version__, torch.backends.cudnn.version())"
+        surroundings.known = {
+            "commit": said(["git", "describe", "--always", "--dirty"]),
+            "card": said(["nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,power.draw,temperature.gpu", "--format=csv,noheader"]),
+            "torch, cuda, triton, cudnn": said([sys.executable, "-c", versions]), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    return surroundings.known
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="spelling_run.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a third of the cases, two configurations each")
+    parser.add_argument("--only", default="", help="cases whose name has this text")
+    parser.add_argument("--budget", type=float, default=0, help="seconds after which no new case is measured; 300, quick 110")
+    parser.add_argument("--jobs", type=int, default=max(2, len(os.sched_getaffinity(0)) - 2), help="workers")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "results")
+    parser.add_argument("--logs", type=Path, default=Path(tempfile.gettempdir()), help="folder for what workers print")
+    parser.add_argument("--no-compile", action="store_true", help="leave out the cold compiles")
+    args = parser.parse_args()
+    args.budget = args.budget or (110 if args.quick else 300)
+    args.out.mkdir(parents=True, exist_ok=True)
+    return args
+
+
+def main():
+    args, started = arguments(), time.monotonic()
+    cases = spelling_cases.cases(args.quick, args.only)
+    if not cases:
+        sys.exit(f"spelling_run: no case has `{args.only}` in its name")
+    print(f"{len(cases)} cases, {args.jobs} workers, {surroundings()}", flush=True)
+    print(spelling_table.HEADER, flush=True)
+    run = Run(args, cases)
+    run.work()
+    if not args.no_compile:
+        run.compile_alone()
+    for row in spelling_table.summary(run.results):
+        print(row)
+    print(f"{time.monotonic() - started:.0f} s, of these {run.measured_seconds:.0f} s measuring; {run.started} workers; {run.path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+// Buffers in shared memory: a buffer is the address of its first byte. Offsets of elements are linear in the bits of
+// thread and register (layout/SharedMap.h): what the thread adds is computed once a kernel, the register's part is
+// a constant that is XORed in where bits could meet and else part of the address.
+#include "codegen/simt/Emitter.h"
+#include "ir/simt/Scratch.h"
+#include "layout/MatrixAccess.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+class BufferAccess {
+public:
+  BufferAccess(Emitter &e, Value buffer, Type tile)
+      : e_(e), b_(e.builder), buffer_(e.scalar(buffer)), layout_(layoutOf(tile)),
+        map_(cast<BufferType>(buffer.getType()).getMap().map()), element_(e.type(cast<BufferType>(buffer.getType()).getElementType())),
+        stored_(storedType(e, element_)), bytes_(stored_->getScalarSizeInBits() / 8) {
+    for (Axis axis : {Axis::Lane, Axis::Warp}) {
+      for (uint32_t basis : layout_.bases(axis))
+        threads_.push_back(map_.offset(basis));
+      if (axis == Axis::Lane)
+        threads_.resize(layout::laneBits, 0);
+    }
+  }
+
+  Registers load() {
+    if (std::optional<layout::MatrixAccess> access = matrixAccess())
+      return loadMatrices(*access);
+    Registers result(layout_.size(Axis::Register), nullptr);
+    forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width, ArrayRef<int> run) {
+      llvm::Value *words = b_.CreateAlignedLoad(runType(width), address(threads_, offset), llvm::Align(bytes_ * width));
+      words = b_.CreateBitCast(words, llvm::FixedVectorType::get(stored_, width));
+      for (unsigned i = 0; i != width; ++i)
+        if (run[i] >= 0)
+          result[unsigned(run[i])] = fromStored(e_, b_.CreateExtractElement(words, uint64_t(i)), element_);
+    });
+    // Registers that hold an element once more.
+    for (unsigned reg = 0; reg != result.size(); ++reg)
+      if (!result[reg] && layout_.isLive(reg))
+        result[reg] = result[first_.lookup(offsetOf(reg))];
+    return result;
+  }
+
+  void store(const Registers &values) {
+    e_.when(e_.isFirstCopy(layout_), [&] {
+      forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width, ArrayRef<int> run) {
+        llvm::Value *words = llvm::PoisonValue::get(llvm::FixedVectorType::get(stored_, width));
+        for (unsigned i = 0; i != width; ++i)
+          if (run[i] >= 0)
+            words = b_.CreateInsertElement(words, toStored(e_, values[unsigned(run[i])]), uint64_t(i));
+        b_.CreateAlignedStore(b_.CreateBitCast(words, runType(width)), address(threads_, offset), llvm::Align(bytes_ * width));
+      });
+    });
+  }
+
+  void copy(AsyncCopyOp op, const Registers &pointers, const Registers *mask, unsigned width) {
+    auto all = [&] {
+      for (unsigned reg = 0; reg < layout_.size(Axis::Register); reg += width) {
+        if (!layout_.isLive(reg) || (reg & layout_.freeBits(Axis::Register)))
+          continue;
+        Access access;
+        access.pointer = pointers[reg];
+        access.element = stored_;
+        access.count = width;
+        access.cache = op.getCache();
+        access.evict = op.getEvict();
+        access.predicate = e_.both(e_.inside(layout_, reg), mask ? (*mask)[reg] : nullptr);
+        e_.hardware.asyncCopy(b_, address(threads_, offsetOf(reg)), access);
+      }
+    };
+    e_.when(e_.both(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, e_.isFirstCopy(layout_)), all);
+  }
+
+  std::optional<layout::MatrixAccess> matrixAccess() const {
+    return e_.hardware.hasMatrixLoad() ? layout::planMatrixLoad(layout_, map_, bytes_ * 8) : std::nullopt;
+  }
+
+  // The words of one instruction, in the order of its matrices.
+  Hardware::Values loadPiece(const layout::MatrixAccess &access, const layout::MatrixAccess::Piece &piece) {
+    std::vector<uint32_t> threads = access.laneOffsets;
+    llvm::append_range(threads, access.warpOffsets);
+    return e_.hardware.matrixLoad(b_, address(threads, piece.offset), access.matrices, access.isTransposed);
+  }
+
+private:
+  uint32_t offsetOf(unsigned reg) const { return map_.offset(layout_.apply(reg, 0, 0)); }
+
+  llvm::Value *address(ArrayRef<uint32_t> threads, uint32_t offset) {
+    uint32_t mask = 0;
+    std::vector<uint32_t> images(threads.begin(), threads.end());
+    for (uint32_t &image : images) {
+      mask |= image;
+      image *= bytes_;
+    }
+    llvm::Value *thread = e_.linear(images);
+    if (offset & mask)
+      thread = b_.CreateXor(thread, b_.getInt32((offset & mask) * bytes_));
+    return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), b_.CreateInBoundsPtrAdd(buffer_, thread), (offset & ~mask) * bytes_);
+  }
+
+  // Of each run of `width` elements its offset and the registers that hold them (-1: none).
+  void forRuns(unsigned width, llvm::function_ref<void(uint32_t, unsigned, ArrayRef<int>)> body) {
+    std::map<uint32_t, SmallVector<int>> runs;
+    first_.clear();
+    for (unsigned reg = 0; reg != layout_.size(Axis::Register); ++reg) {
+      if (!layout_.isLive(reg) || !first_.try_emplace(offsetOf(reg), reg).second)
+        continue;
+      SmallVector<int> &run = runs.try_emplace(offsetOf(reg) / width * width, SmallVector<int>(width, -1)).first->second;
+      run[offsetOf(reg) % width] = int(reg);
+    }
+    for (auto &[offset, run] : runs)
+      body(offset, width, run);
+  }
+
+  llvm::Type *runType(unsigned width) {
+    unsigned bits = bytes_ * 8 * width;
+    if (bits < 64 || bytes_ >= 4)
+      return bits < 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits)) : llvm::FixedVectorType::get(stored_, width);
+    return llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
+  }
+
+  Registers loadMatrices(const layout::MatrixAccess &access) {
+    Registers result(layout_.size(Axis::Register), nullptr);
+    for (const layout::MatrixAccess::Piece &piece : access.pieces) {
+      Hardware::Values words = loadPiece(access, piece);
+      for (auto [word, registers] : llvm::zip(words, piece.registers)) {
+        unsigned count = unsigned(registers.size());
+        llvm::Value *elements = b_.CreateBitCast(word, llvm::FixedVectorType::get(stored_, count));
+        for (unsigned i = 0; i != count; ++i)
+          result[registers[i]] = fromStored(e_, b_.CreateExtractElement(elements, uint64_t(i)), element_);
+      }
+    }
+    return result;
+  }
+
+  Emitter &e_;
+  llvm::IRBuilder<> &b_;
+  llvm::Value *buffer_;
+  Layout layout_;
+  layout::SharedMap map_;
+  llvm::Type *element_, *stored_;
+  unsigned bytes_;
+  std::vector<uint32_t> threads_;
+  llvm::DenseMap<uint32_t, unsigned> first_; // register by offset
+};
+
+class WordsInBuffer : public OperandWords {
+public:
+  WordsInBuffer(Emitter &e, LocalLoadOp load)
+      : access_(e, load.getBuffer(), load.getResult().getType()), matrices_(*access_.matrixAccess()) {
+    for (auto [index, piece] : llvm::enumerate(matrices_.pieces))
+      for (auto [matrix, registers] : llvm::enumerate(piece.registers))
+        places_[registers[0]] = {unsigned(index), unsigned(matrix)};
+  }
+
+  llvm::Value *word(ArrayRef<int> registers) override {
+    auto [index, matrix] = places_.find(unsigned(registers[0]))->second;
+    Hardware::Values &words = loaded_[index];
+    if (words.empty())
+      words = access_.loadPiece(matrices_, matrices_.pieces[index]);
+    return words[matrix];
+  }
+
+private:
+  BufferAccess access_;
+  layout::MatrixAccess matrices_;
+  llvm::DenseMap<unsigned, std::pair<unsigned, unsigned>> places_; // by a word's first register
+  std::map<unsigned, Hardware::Values> loaded_;                    // by piece
+};
+
+} // namespace
+
+bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
+  auto dot = load->hasOneUse() ? dyn_cast<DotOp>(*load->getUsers().begin()) : DotOp();
+  if (!dot || !dot->hasAttr(matrixName) || dot->getBlock() != load->getBlock() || dot.getAcc() == load.getResult())
+    return false;
+  for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
+    if (!isa<LocalLoadOp, ViewOp>(op) && !isMemoryEffectFree(op))
+      return false;
+  auto type = cast<BufferType>(load.getBuffer().getType());
+  return e.hardware.hasMatrixLoad() &&
+         layout::planMatrixLoad(layoutOf(load.getResult()), type.getMap().map(), storedBits(type.getElementType()));
+}
+
+std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, Value operand, DotOp user) {
+  auto load = operand.getDefiningOp<LocalLoadOp>();
+  return load && isFetchedByUser(e, load) ? std::make_unique<WordsInBuffer>(e, load) : nullptr;
+}
+
+void emitBuffer(Emitter &e, Operation *op) {
+  auto &b = e.builder;
+  if (auto alloc = dyn_cast<AllocOp>(op))
+    return e.set(alloc.getBuffer(), {e.shared(unsigned(*alloc.getOffset()))});
+  if (auto view = dyn_cast<ViewOp>(op)) {
+    llvm::Value *bytes = b.CreateMul(e.scalar(view.getSlot()), b.getInt32(unsigned(view.getResult().getType().slotBytes())));
+    return e.set(view.getResult(), {b.CreateInBoundsPtrAdd(e.scalar(view.getBuffer()), bytes)});
+  }
+  if (auto load = dyn_cast<LocalLoadOp>(op); load && isFetchedByUser(e, load))
+    return;
+  if (auto load = dyn_cast<LocalLoadOp>(op))
+    return e.set(load.getResult(), BufferAccess(e, load.getBuffer(), load.getResult().getType()).load());
+  if (auto store = dyn_cast<LocalStoreOp>(op))
+    return BufferAccess(e, store.getBuffer(), store.getValue().getType()).store(e.registers(store.getValue()));
+  if (auto copy = dyn_cast<AsyncCopyOp>(op)) {
+    BufferAccess access(e, copy.getBuffer(), copy.getPointers().getType());
+    unsigned width = unsigned(op->getAttrOfType<IntegerAttr>(widthName).getInt());
+    access.copy(copy, e.registers(copy.getPointers()), copy.getMask() ? &e.registers(copy.getMask()) : nullptr, width);
+    return e.set(copy.getToken(), {});
+  }
+  if (auto commit = dyn_cast<AsyncCommitOp>(op)) {
+    e.hardware.asyncCommit(b);
+    return e.set(commit.getGroup(), {});
+  }
+  e.hardware.asyncWait(b, unsigned(cast<AsyncWaitOp>(op).getPending()));
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,231 @@
+// Matrix products with matrix instructions. In: a dot with `simt.matrix`, its result laid out by
+// layout::matrixResult and its operands by layout::matrixOperand. Out: for each step along k one instruction for
+// each piece of the result that a warp holds. Registers are found by coordinates: a fragment's register is the one
+// whose coordinates are those of the piece plus those of the fragment.
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+// The registers of one thread by flat coordinates (of lane 0 in warp 0); of several that hold the same element the
+// first.
+class RegisterMap {
+public:
+  explicit RegisterMap(const Layout &layout) : layout_(layout) {
+    for (unsigned reg = layout.size(Axis::Register); reg-- != 0;)
+      registers_[layout.apply(reg, 0, 0)] = reg;
+  }
+  // Of the coordinates (..., row, column); -1: beyond the tile.
+  int at(ArrayRef<int64_t> coordinates) const {
+    for (unsigned d = 0; d != layout_.rank(); ++d)
+      if (coordinates[d] >= layout_.hull(d))
+        return -1;
+    auto found = registers_.find(layout_.flatten(std::span(coordinates.data(), coordinates.size())));
+    return found == registers_.end() ? -1 : int(found->second);
+  }
+  const Layout &layout() const { return layout_; }
+
+private:
+  Layout layout_;
+  llvm::DenseMap<uint32_t, unsigned> registers_;
+};
+
+class MatrixProduct {
+public:
+  MatrixProduct(Emitter &e, DotOp op)
+      : e_(e), b_(e.builder), op_(op), matrix_(op->getAttrOfType<MatrixAttr>(matrixName)), shape_(matrix_.shape()),
+        a_(layoutOf(op.getA())), bMap_(layoutOf(op.getB())), c_(layoutOf(op.getResult())),
+        rank_(c_.layout().rank()) {
+    lying_[0] = wordsInBuffer(e, op.getA(), op);
+    lying_[1] = wordsInBuffer(e, op.getB(), op);
+    isTriple_ = elementType(op.getA().getType()).isF32() && op.getPrecision() == Precision::TF32x3;
+  }
+
+  void emit() {
+    const Layout &result = c_.layout();
+    Registers sums;
+    for (llvm::Value *value : e_.registers(op_.getAcc()))
+      sums.push_back(value ? widen(value) : nullptr);
+    int64_t k = shapeOf(op_.getA().getType()).back();
+    // K outermost: the operands of one step are few registers. Those of the next are fetched before they are needed.
+    auto fetch = [&](int64_t step) {
+      forPieces(result, [&](ArrayRef<int64_t> piece) {
+        operand(0, piece, step, false);
+        operand(1, piece, step, false);
+      });
+    };
+    fetch(0);
+    for (int64_t step = 0; step < k; step += shape_.k) {
+      if (step + int64_t(shape_.k) < k)
+        fetch(step + int64_t(shape_.k));
+      forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(piece, step, sums); });
+    }
+    llvm::Type *type = e_.type(elementType(op_.getType()));
+    for (unsigned reg = 0; reg != sums.size(); ++reg)
+      if (sums[reg] && sums[reg]->getType() != type)
+        sums[reg] = b_.CreateFPTrunc(sums[reg], type);
+    repeat(result, sums);
+    e_.set(op_.getResult(), std::move(sums));
+  }
+
+private:
+  unsigned rowDim() const { return shape_.isSwapped ? rank_ - 1 : rank_ - 2; }
+  unsigned columnDim() const { return shape_.isSwapped ? rank_ - 2 : rank_ - 1; }
+
+  // The coordinates of the first element of each piece that lies in this thread's registers.
+  template <typename Body> void forPieces(const Layout &result, Body body) {
+    llvm::DenseSet<uint32_t> seen;
+    for (unsigned reg : result.liveRegisters()) {
+      std::vector<int64_t> at = result.coordinates(result.apply(reg, 0, 0));
+      at[rowDim()] -= at[rowDim()] % shape_.m;
+      at[columnDim()] -= at[columnDim()] % shape_.n;
+      if (seen.insert(result.flatten(at)).second)
+        body(ArrayRef<int64_t>(at));
+    }
+  }
+
+  llvm::Value *widen(llvm::Value *value) {
+    return value->getType()->isHalfTy() ? b_.CreateFPExt(value, b_.getFloatTy()) : value;
+  }
+
+  // The register numbers of c in a piece: rows 0 and 8, two neighbours each.
+  SmallVector<int, 4> resultRegisters(ArrayRef<int64_t> piece) {
+    SmallVector<int, 4> result;
+    for (int64_t row = 0; row < int64_t(shape_.m); row += 8)
+      for (int64_t column = 0; column != 2; ++column)
+        result.push_back(find(c_, piece, rowDim(), row, columnDim(), column));
+    return result;
+  }
+
+  // The register at `piece` moved by the two steps; where the tile is shorter than the instruction it repeats.
+  static int find(const RegisterMap &map, ArrayRef<int64_t> piece, unsigned rowDim, int64_t row, unsigned columnDim,
+                  int64_t column) {
+    SmallVector<int64_t> at(piece);
+    auto move = [&](unsigned dim, int64_t by) { at[dim] += by < map.layout().hull(dim) ? by : 0; };
+    move(rowDim, row);
+    move(columnDim, column);
+    return map.at(at);
+  }
+
+  // The words of an operand's fragment: of row (or column) `own` of the result and step `k`.
+  Registers operand(unsigned index, ArrayRef<int64_t> piece, int64_t k, bool small) {
+    const RegisterMap &map = index == 0 ? a_ : bMap_;
+    Value tile = index == 0 ? op_.getA() : op_.getB();
+    unsigned own = index == 0 ? rank_ - 2 : rank_ - 1, inner = index == 0 ? rank_ - 1 : rank_ - 2;
+    bool isRows = own == rowDim();
+    SmallVector<int64_t> at(piece);
+    at[inner] = k;
+    unsigned perWord = shape_.elementBits >= 32 ? 1 : 32 / shape_.elementBits;
+    Registers words;
+    for (int64_t far = 0; far < int64_t(shape_.k); far += 4 * perWord)
+      for (int64_t row = 0; row < (isRows ? int64_t(shape_.m) : 8); row += 8) {
+        SmallVector<int, 4> registers;
+        for (int64_t near = 0; near != int64_t(perWord); ++near)
+          registers.push_back(find(map, at, own, row, inner, far + near));
+        words.push_back(word(tile, registers, small));
+      }
+    return words;
+  }
+
+  // Neighbours along k as one word. Found once for all pieces that need it.
+  llvm::Value *word(Value tile, ArrayRef<int> registers, bool small) {
+    llvm::Value *&known = words_[{tile, {registers.begin(), registers.end()}, small}];
+    if (known)
+      return known;
+    OperandWords *lying = lying_[tile == op_.getA() ? 0 : 1].get();
+    if (lying && shape_.elementBits < 32)
+      return known = lying->word(registers);
+    if (lying) // of 32 bits
+      return known = rounded(b_.CreateBitCast(lying->word(registers), b_.getFloatTy()), small);
+    const Registers &values = e_.registers(tile);
+    auto value = [&](int reg) -> llvm::Value * {
+      llvm::Value *found = reg < 0 ? nullptr : values[unsigned(reg)];
+      return found ? found : llvm::Constant::getNullValue(e_.type(elementType(tile.getType())));
+    };
+    if (shape_.elementBits == 64)
+      return known = value(registers[0]);
+    if (shape_.elementBits == 32)
+      return known = rounded(value(registers[0]), small);
+    llvm::Value *all = llvm::PoisonValue::get(llvm::FixedVectorType::get(value(registers[0])->getType(), unsigned(registers.size())));
+    for (auto [i, reg] : llvm::enumerate(registers))
+      all = b_.CreateInsertElement(all, value(reg), uint64_t(i));
+    return known = b_.CreateBitCast(all, b_.getInt32Ty());
+  }
+
+  // What the instruction looks at of an f32; `small`: of what that leaves out.
+  llvm::Value *rounded(llvm::Value *whole, bool small) {
+    llvm::Value *big = e_.hardware.roundForMatrix(b_, whole);
+    if (small)
+      big = e_.hardware.roundForMatrix(b_, b_.CreateFSub(whole, big));
+    return b_.CreateBitCast(big, b_.getInt32Ty());
+  }
+
+  void multiply(ArrayRef<int64_t> piece, int64_t k, Registers &sums) {
+    SmallVector<int, 4> registers = resultRegisters(piece);
+    Registers c;
+    for (int reg : registers)
+      c.push_back(reg >= 0 && sums[unsigned(reg)] ? sums[unsigned(reg)] : llvm::Constant::getNullValue(accumulatorType()));
+    auto step = [&](bool smallA, bool smallB) {
+      unsigned rows = shape_.isSwapped ? 1 : 0;
+      Hardware::Values next = e_.hardware.multiplyMatrices(b_, matrix_.getName(), operand(rows, piece, k, rows == 0 ? smallA : smallB),
+                                                           operand(1 - rows, piece, k, rows == 0 ? smallB : smallA), c);
+      c.assign(next.begin(), next.end());
+    };
+    // What a word leaves out of an f32 is a second word: three products instead of one, the small ones first.
+    if (isTriple_) {
+      step(true, false);
+      step(false, true);
+    }
+    step(false, false);
+    for (auto [reg, value] : llvm::zip(registers, c))
+      if (reg >= 0)
+        sums[unsigned(reg)] = value;
+  }
+
+  llvm::Type *accumulatorType() {
+    llvm::Type *type = e_.type(elementType(op_.getType()));
+    return type->isHalfTy() ? b_.getFloatTy() : type;
+  }
+
+  // Registers that hold an element once more.
+  void repeat(const Layout &result, Registers &sums) {
+    for (unsigned reg = 0; reg != sums.size(); ++reg) {
+      std::vector<int64_t> at = result.coordinates(result.apply(reg, 0, 0));
+      if (int first = c_.at(at); sums[reg] && first >= 0)
+        sums[reg] = sums[unsigned(first)];
+    }
+  }
+
+  struct WordKey {
+    Value tile;
+    std::vector<int> registers;
+    bool small;
+    bool operator<(const WordKey &other) const {
+      return std::tuple(tile.getAsOpaquePointer(), registers, small) <
+             std::tuple(other.tile.getAsOpaquePointer(), other.registers, other.small);
+    }
+  };
+
+  Emitter &e_;
+  llvm::IRBuilder<> &b_;
+  DotOp op_;
+  MatrixAttr matrix_;
+  layout::MatrixShape shape_;
+  RegisterMap a_, bMap_, c_;
+  unsigned rank_;
+  bool isTriple_ = false;
+  std::unique_ptr<OperandWords> lying_[2]; // of an operand in shared memory
+  std::map<WordKey, llvm::Value *> words_;
+};
+
+} // namespace
+
+void emitMatrixDot(Emitter &e, DotOp op) { MatrixProduct(e, op).emit(); }
+
+} // namespace tegula::simt

@@ -1,0 +1,68 @@
+#include "codegen/simt/Ops.h"
+
+#include "codegen/llvm/Arithmetic.h"
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::simt {
+
+namespace {
+
+// ---- refusals ----
+
+constexpr codegen::Refusal none = nullptr;
+
+std::string dotOfTypes(Operation *op) {
+  auto dot = cast<DotOp>(op);
+  Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
+  bool refused = isa<FloatType>(acc) != isa<FloatType>(a) || acc.isF64() != a.isF64() ||
+                 (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32);
+  return refused ? "dot of these element types; hint: convert the operands with `.to(...)` first" : "";
+}
+
+// In a combine function that threads also call with elements outside of the extents a loop need not end.
+std::string whileOverPadding(Operation *op) {
+  Operation *parent = op->getParentOp();
+  while (parent && !isa<ReduceOp, ScanOp>(parent))
+    parent = parent->getParentOp();
+  bool padded = parent && llvm::any_of(shapeOf(parent->getOperand(0).getType()),
+                                       [](int64_t extent) { return !llvm::isPowerOf2_64(extent); });
+  return padded ? "`while` in a combine function where an extent is no power of two; hint: take an extent that is one" : "";
+}
+
+// The math library lacks some functions of some widths.
+std::string functionOfWidth(Operation *op) {
+  return hasFunction(op) ? "" : "function `" + op->getName().stripDialect().str() + "`; hint: convert to tl.float32 first";
+}
+
+// ---- the table ----
+
+llvm::Value *integers(Scalars &s, Operation *op, ArrayRef<llvm::Value *> v, llvm::Type *element) {
+  return codegen::lowerIntegers(s.builder, op, v, element);
+}
+
+OpTable makeTable() {
+  OpTable table;
+#define OP(type, lowering, refusal)                                                                          \
+  table.add<type>({[]([[maybe_unused]] Emitter &e, Operation *any) {                                         \
+                     [[maybe_unused]] auto op = cast<type>(any);                                             \
+                     lowering;                                                                               \
+                   },                                                                                        \
+                   nullptr},                                                                                 \
+                  refusal);
+#define ELEMENT(type, part, refusal) table.add<type>({nullptr, part}, refusal);
+#define ENDS_REGION(type) table.add<type>({}, none);
+#include "codegen/simt/Ops.def"
+  return table;
+}
+
+} // namespace
+
+const OpTable &neutralOps() {
+  static const OpTable table = makeTable();
+  return table;
+}
+
+} // namespace tegula::simt

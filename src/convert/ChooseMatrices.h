@@ -1,0 +1,22 @@
+// Which dots are computed with matrix instructions, and how their results lie over the warps. In: a kernel in tile
+// IR. All dots of one class (Classes.h) get one layout; a dot that would need another one is left to
+// multiply-adds, as is one whose extents no instruction divides.
+#pragma once
+#include "convert/Classes.h"
+#include "convert/TileToSimt.h"
+#include "layout/Builders.h"
+
+namespace tegula::convert {
+
+struct MatrixDot {
+  simt::MatrixInstruction instruction;
+  layout::Layout result;
+  layout::Layout operand(unsigned index, int64_t k) const {
+    return layout::matrixOperand(result, instruction.shape, index, k);
+  }
+};
+
+llvm::DenseMap<mlir::Operation *, MatrixDot> chooseMatrices(tile::FuncOp function, const Classes &classes,
+                                                            const SimtOptions &options);
+
+} // namespace tegula::convert

@@ -1,0 +1,36 @@
+// A machine of warps as the neutral passes see it: numbers, and questions whose answers are in neutral terms.
+// Each target fills one from its own tables. No pass asks which machine it is.
+#pragma once
+#include "ir/tile/Tile.h"
+#include "layout/Builders.h"
+
+#include <optional>
+#include <string>
+
+namespace tegula::simt {
+
+// The types of a product of tiles, and how its inputs may be rounded.
+struct DotTypes {
+  mlir::Type a, b, result; // elements
+  tile::Precision precision = tile::Precision::IEEE;
+};
+
+struct MatrixInstruction {
+  std::string name; // of a row of the target's table
+  layout::MatrixShape shape;
+};
+
+// As it stands: a machine with warps and shared memory, and nothing more.
+class Machine {
+public:
+  virtual ~Machine() = default;
+
+  // The matrix instructions for such a product, the one to prefer first; empty: multiply-adds compute it.
+  virtual std::vector<MatrixInstruction> matrixInstructions(const DotTypes &types) const { return {}; }
+
+  uint64_t sharedBytes = 0;         // of a program
+  bool hasMatrixLoad = false;       // eight rows of 16 bytes of shared memory as fragments of matrix instructions
+  bool hasAsyncCopy = false;        // from global to shared memory while the warps go on
+};
+
+} // namespace tegula::simt

@@ -1,0 +1,116 @@
+// Layouts of matrix instructions (Builders.h): in terms of the instruction's own rows and columns first, which
+// are the tile's columns and rows where it is swapped.
+#include "layout/Builders.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+namespace tegula::layout {
+
+namespace {
+
+// Bits of dimensions as flat coordinates of `extents`; 0 beyond the hull: there the tile repeats.
+class Places {
+public:
+  explicit Places(std::vector<int64_t> extents) : tile_(std::move(extents), {}) {}
+  uint32_t at(unsigned dim, unsigned bit) const {
+    return bit < tile_.hullBits(dim) ? 1u << (tile_.shift(dim) + bit) : 0;
+  }
+  unsigned bits(unsigned dim) const { return tile_.hullBits(dim); }
+  const std::vector<int64_t> &extents() const { return tile_.extents(); }
+
+private:
+  Layout tile_;
+};
+
+unsigned log2Of(unsigned n) { return unsigned(std::countr_zero(n)); }
+
+// Bits of neighbours along k in one word of 32 bits.
+unsigned bitsOfWord(const MatrixShape &shape) { return shape.elementBits >= 32 ? 0 : log2Of(32 / shape.elementBits); }
+
+// What the result holds of dimension `dim` alone in registers above the instruction, and in warps.
+struct Share {
+  std::vector<uint32_t> registers, warps; // coordinates along dim
+};
+Share shareOf(const Layout &result, unsigned dim, unsigned instructionBits) {
+  Share share;
+  auto along = [&](uint32_t basis) { return (basis & result.dimMask(dim)) >> result.shift(dim); };
+  for (uint32_t basis : result.bases(Axis::Register))
+    if (along(basis) >> instructionBits)
+      share.registers.push_back(along(basis));
+  for (uint32_t basis : result.bases(Axis::Warp))
+    share.warps.push_back(along(basis));
+  return share;
+}
+
+} // namespace
+
+Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsigned warpsM, unsigned warpsN,
+                    unsigned warps) {
+  unsigned rank = unsigned(extents.size());
+  assert(rank >= 2 && warpsM * warpsN <= warps);
+  unsigned rowDim = rank - 2, columnDim = rank - 1;
+  if (shape.isSwapped)
+    std::swap(rowDim, columnDim);
+  Places tile(extents);
+  Layout::Bases bases;
+  auto &registers = bases[size_t(Axis::Register)];
+  auto &lanes = bases[size_t(Axis::Lane)];
+  auto &warpBases = bases[size_t(Axis::Warp)];
+  unsigned rowBits = log2Of(shape.m), columnBits = log2Of(shape.n);
+  registers.push_back(tile.at(columnDim, 0));
+  if (rowBits == 4)
+    registers.push_back(tile.at(rowDim, 3));
+  lanes = {tile.at(columnDim, 1), tile.at(columnDim, 2), tile.at(rowDim, 0), tile.at(rowDim, 1), tile.at(rowDim, 2)};
+  unsigned next[2] = {rank - 2 == rowDim ? rowBits : columnBits, rank - 1 == rowDim ? rowBits : columnBits};
+  for (unsigned bit = 1; bit < warpsM; bit *= 2)
+    warpBases.push_back(tile.at(rank - 2, next[0]++));
+  for (unsigned bit = 1; bit < warpsN; bit *= 2)
+    warpBases.push_back(tile.at(rank - 1, next[1]++));
+  warpBases.resize(log2Of(warps), 0);
+  for (unsigned dim : {rank - 1, rank - 2})
+    for (unsigned bit = next[dim - (rank - 2)]; bit < tile.bits(dim); ++bit)
+      registers.push_back(tile.at(dim, bit));
+  for (unsigned dim = rank - 2; dim-- != 0;)
+    for (unsigned bit = 0; bit != tile.bits(dim); ++bit)
+      registers.push_back(tile.at(dim, bit));
+  return {std::move(extents), std::move(bases)};
+}
+
+Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned operand, int64_t k) {
+  unsigned rank = result.rank();
+  assert(rank >= 2 && operand < 2);
+  // The operand's own dimension of the result, and the place where it has K instead of the other.
+  unsigned own = operand == 0 ? rank - 2 : rank - 1, inner = operand == 0 ? rank - 1 : rank - 2;
+  bool isRows = (operand == 0) != shape.isSwapped; // takes the place of the instruction's a
+  unsigned ownBits = isRows ? log2Of(shape.m) : log2Of(shape.n);
+  std::vector<int64_t> extents = result.extents();
+  extents[inner] = k;
+  Places tile(extents);
+  unsigned word = bitsOfWord(shape), kBits = log2Of(shape.k);
+  Layout::Bases bases;
+  auto &registers = bases[size_t(Axis::Register)];
+  for (unsigned bit = 0; bit != word; ++bit)
+    registers.push_back(tile.at(inner, bit));
+  if (ownBits == 4)
+    registers.push_back(tile.at(own, 3));
+  for (unsigned bit = word + 2; bit < kBits; ++bit)
+    registers.push_back(tile.at(inner, bit));
+  bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, 0), tile.at(own, 1),
+                               tile.at(own, 2)};
+  Share share = shareOf(result, own, ownBits);
+  Layout placed(extents, {});
+  for (uint32_t coordinate : share.registers)
+    registers.push_back(coordinate << placed.shift(own));
+  for (uint32_t coordinate : share.warps)
+    bases[size_t(Axis::Warp)].push_back(coordinate << placed.shift(own));
+  for (unsigned bit = kBits; bit < tile.bits(inner); ++bit)
+    registers.push_back(tile.at(inner, bit));
+  for (unsigned dim = rank - 2; dim-- != 0;)
+    for (unsigned bit = 0; bit != tile.bits(dim); ++bit)
+      registers.push_back(tile.at(dim, bit));
+  return {std::move(extents), std::move(bases)};
+}
+
+} // namespace tegula::layout

@@ -1,0 +1,148 @@
+#include "layout/MatrixAccess.h"
+#include "layout/Linear.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace tegula::layout {
+
+namespace {
+
+constexpr unsigned rowBytes = 16;
+
+unsigned log2Of(unsigned n) { return unsigned(std::bit_width(n)) - 1; }
+
+} // namespace
+
+SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, unsigned turn,
+                    const SharedShape &shape) {
+  Layout tile(extents, {});
+  std::vector<uint32_t> images(tile.totalBits(), 0);
+  unsigned next = 0, rowStart = 0;
+  std::vector<unsigned> others;
+  for (unsigned bit = 0; bit != tile.hullBits(fastest); ++bit)
+    images[tile.shift(fastest) + bit] = 1u << next++;
+  rowStart = next;
+  for (unsigned d = tile.rank(); d-- != 0;)
+    if (d != fastest)
+      for (unsigned bit = 0; bit != tile.hullBits(d); ++bit) {
+        others.push_back(tile.shift(d) + bit);
+        images[tile.shift(d) + bit] = 1u << next++;
+      }
+  // Pieces of 16 bytes within what all banks hold at once; rows shorter than that fill it several at a time.
+  unsigned piece = log2Of(rowBytes * 8 / elementBits), all = log2Of(shape.banks * shape.bankBytes * 8 / elementBits);
+  unsigned inRow = rowStart > piece ? std::min(rowStart, all) - piece : 0; // bits that tell pieces of a row apart
+  unsigned skipped = all - piece - inRow;                                 // rows that lie side by side
+  for (unsigned i = 0; i != inRow && skipped + i < others.size(); ++i)
+    images[others[skipped + i]] |= 1u << (piece + (i + log2Of(turn)) % inRow);
+  return {images};
+}
+
+unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish) {
+  const auto &registers = layout.bases(Axis::Register);
+  unsigned bits = 0;
+  while (2u << bits <= wish && bits < registers.size() && map.offset(registers[bits]) == 1u << bits)
+    ++bits;
+  auto isAligned = [&](uint32_t basis) { return (map.offset(basis) & ((1u << bits) - 1)) == 0; };
+  auto fits = [&] {
+    for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp})
+      for (size_t i = axis == Axis::Register ? bits : 0; i < layout.bases(axis).size(); ++i)
+        if (!isAligned(layout.bases(axis)[i]))
+          return false;
+    return true;
+  };
+  while (bits && !fits())
+    --bits;
+  return 1u << bits;
+}
+
+std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits) {
+  if (elementBits > 32 || layout.bases(Axis::Lane).size() != laneBits)
+    return std::nullopt;
+  unsigned word = log2Of(32 / elementBits), row = log2Of(rowBytes * 8 / elementBits);
+  auto offsets = [&](Axis axis) {
+    std::vector<uint32_t> result;
+    for (uint32_t basis : layout.bases(axis))
+      result.push_back(map.offset(basis));
+    return result;
+  };
+  std::vector<uint32_t> lanes = offsets(Axis::Lane), warps = offsets(Axis::Warp), registers = offsets(Axis::Register);
+  uint32_t within = (1u << row) - 1;
+  auto startsRow = [&](uint32_t offset) { return (offset & within) == 0; };
+  // Which register bits move within a word.
+  std::vector<unsigned> wordBits, otherBits;
+  MatrixAccess access;
+  std::vector<uint32_t> rows; // what the three bits of a row's number add
+  auto straight = [&] {
+    for (unsigned bit = 0; bit != word; ++bit) {
+      auto found = std::find(registers.begin(), registers.end(), 1u << bit);
+      if (found == registers.end())
+        return false;
+      wordBits.push_back(unsigned(found - registers.begin()));
+    }
+    if (lanes[0] != 1u << word || lanes[1] != 1u << (word + 1))
+      return false;
+    rows = {lanes[2], lanes[3], lanes[4]};
+    return true;
+  };
+  auto transposed = [&] {
+    if (elementBits != 16 || registers.empty() || lanes[2] != 1 || lanes[3] != 2 || lanes[4] != 4)
+      return false;
+    // The pair of a word is two rows of the matrix: the lowest register bit that starts a row.
+    wordBits = {0};
+    rows = {registers[0], lanes[0], lanes[1]};
+    access.isTransposed = true;
+    return registers[0] != 0;
+  };
+  if (!straight()) {
+    wordBits.clear();
+    if (!transposed())
+      return std::nullopt;
+  }
+  for (unsigned bit = 0; bit != registers.size(); ++bit)
+    if (std::find(wordBits.begin(), wordBits.end(), bit) == wordBits.end())
+      otherBits.push_back(bit);
+  for (const auto &side : {rows, warps})
+    if (!std::all_of(side.begin(), side.end(), startsRow))
+      return std::nullopt;
+  for (unsigned bit : otherBits)
+    if (!startsRow(registers[bit]))
+      return std::nullopt;
+  // Up to two register bits that are never dead choose among the matrices of one instruction.
+  std::vector<unsigned> matrixBits, pieceBits;
+  for (unsigned bit : otherBits) {
+    bool isWhole = registers[bit] != 0;
+    for (unsigned reg = 0; isWhole && reg != layout.size(Axis::Register); ++reg)
+      isWhole = layout.isLive(reg) == layout.isLive(reg ^ 1u << bit);
+    (isWhole && matrixBits.size() < 2 ? matrixBits : pieceBits).push_back(bit);
+  }
+  access.matrices = 1u << matrixBits.size();
+  access.laneOffsets = rows;
+  for (unsigned bit : matrixBits)
+    access.laneOffsets.push_back(registers[bit]);
+  access.laneOffsets.resize(laneBits, 0);
+  access.warpOffsets = warps;
+  auto spread = [](unsigned index, const std::vector<unsigned> &bits) {
+    unsigned reg = 0;
+    for (unsigned i = 0; i != bits.size(); ++i)
+      reg |= (index >> i & 1) << bits[i];
+    return reg;
+  };
+  for (unsigned index = 0; index != 1u << pieceBits.size(); ++index) {
+    unsigned first = spread(index, pieceBits);
+    if (!layout.isLive(first))
+      continue;
+    MatrixAccess::Piece piece{map.offset(layout.apply(first, 0, 0)), {}};
+    for (unsigned matrix = 0; matrix != access.matrices; ++matrix) {
+      std::vector<unsigned> elements;
+      for (unsigned element = 0; element != 1u << wordBits.size(); ++element)
+        elements.push_back(first | spread(matrix, matrixBits) | spread(element, wordBits));
+      piece.registers.push_back(std::move(elements));
+    }
+    access.pieces.push_back(std::move(piece));
+  }
+  return access;
+}
+
+} // namespace tegula::layout

@@ -1,0 +1,149 @@
+#include "ptxvm/float/MatrixSum.h"
+#include "ptxvm/float/Soft.h"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+
+namespace tegula::ptxvm {
+namespace {
+
+constexpr int noExponent = INT_MIN / 2;
+
+struct Row {
+  uint32_t arch; // the least
+  SumModel half, tf32, eight;
+};
+constexpr Row models[] = {
+    {0, {4, 24, 23}, {4, 24, 23}, {16, 13, 13}},
+    {80, {8, 24, 23}, {4, 24, 23}, {16, 13, 13}},
+    {90, {16, 25, 23}, {8, 25, 23}, {32, 13, 13}},
+    {100, {16, 25, 23}, {8, 25, 23}, {32, 25, 23}},
+};
+
+Format formatOf(Type type) {
+  switch (type) {
+  case Type::F16: return Format::F16;
+  case Type::BF16: return Format::BF16;
+  case Type::TF32: return Format::TF32;
+  case Type::E4M3: return Format::E4M3;
+  default: return Format::E5M2;
+  }
+}
+
+// sum * 2^exponent cut to `kept` bits below its leading one, as f32; too large a number is infinite.
+uint32_t cutToF32(int64_t sum, int exponent, int kept) {
+  if (sum == 0)
+    return 0;
+  uint64_t magnitude = sum < 0 ? uint64_t(-sum) : uint64_t(sum);
+  uint32_t sign = sum < 0 ? 0x80000000u : 0;
+  int leading = 63 - std::countl_zero(magnitude), top = leading + exponent;
+  if (top > 127)
+    return sign | 0x7f800000u;
+  if (leading > kept)
+    magnitude &= ~uint64_t(0) << (leading - kept);
+  int shift = std::max(top, -126) - 23 - exponent; // of the bits below the last of f32
+  uint64_t cut = shift > 0 ? (shift > 63 ? 0 : magnitude >> shift) : magnitude << -shift;
+  return sign | (top < -126 ? uint32_t(cut) : uint32_t(cut - 0x800000) + (uint32_t(top + 127) << 23));
+}
+
+uint32_t roundToF16(int64_t sum, int exponent) {
+  soft::Number number;
+  number.kind = sum ? soft::Kind::Finite : soft::Kind::Zero;
+  number.negative = sum < 0;
+  number.exponent = exponent;
+  number.significand = soft::Wide(sum < 0 ? -sum : sum);
+  return uint32_t(soft::pack(Format::F16, number, {}));
+}
+
+// The significand in units of 2^(unit): its lowest bits are cut, towards zero.
+int64_t aligned(int64_t significand, int exponent, int unit) {
+  int shift = unit - exponent;
+  if (shift <= 0)
+    return significand << -shift;
+  if (shift > 62)
+    return 0;
+  return significand < 0 ? -(-significand >> shift) : significand >> shift;
+}
+
+// NaN and infinities: what is left of a sum with them.
+uint32_t specialSum(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, const MatrixTerm &c, bool isHalf) {
+  using Kind = MatrixTerm::Kind;
+  bool isNan = c.kind == Kind::Nan, up = false, down = false;
+  auto addInfinity = [&](bool negative) { (negative ? down : up) = true; };
+  if (c.kind == Kind::Infinite)
+    addInfinity(c.significand < 0);
+  for (size_t k = 0; k < a.size(); ++k) {
+    const MatrixTerm &x = a[k], &y = b[k];
+    if (x.kind == Kind::Finite && y.kind == Kind::Finite)
+      continue;
+    isNan |= x.kind == Kind::Nan || y.kind == Kind::Nan || x.significand == 0 || y.significand == 0;
+    addInfinity((x.significand < 0) != (y.significand < 0));
+  }
+  if (isNan || (up && down))
+    return isHalf ? 0x7fffu : 0x7fffffffu;
+  return (isHalf ? 0x7c00u : 0x7f800000u) | (down ? (isHalf ? 0x8000u : 0x80000000u) : 0);
+}
+
+MatrixTerm termOf(Format format, uint64_t bits) {
+  soft::Number number = soft::unpack(format, bits);
+  MatrixTerm term;
+  term.kind = number.kind == soft::Kind::Nan        ? MatrixTerm::Kind::Nan
+              : number.kind == soft::Kind::Infinity ? MatrixTerm::Kind::Infinite
+                                                    : MatrixTerm::Kind::Finite;
+  int32_t magnitude = term.kind == MatrixTerm::Kind::Finite ? int32_t(number.significand) : 1;
+  term.significand = number.negative ? -magnitude : magnitude;
+  term.exponent = int16_t(number.exponent);
+  return term;
+}
+
+} // namespace
+
+SumModel sumModelOf(uint32_t arch, Type type) {
+  const Row *row = models;
+  for (const Row &one : models)
+    if (one.arch <= arch)
+      row = &one;
+  if (type == Type::E4M3 || type == Type::E5M2)
+    return row->eight;
+  return type == Type::TF32 ? row->tf32 : row->half;
+}
+
+MatrixTerm matrixTerm(Type type, uint64_t bits) {
+  // A matrix unit reads the upper 19 bits of a tf32's register.
+  return termOf(formatOf(type), type == Type::TF32 ? bits & 0xffffe000u : bits);
+}
+
+int fractionBits(Type type) { return int(soft::traitsOf(formatOf(type)).mantissaBits); }
+
+uint32_t sumOfProducts(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, uint32_t c, bool isHalf,
+                       const SumModel &model, int fractionOfProducts) {
+  using Kind = MatrixTerm::Kind;
+  Format format = isHalf ? Format::F16 : Format::F32;
+  int fractionOfSum = isHalf ? 10 : 23;
+  bool isSpecial = false;
+  for (size_t k = 0; k < a.size(); ++k)
+    isSpecial |= a[k].kind != Kind::Finite || b[k].kind != Kind::Finite;
+  for (size_t begin = 0; begin < a.size(); begin += model.block) {
+    MatrixTerm sum = termOf(format, c);
+    if (isSpecial || sum.kind != Kind::Finite)
+      return specialSum(a, b, sum, isHalf);
+    size_t end = std::min<size_t>(begin + model.block, a.size());
+    int largest = sum.significand ? sum.exponent + fractionOfSum : noExponent;
+    for (size_t k = begin; k < end; ++k)
+      if (a[k].significand && b[k].significand)
+        largest = std::max(largest, a[k].exponent + b[k].exponent + fractionOfProducts);
+    if (largest == noExponent) { // all zeros
+      c = 0;
+      continue;
+    }
+    int unit = largest - model.fraction;
+    int64_t total = aligned(sum.significand, sum.exponent, unit);
+    for (size_t k = begin; k < end; ++k)
+      total += aligned(int64_t(a[k].significand) * b[k].significand, a[k].exponent + b[k].exponent, unit);
+    c = isHalf ? roundToF16(total, unit) : cutToF32(total, unit, model.kept);
+  }
+  return c;
+}
+
+} // namespace tegula::ptxvm

@@ -1,0 +1,43 @@
+// What a matrix unit computes for one element of D: c + sum over k of a[k] b[k].
+//
+// Floats: products are exact. A block of them and the running sum are aligned to the largest of their
+// exponents, cut off some bits below it, and added exactly; the sum is cut (f32) or rounded to nearest
+// (f16), and begins the next block. How many products a block has and how many bits are kept depends on
+// the unit: published measurements (Fasi et al. 2021, "Numerical behavior of NVIDIA tensor cores";
+// Khattak and Mikaitis 2025, "Accurate models of NVIDIA tensor cores"; Xie et al. 2025, "MMA-Sim") are
+// the table in MatrixSum.cpp, the one place that a recording pins. Whatever the table says, a result is
+// within `errorOf` of the exact one. f64 is a chain of fused multiply-adds, in the order of k.
+// Integers: exact, modulo 2^32 or clamped.
+#pragma once
+#include "ptxvm/Types.h"
+#include "ptxvm/float/Float.h"
+
+#include <cstdint>
+#include <span>
+
+namespace tegula::ptxvm {
+
+struct SumModel {
+  uint32_t block = 16;      // products of one block
+  int fraction = 25;        // bits kept below the unit of the largest exponent
+  int kept = 23;            // of the sum, below its leading bit; fewer than 23 on units of eight-bit floats
+};
+// `arch`: 90 of sm_90. `type`: F16 BF16 TF32 E4M3 E5M2.
+SumModel sumModelOf(uint32_t arch, Type type);
+
+// A float of A or B as a matrix unit takes it apart: significand * 2^exponent. The exponent of subnormal
+// numbers is the least, that of zeros below every other.
+struct MatrixTerm {
+  int32_t significand = 0;
+  int16_t exponent = 0;
+  enum class Kind : uint8_t { Finite, Infinite, Nan } kind = Kind::Finite;
+};
+MatrixTerm matrixTerm(Type type, uint64_t bits);
+// Bits of the significand below its unit.
+int fractionBits(Type type);
+
+// a, b: terms of row and column. `c` and the result: f32, or f16 when `isHalf`.
+uint32_t sumOfProducts(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, uint32_t c, bool isHalf,
+                       const SumModel &model, int fractionOfProducts);
+
+} // namespace tegula::ptxvm

@@ -1,0 +1,76 @@
+#include "targets/cpu/Ops.h"
+
+#include "codegen/llvm/Arithmetic.h"
+#include "ir/tile/Tile.h"
+#include "mathlib/Mathlib.h"
+#include "targets/cpu/Program.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::cpu {
+
+namespace {
+
+// ---- refusals ----
+
+constexpr codegen::Refusal none = nullptr;
+
+std::string inCombine(Operation *op) {
+  return isa<ReduceOp, ScanOp>(op->getParentOp()) ? "control flow in a combine function; hint: compute both sides and choose with tl.where" : "";
+}
+
+std::string dotOfTypes(Operation *op) {
+  auto dot = cast<DotOp>(op);
+  Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
+  bool ints = isa<IntegerType>(acc) && isa<IntegerType>(a) &&
+              acc.getIntOrFloatBitWidth() >= a.getIntOrFloatBitWidth();
+  bool floats = isa<FloatType>(acc) && isa<FloatType>(a) && a.isF64() == acc.isF64();
+  return ints || floats ? "" : "dot of these element types; hint: convert the operands with `.to(...)` first";
+}
+
+// The math library lacks some functions of some widths.
+std::string functionOfWidth(Operation *op) {
+  StringRef name = codegen::mathlibName(op);
+  Type element = elementType(op->getResult(0).getType());
+  if (mathlib::symbol(name, element.isF64() ? 64 : 32, 1))
+    return "";
+  return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) +
+         " bits; hint: convert the operand with `.to(...)` first";
+}
+
+// ---- the table ----
+
+llvm::Value *integers(Program &p, Operation *op, ArrayRef<llvm::Value *> v) {
+  return codegen::lowerIntegers(p.builder, op, v, p.type(elementType(op->getResult(0).getType())));
+}
+
+codegen::OpTable<Lowering> makeTable() {
+  codegen::OpTable<Lowering> table;
+#define STEP(type, emission, refusal)                                                                        \
+  table.add<type>({[]([[maybe_unused]] Program &p, Operation *any) {                                         \
+                     [[maybe_unused]] auto op = cast<type>(any);                                             \
+                     emission;                                                                               \
+                   },                                                                                        \
+                   nullptr},                                                                                 \
+                  refusal);
+#define ELEMENT(type, part, refusal) table.add<type>({nullptr, part}, refusal);
+#define WITHIN(type) table.add<type>({}, none);
+#define REFUSED(type, reason) table.add<type>({}, [](Operation *) -> std::string { return reason; });
+#include "targets/cpu/Ops.def"
+  return table;
+}
+
+} // namespace
+
+const codegen::OpTable<Lowering> &ops() {
+  static const codegen::OpTable<Lowering> table = makeTable();
+  return table;
+}
+
+Status checkLegality(Operation *function) {
+  return codegen::checkLegal(function, "the CPU target",
+                             [](Operation *op) { return ops().reasonAgainst(op); });
+}
+
+} // namespace tegula::cpu

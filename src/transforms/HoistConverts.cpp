@@ -1,0 +1,103 @@
+#include "transforms/HoistConverts.h"
+#include "ir/simt/Simt.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Layout;
+
+namespace tegula::transforms {
+
+namespace {
+
+bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+// The same value for every element, made from a scalar.
+bool isUniform(Value value) {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return isa<SplatElementsAttr>(constant.getValue());
+  return value.getDefiningOp<SplatOp>() != nullptr;
+}
+
+// The operand that an op of the chain computes its result from, element by element or by moving elements; null for
+// other ops.
+OpOperand *sourceOf(Operation *op) {
+  if (op->getNumResults() != 1 || !op->hasOneUse() || !isMemoryEffectFree(op) || op->getNumRegions())
+    return nullptr;
+  if (isa<TransOp>(op))
+    return &op->getOpOperand(0);
+  if (!op->hasTrait<OpTrait::Elementwise>())
+    return nullptr;
+  OpOperand *source = nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isTile(operand.get()) || isUniform(operand.get()))
+      continue;
+    if (source)
+      return nullptr;
+    source = &operand;
+  }
+  return source;
+}
+
+// Does the chain above the convert end at a load?
+bool comesFromLoad(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<LoadOp>(op))
+      return true;
+    OpOperand *source = sourceOf(op);
+    if (!source)
+      return false;
+    value = source->get();
+  }
+  return false;
+}
+
+Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
+  Operation *copy = builder.clone(*uniform.getDefiningOp());
+  auto type = simt::withLayout(uniform.getType(), layout);
+  copy->getResult(0).setType(type);
+  if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+    constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type));
+  return copy->getResult(0);
+}
+
+void hoist(simt::ConvertOp convert) {
+  while (Operation *op = convert.getValue().getDefiningOp()) {
+    OpOperand *source = isa<LoadOp>(op) ? nullptr : sourceOf(op);
+    if (!source)
+      return;
+    Layout wanted = simt::layoutOf(convert.getResult()), before = wanted;
+    if (auto trans = dyn_cast<TransOp>(op)) {
+      std::vector<int32_t> inverse(trans.getOrder().size());
+      for (auto [to, from] : llvm::enumerate(trans.getOrder()))
+        inverse[size_t(from)] = int32_t(to);
+      before = wanted.transposed(inverse);
+    }
+    OpBuilder builder(op);
+    auto earlier = simt::ConvertOp::create(builder, convert.getLoc(), simt::withLayout(source->get().getType(), before),
+                                           source->get(), StringAttr());
+    for (OpOperand &operand : op->getOpOperands())
+      if (&operand == source)
+        operand.set(earlier);
+      else if (isTile(operand.get()))
+        operand.set(uniformIn(builder, operand.get(), before));
+    op->getResult(0).setType(simt::withLayout(op->getResult(0).getType(), wanted));
+    convert.getResult().replaceAllUsesWith(op->getResult(0));
+    convert.erase();
+    convert = earlier;
+  }
+}
+
+} // namespace
+
+void hoistConverts(Operation *function) {
+  SmallVector<simt::ConvertOp> converts;
+  function->walk([&](simt::ConvertOp convert) {
+    bool isOperand = llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
+    if (isOperand && comesFromLoad(convert.getValue()))
+      converts.push_back(convert);
+  });
+  for (simt::ConvertOp convert : converts)
+    hoist(convert);
+}
+
+} // namespace tegula::transforms

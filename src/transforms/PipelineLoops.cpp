@@ -1,0 +1,389 @@
+#include "transforms/PipelineLoops.h"
+#include "analysis/PointerOrigins.h"
+#include "ir/simt/Scratch.h"
+#include "ir/simt/Simt.h"
+#include "layout/MatrixAccess.h"
+
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Layout;
+
+namespace tegula::transforms {
+
+namespace {
+
+constexpr llvm::StringLiteral stagesName = "tt.num_stages";
+
+// A load that becomes a copy.
+struct Copied {
+  LoadOp load;
+  layout::SharedMap map;
+  unsigned width; // elements of one copy
+};
+
+// Nothing, or 0 in some type.
+bool isZero(Value value) {
+  while (value && value.getDefiningOp() && isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+}
+
+class Pipeline {
+public:
+  Pipeline(scf::ForOp loop, unsigned stages, std::vector<diag::Remark> &remarks) : loop_(loop), stages_(stages), remarks_(remarks) {
+    if (auto own = loop->getAttrOfType<IntegerAttr>(stagesName))
+      stages_ = unsigned(std::max<int64_t>(own.getInt(), 1));
+  }
+
+  void run() {
+    if (stages_ < 2 || !isCandidate())
+      return;
+    for (Operation &op : *loop_.getBody())
+      if (auto load = dyn_cast<LoadOp>(op))
+        consider(load);
+    if (copied_.empty())
+      return;
+    separate();
+    insertCopies();
+    expand();
+  }
+
+private:
+  bool isCandidate() {
+    bool hasDots = false, isInnermost = true, meets = false;
+    loop_.getBody()->walk([&](Operation *op) {
+      hasDots |= op->hasAttr(simt::matrixName);
+      isInnermost &= !isa<LoopLikeOpInterface>(op);
+      meets |= isa<BarrierOp>(op);
+      if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
+        written_.push_back(op->getOperand(0));
+    });
+    if (!hasDots || !isInnermost)
+      return false;
+    if (meets)
+      return refuse(loop_.getLoc(), "loads stay where they are: the loop has a barrier");
+    APInt step;
+    if (!matchPattern(loop_.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() || loop_.getUnsignedCmp())
+      return refuse(loop_.getLoc(), "loads stay where they are: the step of the loop is no positive constant");
+    return true;
+  }
+
+  bool refuse(Location location, StringRef why) {
+    remarks_.push_back({placeOf(location), "pipeline", why.str()});
+    return false;
+  }
+
+  // The conversions of a load to operands of matrix instructions, through shared memory.
+  static SmallVector<simt::ConvertOp> convertsOf(LoadOp load) {
+    SmallVector<simt::ConvertOp> result;
+    for (Operation *user : load->getUsers())
+      if (auto convert = dyn_cast<simt::ConvertOp>(user))
+        if (simt::planOf(convert).kind == layout::Plan::Kind::Shared)
+          result.push_back(convert);
+    return result;
+  }
+
+  bool consider(LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    SmallVector<simt::ConvertOp> converts = type ? convertsOf(load) : SmallVector<simt::ConvertOp>();
+    if (converts.empty())
+      return false;
+    if (load.getIsVolatile())
+      return refuse(load.getLoc(), "stays where it is: volatile");
+    if (!isZero(load.getOther()))
+      return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
+    if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
+      return refuse(load.getLoc(), "stays where it is: its elements are stored in another form");
+    // Of two arguments that overlap the memory model asks nothing without a barrier (M12).
+    for (Value written : written_)
+      if (origins_.of(load.getPtr()).mayShare(origins_.of(written)))
+        return refuse(load.getLoc(), "stays where it is: the loop may store to what it reads");
+    if (const char *why = reasonAgainst(load))
+      return refuse(load.getLoc(), why);
+    Layout layout = simt::layoutOf(type);
+    unsigned bits = simt::storedBits(type.getElementType());
+    unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
+    layout::SharedMap map = mapFor(layout, simt::layoutOf(converts[0].getResult()), bits, width);
+    width = layout::copyWidth(layout, map, width);
+    if (width * bits < 32)
+      return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
+    copied_.push_back({load, std::move(map), width});
+    return true;
+  }
+
+  static layout::SharedMap mapFor(const Layout &load, const Layout &use, unsigned bits, unsigned width) {
+    unsigned fastest = load.rank() - 1;
+    for (unsigned d = load.rank(); d-- != 0;)
+      if (load.contiguous(d) > load.contiguous(fastest))
+        fastest = d;
+    layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
+    if (layout::planMatrixLoad(use, best, bits))
+      return best;
+    auto conflicts = [&](const layout::SharedMap &map) {
+      unsigned vector = layout::accessWidth(use, map, bits);
+      return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
+    };
+    unsigned most = layout::copyWidth(load, best, width);
+    for (const layout::SharedMap &map : {layout::matrixMap(load.extents(), fastest, bits, 2),
+                                         layout::matrixMap(load.extents(), fastest, bits, 4), layout::swizzled(load, use, bits)})
+      if (layout::copyWidth(load, map, width) == most && conflicts(map) < conflicts(best))
+        best = map;
+    return best;
+  }
+
+  // Collects what the addresses and the mask of the load need of the loop; null: all of it can run ahead.
+  const char *reasonAgainst(LoadOp load) {
+    llvm::SetVector<Operation *> needed;
+    llvm::DenseSet<Value> seen;
+    SmallVector<Value> work{load.getPtr()};
+    if (load.getMask())
+      work.push_back(load.getMask());
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == loop_.getBody() && argument != loop_.getInductionVar())
+          work.push_back(loop_.getYieldedValues()[argument.getArgNumber() - 1]);
+        continue;
+      }
+      Operation *op = value.getDefiningOp();
+      if (!loop_->isAncestor(op) || op == loop_)
+        continue;
+      if (auto inner = dyn_cast<LoadOp>(op)) {
+        if (inner.getIsVolatile())
+          return "stays where it is: its addresses come from a volatile load";
+      } else if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op)) {
+        return "stays where it is: its addresses come from what the loop computes";
+      }
+      needed.insert(op);
+      llvm::append_range(work, op->getOperands());
+    }
+    ahead_.insert(needed.begin(), needed.end());
+    return nullptr;
+  }
+
+  // Ops that run ahead have users there alone: others get a copy of their own.
+  void separate() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : *loop_.getBody())
+      if (ahead_.contains(&op))
+        ops.push_back(&op);
+    llvm::DenseSet<Operation *> loads;
+    for (Copied &copied : copied_)
+      loads.insert(copied.load);
+    auto isAhead = [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (ahead_.contains(user) || isa<scf::YieldOp>(user))
+        return true;
+      return loads.contains(user) && use.getOperandNumber() < 2; // the address and the mask
+    };
+    for (Operation *op : llvm::reverse(ops)) {
+      bool isShared = llvm::any_of(op->getUses(), [&](OpOperand &use) { return !isAhead(use); });
+      // A value that a load reads is not read twice: it waits in registers.
+      if (!isShared || isa<LoadOp>(op) || isYieldedAhead(op))
+        continue;
+      OpBuilder builder(op);
+      Operation *copy = builder.clone(*op);
+      for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+        from.replaceUsesWithIf(to, [&](OpOperand &use) { return !isAhead(use); });
+    }
+  }
+
+  bool isYieldedAhead(Operation *op) const {
+    return llvm::any_of(op->getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); });
+  }
+
+  void insertCopies() {
+    IRRewriter rewriter(loop_.getContext());
+    Location loc = loop_.getLoc();
+    rewriter.setInsertionPoint(loop_);
+    SmallVector<Value> buffers;
+    for (Copied &copied : copied_) {
+      auto type = cast<RankedTensorType>(copied.load.getType());
+      auto map = simt::SharedAttr::get(loop_.getContext(), copied.map);
+      auto buffer = simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map, int64_t(stages_));
+      buffers.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), buffer, IntegerAttr()));
+    }
+    // The slots that a trip fills and reads, one after the other.
+    Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
+    Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
+    Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(stages_)));
+    SmallVector<Operation *> next[2];
+    auto replaced = loop_.replaceWithAdditionalYields(
+        rewriter, {zero, zero}, /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &builder, Location at, ArrayRef<BlockArgument> slots) {
+          SmallVector<Value> yields;
+          for (unsigned i : {0u, 1u}) {
+            Value more = arith::AddIOp::create(builder, at, slots[i], one);
+            Value wraps = arith::CmpIOp::create(builder, at, arith::CmpIPredicate::eq, more, count);
+            Value slot = arith::SelectOp::create(builder, at, wraps, zero, more);
+            next[i] = {more.getDefiningOp(), wraps.getDefiningOp(), slot.getDefiningOp()};
+            yields.push_back(slot);
+          }
+          return yields;
+        });
+    loop_ = cast<scf::ForOp>(replaced->getOperation());
+    ahead_.insert(next[0].begin(), next[0].end());
+    Value fill = loop_.getRegionIterArgs().drop_back().back(), read = loop_.getRegionIterArgs().back();
+
+    SmallVector<Value> tokens;
+    Operation *last = nullptr;
+    for (auto [copied, buffer] : llvm::zip(copied_, buffers)) {
+      rewriter.setInsertionPoint(copied.load);
+      Location at = copied.load.getLoc();
+      auto slotType = oneSlot(buffer);
+      auto view = simt::ViewOp::create(rewriter, at, slotType, buffer, fill);
+      auto copy = simt::AsyncCopyOp::create(rewriter, at, simt::TokenType::get(loop_.getContext()), copied.load.getPtr(),
+                                            copied.load.getMask(), Value(), view, copied.load.getCache(), copied.load.getEvict());
+      copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
+      tokens.push_back(copy.getToken());
+      ahead_.insert(view);
+      ahead_.insert(copy);
+      last = copied.load; // the last in the order of the block
+    }
+    rewriter.setInsertionPoint(last);
+    auto commit = simt::AsyncCommitOp::create(rewriter, loc, simt::TokenType::get(loop_.getContext()), tokens);
+    ahead_.insert(commit);
+    // Of the groups that were started behind this trip's all but stages - 2 are there.
+    wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(stages_ - 2));
+    for (auto [copied, buffer] : llvm::zip(copied_, buffers))
+      readFrom(rewriter, copied.load, buffer, read);
+    remarks_.push_back({placeOf(loop_.getLoc()), "pipeline", std::to_string(copied_.size()) + (copied_.size() == 1 ? " load runs " : " loads run ") +
+                              std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead")});
+  }
+
+  static simt::BufferType oneSlot(Value buffer) {
+    auto type = cast<simt::BufferType>(buffer.getType());
+    return simt::BufferType::get(type.getContext(), type.getShape(), type.getElementType(), type.getMap(), 1);
+  }
+
+  // The load's users read the slot, each in its own layout. Loads before the wait move behind it.
+  void readFrom(IRRewriter &rewriter, LoadOp load, Value buffer, Value slot) {
+    Location at = load.getLoc();
+    rewriter.setInsertionPointAfter(load->isBeforeInBlock(wait_) ? wait_.getOperation() : load.getOperation());
+    auto view = simt::ViewOp::create(rewriter, at, oneSlot(buffer), buffer, slot);
+    for (simt::ConvertOp convert : convertsOf(load)) {
+      // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's barrier.
+      Operation *user = firstUser(convert);
+      rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) ? view->getNextNode() : user);
+      rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view);
+    }
+    if (!load->use_empty()) {
+      rewriter.setInsertionPointAfter(view);
+      auto whole = simt::LocalLoadOp::create(rewriter, at, load.getType(), view);
+      rewriter.replaceAllUsesWith(load.getResult(), whole);
+    }
+    rewriter.eraseOp(load);
+  }
+
+  Operation *firstUser(Operation *op) {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = loop_.getBody()->findAncestorOpInBlock(*user);
+      if (!first || here->isBeforeInBlock(first))
+        first = here;
+    }
+    return first ? first : op;
+  }
+
+  void expand() {
+    // Users of a load that stood between the copies and the wait come behind it, in their order.
+    restoreOrder();
+    scf::PipeliningOption options;
+    options.supportDynamicLoops = true;
+    options.peelEpilogue = false;
+    options.predicateFn = [](RewriterBase &rewriter, Operation *op, Value predicate) { return under(rewriter, op, predicate); };
+    options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
+      schedule.push_back({wait_, stages_ - 1});
+      for (Operation &op : loop.getBody()->without_terminator())
+        if (ahead_.contains(&op))
+          schedule.push_back({&op, 0});
+      for (Operation &op : loop.getBody()->without_terminator())
+        if (!ahead_.contains(&op) && &op != wait_)
+          schedule.push_back({&op, stages_ - 1});
+    };
+    IRRewriter rewriter(loop_.getContext());
+    rewriter.setInsertionPoint(loop_);
+    loop_->removeAttr(stagesName);
+    FailureOr<scf::ForOp> made = scf::pipelineForLoop(rewriter, loop_, options);
+    assert(succeeded(made) && "what runs ahead depends on nothing behind it");
+    // Nothing is under way when the memory serves others.
+    rewriter.setInsertionPointAfter(*made);
+    simt::AsyncCommitOp rest = simt::AsyncCommitOp::create(rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
+    simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0);
+  }
+
+  // Moves what depends on the wait behind it.
+  void restoreOrder() {
+    llvm::DenseSet<Operation *> behind;
+    SmallVector<Operation *> moved;
+    for (Operation &op : llvm::make_early_inc_range(*loop_.getBody())) {
+      if (&op == wait_)
+        break;
+      bool depends = false;
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *def = operand.getDefiningOp())
+            depends |= behind.contains(def) || (def->getBlock() == loop_.getBody() && !def->isBeforeInBlock(wait_) && def != wait_);
+      });
+      if (depends) {
+        behind.insert(&op);
+        moved.push_back(&op);
+      }
+    }
+    // Behind the reads that they depend on, which stand directly behind the wait.
+    Operation *after = wait_;
+    while (isa<simt::ViewOp, simt::LocalLoadOp>(after->getNextNode()))
+      after = after->getNextNode();
+    for (Operation *op : moved) {
+      op->moveAfter(after);
+      after = op;
+    }
+  }
+
+  static Operation *under(RewriterBase &rewriter, Operation *op, Value predicate) {
+    if (auto copy = dyn_cast<simt::AsyncCopyOp>(op)) {
+      rewriter.setInsertionPoint(op);
+      Value both = copy.getPredicate() ? Value(arith::AndIOp::create(rewriter, op->getLoc(), copy.getPredicate(), predicate)) : predicate;
+      copy.getPredicateMutable().assign(both);
+      return op;
+    }
+    if (auto load = dyn_cast<LoadOp>(op)) {
+      rewriter.setInsertionPoint(op);
+      Value mask = predicate;
+      if (auto type = dyn_cast<RankedTensorType>(load.getType()))
+        mask = SplatOp::create(rewriter, op->getLoc(), RankedTensorType::get(type.getShape(), predicate.getType(), type.getEncoding()), predicate);
+      if (load.getMask())
+        mask = arith::AndIOp::create(rewriter, op->getLoc(), load.getMask(), mask);
+      load.getMaskMutable().assign(mask);
+      return op;
+    }
+    return op; // computes what nobody reads, or counts groups
+  }
+
+  scf::ForOp loop_;
+  unsigned stages_;
+  std::vector<diag::Remark> &remarks_;
+  std::vector<Copied> copied_;
+  SmallVector<Value> written_; // addresses of stores and atomics
+  analysis::PointerOrigins origins_;
+  llvm::SetVector<Operation *> ahead_; // ops of stage 0
+  simt::AsyncWaitOp wait_;
+};
+
+} // namespace
+
+void pipelineLoops(Operation *function, unsigned stages, std::vector<diag::Remark> &remarks) {
+  SmallVector<scf::ForOp> loops;
+  function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    Pipeline(loop, stages, remarks).run();
+}
+
+} // namespace tegula::transforms

@@ -1,0 +1,5 @@
+# In a program of its own, since an OpenMP runtime that launches have found stays loaded.
+add_executable(tegula_unit_runtime_openmp ${CMAKE_CURRENT_LIST_DIR}/openmp/OpenMp_test.cpp)
+target_link_libraries(tegula_unit_runtime_openmp PRIVATE tegula_runtime GTest::gtest_main)
+target_compile_options(tegula_unit_runtime_openmp PRIVATE ${TEGULA_WARNINGS})
+add_test(NAME unit_runtime_openmp COMMAND tegula_unit_runtime_openmp)

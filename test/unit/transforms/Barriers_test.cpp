@@ -1,0 +1,190 @@
+// Where the warps meet: each case is a short program; the answer is its accesses in order, `|` for a barrier
+// that the pass put there, braces around what a loop or branch holds.
+#include "Parsed.h"
+#include "convert/TileToSimt.h"
+#include "ir/simt/Simt.h"
+#include "transforms/SharedMemory.h"
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+// Four warps, tiles of 512 elements: each thread has elements of its own. %n0, %m0: of 64, which threads hold
+// copies of.
+const std::string arguments = "%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %c: i1, %k: i32";
+const std::string addresses = R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %i = tt.make_range {start = 0 : i32, end = 512 : i32} : tensor<512xi32>
+  %j = tt.make_range {start = 1 : i32, end = 513 : i32} : tensor<512xi32>
+  %v = tt.make_range {start = 2 : i32, end = 514 : i32} : tensor<512xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<512x!tt.ptr<i32>>
+  %qs = tt.splat %q : !tt.ptr<i32> -> tensor<512x!tt.ptr<i32>>
+  %p0 = tt.addptr %ps, %i : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  %p1 = tt.addptr %ps, %j : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  %q0 = tt.addptr %qs, %i : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  %q1 = tt.addptr %qs, %j : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+  %ni = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %np = tt.splat %p : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %nq = tt.splat %q : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %n0 = tt.addptr %np, %ni : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  %m0 = tt.addptr %nq, %ni : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+)";
+
+std::string freshName() {
+  static int count = 0;
+  return "%x" + std::to_string(++count);
+}
+
+std::string load(const std::string &address) {
+  return "  " + freshName() + " = tt.load %" + address + " : tensor<512x!tt.ptr<i32>> -> tensor<512xi32>\n";
+}
+std::string store(const std::string &address) {
+  return "  tt.store %" + address + ", %v : tensor<512x!tt.ptr<i32>>, tensor<512xi32>\n";
+}
+std::string update(const std::string &kind, const std::string &address) {
+  return "  " + freshName() + " = tt.atomic_rmw " + kind + ", relaxed, gpu, %" + address +
+         ", %v : tensor<512x!tt.ptr<i32>>, tensor<512xi32> -> tensor<512xi32>\n";
+}
+
+struct Lowered {
+  explicit Lowered(const std::string &body) : kernel(arguments, addresses + body) {
+    if (!kernel.module)
+      return;
+    simt::loadDialects(kernel.context);
+    std::vector<convert::Note> notes;
+    convert::tileToSimt(*kernel.module, {4}, notes);
+    EXPECT_TRUE(transforms::allocateShared(*kernel.module, 1 << 16).ok());
+    transforms::insertBarriers(*kernel.module);
+  }
+
+  std::string text() { return kernel.module ? textOf(kernel.function.getBody().front()) : ""; }
+
+  static std::string textOf(mlir::Block &block) {
+    std::string text;
+    for (mlir::Operation &op : block) {
+      if (mlir::isa<simt::BarrierOp>(op))
+        text += "| ";
+      else if (mlir::isa<tile::BarrierOp>(op))
+        text += "barrier ";
+      else if (mlir::isa<tile::LoadOp>(op))
+        text += "load ";
+      else if (mlir::isa<tile::StoreOp>(op))
+        text += "store ";
+      else if (mlir::isa<tile::AtomicRMWOp>(op))
+        text += "atomic ";
+      else if (mlir::isa<mlir::scf::ForOp, mlir::scf::IfOp, mlir::scf::WhileOp>(op))
+        for (mlir::Region &region : op.getRegions())
+          text += region.empty() ? "" : "{ " + textOf(region.front()) + "} ";
+    }
+    return text;
+  }
+
+  Parsed kernel;
+};
+
+std::string barriersOf(const std::string &body) {
+  std::string text = Lowered(body).text();
+  return text.empty() ? text : text.substr(0, text.size() - 1);
+}
+
+TEST(Barriers, NoneBetweenAThreadsOwnElements) {
+  EXPECT_EQ(barriersOf(load("p0") + store("p0") + load("p0")), "load store load");
+  EXPECT_EQ(barriersOf(store("p0") + store("p0")), "store store");
+}
+
+TEST(Barriers, BetweenNeighboursOfOneArgument) {
+  EXPECT_EQ(barriersOf(load("p0") + store("p1")), "load | store");
+  EXPECT_EQ(barriersOf(store("p0") + load("p1")), "store | load");
+  EXPECT_EQ(barriersOf(store("p0") + store("p1")), "store | store");
+  EXPECT_EQ(barriersOf(load("p0") + load("p1")), "load load");
+}
+
+TEST(Barriers, NoneBetweenArgumentsOfWholeTiles) {
+  EXPECT_EQ(barriersOf(load("p0") + store("q1") + load("p1")), "load store load");
+}
+
+TEST(Barriers, BetweenArgumentsWhereThreadsHoldCopies) {
+  EXPECT_EQ(barriersOf(R"(
+    %x = tt.load %n0 : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
+    tt.store %m0, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>)"),
+            "load | store");
+}
+
+TEST(Barriers, OneIsEnoughForAll) {
+  EXPECT_EQ(barriersOf(load("p0") + load("q0") + store("p1") + store("q1")), "load load | store store");
+  EXPECT_EQ(barriersOf(load("p0") + "  tt.barrier\n" + store("p1")), "load barrier store");
+}
+
+TEST(Barriers, BehindBranchesThatMayHaveAccessed) {
+  EXPECT_EQ(barriersOf("scf.if %c {\n" + store("p0") + "}\n" + load("p1")), "{ store } | load");
+  EXPECT_EQ(barriersOf("scf.if %c {\n" + store("p0") + "} else {\n  tt.barrier\n}\n" + load("p1")),
+            "{ store } { barrier } | load");
+  EXPECT_EQ(barriersOf(store("p0") + "scf.if %c {\n  tt.barrier\n}\n" + load("p1")),
+            "store { barrier } | load")
+      << "the other way leads past the barrier";
+}
+
+TEST(Barriers, BetweenTripsOfALoop) {
+  const std::string loop = "scf.for %t = %c0 to %k step %c1 : i32 {\n";
+  EXPECT_EQ(barriersOf(loop + load("p0") + store("p0") + "}"), "{ load store }")
+      << "own elements, trip after trip";
+  EXPECT_EQ(barriersOf(loop + load("p1") + store("p0") + "}"), "{ | load | store }");
+  EXPECT_EQ(barriersOf(loop + store("p0") + "}\n" + load("p1")), "{ store } | load");
+  EXPECT_EQ(barriersOf(store("p0") + loop + load("p1") + "}"), "store { | load }");
+}
+
+TEST(Barriers, BehindTheLastReadOfACondition) {
+  EXPECT_EQ(barriersOf(R"(
+    scf.while : () -> () {
+      %x = tt.load %p : !tt.ptr<i32> -> i32
+      %more = arith.cmpi slt, %x, %k : i32
+      scf.condition(%more)
+    } do {
+      tt.barrier
+      scf.yield
+    }
+    tt.store %p, %k : !tt.ptr<i32>, i32)"),
+            "{ load } { barrier } | store");
+}
+
+TEST(Barriers, WhereALoopSwapsPointers) {
+  EXPECT_EQ(barriersOf(R"(
+    %x, %y = scf.for %t = %c0 to %k step %c1 iter_args(%src = %p1, %dst = %q0)
+        -> (tensor<512x!tt.ptr<i32>>, tensor<512x!tt.ptr<i32>>) : i32 {
+      %l = tt.load %src : tensor<512x!tt.ptr<i32>> -> tensor<512xi32>
+      tt.store %dst, %l : tensor<512x!tt.ptr<i32>>, tensor<512xi32>
+      scf.yield %dst, %src : tensor<512x!tt.ptr<i32>>, tensor<512x!tt.ptr<i32>>
+    })"),
+            "{ | load | store }");
+}
+
+TEST(Barriers, OfUpdatesWhoseOrderIsNoMatter) {
+  EXPECT_EQ(barriersOf(update("add", "p0") + update("add", "p1")), "atomic atomic")
+      << "of one kind, what was there unread";
+  EXPECT_EQ(barriersOf(update("add", "p0") + update("max", "p1")), "atomic | atomic");
+  EXPECT_EQ(barriersOf(update("add", "p0") + load("p1")), "atomic | load");
+  EXPECT_EQ(barriersOf(load("p0") + update("add", "p1")), "load | atomic");
+}
+
+TEST(Barriers, AroundReleaseAndAcquire) {
+  auto around = [](const std::string &order) {
+    return barriersOf(store("p0") + "  " + freshName() + " = tt.atomic_rmw add, " + order +
+                      ", gpu, %q, %k : !tt.ptr<i32>, i32 -> i32\n" + load("p0"));
+  };
+  EXPECT_EQ(around("release"), "store | atomic load");
+  EXPECT_EQ(around("acquire"), "store atomic | load");
+  EXPECT_EQ(around("acq_rel"), "store | atomic | load");
+  EXPECT_EQ(around("relaxed"), "store atomic load");
+}
+
+TEST(Barriers, AreThereAlreadyTheSecondTime) {
+  Lowered lowered(load("p0") + store("p1") + "scf.for %t = %c0 to %k step %c1 : i32 {\n" + load("p0") +
+                  store("p1") + "}");
+  std::string once = lowered.text();
+  transforms::insertBarriers(*lowered.kernel.module);
+  EXPECT_EQ(lowered.text(), once);
+}
+
+} // namespace

@@ -1,0 +1,148 @@
+// Rewrites of tile IR leave behind what the kernel did: each case runs in the reference before and after.
+#include "Parsed.h"
+#include "interp/Interp.h"
+#include "transforms/ChunkLargeTiles.h"
+#include "transforms/SplitLoopCarriedOffsets.h"
+
+#include <functional>
+#include <numeric>
+
+using namespace tegula;
+using namespace tegula::test;
+
+namespace {
+
+const std::string arguments = "%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %n: i32, %c: i1";
+const std::string addresses = R"(
+  %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %one = arith.constant dense<1> : tensor<64xi32>
+  %j = arith.addi %i, %one : tensor<64xi32>
+  %ps = tt.splat %p : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %qs = tt.splat %q : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+  %pa = tt.addptr %ps, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+  %qa = tt.addptr %qs, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+)";
+const std::string loadP = "%v = tt.load %pa : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>\n";
+std::string store(const std::string &address, const std::string &value = "v") {
+  return "tt.store %" + address + ", %" + value + " : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n";
+}
+
+std::vector<int32_t> memoryAfter(Parsed &kernel) {
+  std::vector<int32_t> memory(1024);
+  std::iota(memory.begin(), memory.end(), 100);
+  auto address = [&](size_t at) { return uint64_t(reinterpret_cast<uintptr_t>(&memory[at])); };
+  Status status = interp::run(*kernel.module, std::vector<uint64_t>{address(0), address(512), 3, 1}, {});
+  EXPECT_TRUE(status.ok()) << status.message;
+  return memory;
+}
+
+bool isChunked(const std::string &body, int64_t most = 16, int64_t chunk = 16) {
+  Parsed kernel(arguments, addresses + body);
+  std::vector<int32_t> before = memoryAfter(kernel);
+  bool changed = transforms::chunkLargeTiles(kernel.function, most, chunk);
+  EXPECT_TRUE(mlir::succeeded(mlir::verify(*kernel.module)));
+  EXPECT_EQ(memoryAfter(kernel), before);
+  return changed;
+}
+
+TEST(Chunks, OfAStreamingKernel) {
+  EXPECT_TRUE(isChunked(loadP + "%w = arith.addi %v, %one : tensor<64xi32>\n" + store("qa", "w")));
+  EXPECT_TRUE(isChunked(loadP + "%w = arith.addi %v, %i : tensor<64xi32>\n" + store("pa", "w")))
+      << "in place";
+}
+
+TEST(Chunks, NotOfWhatFitsOrDoesNotDivide) {
+  EXPECT_FALSE(isChunked(loadP + store("qa"), 64));
+  EXPECT_FALSE(isChunked(loadP + store("qa"), 16, 24));
+}
+
+TEST(Chunks, NotWhereAStoreCouldMeetALoad) {
+  const std::string shifted = "%pb = tt.addptr %ps, %j : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n";
+  EXPECT_FALSE(isChunked(shifted + loadP + store("pb")));
+  EXPECT_FALSE(isChunked(R"(
+    %s = arith.select %c, %p, %q : !tt.ptr<i32>
+    %ss = tt.splat %s : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+    %sa = tt.addptr %ss, %j : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+)" + loadP + store("sa")))
+      << "a select may pick the argument that is loaded";
+  EXPECT_FALSE(isChunked(R"(
+    %x = tt.ptr_to_int %p : !tt.ptr<i32> -> i64
+    %four = arith.constant 4 : i64
+    %y = arith.addi %x, %four : i64
+    %z = tt.int_to_ptr %y : i64 -> !tt.ptr<i32>
+    %zs = tt.splat %z : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+    %za = tt.addptr %zs, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+)" + loadP + store("za")))
+      << "an integer on the way";
+}
+
+TEST(Chunks, OfASelectThatPicksAmongOthers) {
+  EXPECT_TRUE(isChunked(R"(
+    %q1 = tt.addptr %q, %n : !tt.ptr<i32>, i32
+    %s = arith.select %c, %q1, %q : !tt.ptr<i32>
+    %ss = tt.splat %s : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
+    %sa = tt.addptr %ss, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+)" + loadP + store("sa")));
+}
+
+TEST(Chunks, NotOfReductions) {
+  EXPECT_FALSE(isChunked(loadP + R"(
+    %s = tt.reduce %v axis 0 {
+    ^bb0(%l: i32, %r: i32):
+      %t = arith.addi %l, %r : i32
+      tt.reduce.return %t : i32
+    } : (tensor<64xi32>) -> i32
+    tt.store %q, %s : !tt.ptr<i32>, i32)"));
+}
+
+bool carriesTiles(Parsed &kernel) {
+  bool found = false;
+  kernel.module->walk([&](mlir::scf::ForOp loop) {
+    for (mlir::Value carried : loop.getRegionIterArgs())
+      found |= mlir::isa<mlir::RankedTensorType>(carried.getType());
+  });
+  return found;
+}
+
+TEST(CarriedOffsets, BecomeScalars) {
+  Parsed kernel(arguments, addresses + R"(
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %step = tt.splat %n : i32 -> tensor<64xi32>
+    %x, %y = scf.for %t = %c0 to %n step %c1 iter_args(%a = %pa, %o = %i) -> (tensor<64x!tt.ptr<i32>>, tensor<64xi32>) : i32 {
+      %v = tt.load %a : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
+      %b = tt.addptr %qs, %o : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+      tt.store %b, %v : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+      %a1 = tt.addptr %a, %one : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+      %o1 = arith.addi %o, %step : tensor<64xi32>
+      scf.yield %a1, %o1 : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+    }
+    %v = tt.load %x : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
+    %w = arith.addi %v, %y : tensor<64xi32>
+)" + store("pa", "w"));
+  std::vector<int32_t> before = memoryAfter(kernel);
+  ASSERT_TRUE(carriesTiles(kernel));
+  transforms::splitLoopCarriedOffsets(*kernel.module);
+  EXPECT_FALSE(carriesTiles(kernel));
+  EXPECT_TRUE(mlir::succeeded(mlir::verify(*kernel.module)));
+  EXPECT_EQ(memoryAfter(kernel), before);
+}
+
+TEST(CarriedOffsets, StayWhereTheyAreSwapped) {
+  Parsed kernel(arguments, addresses + R"(
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %x, %y = scf.for %t = %c0 to %n step %c1 iter_args(%a = %pa, %b = %qa)
+        -> (tensor<64x!tt.ptr<i32>>, tensor<64x!tt.ptr<i32>>) : i32 {
+      %v = tt.load %a : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
+      tt.store %b, %v : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+      %next = tt.addptr %a, %one : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+      scf.yield %b, %next : tensor<64x!tt.ptr<i32>>, tensor<64x!tt.ptr<i32>>
+    })");
+  std::vector<int32_t> before = memoryAfter(kernel);
+  transforms::splitLoopCarriedOffsets(*kernel.module);
+  EXPECT_TRUE(carriesTiles(kernel));
+  EXPECT_EQ(memoryAfter(kernel), before);
+}
+
+} // namespace
