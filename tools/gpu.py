@@ -5,12 +5,14 @@ In: a checkout on a machine with a GPU, PyTorch and pytest; and the library, fro
 Standard library only. Each step runs in processes of its own: what hangs is killed, what dies loses one case.
 
     ./x gpu [--steps set,tests,sanitize,bench] [--only PART,...] [--budget SECONDS] [--out FOLDER] [--jobs N]
+    ./x gpu --steps profile --profile ARGUMENTS            registers, instructions and stalls of one of them
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
 """
 import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "sanitize", "bench", "spellings"]
+STEPS = ["set", "tests", "sanitize", "bench", "spellings", "profile"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS = 170, 90, 150
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
 SILENCE = 100  # seconds without a new result after which a benchmark is taken to hang
@@ -299,6 +301,14 @@ def run_spellings(args, env, results):
     results["spellings"] = {"status": status}
 
 
+def run_profile(args, env, results):
+    """bench/gpu/profile_kernel.py with the arguments given."""
+    command = [sys.executable, ROOT / "bench" / "gpu" / "profile_kernel.py", *shlex.split(args.profile)]
+    process = Process(command, args.work / "profile.log", env)
+    results["profile"] = {"status": process.wait_until(args.started + args.budget)}
+    print(process.text(), end="", flush=True)
+
+
 def follow(process, record, deadline):
     """Prints the log as it grows; the exit status, or None when it was killed."""
     changed, seen, last = time.monotonic(), 0, progress(record)
@@ -326,6 +336,7 @@ def arguments(argv):
                         help="parts of the benchmark")
     parser.add_argument("--quick", action="store_true", help="fewer spellings and configurations")
     parser.add_argument("--case", default="", help="spellings whose case has this text in its name")
+    parser.add_argument("--profile", default="'matmul, wrapped nn'", help="arguments of bench/gpu/profile_kernel.py")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all of it")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
     parser.add_argument("--bundle", help="an archive of `./x bundle`, or its folder")
@@ -356,7 +367,7 @@ def main(argv):
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
     steps = {"set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
-             "spellings": run_spellings}
+             "spellings": run_spellings, "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
         try:

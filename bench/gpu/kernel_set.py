@@ -18,7 +18,8 @@ import torch.nn.functional as F
 import parts
 import rounds
 import sources
-from rounds import Case
+import spelled
+from rounds import MADE, Case
 
 OURS = {"ours": "tegula"}
 
@@ -57,7 +58,34 @@ def attention_case(packages, heads=3, length=100, width=32):
                     *(s[name].double() for name in "qkv"), is_causal=True)), 5e-3)
 
 
+# Spellings that differ in how tiles reach a product; all of them run in test/kernels/test_spellings.py.
+SPELLINGS = {"matmul, wrapped nn": "f16", "matmul, masked nt": "bf16", "matmul, wrapped tt": "f16", "matmul, linear, tile transposed": "f16",
+             "matmul, tf32 by name": "f32", "matmul, int8 nt": "i8", "matmul, prefetched by hand": "f16", "matmul, split K": "f16",
+             "matmul, tiles of 3 dimensions": "f16", "attention, two loops": "f16", "attention, k transposed as a tile": "bf16",
+             "attention, shared heads": "f16", "attention, scores sideways": "f16", "attention, decoding, paged": "f16"}
+
+
+def spelling_case(name, kind):
+    spelling = spelled.ALL[name]
+    if spelling.family == "matmul":
+        size, config = dict(m=130, n=96, k=200), dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32)
+    else:
+        size, config = dict(batch=1, heads=4, length=200, head=64, causal=True), dict(BLOCK_M=64, BLOCK_N=32)
+
+    def build():
+        module = sources.load(spelling.source, "tegula", HERE / "spellings")
+        sources.watch(vars(module))
+        return [(f"warps {warps} stages {stages}", lambda s, warps=warps, stages=stages: s.update({
+                    MADE: spelling.call(module, s, None, {**config, "num_warps": warps, "num_stages": stages})}))
+                for warps, stages in ((4, 3), (8, 2), (4, 1))]
+
+    return Case("spellings", f"{name} {kind}", 0, lambda generator: spelling.make(generator, spelled.DTYPES[kind], **size), (),
+                {"ours": build()}, lambda s: parts.relative(s["out"], spelling.expected(s)), 1e-2)
+
+
 def cases(clock, packages):
+    for name, kind in SPELLINGS.items():
+        yield spelling_case(name, kind)
     yield from parts.vector_add(clock, packages, sizes=(2**12,))
     yield from parts.softmax(clock, packages, rows=20, widths=(97, 1024, 4096), kinds=("f32", "bf16"))
     yield from parts.wide_softmax(clock, packages, shapes=((3, 5000),))

@@ -24,7 +24,7 @@ import spelling_cases
 import spelling_table
 
 # Seconds that a worker may spend in one phase, which is one configuration of one contestant.
-LIMITS = {"starting": 90, "compiling": 40, "checking": 15, "trying": 8, "timing": 10}
+LIMITS = {"starting": 150, "compiling": 40, "checking": 15, "trying": 8, "timing": 10}
 MOST_STILLBORN = 3
 MOST_SKIPPED = 2  # configurations of one contestant; then the contestant is given up
 
@@ -92,6 +92,7 @@ class Run:
         self.measured_seconds = 0.0
         self.stillborn = 0  # workers that died before they could work: no more are started than live
         self.path = args.out / "spellings.json"
+        self.save()
 
     # --- workers ---
 
@@ -129,6 +130,7 @@ class Run:
         if said is None:
             self.drop(worker, "")
             return
+        self.path.touch()  # whoever watches sees that it goes on
         for message in said:
             worker.enter(message)
             if message["phase"] == "lost":

@@ -39,6 +39,10 @@ enum class Trust {
   Indices,
 };
 
+// A unit attribute of a remainder: where it would tear a run of neighbours apart, the program has ended before
+// (transforms/CheckRemainders.h).
+inline constexpr llvm::StringLiteral checkedRemainderName = "tt.checked";
+
 class AxisInfoAnalysis {
 public:
   explicit AxisInfoAnalysis(tile::FuncOp function, Trust trust = Trust::Nothing);

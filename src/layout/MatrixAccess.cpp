@@ -13,6 +13,18 @@ constexpr unsigned rowBytes = 16;
 
 unsigned log2Of(unsigned n) { return unsigned(std::bit_width(n)) - 1; }
 
+// Does every thread find elements of the tile in each register that exists?
+bool isWhole(const Layout &layout) {
+  uint32_t threads = 0;
+  for (Axis axis : {Axis::Lane, Axis::Warp})
+    for (uint32_t basis : layout.bases(axis))
+      threads |= basis;
+  for (unsigned reg : layout.liveRegisters())
+    if (!layout.contains(layout.apply(reg, 0, 0) | threads))
+      return false;
+  return true;
+}
+
 } // namespace
 
 SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, unsigned turn,
@@ -58,7 +70,7 @@ unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish) {
 }
 
 std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits) {
-  if (elementBits > 32 || layout.bases(Axis::Lane).size() != laneBits)
+  if (elementBits > 32 || layout.bases(Axis::Lane).size() != laneBits || !isWhole(layout))
     return std::nullopt;
   unsigned word = log2Of(32 / elementBits), row = log2Of(rowBytes * 8 / elementBits);
   auto offsets = [&](Axis axis) {

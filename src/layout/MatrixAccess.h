@@ -32,7 +32,8 @@ struct MatrixAccess {
   std::vector<Piece> pieces;
 };
 
-// How a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it does not fit.
+// How a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it does not fit, or where
+// some threads would read outside of the extents.
 std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits);
 
 } // namespace tegula::layout

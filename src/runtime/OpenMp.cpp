@@ -18,8 +18,9 @@ namespace {
 
 std::atomic<bool> isForked{false};
 
-// True if this process came from a fork and has not started a program since. The kernel knows, even where the fork
-// was before this library was loaded. Where it cannot be asked, the answer that needs no OpenMP is the safe one.
+// True if this process came from a fork and has not started a program since. The kernel knows, even where the
+// fork was before this library was loaded. Where it cannot be asked, the answer that needs no OpenMP is the
+// safe one.
 bool wasForked() {
   std::FILE *file = std::fopen("/proc/self/stat", "re");
   if (!file)

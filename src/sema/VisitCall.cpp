@@ -148,11 +148,12 @@ std::optional<Const> Visitor::defaultValue(const Function &function, const synta
 
 bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
                             llvm::StringMap<Local> &locals) {
-  bool isConstexpr = parameter.annotation && (namesConstexpr(parameter.annotation) ||
-                                              (isOfLibrary(callee) && isConstantKind(parameter.annotation)));
+  // A helper of the user's takes a run-time value there as well, as upstream does: people annotate offsets so.
+  bool isOurs = isOfLibrary(callee);
+  bool isConstexpr = parameter.annotation && (namesConstexpr(parameter.annotation) || isConstantKind(parameter.annotation));
   if (!checkKind(session, callee, parameter, value))
     return false;
-  if (isConstexpr && !value.constant())
+  if (isConstexpr && isOurs && !value.constant())
     return session.fail(Kind::ConstexprParameter,
                         {callee.definition->name, parameter.name, describeType(value)}),
            false;

@@ -38,7 +38,7 @@ def integer_dot_kernel(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, 
     tl.store(out_ptr + m * N + n, tl.dot(a, b))
 
 
-SHAPES = [(1, 1, 1), (1, 5, 3), (16, 16, 16), (17, 31, 13), (32, 64, 8), (6, 64, 33), (3, 100, 48)]
+SHAPES = [(1, 1, 1), (1, 5, 3), (16, 16, 16), (24, 40, 16), (80, 48, 32), (17, 31, 13), (32, 64, 8), (6, 64, 33), (3, 100, 48)]
 
 
 @pytest.mark.parametrize("form", ["plain", "accumulate", "transposed", "epilogue"])

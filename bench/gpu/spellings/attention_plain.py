@@ -19,7 +19,7 @@ def grid_of(q, config):
 @triton.jit
 def blocks_inner(acc, l_i, m_i, q, K_ptrs, V_ptrs, stride_kn, stride_vn, start_m, qk_scale, N_CTX,
                  BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, STAGE: tl.constexpr, EVEN: tl.constexpr,
-                 offs_m, offs_n):
+                 offs_m: tl.constexpr, offs_n: tl.constexpr):
     if STAGE == 1:
         lo, hi = 0, start_m * BLOCK_M
     elif STAGE == 2:

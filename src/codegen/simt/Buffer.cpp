@@ -33,6 +33,8 @@ public:
       return loadMatrices(*access);
     Registers result(layout_.size(Axis::Register), nullptr);
     forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width, ArrayRef<int> run) {
+      if (layout_.hasPadding())
+        return loadInside(offset, width, run, result);
       llvm::Value *words = b_.CreateAlignedLoad(runType(width), address(threads_, offset), llvm::Align(bytes_ * width));
       words = b_.CreateBitCast(words, llvm::FixedVectorType::get(stored_, width));
       for (unsigned i = 0; i != width; ++i)
@@ -124,6 +126,27 @@ private:
     return llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
   }
 
+  // Threads outside of the extents find nothing that was written: they read nothing.
+  void loadInside(uint32_t offset, unsigned width, ArrayRef<int> run, Registers &result) {
+    Access access;
+    access.pointer = address(threads_, offset);
+    access.element = stored_;
+    access.count = width;
+    bool isAlways = false;
+    for (int reg : run)
+      if (reg >= 0) {
+        llvm::Value *inside = e_.inside(layout_, unsigned(reg));
+        isAlways |= !inside;
+        access.predicate = access.predicate && inside ? b_.CreateOr(access.predicate, inside) : inside;
+      }
+    if (isAlways)
+      access.predicate = nullptr;
+    Hardware::Values values = e_.hardware.load(b_, access, {});
+    for (auto [reg, value] : llvm::zip(run, values))
+      if (reg >= 0)
+        result[unsigned(reg)] = fromStored(e_, value, element_);
+  }
+
   Registers loadMatrices(const layout::MatrixAccess &access) {
     Registers result(layout_.size(Axis::Register), nullptr);
     for (const layout::MatrixAccess::Piece &piece : access.pieces) {
@@ -152,14 +175,18 @@ private:
 class WordsInBuffer : public OperandWords {
 public:
   WordsInBuffer(Emitter &e, LocalLoadOp load)
-      : access_(e, load.getBuffer(), load.getResult().getType()), matrices_(*access_.matrixAccess()) {
+      : access_(e, load.getBuffer(), load.getResult().getType()), matrices_(*access_.matrixAccess()),
+        zero_(e.builder.getInt32(0)) {
     for (auto [index, piece] : llvm::enumerate(matrices_.pieces))
       for (auto [matrix, registers] : llvm::enumerate(piece.registers))
         places_[registers[0]] = {unsigned(index), unsigned(matrix)};
   }
 
   llvm::Value *word(ArrayRef<int> registers) override {
-    auto [index, matrix] = places_.find(unsigned(registers[0]))->second;
+    auto place = places_.find(unsigned(registers[0]));
+    if (place == places_.end()) // outside of the tile in every thread
+      return zero_;
+    auto [index, matrix] = place->second;
     Hardware::Values &words = loaded_[index];
     if (words.empty())
       words = access_.loadPiece(matrices_, matrices_.pieces[index]);
@@ -169,6 +196,7 @@ public:
 private:
   BufferAccess access_;
   layout::MatrixAccess matrices_;
+  llvm::Value *zero_;
   llvm::DenseMap<unsigned, std::pair<unsigned, unsigned>> places_; // by a word's first register
   std::map<unsigned, Hardware::Values> loaded_;                    // by piece
 };

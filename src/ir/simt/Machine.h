@@ -29,6 +29,7 @@ public:
   virtual std::vector<MatrixInstruction> matrixInstructions(const DotTypes &types) const { return {}; }
 
   uint64_t sharedBytes = 0;         // of a program
+  unsigned registers = 255;         // of 32 bits, of a thread at most
   bool hasMatrixLoad = false;       // eight rows of 16 bytes of shared memory as fragments of matrix instructions
   bool hasAsyncCopy = false;        // from global to shared memory while the warps go on
 };

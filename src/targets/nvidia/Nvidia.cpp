@@ -8,8 +8,10 @@
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/NvidiaMachine.h"
 #include "targets/nvidia/Ops.h"
+#include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/HoistConverts.h"
+#include "transforms/OperandsInShared.h"
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/SharedMemory.h"
@@ -131,6 +133,8 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   before.addPass(createLoopInvariantCodeMotionPass());
   bool verifies = succeeded(before.run(*copy));
   if (verifies) {
+    for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
+      transforms::checkRemainders(function, artifact.remarks);
     convert::tileToSimt(*copy, {unsigned(options.numWarps), targetMachine}, artifact.remarks);
     for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
       transforms::hoistConverts(function);
@@ -141,6 +145,9 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
     after.addPass(createCSEPass()); // addresses that were computed again, once a layout
     after.addPass(createLoopInvariantCodeMotionPass());
     verifies = succeeded(after.run(*copy));
+    if (targetMachine.hasMatrixLoad)
+      for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
+        transforms::operandsInShared(function, targetMachine.registers, artifact.remarks);
   }
   if (!verifies)
     return Status::error(StatusCode::Internal, "simt does not verify");

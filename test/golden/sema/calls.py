@@ -2,6 +2,7 @@
 # RUN: %ir binding 'p=*f32,n=i32'
 # RUN: %ir starred 'p=*f32,n=i32'
 # RUN: %ir recursion 'p=*f32'
+# RUN: %ir run_time_for_constexpr 'p=*f32,n=i32'
 # RUN: %ir function_values 'p=*f32,n=i32'
 # RUN: %ir scope 'p=*f32,n=i32'
 # RUN: %ir comprehension 'p=*f32,n=i32'
@@ -169,9 +170,27 @@ def twice_given(p):
 
 
 @triton.jit
+def counted(N: tl.constexpr):
+    return tl.arange(0, N)
+
+
+@triton.jit
 def not_constexpr(p, n):
-    # not_constexpr: error: parameter `N` of `factorial` is a tl.constexpr, and the value given is a run-time value of type int32 [ConstexprParameter]
-    tl.store(p + factorial(n), 1.0)
+    # not_constexpr: error: parameter `end` of `tl.arange` must be known at compile time, and a run-time value of type int32 was given [ArgumentNotConstexpr]
+    # not_constexpr: called from here
+    tl.store(p + counted(n), 1.0)
+
+
+@triton.jit
+def shifted(x, BY: tl.constexpr):
+    return x + BY
+
+
+@triton.jit
+def run_time_for_constexpr(p, n):
+    # run_time_for_constexpr-LABEL: @run_time_for_constexpr
+    # run_time_for_constexpr: tt.splat %arg1 : i32
+    tl.store(p + shifted(tl.arange(0, 8), n), 1.0)
 
 
 @triton.jit

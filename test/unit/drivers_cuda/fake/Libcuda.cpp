@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <string>
@@ -33,6 +34,8 @@ std::vector<uint64_t> seen; // parameters of the last launch
 bool initialised = false;
 Context primaries[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
 std::set<int> retained;
+std::deque<Context> contexts;   // that tests made
+std::deque<Function> functions; // of what was loaded
 thread_local std::vector<Context *> stack;
 thread_local int captureMode = 0;
 
@@ -54,6 +57,12 @@ int answer(const char *function) {
   return failing && failsIn == function ? failing : Ok;
 }
 
+int made(void **function, const char *name) {
+  std::lock_guard guard(mutex);
+  *function = &functions.emplace_back(Function{name});
+  return Ok;
+}
+
 } // namespace
 
 EXPORT const char *fakeCudaCalls() { return calls.c_str(); }
@@ -72,7 +81,7 @@ EXPORT void fakeCudaQuiet(bool on) { quiet = on; }
 EXPORT void fakeCudaCapture(bool on) { capturing = on; }
 EXPORT int fakeCudaLoads() { return loads; }
 EXPORT uint64_t fakeCudaParameter(size_t index) { return index < seen.size() ? seen[index] : ~0ull; }
-EXPORT void *fakeCudaMakeContext(int device) { return new Context{device}; }
+EXPORT void *fakeCudaMakeContext(int device) { return &contexts.emplace_back(Context{device}); }
 
 EXPORT int cuInit(unsigned) {
   initialised = true;
@@ -141,7 +150,7 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *,
   note("moduleLoad");
   return stack.empty() ? InvalidContext : load(module, image);
 }
-EXPORT int cuModuleGetFunction(void **function, void *, const char *name) { return *function = new Function{name}, Ok; }
+EXPORT int cuModuleGetFunction(void **function, void *, const char *name) { return made(function, name); }
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *) { return *value = attribute == 4 ? 40 : 0, Ok; }
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   if (attribute == 8)
@@ -153,7 +162,7 @@ EXPORT int cuLibraryLoadData(void **library, const void *image, int *, void **, 
   note("libraryLoad");
   return load(library, image);
 }
-EXPORT int cuLibraryGetKernel(void **kernel, void *, const char *name) { return *kernel = new Function{name}, Ok; }
+EXPORT int cuLibraryGetKernel(void **kernel, void *, const char *name) { return made(kernel, name); }
 EXPORT int cuKernelGetFunction(void **function, void *kernel) {
   if (capturing && captureMode != 2)
     return CaptureUnsupported;

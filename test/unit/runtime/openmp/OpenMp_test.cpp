@@ -1,7 +1,7 @@
 // Launches in a process that has an OpenMP runtime (GCC's, loaded here): they run on its team while that
 // spins on the cores, else on threads of ours. A program of its own, since a runtime that is found stays.
-#include "runtime/OpenMp.h"
 #include "runtime/Launch.h"
+#include "runtime/OpenMp.h"
 
 #include <gtest/gtest.h>
 
@@ -90,7 +90,8 @@ struct OpenMpTest : testing::Test {
   static inline void (*setTeam)(int) = nullptr;
 };
 
-// A region's threads spin for a while behind it. On a busy machine they may be off their cores when a launch looks.
+// A region's threads spin for a while behind it. On a busy machine they may be off their cores when a launch
+// looks.
 TEST_F(OpenMpTest, AnAwakeTeamRunsTheLaunch) {
   if (std::thread::hardware_concurrency() < 2)
     GTEST_SKIP() << "threads of one core do not spin";
@@ -167,7 +168,8 @@ TEST_F(OpenMpTest, AForkedChildRunsOnThreadsOfItsOwn) {
 void recordFloatState(const uint64_t *arguments, const int64_t *, int64_t first, int64_t last, void *) {
   for (int64_t program = first; program < last; ++program) {
     rest(1'000'000);
-    reinterpret_cast<uint64_t *>(arguments[0])[program] = _mm_getcsr() & ~0x3fu; // without the flags of what happened
+    reinterpret_cast<uint64_t *>(arguments[0])[program] =
+        _mm_getcsr() & ~0x3fu; // without the flags of what happened
   }
 }
 

@@ -1,0 +1,111 @@
+#include "transforms/OperandsInShared.h"
+#include "ir/simt/Scratch.h"
+#include "ir/simt/Simt.h"
+#include "layout/MatrixAccess.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::transforms {
+
+namespace {
+
+// Registers of 32 bits that a thread needs for a tile.
+unsigned registersOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.getEncoding())
+    return 0;
+  return unsigned(simt::layoutOf(type).liveRegisters().size()) * simt::storedBits(type.getElementType()) / 32;
+}
+
+// What a loop holds at its fullest, about: what it carries, and the largest result of a product that it does not.
+unsigned heldBy(scf::ForOp loop) {
+  unsigned carried = 0, largest = 0;
+  for (Value argument : loop.getRegionIterArgs())
+    carried += registersOf(argument);
+  loop.getBody()->walk([&](DotOp dot) {
+    if (!dot.getResult().hasOneUse() || !isa<scf::YieldOp>(*dot->getUsers().begin()))
+      largest = std::max(largest, registersOf(dot.getResult()));
+  });
+  return carried + largest;
+}
+
+class OperandInShared {
+public:
+  OperandInShared(simt::ConvertOp convert, unsigned registers, std::vector<diag::Remark> &remarks)
+      : convert_(convert), registers_(registers), remarks_(remarks) {}
+
+  void run() {
+    auto type = cast<RankedTensorType>(convert_.getValue().getType());
+    if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
+      return;
+    SmallVector<Operation *> users(convert_->getUsers());
+    if (!llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }))
+      return;
+    bool isMoved = llvm::any_of(users, [&](Operation *user) { return user->getBlock() != convert_->getBlock(); });
+    if (simt::planOf(convert_).kind != layout::Plan::Kind::Shared)
+      return;
+    Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
+    unsigned bits = simt::storedBits(type.getElementType());
+    std::optional<layout::SharedMap> map = mapFor(from, to, bits);
+    if (!map)
+      return;
+    bool again = isMoved && isCrowded(users);
+    if (isMoved && !again)
+      return; // fetched once, as it is
+    OpBuilder builder(convert_);
+    Location loc = convert_.getLoc();
+    auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
+                                            simt::SharedAttr::get(builder.getContext(), *map), 1);
+    Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
+    simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+    for (Operation *user : users) {
+      builder.setInsertionPoint(user);
+      Value loaded = simt::LocalLoadOp::create(builder, loc, convert_.getResult().getType(), buffer);
+      user->replaceUsesOfWith(convert_.getResult(), loaded);
+    }
+    if (again)
+      remarks_.push_back({placeOf(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
+    convert_.erase();
+  }
+
+private:
+  // Rows along the dimension that threads of the source hold neighbours of.
+  static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits) {
+    unsigned fastest = from.rank() - 1;
+    for (unsigned d = from.rank(); d-- != 0;)
+      if (from.contiguous(d) > from.contiguous(fastest))
+        fastest = d;
+    for (unsigned d : {fastest, from.rank() - 1, from.rank() - 2}) {
+      layout::SharedMap map = layout::matrixMap(from.extents(), d, bits);
+      if (layout::planMatrixLoad(to, map, bits))
+        return map;
+    }
+    return std::nullopt;
+  }
+
+  bool isCrowded(ArrayRef<Operation *> users) {
+    unsigned held = 0;
+    for (Operation *user : users)
+      if (auto loop = user->getParentOfType<scf::ForOp>(); loop && !loop->isAncestor(convert_))
+        held = std::max(held, heldBy(loop));
+    return held + registersOf(convert_.getResult()) > registers_ * 7 / 8;
+  }
+
+  simt::ConvertOp convert_;
+  unsigned registers_;
+  std::vector<diag::Remark> &remarks_;
+};
+
+} // namespace
+
+void operandsInShared(Operation *function, unsigned registers, std::vector<diag::Remark> &remarks) {
+  SmallVector<simt::ConvertOp> converts;
+  function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
+  for (simt::ConvertOp convert : converts)
+    OperandInShared(convert, registers, remarks).run();
+}
+
+} // namespace tegula::transforms

@@ -1,0 +1,54 @@
+// A kernel as text -> the same kernel in simt, as the targets make it: canonical, equal values once.
+#pragma once
+#include "convert/TileToSimt.h"
+#include "ir/simt/Simt.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <gtest/gtest.h>
+
+namespace tegula::convert {
+
+struct Converted {
+  explicit Converted(const std::string &text, unsigned warps = 4)
+      : text(text), context(mlir::MLIRContext::Threading::DISABLED) {
+    simt::loadDialects(context);
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    if (!module) {
+      ADD_FAILURE() << "does not parse:\n" << text;
+      return;
+    }
+    mlir::PassManager passes(&context);
+    passes.addPass(mlir::createCSEPass());
+    passes.addPass(mlir::createCanonicalizerPass());
+    EXPECT_TRUE(mlir::succeeded(passes.run(*module))) << text;
+    accesses = count<tile::LoadOp>() + count<tile::StoreOp>();
+    tileToSimt(*module, {warps}, remarks);
+  }
+
+  std::string printed() {
+    std::string out;
+    llvm::raw_string_ostream(out) << *module;
+    return out;
+  }
+  // The ops of one kind, in order.
+  template <typename Op> std::vector<Op> all() {
+    std::vector<Op> found;
+    module->walk([&](Op op) { found.push_back(op); });
+    return found;
+  }
+  template <typename Op> size_t count() { return all<Op>().size(); }
+  // Of a load or a store.
+  static unsigned width(mlir::Operation *access) {
+    return unsigned(access->getAttrOfType<mlir::IntegerAttr>(simt::widthName).getInt());
+  }
+
+  std::string text;
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  size_t accesses = 0; // loads and stores before
+  std::vector<diag::Remark> remarks;
+};
+
+} // namespace tegula::convert
