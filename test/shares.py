@@ -62,7 +62,7 @@ class Report:
         self.data["outcomes"].setdefault(suite, Counter())[report.outcome] += 1
         if report.outcome == "skipped":
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-            self.data["skipped"][reason.split(", needed at loc")[0]] += 1
+            self.data["skipped"][reason] += 1
         elif report.outcome == "failed":
             crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", str(report.longrepr))
             self.data["failures"].append({"test": report.nodeid, "error": crash[:500]})

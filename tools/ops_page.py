@@ -33,7 +33,8 @@ def tables(root=ROOT):
             for line in (root / path).read_text().splitlines():
                 if found := ROW.match(line):
                     kind, op, rest = found.groups()
-                    rows[op] = kind, (rest or "none").rsplit(", ", 1)[-1] if kind != "REFUSED" else rest.strip('"')
+                    reason = (rest or "").strip('"').split("; hint: ")[0]
+                    rows[op] = kind, reason if kind == "REFUSED" else (rest or "none").rsplit(", ", 1)[-1]
     return result
 
 

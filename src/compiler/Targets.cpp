@@ -1,6 +1,7 @@
 #include "compiler/Targets.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace tegula::compiler {
 
@@ -86,17 +87,55 @@ const Target *chooseTarget(const std::string &name, TargetOptions &options, int 
   return target;
 }
 
+namespace {
+
+// A message that starts with "FILE:LINE:COLUMN: ", where FILE is the place's source: the place moves there. One
+// about another file keeps its words.
+void takePlace(std::string_view &message, diag::Location &place) {
+  if (!place.source || !message.starts_with(place.source->path() + ":"))
+    return;
+  std::string_view rest = message.substr(place.source->path().size() + 1);
+  diag::Position at;
+  for (uint32_t *number : {&at.line, &at.column}) {
+    auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
+    if (error != std::errc() || end == rest.data() + rest.size() || *end != ':')
+      return;
+    rest.remove_prefix(size_t(end - rest.data()) + 1);
+  }
+  uint32_t begin = 0, end = uint32_t(place.source->text().size()); // positions rise with offsets
+  while (begin < end) {
+    uint32_t middle = begin + (end - begin) / 2;
+    diag::Position here = place.source->position(middle);
+    bool isBefore = here.line < at.line || (here.line == at.line && here.column < at.column);
+    isBefore ? begin = middle + 1 : end = middle;
+  }
+  place.range = {begin, begin + 1};
+  message = rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
+}
+
+} // namespace
+
 void reportStatus(const Status &status, std::string_view target, diag::Location place, diag::Sink &sink) {
   using diag::Kind;
-  switch (status.code) {
-  case StatusCode::Internal: sink.report(Kind::InternalCompilerError, place, {status.message}); break;
-  case StatusCode::Toolchain: sink.report(Kind::ToolchainFailed, place, {target, status.message}); break;
-  case StatusCode::Driver: sink.report(Kind::DriverFailed, place, {status.message}); break;
-  case StatusCode::Resource: sink.report(Kind::TargetTooSmall, place, {target, status.message}); break;
-  case StatusCode::Assertion: sink.report(Kind::DeviceAssertion, place, {status.message}); break;
-  case StatusCode::Launch: sink.report(Kind::LaunchFailed, place, {status.message}); break;
-  default: sink.report(Kind::TargetFailed, place, {target, status.message}); break;
+  std::string_view message = status.message, hint;
+  if (size_t mark = message.rfind("; hint: "); mark != message.npos) {
+    hint = message.substr(mark + 8);
+    message = message.substr(0, mark);
   }
+  auto report = [&]() -> diag::Diagnostic & {
+    switch (status.code) {
+    case StatusCode::Internal: return sink.report(Kind::InternalCompilerError, place, {message});
+    case StatusCode::Toolchain: return sink.report(Kind::ToolchainFailed, place, {target, message});
+    case StatusCode::Driver: return sink.report(Kind::DriverFailed, place, {message});
+    case StatusCode::Assertion: return sink.report(Kind::DeviceAssertion, place, {message});
+    case StatusCode::Launch: return sink.report(Kind::LaunchFailed, place, {message});
+    case StatusCode::Resource: takePlace(message, place); return sink.report(Kind::TargetTooSmall, place, {target, message});
+    default: takePlace(message, place); return sink.report(Kind::TargetFailed, place, {target, message});
+    }
+  };
+  diag::Diagnostic &diagnostic = report();
+  if (!hint.empty())
+    diagnostic.hint = hint;
 }
 
 } // namespace tegula::compiler

@@ -1,5 +1,6 @@
 // Calls: of builtins through the session's door, of functions of the language by walking
 // their body in place, with constants passed on as constants.
+#include "sema/LibraryKinds.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -167,9 +168,11 @@ std::optional<Const> Visitor::defaultValue(const Function &function, const synta
 
 bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
                             llvm::StringMap<Local> &locals) {
-  bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
   // A helper of the user's takes a run-time value there as well, as upstream does: people annotate offsets so.
-  bool isOurs = callee.tree->source->path().starts_with("<tegula>/");
+  bool isOurs = isOfLibrary(callee);
+  bool isConstexpr = parameter.annotation && (namesConstexpr(parameter.annotation) || isConstantKind(parameter.annotation));
+  if (!checkKind(session, callee, parameter, value))
+    return false;
   if (isConstexpr && isOurs && !value.constant())
     return session.fail(Kind::ConstexprParameter,
                         {callee.definition->name, parameter.name, describeType(value)}),

@@ -100,9 +100,9 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
             " at " + tile::placeOf(user.op->getLoc());
   }
   if (int64_t slots = fittingSlots(users, limit))
-    text += "\nhint: num_stages=" + std::to_string(slots) + " fits";
+    text += "; hint: num_stages=" + std::to_string(slots) + " fits";
   else
-    text += "\nhint: take smaller blocks, or num_stages=1";
+    text += "; hint: take smaller blocks, or num_stages=1";
   return Status::error(StatusCode::Resource, text);
 }
 

@@ -13,14 +13,16 @@ namespace {
 // The scalar that the loop adds to every element of a carried tile.
 struct Advance {
   unsigned index;  // of the carried value
-  Value scalar;    // defined anywhere in or before the body; null: the constant below
+  // Whose scalar it is, anywhere in or before the body; null: the constant below. The op outlives the rewrite; the
+  // scalar itself does not where it is the loop's index or another carried value.
+  SplatOp splat;
   IntegerAttr constant;
   bool isPointer;
 };
 
 bool splatScalar(Value tile, Advance &advance) {
   if (auto splat = tile.getDefiningOp<SplatOp>()) {
-    advance.scalar = splat.getValue();
+    advance.splat = splat;
     return true;
   }
   if (auto constant = tile.getDefiningOp<arith::ConstantOp>())
@@ -95,7 +97,8 @@ void rewrite(scf::ForOp loop, ArrayRef<Advance> advances) {
   rewriter.setInsertionPoint(yield);
   for (const Advance &advance : advances) {
     Value carried = replacement.getRegionIterArg(advance.index);
-    Value step = advance.scalar;
+    SplatOp splat = advance.splat;
+    Value step = splat ? splat.getValue() : Value();
     if (!step)
       step = arith::ConstantOp::create(rewriter, loc, advance.constant);
     if (step.getType() != carried.getType())

@@ -50,7 +50,7 @@ def callables():
               for name, member, parameters in names if member == "Member"]
     calls += [("METHOD.to", ["dtype", "fp_downcast_rounding", "bitcast"])]
     calls += [(name, []) for name in re.findall(r'^PYTHON\((\w+),', table, re.M)]
-    device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL)\((\w+),", (ROOM / "Libdevice.def").read_text())
+    device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL|WRITTEN)\((\w+),", (ROOM / "Libdevice.def").read_text())
     return calls + [("libdevice." + name, []) for name in device]
 
 

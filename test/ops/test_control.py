@@ -55,6 +55,29 @@ def nested_loop_kernel(out_ptr, n, m, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def carried_sums_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Tiles and pointers that a loop advances by its own index and by other values that it carries."""
+    i = tl.arange(0, BLOCK)
+    by_index = tl.load(x_ptr + i)
+    by_carried = by_index * 3
+    read = by_index * 0
+    step = 1
+    pointers = x_ptr + i
+    for k in range(n):
+        by_index += k
+        by_carried += step
+        step = step * 2 + k
+        for j in range(k):
+            by_carried += j
+            by_index += step
+        pointers += k
+        read += tl.load(pointers)
+    tl.store(out_ptr + i, by_index)
+    tl.store(out_ptr + BLOCK + i, by_carried)
+    tl.store(out_ptr + 2 * BLOCK + i, read)
+
+
+@triton.jit
 def while_kernel(out_ptr, n):
     steps = 0
     while n != 1:
@@ -129,6 +152,20 @@ def test_nested_loops_with_a_branch(target, n, m):
     out = np.zeros(24, dtype=np.int32)
     nested_loop_kernel[(1,)](out, n, m, BLOCK=24)
     np.testing.assert_array_equal(out, acc)
+
+
+@pytest.mark.parametrize("block", [1, 3, 48, 128])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_sums_of_indices_and_carried_values(target, n, block):
+    x = np.arange(block + 16, dtype=np.int32) * 7 % 100
+    out = np.zeros((3, block), np.int32)
+    carried_sums_kernel[(1,)](x, out, n, BLOCK=block)
+    by_index, by_carried, read, step, at = x[:block], x[:block] * 3, np.zeros(block, np.int32), 1, 0
+    for k in range(n):
+        by_index, by_carried, step, at = by_index + k, by_carried + step, step * 2 + k, at + k
+        by_carried, by_index = by_carried + sum(range(k)), by_index + step * k
+        read = read + x[at:at + block]
+    np.testing.assert_array_equal(out, [by_index, by_carried, read])
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 27])

@@ -87,6 +87,28 @@ def test_zero_times_infinity_is_nan(target):
     assert out.isnan().all()
 
 
+@triton.jit
+def batched_dot_kernel(a_ptr, b_ptr, out_ptr, Z: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    z, m, n = tl.arange(0, Z)[:, None, None], tl.arange(0, M)[None, :, None], tl.arange(0, N)[None, None, :]
+    a = tl.load(a_ptr + (z * M + m) * K + tl.arange(0, K)[None, None, :])
+    b = tl.load(b_ptr + (z * K + tl.arange(0, K)[None, :, None]) * N + n)
+    product = tl.dot(a, b)
+    square = tl.dot(product.to(a.dtype), tl.trans(product, (0, 2, 1)).to(a.dtype))
+    tl.store(out_ptr + (z * M + m) * M + tl.arange(0, M)[None, None, :], square)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32], ids=["int8", "float16", "float32"])
+@pytest.mark.parametrize("shape", [(1, 16, 16, 16), (2, 16, 32, 16), (3, 5, 7, 3), (3, 16, 16, 16), (5, 1, 1, 1), (6, 3, 48, 2)], ids=str)
+def test_batches_of_any_number(target, shape, dtype):
+    Z, M, N, K = shape
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(-1, 2, (Z, M, K)).astype(dtype), rng.integers(-1, 2, (Z, K, N)).astype(dtype)
+    out = np.zeros((Z, M, M), np.int32 if dtype == np.int8 else np.float32)
+    batched_dot_kernel[(1,)](a, b, out, Z=Z, M=M, N=N, K=K)
+    product = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_array_equal(out, product @ product.transpose(0, 2, 1))
+
+
 # --- operands and accumulators that lie in memory of the program -----------------------------
 
 N = 16

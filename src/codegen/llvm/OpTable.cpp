@@ -6,20 +6,6 @@ using namespace mlir;
 
 namespace tegula::codegen {
 
-namespace {
-
-// "file.py:3:5", of the innermost function where the op was inlined.
-std::string placeOf(Location location) {
-  if (auto call = dyn_cast<CallSiteLoc>(LocationAttr(location)))
-    return placeOf(call.getCallee());
-  auto at = location->findInstanceOf<FileLineColLoc>();
-  if (!at)
-    return "";
-  return at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
-}
-
-} // namespace
-
 Status checkLegal(Operation *root, llvm::StringRef target,
                   llvm::function_ref<std::string(Operation *)> reasonAgainst) {
   Status status;
@@ -27,9 +13,9 @@ Status checkLegal(Operation *root, llvm::StringRef target,
     std::string reason = op == root ? "" : reasonAgainst(op);
     if (reason.empty())
       return WalkResult::advance();
-    std::string place = placeOf(op->getLoc());
-    status = Status::error(StatusCode::Unsupported, target.str() + " has no " + reason + " yet" +
-                                                        (place.empty() ? "" : ", needed at " + place));
+    std::string place = tile::placeOf(op->getLoc());
+    status = Status::error(StatusCode::Unsupported,
+                           (place.empty() ? "" : place + ": ") + target.str() + " has no " + reason);
     return WalkResult::interrupt();
   });
   return status;

@@ -113,10 +113,11 @@ private:
       if (!value) {
         unsigned bytes = scratch_.bytesOf(operand);
         // Beyond an extent that is no power of two any element will do.
-        llvm::Value *inside = i;
-        if (!llvm::isPowerOf2_32(extent))
-          inside = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, b_.getInt32(extent - 1));
-        llvm::Value *at = address(offset, batch, k, inside, extent, bytes);
+        auto inside = [&](llvm::Value *index, unsigned end) {
+          return llvm::isPowerOf2_32(end) ? index
+                                          : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, b_.getInt32(end - 1));
+        };
+        llvm::Value *at = address(offset, batch ? inside(batch, scratch_.batches) : nullptr, k, inside(i, extent), extent, bytes);
         value = widen(b_.CreateAlignedLoad(e_.type(elementType(operand.getType())), at, llvm::Align(bytes)));
       }
       return value;

@@ -19,7 +19,7 @@ std::string dotOfTypes(Operation *op) {
   Type acc = elementType(dot.getAcc().getType()), a = elementType(dot.getA().getType());
   bool refused = isa<FloatType>(acc) != isa<FloatType>(a) || acc.isF64() != a.isF64() ||
                  (isa<IntegerType>(a) && a.getIntOrFloatBitWidth() > 32);
-  return refused ? "dot of these element types" : "";
+  return refused ? "dot of these element types; hint: convert the operands with `.to(...)` first" : "";
 }
 
 // In a combine function that threads also call with elements outside of the extents a loop need not end.
@@ -29,12 +29,12 @@ std::string whileOverPadding(Operation *op) {
     parent = parent->getParentOp();
   bool padded = parent && llvm::any_of(shapeOf(parent->getOperand(0).getType()),
                                        [](int64_t extent) { return !llvm::isPowerOf2_64(extent); });
-  return padded ? "`while` in a combine function where an extent is no power of two" : "";
+  return padded ? "`while` in a combine function where an extent is no power of two; hint: take an extent that is one" : "";
 }
 
 // The math library lacks some functions of some widths.
 std::string functionOfWidth(Operation *op) {
-  return hasFunction(op) ? "" : "function `" + op->getName().stripDialect().str() + "`";
+  return hasFunction(op) ? "" : "function `" + op->getName().stripDialect().str() + "`; hint: convert to tl.float32 first";
 }
 
 // ---- the table ----

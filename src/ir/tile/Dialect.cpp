@@ -86,7 +86,16 @@ Type withElement(Type like, Type element) {
 }
 
 std::string placeOf(Location location) {
-  auto at = location->findInstanceOf<FileLineColLoc>();
+  FileLineColLoc at;
+  auto isOfLibrary = [](FileLineColLoc line) { return line.getFilename().getValue().starts_with("<tegula>/"); };
+  location->walk([&](Location part) { // a callee before its caller
+    auto line = dyn_cast<FileLineColLoc>(LocationAttr(part));
+    if (!line)
+      return WalkResult::advance();
+    if (!at || isOfLibrary(at))
+      at = line;
+    return isOfLibrary(at) ? WalkResult::advance() : WalkResult::interrupt();
+  });
   if (!at)
     return {};
   return (at.getFilename().getValue() + ":" + Twine(at.getLine()) + ":" + Twine(at.getColumn())).str();

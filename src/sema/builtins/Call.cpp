@@ -144,8 +144,11 @@ std::optional<int64_t> Call::integer(size_t i) const {
 }
 
 std::optional<bool> Call::flag(size_t i) const {
-  if (auto *constant = values[i].constant())
+  auto *constant = values[i].constant();
+  if (constant && (values[i].isNone() || asInt64(*constant)))
     return truth(session, *constant);
+  if (constant || elementsOf(values[i]))
+    return wrong(i, "True or False");
   return session.fail(diag::Kind::ArgumentNotConstexpr,
                       {row.display(), row.parameters[i].name, describe(values[i])});
 }

@@ -1,4 +1,5 @@
 // Checks and prints, while compiling and at run time.
+#include "sema/Const.h"
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -70,11 +71,11 @@ std::optional<Value> call_static_print(Call &call) {
 }
 
 std::optional<Value> call_static_assert(Call &call) {
-  auto holds = call.flag(0);
-  if (!holds)
-    return std::nullopt;
+  // Of any constant, as Python has it; a tuple of run-time values is one where it is not empty.
+  auto *constant = call[0].constant();
+  bool holds = constant ? isTrue(*constant) : !elementsOf(call[0]) || !elementsOf(call[0])->empty();
   std::string message = printed(call[1]);
-  if (!*holds)
+  if (!holds)
     return call.session.fail(diag::Kind::StaticAssertFailed, {message.empty() ? "" : ": " + message});
   return Value();
 }

@@ -8,7 +8,7 @@ from triton.language.extra import libdevice
 
 
 @triton.jit
-def libdevice_mulhi(x, y):
+def libdevice_mulhi(x: integer, y: integer):
     # The upper half of the signed product, from the unsigned one: each negative operand was 2^width too large.
     tl.static_assert(x.dtype == y.dtype and x.dtype.is_int(), "mulhi takes two integers of one type")
     high = tl.umulhi(x, y)
@@ -18,7 +18,7 @@ def libdevice_mulhi(x, y):
 
 
 @triton.jit
-def libdevice_mul24(x, y):
+def libdevice_mul24(x: integer, y: integer):
     return ((x << 8) >> 8) * ((y << 8) >> 8)
 
 
@@ -28,7 +28,7 @@ def swap_bits(x, distance: tl.constexpr, mask: tl.constexpr):
 
 
 @triton.jit
-def libdevice_brev(x):
+def libdevice_brev(x: integer):
     bits: tl.constexpr = x.dtype.primitive_bitwidth
     tl.static_assert(x.dtype.is_int() and bits >= 32, "brev takes integers of 32 or 64 bits")
     all_ones: tl.constexpr = 2**bits - 1
@@ -44,22 +44,22 @@ def libdevice_brev(x):
 
 
 @triton.jit
-def libdevice_ffs(x):
+def libdevice_ffs(x: integer):
     return tl.where(x == 0, 0, libdevice.popc(x ^ (x - 1)))
 
 
 @triton.jit
-def libdevice_sad(x, y, z):
+def libdevice_sad(x: integer, y: integer, z: integer):
     return tl.maximum(x, y) - tl.minimum(x, y) + z
 
 
 @triton.jit
-def libdevice_hadd(x, y):
+def libdevice_hadd(x: integer, y: integer):
     return (x & y) + ((x ^ y) >> 1)
 
 
 @triton.jit
-def libdevice_rhadd(x, y):
+def libdevice_rhadd(x: integer, y: integer):
     return (x | y) - ((x ^ y) >> 1)
 
 
@@ -67,77 +67,77 @@ def libdevice_rhadd(x, y):
 
 
 @triton.jit
-def libdevice_float2int_rn(x):
+def libdevice_float2int_rn(x: real):
     return libdevice.rint(x).to(tl.int32)
 
 
 @triton.jit
-def libdevice_float2int_rz(x):
+def libdevice_float2int_rz(x: real):
     return x.to(tl.int32)
 
 
 @triton.jit
-def libdevice_float2int_rd(x):
+def libdevice_float2int_rd(x: real):
     return tl.floor(x).to(tl.int32)
 
 
 @triton.jit
-def libdevice_float2int_ru(x):
+def libdevice_float2int_ru(x: real):
     return tl.ceil(x).to(tl.int32)
 
 
 @triton.jit
-def libdevice_float2uint_rn(x):
+def libdevice_float2uint_rn(x: real):
     return libdevice.rint(x).to(tl.uint32)
 
 
 @triton.jit
-def libdevice_float2uint_rz(x):
+def libdevice_float2uint_rz(x: real):
     return x.to(tl.uint32)
 
 
 @triton.jit
-def libdevice_float2ll_rn(x):
+def libdevice_float2ll_rn(x: real):
     return libdevice.rint(x).to(tl.int64)
 
 
 @triton.jit
-def libdevice_float2ll_rz(x):
+def libdevice_float2ll_rz(x: real):
     return x.to(tl.int64)
 
 
 @triton.jit
-def libdevice_double2int_rn(x):
+def libdevice_double2int_rn(x: real):
     return libdevice.rint(x).to(tl.int32)
 
 
 @triton.jit
-def libdevice_double2int_rz(x):
+def libdevice_double2int_rz(x: real):
     return x.to(tl.int32)
 
 
 @triton.jit
-def libdevice_double2float_rn(x):
+def libdevice_double2float_rn(x: real):
     return x.to(tl.float32)
 
 
 @triton.jit
-def libdevice_int2float_rn(x):
+def libdevice_int2float_rn(x: integer):
     return x.to(tl.int32).to(tl.float32)
 
 
 @triton.jit
-def libdevice_uint2float_rn(x):
+def libdevice_uint2float_rn(x: integer):
     return x.to(tl.uint32).to(tl.float32)
 
 
 @triton.jit
-def libdevice_float2half_rn(x):
+def libdevice_float2half_rn(x: real):
     return x.to(tl.float16)
 
 
 @triton.jit
-def libdevice_half2float(x):
+def libdevice_half2float(x: real):
     return x.to(tl.float32)
 
 
@@ -150,29 +150,29 @@ def check_real(x):
 
 
 @triton.jit
-def libdevice_rcp_rn(x):
+def libdevice_rcp_rn(x: real):
     check_real(x)
     return libdevice.div_rn(1.0, x)
 
 
 @triton.jit
-def libdevice_saturatef(x):
+def libdevice_saturatef(x: real):
     return tl.clamp(x, 0.0, 1.0)
 
 
 @triton.jit
-def libdevice_exp10(x):
+def libdevice_exp10(x: real):
     check_real(x)
     return libdevice.pow(tl.full((), 10.0, x.dtype), x)
 
 
 @triton.jit
-def libdevice_fast_exp10f(x):
+def libdevice_fast_exp10f(x: real):
     return libdevice_exp10(x)
 
 
 @triton.jit
-def libdevice_hypot(x, y):
+def libdevice_hypot(x: real, y: number):
     check_real(x)
     if x.dtype == tl.float32 and y.dtype == tl.float32:
         # Squares of f32 are exact in f64 and stay in its range.
@@ -189,32 +189,32 @@ def libdevice_hypot(x, y):
 
 
 @triton.jit
-def libdevice_rhypot(x, y):
+def libdevice_rhypot(x: real, y: number):
     return 1.0 / libdevice_hypot(x, y)
 
 
 @triton.jit
-def libdevice_norm3d(x, y, z):
+def libdevice_norm3d(x: real, y: number, z: number):
     return libdevice_hypot(libdevice_hypot(x, y), z)
 
 
 @triton.jit
-def libdevice_norm4d(x, y, z, w):
+def libdevice_norm4d(x: real, y: number, z: number, w: number):
     return libdevice_hypot(libdevice_hypot(x, y), libdevice_hypot(z, w))
 
 
 @triton.jit
-def libdevice_rnorm3d(x, y, z):
+def libdevice_rnorm3d(x: real, y: number, z: number):
     return 1.0 / libdevice_norm3d(x, y, z)
 
 
 @triton.jit
-def libdevice_rnorm4d(x, y, z, w):
+def libdevice_rnorm4d(x: real, y: number, z: number, w: number):
     return 1.0 / libdevice_norm4d(x, y, z, w)
 
 
 @triton.jit
-def libdevice_sinpi(x):
+def libdevice_sinpi(x: real):
     check_real(x)
     # x - nearest is exact, within half a turn; every odd turn changes the sign.
     nearest = libdevice.rint(x)
@@ -224,7 +224,7 @@ def libdevice_sinpi(x):
 
 
 @triton.jit
-def libdevice_cospi(x):
+def libdevice_cospi(x: real):
     check_real(x)
     nearest = libdevice.rint(x)
     value = libdevice.sin(3.141592653589793 * (0.5 - tl.abs(x - nearest)))
@@ -233,7 +233,7 @@ def libdevice_cospi(x):
 
 
 @triton.jit
-def libdevice_rcbrt(x):
+def libdevice_rcbrt(x: real):
     check_real(x)
     return 1.0 / libdevice.cbrt(x)
 
@@ -245,7 +245,7 @@ def power_of_two(n):
 
 
 @triton.jit
-def libdevice_ldexp(x, n):
+def libdevice_ldexp(x: real, n: integer):
     check_real(x)
     # An f32 times a power is exact in f64. Of an f64 a step that rounds is the last, or the rest is below 2^-53 and
     # the result 0: so it rounds once.
@@ -259,7 +259,7 @@ def libdevice_ldexp(x, n):
 
 
 @triton.jit
-def libdevice_scalbn(x, n):
+def libdevice_scalbn(x: real, n: integer):
     return libdevice_ldexp(x, n)
 
 
@@ -274,7 +274,7 @@ def exponent_of(x):
 
 
 @triton.jit
-def libdevice_ilogb(x):
+def libdevice_ilogb(x: real):
     check_real(x)
     special = tl.where(x == 0, -2147483648, 2147483647)
     special = tl.where(x != x, -2147483648, special)
@@ -282,7 +282,7 @@ def libdevice_ilogb(x):
 
 
 @triton.jit
-def libdevice_logb(x):
+def libdevice_logb(x: real):
     check_real(x)
     exponent = exponent_of(x).to(x.dtype)
     result = tl.where(x == 0, float("-inf"), exponent)
@@ -290,7 +290,7 @@ def libdevice_logb(x):
 
 
 @triton.jit
-def libdevice_nextafter(x, y):
+def libdevice_nextafter(x: real, y: number):
     check_real(x)
     tl.static_assert(x.dtype == y.dtype, "nextafter takes two floats of one type")
     as_bits: tl.constexpr = tl.core.get_int_dtype(x.dtype.primitive_bitwidth, signed=True)
@@ -303,7 +303,7 @@ def libdevice_nextafter(x, y):
 
 
 @triton.jit
-def libdevice_remainder(x, y):
+def libdevice_remainder(x: real, y: number):
     check_real(x)
     # fmod to within two divisors is exact; then at most two subtractions that are exact, too. Halving the
     # divisor would lose bits of tiny ones and doubling it overflow on huge ones: each where it is safe.

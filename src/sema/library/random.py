@@ -5,7 +5,7 @@ import triton.language as tl
 
 
 @triton.jit
-def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = 10):
+def philox_impl(c0: integer, c1: integer, c2: integer, c3: integer, k0: integer, k1: integer, n_rounds: count = 10):
     tl.static_assert(c0.dtype == tl.uint32 or c0.dtype == tl.uint64, "philox needs uint32 or uint64 counters")
     is_wide: tl.constexpr = c0.dtype == tl.uint64
     multiplier_a: tl.constexpr = 0xD2E7470EE14C6C93 if is_wide else 0xD2511F53
@@ -25,7 +25,7 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr = 10):
 
 
 @triton.jit
-def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = 10):
+def philox(seed: integer, c0: integer, c1: integer, c2: integer, c3: integer, n_rounds: count = 10):
     key = tl.to_tensor(seed).to(tl.uint64)
     counter = tl.to_tensor(c0)
     if counter.dtype.primitive_bitwidth == 32:
@@ -37,7 +37,7 @@ def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = 10):
 
 
 @triton.jit
-def randint4x(seed, offset, n_rounds: tl.constexpr = 10):
+def randint4x(seed: integer, offset: integer, n_rounds: count = 10):
     counter = tl.to_tensor(offset)
     low = counter.to(tl.uint32)
     zero = tl.zeros_like(low)
@@ -49,13 +49,13 @@ def randint4x(seed, offset, n_rounds: tl.constexpr = 10):
 
 
 @triton.jit
-def randint(seed, offset, n_rounds: tl.constexpr = 10):
+def randint(seed: integer, offset: integer, n_rounds: count = 10):
     word, _, _, _ = randint4x(seed, offset, n_rounds)
     return word
 
 
 @triton.jit
-def uint_to_uniform_float(x):
+def uint_to_uniform_float(x: integer):
     # As a signed number; negative ones fold onto the non-negative. Then scaled into [0, 1).
     if x.dtype.primitive_bitwidth == 32:
         bits = x.to(tl.int32, bitcast=True)
@@ -67,19 +67,19 @@ def uint_to_uniform_float(x):
 
 
 @triton.jit
-def rand(seed, offset, n_rounds: tl.constexpr = 10):
+def rand(seed: integer, offset: integer, n_rounds: count = 10):
     return uint_to_uniform_float(randint(seed, offset, n_rounds))
 
 
 @triton.jit
-def rand4x(seed, offsets, n_rounds: tl.constexpr = 10):
+def rand4x(seed: integer, offsets: integer, n_rounds: count = 10):
     w0, w1, w2, w3 = randint4x(seed, offsets, n_rounds)
     return (uint_to_uniform_float(w0), uint_to_uniform_float(w1), uint_to_uniform_float(w2),
             uint_to_uniform_float(w3))
 
 
 @triton.jit
-def pair_uniform_to_normal(u1, u2):
+def pair_uniform_to_normal(u1: real, u2: real):
     # Box and Muller; the logarithm of 0 is kept away.
     radius = tl.sqrt(-2.0 * tl.log(tl.maximum(1.0e-7, u1)))
     angle = 6.283185307179586 * u2
@@ -87,14 +87,14 @@ def pair_uniform_to_normal(u1, u2):
 
 
 @triton.jit
-def randn(seed, offset, n_rounds: tl.constexpr = 10):
+def randn(seed: integer, offset: integer, n_rounds: count = 10):
     w0, w1, _, _ = randint4x(seed, offset, n_rounds)
     normal, _ = pair_uniform_to_normal(uint_to_uniform_float(w0), uint_to_uniform_float(w1))
     return normal
 
 
 @triton.jit
-def randn4x(seed, offset, n_rounds: tl.constexpr = 10):
+def randn4x(seed: integer, offset: integer, n_rounds: count = 10):
     u0, u1, u2, u3 = rand4x(seed, offset, n_rounds)
     n0, n1 = pair_uniform_to_normal(u0, u1)
     n2, n3 = pair_uniform_to_normal(u2, u3)

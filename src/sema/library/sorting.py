@@ -35,7 +35,7 @@ def check_sortable(x, dim: tl.constexpr):
 
 
 @triton.jit
-def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+def sort(x: tile, dim: axis = None, descending: flag = False):
     check_sortable(x, dim)
     for stage in tl.static_range(1, tl.core._log2(x.shape[len(x.shape) - 1]) + 1):
         x = merge_stage(x, stage, descending)
@@ -43,13 +43,13 @@ def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
 
 
 @triton.jit
-def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = False):
+def bitonic_merge(x: tile, dim: axis = None, descending: flag = False):
     check_sortable(x, dim)
     return merge_stage(x, tl.core._log2(x.shape[len(x.shape) - 1]), descending)
 
 
 @triton.jit
-def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
+def topk(x: tile, k: count, dim: axis = None, descending: flag = True):
     rank: tl.constexpr = len(x.shape)
     extent: tl.constexpr = x.shape[rank - 1]
     tl.static_assert(k > 0 and k <= extent, "k must be from 1 to the extent of the last dimension")

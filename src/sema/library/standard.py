@@ -4,12 +4,12 @@ import triton.language as tl
 
 
 @triton.jit
-def sigmoid(x):
+def sigmoid(x: real):
     return 1 / (1 + tl.exp(-x))
 
 
 @triton.jit
-def softmax(x, dim: tl.constexpr = None, keep_dims: tl.constexpr = False, ieee_rounding: tl.constexpr = False):
+def softmax(x: real_tile, dim: axis = None, keep_dims: flag = False, ieee_rounding: flag = False):
     if len(x.shape) == 1:
         row = tl.exp(x - tl.max(x, 0))
         return tl.fdiv(row, tl.sum(row, 0), ieee_rounding)
@@ -21,7 +21,7 @@ def softmax(x, dim: tl.constexpr = None, keep_dims: tl.constexpr = False, ieee_r
 
 
 @triton.jit
-def swizzle2d(i, j, size_i, size_j, size_g):
+def swizzle2d(i: integer, j: integer, size_i: integer, size_j: integer, size_g: integer):
     # Rows in groups of size_g, the last group may be smaller; within a group column by column.
     linear = i * size_j + j
     group_elements = size_g * size_j
@@ -32,7 +32,7 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 
 @triton.jit
-def flip(x, dim: tl.constexpr = None):
+def flip(x: tile, dim: axis = None):
     axis: tl.constexpr = len(x.shape) - 1 if dim is None else (dim + len(x.shape) if dim < 0 else dim)
     extent: tl.constexpr = x.shape[axis]
     index = extent - 1 - tl.arange(0, extent)

@@ -17,7 +17,7 @@ namespace {
 constexpr codegen::Refusal none = nullptr;
 
 std::string inCombine(Operation *op) {
-  return isa<ReduceOp, ScanOp>(op->getParentOp()) ? "control flow in a combine function" : "";
+  return isa<ReduceOp, ScanOp>(op->getParentOp()) ? "control flow in a combine function; hint: compute both sides and choose with tl.where" : "";
 }
 
 std::string dotOfTypes(Operation *op) {
@@ -26,7 +26,7 @@ std::string dotOfTypes(Operation *op) {
   bool ints = isa<IntegerType>(acc) && isa<IntegerType>(a) &&
               acc.getIntOrFloatBitWidth() >= a.getIntOrFloatBitWidth();
   bool floats = isa<FloatType>(acc) && isa<FloatType>(a) && a.isF64() == acc.isF64();
-  return ints || floats ? "" : "a dot of these element types";
+  return ints || floats ? "" : "dot of these element types; hint: convert the operands with `.to(...)` first";
 }
 
 // The math library lacks some functions of some widths.
@@ -35,7 +35,8 @@ std::string functionOfWidth(Operation *op) {
   Type element = elementType(op->getResult(0).getType());
   if (mathlib::symbol(name, element.isF64() ? 64 : 32, 1))
     return "";
-  return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) + " bits";
+  return "`" + name.str() + "` of " + std::to_string(element.getIntOrFloatBitWidth()) +
+         " bits; hint: convert the operand with `.to(...)` first";
 }
 
 // ---- the table ----

@@ -1,0 +1,52 @@
+"""What a target cannot do is refused as any mistake is: the place in the source, the reason, a hint."""
+import re
+
+import pytest
+
+HEAD = """import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def either(a, b):
+    m = a
+    while m < b:
+        m = m + 1
+    return m
+
+
+@triton.jit
+def moved(x):
+    return tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [x], tl.int32, True, 1)
+
+
+@triton.jit
+def kernel(p, q):
+    i = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    x = tl.load(p + i)
+    y = tl.load(q + i)
+"""
+LINE = HEAD.count("\n") + 1
+CASES = {
+    # name: (signature, body, target, place of the caret, reason, hint)
+    "while in a combine function": ("p=*f32,q=*f32", "    tl.store(q, tl.reduce(tl.load(p + tl.arange(0, 6)), 0, either))\n", "sm_90",
+                                    "9:5", "`while` in a combine function", "extent"),
+    "control flow on the CPU": ("p=*f32,q=*f32", "    z = tl.reduce(x, 1, either)\n    tl.store(q + tl.arange(0, 16), z)\n", "cpu",
+                                "9:5", "control flow in a combine function", "tl.where"),
+    "inline assembly on the CPU": ("p=*i32,q=*i32", "    z = tl.inline_asm_elementwise('mov.b32 $0, $1;', '=r,r', [x], tl.int32, "
+                                   "True, 1)\n    tl.store(q + i, z)\n", "cpu", f"{LINE}:9", "inline assembly", "constexpr"),
+    "in a helper": ("p=*i32,q=*i32", "    tl.store(q + i, moved(x))\n", "cpu", "16:12", "inline assembly", "constexpr"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refusal_has_place_reason_and_hint(tegula, tmp_path, case):
+    signature, body, target, place, reason, hint = CASES[case]
+    path = tmp_path / "kernel.py"
+    path.write_text(HEAD + body)
+    done = tegula("compile", f"{path}::kernel", "--target", target, "--signature", signature, "--emit", "ttir")
+    assert done.returncode == 1, done.stdout
+    assert f"{path}:{place}: error: " in done.stderr and reason in done.stderr, done.stderr
+    assert re.search(rf"^ *hint: .*{re.escape(hint)}", done.stderr, re.M), done.stderr
+    assert "loc(" not in done.stderr and "; hint" not in done.stderr
