@@ -5,6 +5,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
@@ -26,10 +27,52 @@ void initializeOnce() {
   });
 }
 
+// Passes of LLVM whose time grows faster than the code. Each is left out where a function has more instructions than
+// this, or a block of it. What is in the bounds is what hand-written kernels have; larger is what unrolling makes.
+struct SteepPass {
+  llvm::StringRef name;
+  size_t ofFunction, ofBlock;
+};
+constexpr size_t anySize = SIZE_MAX;
+constexpr SteepPass steepPasses[] = {
+    // Cubic in the depth of products. No example has 1 % fewer instructions with it.
+    {"Straight line strength reduction", 0, 0},
+    {"Global Value Numbering", 4096, anySize},        // EarlyCSE has run already
+    {"GPU Load and Store Vectorizer", 4096, anySize}, // accesses are as wide as they can be
+    {"Loop Strength Reduction", 8192, 1024},          // with the users of every induction variable
+    {"Machine Instruction Scheduler", anySize, 1024},
+    {"Post RA top-down list latency scheduler", anySize, 1024},
+};
+
+class BoundedPasses : public llvm::legacy::PassManager {
+public:
+  explicit BoundedPasses(const llvm::Module &module) {
+    for (const llvm::Function &function : module) {
+      size_t ofFunction = 0;
+      for (const llvm::BasicBlock &block : function) {
+        ofFunction += block.size();
+        ofBlock_ = std::max(ofBlock_, block.size());
+      }
+      ofFunction_ = std::max(ofFunction_, ofFunction);
+    }
+  }
+
+  void add(llvm::Pass *pass) override {
+    auto steep = llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == pass->getPassName(); });
+    if (steep != std::end(steepPasses) && (ofFunction_ > steep->ofFunction || ofBlock_ > steep->ofBlock))
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+
+private:
+  size_t ofFunction_ = 0, ofBlock_ = 0; // of the largest
+};
+
 Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
+  BoundedPasses passes(module);
   if (machine.addPassesToEmitFile(passes, out, nullptr, kind, /*DisableVerify=*/true))
     return Status::error(StatusCode::Internal, "LLVM cannot emit this kind of file for the machine");
   passes.run(module);

@@ -431,6 +431,8 @@ private:
   std::map<const Root *, Accumulators> accumulators_; // by place in the nest's list
 };
 
+constexpr size_t mostBounds = 16;
+
 // The condition to cut the lanes' dimension at: the one most accesses have.
 std::optional<Bound> pickBound(const Nest &nest, const NestAccesses &accesses, AccessAnalysis &access) {
   std::vector<std::pair<Bound, int>> candidates;
@@ -464,7 +466,8 @@ std::optional<Bound> pickBound(const Nest &nest, const NestAccesses &accesses, A
         count += weight;
         return;
       }
-    candidates.push_back({std::move(bound), weight});
+    if (candidates.size() < mostBounds) // the first ones: each access is compared with all
+      candidates.push_back({std::move(bound), weight});
   };
   for (const NestAccess &load : accesses.loads)
     consider(load, 1);
@@ -484,14 +487,18 @@ std::optional<Bound> pickBound(const Nest &nest, const NestAccesses &accesses, A
 unsigned pickUnroll(const Nest &nest, unsigned lanes) {
   unsigned ops = 0;
   llvm::DenseSet<Value> seen;
-  std::function<void(Value)> count = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !isInline(op) || !seen.insert(value).second)
-      return;
-    if (!coordinateMap(op) && !isa<SplatOp, arith::ConstantOp>(op))
-      ops += isa<math::MathDialect>(op->getDialect()) ? 8 : 1;
-    for (Value operand : op->getOperands())
-      count(operand);
+  constexpr unsigned enough = 40; // beyond, there is one copy
+  auto count = [&](Value root) {
+    SmallVector<Value> work{root};
+    while (!work.empty() && ops <= enough) {
+      Value value = work.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || !isInline(op) || !seen.insert(value).second)
+        continue;
+      if (!coordinateMap(op) && !isa<SplatOp, arith::ConstantOp>(op))
+        ops += isa<math::MathDialect>(op->getDialect()) ? 8 : 1;
+      work.append(op->operand_begin(), op->operand_end());
+    }
   };
   for (const Root &root : nest.roots) {
     if (root.kind == RootKind::Buffer)
@@ -500,7 +507,7 @@ unsigned pickUnroll(const Nest &nest, unsigned lanes) {
       for (Value operand : root.op->getOperands())
         count(operand);
   }
-  unsigned unroll = nest.inner ? 2 : ops <= 16 ? 4 : ops <= 40 ? 2 : 1;
+  unsigned unroll = nest.inner ? 2 : ops <= 16 ? 4 : ops <= enough ? 2 : 1;
   while (unroll > 1 && nest.shape[nest.lane] < int64_t(unroll) * lanes)
     unroll /= 2;
   return unroll;

@@ -295,10 +295,8 @@ std::string Program::place(Operation *op) {
 
 void Program::remark(Operation *op, StringRef kind, std::string text) {
   std::string where = place(op);
-  for (const diag::Remark &known : remarks_)
-    if (known.location == where && known.kind == kind && known.text == text)
-      return;
-  remarks_.push_back({where, kind.str(), std::move(text)});
+  if (said_.insert(where + '\0' + kind.str() + '\0' + text).second)
+    remarks_.push_back({where, kind.str(), std::move(text)});
 }
 
 } // namespace tegula::cpu

@@ -19,6 +19,10 @@ llvm::AllocaInst *Program::slotOf(Value value) {
 void Program::carry(ArrayRef<Value> from, ArrayRef<Value> to) {
   SmallVector<std::pair<llvm::Value *, llvm::AllocaInst *>> scalars;
   SmallVector<std::pair<const Buffer *, int64_t>> staged; // target, place of the copy
+  llvm::DenseSet<int64_t> written;
+  for (Value target : to)
+    if (isTile(target))
+      written.insert(plan.buffer(target)->offset);
   for (auto [source, target] : llvm::zip(from, to)) {
     if (!isTile(target)) {
       scalars.push_back({scalar(source), slotOf(target)});
@@ -26,9 +30,7 @@ void Program::carry(ArrayRef<Value> from, ArrayRef<Value> to) {
     }
     const Buffer *buffer = plan.buffer(target), *sourceBuffer = plan.buffer(source);
     bool overwritten = sourceBuffer && sourceBuffer->offset != buffer->offset &&
-                       llvm::any_of(to, [&](Value other) {
-                         return isTile(other) && plan.buffer(other)->offset == sourceBuffer->offset;
-                       });
+                       written.contains(sourceBuffer->offset);
     if (!overwritten) {
       continue;
     }

@@ -2,7 +2,7 @@
 
 #include "ir/tile/Tile.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -47,30 +47,6 @@ public:
   }
 
 private:
-  void visit(Value value, ArrayRef<int8_t> map) {
-    if (!isa<RankedTensorType>(value.getType()) || (plan_.buffer(value) && !written_.contains(value)))
-      return;
-    expand(value, map);
-  }
-
-  void expand(Value value, ArrayRef<int8_t> map) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !isInline(op) || !seen_.insert({value, SmallVector<int8_t, 4>(map)}).second)
-      return;
-    if (auto load = dyn_cast<LoadOp>(op))
-      found_.loads.push_back({load, load.getPtr(), load.getMask(), SmallVector<int8_t, 4>(map)});
-    SmallVector<int8_t, 4> inner(map);
-    if (isa<JoinOp>(op))
-      inner.pop_back();
-    if (auto moved = coordinateMap(op)) {
-      inner.clear();
-      for (int8_t d : *moved)
-        inner.push_back(d < 0 ? -1 : map[d]);
-    }
-    for (Value operand : op->getOperands())
-      visit(operand, inner);
-  }
-
   struct Key {
     Value value;
     SmallVector<int8_t, 4> map;
@@ -80,6 +56,40 @@ private:
                                                                  other.map.end());
     }
   };
+
+  bool isRead(Value value) const {
+    return !isa<RankedTensorType>(value.getType()) || (plan_.buffer(value) && !written_.contains(value));
+  }
+
+  void visit(Value value, ArrayRef<int8_t> map) {
+    if (!isRead(value))
+      expand(value, map);
+  }
+
+  // Users before their operands, those from left to right.
+  void expand(Value root, ArrayRef<int8_t> rootMap) {
+    SmallVector<Key> stack{{root, SmallVector<int8_t, 4>(rootMap)}};
+    while (!stack.empty()) {
+      auto [value, map] = stack.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (!op || !isInline(op) || !seen_.insert({value, map}).second)
+        continue;
+      if (auto load = dyn_cast<LoadOp>(op))
+        found_.loads.push_back({load, load.getPtr(), load.getMask(), map});
+      SmallVector<int8_t, 4> inner(map);
+      if (isa<JoinOp>(op))
+        inner.pop_back();
+      if (auto moved = coordinateMap(op)) {
+        inner.clear();
+        for (int8_t d : *moved)
+          inner.push_back(d < 0 ? -1 : map[d]);
+      }
+      for (Value operand : llvm::reverse(op->getOperands()))
+        if (!isRead(operand))
+          stack.push_back({operand, inner});
+    }
+  }
+
   const Nest &nest_;
   const Plan &plan_;
   NestAccesses found_;
@@ -105,7 +115,7 @@ public:
 
   // The integer's own form stays within its type over its whole tile.
   void requireNoWrap(Value integer) {
-    if (!done_.insert(integer))
+    if (!done_.insert(integer).second)
       return;
     unsigned bits = elementType(integer.getType()).getIntOrFloatBitWidth();
     const Form &form = p_.access.form(integer);
@@ -119,12 +129,10 @@ public:
     require(b_, holds_, fits);
   }
 
+  // Each pair of accesses asks: the code for it is emitted once.
   Range addresses(const NestAccess &access) {
-    const Address &address = *p_.access.address(access.pointers);
-    Range offsets = rangeOf(address.offset, shapeOf(access.pointers.getType()));
-    llvm::Value *base = b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty());
-    return {b_.CreateAdd(base, offsets.low),
-            b_.CreateAdd(base, b_.CreateAdd(offsets.high, b_.getInt64(elementBytes(access.pointers) - 1)))};
+    auto known = ranges_.find(access.pointers);
+    return known != ranges_.end() ? known->second : ranges_.try_emplace(access.pointers, rangeOf(access)).first->second;
   }
 
   // Disjoint, or the same walk over distinct addresses, or side by side in the rows of one array.
@@ -139,6 +147,14 @@ public:
   }
 
 private:
+  Range rangeOf(const NestAccess &access) {
+    const Address &address = *p_.access.address(access.pointers);
+    Range offsets = rangeOf(address.offset, shapeOf(access.pointers.getType()));
+    llvm::Value *base = b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty());
+    return {b_.CreateAdd(base, offsets.low),
+            b_.CreateAdd(base, b_.CreateAdd(offsets.high, b_.getInt64(elementBytes(access.pointers) - 1)))};
+  }
+
   llvm::Value *constantPart(const Polynomial &value) {
     Evaluator evaluator(p_, 1, true);
     evaluator.pushLevel();
@@ -296,7 +312,8 @@ private:
   Program &p_;
   llvm::IRBuilder<> &b_;
   llvm::Value *holds_ = nullptr, *apart_ = nullptr;
-  llvm::SetVector<Value> done_;
+  llvm::DenseSet<Value> done_;
+  llvm::DenseMap<Value, Range> ranges_; // of the addresses of pointers
 };
 
 std::optional<unsigned> laneDimOf(const NestAccess &access, unsigned lane) {

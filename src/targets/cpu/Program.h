@@ -19,6 +19,7 @@
 #include "targets/cpu/Cpu.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -119,6 +120,7 @@ private:
   llvm::Value *grid_ = nullptr, *scratch_ = nullptr, *programs_ = nullptr;
   llvm::AllocaInst *ids_[3] = {};
   std::vector<diag::Remark> &remarks_;
+  llvm::StringSet<> said_; // each remark is made once
   std::unique_ptr<llvm::DIBuilder> debug_;
   llvm::DISubprogram *subprogram_ = nullptr;
 };

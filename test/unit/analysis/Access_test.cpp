@@ -99,4 +99,58 @@ TEST(Mask, OfTrueAsksNothing) {
   EXPECT_TRUE(access.conjuncts(kernel.marked()).empty());
 }
 
+// `%a` is %i added to itself `times` times more.
+std::string sums(unsigned times) {
+  std::string text = "%x0 = arith.addi %i, %i : tensor<64xi32>\n";
+  for (unsigned n = 1; n < times; ++n)
+    text += "%x" + std::to_string(n) + " = arith.addi %x" + std::to_string(n - 1) + ", %i : tensor<64xi32>\n";
+  return text + "%a = arith.addi %x" + std::to_string(times - 1) + ", %i {here} : tensor<64xi32>\n";
+}
+
+TEST(Form, OfManySumsTakesNoStack) {
+  Parsed kernel("%n: i32", range + sums(20000));
+  AccessAnalysis access;
+  EXPECT_EQ(access.form(kernel.marked()).strides[0].constant(), 20002);
+}
+
+TEST(Mask, ThatDoublesIsWalkedOnce) {
+  std::string text = range + "%z = arith.constant dense<9> : tensor<64xi32>\n%m0 = arith.cmpi slt, %i, %z : tensor<64xi32>\n";
+  for (unsigned n = 0; n < 60; ++n) {
+    std::string from = "%m" + std::to_string(n);
+    text += "%m" + std::to_string(n + 1) + " = arith.andi " + from + ", " + from + " : tensor<64xi1>\n";
+  }
+  Parsed kernel("%n: i32", text + "%a = arith.andi %m60, %m60 {here} : tensor<64xi1>\n");
+  AccessAnalysis access;
+  auto conjuncts = access.conjuncts(kernel.marked());
+  ASSERT_EQ(conjuncts.size(), 1u);
+  EXPECT_TRUE(conjuncts[0].form.has_value());
+}
+
+TEST(Mask, OfTooManyPartsIsOneCondition) {
+  std::string text = range + "%m0 = arith.constant dense<true> : tensor<64xi1>\n", arguments;
+  for (unsigned n = 0; n < 20; ++n) {
+    std::string id = std::to_string(n);
+    arguments += (n ? ", %n" : "%n") + id + ": i32";
+    text += "%s" + id + " = tt.splat %n" + id + " : i32 -> tensor<64xi32>\n%c" + id + " = arith.cmpi slt, %i, %s" + id +
+            " : tensor<64xi32>\n%m" + std::to_string(n + 1) + " = arith.andi %m" + id + ", %c" + id + " : tensor<64xi1>\n";
+  }
+  Parsed kernel(arguments, text + "%a = arith.andi %m20, %c0 {here} : tensor<64xi1>\n");
+  AccessAnalysis access;
+  auto conjuncts = access.conjuncts(kernel.marked());
+  ASSERT_EQ(conjuncts.size(), 1u);
+  EXPECT_FALSE(conjuncts[0].form.has_value());
+  EXPECT_EQ(conjuncts[0].opaque.value, kernel.marked());
+}
+
+TEST(Address, OfPointersMovedByScalarsNeedsNoCondition) {
+  Parsed kernel("%p: !tt.ptr<f32>, %n: i32", range + pointers + R"(
+    %b = tt.splat %n : i32 -> tensor<64xi32>
+    %t = tt.addptr %s, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %a = tt.addptr %t, %b {here} : tensor<64x!tt.ptr<f32>>, tensor<64xi32>)");
+  AccessAnalysis access;
+  const Address *address = access.address(kernel.marked());
+  ASSERT_NE(address, nullptr);
+  EXPECT_TRUE(address->offset.conditions.empty()) << "neither a range nor a scalar can have wrapped";
+}
+
 } // namespace
