@@ -7,6 +7,7 @@
 #include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "transforms/ChunkLargeTiles.h"
+#include "transforms/MarkVolatileStores.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -119,11 +120,13 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   if (Status status = checkLegal(*copy, *architecture); !status.ok())
     return status;
   std::vector<convert::Note> notes;
-  for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
+  for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
+    transforms::markVolatileStores(function);
     if (int64_t threads = 32 * options.numWarps;
         transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
       notes.push_back({function.getLoc(), "nest", "tiles too large for registers: a loop over chunks of " +
                                                       std::to_string(chunkElements * threads) + " elements"});
+  }
   transforms::splitLoopCarriedOffsets(*copy);
   PassManager before(&context);
   before.addPass(createCSEPass());           // equal addresses become equal values
