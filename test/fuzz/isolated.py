@@ -12,7 +12,9 @@ import signal
 import traceback
 from dataclasses import dataclass
 
-FINDING = re.compile(r"\b(race|invalid read|invalid write|uninitialized|misaligned|divergent|deadlock)\b")
+# The machine's findings (src/ptxvm/Findings.def), as a message names them.
+FINDING = re.compile(r": (out-of-bounds|misaligned|read-only|uninitialised|race|divergent-barrier|missing-barrier|unaligned-warp|"
+                     r"mask-mismatch|inactive-source|deadlock|step-limit|assert|trap|bad-launch|bad-operand): ")
 
 
 @dataclass
@@ -26,7 +28,7 @@ class Failure:
         if self.kind == "differs":  # between which targets, not where
             return self.kind, *re.findall(r": (python|interp) .*, (interp|cpu|ptxvm|cuda) ", first)
         found = FINDING.search(self.text)
-        return self.kind, found[0] if found else re.sub(r"[0-9]+", "N", re.sub(r"\S*/\S*", "", first))[:80]
+        return self.kind, found[1] if found else re.sub(r"[0-9]+", "N", re.sub(r"\S*/\S*", "", first))[:80]
 
 
 def failure_of(error):
