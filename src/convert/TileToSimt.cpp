@@ -1,5 +1,6 @@
 #include "convert/TileToSimt.h"
 #include "convert/ChooseLayouts.h"
+#include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
 
 using namespace mlir;
@@ -54,7 +55,9 @@ private:
     bool small = cast<RankedTensorType>(pointers.getType()).getNumElements() <= 32 * int64_t(simt::warpsOf(op));
     bool move = !own || (!small && choice_.contiguousBytes(*own, pointers, mask) * 2 <= choice_.contiguousBytes(best, pointers, mask));
     Layout layout = move ? best : *own;
-    unsigned used = std::min(width, layout.contiguous(dim));
+    unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
+    if (isVolatile(op))
+      why = "it is volatile, each element an access of its own";
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), used));
     access_.try_emplace(op, layout);
     std::string text = (isa<LoadOp>(op) ? "load of " : "store of ") + std::to_string(used) +

@@ -1,6 +1,7 @@
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/Volatile.h"
 #include "transforms/SharedMemory.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -138,6 +139,10 @@ private:
       visitAtomic(op, state);
     } else if (isa<simt::LocalLoadOp, simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op)) {
       visitBuffer(op, state);
+    } else if (auto load = dyn_cast<LoadOp>(op); load && isVolatile(load)) {
+      access(op, load.getPtr(), /*reads=*/true, /*writes=*/false, state);
+      if (op->hasAttr(simt::scratchName))
+        visitScratch(op, state); // one thread loads an element for all that hold it
     } else if (op->hasAttr(simt::scratchName)) {
       visitScratch(op, state);
     } else if (auto load = dyn_cast<LoadOp>(op)) {

@@ -3,6 +3,7 @@
 A third execution beside `interp` and `cpu`. Those two share the front end; this one does not, so that a wrong
 promotion, a lost cast or a mask applied twice shows. It knows only what generator.py writes.
 """
+import functools
 import itertools
 import types
 
@@ -90,7 +91,7 @@ class Tile:
     dtype = property(lambda self: name_of(self.array.dtype))
 
     def to(self, dtype):
-        return Tile(convert(self.array, dtype))
+        return dtype(self) if callable(dtype) else Tile(convert(self.array, dtype))
 
     def __getitem__(self, index):
         return Tile(self.array[index])
@@ -144,29 +145,56 @@ class Tile:
 
 
 class Pointer:
-    def __init__(self, memory, offset=0):
-        self.memory, self.offset = memory, np.asarray(offset, dtype=np.int64)
+    """Elements of the launch's arrays: for each the number of its array, and where it lies there."""
+
+    def __init__(self, arrays, which, offset=0):
+        self.arrays, self.which, self.offset = arrays, np.asarray(which), np.asarray(offset, dtype=np.int64)
+
+    dtype = property(lambda self: self.arrays[int(self.which.flat[0])].dtype)
 
     def __add__(self, other):
-        return Pointer(self.memory, self.offset + (other.array if isinstance(other, Tile) else other).astype(np.int64)
-                       if isinstance(other, Tile) else self.offset + other)
+        return Pointer(self.arrays, self.which,
+                       self.offset + (other.array.astype(np.int64) if isinstance(other, Tile) else other))
+
+    def to(self, dtype):
+        """As an integer: 2^40 bytes an array, which begins in their middle."""
+        assert dtype == "int64"
+        return Tile(self.which.astype(np.int64) * 2**40 + 2**39 + self.offset * self.dtype.itemsize)
+
+    def parts(self, *others):
+        """For each array that is pointed into: which elements, their offsets, and the same of others of that shape."""
+        which, offset, *others = np.broadcast_arrays(self.which, self.offset, *others)
+        for number in np.unique(which):
+            yield self.arrays[number], which == number, offset, *others
+
+
+def pointer_of(arrays, integer):
+    at = integer.array & (2**40 - 1)
+    which = integer.array >> 40
+    return Pointer(arrays, which, (at - 2**39) // arrays[int(which.flat[0])].dtype.itemsize)
 
 
 def load(pointer, mask, other=0):
-    offset, active = np.broadcast_arrays(pointer.offset, mask.array)
-    values = pointer.memory[np.where(active, offset, 0)]
-    return Tile(np.where(active, values, np.array(other).astype(values.dtype)))
+    result = None
+    for array, here, offset, active in pointer.parts(mask.array):
+        if result is None:
+            result = np.broadcast_to(np.array(other).astype(array.dtype), here.shape).copy()
+        result[here & active] = array[offset[here & active]]
+    return Tile(result)
 
 
 def store(pointer, value, mask):
-    shape = pointer.offset.shape
-    active = np.broadcast_to(mask.array, shape)
-    values = np.broadcast_to(convert(value.array, name_of(pointer.memory.dtype)), shape)
-    pointer.memory[pointer.offset[active]] = values[active]
+    shape = np.broadcast_shapes(pointer.which.shape, pointer.offset.shape)
+    for array, here, offset, active, values in pointer.parts(mask.array, convert(value.array, name_of(pointer.dtype))):
+        assert here.shape == shape  # a store spreads its mask and value, not its address
+        array[offset[here & active]] = values[here & active]
 
 
 def where(condition, x, y):
-    return Tile(np.where(condition.array, x.array, y.array))
+    condition = condition.array if isinstance(condition, Tile) else condition
+    if isinstance(x, Pointer):
+        return Pointer(x.arrays, np.where(condition, x.which, y.which), np.where(condition, x.offset, y.offset))
+    return Tile(np.where(condition, x.array, y.array))
 
 
 def extreme(function):
@@ -235,13 +263,16 @@ def rounded_once(function):
     return run
 
 
-def language(program_id):
+def language(program_id, arrays):
     """The module `tl` of one program."""
     tl = types.SimpleNamespace(**{name: name for name in list(WIDE) + ["int32", "int64", "uint32", "uint64", *FLOATS]})
     tl.program_id = lambda axis: Tile(np.int32(program_id[axis]))
     tl.arange = lambda start, end: Tile(np.arange(start, end, dtype=np.int32))
     tl.zeros = lambda shape, dtype: Tile(np.zeros(shape, numpy_type(dtype)))
     tl.load, tl.store, tl.where = load, store, where
+    tl.full = lambda shape, value, dtype: Tile(np.full(shape, value, numpy_type(dtype)))
+    tl.int1 = "bool"
+    tl.pointer_type = lambda dtype: functools.partial(pointer_of, arrays)
     tl.maximum, tl.minimum = extreme(np.fmax), extreme(np.fmin)
     tl.sum, tl.max, tl.min = total, reduced_extreme(np.fmax), reduced_extreme(np.fmin)
     tl.abs = lambda x: Tile(np.abs(x.array))
@@ -267,7 +298,7 @@ def run(program, arrays):
     code = compile(body, f"seed {program.seed}", "exec")
     grid = (*program.grid, 1, 1)[:3]
     for z, y, x in itertools.product(range(grid[2]), range(grid[1]), range(grid[0])):
-        scope = {"tl": language((x, y, z))}
+        scope = {"tl": language((x, y, z), arrays)}
         exec(code, scope)
         with np.errstate(over="ignore", invalid="ignore"):
-            scope["kernel"](*map(Pointer, arrays), *(Tile(np.int32(v)) for v in program.scalars.values()))
+            scope["kernel"](*(Pointer(arrays, i) for i in range(len(arrays))), *(Tile(np.int32(v)) for v in program.scalars.values()))

@@ -11,8 +11,10 @@ Stores of one op have distinct addresses and programs write disjoint ranges: no 
 Overlapping programs are of one instance and of integers: all their buffers lie in one piece of memory, across each other.
 Moving programs scan, gather, flip, join, split and count, too. Held programs are 2-D and multiply, sort and turn besides:
 results of one op with a buffer are operands of another, at once and carried by a loop.
+Pointer programs choose addresses when they run: loops that swap pointers or carry tiles of them, branches, `tl.where`,
+integers on the way; each reads its neighbours' elements of what it has stored.
 
-`python3 test/fuzz/generator.py SEED [overlapping|moving|held]` prints the program of a seed.
+`python3 test/fuzz/generator.py SEED [overlapping|moving|held|pointers]` prints the program of a seed.
 """
 import random
 import sys
@@ -64,6 +66,7 @@ class Program:
     buffers: list = field(default_factory=list)
     scalars: dict = field(default_factory=dict)
     grid: tuple = (1,)
+    types: dict = field(default_factory=dict)  # name of a value -> (dtype, shape), for the reducer
 
 
 def joined(a, b):
@@ -79,6 +82,7 @@ class Generator:
         self.overlapping = overlapping = form == "overlapping"
         self.held = form == "held"
         self.step_table = self.STEPS + (self.MOVES if form in ("moving", "held") else []) + (self.HELD if self.held else [])
+        self.choosing = form == "pointers"
         self.in_memory = INTEGERS if overlapping else INTEGERS + FLOATS
         self.program = Program(seed)
         self.lines = []
@@ -97,6 +101,7 @@ class Generator:
 
     def let(self, expression, dtype, shape, kind, high=0.0, relative=0.0):
         value = Value(self.name(), dtype, shape, kind, high, relative)
+        self.program.types[value.text] = (dtype, shape)
         self.line(f"{value.text} = {expression}")
         self.pool.append(value)
         return value
@@ -537,6 +542,94 @@ class Generator:
             return value
         return self.let(f"{value.text} + {self.zero(value)}", value.dtype, self.shape, "int")
 
+    # --- addresses that are chosen when the program runs ---
+
+    def turned(self):
+        """The program's own elements, from another one on: offsets and their mask."""
+        offsets, mask = self.name("turned"), self.name("inside")
+        block = self.shape[0]
+        self.line(f"{offsets} = pid * {block} + (tl.arange(0, {block}) + {self.rng.randrange(block)}) % {block}")
+        self.line(f"{mask} = ({offsets} < n) & mask")
+        return offsets, mask
+
+    def pointers(self, count):
+        dtype = self.rng.choice(INTEGERS)
+        return dtype, [self.new_buffer(dtype, "any", self.count).name for _ in range(count)]
+
+    def changed(self, text, dtype):
+        """What is stored: the loaded value and another one."""
+        other = self.cast(self.integer(), dtype)
+        return f"{text} {self.rng.choice('+-^')} {other.text}"
+
+    def exchange(self):
+        """A loop stores through one pointer, loads through another, and passes them on."""
+        dtype, arrays = self.pointers(self.rng.choice([2, 2, 3]))
+        offsets, inside = self.turned()
+        form = self.rng.choice(["scalars", "tiles", "integers"])
+        names = [self.name("ptr") for _ in arrays]
+        start = {"scalars": "{}", "tiles": "{} + " + self.offsets, "integers": "{}.to(tl.int64)"}[form]
+        self.line(f"{', '.join(names)} = {', '.join(start.format(array) for array in arrays)}")
+        trips, index = f"trips{len(self.program.scalars)}", self.name("i")
+        self.program.scalars[trips] = self.rng.randint(0, 4)
+        is_while = self.rng.random() < 0.3
+        if is_while:
+            self.line(f"{index} = 0")
+        self.line(f"while {index} < {trips}:" if is_while else f"for {index} in range({trips}):")
+        self.depth += 1
+        outer = list(self.pool)
+        source, target = names[0], names[1]
+        if form == "integers":
+            source, target = self.name("ptr"), self.name("ptr")
+            for name, integer in ((source, names[0]), (target, names[1])):
+                self.line(f"{name} = {integer}.to(tl.pointer_type(tl.{dtype}))")
+        # A carried tile moves to the neighbours by the difference of two tiles of offsets.
+        read = f"{source} + ({offsets} - {self.offsets})" if form == "tiles" else f"{source} + {offsets}"
+        write = target if form == "tiles" else f"{target} + {self.offsets}"
+        value = self.let(f"tl.load({read}, mask={inside})", dtype, self.shape, "int")
+        self.steps(self.rng.randint(0, 2))
+        self.line(f"tl.store({write}, {self.changed(value.text, dtype)}, mask={self.fits(self.mask)})")
+        passed = names[1:] + names[:1]
+        how = self.rng.choice(["always", "always", "branch", "inner"])
+        if how == "branch":
+            self.line(f"if {index} % 2 == {self.rng.randrange(2)}:")
+        elif how == "inner":
+            self.line(f"for {self.name('i')} in range({index} % 3):")
+        self.line(("    " if how != "always" else "") + f"{', '.join(names)} = {', '.join(passed)}")
+        if is_while:
+            self.line(f"{index} += 1")
+        self.depth -= 1
+        self.pool = outer
+
+    def picked(self):
+        """A branch or a select of scalars decides through which of two pointers to load and to store."""
+        dtype, (a, b) = self.pointers(2)
+        offsets, inside = self.turned()
+        source, target = self.name("ptr"), self.name("ptr")
+        test = self.rng.choice(["pid % 2 == 0", "n > 50", "pid < 1"])
+        if self.rng.random() < 0.5:
+            self.line(f"{source}, {target} = tl.where({test}, {a}, {b}), tl.where({test}, {b}, {a})")
+        else:
+            for line in (f"if {test}:", f"    {source}, {target} = {a}, {b}", "else:", f"    {source}, {target} = {b}, {a}"):
+                self.line(line)
+        value = self.let(f"tl.load({source} + {offsets}, mask={inside})", dtype, self.shape, "int")
+        for pointer in self.rng.sample([source, target, a, b], 2):
+            self.line(f"tl.store({pointer} + {self.offsets}, {self.changed(value.text, dtype)}, mask={self.fits(self.mask)})")
+            other = self.rng.choice([source, target, a, b])
+            value = self.let(f"tl.load({other} + {offsets}, mask={inside})", dtype, self.shape, "int")
+
+    def spread_over_two(self):
+        """Each element of one access goes to either of two arrays."""
+        dtype, (a, b) = self.pointers(2)
+        offsets, inside = self.turned()
+        condition = self.condition(self.shape)
+        if condition.shape != self.shape:
+            return
+        value = self.let(f"tl.load(tl.where({condition.text}, {a} + {offsets}, {b} + {offsets}), mask={inside})", dtype,
+                         self.shape, "int")
+        self.line(f"tl.store(tl.where({condition.text}, {a} + {self.offsets}, {b} + {self.offsets}), "
+                  f"{self.changed(value.text, dtype)}, mask={self.fits(self.mask)})")
+        self.let(f"tl.load({self.rng.choice([a, b])} + {offsets}, mask={inside})", dtype, self.shape, "int")
+
     # --- whole programs ---
 
     def begin_1d(self):
@@ -588,7 +681,7 @@ class Generator:
             offsets.append(buffer.offset)
 
     def generate(self):
-        two = self.held or self.rng.random() < 0.4
+        two = self.held or (self.rng.random() < 0.4 and not self.choosing)
         self.begin_2d() if two else self.begin_1d()
         self.load(self.new_buffer(self.rng.choice(INTEGERS), "any", self.count))
         if self.held:
@@ -599,6 +692,8 @@ class Generator:
             self.load(self.new_buffer(dtype, data, self.count))
         for _ in range(self.rng.randint(1, 3)):
             self.steps(self.rng.randint(2, 6))
+            if self.choosing:
+                getattr(self, self.rng.choice(["exchange", "exchange", "picked", "spread_over_two"]))()
             extra = self.rng.random()
             if extra < 0.2:
                 self.loop()
@@ -622,7 +717,7 @@ class Generator:
 
 
 def generate(seed, form=""):
-    """`form` "overlapping", "moving" or "held", see above."""
+    """`form` "overlapping", "moving", "held" or "pointers", see above."""
     return Generator(seed, form).generate()
 
 

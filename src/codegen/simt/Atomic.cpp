@@ -1,5 +1,5 @@
-// Atomics: the thread that holds the first copy of an element takes the step; other copies get
-// what was there before through shared memory. Scalars belong to thread 0. The order that `sem`
+// Atomics and volatile loads: the thread that holds the first copy of an element takes the step; other
+// copies get what was there before through shared memory, so that all hold the same (P3). Scalars belong to thread 0. The order that `sem`
 // asks of the program's other threads is InsertBarriers' matter.
 #include "codegen/simt/Emitter.h"
 
@@ -105,6 +105,26 @@ void emitAtomic(Emitter &e, AtomicRMWOp op) {
     }
     return e.hardware.atomicRmw(e.builder, atomic, op.getKind(), values[reg]);
   });
+}
+
+void emitVolatile(Emitter &e, LoadOp op) {
+  Type type = op.getType();
+  llvm::Type *element = e.type(elementType(type));
+  auto step = [&](const Atomic &atomic, unsigned reg) -> llvm::Value * {
+    Access access;
+    access.pointer = atomic.pointer;
+    access.element = storedType(e, element);
+    access.predicate = atomic.predicate;
+    access.isVolatile = true;
+    Registers others;
+    if (op.getOther())
+      others.push_back(toStored(e, e.registers(op.getOther())[reg]));
+    return fromStored(e, e.hardware.load(e.builder, access, others)[0], element);
+  };
+  if (isa<RankedTensorType>(type))
+    ofTile(e, op, {}, op.getMask(), 1, step);
+  else
+    ofScalar(e, op, {}, op.getMask(), step);
 }
 
 void emitAtomic(Emitter &e, AtomicCASOp op) {

@@ -100,6 +100,7 @@ private:
 // The families. Each lowers its ops completely.
 void emitLoad(Emitter &e, tile::LoadOp op);
 void emitStore(Emitter &e, tile::StoreOp op);
+void emitVolatile(Emitter &e, tile::LoadOp op); // in Atomic.cpp
 void emitAtomic(Emitter &e, tile::AtomicRMWOp op);
 void emitAtomic(Emitter &e, tile::AtomicCASOp op);
 void emitPrint(Emitter &e, tile::PrintOp op);

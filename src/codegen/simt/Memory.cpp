@@ -1,6 +1,7 @@
 // Loads and stores: runs of registers that lie side by side in memory are one access; masks are
 // predicates. The width was decided where the layouts were.
 #include "codegen/simt/Emitter.h"
+#include "ir/tile/Volatile.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -37,13 +38,14 @@ llvm::Value *fromStored(Emitter &e, llvm::Value *stored, llvm::Type *element) {
 }
 
 void emitLoad(Emitter &e, LoadOp op) {
+  if (isVolatile(op))
+    return emitVolatile(e, op);
   auto &b = e.builder;
   Type element = elementType(op.getType());
   Access access;
   access.element = storedType(e, e.type(element));
   access.cache = op.getCache();
   access.evict = op.getEvict();
-  access.isVolatile = op.getIsVolatile();
   auto finish = [&](llvm::Value *value) { return fromStored(e, value, e.type(element)); };
   if (!isTile(op.getResult())) {
     access.pointer = e.scalar(op.getPtr());
@@ -84,6 +86,7 @@ void emitStore(Emitter &e, StoreOp op) {
   access.element = storedType(e, e.type(elementType(op.getValue().getType())));
   access.cache = op.getCache();
   access.evict = op.getEvict();
+  access.isVolatile = isVolatile(op);
   if (!isTile(op.getValue())) {
     access.pointer = e.scalar(op.getPtr());
     access.predicate = b.CreateICmpEQ(e.thread(), b.getInt32(0));

@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
 #include "layout/Queries.h"
 
@@ -146,7 +147,7 @@ layout::Plan planOf(ConvertOp op) {
                                 storedBits(elementType(op.getType())));
 }
 
-// What an atomic found, where threads that did not take the step want it.
+// What an atomic or a volatile load found, where threads that did not take the step want it.
 static uint64_t atomicBytes(Operation *op) {
   if (op->use_empty())
     return 0;
@@ -161,7 +162,7 @@ static uint64_t atomicBytes(Operation *op) {
 }
 
 uint64_t scratchBytes(Operation *op) {
-  if (isa<AtomicRMWOp, AtomicCASOp>(op))
+  if (isa<AtomicRMWOp, AtomicCASOp>(op) || (isa<LoadOp>(op) && isVolatile(op)))
     return atomicBytes(op);
   if (auto reduce = dyn_cast<ReduceOp>(op))
     return ReduceScratch(reduce).bytes;

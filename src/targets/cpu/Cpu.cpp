@@ -8,6 +8,7 @@
 #include "runtime/Report.h"
 #include "targets/cpu/Ops.h"
 #include "targets/cpu/Program.h"
+#include "transforms/MarkVolatileStores.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
 #include "llvm/IR/Verifier.h"
@@ -63,6 +64,7 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
   if (Status status = checkLegality(function); !status.ok())
     return status;
 
+  transforms::markVolatileStores(function);
   transforms::splitLoopCarriedOffsets(function);
   PassManager passes(module->getContext());
   passes.addPass(createCSEPass());            // equal addresses become equal values

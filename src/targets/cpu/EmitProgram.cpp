@@ -1,5 +1,6 @@
 // The entry: arguments, the loop over programs, and the steps of each block.
 #include "ir/tile/Tile.h"
+#include "ir/tile/Volatile.h"
 #include "targets/cpu/Ops.h"
 #include "targets/cpu/Streaming.h"
 
@@ -243,6 +244,9 @@ void Program::emitUnsplat(Operation *op) {
   setScalar(op->getResult(0), evaluator.evaluate(op->getOperand(0), first));
 }
 
+// Another program that meets the element gets the whole of it (M10). LLVM 22 stores the halves of an integer that is
+// put together of a float and an integer one by one, also in an atomic store (CodeGenPrepare, splitMergedValStore);
+// only `volatile` keeps it from that. Monotonic: an access that other programs poll (M21).
 void Program::emitScalarMemory(Operation *op) {
   auto alignOf = [&](llvm::Type *type) {
     return llvm::Align(type->isPointerTy() ? 8 : (type->getScalarSizeInBits() + 7) / 8);
@@ -251,7 +255,10 @@ void Program::emitScalarMemory(Operation *op) {
     llvm::Type *element = type(load.getType());
     llvm::AllocaInst *slot = temporary(element);
     auto read = [&] {
-      builder.CreateStore(builder.CreateAlignedLoad(element, scalar(load.getPtr()), alignOf(element), load.getIsVolatile()), slot);
+      llvm::LoadInst *loaded = builder.CreateAlignedLoad(element, scalar(load.getPtr()), alignOf(element), isVolatile(op));
+      if (isVolatile(op))
+        loaded->setAtomic(llvm::AtomicOrdering::Monotonic);
+      builder.CreateStore(loaded, slot);
     };
     auto skip = [&] {
       builder.CreateStore(load.getOther() ? scalar(load.getOther()) : llvm::Constant::getNullValue(element), slot);
@@ -266,7 +273,11 @@ void Program::emitScalarMemory(Operation *op) {
   auto store = cast<StoreOp>(op);
   auto write = [&] {
     llvm::Value *value = scalar(store.getValue());
-    builder.CreateAlignedStore(value, scalar(store.getPtr()), alignOf(value->getType()));
+    bool mayBeSplit = value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() > 8;
+    llvm::StoreInst *stored = builder.CreateAlignedStore(value, scalar(store.getPtr()), alignOf(value->getType()),
+                                                         isVolatile(op) || mayBeSplit);
+    if (isVolatile(op))
+      stored->setAtomic(llvm::AtomicOrdering::Monotonic);
   };
   if (store.getMask())
     branch(scalar(store.getMask()), write, [] {});

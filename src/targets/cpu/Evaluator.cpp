@@ -351,7 +351,13 @@ llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
   auto redirection = redirected.find(op);
   Place where = redirection == redirected.end() ? place(load.getPtr(), at) : redirect(load.getPtr(), at, redirection->second);
   program.setLocation(op->getLoc());
-  return loadFrom(where, element, mask, other, load.getIsVolatile());
+  if (!load.getIsVolatile())
+    return loadFrom(where, element, mask, other, false);
+  // Loads under a mask know no `volatile`. The fences emit nothing; LLVM merges and moves no access across them.
+  b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+  llvm::Value *loaded = loadFrom(where, element, mask, other, true);
+  b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+  return loaded;
 }
 
 llvm::Value *Evaluator::read(const Buffer &buffer, ArrayRef<Coordinate> at) {

@@ -11,6 +11,7 @@
 #include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/HoistConverts.h"
+#include "transforms/MarkVolatileStores.h"
 #include "transforms/OperandsInShared.h"
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
@@ -119,12 +120,14 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   OwningOpRef<ModuleOp> copy = module.clone();
   if (Status status = checkLegal(*copy); !status.ok())
     return status;
-  for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
+  for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
+    transforms::markVolatileStores(function);
     if (int64_t threads = 32 * options.numWarps;
         transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
       artifact.remarks.push_back({tile::placeOf(function.getLoc()), "nest",
                                   "tiles too large for registers: a loop over chunks of " +
                                       std::to_string(chunkElements * threads) + " elements"});
+  }
   convert::widenFactors(*copy, targetMachine);
   transforms::splitLoopCarriedOffsets(*copy);
   PassManager before(&context);

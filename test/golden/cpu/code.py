@@ -5,8 +5,36 @@
 # RUN: tegula compile %s::halves --signature 'x=*bf16,out=*bf16,n=i32,BLOCK=100' --cpu haswell --emit asm | FileCheck %s --check-prefix=BF16
 # RUN: tegula explain %s::gathered --signature 'x=*f32,index=*i32,out=*f32,BLOCK=64' --cpu haswell | FileCheck %s --check-prefix=GATHER
 # RUN: tegula explain %s::product --signature 'a=*f32,b=*f32,c=*f32' --cpu haswell | FileCheck %s --check-prefix=DOT
+# RUN: tegula compile %s::paired --signature 'word=*i64,x=*f32,n=i32' --cpu haswell --emit asm | FileCheck %s --check-prefix=WHOLE
+# RUN: tegula compile %s::polled --signature 'flag=*i32,out=*i32,n=i32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=POLLED
 import triton
 import triton.language as tl
+
+
+# M10: a word that is put together of a float and an integer is stored as a whole, not half by half.
+# WHOLE-LABEL: tegula_paired:
+# WHOLE-NOT: vmovss %xmm{{[0-9]+}}, (%r
+# WHOLE: movq %r{{[a-z0-9]+}}, (%r
+# WHOLE-NOT: movl %{{[a-z0-9]+}}, 4(%r
+# WHOLE: retq
+@triton.jit
+def paired(word, x, n):
+    bits = (tl.load(x) * 2.0).to(tl.uint32, bitcast=True)
+    tl.store(word, (n.to(tl.int64) << 32) | bits.to(tl.int64))
+
+
+# M21: each poll happens, whole, and so does the store through the polled argument; another argument's does not.
+# POLLED-LABEL: define {{.*}}tegula_polled
+# POLLED: store atomic volatile i32 {{.*}} monotonic
+# POLLED: load atomic volatile i32{{.*}} monotonic
+# POLLED-NOT: store atomic
+# POLLED: store volatile i32
+@triton.jit
+def polled(flag, out, n):
+    tl.store(flag, n)
+    while tl.load(flag + 1, volatile=True) == 0:
+        tl.debug_barrier()
+    tl.store(out, n)
 
 
 # Below the bound no masks, across it one masked vector.

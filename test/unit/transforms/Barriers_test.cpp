@@ -179,6 +179,14 @@ TEST(Barriers, AroundReleaseAndAcquire) {
   EXPECT_EQ(around("relaxed"), "store atomic load");
 }
 
+TEST(Barriers, AroundPolls) {
+  const std::string poll =
+      "  %w = tt.load %q {isVolatile} : !tt.ptr<i32> -> i32\n  tt.store %q, %w : !tt.ptr<i32>, i32\n";
+  EXPECT_EQ(barriersOf(poll), "load store") << "one thread loads, all meet when it tells them";
+  EXPECT_EQ(barriersOf("scf.for %t = %c0 to %k step %c1 : i32 {\n" + poll + "}"), "{ | load store }")
+      << "what was told must be read before it is overwritten";
+}
+
 TEST(Barriers, AreThereAlreadyTheSecondTime) {
   Lowered lowered(load("p0") + store("p1") + "scf.for %t = %c0 to %k step %c1 : i32 {\n" + load("p0") +
                   store("p1") + "}");

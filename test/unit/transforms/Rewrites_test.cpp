@@ -1,7 +1,9 @@
 // Rewrites of tile IR leave behind what the kernel did: each case runs in the reference before and after.
 #include "Parsed.h"
 #include "interp/Interp.h"
+#include "ir/tile/Volatile.h"
 #include "transforms/ChunkLargeTiles.h"
+#include "transforms/MarkVolatileStores.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
 #include <functional>
@@ -93,6 +95,29 @@ TEST(Chunks, NotOfReductions) {
       tt.reduce.return %t : i32
     } : (tensor<64xi32>) -> i32
     tt.store %q, %s : !tt.ptr<i32>, i32)"));
+}
+
+// Which of the stores are marked, in order.
+std::string markedStores(const std::string &body) {
+  Parsed kernel(arguments, body);
+  transforms::markVolatileStores(kernel.function);
+  std::string text;
+  kernel.module->walk([&](tile::StoreOp store) { text += tile::isVolatile(store) ? "!" : "."; });
+  return text;
+}
+
+TEST(VolatileStores, AreThoseThatAPollMayRead) {
+  const std::string stores = "tt.store %p, %n : !tt.ptr<i32>, i32\n tt.store %q, %n : !tt.ptr<i32>, i32\n";
+  EXPECT_EQ(markedStores(stores + "%v = tt.load %p : !tt.ptr<i32> -> i32"), "..");
+  EXPECT_EQ(markedStores(stores + "%v = tt.load %p {isVolatile} : !tt.ptr<i32> -> i32"), "!.");
+  EXPECT_EQ(markedStores(stores + "%s = arith.select %c, %p, %q : !tt.ptr<i32>\n"
+                                  "%v = tt.load %s {isVolatile} : !tt.ptr<i32> -> i32"),
+            "!!");
+  EXPECT_EQ(markedStores(stores +
+                         "%w = arith.extsi %n : i32 to i64\n %s = tt.int_to_ptr %w : i64 -> !tt.ptr<i32>\n"
+                         "%v = tt.load %s {isVolatile} : !tt.ptr<i32> -> i32"),
+            "!!")
+      << "anywhere";
 }
 
 bool carriesTiles(Parsed &kernel) {
