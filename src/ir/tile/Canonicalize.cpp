@@ -225,12 +225,32 @@ struct AssertTrue : OpRewritePattern<AssertOp> {
   }
 };
 
+// c + dot(a, b, 0) -> dot(a, b, c): the order of a sum is nobody's promise (N15). Not where the dot rounds its result to
+// fewer bits than it sums in.
+template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
+  using OpRewritePattern<Add>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Add op, PatternRewriter &rewriter) const override {
+    for (auto [product, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      auto dot = product.template getDefiningOp<DotOp>();
+      if (!dot || !dot->hasOneUse() || elementType(dot.getType()).isF16())
+        continue;
+      if (!matchPattern(dot.getAcc(), m_Zero()) && !matchPattern(dot.getAcc(), m_AnyZeroFloat()))
+        continue;
+      rewriter.replaceOpWithNewOp<DotOp>(op, dot.getType(), dot.getA(), dot.getB(), other, dot.getPrecision());
+      return success();
+    }
+    return failure();
+  }
+};
+
 } // namespace
 
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>, ReshapeSplat<ReshapeOp>,
                ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>, ComposeTransposes,
-               LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue>(patterns.getContext());
+               LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
+               AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(patterns.getContext());
 }
 
 } // namespace tegula::tile

@@ -24,7 +24,7 @@ struct Converted {
     passes.addPass(mlir::createCanonicalizerPass());
     EXPECT_TRUE(mlir::succeeded(passes.run(*module))) << text;
     accesses = count<tile::LoadOp>() + count<tile::StoreOp>();
-    tileToSimt(*module, {warps}, remarks);
+    tileToSimt(*module, {warps, simt::Machine()}, remarks);
   }
 
   std::string printed() {

@@ -53,8 +53,8 @@ struct Lowered {
     if (!kernel.module)
       return;
     simt::loadDialects(kernel.context);
-    std::vector<convert::Note> notes;
-    convert::tileToSimt(*kernel.module, {4}, notes);
+    std::vector<diag::Remark> notes;
+    convert::tileToSimt(*kernel.module, {4, simt::Machine()}, notes);
     EXPECT_TRUE(transforms::allocateShared(*kernel.module, 1 << 16).ok());
     transforms::insertBarriers(*kernel.module);
   }
