@@ -1,12 +1,18 @@
-"""The width of an access rests on proofs: what only holds for indices that are not negative makes no vector."""
+"""The width of an access rests on proofs, or on a check at run time: what only holds for indices that are not negative
+makes no vector by itself."""
 # RUN: tegula explain %s::wrapped --signature 'x=*f32:16,out=*f32:16,shift=i32:16,n=i32:16,B=1024' --target sm_90a | FileCheck %s
+# RUN: tegula explain %s::wrapped --signature 'x=*f32:16,out=*f32:16,shift=i32,n=i32:16,B=1024' --target sm_90a | FileCheck %s --check-prefix ODD
 import triton
 import triton.language as tl
 
 
-# With shift = -16 the remainders run -16 ... -1, 0, ...; with n = 0 there are none.
-# CHECK: load of 1 element an access
+# With shift = -16 the remainders run -16 ... -1, 0, ...; with n = 0 there are none: a run that this tears ends the launch.
+# CHECK: `%` is checked at run time
+# CHECK: load of 4 elements an access
 # CHECK: store of 4 elements an access
+# A shift by any number leaves no run of neighbours to check.
+# ODD-NOT: checked
+# ODD: load of 1 element an access
 @triton.jit
 def wrapped(x, out, shift, n, B: tl.constexpr):
     i = tl.arange(0, B)

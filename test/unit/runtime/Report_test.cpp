@@ -62,9 +62,9 @@ TEST_F(ReportTest, OutsideOfALaunchNothingHappens) { tegula_assertion_failed("no
 std::string printed(const char *prefix, bool hex, std::vector<int64_t> shapes, int64_t operands,
                     std::vector<uint64_t> values) {
   const int64_t program[3] = {1, 20, 3};
-  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
   tegula_print(prefix, hex, operands, shapes.data(), program, values.data());
-  return testing::internal::GetCapturedStderr();
+  return testing::internal::GetCapturedStdout();
 }
 
 TEST(Print, OneLineAnElementWithItsCoordinates) {
