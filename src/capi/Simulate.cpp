@@ -27,7 +27,8 @@ tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulati
     std::optional<ptxvm::Copies> completion = ptxvm::copiesFromName(copies);
     if (!completion) {
       sink.report(diag::Kind::HostMisuse, {},
-                  {"asynchronous copies cannot complete `" + std::string(copies) + "`", "they complete late, at-once or random"});
+                  {"asynchronous copies cannot complete `" + std::string(copies) + "`",
+                   "they complete late, at-once or random"});
       return;
     }
     ptxvm::SimulationOptions made;

@@ -36,12 +36,12 @@ struct MemoryEvent {
   Semantics semantics = Semantics::Weak;
   Scope scope = Scope::None;
   bool nonCoherent = false;          // ld.global.nc
-  bool isCopy = false;               // one side of a cp.async, at its issue: it goes on until it is waited for
+  bool isCopy = false;               // one side of a cp.async, at its issue: see CopyEvent
   bool byWarp = false;               // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
   uint32_t width = 0;                // bytes of one lane, the whole vector
   uint32_t mask = 0;                 // the lanes that access
   const uint64_t *addresses = nullptr; // 32; host addresses in Global and Const, offsets in Shared, Local, Param
-  // 32 * width bytes, lane after lane: what a store writes; null for others.
+  // 32 * width bytes, lane after lane: what a store writes (a copy: as the source is now); null for others.
   const std::byte *data = nullptr;
   // 32 pointers to the bytes in the host's memory; valid for lanes in `mask`. Lanes that are out of
   // bounds were reported and taken out of the mask by the machine.

@@ -85,9 +85,9 @@ void BarrierUse::memory(const WarpId &who, const MemoryEvent &event) {
   for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
     uint32_t lane = uint32_t(std::countr_zero(mask));
     for (uint32_t i = 0; i < event.width; ++i) {
-      bool isSame = event.data && event.bytes && event.data[lane * event.width + i] == event.bytes[lane][i];
-      use(who, event.space, event.addresses[lane] + i, lane,
-          event.kind != AccessKind::Load && !isSame);
+      bool isKnown = event.data && event.bytes && !event.isCopy;
+      bool isSame = isKnown && event.data[lane * event.width + i] == event.bytes[lane][i];
+      use(who, event.space, event.addresses[lane] + i, lane, event.kind != AccessKind::Load && !isSame);
     }
   }
 }

@@ -113,9 +113,12 @@ public:
     for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
       unsigned lane = unsigned(std::countr_zero(mask));
       epoch.lane = uint8_t(lane);
-      eachCell(block, Space::Shared, event.to[lane], event.width, [&](Cell &cell, uint64_t, unsigned) { settle(cell, epoch); });
-      eachCell(block, Space::Global, event.from[lane], event.sizes[lane],
-               [&](Cell &cell, uint64_t, unsigned) { touch(cell, {epoch, true, false, false}, clock, false); });
+      auto write = [&](Cell &cell, uint64_t, unsigned) { settle(cell, epoch); };
+      auto read = [&](Cell &cell, uint64_t, unsigned) {
+        touch(cell, {epoch, true, false, false}, clock, false);
+      };
+      eachCell(block, Space::Shared, event.to[lane], event.width, write);
+      eachCell(block, Space::Global, event.from[lane], event.sizes[lane], read);
     }
   }
 
@@ -210,12 +213,13 @@ private:
   std::optional<Conflict> touchLane(Block &block, const MemoryEvent &event, unsigned lane, Access access,
                                     const WarpClock &clock) {
     std::optional<Conflict> conflict;
-    eachCell(block, event.space, event.addresses[lane], event.width, [&](Cell &cell, uint64_t offset, unsigned count) {
+    auto visit = [&](Cell &cell, uint64_t offset, unsigned count) {
       access.storesSame = isStoredAlready(event, lane, offset, count);
       std::optional<Conflict> found = touch(cell, access, clock, options_.lanes);
       if (!conflict)
         conflict = found;
-    });
+    };
+    eachCell(block, event.space, event.addresses[lane], event.width, visit);
     return conflict;
   }
 
@@ -239,7 +243,7 @@ private:
   }
 
   static bool isStoredAlready(const MemoryEvent &event, unsigned lane, uint64_t offset, unsigned count) {
-    if (!event.data || !event.bytes)
+    if (!event.data || !event.bytes || event.isCopy) // what a copy finds there is lost while it goes on
       return false;
     return std::memcmp(event.data + lane * event.width + offset, event.bytes[lane] + offset, count) == 0;
   }

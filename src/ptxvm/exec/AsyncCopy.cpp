@@ -23,7 +23,8 @@ void land(Block &block, Copy &copy, uint32_t mask) {
   copy.landed |= mask;
   forLanes(mask, [&](unsigned i) {
     std::byte *to = block.shared.data() + copy.to[i];
-    std::memcpy(to, reinterpret_cast<const std::byte *>(copy.from[i]), copy.sizes[i]);
+    if (copy.sizes[i])
+      std::memcpy(to, reinterpret_cast<const std::byte *>(copy.from[i]), copy.sizes[i]);
     std::memset(to + copy.sizes[i], 0, copy.width - copy.sizes[i]);
   });
 }
@@ -74,12 +75,18 @@ void copyAsync(Warp &w, const Op &op, uint32_t mask) {
   Copy copy;
   copy.instruction = op.instruction;
   copy.width = access.size;
-  std::byte *bytes[warpSize];
-  mask = resolve(w, op, access, mask, nullptr, bytes);
-  if (!mask)
-    return;
   readSizes(w, op, mask, copy);
   resolveSources(w, op, mask, copy);
+  // The bytes as they are now tell whether lanes that copy to one place copy the same.
+  alignas(16) std::byte data[warpSize * 16] = {};
+  forLanes(mask, [&](unsigned i) {
+    if (copy.sizes[i])
+      std::memcpy(data + i * copy.width, reinterpret_cast<const std::byte *>(copy.from[i]), copy.sizes[i]);
+  });
+  std::byte *bytes[warpSize];
+  mask = resolve(w, op, access, mask, data, bytes);
+  if (!mask)
+    return;
   copy.number = block.nextCopy++;
   copy.pending = mask;
   copy.group = w.committed;

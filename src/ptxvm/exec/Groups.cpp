@@ -252,21 +252,20 @@ bool gather(Warp &warp, size_t &index) {
 // Lanes at a .sync.aligned instruction, to which all of the warp's lanes come together. True: executed,
 // the group goes on.
 bool alignedStep(Warp &warp, size_t index, const Op &op, uint32_t mask) {
-  bool isWhole = mask == warp.groups[index].mask;
-  if (isWhole && staysApart(warp) && mask != warp.live) {
+  bool gathers = staysApart(warp) && mask != warp.live && mask == warp.groups[index].mask;
+  if (gathers) {
     if (!gather(warp, index))
       return false;
-    op.run(warp, op, warp.groups[index].mask);
-    ++warp.groups[index].pc;
-    return false; // at another index
+    mask = warp.groups[index].mask;
   }
   if (mask != allLanes)
     warp.block->findings().add(FindingKind::UnalignedWarp,
                                "lanes " + lanesText(mask) + " come to it without lanes " + lanesText(~mask) +
-                                   " of their warp", placeOf(warp, op.instruction, firstLane(mask)));
+                                   " of their warp",
+                               placeOf(warp, op.instruction, firstLane(mask)));
   op.run(warp, op, mask);
   ++warp.groups[index].pc;
-  return true;
+  return !gathers; // they may be at another index
 }
 
 // Executes an operation that steers; false when the group stopped or is gone.

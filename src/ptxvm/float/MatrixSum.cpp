@@ -64,6 +64,8 @@ uint32_t roundToF16(int64_t sum, int exponent) {
 // The significand in units of 2^(unit): its lowest bits are cut, towards zero.
 int64_t aligned(int64_t significand, int exponent, int unit) {
   int shift = unit - exponent;
+  if (significand == 0) // its exponent means nothing
+    return 0;
   if (shift <= 0)
     return significand << -shift;
   if (shift > 62)

@@ -464,11 +464,13 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
   case Kind::MovSource: return checkMov(true, type, operand);
   case Kind::VectorDestination:
   case Kind::VectorSource:
-    if (lanes > 1 && bitWidth(type) * lanes > 128 && operand.kind == OperandKind::Vector && operand.count == lanes)
+    if (lanes > 1 && bitWidth(type) * lanes > 128 && operand.kind == OperandKind::Vector &&
+        operand.count == lanes)
       return "is a vector of more than 128 bits";
     return lanes == 1 ? checkRegister(spec, type, operand) : checkVector(spec, type, lanes, operand);
   case Kind::Destination:
-  case Kind::Source: return spec.count ? checkVector(spec, type, spec.count, operand) : checkRegister(spec, type, operand);
+  case Kind::Source:
+    return spec.count ? checkVector(spec, type, spec.count, operand) : checkRegister(spec, type, operand);
   case Kind::Call: return "";
   }
   return "is not understood";

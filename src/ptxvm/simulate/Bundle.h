@@ -4,8 +4,8 @@
 //   kernel.ptx, launch.txt, buffer-N.bin, findings.txt
 //
 // launch.txt has one statement a line: `entry NAME`, `grid X Y Z`, `block X Y Z`, `shared BYTES`,
-// `schedule NAME SEED`, `copies NAME`, `steps N`, `parameter VALUE` or `parameter buffer N OFFSET`, and, with its
-// address modulo 256 as PLACE, `buffer BYTES PLACE writable|read-only written|unwritten NAME`.
+// `schedule NAME SEED`, `copies NAME`, `steps N`, `parameter VALUE` or `parameter buffer N OFFSET`, and,
+// with its address modulo 256 as PLACE, `buffer BYTES PLACE writable|read-only written|unwritten NAME`.
 #pragma once
 #include "ptxvm/simulate/Simulation.h"
 

@@ -173,6 +173,8 @@ SnippetRun checked(const std::string &body, unsigned threads = 64) {
   for (Copies policy : everyPolicy) {
     auto races = checkRaces(), copies = checkAsyncCopies(), initialised = checkInitialised();
     std::vector<uint64_t> in(threads);
+    for (unsigned i = 0; i < threads; ++i)
+      in[i] = input(i);
     SnippetRun run = runText(snippetText(begin + body), in, threads, {}, 0, {races.get(), copies.get(), initialised.get()}, 1, policy);
     EXPECT_EQ(run.error, "") << body;
     if (policy == Copies::Late)
@@ -239,6 +241,14 @@ TEST(Findings, WritesUnderACopy) {
   EXPECT_EQ(onlyFinding(checked(issue + issue + waitAll)), FindingKind::CopyUnderWay);
   EXPECT_EQ(onlyFinding(checked(issue + "atom.shared.add.u32 %r5, [%r0], 1;\n" + waitAll)), FindingKind::CopyUnderWay);
   EXPECT_TRUE(checked(issue + waitAll + issue + waitAll).report.ok());
+}
+
+TEST(Findings, LanesThatCopyToOnePlace) {
+  // Of one source they copy the same; of two they do not.
+  std::string where = "mov.u32 %r3, tile;\nshr.u32 %r4, %t, 1;\nmad.lo.u32 %r3, %r4, 16, %r3;\n";
+  std::string same = "and.b32 %r4, %t, 1;\nmul.wide.u32 %rd5, %r4, 8;\nsub.s64 %rd5, %in, %rd5;\n";
+  EXPECT_TRUE(checked(where + same + "cp.async.ca.shared.global [%r3], [%rd5], 8;\ncp.async.wait_all;\n").report.ok());
+  EXPECT_EQ(onlyFinding(checked(where + "cp.async.ca.shared.global [%r3], [%in], 8;\ncp.async.wait_all;\n", 2)), FindingKind::Race);
 }
 
 TEST(Findings, SourcesThatAreWrittenUnderTheCopy) {

@@ -78,7 +78,8 @@ TEST(Counters, ACopyHasSectorsOfItsSourceAndWavefrontsOfItsDestination) {
     EXPECT_EQ(copy.copyBytes, 512u);
     EXPECT_EQ(copy.requests, 2u);
     EXPECT_EQ(copy.space, Space::Global);
-    EXPECT_EQ(copy.sectors, 16u);
+    EXPECT_EQ(copy.idealSectors, 16u);
+    EXPECT_GE(copy.sectors, 16u); // more where the vector lies across sectors
     EXPECT_EQ(copy.wavefronts, wavefronts);
   }
 }

@@ -421,6 +421,13 @@ TEST(Matrix, LanesApartComeTogetherForIt) {
   }
 }
 
+TEST(Findings, LanesApartOfWhichSomeHaveLeft) {
+  std::string body = "setp.lt.u32 %p1, %t, 16;\n@%p1 ret;\nsetp.lt.u32 %p2, %t, 24;\n@%p2 bra L;\nL:\n";
+  for (uint64_t seed = 0; seed < 5; ++seed)
+    EXPECT_TRUE(finds(runWarp(body + "movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;", {}, hopper, "", 32,
+                              {Schedule::Kind::Apart, seed}), FindingKind::UnalignedWarp));
+}
+
 TEST(Findings, RowsOfMatricesThatAreMisalignedOrElsewhere) {
   std::string load = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r10, %r11}, [%r5];";
   EXPECT_TRUE(finds(runWarp(std::string(filled) + "add.u32 %r5, %r0, 8;\n" + load, {}, hopper), FindingKind::Misaligned));
