@@ -94,7 +94,8 @@ const Target *requireTarget(const std::string &name, diag::Sink &sink);
 // Null after a diagnostic: there is no such target, or no device.
 const Target *chooseTarget(const std::string &name, TargetOptions &options, int device, diag::Sink &sink);
 
-// What a target or a driver refused, as a diagnostic of the status's class.
+// What a target or a driver refused, as a diagnostic of the status's class. A refusal may start with the place in the
+// source that it is about, as "FILE:LINE:COLUMN: ", and end with "; hint: " and what to do instead.
 void reportStatus(const Status &status, std::string_view target, diag::Location place, diag::Sink &sink);
 
 } // namespace tegula::compiler
