@@ -9,7 +9,9 @@
  *   - What went wrong is in the tg_diagnostics that it puts into `*problems`, when `problems` is
  *     not NULL and the status is not TG_OK; the caller destroys it.
  *   - Every struct that may grow begins with `struct_size`: set it to sizeof the struct.
- *   - Handles are opaque. A borrowed handle or string lives as long as what it came from.
+ *   - Handles are opaque. A borrowed handle or string lives as long as what it came from. NULL, a
+ *     destroyed handle, one of another kind or any other address is TG_LAUNCH, or NULL and 0 where
+ *     there is no status; so are a NULL result, a struct_size that is not set, and items that are NULL.
  *   - Functions may be called from several threads; one handle is destroyed by one thread, when
  *     no other uses it.
  *

@@ -7,23 +7,22 @@
 using namespace tegula;
 using capi::guarded;
 
-static tg_kernel *handle(jit::Kernel *kernel) { return static_cast<tg_kernel *>(kernel); }
-
-// False after a diagnostic.
-static bool isFunction(const tg_function *function, diag::Sink &sink) {
-  if (!function)
-    sink.report(diag::Kind::HostMisuse, {}, {"the function is NULL", "check what tg_module_find returned"});
-  return function;
-}
+using capi::isLive;
+using capi::kernelOf;
 
 tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options, tg_kernel **out,
                      tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    if (!isFunction(function, sink))
+    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(function, "tg_function", sink) ||
+        !capi::checkGiven(signature, "signature", sink))
       return;
-    tg_compile_options wanted = capi::read(options);
+    *out = nullptr;
+    std::optional<tg_compile_options> known = capi::read(options, "tg_compile_options", sink);
+    if (!known)
+      return;
+    const tg_compile_options &wanted = *known;
     compiler::Options compilerOptions;
-    compilerOptions.target = wanted.target ? wanted.target : function->context->target;
+    compilerOptions.target = wanted.target ? wanted.target : function->defaultTarget;
     compilerOptions.targetOptions.cpu = wanted.cpu ? wanted.cpu : "";
     if (wanted.num_warps > 0)
       compilerOptions.language.numWarps = wanted.num_warps;
@@ -35,24 +34,30 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     auto specs = compiler::parseSignature(signature, kernelFunction, function->dispatcher.parameters(), sink);
     if (!specs)
       return;
-    auto kernel = std::make_unique<tg_kernel>();
+    auto kernel = std::make_unique<jit::Kernel>();
     kernel->compilation = compiler::compile({function->dispatcher.functionPointer(), std::move(*specs), compilerOptions.language},
                                             compilerOptions, sink);
     if (!kernel->compilation)
       return;
     kernel->warnings = sink.all();
-    *out = kernel.release();
+    *out = capi::handleOf(kernel.release());
+    capi::enter(*out, capi::Handle::Kernel);
   });
 }
 
-void tg_kernel_destroy(tg_kernel *kernel) { delete kernel; }
+void tg_kernel_destroy(tg_kernel *kernel) {
+  if (capi::leave(kernel, capi::Handle::Kernel))
+    delete kernelOf(kernel);
+}
 
-const char *tg_kernel_name(const tg_kernel *kernel) { return kernel->compilation->kernelName().c_str(); }
-const char *tg_kernel_target(const tg_kernel *kernel) { return kernel->compilation->targetName().c_str(); }
-size_t tg_kernel_argument_count(const tg_kernel *kernel) { return kernel->compilation->arguments().size(); }
+const char *tg_kernel_name(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->kernelName().c_str() : nullptr; }
+const char *tg_kernel_target(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->targetName().c_str() : nullptr; }
+size_t tg_kernel_argument_count(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->arguments().size() : 0; }
 
 tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out) {
-  const auto &arguments = kernel->compilation->arguments();
+  if (!isLive(kernel))
+    return TG_LAUNCH;
+  const auto &arguments = kernelOf(kernel)->compilation->arguments();
   if (index >= arguments.size())
     return TG_LAUNCH;
   const compiler::RuntimeArgument &argument = arguments[index];
@@ -61,24 +66,29 @@ tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kerne
 }
 
 const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index) {
-  const auto &names = kernel->compilation->stageNames();
+  if (!isLive(kernel))
+    return nullptr;
+  const auto &names = kernelOf(kernel)->compilation->stageNames();
   return index < names.size() ? names[index].c_str() : nullptr;
 }
 
 tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
                           tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    const auto &names = kernel->compilation->stageNames();
+    if (!capi::checkHandle(kernel, "tg_kernel", sink) || !capi::checkGiven(stage, "stage", sink) || !capi::checkGiven(data, "data", sink) ||
+        !capi::checkGiven(size, "size", sink))
+      return;
+    const auto &names = kernelOf(kernel)->compilation->stageNames();
     if (std::find(names.begin(), names.end(), stage) == names.end()) {
       std::string known;
       for (const std::string &name : names)
         known += (known.empty() ? "" : ", ") + name;
-      sink.report(diag::Kind::StageUnknown, {}, {kernel->compilation->targetName(), stage, known});
+      sink.report(diag::Kind::StageUnknown, {}, {kernelOf(kernel)->compilation->targetName(), stage, known});
       return;
     }
-    Result<std::string_view> text = kernel->compilation->stage(stage);
+    Result<std::string_view> text = kernelOf(kernel)->compilation->stage(stage);
     if (!text) {
-      compiler::reportStatus(text.status(), kernel->compilation->targetName(), {}, sink);
+      compiler::reportStatus(text.status(), kernelOf(kernel)->compilation->targetName(), {}, sink);
       return;
     }
     *data = text->data();
@@ -86,10 +96,12 @@ tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **dat
   });
 }
 
-size_t tg_kernel_remark_count(const tg_kernel *kernel) { return kernel->compilation->remarks().size(); }
+size_t tg_kernel_remark_count(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->remarks().size() : 0; }
 
 tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out) {
-  const auto &remarks = kernel->compilation->remarks();
+  if (!isLive(kernel))
+    return TG_LAUNCH;
+  const auto &remarks = kernelOf(kernel)->compilation->remarks();
   if (index >= remarks.size())
     return TG_LAUNCH;
   const compiler::Remark &remark = remarks[index];
@@ -97,7 +109,9 @@ tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out
 }
 
 const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *milliseconds) {
-  const auto &times = kernel->compilation->times();
+  if (!isLive(kernel) || !milliseconds)
+    return nullptr;
+  const auto &times = kernelOf(kernel)->compilation->times();
   if (index >= times.size())
     return nullptr;
   *milliseconds = times[index].milliseconds;
@@ -105,15 +119,17 @@ const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *millis
 }
 
 tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
-  return kernel->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernel->warnings);
+  return !isLive(kernel) || kernelOf(kernel)->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernelOf(kernel)->warnings);
 }
 
 tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    Result<runtime::KernelAttributes> found = kernel->compilation->attributes();
+    if (!capi::checkHandle(kernel, "tg_kernel", sink))
+      return;
+    Result<runtime::KernelAttributes> found = kernelOf(kernel)->compilation->attributes();
     if (!found)
-      return compiler::reportStatus(found.status(), kernel->compilation->targetName(), {}, sink);
-    if (capi::fill<tg_kernel_attributes>(out, {0, kernel->compilation->arch().data(), found->warps, found->registers,
+      return compiler::reportStatus(found.status(), kernelOf(kernel)->compilation->targetName(), {}, sink);
+    if (capi::fill<tg_kernel_attributes>(out, {0, kernelOf(kernel)->compilation->arch().data(), found->warps, found->registers,
                                                found->spillBytes, found->sharedBytes}) != TG_OK)
       sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a tg_kernel_attributes is not set", "set it to its sizeof"});
   });
@@ -122,17 +138,22 @@ tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out,
 tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *slots, size_t slot_count,
                     const int64_t *grid, size_t grid_count, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    size_t wanted = kernel->compilation->arguments().size();
+    if (!capi::checkHandle(kernel, "tg_kernel", sink))
+      return;
+    size_t wanted = kernelOf(kernel)->compilation->arguments().size();
     if (slot_count != wanted) {
       sink.report(diag::Kind::SlotCount, {},
-                  {kernel->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
+                  {kernelOf(kernel)->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
       return;
     }
+    std::optional<runtime::Place> where = capi::placeOf(place, sink);
+    if (!where || !capi::checkItems(slots, slot_count, capi::mostArguments, "slots", sink) || (grid_count && !capi::checkGiven(grid, "grid", sink)))
+      return;
     std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
     if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
       return;
-    if (Status status = kernel->compilation->launch({slots, slot_count}, *extents, capi::placeOf(place)); !status.ok())
-      compiler::reportStatus(status, kernel->compilation->targetName(), {}, sink);
+    if (Status status = kernelOf(kernel)->compilation->launch({slots, slot_count}, *extents, *where); !status.ok())
+      compiler::reportStatus(status, kernelOf(kernel)->compilation->targetName(), {}, sink);
   });
 }
 
@@ -144,7 +165,7 @@ static bool readArguments(tg_function *function, std::span<const tg_argument> ar
     std::string_view name = argument.name ? argument.name : "";
     if (!leaf) {
       std::string what = name.empty() ? "argument " + std::to_string(&argument - arguments.data()) : "`" + std::string(name) + "`";
-      std::string text = argument.value.kind == TG_LITERAL ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`" : "";
+      std::string text = argument.value.kind == TG_LITERAL && argument.value.as.text.data && argument.value.as.text.size < 1000 ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`" : "";
       sink.report(diag::Kind::HostMisuse, {},
                   {what + " of kernel `" + tg_function_name(function) + "` has a value" + text + " that is no constant",
                    "a constant is a number, True, False, None, 'text', a type or a tuple of such"});
@@ -160,14 +181,19 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
                                tg_kernel **kernel, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     llvm::SmallVector<jit::Argument, 16> leaves;
-    if (!isFunction(function, sink) || !readArguments(function, arguments, leaves, sink))
+    std::optional<runtime::Place> where = capi::placeOf(place, sink);
+    if (kernel)
+      *kernel = nullptr;
+    if (!where || !capi::checkHandle(function, "tg_function", sink) ||
+        !capi::checkItems(arguments.data(), arguments.size(), capi::mostArguments, "arguments", sink) ||
+        (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) || !readArguments(function, arguments, leaves, sink))
       return;
     compiler::Options options;
-    options.target = target ? target : function->context->target;
-    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, capi::placeOf(place), sink)
-                             : function->dispatcher.prepare(leaves, options, capi::placeOf(place), sink);
+    options.target = target ? target : function->defaultTarget;
+    jit::Kernel *made = grid ? function->dispatcher.launch(leaves, *grid, options, *where, sink)
+                             : function->dispatcher.prepare(leaves, options, *where, sink);
     if (kernel)
-      *kernel = handle(made);
+      *kernel = made ? function->lend(made) : nullptr;
   });
 }
 
