@@ -9,7 +9,9 @@
  *   - What went wrong is in the tg_diagnostics that it puts into `*problems`, when `problems` is
  *     not NULL and the status is not TG_OK; the caller destroys it.
  *   - Every struct that may grow begins with `struct_size`: set it to sizeof the struct.
- *   - Handles are opaque. A borrowed handle or string lives as long as what it came from.
+ *   - Handles are opaque. A borrowed handle or string lives as long as what it came from. NULL, a
+ *     destroyed handle, one of another kind or any other address is TG_LAUNCH, or NULL and 0 where
+ *     there is no status; so are a NULL result, a struct_size that is not set, and items that are NULL.
  *   - Functions may be called from several threads; one handle is destroyed by one thread, when
  *     no other uses it.
  *
@@ -274,7 +276,7 @@ typedef struct tg_source {
 
 TG_API tg_status tg_module_from_text(tg_context *context, const tg_source *source, tg_module **out,
                                      tg_diagnostics **problems);
-/* Destroys its functions and the kernels compiled for calls of them. */
+/* Destroys its functions, and their kernels but for those that the caller holds. */
 TG_API void tg_module_destroy(tg_module *module);
 
 TG_API size_t tg_module_function_count(const tg_module *module);

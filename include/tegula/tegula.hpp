@@ -175,7 +175,7 @@ struct KernelAttributes {
   int64_t sharedBytes = -1;
 };
 
-// A compiled kernel. Does not outlive its function's module.
+// A compiled kernel, held: it may outlive its function's module.
 class Kernel {
 public:
   static Kernel own(tg_kernel *kernel) { return Kernel(std::shared_ptr<tg_kernel>(kernel, tg_kernel_destroy)); }

@@ -14,6 +14,8 @@ static const compiler::Devices *devicesOf(const char *name, diag::Sink &sink) {
 
 tg_status tg_device_count(const char *target, int32_t *count, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(count, "count", sink))
+      return;
     *count = 0;
     const compiler::Devices *devices = devicesOf(target, sink);
     if (!devices)
@@ -46,6 +48,8 @@ tg_status tg_device_get(const char *target, int32_t device, tg_device *out, tg_d
 
 tg_status tg_device_current(const char *target, int32_t *device, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(device, "device", sink))
+      return;
     *device = -1;
     const compiler::Devices *devices = devicesOf(target, sink);
     if (!devices)
@@ -59,6 +63,8 @@ tg_status tg_device_current(const char *target, int32_t *device, tg_diagnostics 
 
 tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, void **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(out, "out", sink))
+      return;
     *out = nullptr;
     const compiler::Devices *devices = devicesOf(target, sink);
     if (sink.hasErrors())
@@ -95,6 +101,8 @@ tg_status tg_memory_release(const char *target, int32_t device, void *memory, tg
 
 tg_status tg_memory_copy(const char *target, int32_t device, void *to, const void *from, size_t bytes,
                          tg_diagnostics **problems) {
+  if (bytes && (!to || !from))
+    return capi::fail(diag::Kind::HostMisuse, {"memory to copy is NULL", "it must point at something"}, problems);
   return onTarget(
       target, problems, [&](const compiler::Devices &devices) { return devices.copy(device, to, from, bytes); },
       [&] {
@@ -104,6 +112,12 @@ tg_status tg_memory_copy(const char *target, int32_t device, void *to, const voi
 }
 
 tg_status tg_synchronize(const char *target, const tg_place *place, tg_diagnostics **problems) {
-  return onTarget(
-      target, problems, [&](const compiler::Devices &devices) { return devices.synchronize(capi::placeOf(place)); }, [] {});
+  return guarded(problems, [&](diag::Sink &sink) {
+    const compiler::Devices *devices = devicesOf(target, sink);
+    std::optional<runtime::Place> where = capi::placeOf(place, sink);
+    if (sink.hasErrors() || !devices)
+      return;
+    if (Status status = devices->synchronize(*where); !status.ok())
+      compiler::reportStatus(status, target, {}, sink);
+  });
 }

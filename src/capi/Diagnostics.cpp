@@ -34,6 +34,7 @@ size_t tg_dtype_size(int dtype) { return isDtype(dtype) ? byteSize(DType(dtype))
 
 tg_diagnostics::tg_diagnostics(std::vector<diag::Diagnostic> diagnostics)
     : list(std::move(diagnostics)), text(diag::render(list)) {
+  capi::enter(this, capi::Handle::Diagnostics);
   for (const diag::Diagnostic &diagnostic : list) {
     Place place;
     if (const diag::SourcePtr &source = diagnostic.location.source) {
@@ -45,15 +46,15 @@ tg_diagnostics::tg_diagnostics(std::vector<diag::Diagnostic> diagnostics)
 }
 
 tg_status tg_diagnostics_status(const tg_diagnostics *list) {
-  if (list)
+  if (capi::isLive(list))
     for (const diag::Diagnostic &diagnostic : list->list)
       if (diag::severity(diagnostic.kind) == diag::Severity::Error)
         return tg_status(diag::statusCode(diagnostic.kind));
   return TG_OK;
 }
 
-const char *tg_diagnostics_text(const tg_diagnostics *list) { return list ? list->text.c_str() : ""; }
-size_t tg_diagnostics_count(const tg_diagnostics *list) { return list ? list->list.size() : 0; }
+const char *tg_diagnostics_text(const tg_diagnostics *list) { return capi::isLive(list) ? list->text.c_str() : ""; }
+size_t tg_diagnostics_count(const tg_diagnostics *list) { return capi::isLive(list) ? list->list.size() : 0; }
 
 tg_status tg_diagnostics_get(const tg_diagnostics *list, size_t index, tg_diagnostic *out) {
   if (index >= tg_diagnostics_count(list))
@@ -66,7 +67,10 @@ tg_status tg_diagnostics_get(const tg_diagnostics *list, size_t index, tg_diagno
                                          place.position.column, diagnostic.message.c_str(), diagnostic.hint.c_str()});
 }
 
-void tg_diagnostics_destroy(tg_diagnostics *list) { delete list; }
+void tg_diagnostics_destroy(tg_diagnostics *list) {
+  if (capi::leave(list, capi::Handle::Diagnostics))
+    delete list;
+}
 
 namespace tegula::capi {
 

@@ -1,6 +1,7 @@
 // What stands behind the handles of tegula.h, and the two things that every function of the
 // interface does: turn what a sink collected into a status, and let no exception out.
 #pragma once
+#include "capi/LiveHandles.h"
 #include "compiler/ModuleFile.h"
 #include "jit/Dispatch.h"
 #include "tegula/tegula.h"
@@ -25,10 +26,11 @@ struct tg_context {
 };
 
 struct tg_function {
-  explicit tg_function(std::shared_ptr<const tegula::sema::Function> function, tg_context *context)
-      : dispatcher(std::move(function)), context(context) {}
+  tg_function(std::shared_ptr<const tegula::sema::Function> function, tg_context *context);
+  ~tg_function();
+
   tegula::jit::Dispatcher dispatcher;
-  tg_context *context;
+  std::string defaultTarget; // the context's
 };
 
 struct tg_module {
@@ -42,12 +44,50 @@ namespace tegula::capi {
 inline tg_kernel *handleOf(jit::Kernel *kernel) { return reinterpret_cast<tg_kernel *>(kernel); }
 inline jit::Kernel *kernelOf(tg_kernel *kernel) { return reinterpret_cast<jit::Kernel *>(kernel); }
 inline const jit::Kernel *kernelOf(const tg_kernel *kernel) { return reinterpret_cast<const jit::Kernel *>(kernel); }
-// The caller's, who destroys it.
+// The caller's, who destroys it; null stays null. Each handle that a host gets of one kernel holds it.
 inline tg_kernel *handOver(jit::KernelRef kernel) {
-  if (kernel)
-    kernel->Retain();
-  return handleOf(kernel.get());
+  if (!kernel)
+    return nullptr;
+  tg_kernel *handle = handleOf(kernel.get());
+  enter(handle, Handle::Kernel);
+  kernel.resetWithoutRelease();
+  return handle;
 }
+
+// ---- what a host passes in ----
+
+inline bool isLive(const tg_context *handle) { return isLive(handle, Handle::Context); }
+inline bool isLive(const tg_module *handle) { return isLive(handle, Handle::Module); }
+inline bool isLive(const tg_function *handle) { return isLive(handle, Handle::Function); }
+inline bool isLive(const tg_kernel *handle) { return isLive(handle, Handle::Kernel); }
+inline bool isLive(const tg_diagnostics *handle) { return isLive(handle, Handle::Diagnostics); }
+inline bool isLive(const tg_simulation *handle) { return isLive(handle, Handle::Simulation); }
+
+// False after a diagnostic. `name` is the type's: "tg_function".
+template <class T> bool checkHandle(const T *handle, std::string_view name, diag::Sink &sink) {
+  if (isLive(handle))
+    return true;
+  sink.report(diag::Kind::HostMisuse, {}, {"the " + std::string(name) + (handle ? " is none, or was destroyed" : " is NULL"),
+                                           "pass a handle that this library gave out and that lives"});
+  return false;
+}
+
+// False after a diagnostic: a pointer that must not be NULL is.
+inline bool checkGiven(const void *pointer, std::string_view name, diag::Sink &sink) {
+  if (!pointer)
+    sink.report(diag::Kind::HostMisuse, {}, {"`" + std::string(name) + "` is NULL", "it must point at something"});
+  return pointer;
+}
+// The same of `count` things at `items`; above `most` they are not looked at.
+inline bool checkItems(const void *items, size_t count, size_t most, std::string_view name, diag::Sink &sink) {
+  if (count > most)
+    sink.report(diag::Kind::HostMisuse, {}, {std::to_string(count) + " `" + std::string(name) + "` are more than " + std::to_string(most),
+                                             "check the count"});
+  else if (count)
+    return checkGiven(items, name, sink);
+  return count == 0;
+}
+inline constexpr size_t mostArguments = 4096; // of a call or a launch
 
 // The status of the sink's first error; its diagnostics go to `*problems` when there is one.
 tg_status finish(diag::Sink &sink, tg_diagnostics **problems);
@@ -76,20 +116,26 @@ template <class T> tg_status fill(T *out, T from) {
   std::memcpy(out, &from, std::min(out->struct_size, sizeof(T)));
   return TG_OK;
 }
-// The caller's options, with zeros where its struct is older than ours; NULL: all zeros.
-template <class T> T read(const T *options) {
+// The caller's options, with zeros where its struct is older than ours; NULL: all zeros. nullopt after a
+// diagnostic: struct_size was not set, so that nothing is known of the rest.
+template <class T> std::optional<T> read(const T *options, std::string_view name, diag::Sink &sink) {
   T result{};
-  if (options)
-    std::memcpy(&result, options, std::min(options->struct_size, sizeof(T)));
+  if (!options)
+    return result;
+  if (options->struct_size < sizeof(size_t)) {
+    sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a " + std::string(name) + " is not set", "set it to its sizeof"});
+    return std::nullopt;
+  }
+  std::memcpy(&result, options, std::min(options->struct_size, sizeof(T)));
   return result;
 }
 
-// NULL: the current device's default stream.
-inline runtime::Place placeOf(const tg_place *place) {
-  if (!place)
-    return {};
-  tg_place known = read(place);
-  return {known.device, known.stream};
+// NULL: the current device's default stream. nullopt after a diagnostic.
+inline std::optional<runtime::Place> placeOf(const tg_place *place, diag::Sink &sink) {
+  std::optional<tg_place> known = read(place, "tg_place", sink);
+  if (!place || !known)
+    return known ? std::optional(runtime::Place{}) : std::nullopt;
+  return runtime::Place{known->device, known->stream};
 }
 
 // Values across the border. nullopt: the kind is none that may stand here.

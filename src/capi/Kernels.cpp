@@ -6,23 +6,23 @@
 
 using namespace tegula;
 using capi::guarded;
-using capi::kernelOf;
 
-// False after a diagnostic.
-static bool isFunction(const tg_function *function, diag::Sink &sink) {
-  if (!function)
-    sink.report(diag::Kind::HostMisuse, {}, {"the function is NULL", "check what tg_module_find returned"});
-  return function;
-}
+using capi::isLive;
+using capi::kernelOf;
 
 tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options, tg_kernel **out,
                      tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    if (!isFunction(function, sink))
+    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(function, "tg_function", sink) ||
+        !capi::checkGiven(signature, "signature", sink))
       return;
-    tg_compile_options wanted = capi::read(options);
+    *out = nullptr;
+    std::optional<tg_compile_options> known = capi::read(options, "tg_compile_options", sink);
+    if (!known)
+      return;
+    const tg_compile_options &wanted = *known;
     compiler::Options compilerOptions;
-    compilerOptions.target = wanted.target ? wanted.target : function->context->target;
+    compilerOptions.target = wanted.target ? wanted.target : function->defaultTarget;
     compilerOptions.targetOptions.cpu = wanted.cpu ? wanted.cpu : "";
     if (wanted.num_warps > 0)
       compilerOptions.language.numWarps = wanted.num_warps;
@@ -45,20 +45,22 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
 }
 
 void tg_kernel_destroy(tg_kernel *kernel) {
-  if (kernel)
+  if (capi::leave(kernel, capi::Handle::Kernel))
     kernelOf(kernel)->Release();
 }
 
-int tg_kernel_is_kept(const tg_kernel *kernel) { return kernelOf(kernel)->isKept; }
+int tg_kernel_is_kept(const tg_kernel *kernel) { return isLive(kernel) && kernelOf(kernel)->isKept; }
 size_t tg_kernel_limit() { return jit::kernelLimit(); }
 void tg_set_kernel_limit(size_t kernels) { jit::setKernelLimit(kernels); }
 size_t tg_kept_kernels() { return jit::keptKernels(); }
 
-const char *tg_kernel_name(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->kernelName().c_str(); }
-const char *tg_kernel_target(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->targetName().c_str(); }
-size_t tg_kernel_argument_count(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->arguments().size(); }
+const char *tg_kernel_name(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->kernelName().c_str() : nullptr; }
+const char *tg_kernel_target(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->targetName().c_str() : nullptr; }
+size_t tg_kernel_argument_count(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->arguments().size() : 0; }
 
 tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out) {
+  if (!isLive(kernel))
+    return TG_LAUNCH;
   const auto &arguments = kernelOf(kernel)->compilation->arguments();
   if (index >= arguments.size())
     return TG_LAUNCH;
@@ -68,6 +70,8 @@ tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kerne
 }
 
 const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index) {
+  if (!isLive(kernel))
+    return nullptr;
   const auto &names = kernelOf(kernel)->compilation->stageNames();
   return index < names.size() ? names[index].c_str() : nullptr;
 }
@@ -75,6 +79,9 @@ const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index) {
 tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
                           tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkHandle(kernel, "tg_kernel", sink) || !capi::checkGiven(stage, "stage", sink) || !capi::checkGiven(data, "data", sink) ||
+        !capi::checkGiven(size, "size", sink))
+      return;
     const auto &names = kernelOf(kernel)->compilation->stageNames();
     if (std::find(names.begin(), names.end(), stage) == names.end()) {
       std::string known;
@@ -93,9 +100,11 @@ tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **dat
   });
 }
 
-size_t tg_kernel_remark_count(const tg_kernel *kernel) { return kernelOf(kernel)->compilation->remarks().size(); }
+size_t tg_kernel_remark_count(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->remarks().size() : 0; }
 
 tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out) {
+  if (!isLive(kernel))
+    return TG_LAUNCH;
   const auto &remarks = kernelOf(kernel)->compilation->remarks();
   if (index >= remarks.size())
     return TG_LAUNCH;
@@ -104,6 +113,8 @@ tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out
 }
 
 const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *milliseconds) {
+  if (!isLive(kernel) || !milliseconds)
+    return nullptr;
   const auto &times = kernelOf(kernel)->compilation->times();
   if (index >= times.size())
     return nullptr;
@@ -112,11 +123,13 @@ const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *millis
 }
 
 tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
-  return kernelOf(kernel)->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernelOf(kernel)->warnings);
+  return !isLive(kernel) || kernelOf(kernel)->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernelOf(kernel)->warnings);
 }
 
 tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkHandle(kernel, "tg_kernel", sink))
+      return;
     Result<runtime::KernelAttributes> found = kernelOf(kernel)->compilation->attributes();
     if (!found)
       return compiler::reportStatus(found.status(), kernelOf(kernel)->compilation->targetName(), {}, sink);
@@ -129,16 +142,21 @@ tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out,
 tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *slots, size_t slot_count,
                     const int64_t *grid, size_t grid_count, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkHandle(kernel, "tg_kernel", sink))
+      return;
     size_t wanted = kernelOf(kernel)->compilation->arguments().size();
     if (slot_count != wanted) {
       sink.report(diag::Kind::SlotCount, {},
                   {kernelOf(kernel)->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
       return;
     }
+    std::optional<runtime::Place> where = capi::placeOf(place, sink);
+    if (!where || !capi::checkItems(slots, slot_count, capi::mostArguments, "slots", sink) || (grid_count && !capi::checkGiven(grid, "grid", sink)))
+      return;
     std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
     if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
       return;
-    if (Status status = kernelOf(kernel)->compilation->launch({slots, slot_count}, *extents, capi::placeOf(place)); !status.ok())
+    if (Status status = kernelOf(kernel)->compilation->launch({slots, slot_count}, *extents, *where); !status.ok())
       compiler::reportStatus(status, kernelOf(kernel)->compilation->targetName(), {}, sink);
   });
 }
@@ -151,7 +169,7 @@ static bool readArguments(tg_function *function, std::span<const tg_argument> ar
     std::string_view name = argument.name ? argument.name : "";
     if (!leaf) {
       std::string what = name.empty() ? "argument " + std::to_string(&argument - arguments.data()) : "`" + std::string(name) + "`";
-      std::string text = argument.value.kind == TG_LITERAL ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`" : "";
+      std::string text = argument.value.kind == TG_LITERAL && argument.value.as.text.data && argument.value.as.text.size < 1000 ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`" : "";
       sink.report(diag::Kind::HostMisuse, {},
                   {what + " of kernel `" + tg_function_name(function) + "` has a value" + text + " that is no constant",
                    "a constant is a number, True, False, None, 'text', a type or a tuple of such"});
@@ -167,13 +185,18 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
                                tg_kernel **kernel, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     llvm::SmallVector<jit::Argument, 16> leaves;
-    if (!isFunction(function, sink) || !readArguments(function, arguments, leaves, sink))
+    std::optional<runtime::Place> where = capi::placeOf(place, sink);
+    if (kernel)
+      *kernel = nullptr;
+    if (!where || !capi::checkHandle(function, "tg_function", sink) ||
+        !capi::checkItems(arguments.data(), arguments.size(), capi::mostArguments, "arguments", sink) ||
+        (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) || !readArguments(function, arguments, leaves, sink))
       return;
     compiler::Options options;
-    options.target = target ? target : function->context->target;
-    jit::KernelRef made = grid ? function->dispatcher.launch(leaves, *grid, options, capi::placeOf(place), sink)
-                             : function->dispatcher.prepare(leaves, options, capi::placeOf(place), sink);
-    if (kernel)
+    options.target = target ? target : function->defaultTarget;
+    jit::KernelRef made = grid ? function->dispatcher.launch(leaves, *grid, options, *where, sink)
+                             : function->dispatcher.prepare(leaves, options, *where, sink);
+    if (kernel && made)
       *kernel = capi::handOver(std::move(made));
   });
 }

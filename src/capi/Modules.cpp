@@ -5,6 +5,7 @@
 #include "ptxvm/simulate/Simulation.h"
 #include "runtime/Launch.h"
 #include "sema/Session.h"
+#include "syntax/Parser.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -14,16 +15,30 @@ using capi::guarded;
 
 tg_status tg_context_create(const tg_context_options *options, tg_context **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    tg_context_options wanted = capi::read(options);
+    std::optional<tg_context_options> known = capi::read(options, "tg_context_options", sink);
+    if (!capi::checkGiven(out, "out", sink) || !known)
+      return;
+    *out = nullptr;
+    const tg_context_options &wanted = *known;
     auto context = std::make_unique<tg_context>();
     if (wanted.target)
       context->target = wanted.target;
     if (compiler::requireTarget(context->target, sink))
-      *out = context.release();
+      capi::enter(*out = context.release(), capi::Handle::Context);
   });
 }
 
-void tg_context_destroy(tg_context *context) { delete context; }
+void tg_context_destroy(tg_context *context) {
+  if (capi::leave(context, capi::Handle::Context))
+    delete context;
+}
+
+tg_function::tg_function(std::shared_ptr<const sema::Function> function, tg_context *context)
+    : dispatcher(std::move(function)), defaultTarget(context->target) {
+  capi::enter(this, capi::Handle::Function);
+}
+
+tg_function::~tg_function() { capi::leave(this, capi::Handle::Function); }
 
 tg_status tg_variable_get(size_t index, tg_variable *out) {
   if (index >= variables().size())
@@ -52,11 +67,15 @@ static tg_module *wrap(compiler::Module module, tg_context *context) {
   result->module = std::move(module);
   for (const auto &function : result->module.functions)
     result->functions.push_back(std::make_unique<tg_function>(function, context));
+  capi::enter(result.get(), capi::Handle::Module);
   return result.release();
 }
 
 tg_status tg_module_from_file(tg_context *context, const char *path, tg_module **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(context, "tg_context", sink) || !capi::checkGiven(path, "path", sink))
+      return;
+    *out = nullptr;
     diag::SourcePtr source = compiler::readSource(path, sink);
     if (!source)
       return;
@@ -69,29 +88,47 @@ tg_status tg_module_from_file(tg_context *context, const char *path, tg_module *
 tg_status tg_module_from_text(tg_context *context, const tg_source *source, tg_module **out,
                               tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    tg_source s = capi::read(source);
+    std::optional<tg_source> known = capi::read(source, "tg_source", sink);
+    if (!known || !capi::checkGiven(out, "out", sink) || !capi::checkHandle(context, "tg_context", sink) ||
+        !capi::checkGiven(source, "source", sink))
+      return;
+    *out = nullptr;
+    const tg_source &s = *known;
     std::string path = s.path ? s.path : "<text>";
-    auto text = std::make_shared<diag::Source>(path, std::string(s.text, s.size), std::max(1u, s.first_line),
+    if (s.size > syntax::maxTextBytes) {
+      sink.report(diag::Kind::FileTooLarge, {}, {path, std::to_string(s.size)});
+      return;
+    }
+    std::optional<tg_host> host = capi::read(s.host, "tg_host", sink);
+    if (!host || (s.size && !capi::checkGiven(s.text, "text", sink)))
+      return;
+    auto text = std::make_shared<diag::Source>(path, std::string(s.size ? s.text : "", s.size), std::max(1u, s.first_line),
                                                s.first_column);
     std::shared_ptr<sema::HostEnv> env;
     if (s.host)
-      env = capi::makeCallbackEnv(capi::read(s.host));
+      env = capi::makeCallbackEnv(*host);
     compiler::Module module = compiler::makeModule(std::move(text), std::move(env), sink);
     if (!sink.hasErrors())
       *out = wrap(std::move(module), context);
   });
 }
 
-void tg_module_destroy(tg_module *module) { delete module; }
+void tg_module_destroy(tg_module *module) {
+  if (capi::leave(module, capi::Handle::Module))
+    delete module;
+}
 
-size_t tg_module_function_count(const tg_module *module) { return module->functions.size(); }
+size_t tg_module_function_count(const tg_module *module) { return capi::isLive(module) ? module->functions.size() : 0; }
 
 tg_function *tg_module_function(const tg_module *module, size_t index) {
-  return index < module->functions.size() ? module->functions[index].get() : nullptr;
+  return capi::isLive(module) && index < module->functions.size() ? module->functions[index].get() : nullptr;
 }
 
 tg_status tg_module_find(const tg_module *module, const char *name, tg_function **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(module, "tg_module", sink) || !capi::checkGiven(name, "name", sink))
+      return;
+    *out = nullptr;
     auto found = compiler::findFunction(module->module, name, sink);
     for (const auto &function : module->functions)
       if (&function->dispatcher.function() == found.get())
@@ -100,12 +137,14 @@ tg_status tg_module_find(const tg_module *module, const char *name, tg_function 
 }
 
 const char *tg_function_name(const tg_function *function) {
-  return function->dispatcher.function().definition->name.c_str();
+  return capi::isLive(function) ? function->dispatcher.function().definition->name.c_str() : nullptr;
 }
 
-size_t tg_function_parameter_count(tg_function *function) { return function->dispatcher.parameters().size(); }
+size_t tg_function_parameter_count(tg_function *function) { return capi::isLive(function) ? function->dispatcher.parameters().size() : 0; }
 
 tg_status tg_function_parameter(tg_function *function, size_t index, tg_parameter *out) {
+  if (!capi::isLive(function))
+    return TG_LAUNCH;
   const auto &parameters = function->dispatcher.parameters();
   if (index >= parameters.size())
     return TG_LAUNCH;
@@ -117,15 +156,18 @@ tg_status tg_function_parameter(tg_function *function, size_t index, tg_paramete
 }
 
 void tg_function_do_not_specialize(tg_function *function, size_t parameter, int only_alignment) {
-  function->dispatcher.doNotSpecialize(unsigned(parameter), only_alignment != 0);
+  if (capi::isLive(function))
+    function->dispatcher.doNotSpecialize(unsigned(parameter), only_alignment != 0);
 }
 
 int tg_function_annotate(tg_function *function, size_t parameter, const char *annotation) {
-  return function->dispatcher.annotate(unsigned(parameter), annotation ? annotation : "");
+  return capi::isLive(function) && function->dispatcher.annotate(unsigned(parameter), annotation ? annotation : "");
 }
 
 tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(path, "path", sink))
+      return;
     diag::SourcePtr source = compiler::readSource(path, sink);
     if (source && ptxvm::isCodeFile(path)) {
       if (auto module = ptxvm::parse(source->text(), path); !module)
@@ -136,7 +178,11 @@ tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problem
 }
 
 int tg_language_name(const char *dotted_name, tg_value *out) {
+  if (!out)
+    return 0;
   *out = {};
+  if (!dotted_name)
+    return 0;
   std::optional<sema::Const> found = sema::findBuiltin(dotted_name);
   if (!found)
     return 0;

@@ -15,7 +15,11 @@ struct tg_simulation {
 
 tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulation **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    tg_simulation_options wanted = capi::read(options);
+    std::optional<tg_simulation_options> known = capi::read(options, "tg_simulation_options", sink);
+    if (!known || !capi::checkGiven(out, "out", sink))
+      return;
+    *out = nullptr;
+    const tg_simulation_options &wanted = *known;
     std::string_view schedule = wanted.schedule ? wanted.schedule : "round-robin";
     std::optional<ptxvm::Schedule::Kind> kind = ptxvm::scheduleFromName(schedule);
     if (!kind) {
@@ -40,16 +44,21 @@ tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulati
     made.bundle = wanted.bundle ? wanted.bundle : "";
     made.recordsAll = wanted.records_all != 0;
     *out = new tg_simulation(std::move(made));
+    capi::enter(*out, capi::Handle::Simulation);
   });
 }
 
-void tg_simulation_destroy(tg_simulation *simulation) { delete simulation; }
-
-void tg_simulation_add_memory(tg_simulation *simulation, void *memory, size_t bytes, const char *name, int is_writable) {
-  simulation->simulation.addBuffer({memory, bytes, is_writable != 0, true, name ? name : ""});
+void tg_simulation_destroy(tg_simulation *simulation) {
+  if (capi::leave(simulation, capi::Handle::Simulation))
+    delete simulation;
 }
 
-void *tg_simulation_stream(tg_simulation *simulation) { return &simulation->simulation; }
+void tg_simulation_add_memory(tg_simulation *simulation, void *memory, size_t bytes, const char *name, int is_writable) {
+  if (capi::isLive(simulation) && (memory || !bytes))
+    simulation->simulation.addBuffer({memory, bytes, is_writable != 0, true, name ? name : ""});
+}
+
+void *tg_simulation_stream(tg_simulation *simulation) { return capi::isLive(simulation) ? &simulation->simulation : nullptr; }
 
 // The element type that a parameter's bits are read as; a number that is written like a float is
 // one also in a parameter of plain bits.
@@ -152,7 +161,12 @@ static void reportCode(const Status &status, diag::Sink &sink) {
 
 tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launch *launch, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    tg_simulation_launch wanted = capi::read(launch);
+    std::optional<tg_simulation_launch> known = capi::read(launch, "tg_simulation_launch", sink);
+    if (!known || !capi::checkHandle(simulation, "tg_simulation", sink) || !capi::checkGiven(launch, "launch", sink) ||
+        !capi::checkItems(known->arguments, known->count, capi::mostArguments, "arguments", sink) ||
+        !capi::checkItems(known->text, known->size, size_t(1) << 30, "text", sink))
+      return;
+    const tg_simulation_launch &wanted = *known;
     Result<std::shared_ptr<const ptxvm::Module>> module =
         ptxvm::parse({wanted.text ? wanted.text : "", wanted.size}, wanted.path ? wanted.path : "<text>");
     if (!module)
@@ -171,14 +185,18 @@ tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launc
 
 tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkHandle(simulation, "tg_simulation", sink))
+      return;
     if (Status status = simulation->simulation.replay(bundle ? bundle : ""); !status.ok())
       reportCode(status, sink);
   });
 }
 
-size_t tg_simulation_finding_count(const tg_simulation *simulation) { return simulation->simulation.findings().size(); }
+size_t tg_simulation_finding_count(const tg_simulation *simulation) { return capi::isLive(simulation) ? simulation->simulation.findings().size() : 0; }
 
 const char *tg_simulation_text(tg_simulation *simulation, const char *what) {
+  if (!capi::isLive(simulation))
+    return nullptr;
   std::string_view name = what ? what : "";
   const ptxvm::Simulation &made = simulation->simulation;
   if (name == "findings")

@@ -1,6 +1,7 @@
 // Values across the border, both ways, and the environment that asks a host through callbacks.
 #include "capi/Handles.h"
 #include "compiler/Literal.h"
+#include "sema/Const.h"
 #include "sema/Session.h"
 
 #include <bit>
@@ -14,10 +15,18 @@ namespace tegula::capi {
 static bool isDtype(uint8_t dtype) { return tg_dtype_name(dtype) != nullptr; }
 static std::string textOf(const tg_value &value) { return {value.as.text.data, value.as.text.size}; }
 
-static std::optional<sema::Const> tupleOf(const tg_value &value) {
+// What is larger, or nested deeper (as a tuple that holds itself is), is no constant.
+static bool isText(const tg_value &value) { return value.as.text.size <= sema::maxConstElements && (value.as.text.data || !value.as.text.size); }
+static bool isTuple(const tg_value &value) { return value.as.tuple.count <= sema::maxConstElements && (value.as.tuple.items || !value.as.tuple.count); }
+
+static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth);
+
+static std::optional<sema::Const> tupleOf(const tg_value &value, unsigned depth) {
+  if (!isTuple(value) || depth == sema::maxConstDepth)
+    return std::nullopt;
   auto elements = std::make_shared<sema::ConstTuple>();
   for (size_t i = 0; i != value.as.tuple.count; ++i) {
-    std::optional<sema::Const> element = constOf(value.as.tuple.items[i]);
+    std::optional<sema::Const> element = constOf(value.as.tuple.items[i], depth + 1);
     if (!element)
       return std::nullopt;
     elements->push_back(std::move(*element));
@@ -25,8 +34,13 @@ static std::optional<sema::Const> tupleOf(const tg_value &value) {
   return sema::Const{std::move(elements)};
 }
 
-std::optional<sema::Const> constOf(const tg_value &value) {
+std::optional<sema::Const> constOf(const tg_value &value) { return constOf(value, 0); }
+
+static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth) {
   using sema::Const;
+  bool hasText = value.kind == TG_STRING || value.kind == TG_LITERAL || value.kind == TG_MODULE || value.kind == TG_BUILTIN;
+  if (hasText && !isText(value))
+    return std::nullopt;
   switch (value.kind) {
   case TG_NONE: return Const{sema::NoneValue{}};
   case TG_BOOL: return Const{value.as.integer != 0};
@@ -39,8 +53,11 @@ std::optional<sema::Const> constOf(const tg_value &value) {
       return Const{sema::TypeRef{DType(value.dtype)}};
     return std::nullopt;
   case TG_LITERAL: return compiler::parseLiteral({value.as.text.data, value.as.text.size});
-  case TG_TUPLE: return tupleOf(value);
-  case TG_FUNCTION: return Const{value.as.function->dispatcher.functionPointer()};
+  case TG_TUPLE: return tupleOf(value, depth);
+  case TG_FUNCTION:
+    if (!isLive(value.as.function))
+      return std::nullopt;
+    return Const{value.as.function->dispatcher.functionPointer()};
   case TG_MODULE: return Const{sema::ModuleRef{textOf(value)}};
   case TG_BUILTIN: {
     // Builtins written in the language are functions to the front end.
@@ -121,7 +138,7 @@ public:
                        ? host_.call_named(host_.user, &self, values.data(), keywords.data(), values.size(), &out)
                        : host_.call(host_.user, &self, values.data(), values.size(), &out);
     if (answered < 0)
-      return {{}, out.kind == TG_STRING ? textOf(out) : "an error"};
+      return {{}, raisedText(out)};
     return {answer(answered, out), {}};
   }
 
@@ -132,16 +149,18 @@ private:
     std::deque<std::string> texts;
   };
 
+  static std::string raisedText(const tg_value &value) { return value.kind == TG_STRING && isText(value) ? textOf(value) : "an error"; }
+
   // `answered` is what the callback returned. What an exception hides is of no use to a kernel, and says why.
   std::optional<sema::HostAnswer> answer(int answered, const tg_value &value) {
     if (answered < 0)
-      return sema::HostAnswer{{sema::OpaqueRef{0, "a value whose reading raised " + (value.kind == TG_STRING ? textOf(value) : "an error")}}};
+      return sema::HostAnswer{{sema::OpaqueRef{0, "a value whose reading raised " + raisedText(value)}}};
     if (answered == 0)
       return std::nullopt;
-    remember(value);
     std::optional<sema::Const> constant = constOf(value);
     if (!constant)
       return std::nullopt;
+    remember(value); // behind the check of it
     return sema::HostAnswer{std::move(*constant), (value.flags & TG_CONSTEXPR) != 0};
   }
 

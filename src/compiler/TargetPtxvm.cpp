@@ -48,7 +48,10 @@ public:
     shape.parameters.resize(slots.size() + kScratchPointers);
     ptxvm::Simulation own({});
     bool isOwn = !place.stream;
-    ptxvm::Simulation &simulation = isOwn ? own : *static_cast<ptxvm::Simulation *>(place.stream);
+    ptxvm::Simulation *given = isOwn ? &own : ptxvm::Simulation::at(place.stream);
+    if (!given)
+      return Status::error(StatusCode::Launch, "the stream is no simulation that lives: pass what tg_simulation_stream gives, or none");
+    ptxvm::Simulation &simulation = *given;
     Status status = simulation.run(parsed_, artifact_.entry, shape);
     if (isOwn)
       printAtOnce(own.printed());

@@ -3,6 +3,7 @@
 // up to maxConstBits; floats are CPython's doubles; nothing here depends on the host.
 #pragma once
 #include "diag/Diagnostic.h"
+#include "sema/Budgets.h"
 #include "sema/HostEnv.h"
 
 #include <optional>
@@ -11,10 +12,6 @@
 #include <vector>
 
 namespace tegula::sema {
-
-inline constexpr unsigned maxConstBits = 4096;
-inline constexpr size_t maxConstElements = 65536; // of a tuple, with those inside; characters of a string
-inline constexpr unsigned maxConstDepth = 100;    // of tuples in tuples
 
 struct ConstError {
   diag::Kind kind{};

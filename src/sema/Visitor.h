@@ -6,6 +6,7 @@
 // was built by then may be incomplete, and the module is thrown away.
 #pragma once
 #include "sema/AssignedNames.h"
+#include "sema/Budgets.h"
 #include "sema/ConstEvaluate.h"
 #include "sema/Sema.h"
 
@@ -16,13 +17,6 @@
 #include <span>
 
 namespace tegula::sema {
-
-// What the front end spends on one kernel before it says that something does not end.
-inline constexpr unsigned maxOperations = 1'000'000;
-inline constexpr unsigned maxSteps = 1'000'000; // statements, unrolled iterations and calls
-inline constexpr unsigned maxCallDepth = 64;
-inline constexpr unsigned maxNesting = 2'000; // of expressions and statements through calls
-inline constexpr unsigned maxRegions = 200;   // of run-time ifs and loops in one another
 
 // A name of a function, and what it is bound to.
 struct Local {

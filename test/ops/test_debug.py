@@ -59,6 +59,15 @@ def packed_asm_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
                                                     dtype=tl.uint8, is_pure=True, pack=4))
 
 
+@triton.jit
+def tied_asm_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    """An input in the register of its output, of 16 bits; one of 32 bits between an integer and a float."""
+    i = tl.arange(0, BLOCK)
+    x = tl.inline_asm_elementwise("add.u16 $0, $1, 1;", "=h,0", [tl.load(x_ptr + i)], dtype=tl.int16, is_pure=True, pack=1)
+    bits = tl.inline_asm_elementwise("xor.b32 $0, $1, 0;", "=r, 0", [x.to(tl.float32)], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out_ptr + i, bits.to(tl.float32, bitcast=True).to(tl.int16))
+
+
 def printed(capfd):
     """What a launch printed: on every target to standard output, at once."""
     out, err = capfd.readouterr()
@@ -132,6 +141,15 @@ def test_inline_asm(target):
         return
     asm_kernel[(1,)](x, out, BLOCK=16)
     np.testing.assert_array_equal(out, x + 1 + np.arange(16) * 100)
+
+
+def test_inline_asm_with_tied_operands(target):
+    if target in ("interp", "cpu"):
+        pytest.skip("refused by name, see test_inline_asm")
+    x = np.arange(32, dtype=np.int16)
+    out = np.zeros_like(x)
+    tied_asm_kernel[(1,)](x, out, BLOCK=32)
+    np.testing.assert_array_equal(out, x + 1)
 
 
 def test_inline_asm_on_packed_bytes(target):

@@ -1,4 +1,5 @@
 // The machine, and code generation to an object or to text.
+#include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -71,11 +72,18 @@ private:
 
 Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
   llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  BoundedPasses passes(module);
-  if (machine.addPassesToEmitFile(passes, out, nullptr, kind, /*DisableVerify=*/true))
+  bool knowsKind = true;
+  Status status = recoverably(module.getContext(), [&] {
+    llvm::raw_svector_ostream out(bytes);
+    BoundedPasses passes(module);
+    knowsKind = !machine.addPassesToEmitFile(passes, out, nullptr, kind, /*DisableVerify=*/true);
+    if (knowsKind)
+      passes.run(module);
+  });
+  if (!status.ok())
+    return status;
+  if (!knowsKind)
     return Status::error(StatusCode::Internal, "LLVM cannot emit this kind of file for the machine");
-  passes.run(module);
   return std::string(bytes.data(), bytes.size());
 }
 

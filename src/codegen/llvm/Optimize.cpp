@@ -1,5 +1,6 @@
 // The middle end. The emitter has chosen vector widths, unrolling and storage; what is left
 // is to promote its temporaries, fold, and hoist.
+#include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -25,7 +26,7 @@ void forbidContraction(llvm::Module &module) {
           instruction.setHasAllowContract(false);
 }
 
-void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager cgscc;
@@ -51,6 +52,10 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, modules);
+}
+
+Status optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  return recoverably(module.getContext(), [&] { runPasses(module, machine); });
 }
 
 } // namespace tegula::codegen

@@ -4,6 +4,7 @@
 #include "codegen/simt/Elementwise.h"
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/simt/Ops.h"
+#include "ir/tile/InlineAssembly.h"
 
 #include "llvm/IR/InlineAsm.h"
 
@@ -138,18 +139,16 @@ llvm::Value *lowerElementwise(Scalars &s, Operation *op, Values v, llvm::Type *r
 
 namespace {
 
-// Elements of `bits` in registers: how many share one, and the register's type under constraint `letter`.
+// Elements in registers `reg`: how many share one, and the register's type.
 struct Packing {
   unsigned each;
   llvm::Type *reg;
 };
-Packing packingOf(llvm::IRBuilderBase &b, llvm::Type *element, unsigned packed, char letter) {
+Packing packingOf(llvm::IRBuilderBase &b, llvm::Type *element, unsigned packed, const AsmRegister &reg) {
   unsigned bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
   if (bits >= 32)
     return {1, element};
-  unsigned each = std::min(packed, 32 / std::max(8u, bits));
-  unsigned width = each * std::max(8u, bits);
-  return {each, b.getIntNTy(letter == 'h' ? std::max(16u, width) : 32)};
+  return {std::min(packed, 32 / std::max(8u, bits)), b.getIntNTy(reg.bits())};
 }
 
 llvm::Value *pack(llvm::IRBuilderBase &b, Values elements, llvm::Type *reg) {
@@ -169,27 +168,24 @@ llvm::SmallVector<llvm::Value *> lowerInlineAsm(Scalars &s, ElementwiseInlineAsm
                                                 llvm::ArrayRef<llvm::Type *> resultElements) {
   auto &b = s.builder;
   unsigned packed = op.getPackedElement();
-  // The letters of the constraints, results first: what kind of register each stands for.
-  SmallVector<StringRef> constraints;
-  op.getConstraints().split(constraints, ',');
-  size_t place = 0;
-  auto letter = [&] { return place < constraints.size() && !constraints[place].empty() ? constraints[place++].trim().back() : 'r'; };
+  AsmConstraints constraints = *parseAsmConstraints(op.getConstraints()); // the verifier has parsed it
   SmallVector<llvm::Type *> results;
   SmallVector<Packing> packings;
   for (llvm::Type *element : resultElements) {
-    Packing packing = packingOf(b, element, packed, letter());
+    Packing packing = packingOf(b, element, packed, constraints.outputs[results.size()]);
     packings.push_back(packing);
     results.append(llvm::divideCeil(packed, packing.each), packing.reg);
-    place += llvm::divideCeil(packed, packing.each) - 1;
   }
   SmallVector<llvm::Value *> arguments;
   for (size_t i = 0; i < op.getOperands().size(); ++i) {
     Values elements = operands.slice(i * packed, packed);
-    Packing packing = packingOf(b, elements[0]->getType(), packed, letter());
-    place += llvm::divideCeil(packed, packing.each) - 1;
+    Packing packing = packingOf(b, elements[0]->getType(), packed, constraints.inputs[arguments.size()]);
     for (unsigned k = 0; k < packed; k += packing.each) {
       Values part = elements.slice(k, std::min(packing.each, packed - k));
-      arguments.push_back(packing.reg == part[0]->getType() ? part[0] : pack(b, part, packing.reg));
+      const AsmRegister &reg = constraints.inputs[arguments.size()];
+      llvm::Value *argument = packing.reg == part[0]->getType() ? part[0] : pack(b, part, packing.reg);
+      // LLVM wants one type in both places of a shared register.
+      arguments.push_back(reg.tiedTo ? codegen::bitcast(b, argument, results[*reg.tiedTo]) : argument);
     }
   }
   SmallVector<llvm::Type *> types;

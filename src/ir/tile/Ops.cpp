@@ -1,4 +1,5 @@
 // Verifiers, effects and the textual form of tt.func.
+#include "ir/tile/InlineAssembly.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -237,8 +238,29 @@ void AtomicCASOp::getEffects(Effects &effects) { readAndWrite(effects); }
 
 // ---- Elementwise ------------------------------------------------------------------------
 
+// The register of each run of elements, in turn: false where `registers` do not fit, or are too few.
+static bool fitRuns(ArrayRef<AsmRegister> &registers, TypeRange types, unsigned pack) {
+  for (Type type : types) {
+    Type element = elementType(type);
+    unsigned bits = isa<PointerType>(element) ? 64 : element.getIntOrFloatBitWidth();
+    for (size_t i = 0; i != registersOfRun(bits, pack); ++i, registers = registers.drop_front())
+      if (registers.empty() || !fits(registers.front(), bits, pack))
+        return false;
+  }
+  return true;
+}
+
 LogicalResult ElementwiseInlineAsmOp::verify() {
-  return getNumResults() == 0 ? emitOpError("needs a result") : LogicalResult(success());
+  if (getNumResults() == 0)
+    return emitOpError("needs a result");
+  Result<AsmConstraints> constraints = parseAsmConstraints(getConstraints());
+  if (!constraints)
+    return emitOpError(constraints.status().message);
+  ArrayRef<AsmRegister> outputs = constraints->outputs, inputs = constraints->inputs;
+  if (Status text = checkAsmText(getAsmString(), outputs.size() + inputs.size()); !text.ok())
+    return emitOpError(text.message);
+  bool fit = fitRuns(outputs, getResultTypes(), getPackedElement()) && fitRuns(inputs, getOperandTypes(), getPackedElement());
+  return fit && outputs.empty() && inputs.empty() ? LogicalResult(success()) : emitOpError("its constraints do not fit its types");
 }
 
 void ElementwiseInlineAsmOp::getEffects(Effects &effects) {

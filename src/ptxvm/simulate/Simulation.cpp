@@ -62,6 +62,34 @@ std::string_view name(Copies copies) {
   return "";
 }
 
+// The simulations of the process: a host passes one as a stream, which may be anything.
+namespace {
+struct Living {
+  std::mutex mutex;
+  std::vector<Simulation *> all;
+};
+Living &living() {
+  static auto *simulations = new Living;
+  return *simulations;
+}
+} // namespace
+
+Simulation::Simulation(SimulationOptions options) : options_(std::move(options)) {
+  std::lock_guard lock(living().mutex);
+  living().all.push_back(this);
+}
+
+Simulation::~Simulation() {
+  std::lock_guard lock(living().mutex);
+  std::erase(living().all, this);
+}
+
+Simulation *Simulation::at(void *address) {
+  std::lock_guard lock(living().mutex);
+  auto found = std::find(living().all.begin(), living().all.end(), address);
+  return found == living().all.end() ? nullptr : *found;
+}
+
 void Simulation::addBuffer(Buffer buffer) {
   std::lock_guard lock(mutex_);
   buffers_.push_back(std::move(buffer));

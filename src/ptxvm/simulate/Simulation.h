@@ -43,7 +43,10 @@ struct LaunchShape {
 
 class Simulation {
 public:
-  explicit Simulation(SimulationOptions options) : options_(std::move(options)) {}
+  explicit Simulation(SimulationOptions options);
+  ~Simulation();
+  // The simulation at this address; null where none lives there. The address is not read.
+  static Simulation *at(void *address);
 
   // Memory that kernels may touch. Without any, kernels may touch what the process has mapped.
   void addBuffer(Buffer buffer);

@@ -1,4 +1,5 @@
 // Elementwise builtins that are no math function: casts, choices, extrema.
+#include "ir/tile/InlineAssembly.h"
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -46,19 +47,51 @@ std::optional<Value> operate(Call &call, BinOp op) { return binary(call.session,
 
 // ---- inline assembly --------------------------------------------------------------------
 
-// How many registers the elements of one run take: narrow ones share 32 bits.
-size_t registersOf(DType type, int64_t pack) {
-  int64_t bits = std::max(bitWidth(type), 8u);
-  return bits >= 32 ? size_t(pack) : size_t((pack * bits + 31) / 32);
+unsigned bitsOf(const Type &type) { return type.pointer ? 64 : bitWidth(type.element); }
+
+size_t registersOf(llvm::ArrayRef<Type> types, int64_t pack) {
+  size_t count = 0;
+  for (const Type &type : types)
+    count += tile::registersOfRun(bitsOf(type), unsigned(pack));
+  return count;
 }
 
-// Outputs and inputs that LLVM's constraints name; clobbers are none.
-std::pair<size_t, size_t> countConstraints(llvm::StringRef constraints) {
-  llvm::SmallVector<llvm::StringRef> each;
-  constraints.split(each, ',', -1, /*KeepEmpty=*/false);
-  size_t outputs = llvm::count_if(each, [](llvm::StringRef one) { return one.trim().starts_with("="); });
-  size_t clobbers = llvm::count_if(each, [](llvm::StringRef one) { return one.trim().starts_with("~"); });
-  return {outputs, each.size() - outputs - clobbers};
+// Registers in order stand for the runs of elements of `types`: each holds its part.
+bool checkWidths(Call &call, llvm::ArrayRef<tile::AsmRegister> registers, llvm::ArrayRef<Type> types, int64_t pack) {
+  size_t at = 0;
+  for (const Type &type : types)
+    for (size_t i = 0; i != tile::registersOfRun(bitsOf(type), unsigned(pack)); ++i, ++at)
+      if (!tile::fits(registers[at], bitsOf(type), unsigned(pack))) {
+        call.fail(diag::Kind::InlineAsmWidth,
+                  {std::string(1, registers[at].kind), std::to_string(registers[at].bits()),
+                   std::to_string(tile::registerBits(bitsOf(type), unsigned(pack))), spelling(type)});
+        return false;
+      }
+  return true;
+}
+
+// The constraints name a register for each output and input, and the text no others: nothing else reaches LLVM.
+bool checkAssembly(Call &call, const std::string &text, const std::string &constraints, llvm::ArrayRef<Type> results,
+                   llvm::ArrayRef<Type> operands, int64_t pack) {
+  Result<tile::AsmConstraints> parsed = tile::parseAsmConstraints(constraints);
+  if (!parsed) {
+    call.fail(diag::Kind::InlineAsmConstraint, {parsed.status().message});
+    return false;
+  }
+  size_t outputs = parsed->outputs.size(), inputs = parsed->inputs.size();
+  size_t wantedOutputs = registersOf(results, pack), wantedInputs = registersOf(operands, pack);
+  if (outputs != wantedOutputs || inputs != wantedInputs) {
+    call.fail(diag::Kind::InlineAsmConstraints,
+              {constraints, std::to_string(outputs) + " outputs and " + std::to_string(inputs) + " inputs",
+               std::to_string(wantedOutputs) + " and " + std::to_string(wantedInputs)});
+    return false;
+  }
+  if (!checkWidths(call, parsed->outputs, results, pack) || !checkWidths(call, parsed->inputs, operands, pack))
+    return false;
+  Status fits = tile::checkAsmText(text, outputs + inputs);
+  if (!fits.ok())
+    call.fail(diag::Kind::InlineAsmText, {fits.message});
+  return fits.ok();
 }
 
 // The operands in one shape; `shape` becomes it.
@@ -103,6 +136,8 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
   enum { Asm, Constraints, Args, Dtype, IsPure, Pack };
   Session &session = call.session;
   auto text = call.text(Asm), constraints = text ? call.text(Constraints) : std::nullopt;
+  if (constraints)
+    std::erase_if(*constraints, [](char c) { return c == ' ' || c == '\n'; }); // LLVM takes none
   auto types = constraints ? dtypesOf(call, Dtype) : std::nullopt;
   auto isPure = types ? call.flag(IsPure) : std::nullopt;
   auto pack = isPure ? call.integer(Pack) : std::nullopt;
@@ -114,15 +149,13 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
   auto operands = inOneShape(call, Args, shape);
   if (!operands)
     return std::nullopt;
-  size_t outputs = 0, inputs = 0;
+  llvm::SmallVector<Type> results, inputs;
   for (DType type : *types)
-    outputs += registersOf(type, *pack);
+    results.push_back(Type{type});
   for (const Tensor &operand : *operands)
-    inputs += registersOf(operand.type.pointer ? DType::I64 : operand.type.element, *pack);
-  if (auto [out, in] = countConstraints(*constraints); out != outputs || in != inputs)
-    return call.fail(diag::Kind::InlineAsmConstraints,
-                     {*constraints, std::to_string(out) + " outputs and " + std::to_string(in) + " inputs",
-                      std::to_string(outputs) + " and " + std::to_string(inputs)});
+    inputs.push_back(operand.type);
+  if (!checkAssembly(call, *text, *constraints, results, inputs, *pack))
+    return std::nullopt;
   llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<mlir::Type> lowered;
   for (const Tensor &operand : *operands)
@@ -131,10 +164,10 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
     lowered.push_back(lower(Type{type}.withShape(shape), session.builder.getContext()));
   auto op = tile::ElementwiseInlineAsmOp::create(session.builder, session.loc(), lowered, *text, *constraints, *isPure,
                                                  uint32_t(*pack), values);
-  std::vector<Value> results;
+  std::vector<Value> made;
   for (auto [value, type] : llvm::zip(op.getResults(), *types))
-    results.push_back(Tensor{value, Type{type}.withShape(shape)});
-  return elementsOf(call[Dtype]) ? makeValueTuple(std::move(results)) : results[0];
+    made.push_back(Tensor{value, Type{type}.withShape(shape)});
+  return elementsOf(call[Dtype]) ? makeValueTuple(std::move(made)) : made[0];
 }
 
 std::optional<Value> call_cast(Call &call) {

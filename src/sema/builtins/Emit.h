@@ -2,15 +2,13 @@
 // one op at the session's place. Internal to builtins/.
 #pragma once
 #include "ir/tile/Tile.h"
+#include "sema/Budgets.h"
 #include "sema/Session.h"
 #include "sema/builtins/Promote.h"
 
 namespace tegula::sema::builtins {
 
 using Shape = llvm::SmallVector<int64_t, 3>;
-
-// Upstream's limit on the elements of a tile.
-inline constexpr int64_t maxElements = 1 << 20;
 
 // ---- constants --------------------------------------------------------------------------
 

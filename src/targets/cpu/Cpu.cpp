@@ -3,6 +3,7 @@
 
 #include "analysis/Nests.h"
 #include "codegen/llvm/Arithmetic.h"
+#include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 #include "ir/tile/Tile.h"
 #include "runtime/Report.h"
@@ -48,13 +49,13 @@ Machine describe(const llvm::TargetMachine &machine) {
 }
 
 struct Lowered {
-  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::LLVMContext> context; // destroyed last
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
 // tile IR -> optimized LLVM IR.
-Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, Artifact &artifact) {
+Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, const Emit &emit, Artifact &artifact) {
   Stopwatch watch;
   OwningOpRef<ModuleOp> module = input.clone();
   auto functions = module->getOps<FuncOp>();
@@ -85,7 +86,8 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
   auto machine = codegen::makeHostMachine(options.cpu);
   if (!machine)
     return machine.status();
-  Lowered lowered{std::make_unique<llvm::LLVMContext>(), nullptr, std::move(*machine)};
+  auto state = std::make_shared<Lowered>(std::make_unique<llvm::LLVMContext>(), nullptr, std::move(*machine));
+  Lowered &lowered = *state;
   lowered.module = std::make_unique<llvm::Module>(function.getSymName(), *lowered.context);
   lowered.module->setTargetTriple(lowered.machine->getTargetTriple());
   lowered.module->setDataLayout(lowered.machine->createDataLayout());
@@ -107,11 +109,14 @@ Result<Lowered> lower(ModuleOp input, const Options &options, const Emit &emit, 
   if (llvm::verifyModule(*lowered.module, &out))
     return Status::error(StatusCode::Internal, "the CPU target emitted broken LLVM IR: " + broken);
   artifact.times.emit = watch.lap();
-  codegen::optimize(*lowered.module, *lowered.machine);
+  if (Status status = codegen::optimize(*lowered.module, *lowered.machine); !status.ok()) {
+    codegen::abandon(std::move(state));
+    return status;
+  }
   artifact.times.optimize = watch.lap();
   if (emit.llvm)
     llvm::raw_string_ostream(artifact.llvm) << *lowered.module;
-  return lowered;
+  return state;
 }
 
 class OrcKernel : public LoadedKernel {
@@ -133,9 +138,12 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Emit &em
   if (!lowered)
     return lowered.status();
   Stopwatch watch;
-  auto object = codegen::emitObject(*lowered->module, *lowered->machine);
-  if (!object)
+  Lowered &code = **lowered;
+  auto object = codegen::emitObject(*code.module, *code.machine);
+  if (!object) {
+    codegen::abandon(std::move(*lowered));
     return object.status();
+  }
   artifact.object = std::move(*object);
   artifact.times.codegen = watch.lap();
   return artifact;
@@ -146,7 +154,10 @@ Result<std::string> assembly(ModuleOp module, const Options &options) {
   auto lowered = lower(module, options, {}, artifact);
   if (!lowered)
     return lowered.status();
-  return codegen::emitAssembly(*lowered->module, *lowered->machine);
+  Result<std::string> text = codegen::emitAssembly(*(*lowered)->module, *(*lowered)->machine);
+  if (!text)
+    codegen::abandon(std::move(*lowered));
+  return text;
 }
 
 Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact) {

@@ -1,5 +1,6 @@
 #include "targets/nvidia/Nvidia.h"
 #include "codegen/llvm/Arithmetic.h"
+#include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/WideProducts.h"
@@ -94,6 +95,13 @@ bool loopsOverMemory(tile::FuncOp function, int warps) {
 // A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
 constexpr int64_t mostElementsOfStream = 64, chunkElements = 16;
 
+// What LLVM makes of a kernel; the context is destroyed last.
+struct Code {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
 // Marks the kernel and its launch bounds.
 void markKernel(llvm::Function &kernel, const Options &options, bool streams) {
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -171,10 +179,11 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   Result<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine(*architecture);
   if (!machine)
     return machine.status();
-  llvm::LLVMContext llvmContext;
-  auto code = std::make_unique<llvm::Module>("tegula", llvmContext);
-  code->setTargetTriple((*machine)->getTargetTriple());
-  code->setDataLayout((*machine)->createDataLayout());
+  auto state = std::make_shared<Code>(std::make_unique<llvm::LLVMContext>(), nullptr, std::move(*machine));
+  std::unique_ptr<llvm::Module> &code = state->module;
+  code = std::make_unique<llvm::Module>("tegula", *state->context);
+  code->setTargetTriple(state->machine->getTargetTriple());
+  code->setDataLayout(state->machine->createDataLayout());
   NvidiaHardware hardware(architecture->capability, unsigned(options.numWarps));
   auto function = *copy->getOps<tile::FuncOp>().begin();
   artifact.entry = function.getSymName().str();
@@ -198,15 +207,20 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   laps.lap("emit");
   if (texts.llvm)
     llvm::raw_string_ostream(artifact.llvm) << *code;
-  codegen::optimize(*code, **machine);
+  if (Status status = codegen::optimize(*code, *state->machine); !status.ok()) {
+    codegen::abandon(std::move(state));
+    return status;
+  }
   for (llvm::Function &each : *code)
     simt::shareWideProducts(each);
   for (llvm::Function &each : *code)
     orderAccesses(each);
   laps.lap("optimize");
-  Result<std::string> ptx = codegen::emitAssembly(*code, **machine);
-  if (!ptx)
+  Result<std::string> ptx = codegen::emitAssembly(*code, *state->machine);
+  if (!ptx) {
+    codegen::abandon(std::move(state));
     return ptx.status();
+  }
   artifact.ptx = std::move(*ptx);
   laps.lap("ptx");
   return artifact;

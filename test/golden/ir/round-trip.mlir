@@ -187,7 +187,7 @@ tt.func @inline_asm(%x: f32) {
   %a = tt.splat %x : f32 -> tensor<4xf32>
   // CHECK: tt.elementwise_inline_asm "add $0, $1, $1;" {constraints = "=r,r", packedElement = 1 : i32, pure = true} %{{.*}} : tensor<4xf32> -> tensor<4xf32>
   %0 = tt.elementwise_inline_asm "add $0, $1, $1;" {constraints = "=r,r", pure = true, packedElement = 1 : i32} %a : tensor<4xf32> -> tensor<4xf32>
-  // CHECK: tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,r", packedElement = 4 : i32, pure = false} %{{.*}} : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
-  %1:2 = tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,r", pure = false, packedElement = 4 : i32} %a : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  // CHECK: tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,=r,=r,=r,=r,=r,=r,r,r,r,r", packedElement = 4 : i32, pure = false} %{{.*}} : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  %1:2 = tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,=r,=r,=r,=r,=r,=r,r,r,r,r", pure = false, packedElement = 4 : i32} %a : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
   tt.return
 }

@@ -44,7 +44,7 @@ std::vector<uint64_t> run(llvm::Type *(*typeOf)(llvm::LLVMContext &, mlir::Type)
   llvm::Value *value = b.CreateBitCast(b.CreateTrunc(function->getArg(0), b.getIntNTy(fromBits)), typeOf(context, from));
   llvm::Value *result = b.CreateBitCast(emit(b, value), b.getIntNTy(toBits));
   b.CreateRet(b.CreateZExt(result, b.getInt64Ty()));
-  codegen::optimize(module, **machine);
+  EXPECT_TRUE(codegen::optimize(module, **machine).ok());
   auto object = codegen::emitObject(module, **machine);
   auto loaded = object.ok() ? codegen::loadObject(*object) : Result<std::unique_ptr<codegen::LoadedObject>>(object.status());
   if (!loaded.ok()) {
