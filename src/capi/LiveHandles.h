@@ -1,5 +1,6 @@
-// The handles that this process holds. A handle comes from a host: it may be NULL, destroyed, of another kind, or any
-// address at all. It is looked up here before it is read, so that a wrong one is a status. Safe from several threads.
+// The handles that this process holds. A handle comes from a host: it may be NULL, destroyed, of another
+// kind, or any address at all. It is looked up here before it is read, so that a wrong one is a status. Safe
+// from several threads.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // What one kernel may cost, in one table. A kernel beyond a line of it is refused at the place where it goes beyond, by
 // the diagnostic of the line, which names the number. No stage behind the front end recurses over more than these say:
-// over a kernel's operations (`maxOperations`, where one depends on the other a hundred thousand times) they go by lists
+// over a kernel's operations (`maxOperations`, each of which may need the one before) they go by lists
 // and stacks of their own, over regions and trees by the call stack. docs/language/limits.md is this table for users.
 #pragma once
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace tegula::sema {
 
 // ---- the walk over a kernel ----
-inline constexpr unsigned maxOperations = 1'000'000; // of tile IR; OperationBudget
+inline constexpr unsigned maxOperations = 100'000;   // of tile IR: some 10 s of a code generator; OperationBudget
 inline constexpr unsigned maxSteps = 1'000'000;      // statements, unrolled iterations and calls; StaticBudget
 inline constexpr unsigned maxCallDepth = 64;         // functions that call functions; RecursionTooDeep
 inline constexpr unsigned maxNesting = 2'000;        // of expressions and statements, through calls; NestingTooDeep

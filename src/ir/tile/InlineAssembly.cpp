@@ -81,7 +81,8 @@ Status checkAsmText(StringRef text, size_t operands) {
     bool isOperand = !number.empty() && !number.getAsInteger(10, operand) && operand < operands &&
                      (!braced || rest.drop_front(number.size()).starts_with("}"));
     if (!isOperand)
-      return Status::error(StatusCode::Type, "'" + text.substr(at, 12).str() + "' in the text stands for none of the " +
+      return Status::error(StatusCode::Type, "'" + text.substr(at, 12).str() +
+                                                 "' in the text stands for none of the " +
                                                  std::to_string(operands) + " operands");
     at += 1 + number.size();
   }

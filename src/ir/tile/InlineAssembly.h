@@ -1,12 +1,14 @@
-// The constraints and the text of tt.elementwise_inline_asm. The list of constraints is closed: what LLVM does not know
-// or cannot allocate ends its process, so nothing but these reaches it. Outputs first, then inputs, then clobbers:
+// The constraints and the text of tt.elementwise_inline_asm. The list of constraints is closed: what LLVM
+// does not know or cannot allocate ends its process, so nothing but these reaches it. Outputs first, then
+// inputs, then clobbers:
 //
-//   =h =r =l =f =d      an output in a register of 16, 32, 64 bits; of a 32- or 64-bit float. `=&r` is written early.
-//   h r l f d           an input in one
-//   0 1 ...             an input in the register of that output
+//   =h =r =l =f =d      an output in a register of 16, 32, 64 bits; of a 32- or 64-bit float. `=&r` is
+//   written early. h r l f d           an input in one 0 1 ...             an input in the register of that
+//   output
 //   ~{memory}           the text touches memory
 //
-// In the text `$0`, `${1}`, ... stand for operands, `$$` for a dollar sign, `${:uid}` for a number of each copy.
+// In the text `$0`, `${1}`, ... stand for operands, `$$` for a dollar sign, `${:uid}` for a number of each
+// copy.
 #pragma once
 #include "base/Status.h"
 
@@ -18,8 +20,8 @@
 namespace tegula::tile {
 
 struct AsmRegister {
-  char kind;                      // h r l f d; a tied input has its output's
-  std::optional<size_t> tiedTo;   // the output whose register this input is in
+  char kind;                    // h r l f d; a tied input has its output's
+  std::optional<size_t> tiedTo; // the output whose register this input is in
   unsigned bits() const { return kind == 'h' ? 16 : kind == 'r' || kind == 'f' ? 32 : 64; }
 };
 

@@ -1,7 +1,8 @@
-// Mutates files and passes them to the C interface, for a given time: `tegula_abi_fuzz SECONDS SEED OUT FILE...`; a file
-// is also replayed as it is with SECONDS 0. Inputs run in a child, so that what ends it is found: an exit, a signal, ten
-// seconds of processor time, memory that grows with each repetition. The input is kept in the folder OUT. Golden files
-// say in their RUN lines with which signature a kernel compiles. Exit status: 0 nothing was found, 1 something, 2 misuse.
+// Mutates files and passes them to the C interface, for a given time: `tegula_abi_fuzz SECONDS SEED OUT
+// FILE...`; a file is also replayed as it is with SECONDS 0. Inputs run in a child, so that what ends it is
+// found: an exit, a signal, ten seconds of processor time, memory that grows with each repetition. The input
+// is kept in the folder OUT. Golden files say in their RUN lines with which signature a kernel compiles. Exit
+// status: 0 nothing was found, 1 something, 2 misuse.
 #include "AbiTarget.h"
 
 #include <chrono>
@@ -41,27 +42,97 @@ void addInputs(std::vector<std::string> &corpus, const std::string &text) {
   static const std::regex run(R"re(# RUN: %\w+ (\w+) '([^'\n]*)')re");
   size_t before = corpus.size();
   for (std::sregex_iterator at(text.begin(), text.end(), run), end; at != end; ++at)
-    corpus.push_back("#fuzz kernel=" + (*at)[1].str() + ";signature=" + (*at)[2].str() + ";args=ppiif;grid=1;warps=4\n" + text);
+    corpus.push_back("#fuzz kernel=" + (*at)[1].str() + ";signature=" + (*at)[2].str() +
+                     ";args=ppiif;grid=1;warps=4\n" + text);
   if (corpus.size() == before)
     corpus.push_back("#fuzz args=pppiiiiiiiii;grid=1\n" + text);
 }
 
 std::string mutated(const std::vector<std::string> &corpus, Random &random) {
-  static const char *const pieces[] = {"0", "-1", "1048576", "2147483648", "18446744073709551616", "1e308", "float('nan')", "None", "True",
-                                       "tl.constexpr", "tl.arange(0, 16)", "tl.static_range(3)", "for i in range(n):\n", "if n:\n", "while n:\n",
-                                       "tl.load", "tl.store", "tl.dot", "tl.sum", "tl.reshape", "tl.trans", "tl.cumsum", "tl.sort", ".to(tl.int8)",
-                                       ".to(tl.float8e5)", "tl.int1", "tl.int64", "[:, None]", "[None, :]", "(", ")", "[", "]", "{", "}", "'", "\"",
-                                       "\\", "\n", "\t", "    ", "#", ":", ",", "*", "**", "//", "%", "<<", ">>", "~", "lambda x: x", "\xff", "\xe2\x80\xa8",
-                                       "=*f32", "=i32", "=u64", "=fp8e4nv", "=(1, 2)", "target=cpu;", "target=ptxvm;", "target=interp;", "warps=64;", "debug=1;"};
+  static const char *const pieces[] = {"0",
+                                       "-1",
+                                       "1048576",
+                                       "2147483648",
+                                       "18446744073709551616",
+                                       "1e308",
+                                       "float('nan')",
+                                       "None",
+                                       "True",
+                                       "tl.constexpr",
+                                       "tl.arange(0, 16)",
+                                       "tl.static_range(3)",
+                                       "for i in range(n):\n",
+                                       "if n:\n",
+                                       "while n:\n",
+                                       "tl.load",
+                                       "tl.store",
+                                       "tl.dot",
+                                       "tl.sum",
+                                       "tl.reshape",
+                                       "tl.trans",
+                                       "tl.cumsum",
+                                       "tl.sort",
+                                       ".to(tl.int8)",
+                                       ".to(tl.float8e5)",
+                                       "tl.int1",
+                                       "tl.int64",
+                                       "[:, None]",
+                                       "[None, :]",
+                                       "(",
+                                       ")",
+                                       "[",
+                                       "]",
+                                       "{",
+                                       "}",
+                                       "'",
+                                       "\"",
+                                       "\\",
+                                       "\n",
+                                       "\t",
+                                       "    ",
+                                       "#",
+                                       ":",
+                                       ",",
+                                       "*",
+                                       "**",
+                                       "//",
+                                       "%",
+                                       "<<",
+                                       ">>",
+                                       "~",
+                                       "lambda x: x",
+                                       "\xff",
+                                       "\xe2\x80\xa8",
+                                       "=*f32",
+                                       "=i32",
+                                       "=u64",
+                                       "=fp8e4nv",
+                                       "=(1, 2)",
+                                       "target=cpu;",
+                                       "target=ptxvm;",
+                                       "target=interp;",
+                                       "warps=64;",
+                                       "debug=1;"};
   std::string text = corpus[below(random, corpus.size())];
   for (size_t round = 0, rounds = size_t(1) << below(random, 5); round != rounds && !text.empty(); ++round) {
-    size_t at = below(random, text.size()), length = std::min(text.size() - at, size_t(1) << below(random, 8));
+    size_t at = below(random, text.size()),
+           length = std::min(text.size() - at, size_t(1) << below(random, 8));
     switch (below(random, 8)) {
-    case 0: text[at] = char(text[at] ^ 1 << below(random, 8)); break;
-    case 1: text[at] = char(random()); break;
-    case 2: text.erase(at, length); break;
-    case 3: text.insert(below(random, text.size()), text.substr(at, length)); break;
-    case 4: text.insert(at, pieces[below(random, std::size(pieces))]); break;
+    case 0:
+      text[at] = char(text[at] ^ 1 << below(random, 8));
+      break;
+    case 1:
+      text[at] = char(random());
+      break;
+    case 2:
+      text.erase(at, length);
+      break;
+    case 3:
+      text.insert(below(random, text.size()), text.substr(at, length));
+      break;
+    case 4:
+      text.insert(at, pieces[below(random, std::size(pieces))]);
+      break;
     case 5: { // a number of the text becomes another one
       size_t digit = text.find_first_of("0123456789", at);
       if (digit != std::string::npos)
@@ -90,21 +161,26 @@ void limitTime(int seconds) {
   setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
-// Does memory grow with each of several repetitions? Caches fill once.
+// Does memory still grow with each of the last repetitions? Caches of MLIR's fill over the first ones, and
+// stay.
 bool leaks(const std::string &text) {
+  constexpr int repetitions = 30, last = 5;
   size_t before = 0;
   int grown = 0;
-  for (int repetition = 0; repetition != 6; ++repetition) {
+  for (int repetition = 0; repetition != repetitions; ++repetition) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(text.data()), text.size());
     size_t now = mallinfo2().uordblks;
-    grown += repetition > 1 && now > before + 256;
+    grown += repetition >= repetitions - last && now > before;
     before = now;
   }
-  return grown == 4;
+  return grown == last;
 }
 
-[[noreturn]] void runChild(const std::vector<std::string> &inputs, Random random, double until, Shared &shared, bool replays) {
-  auto now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+[[noreturn]] void runChild(const std::vector<std::string> &inputs, Random random, double until,
+                           Shared &shared, bool replays) {
+  auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
   for (int i = 0; replays ? i != int(inputs.size()) : i != inputsOfAChild && now() < until; ++i) {
     std::string text = replays ? inputs[size_t(i)].substr(0, mostBytes) : mutated(inputs, random);
     std::memcpy(shared.data, text.data(), text.size());
@@ -112,8 +188,8 @@ bool leaks(const std::string &text) {
     ++shared.count;
     limitTime(secondsOfAnInput);
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(text.data()), text.size());
-    if (replays || i % 32 == 31) {
-      limitTime(7 * secondsOfAnInput);
+    if (replays || i % 64 == 63) {
+      limitTime(30 * secondsOfAnInput);
       if (leaks(text))
         _exit(childLeaks);
     }
@@ -150,8 +226,11 @@ int main(int argc, char **argv) {
     else
       addInputs(corpus, text.str());
   }
-  auto *shared = static_cast<Shared *>(mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  auto now = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+  auto *shared = static_cast<Shared *>(
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
   double until = now() + seconds;
   std::map<std::string, int> found;
   for (uint64_t child = 0; child == 0 || now() < until; ++child) {
@@ -164,8 +243,10 @@ int main(int argc, char **argv) {
     int status = 0;
     waitpid(pid, &status, 0);
     if (std::string kind = judgement(status); !kind.empty()) {
-      std::string name = folder + "/" + kind + "-" + std::to_string(seed) + "-" + std::to_string(child) + ".py";
-      std::ofstream(name, std::ios::binary).write(reinterpret_cast<const char *>(shared->data), std::streamsize(shared->size));
+      std::string name =
+          folder + "/" + kind + "-" + std::to_string(seed) + "-" + std::to_string(child) + ".py";
+      std::ofstream(name, std::ios::binary)
+          .write(reinterpret_cast<const char *>(shared->data), std::streamsize(shared->size));
       std::printf("%s: %s\n", kind.c_str(), name.c_str());
       std::fflush(stdout);
       ++found[kind];
@@ -176,6 +257,7 @@ int main(int argc, char **argv) {
   int total = 0;
   for (const auto &[kind, count] : found)
     total += count;
-  std::printf("abi_fuzz: %zu inputs of %zu files, seed %llu: %d found\n", shared->count, corpus.size(), static_cast<unsigned long long>(seed), total);
+  std::printf("abi_fuzz: %zu inputs of %zu files, seed %llu: %d found\n", shared->count, corpus.size(),
+              static_cast<unsigned long long>(seed), total);
   return total ? 1 : 0;
 }

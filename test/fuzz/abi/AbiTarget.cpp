@@ -1,7 +1,8 @@
-// One input of the fuzzer -> calls of the C interface. An input is a kernel file; a first line `#fuzz KEY=VALUE;...` may
-// say what else a host passes: signature, target, cpu, warps, stages, debug, args (see `argumentsOf`), grid. Nothing is
-// launched but in a simulation that knows its memory, for what a mutated kernel writes is nobody's promise. Whatever
-// comes in, every call returns; the driver (AbiDriver.cpp, or libFuzzer) judges the rest.
+// One input of the fuzzer -> calls of the C interface. An input is a kernel file; a first line `#fuzz
+// KEY=VALUE;...` may say what else a host passes: signature, target, cpu, warps, stages, debug, args (see
+// `argumentsOf`), grid. Nothing is launched but in a simulation that knows its memory, for what a mutated
+// kernel writes is nobody's promise. Whatever comes in, every call returns; the driver (AbiDriver.cpp, or
+// libFuzzer) judges the rest.
 #include "AbiTarget.h"
 
 #include "tegula/tegula.h"
@@ -48,14 +49,19 @@ std::string signatureOf(tg_function *function) {
     if (tg_function_parameter(function, i, &parameter) != TG_OK || parameter.default_value)
       continue;
     std::string name = parameter.name;
-    bool isPointer = name.size() <= 2 || name.find("ptr") != std::string::npos || name.find("Ptr") != std::string::npos;
-    signature += (signature.empty() ? "" : ",") + name + (parameter.is_constexpr ? "=16" : isPointer && name != "n" ? "=*f32:16" : "=i32");
+    bool isPointer =
+        name.size() <= 2 || name.find("ptr") != std::string::npos || name.find("Ptr") != std::string::npos;
+    signature += (signature.empty() ? "" : ",") + name +
+                 (parameter.is_constexpr     ? "=16"
+                  : isPointer && name != "n" ? "=*f32:16"
+                                             : "=i32");
   }
   return signature;
 }
 
-// One letter an argument: p a pointer, i an int, u a large one, f a float, b a bool, n None, s a text, t a tuple, d a
-// dtype, l the rest as a literal, a absent; another character is a value of that kind and of that element type.
+// One letter an argument: p a pointer, i an int, u a large one, f a float, b a bool, n None, s a text, t a
+// tuple, d a dtype, l the rest as a literal, a absent; another character is a value of that kind and of that
+// element type.
 struct Arguments {
   std::vector<float> memory = std::vector<float>(4096, 1);
   std::string literal;
@@ -67,23 +73,57 @@ void argumentsOf(const std::string &letters, Arguments &out) {
   for (size_t i = 0; i != letters.size() && i != 64; ++i) {
     tg_value value{};
     switch (letters[i]) {
-    case 'p': value.kind = TG_POINTER; value.dtype = TG_F32; value.as.address = out.memory.data(); break;
-    case 'i': value.kind = TG_INT; value.as.integer = 16; break;
-    case 'u': value.kind = TG_UINT; value.as.bits = ~uint64_t(0); break;
-    case 'f': value.kind = TG_FLOAT; value.as.real = 0.5; break;
-    case 'b': value.kind = TG_BOOL; value.as.integer = 1; break;
-    case 'n': value.kind = TG_NONE; break;
-    case 's': value.kind = TG_STRING; value.as.text = {letters.data(), letters.size()}; break;
-    case 't': value.kind = TG_TUPLE; out.items[0].kind = TG_INT; out.items[1].kind = TG_NONE; value.as.tuple = {out.items, 2}; break;
-    case 'd': value.kind = TG_DTYPE; value.dtype = TG_F16; break;
+    case 'p':
+      value.kind = TG_POINTER;
+      value.dtype = TG_F32;
+      value.as.address = out.memory.data();
+      break;
+    case 'i':
+      value.kind = TG_INT;
+      value.as.integer = 16;
+      break;
+    case 'u':
+      value.kind = TG_UINT;
+      value.as.bits = ~uint64_t(0);
+      break;
+    case 'f':
+      value.kind = TG_FLOAT;
+      value.as.real = 0.5;
+      break;
+    case 'b':
+      value.kind = TG_BOOL;
+      value.as.integer = 1;
+      break;
+    case 'n':
+      value.kind = TG_NONE;
+      break;
+    case 's':
+      value.kind = TG_STRING;
+      value.as.text = {letters.data(), letters.size()};
+      break;
+    case 't':
+      value.kind = TG_TUPLE;
+      out.items[0].kind = TG_INT;
+      out.items[1].kind = TG_NONE;
+      value.as.tuple = {out.items, 2};
+      break;
+    case 'd':
+      value.kind = TG_DTYPE;
+      value.dtype = TG_F16;
+      break;
     case 'l':
       out.literal = letters.substr(i + 1);
       value.kind = TG_LITERAL;
       value.as.text = {out.literal.data(), out.literal.size()};
       out.list.push_back({value, nullptr});
       return;
-    case 'a': break;
-    default: value.kind = uint8_t(letters[i]); value.dtype = uint8_t(letters[i] >> 2); value.flags = uint8_t(letters[i] >> 5); break;
+    case 'a':
+      break;
+    default:
+      value.kind = uint8_t(letters[i]);
+      value.dtype = uint8_t(letters[i] >> 2);
+      value.flags = uint8_t(letters[i] >> 5);
+      break;
     }
     out.list.push_back({value, nullptr});
   }
@@ -134,11 +174,13 @@ void call(tg_function *function, const Fields &fields) {
   tg_simulation *simulation = nullptr;
   if (tg_simulation_create(&options, &simulation, nullptr) != TG_OK)
     return;
-  tg_simulation_add_memory(simulation, arguments.memory.data(), arguments.memory.size() * sizeof(float), "memory", 1);
+  tg_simulation_add_memory(simulation, arguments.memory.data(), arguments.memory.size() * sizeof(float),
+                           "memory", 1);
   tg_place place{sizeof place, -1, tg_simulation_stream(simulation)};
   int64_t grid[] = {std::clamp(numberOr0(fields, "grid"), -1, 4), 1};
   tg_diagnostics *problems = nullptr;
-  (void)tg_call(function, "ptxvm", &place, arguments.list.data(), arguments.list.size(), grid, 2, nullptr, &problems);
+  (void)tg_call(function, "ptxvm", &place, arguments.list.data(), arguments.list.size(), grid, 2, nullptr,
+                &problems);
   (void)tg_simulation_text(simulation, "findings");
   tg_diagnostics_destroy(problems);
   tg_simulation_destroy(simulation);

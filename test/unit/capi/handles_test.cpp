@@ -1,5 +1,6 @@
-// A host passes NULL, destroyed handles, handles of another kind, addresses of anything, structs without a size,
-// counts without items: each is a status (or nothing, where a function has none), and the process goes on.
+// A host passes NULL, destroyed handles, handles of another kind, addresses of anything, structs without a
+// size, counts without items: each is a status (or nothing, where a function has none), and the process goes
+// on.
 #include "tegula/tegula.h"
 
 #include "gtest/gtest.h"
@@ -10,7 +11,8 @@
 namespace {
 
 constexpr const char *text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
-                             "def add(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, tl.load(x + i) + n, mask=i < n)\n";
+                             "def add(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, "
+                             "tl.load(x + i) + n, mask=i < n)\n";
 
 struct Handles : testing::Test {
   tg_context *context = nullptr;
@@ -111,7 +113,8 @@ TEST_F(Handles, AnyAddressIsAStatus) {
 TEST_F(Handles, AHandleOfAnotherKindIsAStatus) {
   int64_t grid[] = {1};
   uint64_t slots[] = {0, 0};
-  EXPECT_EQ(tg_launch(reinterpret_cast<tg_kernel *>(function), nullptr, slots, 2, grid, 1, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_launch(reinterpret_cast<tg_kernel *>(function), nullptr, slots, 2, grid, 1, nullptr),
+            TG_LAUNCH);
   EXPECT_EQ(tg_launch(reinterpret_cast<tg_kernel *>(module), nullptr, slots, 2, grid, 1, nullptr), TG_LAUNCH);
   tg_kernel *made = nullptr;
   EXPECT_EQ(tg_compile(reinterpret_cast<tg_function *>(kernel), "", nullptr, &made, nullptr), TG_LAUNCH);
@@ -166,7 +169,8 @@ TEST_F(Handles, TheStreamOfPtxvmMustBeASimulation) {
   tg_diagnostics *problems = nullptr;
   tg_place place{sizeof place, -1, x.data()};
   EXPECT_EQ(tg_call(function, "ptxvm", &place, arguments, 3, grid, 1, nullptr, &problems), TG_LAUNCH);
-  EXPECT_NE(std::string(tg_diagnostics_text(problems)).find("the stream is no simulation"), std::string::npos) << tg_diagnostics_text(problems);
+  EXPECT_NE(std::string(tg_diagnostics_text(problems)).find("the stream is no simulation"), std::string::npos)
+      << tg_diagnostics_text(problems);
   tg_diagnostics_destroy(problems);
   tg_simulation *simulation = nullptr;
   ASSERT_EQ(tg_simulation_create(nullptr, &simulation, nullptr), TG_OK);
@@ -174,7 +178,8 @@ TEST_F(Handles, TheStreamOfPtxvmMustBeASimulation) {
   EXPECT_EQ(tg_call(function, "ptxvm", &place, arguments, 3, grid, 1, nullptr, nullptr), TG_OK);
   EXPECT_EQ(x[0], 17);
   tg_simulation_destroy(simulation);
-  EXPECT_EQ(tg_call(function, "ptxvm", &place, arguments, 3, grid, 1, nullptr, nullptr), TG_LAUNCH) << "it is gone";
+  EXPECT_EQ(tg_call(function, "ptxvm", &place, arguments, 3, grid, 1, nullptr, nullptr), TG_LAUNCH)
+      << "it is gone";
 }
 
 TEST_F(Handles, NullInThePlaceOfAResultIsAStatus) {

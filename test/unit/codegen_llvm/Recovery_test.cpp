@@ -17,9 +17,10 @@ Status emitted(const std::string &text, const std::string &constraints) {
   EXPECT_TRUE(machine.ok());
   auto context = std::make_shared<llvm::LLVMContext>();
   llvm::SMDiagnostic error;
-  auto module = std::shared_ptr<llvm::Module>(llvm::parseAssemblyString(
-      "define i32 @f(i32 %a) {\n%r = call i32 asm sideeffect \"" + text + "\", \"" + constraints + "\"(i32 %a)\nret i32 %r\n}\n",
-      error, *context));
+  auto module = std::shared_ptr<llvm::Module>(
+      llvm::parseAssemblyString("define i32 @f(i32 %a) {\n%r = call i32 asm sideeffect \"" + text + "\", \"" +
+                                    constraints + "\"(i32 %a)\nret i32 %r\n}\n",
+                                error, *context));
   EXPECT_TRUE(module) << error.getMessage().str();
   module->setTargetTriple((*machine)->getTargetTriple());
   module->setDataLayout((*machine)->createDataLayout());
@@ -36,7 +37,8 @@ TEST(Recovery, AnErrorOfInlineAssemblyIsAStatus) {
   testing::internal::CaptureStderr();
   Status status = emitted("mov $1, $0", "=Z,r");
   EXPECT_EQ(status.code, StatusCode::Unsupported) << status.message;
-  EXPECT_NE(status.message.find("couldn't allocate output register for constraint 'Z'"), std::string::npos) << status.message;
+  EXPECT_NE(status.message.find("couldn't allocate output register for constraint 'Z'"), std::string::npos)
+      << status.message;
   EXPECT_EQ(emitted("mov $1, $0", "={nothing},r").code, StatusCode::Unsupported);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
