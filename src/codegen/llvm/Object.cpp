@@ -32,8 +32,8 @@ struct CodeSize {
   size_t function = 0, block = 0, accesses = 0; // the last: loads and stores
 };
 
-// Passes of LLVM whose time grows faster than the code. Each is left out where the code is larger than these bounds.
-// Within the bounds is what hand-written kernels have; larger is what unrolling makes.
+// Passes of LLVM whose time grows faster than the code. Each is left out where the code is larger than these
+// bounds. Within the bounds is what hand-written kernels have; larger is what unrolling makes.
 constexpr size_t anySize = SIZE_MAX;
 struct SteepPass {
   llvm::StringRef name;
@@ -47,8 +47,9 @@ constexpr SteepPass steepPasses[] = {
     {"Global Value Numbering", {4096, anySize, 256}},        // EarlyCSE has run already
     {"GPU Load and Store Vectorizer", {4096, anySize, 256}}, // accesses are as wide as they can be
     {"Loop Strength Reduction", {8192, 1024, anySize}},      // with the users of every induction variable
-    {"Machine Instruction Scheduler", {anySize, 1024, anySize}},
-    {"Post RA top-down list latency scheduler", {anySize, 1024, anySize}},
+    {"Machine Instruction Scheduler",
+     {anySize, 512, anySize}}, // every store of a block depends on the others
+    {"Post RA top-down list latency scheduler", {anySize, 512, anySize}},
 };
 
 class BoundedPasses : public llvm::legacy::PassManager {
@@ -69,7 +70,8 @@ public:
   }
 
   void add(llvm::Pass *pass) override {
-    auto steep = llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == pass->getPassName(); });
+    auto steep =
+        llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == pass->getPassName(); });
     if (steep != std::end(steepPasses) && exceeds(steep->bounds))
       delete pass;
     else
@@ -78,7 +80,8 @@ public:
 
 private:
   bool exceeds(const CodeSize &bounds) const {
-    return largest_.function > bounds.function || largest_.block > bounds.block || largest_.accesses > bounds.accesses;
+    return largest_.function > bounds.function || largest_.block > bounds.block ||
+           largest_.accesses > bounds.accesses;
   }
 
   CodeSize largest_;
@@ -105,8 +108,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
   // Asked of a description without a name: LLVM prints to stderr about one it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(llvm::Triple(triple), "", ""));
   if (!cpu.empty() && !(known && known->isCPUStringValid(cpu)))
-    return Status::error(StatusCode::Unsupported, "LLVM knows no x86-64 machine named `" + cpu +
-                                                      "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
+    return Status::error(StatusCode::Unsupported,
+                         "LLVM knows no x86-64 machine named `" + cpu +
+                             "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
   std::string name = cpu, features;
   if (cpu.empty()) {
     name = llvm::sys::getHostCPUName().str();
@@ -119,8 +123,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      llvm::Triple(triple), name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(llvm::Triple(triple), name, features, options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return Status::error(StatusCode::Unsupported, "LLVM has no machine named " + name);
   return machine;
