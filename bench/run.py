@@ -1,4 +1,5 @@
-"""`./x bench cpu [KERNEL...]` and `./x bench compile [KERNEL...]`: measures, prints a table, keeps a file of results.
+"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]` and `./x bench growth [SHAPE...]`: measures, prints a
+table, keeps a file of results.
 
 The file says how busy the machine was (its load average before and behind), and what TEGULA_BENCH_NOTE says.
 """
@@ -79,5 +80,25 @@ def bench_compile(names):
     save("compile", compile_time.measure_all(names))
 
 
+def bench_growth(names):
+    """Of each shape of test/growth, until a compile takes ten seconds: the exponent of CPU time in the size."""
+    sys.path.append(str(HERE.parent / "test" / "growth"))
+    import growth
+    import shapes
+    results, missed = [], []
+    for name in shapes.SHAPES:
+        if names and not any(part in name for part in names):
+            continue
+        for target in growth.TARGETS:
+            series = growth.run(name, target, growth.BENCH_SECONDS)
+            results.append(series)
+            print(growth.line_of(series), flush=True)
+            if series["fault"] or (series["exponent"] or 0) > growth.GOAL:
+                missed.append(f"{name} on {target}")
+    save("growth", results)
+    if missed:
+        print(f"above {growth.GOAL}, or ended: " + ", ".join(missed))
+
+
 if __name__ == "__main__":
-    {"cpu": bench_cpu, "compile": bench_compile}[sys.argv[1]](sys.argv[2:])
+    {"cpu": bench_cpu, "compile": bench_compile, "growth": bench_growth}[sys.argv[1]](sys.argv[2:])

@@ -28,46 +28,64 @@ void initializeOnce() {
   });
 }
 
-// Passes of LLVM whose time grows faster than the code. Each is left out where a function has more instructions than
-// this, or a block of it. What is in the bounds is what hand-written kernels have; larger is what unrolling makes.
+// How large the largest function of a module is, in instructions.
+struct CodeSize {
+  size_t function = 0, block = 0, accesses = 0; // the last: loads and stores
+};
+
+// Passes of LLVM whose time grows faster than the code. Each is left out where the code is larger than these
+// bounds. Within the bounds is what hand-written kernels have; larger is what unrolling makes.
+constexpr size_t anySize = SIZE_MAX;
 struct SteepPass {
   llvm::StringRef name;
-  size_t ofFunction, ofBlock;
+  CodeSize bounds;
 };
-constexpr size_t anySize = SIZE_MAX;
 constexpr SteepPass steepPasses[] = {
     // Cubic in the depth of products. No example has 1 % fewer instructions with it.
-    {"Straight line strength reduction", 0, 0},
-    {"Global Value Numbering", 4096, anySize},        // EarlyCSE has run already
-    {"GPU Load and Store Vectorizer", 4096, anySize}, // accesses are as wide as they can be
-    {"Loop Strength Reduction", 8192, 1024},          // with the users of every induction variable
-    {"Machine Instruction Scheduler", anySize, 1024},
-    {"Post RA top-down list latency scheduler", anySize, 1024},
+    {"Straight line strength reduction", {0, 0, 0}},
+    // Quadratic in the number of loops. It moves freezes for loop strength reduction; we emit none.
+    {"Canonicalize Freeze Instructions in Loops", {0, 0, 0}},
+    {"Global Value Numbering", {4096, anySize, 256}},        // EarlyCSE has run already
+    {"GPU Load and Store Vectorizer", {4096, anySize, 256}}, // accesses are as wide as they can be
+    {"Loop Strength Reduction", {8192, 1024, anySize}},      // with the users of every induction variable
+    {"Machine Instruction Scheduler",
+     {anySize, 512, anySize}}, // every store of a block depends on the others
+    {"Post RA top-down list latency scheduler", {anySize, 512, anySize}},
 };
 
 class BoundedPasses : public llvm::legacy::PassManager {
 public:
   explicit BoundedPasses(const llvm::Module &module) {
     for (const llvm::Function &function : module) {
-      size_t ofFunction = 0;
+      CodeSize size;
       for (const llvm::BasicBlock &block : function) {
-        ofFunction += block.size();
-        ofBlock_ = std::max(ofBlock_, block.size());
+        size.function += block.size();
+        size.block = std::max(size.block, block.size());
+        size.accesses += size_t(llvm::count_if(block, [](const llvm::Instruction &each) {
+          return each.getOpcode() == llvm::Instruction::Load || each.getOpcode() == llvm::Instruction::Store;
+        }));
       }
-      ofFunction_ = std::max(ofFunction_, ofFunction);
+      largest_ = {std::max(largest_.function, size.function), std::max(largest_.block, size.block),
+                  std::max(largest_.accesses, size.accesses)};
     }
   }
 
   void add(llvm::Pass *pass) override {
-    auto steep = llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == pass->getPassName(); });
-    if (steep != std::end(steepPasses) && (ofFunction_ > steep->ofFunction || ofBlock_ > steep->ofBlock))
+    auto steep =
+        llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == pass->getPassName(); });
+    if (steep != std::end(steepPasses) && exceeds(steep->bounds))
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
   }
 
 private:
-  size_t ofFunction_ = 0, ofBlock_ = 0; // of the largest
+  bool exceeds(const CodeSize &bounds) const {
+    return largest_.function > bounds.function || largest_.block > bounds.block ||
+           largest_.accesses > bounds.accesses;
+  }
+
+  CodeSize largest_;
 };
 
 Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
@@ -98,8 +116,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
   // Asked of a description without a name: LLVM prints to stderr about one it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(llvm::Triple(triple), "", ""));
   if (!cpu.empty() && !(known && known->isCPUStringValid(cpu)))
-    return Status::error(StatusCode::Unsupported, "LLVM knows no x86-64 machine named `" + cpu +
-                                                      "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
+    return Status::error(StatusCode::Unsupported,
+                         "LLVM knows no x86-64 machine named `" + cpu +
+                             "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
   std::string name = cpu, features;
   if (cpu.empty()) {
     name = llvm::sys::getHostCPUName().str();
@@ -112,8 +131,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
   }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      llvm::Triple(triple), name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(llvm::Triple(triple), name, features, options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return Status::error(StatusCode::Unsupported, "LLVM has no machine named " + name);
   return machine;

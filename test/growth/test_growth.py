@@ -1,0 +1,34 @@
+"""No program shape makes the compiler slow, or end: see shapes.py.
+
+CI grows each shape for a fraction of a second. A time is no fault by itself: a test fails only where the exponent of
+the fit is far above one in each of three measurements, ever longer ones. `./x bench growth` asks more of longer runs.
+"""
+import pytest
+
+import growth
+import shapes
+
+MOST = 1.6
+SECONDS = (0.1, 0.6, 2.0)  # of the largest compile of a series; the later ones only where the first looked steep
+REFUSALS = ("TileTooLarge", "NestingTooDeep", "RecursionTooDeep", "FileTooLarge", "ConstTooLarge", "TooLarge", "TooMany",
+            "TooDeep", "TooLong")  # names of diagnostics that state a bound
+
+
+@pytest.mark.parametrize("target", growth.TARGETS)
+@pytest.mark.parametrize("name", shapes.SHAPES)
+def test_compile_time_grows_with_the_program(name, target, figures):
+    for seconds in SECONDS:
+        series = growth.run(name, target, seconds)
+        figures.append(growth.line_of(series))
+        assert not series["fault"], series["fault"]
+        assert not series["refusal"] or any(word in series["refusal"] for word in REFUSALS), series["refusal"]
+        if series["exponent"] is None or series["exponent"] <= MOST:
+            return
+    pytest.fail(f"exponent {series['exponent']:.2f}: " + ", ".join(
+        f"{point['n']}: {point['seconds']:.2f} s" for point in series["points"]))
+
+
+def test_a_steep_series_is_seen():
+    points = [{"n": 0, "seconds": 0.01}, *({"n": n, "seconds": 0.01 + 1e-6 * n ** 2} for n in (64, 128, 256, 512, 1024))]
+    assert growth.exponent(points) == pytest.approx(2.0, abs=0.01)
+    assert growth.exponent(points[:3]) is None
