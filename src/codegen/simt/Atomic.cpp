@@ -1,6 +1,6 @@
 // Atomics and volatile loads: the thread that holds the first copy of an element takes the step; other
-// copies get what was there before through shared memory, so that all hold the same (P3). Scalars belong to thread 0. The order that `sem`
-// asks of the program's other threads is InsertBarriers' matter.
+// copies get what was there before through shared memory, so that all hold the same (P3). Scalars belong
+// to thread 0. The order that `sem` asks of the program's other threads is InsertBarriers' matter.
 #include "codegen/simt/Emitter.h"
 
 using namespace mlir;
