@@ -1,4 +1,4 @@
-// Where a launch runs, what a device is, and what a compiled kernel takes of one: in words that
+// Names the place of a launch, describes a device, and counts what a compiled kernel takes of one: in words that
 // hold for any vendor.
 #pragma once
 #include <cstdint>

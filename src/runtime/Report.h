@@ -1,4 +1,4 @@
-// What a running kernel tells its launch: a failed assertion, and lines to print. Generated code calls
+// Carries what a running kernel tells its launch: a failed assertion, and lines to print. Generated code calls
 // the two functions below by address; which launch they belong to is known by the thread.
 #pragma once
 #include <atomic>
@@ -32,7 +32,7 @@ private:
   Report *before_;
 };
 
-// How the elements of a printed operand are to be read: all have 8 bytes.
+// The reading of a printed operand's elements: all have 8 bytes.
 enum class Printed : int64_t { Float, Signed, Unsigned, Pointer };
 
 extern "C" {

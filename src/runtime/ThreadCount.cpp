@@ -1,4 +1,4 @@
-// How many threads a launch uses: set by the host, else by TEGULA_NUM_THREADS, else the
+// The number of threads that a launch uses: set by the host, else by TEGULA_NUM_THREADS, else the
 // cores that this process may run on. The environment is read once.
 #include "runtime/Launch.h"
 

@@ -1,4 +1,4 @@
-"""What must not be forgotten: a test for each diagnostic, a meaning for each op on each target."""
+"""Finds what was forgotten: a test for each diagnostic, a meaning for each op on each target."""
 import re
 import subprocess
 import sys
