@@ -1,5 +1,5 @@
-// Carries what a running kernel tells its launch: a failed assertion, and lines to print. Generated code calls
-// the two functions below by address; which launch they belong to is known by the thread.
+// Carries what a running kernel tells its launch: a failed assertion, and lines to print. Generated code
+// calls the two functions below by address; which launch they belong to is known by the thread.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -38,10 +38,10 @@ enum class Printed : int64_t { Float, Signed, Unsigned, Pointer };
 extern "C" {
 // `text` has the place and the message.
 void tegula_assertion_failed(const char *text);
-// Prints all operands of a program. `shapes` has for each operand what it is (Printed), its bits, its rank and
-// its extents; `values` the elements of all, in row-major order.
-void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes, const int64_t *program,
-                  const uint64_t *values);
+// Prints all operands of a program. `shapes` has for each operand what it is (Printed), its bits, its rank
+// and its extents; `values` the elements of all, in row-major order.
+void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes,
+                  const int64_t *program, const uint64_t *values);
 }
 
 } // namespace tegula::runtime

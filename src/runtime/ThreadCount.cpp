@@ -67,7 +67,8 @@ Status threadCountStatus() {
   if (environment().bad.empty())
     return Status::success();
   return Status::error(StatusCode::Launch, "TEGULA_NUM_THREADS is '" + environment().bad +
-                                               "'; it must be a number from 1 to " + std::to_string(mostThreads));
+                                               "'; it must be a number from 1 to " +
+                                               std::to_string(mostThreads));
 }
 
 } // namespace tegula::runtime
