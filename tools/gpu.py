@@ -351,7 +351,7 @@ def arguments(argv):
 
 
 def right(results):
-    """Whether what was checked was right; a benchmark that misses its goal is no fault."""
+    """True if what was checked was right; a benchmark that misses its goal is no fault."""
     tests = results.get("tests", {})
     if not isinstance(tests, dict) or tests.get("failures") or tests.get("shares that did not end"):
         return False

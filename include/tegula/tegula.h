@@ -191,7 +191,7 @@ TG_API tg_status tg_set_threads(unsigned threads, tg_diagnostics **problems);
 
 /* ---- devices ---------------------------------------------------------------------------- */
 
-/* Where a launch runs. */
+/* The place where a launch runs. */
 typedef struct tg_place {
   size_t struct_size;
   int32_t device; /* from 0; -1: the one that is current on this thread, else the first */
@@ -236,7 +236,7 @@ TG_API tg_status tg_synchronize(const char *target, const tg_place *place, tg_di
 
 /* ---- modules and functions -------------------------------------------------------------- */
 
-/* What the free names of a kernel mean, answered by the host. `lookup`, `attribute` and `call` return
+/* The host answers what the free names of a kernel mean. `lookup`, `attribute` and `call` return
  * 1 and fill `*out`; or 0: there is no such thing; or -1: it raised an error, whose text `*out` is
  * (TG_STRING). What `*out` points at stays valid until the next call of one of these functions;
  * opaque handles and functions as long as the module. They are called during compiles, and by calls
@@ -355,7 +355,7 @@ typedef struct tg_kernel_argument {
 
 TG_API tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out);
 
-/* What a launch takes of a device. -1 where the target has nothing of the kind. */
+/* The resources of a device that a launch takes. -1 where the target has nothing of the kind. */
 typedef struct tg_kernel_attributes {
   size_t struct_size;
   const char *arch;     /* what it was compiled for: "sm_90a"; "" where the target has one only */
@@ -373,7 +373,7 @@ TG_API const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index);
 TG_API tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
                                  tg_diagnostics **problems);
 
-/* What the compiler decided, with the place in the source. */
+/* A choice of the compiler, with its place in the source. */
 typedef struct tg_remark {
   size_t struct_size;
   const char *location; /* "file:line:column" */
@@ -385,7 +385,7 @@ TG_API tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_rema
 
 /* Milliseconds of each step of the compile. NULL past the last. */
 TG_API const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *milliseconds);
-/* What the compile warned of; NULL: nothing. The caller destroys it. */
+/* The warnings of the compile; NULL: there are none. The caller destroys it. */
 TG_API tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel);
 
 /* Runs every program of the grid (1 to 3 extents). Returns when they are done; on a device, when
@@ -415,7 +415,7 @@ TG_API tg_status tg_call(tg_function *function, const char *target, const tg_pla
 TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_place *place,
                             const tg_argument *arguments, size_t count, tg_kernel **kernel, tg_diagnostics **problems);
 
-/* What the language means by a dotted name: "triton.language.load" (TG_BUILTIN), "triton.language.math"
+/* Gives the meaning of a dotted name in the language: "triton.language.load" (TG_BUILTIN), "triton.language.math"
  * (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name, or it has a
  * meaning only in a kernel. */
 TG_API int tg_language_name(const char *dotted_name, tg_value *out);

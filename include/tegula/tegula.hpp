@@ -168,7 +168,7 @@ struct Place {
   tg_place raw() const { return {sizeof(tg_place), device, stream}; }
 };
 
-// What a launch takes of a device; -1 where the target has nothing of the kind.
+// The resources of a device that a launch takes; -1 where the target has nothing of the kind.
 struct KernelAttributes {
   std::string arch;
   int warps = -1, registers = -1, spillBytes = -1;
@@ -207,7 +207,7 @@ public:
     }
     return all;
   }
-  // What the compile warned of or printed.
+  // The warnings of the compile, and what it printed.
   std::vector<Diagnostic> warnings() const { return Error(TG_OK, tg_kernel_warnings(handle())).diagnostics(); }
   // Milliseconds of each step of the compile.
   std::vector<std::pair<std::string, double>> times() const {

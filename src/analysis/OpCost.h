@@ -1,15 +1,15 @@
 // The cost of evaluating an op once more, for every decision between computing a value again and keeping it.
-// In: an op whose results have one element for each coordinate. Out: a number of simple instructions for one element.
-// Each kind of machine brings its own table; which ops count as what is said once, in OpCost.cpp.
+// In: an op whose results have one element for each coordinate. Out: a number of simple instructions for one
+// element. Each kind of machine brings its own table; which ops count as what is said once, in OpCost.cpp.
 #pragma once
 #include "ir/tile/Tile.h"
 
 namespace tegula::analysis {
 
 struct OpCosts {
-  int64_t position;           // ranges, splats, broadcasts, transpositions, constants
-  int64_t simple;             // loads, casts, and all that is not named here
-  int64_t floatDivision;      // and float square roots
+  int64_t position;      // ranges, splats, broadcasts, transpositions, constants
+  int64_t simple;        // loads, casts, and all that is not named here
+  int64_t floatDivision; // and float square roots
   int64_t floatRemainder;
   int64_t division;           // of integers, and their remainder
   int64_t constantDivision;   // by a constant: a wide product and a shift

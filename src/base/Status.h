@@ -1,4 +1,4 @@
-// What a call came to. The codes are the numbers of the C ABI (tegula.h, tg_status)
+// The outcome of a call. The codes are the numbers of the C ABI (tegula.h, tg_status)
 // and the exit codes' source; they are stable: append only.
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-// What a user is told: a place, a reason and a hint. Diagnostics are values; nothing
+// A diagnostic tells the user a place, a reason and a hint. Diagnostics are values; nothing
 // prints them but a host. The closed list of kinds is Diagnostics.def.
 #pragma once
 #include "base/Status.h"

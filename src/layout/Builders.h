@@ -29,7 +29,7 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
 // registers.
 Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM = 4, unsigned tileN = 4);
 
-// What a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result` alone: K
+// The part that a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result` alone: K
 // wholly in registers (the lowest bits), the other bits as the result's; lanes and warps along the missing
 // dimension replicate.
 Layout dotOperand(const Layout &result, unsigned operand, int64_t k);

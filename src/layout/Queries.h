@@ -1,4 +1,4 @@
-// What lowerings of reductions, scans and gathers ask of a layout about one dimension.
+// Answers what lowerings of reductions, scans and gathers ask of a layout about one dimension.
 #pragma once
 #include "layout/Layout.h"
 

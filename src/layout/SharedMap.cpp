@@ -1,4 +1,4 @@
-// How a map is made. Offsets are coordinates in a basis of the flat space: the first basis vectors are the
+// Makes a map. Offsets are coordinates in a basis of the flat space: the first basis vectors are the
 // vector of an access (reached by registers), the next fill up the row (all banks once), the others choose
 // the row. An access is free of conflicts where its lanes are independent modulo the row vectors. So a lane
 // vector of the side that did not choose the row is paired with a row vector s: s + l becomes a row chooser,

@@ -5,7 +5,7 @@
 
 namespace tegula::layout {
 
-// What is assumed of shared memory: `banks` banks of `bankBytes`; a warp's access of more than `banks *
+// The shape of shared memory that costs assume: `banks` banks of `bankBytes`; a warp's access of more than `banks *
 // bankBytes` bytes runs as several, each of as many neighbouring lanes as fill that much.
 struct SharedShape {
   unsigned banks = 32;
@@ -34,7 +34,7 @@ SharedMap swizzled(const Layout &store, const Layout &load, unsigned elementBits
 unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elementBits,
                      const SharedShape &shape = {});
 
-// How many times shared memory is occupied by one access of one warp, each lane `width` elements at
+// The number of times that one access of one warp occupies shared memory, each lane `width` elements at
 // consecutive offsets (linearity makes it the same for every warp and register). 1 is the least below 128
 // bytes in all, and 4 for 16 bytes a lane.
 unsigned wavefronts(const Layout &layout, const SharedMap &map, unsigned width, unsigned elementBits,

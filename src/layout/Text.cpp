@@ -78,7 +78,7 @@ private:
   size_t at_ = 0;
 };
 
-// What is wrong, or nothing.
+// Returns the fault, or nothing.
 std::string readExtents(Reader &reader, std::vector<int64_t> &extents) {
   if (!reader.take("[") || !reader.numbers("x", "]", extents))
     return "extents such as [128x64] expected " + reader.place();

@@ -36,7 +36,7 @@ unsigned Step::laneOf(unsigned lane, unsigned warp) const {
 namespace {
 using Images = std::vector<uint32_t>;
 
-// Where destination bits come from: by bit, the source's word and lane bits.
+// The source of each destination bit: the word bits and the lane bits that it comes from.
 struct Origins {
   Images wordOfWord, laneOfWord, wordOfLane, laneOfLane, wordOfWarp, laneOfWarp;
 };

@@ -24,7 +24,8 @@ Result<int64_t> programCount(const Grid &grid);
 //              sign- or zero-extended, floats as the bits of their type in the low bytes
 //   grid       three int64 extents
 //   scratch    `scratchBytes` of memory for this thread, 64-byte aligned
-using CpuEntry = void (*)(const uint64_t *arguments, const int64_t *grid, int64_t first, int64_t last, void *scratch);
+using CpuEntry = void (*)(const uint64_t *arguments, const int64_t *grid, int64_t first, int64_t last,
+                          void *scratch);
 
 struct CpuKernel {
   CpuEntry entry = nullptr;

@@ -37,7 +37,8 @@ bool wasForked() {
   return flags & forkedWithoutExec;
 }
 
-// How many libraries this process has loaded, ever: a search that failed is not repeated before that changes.
+// The number of libraries that this process has loaded, ever: a search that failed is not repeated before
+// that changes.
 unsigned long long loadedLibraries() {
   unsigned long long count = 0;
   dl_iterate_phdr(

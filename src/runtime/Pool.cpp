@@ -19,10 +19,11 @@
 
 namespace tegula::runtime {
 
-Work::Work(const CpuKernel &kernel, const uint64_t *arguments, const int64_t *grid, int64_t first, int64_t end,
-           unsigned threads, Report &report)
+Work::Work(const CpuKernel &kernel, const uint64_t *arguments, const int64_t *grid, int64_t first,
+           int64_t end, unsigned threads, Report &report)
     : kernel_(kernel), arguments_(arguments), grid_(grid), report_(report), end_(end),
-      smallest_(std::max<int64_t>(1, (end - first) / (int64_t(threads) * 64))), threads_(threads), next_(first) {}
+      smallest_(std::max<int64_t>(1, (end - first) / (int64_t(threads) * 64))), threads_(threads),
+      next_(first) {}
 
 void Work::run(void *scratch) {
   ReportScope scope(report_);

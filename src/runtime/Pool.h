@@ -1,6 +1,7 @@
-// The threads that share the programs of a launch with its caller: those of the process's OpenMP runtime while they
-// have the cores (OpenMp.h), else our own. One launch uses them at a time; a second one finds them busy and runs on its caller
-// alone, so that launches from several threads, or from within a kernel, never wait for each other.
+// The threads that share the programs of a launch with its caller: those of the process's OpenMP runtime
+// while they have the cores (OpenMp.h), else our own. One launch uses them at a time; a second one finds them
+// busy and runs on its caller alone, so that launches from several threads, or from within a kernel, never
+// wait for each other.
 #pragma once
 #include "runtime/Launch.h"
 #include "runtime/Report.h"
@@ -31,8 +32,8 @@ private:
 };
 
 // Runs `work` on the caller, which owns `scratch`, and on up to `threads` - 1 others.
-// Returns when all of it is done; false, with nothing done, if the threads are busy, with a launch or with the OpenMP
-// region that the caller is in.
+// Returns when all of it is done; false, with nothing done, if the threads are busy, with a launch or with
+// the OpenMP region that the caller is in.
 bool runOnPool(Work &work, unsigned threads, void *scratch);
 
 } // namespace tegula::runtime

@@ -75,11 +75,11 @@ void tegula_assertion_failed(const char *text) {
 }
 
 // One text a call: lines of one program stay together.
-void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes, const int64_t *program,
-                  const uint64_t *values) {
+void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes,
+                  const int64_t *program, const uint64_t *values) {
   std::string pid, text;
-  append(pid, "pid (%lld, %lld, %lld)", static_cast<long long>(program[0]), static_cast<long long>(program[1]),
-         static_cast<long long>(program[2]));
+  append(pid, "pid (%lld, %lld, %lld)", static_cast<long long>(program[0]),
+         static_cast<long long>(program[1]), static_cast<long long>(program[2]));
   if (operands == 0)
     text = pid + prefix + "\n";
   for (int64_t n = 0; n < operands; ++n) {

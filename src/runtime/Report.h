@@ -1,5 +1,5 @@
-// What a running kernel tells its launch: a failed assertion, and lines to print. Generated code calls
-// the two functions below by address; which launch they belong to is known by the thread.
+// Carries what a running kernel tells its launch: a failed assertion, and lines to print. Generated code
+// calls the two functions below by address; which launch they belong to is known by the thread.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -32,7 +32,7 @@ private:
   Report *before_;
 };
 
-// How the elements of a printed operand are to be read: all have 8 bytes.
+// The reading of a printed operand's elements: all have 8 bytes.
 enum class Printed : int64_t { Float, Signed, Unsigned, Pointer };
 
 extern "C" {
@@ -40,8 +40,8 @@ extern "C" {
 void tegula_assertion_failed(const char *text);
 // Prints all operands of a program on standard output, and flushes it. `shapes` has for each operand what it
 // is (Printed), its bits, its rank and its extents; `values` the elements of all, in row-major order.
-void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes, const int64_t *program,
-                  const uint64_t *values);
+void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes,
+                  const int64_t *program, const uint64_t *values);
 }
 
 } // namespace tegula::runtime

@@ -1,4 +1,4 @@
-// How many threads a launch uses: set by the host, else by TEGULA_NUM_THREADS, else the
+// The number of threads that a launch uses: set by the host, else by TEGULA_NUM_THREADS, else the
 // cores that this process may run on. The environment is read once.
 #include "base/Environment.h"
 #include "runtime/Launch.h"
@@ -67,7 +67,8 @@ Status threadCountStatus() {
   if (environment().bad.empty())
     return Status::success();
   return Status::error(StatusCode::Launch, "TEGULA_NUM_THREADS is '" + environment().bad +
-                                               "'; it must be a number from 1 to " + std::to_string(mostThreads));
+                                               "'; it must be a number from 1 to " +
+                                               std::to_string(mostThreads));
 }
 
 } // namespace tegula::runtime

@@ -1,11 +1,11 @@
-// What the lexer asks about a single byte.
+// Answers what the lexer asks about a single byte.
 #pragma once
 #include <array>
 #include <cstdint>
 
 namespace tegula::syntax {
 
-// What a byte may be part of, so that the lexer looks once.
+// The kinds of text that a byte may be part of, so that the lexer looks once.
 enum : uint8_t { Digit = 1, Letter = 2, Blank = 4, NewlineByte = 8, Hex = 16 };
 
 constexpr std::array<uint8_t, 256> makeClasses() {

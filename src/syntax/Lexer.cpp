@@ -27,7 +27,7 @@ constexpr TokenRow tokenRows[] = {
 #undef OPERATOR
 };
 
-// Where the keywords with a first letter begin in the table, which is ordered.
+// The range of the keywords with a given first letter in the table, which is ordered.
 struct KeywordIndex {
   uint8_t begin[128] = {}, end[128] = {};
   constexpr KeywordIndex() {

@@ -20,7 +20,7 @@ enum class TokenKind : uint8_t {
 #undef OPERATOR
 };
 
-// How messages call it: "`:`", "a name".
+// The kind's name in messages: "`:`", "a name".
 std::string description(TokenKind kind);
 bool isKeyword(TokenKind kind);
 // Keywords that only start a statement: inside brackets they prove that one was never closed.
@@ -114,7 +114,7 @@ private:
   std::vector<Token> *tokens_ = nullptr;
 };
 
-// Whether a name may start with, or hold, the character `code` (beyond ASCII).
+// True if a name may start with, or hold, the character `code` (beyond ASCII).
 bool isNameStart(uint32_t code);
 bool isNameContinue(uint32_t code);
 

@@ -164,7 +164,7 @@ bool Parser::parseWithItem(std::vector<WithItem> &items) {
   return !panic_;
 }
 
-// Whether the parentheses behind `with` hold items, or are part of an expression: items if
+// True if the parentheses behind `with` hold items, false if they are part of an expression: items if
 // `:` follows, unless something stands inside that only an expression may hold.
 bool Parser::withItemsInParentheses() const {
   unsigned depth = 0;

@@ -15,7 +15,7 @@ using diag::Kind;
 
 namespace {
 
-// What a number is that no double can hold: zero or infinity, by the place of its first digit.
+// The value of a number that no double can hold: zero or infinity, by the place of its first digit.
 double outOfRange(std::string_view digits) {
   size_t exponentAt = std::min(digits.find_first_of("eE"), digits.size());
   size_t point = std::min(digits.find('.'), exponentAt);
@@ -67,7 +67,7 @@ Expr *Parser::parseNumber() {
 
 // ---- strings ----------------------------------------------------------------------------
 
-// What adjacent literals join to; `text` is what came behind the last field.
+// The parts that adjacent literals join to; `text` is what came behind the last field.
 struct Parser::StringParts {
   std::string text;
   std::vector<FormatPart> parts;

@@ -34,7 +34,7 @@ std::string declaredEncoding(std::string_view text) {
   return {};
 }
 
-// Whether the text can be read at all; reports the one reason why not.
+// Returns true if the text can be read at all; reports the one reason why not.
 bool checkText(const diag::SourcePtr &source, diag::Sink &sink) {
   std::string_view text = source->text();
   if (text.size() > maxTextBytes) {

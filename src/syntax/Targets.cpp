@@ -1,4 +1,4 @@
-// What may stand left of `=`, behind `for`, `as` and `del`: read as expressions, then
+// Targets stand left of `=`, behind `for`, `as` and `del`. They are read as expressions, then
 // checked, so that the message can name what stands there.
 #include "syntax/Parsing.h"
 
@@ -71,7 +71,7 @@ bool Parser::checkTarget(Expr *target, TargetUse use, bool isNested) {
   return false;
 }
 
-// What a message calls an expression that cannot be assigned to.
+// A message's words for an expression that cannot be assigned to.
 std::string Parser::describe(const Expr *expr) const {
   switch (expr->kind) {
   case NodeKind::NoneLiteral:

@@ -13,7 +13,7 @@ class Mirror {
 public:
   explicit Mirror(std::string target) : target_(std::move(target)) {}
 
-  // What kept the arrays from getting there.
+  // Returns what kept the arrays from getting there.
   std::optional<tg::Error> copyIn(Bound &bound) {
     int32_t devices = 0;
     tg_diagnostics *problems = nullptr;

@@ -25,6 +25,7 @@ RULES = [
     names.lengths,
     names.readmes,
     names.bare_todos,
+    names.comments_are_sentences,
     coverage.diagnostics_are_tested,
     coverage.ops_have_rows,
     coverage.pages_are_current,

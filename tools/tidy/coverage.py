@@ -1,4 +1,4 @@
-"""What must not be forgotten: a test for each diagnostic, a row for each op in each target's table."""
+"""Finds what was forgotten: a test for each diagnostic, a row for each op in each target's table."""
 import re
 import subprocess
 import sys

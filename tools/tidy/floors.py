@@ -21,7 +21,7 @@ SAME_FLOOR = {("simt", "tile")}
 
 FREE_OF_MLIR = {"base", "mathlib", "diag", "layout", "runtime", "ptxvm", "syntax", "drivers_cuda"}
 VENDORS = re.compile(r"\b(nvidia|cuda|ptx|cubin|hopper|amdgpu|rocm|hip)\b", re.IGNORECASE)
-# What may name a vendor outside of its rooms: the registry of targets and the table of variables, where users' names
+# These may name a vendor outside of its rooms: the registry of targets and the table of variables, where users' names
 # arrive, and upstream's names of the language's modules.
 REGISTRY = ("src/compiler/Targets.cpp", "src/compiler/TargetNvidia.cpp", "src/compiler/TargetPtxvm.cpp",
             "src/compiler/Targets.def", "src/base/Environment.def")

@@ -5,6 +5,9 @@ SAYS_NOTHING = re.compile(r"(Util|Helper|Common|Misc|Manager)(?![a-z])|\b(util|h
 OUR_CODE = (".h", ".hpp", ".c", ".cpp", ".def", ".td", ".inc", ".py")
 MOST_LINES = 1000
 MOST_README_LINES = 40
+# A comment or docstring that starts here, and its first words. Lines that go on a comment of lines are not openings.
+OPENS_COMMENT = re.compile(r'\s*(//|#|/\*|""")\s*(What|Where|Whether|Which|How|Tells whether)\b')
+NOT_YET_PLAIN = "tools/tidy/comments_not_yet_plain.txt"
 
 
 def words_that_say_nothing(tree):
@@ -44,3 +47,24 @@ def bare_todos(tree):
         for number, line in enumerate(tree.text(path).splitlines(), 1):
             if re.search(rf"\b{marker}\b(?!\(#\d+\))", line):
                 yield path, number, "todo", f"a {marker} names its issue: {marker}(#12)"
+
+
+def comments_are_sentences(tree):
+    """A comment that opens with a bare question word is no sentence: say who does what."""
+    allow_list = tree.root / NOT_YET_PLAIN
+    excused = {line for line in tree.text(allow_list).splitlines() if line and not line.startswith("#")}
+    for path in tree.files(*OUR_CODE):
+        name, before, found = str(path.relative_to(tree.root)), "", False
+        for number, line in enumerate(tree.text(path).splitlines(), 1):
+            opening = OPENS_COMMENT.match(line)
+            if opening and not (opening[1] in ("//", "#") and before.startswith(opening[1])):
+                found = True
+                if name not in excused:
+                    yield path, number, "comments", f"opens with a bare `{opening[2]}`: say it as a sentence"
+            before = line.strip()
+        if name in excused:
+            excused.remove(name)
+            if not found:
+                yield allow_list, 1, "comments", f"{name} is plain by now: take it out"
+    for name in sorted(excused):
+        yield allow_list, 1, "comments", f"there is no {name}"
