@@ -149,7 +149,9 @@ private:
     std::deque<std::string> texts;
   };
 
-  static std::string raisedText(const tg_value &value) { return value.kind == TG_STRING && isText(value) ? textOf(value) : "an error"; }
+  static std::string raisedText(const tg_value &value) {
+    return value.kind == TG_STRING && isText(value) ? textOf(value) : "an error";
+  }
 
   // `answered` is what the callback returned. What an exception hides is of no use to a kernel, and says why.
   std::optional<sema::HostAnswer> answer(int answered, const tg_value &value) {
