@@ -2,6 +2,8 @@
 import pytest
 import torch
 
+import tegula as triton
+import tegula.language as tl
 from contract import assert_same, random
 from kernels.softmax_wide import softmax_wide
 from kernels.vector_add import add, add_kernel
@@ -43,3 +45,21 @@ def test_softmax_in_place(target):
     expected = softmax_wide(x, torch.zeros_like(x))
     softmax_wide(x, x)
     assert_same(x, expected)
+
+
+@triton.jit
+def zero_then_sum(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.store(y + i, tl.zeros([B], tl.int32))
+    tl.store(out, tl.sum(v))
+
+
+@pytest.mark.parametrize("block", [2, 7, 64, 100])
+def test_a_sum_has_what_was_loaded_before_a_store(target, block):
+    """M1, M13: a reduction behind a store, in one loop with it, of the same elements"""
+    if target in ("cuda", "sim"):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
+    x, out = torch.arange(1, block + 1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    zero_then_sum[(1,)](x, x, out, B=block)
+    assert out.item() == block * (block + 1) // 2 and not x.any()

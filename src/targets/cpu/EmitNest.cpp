@@ -198,7 +198,7 @@ private:
       if (copies > 1 && !nest_.inner)
         for (llvm::Value *first : firsts) {
           goTo(first);
-          prepareStores();
+          prepareRoots();
         }
       for (auto [copy, first] : llvm::enumerate(firsts)) {
         goTo(first);
@@ -240,16 +240,29 @@ private:
     finish(ReduceOver::Inner, copy);
   }
 
-  void prepareStores() {
-    for (const Root &root : roots_)
+  // The loads of a nest come before its stores, those of reductions and buffers, too.
+  void prepareRoots() {
+    if (llvm::none_of(roots_, [](const Root &root) { return root.kind == RootKind::Store; }))
+      return;
+    for (const Root &root : roots_) {
       if (root.kind == RootKind::Store)
         evaluator_.prepare(root.op, at_);
+      else if (root.kind == RootKind::Buffer)
+        evaluator_.evaluate(root.value, at_);
+      else
+        for (Value operand : root.op->getOperands())
+          evaluator_.evaluate(reduced(root, operand), at_);
+    }
+  }
+
+  // What a reduction combines: the elements before they are flattened.
+  static Value reduced(const Root &root, Value operand) {
+    return root.over == ReduceOver::All ? operand.getDefiningOp()->getOperand(0) : operand;
   }
 
   void emitRoots(unsigned copy) {
-    // What stores write is computed before the first of them: their loads come before.
     if (roots_.size() > 1)
-      prepareStores();
+      prepareRoots();
     for (const Root &root : roots_) {
       if (root.kind == RootKind::Store)
         evaluator_.store(root.op, at_);
@@ -315,11 +328,8 @@ private:
 
   void accumulate(Accumulators &acc, unsigned copy) {
     SmallVector<llvm::Value *> next;
-    for (Value operand : acc.root->op->getOperands()) {
-      if (acc.root->over == ReduceOver::All)
-        operand = operand.getDefiningOp()->getOperand(0);
-      next.push_back(p_.splat(evaluator_.evaluate(operand, at_), lanes_));
-    }
+    for (Value operand : acc.root->op->getOperands())
+      next.push_back(p_.splat(evaluator_.evaluate(reduced(*acc.root, operand), at_), lanes_));
     p_.setLocation(acc.root->op->getLoc());
     SmallVector<llvm::Value *> old = load(acc, copy);
     if (acc.combiner->hasIdentity()) {
