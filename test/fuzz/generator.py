@@ -362,7 +362,7 @@ class Generator:
 
     # --- products, sorted rows, turned tiles: the form "held" ---
 
-    HELD = [("product", 8), ("sorted_rows", 3), ("turned", 4), ("prefetched", 4)]
+    HELD = [("product", 8), ("sorted_rows", 3), ("turned_tile", 4), ("prefetched", 4)]
     FACTORS = ["int8", "float16", "bfloat16", "float32"]
 
     def selection(self, dtype):
@@ -391,7 +391,7 @@ class Generator:
             return None
         return self.let(f"tl.sort({a.text})", a.dtype, self.shape, a.kind, a.high)
 
-    def turned(self):
+    def turned_tile(self):
         a = self.whole("int", "exact", "free", "product")
         rows, columns = self.shape
         return a and self.let(f"tl.trans(tl.reshape({a.text}, [{columns}, {rows}]))", a.dtype, self.shape, a.kind, a.high)
