@@ -21,7 +21,7 @@ enum class DotPrecision : uint8_t { TF32, TF32x3, IEEE, BF16x3, BF16x6 };
 
 struct Options {
   int numWarps = 4;
-  int numStages = 3;
+  int numStages = 0; // 0: as the target likes
   bool debug = false;
   DotPrecision dotPrecision = DotPrecision::TF32; // of a tl.dot that says nothing
 };

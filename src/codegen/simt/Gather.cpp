@@ -102,7 +102,12 @@ private:
       if (d != axis_)
         flat = b_.CreateOr(flat, b_.CreateShl(e_.coordinate(result_, d, reg), uint64_t(source_.shift(d))), "", true);
     llvm::Value *at = e_.scratch(op_, b_.CreateMul(flat, b_.getInt32(bytes)));
-    return fromStored(e_, b_.CreateAlignedLoad(stored, at, llvm::Align(bytes)), element_);
+    // Threads outside of the extents find nothing that was stored: they read nothing.
+    Access access;
+    access.pointer = at;
+    access.element = stored;
+    access.predicate = e_.inside(result_, reg);
+    return fromStored(e_, e_.hardware.load(b_, access, {})[0], element_);
   }
 
   Emitter &e_;
