@@ -335,7 +335,7 @@ TG_API void tg_kernel_destroy(tg_kernel *kernel);
  * a few hundred KB each. 0: no bound. Holds from the next compile on. */
 TG_API size_t tg_kernel_limit(void);
 TG_API void tg_set_kernel_limit(size_t kernels);
-/* How many there are now. */
+/* Says how many there are now. */
 TG_API size_t tg_kept_kernels(void);
 /* 1: a call may find the kernel again. 0: it was evicted, or comes from tg_compile. */
 TG_API int tg_kernel_is_kept(const tg_kernel *kernel);

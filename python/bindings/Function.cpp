@@ -231,7 +231,7 @@ const std::string &keepRaised() {
   return asking ? asking->raised : nobody;
 }
 
-// What the function's annotations say at run time: environment.annotations() -> [(index, text)].
+// Passes on what the function's annotations say at run time: environment.annotations() -> [(index, text)].
 static bool annotate(Function *self, tg_function *function) {
   Asking asking(self);
   Ref rows(PyObject_CallMethod(self->environment, "annotations", nullptr));

@@ -233,7 +233,7 @@ PyObject *watch(PyObject *, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// How many places the launches of a function look at.
+// Counts the places that the launches of a function look at.
 PyObject *watchedPlaces(PyObject *, PyObject *function) {
   if (isFunction(function))
     return PyLong_FromSize_t(reinterpret_cast<Function *>(function)->watch->size());

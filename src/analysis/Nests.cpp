@@ -367,7 +367,7 @@ bool Planner::isCheap(Value value) {
   return walk(value, 0) <= 8;
 }
 
-// What computing `value` once costs, as far as `enough`: beyond it only that it costs more.
+// Returns what computing `value` once costs, as far as `enough`: beyond it only that it costs more.
 int64_t Planner::cost(Value value, int64_t enough) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> work{value};

@@ -15,7 +15,7 @@ namespace tegula::capi {
 static bool isDtype(uint8_t dtype) { return tg_dtype_name(dtype) != nullptr; }
 static std::string textOf(const tg_value &value) { return {value.as.text.data, value.as.text.size}; }
 
-// What is larger, or nested deeper (as a tuple that holds itself is), is no constant.
+// A value that is larger, or nested deeper (as a tuple that holds itself is), is no constant.
 static bool isText(const tg_value &value) { return value.as.text.size <= sema::maxConstElements && (value.as.text.data || !value.as.text.size); }
 static bool isTuple(const tg_value &value) { return value.as.tuple.count <= sema::maxConstElements && (value.as.tuple.items || !value.as.tuple.count); }
 

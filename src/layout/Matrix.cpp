@@ -29,7 +29,7 @@ unsigned log2Of(unsigned n) { return unsigned(std::countr_zero(n)); }
 // Bits of neighbours along k in one word of 32 bits.
 unsigned bitsOfWord(const MatrixShape &shape) { return shape.elementBits >= 32 ? 0 : log2Of(32 / shape.elementBits); }
 
-// What the result holds of dimension `dim` alone in registers above the instruction, and in warps.
+// Holds what the result has of dimension `dim` alone in registers above the instruction, and in warps.
 struct Share {
   std::vector<uint32_t> registers, warps; // coordinates along dim
 };

@@ -82,7 +82,7 @@ std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap
   std::vector<uint32_t> lanes = offsets(Axis::Lane), warps = offsets(Axis::Warp), registers = offsets(Axis::Register);
   uint32_t within = (1u << row) - 1;
   auto startsRow = [&](uint32_t offset) { return (offset & within) == 0; };
-  // Which register bits move within a word.
+  // The first list names the register bits that move within a word.
   std::vector<unsigned> wordBits, otherBits;
   MatrixAccess access;
   std::vector<uint32_t> rows; // what the three bits of a row's number add

@@ -27,13 +27,13 @@ struct MatrixAccess {
   };
   bool isTransposed = false;
   unsigned matrices = 1;
-  // What the lanes that name rows, and the warps, add to the offset, in elements.
+  // The lanes that name rows, and the warps, add these to the offset, in elements.
   std::vector<uint32_t> laneOffsets, warpOffsets;
   std::vector<Piece> pieces;
 };
 
-// How a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it does not fit, or where
-// some threads would read outside of the extents.
+// Plans how a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it
+// does not fit, or where some threads would read outside of the extents.
 std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits);
 
 } // namespace tegula::layout

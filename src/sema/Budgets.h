@@ -1,7 +1,8 @@
-// What one kernel may cost, in one table. A kernel beyond a line of it is refused at the place where it goes beyond, by
-// the diagnostic of the line, which names the number. No stage behind the front end recurses over more than these say:
-// over a kernel's operations (`maxOperations`, each of which may need the one before) they go by lists
-// and stacks of their own, over regions and trees by the call stack. docs/language/limits.md is this table for users.
+// Says what one kernel may cost, in one table. A kernel beyond a line of it is refused at the place where it
+// goes beyond, by the diagnostic of the line, which names the number. No stage behind the front end recurses
+// over more than these say: over a kernel's operations (`maxOperations`, each of which may need the one
+// before) they go by lists and stacks of their own, over regions and trees by the call stack.
+// docs/language/limits.md is this table for users.
 #pragma once
 #include <cstddef>
 #include <cstdint>

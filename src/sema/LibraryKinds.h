@@ -1,5 +1,6 @@
-// What a parameter of the language's own library takes, said by its annotation in sema/library/*.py: `seed: integer`.
-// A wrong argument is reported at the user's call, by the name that the user wrote, before the body is visited.
+// Says what a parameter of the language's own library takes, by its annotation in sema/library/*.py:
+// `seed: integer`. A wrong argument is reported at the user's call, by the name that the user wrote, before
+// the body is visited.
 #pragma once
 #include "sema/Session.h"
 #include "syntax/Ast.h"

@@ -13,7 +13,7 @@ constexpr uint64_t alignment = 128;
 // Up to here a second place costs no occupancy worth a barrier.
 constexpr uint64_t cheapBytes = 16 * 1024;
 
-// What needs bytes, and for how long: ops are numbered in the order of the text.
+// A user needs bytes from one op to another: ops are numbered in the order of the text.
 struct User {
   Operation *op;
   uint64_t bytes;

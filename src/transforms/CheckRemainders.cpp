@@ -16,7 +16,7 @@ constexpr unsigned accessBits = 128;
 // Each costs an analysis of the kernel; more stay as they are.
 constexpr size_t mostRemainders = 16;
 
-// What each access of a tile moves at once.
+// Lists what each access of a tile moves at once.
 std::vector<unsigned> widths(FuncOp function) {
   AxisInfoAnalysis axes(function);
   std::vector<unsigned> result;

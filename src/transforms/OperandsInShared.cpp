@@ -20,7 +20,7 @@ unsigned registersOf(Value value) {
   return unsigned(simt::layoutOf(type).liveRegisters().size()) * simt::storedBits(type.getElementType()) / 32;
 }
 
-// What a loop holds at its fullest, about: what it carries, and the largest result of a product that it does not.
+// Counts about what a loop holds at its fullest: what it carries, and the largest other result of a product.
 unsigned heldBy(scf::ForOp loop) {
   unsigned carried = 0, largest = 0;
   for (Value argument : loop.getRegionIterArgs())

@@ -15,8 +15,8 @@ ON_DEVICE = {"sim": 90, "cuda": 300}
 
 
 def is_buffered(seed):
-    """Which programs carry operands through loops and branches and make them of products in 16 bits. On the CPU target none: its
-    compiler dies of them by a signal (issue 8, paragraph 6)."""
+    """Says which programs carry operands through loops and branches and make them of products in 16 bits. On
+    the CPU target none: its compiler dies of them by a signal (issue 8, paragraph 6)."""
     return seed % 2 == 0
 
 

@@ -10,8 +10,8 @@
 
 namespace tegula::codegen {
 
-// What follows "the target has no" for this use of the op, and behind "; hint: " what a user does instead; "" where
-// the lowering handles it.
+// Returns what follows "the target has no" for this use of the op, and behind "; hint: " what a user does
+// instead; "" where the lowering handles it.
 using Refusal = std::string (*)(mlir::Operation *op);
 
 template <typename Lowering> class OpTable {

@@ -158,8 +158,8 @@ private:
     return known = b_.CreateBitCast(all, b_.getInt32Ty());
   }
 
-  // What the instruction looks at of an f32; `small`: of what that leaves out. A single product takes the bits as they
-  // are: the instruction ignores the lowest, as in libraries.
+  // Returns what the instruction looks at of an f32; `small`: of what that leaves out. A single product takes
+  // the bits as they are: the instruction ignores the lowest, as in libraries.
   llvm::Value *rounded(llvm::Value *whole, bool small) {
     if (!isTriple_)
       return b_.CreateBitCast(whole, b_.getInt32Ty());
@@ -180,7 +180,7 @@ private:
                                                            operand(1 - rows, piece, k, rows == 0 ? smallB : smallA), c);
       c.assign(next.begin(), next.end());
     };
-    // What a word leaves out of an f32 is a second word: three products instead of one, the small ones first.
+    // A second word holds what one leaves out of an f32: three products instead of one, the small ones first.
     if (isTriple_) {
       step(true, false);
       step(false, true);

@@ -95,7 +95,7 @@ bool loopsOverMemory(tile::FuncOp function, int warps) {
 // A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
 constexpr int64_t mostElementsOfStream = 64, chunkElements = 16;
 
-// What LLVM makes of a kernel; the context is destroyed last.
+// Holds what LLVM makes of a kernel; the context is destroyed last.
 struct Code {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t mostBytes = 1 << 20;
 constexpr int inputsOfAChild = 200, secondsOfAnInput = 10, childIsDone = 77, childLeaks = 78;
 
-// What the child is at, in memory that the parent sees.
+// Holds what the child is at, in memory that the parent sees.
 struct Shared {
   size_t count, size;
   uint8_t data[mostBytes];

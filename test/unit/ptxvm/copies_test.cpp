@@ -258,7 +258,7 @@ TEST(Findings, SourcesThatAreWrittenUnderTheCopy) {
   EXPECT_EQ(onlyFinding(run), FindingKind::CopyUnderWay);
   EXPECT_NE(run.report.findings[0].message.find("may still read"), std::string::npos);
   EXPECT_TRUE(checked(own + "cp.async.wait_all;\n" + write).report.ok());
-  // What is not read is no source.
+  // Bytes that are not read are no source.
   EXPECT_TRUE(checked("st.global.u64 [%out], %in;\ncp.async.ca.shared.global [%r0], [%out], 8, 4;\n" + write + "cp.async.wait_all;\n").report.ok());
 }
 
