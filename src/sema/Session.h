@@ -16,7 +16,7 @@
 
 namespace tegula::sema {
 
-// How the 32-bit operands of a tl.dot may be narrowed.
+// Says how the 32-bit operands of a tl.dot may be narrowed.
 enum class DotPrecision : uint8_t { TF32, TF32x3, IEEE, BF16x3, BF16x6 };
 
 struct Options {

@@ -1,4 +1,4 @@
-"""Which way of summing gives the recorded results of mma: `python fit_sums.py`, when golden.npz has them.
+"""Finds the way of summing that gives mma's recorded results: `python fit_sums.py`, when golden.npz has them.
 
 For each type of operand, every candidate of float/MatrixSum.cpp's table (products of a block, bits kept below the largest
 exponent, bits kept of the sum, whether the exponents of products with zero count) is run in Python over all recorded elements.

@@ -1,4 +1,4 @@
-// What a matrix unit computes for one element of D: c + sum over k of a[k] b[k].
+// Computes one element of D as a matrix unit does: c + sum over k of a[k] b[k].
 //
 // Floats: products are exact. A block of them and the running sum are aligned to the largest of their
 // exponents, cut off some bits below it, and added exactly; the sum is cut (f32) or rounded to nearest

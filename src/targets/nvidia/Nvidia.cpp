@@ -19,10 +19,10 @@
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
+#include "mlir/Transforms/Passes.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
-#include "mlir/Transforms/Passes.h"
 
 #include <chrono>
 #include <mutex>
@@ -66,12 +66,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return Status::error(StatusCode::Unsupported, "this build has no code generator for NVIDIA GPUs: " + error);
+    return Status::error(StatusCode::Unsupported,
+                         "this build has no code generator for NVIDIA GPUs: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, architecture.name, architecture.features(), options, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      target->createTargetMachine(triple, architecture.name, architecture.features(), options,
+                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
@@ -95,7 +96,7 @@ bool loopsOverMemory(tile::FuncOp function, int warps) {
 // A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
 constexpr int64_t mostElementsOfStream = 64, chunkElements = 16;
 
-// What LLVM makes of a kernel; the context is destroyed last.
+// Holds what LLVM makes of a kernel; the context is destroyed last.
 struct Code {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -109,10 +110,12 @@ void markKernel(llvm::Function &kernel, const Options &options, bool streams) {
   if (options.maxRegisters)
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(options.maxRegisters));
   else if (streams)
-    kernel.addFnAttr("nvvm.minctasm", std::to_string((streamingThreads + 32 * options.numWarps - 1) / (32 * options.numWarps)));
+    kernel.addFnAttr("nvvm.minctasm", std::to_string((streamingThreads + 32 * options.numWarps - 1) /
+                                                     (32 * options.numWarps)));
 }
 
-// Tile IR -> simt with its shared memory allocated, in place; one line a step. `stages`: of loops that load ahead.
+// Tile IR -> simt with its shared memory allocated, in place; one line a step. `stages`: of loops that load
+// ahead.
 Status lowerToSimt(ModuleOp module, const Options &options, const NvidiaMachine &machine, unsigned stages,
                    std::vector<diag::Remark> &remarks) {
   MLIRContext &context = *module.getContext();
@@ -122,7 +125,8 @@ Status lowerToSimt(ModuleOp module, const Options &options, const NvidiaMachine 
     transforms::markVolatileStores(function);
     if (transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
       remarks.push_back({tile::placeOf(function.getLoc()), "nest",
-                         "tiles too large for registers: a loop over chunks of " + std::to_string(chunkElements * threads) + " elements"});
+                         "tiles too large for registers: a loop over chunks of " +
+                             std::to_string(chunkElements * threads) + " elements"});
   }
   convert::widenFactors(module, machine);      // no instruction takes them
   transforms::splitLoopCarriedOffsets(module); // addresses become sums that analyses see
@@ -155,7 +159,8 @@ Status lowerToSimt(ModuleOp module, const Options &options, const NvidiaMachine 
   return checkLegal(module); // what passes made, too
 }
 
-// The same for a copy of `module`. Where nobody asked for a number of stages fewer are taken until the buffers fit.
+// The same for a copy of `module`. Where nobody asked for a number of stages fewer are taken until the
+// buffers fit.
 Result<OwningOpRef<ModuleOp>> simtOf(ModuleOp module, const Options &options, const NvidiaMachine &machine,
                                      std::vector<diag::Remark> &remarks) {
   constexpr unsigned defaultStages = 3;
@@ -168,7 +173,8 @@ Result<OwningOpRef<ModuleOp>> simtOf(ModuleOp module, const Options &options, co
     if (!status.ok())
       continue;
     if (!options.numStages && stages != defaultStages)
-      own.push_back({"", "pipeline", "num_stages=" + std::to_string(stages) + ": more does not fit into shared memory"});
+      own.push_back({"", "pipeline",
+                     "num_stages=" + std::to_string(stages) + ": more does not fit into shared memory"});
     llvm::move(own, std::back_inserter(remarks));
     return copy;
   }

@@ -1,6 +1,7 @@
-// Layouts of matrix instructions against the formulas of the PTX manual, and loads of matrices executed on a model.
-#include "layout/MatrixAccess.h"
+// Layouts of matrix instructions against the formulas of the PTX manual, and loads of matrices executed on a
+// model.
 #include "layout/Builders.h"
+#include "layout/MatrixAccess.h"
 
 #include <gtest/gtest.h>
 
@@ -20,12 +21,15 @@ TEST(Matrix, FragmentsOf16BitsAreTheManuals) {
   for (unsigned lane = 0; lane != 32; ++lane) {
     unsigned group = lane / 4, inGroup = lane % 4;
     for (unsigned i = 0; i != 4; ++i)
-      EXPECT_EQ(c.coordinates(c.apply(i, lane, 0)), (std::vector<int64_t>{group + (i < 2 ? 0 : 8), inGroup * 2 + (i & 1)}));
+      EXPECT_EQ(c.coordinates(c.apply(i, lane, 0)),
+                (std::vector<int64_t>{group + (i < 2 ? 0 : 8), inGroup * 2 + (i & 1)}));
     for (unsigned i = 0; i != 8; ++i)
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
-                (std::vector<int64_t>{group + ((i / 2) % 2 ? 8 : 0), inGroup * 2 + (i & 1) + (i >= 4 ? 8 : 0)}));
+      EXPECT_EQ(
+          a.coordinates(a.apply(i, lane, 0)),
+          (std::vector<int64_t>{group + ((i / 2) % 2 ? 8 : 0), inGroup * 2 + (i & 1) + (i >= 4 ? 8 : 0)}));
     for (unsigned i = 0; i != 4; ++i)
-      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)), (std::vector<int64_t>{inGroup * 2 + (i & 1) + (i >= 2 ? 8 : 0), group}));
+      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)),
+                (std::vector<int64_t>{inGroup * 2 + (i & 1) + (i >= 2 ? 8 : 0), group}));
   }
 }
 
@@ -35,17 +39,20 @@ TEST(Matrix, FragmentsOfOtherWidthsAreTheManuals) {
   Layout wide = matrixOperand(matrixResult({8, 8}, f64, 1, 1, 1), f64, 1, 4);
   for (unsigned lane = 0; lane != 32; ++lane) {
     for (unsigned i = 0; i != 4; ++i)
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)), (std::vector<int64_t>{lane / 4 + (i & 1) * 8, lane % 4 + (i >> 1) * 4}));
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
+                (std::vector<int64_t>{lane / 4 + (i & 1) * 8, lane % 4 + (i >> 1) * 4}));
     for (unsigned i = 0; i != 16; ++i)
-      EXPECT_EQ(bytes.coordinates(bytes.apply(i, lane, 0)),
-                (std::vector<int64_t>{lane / 4 + (i / 4 % 2) * 8, lane % 4 * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
+      EXPECT_EQ(
+          bytes.coordinates(bytes.apply(i, lane, 0)),
+          (std::vector<int64_t>{lane / 4 + (i / 4 % 2) * 8, lane % 4 * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
     EXPECT_EQ(wide.coordinates(wide.apply(0, lane, 0)), (std::vector<int64_t>{lane % 4, lane / 4}));
   }
 }
 
 TEST(Matrix, ResultsAndOperandsCoverTheTile) {
   for (bool isSwapped : {false, true})
-    for (auto [m, n, warpsM, warpsN] : {std::tuple(128, 64, 2, 2), std::tuple(64, 128, 4, 1), std::tuple(48, 80, 1, 2), std::tuple(16, 8, 1, 1)}) {
+    for (auto [m, n, warpsM, warpsN] : {std::tuple(128, 64, 2, 2), std::tuple(64, 128, 4, 1),
+                                        std::tuple(48, 80, 1, 2), std::tuple(16, 8, 1, 1)}) {
       MatrixShape shape = f16;
       shape.isSwapped = isSwapped;
       Layout c = matrixResult({m, n}, shape, warpsM, warpsN, 4);
@@ -63,7 +70,8 @@ TEST(Matrix, ShortTilesRepeat) {
 
 // The result of a product is the left operand of the next as it lies, but for the numbers of registers.
 TEST(Matrix, AResultIsTheNextProductsLeftOperand) {
-  Layout c = matrixResult({64, 32}, f16, 4, 1, 4), next = matrixOperand(matrixResult({64, 128}, f16, 4, 1, 4), f16, 0, 32);
+  Layout c = matrixResult({64, 32}, f16, 4, 1, 4),
+         next = matrixOperand(matrixResult({64, 128}, f16, 4, 1, 4), f16, 0, 32);
   for (unsigned lane = 0; lane != 32; ++lane)
     for (unsigned warp = 0; warp != 4; ++warp) {
       std::set<uint32_t> held, wanted;
@@ -76,7 +84,8 @@ TEST(Matrix, AResultIsTheNextProductsLeftOperand) {
 }
 
 // PTX ISA, "ldmatrix": lane 8i + r has the address of row r of matrix i; a lane gets 4 bytes of each.
-std::map<unsigned, uint32_t> loaded(const MatrixAccess &access, unsigned lane, unsigned warp, unsigned elementBits) {
+std::map<unsigned, uint32_t> loaded(const MatrixAccess &access, unsigned lane, unsigned warp,
+                                    unsigned elementBits) {
   unsigned perRow = 128 / elementBits, perWord = 32 / elementBits;
   auto thread = [&](unsigned l) {
     uint32_t offset = 0;
@@ -105,9 +114,10 @@ TEST(Matrix, LoadsOfMatricesBringEachRegisterItsElement) {
     unsigned operand, fastest;
     bool fits;
   };
-  for (const Case &each : {Case{f16, 0, 1, true}, Case{f16, 0, 0, true}, Case{f16, 1, 0, true}, Case{f16, 1, 1, true},
-                           Case{tf32, 0, 1, true}, Case{tf32, 1, 0, true}, Case{tf32, 1, 1, false}, Case{s8, 0, 1, true},
-                           Case{s8, 1, 1, false}, Case{f64, 0, 1, false}}) {
+  for (const Case &each :
+       {Case{f16, 0, 1, true}, Case{f16, 0, 0, true}, Case{f16, 1, 0, true}, Case{f16, 1, 1, true},
+        Case{tf32, 0, 1, true}, Case{tf32, 1, 0, true}, Case{tf32, 1, 1, false}, Case{s8, 0, 1, true},
+        Case{s8, 1, 1, false}, Case{f64, 0, 1, false}}) {
     Layout layout = matrixOperand(matrixResult({64, 64}, each.shape, 2, 2, 4), each.shape, each.operand, 64);
     SharedMap map = matrixMap(layout.extents(), each.fastest, each.shape.elementBits);
     ASSERT_TRUE(map.isInjective());
