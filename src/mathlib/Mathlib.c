@@ -3,8 +3,8 @@
 // compiler inlines into kernels (CMakeLists.txt says how), and by the unit tests for the machine at hand.
 // No calls into libm, no errno, no floating-point flags; the rounding mode is to nearest.
 #include "Coefficients.h"
-#include "Fmod.inc"
 #include "ReducePi.inc"
+#include "Fmod.inc"
 
 #define TGM_BITS 32
 #define TGM_WIDTH 1
