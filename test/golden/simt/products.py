@@ -1,0 +1,87 @@
+"""How products reach matrix instructions: loads run ahead, operands that come another way, what stays, and why."""
+# RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix PLAIN
+# RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_75 --emit simt | FileCheck %s --check-prefix OLD
+# RUN: tegula explain %s::turned --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix TURNED
+# RUN: tegula explain %s::stores --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix STORES
+# RUN: tegula explain %s::odd --signature 'a=*f32:16,c=*f32:16' --target sm_80 | FileCheck %s --check-prefix ODD
+# RUN: not tegula compile %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 4 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
+import triton
+import triton.language as tl
+
+
+# PLAIN: simt.alloc at 0 : <64x32xf16, #shared{{[0-9]*}}, 3>
+# PLAIN: simt.alloc at 12288 : <32x64xf16, #shared{{[0-9]*}}, 3>
+# Two trips are under way before the loop.
+# PLAIN-COUNT-2: simt.async_commit
+# PLAIN: scf.for
+# PLAIN: simt.async_wait {{.*}} pending 1
+# PLAIN: simt.barrier
+# PLAIN-COUNT-2: simt.async_copy {{.*}} if
+# PLAIN-NOT: simt.barrier
+# PLAIN-COUNT-2: simt.local_load
+# PLAIN-NEXT: tt.dot {{.*}} #simt.matrix<"m16n8k16.f16", 16, 8, 16, 16, false>
+# PLAIN: scf.yield
+# Nothing is under way behind it.
+# PLAIN: simt.async_wait {{.*}} pending 0
+
+# Without asynchronous copies operands go through a buffer of one slot.
+# OLD-NOT: async_copy
+# OLD: simt.local_store
+# OLD: simt.local_load
+# OLD: #simt.matrix<"m16n8k8.f16"
+@triton.jit
+def plain(a, b, c, K, N):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros([64, 64], tl.float32)
+    for i in range(0, K, 32):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        y = tl.load(b + (i + k)[:, None] * N + n[None, :])
+        acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+# A tile that is turned or cast on its way is copied as it lies.
+# TURNED: pipeline: 2 loads run 2 trips ahead
+# The one conversion is of the result, for its store.
+# TURNED: convert: through
+# TURNED-NOT: convert: through
+@triton.jit
+def turned(a, b, c, K):
+    m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros([64, 64], tl.float32)
+    for i in range(0, K, 32):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        y = tl.load(b + n[:, None] * K + (i + k)[None, :])
+        acc = tl.dot(x, tl.trans(y), acc)
+    tl.store(c + m[:, None] * 64 + n[None, :], acc)
+
+
+# STORES: pipeline: stays where it is: the loop may store to what it reads
+@triton.jit
+def stores(a, b, c, K):
+    m, k = tl.arange(0, 32), tl.arange(0, 32)
+    for i in range(0, K, 32):
+        x = tl.load(a + m[:, None] * 32 + k[None, :])
+        y = tl.load(b + (i + k)[:, None] * 32 + m[None, :])
+        tl.store(a + m[:, None] * 32 + k[None, :], tl.dot(x, y).to(tl.float16))
+
+
+# ODD: dot: multiply-adds: no matrix instruction fits types and extents
+@triton.jit
+def odd(a, c):
+    m, k = tl.arange(0, 16), tl.arange(0, 5)
+    x = tl.load(a + m[:, None] * 5 + k[None, :])
+    tl.store(c + m[:, None] * 16 + m[None, :], tl.dot(x, tl.trans(x)))
+
+
+# LARGE: bytes of shared memory, and a program has 101376:
+# LARGE: 131072 bytes at 0, 4 stages of a load at {{.*}}products.py
+# LARGE: hint: num_stages=3 fits
+@triton.jit
+def large(a, c, K):
+    m, k = tl.arange(0, 128), tl.arange(0, 64)
+    acc = tl.zeros([128, 128], tl.float32)
+    for i in range(0, K, 64):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        acc = tl.dot(x, tl.trans(x), acc)
+    tl.store(c + m[:, None] * 128 + m[None, :], acc)
