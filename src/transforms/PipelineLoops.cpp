@@ -50,6 +50,7 @@ public:
         consider(load);
     if (copied_.empty())
       return;
+    widenBounds();
     separate();
     insertCopies();
     expand();
@@ -171,6 +172,24 @@ private:
     }
     ahead_.insert(needed.begin(), needed.end());
     return nullptr;
+  }
+
+  // Whether a trip exists is asked trips ahead, and must not overflow: the loop counts in 64 bits.
+  void widenBounds() {
+    if (!loop_.getInductionVar().getType().isInteger(32))
+      return;
+    OpBuilder builder(loop_);
+    Location loc = loop_.getLoc();
+    for (OpOperand *bound :
+         {&loop_.getLowerBoundMutable(), &loop_.getUpperBoundMutable(), &loop_.getStepMutable()})
+      bound->set(builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), bound->get()));
+    Value index = loop_.getInductionVar();
+    index.setType(builder.getI64Type());
+    builder.setInsertionPointToStart(loop_.getBody());
+    auto narrow = arith::TruncIOp::create(builder, loc, builder.getI32Type(), index);
+    index.replaceAllUsesExcept(narrow, narrow);
+    // Ops that run ahead, and are not in the list yet: their index is narrowed there, too.
+    ahead_.insert(narrow);
   }
 
   // Ops that run ahead have users there alone: others get a copy of their own.
