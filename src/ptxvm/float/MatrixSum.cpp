@@ -20,8 +20,9 @@ constexpr Row models[] = {
     {0, {4, 24, 23}, {4, 24, 23}, {16, 13, 13}},
     {80, {8, 24, 23}, {4, 24, 23}, {16, 13, 13}},
     // As an H200 recorded. It does not tell whether zeros of bf16, tf32 and eight bits count, whether f16
-    // sums keep 24 bits or 25, nor the sign of an f32 sum that is cut to zero. Of eight bits, ptxas for sm_90
-    // and sm_100 writes conversions and products of f16. All else of sm_100 is published only.
+    // sums keep 24 bits or 25, nor the sign of an f32 sum that is cut to zero; no tf32 has a NaN's bits only
+    // in those that are ignored. Of eight bits, ptxas for sm_90 and sm_100 writes conversions and products of
+    // f16. All else of sm_100 is published only.
     {90, {16, 25, 23}, {8, 25, 23}, {16, 25, 23, true}},
     {120, {16, 25, 23}, {8, 25, 23}, {32, 25, 23}},
 };
@@ -158,8 +159,7 @@ SumModel sumModelOf(uint32_t arch, Type type) {
 MatrixTerm matrixTerm(Type type, uint64_t bits, const SumModel &model) {
   if (model.asHalves)
     return termOf(Format::F16, convert(Format::F16, formatOf(type), bits, {}));
-  // A matrix unit reads the upper 19 bits of a tf32's register.
-  return termOf(formatOf(type), type == Type::TF32 ? bits & 0xffffe000u : bits);
+  return termOf(formatOf(type), bits); // a tf32 is the upper 19 bits of its register
 }
 
 int fractionBits(Type type, const SumModel &model) {

@@ -291,6 +291,28 @@ TEST(MatrixSums, EightBitsAreMultipliedAsHalvesWhereNoUnitHasThem) {
   EXPECT_EQ(sumAs(Type::E5M2, Format::E5M2, {INFINITY}, {1}, -INFINITY, 90), 0x7fffffffu);
 }
 
+// A subnormal e4m3 is a normal f16, so less is cut beside it: here not what is left of 64 - 64 + 2^-18.
+TEST(MatrixSums, ASubnormalNumberOfEightBitsIsANormalHalf) {
+  SumModel model = sumModelOf(90, Type::E4M3);
+  std::vector<MatrixTerm> a(32), b(32);
+  auto set = [&](size_t k, uint64_t e4m3, uint64_t e5m2) {
+    a[k] = matrixTerm(Type::E4M3, e4m3, model);
+    b[k] = matrixTerm(Type::E5M2, e5m2, model);
+  };
+  set(0, 0x01, 0x78); // 2^-9, 2^15
+  set(1, 0x01, 0xf8);
+  set(4, 0x01, 0x18); // 2^-9, 2^-9
+  int fraction = fractionBits(Type::E4M3, model) + fractionBits(Type::E5M2, model);
+  EXPECT_EQ(std::bit_cast<float>(sumOfProducts(a, b, 0, false, model, fraction)), 0x1p-18f);
+}
+
+TEST(MatrixSums, TheLowerBitsOfATf32AreIgnored) {
+  SumModel model = sumModelOf(90, Type::TF32);
+  MatrixTerm whole = matrixTerm(Type::TF32, 0x3fc01fff, model), cut = matrixTerm(Type::TF32, 0x3fc00000, model);
+  EXPECT_EQ(whole.significand, cut.significand);
+  EXPECT_EQ(std::ldexp(whole.significand, whole.exponent), 1.5);
+}
+
 TEST(MatrixSums, InfinitiesAndNans) {
   double infinity = INFINITY;
   EXPECT_EQ(sumOf({infinity, 1}, {2, 1}, 5), INFINITY);
