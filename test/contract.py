@@ -13,7 +13,7 @@ target = "interp"
 
 
 def rounding_of_factors(dtype):
-    """What `tl.dot` may be off by, relative to |a|·|b|, because it cuts its f32 factors to tf32 (N15)."""
+    """Says what `tl.dot` may be off by, relative to |a|·|b|, as it cuts its f32 factors to tf32 (N15)."""
     return 2.0**-9 if dtype == torch.float32 and target in ("sim", "cuda") else 0.0
 
 

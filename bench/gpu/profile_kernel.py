@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 NCU_SECONDS = 90
 
-# What instructions are for; the first that matches counts.
+# Says what instructions are for; the first that matches counts.
 KINDS = [("tensor", r"H?GMMA|[HIDQ]MMA|WGMMA"), ("fragments", r"LDSM|STSM|MOVM"), ("async copy", r"LDGSTS|UTMA|UBLKCP|CP\b"),
          ("spill", r"LDL|STL"), ("global load", r"LDG?\b|LDG|LD\b"), ("global store", r"STG|ST\b|RED|ATOM"), ("shared load", r"LDS"),
          ("shared store", r"STS|ATOMS"), ("barrier, wait", r"BAR|DEPBAR|LDGDEPBAR|SYNCS|WARPSYNC|WARPGROUP|NANOSLEEP"),
@@ -182,7 +182,7 @@ def config_of(args):
 
 
 def launch(args, who):
-    """What a launch returned, and the seconds of one, the L2 cache flushed."""
+    """Returns the kernel that a launch ran, and the seconds and TFLOPS of one, the L2 cache flushed."""
     import sources
     import spelled
     import torch

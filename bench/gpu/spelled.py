@@ -246,7 +246,7 @@ def attended_bound(s, slope=2.0**-19):
 
 
 def is_square(n):
-    """Whether 1/sqrt(n) is a power of two: then scaling q before the product rounds nothing."""
+    """Says whether 1/sqrt(n) is a power of two: then scaling q before the product rounds nothing."""
     return n in (4, 16, 64, 256)
 
 

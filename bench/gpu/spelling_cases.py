@@ -1,4 +1,5 @@
-"""What spelling_run.py measures: cases as plain data, by priority, and the lists of configurations that both compilers choose from.
+"""Lists what spelling_run.py measures: cases as plain data, by priority, and the configurations that both
+compilers choose from.
 
 A purpose is what spellings are compared for: one problem, one size, one type. The first cases are those of issue 9's table.
 """

@@ -57,7 +57,7 @@ class Worker:
         self.enter({"phase": "compiling", "contestant": "ours", "config": ""})
 
     def read(self):
-        """What it said since; None when it is gone."""
+        """Returns what it said since; None when it is gone."""
         try:
             data = os.read(self.out, 1 << 20)
         except OSError:

@@ -46,7 +46,7 @@ def compiled(result):
 
 
 def problems(result):
-    """What failed, was wrong or spills, a line each; a failure that all configurations share once."""
+    """Lists what failed, was wrong or spills, a line each; a failure that all configurations share once."""
     for name, entry in result.get("contestants", {}).items():
         if "failed" in entry:
             yield f"    {name}: {short(entry['failed'])}"

@@ -57,7 +57,7 @@ class Worker:
         self.load_libraries()
 
     def load_libraries(self):
-        """What the first call of a process waits for must not wait while the GPU is this worker's own."""
+        """Makes the first calls of a process now: nothing waits for them while the GPU is this worker's own."""
         for dtype in (torch.float16, torch.float32, torch.float64):
             square = torch.ones(256, 256, dtype=dtype, device=self.clock.device)
             torch.softmax(square @ square, dim=1).norm()

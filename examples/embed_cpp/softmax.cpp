@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <vector>
 
-static double largestError(const std::vector<float> &in, const std::vector<float> &out, int rows, int columns) {
+static double largestError(const std::vector<float> &in, const std::vector<float> &out, int rows,
+                           int columns) {
   double largest = 0;
   for (int row = 0; row != rows; ++row) {
     const float *x = &in[size_t(row) * columns], *y = &out[size_t(row) * columns];
@@ -66,18 +67,21 @@ int main(int argc, char **argv) {
   float *x = there->as<float>(), *y = result->as<float>();
 
   int block = int(std::bit_ceil(unsigned(columns)));
-  auto kernel = softmax->call({rows}, y, static_cast<const float *>(x), columns, columns, columns, tg::named("BLOCK", block));
+  auto kernel = softmax->call({rows}, y, static_cast<const float *>(x), columns, columns, columns,
+                              tg::named("BLOCK", block));
   if (!kernel)
     return fail(kernel.error());
   // Waits for the kernel, too: it is in the same order of work.
   if (auto copied = result->copyTo(out.data(), out.size() * sizeof(float)); !copied)
     return fail(copied.error());
   double error = largestError(in, out, rows, columns);
-  std::printf("softmax of %d x %d on %s: largest error %.2g\n", rows, columns, kernel->target().c_str(), error);
+  std::printf("softmax of %d x %d on %s: largest error %.2g\n", rows, columns, kernel->target().c_str(),
+              error);
 
   // An error is a value: the constexpr parameter is missing, and the program goes on.
   auto refused = softmax->call({rows}, y, x, columns, columns, columns);
-  if (refused || refused.error().status() != TG_LAUNCH || refused.error().diagnostics().front().kind != "ConstexprMissing") {
+  if (refused || refused.error().status() != TG_LAUNCH ||
+      refused.error().diagnostics().front().kind != "ConstexprMissing") {
     std::fprintf(stderr, "a call without BLOCK was not refused\n");
     return 1;
   }

@@ -92,9 +92,21 @@ typedef struct tg_value tg_value;
 
 /* Element types; the numbers are stable. */
 typedef enum tg_dtype {
-  TG_I1 = 0, TG_I8 = 1, TG_I16 = 2, TG_I32 = 3, TG_I64 = 4,
-  TG_U8 = 5, TG_U16 = 6, TG_U32 = 7, TG_U64 = 8,
-  TG_F16 = 9, TG_BF16 = 10, TG_F32 = 11, TG_F64 = 12, TG_F8E5 = 13, TG_F8E4NV = 14
+  TG_I1 = 0,
+  TG_I8 = 1,
+  TG_I16 = 2,
+  TG_I32 = 3,
+  TG_I64 = 4,
+  TG_U8 = 5,
+  TG_U16 = 6,
+  TG_U32 = 7,
+  TG_U64 = 8,
+  TG_F16 = 9,
+  TG_BF16 = 10,
+  TG_F32 = 11,
+  TG_F64 = 12,
+  TG_F8E5 = 13,
+  TG_F8E4NV = 14
 } tg_dtype;
 
 /* -1: there is no type of this name. */
@@ -105,7 +117,7 @@ TG_API const char *tg_dtype_name(int dtype);
 TG_API size_t tg_dtype_size(int dtype);
 
 typedef enum tg_value_kind {
-  TG_ABSENT = 0,  /* no value: the parameter's default counts */
+  TG_ABSENT = 0, /* no value: the parameter's default counts */
   TG_NONE = 1,
   TG_BOOL = 2,    /* as.integer */
   TG_INT = 3,     /* as.integer */
@@ -114,8 +126,9 @@ typedef enum tg_value_kind {
   TG_POINTER = 6, /* as.address, dtype */
   TG_STRING = 7,  /* as.text */
   TG_DTYPE = 8,   /* dtype */
-  TG_LITERAL = 9, /* as.text: a constant as Python writes it: "3", "1e-5", "None", "'relu'", "tl.float16", "(1, 2)" */
-  TG_TUPLE = 10,  /* as.tuple */
+  TG_LITERAL =
+      9, /* as.text: a constant as Python writes it: "3", "1e-5", "None", "'relu'", "tl.float16", "(1, 2)" */
+  TG_TUPLE = 10,    /* as.tuple */
   TG_FUNCTION = 11, /* as.function: a function of the language */
   /* In answers of a host's environment: */
   TG_MODULE = 12,  /* as.text: a module of the language by its canonical name, "triton.language" */
@@ -166,7 +179,8 @@ typedef struct tg_context_options {
 } tg_context_options;
 
 /* `options` may be NULL. The context outlives its modules. */
-TG_API tg_status tg_context_create(const tg_context_options *options, tg_context **out, tg_diagnostics **problems);
+TG_API tg_status tg_context_create(const tg_context_options *options, tg_context **out,
+                                   tg_diagnostics **problems);
 TG_API void tg_context_destroy(tg_context *context);
 
 /* A variable of the environment that the library, its tools or the Python package read. */
@@ -226,7 +240,8 @@ TG_API tg_status tg_device_current(const char *target, int32_t *device, tg_diagn
 TG_API tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, void **out,
                                     tg_diagnostics **problems);
 /* With the target and the device that it came from; `memory` may be NULL. */
-TG_API tg_status tg_memory_release(const char *target, int32_t device, void *memory, tg_diagnostics **problems);
+TG_API tg_status tg_memory_release(const char *target, int32_t device, void *memory,
+                                   tg_diagnostics **problems);
 /* Between such memory, this process's, or both; done when it returns. It waits for work on default
  * streams only: for another stream call tg_synchronize before. */
 TG_API tg_status tg_memory_copy(const char *target, int32_t device, void *to, const void *from, size_t bytes,
@@ -311,8 +326,8 @@ typedef struct tg_kernel tg_kernel;
 
 typedef struct tg_compile_options {
   size_t struct_size;
-  const char *target; /* NULL: the context's. "sm_80" ... compile for a GPU that need not be here; "cuda": for the
-                         current one */
+  const char *target; /* NULL: the context's. "sm_80" ... compile for a GPU that need not be here; "cuda": for
+                         the current one */
   const char *cpu;    /* NULL: this machine; else a name of LLVM, "haswell" */
   int32_t num_warps;  /* 0: the default */
   int32_t num_stages; /* 0: the default */
@@ -335,7 +350,7 @@ TG_API void tg_kernel_destroy(tg_kernel *kernel);
  * a few hundred KB each. 0: no bound. Holds from the next compile on. */
 TG_API size_t tg_kernel_limit(void);
 TG_API void tg_set_kernel_limit(size_t kernels);
-/* How many there are now. */
+/* Says how many there are now. */
 TG_API size_t tg_kept_kernels(void);
 /* 1: a call may find the kernel again. 0: it was evicted, or comes from tg_compile. */
 TG_API int tg_kernel_is_kept(const tg_kernel *kernel);
@@ -364,7 +379,8 @@ typedef struct tg_kernel_attributes {
   int32_t spill_bytes;  /* of a thread: what did not fit into registers */
   int64_t shared_bytes; /* of a block */
 } tg_kernel_attributes;
-TG_API tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems);
+TG_API tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out,
+                                          tg_diagnostics **problems);
 
 /* Names of the stages: "ttir", then the target's ("nests", "llvm", "asm", "obj" of cores; "simt",
  * "llvm", "ptx", "cubin", "sass" of GPUs). NULL past the last. */
@@ -413,11 +429,12 @@ TG_API tg_status tg_call(tg_function *function, const char *target, const tg_pla
                          tg_kernel **kernel, tg_diagnostics **problems);
 /* Only compiles. */
 TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_place *place,
-                            const tg_argument *arguments, size_t count, tg_kernel **kernel, tg_diagnostics **problems);
+                            const tg_argument *arguments, size_t count, tg_kernel **kernel,
+                            tg_diagnostics **problems);
 
-/* Gives the meaning of a dotted name in the language: "triton.language.load" (TG_BUILTIN), "triton.language.math"
- * (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name, or it has a
- * meaning only in a kernel. */
+/* Gives the meaning of a dotted name in the language: "triton.language.load" (TG_BUILTIN),
+ * "triton.language.math" (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name,
+ * or it has a meaning only in a kernel. */
 TG_API int tg_language_name(const char *dotted_name, tg_value *out);
 
 /* ---- simulation ------------------------------------------------------------------------- */
@@ -436,7 +453,8 @@ typedef struct tg_simulation_options {
   int32_t profile;      /* count what each line costs */
   const char *bundle;   /* NULL: none. A folder that is written when there are findings; it repeats the run */
   int32_t records_all;  /* write it also without findings */
-  const char *copies;   /* asynchronous ones complete: NULL: "late", when they are waited for; "at-once"; "random", by the seed */
+  const char *copies;   /* asynchronous ones complete: NULL: "late", when they are waited for; "at-once";
+                           "random", by the seed */
 } tg_simulation_options;
 
 /* `options` may be NULL. */
@@ -456,9 +474,9 @@ typedef struct tg_simulation_launch {
   const char *path; /* of the code, for messages */
   const char *text; /* PTX */
   size_t size;
-  const char *entry;     /* NULL or "": the only one */
+  const char *entry; /* NULL or "": the only one */
   uint32_t grid[3], block[3];
-  uint64_t shared_bytes; /* dynamic shared memory of a block */
+  uint64_t shared_bytes;     /* dynamic shared memory of a block */
   const tg_value *arguments; /* in the order of the entry's parameters */
   size_t count;
 } tg_simulation_launch;
@@ -467,11 +485,13 @@ typedef struct tg_simulation_launch {
 TG_API tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launch *launch,
                                    tg_diagnostics **problems);
 /* Runs what a bundle holds, on memory of its own, with the bundle's schedule. */
-TG_API tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle, tg_diagnostics **problems);
+TG_API tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle,
+                                      tg_diagnostics **problems);
 
 TG_API size_t tg_simulation_finding_count(const tg_simulation *simulation);
 /* "findings": each with its places; "profile": the source with its costs; "html": both as one page;
- * "printed": what kernels printed; "memory": a number of what a replay has left in memory. NULL: there is no such text. Valid until the next call with the handle. */
+ * "printed": what kernels printed; "memory": a number of what a replay has left in memory. NULL: there is no
+ * such text. Valid until the next call with the handle. */
 TG_API const char *tg_simulation_text(tg_simulation *simulation, const char *what);
 
 /* ---- checking --------------------------------------------------------------------------- */

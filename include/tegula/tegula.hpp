@@ -85,7 +85,10 @@ template <class T> constexpr int dtypeOf() {
   else if constexpr (std::is_same_v<U, double>)
     return TG_F64;
   else if constexpr (std::is_integral_v<U>)
-    return (std::is_signed_v<U> ? TG_I8 : TG_U8) + (sizeof(U) == 1 ? 0 : sizeof(U) == 2 ? 1 : sizeof(U) == 4 ? 2 : 3);
+    return (std::is_signed_v<U> ? TG_I8 : TG_U8) + (sizeof(U) == 1   ? 0
+                                                    : sizeof(U) == 2 ? 1
+                                                    : sizeof(U) == 4 ? 2
+                                                                     : 3);
   else
     return -1;
 }
@@ -178,7 +181,9 @@ struct KernelAttributes {
 // A compiled kernel, held: it may outlive its function's module.
 class Kernel {
 public:
-  static Kernel own(tg_kernel *kernel) { return Kernel(std::shared_ptr<tg_kernel>(kernel, tg_kernel_destroy)); }
+  static Kernel own(tg_kernel *kernel) {
+    return Kernel(std::shared_ptr<tg_kernel>(kernel, tg_kernel_destroy));
+  }
 
   tg_kernel *handle() const { return kernel_.get(); }
   std::string target() const { return tg_kernel_target(handle()); }
@@ -208,7 +213,9 @@ public:
     return all;
   }
   // The warnings of the compile, and what it printed.
-  std::vector<Diagnostic> warnings() const { return Error(TG_OK, tg_kernel_warnings(handle())).diagnostics(); }
+  std::vector<Diagnostic> warnings() const {
+    return Error(TG_OK, tg_kernel_warnings(handle())).diagnostics();
+  }
   // Milliseconds of each step of the compile.
   std::vector<std::pair<std::string, double>> times() const {
     std::vector<std::pair<std::string, double>> all;
@@ -226,10 +233,12 @@ public:
     return KernelAttributes{raw.arch, raw.warps, raw.registers, raw.spill_bytes, raw.shared_bytes};
   }
   // One 8-byte slot an argument, as tg_launch says.
-  Expected<Done> launch(std::span<const int64_t> grid, std::span<const uint64_t> slots, const Place &place = {}) const {
+  Expected<Done> launch(std::span<const int64_t> grid, std::span<const uint64_t> slots,
+                        const Place &place = {}) const {
     tg_diagnostics *problems = nullptr;
     tg_place where = place.raw();
-    if (tg_status status = tg_launch(handle(), &where, slots.data(), slots.size(), grid.data(), grid.size(), &problems))
+    if (tg_status status =
+            tg_launch(handle(), &where, slots.data(), slots.size(), grid.data(), grid.size(), &problems))
       return Error(status, problems);
     return Done{};
   }
@@ -265,7 +274,8 @@ public:
       tg_parameter p{};
       p.struct_size = sizeof p;
       if (tg_function_parameter(function_, i, &p) == TG_OK)
-        all.push_back({p.name, p.annotation, p.default_value ? std::optional<std::string>(p.default_value) : std::nullopt,
+        all.push_back({p.name, p.annotation,
+                       p.default_value ? std::optional<std::string>(p.default_value) : std::nullopt,
                        p.is_constexpr != 0, p.line});
     }
     return all;
@@ -290,18 +300,20 @@ public:
     tg_kernel *kernel = nullptr;
     tg_diagnostics *problems = nullptr;
     tg_place where = place.raw();
-    if (tg_status status = tg_call(function_, target, &where, arguments.data(), arguments.size(), grid.data(), grid.size(),
-                                   &kernel, &problems))
+    if (tg_status status = tg_call(function_, target, &where, arguments.data(), arguments.size(), grid.data(),
+                                   grid.size(), &kernel, &problems))
       return Error(status, problems);
     return Kernel::own(kernel);
   }
-  template <class... T> Expected<Kernel> call(std::initializer_list<int64_t> grid, const T &...arguments) const {
+  template <class... T>
+  Expected<Kernel> call(std::initializer_list<int64_t> grid, const T &...arguments) const {
     std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
     return callWith({grid.begin(), grid.size()}, all);
   }
   // The same on a device and a stream; pointers are of that device.
   template <class... T>
-  Expected<Kernel> callOn(const Place &place, std::initializer_list<int64_t> grid, const T &...arguments) const {
+  Expected<Kernel> callOn(const Place &place, std::initializer_list<int64_t> grid,
+                          const T &...arguments) const {
     std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
     return callWith({grid.begin(), grid.size()}, all, nullptr, place);
   }
@@ -328,7 +340,8 @@ inline Expected<std::vector<Device>> devices(const std::string &target) {
     raw.struct_size = sizeof raw;
     if (tg_status status = tg_device_get(target.c_str(), i, &raw, &problems))
       return Error(status, problems);
-    all.push_back({raw.name, raw.arch, raw.multiprocessors, raw.warp_size, raw.max_shared_bytes, raw.memory_bytes});
+    all.push_back(
+        {raw.name, raw.arch, raw.multiprocessors, raw.warp_size, raw.max_shared_bytes, raw.memory_bytes});
   }
   return all;
 }

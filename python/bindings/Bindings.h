@@ -39,14 +39,15 @@ private:
 
 // What the Python side registers, and interned names.
 struct State {
-  PyObject *encode = nullptr;      // object -> (kind, payload, flags); raises TypeError
-  PyObject *makeError = nullptr;   // (status, text, [diagnostic]) -> exception
-  PyObject *makeKernel = nullptr;  // (Kernel, Function) -> CompiledKernel
-  PyObject *dtypeCode = nullptr;   // a dtype of NumPy or PyTorch -> tg_dtype; raises
-  PyObject *dtypeCodes = nullptr;  // dict: dtype object -> int
+  PyObject *encode = nullptr;     // object -> (kind, payload, flags); raises TypeError
+  PyObject *makeError = nullptr;  // (status, text, [diagnostic]) -> exception
+  PyObject *makeKernel = nullptr; // (Kernel, Function) -> CompiledKernel
+  PyObject *dtypeCode = nullptr;  // a dtype of NumPy or PyTorch -> tg_dtype; raises
+  PyObject *dtypeCodes = nullptr; // dict: dtype object -> int
   PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice;
-  PyObject *currentStream = nullptr; // device index -> handle of PyTorch's current stream; None: there is none
-  tg_context *context = nullptr;   // made at first use
+  PyObject *currentStream =
+      nullptr;                   // device index -> handle of PyTorch's current stream; None: there is none
+  tg_context *context = nullptr; // made at first use
 };
 extern State state;
 

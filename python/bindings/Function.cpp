@@ -60,11 +60,13 @@ PyObject *toObject(Function *self, const tg_value &value) {
     return tuple.release();
   }
   // Things that only Python knows how to find again.
-  case TG_OPAQUE: return PyObject_CallMethod(self->environment, "object", "K", (unsigned long long)value.as.opaque.handle);
+  case TG_OPAQUE:
+    return PyObject_CallMethod(self->environment, "object", "K", (unsigned long long)value.as.opaque.handle);
   case TG_DTYPE: return PyObject_CallMethod(self->environment, "dtype", "i", int(value.dtype));
   case TG_MODULE:
   case TG_BUILTIN:
-    return PyObject_CallMethod(self->environment, "named", "s#", value.as.text.data, Py_ssize_t(value.as.text.size));
+    return PyObject_CallMethod(self->environment, "named", "s#", value.as.text.data,
+                               Py_ssize_t(value.as.text.size));
   default: PyErr_SetString(PyExc_TypeError, "this value cannot be shown to Python"); return nullptr;
   }
 }
@@ -79,11 +81,12 @@ int attribute(void *user, const tg_value *object, const char *name, tg_value *ou
   Gil gil;
   auto *self = static_cast<Function *>(user);
   Ref value(toObject(self, *object));
-  return reply(value ? PyObject_CallMethod(self->environment, "attribute", "Os", value.get(), name) : nullptr, out);
+  return reply(value ? PyObject_CallMethod(self->environment, "attribute", "Os", value.get(), name) : nullptr,
+               out);
 }
 
-int callNamed(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names, size_t count,
-              tg_value *out) {
+int callNamed(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names,
+              size_t count, tg_value *out) {
   Gil gil;
   auto *self = static_cast<Function *>(user);
   Ref function(toObject(self, *callee));
@@ -99,7 +102,8 @@ int callNamed(void *user, const tg_value *callee, const tg_value *arguments, con
     if (!value || PyDict_SetItemString(keywords.get(), names[i], value.get()) < 0)
       keywords = Ref();
   }
-  return reply(keywords ? PyObject_CallMethod(self->environment, "call", "OOO", function.get(), values.get(), keywords.get())
+  return reply(keywords ? PyObject_CallMethod(self->environment, "call", "OOO", function.get(), values.get(),
+                                              keywords.get())
                         : nullptr,
                out);
 }
@@ -109,7 +113,8 @@ uint64_t version(void *user) { return static_cast<Function *>(user)->watch->vers
 int init(PyObject *object, PyObject *args, PyObject *) {
   auto *self = reinterpret_cast<Function *>(object);
   PyObject *environment, *names, *defaults, *target;
-  if (!PyArg_ParseTuple(args, "OO!O!U", &environment, &PyTuple_Type, &names, &PyDict_Type, &defaults, &target))
+  if (!PyArg_ParseTuple(args, "OO!O!U", &environment, &PyTuple_Type, &names, &PyDict_Type, &defaults,
+                        &target))
     return -1;
   Py_XSETREF(self->environment, Py_NewRef(environment));
   Py_XSETREF(self->names, Py_NewRef(names));
@@ -156,7 +161,9 @@ void dealloc(PyObject *object) {
   Py_TYPE(object)->tp_free(object);
 }
 
-PyObject *subscript(PyObject *self, PyObject *grid) { return makeLauncher(reinterpret_cast<Function *>(self), grid); }
+PyObject *subscript(PyObject *self, PyObject *grid) {
+  return makeLauncher(reinterpret_cast<Function *>(self), grid);
+}
 
 PyObject *doNotSpecialize(PyObject *object, PyObject *args) {
   Py_ssize_t index;
@@ -167,17 +174,17 @@ PyObject *doNotSpecialize(PyObject *object, PyObject *args) {
   if (!function)
     return nullptr;
   Asking asking(reinterpret_cast<Function *>(object));
-  Py_BEGIN_ALLOW_THREADS
-  tg_function_do_not_specialize(function, size_t(index), onlyAlignment);
-  Py_END_ALLOW_THREADS
-  Py_RETURN_NONE;
+  Py_BEGIN_ALLOW_THREADS tg_function_do_not_specialize(function, size_t(index), onlyAlignment);
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 PyMethodDef methods[] = {
     {"_do_not_specialize", doNotSpecialize, METH_VARARGS, "(index, only_alignment)"},
     {nullptr, nullptr, 0, nullptr},
 };
-PyObject *getTarget(PyObject *object, void *) { return Py_NewRef(reinterpret_cast<Function *>(object)->target); }
+PyObject *getTarget(PyObject *object, void *) {
+  return Py_NewRef(reinterpret_cast<Function *>(object)->target);
+}
 
 int setTarget(PyObject *object, PyObject *value, void *) {
   if (!value || !PyUnicode_Check(value)) {
@@ -221,7 +228,8 @@ const std::string &keepRaised() {
     PyErr_Clear();
   Asking *asking = Asking::current();
   if (asking)
-    asking->raised = std::string(reinterpret_cast<PyTypeObject *>(type)->tp_name) + (said && *said ? ": " + std::string(said) : "");
+    asking->raised = std::string(reinterpret_cast<PyTypeObject *>(type)->tp_name) +
+                     (said && *said ? ": " + std::string(said) : "");
   Py_XDECREF(type);
   Py_XDECREF(trace);
   if (asking)
@@ -231,7 +239,7 @@ const std::string &keepRaised() {
   return asking ? asking->raised : nobody;
 }
 
-// What the function's annotations say at run time: environment.annotations() -> [(index, text)].
+// Passes on what the function's annotations say at run time: environment.annotations() -> [(index, text)].
 static bool annotate(Function *self, tg_function *function) {
   Asking asking(self);
   Ref rows(PyObject_CallMethod(self->environment, "annotations", nullptr));
@@ -241,8 +249,7 @@ static bool annotate(Function *self, tg_function *function) {
     const char *text;
     if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(list.get(), i), "ns", &index, &text))
       return false;
-    Py_BEGIN_ALLOW_THREADS
-    tg_function_annotate(function, size_t(index), text);
+    Py_BEGIN_ALLOW_THREADS tg_function_annotate(function, size_t(index), text);
     Py_END_ALLOW_THREADS
   }
   return bool(list);
@@ -266,11 +273,8 @@ tg_function *functionHandle(Function *self) {
   tg_module *module = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = tg_module_from_text(where, &description, &module, &problems);
-  Py_END_ALLOW_THREADS
-  if (status != TG_OK)
-    return raise(status, problems, self), nullptr;
+  Py_BEGIN_ALLOW_THREADS status = tg_module_from_text(where, &description, &module, &problems);
+  Py_END_ALLOW_THREADS if (status != TG_OK) return raise(status, problems, self), nullptr;
   if (self->function) { // another thread was faster
     tg_module_destroy(module);
     return self->function;

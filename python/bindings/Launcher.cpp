@@ -21,10 +21,11 @@ int spareCount = 0;
 // The entries of a grid; -1 with an exception set. More than three are the library's to refuse.
 int readGrid(PyObject *grid, int64_t *extents) {
   if (!PyTuple_Check(grid) && !PyList_Check(grid)) {
-    const char *text = PyIndex_Check(grid)
-                           ? "the grid is the int %R; it is a tuple of 1 to 3 ints\n  hint: write kernel[(n,)](...)"
-                           : "the grid is %R; it is a tuple of 1 to 3 ints, or a function that returns one\n"
-                             "  hint: write kernel[(n,)](...)";
+    const char *text =
+        PyIndex_Check(grid)
+            ? "the grid is the int %R; it is a tuple of 1 to 3 ints\n  hint: write kernel[(n,)](...)"
+            : "the grid is %R; it is a tuple of 1 to 3 ints, or a function that returns one\n"
+              "  hint: write kernel[(n,)](...)";
     launchError(text, grid);
     return -1;
   }
@@ -32,7 +33,8 @@ int readGrid(PyObject *grid, int64_t *extents) {
   for (Py_ssize_t i = 0; i != std::min<Py_ssize_t>(size, 4); ++i) {
     PyObject *entry = PySequence_Fast_GET_ITEM(grid, i);
     if (!PyIndex_Check(entry)) {
-      launchError("an entry of the grid is %R; entries are ints\n  hint: use triton.cdiv(n, BLOCK), or //", entry);
+      launchError("an entry of the grid is %R; entries are ints\n  hint: use triton.cdiv(n, BLOCK), or //",
+                  entry);
       return -1;
     }
     Py_ssize_t value = PyNumber_AsSsize_t(entry, nullptr); // clipped: too large stays too large
@@ -117,7 +119,8 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   Arena arena;
   for (Py_ssize_t i = 0; i != count; ++i) {
     arguments[i] = {};
-    if (i >= positional && !(arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+    if (i >= positional &&
+        !(arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
       return nullptr;
     if (!arena.convert(args[i], arguments[i].value))
       return nullptr;
@@ -147,12 +150,11 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   tg_diagnostics *problems = nullptr;
   tg_status status;
   Asking asking(function);
-  Py_BEGIN_ALLOW_THREADS
-  status = runs ? tg_call(handle, target, &place, arguments, size_t(count), extents, size_t(rank), &kernel, &problems)
-                : tg_prepare(handle, target, &place, arguments, size_t(count), &kernel, &problems);
-  Py_END_ALLOW_THREADS
-  if (!simulated.finish())
-    return nullptr;
+  Py_BEGIN_ALLOW_THREADS status =
+      runs ? tg_call(handle, target, &place, arguments, size_t(count), extents, size_t(rank), &kernel,
+                     &problems)
+           : tg_prepare(handle, target, &place, arguments, size_t(count), &kernel, &problems);
+  Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
   if (status != TG_OK)
     return raise(status, problems, function);
   return kernelObject(function, kernel);

@@ -31,7 +31,8 @@ static PyObject *rowsOf(const tg_diagnostics *problems) {
 
 PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) {
   Ref list(rowsOf(problems));
-  Ref text(PyUnicode_DecodeUTF8(tg_diagnostics_text(problems), Py_ssize_t(strlen(tg_diagnostics_text(problems))), "replace"));
+  Ref text(PyUnicode_DecodeUTF8(tg_diagnostics_text(problems),
+                                Py_ssize_t(strlen(tg_diagnostics_text(problems))), "replace"));
   tg_diagnostics_destroy(problems);
   if (!list || !text)
     return nullptr;
@@ -78,10 +79,9 @@ PyObject *kernelStage(PyObject *self, PyObject *name) {
   size_t size = 0;
   tg_diagnostics *problems = nullptr;
   tg_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = tg_kernel_stage(handle(self), stage, &data, &size, &problems);
-  Py_END_ALLOW_THREADS
-  return status ? raise(status, problems) : PyBytes_FromStringAndSize(data, Py_ssize_t(size));
+  Py_BEGIN_ALLOW_THREADS status = tg_kernel_stage(handle(self), stage, &data, &size, &problems);
+  Py_END_ALLOW_THREADS return status ? raise(status, problems)
+                                     : PyBytes_FromStringAndSize(data, Py_ssize_t(size));
 }
 
 PyObject *kernelStages(PyObject *self, PyObject *) {
@@ -130,7 +130,8 @@ PyObject *kernelArguments(PyObject *self, PyObject *) {
     tg_kernel_argument argument{};
     argument.struct_size = sizeof argument;
     tg_kernel_get_argument(handle(self), i, &argument);
-    Ref row(Py_BuildValue("(ssOO)", argument.name, tg_dtype_name(argument.dtype), argument.is_pointer ? Py_True : Py_False,
+    Ref row(Py_BuildValue("(ssOO)", argument.name, tg_dtype_name(argument.dtype),
+                          argument.is_pointer ? Py_True : Py_False,
                           argument.is_written ? Py_True : Py_False));
     if (!row || PyList_Append(list.get(), row.get()) < 0)
       return nullptr;
@@ -144,13 +145,11 @@ PyObject *kernelAttributes(PyObject *self, PyObject *) {
   found.struct_size = sizeof found;
   tg_diagnostics *problems = nullptr;
   tg_status status;
-  Py_BEGIN_ALLOW_THREADS
-  status = tg_kernel_get_attributes(handle(self), &found, &problems);
-  Py_END_ALLOW_THREADS
-  if (status)
-    return raise(status, problems);
-  return Py_BuildValue("{s:s,s:i,s:i,s:i,s:L}", "arch", found.arch, "warps", int(found.warps), "registers", int(found.registers),
-                       "spill_bytes", int(found.spill_bytes), "shared_bytes", (long long)(found.shared_bytes));
+  Py_BEGIN_ALLOW_THREADS status = tg_kernel_get_attributes(handle(self), &found, &problems);
+  Py_END_ALLOW_THREADS if (status) return raise(status, problems);
+  return Py_BuildValue("{s:s,s:i,s:i,s:i,s:L}", "arch", found.arch, "warps", int(found.warps), "registers",
+                       int(found.registers), "spill_bytes", int(found.spill_bytes), "shared_bytes",
+                       (long long)(found.shared_bytes));
 }
 
 PyObject *kernelWarnings(PyObject *self, PyObject *) {
@@ -160,8 +159,12 @@ PyObject *kernelWarnings(PyObject *self, PyObject *) {
   return rows;
 }
 
-PyObject *kernelName(PyObject *self, PyObject *) { return PyUnicode_FromString(tg_kernel_name(handle(self))); }
-PyObject *kernelTarget(PyObject *self, PyObject *) { return PyUnicode_FromString(tg_kernel_target(handle(self))); }
+PyObject *kernelName(PyObject *self, PyObject *) {
+  return PyUnicode_FromString(tg_kernel_name(handle(self)));
+}
+PyObject *kernelTarget(PyObject *self, PyObject *) {
+  return PyUnicode_FromString(tg_kernel_target(handle(self)));
+}
 
 PyMethodDef kernelMethods[] = {
     {"stage", kernelStage, METH_O, "(name) -> bytes of a stage"},
@@ -220,7 +223,7 @@ PyObject *watch(PyObject *, PyObject *args) {
   PyObject *container, *key, *value = nullptr;
   if (!PyArg_ParseTuple(args, "iOO|O", &kind, &container, &key, &value))
     return nullptr;
-  bool fits = kind == Watch::Item      ? PyDict_Check(container)
+  bool fits = kind == Watch::Item       ? PyDict_Check(container)
               : kind == Watch::Cell     ? PyCell_Check(container)
               : kind == Watch::Elements ? PyList_Check(container)
                                         : kind == Watch::Attribute || kind == Watch::Call;
@@ -233,7 +236,7 @@ PyObject *watch(PyObject *, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// How many places the launches of a function look at.
+// Counts the places that the launches of a function look at.
 PyObject *watchedPlaces(PyObject *, PyObject *function) {
   if (isFunction(function))
     return PyLong_FromSize_t(reinterpret_cast<Function *>(function)->watch->size());
@@ -281,12 +284,13 @@ PyObject *device(PyObject *, PyObject *args) {
   tg_diagnostics *problems = nullptr;
   if (tg_status status = tg_device_get(target, index, &d, &problems))
     return raise(status, problems);
-  return Py_BuildValue("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:L,s:L,s:L,s:L,s:i,s:i,s:i}", "name", d.name, "arch", d.arch, "major",
-                       int(d.major), "minor", int(d.minor), "multiprocessors", int(d.multiprocessors), "warp_size",
-                       int(d.warp_size), "max_threads_per_block", int(d.max_threads_per_block), "max_shared_bytes",
-                       (long long)(d.max_shared_bytes), "max_registers", (long long)(d.max_registers), "memory_bytes",
-                       (long long)(d.memory_bytes), "cache_bytes", (long long)(d.cache_bytes), "clock_khz", int(d.clock_khz),
-                       "memory_clock_khz", int(d.memory_clock_khz), "memory_bus_bits", int(d.memory_bus_bits));
+  return Py_BuildValue(
+      "{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:L,s:L,s:L,s:L,s:i,s:i,s:i}", "name", d.name, "arch", d.arch, "major",
+      int(d.major), "minor", int(d.minor), "multiprocessors", int(d.multiprocessors), "warp_size",
+      int(d.warp_size), "max_threads_per_block", int(d.max_threads_per_block), "max_shared_bytes",
+      (long long)(d.max_shared_bytes), "max_registers", (long long)(d.max_registers), "memory_bytes",
+      (long long)(d.memory_bytes), "cache_bytes", (long long)(d.cache_bytes), "clock_khz", int(d.clock_khz),
+      "memory_clock_khz", int(d.memory_clock_khz), "memory_bus_bits", int(d.memory_bus_bits));
 }
 
 PyObject *threads(PyObject *, PyObject *) { return PyLong_FromUnsignedLong(tg_threads()); }
@@ -314,7 +318,8 @@ PyMethodDef moduleMethods[] = {
     {"dtype_from_name", dtypeFromName, METH_O, "code of a dtype's name, or -1"},
     {"dtype_name", dtypeName, METH_O, "name of a dtype's code"},
     {"language_name", languageName, METH_O, "(kind, dtype) of a dotted name, or None"},
-    {"watch", watch, METH_VARARGS, "(kind, container, key[, value]) that the kernel being compiled depends on"},
+    {"watch", watch, METH_VARARGS,
+     "(kind, container, key[, value]) that the kernel being compiled depends on"},
     {"watched_places", watchedPlaces, METH_O, "how many places the launches of a function look at"},
     {"kernel_limit", kernelLimit, METH_NOARGS, "how many compiled kernels the process keeps"},
     {"set_kernel_limit", setKernelLimit, METH_O, "sets it; 0 is no bound"},
@@ -328,16 +333,35 @@ PyMethodDef moduleMethods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_tegula", "Tegula's C interface for Python.", -1, moduleMethods,
-                          nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "_tegula",
+                          "Tegula's C interface for Python.",
+                          -1,
+                          moduleMethods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 bool addConstants(PyObject *module) {
-  constexpr std::pair<const char *, int> kinds[] = {
-      {"NONE", TG_NONE},     {"BOOL", TG_BOOL},         {"INT", TG_INT},       {"FLOAT", TG_FLOAT},
-      {"STRING", TG_STRING}, {"DTYPE", TG_DTYPE},       {"LITERAL", TG_LITERAL}, {"TUPLE", TG_TUPLE},
-      {"FUNCTION", TG_FUNCTION}, {"MODULE", TG_MODULE}, {"BUILTIN", TG_BUILTIN}, {"OPAQUE", TG_OPAQUE},
-      {"CONSTEXPR", TG_CONSTEXPR}, {"WATCH_ITEM", Watch::Item}, {"WATCH_CELL", Watch::Cell},
-      {"WATCH_ATTRIBUTE", Watch::Attribute}, {"WATCH_ELEMENTS", Watch::Elements}, {"WATCH_CALL", Watch::Call}};
+  constexpr std::pair<const char *, int> kinds[] = {{"NONE", TG_NONE},
+                                                    {"BOOL", TG_BOOL},
+                                                    {"INT", TG_INT},
+                                                    {"FLOAT", TG_FLOAT},
+                                                    {"STRING", TG_STRING},
+                                                    {"DTYPE", TG_DTYPE},
+                                                    {"LITERAL", TG_LITERAL},
+                                                    {"TUPLE", TG_TUPLE},
+                                                    {"FUNCTION", TG_FUNCTION},
+                                                    {"MODULE", TG_MODULE},
+                                                    {"BUILTIN", TG_BUILTIN},
+                                                    {"OPAQUE", TG_OPAQUE},
+                                                    {"CONSTEXPR", TG_CONSTEXPR},
+                                                    {"WATCH_ITEM", Watch::Item},
+                                                    {"WATCH_CELL", Watch::Cell},
+                                                    {"WATCH_ATTRIBUTE", Watch::Attribute},
+                                                    {"WATCH_ELEMENTS", Watch::Elements},
+                                                    {"WATCH_CALL", Watch::Call}};
   for (auto [name, kind] : kinds)
     if (PyModule_AddIntConstant(module, name, kind) < 0)
       return false;

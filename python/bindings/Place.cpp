@@ -51,8 +51,10 @@ bool choosePlace(const Arena &arena, Function *function, const char *&target, tg
     if (!function->targetsDevice)
       return true;
     if (arena.hasHostMemory)
-      return refuse("the target is `%U`, and an argument is in the host's memory\n  hint: move it with tensor.cuda(), or "
-                    "launch on the target `cpu`", function->target);
+      return refuse("the target is `%U`, and an argument is in the host's memory\n  hint: move it with "
+                    "tensor.cuda(), or "
+                    "launch on the target `cpu`",
+                    function->target);
     // No pointer says where: the thread's current device.
     tg_diagnostics *problems = nullptr;
     int32_t device = -1;
@@ -65,10 +67,12 @@ bool choosePlace(const Arena &arena, Function *function, const char *&target, tg
   }
   if (arena.hasHostMemory)
     return refuse("some arguments are on the GPU and some in the host's memory\n  hint: "
-                  "move all of them to one device: tensor.cuda() or tensor.cpu()", function->target);
+                  "move all of them to one device: tensor.cuda() or tensor.cpu()",
+                  function->target);
   if (!function->targetsDevice) {
     if (std::strcmp(target, "cpu") != 0) // "cpu" is what kernels have whose arguments choose
-      return refuse("an argument is on the GPU, and the target `%U` works on the host's memory\n  hint: use tensor.cpu()",
+      return refuse("an argument is on the GPU, and the target `%U` works on the host's memory\n  hint: use "
+                    "tensor.cpu()",
                     function->target);
     target = gpu;
   }

@@ -99,7 +99,9 @@ bool Arena::array(PyObject *object, tg_value &out) {
   if (dtype < 0 && (dtype = dtypeOf(object)) < 0)
     return false;
   if (!(array->flags & notSwapped) && array->itemsize > 1) {
-    PyErr_SetString(PyExc_TypeError, "the array is not in this machine's byte order; use array.astype(array.dtype.newbyteorder('='))");
+    PyErr_SetString(
+        PyExc_TypeError,
+        "the array is not in this machine's byte order; use array.astype(array.dtype.newbyteorder('='))");
     return false;
   }
   out.kind = TG_POINTER;
@@ -129,7 +131,7 @@ bool Arena::locate(PyObject *object) {
       return true;
     Ref device(PyObject_GetAttr(object, state.sDevice));
     launchError("the tensor is on device `%S`, which no target of this build runs on; use tensor.cpu()",
-                 device ? device.get() : Py_None);
+                device ? device.get() : Py_None);
     return false;
   }
   expectCuda = isCuda;
@@ -142,7 +144,8 @@ bool Arena::locate(PyObject *object) {
   if (PyErr_Occurred())
     return false;
   if (device >= 0 && device != found) {
-    launchError("the arguments are on two devices, cuda:%d and cuda:%ld\n  hint: move them to one", device, found);
+    launchError("the arguments are on two devices, cuda:%d and cuda:%ld\n  hint: move them to one", device,
+                found);
     return false;
   }
   device = int(found);
@@ -238,15 +241,22 @@ bool Arena::decode(PyObject *encoded, tg_value &out) {
     return false;
   }
   PyObject *payload = PyTuple_GET_ITEM(encoded, 1);
-  long kind = PyLong_AsLong(PyTuple_GET_ITEM(encoded, 0)), flags = PyLong_AsLong(PyTuple_GET_ITEM(encoded, 2));
+  long kind = PyLong_AsLong(PyTuple_GET_ITEM(encoded, 0)),
+       flags = PyLong_AsLong(PyTuple_GET_ITEM(encoded, 2));
   if (PyErr_Occurred())
     return false;
   switch (kind) {
-  case TG_NONE: case TG_BOOL: case TG_INT: case TG_FLOAT:
+  case TG_NONE:
+  case TG_BOOL:
+  case TG_INT:
+  case TG_FLOAT:
     if (!convert(payload, out))
       return false;
     break;
-  case TG_STRING: case TG_LITERAL: case TG_MODULE: case TG_BUILTIN: {
+  case TG_STRING:
+  case TG_LITERAL:
+  case TG_MODULE:
+  case TG_BUILTIN: {
     Py_ssize_t size = 0;
     const char *text = PyUnicode_AsUTF8AndSize(payload, &size);
     if (!text)
@@ -283,9 +293,7 @@ bool Arena::decode(PyObject *encoded, tg_value &out) {
     out.as.opaque = {PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(payload, 0)), text};
     break;
   }
-  default:
-    PyErr_Format(PyExc_TypeError, "there is no kind %ld of value", kind);
-    return false;
+  default: PyErr_Format(PyExc_TypeError, "there is no kind %ld of value", kind); return false;
   }
   out.flags |= uint8_t(flags);
   return !PyErr_Occurred();

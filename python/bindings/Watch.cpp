@@ -69,7 +69,8 @@ bool Watch::look() {
       isChanged = found != row.value.get() && !isSameConstant(found, row.value.get());
       continue;
     }
-    Row copy{row.kind, Ref(Py_NewRef(row.container.get())), Ref(Py_XNewRef(row.key.get())), Ref(Py_XNewRef(row.value.get()))};
+    Row copy{row.kind, Ref(Py_NewRef(row.container.get())), Ref(Py_XNewRef(row.key.get())),
+             Ref(Py_XNewRef(row.value.get()))};
     Ref found = now(copy);
     isChanged = !isSameConstant(found.get(), copy.value.get());
   }

@@ -37,8 +37,8 @@ def get_num_threads():
 
 
 def set_kernel_limit(count):
-    """How many compiled kernels the process keeps (TEGULA_MAX_KERNELS at start); 0 is no bound. Those that were not
-    used for the longest time go first, and are compiled again when they are called."""
+    """Sets how many compiled kernels the process keeps (TEGULA_MAX_KERNELS at start); 0 is no bound. Those
+    that were not used for the longest time go first, and are compiled again when they are called."""
     _tegula.set_kernel_limit(count)
 
 

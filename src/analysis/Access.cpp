@@ -384,20 +384,14 @@ Conjunct AccessAnalysis::conjunctOf(Value mask) {
   Value left = compare.getLhs(), right = compare.getRhs();
   int64_t slack = 0; // a < b is a - b < 0; a <= b is a - b - 1 < 0
   switch (compare.getPredicate()) {
-  case arith::CmpIPredicate::slt:
-    break;
-  case arith::CmpIPredicate::sle:
-    slack = -1;
-    break;
-  case arith::CmpIPredicate::sgt:
-    std::swap(left, right);
-    break;
+  case arith::CmpIPredicate::slt: break;
+  case arith::CmpIPredicate::sle: slack = -1; break;
+  case arith::CmpIPredicate::sgt: std::swap(left, right); break;
   case arith::CmpIPredicate::sge:
     std::swap(left, right);
     slack = -1;
     break;
-  default:
-    return opaque;
+  default: return opaque;
   }
   auto difference = combine(form(left), form(right), -1);
   if (!difference)

@@ -38,7 +38,8 @@ struct Conjunct {
   Factor opaque; // where there is no form
 
   bool operator==(const Conjunct &other) const {
-    return form.has_value() == other.form.has_value() && (form ? *form == *other.form : opaque == other.opaque);
+    return form.has_value() == other.form.has_value() &&
+           (form ? *form == *other.form : opaque == other.opaque);
   }
   bool dependsOn(unsigned dim) const;
 };

@@ -25,7 +25,8 @@ std::string describeArgument(BlockArgument argument) {
   if (auto function = dyn_cast<FuncOp>(argument.getOwner()->getParentOp()))
     if (auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tt.name"))
       return name.getValue().str();
-  if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()); loop && argument == loop.getInductionVar())
+  if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      loop && argument == loop.getInductionVar())
     return "the loop index of " + placeOf(argument);
   return "a value carried by the loop of " + placeOf(argument);
 }
@@ -56,7 +57,9 @@ std::string withoutParentheses(const std::string &text) {
 // Whether what stands for `value` in the text is a sum.
 bool sumUnder(Value value) {
   Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp>(op))
+  while (
+      isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp>(
+          op))
     op = op->getOperand(0).getDefiningOp();
   return isa_and_nonnull<arith::AddIOp, AddPtrOp>(op);
 }
@@ -91,10 +94,14 @@ const char *comparison(arith::CmpIPredicate predicate) {
   switch (predicate) {
   case P::eq: return " == ";
   case P::ne: return " != ";
-  case P::slt: case P::ult: return " < ";
-  case P::sle: case P::ule: return " <= ";
-  case P::sgt: case P::ugt: return " > ";
-  case P::sge: case P::uge: return " >= ";
+  case P::slt:
+  case P::ult: return " < ";
+  case P::sle:
+  case P::ule: return " <= ";
+  case P::sgt:
+  case P::ugt: return " > ";
+  case P::sge:
+  case P::uge: return " >= ";
   }
   llvm_unreachable("closed enumeration");
 }
@@ -120,22 +127,24 @@ std::string whyMask(Value mask, unsigned dim, int64_t width, llvm::function_ref<
   }
   auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
   if (!compare)
-    return "the mask of " + placeOf(mask) + " is not known to be equal for " + std::to_string(width) + " neighbours";
+    return "the mask of " + placeOf(mask) + " is not known to be equal for " + std::to_string(width) +
+           " neighbours";
   std::string text = withoutParentheses(describe(compare.getLhs())) + comparison(compare.getPredicate()) +
                      withoutParentheses(describe(compare.getRhs()));
   for (Value side : {compare.getRhs(), compare.getLhs()}) {
     const AxisInfo &info = at(side);
     auto least = *std::min_element(info.divisibility.begin(), info.divisibility.end());
     if (least < width)
-      return withoutParentheses(describe(side)) + " is not known to be a multiple of " + std::to_string(width) +
-             ": the mask `" + text + "`" + end;
+      return withoutParentheses(describe(side)) + " is not known to be a multiple of " +
+             std::to_string(width) + ": the mask `" + text + "`" + end;
   }
   return "the mask `" + text + "`" + end;
 }
 
 } // namespace
 
-unsigned AxisInfoAnalysis::accessWidth(Value pointers, Value mask, unsigned dim, unsigned limitBits, std::string *why) {
+unsigned AxisInfoAnalysis::accessWidth(Value pointers, Value mask, unsigned dim, unsigned limitBits,
+                                       std::string *why) {
   auto pointer = cast<PointerType>(elementType(pointers.getType()));
   int64_t bits = bitsInMemory(pointer.getPointee()), bytes = bits / 8;
   int64_t limit = std::max<int64_t>(1, int64_t(llvm::bit_floor(limitBits)) / bits);
@@ -159,16 +168,19 @@ unsigned AxisInfoAnalysis::accessWidth(Value pointers, Value mask, unsigned dim,
       return "neighbours" + along + " share one address";
     if (info.contiguity[dim] == 1)
       return "neighbours" + along + " are not known to be adjacent in memory";
-    return "only " + std::to_string(info.contiguity[dim]) + " neighbours" + along + " are known to be adjacent in memory";
+    return "only " + std::to_string(info.contiguity[dim]) + " neighbours" + along +
+           " are known to be adjacent in memory";
   });
   narrow(info.divisibility[dim] / bytes, [&] {
     return withoutParentheses(describe(pointers)) + " is known to be aligned to " +
-           std::to_string(std::max(bytes, info.divisibility[dim])) + " bytes only, not " + std::to_string(width * bytes);
+           std::to_string(std::max(bytes, info.divisibility[dim])) + " bytes only, not " +
+           std::to_string(width * bytes);
   });
   if (mask) {
     unsigned maskDim = shapeOf(mask.getType()).empty() ? 0 : dim;
     int64_t equal = shapeOf(mask.getType()).empty() ? extent : at(mask).constancy[maskDim];
-    narrow(equal, [&] { return whyMask(mask, maskDim, width, [&](Value v) -> const AxisInfo & { return at(v); }); });
+    narrow(equal,
+           [&] { return whyMask(mask, maskDim, width, [&](Value v) -> const AxisInfo & { return at(v); }); });
   }
   return unsigned(width);
 }

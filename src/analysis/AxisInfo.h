@@ -39,8 +39,8 @@ enum class Trust {
   Indices,
 };
 
-// A unit attribute of a remainder: where it would tear a run of neighbours apart, the program has ended before
-// (transforms/CheckRemainders.h).
+// A unit attribute of a remainder: where it would tear a run of neighbours apart, the program has ended
+// before (transforms/CheckRemainders.h).
 inline constexpr llvm::StringLiteral checkedRemainderName = "tt.checked";
 
 class AxisInfoAnalysis {

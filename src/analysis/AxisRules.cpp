@@ -25,8 +25,8 @@ unsigned bitsOf(Value value) {
 class Rule {
 public:
   Rule(Operation *op, unsigned index, bool trust, FactOf operands)
-      : op_(op), result_(op->getResult(index)), index_(index), trust_(trust), shape_(shapeOf(result_.getType())),
-        fact_(unknownFact(result_)) {
+      : op_(op), result_(op->getResult(index)), index_(index), trust_(trust),
+        shape_(shapeOf(result_.getType())), fact_(unknownFact(result_)) {
     for (Value operand : op->getOperands())
       in_.push_back(operands(operand));
   }
@@ -186,7 +186,8 @@ bool Rule::moves() {
     return false;
   }
   fact_.nonNegative = llvm::all_of(in_, [](const AxisFact &fact) { return fact.nonNegative; });
-  if (llvm::all_of(in_, [&](const AxisFact &fact) { return fact.constant && fact.constant == in_[0].constant; }))
+  if (llvm::all_of(in_,
+                   [&](const AxisFact &fact) { return fact.constant && fact.constant == in_[0].constant; }))
     return setConstant(*in_[0].constant);
   return true;
 }
@@ -216,7 +217,8 @@ void Rule::reshape() {
     if (i + 1 != source || j + 1 != last)
       limit = std::min(powerOfTwoIn(from[source]), powerOfTwoIn(shape_[last]));
     int64_t group = std::min(in(0, source).contiguity, limit);
-    fact_.dims[last] = {group, in_[0].divisibilityAt(source, group), std::min(in(0, source).constancy, limit)};
+    fact_.dims[last] = {group, in_[0].divisibilityAt(source, group),
+                        std::min(in(0, source).constancy, limit)};
     if (i + 1 != source)
       continue;
     // One dimension became several: a run of equals covers `inner` and reaches along the next.
@@ -279,7 +281,8 @@ bool Rule::integers() {
     return true;
   }
   for (unsigned d = 0; d < rank(); ++d)
-    fact_.dims[d] = {1, multiplied(in_[0].divisibilityAt(d, 1), in_[1].divisibilityAt(d, 1)), minConstancy(d)};
+    fact_.dims[d] = {1, multiplied(in_[0].divisibilityAt(d, 1), in_[1].divisibilityAt(d, 1)),
+                     minConstancy(d)};
   fact_.nonNegative = trust_ && in_[0].nonNegative && in_[1].nonNegative;
   return true;
 }
@@ -303,7 +306,8 @@ bool Rule::divisions() {
         dim.divisibility = std::max<int64_t>(1, in_[0].divisibilityAt(d, 1) / *divisor);
     } else {
       dim.contiguity = divides ? group : 1;
-      dim.divisibility = std::min(in_[0].divisibilityAt(d, dim.contiguity), in_[1].divisibilityAt(d, dim.contiguity));
+      dim.divisibility =
+          std::min(in_[0].divisibilityAt(d, dim.contiguity), in_[1].divisibilityAt(d, dim.contiguity));
     }
   }
   if (isDiv && divisor == 1)
@@ -328,7 +332,8 @@ bool Rule::bits() {
         auto mask = in_[b].constant;
         if (!isAnd) // the low bits of an aligned run meet zeros
           dim.contiguity = std::max(dim.contiguity, alignedGroup(d, run));
-        else if (mask && *mask < mostDivisibility && llvm::isPowerOf2_64(uint64_t(*mask) + 1)) // the low bits alone
+        else if (mask && *mask < mostDivisibility &&
+                 llvm::isPowerOf2_64(uint64_t(*mask) + 1)) // the low bits alone
           dim.contiguity = std::max(dim.contiguity, std::min({run, in(a, d).divisibility, *mask + 1}));
         else // the low bits gone
           dim.constancy = std::max(dim.constancy, alignedGroup(d, run));
@@ -370,11 +375,14 @@ void Rule::compare(arith::CmpIPredicate predicate) {
     if (isEquality)
       group = std::max(group, std::min(l.contiguity, r.contiguity));
     else
-      group = std::max({group, alignedGroup(d, cutsLeft ? std::min(l.contiguity, r.constancy) : std::min(l.constancy, r.contiguity)),
+      group = std::max({group,
+                        alignedGroup(d, cutsLeft ? std::min(l.contiguity, r.constancy)
+                                                 : std::min(l.constancy, r.contiguity)),
                         alignedGroup(d, std::min(l.contiguity, r.contiguity))});
     // x <= c is x < c + 1.
     if (!isEquality && !cutsLeft && in_[1].constant)
-      group = std::max(group, std::min({l.contiguity, l.divisibility, powerOfTwoIn(int64_t(uint64_t(*in_[1].constant) + 1))}));
+      group = std::max(group, std::min({l.contiguity, l.divisibility,
+                                        powerOfTwoIn(int64_t(uint64_t(*in_[1].constant) + 1))}));
     unsigned bits = bitsOf(op_->getOperand(0)); // an aligned run may still be the whole type
     if (!isEquality && bits < 62)
       group = std::max(minConstancy(d), std::min(group, bits == 1 ? 1 : int64_t(1) << (bits - 1)));
@@ -399,7 +407,8 @@ bool Rule::choices() {
       Dimension &dim = fact_.dims[d];
       dim.constancy = std::min(dim.constancy, in(0, d).constancy);
       dim.contiguity = std::min(dim.contiguity, in(0, d).constancy);
-      dim.divisibility = std::min(in_[1].divisibilityAt(d, dim.contiguity), in_[2].divisibilityAt(d, dim.contiguity));
+      dim.divisibility =
+          std::min(in_[1].divisibilityAt(d, dim.contiguity), in_[2].divisibilityAt(d, dim.contiguity));
     }
     if (fact_.constant)
       return setConstant(*fact_.constant);
@@ -418,7 +427,8 @@ bool Rule::choices() {
     // Of two runs in step one wins as a whole, if neither wraps.
     int64_t run = alignedGroup(d, std::min(in(0, d).contiguity, in(1, d).contiguity));
     int64_t group = bits < 62 ? std::min(run, bits == 1 ? 1 : int64_t(1) << (bits - 1)) : run;
-    fact_.dims[d] = {group, std::min(in_[0].divisibilityAt(d, group), in_[1].divisibilityAt(d, group)), minConstancy(d)};
+    fact_.dims[d] = {group, std::min(in_[0].divisibilityAt(d, group), in_[1].divisibilityAt(d, group)),
+                     minConstancy(d)};
   }
   bool l = in_[0].nonNegative, r = in_[1].nonNegative;
   fact_.nonNegative = isSigned && !isMin ? l || r : l && r;
@@ -437,7 +447,8 @@ bool Rule::casts() {
         int64_t group = withoutWrap(in_[0], d, from);
         fact_.dims[d] = {group, in_[0].divisibilityAt(d, group), in(0, d).constancy};
       }
-    fact_.nonNegative = from < to ? (in_[0].nonNegative && from != 1) || !isSigned : from == to && in_[0].nonNegative;
+    fact_.nonNegative =
+        from < to ? (in_[0].nonNegative && from != 1) || !isSigned : from == to && in_[0].nonNegative;
     return true;
   }
   if (!isa<BitcastOp, arith::BitcastOp, PtrToIntOp, IntToPtrOp>(op_))

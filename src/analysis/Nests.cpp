@@ -103,15 +103,14 @@ bool isWhole(Operation *op) {
 bool isFlattenedReduction(Operation *op) {
   auto reshape = dyn_cast<ReshapeOp>(op);
   return reshape && reshape.getAllowReorder() && shapeOf(reshape.getType()).size() == 1 &&
-         llvm::all_of(reshape->getUsers(), [](Operation *user) {
-           return isa<ReduceOp>(user) && user->getNumOperands() == 1;
-         });
+         llvm::all_of(reshape->getUsers(),
+                      [](Operation *user) { return isa<ReduceOp>(user) && user->getNumOperands() == 1; });
 }
 
 namespace {
 
-// An expression is at most so many ops deep, so that evaluating it takes a bounded stack: deeper ones are cut by
-// tiles in memory, a load and a store in so many ops.
+// An expression is at most so many ops deep, so that evaluating it takes a bounded stack: deeper ones are cut
+// by tiles in memory, a load and a store in so many ops.
 constexpr unsigned mostDepth = 512;
 // A nest has at most so many roots and stores: each store is tested against every access of its nest.
 constexpr size_t mostRoots = 32, mostStores = 8;
@@ -165,9 +164,9 @@ private:
   bool loadsBehindNest_ = false; // they need the open nest's results, or see its stores
   llvm::DenseSet<Value> tainted_;
   llvm::DenseMap<Operation *, unsigned> stepOf_;
-  std::map<unsigned, std::vector<Nest>> before_; // nests to insert in front of a step
+  std::map<unsigned, std::vector<Nest>> before_;         // nests to insert in front of a step
   std::vector<std::pair<Operation *, unsigned>> writes_; // listWrites
-  llvm::DenseSet<Value> deep_;                            // where expressions are cut
+  llvm::DenseSet<Value> deep_;                           // where expressions are cut
   // Steps that evaluate a tile inline or read its buffer, found backwards.
   llvm::DenseMap<Value, SmallVector<unsigned>> readersOf_;
   llvm::DenseMap<Value, unsigned> writtenAt_; // the step that writes a buffered value
@@ -200,14 +199,16 @@ void Planner::vote(Value pointers, ArrayRef<int8_t> map, SmallVectorImpl<int> &v
       ++votes[map[d]];
 }
 
-// Counts, for each dimension, the accesses behind `value` that are contiguous along it: of those nearest, since
-// every root asks this of its whole expression.
-void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, Walked &walked) {
+// Counts, for each dimension, the accesses behind `value` that are contiguous along it: of those nearest,
+// since every root asks this of its whole expression.
+void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes,
+                              Walked &walked) {
   std::deque<std::pair<Value, SmallVector<int8_t>>> next{{value, SmallVector<int8_t>(map)}};
   for (; !next.empty() && walked.size() < mostVoters; next.pop_front()) {
     auto &[tile, dims] = next.front();
     Operation *op = tile.getDefiningOp();
-    if (!op || plan_.buffer(tile) || !walked.emplace(tile.getAsOpaquePointer(), std::vector(dims.begin(), dims.end())).second)
+    if (!op || plan_.buffer(tile) ||
+        !walked.emplace(tile.getAsOpaquePointer(), std::vector(dims.begin(), dims.end())).second)
       continue;
     if (auto load = dyn_cast<LoadOp>(op)) {
       vote(load.getPtr(), dims, votes);
@@ -242,7 +243,8 @@ unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store
     if (const Address *address = access_.address(op.getPtr())) {
       auto pointee = cast<PointerType>(elementType(op.getPtr().getType())).getPointee();
       for (auto [d, stride] : llvm::enumerate(address->offset.strides))
-        if (!isa<PointerType>(pointee) && stride.constant() == int64_t(pointee.getIntOrFloatBitWidth() + 7) / 8)
+        if (!isa<PointerType>(pointee) &&
+            stride.constant() == int64_t(pointee.getIntOrFloatBitWidth() + 7) / 8)
           votes[d] += 2;
     }
   }
@@ -338,11 +340,11 @@ void Planner::schedule(Block *block) {
                       op.hasTrait<OpTrait::IsTerminator>() || (touchesMemory && openStores_);
     if (needsFlush)
       flush();
-    StepKind kind = isa<DotOp>(op)                               ? StepKind::Dot
-                    : isWhole(&op)                               ? StepKind::Whole
-                    : isRegion                                   ? StepKind::Region
-                    : op.hasTrait<OpTrait::IsTerminator>()       ? StepKind::Yield
-                                                                 : StepKind::Scalar;
+    StepKind kind = isa<DotOp>(op)                         ? StepKind::Dot
+                    : isWhole(&op)                         ? StepKind::Whole
+                    : isRegion                             ? StepKind::Region
+                    : op.hasTrait<OpTrait::IsTerminator>() ? StepKind::Yield
+                                                           : StepKind::Scalar;
     steps_.push_back({kind, &op, {}});
   }
   flush();
@@ -367,7 +369,7 @@ bool Planner::isCheap(Value value) {
   return walk(value, 0) <= 8;
 }
 
-// What computing `value` once costs, as far as `enough`: beyond it only that it costs more.
+// Returns what computing `value` once costs, as far as `enough`: beyond it only that it costs more.
 int64_t Planner::cost(Value value, int64_t enough) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> work{value};
@@ -428,12 +430,14 @@ void Planner::listWrites() {
 
 // The first step before `lastUse` that may write what `load` read, if any.
 std::optional<unsigned> Planner::firstHazard(Operation *load, unsigned lastUse) {
-  auto behind = llvm::partition_point(writes_, [&](const auto &write) { return !load->isBeforeInBlock(write.first); });
+  auto behind =
+      llvm::partition_point(writes_, [&](const auto &write) { return !load->isBeforeInBlock(write.first); });
   return behind != writes_.end() && behind->second < lastUse ? std::optional(behind->second) : std::nullopt;
 }
 
 // `alone`: some user reads it at other coordinates, and so behind the nest that writes it.
-void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why, bool alone) {
+void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why,
+                          bool alone) {
   if (!plan_.buffer(value))
     setBuffer(value, plan_.addBuffer(value.getType()));
   plan_.decisions_.push_back({value.getDefiningOp(), "buffer", why.str()});
@@ -558,7 +562,8 @@ namespace {
 
 // Does `value` read `argument` only element by element, at its own coordinates, through
 // inline ops? (Then computing it in place is safe.)
-bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, llvm::DenseSet<Value> &walked, unsigned depth = 0) {
+bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, llvm::DenseSet<Value> &walked,
+                      unsigned depth = 0) {
   if (value == argument || !walked.insert(value).second)
     return true;
   Operation *op = value.getDefiningOp();

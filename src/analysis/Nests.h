@@ -42,15 +42,15 @@ enum class ReduceOver : uint8_t {
 
 struct Root {
   RootKind kind;
-  mlir::Operation *op = nullptr;       // Store, Reduce
-  mlir::Value value;                   // Buffer: what is written
-  ReduceOver over = ReduceOver::Lane;  // Reduce
+  mlir::Operation *op = nullptr;      // Store, Reduce
+  mlir::Value value;                  // Buffer: what is written
+  ReduceOver over = ReduceOver::Lane; // Reduce
 };
 
 struct Nest {
   llvm::SmallVector<int64_t, 3> shape;
-  unsigned lane = 0;                // the dimension that runs over vector lanes
-  std::optional<unsigned> inner;    // the reduced dimension that runs inside the lanes
+  unsigned lane = 0;             // the dimension that runs over vector lanes
+  std::optional<unsigned> inner; // the reduced dimension that runs inside the lanes
   llvm::SmallVector<Root, 4> roots;
 };
 
@@ -102,7 +102,8 @@ std::string print(mlir::Operation *function, const Plan &plan);
 // The dense tiles that an op reads without buffering its operands: every tile operand of an
 // inline op. Ops that are not inline are roots, regions or read buffers.
 bool isInline(mlir::Operation *op);
-// Must operands of this op be in buffers (the source of a gather, a reshape that is no change of coordinates)?
+// Must operands of this op be in buffers (the source of a gather, a reshape that is no change of
+// coordinates)?
 bool readsBuffers(mlir::Operation *op);
 // ... this operand of it?
 bool readsBuffer(mlir::Operation *op, mlir::Value operand);

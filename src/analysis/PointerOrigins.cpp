@@ -7,7 +7,7 @@ using namespace tegula::tile;
 
 namespace tegula::analysis {
 
-// What a value is made of, one step back.
+// Holds what a value is made of, one step back.
 struct PointerOrigins::Sources {
   SmallVector<Value, 4> values;
   bool isMixed = false; // computed of all of them together; else each element is an element of one of them
@@ -39,7 +39,7 @@ Value movedAddress(Operation *op) {
 
 PointerOrigins::Sources PointerOrigins::sourcesOf(Value value) {
   Sources sources;
-  // What has no rule: a pointer from somewhere, or a number.
+  // A value that has no rule is a pointer from somewhere, or a number.
   auto unnamed = [&] { (isPointer(value) ? sources.own.origins.isUnknown : sources.own.isNumber) = true; };
   auto oneOf = [&](std::initializer_list<Value> values) { sources.values.append(values); };
   if (auto argument = dyn_cast<BlockArgument>(value)) {

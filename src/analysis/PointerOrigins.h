@@ -1,7 +1,7 @@
-// Which kernel arguments an address may be derived from. In: any value of a function of tile IR or simt. Out:
-// a set of the function's pointer arguments, and whether the address may also come from somewhere that has no
-// name here: from memory, or from integers that were not made of an address. Followed through displacements,
-// moves of elements, selects, casts to integers and back, and what loops and branches carry.
+// Says which kernel arguments an address may be derived from. In: any value of a function of tile IR or simt.
+// Out: a set of the function's pointer arguments, and whether the address may also come from somewhere that
+// has no name here: from memory, or from integers that were not made of an address. Followed through
+// displacements, moves of elements, selects, casts to integers and back, and what loops and branches carry.
 // The answer names too many rather than too few. An integer that is added to an address displaces it, as an
 // offset does: an address that is put together of the differences of others belongs to those it was added to.
 // Each value is visited once, and again where its set grew: linear in the function, no recursion.

@@ -11,9 +11,9 @@ bool Factor::dependsOn(unsigned dim) const {
 }
 
 bool Factor::operator<(const Factor &other) const {
-  return number != other.number ? number < other.number
-                                : std::lexicographical_compare(dims.begin(), dims.end(), other.dims.begin(),
-                                                               other.dims.end());
+  return number != other.number
+             ? number < other.number
+             : std::lexicographical_compare(dims.begin(), dims.end(), other.dims.begin(), other.dims.end());
 }
 
 std::optional<int64_t> Polynomial::constant() const {
@@ -42,7 +42,8 @@ bool Polynomial::hasTiles() const {
 
 void Polynomial::normalize() {
   auto before = [](const Monomial &a, const Monomial &b) {
-    return std::lexicographical_compare(a.factors.begin(), a.factors.end(), b.factors.begin(), b.factors.end());
+    return std::lexicographical_compare(a.factors.begin(), a.factors.end(), b.factors.begin(),
+                                        b.factors.end());
   };
   std::stable_sort(terms_.begin(), terms_.end(), before);
   llvm::SmallVector<Monomial, 2> merged;
@@ -98,9 +99,10 @@ Polynomial Polynomial::remapped(llvm::ArrayRef<int8_t> map) const {
 
 bool Polynomial::operator==(const Polynomial &other) const {
   return terms_.size() == other.terms_.size() &&
-         std::equal(terms_.begin(), terms_.end(), other.terms_.begin(), [](const Monomial &a, const Monomial &b) {
-           return a.coefficient == b.coefficient && a.factors == b.factors;
-         });
+         std::equal(terms_.begin(), terms_.end(), other.terms_.begin(),
+                    [](const Monomial &a, const Monomial &b) {
+                      return a.coefficient == b.coefficient && a.factors == b.factors;
+                    });
 }
 
 } // namespace tegula::analysis

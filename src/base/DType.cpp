@@ -31,12 +31,21 @@ std::optional<DType> dtypeFromName(std::string_view text) {
       return r.type;
   // Spellings of the language (tl.float32), NumPy and PyTorch.
   constexpr std::pair<std::string_view, DType> others[] = {
-      {"bool", DType::I1},       {"float16", DType::F16}, {"half", DType::F16},
-      {"bfloat16", DType::BF16}, {"float32", DType::F32}, {"float", DType::F32},
-      {"float64", DType::F64},   {"double", DType::F64},  {"u1", DType::I1},
-      {"fp8e5m2", DType::F8E5},  {"float8e5", DType::F8E5},
+      {"bool", DType::I1},
+      {"float16", DType::F16},
+      {"half", DType::F16},
+      {"bfloat16", DType::BF16},
+      {"float32", DType::F32},
+      {"float", DType::F32},
+      {"float64", DType::F64},
+      {"double", DType::F64},
+      {"u1", DType::I1},
+      {"fp8e5m2", DType::F8E5},
+      {"float8e5", DType::F8E5},
       {"float8_e5m2", DType::F8E5},
-      {"float8_e4m3fn", DType::F8E4NV}, {"fp8e4m3fn", DType::F8E4NV}, {"float8e4nv", DType::F8E4NV},
+      {"float8_e4m3fn", DType::F8E4NV},
+      {"fp8e4m3fn", DType::F8E4NV},
+      {"float8e4nv", DType::F8E4NV},
   };
   for (auto [spelling, type] : others)
     if (text == spelling)

@@ -18,7 +18,7 @@ struct VariableRow {
 // One row a variable, in the order of the enumeration.
 std::span<const VariableRow> variables();
 
-// What the variable is set to now; "" where it is not set.
+// Returns what the variable is set to now; "" where it is not set.
 const char *valueOf(Variable variable);
 
 } // namespace tegula

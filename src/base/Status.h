@@ -10,16 +10,16 @@ namespace tegula {
 
 enum class StatusCode : int {
   Ok = 0,
-  Parse = 1,        // the text is not the language
-  Type = 2,         // the program means nothing: types, shapes, names, constexprs
-  Unsupported = 3,  // right, but not on this target
-  Resource = 4,     // too large: memory, limits, budgets
-  Toolchain = 5,    // an assembler or linker failed
-  Driver = 6,       // a device's driver refused
-  Launch = 7,       // arguments or grid do not fit the kernel
-  Data = 8,         // a file or buffer is not what it claims
-  Internal = 9,     // our bug
-  Assertion = 10,   // a tl.device_assert was false while the kernel ran
+  Parse = 1,       // the text is not the language
+  Type = 2,        // the program means nothing: types, shapes, names, constexprs
+  Unsupported = 3, // right, but not on this target
+  Resource = 4,    // too large: memory, limits, budgets
+  Toolchain = 5,   // an assembler or linker failed
+  Driver = 6,      // a device's driver refused
+  Launch = 7,      // arguments or grid do not fit the kernel
+  Data = 8,        // a file or buffer is not what it claims
+  Internal = 9,    // our bug
+  Assertion = 10,  // a tl.device_assert was false while the kernel ran
 };
 
 struct [[nodiscard]] Status {

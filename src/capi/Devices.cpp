@@ -32,17 +32,21 @@ tg_status tg_device_get(const char *target, int32_t device, tg_device *out, tg_d
     const compiler::Devices *devices = devicesOf(target, sink);
     if (!devices) {
       if (!sink.hasErrors())
-        sink.report(diag::Kind::HostMisuse, {}, {"target `" + std::string(target) + "` has no devices", "it runs on this machine's cores"});
+        sink.report(
+            diag::Kind::HostMisuse, {},
+            {"target `" + std::string(target) + "` has no devices", "it runs on this machine's cores"});
       return;
     }
     Result<const runtime::DeviceInfo *> found = devices->info(device);
     if (!found)
       return compiler::reportStatus(found.status(), target, {}, sink);
     const runtime::DeviceInfo &d = **found;
-    if (capi::fill<tg_device>(out, {0, d.name.c_str(), d.arch.c_str(), d.major, d.minor, d.multiprocessors, d.warpSize,
-                                    d.maxThreadsPerBlock, d.maxSharedBytes, d.maxRegisters, d.memoryBytes, d.cacheBytes,
-                                    d.clockKilohertz, d.memoryClockKilohertz, d.memoryBusBits}) != TG_OK)
-      sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a tg_device is not set", "set it to its sizeof"});
+    if (capi::fill<tg_device>(out, {0, d.name.c_str(), d.arch.c_str(), d.major, d.minor, d.multiprocessors,
+                                    d.warpSize, d.maxThreadsPerBlock, d.maxSharedBytes, d.maxRegisters,
+                                    d.memoryBytes, d.cacheBytes, d.clockKilohertz, d.memoryClockKilohertz,
+                                    d.memoryBusBits}) != TG_OK)
+      sink.report(diag::Kind::HostMisuse, {},
+                  {"struct_size of a tg_device is not set", "set it to its sizeof"});
   });
 }
 
@@ -61,7 +65,8 @@ tg_status tg_device_current(const char *target, int32_t *device, tg_diagnostics 
   });
 }
 
-tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, void **out, tg_diagnostics **problems) {
+tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, void **out,
+                             tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     if (!capi::checkGiven(out, "out", sink))
       return;
@@ -69,7 +74,8 @@ tg_status tg_memory_allocate(const char *target, int32_t device, size_t bytes, v
     const compiler::Devices *devices = devicesOf(target, sink);
     if (sink.hasErrors())
       return;
-    Result<void *> memory = devices ? devices->allocate(device, bytes) : Result<void *>(std::malloc(bytes ? bytes : 1));
+    Result<void *> memory =
+        devices ? devices->allocate(device, bytes) : Result<void *>(std::malloc(bytes ? bytes : 1));
     if (!memory)
       return compiler::reportStatus(memory.status(), target, {}, sink);
     if (!*memory)
@@ -95,16 +101,20 @@ static tg_status onTarget(const char *target, tg_diagnostics **problems, OnDevic
 tg_status tg_memory_release(const char *target, int32_t device, void *memory, tg_diagnostics **problems) {
   return onTarget(
       target, problems,
-      [&](const compiler::Devices &devices) { return memory ? devices.release(device, memory) : Status::success(); },
+      [&](const compiler::Devices &devices) {
+        return memory ? devices.release(device, memory) : Status::success();
+      },
       [&] { std::free(memory); });
 }
 
 tg_status tg_memory_copy(const char *target, int32_t device, void *to, const void *from, size_t bytes,
                          tg_diagnostics **problems) {
   if (bytes && (!to || !from))
-    return capi::fail(diag::Kind::HostMisuse, {"memory to copy is NULL", "it must point at something"}, problems);
+    return capi::fail(diag::Kind::HostMisuse, {"memory to copy is NULL", "it must point at something"},
+                      problems);
   return onTarget(
-      target, problems, [&](const compiler::Devices &devices) { return devices.copy(device, to, from, bytes); },
+      target, problems,
+      [&](const compiler::Devices &devices) { return devices.copy(device, to, from, bytes); },
       [&] {
         if (bytes)
           std::memmove(to, from, bytes);

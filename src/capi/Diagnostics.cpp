@@ -9,9 +9,9 @@ uint32_t tg_abi_version() { return TG_ABI_VERSION; }
 const char *tg_version() { return TEGULA_VERSION; }
 
 const char *tg_status_name(tg_status status) {
-  static constexpr const char *names[] = {"TG_OK",        "TG_PARSE",  "TG_TYPE",   "TG_UNSUPPORTED", "TG_RESOURCE",
-                                          "TG_TOOLCHAIN", "TG_DRIVER", "TG_LAUNCH", "TG_DATA",        "TG_INTERNAL",
-                                          "TG_ASSERTION"};
+  static constexpr const char *names[] = {"TG_OK",       "TG_PARSE",     "TG_TYPE",     "TG_UNSUPPORTED",
+                                          "TG_RESOURCE", "TG_TOOLCHAIN", "TG_DRIVER",   "TG_LAUNCH",
+                                          "TG_DATA",     "TG_INTERNAL",  "TG_ASSERTION"};
   return size_t(status) < std::size(names) ? names[status] : "unknown";
 }
 
@@ -53,7 +53,9 @@ tg_status tg_diagnostics_status(const tg_diagnostics *list) {
   return TG_OK;
 }
 
-const char *tg_diagnostics_text(const tg_diagnostics *list) { return capi::isLive(list) ? list->text.c_str() : ""; }
+const char *tg_diagnostics_text(const tg_diagnostics *list) {
+  return capi::isLive(list) ? list->text.c_str() : "";
+}
 size_t tg_diagnostics_count(const tg_diagnostics *list) { return capi::isLive(list) ? list->list.size() : 0; }
 
 tg_status tg_diagnostics_get(const tg_diagnostics *list, size_t index, tg_diagnostic *out) {
@@ -61,10 +63,10 @@ tg_status tg_diagnostics_get(const tg_diagnostics *list, size_t index, tg_diagno
     return TG_LAUNCH;
   const diag::Diagnostic &diagnostic = list->list[index];
   const tg_diagnostics::Place &place = list->places[index];
-  return capi::fill<tg_diagnostic>(out, {0, tg_severity(diag::severity(diagnostic.kind)),
-                                         tg_status(diag::statusCode(diagnostic.kind)),
-                                         diag::name(diagnostic.kind).data(), place.file.c_str(), place.position.line,
-                                         place.position.column, diagnostic.message.c_str(), diagnostic.hint.c_str()});
+  return capi::fill<tg_diagnostic>(
+      out, {0, tg_severity(diag::severity(diagnostic.kind)), tg_status(diag::statusCode(diagnostic.kind)),
+            diag::name(diagnostic.kind).data(), place.file.c_str(), place.position.line,
+            place.position.column, diagnostic.message.c_str(), diagnostic.hint.c_str()});
 }
 
 void tg_diagnostics_destroy(tg_diagnostics *list) {
@@ -81,7 +83,8 @@ tg_status finish(diag::Sink &sink, tg_diagnostics **problems) {
   return status;
 }
 
-tg_status fail(diag::Kind kind, std::initializer_list<std::string_view> arguments, tg_diagnostics **problems) {
+tg_status fail(diag::Kind kind, std::initializer_list<std::string_view> arguments,
+               tg_diagnostics **problems) {
   diag::Sink sink;
   sink.report(kind, {}, arguments);
   return finish(sink, problems);

@@ -43,7 +43,9 @@ namespace tegula::capi {
 // A tg_kernel is a jit::Kernel under a name of C; the type itself is defined nowhere.
 inline tg_kernel *handleOf(jit::Kernel *kernel) { return reinterpret_cast<tg_kernel *>(kernel); }
 inline jit::Kernel *kernelOf(tg_kernel *kernel) { return reinterpret_cast<jit::Kernel *>(kernel); }
-inline const jit::Kernel *kernelOf(const tg_kernel *kernel) { return reinterpret_cast<const jit::Kernel *>(kernel); }
+inline const jit::Kernel *kernelOf(const tg_kernel *kernel) {
+  return reinterpret_cast<const jit::Kernel *>(kernel);
+}
 // The caller's, who destroys it; null stays null. Each handle that a host gets of one kernel holds it.
 inline tg_kernel *handOver(jit::KernelRef kernel) {
   if (!kernel)
@@ -67,22 +69,26 @@ inline bool isLive(const tg_simulation *handle) { return isLive(handle, Handle::
 template <class T> bool checkHandle(const T *handle, std::string_view name, diag::Sink &sink) {
   if (isLive(handle))
     return true;
-  sink.report(diag::Kind::HostMisuse, {}, {"the " + std::string(name) + (handle ? " is none, or was destroyed" : " is NULL"),
-                                           "pass a handle that this library gave out and that lives"});
+  sink.report(diag::Kind::HostMisuse, {},
+              {"the " + std::string(name) + (handle ? " is none, or was destroyed" : " is NULL"),
+               "pass a handle that this library gave out and that lives"});
   return false;
 }
 
 // False after a diagnostic: a pointer that must not be NULL is.
 inline bool checkGiven(const void *pointer, std::string_view name, diag::Sink &sink) {
   if (!pointer)
-    sink.report(diag::Kind::HostMisuse, {}, {"`" + std::string(name) + "` is NULL", "it must point at something"});
+    sink.report(diag::Kind::HostMisuse, {},
+                {"`" + std::string(name) + "` is NULL", "it must point at something"});
   return pointer;
 }
 // The same of `count` things at `items`; above `most` they are not looked at.
-inline bool checkItems(const void *items, size_t count, size_t most, std::string_view name, diag::Sink &sink) {
+inline bool checkItems(const void *items, size_t count, size_t most, std::string_view name,
+                       diag::Sink &sink) {
   if (count > most)
-    sink.report(diag::Kind::HostMisuse, {}, {std::to_string(count) + " `" + std::string(name) + "` are more than " + std::to_string(most),
-                                             "check the count"});
+    sink.report(diag::Kind::HostMisuse, {},
+                {std::to_string(count) + " `" + std::string(name) + "` are more than " + std::to_string(most),
+                 "check the count"});
   else if (count)
     return checkGiven(items, name, sink);
   return count == 0;
@@ -123,7 +129,8 @@ template <class T> std::optional<T> read(const T *options, std::string_view name
   if (!options)
     return result;
   if (options->struct_size < sizeof(size_t)) {
-    sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a " + std::string(name) + " is not set", "set it to its sizeof"});
+    sink.report(diag::Kind::HostMisuse, {},
+                {"struct_size of a " + std::string(name) + " is not set", "set it to its sizeof"});
     return std::nullopt;
   }
   std::memcpy(&result, options, std::min(options->struct_size, sizeof(T)));

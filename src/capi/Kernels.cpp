@@ -10,8 +10,8 @@ using capi::guarded;
 using capi::isLive;
 using capi::kernelOf;
 
-tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options, tg_kernel **out,
-                     tg_diagnostics **problems) {
+tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options,
+                     tg_kernel **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(function, "tg_function", sink) ||
         !capi::checkGiven(signature, "signature", sink))
@@ -35,8 +35,9 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     if (!specs)
       return;
     auto kernel = llvm::makeIntrusiveRefCnt<jit::Kernel>();
-    kernel->compilation = compiler::compile({function->dispatcher.functionPointer(), std::move(*specs), compilerOptions.language},
-                                            compilerOptions, sink);
+    kernel->compilation = compiler::compile(
+        {function->dispatcher.functionPointer(), std::move(*specs), compilerOptions.language},
+        compilerOptions, sink);
     if (!kernel->compilation)
       return;
     kernel->warnings = sink.all();
@@ -54,9 +55,15 @@ size_t tg_kernel_limit() { return jit::kernelLimit(); }
 void tg_set_kernel_limit(size_t kernels) { jit::setKernelLimit(kernels); }
 size_t tg_kept_kernels() { return jit::keptKernels(); }
 
-const char *tg_kernel_name(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->kernelName().c_str() : nullptr; }
-const char *tg_kernel_target(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->targetName().c_str() : nullptr; }
-size_t tg_kernel_argument_count(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->arguments().size() : 0; }
+const char *tg_kernel_name(const tg_kernel *kernel) {
+  return isLive(kernel) ? kernelOf(kernel)->compilation->kernelName().c_str() : nullptr;
+}
+const char *tg_kernel_target(const tg_kernel *kernel) {
+  return isLive(kernel) ? kernelOf(kernel)->compilation->targetName().c_str() : nullptr;
+}
+size_t tg_kernel_argument_count(const tg_kernel *kernel) {
+  return isLive(kernel) ? kernelOf(kernel)->compilation->arguments().size() : 0;
+}
 
 tg_status tg_kernel_get_argument(const tg_kernel *kernel, size_t index, tg_kernel_argument *out) {
   if (!isLive(kernel))
@@ -79,8 +86,8 @@ const char *tg_kernel_stage_name(const tg_kernel *kernel, size_t index) {
 tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **data, size_t *size,
                           tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    if (!capi::checkHandle(kernel, "tg_kernel", sink) || !capi::checkGiven(stage, "stage", sink) || !capi::checkGiven(data, "data", sink) ||
-        !capi::checkGiven(size, "size", sink))
+    if (!capi::checkHandle(kernel, "tg_kernel", sink) || !capi::checkGiven(stage, "stage", sink) ||
+        !capi::checkGiven(data, "data", sink) || !capi::checkGiven(size, "size", sink))
       return;
     const auto &names = kernelOf(kernel)->compilation->stageNames();
     if (std::find(names.begin(), names.end(), stage) == names.end()) {
@@ -100,7 +107,9 @@ tg_status tg_kernel_stage(tg_kernel *kernel, const char *stage, const char **dat
   });
 }
 
-size_t tg_kernel_remark_count(const tg_kernel *kernel) { return isLive(kernel) ? kernelOf(kernel)->compilation->remarks().size() : 0; }
+size_t tg_kernel_remark_count(const tg_kernel *kernel) {
+  return isLive(kernel) ? kernelOf(kernel)->compilation->remarks().size() : 0;
+}
 
 tg_status tg_kernel_remark(const tg_kernel *kernel, size_t index, tg_remark *out) {
   if (!isLive(kernel))
@@ -123,7 +132,9 @@ const char *tg_kernel_time(const tg_kernel *kernel, size_t index, double *millis
 }
 
 tg_diagnostics *tg_kernel_warnings(const tg_kernel *kernel) {
-  return !isLive(kernel) || kernelOf(kernel)->warnings.empty() ? nullptr : new (std::nothrow) tg_diagnostics(kernelOf(kernel)->warnings);
+  return !isLive(kernel) || kernelOf(kernel)->warnings.empty()
+             ? nullptr
+             : new (std::nothrow) tg_diagnostics(kernelOf(kernel)->warnings);
 }
 
 tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out, tg_diagnostics **problems) {
@@ -133,9 +144,11 @@ tg_status tg_kernel_get_attributes(tg_kernel *kernel, tg_kernel_attributes *out,
     Result<runtime::KernelAttributes> found = kernelOf(kernel)->compilation->attributes();
     if (!found)
       return compiler::reportStatus(found.status(), kernelOf(kernel)->compilation->targetName(), {}, sink);
-    if (capi::fill<tg_kernel_attributes>(out, {0, kernelOf(kernel)->compilation->arch().data(), found->warps, found->registers,
-                                               found->spillBytes, found->sharedBytes}) != TG_OK)
-      sink.report(diag::Kind::HostMisuse, {}, {"struct_size of a tg_kernel_attributes is not set", "set it to its sizeof"});
+    if (capi::fill<tg_kernel_attributes>(out, {0, kernelOf(kernel)->compilation->arch().data(), found->warps,
+                                               found->registers, found->spillBytes, found->sharedBytes}) !=
+        TG_OK)
+      sink.report(diag::Kind::HostMisuse, {},
+                  {"struct_size of a tg_kernel_attributes is not set", "set it to its sizeof"});
   });
 }
 
@@ -146,17 +159,20 @@ tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *sl
       return;
     size_t wanted = kernelOf(kernel)->compilation->arguments().size();
     if (slot_count != wanted) {
-      sink.report(diag::Kind::SlotCount, {},
-                  {kernelOf(kernel)->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
+      sink.report(
+          diag::Kind::SlotCount, {},
+          {kernelOf(kernel)->compilation->kernelName(), std::to_string(wanted), std::to_string(slot_count)});
       return;
     }
     std::optional<runtime::Place> where = capi::placeOf(place, sink);
-    if (!where || !capi::checkItems(slots, slot_count, capi::mostArguments, "slots", sink) || (grid_count && !capi::checkGiven(grid, "grid", sink)))
+    if (!where || !capi::checkItems(slots, slot_count, capi::mostArguments, "slots", sink) ||
+        (grid_count && !capi::checkGiven(grid, "grid", sink)))
       return;
     std::optional<runtime::Grid> extents = jit::makeGrid({grid, grid_count}, {}, sink);
     if (!extents || extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
       return;
-    if (Status status = kernelOf(kernel)->compilation->launch({slots, slot_count}, *extents, *where); !status.ok())
+    if (Status status = kernelOf(kernel)->compilation->launch({slots, slot_count}, *extents, *where);
+        !status.ok())
       compiler::reportStatus(status, kernelOf(kernel)->compilation->targetName(), {}, sink);
   });
 }
@@ -168,10 +184,16 @@ static bool readArguments(tg_function *function, std::span<const tg_argument> ar
     std::optional<jit::Leaf> leaf = capi::leafOf(argument.value);
     std::string_view name = argument.name ? argument.name : "";
     if (!leaf) {
-      std::string what = name.empty() ? "argument " + std::to_string(&argument - arguments.data()) : "`" + std::string(name) + "`";
-      std::string text = argument.value.kind == TG_LITERAL && argument.value.as.text.data && argument.value.as.text.size < 1000 ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`" : "";
+      std::string what = name.empty() ? "argument " + std::to_string(&argument - arguments.data())
+                                      : "`" + std::string(name) + "`";
+      std::string text =
+          argument.value.kind == TG_LITERAL && argument.value.as.text.data &&
+                  argument.value.as.text.size < 1000
+              ? " `" + std::string(argument.value.as.text.data, argument.value.as.text.size) + "`"
+              : "";
       sink.report(diag::Kind::HostMisuse, {},
-                  {what + " of kernel `" + tg_function_name(function) + "` has a value" + text + " that is no constant",
+                  {what + " of kernel `" + tg_function_name(function) + "` has a value" + text +
+                       " that is no constant",
                    "a constant is a number, True, False, None, 'text', a type or a tuple of such"});
       return false;
     }
@@ -190,24 +212,27 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
       *kernel = nullptr;
     if (!where || !capi::checkHandle(function, "tg_function", sink) ||
         !capi::checkItems(arguments.data(), arguments.size(), capi::mostArguments, "arguments", sink) ||
-        (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) || !readArguments(function, arguments, leaves, sink))
+        (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) ||
+        !readArguments(function, arguments, leaves, sink))
       return;
     compiler::Options options;
     options.target = target ? target : function->defaultTarget;
     jit::KernelRef made = grid ? function->dispatcher.launch(leaves, *grid, options, *where, sink)
-                             : function->dispatcher.prepare(leaves, options, *where, sink);
+                               : function->dispatcher.prepare(leaves, options, *where, sink);
     if (kernel && made)
       *kernel = capi::handOver(std::move(made));
   });
 }
 
-tg_status tg_call(tg_function *function, const char *target, const tg_place *place, const tg_argument *arguments,
-                  size_t count, const int64_t *grid, size_t grid_count, tg_kernel **kernel, tg_diagnostics **problems) {
+tg_status tg_call(tg_function *function, const char *target, const tg_place *place,
+                  const tg_argument *arguments, size_t count, const int64_t *grid, size_t grid_count,
+                  tg_kernel **kernel, tg_diagnostics **problems) {
   std::span<const int64_t> extents(grid, grid_count);
   return callOrPrepare(function, target, place, {arguments, count}, &extents, kernel, problems);
 }
 
-tg_status tg_prepare(tg_function *function, const char *target, const tg_place *place, const tg_argument *arguments,
-                     size_t count, tg_kernel **kernel, tg_diagnostics **problems) {
+tg_status tg_prepare(tg_function *function, const char *target, const tg_place *place,
+                     const tg_argument *arguments, size_t count, tg_kernel **kernel,
+                     tg_diagnostics **problems) {
   return callOrPrepare(function, target, place, {arguments, count}, nullptr, kernel, problems);
 }

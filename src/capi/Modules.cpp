@@ -56,7 +56,8 @@ unsigned tg_threads() { return runtime::threadCount(); }
 
 tg_status tg_set_threads(unsigned threads, tg_diagnostics **problems) {
   if (threads < 1 || threads > 1024)
-    return capi::fail(diag::Kind::HostMisuse, {"the number of threads is " + std::to_string(threads), "it is from 1 to 1024"},
+    return capi::fail(diag::Kind::HostMisuse,
+                      {"the number of threads is " + std::to_string(threads), "it is from 1 to 1024"},
                       problems);
   runtime::setThreadCount(threads);
   return TG_OK;
@@ -71,9 +72,11 @@ static tg_module *wrap(compiler::Module module, tg_context *context) {
   return result.release();
 }
 
-tg_status tg_module_from_file(tg_context *context, const char *path, tg_module **out, tg_diagnostics **problems) {
+tg_status tg_module_from_file(tg_context *context, const char *path, tg_module **out,
+                              tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(context, "tg_context", sink) || !capi::checkGiven(path, "path", sink))
+    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(context, "tg_context", sink) ||
+        !capi::checkGiven(path, "path", sink))
       return;
     *out = nullptr;
     diag::SourcePtr source = compiler::readSource(path, sink);
@@ -102,8 +105,8 @@ tg_status tg_module_from_text(tg_context *context, const tg_source *source, tg_m
     std::optional<tg_host> host = capi::read(s.host, "tg_host", sink);
     if (!host || (s.size && !capi::checkGiven(s.text, "text", sink)))
       return;
-    auto text = std::make_shared<diag::Source>(path, std::string(s.size ? s.text : "", s.size), std::max(1u, s.first_line),
-                                               s.first_column);
+    auto text = std::make_shared<diag::Source>(path, std::string(s.size ? s.text : "", s.size),
+                                               std::max(1u, s.first_line), s.first_column);
     std::shared_ptr<sema::HostEnv> env;
     if (s.host)
       env = capi::makeCallbackEnv(*host);
@@ -118,15 +121,19 @@ void tg_module_destroy(tg_module *module) {
     delete module;
 }
 
-size_t tg_module_function_count(const tg_module *module) { return capi::isLive(module) ? module->functions.size() : 0; }
+size_t tg_module_function_count(const tg_module *module) {
+  return capi::isLive(module) ? module->functions.size() : 0;
+}
 
 tg_function *tg_module_function(const tg_module *module, size_t index) {
   return capi::isLive(module) && index < module->functions.size() ? module->functions[index].get() : nullptr;
 }
 
-tg_status tg_module_find(const tg_module *module, const char *name, tg_function **out, tg_diagnostics **problems) {
+tg_status tg_module_find(const tg_module *module, const char *name, tg_function **out,
+                         tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(module, "tg_module", sink) || !capi::checkGiven(name, "name", sink))
+    if (!capi::checkGiven(out, "out", sink) || !capi::checkHandle(module, "tg_module", sink) ||
+        !capi::checkGiven(name, "name", sink))
       return;
     *out = nullptr;
     auto found = compiler::findFunction(module->module, name, sink);
@@ -140,7 +147,9 @@ const char *tg_function_name(const tg_function *function) {
   return capi::isLive(function) ? function->dispatcher.function().definition->name.c_str() : nullptr;
 }
 
-size_t tg_function_parameter_count(tg_function *function) { return capi::isLive(function) ? function->dispatcher.parameters().size() : 0; }
+size_t tg_function_parameter_count(tg_function *function) {
+  return capi::isLive(function) ? function->dispatcher.parameters().size() : 0;
+}
 
 tg_status tg_function_parameter(tg_function *function, size_t index, tg_parameter *out) {
   if (!capi::isLive(function))
@@ -150,9 +159,10 @@ tg_status tg_function_parameter(tg_function *function, size_t index, tg_paramete
     return TG_LAUNCH;
   const compiler::Parameter &parameter = parameters[index];
   const diag::Location &place = parameter.location;
-  return capi::fill<tg_parameter>(out, {0, parameter.name.c_str(), parameter.annotation.c_str(),
-                                        parameter.hasDefault ? parameter.defaultText.c_str() : nullptr,
-                                        parameter.isConstexpr, place.source->position(place.range.begin).line});
+  return capi::fill<tg_parameter>(out,
+                                  {0, parameter.name.c_str(), parameter.annotation.c_str(),
+                                   parameter.hasDefault ? parameter.defaultText.c_str() : nullptr,
+                                   parameter.isConstexpr, place.source->position(place.range.begin).line});
 }
 
 void tg_function_do_not_specialize(tg_function *function, size_t parameter, int only_alignment) {
@@ -161,7 +171,8 @@ void tg_function_do_not_specialize(tg_function *function, size_t parameter, int 
 }
 
 int tg_function_annotate(tg_function *function, size_t parameter, const char *annotation) {
-  return capi::isLive(function) && function->dispatcher.annotate(unsigned(parameter), annotation ? annotation : "");
+  return capi::isLive(function) &&
+         function->dispatcher.annotate(unsigned(parameter), annotation ? annotation : "");
 }
 
 tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problems) {

@@ -3,7 +3,6 @@
 #include "jit/Leaf.h"
 #include "ptxvm/simulate/Simulation.h"
 
-
 using namespace tegula;
 using capi::guarded;
 
@@ -13,7 +12,8 @@ struct tg_simulation {
   std::string text;
 };
 
-tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulation **out, tg_diagnostics **problems) {
+tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulation **out,
+                               tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     std::optional<tg_simulation_options> known = capi::read(options, "tg_simulation_options", sink);
     if (!known || !capi::checkGiven(out, "out", sink))
@@ -24,7 +24,8 @@ tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulati
     std::optional<ptxvm::Schedule::Kind> kind = ptxvm::scheduleFromName(schedule);
     if (!kind) {
       sink.report(diag::Kind::HostMisuse, {},
-                  {"there is no schedule `" + std::string(schedule) + "`", "schedules: round-robin, random, priority, apart"});
+                  {"there is no schedule `" + std::string(schedule) + "`",
+                   "schedules: round-robin, random, priority, apart"});
       return;
     }
     std::string_view copies = wanted.copies ? wanted.copies : "late";
@@ -53,12 +54,15 @@ void tg_simulation_destroy(tg_simulation *simulation) {
     delete simulation;
 }
 
-void tg_simulation_add_memory(tg_simulation *simulation, void *memory, size_t bytes, const char *name, int is_writable) {
+void tg_simulation_add_memory(tg_simulation *simulation, void *memory, size_t bytes, const char *name,
+                              int is_writable) {
   if (capi::isLive(simulation) && (memory || !bytes))
     simulation->simulation.addBuffer({memory, bytes, is_writable != 0, true, name ? name : ""});
 }
 
-void *tg_simulation_stream(tg_simulation *simulation) { return capi::isLive(simulation) ? &simulation->simulation : nullptr; }
+void *tg_simulation_stream(tg_simulation *simulation) {
+  return capi::isLive(simulation) ? &simulation->simulation : nullptr;
+}
 
 // The element type that a parameter's bits are read as; a number that is written like a float is
 // one also in a parameter of plain bits.
@@ -94,7 +98,8 @@ static bool fits(const jit::Leaf &leaf, unsigned bits) {
   return bits >= 64 || (value >= -(int64_t(1) << (bits - 1)) && value < int64_t(1) << bits);
 }
 
-static std::optional<uint64_t> slotOf(const ptxvm::Parameter &parameter, const tg_value &value, diag::Sink &sink) {
+static std::optional<uint64_t> slotOf(const ptxvm::Parameter &parameter, const tg_value &value,
+                                      diag::Sink &sink) {
   std::optional<jit::Leaf> leaf = capi::leafOf(value);
   std::string problem;
   std::optional<DType> dtype;
@@ -130,14 +135,15 @@ static std::string entriesOf(const ptxvm::Module &module) {
 
 static const ptxvm::Kernel *entryOf(const ptxvm::Module &module, const char *entry, diag::Sink &sink) {
   std::string name = entry ? entry : "";
-  const ptxvm::Kernel *kernel = name.empty() && module.kernels.size() == 1 ? module.kernels[0].get() : module.find(name);
+  const ptxvm::Kernel *kernel =
+      name.empty() && module.kernels.size() == 1 ? module.kernels[0].get() : module.find(name);
   if (!kernel)
     sink.report(diag::Kind::KernelUnknown, {}, {module.name, name, "its entries: " + entriesOf(module)});
   return kernel;
 }
 
-static bool readSlots(const ptxvm::Kernel &kernel, std::span<const tg_value> arguments, std::vector<uint64_t> &slots,
-                      diag::Sink &sink) {
+static bool readSlots(const ptxvm::Kernel &kernel, std::span<const tg_value> arguments,
+                      std::vector<uint64_t> &slots, diag::Sink &sink) {
   if (arguments.size() != kernel.parameters.size()) {
     sink.report(diag::Kind::TooManyArguments, {},
                 {kernel.name, std::to_string(kernel.parameters.size()), std::to_string(arguments.size())});
@@ -154,15 +160,18 @@ static bool readSlots(const ptxvm::Kernel &kernel, std::span<const tg_value> arg
 
 static void reportCode(const Status &status, diag::Sink &sink) {
   if (status.code == StatusCode::Data)
-    sink.report(diag::Kind::HostMisuse, {}, {status.message, "a bundle is a folder that a simulation has written"});
+    sink.report(diag::Kind::HostMisuse, {},
+                {status.message, "a bundle is a folder that a simulation has written"});
   else
     sink.report(diag::Kind::CodeNotUnderstood, {}, {status.message});
 }
 
-tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launch *launch, tg_diagnostics **problems) {
+tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launch *launch,
+                            tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     std::optional<tg_simulation_launch> known = capi::read(launch, "tg_simulation_launch", sink);
-    if (!known || !capi::checkHandle(simulation, "tg_simulation", sink) || !capi::checkGiven(launch, "launch", sink) ||
+    if (!known || !capi::checkHandle(simulation, "tg_simulation", sink) ||
+        !capi::checkGiven(launch, "launch", sink) ||
         !capi::checkItems(known->arguments, known->count, capi::mostArguments, "arguments", sink) ||
         !capi::checkItems(known->text, known->size, size_t(1) << 30, "text", sink))
       return;
@@ -192,7 +201,9 @@ tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle, tg
   });
 }
 
-size_t tg_simulation_finding_count(const tg_simulation *simulation) { return capi::isLive(simulation) ? simulation->simulation.findings().size() : 0; }
+size_t tg_simulation_finding_count(const tg_simulation *simulation) {
+  return capi::isLive(simulation) ? simulation->simulation.findings().size() : 0;
+}
 
 const char *tg_simulation_text(tg_simulation *simulation, const char *what) {
   if (!capi::isLive(simulation))

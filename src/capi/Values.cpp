@@ -15,9 +15,13 @@ namespace tegula::capi {
 static bool isDtype(uint8_t dtype) { return tg_dtype_name(dtype) != nullptr; }
 static std::string textOf(const tg_value &value) { return {value.as.text.data, value.as.text.size}; }
 
-// What is larger, or nested deeper (as a tuple that holds itself is), is no constant.
-static bool isText(const tg_value &value) { return value.as.text.size <= sema::maxConstElements && (value.as.text.data || !value.as.text.size); }
-static bool isTuple(const tg_value &value) { return value.as.tuple.count <= sema::maxConstElements && (value.as.tuple.items || !value.as.tuple.count); }
+// A value that is larger, or nested deeper (as a tuple that holds itself is), is no constant.
+static bool isText(const tg_value &value) {
+  return value.as.text.size <= sema::maxConstElements && (value.as.text.data || !value.as.text.size);
+}
+static bool isTuple(const tg_value &value) {
+  return value.as.tuple.count <= sema::maxConstElements && (value.as.tuple.items || !value.as.tuple.count);
+}
 
 static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth);
 
@@ -38,7 +42,8 @@ std::optional<sema::Const> constOf(const tg_value &value) { return constOf(value
 
 static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth) {
   using sema::Const;
-  bool hasText = value.kind == TG_STRING || value.kind == TG_LITERAL || value.kind == TG_MODULE || value.kind == TG_BUILTIN;
+  bool hasText = value.kind == TG_STRING || value.kind == TG_LITERAL || value.kind == TG_MODULE ||
+                 value.kind == TG_BUILTIN;
   if (hasText && !isText(value))
     return std::nullopt;
   switch (value.kind) {
@@ -64,7 +69,8 @@ static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth)
     std::optional<Const> found = sema::findBuiltin(textOf(value));
     return found ? found : Const{sema::BuiltinRef{textOf(value)}};
   }
-  case TG_OPAQUE: return Const{sema::OpaqueRef{value.as.opaque.handle, value.as.opaque.repr ? value.as.opaque.repr : ""}};
+  case TG_OPAQUE:
+    return Const{sema::OpaqueRef{value.as.opaque.handle, value.as.opaque.repr ? value.as.opaque.repr : ""}};
   default: return std::nullopt;
   }
 }
@@ -82,11 +88,26 @@ std::optional<jit::Leaf> leafOf(const tg_value &value) {
   switch (value.kind) {
   case TG_ABSENT: return leaf;
   case TG_NONE: leaf.kind = LeafKind::None; return leaf;
-  case TG_BOOL: leaf.kind = LeafKind::Bool; leaf.bits = value.as.integer != 0; return leaf;
-  case TG_INT: leaf.kind = LeafKind::Int; leaf.bits = value.as.bits; return leaf;
-  case TG_UINT: leaf.kind = value.as.integer < 0 ? LeafKind::UInt : LeafKind::Int; leaf.bits = value.as.bits; return leaf;
-  case TG_FLOAT: leaf.kind = LeafKind::Float; leaf.bits = std::bit_cast<uint64_t>(value.as.real); return leaf;
-  case TG_POINTER: leaf.kind = LeafKind::Pointer; leaf.bits = reinterpret_cast<uintptr_t>(value.as.address); return leaf;
+  case TG_BOOL:
+    leaf.kind = LeafKind::Bool;
+    leaf.bits = value.as.integer != 0;
+    return leaf;
+  case TG_INT:
+    leaf.kind = LeafKind::Int;
+    leaf.bits = value.as.bits;
+    return leaf;
+  case TG_UINT:
+    leaf.kind = value.as.integer < 0 ? LeafKind::UInt : LeafKind::Int;
+    leaf.bits = value.as.bits;
+    return leaf;
+  case TG_FLOAT:
+    leaf.kind = LeafKind::Float;
+    leaf.bits = std::bit_cast<uint64_t>(value.as.real);
+    return leaf;
+  case TG_POINTER:
+    leaf.kind = LeafKind::Pointer;
+    leaf.bits = reinterpret_cast<uintptr_t>(value.as.address);
+    return leaf;
   default: break;
   }
   std::optional<sema::Const> constant = constOf(value);
@@ -128,15 +149,17 @@ public:
       return {};
     for (size_t i = 0; i != arguments.size(); ++i)
       if (!lend(arguments[i], values[i], arena))
-        return {{}, "an error: argument " + std::to_string(i) + ", `" + sema::repr(arguments[i]) + "`, has no form outside of the compiler"};
+        return {{},
+                "an error: argument " + std::to_string(i) + ", `" + sema::repr(arguments[i]) +
+                    "`, has no form outside of the compiler"};
     if (!host_.call_named && !names.empty())
       return {{}, "an error: it takes no keyword arguments"};
     std::vector<const char *> keywords(arguments.size());
     for (size_t i = 0; i != names.size(); ++i)
       keywords[arguments.size() - names.size() + i] = names[i].c_str();
-    int answered = host_.call_named
-                       ? host_.call_named(host_.user, &self, values.data(), keywords.data(), values.size(), &out)
-                       : host_.call(host_.user, &self, values.data(), values.size(), &out);
+    int answered = host_.call_named ? host_.call_named(host_.user, &self, values.data(), keywords.data(),
+                                                       values.size(), &out)
+                                    : host_.call(host_.user, &self, values.data(), values.size(), &out);
     if (answered < 0)
       return {{}, raisedText(out)};
     return {answer(answered, out), {}};
@@ -207,7 +230,8 @@ private:
     } else if (auto *opaque = std::get_if<sema::OpaqueRef>(&value.value)) {
       out.kind = TG_OPAQUE;
       out.as.opaque = {opaque->handle, opaque->repr.c_str()};
-    } else if (auto *type = std::get_if<sema::TypeRef>(&value.value); type && !type->pointer && type->shape.empty()) {
+    } else if (auto *type = std::get_if<sema::TypeRef>(&value.value);
+               type && !type->pointer && type->shape.empty()) {
       out.kind = TG_DTYPE;
       out.dtype = uint8_t(type->element);
     } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
@@ -243,6 +267,8 @@ private:
 
 } // namespace
 
-std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host) { return std::make_shared<CallbackEnv>(host); }
+std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host) {
+  return std::make_shared<CallbackEnv>(host);
+}
 
 } // namespace tegula::capi

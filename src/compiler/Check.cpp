@@ -37,7 +37,8 @@ private:
   }
 
   void name(const Name &node) {
-    if (known_.contains(node.id) || function_.env->lookup(node.id) || sema::findBuiltin("builtins." + node.id))
+    if (known_.contains(node.id) || function_.env->lookup(node.id) ||
+        sema::findBuiltin("builtins." + node.id))
       return;
     sink_.report(Kind::UndefinedName, function_.tree->at(&node), {node.id});
     known_.insert(node.id);
@@ -94,7 +95,8 @@ private:
     if (auto *e = as<Name>(node))
       name(*e);
     else if (auto *e = as<UnsupportedExpr>(node))
-      refuse(e, e->what, "kernels have arithmetic, comparisons, calls, subscripts, tuples and conditional expressions");
+      refuse(e, e->what,
+             "kernels have arithmetic, comparisons, calls, subscripts, tuples and conditional expressions");
     else if (auto *e = as<syntax::Attribute>(node))
       walk(e->object);
     else if (auto *e = as<Unary>(node))

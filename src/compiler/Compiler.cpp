@@ -43,8 +43,9 @@ bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sin
   int most = target.devices ? 32 : 64;
   if (warps >= 1 && warps <= most && (warps & (warps - 1)) == 0)
     return true;
-  sink.report(diag::Kind::OptionValue, place,
-              {"num_warps", "the int " + std::to_string(warps), "a power of two from 1 to " + std::to_string(most)});
+  sink.report(
+      diag::Kind::OptionValue, place,
+      {"num_warps", "the int " + std::to_string(warps), "a power of two from 1 to " + std::to_string(most)});
   return false;
 }
 
@@ -77,13 +78,14 @@ std::vector<RuntimeArgument> runtimeArguments(mlir::ModuleOp module, const sema:
 }
 
 // "kernel `add`, grid (4, 1, 1), device 0, stream 0x0, x=*fp32 0x7f0012345600, n=i32 4096"
-std::string describeLaunch(const Compilation &compilation, std::span<const uint64_t> slots, const runtime::Grid &grid,
-                           const runtime::Place &place) {
+std::string describeLaunch(const Compilation &compilation, std::span<const uint64_t> slots,
+                           const runtime::Grid &grid, const runtime::Place &place) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "kernel `" << compilation.kernelName() << "`, grid (" << grid.extent[0] << ", " << grid.extent[1] << ", "
-      << grid.extent[2] << "), " << (place.device < 0 ? "current device" : "device " + std::to_string(place.device))
-      << ", stream " << llvm::format_hex(reinterpret_cast<uintptr_t>(place.stream), 3);
+  out << "kernel `" << compilation.kernelName() << "`, grid (" << grid.extent[0] << ", " << grid.extent[1]
+      << ", " << grid.extent[2] << "), "
+      << (place.device < 0 ? "current device" : "device " + std::to_string(place.device)) << ", stream "
+      << llvm::format_hex(reinterpret_cast<uintptr_t>(place.stream), 3);
   for (size_t i = 0; i != slots.size(); ++i) {
     const RuntimeArgument &argument = compilation.arguments()[i];
     bool isNumber = !argument.type.pointer && !isFloat(argument.type.element);
@@ -112,7 +114,8 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
   return std::string_view(texts_.emplace(name, std::move(text)).first->second);
 }
 
-Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
+Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                           const runtime::Place &place) {
   // uniformity-and-progress.md, P12.
   if (needsOneProgram_ && grid.programs() > 1)
     return Status::error(StatusCode::Launch,

@@ -15,11 +15,12 @@ diag::SourcePtr readSource(const std::string &path, diag::Sink &sink) {
     sink.report(kind, {}, {path, reason});
     return nullptr;
   };
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0)
     return refuse(diag::Kind::FileUnreadable, std::strerror(errno));
   if (!S_ISREG(info.st_mode))
-    return refuse(diag::Kind::FileUnreadable, S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a file");
+    return refuse(diag::Kind::FileUnreadable,
+                  S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a file");
   if (size_t(info.st_size) > syntax::maxTextBytes)
     return refuse(diag::Kind::FileTooLarge, std::to_string(info.st_size));
   std::ifstream file(path, std::ios::binary);
@@ -43,19 +44,21 @@ Module makeModule(diag::SourcePtr source, std::shared_ptr<sema::HostEnv> env, di
   for (const syntax::Stmt *statement : module.tree->body)
     if (auto *definition = syntax::as<syntax::FunctionDef>(statement))
       module.functions.push_back(std::make_shared<sema::Function>(
-          sema::Function{module.tree, definition, module.env, false, module.tree->source->path() + "::" + definition->name}));
+          sema::Function{module.tree, definition, module.env, false,
+                         module.tree->source->path() + "::" + definition->name}));
   return module;
 }
 
-std::shared_ptr<const sema::Function> findFunction(const Module &module, std::string_view name, diag::Sink &sink) {
+std::shared_ptr<const sema::Function> findFunction(const Module &module, std::string_view name,
+                                                   diag::Sink &sink) {
   std::string known;
   for (const auto &function : module.functions) {
     if (function->definition->name == name)
       return function;
     known += (known.empty() ? "" : ", ") + function->definition->name;
   }
-  std::string hint = known.empty() ? "no function of this file is decorated with `@triton.jit`"
-                                   : "its kernels: " + known;
+  std::string hint =
+      known.empty() ? "no function of this file is decorated with `@triton.jit`" : "its kernels: " + known;
   sink.report(diag::Kind::KernelUnknown, {}, {module.tree->source->path(), name, hint});
   return nullptr;
 }

@@ -25,6 +25,7 @@ diag::SourcePtr readSource(const std::string &path, diag::Sink &sink);
 Module makeModule(diag::SourcePtr source, std::shared_ptr<sema::HostEnv> env, diag::Sink &sink);
 
 // Null after a diagnostic that lists the kernels there are.
-std::shared_ptr<const sema::Function> findFunction(const Module &module, std::string_view name, diag::Sink &sink);
+std::shared_ptr<const sema::Function> findFunction(const Module &module, std::string_view name,
+                                                   diag::Sink &sink);
 
 } // namespace tegula::compiler

@@ -82,7 +82,8 @@ struct Reader {
     if (equals == std::string_view::npos)
       return fail(part, "`" + std::string(part) + "` has no `=`");
     std::string_view name = trimmed(part.substr(0, equals)), value = trimmed(part.substr(equals + 1));
-    auto parameter = std::find_if(parameters.begin(), parameters.end(), [&](auto &p) { return p.name == name; });
+    auto parameter =
+        std::find_if(parameters.begin(), parameters.end(), [&](auto &p) { return p.name == name; });
     if (parameter == parameters.end()) {
       std::string known;
       for (const Parameter &p : parameters)
@@ -94,13 +95,15 @@ struct Reader {
       return run(part, *parameter, *type);
     if (std::optional<sema::Const> constant = parseLiteral(value))
       return sema::ArgumentSpec{std::string(name), std::move(*constant), 1};
-    return fail(value.empty() ? part : value, "`" + std::string(value) + "` is neither a type nor a constant");
+    return fail(value.empty() ? part : value,
+                "`" + std::string(value) + "` is neither a type nor a constant");
   }
 
   std::optional<sema::ArgumentSpec> run(std::string_view part, const Parameter &parameter,
                                         const std::pair<sema::Type, unsigned> &type) {
     if (parameter.isConstexpr) {
-      sink.report(diag::Kind::ConstexprNeedsConstant, at(part), {function.definition->name, parameter.name, "a pointer"});
+      sink.report(diag::Kind::ConstexprNeedsConstant, at(part),
+                  {function.definition->name, parameter.name, "a pointer"});
       return std::nullopt;
     }
     sema::ArgumentSpec spec{parameter.name, type.first, type.second};
@@ -112,8 +115,10 @@ struct Reader {
 
 } // namespace
 
-std::optional<std::vector<sema::ArgumentSpec>> parseSignature(std::string_view text, const sema::Function &function,
-                                                              std::span<const Parameter> parameters, diag::Sink &sink) {
+std::optional<std::vector<sema::ArgumentSpec>> parseSignature(std::string_view text,
+                                                              const sema::Function &function,
+                                                              std::span<const Parameter> parameters,
+                                                              diag::Sink &sink) {
   Reader reader{std::make_shared<diag::Source>("<signature>", std::string(text)), function, parameters, sink};
   std::vector<sema::ArgumentSpec> specs;
   size_t before = sink.errorCount();

@@ -12,7 +12,9 @@
 namespace tegula::compiler {
 
 // nullopt after diagnostics, whose place is in the signature.
-std::optional<std::vector<sema::ArgumentSpec>> parseSignature(std::string_view text, const sema::Function &function,
-                                                              std::span<const Parameter> parameters, diag::Sink &sink);
+std::optional<std::vector<sema::ArgumentSpec>> parseSignature(std::string_view text,
+                                                              const sema::Function &function,
+                                                              std::span<const Parameter> parameters,
+                                                              diag::Sink &sink);
 
 } // namespace tegula::compiler

@@ -28,7 +28,8 @@ public:
     addUsageRemark();
   }
 
-  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) override {
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                const runtime::Place &place) override {
     return kernel_.launch(slots, grid, place);
   }
 
@@ -52,7 +53,8 @@ public:
     }
     std::lock_guard guard(texts_);
     mlir::OwningOpRef<mlir::ModuleOp> copy = module_.clone();
-    Result<nvidia::Artifact> again = nvidia::compile(*copy, options_, {.simt = name == "simt", .llvm = name == "llvm"});
+    Result<nvidia::Artifact> again =
+        nvidia::compile(*copy, options_, {.simt = name == "simt", .llvm = name == "llvm"});
     if (!again)
       return again.status();
     return name == "llvm" ? std::move(again->llvm) : std::move(again->simt);
@@ -63,9 +65,10 @@ private:
     if (!assembled_ || assembled_->registers < 0)
       return;
     std::string text = std::to_string(assembled_->registers) + " registers a thread, ";
-    text += assembled_->spillBytes > 0 ? std::to_string(assembled_->spillBytes) + " bytes of them spilled, " : "none spilled, ";
-    text += std::to_string(artifact_.sharedBytes + uint64_t(assembled_->sharedBytes)) + " bytes of shared memory a block of " +
-            std::to_string(artifact_.numWarps) + " warps";
+    text += assembled_->spillBytes > 0 ? std::to_string(assembled_->spillBytes) + " bytes of them spilled, "
+                                       : "none spilled, ";
+    text += std::to_string(artifact_.sharedBytes + uint64_t(assembled_->sharedBytes)) +
+            " bytes of shared memory a block of " + std::to_string(artifact_.numWarps) + " warps";
     remarks.push_back({placeOfKernel(), "usage", std::move(text)});
   }
 
@@ -90,7 +93,8 @@ Result<int> current() { return cuda::currentDevice(); }
 
 } // namespace
 
-const Devices devicesOfNvidia{count, info, current, cuda::allocate, cuda::release, cuda::copy, cuda::synchronize};
+const Devices devicesOfNvidia{count,         info,       current,          cuda::allocate,
+                              cuda::release, cuda::copy, cuda::synchronize};
 
 Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
   nvidia::prepareToAssemble(options.arch);

@@ -32,13 +32,15 @@ class PtxvmProgram : public Program {
 public:
   PtxvmProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact,
                std::shared_ptr<const ptxvm::Module> parsed)
-      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)), parsed_(std::move(parsed)) {
+      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
+        parsed_(std::move(parsed)) {
     remarks = std::move(artifact_.remarks);
     for (nvidia::StageTime &time : artifact_.times)
       times.push_back({std::move(time.stage), time.milliseconds});
   }
 
-  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) override {
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                const runtime::Place &place) override {
     ptxvm::LaunchShape shape;
     for (size_t axis = 0; axis != 3; ++axis)
       shape.grid[axis] = uint32_t(grid.extent[axis]);
@@ -50,7 +52,9 @@ public:
     bool isOwn = !place.stream;
     ptxvm::Simulation *given = isOwn ? &own : ptxvm::Simulation::at(place.stream);
     if (!given)
-      return Status::error(StatusCode::Launch, "the stream is no simulation that lives: pass what tg_simulation_stream gives, or none");
+      return Status::error(
+          StatusCode::Launch,
+          "the stream is no simulation that lives: pass what tg_simulation_stream gives, or none");
     ptxvm::Simulation &simulation = *given;
     Status status = simulation.run(parsed_, artifact_.entry, shape);
     if (isOwn)
@@ -73,7 +77,8 @@ public:
       return artifact_.ptx;
     std::lock_guard guard(texts_);
     mlir::OwningOpRef<mlir::ModuleOp> copy = module_.clone();
-    Result<nvidia::Artifact> again = nvidia::compile(*copy, options_, {.simt = name == "simt", .llvm = name == "llvm"});
+    Result<nvidia::Artifact> again =
+        nvidia::compile(*copy, options_, {.simt = name == "simt", .llvm = name == "llvm"});
     if (!again)
       return again.status();
     return name == "llvm" ? std::move(again->llvm) : std::move(again->simt);
@@ -103,9 +108,10 @@ Result<std::unique_ptr<Program>> buildPtxvm(mlir::ModuleOp module, const TargetO
     return artifact.status();
   Result<std::shared_ptr<const ptxvm::Module>> parsed = ptxvm::parse(artifact->ptx, artifact->entry + ".ptx");
   if (!parsed)
-    return Status::error(StatusCode::Internal, "the machine does not understand the code: " + parsed.status().message);
-  return std::unique_ptr<Program>(std::make_unique<PtxvmProgram>(module, std::move(nvidiaOptions), std::move(*artifact),
-                                                                 std::move(*parsed)));
+    return Status::error(StatusCode::Internal,
+                         "the machine does not understand the code: " + parsed.status().message);
+  return std::unique_ptr<Program>(std::make_unique<PtxvmProgram>(module, std::move(nvidiaOptions),
+                                                                 std::move(*artifact), std::move(*parsed)));
 }
 
 } // namespace tegula::compiler

@@ -24,7 +24,8 @@ static bool isArch(std::string_view name) {
   name.remove_prefix(3);
   if (name.ends_with('a') || name.ends_with('f'))
     name.remove_suffix(1);
-  if (name.size() < 2 || name.size() > 3 || !std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }))
+  if (name.size() < 2 || name.size() > 3 ||
+      !std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }))
     return false;
   int number = 0;
   for (char digit : name)
@@ -89,8 +90,8 @@ const Target *chooseTarget(const std::string &name, TargetOptions &options, int 
 
 namespace {
 
-// A message that starts with "FILE:LINE:COLUMN: ", where FILE is the place's source: the place moves there. One
-// about another file keeps its words.
+// A message that starts with "FILE:LINE:COLUMN: ", where FILE is the place's source: the place moves there.
+// One about another file keeps its words.
 void takePlace(std::string_view &message, diag::Location &place) {
   if (!place.source || !message.starts_with(place.source->path() + ":"))
     return;
@@ -129,7 +130,9 @@ void reportStatus(const Status &status, std::string_view target, diag::Location 
     case StatusCode::Driver: return sink.report(Kind::DriverFailed, place, {message});
     case StatusCode::Assertion: return sink.report(Kind::DeviceAssertion, place, {message});
     case StatusCode::Launch: return sink.report(Kind::LaunchFailed, place, {message});
-    case StatusCode::Resource: takePlace(message, place); return sink.report(Kind::TargetTooSmall, place, {target, message});
+    case StatusCode::Resource:
+      takePlace(message, place);
+      return sink.report(Kind::TargetTooSmall, place, {target, message});
     default: takePlace(message, place); return sink.report(Kind::TargetFailed, place, {target, message});
     }
   };

@@ -28,7 +28,8 @@ public:
   virtual ~Program() = default;
   // One 8-byte slot an argument (runtime::CpuEntry), and a grid without a 0. Safe from several
   // threads. Targets with devices return when the work is queued, others when it is done.
-  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) = 0;
+  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                        const runtime::Place &place) = 0;
   // What a launch takes of a device.
   virtual Result<runtime::KernelAttributes> attributes() { return runtime::KernelAttributes{}; }
   // Of which architecture the code is, as a target's name; "" where there is one only.
@@ -43,8 +44,8 @@ public:
 struct TargetOptions {
   std::string cpu;  // of targets that are cores; "" is this machine
   std::string arch; // of targets that are devices; "" is the device of the launch
-  int numWarps = 4, numStages = 3;
-  int maxRegisters = 0; // of a thread, on devices; 0: as many as it likes
+  int numWarps = 4, numStages = 0;
+  int maxRegisters = 0;         // of a thread, on devices; 0: as many as it likes
   bool fusesMultiplyAdd = true; // a product and the sum that uses it may become one operation (N10)
   bool isCooperative = false;   // a launch runs all programs of its grid at the same time, or fails
 };
@@ -64,9 +65,10 @@ struct Devices {
   // Waits for what was queued on the place's stream.
   Status (*synchronize)(const runtime::Place &place);
 };
-#define TARGET(Name, name, text) Result<std::unique_ptr<Program>> build##Name(mlir::ModuleOp, const TargetOptions &);
-#define DEVICE_TARGET(Name, name, text)                                                                                \
-  TARGET(Name, name, text)                                                                                             \
+#define TARGET(Name, name, text)                                                                             \
+  Result<std::unique_ptr<Program>> build##Name(mlir::ModuleOp, const TargetOptions &);
+#define DEVICE_TARGET(Name, name, text)                                                                      \
+  TARGET(Name, name, text)                                                                                   \
   extern const Devices devicesOf##Name;
 #define ARCH_TARGET(Name, name, text)                                                                        \
   TARGET(Name, name, text)                                                                                   \
@@ -94,8 +96,9 @@ const Target *requireTarget(const std::string &name, diag::Sink &sink);
 // Null after a diagnostic: there is no such target, or no device.
 const Target *chooseTarget(const std::string &name, TargetOptions &options, int device, diag::Sink &sink);
 
-// What a target or a driver refused, as a diagnostic of the status's class. A refusal may start with the place in the
-// source that it is about, as "FILE:LINE:COLUMN: ", and end with "; hint: " and what to do instead.
+// What a target or a driver refused, as a diagnostic of the status's class. A refusal may start with the
+// place in the source that it is about, as "FILE:LINE:COLUMN: ", and end with "; hint: " and what to do
+// instead.
 void reportStatus(const Status &status, std::string_view target, diag::Location place, diag::Sink &sink);
 
 } // namespace tegula::compiler

@@ -1,6 +1,6 @@
-// Which pointer arguments a kernel may store through: those that the address of a store or of an atomic may be
-// derived from. May name too many (two pointers that meet in one value), never too few. A pointer that comes out
-// of memory, or an integer taken for one, is no argument: what lies behind it is the caller's.
+// Which pointer arguments a kernel may store through: those that the address of a store or of an atomic may
+// be derived from. May name too many (two pointers that meet in one value), never too few. A pointer that
+// comes out of memory, or an integer taken for one, is no argument: what lies behind it is the caller's.
 #pragma once
 #include "mlir/IR/Operation.h"
 

@@ -103,7 +103,8 @@ private:
 
 LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
                            const SimtOptions &options)
-    : classes_(classes), axes_(axes), warps_(options.warps), matrices_(chooseMatrices(function, classes, options)) {
+    : classes_(classes), axes_(axes), warps_(options.warps),
+      matrices_(chooseMatrices(function, classes, options)) {
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   collectAnchors(function);
@@ -162,7 +163,8 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
   return anchors == anchors_.end() || llvm::all_of(anchors->second, [&](const Anchor &anchor) {
            if (!anchor.isAccess)
              return true; // no memory whose addresses a layout could scatter
-           unsigned best = contiguousBytes(coalesced(anchor.pointers, anchor.mask), anchor.pointers, anchor.mask);
+           unsigned best =
+               contiguousBytes(coalesced(anchor.pointers, anchor.mask), anchor.pointers, anchor.mask);
            return contiguousBytes(layout, anchor.pointers, anchor.mask) >= std::min(32u, best);
          });
 }
@@ -201,7 +203,8 @@ void LayoutChoice::collectAnchors(FuncOp function) {
       if (value && isTile(value) && classes_.isData(value))
         member = value;
     for (Value value : op->getOperands())
-      if (isTile(value) && classes_.isData(value) && shapeOf(value.getType()) == shapeOf(access->pointers.getType()))
+      if (isTile(value) && classes_.isData(value) &&
+          shapeOf(value.getType()) == shapeOf(access->pointers.getType()))
         member = value;
     for (Value result : op->getResults())
       if (isTile(result))
@@ -219,8 +222,9 @@ Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) 
     vector *= 2;
   std::span<const unsigned> dims(order.data(), order.size());
   // Warps side by side along the slow dimensions: a reduction along the fast one then stays in a warp.
-  return type.getRank() == 1 ? layout::coalesced(type.getShape().vec(), dims, unsigned(vector), warps_)
-                             : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_);
+  return type.getRank() == 1
+             ? layout::coalesced(type.getShape().vec(), dims, unsigned(vector), warps_)
+             : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_);
 }
 
 Layout LayoutChoice::coalesced(Value pointers, Value mask) const {

@@ -1,8 +1,8 @@
 // A layout for each class of values (TileToSimt.h).
 #pragma once
 #include "analysis/AxisInfo.h"
-#include "convert/Classes.h"
 #include "convert/ChooseMatrices.h"
+#include "convert/Classes.h"
 #include "convert/Locality.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
@@ -14,7 +14,8 @@ namespace tegula::convert {
 
 class LayoutChoice {
 public:
-  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes, const SimtOptions &options);
+  LayoutChoice(tile::FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
+               const SimtOptions &options);
 
   // How `dot` is computed with a matrix instruction; null: with multiply-adds.
   const MatrixDot *matrixOf(tile::DotOp dot) const {

@@ -11,8 +11,8 @@ namespace tegula::convert {
 
 namespace {
 
-// In which operand of a later dot the result of a dot ends: there it saves a trip through memory if the warps lie
-// side by side along the dimension that the operand keeps.
+// In which operand of a later dot the result of a dot ends: there it saves a trip through memory if the warps
+// lie side by side along the dimension that the operand keeps.
 enum class Chain { None, Left, Right };
 
 // The dots whose results reach `operand` through ops that keep coordinates.
@@ -76,8 +76,8 @@ private:
     }
   }
 
-  // Warps along M and N: along one dimension for a chain, else such that each warp's part is about square, which
-  // reads the least of both operands.
+  // Warps along M and N: along one dimension for a chain, else such that each warp's part is about square,
+  // which reads the least of both operands.
   std::pair<unsigned, unsigned> warpsOf(DotOp dot, int64_t m, int64_t n, const MatrixShape &shape) const {
     int64_t rows = shape.isSwapped ? shape.n : shape.m, columns = shape.isSwapped ? shape.m : shape.n;
     Chain chain = chains_.lookup(classOf(dot));
@@ -101,7 +101,8 @@ private:
 
 } // namespace
 
-llvm::DenseMap<Operation *, MatrixDot> chooseMatrices(FuncOp function, const Classes &classes, const SimtOptions &options) {
+llvm::DenseMap<Operation *, MatrixDot> chooseMatrices(FuncOp function, const Classes &classes,
+                                                      const SimtOptions &options) {
   return Chooser(classes, options).run(function);
 }
 

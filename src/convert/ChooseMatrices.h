@@ -1,6 +1,6 @@
-// Which dots are computed with matrix instructions, and how their results lie over the warps. In: a kernel in tile
-// IR. All dots of one class (Classes.h) get one layout; a dot that would need another one is left to
-// multiply-adds, as is one whose extents no instruction divides.
+// Chooses the dots that are computed with matrix instructions, and how their results lie over the warps. In:
+// a kernel in tile IR. All dots of one class (Classes.h) get one layout; a dot that would need another one is
+// left to multiply-adds, as is one whose extents no instruction divides.
 #pragma once
 #include "convert/Classes.h"
 #include "convert/TileToSimt.h"

@@ -68,7 +68,9 @@ void Classes::classify(Operation *op) {
     cost = costs_.lookup(source);
   } else if (isa<TransOp, ReshapeOp>(op) && !isData(op->getOperand(0))) {
     // A reshape that is not linear stays where it is.
-    auto powers = [](Type type) { return llvm::all_of(shapeOf(type), [](int64_t e) { return llvm::isPowerOf2_64(e); }); };
+    auto powers = [](Type type) {
+      return llvm::all_of(shapeOf(type), [](int64_t e) { return llvm::isPowerOf2_64(e); });
+    };
     if (isa<TransOp>(op) || (powers(op->getOperand(0).getType()) && powers(op->getResult(0).getType()))) {
       kind = kinds_.lookup(op->getOperand(0));
       cost = costs_.lookup(op->getOperand(0));

@@ -55,7 +55,7 @@ bool apply(Operation *op, int64_t &a, int64_t b) {
   return true;
 }
 
-// What a sample is made from, in the order that `combined` takes it; none for a leaf or an unknown.
+// Lists what a sample is made from, in the order that `combined` takes it; none for a leaf or an unknown.
 SmallVector<Key, 3> sourcesOf(Key key) {
   auto [value, dim] = key;
   if (!isa<RankedTensorType>(value.getType()))

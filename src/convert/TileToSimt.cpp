@@ -14,8 +14,8 @@ namespace {
 class Rewrite {
 public:
   Rewrite(FuncOp function, const SimtOptions &options, std::vector<diag::Remark> &remarks)
-      : function_(function), axes_(function), classes_(function),
-        choice_(function, classes_, axes_, options), remarks_(remarks) {}
+      : function_(function), axes_(function), classes_(function), choice_(function, classes_, axes_, options),
+        remarks_(remarks) {}
 
   void run() {
     // Before any type changes: the plain ops, and what each access and reader wants.
@@ -52,8 +52,10 @@ private:
     Layout best = choice_.coalesced(pointers, mask);
     std::optional<Layout> own = ownLayout(op);
     // A tile that the threads hold several times over is cheap to read in any order.
-    bool small = cast<RankedTensorType>(pointers.getType()).getNumElements() <= 32 * int64_t(simt::warpsOf(op));
-    bool move = !own || (!small && choice_.contiguousBytes(*own, pointers, mask) * 2 <= choice_.contiguousBytes(best, pointers, mask));
+    bool small =
+        cast<RankedTensorType>(pointers.getType()).getNumElements() <= 32 * int64_t(simt::warpsOf(op));
+    bool move = !own || (!small && choice_.contiguousBytes(*own, pointers, mask) * 2 <=
+                                       choice_.contiguousBytes(best, pointers, mask));
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -77,7 +79,9 @@ private:
     unsigned width = axes_.accessWidth(op.getPtr(), op.getMask(), dim, 128);
     width = std::min(width, choice_.of(op.getResult()).contiguous(dim));
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), width));
-    remarks_.push_back({placeOf(op.getLoc()), "access", "atomic steps on up to " + std::to_string(width) + (width == 1 ? " element" : " elements") + " at once"});
+    remarks_.push_back({placeOf(op.getLoc()), "access",
+                        "atomic steps on up to " + std::to_string(width) +
+                            (width == 1 ? " element" : " elements") + " at once"});
   }
 
   std::optional<Layout> ownLayout(Operation *op) const {
@@ -115,7 +119,8 @@ private:
     result.setType(simt::withLayout(type, natural));
     OpBuilder builder(result.getContext());
     builder.setInsertionPointAfterValue(result);
-    auto convert = simt::ConvertOp::create(builder, result.getLoc(), simt::withLayout(type, wanted), result, StringAttr());
+    auto convert = simt::ConvertOp::create(builder, result.getLoc(), simt::withLayout(type, wanted), result,
+                                           StringAttr());
     result.replaceAllUsesExcept(convert, convert);
     converted_[convert.getResult()] = result;
   }
@@ -150,8 +155,10 @@ private:
     if (isa<scf::YieldOp>(op)) {
       Operation *parent = op->getParentOp();
       for (OpOperand &operand : op->getOpOperands())
-        demandAs(operand, isa<scf::WhileOp>(parent) ? Value(cast<scf::WhileOp>(parent).getBeforeArguments()[operand.getOperandNumber()])
-                                                    : Value(parent->getResult(operand.getOperandNumber())));
+        demandAs(operand,
+                 isa<scf::WhileOp>(parent)
+                     ? Value(cast<scf::WhileOp>(parent).getBeforeArguments()[operand.getOperandNumber()])
+                     : Value(parent->getResult(operand.getOperandNumber())));
       return;
     }
     if (isElementwise(op) || isa<AtomicRMWOp, AtomicCASOp, ScanOp>(op)) {
@@ -176,14 +183,16 @@ private:
     if (auto dot = dyn_cast<DotOp>(op)) {
       if (const MatrixDot *matrix = choice_.matrixOf(dot)) {
         int64_t k = shapeOf(dot.getA().getType()).back();
-        dot->setAttr(simt::matrixName, simt::MatrixAttr::get(op->getContext(), matrix->instruction.name, matrix->instruction.shape));
+        dot->setAttr(simt::matrixName, simt::MatrixAttr::get(op->getContext(), matrix->instruction.name,
+                                                             matrix->instruction.shape));
         demand(dot.getAMutable(), matrix->operand(0, k));
         demand(dot.getBMutable(), matrix->operand(1, k));
         remarks_.push_back({placeOf(op->getLoc()), "dot", "matrix instruction " + matrix->instruction.name});
       } else {
         demandOwn(dot.getAMutable());
         demandOwn(dot.getBMutable());
-        remarks_.push_back({placeOf(op->getLoc()), "dot", "multiply-adds: no matrix instruction fits types and extents"});
+        remarks_.push_back(
+            {placeOf(op->getLoc()), "dot", "multiply-adds: no matrix instruction fits types and extents"});
       }
       demandAs(dot.getAccMutable(), dot.getResult());
       return;
@@ -215,8 +224,8 @@ private:
           settle(result, *natural);
   }
 
-  // Another layout for a scan: where the order of elements cannot be told from the bits, and where each line of a
-  // thread is in pieces that each cross the lanes; then it is cheaper to move all to where they are one.
+  // Another layout for a scan: where the order of elements cannot be told from the bits, and where each line
+  // of a thread is in pieces that each cross the lanes; then it is cheaper to move all to where they are one.
   std::optional<Layout> scanLayout(ScanOp op, const Layout &own) const {
     unsigned axis = op.getAxis();
     if (!layout::isOrdered(own, axis))
@@ -224,9 +233,9 @@ private:
     auto lanes = layout::bitsAlong(own, layout::Axis::Lane, axis);
     auto piecesOf = [&](const Layout &layout) { // as a power of two
       auto crossed = layout::bitsAlong(layout, layout::Axis::Lane, axis);
-      return llvm::count_if(layout::bitsAlong(layout, layout::Axis::Register, axis), [&](const layout::Step1D &step) {
-        return !crossed.empty() && step.stride > crossed[0].stride;
-      });
+      return llvm::count_if(
+          layout::bitsAlong(layout, layout::Axis::Register, axis),
+          [&](const layout::Step1D &step) { return !crossed.empty() && step.stride > crossed[0].stride; });
     };
     // Two trips of all elements through shared memory cost about as much as five shuffles of 16 pieces.
     if (lanes.size() < 3 || piecesOf(own) < 4)
@@ -236,7 +245,8 @@ private:
       if (d != axis)
         order.push_back(d);
     unsigned run = unsigned(layout::registersAlong(own, axis).size());
-    Layout whole = layout::coalesced(own.extents(), std::span(order.data(), order.size()), 1u << run, simt::warpsOf(op));
+    Layout whole =
+        layout::coalesced(own.extents(), std::span(order.data(), order.size()), 1u << run, simt::warpsOf(op));
     return piecesOf(whole) < piecesOf(own) ? std::optional(whole) : std::nullopt;
   }
 
@@ -271,7 +281,8 @@ private:
   Value move(Value value, const Layout &layout) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
-    return simt::ConvertOp::create(builder, value.getLoc(), simt::withLayout(value.getType(), layout), value, StringAttr());
+    return simt::ConvertOp::create(builder, value.getLoc(), simt::withLayout(value.getType(), layout), value,
+                                   StringAttr());
   }
 
   Value computeAgain(Operation *op, const Layout &layout) {

@@ -8,10 +8,9 @@
 // in which a thread owns those that do); one without takes what its producers give (the slice that a
 // reduction leaves, a transposition) or its readers want. So does one that is smaller than the
 // threads, or of one dimension and only loaded: threads then repeat loads instead of exchanging.
-// Where a dot writes a class and the machine has a matrix instruction for it, the class has that instruction's
-// layout, whatever loads or stores it: those convert.
-// Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed
-// again in whatever layout is wanted.
+// Where a dot writes a class and the machine has a matrix instruction for it, the class has that
+// instruction's layout, whatever loads or stores it: those convert. Cheap functions of coordinates (ranges,
+// addresses, masks) belong to no class: they are computed again in whatever layout is wanted.
 #pragma once
 #include "diag/Remark.h"
 #include "ir/simt/Machine.h"

@@ -18,13 +18,16 @@ void widenFactors(ModuleOp module, const simt::Machine &machine) {
       return;
     int64_t k = shapeOf(dot.getA().getType()).back();
     simt::DotTypes types{a, b, elementType(dot.getType()), dot.getPrecision()};
-    if (llvm::any_of(machine.matrixInstructions(types),
-                     [&](const simt::MatrixInstruction &instruction) { return k % instruction.shape.k == 0; }))
+    if (llvm::any_of(machine.matrixInstructions(types), [&](const simt::MatrixInstruction &instruction) {
+          return k % instruction.shape.k == 0;
+        }))
       return;
     OpBuilder builder(dot);
     for (OpOperand *factor : {&dot.getAMutable(), &dot.getBMutable()})
       if (isByteFloat(elementType(factor->get().getType())))
-        factor->set(arith::ExtFOp::create(builder, dot.getLoc(), withElement(factor->get().getType(), builder.getF16Type()), factor->get()));
+        factor->set(arith::ExtFOp::create(builder, dot.getLoc(),
+                                          withElement(factor->get().getType(), builder.getF16Type()),
+                                          factor->get()));
   });
 }
 

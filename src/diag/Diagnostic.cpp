@@ -145,12 +145,9 @@ void renderExcerpt(std::string &out, const Location &location) {
 
 std::string_view spelling(Severity severity) {
   switch (severity) {
-  case Severity::Error:
-    return "error";
-  case Severity::Warning:
-    return "warning";
-  case Severity::Remark:
-    return "remark";
+  case Severity::Error: return "error";
+  case Severity::Warning: return "warning";
+  case Severity::Remark: return "remark";
   }
   return "error";
 }
@@ -183,9 +180,12 @@ void Sink::dropRepeatedError() {
     return a.source == b.source && a.range.begin == b.range.begin && a.range.end == b.range.end;
   };
   auto isSame = [&](const Diagnostic &earlier) {
-    return earlier.kind == last.kind && isHere(earlier.location, last.location) && earlier.message == last.message &&
+    return earlier.kind == last.kind && isHere(earlier.location, last.location) &&
+           earlier.message == last.message &&
            std::equal(earlier.notes.begin(), earlier.notes.end(), last.notes.begin(), last.notes.end(),
-                      [&](const Note &a, const Note &b) { return isHere(a.location, b.location) && a.message == b.message; });
+                      [&](const Note &a, const Note &b) {
+                        return isHere(a.location, b.location) && a.message == b.message;
+                      });
   };
   if (std::any_of(diagnostics_.begin(), diagnostics_.end() - 1, isSame))
     diagnostics_.pop_back();

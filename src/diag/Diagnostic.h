@@ -51,7 +51,8 @@ public:
     return report(make(kind, std::move(location), arguments));
   }
 
-  // Forgets the last report if it is an error and equals an earlier one in all it says; it counts all the same.
+  // Forgets the last report if it is an error and equals an earlier one in all it says; it counts all the
+  // same.
   void dropRepeatedError();
 
   bool hasErrors() const { return errors_ != 0; }

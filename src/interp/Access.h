@@ -24,7 +24,8 @@ inline void writeElement(uint64_t address, Element element, uint64_t bits) {
 // False, with an error, for an address in the first page.
 inline bool checkAddress(Machine &machine, mlir::Operation *op, uint64_t address) {
   return address >= firstPage ||
-         machine.fail(op, StatusCode::Data, "access to address " + llvm::Twine(address) + ", which is a null pointer");
+         machine.fail(op, StatusCode::Data,
+                      "access to address " + llvm::Twine(address) + ", which is a null pointer");
 }
 
 } // namespace tegula::interp

@@ -55,9 +55,8 @@ template <> bool execute(Machine &machine, tile::AtomicRMWOp op) {
 
 template <> bool execute(Machine &machine, tile::AtomicCASOp op) {
   const Tile &expected = machine.value(op.getCmp()), &value = machine.value(op.getValue());
-  return update(machine, op, machine.value(op.getPtr()), nullptr, [&](size_t i, uint64_t old) {
-    return old == expected.bits[i] ? value.bits[i] : old;
-  });
+  return update(machine, op, machine.value(op.getPtr()), nullptr,
+                [&](size_t i, uint64_t old) { return old == expected.bits[i] ? value.bits[i] : old; });
 }
 
 } // namespace tegula::interp

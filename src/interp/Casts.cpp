@@ -34,7 +34,7 @@ uint64_t sameBits(uint64_t bits, Element, Element) { return bits; }
 } // namespace
 
 void addCasts(Table &table) {
-#define CAST(name, function)                                                                                           \
+#define CAST(name, function)                                                                                 \
   table[name] = [](Machine &machine, Operation *op) { return convert(machine, op, function); }
   CAST("arith.extsi", extendSigned);
   CAST("arith.extui", extendUnsigned);

@@ -20,7 +20,8 @@ bool advance(uint64_t &index, uint64_t step, unsigned width, bool isUnsigned) {
     return !over && truncate(index, width) == index;
   }
   int64_t next;
-  if (__builtin_add_overflow(int64_t(index), int64_t(step), &next) || signExtend(uint64_t(next), width) != next)
+  if (__builtin_add_overflow(int64_t(index), int64_t(step), &next) ||
+      signExtend(uint64_t(next), width) != next)
     return false;
   index = uint64_t(next);
   return true;
@@ -37,8 +38,8 @@ bool forLoop(Machine &machine, Operation *op) {
   uint64_t index = bound(loop.getLowerBound());
   const uint64_t end = bound(loop.getUpperBound()), step = bound(loop.getStep());
   if (step == 0 || (!isUnsigned && int64_t(step) < 0))
-    return machine.fail(op, StatusCode::Data, "the step of a loop is " + llvm::Twine(int64_t(step)) +
-                                                  "; it must be positive");
+    return machine.fail(op, StatusCode::Data,
+                        "the step of a loop is " + llvm::Twine(int64_t(step)) + "; it must be positive");
   llvm::SmallVector<Tile, 4> carried = machine.copy(loop.getInitArgs());
   auto more = [&] { return isUnsigned ? index < end : int64_t(index) < int64_t(end); };
   while (more()) {

@@ -58,7 +58,9 @@ template <> bool execute(Machine &machine, tile::DotOp op) {
     return multiply<uint64_t>(
         machine, op, [](const Tile &tile, size_t i) { return uint64_t(tile.asSigned(i)); },
         [](const Tile &result, uint64_t sum) { return truncate(sum, result.width()); });
-  default: return machine.fail(op, StatusCode::Unsupported, "the interpreter has no dot that accumulates in this type");
+  default:
+    return machine.fail(op, StatusCode::Unsupported,
+                        "the interpreter has no dot that accumulates in this type");
   }
 }
 

@@ -87,7 +87,8 @@ bool compareFloats(Machine &machine, Operation *op) {
 bool select(Machine &machine, Operation *op) {
   const Tile &condition = machine.operand(op, 0), &yes = machine.operand(op, 1), &no = machine.operand(op, 2);
   const size_t step = condition.shape.empty() ? 0 : 1;
-  return mapElements(machine, op, [&](size_t i) { return condition.bits[i * step] ? yes.bits[i] : no.bits[i]; });
+  return mapElements(machine, op,
+                     [&](size_t i) { return condition.bits[i * step] ? yes.bits[i] : no.bits[i]; });
 }
 
 } // namespace
@@ -96,8 +97,10 @@ void addElementwise(Table &table) {
   table["arith.constant"] = constant;
   table["arith.select"] = select;
   table["arith.cmpf"] = compareFloats;
-#define FLOATS(name, parameters, value)                                                                                \
-  table[name] = [](Machine &machine, Operation *op) { return mapFloats(machine, op, [] parameters { return value; }); }
+#define FLOATS(name, parameters, value)                                                                      \
+  table[name] = [](Machine &machine, Operation *op) {                                                        \
+    return mapFloats(machine, op, [] parameters { return value; });                                          \
+  }
   FLOATS("arith.addf", (double a, double b), a + b);
   FLOATS("arith.subf", (double a, double b), a - b);
   FLOATS("arith.mulf", (double a, double b), a * b);

@@ -17,8 +17,12 @@ unsigned widthOf(Element element);
 inline bool isFloat(Element element) { return element >= Element::F8E4M3; }
 
 // Bits are kept zero-extended to 64.
-inline uint64_t truncate(uint64_t bits, unsigned width) { return width == 64 ? bits : bits & ((uint64_t(1) << width) - 1); }
-inline int64_t signExtend(uint64_t bits, unsigned width) { return int64_t(bits << (64 - width)) >> (64 - width); }
+inline uint64_t truncate(uint64_t bits, unsigned width) {
+  return width == 64 ? bits : bits & ((uint64_t(1) << width) - 1);
+}
+inline int64_t signExtend(uint64_t bits, unsigned width) {
+  return int64_t(bits << (64 - width)) >> (64 - width);
+}
 
 double decode(Element element, uint64_t bits);
 // Rounds once, to nearest even. Overflow gives infinity, for 8-bit floats the largest

@@ -13,7 +13,8 @@ template <> bool execute(Machine &machine, tile::AddPtrOp op) {
   auto pointee = mlir::cast<tile::PointerType>(tile::elementType(op.getType())).getPointee();
   std::optional<Element> element = elementOf(pointee);
   if (!element)
-    return machine.fail(op, StatusCode::Unsupported, "the interpreter does not know what this pointer points at");
+    return machine.fail(op, StatusCode::Unsupported,
+                        "the interpreter does not know what this pointer points at");
   const uint64_t bytes = (widthOf(*element) + 7) / 8;
   const Tile &pointer = machine.value(op.getPtr()), &offset = machine.value(op.getOffset());
   return mapElements(machine, op,

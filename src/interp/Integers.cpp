@@ -97,17 +97,17 @@ bool multiplySignedExtended(Machine &machine, Operation *op) {
 } // namespace
 
 void addIntegers(Table &table) {
-#define UNSIGNED(name, value)                                                                                          \
-  table[name] = [](Machine &machine, Operation *op) {                                                                  \
-    return mapIntegers(machine, op, [](uint64_t a, uint64_t b, unsigned width) { return uint64_t(value); });           \
+#define UNSIGNED(name, value)                                                                                \
+  table[name] = [](Machine &machine, Operation *op) {                                                        \
+    return mapIntegers(machine, op, [](uint64_t a, uint64_t b, unsigned width) { return uint64_t(value); }); \
   }
-#define SIGNED(name, value)                                                                                            \
-  table[name] = [](Machine &machine, Operation *op) {                                                                  \
-    return mapSigned(machine, op, [](int64_t a, int64_t b, unsigned width) { return value; });                         \
+#define SIGNED(name, value)                                                                                  \
+  table[name] = [](Machine &machine, Operation *op) {                                                        \
+    return mapSigned(machine, op, [](int64_t a, int64_t b, unsigned width) { return value; });               \
   }
-#define UNARY(name, value)                                                                                             \
-  table[name] = [](Machine &machine, Operation *op) {                                                                  \
-    return mapIntegers(machine, op, [](uint64_t a, unsigned width) { return uint64_t(value); });                       \
+#define UNARY(name, value)                                                                                   \
+  table[name] = [](Machine &machine, Operation *op) {                                                        \
+    return mapIntegers(machine, op, [](uint64_t a, unsigned width) { return uint64_t(value); });             \
   }
   UNSIGNED("arith.addi", a + b);
   UNSIGNED("arith.subi", a - b);

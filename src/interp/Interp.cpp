@@ -11,8 +11,9 @@ namespace {
 constexpr unsigned maxDepth = 1000;
 
 template <class... Ops> void addTileOps(Table &table) {
-  (table.try_emplace(Ops::getOperationName(),
-                     [](Machine &machine, mlir::Operation *op) { return execute(machine, mlir::cast<Ops>(op)); }),
+  (table.try_emplace(
+       Ops::getOperationName(),
+       [](Machine &machine, mlir::Operation *op) { return execute(machine, mlir::cast<Ops>(op)); }),
    ...);
 }
 
@@ -88,7 +89,8 @@ bool Machine::runOp(mlir::Operation *op) {
     return false;
   for (mlir::Type type : op->getResultTypes())
     if (!elementOf(type))
-      return fail(op, StatusCode::Unsupported, "the interpreter does not know the type of this operation's result");
+      return fail(op, StatusCode::Unsupported,
+                  "the interpreter does not know the type of this operation's result");
   return handler(*this, op);
 }
 
@@ -123,7 +125,8 @@ llvm::SmallVector<Tile, 4> Machine::copy(mlir::ValueRange values) const {
 static Status bindArguments(Machine &machine, tile::FuncOp function, std::span<const uint64_t> arguments) {
   if (function.getNumArguments() != arguments.size())
     return Status::error(StatusCode::Launch, "the kernel has " + std::to_string(function.getNumArguments()) +
-                                                 " parameters, " + std::to_string(arguments.size()) + " were given");
+                                                 " parameters, " + std::to_string(arguments.size()) +
+                                                 " were given");
   for (auto [parameter, bits] : llvm::zip_equal(function.getArguments(), arguments)) {
     auto element = elementOf(parameter.getType());
     if (!element || mlir::isa<mlir::ShapedType>(parameter.getType()))
@@ -133,7 +136,8 @@ static Status bindArguments(Machine &machine, tile::FuncOp function, std::span<c
   return Status::success();
 }
 
-Status run(mlir::ModuleOp module, std::span<const uint64_t> arguments, const runtime::Grid &grid, uint64_t maxOps) {
+Status run(mlir::ModuleOp module, std::span<const uint64_t> arguments, const runtime::Grid &grid,
+           uint64_t maxOps) {
   auto functions = module.getOps<tile::FuncOp>();
   if (!llvm::hasSingleElement(functions) || (*functions.begin()).isExternal())
     return Status::error(StatusCode::Internal, "a module to run has one kernel");

@@ -13,6 +13,7 @@ namespace tegula::interp {
 // Memory is the process's own: an access outside of a buffer is the kernel's fault.
 // Errors: Unsupported with the op's name and place; Resource past `maxOps` executed ops
 // (0: no limit).
-Status run(mlir::ModuleOp module, std::span<const uint64_t> arguments, const runtime::Grid &grid, uint64_t maxOps = 0);
+Status run(mlir::ModuleOp module, std::span<const uint64_t> arguments, const runtime::Grid &grid,
+           uint64_t maxOps = 0);
 
 } // namespace tegula::interp

@@ -51,8 +51,8 @@ public:
   // Runs all but the terminator.
   bool runBlock(mlir::Block &block);
   // `runBlock` with these arguments; then the operands of its terminator, from `skip` on.
-  bool runBlock(mlir::Block &block, llvm::SmallVectorImpl<Tile> &&arguments, llvm::SmallVectorImpl<Tile> &results,
-                unsigned skip = 0);
+  bool runBlock(mlir::Block &block, llvm::SmallVectorImpl<Tile> &&arguments,
+                llvm::SmallVectorImpl<Tile> &results, unsigned skip = 0);
   llvm::SmallVector<Tile, 4> copy(mlir::ValueRange values) const;
 
   bool fail(mlir::Operation *op, StatusCode code, const llvm::Twine &text);

@@ -23,7 +23,8 @@ template <class F> bool mapIntegers(Machine &machine, mlir::Operation *op, F f) 
     return mapElements(machine, op, [&](size_t i) { return truncate(f(a.bits[i], width), width); });
   } else {
     const Tile &b = machine.operand(op, 1);
-    return mapElements(machine, op, [&](size_t i) { return truncate(f(a.bits[i], b.bits[i], width), width); });
+    return mapElements(machine, op,
+                       [&](size_t i) { return truncate(f(a.bits[i], b.bits[i], width), width); });
   }
 }
 

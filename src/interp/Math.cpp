@@ -60,8 +60,10 @@ void addMath(Table &table) {
     return classify(machine, op, [](double a) { return std::isfinite(a); });
   };
 // Exact, or rounded once from a double.
-#define EXACT(name, value)                                                                                             \
-  table[name] = [](Machine &machine, Operation *op) { return mapFloats(machine, op, [](double a) { return value; }); }
+#define EXACT(name, value)                                                                                   \
+  table[name] = [](Machine &machine, Operation *op) {                                                        \
+    return mapFloats(machine, op, [](double a) { return value; });                                           \
+  }
   EXACT("math.sqrt", std::sqrt(a));
   EXACT("math.floor", std::floor(a));
   EXACT("math.ceil", std::ceil(a));
@@ -69,9 +71,9 @@ void addMath(Table &table) {
   EXACT("math.round", std::round(a));
   EXACT("math.roundeven", std::nearbyint(a));
 #undef EXACT
-#define FUNCTION(name, value)                                                                                          \
-  table[name] = [](Machine &machine, Operation *op) {                                                                  \
-    return mapFunction(machine, op, [](auto a) { return value; });                                                     \
+#define FUNCTION(name, value)                                                                                \
+  table[name] = [](Machine &machine, Operation *op) {                                                        \
+    return mapFunction(machine, op, [](auto a) { return value; });                                           \
   }
   FUNCTION("math.exp", std::exp(a));
   FUNCTION("math.exp2", std::exp2(a));

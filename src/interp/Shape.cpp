@@ -88,7 +88,8 @@ template <> bool execute(Machine &machine, tile::CatOp op) {
 template <> bool execute(Machine &machine, tile::GatherOp op) {
   const Tile &source = machine.value(op.getSource()), &indices = machine.value(op.getIndices());
   const size_t axis = op.getAxis();
-  const size_t inner = rowMajorStrides(source.shape)[axis], extent = source.shape[axis], taken = indices.shape[axis];
+  const size_t inner = rowMajorStrides(source.shape)[axis], extent = source.shape[axis],
+               taken = indices.shape[axis];
   return mapElements(machine, op, [&](size_t i) -> uint64_t {
     const int64_t index = indices.asSigned(i);
     if (index < 0 || size_t(index) >= extent)

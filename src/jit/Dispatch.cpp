@@ -37,7 +37,8 @@ const std::vector<compiler::Parameter> &Dispatcher::parameters() {
 
 void Dispatcher::doNotSpecialize(unsigned parameter, bool onlyAlignment) {
   if (parameter < parameters().size())
-    (onlyAlignment ? parameters_[parameter].doNotSpecializeOnAlignment : parameters_[parameter].doNotSpecialize) = true;
+    (onlyAlignment ? parameters_[parameter].doNotSpecializeOnAlignment
+                   : parameters_[parameter].doNotSpecialize) = true;
 }
 
 bool Dispatcher::annotate(unsigned parameter, std::string_view annotation) {

@@ -60,7 +60,7 @@ private:
   llvm::StringMap<Entry> entries_;
 };
 
-// How many compiled kernels the tables of this process keep: TEGULA_MAX_KERNELS, else 1024; a few
+// Says how many compiled kernels the tables of this process keep: TEGULA_MAX_KERNELS, else 1024; a few
 // hundred KB each. 0 is no bound. Holds from the next compile on.
 size_t kernelLimit();
 void setKernelLimit(size_t kernels);

@@ -99,7 +99,8 @@ static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &t
                                         diag::Sink &sink) {
   const std::string &kernel = function.definition->name;
   auto mismatch = [&] {
-    sink.report(Kind::ArgumentType, parameter.location, {kernel, parameter.name, pinnedText(type), describe(leaf)});
+    sink.report(Kind::ArgumentType, parameter.location,
+                {kernel, parameter.name, pinnedText(type), describe(leaf)});
     return std::nullopt;
   };
   bool number = leaf.kind == LeafKind::Bool || leaf.kind == LeafKind::Int || leaf.kind == LeafKind::UInt;

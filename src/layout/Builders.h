@@ -29,30 +29,32 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
 // registers.
 Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM = 4, unsigned tileN = 4);
 
-// The part that a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result` alone: K
-// wholly in registers (the lowest bits), the other bits as the result's; lanes and warps along the missing
-// dimension replicate.
+// The part that a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result`
+// alone: K wholly in registers (the lowest bits), the other bits as the result's; lanes and warps along the
+// missing dimension replicate.
 Layout dotOperand(const Layout &result, unsigned operand, int64_t k);
 
-// How a matrix instruction of one warp lays out a[m, k] x b[k, n] + c[m, n]: n is 8, m 8 or 16. Lanes come in
-// groups of four. Of c a lane holds two neighbours along n, in rows m and (where m is 16) m + 8; of an operand
-// words of `wordBits` of neighbours along k. A dimension of a tile that is shorter than the instruction's repeats:
-// the instruction computes the same elements several times. K must be a multiple of k.
+// Says how a matrix instruction of one warp lays out a[m, k] x b[k, n] + c[m, n]: n is 8, m 8 or 16. Lanes
+// come in groups of four. Of c a lane holds two neighbours along n, in rows m and (where m is 16) m + 8; of
+// an operand words of `wordBits` of neighbours along k. A dimension of a tile that is shorter than the
+// instruction's repeats: the instruction computes the same elements several times. K must be a multiple of k.
 // Source: PTX ISA, "Matrix Fragments for mma".
 struct MatrixShape {
   unsigned m = 16, n = 8, k = 16;
   unsigned elementBits = 16; // of an operand
-  // Rows of the instruction are columns of the tile: it computes the transposed product, b with the place of a.
+  // Rows of the instruction are columns of the tile: it computes the transposed product, b with the place of
+  // a.
   bool isSwapped = false;
   bool operator==(const MatrixShape &) const = default;
 };
 
 // The result (..., M, N) of a dot computed with matrix instructions: `warpsM` warps side by side along M and
-// `warpsN` along N (powers of two; the others repeat), the rest of N, then of M, then of a batch in registers.
+// `warpsN` along N (powers of two; the others repeat), the rest of N, then of M, then of a batch in
+// registers.
 Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsigned warpsM, unsigned warpsN,
                     unsigned warps);
-// What a thread needs of operand 0 (..., M, K) or 1 (..., K, N) for its part of such a `result`. In a register's
-// bits: one word, one instruction, as the result, then the rest of K.
+// Returns what a thread needs of operand 0 (..., M, K) or 1 (..., K, N) for its part of such a `result`. In a
+// register's bits: one word, one instruction, as the result, then the rest of K.
 Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned operand, int64_t k);
 
 // Every thread holds the whole tile.

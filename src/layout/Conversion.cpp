@@ -48,14 +48,10 @@ static std::string describeShared(const Plan &plan) {
 std::string Plan::describe() const {
   std::string end = ", cost " + std::to_string(cost);
   switch (kind) {
-  case Kind::None:
-    return "nothing to move";
-  case Kind::Registers:
-    return "registers renamed";
-  case Kind::Shuffle:
-    return describeSteps(*this) + end;
-  case Kind::Shared:
-    return describeShared(*this) + end;
+  case Kind::None: return "nothing to move";
+  case Kind::Registers: return "registers renamed";
+  case Kind::Shuffle: return describeSteps(*this) + end;
+  case Kind::Shared: return describeShared(*this) + end;
   }
   return "";
 }

@@ -1,6 +1,7 @@
-// Plans how a tile gets from one layout into another. A plan is chosen by cost from one table; code generation
-// follows it without asking again. Registers are numbered by all their bits as in Layout; a value that a plan
-// names by -1 or that nothing defined (a dead register) is poison, and nobody who matters reads it.
+// Plans how a tile gets from one layout into another. A plan is chosen by cost from one table; code
+// generation follows it without asking again. Registers are numbered by all their bits as in Layout; a value
+// that a plan names by -1 or that nothing defined (a dead register) is poison, and nobody who matters reads
+// it.
 //
 // planConversion assumes equal extents, the same number of lanes and warps, equal block bases, and that
 // `from` holds every element that `to` asks for (a surjective `from` does). It never fails: Shared always

@@ -35,8 +35,8 @@ public:
   // The smallest member of the vector's coset; 0 for members.
   uint32_t reduce(uint32_t vector) const;
   bool contains(uint32_t vector) const { return reduce(vector) == 0; }
-  // The inserted vectors that sum to `vector`, bit i for the i-th; earliest possible: only those not implied by
-  // earlier ones are used. None for a vector outside.
+  // The inserted vectors that sum to `vector`, bit i for the i-th; earliest possible: only those not implied
+  // by earlier ones are used. None for a vector outside.
   std::optional<uint64_t> solve(uint32_t vector) const;
   unsigned dimension() const { return unsigned(rows_.size()); }
   std::vector<uint32_t> basis() const;

@@ -1,5 +1,5 @@
-// Layouts of matrix instructions (Builders.h): in terms of the instruction's own rows and columns first, which
-// are the tile's columns and rows where it is swapped.
+// Layouts of matrix instructions (Builders.h): in terms of the instruction's own rows and columns first,
+// which are the tile's columns and rows where it is swapped.
 #include "layout/Builders.h"
 
 #include <algorithm>
@@ -27,9 +27,11 @@ private:
 unsigned log2Of(unsigned n) { return unsigned(std::countr_zero(n)); }
 
 // Bits of neighbours along k in one word of 32 bits.
-unsigned bitsOfWord(const MatrixShape &shape) { return shape.elementBits >= 32 ? 0 : log2Of(32 / shape.elementBits); }
+unsigned bitsOfWord(const MatrixShape &shape) {
+  return shape.elementBits >= 32 ? 0 : log2Of(32 / shape.elementBits);
+}
 
-// What the result holds of dimension `dim` alone in registers above the instruction, and in warps.
+// Holds what the result has of dimension `dim` alone in registers above the instruction, and in warps.
 struct Share {
   std::vector<uint32_t> registers, warps; // coordinates along dim
 };
@@ -62,7 +64,8 @@ Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsi
   registers.push_back(tile.at(columnDim, 0));
   if (rowBits == 4)
     registers.push_back(tile.at(rowDim, 3));
-  lanes = {tile.at(columnDim, 1), tile.at(columnDim, 2), tile.at(rowDim, 0), tile.at(rowDim, 1), tile.at(rowDim, 2)};
+  lanes = {tile.at(columnDim, 1), tile.at(columnDim, 2), tile.at(rowDim, 0), tile.at(rowDim, 1),
+           tile.at(rowDim, 2)};
   unsigned next[2] = {rank - 2 == rowDim ? rowBits : columnBits, rank - 1 == rowDim ? rowBits : columnBits};
   for (unsigned bit = 1; bit < warpsM; bit *= 2)
     warpBases.push_back(tile.at(rank - 2, next[0]++));
@@ -97,8 +100,8 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
     registers.push_back(tile.at(own, 3));
   for (unsigned bit = word + 2; bit < kBits; ++bit)
     registers.push_back(tile.at(inner, bit));
-  bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, 0), tile.at(own, 1),
-                               tile.at(own, 2)};
+  bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, 0),
+                               tile.at(own, 1), tile.at(own, 2)};
   Share share = shareOf(result, own, ownBits);
   Layout placed(extents, {});
   for (uint32_t coordinate : share.registers)

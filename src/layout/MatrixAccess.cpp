@@ -27,8 +27,8 @@ bool isWhole(const Layout &layout) {
 
 } // namespace
 
-SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, unsigned turn,
-                    const SharedShape &shape) {
+SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits,
+                    unsigned turn, const SharedShape &shape) {
   Layout tile(extents, {});
   std::vector<uint32_t> images(tile.totalBits(), 0);
   unsigned next = 0, rowStart = 0;
@@ -43,9 +43,11 @@ SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsig
         images[tile.shift(d) + bit] = 1u << next++;
       }
   // Pieces of 16 bytes within what all banks hold at once; rows shorter than that fill it several at a time.
-  unsigned piece = log2Of(rowBytes * 8 / elementBits), all = log2Of(shape.banks * shape.bankBytes * 8 / elementBits);
-  unsigned inRow = rowStart > piece ? std::min(rowStart, all) - piece : 0; // bits that tell pieces of a row apart
-  unsigned skipped = all - piece - inRow;                                 // rows that lie side by side
+  unsigned piece = log2Of(rowBytes * 8 / elementBits),
+           all = log2Of(shape.banks * shape.bankBytes * 8 / elementBits);
+  unsigned inRow =
+      rowStart > piece ? std::min(rowStart, all) - piece : 0; // bits that tell pieces of a row apart
+  unsigned skipped = all - piece - inRow;                     // rows that lie side by side
   for (unsigned i = 0; i != inRow && skipped + i < others.size(); ++i)
     images[others[skipped + i]] |= 1u << (piece + (i + log2Of(turn)) % inRow);
   return {images};
@@ -79,10 +81,11 @@ std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap
       result.push_back(map.offset(basis));
     return result;
   };
-  std::vector<uint32_t> lanes = offsets(Axis::Lane), warps = offsets(Axis::Warp), registers = offsets(Axis::Register);
+  std::vector<uint32_t> lanes = offsets(Axis::Lane), warps = offsets(Axis::Warp),
+                        registers = offsets(Axis::Register);
   uint32_t within = (1u << row) - 1;
   auto startsRow = [&](uint32_t offset) { return (offset & within) == 0; };
-  // Which register bits move within a word.
+  // The first list names the register bits that move within a word.
   std::vector<unsigned> wordBits, otherBits;
   MatrixAccess access;
   std::vector<uint32_t> rows; // what the three bits of a row's number add

@@ -1,21 +1,21 @@
-// Shared memory as matrix instructions want it: rows of 16 bytes, eight of which one instruction of a warp spreads
-// over its lanes. A matrix is 8 rows of 16 bytes; lane l gets 4 bytes of it: word l mod 4 of row l div 4, or,
-// transposed and for elements of 16 bits, elements 2(l mod 4) and 2(l mod 4) + 1 of column l div 4.
-// Source: PTX ISA, "ldmatrix".
+// Shared memory as matrix instructions want it: rows of 16 bytes, eight of which one instruction of a warp
+// spreads over its lanes. A matrix is 8 rows of 16 bytes; lane l gets 4 bytes of it: word l mod 4 of row l
+// div 4, or, transposed and for elements of 16 bits, elements 2(l mod 4) and 2(l mod 4) + 1 of column l
+// div 4. Source: PTX ISA, "ldmatrix".
 #pragma once
 #include "layout/SharedMap.h"
 
 namespace tegula::layout {
 
-// For tiles whose neighbours along `fastest` travel together, in pieces of 16 bytes: rows of a matrix lie in different
-// banks, and so do pieces that follow each other. The other dimensions in row-major order.
-// `turn`: by how many pieces a row is turned against the one before; 1 where rows of a matrix are read as such, more
+// For tiles whose neighbours along `fastest` travel together, in pieces of 16 bytes: rows of a matrix lie in
+// different banks, and so do pieces that follow each other. The other dimensions in row-major order. `turn`:
+// by how many pieces a row is turned against the one before; 1 where rows of a matrix are read as such, more
 // where threads read single elements of several rows.
-SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits, unsigned turn = 1,
-                    const SharedShape &shape = {});
+SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits,
+                    unsigned turn = 1, const SharedShape &shape = {});
 
-// The most elements, at most `wish`, that a thread of `layout` holds in consecutive registers, in order and aligned,
-// where `map` puts them side by side: what can be copied at once.
+// The most elements, at most `wish`, that a thread of `layout` holds in consecutive registers, in order and
+// aligned, where `map` puts them side by side: what can be copied at once.
 unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish);
 
 // One instruction moves 1, 2 or 4 matrices; lane 8i + r has the address of row r of matrix i.
@@ -27,13 +27,13 @@ struct MatrixAccess {
   };
   bool isTransposed = false;
   unsigned matrices = 1;
-  // What the lanes that name rows, and the warps, add to the offset, in elements.
+  // The lanes that name rows, and the warps, add these to the offset, in elements.
   std::vector<uint32_t> laneOffsets, warpOffsets;
   std::vector<Piece> pieces;
 };
 
-// How a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it does not fit, or where
-// some threads would read outside of the extents.
+// Plans how a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it
+// does not fit, or where some threads would read outside of the extents.
 std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits);
 
 } // namespace tegula::layout

@@ -5,8 +5,8 @@
 
 namespace tegula::layout {
 
-// The shape of shared memory that costs assume: `banks` banks of `bankBytes`; a warp's access of more than `banks *
-// bankBytes` bytes runs as several, each of as many neighbouring lanes as fill that much.
+// The shape of shared memory that costs assume: `banks` banks of `bankBytes`; a warp's access of more than
+// `banks * bankBytes` bytes runs as several, each of as many neighbouring lanes as fill that much.
 struct SharedShape {
   unsigned banks = 32;
   unsigned bankBytes = 4;

@@ -35,12 +35,13 @@ struct MemoryEvent {
   AccessKind kind = AccessKind::Load;
   Semantics semantics = Semantics::Weak;
   Scope scope = Scope::None;
-  bool nonCoherent = false;          // ld.global.nc
-  bool isCopy = false;               // one side of a cp.async, at its issue: see CopyEvent
-  bool byWarp = false;               // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
-  uint32_t width = 0;                // bytes of one lane, the whole vector
-  uint32_t mask = 0;                 // the lanes that access
-  const uint64_t *addresses = nullptr; // 32; host addresses in Global and Const, offsets in Shared, Local, Param
+  bool nonCoherent = false; // ld.global.nc
+  bool isCopy = false;      // one side of a cp.async, at its issue: see CopyEvent
+  bool byWarp = false;      // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
+  uint32_t width = 0;       // bytes of one lane, the whole vector
+  uint32_t mask = 0;        // the lanes that access
+  const uint64_t *addresses =
+      nullptr; // 32; host addresses in Global and Const, offsets in Shared, Local, Param
   // 32 * width bytes, lane after lane: what a store writes (a copy: as the source is now); null for others.
   const std::byte *data = nullptr;
   // 32 pointers to the bytes in the host's memory; valid for lanes in `mask`. Lanes that are out of
@@ -51,13 +52,13 @@ struct MemoryEvent {
 // A warp's cp.async: from its issue until its lanes have waited for it (cp.async.wait_group, wait_all)
 // its bytes may arrive at any time, and its source may be read at any time.
 struct CopyEvent {
-  uint32_t instruction = 0; // the cp.async
-  uint64_t number = 0;      // of the copy in its block
-  uint32_t mask = 0;        // issued: the lanes that copy; completed: those that have waited now
-  uint32_t width = 0;       // bytes written by a lane
-  const uint64_t *to = nullptr;        // 32 offsets in shared memory
-  const uint64_t *from = nullptr;      // 32 addresses of the host
-  const uint32_t *sizes = nullptr;     // 32: bytes read; the rest of `width` becomes zeros
+  uint32_t instruction = 0;        // the cp.async
+  uint64_t number = 0;             // of the copy in its block
+  uint32_t mask = 0;               // issued: the lanes that copy; completed: those that have waited now
+  uint32_t width = 0;              // bytes written by a lane
+  const uint64_t *to = nullptr;    // 32 offsets in shared memory
+  const uint64_t *from = nullptr;  // 32 addresses of the host
+  const uint32_t *sizes = nullptr; // 32: bytes read; the rest of `width` becomes zeros
 };
 
 // Barriers of a block. `threads` is the number awaited.
@@ -109,8 +110,8 @@ public:
   virtual void barrierArrives(const WarpId &, const BarrierEvent &) {}
   // All have come: the warps with a bit set in `waiters` go on, ordered after all who arrived since
   // the barrier's last completion.
-  virtual void barrierCompletes(uint32_t worker, uint32_t block, uint32_t id, std::span<const uint32_t> arrived,
-                                std::span<const uint32_t> waiters) {}
+  virtual void barrierCompletes(uint32_t worker, uint32_t block, uint32_t id,
+                                std::span<const uint32_t> arrived, std::span<const uint32_t> waiters) {}
   virtual void warpSync(const WarpId &, const WarpSyncEvent &) {}
   virtual void fence(const WarpId &, const FenceEvent &) {}
   virtual void branch(const WarpId &, const BranchEvent &) {}

@@ -45,7 +45,9 @@ void Findings::add(FindingKind kind, std::string message, const Place &place, st
     if (finding.kind == kind && finding.place.instruction == place.instruction) {
       ++finding.count;
       // The same whichever worker was first: the lowest block's is kept.
-      auto key = [](const Place &p) { return std::array{p.block[2], p.block[1], p.block[0], p.warp, p.lane}; };
+      auto key = [](const Place &p) {
+        return std::array{p.block[2], p.block[1], p.block[0], p.warp, p.lane};
+      };
       if (key(place) < key(finding.place)) {
         finding.message = std::move(message);
         finding.place = place;

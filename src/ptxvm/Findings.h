@@ -32,24 +32,25 @@ struct Place {
 
 struct Finding {
   FindingKind kind{};
-  std::string message;         // without places: "reads 4 bytes at offset 512 of shared memory, which has 512"
+  std::string message; // without places: "reads 4 bytes at offset 512 of shared memory, which has 512"
   Place place;
-  uint32_t ptxLine = 0;        // 1-based
-  std::string ptxText;         // the instruction as written
-  std::string sourceFile;      // "" when the PTX has no .loc
+  uint32_t ptxLine = 0;   // 1-based
+  std::string ptxText;    // the instruction as written
+  std::string sourceFile; // "" when the PTX has no .loc
   uint32_t sourceLine = 0;
-  std::optional<Place> other;  // the other access of a race, the barrier that waits, ...
+  std::optional<Place> other; // the other access of a race, the barrier that waits, ...
   uint32_t otherPtxLine = 0;
   std::string otherPtxText, otherSourceFile;
   uint32_t otherSourceLine = 0;
-  uint64_t count = 1;          // how often at this instruction
+  uint64_t count = 1; // how often at this instruction
 };
 
 class Findings {
 public:
   explicit Findings(const Kernel &kernel) : kernel_(kernel) {}
   // Fills in the lines and texts from the places.
-  void add(FindingKind kind, std::string message, const Place &place, std::optional<Place> other = std::nullopt);
+  void add(FindingKind kind, std::string message, const Place &place,
+           std::optional<Place> other = std::nullopt);
   // In order of instruction, then kind: the same for every order of threads.
   std::vector<Finding> take();
   bool any() const;

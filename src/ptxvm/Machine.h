@@ -54,15 +54,15 @@ struct Launch {
   std::span<const Buffer> buffers;
   Schedule schedule;
   Copies copies = Copies::Late;
-  unsigned threads = 1;            // host threads that run blocks; 0: as many as there are cores
-  uint64_t stepLimit = 0;          // warp instructions of one block; 0: 1,000,000,000
+  unsigned threads = 1;              // host threads that run blocks; 0: as many as there are cores
+  uint64_t stepLimit = 0;            // warp instructions of one block; 0: 1,000,000,000
   std::vector<Observer *> observers; // owned by the caller
 };
 
 struct Report {
-  Status status;                   // not ok: the launch was refused and nothing ran
+  Status status; // not ok: the launch was refused and nothing ran
   std::vector<Finding> findings;
-  std::string printed;             // what vprintf wrote, block after block
+  std::string printed; // what vprintf wrote, block after block
   // By instruction of the kernel: warps that executed it, and lanes in all.
   std::vector<uint64_t> executions, lanes;
   uint64_t warpInstructions = 0;

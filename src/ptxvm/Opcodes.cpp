@@ -107,24 +107,50 @@ OperandSpec compileOperand(std::string_view text) {
     text = text.substr(0, star);
   }
   spec.afterBar = take("|");
-  if (take("call")) { spec.kind = Kind::Call; return spec; }
-  if (take("md")) spec.kind = Kind::MovDestination;
-  else if (take("ms")) spec.kind = Kind::MovSource;
-  else if (take("m")) spec.kind = Kind::Address;
-  else if (take("vd")) { spec.kind = Kind::VectorDestination; spec.mayBeWider = true; }
-  else if (take("vs")) { spec.kind = Kind::VectorSource; spec.mayBeWider = true; }
-  else if (take("wd")) { spec.kind = Kind::Destination; spec.mayBeWider = true; }
-  else if (take("ws")) { spec.kind = Kind::Source; spec.mayBeWider = true; }
-  else if (take("dw")) { spec.kind = Kind::Destination; spec.isDouble = true; }
-  else if (take("sw")) { spec.kind = Kind::Source; spec.isDouble = true; }
-  else if (take("d")) spec.kind = Kind::Destination;
-  else if (take("s")) spec.kind = Kind::Source;
-  else if (take("P")) spec.kind = Kind::PredicateOut;
-  else if (take("p")) spec.kind = Kind::PredicateIn;
-  else if (take("l")) spec.kind = Kind::Label;
-  else if (take("t")) spec.kind = Kind::Targets;
-  else if (take("i")) spec.kind = Kind::Immediate;
-  else assert(false && "Opcodes.def has an unknown operand");
+  if (take("call")) {
+    spec.kind = Kind::Call;
+    return spec;
+  }
+  if (take("md"))
+    spec.kind = Kind::MovDestination;
+  else if (take("ms"))
+    spec.kind = Kind::MovSource;
+  else if (take("m"))
+    spec.kind = Kind::Address;
+  else if (take("vd")) {
+    spec.kind = Kind::VectorDestination;
+    spec.mayBeWider = true;
+  } else if (take("vs")) {
+    spec.kind = Kind::VectorSource;
+    spec.mayBeWider = true;
+  } else if (take("wd")) {
+    spec.kind = Kind::Destination;
+    spec.mayBeWider = true;
+  } else if (take("ws")) {
+    spec.kind = Kind::Source;
+    spec.mayBeWider = true;
+  } else if (take("dw")) {
+    spec.kind = Kind::Destination;
+    spec.isDouble = true;
+  } else if (take("sw")) {
+    spec.kind = Kind::Source;
+    spec.isDouble = true;
+  } else if (take("d"))
+    spec.kind = Kind::Destination;
+  else if (take("s"))
+    spec.kind = Kind::Source;
+  else if (take("P"))
+    spec.kind = Kind::PredicateOut;
+  else if (take("p"))
+    spec.kind = Kind::PredicateIn;
+  else if (take("l"))
+    spec.kind = Kind::Label;
+  else if (take("t"))
+    spec.kind = Kind::Targets;
+  else if (take("i"))
+    spec.kind = Kind::Immediate;
+  else
+    assert(false && "Opcodes.def has an unknown operand");
   if (take(":"))
     spec.type = *typeFromName(text);
   else if (!text.empty())

@@ -15,18 +15,29 @@ enum FormFlags : uint8_t { None = 0, Sync = 1, Aligned = 2, Convergent = 4, Memo
 // What an operand of a form may be.
 struct OperandSpec {
   enum class Kind : uint8_t {
-    Destination, Source, VectorDestination, VectorSource, PredicateOut, PredicateIn, Address, Label, Targets,
-    Immediate, MovDestination, MovSource, Call,
+    Destination,
+    Source,
+    VectorDestination,
+    VectorSource,
+    PredicateOut,
+    PredicateIn,
+    Address,
+    Label,
+    Targets,
+    Immediate,
+    MovDestination,
+    MovSource,
+    Call,
   };
   Kind kind{};
-  int8_t slot = -1;        // of Instruction::types, or -1: `type`
+  int8_t slot = -1; // of Instruction::types, or -1: `type`
   Type type = Type::None;
   bool mayBeWider = false; // the register
   bool isDouble = false;   // twice the width of the slot's type: mul.wide
   bool afterBar = false;   // written behind |
   bool isOptional = false;
-  bool maySink = false;    // _ is allowed
-  uint8_t count = 0;       // a vector of so many registers, whatever the modifiers; 0: as Kind says
+  bool maySink = false; // _ is allowed
+  uint8_t count = 0;    // a vector of so many registers, whatever the modifiers; 0: as Kind says
 };
 
 struct Form {

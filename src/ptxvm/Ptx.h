@@ -2,8 +2,8 @@
 // Opcodes.def and its operands checked, nothing executed. In: PTX text. Out: Module, or the first
 // error with its line and the text that was not understood. Bad text never crashes or recurses.
 #pragma once
-#include "ptxvm/Types.h"
 #include "base/Status.h"
+#include "ptxvm/Types.h"
 
 #include <array>
 #include <bitset>
@@ -40,13 +40,13 @@ struct Variable {
   std::string name;
   Space space = Space::Global;
   uint32_t align = 1;
-  uint64_t bytes = 0;          // 0 with `isExtern`: as much as the launch gives
+  uint64_t bytes = 0; // 0 with `isExtern`: as much as the launch gives
   bool isExtern = false;
   bool isWritable = true;      // false for .const
   std::vector<std::byte> init; // empty: zeros (.global, .const), nothing (.shared, .local)
   struct Reference {           // an initialiser that is the address of another variable
     uint64_t offset;
-    uint32_t variable;         // of Module::variables
+    uint32_t variable; // of Module::variables
     int64_t addend;
     bool isGeneric;
   };
@@ -55,11 +55,11 @@ struct Variable {
 
 struct Parameter {
   std::string name;
-  Type type = Type::B64;       // of one element
+  Type type = Type::B64; // of one element
   uint32_t align = 1;
   uint64_t bytes = 0;
   bool isArray = false;
-  uint64_t offset = 0;         // in the parameter space
+  uint64_t offset = 0; // in the parameter space
 };
 
 // A register that the body names; of a range such as %r<9> only those that are used.
@@ -80,16 +80,17 @@ enum class OperandKind : uint8_t {
   Function,  // index into Module::functions
   Vector,    // `count` operands from `first` in Kernel::parts
   Sink,      // _
-  Address,   // [base + value]: base in parts[first], absent when count is 0; further parts are further coordinates
+  Address,   // [base + value]: base in parts[first], absent when count is 0; further parts are further
+             // coordinates
 };
 
 struct Operand {
   OperandKind kind = OperandKind::Sink;
-  bool negated = false;      // a predicate with !
-  bool isFloat = false;      // an immediate 0f... (32 bits) or 0d..., 1.0 (64 bits)
-  uint8_t floatBits = 0;     // 32 or 64 then
-  bool afterBar = false;     // written behind |: the second of d|p
-  bool isModule = false;     // a Variable of the module, not of the kernel
+  bool negated = false;  // a predicate with !
+  bool isFloat = false;  // an immediate 0f... (32 bits) or 0d..., 1.0 (64 bits)
+  uint8_t floatBits = 0; // 32 or 64 then
+  bool afterBar = false; // written behind |: the second of d|p
+  bool isModule = false; // a Variable of the module, not of the kernel
   uint32_t index = 0;
   uint32_t first = 0, count = 0;
   int64_t value = 0;
@@ -100,12 +101,12 @@ struct Form; // a row of Opcodes.def (Opcodes.h)
 struct Instruction {
   const Form *form = nullptr;
   Modifiers modifiers;
-  std::array<Type, 4> types{};   // in the order written
+  std::array<Type, 4> types{};                 // in the order written
   uint32_t firstOperand = 0, operandCount = 0; // in Kernel::operands
-  Operand guard;                 // a register, or Sink
-  uint32_t line = 0;             // 1-based, of the PTX text
-  int32_t location = -1;         // in Kernel::locations
-  std::string_view text;         // as written, into Module::text
+  Operand guard;                               // a register, or Sink
+  uint32_t line = 0;                           // 1-based, of the PTX text
+  int32_t location = -1;                       // in Kernel::locations
+  std::string_view text;                       // as written, into Module::text
 };
 
 // Names of a function that PTX calls, defined elsewhere: vprintf, __assertfail.
@@ -118,7 +119,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   uint64_t parameterBytes = 0;
   std::vector<Register> registers;
-  std::vector<Variable> variables;      // declared inside: .shared, .local, .param of calls
+  std::vector<Variable> variables; // declared inside: .shared, .local, .param of calls
   std::vector<Instruction> instructions;
   std::vector<Operand> operands, parts;
   std::vector<std::vector<uint32_t>> targets; // of .branchtargets: instruction indices
@@ -134,11 +135,11 @@ struct Kernel {
 };
 
 struct Module {
-  std::string name;              // of the file, for messages
+  std::string name; // of the file, for messages
   std::string text;
-  uint32_t version = 0;          // 80 for .version 8.0
-  uint32_t arch = 0;             // 90 for sm_90a
-  char archSuffix = 0;           // 'a', 'f' or 0
+  uint32_t version = 0;           // 80 for .version 8.0
+  uint32_t arch = 0;              // 90 for sm_90a
+  char archSuffix = 0;            // 'a', 'f' or 0
   std::vector<std::string> files; // by .file index; index 0 is ""
   std::vector<Variable> variables;
   std::vector<Function> functions;

@@ -112,7 +112,7 @@ public:
   }
 
 private:
-  // What statements bind that no kernel may hold: later uses of these names are no further mistakes.
+  // Adds the names that statements bind which no kernel may hold: later uses of them are no further mistakes.
   void refused(const syntax::Stmt *node) {
     if (auto *s = as<syntax::With>(node)) {
       for (const syntax::WithItem &item : s->items) {

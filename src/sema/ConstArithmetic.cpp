@@ -208,10 +208,8 @@ std::optional<Const> integerBinary(BinaryOperator op, const Const &left, const C
   bool areBools = get<bool>(left) && get<bool>(right);
   auto bitwise = [&](APInt value) { return areBools ? Const{value[0]} : makeInt(value); };
   switch (op) {
-  case BinaryOperator::Add:
-    return checked(a.sext(width) + b.sext(width), error);
-  case BinaryOperator::Sub:
-    return checked(a.sext(width) - b.sext(width), error);
+  case BinaryOperator::Add: return checked(a.sext(width) + b.sext(width), error);
+  case BinaryOperator::Sub: return checked(a.sext(width) - b.sext(width), error);
   case BinaryOperator::Mul: {
     unsigned product = a.getBitWidth() + b.getBitWidth();
     return checked(a.sext(product) * b.sext(product), error);
@@ -231,16 +229,11 @@ std::optional<Const> integerBinary(BinaryOperator op, const Const &left, const C
       return zeroDivision(error, op, left, right);
     return integerPower(a, b, error);
   case BinaryOperator::LShift:
-  case BinaryOperator::RShift:
-    return shift(op, a, b, error);
-  case BinaryOperator::And:
-    return bitwise(a.sext(width) & b.sext(width));
-  case BinaryOperator::Or:
-    return bitwise(a.sext(width) | b.sext(width));
-  case BinaryOperator::Xor:
-    return bitwise(a.sext(width) ^ b.sext(width));
-  case BinaryOperator::MatMul:
-    break;
+  case BinaryOperator::RShift: return shift(op, a, b, error);
+  case BinaryOperator::And: return bitwise(a.sext(width) & b.sext(width));
+  case BinaryOperator::Or: return bitwise(a.sext(width) | b.sext(width));
+  case BinaryOperator::Xor: return bitwise(a.sext(width) ^ b.sext(width));
+  case BinaryOperator::MatMul: break;
   }
   return operandsError(error, spelling(op), left, right);
 }
@@ -277,20 +270,12 @@ std::optional<Const> floatBinary(BinaryOperator op, const Const &left, const Con
     return zeroDivision(error, op, left, right);
   double quotient = 0, remainder = 0;
   switch (op) {
-  case BinaryOperator::Add:
-    return Const{a + b};
-  case BinaryOperator::Sub:
-    return Const{a - b};
-  case BinaryOperator::Mul:
-    return Const{a * b};
-  case BinaryOperator::Div:
-    return Const{a / b};
-  case BinaryOperator::FloorDiv:
-    floorDivide(a, b, quotient, remainder);
-    return Const{quotient};
-  case BinaryOperator::Mod:
-    floorDivide(a, b, quotient, remainder);
-    return Const{remainder};
+  case BinaryOperator::Add: return Const{a + b};
+  case BinaryOperator::Sub: return Const{a - b};
+  case BinaryOperator::Mul: return Const{a * b};
+  case BinaryOperator::Div: return Const{a / b};
+  case BinaryOperator::FloorDiv: floorDivide(a, b, quotient, remainder); return Const{quotient};
+  case BinaryOperator::Mod: floorDivide(a, b, quotient, remainder); return Const{remainder};
   case BinaryOperator::Pow: {
     if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
       return error.set(diag::Kind::ConstDomain,
@@ -300,8 +285,7 @@ std::optional<Const> floatBinary(BinaryOperator op, const Const &left, const Con
       return finite(value, error), std::nullopt;
     return Const{value};
   }
-  default:
-    return operandsError(error, spelling(op), left, right);
+  default: return operandsError(error, spelling(op), left, right);
   }
 }
 

@@ -63,14 +63,10 @@ std::optional<bool> ordered(CompareOperator op, const Const &left, const Const &
     return std::nullopt;
   }
   switch (op) {
-  case CompareOperator::Lt:
-    return sign < 0;
-  case CompareOperator::Le:
-    return sign <= 0;
-  case CompareOperator::Gt:
-    return sign > 0;
-  default:
-    return sign >= 0;
+  case CompareOperator::Lt: return sign < 0;
+  case CompareOperator::Le: return sign <= 0;
+  case CompareOperator::Gt: return sign > 0;
+  default: return sign >= 0;
   }
 }
 
@@ -95,22 +91,17 @@ bool sameAlternative(const Const &left, const Const &right) {
 std::optional<Const> evaluate(CompareOperator op, const Const &left, const Const &right, ConstError &error) {
   std::optional<bool> result;
   switch (op) {
-  case CompareOperator::Eq:
-    return Const{isEqual(left, right)};
-  case CompareOperator::Ne:
-    return Const{!isEqual(left, right)};
-  case CompareOperator::Is:
-    return Const{isSame(left, right)};
-  case CompareOperator::IsNot:
-    return Const{!isSame(left, right)};
+  case CompareOperator::Eq: return Const{isEqual(left, right)};
+  case CompareOperator::Ne: return Const{!isEqual(left, right)};
+  case CompareOperator::Is: return Const{isSame(left, right)};
+  case CompareOperator::IsNot: return Const{!isSame(left, right)};
   case CompareOperator::In:
   case CompareOperator::NotIn:
     result = contains(left, right);
     if (result && op == CompareOperator::NotIn)
       result = !*result;
     break;
-  default:
-    result = ordered(op, left, right);
+  default: result = ordered(op, left, right);
   }
   if (!result)
     return error.set(diag::Kind::ConstOperands,

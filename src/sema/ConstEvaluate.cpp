@@ -12,12 +12,9 @@ using namespace std::literals;
 
 std::optional<Const> literalOf(const syntax::Expr *node, ConstError &error) {
   switch (node->kind) {
-  case syntax::NodeKind::NoneLiteral:
-    return Const{NoneValue{}};
-  case syntax::NodeKind::BoolLiteral:
-    return Const{syntax::as<syntax::BoolLiteral>(node)->value};
-  case syntax::NodeKind::FloatLiteral:
-    return Const{syntax::as<syntax::FloatLiteral>(node)->value};
+  case syntax::NodeKind::NoneLiteral: return Const{NoneValue{}};
+  case syntax::NodeKind::BoolLiteral: return Const{syntax::as<syntax::BoolLiteral>(node)->value};
+  case syntax::NodeKind::FloatLiteral: return Const{syntax::as<syntax::FloatLiteral>(node)->value};
   case syntax::NodeKind::IntLiteral: {
     auto *literal = syntax::as<syntax::IntLiteral>(node);
     return integerFromDigits(literal->digits, literal->base, error);
@@ -28,8 +25,7 @@ std::optional<Const> literalOf(const syntax::Expr *node, ConstError &error) {
       return error.set(diag::Kind::UnsupportedConstruct, {"a bytes literal", "use a str"});
     return Const{literal->value};
   }
-  default:
-    return std::nullopt;
+  default: return std::nullopt;
   }
 }
 

@@ -38,9 +38,13 @@ using ConstTuple = std::vector<Const>;
 
 struct NoneValue {};
 // `triton.language.load`: an entry of Builtins.def by its canonical dotted name.
-struct BuiltinRef { std::string name; };
+struct BuiltinRef {
+  std::string name;
+};
 // `triton.language`: attributes are looked up under the dotted name.
-struct ModuleRef { std::string name; };
+struct ModuleRef {
+  std::string name;
+};
 // A type as a value: an element type, a pointer to one (tl.pointer_type(tl.float32)), or
 // with a shape the type of a tile of such (x.type).
 struct TypeRef {
@@ -51,12 +55,15 @@ struct TypeRef {
   bool operator==(const TypeRef &) const = default;
 };
 // Something only the host knows; the handle is the host's.
-struct OpaqueRef { uint64_t handle = 0; std::string repr; };
+struct OpaqueRef {
+  uint64_t handle = 0;
+  std::string repr;
+};
 
 struct Const {
   // Integers are Python's: any width, signed. APSInt-like, kept minimal by the evaluator.
-  std::variant<NoneValue, bool, llvm::APInt, double, std::string, std::shared_ptr<ConstTuple>,
-               TypeRef, BuiltinRef, ModuleRef, std::shared_ptr<const Function>, OpaqueRef>
+  std::variant<NoneValue, bool, llvm::APInt, double, std::string, std::shared_ptr<ConstTuple>, TypeRef,
+               BuiltinRef, ModuleRef, std::shared_ptr<const Function>, OpaqueRef>
       value;
 };
 
@@ -84,7 +91,9 @@ public:
   // The meaning of a free name; nullopt: not defined.
   virtual std::optional<HostAnswer> lookup(std::string_view name) = 0;
   // Attribute of an opaque object or of a module that the compiler does not know.
-  virtual std::optional<HostAnswer> attribute(const Const &object, std::string_view name) { return std::nullopt; }
+  virtual std::optional<HostAnswer> attribute(const Const &object, std::string_view name) {
+    return std::nullopt;
+  }
   // Calls an opaque object (a constexpr_function) with compile-time arguments; the last
   // `names.size()` of them by name.
   virtual HostReply call(const Const &callee, std::span<const Const> arguments,

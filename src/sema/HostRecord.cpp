@@ -65,12 +65,9 @@ Digest digestOf(const Const &value) {
 
 HostReply HostRecord::Question::ask() const {
   switch (kind) {
-  case Lookup:
-    return {env->lookup(name), {}};
-  case Attribute:
-    return {env->attribute(object, name), {}};
-  case Call:
-    return env->call(object, arguments, names);
+  case Lookup: return {env->lookup(name), {}};
+  case Attribute: return {env->attribute(object, name), {}};
+  case Call: return env->call(object, arguments, names);
   }
   return {};
 }

@@ -18,13 +18,17 @@ bool isNumberOf(const Value &value, bool (*accepts)(DType)) {
 bool isAny(DType) { return true; }
 bool isTile(const Value &value) { return value.tensor() && !value.tensor()->type.isScalar(); }
 bool isIntegerValue(const Value &value) {
-  return value.constant() ? isInteger(*value.constant()) : isNumberOf(value, [](DType type) { return isInteger(type); });
+  return value.constant() ? isInteger(*value.constant())
+                          : isNumberOf(value, [](DType type) { return isInteger(type); });
 }
 // Any number that is a constant can be a float.
 bool isRealValue(const Value &value) {
-  return value.constant() ? isNumber(*value.constant()) : isNumberOf(value, [](DType type) { return isFloat(type); });
+  return value.constant() ? isNumber(*value.constant())
+                          : isNumberOf(value, [](DType type) { return isFloat(type); });
 }
-bool isNumberValue(const Value &value) { return value.constant() ? isNumber(*value.constant()) : isNumberOf(value, isAny); }
+bool isNumberValue(const Value &value) {
+  return value.constant() ? isNumber(*value.constant()) : isNumberOf(value, isAny);
+}
 bool isCount(const Value &value) { return value.constant() && asInt64(*value.constant()); }
 
 struct Kind {
@@ -37,8 +41,10 @@ constexpr Kind kinds[] = {
     {"integer", "an integer or a tile of integers", false, isIntegerValue},
     {"real", "a float or a tile of floats", false, isRealValue},
     {"number", "a number or a tile of numbers", false, isNumberValue},
-    {"tile", "a tile of numbers", false, [](const Value &value) { return isTile(value) && isNumberOf(value, isAny); }},
-    {"real_tile", "a tile of floats", false, [](const Value &value) { return isTile(value) && isRealValue(value); }},
+    {"tile", "a tile of numbers", false,
+     [](const Value &value) { return isTile(value) && isNumberOf(value, isAny); }},
+    {"real_tile", "a tile of floats", false,
+     [](const Value &value) { return isTile(value) && isRealValue(value); }},
     {"count", "an integer", true, isCount},
     {"flag", "True or False", true, [](const Value &value) { return value.isNone() || isCount(value); }},
     {"axis", "an integer or None", true, [](const Value &value) { return value.isNone() || isCount(value); }},
@@ -73,7 +79,8 @@ bool isConstantKind(const syntax::Expr *annotation) {
   return kind && kind->isConstant;
 }
 
-bool checkKind(Session &session, const Function &callee, const syntax::Parameter &parameter, const Value &argument) {
+bool checkKind(Session &session, const Function &callee, const syntax::Parameter &parameter,
+               const Value &argument) {
   const Kind *kind = isOfLibrary(callee) ? kindOf(parameter.annotation) : nullptr;
   bool isLate = kind && kind->isConstant && !argument.constant(); // reported as a constant that is missing
   if (!kind || isLate || kind->accepts(argument))

@@ -27,7 +27,8 @@ struct Request {
 
 // A module with one tt.func, named after the kernel, whose arguments are the run-time
 // parameters in order of declaration; null after diagnostics. The module verifies.
-mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request, diag::Sink &sink);
+mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request,
+                                             diag::Sink &sink);
 
 // The functions decorated with `jit` in a tree, in order.
 std::vector<std::shared_ptr<const Function>> kernelsOf(const std::shared_ptr<const syntax::Tree> &tree,

@@ -16,12 +16,12 @@
 
 namespace tegula::sema {
 
-// How the 32-bit operands of a tl.dot may be narrowed.
+// Says how the 32-bit operands of a tl.dot may be narrowed.
 enum class DotPrecision : uint8_t { TF32, TF32x3, IEEE, BF16x3, BF16x6 };
 
 struct Options {
   int numWarps = 4;
-  int numStages = 3;
+  int numStages = 0; // 0: as the target likes
   bool debug = false;
   DotPrecision dotPrecision = DotPrecision::TF32; // of a tl.dot that says nothing
 };

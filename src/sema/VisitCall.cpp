@@ -168,9 +168,11 @@ std::optional<Const> Visitor::defaultValue(const Function &function, const synta
 
 bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
                             llvm::StringMap<Local> &locals) {
-  // A helper of the user's takes a run-time value there as well, as upstream does: people annotate offsets so.
+  // A helper of the user's takes a run-time value there as well, as upstream does: people annotate offsets
+  // so.
   bool isOurs = isOfLibrary(callee);
-  bool isConstexpr = parameter.annotation && (namesConstexpr(parameter.annotation) || isConstantKind(parameter.annotation));
+  bool isConstexpr =
+      parameter.annotation && (namesConstexpr(parameter.annotation) || isConstantKind(parameter.annotation));
   if (!checkKind(session, callee, parameter, value))
     return false;
   if (isConstexpr && isOurs && !value.constant())

@@ -49,30 +49,18 @@ std::optional<Value> Visitor::dispatch(const syntax::Expr *node) {
       return Value(std::move(*constant));
     return failConst(error);
   }
-  case NodeKind::Name:
-    return visitName(*as<syntax::Name>(node));
-  case NodeKind::Attribute:
-    return visitAttribute(*as<syntax::Attribute>(node));
-  case NodeKind::Subscript:
-    return visitSubscript(*as<syntax::Subscript>(node));
-  case NodeKind::Call:
-    return visitCall(*as<syntax::Call>(node));
-  case NodeKind::Unary:
-    return visitUnary(*as<syntax::Unary>(node));
-  case NodeKind::Binary:
-    return visitBinary(*as<syntax::Binary>(node));
-  case NodeKind::BoolOp:
-    return visitBoolOp(*as<syntax::BoolOp>(node));
-  case NodeKind::Compare:
-    return visitCompare(*as<syntax::Compare>(node));
-  case NodeKind::Conditional:
-    return visitConditional(*as<syntax::Conditional>(node));
-  case NodeKind::Tuple:
-    return visitElements(as<syntax::Tuple>(node)->elements);
-  case NodeKind::List:
-    return visitElements(as<syntax::List>(node)->elements);
-  case NodeKind::ListComp:
-    return visitListComp(*as<syntax::ListComp>(node));
+  case NodeKind::Name: return visitName(*as<syntax::Name>(node));
+  case NodeKind::Attribute: return visitAttribute(*as<syntax::Attribute>(node));
+  case NodeKind::Subscript: return visitSubscript(*as<syntax::Subscript>(node));
+  case NodeKind::Call: return visitCall(*as<syntax::Call>(node));
+  case NodeKind::Unary: return visitUnary(*as<syntax::Unary>(node));
+  case NodeKind::Binary: return visitBinary(*as<syntax::Binary>(node));
+  case NodeKind::BoolOp: return visitBoolOp(*as<syntax::BoolOp>(node));
+  case NodeKind::Compare: return visitCompare(*as<syntax::Compare>(node));
+  case NodeKind::Conditional: return visitConditional(*as<syntax::Conditional>(node));
+  case NodeKind::Tuple: return visitElements(as<syntax::Tuple>(node)->elements);
+  case NodeKind::List: return visitElements(as<syntax::List>(node)->elements);
+  case NodeKind::ListComp: return visitListComp(*as<syntax::ListComp>(node));
   case NodeKind::NamedExpr: {
     auto *walrus = as<syntax::NamedExpr>(node);
     auto value = visit(walrus->value);
@@ -86,10 +74,8 @@ std::optional<Value> Visitor::dispatch(const syntax::Expr *node) {
   }
   case NodeKind::Starred:
     return unsupported("a starred value here", "star a tuple only in the arguments of a call");
-  case NodeKind::Slice:
-    return unsupported("a slice here", "");
-  case NodeKind::EllipsisLiteral:
-    return unsupported("`...` as a value", "write each `:` of the index");
+  case NodeKind::Slice: return unsupported("a slice here", "");
+  case NodeKind::EllipsisLiteral: return unsupported("`...` as a value", "write each `:` of the index");
   case NodeKind::ImaginaryLiteral:
     return unsupported("a complex number", "keep real and imaginary parts apart");
   case NodeKind::UnsupportedExpr: {
@@ -113,18 +99,12 @@ std::optional<Value> Visitor::visitName(const syntax::Name &node) {
   const Local &local = found->second;
   std::string line = std::to_string(local.line);
   switch (local.state) {
-  case Local::Defined:
-    return local.value;
-  case Local::Declared:
-    return session.fail(Kind::UndefinedName, {node.id});
-  case Local::OneBranch:
-    return session.fail(Kind::PartiallyDefined, {node.id, line});
-  case Local::InLoop:
-    return session.fail(Kind::LoopLocalName, {node.id, line});
-  case Local::LoopVariable:
-    return session.fail(Kind::LoopVariableGone, {node.id, line});
-  case Local::Broken:
-    return std::nullopt;
+  case Local::Defined: return local.value;
+  case Local::Declared: return session.fail(Kind::UndefinedName, {node.id});
+  case Local::OneBranch: return session.fail(Kind::PartiallyDefined, {node.id, line});
+  case Local::InLoop: return session.fail(Kind::LoopLocalName, {node.id, line});
+  case Local::LoopVariable: return session.fail(Kind::LoopVariableGone, {node.id, line});
+  case Local::Broken: return std::nullopt;
   }
   return std::nullopt;
 }

@@ -83,30 +83,20 @@ Flow Visitor::dispatchStatement(const syntax::Stmt *node, const Rest &rest) {
   using syntax::NodeKind;
   auto next = [](bool isFine) { return isFine ? Flow::Next : Flow::Failed; };
   switch (node->kind) {
-  case NodeKind::Assign:
-    return next(visitAssign(*as<syntax::Assign>(node)));
-  case NodeKind::AugAssign:
-    return next(visitAugAssign(*as<syntax::AugAssign>(node)));
-  case NodeKind::AnnAssign:
-    return next(visitAnnAssign(*as<syntax::AnnAssign>(node)));
+  case NodeKind::Assign: return next(visitAssign(*as<syntax::Assign>(node)));
+  case NodeKind::AugAssign: return next(visitAugAssign(*as<syntax::AugAssign>(node)));
+  case NodeKind::AnnAssign: return next(visitAnnAssign(*as<syntax::AnnAssign>(node)));
   case NodeKind::ExprStmt: {
     const syntax::Expr *value = as<syntax::ExprStmt>(node)->value;
     return next(as<syntax::StringLiteral>(value) || as<syntax::EllipsisLiteral>(value) || visit(value));
   }
-  case NodeKind::If:
-    return visitIf(*as<syntax::If>(node), rest);
-  case NodeKind::For:
-    return visitFor(*as<syntax::For>(node));
-  case NodeKind::While:
-    return visitWhile(*as<syntax::While>(node));
-  case NodeKind::Return:
-    return visitReturn(*as<syntax::Return>(node));
-  case NodeKind::Assert:
-    return next(visitAssert(*as<syntax::Assert>(node)));
-  case NodeKind::Pass:
-    return Flow::Next;
-  default:
-    return next(refuse(node));
+  case NodeKind::If: return visitIf(*as<syntax::If>(node), rest);
+  case NodeKind::For: return visitFor(*as<syntax::For>(node));
+  case NodeKind::While: return visitWhile(*as<syntax::While>(node));
+  case NodeKind::Return: return visitReturn(*as<syntax::Return>(node));
+  case NodeKind::Assert: return next(visitAssert(*as<syntax::Assert>(node)));
+  case NodeKind::Pass: return Flow::Next;
+  default: return next(refuse(node));
   }
 }
 

@@ -109,10 +109,8 @@ bool startsStatement(TokenKind kind) {
   case TokenKind::Return:
   case TokenKind::Try:
   case TokenKind::While:
-  case TokenKind::With:
-    return true;
-  default:
-    return false;
+  case TokenKind::With: return true;
+  default: return false;
   }
 }
 
@@ -208,16 +206,12 @@ Lexer::Indentation Lexer::measureIndentation() {
   std::optional<Indentation> continued; // a line that a backslash splits is indented as its first part
   for (;; ++position_) {
     switch (at(position_)) {
-    case ' ':
-      ++result.column, ++result.alternative;
-      break;
+    case ' ': ++result.column, ++result.alternative; break;
     case '\t':
       result.column = (result.column / 8 + 1) * 8;
       ++result.alternative;
       break;
-    case '\f':
-      result = {0, 0};
-      break;
+    case '\f': result = {0, 0}; break;
     case '\\':
       if (!continued || continued->column == 0)
         continued = result;
@@ -226,8 +220,7 @@ Lexer::Indentation Lexer::measureIndentation() {
         return result;
       --position_;
       break;
-    default:
-      return continued && continued->column ? *continued : result;
+    default: return continued && continued->column ? *continued : result;
     }
   }
 }
@@ -404,52 +397,36 @@ void Lexer::lexOperator() {
   switch (c) {
   case '(':
   case '[':
-  case '{':
-    return open(c);
+  case '{': return open(c);
   case ')':
   case ']':
-  case '}':
-    return close(c);
-  case ',':
-    return token(K::Comma, 1);
-  case ';':
-    return token(K::Semicolon, 1);
-  case '~':
-    return token(K::Tilde, 1);
-  case '.':
-    return next == '.' && third == '.' ? token(K::Ellipsis, 3) : token(K::Dot, 1);
+  case '}': return close(c);
+  case ',': return token(K::Comma, 1);
+  case ';': return token(K::Semicolon, 1);
+  case '~': return token(K::Tilde, 1);
+  case '.': return next == '.' && third == '.' ? token(K::Ellipsis, 3) : token(K::Dot, 1);
   case ':':
     if (inField()) {
       formats_.back().state = FormatState::Spec;
       return token(K::Colon, 1);
     }
     return orEqual(K::Colon, K::ColonEqual);
-  case '=':
-    return orEqual(K::Equal, K::EqualEqual);
-  case '+':
-    return orEqual(K::Plus, K::PlusEqual);
-  case '-':
-    return next == '>' ? token(K::Arrow, 2) : orEqual(K::Minus, K::MinusEqual);
-  case '*':
-    return next == '*' ? doubled(K::DoubleStar, K::DoubleStarEqual) : orEqual(K::Star, K::StarEqual);
+  case '=': return orEqual(K::Equal, K::EqualEqual);
+  case '+': return orEqual(K::Plus, K::PlusEqual);
+  case '-': return next == '>' ? token(K::Arrow, 2) : orEqual(K::Minus, K::MinusEqual);
+  case '*': return next == '*' ? doubled(K::DoubleStar, K::DoubleStarEqual) : orEqual(K::Star, K::StarEqual);
   case '/':
     return next == '/' ? doubled(K::DoubleSlash, K::DoubleSlashEqual) : orEqual(K::Slash, K::SlashEqual);
   case '<':
     if (next == '>')
       return fail(Kind::InvalidOperator, begin, begin + 2, {"<>", "write `!=`"});
     return next == '<' ? doubled(K::LShift, K::LShiftEqual) : orEqual(K::Less, K::LessEqual);
-  case '>':
-    return next == '>' ? doubled(K::RShift, K::RShiftEqual) : orEqual(K::Greater, K::GreaterEqual);
-  case '%':
-    return orEqual(K::Percent, K::PercentEqual);
-  case '@':
-    return orEqual(K::At, K::AtEqual);
-  case '&':
-    return orEqual(K::Amp, K::AmpEqual);
-  case '|':
-    return orEqual(K::Bar, K::BarEqual);
-  case '^':
-    return orEqual(K::Caret, K::CaretEqual);
+  case '>': return next == '>' ? doubled(K::RShift, K::RShiftEqual) : orEqual(K::Greater, K::GreaterEqual);
+  case '%': return orEqual(K::Percent, K::PercentEqual);
+  case '@': return orEqual(K::At, K::AtEqual);
+  case '&': return orEqual(K::Amp, K::AmpEqual);
+  case '|': return orEqual(K::Bar, K::BarEqual);
+  case '^': return orEqual(K::Caret, K::CaretEqual);
   case '!':
     if (next == '=')
       return token(K::NotEqual, 2);
@@ -458,10 +435,8 @@ void Lexer::lexOperator() {
     return fail(Kind::InvalidOperator, begin, begin + 1, {"!", "write `not`"});
   case '$':
   case '?':
-  case '`':
-    return fail(Kind::InvalidOperator, begin, begin + 1, {{&c, 1}, ""});
-  default:
-    return invalidCharacter();
+  case '`': return fail(Kind::InvalidOperator, begin, begin + 1, {{&c, 1}, ""});
+  default: return invalidCharacter();
   }
 }
 
@@ -480,47 +455,22 @@ void Lexer::invalidCharacter() {
   case 0x2018:
   case 0x2019:
   case 0x201C:
-  case 0x201D:
-    error_->hint = "write a straight quote, `'` or `\"`";
-    break;
+  case 0x201D: error_->hint = "write a straight quote, `'` or `\"`"; break;
   case 0x2013:
   case 0x2014:
-  case 0x2212:
-    error_->hint = "write `-`";
-    break;
-  case 0xD7:
-    error_->hint = "write `*`";
-    break;
-  case 0xF7:
-    error_->hint = "write `/`";
-    break;
-  case 0x2260:
-    error_->hint = "write `!=`";
-    break;
-  case 0x2264:
-    error_->hint = "write `<=`";
-    break;
-  case 0x2265:
-    error_->hint = "write `>=`";
-    break;
-  case 0xFF08:
-    error_->hint = "write `(`";
-    break;
-  case 0xFF09:
-    error_->hint = "write `)`";
-    break;
-  case 0xFF0C:
-    error_->hint = "write `,`";
-    break;
-  case 0xFF1A:
-    error_->hint = "write `:`";
-    break;
+  case 0x2212: error_->hint = "write `-`"; break;
+  case 0xD7: error_->hint = "write `*`"; break;
+  case 0xF7: error_->hint = "write `/`"; break;
+  case 0x2260: error_->hint = "write `!=`"; break;
+  case 0x2264: error_->hint = "write `<=`"; break;
+  case 0x2265: error_->hint = "write `>=`"; break;
+  case 0xFF08: error_->hint = "write `(`"; break;
+  case 0xFF09: error_->hint = "write `)`"; break;
+  case 0xFF0C: error_->hint = "write `,`"; break;
+  case 0xFF1A: error_->hint = "write `:`"; break;
   case 0xA0:
-  case 0x3000:
-    error_->hint = "write an ordinary space";
-    break;
-  default:
-    break;
+  case 0x3000: error_->hint = "write an ordinary space"; break;
+  default: break;
   }
 }
 

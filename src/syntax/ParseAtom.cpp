@@ -14,20 +14,13 @@ Expr *Parser::parseAtom() {
     node->id = text(token);
     return node;
   }
-  case TokenKind::Number:
-    return parseNumber();
+  case TokenKind::Number: return parseNumber();
   case TokenKind::String:
-  case TokenKind::FormatStart:
-    return parseStrings();
-  case TokenKind::LParen:
-    return parseParenthesized();
-  case TokenKind::LBracket:
-    return parseList();
-  case TokenKind::LBrace:
-    return parseBraces();
-  case TokenKind::None:
-    take();
-    return make<NoneLiteral>(begin);
+  case TokenKind::FormatStart: return parseStrings();
+  case TokenKind::LParen: return parseParenthesized();
+  case TokenKind::LBracket: return parseList();
+  case TokenKind::LBrace: return parseBraces();
+  case TokenKind::None: take(); return make<NoneLiteral>(begin);
   case TokenKind::True:
   case TokenKind::False: {
     bool value = take().kind == TokenKind::True;
@@ -35,11 +28,8 @@ Expr *Parser::parseAtom() {
     node->value = value;
     return node;
   }
-  case TokenKind::Ellipsis:
-    take();
-    return make<EllipsisLiteral>(begin);
-  default:
-    return failExpression();
+  case TokenKind::Ellipsis: take(); return make<EllipsisLiteral>(begin);
+  default: return failExpression();
   }
 }
 
@@ -75,9 +65,7 @@ bool Parser::expectClose(TokenKind close) {
     return true;
   // Something that could start an operand: most often a comma was forgotten before it.
   switch (current_->kind) {
-  case TokenKind::Equal:
-    failHere(Kind::AssignInExpression);
-    break;
+  case TokenKind::Equal: failHere(Kind::AssignInExpression); break;
   case TokenKind::Identifier:
   case TokenKind::Number:
   case TokenKind::String:
@@ -85,12 +73,8 @@ bool Parser::expectClose(TokenKind close) {
   case TokenKind::None:
   case TokenKind::True:
   case TokenKind::False:
-  case TokenKind::LBrace:
-    failHere(Kind::MissingComma, {description(close), describe(*current_)});
-    break;
-  default:
-    failHere(Kind::ExpectedToken, {description(close), describe(*current_)});
-    break;
+  case TokenKind::LBrace: failHere(Kind::MissingComma, {description(close), describe(*current_)}); break;
+  default: failHere(Kind::ExpectedToken, {description(close), describe(*current_)}); break;
   }
   return false;
 }

@@ -175,9 +175,7 @@ bool Parser::withItemsInParentheses() const {
     switch (token->kind) {
     case TokenKind::LParen:
     case TokenKind::LBracket:
-    case TokenKind::LBrace:
-      ++depth;
-      break;
+    case TokenKind::LBrace: ++depth; break;
     case TokenKind::RParen:
     case TokenKind::RBracket:
     case TokenKind::RBrace:
@@ -195,10 +193,8 @@ bool Parser::withItemsInParentheses() const {
       break;
     case TokenKind::Newline:
     case TokenKind::EndOfFile:
-    case TokenKind::Error:
-      return false;
-    default:
-      break;
+    case TokenKind::Error: return false;
+    default: break;
     }
   }
 }
@@ -212,10 +208,8 @@ Stmt *Parser::parseDecorated() {
     expect(TokenKind::Newline);
   }
   switch (current_->kind) {
-  case TokenKind::Def:
-    return parseFunction(false, std::move(decorators));
-  case TokenKind::Class:
-    return parseClass(std::move(decorators));
+  case TokenKind::Def: return parseFunction(false, std::move(decorators));
+  case TokenKind::Class: return parseClass(std::move(decorators));
   case TokenKind::Async:
     if (nextIs(TokenKind::Def))
       return parseAsync(std::move(decorators));
@@ -230,15 +224,9 @@ Stmt *Parser::parseAsync(std::vector<Expr *> decorators) {
   uint32_t begin = take().begin;
   Stmt *node = nullptr;
   switch (current_->kind) {
-  case TokenKind::Def:
-    node = parseFunction(true, std::move(decorators));
-    break;
-  case TokenKind::For:
-    node = parseFor(true);
-    break;
-  case TokenKind::With:
-    node = parseWith(true);
-    break;
+  case TokenKind::Def: node = parseFunction(true, std::move(decorators)); break;
+  case TokenKind::For: node = parseFor(true); break;
+  case TokenKind::With: node = parseWith(true); break;
   default:
     failHere(Kind::ExpectedToken, {"`def`, `for` or `with` behind `async`", describe(*current_)});
     return make<InvalidStmt>(begin);

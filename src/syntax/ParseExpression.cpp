@@ -101,12 +101,9 @@ Parser::Infix Parser::infixOf(const Token *token) {
   using K = TokenKind;
   using B = BinaryOperator;
   switch (token->kind) {
-  case K::Or:
-    return {OrLevel};
-  case K::And:
-    return {AndLevel};
-  case K::Not:
-    return {token[1].kind == K::In ? CompareLevel : -1};
+  case K::Or: return {OrLevel};
+  case K::And: return {AndLevel};
+  case K::Not: return {token[1].kind == K::In ? CompareLevel : -1};
   case K::EqualEqual:
   case K::NotEqual:
   case K::Less:
@@ -114,36 +111,21 @@ Parser::Infix Parser::infixOf(const Token *token) {
   case K::Greater:
   case K::GreaterEqual:
   case K::Is:
-  case K::In:
-    return {CompareLevel};
-  case K::Bar:
-    return {BitOrLevel, B::Or};
-  case K::Caret:
-    return {BitXorLevel, B::Xor};
-  case K::Amp:
-    return {BitAndLevel, B::And};
-  case K::LShift:
-    return {ShiftLevel, B::LShift};
-  case K::RShift:
-    return {ShiftLevel, B::RShift};
-  case K::Plus:
-    return {SumLevel, B::Add};
-  case K::Minus:
-    return {SumLevel, B::Sub};
-  case K::Star:
-    return {TermLevel, B::Mul};
-  case K::Slash:
-    return {TermLevel, B::Div};
-  case K::DoubleSlash:
-    return {TermLevel, B::FloorDiv};
-  case K::Percent:
-    return {TermLevel, B::Mod};
-  case K::At:
-    return {TermLevel, B::MatMul};
-  case K::DoubleStar:
-    return {PowerLevel, B::Pow};
-  default:
-    return {};
+  case K::In: return {CompareLevel};
+  case K::Bar: return {BitOrLevel, B::Or};
+  case K::Caret: return {BitXorLevel, B::Xor};
+  case K::Amp: return {BitAndLevel, B::And};
+  case K::LShift: return {ShiftLevel, B::LShift};
+  case K::RShift: return {ShiftLevel, B::RShift};
+  case K::Plus: return {SumLevel, B::Add};
+  case K::Minus: return {SumLevel, B::Sub};
+  case K::Star: return {TermLevel, B::Mul};
+  case K::Slash: return {TermLevel, B::Div};
+  case K::DoubleSlash: return {TermLevel, B::FloorDiv};
+  case K::Percent: return {TermLevel, B::Mod};
+  case K::At: return {TermLevel, B::MatMul};
+  case K::DoubleStar: return {PowerLevel, B::Pow};
+  default: return {};
   }
 }
 
@@ -208,25 +190,15 @@ Expr *Parser::parseCompare(Expr *first) {
 
 CompareOperator Parser::takeCompareOperator() {
   switch (take().kind) {
-  case TokenKind::EqualEqual:
-    return CompareOperator::Eq;
-  case TokenKind::NotEqual:
-    return CompareOperator::Ne;
-  case TokenKind::Less:
-    return CompareOperator::Lt;
-  case TokenKind::LessEqual:
-    return CompareOperator::Le;
-  case TokenKind::Greater:
-    return CompareOperator::Gt;
-  case TokenKind::GreaterEqual:
-    return CompareOperator::Ge;
-  case TokenKind::In:
-    return CompareOperator::In;
-  case TokenKind::Not:
-    take();
-    return CompareOperator::NotIn;
-  default:
-    return accept(TokenKind::Not) ? CompareOperator::IsNot : CompareOperator::Is;
+  case TokenKind::EqualEqual: return CompareOperator::Eq;
+  case TokenKind::NotEqual: return CompareOperator::Ne;
+  case TokenKind::Less: return CompareOperator::Lt;
+  case TokenKind::LessEqual: return CompareOperator::Le;
+  case TokenKind::Greater: return CompareOperator::Gt;
+  case TokenKind::GreaterEqual: return CompareOperator::Ge;
+  case TokenKind::In: return CompareOperator::In;
+  case TokenKind::Not: take(); return CompareOperator::NotIn;
+  default: return accept(TokenKind::Not) ? CompareOperator::IsNot : CompareOperator::Is;
   }
 }
 
@@ -238,17 +210,10 @@ Expr *Parser::parsePrefix(int minimum) {
       return failExpression();
     op = UnaryOperator::Not;
     break;
-  case TokenKind::Minus:
-    op = UnaryOperator::Negate;
-    break;
-  case TokenKind::Plus:
-    op = UnaryOperator::Plus;
-    break;
-  case TokenKind::Tilde:
-    op = UnaryOperator::Invert;
-    break;
-  default:
-    return parsePrimary();
+  case TokenKind::Minus: op = UnaryOperator::Negate; break;
+  case TokenKind::Plus: op = UnaryOperator::Plus; break;
+  case TokenKind::Tilde: op = UnaryOperator::Invert; break;
+  default: return parsePrimary();
   }
   Nest nest(*this, expressionDepth_);
   uint32_t begin = take().begin;

@@ -239,40 +239,20 @@ uint32_t Parser::decodeEscape(std::string &out, uint32_t at, uint32_t end, bool 
   }
   char c = source[at + 1];
   switch (c) {
-  case '\n':
-    return at + 2;
-  case '\r':
-    return at + (at + 2 < end && source[at + 2] == '\n' ? 3 : 2);
+  case '\n': return at + 2;
+  case '\r': return at + (at + 2 < end && source[at + 2] == '\n' ? 3 : 2);
   case '\\':
   case '\'':
-  case '"':
-    out += c;
-    return at + 2;
-  case 'a':
-    out += '\a';
-    return at + 2;
-  case 'b':
-    out += '\b';
-    return at + 2;
-  case 'f':
-    out += '\f';
-    return at + 2;
-  case 'n':
-    out += '\n';
-    return at + 2;
-  case 'r':
-    out += '\r';
-    return at + 2;
-  case 't':
-    out += '\t';
-    return at + 2;
-  case 'v':
-    out += '\v';
-    return at + 2;
-  case 'x':
-    return decodeCode(out, at, end, 2, isBytes);
-  default:
-    break;
+  case '"': out += c; return at + 2;
+  case 'a': out += '\a'; return at + 2;
+  case 'b': out += '\b'; return at + 2;
+  case 'f': out += '\f'; return at + 2;
+  case 'n': out += '\n'; return at + 2;
+  case 'r': out += '\r'; return at + 2;
+  case 't': out += '\t'; return at + 2;
+  case 'v': out += '\v'; return at + 2;
+  case 'x': return decodeCode(out, at, end, 2, isBytes);
+  default: break;
   }
   if (c >= '0' && c <= '7') {
     uint32_t code = 0, i = at + 1;

@@ -23,18 +23,14 @@ bool Parser::atMatch() const {
   case TokenKind::Await:
   case TokenKind::Tilde:
   case TokenKind::LBrace:
-  case TokenKind::Ellipsis:
-    return true;
-  case TokenKind::Not:
-    return current_[2].kind != TokenKind::In;
+  case TokenKind::Ellipsis: return true;
+  case TokenKind::Not: return current_[2].kind != TokenKind::In;
   case TokenKind::LParen:
   case TokenKind::LBracket:
   case TokenKind::Minus:
   case TokenKind::Plus:
-  case TokenKind::Star:
-    break;
-  default:
-    return false;
+  case TokenKind::Star: break;
+  default: return false;
   }
   const Token *token = current_;
   while (token->kind != TokenKind::Newline && token->kind != TokenKind::EndOfFile &&
@@ -124,8 +120,7 @@ void Parser::parseAsPattern() {
 void Parser::parseClosedPattern() {
   switch (current_->kind) {
   case TokenKind::Number:
-  case TokenKind::Minus:
-    return parseNumberPattern();
+  case TokenKind::Minus: return parseNumberPattern();
   case TokenKind::String:
   case TokenKind::FormatStart: {
     Expr *value = parseStrings();
@@ -135,22 +130,12 @@ void Parser::parseClosedPattern() {
   }
   case TokenKind::None:
   case TokenKind::True:
-  case TokenKind::False:
-    take();
-    return;
-  case TokenKind::Identifier:
-    return parseNamePattern();
-  case TokenKind::LParen:
-    take();
-    return parseSequencePattern(TokenKind::RParen);
-  case TokenKind::LBracket:
-    take();
-    return parseSequencePattern(TokenKind::RBracket);
-  case TokenKind::LBrace:
-    return parseMappingPattern();
-  default:
-    failHere(Kind::ExpectedToken, {"a pattern", describe(*current_)});
-    return;
+  case TokenKind::False: take(); return;
+  case TokenKind::Identifier: return parseNamePattern();
+  case TokenKind::LParen: take(); return parseSequencePattern(TokenKind::RParen);
+  case TokenKind::LBracket: take(); return parseSequencePattern(TokenKind::RBracket);
+  case TokenKind::LBrace: return parseMappingPattern();
+  default: failHere(Kind::ExpectedToken, {"a pattern", describe(*current_)}); return;
   }
 }
 

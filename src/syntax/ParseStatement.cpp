@@ -35,28 +35,17 @@ void Parser::parseStatement(Block &out) {
 // Null where a simple statement starts.
 Stmt *Parser::parseCompound() {
   switch (current_->kind) {
-  case TokenKind::If:
-    return parseIf();
-  case TokenKind::For:
-    return parseFor(false);
-  case TokenKind::While:
-    return parseWhile();
-  case TokenKind::With:
-    return parseWith(false);
-  case TokenKind::At:
-    return parseDecorated();
-  case TokenKind::Def:
-    return parseFunction(false, {});
-  case TokenKind::Class:
-    return parseClass({});
-  case TokenKind::Async:
-    return parseAsync({});
-  case TokenKind::Try:
-    return parseTry();
-  case TokenKind::Identifier:
-    return atMatch() ? parseMatch() : nullptr;
-  default:
-    return nullptr;
+  case TokenKind::If: return parseIf();
+  case TokenKind::For: return parseFor(false);
+  case TokenKind::While: return parseWhile();
+  case TokenKind::With: return parseWith(false);
+  case TokenKind::At: return parseDecorated();
+  case TokenKind::Def: return parseFunction(false, {});
+  case TokenKind::Class: return parseClass({});
+  case TokenKind::Async: return parseAsync({});
+  case TokenKind::Try: return parseTry();
+  case TokenKind::Identifier: return atMatch() ? parseMatch() : nullptr;
+  default: return nullptr;
   }
 }
 
@@ -117,37 +106,22 @@ void Parser::failAfterStatement(const Token &first) {
 Stmt *Parser::parseSimple() {
   uint32_t begin = current_->begin;
   switch (current_->kind) {
-  case TokenKind::Pass:
-    take();
-    return make<Pass>(begin);
-  case TokenKind::Break:
-    return parseLoopExit(true);
-  case TokenKind::Continue:
-    return parseLoopExit(false);
-  case TokenKind::Return:
-    return parseReturn();
-  case TokenKind::Assert:
-    return parseAssert();
-  case TokenKind::Import:
-    return parseImport();
-  case TokenKind::From:
-    return parseImportFrom();
-  case TokenKind::Raise:
-    return parseRaise();
-  case TokenKind::Del:
-    return parseDel();
-  case TokenKind::Global:
-    return parseScope("global");
-  case TokenKind::Nonlocal:
-    return parseScope("nonlocal");
+  case TokenKind::Pass: take(); return make<Pass>(begin);
+  case TokenKind::Break: return parseLoopExit(true);
+  case TokenKind::Continue: return parseLoopExit(false);
+  case TokenKind::Return: return parseReturn();
+  case TokenKind::Assert: return parseAssert();
+  case TokenKind::Import: return parseImport();
+  case TokenKind::From: return parseImportFrom();
+  case TokenKind::Raise: return parseRaise();
+  case TokenKind::Del: return parseDel();
+  case TokenKind::Global: return parseScope("global");
+  case TokenKind::Nonlocal: return parseScope("nonlocal");
   case TokenKind::Elif:
   case TokenKind::Else:
   case TokenKind::Except:
-  case TokenKind::Finally:
-    failHere(Kind::StrayClause, {text(*current_)});
-    return make<InvalidStmt>(begin);
-  default:
-    return atTypeAlias() ? parseTypeAlias() : parseExpressionStatement();
+  case TokenKind::Finally: failHere(Kind::StrayClause, {text(*current_)}); return make<InvalidStmt>(begin);
+  default: return atTypeAlias() ? parseTypeAlias() : parseExpressionStatement();
   }
 }
 
@@ -157,8 +131,7 @@ Stmt *Parser::parseExpressionStatement() {
   uint32_t begin = current_->begin;
   Expr *first = at(TokenKind::Yield) ? parseYield() : parseStarExpressions();
   switch (current_->kind) {
-  case TokenKind::Equal:
-    return parseAssign(first, begin);
+  case TokenKind::Equal: return parseAssign(first, begin);
   case TokenKind::Colon: {
     bool plain = first->kind == NodeKind::Name || first->kind == NodeKind::Attribute ||
                  first->kind == NodeKind::Subscript;
@@ -184,8 +157,7 @@ Stmt *Parser::parseExpressionStatement() {
   case TokenKind::CaretEqual:
   case TokenKind::LShiftEqual:
   case TokenKind::RShiftEqual:
-  case TokenKind::DoubleStarEqual:
-    return parseAugAssign(first, begin);
+  case TokenKind::DoubleStarEqual: return parseAugAssign(first, begin);
   default: {
     auto *node = make<ExprStmt>(begin);
     node->value = first;
@@ -213,32 +185,19 @@ Stmt *Parser::parseAssign(Expr *first, uint32_t begin) {
 
 static BinaryOperator augmentedOperator(TokenKind kind) {
   switch (kind) {
-  case TokenKind::PlusEqual:
-    return BinaryOperator::Add;
-  case TokenKind::MinusEqual:
-    return BinaryOperator::Sub;
-  case TokenKind::StarEqual:
-    return BinaryOperator::Mul;
-  case TokenKind::SlashEqual:
-    return BinaryOperator::Div;
-  case TokenKind::DoubleSlashEqual:
-    return BinaryOperator::FloorDiv;
-  case TokenKind::PercentEqual:
-    return BinaryOperator::Mod;
-  case TokenKind::AtEqual:
-    return BinaryOperator::MatMul;
-  case TokenKind::AmpEqual:
-    return BinaryOperator::And;
-  case TokenKind::BarEqual:
-    return BinaryOperator::Or;
-  case TokenKind::CaretEqual:
-    return BinaryOperator::Xor;
-  case TokenKind::LShiftEqual:
-    return BinaryOperator::LShift;
-  case TokenKind::RShiftEqual:
-    return BinaryOperator::RShift;
-  default:
-    return BinaryOperator::Pow;
+  case TokenKind::PlusEqual: return BinaryOperator::Add;
+  case TokenKind::MinusEqual: return BinaryOperator::Sub;
+  case TokenKind::StarEqual: return BinaryOperator::Mul;
+  case TokenKind::SlashEqual: return BinaryOperator::Div;
+  case TokenKind::DoubleSlashEqual: return BinaryOperator::FloorDiv;
+  case TokenKind::PercentEqual: return BinaryOperator::Mod;
+  case TokenKind::AtEqual: return BinaryOperator::MatMul;
+  case TokenKind::AmpEqual: return BinaryOperator::And;
+  case TokenKind::BarEqual: return BinaryOperator::Or;
+  case TokenKind::CaretEqual: return BinaryOperator::Xor;
+  case TokenKind::LShiftEqual: return BinaryOperator::LShift;
+  case TokenKind::RShiftEqual: return BinaryOperator::RShift;
+  default: return BinaryOperator::Pow;
   }
 }
 

@@ -134,8 +134,7 @@ std::string Parser::describe(const Token &token) const {
     std::string_view shown = text(token);
     return shown.size() > 40 ? description(token.kind) : "`" + std::string(shown) + "`";
   }
-  default:
-    return description(token.kind);
+  default: return description(token.kind);
   }
 }
 
@@ -184,10 +183,8 @@ diag::Range Parser::here() const {
   case TokenKind::Newline:
   case TokenKind::EndOfFile:
   case TokenKind::Indent:
-  case TokenKind::Dedent:
-    return {previousEnd_, previousEnd_};
-  default:
-    return {current_->begin, current_->end};
+  case TokenKind::Dedent: return {previousEnd_, previousEnd_};
+  default: return {current_->begin, current_->end};
   }
 }
 
@@ -257,15 +254,12 @@ void Parser::restartAfterError() {
   switch (error.kind) {
   case Kind::NestingTooDeep:
   case Kind::UnterminatedTripleString: // what follows is text as much as code
-  case Kind::UnexpectedEnd:
-    return stop();
+  case Kind::UnexpectedEnd: return stop();
   case Kind::UnindentMismatch:
   case Kind::InconsistentTabs:
     offset = error.location.range.begin; // the lexer takes the line as it is from now on
     break;
-  case Kind::UnclosedBracket:
-    offset = statementLineAfter(lexer_.unclosedBracket());
-    break;
+  case Kind::UnclosedBracket: offset = statementLineAfter(lexer_.unclosedBracket()); break;
   default:
     if (lexer_.hasOpenBracket())
       offset = statementLineAfter(bracketReported_ ? lexer_.unclosedBracket() : current_->begin);

@@ -165,70 +165,49 @@ void Printer::comprehension(const ListComp *node) {
 
 void Printer::print(const Expr *expr) {
   switch (expr->kind) {
-  case NodeKind::NoneLiteral:
-    out += "None";
-    return;
-  case NodeKind::EllipsisLiteral:
-    out += "...";
-    return;
-  case NodeKind::BoolLiteral:
-    out += as<BoolLiteral>(expr)->value ? "True" : "False";
-    return;
+  case NodeKind::NoneLiteral: out += "None"; return;
+  case NodeKind::EllipsisLiteral: out += "..."; return;
+  case NodeKind::BoolLiteral: out += as<BoolLiteral>(expr)->value ? "True" : "False"; return;
   case NodeKind::IntLiteral: {
     auto *node = as<IntLiteral>(expr);
     out += node->base == 16 ? "0x" : node->base == 8 ? "0o" : node->base == 2 ? "0b" : "";
     out += node->digits;
     return;
   }
-  case NodeKind::FloatLiteral:
-    return number(as<FloatLiteral>(expr)->value);
-  case NodeKind::ImaginaryLiteral:
-    out += "(imaginary)";
-    return;
-  case NodeKind::StringLiteral:
-    return quote(as<StringLiteral>(expr)->value, as<StringLiteral>(expr)->bytes);
+  case NodeKind::FloatLiteral: return number(as<FloatLiteral>(expr)->value);
+  case NodeKind::ImaginaryLiteral: out += "(imaginary)"; return;
+  case NodeKind::StringLiteral: return quote(as<StringLiteral>(expr)->value, as<StringLiteral>(expr)->bytes);
   case NodeKind::FormatString:
     out += "(fstring";
     formatParts(as<FormatString>(expr)->parts);
     out += ')';
     return;
-  case NodeKind::Name:
-    out += as<Name>(expr)->id;
-    return;
+  case NodeKind::Name: out += as<Name>(expr)->id; return;
   case NodeKind::Attribute:
     out += "(.";
     child(as<Attribute>(expr)->object);
     word(as<Attribute>(expr)->attribute);
     out += ')';
     return;
-  case NodeKind::Subscript:
-    return form("index", as<Subscript>(expr)->object, as<Subscript>(expr)->index);
+  case NodeKind::Subscript: return form("index", as<Subscript>(expr)->object, as<Subscript>(expr)->index);
   case NodeKind::Slice: {
     auto *node = as<Slice>(expr);
     return form("slice", node->lower, node->upper, node->step);
   }
-  case NodeKind::Starred:
-    return form("star", as<Starred>(expr)->value);
-  case NodeKind::Call:
-    return call(as<Call>(expr));
-  case NodeKind::Unary:
-    return form(spelling(as<Unary>(expr)->op), as<Unary>(expr)->operand);
+  case NodeKind::Starred: return form("star", as<Starred>(expr)->value);
+  case NodeKind::Call: return call(as<Call>(expr));
+  case NodeKind::Unary: return form(spelling(as<Unary>(expr)->op), as<Unary>(expr)->operand);
   case NodeKind::Binary:
     return form(spelling(as<Binary>(expr)->op), as<Binary>(expr)->left, as<Binary>(expr)->right);
-  case NodeKind::BoolOp:
-    return list(spelling(as<BoolOp>(expr)->op), as<BoolOp>(expr)->operands);
-  case NodeKind::Compare:
-    return compare(as<Compare>(expr));
+  case NodeKind::BoolOp: return list(spelling(as<BoolOp>(expr)->op), as<BoolOp>(expr)->operands);
+  case NodeKind::Compare: return compare(as<Compare>(expr));
   case NodeKind::Conditional: {
     auto *node = as<Conditional>(expr);
     return form("if", node->condition, node->then, node->orelse);
   }
-  case NodeKind::Tuple:
-    return list("tuple", as<Tuple>(expr)->elements);
-  case NodeKind::List:
-    return list("list", as<List>(expr)->elements);
-  case NodeKind::ListComp:
-    return comprehension(as<ListComp>(expr));
+  case NodeKind::Tuple: return list("tuple", as<Tuple>(expr)->elements);
+  case NodeKind::List: return list("list", as<List>(expr)->elements);
+  case NodeKind::ListComp: return comprehension(as<ListComp>(expr));
   case NodeKind::NamedExpr:
     return form(":=", static_cast<Expr *>(as<NamedExpr>(expr)->target), as<NamedExpr>(expr)->value);
   case NodeKind::UnsupportedExpr:
@@ -236,9 +215,7 @@ void Printer::print(const Expr *expr) {
     quote(as<UnsupportedExpr>(expr)->what, false);
     out += ')';
     return;
-  default:
-    out += "(invalid)";
-    return;
+  default: out += "(invalid)"; return;
   }
 }
 
@@ -274,8 +251,7 @@ void Printer::function(const FunctionDef *node) {
 
 void Printer::print(const Stmt *statement) {
   switch (statement->kind) {
-  case NodeKind::FunctionDef:
-    return function(as<FunctionDef>(statement));
+  case NodeKind::FunctionDef: return function(as<FunctionDef>(statement));
   case NodeKind::ClassDef: {
     auto *node = as<ClassDef>(statement);
     newLine("class ");
@@ -287,8 +263,7 @@ void Printer::print(const Stmt *statement) {
     --depth_;
     return block(node->body);
   }
-  case NodeKind::Return:
-    return simple("return", as<Return>(statement)->value);
+  case NodeKind::Return: return simple("return", as<Return>(statement)->value);
   case NodeKind::Assign: {
     newLine("assign");
     children(as<Assign>(statement)->targets);
@@ -309,14 +284,10 @@ void Printer::print(const Stmt *statement) {
     auto *node = as<AnnAssign>(statement);
     return simple("annotate", node->target, node->annotation, node->value);
   }
-  case NodeKind::ExprStmt:
-    return simple("expr", as<ExprStmt>(statement)->value);
-  case NodeKind::Pass:
-    return simple("pass");
-  case NodeKind::Break:
-    return simple("break");
-  case NodeKind::Continue:
-    return simple("continue");
+  case NodeKind::ExprStmt: return simple("expr", as<ExprStmt>(statement)->value);
+  case NodeKind::Pass: return simple("pass");
+  case NodeKind::Break: return simple("break");
+  case NodeKind::Continue: return simple("continue");
   case NodeKind::If: {
     auto *node = as<If>(statement);
     simple("if", node->condition);
@@ -346,9 +317,7 @@ void Printer::print(const Stmt *statement) {
   }
   case NodeKind::Assert:
     return simple("assert", as<Assert>(statement)->condition, as<Assert>(statement)->message);
-  case NodeKind::Import:
-    newLine("import");
-    return names(as<Import>(statement)->names);
+  case NodeKind::Import: newLine("import"); return names(as<Import>(statement)->names);
   case NodeKind::ImportFrom: {
     auto *node = as<ImportFrom>(statement);
     newLine("from ");
@@ -362,8 +331,7 @@ void Printer::print(const Stmt *statement) {
     out += '\n';
     return block(node->body);
   }
-  default:
-    return simple("invalid");
+  default: return simple("invalid");
   }
 }
 

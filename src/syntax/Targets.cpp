@@ -34,14 +34,9 @@ bool Parser::checkTarget(Expr *target, TargetUse use, bool isNested) {
   case NodeKind::Name:
   case NodeKind::Attribute:
   case NodeKind::Subscript:
-  case NodeKind::InvalidExpr:
-    return true;
-  case NodeKind::Tuple:
-    elements = &static_cast<Tuple *>(target)->elements;
-    break;
-  case NodeKind::List:
-    elements = &static_cast<List *>(target)->elements;
-    break;
+  case NodeKind::InvalidExpr: return true;
+  case NodeKind::Tuple: elements = &static_cast<Tuple *>(target)->elements; break;
+  case NodeKind::List: elements = &static_cast<List *>(target)->elements; break;
   case NodeKind::Starred: {
     Expr *value = static_cast<Starred *>(target)->value;
     if (use == TargetUse::Delete || value->kind == NodeKind::Starred)
@@ -52,8 +47,7 @@ bool Parser::checkTarget(Expr *target, TargetUse use, bool isNested) {
     }
     return checkTarget(value, use, true);
   }
-  default:
-    break;
+  default: break;
   }
   if (elements) {
     for (Expr *element : *elements)
@@ -74,49 +68,31 @@ bool Parser::checkTarget(Expr *target, TargetUse use, bool isNested) {
 // A message's words for an expression that cannot be assigned to.
 std::string Parser::describe(const Expr *expr) const {
   switch (expr->kind) {
-  case NodeKind::NoneLiteral:
-    return "`None`";
-  case NodeKind::EllipsisLiteral:
-    return "`...`";
-  case NodeKind::BoolLiteral:
-    return static_cast<const BoolLiteral *>(expr)->value ? "`True`" : "`False`";
+  case NodeKind::NoneLiteral: return "`None`";
+  case NodeKind::EllipsisLiteral: return "`...`";
+  case NodeKind::BoolLiteral: return static_cast<const BoolLiteral *>(expr)->value ? "`True`" : "`False`";
   case NodeKind::IntLiteral:
   case NodeKind::FloatLiteral:
   case NodeKind::ImaginaryLiteral:
-  case NodeKind::StringLiteral:
-    return "a literal";
-  case NodeKind::FormatString:
-    return "an f-string";
-  case NodeKind::Name:
-    return "a name";
-  case NodeKind::Attribute:
-    return "an attribute";
-  case NodeKind::Subscript:
-    return "a subscript";
-  case NodeKind::Slice:
-    return "a slice";
-  case NodeKind::Starred:
-    return "a starred expression";
-  case NodeKind::Call:
-    return "a function call";
-  case NodeKind::Compare:
-    return "a comparison";
-  case NodeKind::Conditional:
-    return "a conditional expression";
-  case NodeKind::Tuple:
-    return "a tuple";
-  case NodeKind::List:
-    return "a list";
-  case NodeKind::ListComp:
-    return "a list comprehension";
-  case NodeKind::NamedExpr:
-    return "a named expression";
+  case NodeKind::StringLiteral: return "a literal";
+  case NodeKind::FormatString: return "an f-string";
+  case NodeKind::Name: return "a name";
+  case NodeKind::Attribute: return "an attribute";
+  case NodeKind::Subscript: return "a subscript";
+  case NodeKind::Slice: return "a slice";
+  case NodeKind::Starred: return "a starred expression";
+  case NodeKind::Call: return "a function call";
+  case NodeKind::Compare: return "a comparison";
+  case NodeKind::Conditional: return "a conditional expression";
+  case NodeKind::Tuple: return "a tuple";
+  case NodeKind::List: return "a list";
+  case NodeKind::ListComp: return "a list comprehension";
+  case NodeKind::NamedExpr: return "a named expression";
   case NodeKind::UnsupportedExpr: {
     const std::string &what = static_cast<const UnsupportedExpr *>(expr)->what;
     return (what[0] == 'a' ? "an " : "a ") + what;
   }
-  default:
-    return "an expression";
+  default: return "an expression";
   }
 }
 

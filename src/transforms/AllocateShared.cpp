@@ -13,7 +13,7 @@ constexpr uint64_t alignment = 128;
 // Up to here a second place costs no occupancy worth a barrier.
 constexpr uint64_t cheapBytes = 16 * 1024;
 
-// What needs bytes, and for how long: ops are numbered in the order of the text.
+// A user needs bytes from one op to another: ops are numbered in the order of the text.
 struct User {
   Operation *op;
   uint64_t bytes;
@@ -37,7 +37,9 @@ public:
       }
     return {alloc, alloc.getBuffer().getType().bytes(), begin, end};
   }
-  User of(Operation *op, uint64_t bytes) { return {op, bytes, numbers_.lookup(op).first, numbers_.lookup(op).second}; }
+  User of(Operation *op, uint64_t bytes) {
+    return {op, bytes, numbers_.lookup(op).first, numbers_.lookup(op).second};
+  }
 
 private:
   void number(Operation *op) {
@@ -49,7 +51,8 @@ private:
     numbers_[op] = {first, next_ - 1};
   }
   uint64_t next_ = 0;
-  llvm::DenseMap<Operation *, std::pair<uint64_t, uint64_t>> numbers_; // of the op and of the last in its regions
+  llvm::DenseMap<Operation *, std::pair<uint64_t, uint64_t>>
+      numbers_; // of the op and of the last in its regions
 };
 
 // The lowest place that no one has at the same time, for one after the other; returns the bytes of all.
@@ -90,8 +93,8 @@ int64_t fittingSlots(std::vector<User> users, uint64_t limit) {
 }
 
 Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) {
-  std::string text = "the kernel needs " + std::to_string(total) + " bytes of shared memory, and a program has " +
-                     std::to_string(limit) + ":";
+  std::string text = "the kernel needs " + std::to_string(total) +
+                     " bytes of shared memory, and a program has " + std::to_string(limit) + ":";
   for (const User &user : users) {
     auto alloc = dyn_cast<simt::AllocOp>(user.op);
     text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +

@@ -16,24 +16,28 @@ constexpr unsigned accessBits = 128;
 // Each costs an analysis of the kernel; more stay as they are.
 constexpr size_t mostRemainders = 16;
 
-// What each access of a tile moves at once.
+// Lists what each access of a tile moves at once.
 std::vector<unsigned> widths(FuncOp function) {
   AxisInfoAnalysis axes(function);
   std::vector<unsigned> result;
   function.walk([&](Operation *op) {
     if (!isa<LoadOp, StoreOp>(op) || !isa<RankedTensorType>(op->getOperand(0).getType()))
       return;
-    Value pointers = op->getOperand(0), mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
+    Value pointers = op->getOperand(0),
+          mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
     result.push_back(axes.accessWidth(pointers, mask, axes.order(pointers)[0], accessBits));
   });
   return result;
 }
 
-bool isRemainder(Operation *op) { return isa<arith::RemSIOp, arith::RemUIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()); }
+bool isRemainder(Operation *op) {
+  return isa<arith::RemSIOp, arith::RemUIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+}
 
 Value zeroLike(OpBuilder &builder, Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
-  return arith::ConstantOp::create(builder, tile.getLoc(), DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
+  return arith::ConstantOp::create(builder, tile.getLoc(),
+                                   DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
 }
 
 void check(Operation *op) {
@@ -48,9 +52,10 @@ void check(Operation *op) {
     Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
     holds = arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
   }
-  AssertOp::create(builder, loc, holds,
-                   builder.getStringAttr("an address is made with `%` of a negative multiple of the divisor, or by 0; "
-                                         "make the dividend non-negative"));
+  AssertOp::create(
+      builder, loc, holds,
+      builder.getStringAttr("an address is made with `%` of a negative multiple of the divisor, or by 0; "
+                            "make the dividend non-negative"));
 }
 
 } // namespace
@@ -75,7 +80,8 @@ void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
     }
     before = std::move(after);
     check(op);
-    remarks.push_back({placeOf(op->getLoc()), "access", "`%` is checked at run time, so that accesses may be wide"});
+    remarks.push_back(
+        {placeOf(op->getLoc()), "access", "`%` is checked at run time, so that accesses may be wide"});
   }
 }
 

@@ -8,9 +8,10 @@
 
 namespace tegula::transforms {
 
-// Neighbours i, i+1, ... have neighbouring remainders, unless one but the first is a multiple of n: below zero, where
-// remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0. Where wide accesses rest on nothing but that,
-// marks the remainder as checked and adds a tt.assert that no element is such a one. Appends a remark ("access").
+// Neighbours i, i+1, ... have neighbouring remainders, unless one but the first is a multiple of n: below
+// zero, where remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0. Where wide accesses rest
+// on nothing but that, marks the remainder as checked and adds a tt.assert that no element is such a one.
+// Appends a remark ("access").
 void checkRemainders(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -78,7 +78,9 @@ bool chunkLargeTiles(Operation *function, int64_t most, int64_t chunk) {
   // Scalars need no tile: all of them come before the loop.
   OpBuilder builder(block.getTerminator());
   Location where = tileOps.front()->getLoc();
-  auto number = [&](int64_t value) -> Value { return arith::ConstantOp::create(builder, where, builder.getI32IntegerAttr(int32_t(value))); };
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, where, builder.getI32IntegerAttr(int32_t(value)));
+  };
   Value zero = number(0), end = number(extent), step = number(chunk);
   auto loop = scf::ForOp::create(builder, where, zero, end, step);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
@@ -99,7 +101,8 @@ bool chunkLargeTiles(Operation *function, int64_t most, int64_t chunk) {
     for (Value result : copy->getResults())
       result.setType(narrow(result.getType()));
     if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      constant.setValueAttr(cast<SplatElementsAttr>(constant.getValue()).resizeSplat(cast<ShapedType>(constant.getType())));
+      constant.setValueAttr(
+          cast<SplatElementsAttr>(constant.getValue()).resizeSplat(cast<ShapedType>(constant.getType())));
   }
   for (Operation *op : llvm::reverse(tileOps))
     op->erase();

@@ -18,8 +18,8 @@ bool isUniform(Value value) {
   return value.getDefiningOp<SplatOp>() != nullptr;
 }
 
-// The operand that an op of the chain computes its result from, element by element or by moving elements (another
-// conversion, too); null for other ops.
+// The operand that an op of the chain computes its result from, element by element or by moving elements
+// (another conversion, too); null for other ops.
 OpOperand *sourceOf(Operation *op) {
   if (op->getNumResults() != 1 || !op->hasOneUse() || !isMemoryEffectFree(op) || op->getNumRegions())
     return nullptr;
@@ -78,8 +78,9 @@ void hoist(simt::ConvertOp convert) {
       before = wanted.transposed(inverse);
     }
     OpBuilder builder(op);
-    auto earlier = simt::ConvertOp::create(builder, convert.getLoc(), simt::withLayout(source->get().getType(), before),
-                                           source->get(), StringAttr());
+    auto earlier =
+        simt::ConvertOp::create(builder, convert.getLoc(), simt::withLayout(source->get().getType(), before),
+                                source->get(), StringAttr());
     for (OpOperand &operand : op->getOpOperands())
       if (&operand == source)
         operand.set(earlier);
@@ -97,7 +98,8 @@ void hoist(simt::ConvertOp convert) {
 void hoistConverts(Operation *function) {
   SmallVector<simt::ConvertOp> converts;
   function->walk([&](simt::ConvertOp convert) {
-    bool isOperand = llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
+    bool isOperand =
+        llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
     if (isOperand && comesFromLoad(convert.getValue()))
       converts.push_back(convert);
   });

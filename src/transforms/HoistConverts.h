@@ -4,9 +4,9 @@
 
 namespace tegula::transforms {
 
-// Between a load and the operand of a dot there may be casts, transpositions and arithmetic with scalars. Rewrites
-// load, op, convert as load, convert, op: the load can then be copied to shared memory as it lies and read as the
-// operand wants it.
+// Between a load and the operand of a dot there may be casts, transpositions and arithmetic with scalars.
+// Rewrites load, op, convert as load, convert, op: the load can then be copied to shared memory as it lies
+// and read as the operand wants it.
 void hoistConverts(mlir::Operation *function);
 
 } // namespace tegula::transforms

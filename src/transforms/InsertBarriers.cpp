@@ -15,15 +15,16 @@ namespace {
 
 // What some warp may still be doing when another one is here.
 struct Pending {
-  // Byte ranges of shared memory that may still be read; that were written, by stores or by copies that were waited
-  // for; and into which copies are under way.
+  // Byte ranges of shared memory that may still be read; that were written, by stores or by copies that were
+  // waited for; and into which copies are under way.
   using Range = std::pair<uint64_t, uint64_t>;
   llvm::SmallSetVector<Range, 4> reads, writes, copies;
   // Addresses of loads whose elements may not all be read yet.
   llvm::SmallSetVector<Value, 4> loads;
   // Addresses of stores whose elements may not all be there yet.
   llvm::SmallSetVector<Value, 4> stores;
-  // Addresses of atomic updates that give nothing back, with their kind: among those of one kind order is no matter.
+  // Addresses of atomic updates that give nothing back, with their kind: among those of one kind order is no
+  // matter.
   using Update = std::pair<Value, AtomicKind>;
   llvm::SmallSetVector<Update, 4> updates;
   // The same of earlier trips around a loop, whose addresses had other values.
@@ -50,8 +51,8 @@ struct Pending {
     return size() != before;
   }
   size_t size() const {
-    return reads.size() + writes.size() + copies.size() + loads.size() + stores.size() + updates.size() + oldLoads.size() + oldStores.size() +
-           oldUpdates.size() + accesses + acquires;
+    return reads.size() + writes.size() + copies.size() + loads.size() + stores.size() + updates.size() +
+           oldLoads.size() + oldStores.size() + oldUpdates.size() + accesses + acquires;
   }
 
   // All warps have met. What copies, copies on.
@@ -62,7 +63,8 @@ struct Pending {
   }
 
   static bool overlaps(const llvm::SmallSetVector<Range, 4> &ranges, Range with) {
-    return llvm::any_of(ranges, [&](Range range) { return range.first < with.second && with.first < range.second; });
+    return llvm::any_of(ranges,
+                        [&](Range range) { return range.first < with.second && with.first < range.second; });
   }
 
   // Behind a trip around `loop`: what was computed in it will have another value.
@@ -87,7 +89,8 @@ bool hasCopies(Value tile, Operation *user) {
   if (!isa<RankedTensorType>(tile.getType()))
     return true;
   layout::Layout layout = simt::layoutOf(tile);
-  bool fillsWarps = layout.size(layout::Axis::Lane) == 32 && layout.size(layout::Axis::Warp) >= simt::warpsOf(user);
+  bool fillsWarps =
+      layout.size(layout::Axis::Lane) == 32 && layout.size(layout::Axis::Warp) >= simt::warpsOf(user);
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
 }
 
@@ -106,11 +109,13 @@ public:
   }
 
 private:
-  // May the two accesses touch one element of which another thread must see the right value? Of two arguments the
-  // memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
+  // May the two accesses touch one element of which another thread must see the right value? Of two arguments
+  // the memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
   // the others may have yet to read. Of tiles without copies it asks nothing (M12).
   bool mayMeet(Value a, Value b, Operation *user) {
-    auto isCopied = [&](Value address) { return isa<RankedTensorType>(address.getType()) && hasCopies(address, user); };
+    auto isCopied = [&](Value address) {
+      return isa<RankedTensorType>(address.getType()) && hasCopies(address, user);
+    };
     if (isCopied(a) || isCopied(b))
       return true;
     analysis::OriginSet from = origins_.of(a); // a copy: the next answer may move it
@@ -201,8 +206,11 @@ private:
     bool waits = llvm::any_of(state.oldStores, old) || (writes && llvm::any_of(state.oldLoads, old));
     waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor(stored, !reads); });
     waits |= writes && llvm::any_of(state.loads, [&](Value loaded) { return waitsFor(loaded, false); });
-    waits |= llvm::any_of(state.updates, [&](const Pending::Update &u) { return u.second != update && waitsFor(u.first, false); });
-    waits |= llvm::any_of(state.oldUpdates, [&](const Pending::Update &u) { return u.second != update && old(u.first); });
+    waits |= llvm::any_of(state.updates, [&](const Pending::Update &u) {
+      return u.second != update && waitsFor(u.first, false);
+    });
+    waits |= llvm::any_of(state.oldUpdates,
+                          [&](const Pending::Update &u) { return u.second != update && old(u.first); });
     if (waits || state.acquires)
       meet(op, state);
     if (update)

@@ -20,7 +20,7 @@ unsigned registersOf(Value value) {
   return unsigned(simt::layoutOf(type).liveRegisters().size()) * simt::storedBits(type.getElementType()) / 32;
 }
 
-// What a loop holds at its fullest, about: what it carries, and the largest result of a product that it does not.
+// Counts about what a loop holds at its fullest: what it carries, and the largest other result of a product.
 unsigned heldBy(scf::ForOp loop) {
   unsigned carried = 0, largest = 0;
   for (Value argument : loop.getRegionIterArgs())
@@ -44,7 +44,8 @@ public:
     SmallVector<Operation *> users(convert_->getUsers());
     if (!llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }))
       return;
-    bool isMoved = llvm::any_of(users, [&](Operation *user) { return user->getBlock() != convert_->getBlock(); });
+    bool isMoved =
+        llvm::any_of(users, [&](Operation *user) { return user->getBlock() != convert_->getBlock(); });
     if (simt::planOf(convert_).kind != layout::Plan::Kind::Shared)
       return;
     Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
@@ -67,7 +68,8 @@ public:
       user->replaceUsesOfWith(convert_.getResult(), loaded);
     }
     if (again)
-      remarks_.push_back({placeOf(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
+      remarks_.push_back(
+          {placeOf(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
     convert_.erase();
   }
 

@@ -8,10 +8,10 @@
 
 namespace tegula::transforms {
 
-// Rewrites a conversion to the layout of such an operand, where it would go through shared memory, as a store into a
-// buffer and a load from it next to the product. An operand from before a loop is loaded again in each trip where
-// the tiles that the loop holds would leave no room for it among `registers` of a thread. Appends a remark ("buffer")
-// for each of those.
+// Rewrites a conversion to the layout of such an operand, where it would go through shared memory, as a store
+// into a buffer and a load from it next to the product. An operand from before a loop is loaded again in each
+// trip where the tiles that the loop holds would leave no room for it among `registers` of a thread. Appends
+// a remark ("buffer") for each of those.
 void operandsInShared(mlir::Operation *function, unsigned registers, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

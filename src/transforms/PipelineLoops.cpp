@@ -28,14 +28,16 @@ struct Copied {
 
 // Nothing, or 0 in some type.
 bool isZero(Value value) {
-  while (value && value.getDefiningOp() && isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(value.getDefiningOp()))
+  while (value && value.getDefiningOp() &&
+         isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
 class Pipeline {
 public:
-  Pipeline(scf::ForOp loop, unsigned stages, std::vector<diag::Remark> &remarks) : loop_(loop), stages_(stages), remarks_(remarks) {
+  Pipeline(scf::ForOp loop, unsigned stages, std::vector<diag::Remark> &remarks)
+      : loop_(loop), stages_(stages), remarks_(remarks) {
     if (auto own = loop->getAttrOfType<IntegerAttr>(stagesName))
       stages_ = unsigned(std::max<int64_t>(own.getInt(), 1));
   }
@@ -68,8 +70,10 @@ private:
     if (meets)
       return refuse(loop_.getLoc(), "loads stay where they are: the loop has a barrier");
     APInt step;
-    if (!matchPattern(loop_.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() || loop_.getUnsignedCmp())
-      return refuse(loop_.getLoc(), "loads stay where they are: the step of the loop is no positive constant");
+    if (!matchPattern(loop_.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() ||
+        loop_.getUnsignedCmp())
+      return refuse(loop_.getLoc(),
+                    "loads stay where they are: the step of the loop is no positive constant");
     return true;
   }
 
@@ -129,8 +133,9 @@ private:
       return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
     };
     unsigned most = layout::copyWidth(load, best, width);
-    for (const layout::SharedMap &map : {layout::matrixMap(load.extents(), fastest, bits, 2),
-                                         layout::matrixMap(load.extents(), fastest, bits, 4), layout::swizzled(load, use, bits)})
+    for (const layout::SharedMap &map :
+         {layout::matrixMap(load.extents(), fastest, bits, 2),
+          layout::matrixMap(load.extents(), fastest, bits, 4), layout::swizzled(load, use, bits)})
       if (layout::copyWidth(load, map, width) == most && conflicts(map) < conflicts(best))
         best = map;
     return best;
@@ -207,7 +212,8 @@ private:
     for (Copied &copied : copied_) {
       auto type = cast<RankedTensorType>(copied.load.getType());
       auto map = simt::SharedAttr::get(loop_.getContext(), copied.map);
-      auto buffer = simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map, int64_t(stages_));
+      auto buffer = simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
+                                          int64_t(stages_));
       buffers.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), buffer, IntegerAttr()));
     }
     // The slots that a trip fills and reads, one after the other.
@@ -239,8 +245,9 @@ private:
       Location at = copied.load.getLoc();
       auto slotType = oneSlot(buffer);
       auto view = simt::ViewOp::create(rewriter, at, slotType, buffer, fill);
-      auto copy = simt::AsyncCopyOp::create(rewriter, at, simt::TokenType::get(loop_.getContext()), copied.load.getPtr(),
-                                            copied.load.getMask(), Value(), view, copied.load.getCache(), copied.load.getEvict());
+      auto copy = simt::AsyncCopyOp::create(rewriter, at, simt::TokenType::get(loop_.getContext()),
+                                            copied.load.getPtr(), copied.load.getMask(), Value(), view,
+                                            copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
       tokens.push_back(copy.getToken());
       ahead_.insert(view);
@@ -248,14 +255,17 @@ private:
       last = copied.load; // the last in the order of the block
     }
     rewriter.setInsertionPoint(last);
-    auto commit = simt::AsyncCommitOp::create(rewriter, loc, simt::TokenType::get(loop_.getContext()), tokens);
+    auto commit =
+        simt::AsyncCommitOp::create(rewriter, loc, simt::TokenType::get(loop_.getContext()), tokens);
     ahead_.insert(commit);
     // Of the groups that were started behind this trip's all but stages - 2 are there.
     wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(stages_ - 2));
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
       readFrom(rewriter, copied.load, buffer, read);
-    remarks_.push_back({placeOf(loop_.getLoc()), "pipeline", std::to_string(copied_.size()) + (copied_.size() == 1 ? " load runs " : " loads run ") +
-                              std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead")});
+    remarks_.push_back({placeOf(loop_.getLoc()), "pipeline",
+                        std::to_string(copied_.size()) +
+                            (copied_.size() == 1 ? " load runs " : " loads run ") +
+                            std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead")});
   }
 
   static simt::BufferType oneSlot(Value buffer) {
@@ -266,10 +276,12 @@ private:
   // The load's users read the slot, each in its own layout. Loads before the wait move behind it.
   void readFrom(IRRewriter &rewriter, LoadOp load, Value buffer, Value slot) {
     Location at = load.getLoc();
-    rewriter.setInsertionPointAfter(load->isBeforeInBlock(wait_) ? wait_.getOperation() : load.getOperation());
+    rewriter.setInsertionPointAfter(load->isBeforeInBlock(wait_) ? wait_.getOperation()
+                                                                 : load.getOperation());
     auto view = simt::ViewOp::create(rewriter, at, oneSlot(buffer), buffer, slot);
     for (simt::ConvertOp convert : convertsOf(load)) {
-      // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's barrier.
+      // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's
+      // barrier.
       Operation *user = firstUser(convert);
       rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) ? view->getNextNode() : user);
       rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view);
@@ -298,7 +310,9 @@ private:
     scf::PipeliningOption options;
     options.supportDynamicLoops = true;
     options.peelEpilogue = false;
-    options.predicateFn = [](RewriterBase &rewriter, Operation *op, Value predicate) { return under(rewriter, op, predicate); };
+    options.predicateFn = [](RewriterBase &rewriter, Operation *op, Value predicate) {
+      return under(rewriter, op, predicate);
+    };
     options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
       schedule.push_back({wait_, stages_ - 1});
       for (Operation &op : loop.getBody()->without_terminator())
@@ -315,7 +329,8 @@ private:
     assert(succeeded(made) && "what runs ahead depends on nothing behind it");
     // Nothing is under way when the memory serves others.
     rewriter.setInsertionPointAfter(*made);
-    simt::AsyncCommitOp rest = simt::AsyncCommitOp::create(rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
+    simt::AsyncCommitOp rest = simt::AsyncCommitOp::create(
+        rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
     simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0);
   }
 
@@ -330,7 +345,8 @@ private:
       op.walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
           if (Operation *def = operand.getDefiningOp())
-            depends |= behind.contains(def) || (def->getBlock() == loop_.getBody() && !def->isBeforeInBlock(wait_) && def != wait_);
+            depends |= behind.contains(def) ||
+                       (def->getBlock() == loop_.getBody() && !def->isBeforeInBlock(wait_) && def != wait_);
       });
       if (depends) {
         behind.insert(&op);
@@ -350,7 +366,9 @@ private:
   static Operation *under(RewriterBase &rewriter, Operation *op, Value predicate) {
     if (auto copy = dyn_cast<simt::AsyncCopyOp>(op)) {
       rewriter.setInsertionPoint(op);
-      Value both = copy.getPredicate() ? Value(arith::AndIOp::create(rewriter, op->getLoc(), copy.getPredicate(), predicate)) : predicate;
+      Value both = copy.getPredicate()
+                       ? Value(arith::AndIOp::create(rewriter, op->getLoc(), copy.getPredicate(), predicate))
+                       : predicate;
       copy.getPredicateMutable().assign(both);
       return op;
     }
@@ -358,7 +376,9 @@ private:
       rewriter.setInsertionPoint(op);
       Value mask = predicate;
       if (auto type = dyn_cast<RankedTensorType>(load.getType()))
-        mask = SplatOp::create(rewriter, op->getLoc(), RankedTensorType::get(type.getShape(), predicate.getType(), type.getEncoding()), predicate);
+        mask = SplatOp::create(
+            rewriter, op->getLoc(),
+            RankedTensorType::get(type.getShape(), predicate.getType(), type.getEncoding()), predicate);
       if (load.getMask())
         mask = arith::AndIOp::create(rewriter, op->getLoc(), load.getMask(), mask);
       load.getMaskMutable().assign(mask);

@@ -8,11 +8,12 @@
 
 namespace tegula::transforms {
 
-// In simt: loads in the body of an innermost scf.for that are operands of dots with matrix instructions become
-// asynchronous copies into a buffer of `stages` slots, started `stages` - 1 trips before their use; what the copies
-// need is computed as early. A loop keeps its own number of stages where it has `tt.num_stages`. Loads under
-// conditions, of addresses that the products themselves decide, or that a store of the loop could meet stay
-// where they are. Appends a remark ("pipeline") for each loop that is rewritten and each load that is left alone.
+// In simt: loads in the body of an innermost scf.for that are operands of dots with matrix instructions
+// become asynchronous copies into a buffer of `stages` slots, started `stages` - 1 trips before their use;
+// what the copies need is computed as early. A loop keeps its own number of stages where it has
+// `tt.num_stages`. Loads under conditions, of addresses that the products themselves decide, or that a store
+// of the loop could meet stay where they are. Appends a remark ("pipeline") for each loop that is rewritten
+// and each load that is left alone.
 void pipelineLoops(mlir::Operation *function, unsigned stages, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

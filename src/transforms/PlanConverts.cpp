@@ -14,7 +14,8 @@ std::string overWarps(unsigned warps, uint64_t bytes) {
 }
 
 std::string overLanes(unsigned bits) {
-  return std::to_string(1u << bits) + " lanes in " + std::to_string(bits) + (bits == 1 ? " shuffle" : " shuffles");
+  return std::to_string(1u << bits) + " lanes in " + std::to_string(bits) +
+         (bits == 1 ? " shuffle" : " shuffles");
 }
 
 void add(std::string &text, const std::string &step) { text += (text.empty() ? "" : ", then ") + step; }
@@ -23,7 +24,8 @@ std::string stepsOf(tile::ReduceOp op) {
   layout::Layout source = simt::layoutOf(op.getOperands()[0]);
   simt::ReduceScratch scratch(op);
   std::string text;
-  unsigned registers = source.size(Axis::Register) / source.sliced(unsigned(op.getAxis())).size(Axis::Register);
+  unsigned registers =
+      source.size(Axis::Register) / source.sliced(unsigned(op.getAxis())).size(Axis::Register);
   if (registers > 1)
     add(text, std::to_string(registers) + " registers");
   if (unsigned lanes = unsigned(llvm::popcount(scratch.laneBits)))

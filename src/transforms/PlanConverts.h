@@ -1,5 +1,5 @@
-// Writes on each simt.convert how it will happen and at which cost. Appends a remark for each conversion that costs
-// something ("convert"), and one with the steps of each reduction ("reduce") and scan ("scan").
+// Writes on each simt.convert how it will happen and at which cost. Appends a remark for each conversion that
+// costs something ("convert"), and one with the steps of each reduction ("reduce") and scan ("scan").
 #pragma once
 #include "diag/Remark.h"
 

@@ -6,16 +6,17 @@
 
 namespace tegula::transforms {
 
-// Gives each buffer (`simt.alloc`) and each op that needs scratch (`simt.scratch`) an offset, by live ranges, and the
-// module `simt.shared_bytes`. Scratch of consecutive ops lies in different places where that is cheap, so that
-// one can write while warps still read the other's. Resource, with the table of buffers and a number of stages that
-// fits: more than `limit` bytes.
+// Gives each buffer (`simt.alloc`) and each op that needs scratch (`simt.scratch`) an offset, by live ranges,
+// and the module `simt.shared_bytes`. Scratch of consecutive ops lies in different places where that is
+// cheap, so that one can write while warps still read the other's. Resource, with the table of buffers and a
+// number of stages that fits: more than `limit` bytes.
 Status allocateShared(mlir::ModuleOp module, uint64_t limit);
 
-// Puts a `simt.barrier` in front of each op that touches shared memory which other warps may still be reading, or have
-// written since the last meeting. Every op with scratch writes it, meets, and reads it. Copies that are under
-// way are in nobody's way until an `async_wait`, behind which what they wrote is there for the thread itself alone. Accesses of global memory through one argument, of which one
-// stores, wait for each other unless each thread meets only its own elements (memory model, M1, M2, M12).
+// Puts a `simt.barrier` in front of each op that touches shared memory which other warps may still be
+// reading, or have written since the last meeting. Every op with scratch writes it, meets, and reads it.
+// Copies that are under way are in nobody's way until an `async_wait`, behind which what they wrote is there
+// for the thread itself alone. Accesses of global memory through one argument, of which one stores, wait for
+// each other unless each thread meets only its own elements (memory model, M1, M2, M12).
 void insertBarriers(mlir::ModuleOp module);
 
 } // namespace tegula::transforms

@@ -12,9 +12,9 @@ namespace {
 
 // The scalar that the loop adds to every element of a carried tile.
 struct Advance {
-  unsigned index;  // of the carried value
-  // Whose scalar it is, anywhere in or before the body; null: the constant below. The op outlives the rewrite; the
-  // scalar itself does not where it is the loop's index or another carried value.
+  unsigned index; // of the carried value
+  // Whose scalar it is, anywhere in or before the body; null: the constant below. The op outlives the
+  // rewrite; the scalar itself does not where it is the loop's index or another carried value.
   SplatOp splat;
   IntegerAttr constant;
   bool isPointer;
@@ -78,8 +78,8 @@ void rewrite(scf::ForOp loop, ArrayRef<Advance> advances) {
     Type type = advance.isPointer ? rewriter.getI64Type() : elementType(tiles.back().getType());
     inits[advance.index] = arith::ConstantOp::create(rewriter, loc, rewriter.getIntegerAttr(type, 0));
   }
-  auto replacement = scf::ForOp::create(rewriter, loc, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(),
-                                        inits);
+  auto replacement =
+      scf::ForOp::create(rewriter, loc, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   replacement->setAttrs(loop->getAttrs());
   // An empty body gets its own terminator; the old body replaces it.
   if (!replacement.getBody()->empty())

@@ -1,4 +1,4 @@
-"""What a target cannot do is refused as any mistake is: the place in the source, the reason, a hint."""
+"""A target refuses what it cannot do as any mistake is: the place in the source, the reason, a hint."""
 import re
 
 import pytest

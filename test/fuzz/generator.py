@@ -362,7 +362,7 @@ class Generator:
 
     # --- products, sorted rows, turned tiles: the form "held" ---
 
-    HELD = [("product", 8), ("sorted_rows", 3), ("turned", 4), ("prefetched", 4)]
+    HELD = [("product", 8), ("sorted_rows", 3), ("turned_tile", 4), ("prefetched", 4)]
     FACTORS = ["int8", "float16", "bfloat16", "float32"]
 
     def selection(self, dtype):
@@ -391,13 +391,13 @@ class Generator:
             return None
         return self.let(f"tl.sort({a.text})", a.dtype, self.shape, a.kind, a.high)
 
-    def turned(self):
+    def turned_tile(self):
         a = self.whole("int", "exact", "free", "product")
         rows, columns = self.shape
         return a and self.let(f"tl.trans(tl.reshape({a.text}, [{columns}, {rows}]))", a.dtype, self.shape, a.kind, a.high)
 
     def prefetched(self):
-        """What a round multiplies was loaded in the one before, as people hide latency by hand."""
+        """A round multiplies what the one before loaded, as people hide latency by hand."""
         if self.depth > 1:
             return None
         trips, dtype = self.rng.randint(0, 4), self.rng.choice(self.FACTORS)
@@ -557,7 +557,7 @@ class Generator:
         return dtype, [self.new_buffer(dtype, "any", self.count).name for _ in range(count)]
 
     def changed(self, text, dtype):
-        """What is stored: the loaded value and another one."""
+        """Returns what is stored: the loaded value and another one."""
         other = self.cast(self.integer(), dtype)
         return f"{text} {self.rng.choice('+-^')} {other.text}"
 

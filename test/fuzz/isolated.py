@@ -23,7 +23,7 @@ class Failure:
     text: str
 
     def signature(self):
-        """What stays the same while a program shrinks: no numbers, names or places."""
+        """Returns what stays the same while a program shrinks: no numbers, names or places."""
         first = self.text.strip().split("\n")[0]
         if self.kind == "differs":  # between which targets, not where
             return self.kind, *re.findall(r": (python|interp) .*, (interp|cpu|ptxvm|cuda) ", first)

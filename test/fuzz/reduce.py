@@ -176,7 +176,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # What the children need, once.
+    # The children need this: it is imported once, here.
     import differences  # noqa: F401
 
     main()

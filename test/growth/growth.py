@@ -1,4 +1,4 @@
-"""How compile time grows with the size of a program: compiles rows of shapes.py at doubling sizes.
+"""Measures how compile time grows with the size of a program: compiles rows of shapes.py at doubling sizes.
 
 In: a shape, a target, a bound on time. Out: points (size, CPU seconds, or a refusal), and the exponent of a fit
 through the larger ones. Each series runs in a process of its own, so that a crash or a hang is that row's result,

@@ -20,8 +20,6 @@ import spelling_cases
 
 BLOCKS = [(16, 16, 16), (32, 32, 16), (16, 32, 32), (64, 32, 32)]
 STAGES, WARPS = (1, 2, 3, 4), (4, 1, 8, 2)
-# The CPU target's compiler dies by a signal where an operand of tl.dot is carried through a loop (issue 8, paragraph 6).
-NOT_ON_CPU = {"matmul, prefetched by hand", "attention, k loaded ahead"}
 
 
 @functools.cache
@@ -67,18 +65,12 @@ def attention_size(name, length, causal, head=16):
     return {**size, **special.get(name.removeprefix("attention, "), {})}
 
 
-def skip_where_the_compiler_dies(name, target):
-    if target == "cpu" and name in NOT_ON_CPU:
-        pytest.skip("an operand of tl.dot is carried through a loop")
-
-
 PRODUCTS = [f"matmul, {spelling.name}" for spelling in spelled.MATMULS]
 ATTENTIONS = [f"attention, {spelling.name}" for spelling in spelled.ATTENTIONS]
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_product(target, name):
-    skip_where_the_compiler_dies(name, target)
     index, kinds = PRODUCTS.index(name), spelled.ALL[name].kinds
     kind = kinds[index % len(kinds)]
     config = product_config(BLOCKS[index % 4], WARPS[index // 4 % 4], STAGES[index * 3 % 4], kind)
@@ -88,7 +80,6 @@ def test_product(target, name):
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention(target, name, causal):
-    skip_where_the_compiler_dies(name, target)
     index, kinds = ATTENTIONS.index(name) + causal, spelled.ALL[name].kinds
     config = dict(BLOCK_M=32, BLOCK_N=(16, 32)[index % 2], num_warps=WARPS[index % 4], num_stages=STAGES[index // 2 % 4])
     check(name, kinds[index % len(kinds)], attention_size(name, 41, causal), config)

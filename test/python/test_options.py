@@ -34,7 +34,7 @@ def run(target="interp", grid=(1,), **options):
         multiply_add.target = "cpu"
 
 
-# What is done with each option: a value that is taken, and one that is not.
+# The tables say what is done with each option: they hold a value that is taken, and one that is not.
 OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "maxnreg": (64, 0), "enable_fp_fusion": (False, "no"),
           "launch_cooperative_grid": (True, "yes"), "default_dot_input_precision": ("ieee", "fp4")}
 FIXED = {"num_ctas": (1, 2), "sanitize_overflow": (False, True), "extern_libs": (None, {"libdevice": "a.bc"}), "arch": (None, "sm90"),

@@ -18,7 +18,9 @@ struct TileToSimt : PassWrapper<TileToSimt, OperationPass<ModuleOp>> {
   TileToSimt(const TileToSimt &other) : PassWrapper(other) {}
   StringRef getArgument() const override { return "tile-to-simt"; }
   StringRef getDescription() const override { return "gives every tile a layout"; }
-  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<tegula::simt::SimtDialect>(); }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<tegula::simt::SimtDialect>();
+  }
   void runOnOperation() override {
     std::vector<tegula::diag::Remark> chosen;
     tegula::convert::tileToSimt(getOperation(), {warps, tegula::simt::Machine()}, chosen);
@@ -56,12 +58,13 @@ struct InsertBarriers : PassWrapper<InsertBarriers, OperationPass<ModuleOp>> {
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<tegula::tile::TileDialect, tegula::simt::SimtDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                  mlir::scf::SCFDialect>();
+  registry.insert<tegula::tile::TileDialect, tegula::simt::SimtDialect, mlir::arith::ArithDialect,
+                  mlir::math::MathDialect, mlir::scf::SCFDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   PassRegistration<TileToSimt>();
   PassRegistration<AllocateShared>();
   PassRegistration<InsertBarriers>();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "reads, checks and prints tile IR\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "reads, checks and prints tile IR\n", registry));
 }

@@ -39,7 +39,8 @@ std::variant<Array, Problem> zeros(std::string_view text) {
     return malformed;
   int dtype = tg_dtype_from_name(std::string(text.substr(0, bracket)).c_str());
   if (dtype < 0)
-    return Problem{"`" + std::string(text.substr(0, bracket)) + "` is no element type", "e.g. f32, f16, bf16, i32, i64"};
+    return Problem{"`" + std::string(text.substr(0, bracket)) + "` is no element type",
+                   "e.g. f32, f16, bf16, i32, i64"};
   std::string_view extents = text.substr(bracket + 1, text.size() - bracket - 2);
   auto shape = gridOf(extents);
   if (std::holds_alternative<UsageError>(shape))
@@ -69,13 +70,16 @@ int bind(Bound &bound, const std::string &text) {
   if (value.starts_with('@') || value.starts_with("new:")) {
     auto array = value.starts_with('@') ? readNpy(value.substr(1)) : zeros(std::string_view(value).substr(4));
     if (auto *problem = std::get_if<Problem>(&array))
-      return report(value.starts_with('@') ? value.substr(1) : "--arg " + name, problem->reason, problem->hint);
+      return report(value.starts_with('@') ? value.substr(1) : "--arg " + name, problem->reason,
+                    problem->hint);
     Array &kept = bound.arrays[name] = std::move(std::get<Array>(array));
     // The file's bytes have no name for bf16 and the small floats: NAME:bf16=@x.npy names them.
-    if (int dtype = tg_dtype_from_name(type.c_str()); dtype >= 0 && tg_dtype_size(dtype) == tg_dtype_size(kept.dtype))
+    if (int dtype = tg_dtype_from_name(type.c_str());
+        dtype >= 0 && tg_dtype_size(dtype) == tg_dtype_size(kept.dtype))
       kept.dtype = tg_dtype(dtype);
     else if (!type.empty())
-      return report("--arg " + name, "`" + type + "` does not fit elements of " + tg_dtype_name(kept.dtype), "");
+      return report("--arg " + name, "`" + type + "` does not fit elements of " + tg_dtype_name(kept.dtype),
+                    "");
     result = tg::pointer(kept.data(), kept.dtype);
   } else {
     bound.texts.push_back(value);
@@ -98,7 +102,7 @@ int save(Bound &bound, const std::string &text, bool isQuiet) {
   auto array = bound.arrays.find(text.substr(0, equals));
   if (array == bound.arrays.end())
     return usage(UsageError{"--save: there is no array argument `" + text.substr(0, equals) + "`",
-                             "arrays are the arguments given as @FILE.npy or new:TYPE[SHAPE]"});
+                            "arrays are the arguments given as @FILE.npy or new:TYPE[SHAPE]"});
   std::string path = text.substr(equals + 1);
   auto written = writeNpy(path, array->second);
   if (auto *problem = std::get_if<Problem>(&written))

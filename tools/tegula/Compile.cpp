@@ -48,10 +48,13 @@ std::string escaped(const std::string &text) {
 
 void printJson(const std::vector<tg::Diagnostic> &diagnostics) {
   for (const tg::Diagnostic &d : diagnostics)
-    std::cout << "{\"severity\": \"" << (d.severity == TG_ERROR ? "error" : d.severity == TG_WARNING ? "warning" : "remark")
-              << "\", \"kind\": " << escaped(d.kind) << ", \"file\": " << escaped(d.file) << ", \"line\": " << d.line
-              << ", \"column\": " << d.column << ", \"message\": " << escaped(d.message)
-              << ", \"hint\": " << escaped(d.hint) << "}\n";
+    std::cout << "{\"severity\": \""
+              << (d.severity == TG_ERROR     ? "error"
+                  : d.severity == TG_WARNING ? "warning"
+                                             : "remark")
+              << "\", \"kind\": " << escaped(d.kind) << ", \"file\": " << escaped(d.file)
+              << ", \"line\": " << d.line << ", \"column\": " << d.column
+              << ", \"message\": " << escaped(d.message) << ", \"hint\": " << escaped(d.hint) << "}\n";
 }
 
 } // namespace

@@ -22,8 +22,8 @@ struct Row {
   std::string_view descr;
   tg_dtype dtype;
 };
-constexpr Row rows[] = {{"b1", TG_I1},  {"i1", TG_I8},  {"i2", TG_I16}, {"i4", TG_I32}, {"i8", TG_I64},
-                        {"u1", TG_U8},  {"u2", TG_U16}, {"u4", TG_U32}, {"u8", TG_U64}, {"f2", TG_F16},
+constexpr Row rows[] = {{"b1", TG_I1},   {"i1", TG_I8},  {"i2", TG_I16}, {"i4", TG_I32}, {"i8", TG_I64},
+                        {"u1", TG_U8},   {"u2", TG_U16}, {"u4", TG_U32}, {"u8", TG_U64}, {"f2", TG_F16},
                         {"V2", TG_BF16}, {"f4", TG_F32}, {"f8", TG_F64}, {"V1", TG_F8E5}};
 
 // The text behind `'key':` in the header's dictionary.
@@ -44,9 +44,11 @@ std::variant<tg_dtype, Problem> elementType(std::string_view descr) {
   if (descr.empty() || (descr.front() != '\'' && descr.front() != '"'))
     return Problem{"its elements are structured", "save one plain array"};
   std::string_view text = descr.substr(1, descr.find(descr.front(), 1) - 1);
-  std::string_view plain = text.starts_with('<') || text.starts_with('|') || text.starts_with('=') ? text.substr(1) : text;
+  std::string_view plain =
+      text.starts_with('<') || text.starts_with('|') || text.starts_with('=') ? text.substr(1) : text;
   if (text.starts_with('>'))
-    return Problem{"its elements are big-endian (`" + std::string(text) + "`)", "convert with array.astype('<' + ...)"};
+    return Problem{"its elements are big-endian (`" + std::string(text) + "`)",
+                   "convert with array.astype('<' + ...)"};
   for (const Row &row : rows)
     if (row.descr == plain)
       return row.dtype;
@@ -84,7 +86,8 @@ std::variant<std::string, Problem> headerOf(std::ifstream &file) {
   unsigned char length[4] = {};
   int width = start[6] == 1 ? 2 : 4;
   if (start[6] < 1 || start[6] > 3)
-    return Problem{"its format version " + std::to_string(int(start[6])) + " is unknown", "write it with numpy.save"};
+    return Problem{"its format version " + std::to_string(int(start[6])) + " is unknown",
+                   "write it with numpy.save"};
   if (!file.read(reinterpret_cast<char *>(length), width))
     return Problem{"its header is truncated", ""};
   size_t size = length[0] | length[1] << 8 | length[2] << 16 | size_t(length[3]) << 24;
@@ -124,7 +127,7 @@ Array makeArray(tg_dtype dtype, std::vector<int64_t> shape, size_t bytes) {
 }
 
 std::variant<Array, Problem> readNpy(const std::string &path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0)
     return Problem{std::strerror(errno), "check the path"};
   if (!S_ISREG(info.st_mode))
@@ -150,9 +153,10 @@ std::variant<Array, Problem> readNpy(const std::string &path) {
     return *problem;
   size_t wanted = std::get<size_t>(bytes), there = size_t(info.st_size) - size_t(file.tellg());
   if (there != wanted)
-    return Problem{std::string(there < wanted ? "it is truncated: " : "it does not have the size that its header says: ") +
-                       "shape " + tupleText(*shape) + " takes " + std::to_string(wanted) + " bytes, and there are " +
-                       std::to_string(there),
+    return Problem{std::string(there < wanted ? "it is truncated: "
+                                              : "it does not have the size that its header says: ") +
+                       "shape " + tupleText(*shape) + " takes " + std::to_string(wanted) +
+                       " bytes, and there are " + std::to_string(there),
                    "write it with numpy.save"};
   Array array = makeArray(std::get<tg_dtype>(dtype), std::move(*shape), wanted);
   if (!file.read(array.data(), std::streamsize(wanted)))
@@ -168,8 +172,9 @@ std::variant<std::monostate, Problem> writeNpy(const std::string &path, Array &a
   if (descr.empty())
     return Problem{"an array of " + std::string(tg_dtype_name(array.dtype)) + " has no .npy element type",
                    "convert it in the kernel"};
-  std::string header = "{'descr': '" + std::string(tg_dtype_size(array.dtype) == 1 ? "|" : "<") + std::string(descr) +
-                       "', 'fortran_order': False, 'shape': " + tupleText(array.shape) + ", }";
+  std::string header = "{'descr': '" + std::string(tg_dtype_size(array.dtype) == 1 ? "|" : "<") +
+                       std::string(descr) + "', 'fortran_order': False, 'shape': " + tupleText(array.shape) +
+                       ", }";
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   std::string start(magic);
@@ -184,7 +189,8 @@ std::variant<std::monostate, Problem> writeNpy(const std::string &path, Array &a
   {
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
     if (!file)
-      return Problem{std::string("cannot be written: ") + std::strerror(errno), "check the path and its permissions"};
+      return Problem{std::string("cannot be written: ") + std::strerror(errno),
+                     "check the path and its permissions"};
     file << start << header;
     file.write(array.data(), std::streamsize(array.bytes));
     if (!file.flush())

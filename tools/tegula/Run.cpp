@@ -73,13 +73,15 @@ int run(const RunOptions &options) {
   reportWarnings(*kernel);
   if (auto error = mirror.copyOut())
     return report(*error);
-  double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  double milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (!options.isQuiet) {
     double compileTime = 0;
     for (const auto &[stage, time] : kernel->times())
       compileTime += time;
-    std::printf("ran %s on %s: grid (%s), compiled in %.1f ms, %.1f ms in all\n", opened->function.name().c_str(),
-                kernel->target().c_str(), options.grid.c_str(), compileTime, milliseconds);
+    std::printf("ran %s on %s: grid (%s), compiled in %.1f ms, %.1f ms in all\n",
+                opened->function.name().c_str(), kernel->target().c_str(), options.grid.c_str(), compileTime,
+                milliseconds);
     std::fflush(stdout);
   }
   for (const std::string &text : options.saves)

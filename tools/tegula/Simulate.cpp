@@ -28,7 +28,8 @@ int readExtents(const std::string &option, const std::string &text, uint32_t (&o
   const std::vector<int64_t> &list = std::get<0>(extents);
   for (size_t i = 0; i != list.size(); ++i) {
     if (i == 3 || list[i] < 0 || list[i] > INT32_MAX)
-      return usage({option + " takes 1 to 3 extents from 0 to 2147483647", "write " + option + " X, X,Y or X,Y,Z"});
+      return usage(
+          {option + " takes 1 to 3 extents from 0 to 2147483647", "write " + option + " X, X,Y or X,Y,Z"});
     out[i] = uint32_t(list[i]);
   }
   return -1;
@@ -116,9 +117,12 @@ int tell(const SimulateOptions &options, const tg::Simulation &simulation) {
 
 int simulate(const SimulateOptions &options) {
   if (options.kernel.empty() == options.replay.empty())
-    return usage({"simulate takes a kernel or --replay BUNDLE", "write tegula simulate FILE.py::KERNEL --grid X --arg ..."});
-  tg::SimulationOptions wanted{options.schedule, options.bundle, options.seed, options.stepLimit, options.threads,
-                               options.showsProfile || !options.html.empty(), options.recordsAll, options.copies};
+    return usage({"simulate takes a kernel or --replay BUNDLE",
+                  "write tegula simulate FILE.py::KERNEL --grid X --arg ..."});
+  tg::SimulationOptions wanted{options.schedule,   options.bundle,
+                               options.seed,       options.stepLimit,
+                               options.threads,    options.showsProfile || !options.html.empty(),
+                               options.recordsAll, options.copies};
   auto simulation = tg::Simulation::create(wanted);
   if (!simulation)
     return report(simulation.error());

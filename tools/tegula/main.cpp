@@ -5,8 +5,8 @@
 
 using namespace tegula::cli;
 
-static constexpr const char *targetHelp =
-    "cpu (default), interp (the reference interpreter), cuda (the GPU at hand) or an architecture: sm_75 ... sm_121a";
+static constexpr const char *targetHelp = "cpu (default), interp (the reference interpreter), cuda (the GPU "
+                                          "at hand) or an architecture: sm_75 ... sm_121a";
 
 static constexpr const char *exitCodes = R"(
 Exit codes: 0 done; 1 the kernel, its arguments or a file has a problem, told on stderr;
@@ -18,11 +18,13 @@ static void addRun(CLI::App &app, RunOptions &options, int &code) {
   CLI::App *verb = app.add_subcommand("run", "Run a kernel on arrays from .npy files");
   verb->add_option("kernel", options.kernel, "FILE.py::KERNEL")->required();
   verb->add_option("--grid", options.grid, "Programs along each axis: X[,Y[,Z]]")->required();
-  verb->add_option("--arg", options.arguments,
-                   "NAME=VALUE: a number, True, None, 'text', a type (tl.float16), @FILE.npy (an array, modified in\n"
-                   "memory) or new:f32[4096,781] (zeros). NAME:TYPE=VALUE gives a number this type")
+  verb->add_option(
+          "--arg", options.arguments,
+          "NAME=VALUE: a number, True, None, 'text', a type (tl.float16), @FILE.npy (an array, modified in\n"
+          "memory) or new:f32[4096,781] (zeros). NAME:TYPE=VALUE gives a number this type")
       ->allow_extra_args(false);
-  verb->add_option("--save", options.saves, "NAME=FILE.npy: writes an array argument after the run")->allow_extra_args(false);
+  verb->add_option("--save", options.saves, "NAME=FILE.npy: writes an array argument after the run")
+      ->allow_extra_args(false);
   verb->add_option("--target", options.target, targetHelp);
   verb->add_flag("--quiet", options.isQuiet, "Print nothing but problems");
   verb->footer("Example:\n  tegula run add.py::add_kernel --grid 4 --arg x=@x.npy --arg y=@y.npy \\\n"
@@ -31,23 +33,31 @@ static void addRun(CLI::App &app, RunOptions &options, int &code) {
 }
 
 static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
-  CLI::App *verb = app.add_subcommand("simulate", "Run a kernel's GPU code on this machine's cores, with checks");
+  CLI::App *verb =
+      app.add_subcommand("simulate", "Run a kernel's GPU code on this machine's cores, with checks");
   verb->add_option("kernel", options.kernel, "FILE.py::KERNEL, or FILE.ptx::ENTRY");
   verb->add_option("--grid", options.grid, "Blocks along each axis: X[,Y[,Z]]");
   verb->add_option("--arg", options.arguments,
                    "NAME=VALUE as in `tegula run`; of a .ptx file VALUE, in the order of the parameters")
       ->allow_extra_args(false);
-  verb->add_option("--save", options.saves, "NAME=FILE.npy; of a .ptx file N=FILE.npy, N from 0")->allow_extra_args(false);
+  verb->add_option("--save", options.saves, "NAME=FILE.npy; of a .ptx file N=FILE.npy, N from 0")
+      ->allow_extra_args(false);
   verb->add_option("--block", options.block, "Of a .ptx file: threads of a block, X[,Y[,Z]]");
   verb->add_option("--shared", options.sharedBytes, "Of a .ptx file: bytes of dynamic shared memory");
-  verb->add_option("--schedule", options.schedule, "Which warp goes on: round-robin (default), random, priority, or apart: random, and lanes that parted stay so");
-  verb->add_option("--copies", options.copies, "When asynchronous copies complete: late (default, when they are waited for), at-once, or random");
-  verb->add_option("--seed", options.seed, "Of the schedule and of random copies; the same seed gives the same run");
+  verb->add_option("--schedule", options.schedule,
+                   "Which warp goes on: round-robin (default), random, priority, or apart: random, and lanes "
+                   "that parted stay so");
+  verb->add_option(
+      "--copies", options.copies,
+      "When asynchronous copies complete: late (default, when they are waited for), at-once, or random");
+  verb->add_option("--seed", options.seed,
+                   "Of the schedule and of random copies; the same seed gives the same run");
   verb->add_option("--steps", options.stepLimit, "At most so many instructions of the warps of one block");
   verb->add_option("--threads", options.threads, "That run blocks; 0 (default): as many as there are cores");
   verb->add_flag("--profile", options.showsProfile, "Print the source with what each line cost");
   verb->add_option("--html", options.html, "Write costs and findings as one page");
-  verb->add_option("--bundle", options.bundle, "A folder that is written when something is found, and repeats the run");
+  verb->add_option("--bundle", options.bundle,
+                   "A folder that is written when something is found, and repeats the run");
   verb->add_flag("--record", options.recordsAll, "Write the --bundle also when nothing is found");
   verb->add_option("--replay", options.replay, "Run what such a folder holds");
   verb->add_flag("--quiet", options.isQuiet, "Print nothing but problems and findings");
@@ -60,8 +70,9 @@ static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
 static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, CompileOptions &options) {
   CLI::App *verb = app.add_subcommand(name, text);
   verb->add_option("kernel", options.kernel, "FILE.py::KERNEL")->required();
-  verb->add_option("--signature", options.signature,
-                   "NAME=*TYPE[:16] | NAME=TYPE[:16] | NAME=CONSTANT, separated by commas. :16: divisible by 16")
+  verb->add_option(
+          "--signature", options.signature,
+          "NAME=*TYPE[:16] | NAME=TYPE[:16] | NAME=CONSTANT, separated by commas. :16: divisible by 16")
       ->required();
   verb->add_option("--target", options.target, targetHelp);
   verb->add_option("--cpu", options.cpu, "A processor by LLVM's name, e.g. haswell (default: this machine)");
@@ -72,7 +83,8 @@ static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, C
 }
 
 static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
-  CLI::App *verb = app.add_subcommand("check", "Print every problem of kernel files that shows without a signature");
+  CLI::App *verb =
+      app.add_subcommand("check", "Print every problem of kernel files that shows without a signature");
   verb->add_option("files", options.files, "FILE.py ...")->required();
   verb->add_flag("--json", options.isJson, "One JSON object a problem, on stdout");
   verb->footer("Example:\n  tegula check softmax.py\n");
@@ -100,8 +112,11 @@ int main(int argc, char **argv) {
   addSimulate(app, simulateOptions, code);
 
   CompileOptions compileOptions, explainOptions;
-  CLI::App *verb = addCompile(app, "compile", "Compile a kernel for a signature and write a stage", compileOptions);
-  verb->add_option("--emit", compileOptions.emit, "ttir, then of cpu: nests, llvm (default), asm, obj; of a GPU: simt, llvm, ptx, cubin, sass");
+  CLI::App *verb =
+      addCompile(app, "compile", "Compile a kernel for a signature and write a stage", compileOptions);
+  verb->add_option(
+      "--emit", compileOptions.emit,
+      "ttir, then of cpu: nests, llvm (default), asm, obj; of a GPU: simt, llvm, ptx, cubin, sass");
   verb->add_option("-o,--output", compileOptions.output, "A file; - (default) is stdout");
   verb->add_flag("--times", compileOptions.showTimes, "Print the milliseconds of each step on stderr");
   verb->footer("Example:\n  tegula compile softmax.py::softmax_kernel --emit asm -o softmax.s \\\n"
@@ -109,7 +124,8 @@ int main(int argc, char **argv) {
   verb->callback([&] { code = compile(compileOptions); });
 
   verb = addCompile(app, "explain", "Print what the compiler decided, line by line", explainOptions);
-  verb->footer("Example:\n  tegula explain add.py::add_kernel --signature 'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=1024'\n");
+  verb->footer("Example:\n  tegula explain add.py::add_kernel --signature "
+               "'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=1024'\n");
   verb->callback([&] { code = explain(explainOptions); });
 
   CheckOptions checkOptions;

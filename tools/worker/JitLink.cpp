@@ -33,13 +33,16 @@ template <class Function> bool resolve(void *library, const char *name, Function
 }
 
 bool resolveAll(void *library, Library &out) {
-  return resolve(library, "nvJitLinkCreate", out.create) && resolve(library, "nvJitLinkDestroy", out.destroy) &&
-         resolve(library, "nvJitLinkAddData", out.addData) && resolve(library, "nvJitLinkComplete", out.complete) &&
+  return resolve(library, "nvJitLinkCreate", out.create) &&
+         resolve(library, "nvJitLinkDestroy", out.destroy) &&
+         resolve(library, "nvJitLinkAddData", out.addData) &&
+         resolve(library, "nvJitLinkComplete", out.complete) &&
          resolve(library, "nvJitLinkGetLinkedCubinSize", out.cubinSize) &&
          resolve(library, "nvJitLinkGetLinkedCubin", out.cubin) &&
          resolve(library, "nvJitLinkGetErrorLogSize", out.errorLogSize) &&
          resolve(library, "nvJitLinkGetErrorLog", out.errorLog) &&
-         resolve(library, "nvJitLinkGetInfoLogSize", out.infoLogSize) && resolve(library, "nvJitLinkGetInfoLog", out.infoLog);
+         resolve(library, "nvJitLinkGetInfoLogSize", out.infoLogSize) &&
+         resolve(library, "nvJitLinkGetInfoLog", out.infoLog);
 }
 
 const Library *open() {
@@ -85,9 +88,10 @@ Answer assemble(const Library &library, const std::string &arch, const std::stri
     return answer;
   }
   // The text with its zero, as the library's examples pass it.
-  bool done = !library.addData(handle, inputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx") && !library.complete(handle) &&
-              !library.cubinSize(handle, &size);
-  answer.log = logOf(handle, library.errorLogSize, library.errorLog) + logOf(handle, library.infoLogSize, library.infoLog);
+  bool done = !library.addData(handle, inputPtx, ptx.c_str(), ptx.size() + 1, "kernel.ptx") &&
+              !library.complete(handle) && !library.cubinSize(handle, &size);
+  answer.log = logOf(handle, library.errorLogSize, library.errorLog) +
+               logOf(handle, library.infoLogSize, library.infoLog);
   answer.result.resize(size);
   if (done && size && !library.cubin(handle, answer.result.data()))
     answer.outcome = Outcome::Done;
@@ -104,7 +108,8 @@ static const Library *theLibrary() {
 
 void warmUpInProcess() {
   if (const Library *library = theLibrary())
-    assemble(*library, "sm_80", ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }\n");
+    assemble(*library, "sm_80",
+             ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }\n");
 }
 
 std::optional<Answer> assembleInProcess(const std::string &arch, const std::string &ptx) {

@@ -22,7 +22,8 @@ namespace {
 // A file that is only memory; programs open it as /proc/self/fd/N.
 class MemoryFile {
 public:
-  explicit MemoryFile(const char *name, const std::string &content = {}) : descriptor_(memfd_create(name, 0)) {
+  explicit MemoryFile(const char *name, const std::string &content = {})
+      : descriptor_(memfd_create(name, 0)) {
     for (size_t done = 0; done < content.size();) {
       ssize_t written = ::write(descriptor_, content.data() + done, content.size() - done);
       if (written <= 0)
@@ -37,7 +38,7 @@ public:
   int descriptor() const { return descriptor_; }
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
   std::string content() const {
-    struct stat status {};
+    struct stat status{};
     ::fstat(descriptor_, &status);
     std::string text(size_t(status.st_size), '\0');
     for (size_t done = 0; done < text.size();) {
@@ -54,7 +55,7 @@ private:
 };
 
 bool isProgram(const std::string &path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
@@ -171,8 +172,8 @@ std::unique_ptr<Process> startAssembler(const std::string &arch) {
   std::string program = findProgram(Variable::Ptxas, "ptxas");
   if (program.empty())
     return nullptr;
-  return std::make_unique<Process>(
-      std::vector<std::string>{program, "-v", "-O3", "-lineinfo", "--gpu-name=" + arch, "-o", "@out", "/dev/stdin"});
+  return std::make_unique<Process>(std::vector<std::string>{
+      program, "-v", "-O3", "-lineinfo", "--gpu-name=" + arch, "-o", "@out", "/dev/stdin"});
 }
 
 } // namespace

@@ -20,7 +20,8 @@ static bool prefersLibrary() { return *valueOf(tegula::Variable::Nvjitlink) != 0
 static std::optional<Answer> assemble(const std::string &arch, const std::string &ptx) {
   if (prefersLibrary())
     return assembleInProcess(arch, ptx);
-  // The program first: it sees the whole of the code, the library leaves room for a linker, at the cost of registers.
+  // The program first: it sees the whole of the code, the library leaves room for a linker, at the cost of
+  // registers.
   std::optional<Answer> answer = assembleWithProgram(arch, ptx);
   return answer ? std::move(answer) : assembleInProcess(arch, ptx);
 }
@@ -30,8 +31,11 @@ static Answer perform(const Request &request, const std::string &arch, const std
   std::optional<Answer> answer = assembles ? assemble(arch, text) : disassemble(text);
   if (answer)
     return std::move(*answer);
-  return {Outcome::NoTool, {}, assembles ? "no assembler was found: neither ptxas nor libnvJitLink"
-                                         : "neither nvdisasm nor cuobjdump was found", {}};
+  return {Outcome::NoTool,
+          {},
+          assembles ? "no assembler was found: neither ptxas nor libnvJitLink"
+                    : "neither nvdisasm nor cuobjdump was found",
+          {}};
 }
 
 static void prepare(const std::string &arch) {
@@ -53,8 +57,10 @@ static bool serveOne(int socket) {
   }
   Answer answer = perform(request, arch, text);
   Reply reply{magic, answer.outcome, answer.result.size(), answer.log.size(), answer.tool.size()};
-  return sendAll(socket, &reply, sizeof reply) && sendAll(socket, answer.result.data(), answer.result.size()) &&
-         sendAll(socket, answer.log.data(), answer.log.size()) && sendAll(socket, answer.tool.data(), answer.tool.size());
+  return sendAll(socket, &reply, sizeof reply) &&
+         sendAll(socket, answer.result.data(), answer.result.size()) &&
+         sendAll(socket, answer.log.data(), answer.log.size()) &&
+         sendAll(socket, answer.tool.data(), answer.tool.size());
 }
 
 int main(int, char **) {

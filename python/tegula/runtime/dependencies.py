@@ -1,4 +1,4 @@
-"""What the result of a constexpr_function depends on, watched so that a kernel that has it is not run stale.
+"""Watches what the result of a constexpr_function depends on, so that a kernel that has it is not run stale.
 
 The code of the function says which names it reads. Where all of them are constants, functions of the same kind and
 modules, each is watched. Where it reads more (a dict, an object, a clock), the function is called again before
@@ -104,7 +104,7 @@ class _Reader:
 
 
 def watch_call(callee, arguments, keywords, result):
-    """What `callee(*arguments, **keywords)`, which gave `result`, depends on."""
+    """Watches what `callee(*arguments, **keywords)`, which gave `result`, depends on."""
     reader = _Reader()
     reader.value(callee)
     for argument in (*arguments, *keywords.values()):

@@ -91,26 +91,41 @@ llvm::Value *mulhi(Builder &b, Values v) {
 
 llvm::Value *addPointer(Builder &b, AddPtrOp op, Values v) {
   Type pointee = cast<PointerType>(elementType(op.getType())).getPointee();
-  llvm::Type *unit = isa<PointerType>(pointee) ? b.getInt64Ty() : b.getIntNTy((pointee.getIntOrFloatBitWidth() + 7) / 8 * 8);
+  llvm::Type *unit =
+      isa<PointerType>(pointee) ? b.getInt64Ty() : b.getIntNTy((pointee.getIntOrFloatBitWidth() + 7) / 8 * 8);
   return b.CreateGEP(unit, v[0], b.CreateSExtOrTrunc(v[1], like(v[1], b.getInt64Ty())));
 }
 
 // The LLVM instruction or intrinsic that is the op.
 llvm::Value *direct(Builder &b, Operation *op, Values v) {
-  if (isa<arith::AddIOp>(op)) return b.CreateAdd(v[0], v[1]);
-  if (isa<arith::SubIOp>(op)) return b.CreateSub(v[0], v[1]);
-  if (isa<arith::MulIOp>(op)) return b.CreateMul(v[0], v[1]);
-  if (isa<arith::AndIOp>(op)) return b.CreateAnd(v[0], v[1]);
-  if (isa<arith::OrIOp>(op)) return b.CreateOr(v[0], v[1]);
-  if (isa<arith::XOrIOp>(op)) return b.CreateXor(v[0], v[1]);
-  if (isa<arith::MaxSIOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v[0], v[1]);
-  if (isa<arith::MinSIOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v[0], v[1]);
-  if (isa<arith::MaxUIOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, v[0], v[1]);
-  if (isa<arith::MinUIOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v[0], v[1]);
-  if (isa<math::AbsIOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v[0], b.getFalse());
-  if (isa<math::CountLeadingZerosOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, v[0], b.getFalse());
-  if (isa<math::CtPopOp>(op)) return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, v[0]);
-  if (auto compare = dyn_cast<arith::CmpIOp>(op)) return b.CreateICmp(predicateOf(compare.getPredicate()), v[0], v[1]);
+  if (isa<arith::AddIOp>(op))
+    return b.CreateAdd(v[0], v[1]);
+  if (isa<arith::SubIOp>(op))
+    return b.CreateSub(v[0], v[1]);
+  if (isa<arith::MulIOp>(op))
+    return b.CreateMul(v[0], v[1]);
+  if (isa<arith::AndIOp>(op))
+    return b.CreateAnd(v[0], v[1]);
+  if (isa<arith::OrIOp>(op))
+    return b.CreateOr(v[0], v[1]);
+  if (isa<arith::XOrIOp>(op))
+    return b.CreateXor(v[0], v[1]);
+  if (isa<arith::MaxSIOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v[0], v[1]);
+  if (isa<arith::MinSIOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v[0], v[1]);
+  if (isa<arith::MaxUIOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, v[0], v[1]);
+  if (isa<arith::MinUIOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v[0], v[1]);
+  if (isa<math::AbsIOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v[0], b.getFalse());
+  if (isa<math::CountLeadingZerosOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, v[0], b.getFalse());
+  if (isa<math::CtPopOp>(op))
+    return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, v[0]);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return b.CreateICmp(predicateOf(compare.getPredicate()), v[0], v[1]);
   return nullptr;
 }
 
@@ -132,19 +147,32 @@ llvm::Value *lowerIntegers(Builder &b, Operation *op, Values v, llvm::Type *elem
     return nullptr;
   if (llvm::Value *value = direct(b, op, v))
     return value;
-  if (isa<arith::DivSIOp>(op)) return divide(b, v, true, false);
-  if (isa<arith::DivUIOp>(op)) return divide(b, v, false, false);
-  if (isa<arith::RemSIOp>(op)) return divide(b, v, true, true);
-  if (isa<arith::RemUIOp>(op)) return divide(b, v, false, true);
-  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) return shift(b, op, v);
-  if (isa<MulhiUIOp>(op)) return mulhi(b, v);
-  if (auto add = dyn_cast<AddPtrOp>(op)) return addPointer(b, add, v);
-  if (isa<arith::ExtSIOp>(op)) return b.CreateSExt(v[0], like(v[0], element));
-  if (isa<arith::ExtUIOp>(op)) return b.CreateZExt(v[0], like(v[0], element));
-  if (isa<arith::TruncIOp>(op)) return b.CreateTrunc(v[0], like(v[0], element));
-  if (isa<arith::IndexCastOp>(op)) return b.CreateSExtOrTrunc(v[0], like(v[0], element));
-  if (isa<arith::IndexCastUIOp>(op)) return b.CreateZExtOrTrunc(v[0], like(v[0], element));
-  if (isa<BitcastOp, arith::BitcastOp, PtrToIntOp, IntToPtrOp>(op)) return bitcast(b, v[0], element);
+  if (isa<arith::DivSIOp>(op))
+    return divide(b, v, true, false);
+  if (isa<arith::DivUIOp>(op))
+    return divide(b, v, false, false);
+  if (isa<arith::RemSIOp>(op))
+    return divide(b, v, true, true);
+  if (isa<arith::RemUIOp>(op))
+    return divide(b, v, false, true);
+  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op))
+    return shift(b, op, v);
+  if (isa<MulhiUIOp>(op))
+    return mulhi(b, v);
+  if (auto add = dyn_cast<AddPtrOp>(op))
+    return addPointer(b, add, v);
+  if (isa<arith::ExtSIOp>(op))
+    return b.CreateSExt(v[0], like(v[0], element));
+  if (isa<arith::ExtUIOp>(op))
+    return b.CreateZExt(v[0], like(v[0], element));
+  if (isa<arith::TruncIOp>(op))
+    return b.CreateTrunc(v[0], like(v[0], element));
+  if (isa<arith::IndexCastOp>(op))
+    return b.CreateSExtOrTrunc(v[0], like(v[0], element));
+  if (isa<arith::IndexCastUIOp>(op))
+    return b.CreateZExtOrTrunc(v[0], like(v[0], element));
+  if (isa<BitcastOp, arith::BitcastOp, PtrToIntOp, IntToPtrOp>(op))
+    return bitcast(b, v[0], element);
   return nullptr;
 }
 

@@ -43,8 +43,8 @@ llvm::Value *convertFloat(Builder &b, llvm::Value *value, mlir::Type from, mlir:
                           bool towardZero = false);
 
 // ---- functions ----
-// LLVM's intrinsic for an op of the math dialect that rounds exactly on floats (fabs, floor, fma ...; sqrt is left to
-// the target); not_intrinsic for another op.
+// LLVM's intrinsic for an op of the math dialect that rounds exactly on floats (fabs, floor, fma ...; sqrt is
+// left to the target); not_intrinsic for another op.
 llvm::Intrinsic::ID exactIntrinsic(mlir::Operation *op);
 // The math library's name for an op of the math dialect: math.exp2 is "exp2", math.powf "pow".
 llvm::StringRef mathlibName(mlir::Operation *op);

@@ -8,13 +8,17 @@ namespace tegula::codegen {
 
 namespace {
 
-llvm::Value *number(llvm::Value *shape, uint64_t value) { return llvm::ConstantInt::get(shape->getType(), value); }
+llvm::Value *number(llvm::Value *shape, uint64_t value) {
+  return llvm::ConstantInt::get(shape->getType(), value);
+}
 
 llvm::Value *asBits(Builder &b, llvm::Value *value, unsigned bits) {
   return b.CreateBitCast(value, like(value, b.getIntNTy(bits)));
 }
 
-llvm::Value *absolute(Builder &b, llvm::Value *value) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); }
+llvm::Value *absolute(Builder &b, llvm::Value *value) {
+  return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+}
 
 // f64 as f32, rounded to odd: another rounding to fewer digits then rounds as if once.
 llvm::Value *toOddFloat(Builder &b, llvm::Value *value) {
@@ -23,7 +27,8 @@ llvm::Value *toOddFloat(Builder &b, llvm::Value *value) {
   llvm::Value *tooFar = b.CreateFCmpOGT(absolute(b, back), absolute(b, value));
   llvm::Value *bits = asBits(b, nearest, 32);
   llvm::Value *truncated = b.CreateSelect(tooFar, b.CreateSub(bits, number(bits, 1)), bits);
-  llvm::Value *odd = b.CreateSelect(b.CreateFCmpUNE(back, value), b.CreateOr(truncated, number(bits, 1)), bits);
+  llvm::Value *odd =
+      b.CreateSelect(b.CreateFCmpUNE(back, value), b.CreateOr(truncated, number(bits, 1)), bits);
   return b.CreateBitCast(odd, like(value, b.getFloatTy()));
 }
 
@@ -42,9 +47,11 @@ llvm::Value *toBFloat(Builder &b, llvm::Value *value, bool towardZero) {
 // To nearest, then one step back where that went away from zero.
 llvm::Value *truncateTowardZero(Builder &b, llvm::Value *value, llvm::Type *element) {
   llvm::Value *nearest = b.CreateFPTrunc(value, like(value, element));
-  llvm::Value *tooFar = b.CreateFCmpOGT(absolute(b, b.CreateFPExt(nearest, value->getType())), absolute(b, value));
+  llvm::Value *tooFar =
+      b.CreateFCmpOGT(absolute(b, b.CreateFPExt(nearest, value->getType())), absolute(b, value));
   llvm::Value *bits = asBits(b, nearest, element->getScalarSizeInBits());
-  return b.CreateBitCast(b.CreateSelect(tooFar, b.CreateSub(bits, number(bits, 1)), bits), nearest->getType());
+  return b.CreateBitCast(b.CreateSelect(tooFar, b.CreateSub(bits, number(bits, 1)), bits),
+                         nearest->getType());
 }
 
 // An 8-bit float: how far its mantissa lies from f32's, the exponent of its smallest step, the
@@ -81,22 +88,26 @@ llvm::Value *encodeByte(Builder &b, llvm::Value *value, Type to, bool towardZero
   Format8 format = formatOf(to);
   llvm::Value *bits = asBits(b, value, 32);
   llvm::Value *magnitude = b.CreateAnd(bits, number(bits, 0x7fffffff));
-  llvm::Value *limited = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, magnitude, number(bits, format.largest));
+  llvm::Value *limited =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, magnitude, number(bits, format.largest));
   llvm::Value *rounded = limited;
   if (!towardZero) {
     llvm::Value *odd = b.CreateAnd(b.CreateLShr(limited, format.shift), number(bits, 1));
     rounded = b.CreateAdd(limited, b.CreateAdd(odd, number(bits, (1u << (format.shift - 1)) - 1)));
   }
-  llvm::Value *normal = b.CreateSub(b.CreateLShr(rounded, format.shift), number(bits, (127 - format.bias) << (23 - format.shift)));
+  llvm::Value *normal = b.CreateSub(b.CreateLShr(rounded, format.shift),
+                                    number(bits, (127 - format.bias) << (23 - format.shift)));
   // Subnormals count steps: as an integer, or rounded by a sum whose last place is one step.
   llvm::Value *absoluteValue = b.CreateBitCast(limited, value->getType());
   llvm::Value *steps;
   if (towardZero) {
-    llvm::Value *count = b.CreateFMul(absoluteValue, llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, -format.smallest)));
+    llvm::Value *count = b.CreateFMul(
+        absoluteValue, llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, -format.smallest)));
     steps = b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {bits->getType(), value->getType()}, {count});
   } else {
     llvm::Constant *unit = llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, 23 + format.smallest));
-    steps = b.CreateSub(asBits(b, b.CreateFAdd(absoluteValue, unit), 32), b.CreateBitCast(unit, bits->getType()));
+    steps =
+        b.CreateSub(asBits(b, b.CreateFAdd(absoluteValue, unit), 32), b.CreateBitCast(unit, bits->getType()));
   }
   uint32_t smallestNormal = (127 - format.bias + 1) << 23;
   llvm::Value *coded = b.CreateSelect(b.CreateICmpULT(limited, number(bits, smallestNormal)), steps, normal);
@@ -131,7 +142,8 @@ llvm::Value *roundTo(Builder &b, llvm::Value *value, llvm::Type *small) {
   return small->isHalfTy() ? b.CreateFPTrunc(value, like(value, small)) : toBFloat(b, value, false);
 }
 
-llvm::Value *convertFloat(Builder &b, llvm::Value *value, Type from, Type to, llvm::Type *element, bool towardZero) {
+llvm::Value *convertFloat(Builder &b, llvm::Value *value, Type from, Type to, llvm::Type *element,
+                          bool towardZero) {
   if (from == to)
     return value;
   value = isByte(from) ? decodeByte(b, value, from) : toFloat(b, value); // f32 or f64, exact

@@ -11,10 +11,12 @@ Status linkMathlib(llvm::Module &module) {
   if (!needed)
     return Status::success();
   auto bytes = mathlib::bitcode();
-  llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()), "mathlib");
+  llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()),
+                               "mathlib");
   auto library = llvm::getLazyBitcodeModule(buffer, module.getContext());
   if (!library)
-    return Status::error(StatusCode::Internal, "the math library does not load: " + llvm::toString(library.takeError()));
+    return Status::error(StatusCode::Internal,
+                         "the math library does not load: " + llvm::toString(library.takeError()));
   (*library)->setDataLayout(module.getDataLayout());
   (*library)->setTargetTriple(module.getTargetTriple());
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded))

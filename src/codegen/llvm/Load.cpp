@@ -42,7 +42,8 @@ Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object, cons
   llvm::orc::SymbolMap symbols;
   for (auto &[name, function] : host)
     symbols[(*jit)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
-                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+                                              llvm::JITSymbolFlags::Exported |
+                                                  llvm::JITSymbolFlags::Callable};
   if (auto error = (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return failure(std::move(error));
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, "kernel");

@@ -28,7 +28,7 @@ void initializeOnce() {
   });
 }
 
-// How large the largest function of a module is, in instructions.
+// Says how large the largest function of a module is, in instructions.
 struct CodeSize {
   size_t function = 0, block = 0, accesses = 0; // the last: loads and stores
 };

@@ -10,8 +10,8 @@
 
 namespace tegula::codegen {
 
-// What follows "the target has no" for this use of the op, and behind "; hint: " what a user does instead; "" where
-// the lowering handles it.
+// Returns what follows "the target has no" for this use of the op, and behind "; hint: " what a user does
+// instead; "" where the lowering handles it.
 using Refusal = std::string (*)(mlir::Operation *op);
 
 template <typename Lowering> class OpTable {
@@ -42,9 +42,9 @@ private:
   llvm::DenseMap<mlir::TypeID, Row> rows_;
 };
 
-// Unsupported, with the place ("file:line:column: ", as compiler/Targets.h reads it) and the reason of the first op
-// below `root` that `reasonAgainst` gives a reason for; Ok where there is none. `target` is the target's name in a
-// sentence: "the CPU target".
+// Unsupported, with the place ("file:line:column: ", as compiler/Targets.h reads it) and the reason of the
+// first op below `root` that `reasonAgainst` gives a reason for; Ok where there is none. `target` is the
+// target's name in a sentence: "the CPU target".
 Status checkLegal(mlir::Operation *root, llvm::StringRef target,
                   llvm::function_ref<std::string(mlir::Operation *)> reasonAgainst);
 

@@ -46,7 +46,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   cleanup.addPass(llvm::InstCombinePass());
   cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
-  cleanup.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  cleanup.addPass(
+      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
   cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));

@@ -19,8 +19,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
 uint64_t hostCacheBytes();
 
 // Optimizes code that was emitted with wide vectors and loops in their final shape: clean
-// up, hoist, no unrolling and no vectorization of its own. After a failure of these three the module's context must not
-// be destroyed (Recovery.h).
+// up, hoist, no unrolling and no vectorization of its own. After a failure of these three the module's
+// context must not be destroyed (Recovery.h).
 Status optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 // No product and sum of what was emitted so far may become one operation (numerical-contract.md, N10).

@@ -97,7 +97,8 @@ template <typename Op> void emit(Emitter &e, Op op, Value mask, unsigned run, St
 void emitAtomic(Emitter &e, AtomicRMWOp op) {
   const Registers values = e.registers(op.getValue());
   auto width = op->getAttrOfType<IntegerAttr>(widthName);
-  unsigned run = width ? std::min(unsigned(width.getInt()), e.hardware.atomicAddWidth(values[0]->getType())) : 1;
+  unsigned run =
+      width ? std::min(unsigned(width.getInt()), e.hardware.atomicAddWidth(values[0]->getType())) : 1;
   emit(e, op, op.getMask(), run, [&](const Atomic &atomic, unsigned reg) -> llvm::Value * {
     if (run > 1) {
       e.hardware.atomicAdd(e.builder, atomic, ArrayRef(values).slice(reg, run));

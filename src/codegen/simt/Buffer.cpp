@@ -1,6 +1,6 @@
-// Buffers in shared memory: a buffer is the address of its first byte. Offsets of elements are linear in the bits of
-// thread and register (layout/SharedMap.h): what the thread adds is computed once a kernel, the register's part is
-// a constant that is XORed in where bits could meet and else part of the address.
+// Buffers in shared memory: a buffer is the address of its first byte. Offsets of elements are linear in the
+// bits of thread and register (layout/SharedMap.h): what the thread adds is computed once a kernel, the
+// register's part is a constant that is XORed in where bits could meet and else part of the address.
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Scratch.h"
 #include "layout/MatrixAccess.h"
@@ -18,7 +18,8 @@ class BufferAccess {
 public:
   BufferAccess(Emitter &e, Value buffer, Type tile)
       : e_(e), b_(e.builder), buffer_(e.scalar(buffer)), layout_(layoutOf(tile)),
-        map_(cast<BufferType>(buffer.getType()).getMap().map()), element_(e.type(cast<BufferType>(buffer.getType()).getElementType())),
+        map_(cast<BufferType>(buffer.getType()).getMap().map()),
+        element_(e.type(cast<BufferType>(buffer.getType()).getElementType())),
         stored_(storedType(e, element_)), bytes_(stored_->getScalarSizeInBits() / 8) {
     for (Axis axis : {Axis::Lane, Axis::Warp}) {
       for (uint32_t basis : layout_.bases(axis))
@@ -32,10 +33,12 @@ public:
     if (std::optional<layout::MatrixAccess> access = matrixAccess())
       return loadMatrices(*access);
     Registers result(layout_.size(Axis::Register), nullptr);
-    forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width, ArrayRef<int> run) {
+    forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width,
+                                                                ArrayRef<int> run) {
       if (layout_.hasPadding())
         return loadInside(offset, width, run, result);
-      llvm::Value *words = b_.CreateAlignedLoad(runType(width), address(threads_, offset), llvm::Align(bytes_ * width));
+      llvm::Value *words =
+          b_.CreateAlignedLoad(runType(width), address(threads_, offset), llvm::Align(bytes_ * width));
       words = b_.CreateBitCast(words, llvm::FixedVectorType::get(stored_, width));
       for (unsigned i = 0; i != width; ++i)
         if (run[i] >= 0)
@@ -50,12 +53,14 @@ public:
 
   void store(const Registers &values) {
     e_.when(e_.isFirstCopy(layout_), [&] {
-      forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width, ArrayRef<int> run) {
+      forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width,
+                                                                  ArrayRef<int> run) {
         llvm::Value *words = llvm::PoisonValue::get(llvm::FixedVectorType::get(stored_, width));
         for (unsigned i = 0; i != width; ++i)
           if (run[i] >= 0)
             words = b_.CreateInsertElement(words, toStored(e_, values[unsigned(run[i])]), uint64_t(i));
-        b_.CreateAlignedStore(b_.CreateBitCast(words, runType(width)), address(threads_, offset), llvm::Align(bytes_ * width));
+        b_.CreateAlignedStore(b_.CreateBitCast(words, runType(width)), address(threads_, offset),
+                              llvm::Align(bytes_ * width));
       });
     });
   }
@@ -75,7 +80,8 @@ public:
         e_.hardware.asyncCopy(b_, address(threads_, offsetOf(reg)), access);
       }
     };
-    e_.when(e_.both(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, e_.isFirstCopy(layout_)), all);
+    e_.when(e_.both(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, e_.isFirstCopy(layout_)),
+            all);
   }
 
   std::optional<layout::MatrixAccess> matrixAccess() const {
@@ -102,7 +108,8 @@ private:
     llvm::Value *thread = e_.linear(images);
     if (offset & mask)
       thread = b_.CreateXor(thread, b_.getInt32((offset & mask) * bytes_));
-    return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), b_.CreateInBoundsPtrAdd(buffer_, thread), (offset & ~mask) * bytes_);
+    return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), b_.CreateInBoundsPtrAdd(buffer_, thread),
+                                         (offset & ~mask) * bytes_);
   }
 
   // Of each run of `width` elements its offset and the registers that hold them (-1: none).
@@ -112,7 +119,8 @@ private:
     for (unsigned reg = 0; reg != layout_.size(Axis::Register); ++reg) {
       if (!layout_.isLive(reg) || !first_.try_emplace(offsetOf(reg), reg).second)
         continue;
-      SmallVector<int> &run = runs.try_emplace(offsetOf(reg) / width * width, SmallVector<int>(width, -1)).first->second;
+      SmallVector<int> &run =
+          runs.try_emplace(offsetOf(reg) / width * width, SmallVector<int>(width, -1)).first->second;
       run[offsetOf(reg) % width] = int(reg);
     }
     for (auto &[offset, run] : runs)
@@ -122,7 +130,8 @@ private:
   llvm::Type *runType(unsigned width) {
     unsigned bits = bytes_ * 8 * width;
     if (bits < 64 || bytes_ >= 4)
-      return bits < 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits)) : llvm::FixedVectorType::get(stored_, width);
+      return bits < 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits))
+                       : llvm::FixedVectorType::get(stored_, width);
     return llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
   }
 
@@ -205,14 +214,15 @@ private:
 
 bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
   auto dot = load->hasOneUse() ? dyn_cast<DotOp>(*load->getUsers().begin()) : DotOp();
-  if (!dot || !dot->hasAttr(matrixName) || dot->getBlock() != load->getBlock() || dot.getAcc() == load.getResult())
+  if (!dot || !dot->hasAttr(matrixName) || dot->getBlock() != load->getBlock() ||
+      dot.getAcc() == load.getResult())
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
     if (!isa<LocalLoadOp, ViewOp>(op) && !isMemoryEffectFree(op))
       return false;
   auto type = cast<BufferType>(load.getBuffer().getType());
-  return e.hardware.hasMatrixLoad() &&
-         layout::planMatrixLoad(layoutOf(load.getResult()), type.getMap().map(), storedBits(type.getElementType()));
+  return e.hardware.hasMatrixLoad() && layout::planMatrixLoad(layoutOf(load.getResult()), type.getMap().map(),
+                                                              storedBits(type.getElementType()));
 }
 
 std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, Value operand, DotOp user) {
@@ -225,7 +235,8 @@ void emitBuffer(Emitter &e, Operation *op) {
   if (auto alloc = dyn_cast<AllocOp>(op))
     return e.set(alloc.getBuffer(), {e.shared(unsigned(*alloc.getOffset()))});
   if (auto view = dyn_cast<ViewOp>(op)) {
-    llvm::Value *bytes = b.CreateMul(e.scalar(view.getSlot()), b.getInt32(unsigned(view.getResult().getType().slotBytes())));
+    llvm::Value *bytes =
+        b.CreateMul(e.scalar(view.getSlot()), b.getInt32(unsigned(view.getResult().getType().slotBytes())));
     return e.set(view.getResult(), {b.CreateInBoundsPtrAdd(e.scalar(view.getBuffer()), bytes)});
   }
   if (auto load = dyn_cast<LocalLoadOp>(op); load && isFetchedByUser(e, load))
@@ -233,11 +244,13 @@ void emitBuffer(Emitter &e, Operation *op) {
   if (auto load = dyn_cast<LocalLoadOp>(op))
     return e.set(load.getResult(), BufferAccess(e, load.getBuffer(), load.getResult().getType()).load());
   if (auto store = dyn_cast<LocalStoreOp>(op))
-    return BufferAccess(e, store.getBuffer(), store.getValue().getType()).store(e.registers(store.getValue()));
+    return BufferAccess(e, store.getBuffer(), store.getValue().getType())
+        .store(e.registers(store.getValue()));
   if (auto copy = dyn_cast<AsyncCopyOp>(op)) {
     BufferAccess access(e, copy.getBuffer(), copy.getPointers().getType());
     unsigned width = unsigned(op->getAttrOfType<IntegerAttr>(widthName).getInt());
-    access.copy(copy, e.registers(copy.getPointers()), copy.getMask() ? &e.registers(copy.getMask()) : nullptr, width);
+    access.copy(copy, e.registers(copy.getPointers()),
+                copy.getMask() ? &e.registers(copy.getMask()) : nullptr, width);
     return e.set(copy.getToken(), {});
   }
   if (auto commit = dyn_cast<AsyncCommitOp>(op)) {

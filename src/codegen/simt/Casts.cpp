@@ -23,7 +23,9 @@ llvm::Value *toInteger(Scalars &s, llvm::Value *v, Type from, Type to, llvm::Typ
     v = codegen::toFloat(b, v);
     from = Float32Type::get(from.getContext());
   }
-  llvm::Value *wide = bits == 1 ? nullptr : s.hardware.convert(b, v, from, signedness(to, std::max(32u, bits), isSigned), true);
+  llvm::Value *wide =
+      bits == 1 ? nullptr
+                : s.hardware.convert(b, v, from, signedness(to, std::max(32u, bits), isSigned), true);
   if (!wide)
     return codegen::floatToInteger(b, v, element, isSigned);
   if (bits >= 32)
@@ -45,7 +47,8 @@ llvm::Value *fromInteger(Scalars &s, llvm::Value *v, Type from, Type to, llvm::T
     llvm::Value *wide = codegen::integerToFloat(s.builder, v, s.builder.getFloatTy(), isSigned);
     return codegen::convertFloat(s.builder, wide, Float32Type::get(to.getContext()), to, element);
   }
-  if (llvm::Value *direct = s.hardware.convert(s.builder, v, signedness(from, from.getIntOrFloatBitWidth(), isSigned), to, false))
+  if (llvm::Value *direct = s.hardware.convert(
+          s.builder, v, signedness(from, from.getIntOrFloatBitWidth(), isSigned), to, false))
     return direct;
   return codegen::integerToFloat(s.builder, v, element, isSigned);
 }
@@ -57,7 +60,8 @@ llvm::Value *lowerCast(Scalars &s, Operation *op, Values v, llvm::Type *element)
   if (isa<arith::FPToSIOp, arith::FPToUIOp>(op)) {
     if (from.getIntOrFloatBitWidth() == 8) {
       llvm::Type *f32 = s.builder.getFloatTy();
-      llvm::Value *wide = codegen::convertFloat(s.builder, v[0], from, Float32Type::get(op->getContext()), f32);
+      llvm::Value *wide =
+          codegen::convertFloat(s.builder, v[0], from, Float32Type::get(op->getContext()), f32);
       return toInteger(s, wide, Float32Type::get(op->getContext()), to, element, isa<arith::FPToSIOp>(op));
     }
     return toInteger(s, v[0], from, to, element, isa<arith::FPToSIOp>(op));

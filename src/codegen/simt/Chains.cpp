@@ -12,13 +12,14 @@ namespace tegula::simt {
 
 namespace {
 
-constexpr unsigned chunk = 2;         // registers that go through a chain together
+constexpr unsigned chunk = 2;        // registers that go through a chain together
 constexpr size_t shortestChain = 12; // ops; below, op by op gives more independent work
 
 // Computes each register from its operands' registers of the same number.
 bool isElementwise(Operation *op) {
   return op->getNumResults() == 1 && isTile(op->getResult(0)) && op->hasTrait<OpTrait::Elementwise>() &&
-         isMemoryEffectFree(op) && isa<arith::ArithDialect, math::MathDialect, TileDialect>(op->getDialect()) &&
+         isMemoryEffectFree(op) &&
+         isa<arith::ArithDialect, math::MathDialect, TileDialect>(op->getDialect()) &&
          !isa<arith::ConstantOp, AddPtrOp, PtrToIntOp, IntToPtrOp, ElementwiseInlineAsmOp>(op);
 }
 
@@ -40,9 +41,9 @@ void Emitter::emitBlock(Block &block) {
       continue;
     }
     // Scalars, splats and constants need nothing of a chain: they go before it.
-    bool before = isa<SplatOp, arith::ConstantOp>(op) ||
-                  (isMemoryEffectFree(&op) && op.getNumRegions() == 0 && !hasTile(op.getOperands()) &&
-                   !hasTile(op.getResults()));
+    bool before =
+        isa<SplatOp, arith::ConstantOp>(op) || (isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
+                                                !hasTile(op.getOperands()) && !hasTile(op.getResults()));
     if (!before)
       flush();
     place(op.getLoc());
@@ -90,7 +91,9 @@ void Emitter::emitElementwise(Operation *op) {
 void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Registers &results) {
   Scalars scalars{builder, module, hardware};
   llvm::Type *element = type(elementType(op->getResult(0).getType()));
-  auto lower = [&](ArrayRef<llvm::Value *> operands) { return lowerElementwise(scalars, op, operands, element); };
+  auto lower = [&](ArrayRef<llvm::Value *> operands) {
+    return lowerElementwise(scalars, op, operands, element);
+  };
   auto operandsAt = [&](unsigned reg) {
     SmallVector<llvm::Value *, 4> operands;
     for (Value operand : op->getOperands())
@@ -116,7 +119,8 @@ void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Register
     SmallVector<llvm::Value *, 4> both;
     for (auto [low, high] : llvm::zip(operands, next)) {
       llvm::Value *pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(low->getType(), 2));
-      both.push_back(builder.CreateInsertElement(builder.CreateInsertElement(pair, low, uint64_t(0)), high, uint64_t(1)));
+      both.push_back(builder.CreateInsertElement(builder.CreateInsertElement(pair, low, uint64_t(0)), high,
+                                                 uint64_t(1)));
     }
     llvm::Value *pair = lower(both);
     results[reg] = builder.CreateExtractElement(pair, uint64_t(0));

@@ -35,7 +35,8 @@ void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
   for (Value value : values) {
     const Registers &held = registers(value);
     for (unsigned reg = 0; reg != held.size(); ++reg)
-      if (!tile::isTile(value) || layoutOf(value).isLive(reg)) // a splat has a value for registers that do not exist, too
+      if (!tile::isTile(value) ||
+          layoutOf(value).isLive(reg)) // a splat has a value for registers that do not exist, too
         phis[next++]->addIncoming(held[reg], builder.GetInsertBlock());
   }
   assert(next == phis.size() && "carried values have the layouts of their places");
@@ -44,11 +45,13 @@ void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
 void Emitter::emitFor(scf::ForOp op) {
   bool isUnsigned = op.getUnsignedCmp();
   auto less = isUnsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
-  llvm::Value *lower = scalar(op.getLowerBound()), *upper = scalar(op.getUpperBound()), *step = scalar(op.getStep());
+  llvm::Value *lower = scalar(op.getLowerBound()), *upper = scalar(op.getUpperBound()),
+              *step = scalar(op.getStep());
   llvm::Value *runs = builder.CreateICmp(less, lower, upper);
   // A step that does not advance runs no iteration, rather than all of eternity.
-  runs = builder.CreateAnd(runs, builder.CreateICmp(isUnsigned ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_SGT, step,
-                                                    llvm::ConstantInt::get(step->getType(), 0)));
+  runs = builder.CreateAnd(runs,
+                           builder.CreateICmp(isUnsigned ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_SGT,
+                                              step, llvm::ConstantInt::get(step->getType(), 0)));
   llvm::BasicBlock *before = builder.GetInsertBlock(), *body = newBlock("for"), *after = newBlock("for.end");
   builder.CreateCondBr(runs, body, after);
 
@@ -108,7 +111,8 @@ void Emitter::emitWhile(scf::WhileOp op) {
   builder.SetInsertPoint(test);
   emitBlock(*op.getBeforeBody());
   auto condition = op.getConditionOp();
-  for (auto [argument, result, value] : llvm::zip(op.getAfterArguments(), op.getResults(), condition.getArgs())) {
+  for (auto [argument, result, value] :
+       llvm::zip(op.getAfterArguments(), op.getResults(), condition.getArgs())) {
     Registers copy = registers(value);
     set(argument, copy);
     set(result, std::move(copy));

@@ -46,16 +46,13 @@ public:
   Registers emit() {
     Registers result(to_.size(Axis::Register), nullptr);
     switch (plan_.kind) {
-    case layout::Plan::Kind::None:
-      return values_;
+    case layout::Plan::Kind::None: return values_;
     case layout::Plan::Kind::Registers:
       for (auto [reg, source] : llvm::enumerate(plan_.sourceRegister))
         result[reg] = values_[source];
       return result;
-    case layout::Plan::Kind::Shuffle:
-      return throughLanes();
-    case layout::Plan::Kind::Shared:
-      break;
+    case layout::Plan::Kind::Shuffle: return throughLanes();
+    case layout::Plan::Kind::Shared: break;
     }
     return throughShared();
   }
@@ -67,7 +64,8 @@ private:
     unsigned bits = stored_->getScalarSizeInBits(), packed = plan_.packed;
     if (packed == 1) {
       llvm::Value *value = values_[word];
-      return value ? toWords(e_, toStored(e_, value)) : Words(bits == 64 ? 2 : 1, llvm::PoisonValue::get(b_.getInt32Ty()));
+      return value ? toWords(e_, toStored(e_, value))
+                   : Words(bits == 64 ? 2 : 1, llvm::PoisonValue::get(b_.getInt32Ty()));
     }
     llvm::Value *all = llvm::PoisonValue::get(llvm::FixedVectorType::get(stored_, packed));
     for (unsigned i = 0; i != packed; ++i)
@@ -166,7 +164,8 @@ private:
   llvm::Type *runType(unsigned width) {
     unsigned bits = stored_->getScalarSizeInBits() * width;
     if (bits < 64 || stored_->getScalarSizeInBits() >= 32)
-      return bits < 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits)) : llvm::FixedVectorType::get(stored_, width);
+      return bits < 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits))
+                       : llvm::FixedVectorType::get(stored_, width);
     return llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
   }
 
@@ -213,15 +212,17 @@ private:
     unsigned width = plan_.shared.load.width;
     if (to_.hasPadding())
       return loadInside(access, result);
-    llvm::Value *run = b_.CreateAlignedLoad(runType(width), address(plan_.shared.load, access.offset), llvm::Align(bytes * width));
+    llvm::Value *run = b_.CreateAlignedLoad(runType(width), address(plan_.shared.load, access.offset),
+                                            llvm::Align(bytes * width));
     run = b_.CreateBitCast(run, llvm::FixedVectorType::get(stored_, width));
     for (unsigned i = 0; i != width; ++i)
       if (access.registers[i] >= 0)
-        result[unsigned(access.registers[i])] = fromStored(e_, b_.CreateExtractElement(run, uint64_t(i)), element_);
+        result[unsigned(access.registers[i])] =
+            fromStored(e_, b_.CreateExtractElement(run, uint64_t(i)), element_);
   }
 
-  // Threads outside of the extents find nothing that was stored: they read nothing. A run may begin outside and
-  // reach inside: its registers need not be neighbours in the tile.
+  // Threads outside of the extents find nothing that was stored: they read nothing. A run may begin outside
+  // and reach inside: its registers need not be neighbours in the tile.
   void loadInside(const layout::SharedAccess &access, Registers &result) {
     SmallVector<llvm::Value *> inside;
     for (int reg : access.registers)

@@ -53,7 +53,8 @@ void addElement(Emitter &e, Line &line, llvm::Value *value, Type element, bool h
   unsigned bits = isPointer ? 64 : element.getIntOrFloatBitWidth();
   if (isa<FloatType>(element) && !hex) {
     if (bits == 8)
-      value = codegen::convertFloat(b, value, element, Float32Type::get(element.getContext()), b.getFloatTy());
+      value =
+          codegen::convertFloat(b, value, element, Float32Type::get(element.getContext()), b.getFloatTy());
     return line.value("f", b.CreateFPExt(value, b.getDoubleTy()));
   }
   if (isPointer)
@@ -93,7 +94,8 @@ void emitPrint(Emitter &e, PrintOp op) {
       line.text(op.getPrefix());
       if (op.getNumOperands() > 1)
         line.text("(operand " + std::to_string(number) + ") ");
-      addElement(e, line, e.registers(operand)[reg], elementType(operand.getType()), op.getHex(), op.getIsSigned()[number] != 0);
+      addElement(e, line, e.registers(operand)[reg], elementType(operand.getType()), op.getHex(),
+                 op.getIsSigned()[number] != 0);
       print(line);
     };
     if (!isa<RankedTensorType>(operand.getType())) {

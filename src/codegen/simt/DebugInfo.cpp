@@ -19,10 +19,10 @@ llvm::DISubprogram *Emitter::subprogram(llvm::StringRef name, FileLineColLoc at)
   std::string path = at ? at.getFilename().str() : "kernel";
   llvm::DISubprogram *&known = scopes_[name.str() + "\n" + path];
   if (!known)
-    known = debug_->createFunction(unit_, name, name, file(path), line,
-                                   debug_->createSubroutineType(debug_->getOrCreateTypeArray({})), line,
-                                   llvm::DINode::FlagPrototyped,
-                                   llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+    known = debug_->createFunction(
+        unit_, name, name, file(path), line, debug_->createSubroutineType(debug_->getOrCreateTypeArray({})),
+        line, llvm::DINode::FlagPrototyped,
+        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   return known;
 }
 

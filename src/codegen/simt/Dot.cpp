@@ -38,7 +38,8 @@ public:
     for (llvm::Value *value : e_.registers(op_.getAcc()))
       sums.push_back(value ? widen(value) : nullptr);
 
-    llvm::BasicBlock *before = b_.GetInsertBlock(), *body = e_.newBlock("dot"), *after = e_.newBlock("dot.end");
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *body = e_.newBlock("dot"),
+                     *after = e_.newBlock("dot.end");
     b_.CreateBr(body);
     b_.SetInsertPoint(body);
     llvm::PHINode *k = b_.CreatePHI(b_.getInt32Ty(), 2, "k");
@@ -81,10 +82,12 @@ private:
   }
 
   // Element [batch, k, i] of an operand, i along the result's dimension.
-  llvm::Value *address(uint64_t offset, llvm::Value *batch, llvm::Value *k, llvm::Value *i, unsigned extent, unsigned bytes) {
+  llvm::Value *address(uint64_t offset, llvm::Value *batch, llvm::Value *k, llvm::Value *i, unsigned extent,
+                       unsigned bytes) {
     llvm::Value *row = batch ? b_.CreateAdd(b_.CreateMul(batch, b_.getInt32(scratch_.k)), k) : k;
     llvm::Value *index = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(extent)), i);
-    return e_.scratch(op_, b_.CreateAdd(b_.CreateMul(index, b_.getInt32(bytes)), b_.getInt32(unsigned(offset))));
+    return e_.scratch(op_,
+                      b_.CreateAdd(b_.CreateMul(index, b_.getInt32(bytes)), b_.getInt32(unsigned(offset))));
   }
 
   void put(Value operand, uint64_t offset, bool transposed) {
@@ -96,7 +99,8 @@ private:
           continue;
         e_.when(e_.inside(layout, reg), [&] {
           llvm::Value *batch = rank == 3 ? e_.coordinate(layout, 0, reg) : nullptr;
-          llvm::Value *row = e_.coordinate(layout, rank - 2, reg), *column = e_.coordinate(layout, rank - 1, reg);
+          llvm::Value *row = e_.coordinate(layout, rank - 2, reg),
+                      *column = e_.coordinate(layout, rank - 1, reg);
           llvm::Value *at = transposed ? address(offset, batch, column, row, scratch_.m, bytes)
                                        : address(offset, batch, row, column, scratch_.n, bytes);
           b_.CreateAlignedStore(e_.registers(operand)[reg], at, llvm::Align(bytes));
@@ -108,16 +112,19 @@ private:
   void outerProduct(llvm::Value *k, Registers &sums) {
     unsigned rank = result_.rank();
     std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> rows, columns;
-    auto fetch = [&](auto &known, Value operand, uint64_t offset, llvm::Value *batch, llvm::Value *i, unsigned extent) {
+    auto fetch = [&](auto &known, Value operand, uint64_t offset, llvm::Value *batch, llvm::Value *i,
+                     unsigned extent) {
       llvm::Value *&value = known[{batch, i}];
       if (!value) {
         unsigned bytes = scratch_.bytesOf(operand);
         // Beyond an extent that is no power of two any element will do.
         auto inside = [&](llvm::Value *index, unsigned end) {
-          return llvm::isPowerOf2_32(end) ? index
-                                          : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, b_.getInt32(end - 1));
+          return llvm::isPowerOf2_32(end)
+                     ? index
+                     : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, b_.getInt32(end - 1));
         };
-        llvm::Value *at = address(offset, batch ? inside(batch, scratch_.batches) : nullptr, k, inside(i, extent), extent, bytes);
+        llvm::Value *at = address(offset, batch ? inside(batch, scratch_.batches) : nullptr, k,
+                                  inside(i, extent), extent, bytes);
         value = widen(b_.CreateAlignedLoad(e_.type(elementType(operand.getType())), at, llvm::Align(bytes)));
       }
       return value;
@@ -127,7 +134,8 @@ private:
         continue;
       llvm::Value *batch = rank == 3 ? coordinateOf(0, reg) : nullptr;
       llvm::Value *a = fetch(rows, op_.getA(), 0, batch, coordinateOf(rank - 2, reg), scratch_.m);
-      llvm::Value *b = fetch(columns, op_.getB(), scratch_.bOffset, batch, coordinateOf(rank - 1, reg), scratch_.n);
+      llvm::Value *b =
+          fetch(columns, op_.getB(), scratch_.bOffset, batch, coordinateOf(rank - 1, reg), scratch_.n);
       sums[reg] = wide_->isIntegerTy() ? b_.CreateAdd(sums[reg], b_.CreateMul(a, b))
                                        : b_.CreateIntrinsic(llvm::Intrinsic::fma, {wide_}, {a, b, sums[reg]});
     }

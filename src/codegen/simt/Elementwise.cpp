@@ -21,7 +21,8 @@ llvm::Type *elementOf(llvm::Value *value) { return value->getType()->getScalarTy
 
 llvm::Value *nearest(Scalars &s, llvm::Value *wide, Operation *op, llvm::Type *element) {
   Type to = elementType(op->getResult(0).getType());
-  if (llvm::Value *rounded = s.hardware.convert(s.builder, wide, Float32Type::get(op->getContext()), to, false))
+  if (llvm::Value *rounded =
+          s.hardware.convert(s.builder, wide, Float32Type::get(op->getContext()), to, false))
     return rounded;
   return codegen::roundTo(s.builder, wide, element);
 }
@@ -45,7 +46,8 @@ llvm::Value *remainder(Scalars &s, Operation *op, Values v) {
   llvm::Value *x = codegen::toFloat(b, v[0]), *y = codegen::toFloat(b, v[1]);
   llvm::StringRef symbol = elementOf(x)->isDoubleTy() ? "tgm_fmod_f64" : "tgm_fmod_f32";
   llvm::Type *type = x->getType();
-  llvm::Value *result = b.CreateCall(s.module.getOrInsertFunction(symbol, llvm::FunctionType::get(type, {type, type}, false)), {x, y});
+  llvm::Value *result = b.CreateCall(
+      s.module.getOrInsertFunction(symbol, llvm::FunctionType::get(type, {type, type}, false)), {x, y});
   return codegen::isSmallFloat(v[0]) ? nearest(s, result, op, element) : result;
 }
 
@@ -72,7 +74,8 @@ bool pairs(Operation *op) {
   if (isPackedArithmetic(op))
     return toBits == 16;
   bool converts = isa<FpToFpOp, arith::ExtFOp, arith::TruncFOp>(op);
-  return converts && fromBits != 64 && toBits != 64 && (fromBits == 8 || toBits == 8 || (fromBits == 32 && toBits == 16));
+  return converts && fromBits != 64 && toBits != 64 &&
+         (fromBits == 8 || toBits == 8 || (fromBits == 32 && toBits == 16));
 }
 
 llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v, llvm::Type *) {
@@ -80,16 +83,26 @@ llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v, llvm::Type *) {
   if (isa<arith::SelectOp>(op))
     return b.CreateSelect(v[0], v[1], v[2]);
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
-    return b.CreateFCmp(codegen::predicateOf(compare.getPredicate()), codegen::toFloat(b, v[0]), codegen::toFloat(b, v[1]));
-  if (isa<arith::MaxNumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, v[0], v[1]);
-  if (isa<arith::MinNumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, v[0], v[1]);
-  if (isa<arith::MaximumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, v[0], v[1]);
-  if (isa<arith::MinimumFOp>(op)) return b.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, v[0], v[1]);
-  if (auto limits = dyn_cast<ClampFOp>(op)) return clamp(s, limits, v);
-  if (isa<arith::NegFOp>(op)) return b.CreateFNeg(v[0]);
-  if (isa<arith::DivFOp>(op)) return divide(s, op, v, false);
-  if (isa<PreciseDivFOp>(op)) return divide(s, op, v, true);
-  if (isa<arith::RemFOp>(op)) return remainder(s, op, v);
+    return b.CreateFCmp(codegen::predicateOf(compare.getPredicate()), codegen::toFloat(b, v[0]),
+                        codegen::toFloat(b, v[1]));
+  if (isa<arith::MaxNumFOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, v[0], v[1]);
+  if (isa<arith::MinNumFOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, v[0], v[1]);
+  if (isa<arith::MaximumFOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, v[0], v[1]);
+  if (isa<arith::MinimumFOp>(op))
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, v[0], v[1]);
+  if (auto limits = dyn_cast<ClampFOp>(op))
+    return clamp(s, limits, v);
+  if (isa<arith::NegFOp>(op))
+    return b.CreateFNeg(v[0]);
+  if (isa<arith::DivFOp>(op))
+    return divide(s, op, v, false);
+  if (isa<PreciseDivFOp>(op))
+    return divide(s, op, v, true);
+  if (isa<arith::RemFOp>(op))
+    return remainder(s, op, v);
   if (isa<PreciseSqrtOp>(op)) {
     llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, codegen::toFloat(b, v[0]));
     return codegen::isSmallFloat(v[0]) ? nearest(s, root, op, elementOf(v[0])) : root;
@@ -100,13 +113,16 @@ llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v, llvm::Type *) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(!codegen::isSmallFloat(v[0]));
   b.setFastMathFlags(flags);
-  if (isa<arith::AddFOp>(op)) return b.CreateFAdd(v[0], v[1]);
+  if (isa<arith::AddFOp>(op))
+    return b.CreateFAdd(v[0], v[1]);
   return isa<arith::SubFOp>(op) ? b.CreateFSub(v[0], v[1]) : b.CreateFMul(v[0], v[1]);
 }
 
 namespace {
 
-bool isByteFloat(Type type) { return isa<FloatType>(elementType(type)) && elementType(type).getIntOrFloatBitWidth() == 8; }
+bool isByteFloat(Type type) {
+  return isa<FloatType>(elementType(type)) && elementType(type).getIntOrFloatBitWidth() == 8;
+}
 
 llvm::Value *convertFloat(Scalars &s, llvm::Value *value, Type from, Type to, llvm::Type *element) {
   llvm::Value *direct = s.hardware.convert(s.builder, value, from, to, false);
@@ -118,18 +134,22 @@ llvm::Value *lowerBytes(Scalars &s, Operation *op, Values v) {
   Type f32 = Float32Type::get(op->getContext());
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (auto [operand, value] : llvm::zip(op->getOperands(), v))
-    wide.push_back(isByteFloat(operand.getType()) ? convertFloat(s, value, elementType(operand.getType()), f32, s.builder.getFloatTy()) : value);
+    wide.push_back(isByteFloat(operand.getType())
+                       ? convertFloat(s, value, elementType(operand.getType()), f32, s.builder.getFloatTy())
+                       : value);
   llvm::Value *result = neutralOps().find(op)->lowering.element(s, op, wide, s.builder.getFloatTy());
   bool narrows = isByteFloat(op->getResult(0).getType());
-  return narrows ? convertFloat(s, result, f32, elementType(op->getResult(0).getType()), s.builder.getInt8Ty()) : result;
+  return narrows
+             ? convertFloat(s, result, f32, elementType(op->getResult(0).getType()), s.builder.getInt8Ty())
+             : result;
 }
 
 } // namespace
 
 llvm::Value *lowerElementwise(Scalars &s, Operation *op, Values v, llvm::Type *resultElement) {
   bool computesBytes = llvm::any_of(op->getOperandTypes(), isByteFloat) &&
-                       !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, FpToFpOp, arith::ExtFOp, arith::TruncFOp,
-                            arith::FPToSIOp, arith::FPToUIOp, AddPtrOp>(op);
+                       !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, FpToFpOp, arith::ExtFOp,
+                            arith::TruncFOp, arith::FPToSIOp, arith::FPToUIOp, AddPtrOp>(op);
   if (computesBytes)
     return lowerBytes(s, op, v);
   return neutralOps().find(op)->lowering.element(s, op, v, resultElement);
@@ -192,7 +212,8 @@ llvm::SmallVector<llvm::Value *> lowerInlineAsm(Scalars &s, ElementwiseInlineAsm
   for (llvm::Value *argument : arguments)
     types.push_back(argument->getType());
   llvm::Type *returned = results.size() == 1 ? results[0] : llvm::StructType::get(b.getContext(), results);
-  auto *code = llvm::InlineAsm::get(llvm::FunctionType::get(returned, types, false), op.getAsmString(), op.getConstraints(),
+  auto *code = llvm::InlineAsm::get(llvm::FunctionType::get(returned, types, false), op.getAsmString(),
+                                    op.getConstraints(),
                                     /*hasSideEffects=*/!op.getPure());
   llvm::CallInst *call = b.CreateCall(code, arguments);
   if (op.getPure())

@@ -35,8 +35,10 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
                                      llvm::GlobalValue::ExternalLinkage, name, module);
   debug_ = std::make_unique<llvm::DIBuilder>(module);
   auto at = function.getLoc()->findInstanceOf<FileLineColLoc>();
-  unit_ = debug_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file(at ? at.getFilename().strref() : "kernel"), "tegula",
-                                    /*isOptimized=*/true, "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
+  unit_ =
+      debug_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python),
+                                file(at ? at.getFilename().strref() : "kernel"), "tegula",
+                                /*isOptimized=*/true, "", 0, "", llvm::DICompileUnit::DebugDirectivesOnly);
   kernelScope_ = subprogram(name, at);
   function_->setSubprogram(kernelScope_);
 
@@ -52,7 +54,8 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
       value = builder.CreateTrunc(value, builder.getInt1Ty());
     if (auto divisor = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tt.divisibility");
         divisor && isa<PointerType>(argument.getType()))
-      parameter.addAttr(llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(uint64_t(divisor.getInt()))));
+      parameter.addAttr(
+          llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(uint64_t(divisor.getInt()))));
     set(argument, {value});
   }
   emitBlock(function.getBody().front());
@@ -76,9 +79,7 @@ llvm::Value *Emitter::thread() {
   return thread_;
 }
 
-llvm::Value *Emitter::lane() {
-  return linear({1, 2, 4, 8, 16});
-}
+llvm::Value *Emitter::lane() { return linear({1, 2, 4, 8, 16}); }
 
 llvm::Value *Emitter::warp() {
   std::vector<uint32_t> bases(5, 0);
@@ -211,7 +212,8 @@ llvm::Value *Emitter::shared(unsigned offset) {
 }
 
 llvm::Value *Emitter::scratch(Operation *op, llvm::Value *bytes) {
-  return builder.CreateInBoundsPtrAdd(shared(unsigned(op->getAttrOfType<IntegerAttr>(scratchName).getInt())), bytes);
+  return builder.CreateInBoundsPtrAdd(shared(unsigned(op->getAttrOfType<IntegerAttr>(scratchName).getInt())),
+                                      bytes);
 }
 
 // ---- code ----

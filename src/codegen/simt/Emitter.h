@@ -116,16 +116,16 @@ void emitConvert(Emitter &e, ConvertOp op);
 // Buffers: alloc, view, loads, stores, asynchronous copies. A buffer is one address.
 void emitBuffer(Emitter &e, mlir::Operation *op);
 
-// An operand of a matrix instruction in words, fetched when they are asked for: an operand that lies in shared memory
-// takes registers for the steps at hand only.
+// An operand of a matrix instruction in words, fetched when they are asked for: an operand that lies in
+// shared memory takes registers for the steps at hand only.
 class OperandWords {
 public:
   virtual ~OperandWords() = default;
   // The word that holds the elements of these registers, neighbours along k.
   virtual llvm::Value *word(llvm::ArrayRef<int> registers) = 0;
 };
-// Of a tile that `user` alone reads, next to it, from a buffer whose rows fit matrix loads; else null: its registers are
-// there. Such loads are emitted by their user (isFetchedByUser).
+// Of a tile that `user` alone reads, next to it, from a buffer whose rows fit matrix loads; else null: its
+// registers are there. Such loads are emitted by their user (isFetchedByUser).
 std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, mlir::Value operand, tile::DotOp user);
 bool isFetchedByUser(const Emitter &e, LocalLoadOp load);
 void emitGather(Emitter &e, tile::GatherOp op);

@@ -52,11 +52,13 @@ private:
     llvm::Value *lane = b_.getInt32(0);
     for (auto [i, basis] : llvm::enumerate(source_.bases(Axis::Lane)))
       if (basis)
-        lane = b_.CreateOr(lane, b_.CreateShl(coordinateBit(basis, index, reg), uint64_t(i)), "", /*IsDisjoint=*/true);
+        lane = b_.CreateOr(lane, b_.CreateShl(coordinateBit(basis, index, reg), uint64_t(i)), "",
+                           /*IsDisjoint=*/true);
     // Each register that may hold the element crosses; the bits of its number choose.
     Registers candidates;
     for (llvm::Value *value : values_) {
-      SmallVector<llvm::Value *, 2> words = toWords(e_, toStored(e_, value ? value : llvm::PoisonValue::get(element_)));
+      SmallVector<llvm::Value *, 2> words =
+          toWords(e_, toStored(e_, value ? value : llvm::PoisonValue::get(element_)));
       for (llvm::Value *&word : words)
         word = e_.hardware.shuffleIndex(b_, word, lane);
       candidates.push_back(fromStored(e_, fromWords(e_, words, storedType(e_, element_)), element_));
@@ -100,9 +102,15 @@ private:
     llvm::Value *flat = b_.CreateShl(index, uint64_t(source_.shift(axis_)));
     for (unsigned d = 0; d != source_.rank(); ++d)
       if (d != axis_)
-        flat = b_.CreateOr(flat, b_.CreateShl(e_.coordinate(result_, d, reg), uint64_t(source_.shift(d))), "", true);
+        flat = b_.CreateOr(flat, b_.CreateShl(e_.coordinate(result_, d, reg), uint64_t(source_.shift(d))), "",
+                           true);
     llvm::Value *at = e_.scratch(op_, b_.CreateMul(flat, b_.getInt32(bytes)));
-    return fromStored(e_, b_.CreateAlignedLoad(stored, at, llvm::Align(bytes)), element_);
+    // Threads outside of the extents find nothing that was stored: they read nothing.
+    Access access;
+    access.pointer = at;
+    access.element = stored;
+    access.predicate = e_.inside(result_, reg);
+    return fromStored(e_, e_.hardware.load(b_, access, {})[0], element_);
   }
 
   Emitter &e_;

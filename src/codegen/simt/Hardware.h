@@ -56,8 +56,8 @@ public:
   virtual Values load(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> others) const = 0;
   virtual void store(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> values) const = 0;
 
-  // What was there before; 0 under a false predicate, null where it is not wanted. The element has 32 or 64 bits, of
-  // FAdd also 16. The code may end in another block.
+  // What was there before; 0 under a false predicate, null where it is not wanted. The element has 32 or 64
+  // bits, of FAdd also 16. The code may end in another block.
   virtual llvm::Value *atomicRmw(Builder &b, const Atomic &atomic, tile::AtomicKind kind,
                                  llvm::Value *value) const = 0;
   // The most neighbours, a power of two, that atomicAdd takes.
@@ -71,17 +71,19 @@ public:
   // ---- asynchronous copies from global to shared memory ----
   // Starts to copy 4, 8 or 16 bytes; zeros where the predicate is false.
   virtual void asyncCopy(Builder &b, llvm::Value *to, const Access &from) const = 0;
-  virtual void asyncCommit(Builder &b) const = 0; // groups what this thread started
+  virtual void asyncCommit(Builder &b) const = 0;                 // groups what this thread started
   virtual void asyncWait(Builder &b, unsigned pending) const = 0; // for all but the last `pending` groups
 
   // ---- matrix instructions; reached by whole warps ----
   virtual bool hasMatrixLoad() const = 0;
-  // `count` matrices (layout/MatrixAccess.h) as one i32 each, lane 8i + r at the address of row r of matrix i.
+  // `count` matrices (layout/MatrixAccess.h) as one i32 each, lane 8i + r at the address of row r of matrix
+  // i.
   virtual Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const = 0;
-  // c + a x b by the instruction `name`: operands as words (i32; f64 where elements have 64 bits) in the order of
-  // the fragments' registers, c and the result as elements.
+  // c + a x b by the instruction `name`: operands as words (i32; f64 where elements have 64 bits) in the
+  // order of the fragments' registers, c and the result as elements.
   virtual Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
-                                  llvm::ArrayRef<llvm::Value *> bWords, llvm::ArrayRef<llvm::Value *> c) const = 0;
+                                  llvm::ArrayRef<llvm::Value *> bWords,
+                                  llvm::ArrayRef<llvm::Value *> c) const = 0;
   // An f32 rounded to what such an instruction looks at of it.
   virtual llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const = 0;
 
@@ -95,11 +97,13 @@ public:
   // ---- arithmetic ----
   // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the
   // error that docs/language/numerical-contract.md allows; null where it has none.
-  virtual llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments) const = 0;
-  // `value` of type `from` as type `to`: rounded once, to nearest even or toward zero, saturating where `to` is an
-  // integer (then NaN gives 0) or has 8 bits. Integers are si or ui; scalars or pairs. Null where the machine has
-  // no instruction for it.
-  virtual llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const = 0;
+  virtual llvm::Value *approximate(Builder &b, llvm::StringRef function,
+                                   llvm::ArrayRef<llvm::Value *> arguments) const = 0;
+  // `value` of type `from` as type `to`: rounded once, to nearest even or toward zero, saturating where `to`
+  // is an integer (then NaN gives 0) or has 8 bits. Integers are si or ui; scalars or pairs. Null where the
+  // machine has no instruction for it.
+  virtual llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,
+                               bool towardZero) const = 0;
 };
 
 } // namespace tegula::simt

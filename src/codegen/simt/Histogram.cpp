@@ -44,11 +44,13 @@ void countElements(Emitter &e, HistogramOp op, uint64_t bins) {
       continue;
     atomic.predicate = e.both(first, e.inside(source, reg));
     if (Value mask = op.getMask())
-      atomic.predicate = e.both(atomic.predicate, isa<RankedTensorType>(mask.getType()) ? e.registers(mask)[reg] : e.scalar(mask));
+      atomic.predicate = e.both(
+          atomic.predicate, isa<RankedTensorType>(mask.getType()) ? e.registers(mask)[reg] : e.scalar(mask));
     llvm::Type *type = values[reg]->getType();
     unsigned bits = type->getIntegerBitWidth();
     if (bits >= 64 || bins >> bits == 0)
-      atomic.predicate = e.both(atomic.predicate, b.CreateICmpULT(values[reg], llvm::ConstantInt::get(type, bins)));
+      atomic.predicate =
+          e.both(atomic.predicate, b.CreateICmpULT(values[reg], llvm::ConstantInt::get(type, bins)));
     atomic.pointer = bin(e, op, b.CreateZExtOrTrunc(values[reg], b.getInt32Ty()));
     e.hardware.atomicRmw(b, atomic, AtomicKind::Add, b.getInt32(1));
   }
@@ -68,7 +70,8 @@ void emitHistogram(Emitter &e, HistogramOp op) {
   for (unsigned reg = 0; reg != counts.size(); ++reg)
     if (result.isLive(reg)) {
       llvm::Value *at = bin(e, op, e.flatCoordinate(result, reg));
-      counts[reg] = b.CreateZExtOrTrunc(b.CreateAlignedLoad(b.getInt32Ty(), at, llvm::Align(binBytes)), element);
+      counts[reg] =
+          b.CreateZExtOrTrunc(b.CreateAlignedLoad(b.getInt32Ty(), at, llvm::Align(binBytes)), element);
     }
   e.set(op, std::move(counts));
 }

@@ -20,12 +20,19 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(); // what follows may fuse with the scale
   b.setFastMathFlags(flags);
-  auto scaled = [&](llvm::Value *value, double by) { return b.CreateFMul(value, llvm::ConstantFP::get(value->getType(), by)); };
-  if (isa<math::Exp2Op>(op)) return s.hardware.approximate(b, "exp2", v);
-  if (isa<math::Log2Op>(op)) return s.hardware.approximate(b, "log2", v);
-  if (isa<math::SqrtOp>(op)) return s.hardware.approximate(b, "sqrt", v);
-  if (isa<math::RsqrtOp>(op)) return s.hardware.approximate(b, "rsqrt", v);
-  if (isa<math::ExpOp>(op)) return s.hardware.approximate(b, "exp2", {scaled(v[0], 0x1.71547652b82fep+0)}); // log2 e
+  auto scaled = [&](llvm::Value *value, double by) {
+    return b.CreateFMul(value, llvm::ConstantFP::get(value->getType(), by));
+  };
+  if (isa<math::Exp2Op>(op))
+    return s.hardware.approximate(b, "exp2", v);
+  if (isa<math::Log2Op>(op))
+    return s.hardware.approximate(b, "log2", v);
+  if (isa<math::SqrtOp>(op))
+    return s.hardware.approximate(b, "sqrt", v);
+  if (isa<math::RsqrtOp>(op))
+    return s.hardware.approximate(b, "rsqrt", v);
+  if (isa<math::ExpOp>(op))
+    return s.hardware.approximate(b, "exp2", {scaled(v[0], 0x1.71547652b82fep+0)}); // log2 e
   if (isa<math::LogOp>(op))
     if (llvm::Value *log2 = s.hardware.approximate(b, "log2", v))
       return scaled(log2, 0x1.62e42fefa39efp-1); // ln 2
@@ -42,7 +49,8 @@ llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
   if (!symbol)
     return nullptr;
   llvm::SmallVector<llvm::Type *, 2> parameters(v.size(), type);
-  return s.builder.CreateCall(s.module.getOrInsertFunction(*symbol, llvm::FunctionType::get(type, parameters, false)), v);
+  return s.builder.CreateCall(
+      s.module.getOrInsertFunction(*symbol, llvm::FunctionType::get(type, parameters, false)), v);
 }
 
 llvm::Value *inFloat(Scalars &s, Operation *op, Values v) {
@@ -63,7 +71,8 @@ bool hasFunction(Operation *op) {
   Type element = elementType(op->getResult(0).getType());
   if (!isa<FloatType>(element))
     return isa<math::AbsIOp, math::CountLeadingZerosOp, math::CtPopOp>(op);
-  return codegen::exactIntrinsic(op) != llvm::Intrinsic::not_intrinsic || isa<math::SqrtOp>(op) || symbolOf(op, element.isF64() ? 64 : 32);
+  return codegen::exactIntrinsic(op) != llvm::Intrinsic::not_intrinsic || isa<math::SqrtOp>(op) ||
+         symbolOf(op, element.isF64() ? 64 : 32);
 }
 
 llvm::Value *lowerMath(Scalars &s, Operation *op, Values v, llvm::Type *) {
@@ -76,7 +85,8 @@ llvm::Value *lowerMath(Scalars &s, Operation *op, Values v, llvm::Type *) {
   if (!result || !codegen::isSmallFloat(v[0]))
     return result;
   Type to = elementType(op->getResult(0).getType());
-  if (llvm::Value *rounded = s.hardware.convert(s.builder, result, Float32Type::get(op->getContext()), to, false))
+  if (llvm::Value *rounded =
+          s.hardware.convert(s.builder, result, Float32Type::get(op->getContext()), to, false))
     return rounded;
   return codegen::roundTo(s.builder, result, v[0]->getType()->getScalarType());
 }

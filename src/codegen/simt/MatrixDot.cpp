@@ -1,7 +1,7 @@
 // Matrix products with matrix instructions. In: a dot with `simt.matrix`, its result laid out by
-// layout::matrixResult and its operands by layout::matrixOperand. Out: for each step along k one instruction for
-// each piece of the result that a warp holds. Registers are found by coordinates: a fragment's register is the one
-// whose coordinates are those of the piece plus those of the fragment.
+// layout::matrixResult and its operands by layout::matrixOperand. Out: for each step along k one instruction
+// for each piece of the result that a warp holds. Registers are found by coordinates: a fragment's register
+// is the one whose coordinates are those of the piece plus those of the fragment.
 #include "codegen/simt/Emitter.h"
 
 using namespace mlir;
@@ -13,8 +13,8 @@ namespace tegula::simt {
 
 namespace {
 
-// The registers of one thread by flat coordinates (of lane 0 in warp 0); of several that hold the same element the
-// first.
+// The registers of one thread by flat coordinates (of lane 0 in warp 0); of several that hold the same
+// element the first.
 class RegisterMap {
 public:
   explicit RegisterMap(const Layout &layout) : layout_(layout) {
@@ -39,9 +39,9 @@ private:
 class MatrixProduct {
 public:
   MatrixProduct(Emitter &e, DotOp op)
-      : e_(e), b_(e.builder), op_(op), matrix_(op->getAttrOfType<MatrixAttr>(matrixName)), shape_(matrix_.shape()),
-        a_(layoutOf(op.getA())), bMap_(layoutOf(op.getB())), c_(layoutOf(op.getResult())),
-        rank_(c_.layout().rank()) {
+      : e_(e), b_(e.builder), op_(op), matrix_(op->getAttrOfType<MatrixAttr>(matrixName)),
+        shape_(matrix_.shape()), a_(layoutOf(op.getA())), bMap_(layoutOf(op.getB())),
+        c_(layoutOf(op.getResult())), rank_(c_.layout().rank()) {
     lying_[0] = wordsInBuffer(e, op.getA(), op);
     lying_[1] = wordsInBuffer(e, op.getB(), op);
     isTriple_ = elementType(op.getA().getType()).isF32() && op.getPrecision() == Precision::TF32x3;
@@ -53,7 +53,8 @@ public:
     for (llvm::Value *value : e_.registers(op_.getAcc()))
       sums.push_back(value ? widen(value) : nullptr);
     int64_t k = shapeOf(op_.getA().getType()).back();
-    // K outermost: the operands of one step are few registers. Those of the next are fetched before they are needed.
+    // K outermost: the operands of one step are few registers. Those of the next are fetched before they are
+    // needed.
     auto fetch = [&](int64_t step) {
       forPieces(result, [&](ArrayRef<int64_t> piece) {
         operand(0, piece, step, false);
@@ -103,9 +104,10 @@ private:
     return result;
   }
 
-  // The register at `piece` moved by the two steps; where the tile is shorter than the instruction it repeats.
-  static int find(const RegisterMap &map, ArrayRef<int64_t> piece, unsigned rowDim, int64_t row, unsigned columnDim,
-                  int64_t column) {
+  // The register at `piece` moved by the two steps; where the tile is shorter than the instruction it
+  // repeats.
+  static int find(const RegisterMap &map, ArrayRef<int64_t> piece, unsigned rowDim, int64_t row,
+                  unsigned columnDim, int64_t column) {
     SmallVector<int64_t> at(piece);
     auto move = [&](unsigned dim, int64_t by) { at[dim] += by < map.layout().hull(dim) ? by : 0; };
     move(rowDim, row);
@@ -152,14 +154,15 @@ private:
       return known = value(registers[0]);
     if (shape_.elementBits == 32)
       return known = rounded(value(registers[0]), small);
-    llvm::Value *all = llvm::PoisonValue::get(llvm::FixedVectorType::get(value(registers[0])->getType(), unsigned(registers.size())));
+    llvm::Value *all = llvm::PoisonValue::get(
+        llvm::FixedVectorType::get(value(registers[0])->getType(), unsigned(registers.size())));
     for (auto [i, reg] : llvm::enumerate(registers))
       all = b_.CreateInsertElement(all, value(reg), uint64_t(i));
     return known = b_.CreateBitCast(all, b_.getInt32Ty());
   }
 
-  // What the instruction looks at of an f32; `small`: of what that leaves out. A single product takes the bits as they
-  // are: the instruction ignores the lowest, as in libraries.
+  // Returns what the instruction looks at of an f32; `small`: of what that leaves out. A single product takes
+  // the bits as they are: the instruction ignores the lowest, as in libraries.
   llvm::Value *rounded(llvm::Value *whole, bool small) {
     if (!isTriple_)
       return b_.CreateBitCast(whole, b_.getInt32Ty());
@@ -173,14 +176,16 @@ private:
     SmallVector<int, 4> registers = resultRegisters(piece);
     Registers c;
     for (int reg : registers)
-      c.push_back(reg >= 0 && sums[unsigned(reg)] ? sums[unsigned(reg)] : llvm::Constant::getNullValue(accumulatorType()));
+      c.push_back(reg >= 0 && sums[unsigned(reg)] ? sums[unsigned(reg)]
+                                                  : llvm::Constant::getNullValue(accumulatorType()));
     auto step = [&](bool smallA, bool smallB) {
       unsigned rows = shape_.isSwapped ? 1 : 0;
-      Hardware::Values next = e_.hardware.multiplyMatrices(b_, matrix_.getName(), operand(rows, piece, k, rows == 0 ? smallA : smallB),
-                                                           operand(1 - rows, piece, k, rows == 0 ? smallB : smallA), c);
+      Hardware::Values next = e_.hardware.multiplyMatrices(
+          b_, matrix_.getName(), operand(rows, piece, k, rows == 0 ? smallA : smallB),
+          operand(1 - rows, piece, k, rows == 0 ? smallB : smallA), c);
       c.assign(next.begin(), next.end());
     };
-    // What a word leaves out of an f32 is a second word: three products instead of one, the small ones first.
+    // A second word holds what one leaves out of an f32: three products instead of one, the small ones first.
     if (isTriple_) {
       step(true, false);
       step(false, true);

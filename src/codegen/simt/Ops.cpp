@@ -29,12 +29,16 @@ std::string whileOverPadding(Operation *op) {
     parent = parent->getParentOp();
   bool padded = parent && llvm::any_of(shapeOf(parent->getOperand(0).getType()),
                                        [](int64_t extent) { return !llvm::isPowerOf2_64(extent); });
-  return padded ? "`while` in a combine function where an extent is no power of two; hint: take an extent that is one" : "";
+  return padded ? "`while` in a combine function where an extent is no power of two; hint: take an extent "
+                  "that is one"
+                : "";
 }
 
 // The math library lacks some functions of some widths.
 std::string functionOfWidth(Operation *op) {
-  return hasFunction(op) ? "" : "function `" + op->getName().stripDialect().str() + "`; hint: convert to tl.float32 first";
+  return hasFunction(op)
+             ? ""
+             : "function `" + op->getName().stripDialect().str() + "`; hint: convert to tl.float32 first";
 }
 
 // ---- the table ----

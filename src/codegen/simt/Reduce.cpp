@@ -60,13 +60,15 @@ Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) 
   }
   if (mine.valid) {
     llvm::Value *word = e.builder.CreateZExt(mine.valid, e.builder.getInt32Ty());
-    other.valid = e.builder.CreateTrunc(e.hardware.shuffleXor(e.builder, word, laneMask), e.builder.getInt1Ty());
+    other.valid =
+        e.builder.CreateTrunc(e.hardware.shuffleXor(e.builder, word, laneMask), e.builder.getInt1Ty());
   }
   return combine(e, op, mine, other);
 }
 
 // All partial results of the warps that share a result, read back by every thread.
-void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &result, std::vector<Partial> &parts) {
+void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &result,
+                 std::vector<Partial> &parts) {
   auto &b = e.builder;
   ReduceScratch scratch(op);
   // Which of a result's warps this is: its bits along the axis, packed.
@@ -93,7 +95,8 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
     llvm::Value *index = b.CreateMul(e.flatCoordinate(result, reg), b.getInt32(scratch.warps));
     if (warpSlot)
       index = b.CreateAdd(index, warpSlot);
-    llvm::Value *offset = b.CreateAdd(b.CreateMul(index, b.getInt32(bytes)), b.getInt32(unsigned(scratch.offsets[operand])));
+    llvm::Value *offset =
+        b.CreateAdd(b.CreateMul(index, b.getInt32(bytes)), b.getInt32(unsigned(scratch.offsets[operand])));
     return e.scratch(op, offset);
   };
   auto write = [&](unsigned operand, unsigned reg, llvm::Value *value) {
@@ -112,12 +115,14 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
   }
   e.hardware.barrier(b);
   if (scratch.warps >= manyWarps && parts.size() == 1 && !parts[0].valid) {
-    // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own tree.
+    // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own
+    // tree.
     Partial mine;
     llvm::Value *lane = b.CreateAnd(e.thread(), b.getInt32(scratch.warps - 1));
     for (unsigned i = 0; i != parts[0].values.size(); ++i) {
       llvm::Type *type = parts[0].values[i]->getType();
-      llvm::Value *stored = b.CreateAlignedLoad(storedType(e, type), place(i, 0, lane), llvm::Align(scratch.elementBytes[i]));
+      llvm::Value *stored =
+          b.CreateAlignedLoad(storedType(e, type), place(i, 0, lane), llvm::Align(scratch.elementBytes[i]));
       mine.values.push_back(fromStored(e, stored, type));
     }
     for (unsigned mask = scratch.warps / 2; mask != 0; mask /= 2)
@@ -130,19 +135,22 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       continue;
     std::vector<Partial> all(scratch.warps);
     // The partial results of all warps, several in one access.
-    auto fetch = [&](unsigned operand, llvm::Type *type, llvm::function_ref<void(Partial &, llvm::Value *)> keep) {
+    auto fetch = [&](unsigned operand, llvm::Type *type,
+                     llvm::function_ref<void(Partial &, llvm::Value *)> keep) {
       llvm::Type *stored = storedType(e, type);
       unsigned bytes = scratch.elementBytes[operand], run = std::min(scratch.warps, 16 / bytes);
       llvm::Value *base = place(operand, reg, nullptr);
       for (unsigned w = 0; w < scratch.warps; w += run) {
         llvm::Value *at = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), base, w * bytes);
-        llvm::Value *vector = b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
+        llvm::Value *vector =
+            b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
         for (unsigned k = 0; k != run; ++k)
           keep(all[w + k], fromStored(e, b.CreateExtractElement(vector, uint64_t(k)), type));
       }
     };
     for (unsigned i = 0; i != parts[reg].values.size(); ++i)
-      fetch(i, parts[reg].values[i]->getType(), [](Partial &part, llvm::Value *value) { part.values.push_back(value); });
+      fetch(i, parts[reg].values[i]->getType(),
+            [](Partial &part, llvm::Value *value) { part.values.push_back(value); });
     if (parts[reg].valid)
       fetch(scratch.validity(), b.getInt1Ty(), [](Partial &part, llvm::Value *value) { part.valid = value; });
     parts[reg] = tree(e, op, std::move(all));

@@ -2,7 +2,8 @@
 // after the other, lanes by shuffles that double the reach, warps by one trip through shared memory.
 // A level finds for each block of elements what comes before it, and the block's total; elements are
 // combined with what comes before all of their blocks once, in the end. In reverse everything
-// runs from the highest coordinate down, so that what lies outside of the extent comes first and takes no part.
+// runs from the highest coordinate down, so that what lies outside of the extent comes first and takes no
+// part.
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Scratch.h"
 
@@ -46,7 +47,8 @@ uint32_t squeeze(uint32_t value, uint32_t mask) {
 class Scan {
 public:
   Scan(Emitter &e, ScanOp op)
-      : e_(e), b_(e.builder), op_(op), layout_(layoutOf(op.getOperands()[0])), scratch_(op), reverse_(op.getReverse()) {}
+      : e_(e), b_(e.builder), op_(op), layout_(layoutOf(op.getOperands()[0])), scratch_(op),
+        reverse_(op.getReverse()) {}
 
   void emit() {
     collect();
@@ -80,7 +82,8 @@ private:
       for (Value operand : op_.getOperands())
         part.values.push_back(e_.registers(operand)[reg]);
       if (bounded)
-        part.valid = b_.CreateICmpULT(e_.coordinate(layout_, axis, reg), b_.getInt32(uint32_t(layout_.extents()[axis])));
+        part.valid = b_.CreateICmpULT(e_.coordinate(layout_, axis, reg),
+                                      b_.getInt32(uint32_t(layout_.extents()[axis])));
       elements_[reg] = part;
       groups_.push_back({{reg}, {}});
       blocks_.push_back({{unsigned(groups_.size() - 1)}, std::move(part), layout_.apply(reg, 0, 0)});
@@ -137,7 +140,8 @@ private:
     blocks_.clear();
     bool isLowest = level.below == 0;
     for (auto &[key, line] : lines) {
-      llvm::sort(line, [&](const Block &a, const Block &b) { return reverse_ ? a.key > b.key : a.key < b.key; });
+      llvm::sort(line,
+                 [&](const Block &a, const Block &b) { return reverse_ ? a.key > b.key : a.key < b.key; });
       Block whole{{}, {}, key};
       for (Block &block : line) {
         if (!isLowest)
@@ -208,12 +212,14 @@ private:
         llvm::Value *neighbour = reverse_ ? b_.CreateAdd(b_.CreateOr(lane, 31 & ~mask), b_.getInt32(1))
                                           : b_.CreateSub(b_.CreateAnd(lane, mask), b_.getInt32(1));
         Part before = shuffle(sum, b_.CreateOr(b_.CreateAnd(neighbour, mask), others));
-        before.valid = e_.both(before.valid, b_.CreateICmpNE(b_.CreateAnd(lane, mask), b_.getInt32(reverse_ ? mask : 0)));
+        before.valid = e_.both(before.valid,
+                               b_.CreateICmpNE(b_.CreateAnd(lane, mask), b_.getInt32(reverse_ ? mask : 0)));
         for (unsigned group : block.groups)
           groups_[group].before = combine(before, groups_[group].before);
       }
       // The total is in the last lane.
-      block.total = allNeedTotal ? shuffle(sum, reverse_ ? laneWith(0, mask) : laneWith(mask, 0)) : std::move(sum);
+      block.total =
+          allNeedTotal ? shuffle(sum, reverse_ ? laneWith(0, mask) : laneWith(mask, 0)) : std::move(sum);
     }
   }
 
@@ -246,7 +252,8 @@ private:
       (lower.axis == Axis::Lane ? lanes : warps) |= lower.axis == Axis::Register ? 0 : lower.mask();
     }
     uint32_t care = lanes | warps << layout::laneBits, wanted = reverse_ ? 0 : lanes;
-    llvm::Value *last = care ? b_.CreateICmpEQ(b_.CreateAnd(e_.thread(), care), b_.getInt32(wanted)) : nullptr;
+    llvm::Value *last =
+        care ? b_.CreateICmpEQ(b_.CreateAnd(e_.thread(), care), b_.getInt32(wanted)) : nullptr;
     return e_.both(last, e_.isFirstCopy(layout_));
   }
 
@@ -264,7 +271,8 @@ private:
       for (auto [i, value] : llvm::enumerate(block.total.values))
         write(unsigned(i), block.key, value);
       if (scratch_.hasValidity)
-        write(unsigned(block.total.values.size()), block.key, block.total.valid ? block.total.valid : b_.getTrue());
+        write(unsigned(block.total.values.size()), block.key,
+              block.total.valid ? block.total.valid : b_.getTrue());
     }
     e_.hardware.barrier(b_);
     std::vector<uint32_t> index(layout::laneBits, 0);
@@ -293,21 +301,25 @@ private:
   // The totals of all warps of a block, several in one access.
   std::vector<Part> read(const ScanLevel &level, const Block &block) {
     std::vector<Part> totals(size_t(1) << level.bits.size());
-    auto fetch = [&](unsigned operand, llvm::Type *type, llvm::function_ref<void(Part &, llvm::Value *)> keep) {
+    auto fetch = [&](unsigned operand, llvm::Type *type,
+                     llvm::function_ref<void(Part &, llvm::Value *)> keep) {
       llvm::Type *stored = storedType(e_, type);
       unsigned bytes = scratch_.elementBytes[operand], run = std::min(unsigned(totals.size()), 16 / bytes);
       llvm::Value *base = address(level, operand, block.key, true);
       for (unsigned warp = 0; warp < totals.size(); warp += run) {
         llvm::Value *at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), base, warp * bytes);
-        llvm::Value *vector = b_.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
+        llvm::Value *vector =
+            b_.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
         for (unsigned k = 0; k != run; ++k)
           keep(totals[warp + k], fromStored(e_, b_.CreateExtractElement(vector, uint64_t(k)), type));
       }
     };
     for (unsigned i = 0; i != block.total.values.size(); ++i)
-      fetch(i, block.total.values[i]->getType(), [](Part &part, llvm::Value *value) { part.values.push_back(value); });
+      fetch(i, block.total.values[i]->getType(),
+            [](Part &part, llvm::Value *value) { part.values.push_back(value); });
     if (scratch_.hasValidity)
-      fetch(unsigned(block.total.values.size()), b_.getInt1Ty(), [](Part &part, llvm::Value *value) { part.valid = value; });
+      fetch(unsigned(block.total.values.size()), b_.getInt1Ty(),
+            [](Part &part, llvm::Value *value) { part.valid = value; });
     return totals;
   }
 

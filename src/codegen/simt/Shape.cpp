@@ -39,7 +39,8 @@ void rename(Emitter &e, Operation *op, llvm::function_ref<void(std::vector<int64
 }
 
 // Where an element lies in row-major order of `extents`, in elements, moved by `offset` along `axis`.
-llvm::Value *rowMajor(Emitter &e, const Layout &layout, unsigned reg, ArrayRef<int64_t> extents, unsigned axis, int64_t offset) {
+llvm::Value *rowMajor(Emitter &e, const Layout &layout, unsigned reg, ArrayRef<int64_t> extents,
+                      unsigned axis, int64_t offset) {
   auto &b = e.builder;
   llvm::Value *index = b.getInt32(0);
   for (unsigned d = 0; d != layout.rank(); ++d) {
@@ -56,7 +57,9 @@ struct Stored {
   Stored(Emitter &e, Operation *op)
       : e(e), op(op), element(e.type(elementType(op->getResult(0).getType()))), type(storedType(e, element)),
         bytes(type->getScalarSizeInBits() / 8) {}
-  llvm::Value *place(llvm::Value *index) { return e.scratch(op, e.builder.CreateMul(index, e.builder.getInt32(bytes))); }
+  llvm::Value *place(llvm::Value *index) {
+    return e.scratch(op, e.builder.CreateMul(index, e.builder.getInt32(bytes)));
+  }
 
   void write(Value tile, ArrayRef<int64_t> extents, unsigned axis, int64_t offset) {
     Layout from = layoutOf(tile);
@@ -76,9 +79,11 @@ struct Stored {
     for (unsigned reg = 0; reg != result.size(); ++reg)
       if (to.isLive(reg)) {
         // Outside of the extents any element will do.
-        llvm::Value *index = rowMajor(e, to, reg, tile.getShape(), 0, 0), *last = e.builder.getInt32(uint32_t(tile.getNumElements() - 1));
+        llvm::Value *index = rowMajor(e, to, reg, tile.getShape(), 0, 0),
+                    *last = e.builder.getInt32(uint32_t(tile.getNumElements() - 1));
         index = e.builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, last);
-        result[reg] = fromStored(e, e.builder.CreateAlignedLoad(type, place(index), llvm::Align(bytes)), element);
+        result[reg] =
+            fromStored(e, e.builder.CreateAlignedLoad(type, place(index), llvm::Align(bytes)), element);
       }
     return result;
   }

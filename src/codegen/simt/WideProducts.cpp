@@ -39,7 +39,8 @@ Factors factorsOf(llvm::BinaryOperator *product) {
   return {x, y};
 }
 
-llvm::BinaryOperator *otherWidth(llvm::ArrayRef<llvm::BinaryOperator *> products, llvm::BinaryOperator *product, Factors f) {
+llvm::BinaryOperator *otherWidth(llvm::ArrayRef<llvm::BinaryOperator *> products,
+                                 llvm::BinaryOperator *product, Factors f) {
   for (llvm::BinaryOperator *other : products) {
     Factors g = factorsOf(other);
     if (other->getType() != product->getType() && ((f.x == g.x && f.y == g.y) || (f.x == g.y && f.y == g.x)))
@@ -73,7 +74,8 @@ void shareWideProducts(llvm::Function &function) {
       Factors f = factorsOf(product);
       if (!f.x)
         continue;
-      llvm::Value *key = llvm::isa<llvm::Constant>(f.x) ? f.y : f.x, *other = llvm::isa<llvm::Constant>(f.x) ? f.x : f.y;
+      llvm::Value *key = llvm::isa<llvm::Constant>(f.x) ? f.y : f.x,
+                  *other = llvm::isa<llvm::Constant>(f.x) ? f.x : f.y;
       llvm::BinaryOperator *match = nullptr;
       for (llvm::Value *factor : {key, other})
         if (!match && open.contains(factor) && (match = otherWidth(open[factor], product, f)))

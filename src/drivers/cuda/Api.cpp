@@ -22,10 +22,11 @@ Status error(std::string message) { return Status::error(StatusCode::Driver, std
 
 Status resolve(void *library, const std::string &path, Api &api) {
   const char *missing = nullptr;
-#define OPTIONAL_SYMBOL(name, exported, parameters) api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #exported));
-#define SYMBOL(name, exported, parameters)                                                                             \
-  OPTIONAL_SYMBOL(name, exported, parameters)                                                                          \
-  if (!api.name)                                                                                                       \
+#define OPTIONAL_SYMBOL(name, exported, parameters)                                                          \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, #exported));
+#define SYMBOL(name, exported, parameters)                                                                   \
+  OPTIONAL_SYMBOL(name, exported, parameters)                                                                \
+  if (!api.name)                                                                                             \
     missing = #exported;
 #include "drivers/cuda/Symbols.def"
   if (missing)
@@ -63,10 +64,18 @@ const Opened &opened() {
 // An error after which the context refuses everything.
 bool isSticky(CUresult error) {
   switch (error) {
-  case 214: case 700: case 702: case 709: case 710: case 714: case 715: case 716: case 717: case 718: case 719:
-    return true;
-  default:
-    return false;
+  case 214:
+  case 700:
+  case 702:
+  case 709:
+  case 710:
+  case 714:
+  case 715:
+  case 716:
+  case 717:
+  case 718:
+  case 719: return true;
+  default: return false;
   }
 }
 
@@ -75,7 +84,8 @@ bool isSticky(CUresult error) {
 Result<const Api *> api() {
   const Opened &it = opened();
   if (forked.load(std::memory_order_relaxed))
-    return error("this process was forked from one that used the GPU already, and a GPU's context does not survive a fork; "
+    return error("this process was forked from one that used the GPU already, and a GPU's context does not "
+                 "survive a fork; "
                  "hint: start processes with `spawn`, or use the GPU first in the child");
   if (!it.status.ok())
     return it.status;
@@ -90,13 +100,15 @@ Status failure(const Api &api, const char *call, CUresult code) {
   if (text)
     message += " (" + std::string(text) + ")";
   if (isSticky(code))
-    message += "; a kernel or a copy has failed in this context, now or before, and the context cannot be used any more; "
+    message += "; a kernel or a copy has failed in this context, now or before, and the context cannot be "
+               "used any more; "
                "hint: start the process again with TEGULA_LAUNCH_BLOCKING=1 to see which kernel it is";
   else if (code == notInitialized)
     message += "; hint: a process forked from one that used the GPU cannot use it; start it with `spawn`";
   else if (code == noDevice)
     message += "; hint: CUDA_VISIBLE_DEVICES may hide the devices";
-  return Status::error(code == outOfMemory || code == launchOutOfResources ? StatusCode::Resource : StatusCode::Driver,
+  return Status::error(code == outOfMemory || code == launchOutOfResources ? StatusCode::Resource
+                                                                           : StatusCode::Driver,
                        std::move(message));
 }
 

@@ -44,14 +44,21 @@ enum DeviceAttribute {
   maxSharedMemoryPerBlockOptin = 97,
 };
 
-enum FunctionAttribute { sharedSizeBytes = 1, localSizeBytes = 3, numRegs = 4, maxDynamicSharedSizeBytes = 8 };
+enum FunctionAttribute {
+  sharedSizeBytes = 1,
+  localSizeBytes = 3,
+  numRegs = 4,
+  maxDynamicSharedSizeBytes = 8
+};
 enum JitOption { errorLogBuffer = 5, errorLogBufferSizeBytes = 6 };
 enum CaptureMode { captureModeRelaxed = 2 };
 
 struct Api {
 #define SYMBOL(name, exported, parameters) CUresult(*name) parameters = nullptr;
 #include "drivers/cuda/Symbols.def"
-  bool hasLibraries() const { return libraryLoadData && libraryGetKernel && kernelGetFunction && kernelSetAttribute; }
+  bool hasLibraries() const {
+    return libraryLoadData && libraryGetKernel && kernelGetFunction && kernelSetAttribute;
+  }
 };
 
 // The driver, initialised; opened on the first call. TEGULA_LIBCUDA names another library than

@@ -47,7 +47,8 @@ Result<Device *> find(const Api &api, int ordinal) {
   if (!table.status.ok())
     return table.status;
   if (ordinal < 0 || size_t(ordinal) >= table.devices.size())
-    return Status::error(StatusCode::Launch, "there is no device " + std::to_string(ordinal) + "; this process sees " +
+    return Status::error(StatusCode::Launch, "there is no device " + std::to_string(ordinal) +
+                                                 "; this process sees " +
                                                  std::to_string(table.devices.size()));
   return table.devices[size_t(ordinal)].get();
 }
@@ -57,7 +58,8 @@ Result<int> ordinalOf(const Api &api, CUdevice handle) {
   for (size_t i = 0; i != table.devices.size(); ++i)
     if (table.devices[i]->handle == handle)
       return int(i);
-  return Status::error(StatusCode::Driver, "the current context belongs to a device that the driver does not list");
+  return Status::error(StatusCode::Driver,
+                       "the current context belongs to a device that the driver does not list");
 }
 
 Result<CUcontext> primaryOf(const Api &api, Device &device) {

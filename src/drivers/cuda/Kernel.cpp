@@ -26,7 +26,8 @@ struct AssemblerLog {
   std::string said() const { return text.substr(0, text.find('\0')); }
 };
 
-Status loadFailure(const Api &api, const char *call, CUresult result, const Image &image, const AssemblerLog &log) {
+Status loadFailure(const Api &api, const char *call, CUresult result, const Image &image,
+                   const AssemblerLog &log) {
   Status status = failure(api, call, result);
   if (result == noBinaryForGpu)
     status.message += "; the kernel was compiled for " + image.arch + ", and the device is another";
@@ -48,9 +49,10 @@ bool launchesBlock() {
 Status checkGrid(const runtime::Grid &grid) {
   for (size_t axis : {1, 2})
     if (grid.extent[axis] > 65535)
-      return Status::error(StatusCode::Launch, "axis " + std::to_string(axis) + " of the grid is " +
-                                                   std::to_string(grid.extent[axis]) +
-                                                   "; on this GPU it is at most 65535; hint: put the long axis first");
+      return Status::error(StatusCode::Launch,
+                           "axis " + std::to_string(axis) + " of the grid is " +
+                               std::to_string(grid.extent[axis]) +
+                               "; on this GPU it is at most 65535; hint: put the long axis first");
   return Status::success();
 }
 
@@ -61,7 +63,8 @@ Status Kernel::loadLibrary(const Api &api) {
     return Status::success();
   AssemblerLog log;
   CUlibrary library = nullptr;
-  if (CUresult result = api.libraryLoadData(&library, image_.bytes.c_str(), log.options, log.values, 2, nullptr, nullptr, 0))
+  if (CUresult result = api.libraryLoadData(&library, image_.bytes.c_str(), log.options, log.values, 2,
+                                            nullptr, nullptr, 0))
     return loadFailure(api, "cuLibraryLoadData", result, image_, log);
   if (CUresult result = api.libraryGetKernel(&kernel_, library, image_.entry.c_str()))
     return failure(api, "cuLibraryGetKernel", result);
@@ -93,8 +96,9 @@ Status Kernel::allowShared(const Api &api, const Current &current, CUfunction fu
   if (image_.sharedBytes <= 48 * 1024)
     return Status::success();
   int bytes = int(image_.sharedBytes);
-  CUresult result = kernel_ ? api.kernelSetAttribute(maxDynamicSharedSizeBytes, bytes, kernel_, current.handle())
-                            : api.funcSetAttribute(function, maxDynamicSharedSizeBytes, bytes);
+  CUresult result = kernel_
+                        ? api.kernelSetAttribute(maxDynamicSharedSizeBytes, bytes, kernel_, current.handle())
+                        : api.funcSetAttribute(function, maxDynamicSharedSizeBytes, bytes);
   return result == success ? Status::success() : failure(api, "cuFuncSetAttribute", result);
 }
 
@@ -123,7 +127,8 @@ Result<CUfunction> Kernel::load(const Api &api, const Current &current) {
 Result<CUfunction> Kernel::functionOn(const Api &api, const Current &current) {
   auto index = size_t(current.device());
   if (index >= maxDevices)
-    return Status::error(StatusCode::Unsupported, "devices above " + std::to_string(maxDevices) + " are not served");
+    return Status::error(StatusCode::Unsupported,
+                         "devices above " + std::to_string(maxDevices) + " are not served");
   if (CUfunction known = functions_[index].load(std::memory_order_acquire))
     return known;
   std::lock_guard guard(mutex_);
@@ -155,7 +160,8 @@ Status Kernel::start(const Api &api, CUfunction function, const runtime::Grid &g
   return result == success ? Status::success() : failure(api, "cuLaunchCooperativeKernel", result);
 }
 
-Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) {
+Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                      const runtime::Place &place) {
   constexpr size_t inlineSlots = 128;
   if (slots.size() > inlineSlots)
     return Status::error(StatusCode::Launch, "a kernel has at most 128 run-time parameters on this target");
@@ -214,7 +220,8 @@ Result<runtime::KernelAttributes> Kernel::attributes(int device) {
   answer.registers = ask(numRegs);
   answer.spillBytes = ask(localSizeBytes);
   answer.sharedBytes = ask(sharedSizeBytes) + int64_t(image_.sharedBytes);
-  return result == success ? Result(answer) : Result<runtime::KernelAttributes>(failure(api, "cuFuncGetAttribute", result));
+  return result == success ? Result(answer)
+                           : Result<runtime::KernelAttributes>(failure(api, "cuFuncGetAttribute", result));
 }
 
 } // namespace tegula::cuda

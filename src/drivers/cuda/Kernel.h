@@ -15,8 +15,8 @@ namespace tegula::cuda {
 struct Image {
   std::string bytes; // cubin, or PTX
   std::string entry, arch;
-  unsigned threads = 128;   // of a block
-  uint64_t sharedBytes = 0; // dynamic, of a block
+  unsigned threads = 128;     // of a block
+  uint64_t sharedBytes = 0;   // dynamic, of a block
   bool isCooperative = false; // all blocks of a launch run at the same time, or it is refused
   // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`).
   unsigned hiddenPointers = 2;

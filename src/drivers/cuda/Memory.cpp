@@ -21,7 +21,8 @@ CUdeviceptr address(const void *memory) { return CUdeviceptr(reinterpret_cast<ui
 
 Result<void *> allocate(int device, size_t bytes) {
   CUdeviceptr memory = 0;
-  Status status = inContext(device, "cuMemAlloc", [&](const Api &api) { return api.memAlloc(&memory, bytes ? bytes : 1); });
+  Status status = inContext(device, "cuMemAlloc",
+                            [&](const Api &api) { return api.memAlloc(&memory, bytes ? bytes : 1); });
   if (!status.ok())
     return status;
   return reinterpret_cast<void *>(uintptr_t(memory));
@@ -32,13 +33,15 @@ Status release(int device, void *memory) {
 }
 
 Status copy(int device, void *to, const void *from, size_t bytes) {
-  return inContext(device, "cuMemcpy",
-                   [&](const Api &api) { return bytes ? api.memcpy(address(to), address(from), bytes) : success; });
+  return inContext(device, "cuMemcpy", [&](const Api &api) {
+    return bytes ? api.memcpy(address(to), address(from), bytes) : success;
+  });
 }
 
 Status synchronize(const runtime::Place &place) {
-  return inContext(place.device, "cuStreamSynchronize",
-                   [&](const Api &api) { return api.streamSynchronize(static_cast<CUstream>(place.stream)); });
+  return inContext(place.device, "cuStreamSynchronize", [&](const Api &api) {
+    return api.streamSynchronize(static_cast<CUstream>(place.stream));
+  });
 }
 
 } // namespace tegula::cuda

@@ -50,15 +50,18 @@ MatrixAttr MatrixAttr::get(MLIRContext *context, llvm::StringRef name, const lay
   return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped);
 }
 
-layout::MatrixShape MatrixAttr::shape() const { return {getM(), getN(), getK(), getElementBits(), getIsSwapped()}; }
+layout::MatrixShape MatrixAttr::shape() const {
+  return {getM(), getN(), getK(), getElementBits(), getIsSwapped()};
+}
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout) {
-  return get(context, layout.extents(), layout.bases(layout::Axis::Register), layout.bases(layout::Axis::Lane),
-             layout.bases(layout::Axis::Warp));
+  return get(context, layout.extents(), layout.bases(layout::Axis::Register),
+             layout.bases(layout::Axis::Lane), layout.bases(layout::Axis::Warp));
 }
 
 layout::Layout LayoutAttr::layout() const {
-  return {getExtents().vec(), {getRegisters().vec(), getLanes().vec(), getWarps().vec(), std::vector<uint32_t>()}};
+  return {getExtents().vec(),
+          {getRegisters().vec(), getLanes().vec(), getWarps().vec(), std::vector<uint32_t>()}};
 }
 
 void LayoutAttr::print(AsmPrinter &printer) const {
@@ -80,7 +83,9 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   return get(parser.getContext(), *layout);
 }
 
-SharedAttr SharedAttr::get(MLIRContext *context, const layout::SharedMap &map) { return get(context, map.images); }
+SharedAttr SharedAttr::get(MLIRContext *context, const layout::SharedMap &map) {
+  return get(context, map.images);
+}
 
 layout::SharedMap SharedAttr::map() const { return {getImages().vec()}; }
 
@@ -97,9 +102,9 @@ Type BufferType::parse(AsmParser &parser) {
   Type element;
   SharedAttr map;
   int64_t slots;
-  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) ||
-      parser.parseComma() || parser.parseAttribute(map) || parser.parseComma() || parser.parseInteger(slots) ||
-      parser.parseGreater())
+  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseComma() || parser.parseAttribute(map) || parser.parseComma() ||
+      parser.parseInteger(slots) || parser.parseGreater())
     return {};
   return get(parser.getContext(), shape, element, map, slots);
 }
@@ -124,14 +129,15 @@ static LogicalResult verifySlot(Operation *op, RankedTensorType tile, Type eleme
     return op->emitOpError("needs a tile with a layout");
   unsigned bits = layoutOf(tile).totalBits();
   if (buffer.getMap().getImages().size() != bits)
-    return op->emitOpError() << "has a map of " << buffer.getMap().getImages().size() << " bits for coordinates of " << bits;
+    return op->emitOpError() << "has a map of " << buffer.getMap().getImages().size()
+                             << " bits for coordinates of " << bits;
   return success();
 }
 
 LogicalResult ViewOp::verify() {
   auto from = getBuffer().getType(), to = getResult().getType();
-  if (to.getSlots() != 1 || from.getShape() != to.getShape() || from.getElementType() != to.getElementType() ||
-      from.getMap() != to.getMap())
+  if (to.getSlots() != 1 || from.getShape() != to.getShape() ||
+      from.getElementType() != to.getElementType() || from.getMap() != to.getMap())
     return emitOpError() << "does not give one slot of " << from;
   return success();
 }
@@ -167,7 +173,8 @@ layout::Layout layoutOf(Type tile) {
 
 RankedTensorType withLayout(Type tile, const layout::Layout &layout) {
   auto tensor = cast<RankedTensorType>(tile);
-  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(), LayoutAttr::get(tile.getContext(), layout));
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                               LayoutAttr::get(tile.getContext(), layout));
 }
 
 unsigned warpsOf(Operation *op) {

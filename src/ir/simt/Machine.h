@@ -28,10 +28,10 @@ public:
   // The matrix instructions for such a product, the one to prefer first; empty: multiply-adds compute it.
   virtual std::vector<MatrixInstruction> matrixInstructions(const DotTypes &types) const { return {}; }
 
-  uint64_t sharedBytes = 0;         // of a program
-  unsigned registers = 255;         // of 32 bits, of a thread at most
-  bool hasMatrixLoad = false;       // eight rows of 16 bytes of shared memory as fragments of matrix instructions
-  bool hasAsyncCopy = false;        // from global to shared memory while the warps go on
+  uint64_t sharedBytes = 0;   // of a program
+  unsigned registers = 255;   // of 32 bits, of a thread at most
+  bool hasMatrixLoad = false; // eight rows of 16 bytes of shared memory as fragments of matrix instructions
+  bool hasAsyncCopy = false;  // from global to shared memory while the warps go on
 };
 
 } // namespace tegula::simt

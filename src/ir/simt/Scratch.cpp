@@ -1,7 +1,6 @@
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
-#include "layout/Queries.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -156,7 +155,8 @@ static uint64_t atomicBytes(Operation *op) {
   if (!isa<RankedTensorType>(type))
     return bytes;
   Layout layout = layoutOf(type);
-  bool everyThread = layout.bases(Axis::Lane).size() == layout::laneBits && layout.size(Axis::Warp) == warpsOf(op);
+  bool everyThread =
+      layout.bases(Axis::Lane).size() == layout::laneBits && layout.size(Axis::Warp) == warpsOf(op);
   bool copies = !everyThread || layout.freeBits(Axis::Lane) || layout.freeBits(Axis::Warp);
   return copies ? (uint64_t(1) << layout.totalBits()) * bytes : 0;
 }
@@ -170,7 +170,8 @@ uint64_t scratchBytes(Operation *op) {
     return uint64_t(layoutOf(histogram.getResult()).hull(0)) * 4;
   if (auto cat = dyn_cast<CatOp>(op)) {
     Layout operand = layoutOf(cat.getLhs());
-    bool isRenaming = operand == layoutOf(cat.getRhs()) && concatenated(operand, cat) == layoutOf(cat.getResult());
+    bool isRenaming =
+        operand == layoutOf(cat.getRhs()) && concatenated(operand, cat) == layoutOf(cat.getResult());
     auto type = cast<RankedTensorType>(cat.getType());
     return isRenaming ? 0 : uint64_t(type.getNumElements()) * storedBits(type.getElementType()) / 8;
   }
@@ -182,7 +183,8 @@ uint64_t scratchBytes(Operation *op) {
     return GatherPlan(gather).bytes;
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     auto type = cast<RankedTensorType>(reshape.getType());
-    bool linear = layoutOf(reshape.getValue()).reshaped(type.getShape().vec()) == layoutOf(reshape.getResult());
+    bool linear =
+        layoutOf(reshape.getValue()).reshaped(type.getShape().vec()) == layoutOf(reshape.getResult());
     return linear ? 0 : uint64_t(type.getNumElements()) * storedBits(type.getElementType()) / 8;
   }
   if (auto convert = dyn_cast<ConvertOp>(op)) {

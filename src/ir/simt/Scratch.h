@@ -23,7 +23,8 @@ struct ScanLevel {
   layout::Axis axis;
   llvm::SmallVector<unsigned> bits; // of the axis, as masks, by ascending stride
   uint32_t image = 0, below = 0;    // their flat coordinates; those of all levels before
-  llvm::SmallVector<uint64_t, 2> offsets; // of warps: where each operand's totals lie, a slot a block and warp
+  llvm::SmallVector<uint64_t, 2>
+      offsets; // of warps: where each operand's totals lie, a slot a block and warp
   unsigned mask() const;
 };
 struct ScanScratch {

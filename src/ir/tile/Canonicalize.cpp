@@ -70,7 +70,8 @@ struct ComputeSplatsAsScalars : RewritePattern {
     if (auto splat = operand.getDefiningOp<SplatOp>())
       return splat.getValue();
     if (auto dense = splatConstant(operand))
-      return arith::ConstantOp::create(rewriter, operand.getLoc(), cast<TypedAttr>(dense.getSplatValue<Attribute>()));
+      return arith::ConstantOp::create(rewriter, operand.getLoc(),
+                                       cast<TypedAttr>(dense.getSplatValue<Attribute>()));
     return operand;
   }
 };
@@ -193,9 +194,10 @@ struct ReduceOneElement : OpRewritePattern<ReduceOp> {
       return failure();
     SmallVector<Value> results;
     for (auto [operand, result] : llvm::zip_equal(op.getOperands(), op.getResults()))
-      results.push_back(isa<RankedTensorType>(result.getType())
-                            ? ReshapeOp::create(rewriter, op.getLoc(), result.getType(), operand).getResult()
-                            : UnsplatOp::create(rewriter, op.getLoc(), result.getType(), operand).getResult());
+      results.push_back(
+          isa<RankedTensorType>(result.getType())
+              ? ReshapeOp::create(rewriter, op.getLoc(), result.getType(), operand).getResult()
+              : UnsplatOp::create(rewriter, op.getLoc(), result.getType(), operand).getResult());
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -225,8 +227,8 @@ struct AssertTrue : OpRewritePattern<AssertOp> {
   }
 };
 
-// c + dot(a, b, 0) -> dot(a, b, c): the order of a sum is nobody's promise (N15). Not where the dot rounds its result to
-// fewer bits than it sums in.
+// c + dot(a, b, 0) -> dot(a, b, c): the order of a sum is nobody's promise (N15). Not where the dot rounds
+// its result to fewer bits than it sums in.
 template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
   using OpRewritePattern<Add>::OpRewritePattern;
 
@@ -237,7 +239,8 @@ template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
         continue;
       if (!matchPattern(dot.getAcc(), m_Zero()) && !matchPattern(dot.getAcc(), m_AnyZeroFloat()))
         continue;
-      rewriter.replaceOpWithNewOp<DotOp>(op, dot.getType(), dot.getA(), dot.getB(), other, dot.getPrecision());
+      rewriter.replaceOpWithNewOp<DotOp>(op, dot.getType(), dot.getA(), dot.getB(), other,
+                                         dot.getPrecision());
       return success();
     }
     return failure();
@@ -247,10 +250,11 @@ template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
 } // namespace
 
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>, ReshapeSplat<ReshapeOp>,
-               ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>, ComposeTransposes,
-               LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
-               AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(patterns.getContext());
+  patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>,
+               ReshapeSplat<ReshapeOp>, ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>,
+               ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask,
+               ReduceOneElement, ScanOneElement, AssertTrue, AddIntoDot<arith::AddFOp>,
+               AddIntoDot<arith::AddIOp>>(patterns.getContext());
 }
 
 } // namespace tegula::tile

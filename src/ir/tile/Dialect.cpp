@@ -34,8 +34,8 @@ struct BytecodeVersion : BytecodeDialectInterface {
     if (failed(reader.readVarInt(number)))
       return nullptr;
     if (number > dialectVersion) {
-      reader.emitError() << "the module has version " << number << " of the tile dialect; this Tegula reads up to "
-                         << dialectVersion;
+      reader.emitError() << "the module has version " << number
+                         << " of the tile dialect; this Tegula reads up to " << dialectVersion;
       return nullptr;
     }
     return std::make_unique<Version>(number);
@@ -87,7 +87,9 @@ Type withElement(Type like, Type element) {
 
 std::string placeOf(Location location) {
   FileLineColLoc at;
-  auto isOfLibrary = [](FileLineColLoc line) { return line.getFilename().getValue().starts_with("<tegula>/"); };
+  auto isOfLibrary = [](FileLineColLoc line) {
+    return line.getFilename().getValue().starts_with("<tegula>/");
+  };
   location->walk([&](Location part) { // a callee before its caller
     auto line = dyn_cast<FileLineColLoc>(LocationAttr(part));
     if (!line)

@@ -70,8 +70,9 @@ OpFoldResult MakeRangeOp::fold(FoldAdaptor) {
 // x as another type and back.
 template <class Inverse> static OpFoldResult foldInverse(Operation *op) {
   auto inner = op->getOperand(0).getDefiningOp<Inverse>();
-  return inner && inner->getOperand(0).getType() == op->getResult(0).getType() ? OpFoldResult(inner->getOperand(0))
-                                                                               : OpFoldResult();
+  return inner && inner->getOperand(0).getType() == op->getResult(0).getType()
+             ? OpFoldResult(inner->getOperand(0))
+             : OpFoldResult();
 }
 
 OpFoldResult PtrToIntOp::fold(FoldAdaptor) { return foldInverse<IntToPtrOp>(*this); }

@@ -22,10 +22,9 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
                       function_interface_impl::VariadicFlag,
                       std::string &) { return builder.getFunctionType(arguments, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name),
-                                                  getResAttrsAttrName(result.name));
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void FuncOp::print(OpAsmPrinter &printer) {
@@ -259,8 +258,10 @@ LogicalResult ElementwiseInlineAsmOp::verify() {
   ArrayRef<AsmRegister> outputs = constraints->outputs, inputs = constraints->inputs;
   if (Status text = checkAsmText(getAsmString(), outputs.size() + inputs.size()); !text.ok())
     return emitOpError(text.message);
-  bool fit = fitRuns(outputs, getResultTypes(), getPackedElement()) && fitRuns(inputs, getOperandTypes(), getPackedElement());
-  return fit && outputs.empty() && inputs.empty() ? LogicalResult(success()) : emitOpError("its constraints do not fit its types");
+  bool fit = fitRuns(outputs, getResultTypes(), getPackedElement()) &&
+             fitRuns(inputs, getOperandTypes(), getPackedElement());
+  return fit && outputs.empty() && inputs.empty() ? LogicalResult(success())
+                                                  : emitOpError("its constraints do not fit its types");
 }
 
 void ElementwiseInlineAsmOp::getEffects(Effects &effects) {
@@ -295,9 +296,11 @@ static LogicalResult verifyCombining(Op op, llvm::function_ref<void(SmallVector<
   if (block.getNumArguments() != 2 * n || op.getResults().size() != n)
     return op.emitOpError("N operands need 2N region arguments and N results");
   for (size_t i = 0; i < n; ++i) {
-    Type operand = op.getOperands()[i].getType(), result = op.getResults()[i].getType(), element = elementType(operand);
-    if (shapeOf(operand) != shape || shapeOf(result) != ArrayRef<int64_t>(expected) || elementType(result) != element ||
-        block.getArgument(i).getType() != element || block.getArgument(n + i).getType() != element)
+    Type operand = op.getOperands()[i].getType(), result = op.getResults()[i].getType(),
+         element = elementType(operand);
+    if (shapeOf(operand) != shape || shapeOf(result) != ArrayRef<int64_t>(expected) ||
+        elementType(result) != element || block.getArgument(i).getType() != element ||
+        block.getArgument(n + i).getType() != element)
       return op.emitOpError("operand, result and region argument ") << i << " do not fit";
   }
   return success();
@@ -334,8 +337,9 @@ LogicalResult HistogramOp::verify() {
 // ---- Debug ------------------------------------------------------------------------------
 
 LogicalResult PrintOp::verify() {
-  return getIsSigned().size() == getOperands().size() ? success()
-                                                      : emitOpError("`isSigned` must have one entry for each operand");
+  return getIsSigned().size() == getOperands().size()
+             ? success()
+             : emitOpError("`isSigned` must have one entry for each operand");
 }
 
 // ---- Dot --------------------------------------------------------------------------------
@@ -345,7 +349,8 @@ LogicalResult DotOp::verify() {
   size_t r = a.size();
   if (r < 2 || r > 3 || b.size() != r || c.size() != r)
     return emitOpError("operands must be 2-D, or 3-D with a batch");
-  if (a[r - 1] != b[r - 2] || a[r - 2] != c[r - 2] || b[r - 1] != c[r - 1] || (r == 3 && (a[0] != b[0] || a[0] != c[0])))
+  if (a[r - 1] != b[r - 2] || a[r - 2] != c[r - 2] || b[r - 1] != c[r - 1] ||
+      (r == 3 && (a[0] != b[0] || a[0] != c[0])))
     return emitOpError("shapes must be [M,K] x [K,N] + [M,N]");
   auto isFloat = [](Value value) { return isa<FloatType>(elementType(value.getType())); };
   if (isFloat(getA()) != isFloat(getAcc()) || isFloat(getB()) != isFloat(getAcc()))

@@ -44,8 +44,8 @@ mlir::Type elementType(mlir::Type type);
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 // `element` with the shape of `like`.
 mlir::Type withElement(mlir::Type like, mlir::Type element);
-// "file:line:column" of the innermost source that a location names, lines of the language's own library left out
-// where a user's line called it; empty where it names none.
+// "file:line:column" of the innermost source that a location names, lines of the language's own library left
+// out where a user's line called it; empty where it names none.
 std::string placeOf(mlir::Location location);
 
 } // namespace tegula::tile

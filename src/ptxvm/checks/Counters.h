@@ -19,8 +19,9 @@ struct InstructionCounts {
   uint64_t idealSectors = 0; // global: as many as the distinct bytes need
   uint64_t wavefronts = 0;   // shared
   uint64_t idealWavefronts = 0;
-  uint64_t copyRequests = 0, copyLanes = 0, copyBytes = 0; // of cp.async into shared memory; others: its source
-  uint64_t barriers = 0; // arrivals of warps
+  uint64_t copyRequests = 0, copyLanes = 0,
+           copyBytes = 0; // of cp.async into shared memory; others: its source
+  uint64_t barriers = 0;  // arrivals of warps
   uint64_t branches = 0, divergentBranches = 0;
   uint32_t width = 0; // bytes of a lane
   Space space = Space::Generic;

@@ -250,12 +250,9 @@ private:
 
   static std::string_view verb(const MemoryEvent &event) {
     switch (event.kind) {
-    case AccessKind::Load:
-      return "reads";
-    case AccessKind::Store:
-      return "writes";
-    default:
-      return "updates";
+    case AccessKind::Load: return "reads";
+    case AccessKind::Store: return "writes";
+    default: return "updates";
     }
   }
 

@@ -29,7 +29,7 @@ void land(Block &block, Copy &copy, uint32_t mask) {
   });
 }
 
-// How many bytes each lane reads.
+// Finds how many bytes each lane reads.
 void readSizes(Warp &w, const Op &op, uint32_t mask, Copy &copy) {
   copy.sizes.fill(copy.width);
   if (op.p != nowhere) { // ignore-src

@@ -27,23 +27,30 @@ uint64_t update(const AccessForm &access, uint64_t old, uint64_t operand, bool f
   if (kind == TypeKind::Float || kind == TypeKind::Packed) {
     LaneMode mode;
     mode.ftz = flush && access.type == Type::F32;
-    FloatOp op = access.operation == Modifier::min ? FloatOp::Min : access.operation == Modifier::max ? FloatOp::Max : FloatOp::Add;
+    FloatOp op = access.operation == Modifier::min   ? FloatOp::Min
+                 : access.operation == Modifier::max ? FloatOp::Max
+                                                     : FloatOp::Add;
     // Memory's adder passes a NaN of f64 as it is.
-    if (access.type == Type::F64 && op == FloatOp::Add && (isNan(Format::F64, old) || isNan(Format::F64, operand)))
+    if (access.type == Type::F64 && op == FloatOp::Add &&
+        (isNan(Format::F64, old) || isNan(Format::F64, operand)))
       return isNan(Format::F64, old) ? old : operand;
     return applyFloat(op, access.type, mode, old, operand);
   }
   bool isSigned = ptxvm::isSigned(access.type);
-  if (access.size == 8) return updateInteger<uint64_t>(old, operand, access.operation, isSigned);
-  if (access.size == 4) return updateInteger<uint32_t>(uint32_t(old), uint32_t(operand), access.operation, isSigned);
+  if (access.size == 8)
+    return updateInteger<uint64_t>(old, operand, access.operation, isSigned);
+  if (access.size == 4)
+    return updateInteger<uint32_t>(uint32_t(old), uint32_t(operand), access.operation, isSigned);
   return updateInteger<uint16_t>(uint16_t(old), uint16_t(operand), access.operation, isSigned);
 }
 
-template <class T> T atomically(std::byte *bytes, const AccessForm &access, uint64_t operand, uint64_t compared, bool flush) {
+template <class T>
+T atomically(std::byte *bytes, const AccessForm &access, uint64_t operand, uint64_t compared, bool flush) {
   auto *place = reinterpret_cast<T *>(bytes);
   T old = __atomic_load_n(place, __ATOMIC_SEQ_CST);
   for (;;) {
-    T next = access.operation == Modifier::cas ? (old == T(compared) ? T(operand) : old) : T(update(access, old, operand, flush));
+    T next = access.operation == Modifier::cas ? (old == T(compared) ? T(operand) : old)
+                                               : T(update(access, old, operand, flush));
     if (__atomic_compare_exchange_n(place, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
       return old;
   }
@@ -73,8 +80,8 @@ void atomic(Warp &w, const Op &op, uint32_t mask) {
 }
 
 Modifier operationOf(const Lowering &l) {
-  for (Modifier one : {Modifier::add, Modifier::And, Modifier::Or, Modifier::Xor, Modifier::exch, Modifier::cas,
-                       Modifier::min, Modifier::max, Modifier::inc, Modifier::dec})
+  for (Modifier one : {Modifier::add, Modifier::And, Modifier::Or, Modifier::Xor, Modifier::exch,
+                       Modifier::cas, Modifier::min, Modifier::max, Modifier::inc, Modifier::dec})
     if (l.has(one))
       return one;
   return Modifier::add;
@@ -84,8 +91,10 @@ Modifier operationOf(const Lowering &l) {
 
 void lowerAtom(Lowering &l) {
   AccessForm access = makeAccess(l, AccessKind::Atomic, l.operand(1));
-  if (access.semantics == Semantics::Weak) access.semantics = Semantics::Relaxed;
-  if (access.scope == Scope::None) access.scope = Scope::Gpu;
+  if (access.semantics == Semantics::Weak)
+    access.semantics = Semantics::Relaxed;
+  if (access.scope == Scope::None)
+    access.scope = Scope::Gpu;
   access.operation = operationOf(l);
   fillParts(l, access.results, l.operand(0), access.count);
   bool isCas = access.operation == Modifier::cas;
@@ -96,8 +105,10 @@ void lowerAtom(Lowering &l) {
 }
 void lowerRed(Lowering &l) {
   AccessForm access = makeAccess(l, AccessKind::Reduction, l.operand(0));
-  if (access.semantics == Semantics::Weak) access.semantics = Semantics::Relaxed;
-  if (access.scope == Scope::None) access.scope = Scope::Gpu;
+  if (access.semantics == Semantics::Weak)
+    access.semantics = Semantics::Relaxed;
+  if (access.scope == Scope::None)
+    access.scope = Scope::Gpu;
   access.operation = operationOf(l);
   access.hasResult = false;
   fillParts(l, access.sources, l.operand(1), access.count);

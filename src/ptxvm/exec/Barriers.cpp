@@ -91,10 +91,13 @@ void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask) {
     id = 0;
   }
   if (threads % warpSize)
-    add(block, FindingKind::BadOperand, "awaits " + std::to_string(threads) + " threads, no multiple of 32", warp, op, first);
+    add(block, FindingKind::BadOperand, "awaits " + std::to_string(threads) + " threads, no multiple of 32",
+        warp, op, first);
   if (op.flag && mask != warp.live)
-    add(block, FindingKind::DivergentBarrier, "lanes " + lanesText(mask) + " come to the barrier without lanes " +
-        lanesText(warp.live & ~mask) + " of their warp", warp, op, first);
+    add(block, FindingKind::DivergentBarrier,
+        "lanes " + lanesText(mask) + " come to the barrier without lanes " + lanesText(warp.live & ~mask) +
+            " of their warp",
+        warp, op, first);
   Barrier &barrier = block.barriers[id];
   if (!barrier.isBusy) {
     barrier.isBusy = true;
@@ -103,11 +106,13 @@ void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask) {
     barrier.arrived.assign(block.warps.size(), 0);
     barrier.waiters.assign(block.warps.size(), 0);
   } else if (barrier.threads != threads) {
-    block.findings().add(FindingKind::DivergentBarrier, "awaits another number of threads than those who came before",
+    block.findings().add(FindingKind::DivergentBarrier,
+                         "awaits another number of threads than those who came before",
                          placeOf(warp, op.instruction, first), placeOf(warp, barrier.instruction));
   }
   if (barrier.arrived[warp.index] & mask)
-    add(block, FindingKind::DivergentBarrier, "lanes come again before the barrier completed", warp, op, first);
+    add(block, FindingKind::DivergentBarrier, "lanes come again before the barrier completed", warp, op,
+        first);
   barrier.arrived[warp.index] |= mask;
   if (!op.flag2)
     barrier.waiters[warp.index] |= mask;
@@ -157,7 +162,8 @@ void reportDeadlock(Block &block) {
                                      " are named by the mask and do not come"
                                : "the barrier awaits threads that do not come";
   block.findings().add(atSync ? FindingKind::MaskMismatch : FindingKind::MissingBarrier,
-                       message + " (" + states + ")", placeOf(*waiting, where->pc, firstLane(where->mask)), other);
+                       message + " (" + states + ")", placeOf(*waiting, where->pc, firstLane(where->mask)),
+                       other);
 }
 
 } // namespace tegula::ptxvm

@@ -22,15 +22,25 @@ uint64_t specialValue(const Block &block, const Warp &warp, unsigned lane, Speci
   case Special::NtidY: return shape[1];
   case Special::NtidZ: return shape[2];
   // A cluster is one block.
-  case Special::CtaidX: case Special::ClusteridX: return block.id[0];
-  case Special::CtaidY: case Special::ClusteridY: return block.id[1];
-  case Special::CtaidZ: case Special::ClusteridZ: return block.id[2];
-  case Special::NctaidX: case Special::NclusteridX: return grid[0];
-  case Special::NctaidY: case Special::NclusteridY: return grid[1];
-  case Special::NctaidZ: case Special::NclusteridZ: return grid[2];
-  case Special::ClusterCtaidX: case Special::ClusterCtaidY: case Special::ClusterCtaidZ:
+  case Special::CtaidX:
+  case Special::ClusteridX: return block.id[0];
+  case Special::CtaidY:
+  case Special::ClusteridY: return block.id[1];
+  case Special::CtaidZ:
+  case Special::ClusteridZ: return block.id[2];
+  case Special::NctaidX:
+  case Special::NclusteridX: return grid[0];
+  case Special::NctaidY:
+  case Special::NclusteridY: return grid[1];
+  case Special::NctaidZ:
+  case Special::NclusteridZ: return grid[2];
+  case Special::ClusterCtaidX:
+  case Special::ClusterCtaidY:
+  case Special::ClusterCtaidZ:
   case Special::ClusterCtarank: return 0;
-  case Special::ClusterNctaidX: case Special::ClusterNctaidY: case Special::ClusterNctaidZ:
+  case Special::ClusterNctaidX:
+  case Special::ClusterNctaidY:
+  case Special::ClusterNctaidZ:
   case Special::ClusterNctarank: return 1;
   case Special::Laneid: return lane;
   case Special::Warpid: return warp.index;
@@ -206,7 +216,8 @@ void advance(Block &block, uint64_t budget) {
       demote(block, uint32_t(at));
     if (block.steps > limit) {
       const Group &group = warp.groups.empty() ? Group() : warp.groups[0];
-      block.findings().add(FindingKind::StepLimit, "after " + std::to_string(block.steps) + " instructions of the block's warps",
+      block.findings().add(FindingKind::StepLimit,
+                           "after " + std::to_string(block.steps) + " instructions of the block's warps",
                            placeOf(warp, group.pc));
       return finish(block);
     }

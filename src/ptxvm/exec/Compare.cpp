@@ -13,8 +13,12 @@ template <class T, Order order> uint32_t compareLanes(Warp &w, const Op &op, uin
   uint32_t result = 0;
   forLanes(mask, [&](unsigned i) {
     T x = T(a[i]), y = T(b[i]);
-    bool is = order == Order::Eq ? x == y : order == Order::Ne ? x != y : order == Order::Lt ? x < y
-              : order == Order::Le ? x <= y : order == Order::Gt ? x > y : x >= y;
+    bool is = order == Order::Eq   ? x == y
+              : order == Order::Ne ? x != y
+              : order == Order::Lt ? x < y
+              : order == Order::Le ? x <= y
+              : order == Order::Gt ? x > y
+                                   : x >= y;
     result |= uint32_t(is) << i;
   });
   return result;
@@ -38,23 +42,30 @@ Comparer comparerOf(Type type, Order order) {
   case Type::S64: return comparerOf<int64_t>(order);
   default: break;
   }
-  return bitWidth(type) == 16 ? comparerOf<uint16_t>(order) : bitWidth(type) == 32 ? comparerOf<uint32_t>(order) : comparerOf<uint64_t>(order);
+  return bitWidth(type) == 16   ? comparerOf<uint16_t>(order)
+         : bitWidth(type) == 32 ? comparerOf<uint32_t>(order)
+                                : comparerOf<uint64_t>(order);
 }
 
 Order orderOf(const Lowering &l) {
-  if (l.has(Modifier::ne)) return Order::Ne;
-  if (l.has(Modifier::lt) || l.has(Modifier::lo)) return Order::Lt;
-  if (l.has(Modifier::le) || l.has(Modifier::ls)) return Order::Le;
-  if (l.has(Modifier::gt) || l.has(Modifier::hi)) return Order::Gt;
-  if (l.has(Modifier::ge) || l.has(Modifier::hs)) return Order::Ge;
+  if (l.has(Modifier::ne))
+    return Order::Ne;
+  if (l.has(Modifier::lt) || l.has(Modifier::lo))
+    return Order::Lt;
+  if (l.has(Modifier::le) || l.has(Modifier::ls))
+    return Order::Le;
+  if (l.has(Modifier::gt) || l.has(Modifier::hi))
+    return Order::Gt;
+  if (l.has(Modifier::ge) || l.has(Modifier::hs))
+    return Order::Ge;
   return Order::Eq;
 }
 Compare compareOf(const Lowering &l) {
   constexpr std::pair<Modifier, Compare> table[] = {
-      {Modifier::eq, Compare::Eq},   {Modifier::ne, Compare::Ne},   {Modifier::lt, Compare::Lt},
-      {Modifier::le, Compare::Le},   {Modifier::gt, Compare::Gt},   {Modifier::ge, Compare::Ge},
-      {Modifier::equ, Compare::Equ}, {Modifier::neu, Compare::Neu}, {Modifier::ltu, Compare::Ltu},
-      {Modifier::leu, Compare::Leu}, {Modifier::gtu, Compare::Gtu}, {Modifier::geu, Compare::Geu},
+      {Modifier::eq, Compare::Eq},   {Modifier::ne, Compare::Ne},    {Modifier::lt, Compare::Lt},
+      {Modifier::le, Compare::Le},   {Modifier::gt, Compare::Gt},    {Modifier::ge, Compare::Ge},
+      {Modifier::equ, Compare::Equ}, {Modifier::neu, Compare::Neu},  {Modifier::ltu, Compare::Ltu},
+      {Modifier::leu, Compare::Leu}, {Modifier::gtu, Compare::Gtu},  {Modifier::geu, Compare::Geu},
       {Modifier::num, Compare::Num}, {Modifier::isNan, Compare::Nan}};
   for (auto [modifier, how] : table)
     if (l.has(modifier))
@@ -74,8 +85,10 @@ uint32_t combine(Warp &w, const Op &op, uint32_t value) {
 // d|e: the second result is of the negated comparison.
 void writeBoth(Warp &w, const Op &op, uint32_t mask, uint32_t value) {
   uint32_t first = combine(w, op, value), second = combine(w, op, ~value);
-  if (op.d != nowhere) write(w.predicates[op.d], mask, first);
-  if (op.e != nowhere) write(w.predicates[op.e], mask, second);
+  if (op.d != nowhere)
+    write(w.predicates[op.d], mask, first);
+  if (op.e != nowhere)
+    write(w.predicates[op.e], mask, second);
 }
 
 template <class T, Order order> void setp(Warp &w, const Op &op, uint32_t mask) {
@@ -100,7 +113,8 @@ uint64_t packed(const Lowering &l, Type type) {
   return uint64_t(type) | uint64_t(compareOf(l)) << 8 | uint64_t(l.has(Modifier::ftz)) << 16;
 }
 uint32_t compareFloat(Warp &w, const Op &op, uint32_t mask, uint32_t *high) {
-  return compareFloats(howAt(op), typeAt(op), ftzAt(op), mask, w.file.data() + op.a, w.file.data() + op.b, high);
+  return compareFloats(howAt(op), typeAt(op), ftzAt(op), mask, w.file.data() + op.a, w.file.data() + op.b,
+                       high);
 }
 
 void setpFloat(Warp &w, const Op &op, uint32_t mask) {
@@ -111,8 +125,10 @@ void setpPacked(Warp &w, const Op &op, uint32_t mask) { // p|q: the halves
   uint32_t high = 0, low = compareFloat(w, op, mask, &high);
   low = combine(w, op, low);
   high = combine(w, op, high);
-  if (op.d != nowhere) write(w.predicates[op.d], mask, low);
-  if (op.e != nowhere) write(w.predicates[op.e], mask, high);
+  if (op.d != nowhere)
+    write(w.predicates[op.d], mask, low);
+  if (op.e != nowhere)
+    write(w.predicates[op.e], mask, high);
 }
 
 // set: all ones, or 1.0, where true. c: the comparer is by an integer type.
@@ -124,7 +140,8 @@ struct SetTrue {
     case Type::BF16: return 0x3f80;
     case Type::F16x2: return 0x3c00;
     case Type::BF16x2: return 0x3f80;
-    case Type::U16: case Type::S16: return 0xffff;
+    case Type::U16:
+    case Type::S16: return 0xffff;
     default: return ~0u;
     }
   }
@@ -196,7 +213,9 @@ void lowerSetp(Lowering &l) {
   default: break;
   }
   unsigned bits = bitWidth(l.type());
-  l.op.run = bits == 16 ? setpOf<uint16_t>(order) : bits == 32 ? setpOf<uint32_t>(order) : setpOf<uint64_t>(order);
+  l.op.run = bits == 16   ? setpOf<uint16_t>(order)
+             : bits == 32 ? setpOf<uint32_t>(order)
+                          : setpOf<uint64_t>(order);
 }
 void lowerSetpFloat(Lowering &l) {
   lowerOperands(l, l.type(), true);

@@ -14,23 +14,40 @@ void arithmetic(Warp &w, const Op &op, uint32_t mask) {
 FloatOp opOf(const Lowering &l) {
   std::string_view m = l.mnemonic();
   bool approx = l.has(Modifier::approx), isDouble = l.type() == Type::F64;
-  if (m == "add") return FloatOp::Add;
-  if (m == "sub") return FloatOp::Sub;
-  if (m == "mul") return FloatOp::Mul;
-  if (m == "fma" || m == "mad") return FloatOp::Fma;
-  if (m == "div") return approx ? FloatOp::DivApprox : l.has(Modifier::full) ? FloatOp::DivFull : FloatOp::Div;
-  if (m == "rcp") return !approx ? FloatOp::Rcp : isDouble ? FloatOp::RcpApproxFtzF64 : FloatOp::RcpApprox;
-  if (m == "sqrt") return approx ? FloatOp::SqrtApprox : FloatOp::Sqrt;
-  if (m == "rsqrt") return isDouble && l.has(Modifier::ftz) ? FloatOp::RsqrtApproxFtzF64 : FloatOp::Rsqrt;
-  if (m == "sin") return FloatOp::Sin;
-  if (m == "cos") return FloatOp::Cos;
-  if (m == "lg2") return FloatOp::Lg2;
-  if (m == "ex2") return FloatOp::Ex2;
-  if (m == "tanh") return FloatOp::Tanh;
-  if (m == "abs") return FloatOp::Abs;
-  if (m == "neg") return FloatOp::Neg;
-  if (m == "min") return FloatOp::Min;
-  if (m == "max") return FloatOp::Max;
+  if (m == "add")
+    return FloatOp::Add;
+  if (m == "sub")
+    return FloatOp::Sub;
+  if (m == "mul")
+    return FloatOp::Mul;
+  if (m == "fma" || m == "mad")
+    return FloatOp::Fma;
+  if (m == "div")
+    return approx ? FloatOp::DivApprox : l.has(Modifier::full) ? FloatOp::DivFull : FloatOp::Div;
+  if (m == "rcp")
+    return !approx ? FloatOp::Rcp : isDouble ? FloatOp::RcpApproxFtzF64 : FloatOp::RcpApprox;
+  if (m == "sqrt")
+    return approx ? FloatOp::SqrtApprox : FloatOp::Sqrt;
+  if (m == "rsqrt")
+    return isDouble && l.has(Modifier::ftz) ? FloatOp::RsqrtApproxFtzF64 : FloatOp::Rsqrt;
+  if (m == "sin")
+    return FloatOp::Sin;
+  if (m == "cos")
+    return FloatOp::Cos;
+  if (m == "lg2")
+    return FloatOp::Lg2;
+  if (m == "ex2")
+    return FloatOp::Ex2;
+  if (m == "tanh")
+    return FloatOp::Tanh;
+  if (m == "abs")
+    return FloatOp::Abs;
+  if (m == "neg")
+    return FloatOp::Neg;
+  if (m == "min")
+    return FloatOp::Min;
+  if (m == "max")
+    return FloatOp::Max;
   return FloatOp::CopySign;
 }
 

@@ -9,7 +9,7 @@ namespace tegula::ptxvm {
 namespace {
 
 struct Graph {
-  std::vector<uint32_t> starts;               // first instruction of each block
+  std::vector<uint32_t> starts;                      // first instruction of each block
   std::vector<std::vector<uint32_t>> next, previous; // the last block is the end; exits have no edge to it
   std::vector<uint32_t> exits;
 };
@@ -135,8 +135,10 @@ void addJoins(const Graph &graph, std::vector<uint32_t> &joins) {
   dominator[exit] = exit;
   auto meet = [&](uint32_t a, uint32_t b) {
     while (a != b) {
-      while (number[a] > number[b]) a = dominator[a];
-      while (number[b] > number[a]) b = dominator[b];
+      while (number[a] > number[b])
+        a = dominator[a];
+      while (number[b] > number[a])
+        b = dominator[b];
     }
     return a;
   };

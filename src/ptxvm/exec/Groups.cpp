@@ -146,10 +146,14 @@ bool branchIndexed(Warp &warp, size_t index, const Op &op, uint32_t mask) {
   };
   forLanes(group.mask, [&](unsigned i) {
     uint32_t bit = 1u << i;
-    if (!(mask & bit)) return side(group.pc + 1, bit);
-    if (which[i] < targets.size()) return side(targets[which[i]], bit);
-    warp.block->findings().add(FindingKind::BadOperand, "branches to target " + std::to_string(which[i]) + " of " +
-                               std::to_string(targets.size()), placeOf(warp, op.instruction, i));
+    if (!(mask & bit))
+      return side(group.pc + 1, bit);
+    if (which[i] < targets.size())
+      return side(targets[which[i]], bit);
+    warp.block->findings().add(FindingKind::BadOperand,
+                               "branches to target " + std::to_string(which[i]) + " of " +
+                                   std::to_string(targets.size()),
+                               placeOf(warp, op.instruction, i));
     side(targets.empty() ? group.pc + 1 : targets[0], bit);
   });
   tellBranch(warp, op, mask, group.mask & ~mask);

@@ -33,11 +33,14 @@ template <class T, auto f> void ternary(Warp &w, const Op &op, uint32_t mask) {
   switch (type) {                                                                                            \
   case Type::U8: return shape<uint8_t, f>;                                                                   \
   case Type::S8: return shape<int8_t, f>;                                                                    \
-  case Type::U16: case Type::B16: return shape<uint16_t, f>;                                                 \
+  case Type::U16:                                                                                            \
+  case Type::B16: return shape<uint16_t, f>;                                                                 \
   case Type::S16: return shape<int16_t, f>;                                                                  \
-  case Type::U32: case Type::B32: return shape<uint32_t, f>;                                                 \
+  case Type::U32:                                                                                            \
+  case Type::B32: return shape<uint32_t, f>;                                                                 \
   case Type::S32: return shape<int32_t, f>;                                                                  \
-  case Type::U64: case Type::B64: return shape<uint64_t, f>;                                                 \
+  case Type::U64:                                                                                            \
+  case Type::B64: return shape<uint64_t, f>;                                                                 \
   case Type::S64: return shape<int64_t, f>;                                                                  \
   default: return nullptr;                                                                                   \
   }
@@ -71,11 +74,14 @@ constexpr auto mulHigh = [](auto a, auto b) {
 constexpr auto madLow = [](auto a, auto b, auto c) { return plus(mulLow(a, b), c); };
 constexpr auto madHigh = [](auto a, auto b, auto c) { return plus(mulHigh(a, b), c); };
 int32_t clamp32(int64_t value) {
-  return int32_t(std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
+  return int32_t(
+      std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 constexpr auto addSat = [](int32_t a, int32_t b) { return clamp32(int64_t(a) + b); };
 constexpr auto subSat = [](int32_t a, int32_t b) { return clamp32(int64_t(a) - b); };
-constexpr auto madHighSat = [](int32_t a, int32_t b, int32_t c) { return clamp32(int64_t(mulHigh(a, b)) + c); };
+constexpr auto madHighSat = [](int32_t a, int32_t b, int32_t c) {
+  return clamp32(int64_t(mulHigh(a, b)) + c);
+};
 constexpr auto lesser = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto greater = [](auto a, auto b) { return a > b ? a : b; };
 constexpr auto minimumRelu = [](auto a, auto b) { return greater(lesser(a, b), decltype(a)(0)); };
@@ -84,16 +90,20 @@ constexpr auto maximumRelu = [](auto a, auto b) { return greater(greater(a, b), 
 // Division by zero has no defined result in PTX; hardware gives all ones, for the remainder too.
 constexpr auto divide = [](auto a, auto b) {
   using T = decltype(a);
-  if (b == 0) return T(~T(0));
+  if (b == 0)
+    return T(~T(0));
   if constexpr (std::is_signed_v<T>)
-    if (b == T(-1)) return minus(T(0), a);
+    if (b == T(-1))
+      return minus(T(0), a);
   return T(a / b);
 };
 constexpr auto remainder = [](auto a, auto b) {
   using T = decltype(a);
-  if (b == 0) return T(~T(0));
+  if (b == 0)
+    return T(~T(0));
   if constexpr (std::is_signed_v<T>)
-    if (b == T(-1)) return T(0);
+    if (b == T(-1))
+      return T(0);
   return T(a % b);
 };
 
@@ -118,7 +128,8 @@ template <class T> void carrySub(Warp &w, const Op &op, uint32_t mask) {
 }
 template <class T> void carryMad(Warp &w, const Op &op, uint32_t mask) {
   using U = std::make_unsigned_t<T>;
-  auto *d = w.lanes<Lane<T>>(op.d), *a = w.lanes<Lane<T>>(op.a), *b = w.lanes<Lane<T>>(op.b), *c = w.lanes<Lane<T>>(op.c);
+  auto *d = w.lanes<Lane<T>>(op.d), *a = w.lanes<Lane<T>>(op.a), *b = w.lanes<Lane<T>>(op.b),
+       *c = w.lanes<Lane<T>>(op.c);
   forLanes(mask, [&](unsigned i) {
     U product = U(op.mode ? mulHigh(T(a[i]), T(b[i])) : mulLow(T(a[i]), T(b[i])));
     Wide sum = Wide(product) + Wide(U(c[i])) + (op.flag ? w.carry >> i & 1 : 0);
@@ -142,7 +153,8 @@ template <class T, class W> void madWide(Warp &w, const Op &op, uint32_t mask) {
   auto *d = w.lanes<Lane<W>>(op.d), *c = w.lanes<Lane<W>>(op.c);
   auto *a = w.lanes<Lane<T>>(op.a), *b = w.lanes<Lane<T>>(op.b);
   forLanes(mask, [&](unsigned i) {
-    uint64_t product = std::is_signed_v<T> ? uint64_t(int64_t(T(a[i])) * int64_t(T(b[i]))) : uint64_t(T(a[i])) * uint64_t(T(b[i]));
+    uint64_t product = std::is_signed_v<T> ? uint64_t(int64_t(T(a[i])) * int64_t(T(b[i])))
+                                           : uint64_t(T(a[i])) * uint64_t(T(b[i]));
     d[i] = toLane<W>(W(product + uint64_t(c[i])));
   });
 }
@@ -213,7 +225,9 @@ template <class T, auto f> void counting(Warp &w, const Op &op, uint32_t mask) {
   forLanes(mask, [&](unsigned i) { d[i] = uint32_t(f(T(a[i]))); });
 }
 constexpr auto countOnes = [](auto a) { return std::popcount(std::make_unsigned_t<decltype(a)>(a)); };
-constexpr auto countLeadingZeros = [](auto a) { return std::countl_zero(std::make_unsigned_t<decltype(a)>(a)); };
+constexpr auto countLeadingZeros = [](auto a) {
+  return std::countl_zero(std::make_unsigned_t<decltype(a)>(a));
+};
 // The most significant bit that differs from the sign; all ones when there is none.
 constexpr auto findBit = [](auto a) {
   using T = decltype(a);
@@ -234,7 +248,8 @@ template <class T> T reverseBits(T value) {
 
 // The n-th set bit from a base: fns.b32 d, mask, base, offset.
 void findNthSet(Warp &w, const Op &op, uint32_t mask) {
-  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b), *c = w.lanes<uint32_t>(op.c);
+  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b),
+       *c = w.lanes<uint32_t>(op.c);
   forLanes(mask, [&](unsigned i) {
     auto offset = int32_t(c[i]);
     uint32_t result = ~0u;
@@ -256,7 +271,8 @@ void findNthSet(Warp &w, const Op &op, uint32_t mask) {
 }
 
 void dotProduct(Warp &w, const Op &op, uint32_t mask) {
-  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b), *c = w.lanes<uint32_t>(op.c);
+  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b),
+       *c = w.lanes<uint32_t>(op.c);
   auto byte = [](uint32_t value, unsigned at, bool isSigned) {
     return isSigned ? int32_t(int8_t(value >> at * 8)) : int32_t(uint8_t(value >> at * 8));
   };
@@ -275,16 +291,22 @@ void dotProduct(Warp &w, const Op &op, uint32_t mask) {
   });
 }
 
-constexpr auto sumOfDifference = [](auto a, auto b, auto c) { return plus(c, a < b ? minus(b, a) : minus(a, b)); };
+constexpr auto sumOfDifference = [](auto a, auto b, auto c) {
+  return plus(c, a < b ? minus(b, a) : minus(a, b));
+};
 
 } // namespace
 
 void lowerAdd(Lowering &l) {
-  if (l.type() == Type::U16x2) return use(l, halves<uint16_t, plus>);
-  if (l.type() == Type::S16x2) return use(l, halves<int16_t, plus>);
+  if (l.type() == Type::U16x2)
+    return use(l, halves<uint16_t, plus>);
+  if (l.type() == Type::S16x2)
+    return use(l, halves<int16_t, plus>);
   use(l, l.has(Modifier::sat) ? binary<int32_t, addSat> : binaryFor<plus>(l.type()));
 }
-void lowerSub(Lowering &l) { use(l, l.has(Modifier::sat) ? binary<int32_t, subSat> : binaryFor<minus>(l.type())); }
+void lowerSub(Lowering &l) {
+  use(l, l.has(Modifier::sat) ? binary<int32_t, subSat> : binaryFor<minus>(l.type()));
+}
 void lowerAddCarry(Lowering &l) {
   l.op.flag = l.mnemonic() == "addc";
   l.op.flag2 = l.has(Modifier::cc);
@@ -300,12 +322,17 @@ void lowerMadCarry(Lowering &l) {
   l.op.flag2 = l.has(Modifier::cc);
   l.op.mode = l.has(Modifier::hi);
   bool isSigned = ptxvm::isSigned(l.type());
-  if (bitWidth(l.type()) == 32) use(l, isSigned ? carryMad<int32_t> : carryMad<uint32_t>);
-  else use(l, isSigned ? carryMad<int64_t> : carryMad<uint64_t>);
+  if (bitWidth(l.type()) == 32)
+    use(l, isSigned ? carryMad<int32_t> : carryMad<uint32_t>);
+  else
+    use(l, isSigned ? carryMad<int64_t> : carryMad<uint64_t>);
 }
-void lowerMul(Lowering &l) { use(l, l.has(Modifier::hi) ? binaryFor<mulHigh>(l.type()) : binaryFor<mulLow>(l.type())); }
+void lowerMul(Lowering &l) {
+  use(l, l.has(Modifier::hi) ? binaryFor<mulHigh>(l.type()) : binaryFor<mulLow>(l.type()));
+}
 void lowerMad(Lowering &l) {
-  if (l.has(Modifier::sat)) return use(l, ternary<int32_t, madHighSat>);
+  if (l.has(Modifier::sat))
+    return use(l, ternary<int32_t, madHighSat>);
   use(l, l.has(Modifier::hi) ? ternaryFor<madHigh>(l.type()) : ternaryFor<madLow>(l.type()));
 }
 void lowerMulWide(Lowering &l) {
@@ -340,8 +367,12 @@ void lowerMad24(Lowering &l) { lowerMul24(l); }
 void lowerSad(Lowering &l) { use(l, ternaryFor<sumOfDifference>(l.type())); }
 void lowerDiv(Lowering &l) { use(l, binaryFor<divide>(l.type())); }
 void lowerRem(Lowering &l) { use(l, binaryFor<remainder>(l.type())); }
-void lowerAbs(Lowering &l) { use(l, unaryFor<[](auto a) { return a < 0 ? minus(decltype(a)(0), a) : a; }>(l.type())); }
-void lowerNeg(Lowering &l) { use(l, unaryFor<[](auto a) { return minus(decltype(a)(0), a); }>(l.type())); }
+void lowerAbs(Lowering &l) {
+  use(l, unaryFor<[](auto a) { return a < 0 ? minus(decltype(a)(0), a) : a; }>(l.type()));
+}
+void lowerNeg(Lowering &l) {
+  use(l, unaryFor<[](auto a) { return minus(decltype(a)(0), a); }>(l.type()));
+}
 void lowerMinMax(Lowering &l) {
   bool isMin = l.mnemonic() == "min", relu = l.has(Modifier::relu);
   if (l.type() == Type::U16x2)
@@ -354,9 +385,12 @@ void lowerMinMax(Lowering &l) {
     return use(l, isMin ? binary<int32_t, minimumRelu> : binary<int32_t, maximumRelu>);
   use(l, isMin ? binaryFor<lesser>(l.type()) : binaryFor<greater>(l.type()));
 }
-void lowerPopc(Lowering &l) { use(l, bitWidth(l.type()) == 32 ? counting<uint32_t, countOnes> : counting<uint64_t, countOnes>); }
+void lowerPopc(Lowering &l) {
+  use(l, bitWidth(l.type()) == 32 ? counting<uint32_t, countOnes> : counting<uint64_t, countOnes>);
+}
 void lowerClz(Lowering &l) {
-  use(l, bitWidth(l.type()) == 32 ? counting<uint32_t, countLeadingZeros> : counting<uint64_t, countLeadingZeros>);
+  use(l, bitWidth(l.type()) == 32 ? counting<uint32_t, countLeadingZeros>
+                                  : counting<uint64_t, countLeadingZeros>);
 }
 void lowerBfind(Lowering &l) {
   bool shift = l.has(Modifier::shiftamt);
@@ -367,7 +401,9 @@ void lowerBfind(Lowering &l) {
   default: return use(l, shift ? counting<int64_t, findShift> : counting<int64_t, findBit>);
   }
 }
-void lowerBrev(Lowering &l) { use(l, unaryFor<[](auto a) { return reverseBits(a); }>(l.type())); }
+void lowerBrev(Lowering &l) {
+  use(l, unaryFor<[](auto a) { return reverseBits(a); }>(l.type()));
+}
 void lowerFns(Lowering &l) { use(l, findNthSet); }
 void lowerBfe(Lowering &l) {
   l.op.d = l.place(0, l.type());
@@ -400,8 +436,10 @@ void lowerSzext(Lowering &l) {
     return (n & 31) == 0 ? 0 : int32_t(uint32_t(a) << (32 - (n & 31))) >> (32 - (n & 31));
   };
   bool wrap = l.has(Modifier::wrap);
-  if (isSigned(l.type())) use(l, wrap ? binary<int32_t, wrapSigned> : binary<int32_t, clampSigned>);
-  else use(l, wrap ? binary<uint32_t, wrapUnsigned> : binary<uint32_t, clampUnsigned>);
+  if (isSigned(l.type()))
+    use(l, wrap ? binary<int32_t, wrapSigned> : binary<int32_t, clampSigned>);
+  else
+    use(l, wrap ? binary<uint32_t, wrapUnsigned> : binary<uint32_t, clampUnsigned>);
 }
 // bmsk d, a, b: b ones from bit a on.
 void lowerBmsk(Lowering &l) {

@@ -27,10 +27,22 @@ std::pair<unsigned, bool> sourceLane(uint8_t mode, unsigned lane, uint32_t b, ui
   bool within = false;
   b &= 31;
   switch (mode) {
-  case Up: from = int(lane) - int(b); within = from >= int(most); break;
-  case Down: from = int(lane + b); within = from <= int(most); break;
-  case Butterfly: from = int(lane ^ b); within = from <= int(most); break;
-  default: from = int(least | (b & ~segment)); within = from <= int(most); break;
+  case Up:
+    from = int(lane) - int(b);
+    within = from >= int(most);
+    break;
+  case Down:
+    from = int(lane + b);
+    within = from <= int(most);
+    break;
+  case Butterfly:
+    from = int(lane ^ b);
+    within = from <= int(most);
+    break;
+  default:
+    from = int(least | (b & ~segment));
+    within = from <= int(most);
+    break;
   }
   return {within ? unsigned(from) : lane, within};
 }
@@ -51,9 +63,11 @@ void shuffle(Warp &w, const Op &op, uint32_t mask) {
   setPredicate(w, op.p, mask, within);
   if (missing) {
     unsigned lane = firstLane(missing);
-    w.block->findings().add(FindingKind::InactiveSource, "reads lane " +
-                            std::to_string(sourceLane(op.mode, lane, b[lane], c[lane]).first) +
-                            ", which does not take part", placeOf(w, op.instruction, lane));
+    w.block->findings().add(FindingKind::InactiveSource,
+                            "reads lane " +
+                                std::to_string(sourceLane(op.mode, lane, b[lane], c[lane]).first) +
+                                ", which does not take part",
+                            placeOf(w, op.instruction, lane));
   }
 }
 
@@ -104,7 +118,8 @@ void reduce(Warp &w, const Op &op, uint32_t mask) {
   tellSync(w, op, mask, false);
   auto *a = w.lanes<uint32_t>(op.a), *d = w.lanes<uint32_t>(op.d);
   uint32_t result = a[firstLane(mask)];
-  forLanes(mask & (mask - 1), [&](unsigned i) { result = combineLanes(Modifier(op.mode), op.flag, result, a[i]); });
+  forLanes(mask & (mask - 1),
+           [&](unsigned i) { result = combineLanes(Modifier(op.mode), op.flag, result, a[i]); });
   forLanes(mask, [&](unsigned i) { d[i] = result; });
 }
 
@@ -138,7 +153,10 @@ void lowerShfl(Lowering &l) { // d[|p], a, b, c, members
   l.op.a = l.place(at, Type::B32);
   l.op.b = l.place(at + 1, Type::B32);
   l.op.c = l.place(at + 2, Type::B32);
-  l.op.mode = l.has(Modifier::up) ? Up : l.has(Modifier::down) ? Down : l.has(Modifier::bfly) ? Butterfly : Index;
+  l.op.mode = l.has(Modifier::up)     ? Up
+              : l.has(Modifier::down) ? Down
+              : l.has(Modifier::bfly) ? Butterfly
+                                      : Index;
   useSync(l, at + 3, shuffle);
 }
 void lowerVote(Lowering &l) {
@@ -163,7 +181,8 @@ void lowerRedux(Lowering &l) {
   l.op.d = l.place(0, l.type());
   l.op.a = l.place(1, l.type());
   l.op.flag = isSigned(l.type());
-  for (Modifier one : {Modifier::add, Modifier::And, Modifier::Or, Modifier::Xor, Modifier::min, Modifier::max})
+  for (Modifier one :
+       {Modifier::add, Modifier::And, Modifier::Or, Modifier::Xor, Modifier::min, Modifier::max})
     if (l.has(one))
       l.op.mode = uint8_t(one);
   useSync(l, 2, reduce);

@@ -8,7 +8,8 @@
 namespace tegula::ptxvm {
 namespace {
 
-template <class T, bool isSigned> void loadElements(Warp &w, const AccessForm &access, uint32_t mask, std::byte **bytes) {
+template <class T, bool isSigned>
+void loadElements(Warp &w, const AccessForm &access, uint32_t mask, std::byte **bytes) {
   for (unsigned k = 0; k < access.count; ++k) {
     auto part = access.results[k];
     if (part.place == nowhere)
@@ -20,8 +21,10 @@ template <class T, bool isSigned> void loadElements(Warp &w, const AccessForm &a
       T value;
       std::memcpy(&value, bytes[i] + k * sizeof(T), sizeof(T));
       uint64_t extended = isSigned ? uint64_t(int64_t(std::make_signed_t<T>(value))) : uint64_t(value);
-      if (part.bits == 64) d64[i] = extended;
-      else d32[i] = uint32_t(extended & keep);
+      if (part.bits == 64)
+        d64[i] = extended;
+      else
+        d32[i] = uint32_t(extended & keep);
     });
   }
 }
@@ -46,9 +49,18 @@ void load(Warp &w, const Op &op, uint32_t mask) {
     forLanes(mask & ~kept, [&](unsigned i) { bytes[i] = zeros; });
   }
   switch (access.size) {
-  case 1: access.isSigned ? loadElements<uint8_t, true>(w, access, mask, bytes) : loadElements<uint8_t, false>(w, access, mask, bytes); break;
-  case 2: access.isSigned ? loadElements<uint16_t, true>(w, access, mask, bytes) : loadElements<uint16_t, false>(w, access, mask, bytes); break;
-  case 4: access.isSigned ? loadElements<uint32_t, true>(w, access, mask, bytes) : loadElements<uint32_t, false>(w, access, mask, bytes); break;
+  case 1:
+    access.isSigned ? loadElements<uint8_t, true>(w, access, mask, bytes)
+                    : loadElements<uint8_t, false>(w, access, mask, bytes);
+    break;
+  case 2:
+    access.isSigned ? loadElements<uint16_t, true>(w, access, mask, bytes)
+                    : loadElements<uint16_t, false>(w, access, mask, bytes);
+    break;
+  case 4:
+    access.isSigned ? loadElements<uint32_t, true>(w, access, mask, bytes)
+                    : loadElements<uint32_t, false>(w, access, mask, bytes);
+    break;
   case 8: loadElements<uint64_t, false>(w, access, mask, bytes); break;
   default: load128(w, access, mask, bytes); break;
   }
@@ -96,20 +108,30 @@ void fence(Warp &w, const Op &op, uint32_t mask) {
 } // namespace
 
 Scope scopeOf(const Lowering &l) {
-  if (l.has(Modifier::cta)) return Scope::Block;
-  if (l.has(Modifier::cluster)) return Scope::Cluster;
-  if (l.has(Modifier::gpu) || l.has(Modifier::gl)) return Scope::Gpu;
-  if (l.has(Modifier::sys)) return Scope::System;
+  if (l.has(Modifier::cta))
+    return Scope::Block;
+  if (l.has(Modifier::cluster))
+    return Scope::Cluster;
+  if (l.has(Modifier::gpu) || l.has(Modifier::gl))
+    return Scope::Gpu;
+  if (l.has(Modifier::sys))
+    return Scope::System;
   return Scope::None;
 }
 
 Semantics semanticsOf(const Lowering &l, Semantics otherwise) {
-  if (l.has(Modifier::Volatile)) return Semantics::Volatile;
-  if (l.has(Modifier::relaxed)) return Semantics::Relaxed;
-  if (l.has(Modifier::acquire)) return Semantics::Acquire;
-  if (l.has(Modifier::release)) return Semantics::Release;
-  if (l.has(Modifier::acqRel)) return Semantics::AcquireRelease;
-  if (l.has(Modifier::sc)) return Semantics::Sequential;
+  if (l.has(Modifier::Volatile))
+    return Semantics::Volatile;
+  if (l.has(Modifier::relaxed))
+    return Semantics::Relaxed;
+  if (l.has(Modifier::acquire))
+    return Semantics::Acquire;
+  if (l.has(Modifier::release))
+    return Semantics::Release;
+  if (l.has(Modifier::acqRel))
+    return Semantics::AcquireRelease;
+  if (l.has(Modifier::sc))
+    return Semantics::Sequential;
   return otherwise;
 }
 
@@ -123,12 +145,18 @@ AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address, std:
   access.scope = scopeOf(l);
   access.semantics = semanticsOf(l, Semantics::Weak);
   access.nonCoherent = l.has(Modifier::nc);
-  if (l.has(Modifier::global)) access.space = Space::Global;
-  if (l.has(Modifier::shared) || l.has(Modifier::sharedCta)) access.space = Space::Shared;
-  if (l.has(Modifier::local)) access.space = Space::Local;
-  if (l.has(Modifier::Const)) access.space = Space::Const;
-  if (l.has(Modifier::param) || l.has(Modifier::paramEntry) || l.has(Modifier::paramFunc)) access.space = Space::Param;
-  if (named) access.space = *named;
+  if (l.has(Modifier::global))
+    access.space = Space::Global;
+  if (l.has(Modifier::shared) || l.has(Modifier::sharedCta))
+    access.space = Space::Shared;
+  if (l.has(Modifier::local))
+    access.space = Space::Local;
+  if (l.has(Modifier::Const))
+    access.space = Space::Const;
+  if (l.has(Modifier::param) || l.has(Modifier::paramEntry) || l.has(Modifier::paramFunc))
+    access.space = Space::Param;
+  if (named)
+    access.space = *named;
   access.offset = uint64_t(address.value);
   if (address.count == 0)
     return access;
@@ -143,9 +171,12 @@ AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address, std:
   access.offset = l.address(base, space);
   Space written = access.space;
   if (written == Space::Generic) {
-    if (space == Space::Shared) access.offset += sharedWindow;
-    if (space == Space::Local) access.offset += localWindow;
-    if (space == Space::Param) access.offset += paramWindow;
+    if (space == Space::Shared)
+      access.offset += sharedWindow;
+    if (space == Space::Local)
+      access.offset += localWindow;
+    if (space == Space::Param)
+      access.offset += paramWindow;
   } else if (written == Space::Param && space == Space::Local) {
     access.space = Space::Local; // of a call
   } else if (written != space) {
@@ -155,7 +186,8 @@ AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address, std:
 }
 
 void useAccess(Lowering &l, AccessForm access, Handler run) {
-  if (access.scope >= Scope::Gpu || access.semantics == Semantics::Volatile || access.kind == AccessKind::Atomic)
+  if (access.scope >= Scope::Gpu || access.semantics == Semantics::Volatile ||
+      access.kind == AccessKind::Atomic)
     l.program.communicates |= access.space != Space::Shared;
   l.op.detail = uint32_t(l.program.accesses.size());
   l.op.run = run;

@@ -14,10 +14,14 @@ template <class T, auto f> void bits2(Warp &w, const Op &op, uint32_t mask) {
   forLanes(mask, [&](unsigned i) { d[i] = toLane<T>(T(f(T(a[i]), T(b[i])))); });
 }
 template <auto f> Handler bits1For(Type type) {
-  return bitWidth(type) == 16 ? bits1<uint16_t, f> : bitWidth(type) == 32 ? bits1<uint32_t, f> : bits1<uint64_t, f>;
+  return bitWidth(type) == 16   ? bits1<uint16_t, f>
+         : bitWidth(type) == 32 ? bits1<uint32_t, f>
+                                : bits1<uint64_t, f>;
 }
 template <auto f> Handler bits2For(Type type) {
-  return bitWidth(type) == 16 ? bits2<uint16_t, f> : bitWidth(type) == 32 ? bits2<uint32_t, f> : bits2<uint64_t, f>;
+  return bitWidth(type) == 16   ? bits2<uint16_t, f>
+         : bitWidth(type) == 32 ? bits2<uint32_t, f>
+                                : bits2<uint64_t, f>;
 }
 
 constexpr auto bitAnd = [](auto a, auto b) { return a & b; };
@@ -37,14 +41,22 @@ void logicOfPredicates(Warp &w, const Op &op, uint32_t mask) {
 
 uint32_t lookUp(uint32_t a, uint32_t b, uint32_t c, uint8_t table) {
   uint32_t result = 0;
-  if (table & 0x01) result |= ~a & ~b & ~c;
-  if (table & 0x02) result |= ~a & ~b & c;
-  if (table & 0x04) result |= ~a & b & ~c;
-  if (table & 0x08) result |= ~a & b & c;
-  if (table & 0x10) result |= a & ~b & ~c;
-  if (table & 0x20) result |= a & ~b & c;
-  if (table & 0x40) result |= a & b & ~c;
-  if (table & 0x80) result |= a & b & c;
+  if (table & 0x01)
+    result |= ~a & ~b & ~c;
+  if (table & 0x02)
+    result |= ~a & ~b & c;
+  if (table & 0x04)
+    result |= ~a & b & ~c;
+  if (table & 0x08)
+    result |= ~a & b & c;
+  if (table & 0x10)
+    result |= a & ~b & ~c;
+  if (table & 0x20)
+    result |= a & ~b & c;
+  if (table & 0x40)
+    result |= a & b & ~c;
+  if (table & 0x80)
+    result |= a & b & c;
   return result;
 }
 void lop3(Warp &w, const Op &op, uint32_t mask) {
@@ -86,12 +98,15 @@ template <bool left> Handler shiftFor(Type type) {
   case Type::S64: return shift<int64_t, left>;
   default: break;
   }
-  return bitWidth(type) == 16 ? shift<uint16_t, left> : bitWidth(type) == 32 ? shift<uint32_t, left> : shift<uint64_t, left>;
+  return bitWidth(type) == 16   ? shift<uint16_t, left>
+         : bitWidth(type) == 32 ? shift<uint32_t, left>
+                                : shift<uint64_t, left>;
 }
 
 // shf d, low, high, amount; flag: left, flag2: wrap.
 void funnel(Warp &w, const Op &op, uint32_t mask) {
-  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b), *c = w.lanes<uint32_t>(op.c);
+  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b),
+       *c = w.lanes<uint32_t>(op.c);
   forLanes(mask, [&](unsigned i) {
     uint64_t both = uint64_t(b[i]) << 32 | a[i];
     unsigned n = op.flag2 ? c[i] & 31 : std::min(c[i], 32u);
@@ -104,7 +119,8 @@ uint32_t pick(uint64_t bytes, unsigned selector) {
   return selector & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte;
 }
 void permute(Warp &w, const Op &op, uint32_t mask) {
-  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b), *c = w.lanes<uint32_t>(op.c);
+  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b),
+       *c = w.lanes<uint32_t>(op.c);
   forLanes(mask, [&](unsigned i) {
     uint64_t bytes = uint64_t(b[i]) << 32 | a[i];
     uint32_t result = 0;
@@ -123,7 +139,8 @@ constexpr uint8_t permuteModes[6][4][4] = {
     {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}}, // rc16
 };
 void permuteByMode(Warp &w, const Op &op, uint32_t mask) {
-  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b), *c = w.lanes<uint32_t>(op.c);
+  auto *d = w.lanes<uint32_t>(op.d), *a = w.lanes<uint32_t>(op.a), *b = w.lanes<uint32_t>(op.b),
+       *c = w.lanes<uint32_t>(op.c);
   forLanes(mask, [&](unsigned i) {
     uint64_t bytes = uint64_t(b[i]) << 32 | a[i];
     uint32_t result = 0;
@@ -137,8 +154,9 @@ void permuteByMode(Warp &w, const Op &op, uint32_t mask) {
 
 void lowerLogic(Lowering &l) {
   l.regular(l.type());
-  l.op.run = l.mnemonic() == "and" ? bits2For<bitAnd>(l.type())
-             : l.mnemonic() == "or" ? bits2For<bitOr>(l.type()) : bits2For<bitXor>(l.type());
+  l.op.run = l.mnemonic() == "and"  ? bits2For<bitAnd>(l.type())
+             : l.mnemonic() == "or" ? bits2For<bitOr>(l.type())
+                                    : bits2For<bitXor>(l.type());
 }
 void lowerNot(Lowering &l) {
   l.regular(l.type());
@@ -192,7 +210,8 @@ void lowerPrmt(Lowering &l) {
   l.op.run = permute;
 }
 void lowerPrmtMode(Lowering &l) {
-  constexpr Modifier modes[] = {Modifier::f4e, Modifier::b4e, Modifier::rc8, Modifier::ecl, Modifier::ecr, Modifier::rc16};
+  constexpr Modifier modes[] = {Modifier::f4e, Modifier::b4e, Modifier::rc8,
+                                Modifier::ecl, Modifier::ecr, Modifier::rc16};
   l.regular(Type::B32);
   for (uint8_t i = 0; i < 6; ++i)
     if (l.has(modes[i]))

@@ -40,19 +40,25 @@ public:
     uint32_t global = mask & ~(shared | local | param), done = 0;
     if (shared | local | param)
       forLanes(shared | local | param, [&](unsigned i) { addresses_[i] &= ~windowMask; });
-    if (global) done |= oneSpace(Space::Global, global, data);
-    if (shared) done |= oneSpace(Space::Shared, shared, data);
-    if (local) done |= oneSpace(Space::Local, local, data);
-    if (param) done |= oneSpace(Space::Param, param, data);
+    if (global)
+      done |= oneSpace(Space::Global, global, data);
+    if (shared)
+      done |= oneSpace(Space::Shared, shared, data);
+    if (local)
+      done |= oneSpace(Space::Local, local, data);
+    if (param)
+      done |= oneSpace(Space::Param, param, data);
     return done;
   }
 
 private:
   void computeAddresses() {
     if (access_.base == nowhere)
-      for (unsigned i = 0; i < warpSize; ++i) addresses_[i] = access_.offset;
+      for (unsigned i = 0; i < warpSize; ++i)
+        addresses_[i] = access_.offset;
     else if (access_.isBase64)
-      for (unsigned i = 0; i < warpSize; ++i) addresses_[i] = w_.lanes<uint64_t>(access_.base)[i] + access_.offset;
+      for (unsigned i = 0; i < warpSize; ++i)
+        addresses_[i] = w_.lanes<uint64_t>(access_.base)[i] + access_.offset;
     else
       for (unsigned i = 0; i < warpSize; ++i)
         addresses_[i] = uint32_t(w_.lanes<uint32_t>(access_.base)[i] + access_.offset);
@@ -64,7 +70,9 @@ private:
     if (low & (alignment_ - 1))
       mask = dropMisaligned(space, mask);
     switch (space) {
-    case Space::Shared: mask = inBlock(space, mask, w_.block->shared.data(), w_.block->shared.size(), 0); break;
+    case Space::Shared:
+      mask = inBlock(space, mask, w_.block->shared.data(), w_.block->shared.size(), 0);
+      break;
     case Space::Local:
       mask = inBlock(space, mask, w_.local.data(), w_.local.size() / warpSize, w_.local.size() / warpSize);
       break;
@@ -136,7 +144,8 @@ private:
     const Range *best = nullptr;
     uint64_t bestDistance = ~uint64_t(0);
     for (const Range &range : ranges) {
-      uint64_t distance = address < range.begin ? range.begin - address : address - std::min(address, range.end);
+      uint64_t distance =
+          address < range.begin ? range.begin - address : address - std::min(address, range.end);
       if (distance < bestDistance) {
         bestDistance = distance;
         best = &range;
@@ -151,9 +160,11 @@ private:
 
   void report(FindingKind kind, Space space, unsigned lane, const std::string &more) {
     bool isOffset = space == Space::Shared || space == Space::Local || space == Space::Param;
-    std::string where = isOffset ? "byte " + std::to_string(addresses_[lane]) : "address " + hex(addresses_[lane]);
-    w_.block->findings().add(kind, std::string(verb(access_.kind)) + " " + std::to_string(width_) + " bytes at " +
-                             where + " of " + std::string(name(space)) + " memory" + more,
+    std::string where =
+        isOffset ? "byte " + std::to_string(addresses_[lane]) : "address " + hex(addresses_[lane]);
+    w_.block->findings().add(kind,
+                             std::string(verb(access_.kind)) + " " + std::to_string(width_) + " bytes at " +
+                                 where + " of " + std::string(name(space)) + " memory" + more,
                              placeOf(w_, op_.instruction, lane));
   }
 
@@ -187,7 +198,8 @@ private:
 } // namespace
 
 std::unique_lock<std::mutex> ordered(Warp &warp, const AccessForm &access) {
-  bool isOfBlock = access.space == Space::Shared || access.space == Space::Local || access.space == Space::Param;
+  bool isOfBlock =
+      access.space == Space::Shared || access.space == Space::Local || access.space == Space::Param;
   if (access.semantics == Semantics::Weak || isOfBlock || warp.block->observers().empty())
     return {};
   return std::unique_lock(warp.block->worker->run.strongMutex);

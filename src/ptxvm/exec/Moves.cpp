@@ -48,8 +48,10 @@ void copyWide(Warp &w, const Op &op, uint32_t mask) {
 void insert(Value &value, unsigned at, unsigned width, uint64_t part) {
   if (width < 64)
     part &= (uint64_t(1) << width) - 1;
-  if (at >= 64) value.high |= part << (at - 64);
-  else value.low |= part << at;
+  if (at >= 64)
+    value.high |= part << (at - 64);
+  else
+    value.low |= part << at;
 }
 uint64_t extract(const Value &value, unsigned at, unsigned width) {
   uint64_t part = at >= 64 ? value.high >> (at - 64) : value.low >> at;
@@ -63,7 +65,8 @@ void unpack(Warp &w, const Op &op, uint32_t mask) {
   forLanes(mask, [&](unsigned i) {
     Value whole = readWide(w, op.a, unsigned(op.value), i);
     for (unsigned k = 0; k < parts.count; ++k)
-      writeWide(w, parts.results[k].place, parts.results[k].bits, i, {extract(whole, k * op.mode, op.mode), 0});
+      writeWide(w, parts.results[k].place, parts.results[k].bits, i,
+                {extract(whole, k * op.mode, op.mode), 0});
   });
 }
 void pack(Warp &w, const Op &op, uint32_t mask) {
@@ -140,7 +143,8 @@ uint64_t convertInteger(uint64_t value, Type to, Type from, bool saturate) {
 uint64_t fill(uint64_t value, Type type, unsigned registerBits) {
   unsigned bits = bitWidth(type);
   uint64_t extended = isSigned(type) ? uint64_t(extendFrom(value, bits))
-                                     : bits == 64 ? value : value & ((uint64_t(1) << bits) - 1);
+                      : bits == 64   ? value
+                                     : value & ((uint64_t(1) << bits) - 1);
   // A 16-bit register keeps 16 bits of its 32-bit lane.
   return registerBits >= 64 ? extended : extended & ((uint64_t(1) << registerBits) - 1);
 }
@@ -186,7 +190,8 @@ void cvtFloat(Warp &w, const Op &op, uint32_t mask) {
   if (op.b != nowhere)
     forLanes(mask, [&](unsigned i) { b[i] = readLane(w, op.b, widths.from == 64, i); });
   program.convertFunctions[op.detail](conversion, mask, d, a, op.b == nowhere ? nullptr : b);
-  forLanes(mask, [&](unsigned i) { writeLane(w, op.d, widths.to == 64, i, fill(d[i], conversion.to, widths.to)); });
+  forLanes(mask,
+           [&](unsigned i) { writeLane(w, op.d, widths.to == 64, i, fill(d[i], conversion.to, widths.to)); });
 }
 
 void cvtPack(Warp &w, const Op &op, uint32_t mask) {
@@ -203,9 +208,12 @@ void cvtPack(Warp &w, const Op &op, uint32_t mask) {
 }
 
 uint64_t windowOf(const Lowering &l) {
-  if (l.has(Modifier::shared) || l.has(Modifier::sharedCta)) return sharedWindow;
-  if (l.has(Modifier::local)) return localWindow;
-  if (l.has(Modifier::param)) return paramWindow;
+  if (l.has(Modifier::shared) || l.has(Modifier::sharedCta))
+    return sharedWindow;
+  if (l.has(Modifier::local))
+    return localWindow;
+  if (l.has(Modifier::param))
+    return paramWindow;
   return 0;
 }
 void addWindow(Warp &w, const Op &op, uint32_t mask) {
@@ -251,7 +259,8 @@ void lowerMov(Lowering &l) {
   } else {
     l.op.d = l.place(0, l.type());
     l.op.a = l.place(1, l.type());
-    bool narrow = from.kind == OperandKind::Special && bitWidth(typeOf(Special(from.index))) == 32 && bits == 64;
+    bool narrow =
+        from.kind == OperandKind::Special && bitWidth(typeOf(Special(from.index))) == 32 && bits == 64;
     l.op.run = narrow ? widen : bits == 128 ? copyWide : bits == 64 ? copy<uint64_t> : copy<uint32_t>;
     if (bits == 128 && from.kind != OperandKind::Register)
       l.error = "mov.b128 of something that is no register";
@@ -281,7 +290,8 @@ void lowerCvt(Lowering &l) {
   conversion.to = to;
   conversion.from = from;
   conversion.mode = l.laneMode();
-  conversion.integral = l.has(Modifier::rni) || l.has(Modifier::rzi) || l.has(Modifier::rmi) || l.has(Modifier::rpi);
+  conversion.integral =
+      l.has(Modifier::rni) || l.has(Modifier::rzi) || l.has(Modifier::rmi) || l.has(Modifier::rpi);
   l.op.detail = uint32_t(l.program.conversions.size());
   l.program.conversions.push_back(conversion);
   l.program.convertFunctions.push_back(nullptr);

@@ -55,7 +55,8 @@ private:
     program_.parameters.assign(alignTo(kernel_.parameterBytes, 8), std::byte(0));
     size_t slot = 0;
     for (const Parameter &parameter : kernel_.parameters) {
-      std::memcpy(program_.parameters.data() + parameter.offset, launch_.parameters.data() + slot, parameter.bytes);
+      std::memcpy(program_.parameters.data() + parameter.offset, launch_.parameters.data() + slot,
+                  parameter.bytes);
       slot += size_t(std::max<uint64_t>((parameter.bytes + 7) / 8, 1));
     }
   }
@@ -95,7 +96,9 @@ private:
     program_.localBytes = alignTo(program_.localBytes, 16);
     if (program_.localBytes > mostLocalBytes || program_.sharedBytes > mostSharedBytes)
       return Status::error(StatusCode::Resource, "the kernel needs " + std::to_string(program_.sharedBytes) +
-                           " bytes of shared and " + std::to_string(program_.localBytes) + " of local memory");
+                                                     " bytes of shared and " +
+                                                     std::to_string(program_.localBytes) +
+                                                     " of local memory");
     return Status::success();
   }
 
@@ -115,7 +118,8 @@ private:
     for (size_t i = 0; i < used.size(); ++i)
       if (module_.variables[i].isExtern && used[i])
         align = std::max<uint64_t>(align, module_.variables[i].align);
-    if (!launch_.sharedBytes && program_.sharedBytes == 0 && !std::any_of(used.begin(), used.end(), [](bool u) { return u; }))
+    if (!launch_.sharedBytes && program_.sharedBytes == 0 &&
+        !std::any_of(used.begin(), used.end(), [](bool u) { return u; }))
       return;
     uint64_t start = launch_.sharedBytes ? alignTo(program_.sharedBytes, align) : program_.sharedBytes;
     for (size_t i = 0; i < used.size(); ++i)
@@ -133,8 +137,8 @@ private:
     uint64_t address = alignTo(reinterpret_cast<uint64_t>(bytes.get()), align);
     if (!variable.init.empty())
       std::memcpy(reinterpret_cast<std::byte *>(address), variable.init.data(), variable.init.size());
-    program_.ranges.push_back({address, address + variable.bytes, variable.isWritable, variable.space == Space::Const,
-                               "variable " + variable.name});
+    program_.ranges.push_back({address, address + variable.bytes, variable.isWritable,
+                               variable.space == Space::Const, "variable " + variable.name});
     return address;
   }
 
@@ -145,8 +149,9 @@ private:
         program_.ranges.push_back({begin, begin + buffer.size, buffer.writable, false,
                                    buffer.name.empty() ? "a buffer" : buffer.name});
     }
-    std::sort(program_.ranges.begin(), program_.ranges.end(),
-                     [](const Range &a, const Range &b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
+    std::sort(program_.ranges.begin(), program_.ranges.end(), [](const Range &a, const Range &b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
     for (size_t i = 1; i < program_.ranges.size(); ++i)
       program_.overlap |= program_.ranges[i].begin < program_.ranges[i - 1].end;
   }
@@ -163,8 +168,9 @@ private:
       }
       lowerings[instruction.form->index](lowering);
       if (!lowering.error.empty())
-        return Status::error(StatusCode::Unsupported, module_.name + ":" + std::to_string(instruction.line) + ": " +
-                                                          lowering.error + ": `" + std::string(instruction.text) + "`");
+        return Status::error(StatusCode::Unsupported, module_.name + ":" + std::to_string(instruction.line) +
+                                                          ": " + lowering.error + ": `" +
+                                                          std::string(instruction.text) + "`");
       lowering.op.join = joins.places[i];
       lowering.op.isSoftJoin = joins.areSoft[i];
       program_.ops.push_back(lowering.op);
@@ -280,10 +286,14 @@ uint64_t Lowering::address(const Operand &operand, Space &space) const {
 }
 
 Round Lowering::round() const {
-  if (has(Modifier::rz) || has(Modifier::rzi)) return Round::Zero;
-  if (has(Modifier::rm) || has(Modifier::rmi)) return Round::Down;
-  if (has(Modifier::rp) || has(Modifier::rpi)) return Round::Up;
-  if (has(Modifier::rna)) return Round::NearestAway;
+  if (has(Modifier::rz) || has(Modifier::rzi))
+    return Round::Zero;
+  if (has(Modifier::rm) || has(Modifier::rmi))
+    return Round::Down;
+  if (has(Modifier::rp) || has(Modifier::rpi))
+    return Round::Up;
+  if (has(Modifier::rna))
+    return Round::NearestAway;
   return Round::Nearest;
 }
 

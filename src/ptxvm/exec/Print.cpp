@@ -13,7 +13,8 @@ bool read(Warp &w, unsigned lane, uint64_t address, void *to, uint64_t size) {
   uint64_t offset = address & ~windowMask, stride = w.local.size() / warpSize;
   if ((address & windowMask) == localWindow && offset <= stride && stride - offset >= size)
     from = w.local.data() + lane * stride + offset;
-  else if ((address & windowMask) == sharedWindow && offset <= w.block->shared.size() && w.block->shared.size() - offset >= size)
+  else if ((address & windowMask) == sharedWindow && offset <= w.block->shared.size() &&
+           w.block->shared.size() - offset >= size)
     from = w.block->shared.data() + offset;
   else if (!(address & windowMask) && findRange(w.block->program(), address, size))
     from = reinterpret_cast<const std::byte *>(address);
@@ -79,28 +80,37 @@ private:
   std::string one(const Directive &directive, std::string_view written) {
     char buffer[512] = "";
     switch (directive.letter) {
-    case 'd': case 'i': {
+    case 'd':
+    case 'i': {
       long long value = directive.isLong ? int64_t(next(8)) : int64_t(int32_t(next(4)));
       std::snprintf(buffer, sizeof buffer, (directive.text + "lld").c_str(), value);
       return buffer;
     }
-    case 'u': case 'x': case 'X': case 'o': {
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o': {
       unsigned long long value = directive.isLong ? next(8) : next(4);
       std::snprintf(buffer, sizeof buffer, (directive.text + "ll" + directive.letter).c_str(), value);
       return buffer;
     }
-    case 'c':
-      return std::string(1, char(next(4)));
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
-      std::snprintf(buffer, sizeof buffer, (directive.text + directive.letter).c_str(), std::bit_cast<double>(next(8)));
+    case 'c': return std::string(1, char(next(4)));
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
+      std::snprintf(buffer, sizeof buffer, (directive.text + directive.letter).c_str(),
+                    std::bit_cast<double>(next(8)));
       return buffer;
     case 'p':
       std::snprintf(buffer, sizeof buffer, "0x%llx", static_cast<unsigned long long>(next(8)));
       return buffer;
-    case 's':
-      return readString(w_, next(8));
-    default:
-      return std::string(written);
+    case 's': return readString(w_, next(8));
+    default: return std::string(written);
     }
   }
 

@@ -41,17 +41,17 @@ struct AccessForm {
   Scope scope = Scope::None;
   bool nonCoherent = false;
   bool isBase64 = true;
-  bool isSigned = false;    // sign-extend to the register
-  Type type = Type::B32;    // of an element
+  bool isSigned = false; // sign-extend to the register
+  Type type = Type::B32; // of an element
   uint32_t size = 4, count = 1;
-  uint32_t alignment = 0;   // of the address; 0: the width
-  bool isCopy = false;      // by cp.async, which goes on behind the instruction
-  bool byWarp = false;      // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
-  uint32_t base = nowhere;  // register of the address
+  uint32_t alignment = 0;  // of the address; 0: the width
+  bool isCopy = false;     // by cp.async, which goes on behind the instruction
+  bool byWarp = false;     // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
+  uint32_t base = nowhere; // register of the address
   uint64_t offset = 0;
   struct Part {
     uint32_t place = nowhere;
-    uint8_t bits = 32;      // of the register: 32, 64 or 128
+    uint8_t bits = 32; // of the register: 32, 64 or 128
   };
   std::array<Part, 8> results{}, sources{}, compared{};
   Modifier operation = Modifier::add; // of an atomic
@@ -64,14 +64,14 @@ struct Op {
   uint32_t e = nowhere, p = nowhere;                           // p: a predicate
   uint32_t guard = 0, guardFlip = 0;
   uint32_t instruction = 0;
-  uint32_t detail = 0;      // of Program::accesses, matrices, conversions, calls
-  uint32_t target = 0;      // of a branch
-  uint32_t join = nowhere;  // where the sides of a branch meet
+  uint32_t detail = 0;     // of Program::accesses, matrices, conversions, calls
+  uint32_t target = 0;     // of a branch
+  uint32_t join = nowhere; // where the sides of a branch meet
   bool isSoftJoin = false;
   uint64_t value = 0;
   Control control = Control::None;
-  uint8_t mode = 0;         // of the handler's own meaning
-  bool flag = false;        // .aligned of a barrier, negation of a predicate
+  uint8_t mode = 0;  // of the handler's own meaning
+  bool flag = false; // .aligned of a barrier, negation of a predicate
   bool flag2 = false;
   FloatFunction function = nullptr;
   LaneMode laneMode;
@@ -104,13 +104,13 @@ struct Program {
   std::vector<uint32_t> registerPlaces;  // by register: byte in the file, or number of the predicate
   std::vector<uint64_t> kernelVariables; // by variable: address in its own space
   std::vector<uint64_t> moduleVariables;
-  std::vector<Op> ops;                 // one an instruction, and an exit behind the last
+  std::vector<Op> ops; // one an instruction, and an exit behind the last
   std::vector<AccessForm> accesses;
   std::vector<MatrixOp> matrices;
   std::vector<Conversion> conversions;
   std::vector<ConvertFunction> convertFunctions;
   std::vector<CallSite> calls;
-  std::vector<std::byte> image;        // the register file of a new warp
+  std::vector<std::byte> image; // the register file of a new warp
   struct SpecialPlace {
     Special which;
     uint32_t place;
@@ -118,13 +118,13 @@ struct Program {
   };
   std::vector<SpecialPlace> specials;
   std::map<std::pair<uint64_t, bool>, uint32_t> constants; // bits and width 64 -> place
-  uint32_t predicates = 1;             // number 0 is always true
+  uint32_t predicates = 1;                                 // number 0 is always true
   uint64_t localBytes = 0, sharedBytes = 0;
   std::vector<std::byte> parameters;
   std::vector<std::unique_ptr<std::byte[]>> storage; // of the module's variables
-  std::vector<Range> ranges;           // sorted by address
-  bool overlap = false;                // some of them do
-  bool communicates = false;           // blocks may wait for each other
+  std::vector<Range> ranges;                         // sorted by address
+  bool overlap = false;                              // some of them do
+  bool communicates = false;                         // blocks may wait for each other
 };
 
 // Null and a reason when an instruction cannot be executed.

@@ -28,7 +28,8 @@ Status checkLaunch(const Kernel &kernel, const Launch &launch) {
     mostThreads *= std::max(kernel.maxntid[i], 1u);
     if (kernel.reqntid[0] && kernel.reqntid[i] != launch.block[i])
       return refuse("the kernel requires blocks of " + std::to_string(kernel.reqntid[0]) + " x " +
-                    std::to_string(kernel.reqntid[1]) + " x " + std::to_string(kernel.reqntid[2]) + " threads");
+                    std::to_string(kernel.reqntid[1]) + " x " + std::to_string(kernel.reqntid[2]) +
+                    " threads");
   }
   if (threads > 1024 || (kernel.maxntid[0] && threads > mostThreads))
     return refuse("a block of " + std::to_string(threads) + " threads is too large");
@@ -133,7 +134,7 @@ Report run(const Module &module, std::string_view entry, const Launch &launch) {
     workers.back()->executions.assign(run.program.ops.size(), 0);
     workers.back()->lanes.assign(run.program.ops.size(), 0);
   }
-  RunView view{*report.kernel, launch, count, run.blocks, run.warpsPerBlock, run.threadsPerBlock,
+  RunView view{*report.kernel,          launch,  count, run.blocks, run.warpsPerBlock, run.threadsPerBlock,
                run.program.sharedBytes, findings};
   for (Observer *observer : launch.observers)
     observer->runBegins(view);

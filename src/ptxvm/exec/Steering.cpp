@@ -10,7 +10,8 @@ namespace tegula::ptxvm {
 namespace {
 
 void trap(Warp &w, const Op &op, uint32_t mask) {
-  w.block->findings().add(FindingKind::Trap, "a trap was executed", placeOf(w, op.instruction, firstLane(mask)));
+  w.block->findings().add(FindingKind::Trap, "a trap was executed",
+                          placeOf(w, op.instruction, firstLane(mask)));
 }
 
 uint64_t argument(Warp &w, const CallSite &site, size_t index, unsigned lane, unsigned bytes) {
@@ -64,9 +65,7 @@ void lowerTrap(Lowering &l) {
   l.op.run = trap;
   l.op.control = Control::Trap;
 }
-void lowerNanosleep(Lowering &l) {
-  l.op.control = Control::Yield;
-}
+void lowerNanosleep(Lowering &l) { l.op.control = Control::Yield; }
 void lowerNothing(Lowering &l) {
   l.op.run = [](Warp &, const Op &, uint32_t) {};
 }

@@ -19,7 +19,7 @@ struct Run {
   uint32_t blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
   std::atomic<uint32_t> nextBlock{0};
   std::atomic<bool> stop{false}; // a trap or a failed assertion ends the launch
-  std::mutex strongMutex{}; // see ordered
+  std::mutex strongMutex{};      // see ordered
   std::mutex printMutex{};
   std::map<uint32_t, std::string> printed{}; // by block
 };
@@ -27,8 +27,8 @@ struct Run {
 struct Worker {
   Run &run;
   uint32_t index = 0;
-  uint64_t clock = 0;                        // warp instructions so far
-  std::vector<uint64_t> executions, lanes;   // by operation
+  uint64_t clock = 0;                      // warp instructions so far
+  std::vector<uint64_t> executions, lanes; // by operation
 };
 
 // Lanes of a warp that go together.
@@ -36,9 +36,9 @@ struct Group {
   enum class State : uint8_t { Ready, AtBarrier, AtSync };
   uint32_t pc = 0, mask = 0;
   uint32_t join = nowhere; // the pc where this group waits for its siblings
-  int32_t meeting = -1;      // of Warp::meetings
+  int32_t meeting = -1;    // of Warp::meetings
   State state = State::Ready;
-  uint32_t members = 0;    // AtSync: the lanes awaited
+  uint32_t members = 0; // AtSync: the lanes awaited
 };
 
 // A place where the lanes that parted at a branch come together.
@@ -53,7 +53,7 @@ struct Meeting {
 // One execution of cp.async by a warp, until all of its lanes have waited.
 struct Copy {
   uint32_t instruction = 0;
-  uint64_t number = 0;            // in its block
+  uint64_t number = 0;              // in its block
   uint32_t pending = 0, landed = 0; // lanes that have not waited; whose bytes have arrived
   uint32_t width = 0;
   std::array<uint64_t, warpSize> to{}, from{};
@@ -66,9 +66,9 @@ struct Warp {
   uint32_t exists = 0, live = 0; // lanes: of the block, and not exited
   std::vector<std::byte> file, local;
   std::vector<uint32_t> predicates;
-  std::vector<Copy> copies;      // oldest first
+  std::vector<Copy> copies;                   // oldest first
   std::array<uint32_t, warpSize> committed{}; // groups of copies, by lane
-  uint32_t carry = 0;            // the condition code CC.CF, a bit a lane
+  uint32_t carry = 0;                         // the condition code CC.CF, a bit a lane
   std::vector<Group> groups;
   std::vector<Meeting> meetings;
   size_t nextGroup = 0;
@@ -99,8 +99,8 @@ struct Block {
   std::array<Barrier, 16> barriers;
   uint64_t steps = 0, random = 0;
   uint64_t nextCopy = 0, copyRandom = 0;
-  std::vector<uint32_t> priorities;      // Schedule::Priority: warps, first is the first to run
-  std::vector<uint64_t> changePoints;    // steps at which the running warp falls to the end
+  std::vector<uint32_t> priorities;   // Schedule::Priority: warps, first is the first to run
+  std::vector<uint64_t> changePoints; // steps at which the running warp falls to the end
   size_t nextWarp = 0;
   uint32_t quantumLeft = 0;
   bool done = false;
@@ -135,8 +135,10 @@ inline uint64_t readLane(Warp &warp, uint32_t place, bool is64, unsigned lane) {
   return is64 ? warp.lanes<uint64_t>(place)[lane] : warp.lanes<uint32_t>(place)[lane];
 }
 inline void writeLane(Warp &warp, uint32_t place, bool is64, unsigned lane, uint64_t value) {
-  if (is64) warp.lanes<uint64_t>(place)[lane] = value;
-  else warp.lanes<uint32_t>(place)[lane] = uint32_t(value);
+  if (is64)
+    warp.lanes<uint64_t>(place)[lane] = value;
+  else
+    warp.lanes<uint32_t>(place)[lane] = uint32_t(value);
 }
 
 // ---- exec/Memory.cpp ----
@@ -166,7 +168,7 @@ void runGroup(Warp &warp, size_t group, uint64_t &quantum);
 // Lets lanes go on that wait at a soft join; false when there are none.
 bool releaseSoft(Warp &warp);
 // ---- exec/Barriers.cpp ----
-std::string lanesText(uint32_t mask); // "0-3,8"
+std::string lanesText(uint32_t mask);                          // "0-3,8"
 void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask); // its group is AtBarrier already, or goes on
 // Lets go those whose barrier is complete; called when lanes arrive or exit.
 void releaseBarriers(Block &block);

@@ -10,22 +10,14 @@ namespace {
 
 double evaluate(Approximate what, double x) {
   switch (what) {
-  case Approximate::Ex2:
-    return std::exp2(x);
-  case Approximate::Lg2:
-    return x == 0 ? -HUGE_VAL : std::log2(x);
-  case Approximate::Sin:
-    return std::sin(x);
-  case Approximate::Cos:
-    return std::cos(x);
-  case Approximate::Rcp:
-    return 1 / x;
-  case Approximate::Rsqrt:
-    return 1 / std::sqrt(x);
-  case Approximate::Sqrt:
-    return std::sqrt(x);
-  case Approximate::Tanh:
-    return std::tanh(x);
+  case Approximate::Ex2: return std::exp2(x);
+  case Approximate::Lg2: return x == 0 ? -HUGE_VAL : std::log2(x);
+  case Approximate::Sin: return std::sin(x);
+  case Approximate::Cos: return std::cos(x);
+  case Approximate::Rcp: return 1 / x;
+  case Approximate::Rsqrt: return 1 / std::sqrt(x);
+  case Approximate::Sqrt: return std::sqrt(x);
+  case Approximate::Tanh: return std::tanh(x);
   }
   return 0;
 }
@@ -92,17 +84,12 @@ Envelope envelopeOf(Approximate what, Format format) {
     return half    ? Envelope{.relative = 0x1.2p-10}
            : brain ? Envelope{.relative = 0x1p-7}
                    : Envelope{.ulps = 2};
-  case Approximate::Lg2:
-    return {.relative = 0x1p-22, .absolute = 0x1p-22};
+  case Approximate::Lg2: return {.relative = 0x1p-22, .absolute = 0x1p-22};
   case Approximate::Sin:
-  case Approximate::Cos:
-    return {.absolute = 0x1.7p-21};
-  case Approximate::Rcp:
-    return {.ulps = 1};
-  case Approximate::Rsqrt:
-    return {.ulps = 2};
-  case Approximate::Sqrt:
-    return {.ulps = 2};
+  case Approximate::Cos: return {.absolute = 0x1.7p-21};
+  case Approximate::Rcp: return {.ulps = 1};
+  case Approximate::Rsqrt: return {.ulps = 2};
+  case Approximate::Sqrt: return {.ulps = 2};
   case Approximate::Tanh:
     return half    ? Envelope{.absolute = 0x1.1p-11}
            : brain ? Envelope{.relative = 0x1p-8}

@@ -198,34 +198,20 @@ bool compare(Format format, Compare what, uint64_t a, uint64_t b, bool ftz) {
   // Zeros of both signs are equal.
   int64_t x = a & magnitudes ? ordered(format, a) : 0, y = b & magnitudes ? ordered(format, b) : 0;
   switch (what) {
-  case Compare::Eq:
-    return !unordered && x == y;
-  case Compare::Ne:
-    return !unordered && x != y;
-  case Compare::Lt:
-    return !unordered && x < y;
-  case Compare::Le:
-    return !unordered && x <= y;
-  case Compare::Gt:
-    return !unordered && x > y;
-  case Compare::Ge:
-    return !unordered && x >= y;
-  case Compare::Equ:
-    return unordered || x == y;
-  case Compare::Neu:
-    return unordered || x != y;
-  case Compare::Ltu:
-    return unordered || x < y;
-  case Compare::Leu:
-    return unordered || x <= y;
-  case Compare::Gtu:
-    return unordered || x > y;
-  case Compare::Geu:
-    return unordered || x >= y;
-  case Compare::Num:
-    return !unordered;
-  case Compare::Nan:
-    return unordered;
+  case Compare::Eq: return !unordered && x == y;
+  case Compare::Ne: return !unordered && x != y;
+  case Compare::Lt: return !unordered && x < y;
+  case Compare::Le: return !unordered && x <= y;
+  case Compare::Gt: return !unordered && x > y;
+  case Compare::Ge: return !unordered && x >= y;
+  case Compare::Equ: return unordered || x == y;
+  case Compare::Neu: return unordered || x != y;
+  case Compare::Ltu: return unordered || x < y;
+  case Compare::Leu: return unordered || x <= y;
+  case Compare::Gtu: return unordered || x > y;
+  case Compare::Geu: return unordered || x >= y;
+  case Compare::Num: return !unordered;
+  case Compare::Nan: return unordered;
   }
   return false;
 }
@@ -235,19 +221,13 @@ bool testp(Format format, FloatClass what, uint64_t a) {
   uint64_t field = a >> traitsOf(format).mantissaBits & ((uint64_t(1) << traitsOf(format).exponentBits) - 1);
   bool finite = n.kind == Kind::Finite || n.kind == Kind::Zero;
   switch (what) {
-  case FloatClass::Finite:
-    return finite;
-  case FloatClass::Infinite:
-    return n.kind == Kind::Infinity;
-  case FloatClass::Number:
-    return n.kind != Kind::Nan;
-  case FloatClass::NotANumber:
-    return n.kind == Kind::Nan;
+  case FloatClass::Finite: return finite;
+  case FloatClass::Infinite: return n.kind == Kind::Infinity;
+  case FloatClass::Number: return n.kind != Kind::Nan;
+  case FloatClass::NotANumber: return n.kind == Kind::Nan;
   // PTX counts zeros as normal.
-  case FloatClass::Normal:
-    return n.kind == Kind::Zero || (finite && field != 0);
-  case FloatClass::Subnormal:
-    return n.kind == Kind::Finite && field == 0;
+  case FloatClass::Normal: return n.kind == Kind::Zero || (finite && field != 0);
+  case FloatClass::Subnormal: return n.kind == Kind::Finite && field == 0;
   }
   return false;
 }

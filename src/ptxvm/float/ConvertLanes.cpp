@@ -16,26 +16,16 @@ struct Shape {
 
 std::optional<Shape> shapeOf(Type type) {
   switch (type) {
-  case Type::F16:
-    return Shape{Format::F16, false, 16};
-  case Type::BF16:
-    return Shape{Format::BF16, false, 16};
-  case Type::TF32:
-    return Shape{Format::TF32, false, 32};
-  case Type::F32:
-    return Shape{Format::F32, false, 32};
-  case Type::F64:
-    return Shape{Format::F64, false, 64};
-  case Type::F16x2:
-    return Shape{Format::F16, true, 16};
-  case Type::BF16x2:
-    return Shape{Format::BF16, true, 16};
-  case Type::E4M3x2:
-    return Shape{Format::E4M3, true, 8};
-  case Type::E5M2x2:
-    return Shape{Format::E5M2, true, 8};
-  default:
-    break;
+  case Type::F16: return Shape{Format::F16, false, 16};
+  case Type::BF16: return Shape{Format::BF16, false, 16};
+  case Type::TF32: return Shape{Format::TF32, false, 32};
+  case Type::F32: return Shape{Format::F32, false, 32};
+  case Type::F64: return Shape{Format::F64, false, 64};
+  case Type::F16x2: return Shape{Format::F16, true, 16};
+  case Type::BF16x2: return Shape{Format::BF16, true, 16};
+  case Type::E4M3x2: return Shape{Format::E4M3, true, 8};
+  case Type::E5M2x2: return Shape{Format::E5M2, true, 8};
+  default: break;
   }
   if (isInteger(type))
     return Shape{std::nullopt, false, bitWidth(type)};

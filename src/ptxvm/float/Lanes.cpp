@@ -76,16 +76,11 @@ template <FloatOp op> uint64_t one(Format format, uint64_t a, uint64_t b, uint64
 
 template <FloatOp op> uint64_t either(Type type, uint64_t a, uint64_t b, uint64_t c, LaneMode mode) {
   switch (type) {
-  case Type::F16:
-    return one<op>(Format::F16, a, b, c, mode);
-  case Type::BF16:
-    return one<op>(Format::BF16, a, b, c, mode);
-  case Type::F32:
-    return one<op>(Format::F32, a, b, c, mode);
-  case Type::F64:
-    return one<op>(Format::F64, a, b, c, mode);
-  default:
-    break;
+  case Type::F16: return one<op>(Format::F16, a, b, c, mode);
+  case Type::BF16: return one<op>(Format::BF16, a, b, c, mode);
+  case Type::F32: return one<op>(Format::F32, a, b, c, mode);
+  case Type::F64: return one<op>(Format::F64, a, b, c, mode);
+  default: break;
   }
   Format half = type == Type::F16x2 ? Format::F16 : Format::BF16;
   return ptxvm::eachHalf(uint32_t(a), uint32_t(b), uint32_t(c),
@@ -103,20 +98,13 @@ void lanes(uint32_t mask, void *d, const void *a, const void *b, const void *c, 
 
 template <FloatOp op> FloatFunction lanesOf(Type type) {
   switch (type) {
-  case Type::F16:
-    return lanes<op, Type::F16, uint32_t>;
-  case Type::BF16:
-    return lanes<op, Type::BF16, uint32_t>;
-  case Type::F16x2:
-    return lanes<op, Type::F16x2, uint32_t>;
-  case Type::BF16x2:
-    return lanes<op, Type::BF16x2, uint32_t>;
-  case Type::F32:
-    return lanes<op, Type::F32, uint32_t>;
-  case Type::F64:
-    return lanes<op, Type::F64, uint64_t>;
-  default:
-    return nullptr;
+  case Type::F16: return lanes<op, Type::F16, uint32_t>;
+  case Type::BF16: return lanes<op, Type::BF16, uint32_t>;
+  case Type::F16x2: return lanes<op, Type::F16x2, uint32_t>;
+  case Type::BF16x2: return lanes<op, Type::BF16x2, uint32_t>;
+  case Type::F32: return lanes<op, Type::F32, uint32_t>;
+  case Type::F64: return lanes<op, Type::F64, uint64_t>;
+  default: return nullptr;
   }
 }
 
@@ -147,16 +135,11 @@ void plainF32(uint32_t mask, void *d, const void *a, const void *b, const void *
 
 FloatFunction plainFunction(FloatOp op) {
   switch (op) {
-  case FloatOp::Add:
-    return plainF32<FloatOp::Add>;
-  case FloatOp::Sub:
-    return plainF32<FloatOp::Sub>;
-  case FloatOp::Mul:
-    return plainF32<FloatOp::Mul>;
-  case FloatOp::Fma:
-    return plainF32<FloatOp::Fma>;
-  default:
-    return nullptr;
+  case FloatOp::Add: return plainF32<FloatOp::Add>;
+  case FloatOp::Sub: return plainF32<FloatOp::Sub>;
+  case FloatOp::Mul: return plainF32<FloatOp::Mul>;
+  case FloatOp::Fma: return plainF32<FloatOp::Fma>;
+  default: return nullptr;
   }
 }
 
@@ -172,22 +155,17 @@ unsigned formatsOf(FloatOp op) {
   case FloatOp::Min:
   case FloatOp::Max:
   case FloatOp::Neg:
-  case FloatOp::Abs:
-    return kHalves | kSingle | kDouble;
+  case FloatOp::Abs: return kHalves | kSingle | kDouble;
   case FloatOp::Ex2:
-  case FloatOp::Tanh:
-    return kHalves | kSingle;
+  case FloatOp::Tanh: return kHalves | kSingle;
   case FloatOp::Div:
   case FloatOp::CopySign:
   case FloatOp::Rcp:
   case FloatOp::Sqrt:
-  case FloatOp::Rsqrt:
-    return kSingle | kDouble;
+  case FloatOp::Rsqrt: return kSingle | kDouble;
   case FloatOp::RcpApproxFtzF64:
-  case FloatOp::RsqrtApproxFtzF64:
-    return kDouble;
-  default:
-    return kSingle;
+  case FloatOp::RsqrtApproxFtzF64: return kDouble;
+  default: return kSingle;
   }
 }
 
@@ -199,12 +177,12 @@ bool hasForm(FloatOp op, Type type) {
 FloatFunction anyFunction(FloatOp op, Type type) {
   switch (op) {
 #define OP(Name)                                                                                             \
-  case FloatOp::Name:                                                                                        \
-    return lanesOf<FloatOp::Name>(type);
-    OP(Add)
-    OP(Sub) OP(Mul) OP(Fma) OP(Div) OP(DivApprox) OP(DivFull) OP(Min) OP(Max) OP(Min3) OP(Max3) OP(Neg)
-        OP(Abs) OP(CopySign) OP(Rcp) OP(RcpApprox) OP(Sqrt) OP(SqrtApprox) OP(Rsqrt) OP(Ex2) OP(Lg2) OP(Sin)
-            OP(Cos) OP(Tanh) OP(RcpApproxFtzF64) OP(RsqrtApproxFtzF64)
+  case FloatOp::Name: return lanesOf<FloatOp::Name>(type);
+    // clang-format off: a list that it moves at each run
+    OP(Add) OP(Sub) OP(Mul) OP(Fma) OP(Div) OP(DivApprox) OP(DivFull) OP(Min) OP(Max) OP(Min3) OP(Max3)
+    OP(Neg) OP(Abs) OP(CopySign) OP(Rcp) OP(RcpApprox) OP(Sqrt) OP(SqrtApprox) OP(Rsqrt) OP(Ex2) OP(Lg2)
+    OP(Sin) OP(Cos) OP(Tanh) OP(RcpApproxFtzF64) OP(RsqrtApproxFtzF64)
+    // clang-format on
 #undef OP
   }
   return nullptr;
@@ -213,14 +191,10 @@ FloatFunction anyFunction(FloatOp op, Type type) {
 Format formatOf(Type type) {
   switch (type) {
   case Type::F16:
-  case Type::F16x2:
-    return Format::F16;
-  case Type::F64:
-    return Format::F64;
-  case Type::F32:
-    return Format::F32;
-  default:
-    return Format::BF16;
+  case Type::F16x2: return Format::F16;
+  case Type::F64: return Format::F64;
+  case Type::F32: return Format::F32;
+  default: return Format::BF16;
   }
 }
 

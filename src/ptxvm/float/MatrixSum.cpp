@@ -29,16 +29,11 @@ constexpr Row models[] = {
 
 Format formatOf(Type type) {
   switch (type) {
-  case Type::F16:
-    return Format::F16;
-  case Type::BF16:
-    return Format::BF16;
-  case Type::TF32:
-    return Format::TF32;
-  case Type::E4M3:
-    return Format::E4M3;
-  default:
-    return Format::E5M2;
+  case Type::F16: return Format::F16;
+  case Type::BF16: return Format::BF16;
+  case Type::TF32: return Format::TF32;
+  case Type::E4M3: return Format::E4M3;
+  default: return Format::E5M2;
   }
 }
 

@@ -112,16 +112,11 @@ bool roundsUp(Round round, bool negative, bool keptIsOdd, Rest rest) {
   if (rest == Rest::None)
     return false;
   switch (round) {
-  case Round::Nearest:
-    return rest == Rest::AboveHalf || (rest == Rest::Half && keptIsOdd);
-  case Round::NearestAway:
-    return rest >= Rest::Half;
-  case Round::Zero:
-    return false;
-  case Round::Down:
-    return negative;
-  case Round::Up:
-    return !negative;
+  case Round::Nearest: return rest == Rest::AboveHalf || (rest == Rest::Half && keptIsOdd);
+  case Round::NearestAway: return rest >= Rest::Half;
+  case Round::Zero: return false;
+  case Round::Down: return negative;
+  case Round::Up: return !negative;
   }
   return false;
 }

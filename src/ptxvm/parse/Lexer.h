@@ -9,11 +9,11 @@ namespace tegula::ptxvm {
 
 struct Token {
   enum class Kind : uint8_t {
-    Name,      // add  %r1  $L__BB0_1  vprintf
-    Dotted,    // .global  .L1::no_allocate: the text without the dot
-    Number,    // 12  0x1F  0b1  1.5  0f3F800000  0d...  12U
-    String,    // without the quotes
-    Mark,      // one character
+    Name,   // add  %r1  $L__BB0_1  vprintf
+    Dotted, // .global  .L1::no_allocate: the text without the dot
+    Number, // 12  0x1F  0b1  1.5  0f3F800000  0d...  12U
+    String, // without the quotes
+    Mark,   // one character
     Bad,
     End,
   };

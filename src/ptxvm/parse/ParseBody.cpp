@@ -33,9 +33,12 @@ bool Parser::statement() {
     return true;
   }
   if (token.kind == Token::Kind::Dotted) {
-    if (token.text == "reg") return registers();
-    if (token.text == "loc") return location();
-    if (token.text == "file" || token.text == "section" || token.text == "pragma") return topLevel();
+    if (token.text == "reg")
+      return registers();
+    if (token.text == "loc")
+      return location();
+    if (token.text == "file" || token.text == "section" || token.text == "pragma")
+      return topLevel();
     return variables(acceptDotted("extern"));
   }
   if (token.isName() && peek(1).is(':'))
@@ -50,7 +53,8 @@ bool Parser::registers() {
   Token typeToken = take();
   if (typeToken.isDotted("v2") || typeToken.isDotted("v4"))
     return fail(typeToken, "vector registers are not known");
-  std::optional<Type> type = typeToken.kind == Token::Kind::Dotted ? typeFromName(typeToken.text) : std::nullopt;
+  std::optional<Type> type =
+      typeToken.kind == Token::Kind::Dotted ? typeFromName(typeToken.text) : std::nullopt;
   if (!type)
     return fail(typeToken, "expected the type of a register");
   if (*type == Type::B128 && module_.version < 83)
@@ -87,7 +91,8 @@ bool Parser::declare(std::string_view name, const Token &where, Symbol symbol) {
 
 std::optional<Parser::Symbol> Parser::find(std::string_view name) {
   size_t digits = 0;
-  while (digits + 1 < name.size() && name[name.size() - 1 - digits] >= '0' && name[name.size() - 1 - digits] <= '9')
+  while (digits + 1 < name.size() && name[name.size() - 1 - digits] >= '0' &&
+         name[name.size() - 1 - digits] <= '9')
     ++digits;
   for (size_t i = open_.size(); i-- > 0;) {
     Scope &scope = scopes_[open_[i]];
@@ -172,7 +177,8 @@ bool Parser::branchTargets(std::string_view listName) {
     std::string_view text;
     if (!name(text))
       return false;
-    PendingLabel pending{0, int32_t(list), uint32_t(kernel_->targets[list].size()), open_.back(), token, false};
+    PendingLabel pending{0,     int32_t(list), uint32_t(kernel_->targets[list].size()), open_.back(),
+                         token, false};
     labels_.push_back(pending);
     kernel_->targets[list].push_back(0);
   } while (accept(','));

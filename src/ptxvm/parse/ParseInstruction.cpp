@@ -37,7 +37,8 @@ bool Parser::guard(Operand &result) {
   if (!name(text))
     return false;
   auto symbol = find(text);
-  if (!symbol || symbol->kind != Symbol::Kind::Register || kernel_->registers[symbol->index].type != Type::Pred)
+  if (!symbol || symbol->kind != Symbol::Kind::Register ||
+      kernel_->registers[symbol->index].type != Type::Pred)
     return fail(token, "not a predicate");
   result.kind = OperandKind::Register;
   result.index = symbol->index;
@@ -64,7 +65,8 @@ bool Parser::instruction() {
   const auto &possible = candidates(mnemonic);
   if (possible.empty())
     return failStatement(mnemonicToken.line,
-                         formsOf(text).empty() ? "unknown instruction" : "no such form of this instruction", mnemonic);
+                         formsOf(text).empty() ? "unknown instruction" : "no such form of this instruction",
+                         mnemonic);
   bool isCall = text == "call";
   std::vector<Written> operands;
   if (isCall) {
@@ -111,8 +113,8 @@ bool Parser::finish(Instruction instruction, const Candidate &candidate, std::sp
   uint32_t ptx = candidate.spelling.ptx, sm = candidate.spelling.sm;
   if (ptx > module_.version || sm > module_.arch)
     return failStatement(instruction.line,
-                         "needs .version " + std::to_string(ptx / 10) + "." + std::to_string(ptx % 10) + " and sm_" +
-                             std::to_string(sm),
+                         "needs .version " + std::to_string(ptx / 10) + "." + std::to_string(ptx % 10) +
+                             " and sm_" + std::to_string(sm),
                          instruction.text);
   instruction.form = &form;
   instruction.modifiers = candidate.spelling.modifiers;
@@ -137,9 +139,12 @@ bool Parser::finish(Instruction instruction, const Candidate &candidate, std::sp
 bool Parser::operand(Written &written) {
   written.token = peek();
   Operand &result = written.operand;
-  if (peek().is('{')) return vectorOperand(result);
-  if (peek().is('[')) return addressOperand(result);
-  if (accept('!')) result.negated = true;
+  if (peek().is('{'))
+    return vectorOperand(result);
+  if (peek().is('['))
+    return addressOperand(result);
+  if (accept('!'))
+    result.negated = true;
   Token unknown;
   if (!simpleOperand(result, unknown))
     return false;
@@ -202,7 +207,8 @@ bool Parser::constant(Operand &result) {
   bool complement = accept('~');
   bool isNegative = peek().is('-');
   std::string_view text = peek(isNegative ? 1 : 0).text;
-  bool isBits = text.size() > 2 && text[0] == '0' && (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D');
+  bool isBits = text.size() > 2 && text[0] == '0' &&
+                (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D');
   bool isDecimal = text.find('.') != text.npos;
   if (!isBits && !isDecimal) {
     uint64_t value = 0;
@@ -328,16 +334,17 @@ static std::string_view contradiction(const Modifiers &has) {
   auto any = [&](std::initializer_list<Modifier> list) {
     return std::any_of(list.begin(), list.end(), [&](Modifier one) { return has[size_t(one)]; });
   };
-  bool elsewhere = any({Modifier::shared, Modifier::sharedCta, Modifier::local, Modifier::Const, Modifier::param,
-                        Modifier::paramEntry, Modifier::paramFunc});
+  bool elsewhere = any({Modifier::shared, Modifier::sharedCta, Modifier::local, Modifier::Const,
+                        Modifier::param, Modifier::paramEntry, Modifier::paramFunc});
   bool firstLevel = any({Modifier::l1EvictNormal, Modifier::l1EvictUnchanged, Modifier::l1EvictFirst,
                          Modifier::l1EvictLast, Modifier::l1NoAllocate});
-  bool secondLevel = any({Modifier::l2CacheHint, Modifier::l2Prefetch64, Modifier::l2Prefetch128,
-                          Modifier::l2Prefetch256});
+  bool secondLevel =
+      any({Modifier::l2CacheHint, Modifier::l2Prefetch64, Modifier::l2Prefetch128, Modifier::l2Prefetch256});
   bool isCopy = has[size_t(Modifier::async)]; // names both spaces
   if (elsewhere && !isCopy && (firstLevel || secondLevel))
     return "cache hints are for global memory";
-  if (firstLevel && any({Modifier::ca, Modifier::cg, Modifier::cs, Modifier::lu, Modifier::cv, Modifier::wb, Modifier::wt}))
+  if (firstLevel &&
+      any({Modifier::ca, Modifier::cg, Modifier::cs, Modifier::lu, Modifier::cv, Modifier::wb, Modifier::wt}))
     return "a cache operator and an eviction priority exclude each other";
   return "";
 }
@@ -350,9 +357,12 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
   if (std::string_view why = contradiction(has); !why.empty())
     return std::string(why);
   unsigned lanes = 1;
-  if (has[size_t(Modifier::v2)]) lanes = 2;
-  if (has[size_t(Modifier::v4)]) lanes = 4;
-  if (has[size_t(Modifier::v8)]) lanes = 8;
+  if (has[size_t(Modifier::v2)])
+    lanes = 2;
+  if (has[size_t(Modifier::v4)])
+    lanes = 4;
+  if (has[size_t(Modifier::v8)])
+    lanes = 8;
   size_t at = 0;
   for (size_t i = 0; i < form.specs.size(); ++i) {
     const OperandSpec &spec = form.specs[i];
@@ -446,12 +456,14 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
       return "";
     const Operand &base = kernel_->parts[operand.first];
     if (base.kind != OperandKind::Register)
-      return base.kind == OperandKind::Variable || base.kind == OperandKind::Parameter ? "" : "has no such base";
+      return base.kind == OperandKind::Variable || base.kind == OperandKind::Parameter ? ""
+                                                                                       : "has no such base";
     Type baseType = kernel_->registers[base.index].type;
     bool isInt = kind(baseType) == TypeKind::Bits || isInteger(baseType);
     const Modifiers &has = spelling.modifiers;
-    bool isNear = has[size_t(Modifier::shared)] || has[size_t(Modifier::sharedCta)] || has[size_t(Modifier::local)] ||
-                  has[size_t(Modifier::Const)] || has[size_t(Modifier::param)];
+    bool isNear = has[size_t(Modifier::shared)] || has[size_t(Modifier::sharedCta)] ||
+                  has[size_t(Modifier::local)] || has[size_t(Modifier::Const)] ||
+                  has[size_t(Modifier::param)];
     unsigned bits = bitWidth(baseType);
     bool isWide = type == Type::B64 || !isNear; // an address of global memory beside one of shared memory
     return isInt && (bits == 64 || (bits == 32 && !isWide)) ? "" : "has a base that is no address";
@@ -507,8 +519,10 @@ std::string Parser::checkRegister(const OperandSpec &spec, Type type, const Oper
     if (!isSource)
       return "is written and may not be a constant";
     if (operand.isFloat)
-      return type == Type::F32 || type == Type::F64 || (kind(type) == TypeKind::Bits && bits == operand.floatBits)
-                 ? "" : "may not be a float constant";
+      return type == Type::F32 || type == Type::F64 ||
+                     (kind(type) == TypeKind::Bits && bits == operand.floatBits)
+                 ? ""
+                 : "may not be a float constant";
     return isFloatLike ? "may not be an integer constant" : "";
   }
   if (operand.kind == OperandKind::Special)
@@ -518,7 +532,8 @@ std::string Parser::checkRegister(const OperandSpec &spec, Type type, const Oper
   Type got = kernel_->registers[operand.index].type;
   if (got == Type::Pred)
     return "is a predicate";
-  if (spec.mayBeWider && kind(got) != TypeKind::Float && !isFloatLike ? bitWidth(got) < bits : bitWidth(got) != bits)
+  if (spec.mayBeWider && kind(got) != TypeKind::Float && !isFloatLike ? bitWidth(got) < bits
+                                                                      : bitWidth(got) != bits)
     return "has " + std::to_string(bitWidth(got)) + " bits, not " + std::to_string(bits);
   TypeKind mine = kind(got), wanted = kind(type);
   if (mine == TypeKind::Bits || wanted == TypeKind::Bits)

@@ -12,11 +12,16 @@ namespace {
 constexpr uint64_t mostBytes = uint64_t(1) << 32; // of one variable
 
 std::optional<Space> spaceOf(std::string_view name) {
-  if (name == "global") return Space::Global;
-  if (name == "shared") return Space::Shared;
-  if (name == "local") return Space::Local;
-  if (name == "const") return Space::Const;
-  if (name == "param") return Space::Param;
+  if (name == "global")
+    return Space::Global;
+  if (name == "shared")
+    return Space::Shared;
+  if (name == "local")
+    return Space::Local;
+  if (name == "const")
+    return Space::Const;
+  if (name == "param")
+    return Space::Param;
   return std::nullopt;
 }
 
@@ -88,7 +93,8 @@ bool Parser::topLevel() {
   }
   if (token.kind != Token::Kind::Dotted)
     return fail(token, "expected a directive");
-  if (token.text == "file") return file();
+  if (token.text == "file")
+    return file();
   if (token.text == "section") {
     while (!peek().is('{') && peek().kind != Token::Kind::End)
       take();
@@ -111,11 +117,15 @@ bool Parser::topLevel() {
 bool Parser::linkage() {
   bool isExtern = false;
   for (;;) {
-    if (acceptDotted("extern")) isExtern = true;
-    else if (!acceptDotted("visible") && !acceptDotted("weak") && !acceptDotted("common")) break;
+    if (acceptDotted("extern"))
+      isExtern = true;
+    else if (!acceptDotted("visible") && !acceptDotted("weak") && !acceptDotted("common"))
+      break;
   }
-  if (acceptDotted("entry")) return entry();
-  if (acceptDotted("func")) return functionHeader();
+  if (acceptDotted("entry"))
+    return entry();
+  if (acceptDotted("func"))
+    return functionHeader();
   return variables(isExtern);
 }
 
@@ -242,8 +252,10 @@ bool Parser::parameter(Kernel *kernel) {
 bool Parser::performanceDirective() {
   Token token = take();
   std::array<uint32_t, 3> ignored{};
-  if (token.text == "reqntid") return triple(kernel_->reqntid);
-  if (token.text == "maxntid") return triple(kernel_->maxntid);
+  if (token.text == "reqntid")
+    return triple(kernel_->reqntid);
+  if (token.text == "maxntid")
+    return triple(kernel_->maxntid);
   if (token.text == "minnctapersm" || token.text == "maxnctapersm" || token.text == "maxnreg" ||
       token.text == "maxclusterrank")
     return triple(ignored);
@@ -328,8 +340,10 @@ bool Parser::variable(Space space, uint32_t align, Type type, uint32_t lanes, bo
   bool isUnsized = false;
   while (accept('[')) {
     uint64_t extent = 0;
-    if (peek().is(']')) isUnsized = true;
-    else if (!integer(extent)) return false;
+    if (peek().is(']'))
+      isUnsized = true;
+    else if (!integer(extent))
+      return false;
     if (!expect(']'))
       return false;
     if (extent > mostBytes || result.bytes * extent > mostBytes)

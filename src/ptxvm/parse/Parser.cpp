@@ -73,8 +73,8 @@ bool Parser::fail(const Token &where, std::string reason) {
 
 bool Parser::failStatement(uint32_t line, std::string reason, std::string_view text) {
   if (error_.ok())
-    error_ = Status::error(StatusCode::Parse, module_.name + ":" + std::to_string(line) + ": " + reason + ": `" +
-                                                  std::string(text.substr(0, 400)) + "`");
+    error_ = Status::error(StatusCode::Parse, module_.name + ":" + std::to_string(line) + ": " + reason +
+                                                  ": `" + std::string(text.substr(0, 400)) + "`");
   return false;
 }
 

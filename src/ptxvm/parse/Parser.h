@@ -23,7 +23,7 @@ private:
   bool expect(char mark);
   bool fail(const Token &where, std::string reason);
   bool failStatement(uint32_t line, std::string reason, std::string_view text);
-  bool integer(uint64_t &value);        // with a sign
+  bool integer(uint64_t &value); // with a sign
   bool name(std::string_view &text);
   bool skipBraces();
 
@@ -61,12 +61,12 @@ private:
     std::unordered_map<std::string_view, uint32_t> targetLists; // of Kernel::targets
   };
   struct PendingLabel {
-    uint32_t operand;       // of Kernel::operands, or for a list:
-    int32_t list = -1;      // of Kernel::targets
+    uint32_t operand;  // of Kernel::operands, or for a list:
+    int32_t list = -1; // of Kernel::targets
     uint32_t element = 0;
     uint32_t scope;
     Token name;
-    bool isList = false;    // names a .branchtargets
+    bool isList = false; // names a .branchtargets
   };
   bool body();
   bool statement();

@@ -154,8 +154,15 @@ bool readStatement(const std::string &line, Bundle &bundle) {
 
 Bundle record(const Module &module, std::string_view entry, const LaunchShape &shape,
               std::span<const Buffer> buffers, const SimulationOptions &options) {
-  Bundle bundle{module.text,      module.name,    std::string(entry), shape,
-                options.schedule, options.copies, options.stepLimit, {}, {}};
+  Bundle bundle{module.text,
+                module.name,
+                std::string(entry),
+                shape,
+                options.schedule,
+                options.copies,
+                options.stepLimit,
+                {},
+                {}};
   for (const Buffer &buffer : buffers) {
     bundle.memory.emplace_back();
     bundle.buffers.push_back(allocate(buffer, placeOf(buffer.base), bundle.memory.back()));

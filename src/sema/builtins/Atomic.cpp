@@ -19,8 +19,10 @@ std::optional<Order> orderOf(Call &call, size_t sem, size_t scope) {
                                                {"acquire", MemSemantic::Acquire},
                                                {"release", MemSemantic::Release},
                                                {"relaxed", MemSemantic::Relaxed}});
-  auto who = semantic ? call.word<MemScope>(scope, {{"", MemScope::GPU}, {"gpu", MemScope::GPU},
-                                                    {"cta", MemScope::CTA}, {"sys", MemScope::System}})
+  auto who = semantic ? call.word<MemScope>(scope, {{"", MemScope::GPU},
+                                                    {"gpu", MemScope::GPU},
+                                                    {"cta", MemScope::CTA},
+                                                    {"sys", MemScope::System}})
                       : std::nullopt;
   return who ? std::optional(Order{*semantic, *who}) : std::nullopt;
 }
@@ -37,7 +39,8 @@ std::optional<Tensor> pointerOf(Call &call) {
 // Argument `i` spread over the pointer; a tile beside a scalar pointer is refused.
 std::optional<Tensor> besidePointer(Call &call, size_t i, const Tensor &pointer, const Tensor &value) {
   if (pointer.type.isScalar() && !value.type.isScalar())
-    return call.fail(diag::Kind::TileBesideScalarPointer, {call.row.parameters[i].name, spelling(value.type)});
+    return call.fail(diag::Kind::TileBesideScalarPointer,
+                     {call.row.parameters[i].name, spelling(value.type)});
   return broadcastTo(call.session, value, pointer.type.shape);
 }
 
@@ -158,7 +161,8 @@ std::optional<Value> call_atomic_add(Call &call) {
     return std::nullopt;
   DType type = operands->value.type.element;
   if (isFloat(type) ? bitWidth(type) < 16 : !isWideInteger(type))
-    return refuse(call, operands->pointer, "pointers to integers of 32 or 64 bits, or to floats of 16 or more");
+    return refuse(call, operands->pointer,
+                  "pointers to integers of 32 or 64 bits, or to floats of 16 or more");
   return update(call.session, isFloat(type) ? Kind::FAdd : Kind::Add, *operands);
 }
 

@@ -50,9 +50,9 @@ std::optional<Pair> broadcastPair(Session &session, const Tensor &left, const Te
   for (size_t back = 1; back <= shape.size(); ++back) {
     int64_t a = back <= l.size() ? l[l.size() - back] : 1, b = back <= r.size() ? r[r.size() - back] : 1;
     if (a != b && a != 1 && b != 1)
-      return session.fail(diag::Kind::IncompatibleShapes,
-                          {spell(l), spell(r), std::to_string(shape.size() - back), std::to_string(a),
-                           std::to_string(b)});
+      return session.fail(
+          diag::Kind::IncompatibleShapes,
+          {spell(l), spell(r), std::to_string(shape.size() - back), std::to_string(a), std::to_string(b)});
     shape[shape.size() - back] = a == 1 ? b : a;
   }
   auto a = broadcastTo(session, left, shape);

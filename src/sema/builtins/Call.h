@@ -28,10 +28,10 @@ public:
   std::optional<int64_t> integer(size_t i) const;
   std::optional<bool> flag(size_t i) const;
   std::optional<std::string> text(size_t i) const;
-  std::optional<Type> type(size_t i) const;         // a dtype or a pointer type
-  std::optional<DType> dtype(size_t i) const;       // a dtype
-  std::optional<Shape> integers(size_t i) const;    // a tuple of integers, or one
-  std::optional<Shape> shape(size_t i) const;       // a tuple of extents, checked
+  std::optional<Type> type(size_t i) const;      // a dtype or a pointer type
+  std::optional<DType> dtype(size_t i) const;    // a dtype
+  std::optional<Shape> integers(size_t i) const; // a tuple of integers, or one
+  std::optional<Shape> shape(size_t i) const;    // a tuple of extents, checked
   // An axis of `rank` dimensions, negative ones from the end.
   std::optional<int64_t> axis(size_t i, int64_t rank) const;
   // The word at `i` as an enumerator; "" is the first one.

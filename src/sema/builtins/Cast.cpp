@@ -13,8 +13,9 @@ bool isHalf(DType type) { return type == DType::F16 || type == DType::BF16; }
 
 template <class Op> Tensor convert(Session &session, const Tensor &value, DType to) {
   Type type = value.type.withElement(to);
-  return {session.builder.createOrFold<Op>(session.loc(), lower(type, session.builder.getContext()), value.value),
-          type};
+  return {
+      session.builder.createOrFold<Op>(session.loc(), lower(type, session.builder.getContext()), value.value),
+      type};
 }
 
 Tensor isNotZero(Session &session, const Tensor &value) {
@@ -30,7 +31,8 @@ Tensor castInteger(Session &session, const Tensor &value, DType to) {
     return {value.value, value.type.withElement(to)};
   if (bitWidth(to) < bitWidth(from))
     return convert<arith::TruncIOp>(session, value, to);
-  return isSigned(from) ? convert<arith::ExtSIOp>(session, value, to) : convert<arith::ExtUIOp>(session, value, to);
+  return isSigned(from) ? convert<arith::ExtSIOp>(session, value, to)
+                        : convert<arith::ExtUIOp>(session, value, to);
 }
 
 Tensor castFloat(Session &session, const Tensor &value, DType to, std::optional<tile::Rounding> rounding) {
@@ -60,11 +62,13 @@ Tensor castElement(Session &session, const Tensor &value, DType to, std::optiona
       return castElement(session, castFloat(session, value, DType::F32, {}), to, {});
     if (isBool(to))
       return isNotZero(session, value);
-    return isSigned(to) ? convert<arith::FPToSIOp>(session, value, to) : convert<arith::FPToUIOp>(session, value, to);
+    return isSigned(to) ? convert<arith::FPToSIOp>(session, value, to)
+                        : convert<arith::FPToUIOp>(session, value, to);
   }
   if (isByteFloat(to))
     return castFloat(session, castElement(session, value, DType::F32, {}), to, {});
-  return isSigned(from) ? convert<arith::SIToFPOp>(session, value, to) : convert<arith::UIToFPOp>(session, value, to);
+  return isSigned(from) ? convert<arith::SIToFPOp>(session, value, to)
+                        : convert<arith::UIToFPOp>(session, value, to);
 }
 
 std::optional<Tensor> castPointer(Session &session, const Tensor &value, const Type &to) {

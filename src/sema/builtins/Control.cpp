@@ -54,7 +54,8 @@ std::optional<int64_t> constantScalar(mlir::Value value) {
 // `x % c == 0` of scalars is the promise that tl.multiple_of makes.
 void attachAssumedDivisibility(mlir::Value condition) {
   auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::eq || constantScalar(compare.getRhs()) != 0)
+  if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::eq ||
+      constantScalar(compare.getRhs()) != 0)
     return;
   mlir::Operation *remainder = compare.getLhs().getDefiningOp();
   if (!llvm::isa_and_nonnull<mlir::arith::RemSIOp, mlir::arith::RemUIOp>(remainder))
@@ -71,7 +72,8 @@ std::optional<Value> onlyInLoop(Call &call, std::string_view statement) {
 
 std::optional<Value> call_program_id(Call &call) {
   auto axis = gridAxis(call);
-  return axis ? std::optional<Value>(emit<tile::GetProgramIdOp>(call.session, Type{DType::I32}, *axis)) : std::nullopt;
+  return axis ? std::optional<Value>(emit<tile::GetProgramIdOp>(call.session, Type{DType::I32}, *axis))
+              : std::nullopt;
 }
 
 std::optional<Value> call_num_programs(Call &call) {
@@ -103,7 +105,9 @@ std::optional<Value> call_debug_barrier(Call &call) {
 }
 
 std::optional<Value> cuda_num_warps(Call &call) { return Value(makeInt(call.session.options.numWarps)); }
-std::optional<Value> cuda_num_threads(Call &call) { return Value(makeInt(call.session.options.numWarps * 32)); }
+std::optional<Value> cuda_num_threads(Call &call) {
+  return Value(makeInt(call.session.options.numWarps * 32));
+}
 
 std::optional<Value> call_constexpr(Call &call) { return call[0]; }
 

@@ -29,7 +29,8 @@ std::string spaced(std::string prefix, bool hasValues) {
   return prefix;
 }
 
-std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef<Value> values, size_t hexAt) {
+std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef<Value> values,
+                           size_t hexAt) {
   auto hex = call.flag(hexAt);
   if (!hex)
     return std::nullopt;
@@ -46,8 +47,8 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
     operands.push_back(tensor->value);
     areSigned.push_back(!tensor->type.pointer && isSigned(tensor->type.element));
   }
-  tile::PrintOp::create(call.session.builder, call.session.loc(), spaced(prefix, !values.empty()), *hex, areSigned,
-                        operands);
+  tile::PrintOp::create(call.session.builder, call.session.loc(), spaced(prefix, !values.empty()), *hex,
+                        areSigned, operands);
   return Value();
 }
 

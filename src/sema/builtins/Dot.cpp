@@ -55,16 +55,11 @@ std::optional<DType> resultElement(Call &call, DType operand, const std::optiona
 
 tile::Precision precisionOf(DotPrecision precision) {
   switch (precision) {
-  case DotPrecision::TF32:
-    return tile::Precision::TF32;
-  case DotPrecision::TF32x3:
-    return tile::Precision::TF32x3;
-  case DotPrecision::IEEE:
-    return tile::Precision::IEEE;
-  case DotPrecision::BF16x3:
-    return tile::Precision::BF16x3;
-  case DotPrecision::BF16x6:
-    return tile::Precision::BF16x6;
+  case DotPrecision::TF32: return tile::Precision::TF32;
+  case DotPrecision::TF32x3: return tile::Precision::TF32x3;
+  case DotPrecision::IEEE: return tile::Precision::IEEE;
+  case DotPrecision::BF16x3: return tile::Precision::BF16x3;
+  case DotPrecision::BF16x6: return tile::Precision::BF16x6;
   }
   return tile::Precision::IEEE;
 }
@@ -80,8 +75,10 @@ std::optional<tile::Precision> precisionOf(Call &call, DType operand) {
       return std::nullopt;
     wanted = *allow ? Precision::TF32 : Precision::IEEE;
   } else if (!call.isNone(InputPrecision)) {
-    wanted = call.word<Precision>(InputPrecision, {{"tf32", Precision::TF32}, {"tf32x3", Precision::TF32x3},
-                                                   {"ieee", Precision::IEEE}, {"bf16x3", Precision::BF16x3},
+    wanted = call.word<Precision>(InputPrecision, {{"tf32", Precision::TF32},
+                                                   {"tf32x3", Precision::TF32x3},
+                                                   {"ieee", Precision::IEEE},
+                                                   {"bf16x3", Precision::BF16x3},
                                                    {"bf16x6", Precision::BF16x6}});
   }
   // Only operands of 32 bits can be narrowed.
@@ -124,8 +121,9 @@ std::optional<Value> call_dot(Call &call) {
   if (!acc)
     acc = literalTile(session, makeInt(0), *element, shape);
   Tensor base = asBatch(session, *acc);
-  auto op = tile::DotOp::create(session.builder, session.loc(), base.value.getType(), asBatch(session, *a).value,
-                                asBatch(session, *b).value, base.value, *precision);
+  auto op =
+      tile::DotOp::create(session.builder, session.loc(), base.value.getType(), asBatch(session, *a).value,
+                          asBatch(session, *b).value, base.value, *precision);
   return Value(reshape(session, {op.getResult(), base.type}, shape));
 }
 

@@ -26,7 +26,8 @@ std::optional<bool> propagatesNan(Call &call, size_t i) {
   return call.wrong(i, "tl.PropagateNan.NONE or tl.PropagateNan.ALL");
 }
 
-template <class Quiet, class Propagating, class Signed, class Unsigned> std::optional<Value> extremum(Call &call) {
+template <class Quiet, class Propagating, class Signed, class Unsigned>
+std::optional<Value> extremum(Call &call) {
   Session &session = call.session;
   auto propagate = propagatesNan(call, 2);
   if (!propagate)
@@ -57,7 +58,8 @@ size_t registersOf(llvm::ArrayRef<Type> types, int64_t pack) {
 }
 
 // Registers in order stand for the runs of elements of `types`: each holds its part.
-bool checkWidths(Call &call, llvm::ArrayRef<tile::AsmRegister> registers, llvm::ArrayRef<Type> types, int64_t pack) {
+bool checkWidths(Call &call, llvm::ArrayRef<tile::AsmRegister> registers, llvm::ArrayRef<Type> types,
+                 int64_t pack) {
   size_t at = 0;
   for (const Type &type : types)
     for (size_t i = 0; i != tile::registersOfRun(bitsOf(type), unsigned(pack)); ++i, ++at)
@@ -70,9 +72,10 @@ bool checkWidths(Call &call, llvm::ArrayRef<tile::AsmRegister> registers, llvm::
   return true;
 }
 
-// The constraints name a register for each output and input, and the text no others: nothing else reaches LLVM.
-bool checkAssembly(Call &call, const std::string &text, const std::string &constraints, llvm::ArrayRef<Type> results,
-                   llvm::ArrayRef<Type> operands, int64_t pack) {
+// The constraints name a register for each output and input, and the text no others: nothing else reaches
+// LLVM.
+bool checkAssembly(Call &call, const std::string &text, const std::string &constraints,
+                   llvm::ArrayRef<Type> results, llvm::ArrayRef<Type> operands, int64_t pack) {
   Result<tile::AsmConstraints> parsed = tile::parseAsmConstraints(constraints);
   if (!parsed) {
     call.fail(diag::Kind::InlineAsmConstraint, {parsed.status().message});
@@ -86,7 +89,8 @@ bool checkAssembly(Call &call, const std::string &text, const std::string &const
                std::to_string(wantedOutputs) + " and " + std::to_string(wantedInputs)});
     return false;
   }
-  if (!checkWidths(call, parsed->outputs, results, pack) || !checkWidths(call, parsed->inputs, operands, pack))
+  if (!checkWidths(call, parsed->outputs, results, pack) ||
+      !checkWidths(call, parsed->inputs, operands, pack))
     return false;
   Status fits = tile::checkAsmText(text, outputs + inputs);
   if (!fits.ok())
@@ -105,7 +109,8 @@ std::optional<std::vector<Tensor>> inOneShape(Call &call, size_t i, Shape &shape
       return call.wrong(i, "a tuple of tiles");
     auto tensor = toTensor(call.session, element);
     // The first one takes the shape of all before it, so that the last broadcast has them all.
-    auto both = tensor && !operands.empty() ? broadcastPair(call.session, operands[0], *tensor) : std::nullopt;
+    auto both =
+        tensor && !operands.empty() ? broadcastPair(call.session, operands[0], *tensor) : std::nullopt;
     if (!tensor || (!operands.empty() && !both))
       return std::nullopt;
     if (both)
@@ -162,8 +167,8 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
     values.push_back(operand.value);
   for (DType type : *types)
     lowered.push_back(lower(Type{type}.withShape(shape), session.builder.getContext()));
-  auto op = tile::ElementwiseInlineAsmOp::create(session.builder, session.loc(), lowered, *text, *constraints, *isPure,
-                                                 uint32_t(*pack), values);
+  auto op = tile::ElementwiseInlineAsmOp::create(session.builder, session.loc(), lowered, *text, *constraints,
+                                                 *isPure, uint32_t(*pack), values);
   std::vector<Value> made;
   for (auto [value, type] : llvm::zip(op.getResults(), *types))
     made.push_back(Tensor{value, Type{type}.withShape(shape)});
@@ -182,7 +187,8 @@ std::optional<Value> call_cast(Call &call) {
     if (!rounding)
       return std::nullopt;
   }
-  auto result = *bitcast ? bitcastTo(call.session, *input, *type) : castTo(call.session, *input, *type, rounding);
+  auto result =
+      *bitcast ? bitcastTo(call.session, *input, *type) : castTo(call.session, *input, *type, rounding);
   return result ? std::optional<Value>(*result) : std::nullopt;
 }
 
@@ -246,7 +252,8 @@ std::optional<Value> call_clamp(Call &call) {
     return call.fail(diag::Kind::FloatsOnly, {spelling(value.type)});
   if (value.type != low->second.type)
     return session.fail(diag::Kind::IncompatibleOperands, {op, describe(value), describe(low->second)});
-  return emit<tile::ClampFOp>(session, value.type, value.value, low->second.value, high->second.value, *propagate);
+  return emit<tile::ClampFOp>(session, value.type, value.value, low->second.value, high->second.value,
+                              *propagate);
 }
 
 std::optional<Value> call_cdiv(Call &call) {

@@ -16,7 +16,8 @@ mlir::TypedAttr numberAttribute(const Const &number, DType type, mlir::MLIRConte
       return mlir::IntegerAttr::get(lowered, integer->sextOrTrunc(bitWidth(type)));
     llvm::APSInt truncated(bitWidth(type), !isSigned(type));
     bool exact;
-    llvm::APFloat(std::get<double>(number.value)).convertToInteger(truncated, llvm::APFloat::rmTowardZero, &exact);
+    llvm::APFloat(std::get<double>(number.value))
+        .convertToInteger(truncated, llvm::APFloat::rmTowardZero, &exact);
     return mlir::IntegerAttr::get(lowered, truncated);
   }
   const auto &semantics = llvm::cast<mlir::FloatType>(lowered).getFloatSemantics();
@@ -184,7 +185,10 @@ Tensor emitCompare(Session &session, syntax::CompareOperator op, const Tensor &l
   using Op = syntax::CompareOperator;
   using Float = mlir::arith::CmpFPredicate;
   using Int = mlir::arith::CmpIPredicate;
-  struct Row { Float onFloats; Int onSigned, onUnsigned; };
+  struct Row {
+    Float onFloats;
+    Int onSigned, onUnsigned;
+  };
   // Ordered, but for !=: NaN differs from all, itself included.
   auto row = [&]() -> Row {
     switch (op) {
@@ -198,8 +202,9 @@ Tensor emitCompare(Session &session, syntax::CompareOperator op, const Tensor &l
   }();
   Type result = left.type.withElement(DType::I1);
   if (!isFloat(left.type.element))
-    return emit<mlir::arith::CmpIOp>(session, result, isSigned(left.type.element) ? row.onSigned : row.onUnsigned,
-                                     left.value, right.value);
+    return emit<mlir::arith::CmpIOp>(session, result,
+                                     isSigned(left.type.element) ? row.onSigned : row.onUnsigned, left.value,
+                                     right.value);
   if (bitWidth(left.type.element) == 8)
     return emitCompare(session, op, *cast(session, left, DType::F32), *cast(session, right, DType::F32));
   return emit<mlir::arith::CmpFOp>(session, result, row.onFloats, left.value, right.value);

@@ -60,13 +60,15 @@ std::optional<Tensor> bitcastTo(Session &, const Tensor &value, const Type &to);
 
 // ---- ops --------------------------------------------------------------------------------
 
-template <class Op, class... Operands> Tensor emit(Session &session, const Type &type, Operands &&...operands) {
+template <class Op, class... Operands>
+Tensor emit(Session &session, const Type &type, Operands &&...operands) {
   auto op = Op::create(session.builder, session.loc(), std::forward<Operands>(operands)...);
   return {op->getResult(0), type};
 }
 
 // An op on floats. 8-bit floats have no arithmetic: they are computed in fp32.
-template <class Op, class... Rest> Tensor emitFloat(Session &session, const Tensor &first, const Rest &...rest) {
+template <class Op, class... Rest>
+Tensor emitFloat(Session &session, const Tensor &first, const Rest &...rest) {
   if (bitWidth(first.type.element) != 8)
     return emit<Op>(session, first.type, first.value, rest.value...);
   Tensor wide = emit<Op>(session, first.type.withElement(DType::F32), cast(session, first, DType::F32)->value,

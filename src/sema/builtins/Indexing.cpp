@@ -9,7 +9,8 @@ bool fitsInt32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX;
 // A number in exactly `type`, if it has it.
 std::optional<Tensor> exactNumber(Call &call, size_t i, DType type) {
   const Const &number = *call[i].constant();
-  if (auto *integer = std::get_if<llvm::APInt>(&number.value); integer && !isFloat(type) && !fits(*integer, type))
+  if (auto *integer = std::get_if<llvm::APInt>(&number.value);
+      integer && !isFloat(type) && !fits(*integer, type))
     return call.session.fail(diag::Kind::ScalarOutOfRange, {repr(number), name(type)});
   return literal(call.session, number, type);
 }
@@ -64,7 +65,8 @@ std::optional<Value> call_zeros(Call &call) {
 
 std::optional<Value> call_zeros_like(Call &call) {
   auto input = call.tensor(0);
-  return input ? std::optional<Value>(zeros(call.session, input->type.scalar(), input->type.shape)) : std::nullopt;
+  return input ? std::optional<Value>(zeros(call.session, input->type.scalar(), input->type.shape))
+               : std::nullopt;
 }
 
 std::optional<Value> call_to_tensor(Call &call) {

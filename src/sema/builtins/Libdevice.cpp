@@ -56,12 +56,14 @@ std::optional<Value> againstInfinity(Call &call, CompareOp op) {
   if (!x)
     return std::nullopt;
   Tensor magnitude = emit<math::AbsFOp>(call.session, x->type, x->value);
-  return emitCompare(call.session, op, magnitude, fill(call.session, *x, std::numeric_limits<double>::infinity()));
+  return emitCompare(call.session, op, magnitude,
+                     fill(call.session, *x, std::numeric_limits<double>::infinity()));
 }
 
 template <class Round> std::optional<Value> roundToInt64(Call &call) {
   auto x = realOperand(call, 0);
-  auto result = x ? cast(call.session, emit<Round>(call.session, x->type, x->value), DType::I64) : std::nullopt;
+  auto result =
+      x ? cast(call.session, emit<Round>(call.session, x->type, x->value), DType::I64) : std::nullopt;
   return result ? std::optional<Value>(*result) : std::nullopt;
 }
 
@@ -76,11 +78,11 @@ template <class Op> std::optional<Value> countBits(Call &call) {
 
 } // namespace
 
-#define UNARY(name, Op)                                                                            \
+#define UNARY(name, Op)                                                                                      \
   std::optional<Value> libdevice_##name(Call &call) { return unaryFunction<Op>(call); }
-#define BINARY(name, Op)                                                                           \
+#define BINARY(name, Op)                                                                                     \
   std::optional<Value> libdevice_##name(Call &call) { return binaryFunction<Op>(call); }
-#define TERNARY(name, Op)                                                                          \
+#define TERNARY(name, Op)                                                                                    \
   std::optional<Value> libdevice_##name(Call &call) { return call_fma(call); }
 #define SPECIAL(name, parameters)
 #define WRITTEN(name, parameters)
@@ -147,7 +149,11 @@ std::optional<Value> libdevice_float_as_int(Call &call) { return reinterpret(cal
 std::optional<Value> libdevice_int_as_float(Call &call) { return reinterpret(call, DType::I32, DType::F32); }
 std::optional<Value> libdevice_float_as_uint(Call &call) { return reinterpret(call, DType::F32, DType::U32); }
 std::optional<Value> libdevice_uint_as_float(Call &call) { return reinterpret(call, DType::U32, DType::F32); }
-std::optional<Value> libdevice_double_as_longlong(Call &call) { return reinterpret(call, DType::F64, DType::I64); }
-std::optional<Value> libdevice_longlong_as_double(Call &call) { return reinterpret(call, DType::I64, DType::F64); }
+std::optional<Value> libdevice_double_as_longlong(Call &call) {
+  return reinterpret(call, DType::F64, DType::I64);
+}
+std::optional<Value> libdevice_longlong_as_double(Call &call) {
+  return reinterpret(call, DType::I64, DType::F64);
+}
 
 } // namespace tegula::sema::builtins

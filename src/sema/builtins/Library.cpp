@@ -25,7 +25,8 @@ const Trees &trees() {
     Trees parsed;
     for (const File &file : files) {
       diag::Sink sink;
-      auto source = std::make_shared<diag::Source>("<tegula>/" + std::string(file.name), std::string(file.text));
+      auto source =
+          std::make_shared<diag::Source>("<tegula>/" + std::string(file.name), std::string(file.text));
       parsed.push_back(syntax::parse(std::move(source), sink));
       assert(!sink.hasErrors() && "the library of the language does not parse");
     }

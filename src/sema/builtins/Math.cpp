@@ -79,7 +79,8 @@ std::optional<Value> call_fdiv(Call &call) {
   auto &[x, y] = *operands;
   if (!isFloat(x.type.element))
     return call.fail(diag::Kind::FloatsOnly, {spelling(x.type)});
-  return *ieee ? emitFloat<tile::PreciseDivFOp>(call.session, x, y) : emitFloat<arith::DivFOp>(call.session, x, y);
+  return *ieee ? emitFloat<tile::PreciseDivFOp>(call.session, x, y)
+               : emitFloat<arith::DivFOp>(call.session, x, y);
 }
 
 std::optional<Value> call_div_rn(Call &call) {

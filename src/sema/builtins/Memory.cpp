@@ -8,8 +8,8 @@ using Cache = tile::CacheModifier;
 using Eviction = tile::Eviction;
 
 std::optional<Eviction> evictionOf(Call &call, size_t i) {
-  return call.word<Eviction>(i, {{"", Eviction::Normal}, {"evict_first", Eviction::First},
-                                 {"evict_last", Eviction::Last}});
+  return call.word<Eviction>(
+      i, {{"", Eviction::Normal}, {"evict_first", Eviction::First}, {"evict_last", Eviction::Last}});
 }
 
 // The pointer operand, and that nothing asks for a block pointer's checks.
@@ -58,8 +58,9 @@ std::optional<Value> call_load(Call &call) {
     return std::nullopt;
   if (call.isNone(Mask) && !call.isNone(Other))
     return call.fail(diag::Kind::OtherWithoutMask);
-  auto cache = call.word<Cache>(CacheModifier, {{"", Cache::None}, {".ca", Cache::CA}, {".cg", Cache::CG},
-                                                {".cs", Cache::CS}, {".cv", Cache::CV}});
+  auto cache = call.word<Cache>(
+      CacheModifier,
+      {{"", Cache::None}, {".ca", Cache::CA}, {".cg", Cache::CG}, {".cs", Cache::CS}, {".cv", Cache::CV}});
   auto eviction = cache ? evictionOf(call, EvictionPolicy) : std::nullopt;
   auto isVolatile = eviction ? call.flag(Volatile) : std::nullopt;
   if (!isVolatile)
@@ -102,8 +103,9 @@ std::optional<Value> call_store(Call &call) {
     return std::nullopt;
   if (pointer->type.isConst)
     return call.fail(diag::Kind::StoreToConst);
-  auto cache = call.word<Cache>(CacheModifier, {{"", Cache::None}, {".wb", Cache::WB}, {".cg", Cache::CG},
-                                                {".cs", Cache::CS}, {".wt", Cache::WT}});
+  auto cache = call.word<Cache>(
+      CacheModifier,
+      {{"", Cache::None}, {".wb", Cache::WB}, {".cg", Cache::CG}, {".cs", Cache::CS}, {".wt", Cache::WT}});
   auto eviction = cache ? evictionOf(call, EvictionPolicy) : std::nullopt;
   auto value = eviction ? call.tensor(Stored) : std::nullopt;
   if (!value || !scalarBesideScalar(call, Stored, *pointer, *value))

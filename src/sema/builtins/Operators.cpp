@@ -66,15 +66,16 @@ std::optional<Tensor> inType(Session &session, const Operand &operand, DType typ
 
 namespace builtins {
 
-std::optional<Pair> unifyOperands(Session &session, std::string_view op, const Value &left, const Value &right,
-                                  OperandRule rule) {
+std::optional<Pair> unifyOperands(Session &session, std::string_view op, const Value &left,
+                                  const Value &right, OperandRule rule) {
   auto isOperand = [](const Value &value) { return value.tensor() || isNumber(value); };
   if (!isOperand(left) || !isOperand(right))
     return session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
   auto l = operandOf(session, left), r = l ? operandOf(session, right) : std::nullopt;
   if (!r)
     return std::nullopt;
-  if (!pointersAllowed(l->type, r->type, rule.leftPointer) || !pointersAllowed(r->type, l->type, rule.rightPointer))
+  if (!pointersAllowed(l->type, r->type, rule.leftPointer) ||
+      !pointersAllowed(r->type, l->type, rule.rightPointer))
     return session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
   if (l->type.pointer || r->type.pointer) {
     auto a = toTensor(session, left), b = toTensor(session, right);
@@ -106,7 +107,8 @@ Tensor negateInteger(Session &session, const Tensor &value) {
   return emit<arith::SubIOp>(session, value.type, zero.value, value.value);
 }
 
-std::optional<Value> addPointer(Session &session, const Tensor &pointer, const Tensor &offset, bool subtract) {
+std::optional<Value> addPointer(Session &session, const Tensor &pointer, const Tensor &offset,
+                                bool subtract) {
   Tensor elements = *signedOffset(session, offset);
   if (subtract)
     elements = negateInteger(session, elements);
@@ -121,7 +123,8 @@ template <class FloatOp, class IntOp> Value arithmetic(Session &session, const P
 
 std::optional<Value> addOrSubtract(Session &session, BinOp op, const Value &left, const Value &right) {
   bool add = op == BinOp::Add;
-  auto operands = unifyOperands(session, spelling(op), left, right, {.leftPointer = true, .rightPointer = add});
+  auto operands =
+      unifyOperands(session, spelling(op), left, right, {.leftPointer = true, .rightPointer = add});
   if (!operands)
     return std::nullopt;
   auto &[a, b] = *operands;
@@ -227,7 +230,8 @@ std::optional<Value> binary(Session &session, BinOp op, const Value &left, const
   case BinOp::Sub: return addOrSubtract(session, op, left, right);
   case BinOp::Mul: {
     auto operands = unifyOperands(session, spelling(op), left, right);
-    return operands ? std::optional(arithmetic<arith::MulFOp, arith::MulIOp>(session, *operands)) : std::nullopt;
+    return operands ? std::optional(arithmetic<arith::MulFOp, arith::MulIOp>(session, *operands))
+                    : std::nullopt;
   }
   case BinOp::Div:
   case BinOp::FloorDiv:
@@ -243,7 +247,8 @@ std::optional<Value> binary(Session &session, BinOp op, const Value &left, const
   return std::nullopt;
 }
 
-std::optional<Value> compare(Session &session, syntax::CompareOperator op, const Value &left, const Value &right) {
+std::optional<Value> compare(Session &session, syntax::CompareOperator op, const Value &left,
+                             const Value &right) {
   using Op = syntax::CompareOperator;
   if (left.constant() && right.constant()) {
     auto result = constCompare(session, op, *left.constant(), *right.constant());
@@ -256,7 +261,8 @@ std::optional<Value> compare(Session &session, syntax::CompareOperator op, const
   if (op == Op::In || op == Op::NotIn)
     return session.fail(diag::Kind::IncompatibleOperands, {spelling(op), describe(left), describe(right)});
   auto operands = unifyOperands(session, spelling(op), left, right);
-  return operands ? std::optional<Value>(emitCompare(session, op, operands->first, operands->second)) : std::nullopt;
+  return operands ? std::optional<Value>(emitCompare(session, op, operands->first, operands->second))
+                  : std::nullopt;
 }
 
 std::optional<Value> unary(Session &session, syntax::UnaryOperator op, const Value &operand) {
@@ -281,8 +287,10 @@ std::optional<Value> unary(Session &session, syntax::UnaryOperator op, const Val
   return Value(emit<arith::XOrIOp>(session, value->type, value->value, ones.value));
 }
 
-std::optional<Value> logical(Session &session, syntax::BoolOperator op, const Value &left, const Value &right) {
-  auto a = requireBool(session, spelling(op), left), b = a ? requireBool(session, spelling(op), right) : std::nullopt;
+std::optional<Value> logical(Session &session, syntax::BoolOperator op, const Value &left,
+                             const Value &right) {
+  auto a = requireBool(session, spelling(op), left),
+       b = a ? requireBool(session, spelling(op), right) : std::nullopt;
   auto operands = b ? broadcastPair(session, *a, *b) : std::nullopt;
   if (!operands)
     return std::nullopt;

@@ -63,7 +63,8 @@ std::optional<bool> isOf(const Value &value, const Value &type) {
   if (ref->name == "builtins.bool")
     return held && std::holds_alternative<bool>(held->value);
   if (ref->name == "builtins.int")
-    return held && (std::holds_alternative<llvm::APInt>(held->value) || std::holds_alternative<bool>(held->value));
+    return held &&
+           (std::holds_alternative<llvm::APInt>(held->value) || std::holds_alternative<bool>(held->value));
   if (ref->name == "builtins.float")
     return held && std::holds_alternative<double>(held->value);
   if (ref->name == "builtins.str")
@@ -113,7 +114,9 @@ std::optional<Value> python_len(Call &call) {
 std::optional<Value> python_float(Call &call) { return constantOnly(call, "use `x.to(tl.float32)`"); }
 std::optional<Value> python_int(Call &call) { return constantOnly(call, "use `x.to(tl.int32)`"); }
 std::optional<Value> python_bool(Call &call) { return constantOnly(call, "use `x != 0`"); }
-std::optional<Value> python_str(Call &call) { return constantOnly(call, "strings exist only while compiling"); }
+std::optional<Value> python_str(Call &call) {
+  return constantOnly(call, "strings exist only while compiling");
+}
 
 std::optional<Value> python_tuple(Call &call) {
   auto elements = elementsOf(call[0]);
@@ -124,7 +127,8 @@ std::optional<Value> python_list(Call &call) { return python_tuple(call); }
 std::optional<Value> python_isinstance(Call &call) {
   auto result = isOf(call[0], call[1]);
   if (!result)
-    return call.wrong(1, "tl.tensor, tl.constexpr, tl.dtype, int, float, bool, str, tuple, or a tuple of these");
+    return call.wrong(1,
+                      "tl.tensor, tl.constexpr, tl.dtype, int, float, bool, str, tuple, or a tuple of these");
   return Value(Const{*result});
 }
 

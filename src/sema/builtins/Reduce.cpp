@@ -11,7 +11,7 @@ using CompareOp = syntax::CompareOperator;
 namespace {
 
 struct Reduction {
-  std::vector<Tensor> inputs; // of one shape
+  std::vector<Tensor> inputs;  // of one shape
   std::optional<int64_t> axis; // none: over all elements
   bool keepDims = false;
 };
@@ -52,7 +52,8 @@ std::optional<std::vector<Tensor>> run(Session &session, Reduction reduction, Co
   if (!reduction.axis) // over all elements: the order is free, so is that of the reshape
     for (Tensor &input : reduction.inputs) {
       const Shape &shape = input.type.shape;
-      input = reshape(session, input, std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()),
+      input = reshape(session, input,
+                      std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()),
                       /*allowReorder=*/true);
     }
   Shape reduced = reduction.inputs[0].type.shape;
@@ -131,9 +132,9 @@ std::optional<std::vector<Tensor>> extremumWithIndex(Session &session, Reduction
       Tensor tie = emit<arith::AndIOp>(session, keep.type, equal.value, earlier.value);
       keep = emit<arith::OrIOp>(session, keep.type, keep.value, tie.value);
     }
-    return std::optional(std::vector{
-        emit<arith::SelectOp>(session, a[0].type, keep.value, a[0].value, b[0].value),
-        emit<arith::SelectOp>(session, a[1].type, keep.value, a[1].value, b[1].value)});
+    return std::optional(
+        std::vector{emit<arith::SelectOp>(session, a[0].type, keep.value, a[0].value, b[0].value),
+                    emit<arith::SelectOp>(session, a[1].type, keep.value, a[1].value, b[1].value)});
   });
 }
 
@@ -220,9 +221,10 @@ std::optional<Value> call_reduce(Call &call) {
   auto reduction = inputs ? reductionOf(call, *inputs, Axis, KeepDims) : std::nullopt;
   if (!reduction)
     return std::nullopt;
-  auto results = run(call.session, std::move(*reduction), [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
-    return callCombine(call, CombineFn, a, b);
-  });
+  auto results =
+      run(call.session, std::move(*reduction), [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
+        return callCombine(call, CombineFn, a, b);
+      });
   return results ? std::optional(likeInputs(call, std::move(*results))) : std::nullopt;
 }
 
@@ -254,7 +256,8 @@ std::optional<Value> call_histogram(Call &call) {
     mask = wide->value;
   }
   Tensor values = *cast(session, *input, sumType(input->type.element));
-  return emit<tile::HistogramOp>(session, type, lower(type, session.builder.getContext()), values.value, mask);
+  return emit<tile::HistogramOp>(session, type, lower(type, session.builder.getContext()), values.value,
+                                 mask);
 }
 
 } // namespace tegula::sema::builtins

@@ -7,8 +7,8 @@ namespace arith = mlir::arith;
 
 namespace {
 
-std::optional<std::vector<Tensor>> scan(Session &session, llvm::ArrayRef<Tensor> inputs, int64_t axis, bool reverse,
-                                        Combine combine) {
+std::optional<std::vector<Tensor>> scan(Session &session, llvm::ArrayRef<Tensor> inputs, int64_t axis,
+                                        bool reverse, Combine combine) {
   std::vector<Type> types;
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Type> lowered;
@@ -38,11 +38,13 @@ std::optional<Value> cumulate(Call &call, const Tensor &input, size_t axisAt, si
   if (!reverse)
     return std::nullopt;
   Session &session = call.session;
-  auto results = scan(session, input, *axis, *reverse, [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
-    Tensor one = isFloat(input.type.element) ? emitFloat<OnFloats>(session, a[0], b[0])
-                                             : emit<OnIntegers>(session, a[0].type, a[0].value, b[0].value);
-    return std::optional(std::vector{one});
-  });
+  auto results =
+      scan(session, input, *axis, *reverse, [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
+        Tensor one = isFloat(input.type.element)
+                         ? emitFloat<OnFloats>(session, a[0], b[0])
+                         : emit<OnIntegers>(session, a[0].type, a[0].value, b[0].value);
+        return std::optional(std::vector{one});
+      });
   return results ? std::optional<Value>((*results)[0]) : std::nullopt;
 }
 
@@ -63,9 +65,10 @@ std::optional<Value> call_associative_scan(Call &call) {
   auto reverse = axis ? call.flag(Reverse) : std::nullopt;
   if (!reverse)
     return std::nullopt;
-  auto results = scan(call.session, *inputs, *axis, *reverse, [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
-    return callCombine(call, CombineFn, a, b);
-  });
+  auto results =
+      scan(call.session, *inputs, *axis, *reverse, [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
+        return callCombine(call, CombineFn, a, b);
+      });
   return results ? std::optional(likeInputs(call, std::move(*results))) : std::nullopt;
 }
 

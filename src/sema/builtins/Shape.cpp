@@ -21,8 +21,9 @@ std::optional<Value> reshapeTo(Call &call, bool canReorder) {
     return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
   };
   if (count(*shape) != count(input->type.shape))
-    return call.fail(diag::Kind::ReshapeCount, {spell(input->type.shape), std::to_string(count(input->type.shape)),
-                                                spell(*shape), std::to_string(count(*shape))});
+    return call.fail(diag::Kind::ReshapeCount,
+                     {spell(input->type.shape), std::to_string(count(input->type.shape)), spell(*shape),
+                      std::to_string(count(*shape))});
   return Value(reshape(call.session, *input, *shape, canReorder));
 }
 
@@ -63,7 +64,8 @@ std::optional<Tensor> join(Call &call) {
   if (!checkShape(session, shape))
     return std::nullopt;
   Type type = l.type.withShape(shape);
-  Tensor joined = emit<tile::JoinOp>(session, type, lower(type, session.builder.getContext()), l.value, r.value);
+  Tensor joined =
+      emit<tile::JoinOp>(session, type, lower(type, session.builder.getContext()), l.value, r.value);
   return scalars ? reshape(session, joined, {2}) : joined;
 }
 
@@ -115,7 +117,8 @@ std::optional<Value> call_ravel(Call &call) {
   auto canReorder = input ? call.flag(1) : std::nullopt;
   if (!canReorder)
     return std::nullopt;
-  int64_t count = std::accumulate(input->type.shape.begin(), input->type.shape.end(), int64_t(1), std::multiplies<>());
+  int64_t count =
+      std::accumulate(input->type.shape.begin(), input->type.shape.end(), int64_t(1), std::multiplies<>());
   return Value(reshape(call.session, *input, {count}, *canReorder));
 }
 
@@ -193,7 +196,8 @@ std::optional<Value> call_cat(Call &call) {
   if (right.size() == rank)
     right[*dim] = 0;
   if (left != right)
-    return call.fail(diag::Kind::CatShapes, {spell(a->type.shape), spell(b->type.shape), std::to_string(*dim)});
+    return call.fail(diag::Kind::CatShapes,
+                     {spell(a->type.shape), spell(b->type.shape), std::to_string(*dim)});
   if (a->type.scalar() != b->type.scalar())
     return session.fail(diag::Kind::IncompatibleOperands, {call.row.display(), describe(*a), describe(*b)});
   Shape shape = a->type.shape;
@@ -220,14 +224,14 @@ std::optional<Value> call_gather(Call &call) {
   for (size_t d = 0; fits && d < rank; ++d)
     fits = int64_t(d) == *axis || source->type.shape[d] == index->type.shape[d];
   if (!fits)
-    return call.fail(diag::Kind::GatherShapes, {spell(source->type.shape), spell(index->type.shape),
-                                                std::to_string(*axis)});
+    return call.fail(diag::Kind::GatherShapes,
+                     {spell(source->type.shape), spell(index->type.shape), std::to_string(*axis)});
   // The op reads indices as signed.
   if (bitWidth(index->type.element) < 32)
     index = cast(session, *index, DType::I32);
   Type type = source->type.withShape(index->type.shape);
-  return emit<tile::GatherOp>(session, type, lower(type, session.builder.getContext()), source->value, index->value,
-                              uint32_t(*axis));
+  return emit<tile::GatherOp>(session, type, lower(type, session.builder.getContext()), source->value,
+                              index->value, uint32_t(*axis));
 }
 
 std::optional<Value> call_squeeze(Call &call) {

@@ -50,34 +50,65 @@ constexpr std::string_view libdeviceBound = "2 ulp", libdeviceDoc = "the functio
 constexpr std::string_view libdeviceMissing = "compose it from functions that there are";
 
 const Row rawRows[] = {
-#define BUILTIN(name, family, member, parameters, bound, doc)                                      \
+#define BUILTIN(name, family, member, parameters, bound, doc)                                                \
   {"triton.language." #name, Family::family, member, call_##name, false, parameters, bound, doc, {}},
-#define LIBRARY(name, family, member, parameters, bound, doc)                                      \
+#define LIBRARY(name, family, member, parameters, bound, doc)                                                \
   {"triton.language." #name, Family::family, member, nullptr, true, parameters, bound, doc, {}},
-#define UNSUPPORTED(name, family, member, reason)                                                  \
+#define UNSUPPORTED(name, family, member, reason)                                                            \
   {"triton.language." #name, Family::family, member, nullptr, false, "", "", reason, {}},
-#define TOP(name, parameters, doc)                                                                 \
+#define TOP(name, parameters, doc)                                                                           \
   {"triton." #name, Family::Python, Free, call_##name, false, parameters, "exact", doc, {}},
-#define PYTHON(name, parameters, doc)                                                              \
+#define PYTHON(name, parameters, doc)                                                                        \
   {"builtins." #name, Family::Python, Free, python_##name, false, parameters, "exact", doc, {}},
-#define PYTHON_MISSING(name, reason)                                                               \
+#define PYTHON_MISSING(name, reason)                                                                         \
   {"builtins." #name, Family::Python, Free, nullptr, false, "", "", reason, {}},
-#define CUDA_QUERY(name, parameters, doc)                                                          \
-  {"triton.language.extra.cuda." #name, Family::Control, Free, cuda_##name, false, parameters, "exact", doc, {}},
-#define CUDA_MISSING(name, reason)                                                                 \
+#define CUDA_QUERY(name, parameters, doc)                                                                    \
+  {"triton.language.extra.cuda." #name,                                                                      \
+   Family::Control,                                                                                          \
+   Free,                                                                                                     \
+   cuda_##name,                                                                                              \
+   false,                                                                                                    \
+   parameters,                                                                                               \
+   "exact",                                                                                                  \
+   doc,                                                                                                      \
+   {}},
+#define CUDA_MISSING(name, reason)                                                                           \
   {"triton.language.extra.cuda." #name, Family::Control, Free, nullptr, false, "", "", reason, {}},
 #include "sema/builtins/Builtins.def"
-#define LIBDEVICE(name, parameters)                                                                \
-  {"triton.language.extra.libdevice." #name, Family::Math, Free, libdevice_##name, false, parameters,             \
-   libdeviceBound, libdeviceDoc, {}},
+#define LIBDEVICE(name, parameters)                                                                          \
+  {"triton.language.extra.libdevice." #name,                                                                 \
+   Family::Math,                                                                                             \
+   Free,                                                                                                     \
+   libdevice_##name,                                                                                         \
+   false,                                                                                                    \
+   parameters,                                                                                               \
+   libdeviceBound,                                                                                           \
+   libdeviceDoc,                                                                                             \
+   {}},
 #define UNARY(name, Op) LIBDEVICE(name, "arg0")
 #define BINARY(name, Op) LIBDEVICE(name, "arg0, arg1")
 #define TERNARY(name, Op) LIBDEVICE(name, "arg0, arg1, arg2")
 #define SPECIAL(name, parameters) LIBDEVICE(name, parameters)
-#define WRITTEN(name, parameters)                                                                  \
-  {"triton.language.extra.libdevice." #name, Family::Math, Free, nullptr, true, parameters, libdeviceBound, libdeviceDoc, {}},
-#define MISSING(name)                                                                              \
-  {"triton.language.extra.libdevice." #name, Family::Math, Free, nullptr, false, "", "", libdeviceMissing, {}},
+#define WRITTEN(name, parameters)                                                                            \
+  {"triton.language.extra.libdevice." #name,                                                                 \
+   Family::Math,                                                                                             \
+   Free,                                                                                                     \
+   nullptr,                                                                                                  \
+   true,                                                                                                     \
+   parameters,                                                                                               \
+   libdeviceBound,                                                                                           \
+   libdeviceDoc,                                                                                             \
+   {}},
+#define MISSING(name)                                                                                        \
+  {"triton.language.extra.libdevice." #name,                                                                 \
+   Family::Math,                                                                                             \
+   Free,                                                                                                     \
+   nullptr,                                                                                                  \
+   false,                                                                                                    \
+   "",                                                                                                       \
+   "",                                                                                                       \
+   libdeviceMissing,                                                                                         \
+   {}},
 #include "sema/builtins/Libdevice.def"
 };
 
@@ -142,10 +173,17 @@ const llvm::StringMap<const Row *> &index() {
 constexpr std::string_view language = "triton.language.", libdevice = "triton.language.extra.libdevice.";
 
 bool isModule(std::string_view name) {
-  static const llvm::StringSet<> modules = {
-      "triton", "triton.language", "triton.language.math", "triton.language.core", "triton.language.standard",
-      "triton.language.random", "triton.language.extra", "triton.language.extra.libdevice",
-      "triton.language.extra.cuda", "triton.language.extra.cuda.libdevice", "triton.language.PropagateNan"};
+  static const llvm::StringSet<> modules = {"triton",
+                                            "triton.language",
+                                            "triton.language.math",
+                                            "triton.language.core",
+                                            "triton.language.standard",
+                                            "triton.language.random",
+                                            "triton.language.extra",
+                                            "triton.language.extra.libdevice",
+                                            "triton.language.extra.cuda",
+                                            "triton.language.extra.cuda.libdevice",
+                                            "triton.language.PropagateNan"};
   return modules.contains(name);
 }
 
@@ -167,9 +205,9 @@ std::optional<DType> dtypeOf(std::string_view name) {
 } // namespace
 
 std::string_view name(Family family) {
-  constexpr std::string_view names[] = {"Elementwise", "Math",     "Shape",   "Memory", "Atomic",
-                                        "Descriptor",  "Dot",      "Reduce",  "Scan",   "Indexing",
-                                        "Control",     "Random",   "Debug",   "Types",  "Python"};
+  constexpr std::string_view names[] = {"Elementwise", "Math",   "Shape",  "Memory", "Atomic",
+                                        "Descriptor",  "Dot",    "Reduce", "Scan",   "Indexing",
+                                        "Control",     "Random", "Debug",  "Types",  "Python"};
   return names[static_cast<size_t>(family)];
 }
 

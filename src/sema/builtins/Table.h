@@ -20,22 +20,35 @@ struct Parameter {
 };
 
 enum class Family : uint8_t {
-  Elementwise, Math, Shape, Memory, Atomic, Descriptor, Dot, Reduce, Scan, Indexing, Control, Random, Debug,
-  Types, Python,
+  Elementwise,
+  Math,
+  Shape,
+  Memory,
+  Atomic,
+  Descriptor,
+  Dot,
+  Reduce,
+  Scan,
+  Indexing,
+  Control,
+  Random,
+  Debug,
+  Types,
+  Python,
 };
 std::string_view name(Family family);
 
 struct Row {
-  std::string_view name;       // canonical: "triton.language.load"
+  std::string_view name; // canonical: "triton.language.load"
   Family family;
-  bool isMember = false;       // also a method of run-time values: x.sum()
-  Meaning meaning = nullptr;   // null: written in the language, or not supported
-  bool isLibrary = false;      // written in the language
+  bool isMember = false;                      // also a method of run-time values: x.sum()
+  Meaning meaning = nullptr;                  // null: written in the language, or not supported
+  bool isLibrary = false;                     // written in the language
   std::string_view parameterText, bound, doc; // doc: the reason where not supported
   std::vector<Parameter> parameters;
 
   bool isSupported() const { return meaning || isLibrary; }
-  std::string display() const; // "tl.load"
+  std::string display() const;     // "tl.load"
   std::string libraryName() const; // of the function in sema/library
 };
 

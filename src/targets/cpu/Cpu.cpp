@@ -12,9 +12,9 @@
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
+#include "mlir/Transforms/Passes.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-#include "mlir/Transforms/Passes.h"
 
 #include <chrono>
 
@@ -55,7 +55,8 @@ struct Lowered {
 };
 
 // tile IR -> optimized LLVM IR.
-Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, const Emit &emit, Artifact &artifact) {
+Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, const Emit &emit,
+                                       Artifact &artifact) {
   Stopwatch watch;
   OwningOpRef<ModuleOp> module = input.clone();
   auto functions = module->getOps<FuncOp>();
@@ -68,8 +69,8 @@ Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, c
   transforms::markVolatileStores(function);
   transforms::splitLoopCarriedOffsets(function);
   PassManager passes(module->getContext());
-  passes.addPass(createCSEPass());            // equal addresses become equal values
-  passes.addPass(createCanonicalizerPass());  // carried values that nothing changes disappear
+  passes.addPass(createCSEPass());           // equal addresses become equal values
+  passes.addPass(createCanonicalizerPass()); // carried values that nothing changes disappear
   passes.addPass(createLoopInvariantCodeMotionPass());
   if (failed(passes.run(*module)))
     return Status::error(StatusCode::Internal, "tile IR does not verify after clean-up");
@@ -162,8 +163,9 @@ Result<std::string> assembly(ModuleOp module, const Options &options) {
 
 Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact) {
   auto object = codegen::loadObject(
-      artifact.object, {{"tegula_assertion_failed", reinterpret_cast<void *>(&runtime::tegula_assertion_failed)},
-                        {"tegula_print", reinterpret_cast<void *>(&runtime::tegula_print)}});
+      artifact.object,
+      {{"tegula_assertion_failed", reinterpret_cast<void *>(&runtime::tegula_assertion_failed)},
+       {"tegula_print", reinterpret_cast<void *>(&runtime::tegula_print)}});
   if (!object)
     return object.status();
   void *entry = (*object)->address(artifact.symbol);

@@ -7,7 +7,9 @@ namespace tegula::cpu {
 
 class ElementLoop {
 public:
-  explicit ElementLoop(Program &program) : program_(program), evaluator_(program, 1, true) { evaluator_.pushLevel(); }
+  explicit ElementLoop(Program &program) : program_(program), evaluator_(program, 1, true) {
+    evaluator_.pushLevel();
+  }
 
   Evaluator &evaluator() { return evaluator_; }
 
@@ -30,7 +32,8 @@ public:
 
   // A tile's element, or a scalar. What is evaluated in a branch is not known behind it: evaluate first.
   llvm::Value *element(mlir::Value value, llvm::ArrayRef<Coordinate> at) {
-    return mlir::isa<mlir::RankedTensorType>(value.getType()) ? evaluator_.evaluate(value, at) : program_.scalar(value);
+    return mlir::isa<mlir::RankedTensorType>(value.getType()) ? evaluator_.evaluate(value, at)
+                                                              : program_.scalar(value);
   }
 
 private:

@@ -110,7 +110,8 @@ private:
     lanesLoop(full, count, 1, Region::Across, count);
     if (!seesOutside())
       return;
-    llvm::Value *rounded = b_.CreateAnd(b_.CreateAdd(count, b_.getInt64(lanes_ - 1)), b_.getInt64(~int64_t(lanes_ - 1)));
+    llvm::Value *rounded =
+        b_.CreateAnd(b_.CreateAdd(count, b_.getInt64(lanes_ - 1)), b_.getInt64(~int64_t(lanes_ - 1)));
     lanesLoop(rounded, b_.getInt64(extent), 1, Region::Outside, nullptr);
   }
 
@@ -280,7 +281,8 @@ private:
     const Buffer &buffer = target_ ? *target_ : *p_.plan.buffer(root.value);
     llvm::Value *value = evaluator_.evaluate(root.value, at_);
     if (buffer.element != elementType(root.value.getType()))
-      value = widen(value, elementType(root.value.getType()), p_.type(buffer.element)); // a factor of a dot, in the type it computes in
+      value = widen(value, elementType(root.value.getType()),
+                    p_.type(buffer.element)); // a factor of a dot, in the type it computes in
     evaluator_.write(buffer, at_, value);
   }
 
@@ -340,7 +342,8 @@ private:
       return;
     }
     llvm::Value *seen = b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]);
-    llvm::Value *use = evaluator_.within ? evaluator_.within : llvm::Constant::getAllOnesValue(seen->getType());
+    llvm::Value *use =
+        evaluator_.within ? evaluator_.within : llvm::Constant::getAllOnesValue(seen->getType());
     merge(acc, acc.values[copy], acc.seen[copy], old, seen, next, use);
   }
 
@@ -363,7 +366,8 @@ private:
   SmallVector<llvm::Value *> load(Accumulators &acc, unsigned copy) {
     SmallVector<llvm::Value *> values;
     for (auto [slot, element] : llvm::zip(acc.values[copy], acc.combiner->elementTypes()))
-      values.push_back(b_.CreateBitCast(b_.CreateLoad(slot->getAllocatedType(), slot), p_.lanesOf(element, lanes_)));
+      values.push_back(
+          b_.CreateBitCast(b_.CreateLoad(slot->getAllocatedType(), slot), p_.lanesOf(element, lanes_)));
     return values;
   }
 
@@ -378,10 +382,12 @@ private:
         continue;
       }
       SmallVector<llvm::Value *> total = load(acc, 0);
-      llvm::Value *seen = acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[0]->getAllocatedType(), acc.seen[0]);
+      llvm::Value *seen =
+          acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[0]->getAllocatedType(), acc.seen[0]);
       for (unsigned copy = 1; copy < unroll_; ++copy)
         total = join(acc, total, seen, load(acc, copy),
-                     acc.seen.empty() ? nullptr : b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]));
+                     acc.seen.empty() ? nullptr
+                                      : b_.CreateLoad(acc.seen[copy]->getAllocatedType(), acc.seen[copy]));
       // Halve the vector until one lane is left.
       for (unsigned width = lanes_ / 2; width >= 1; width /= 2) {
         SmallVector<int, 16> shuffle(lanes_, -1);
@@ -547,7 +553,8 @@ void remarkAccesses(Program &p, const Nest &nest, const NestAccesses &accesses) 
     int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
     std::string text;
     if (!Evaluator::usesForm(address, laneDim)) {
-      text = std::string(verb) + " of single elements: the addresses along the lanes are not base + stride·index";
+      text = std::string(verb) +
+             " of single elements: the addresses along the lanes are not base + stride·index";
     } else if (!laneDim) {
       text = std::string(verb) + " of one element a row";
     } else if (auto stride = address->offset.strides[*laneDim].constant(); stride && *stride == bytes) {
@@ -583,7 +590,8 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
   // Tiles that the nest itself buffers are not in their buffers yet: a save computes them.
   auto save = [&](Operation *load, unsigned lanes, bool exact) {
     Nest saving = elementwiseNest(load->getResult(0));
-    NestEmitter emitter(*this, saving, saving.roots, lanes, exact, results, &plan.saveArea(load->getResult(0)));
+    NestEmitter emitter(*this, saving, saving.roots, lanes, exact, results,
+                        &plan.saveArea(load->getResult(0)));
     for (const Root &root : nest.roots)
       if (root.kind == RootKind::Buffer)
         emitter.evaluator().written.insert(root.value);
@@ -621,10 +629,13 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
   auto inVectors = [&] {
     if (guards.apart && guards.canRedirect) {
       isSaved = builder.CreateNot(guards.apart);
-      branch(guards.apart, [] {}, [&] {
-        for (Operation *load : guards.maySee)
-          save(load, machine.lanes(), false);
-      }, /*likely=*/true);
+      branch(
+          guards.apart, [] {},
+          [&] {
+            for (Operation *load : guards.maySee)
+              save(load, machine.lanes(), false);
+          },
+          /*likely=*/true);
     }
     fast();
   };
@@ -633,7 +644,8 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
     inOrder = inOrder ? builder.CreateAnd(inOrder, guards.apart) : guards.apart;
   Operation *where = nest.roots[0].op ? nest.roots[0].op : nest.roots[0].value.getDefiningOp();
   if (guards.apart && guards.canRedirect)
-    remark(where, "guard", "a run-time test of overlap: where loads would see the stores, they are read whole first");
+    remark(where, "guard",
+           "a run-time test of overlap: where loads would see the stores, they are read whole first");
   if (inOrder) {
     remark(where, "guard", "a run-time test chooses between vector code and a safe variant");
     branch(inOrder, inVectors, inScalars, /*likely=*/true);

@@ -16,8 +16,8 @@ namespace tegula::cpu {
 
 Program::Program(llvm::Module &module, const Machine &machine, Plan &plan, AccessAnalysis &access,
                  std::vector<diag::Remark> &remarks)
-    : module(module), context(module.getContext()), builder(context), machine(machine), plan(plan), access(access),
-      remarks_(remarks) {
+    : module(module), context(module.getContext()), builder(context), machine(machine), plan(plan),
+      access(access), remarks_(remarks) {
   // a·b + c may round once (docs/language/numerical-contract.md).
   llvm::FastMathFlags flags;
   flags.setAllowContract();
@@ -80,7 +80,9 @@ llvm::AllocaInst *Program::temporary(llvm::Type *type, const llvm::Twine &name) 
   return entry.CreateAlloca(type, nullptr, name);
 }
 
-llvm::Value *Program::scratchAt(int64_t offset) { return builder.CreateConstGEP1_64(builder.getInt8Ty(), scratch_, offset); }
+llvm::Value *Program::scratchAt(int64_t offset) {
+  return builder.CreateConstGEP1_64(builder.getInt8Ty(), scratch_, offset);
+}
 
 llvm::Value *Program::programId(unsigned axis) {
   return builder.CreateTrunc(builder.CreateLoad(builder.getInt64Ty(), ids_[axis]), builder.getInt32Ty());
@@ -102,7 +104,8 @@ void Program::loop(llvm::Value *begin, llvm::Value *end, int64_t step, StringRef
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
   if (first && last && first->getSExtValue() >= last->getSExtValue())
     return;
-  llvm::BasicBlock *before = builder.GetInsertBlock(), *inside = newBlock(name), *after = newBlock(name + ".end");
+  llvm::BasicBlock *before = builder.GetInsertBlock(), *inside = newBlock(name),
+                   *after = newBlock(name + ".end");
   builder.CreateCondBr(builder.CreateICmpSLT(begin, end), inside, after);
   builder.SetInsertPoint(inside);
   llvm::PHINode *index = builder.CreatePHI(builder.getInt64Ty(), 2, name + ".i");
@@ -114,8 +117,8 @@ void Program::loop(llvm::Value *begin, llvm::Value *end, int64_t step, StringRef
   builder.SetInsertPoint(after);
 }
 
-void Program::branch(llvm::Value *condition, const std::function<void()> &then, const std::function<void()> &orelse,
-                     bool likely) {
+void Program::branch(llvm::Value *condition, const std::function<void()> &then,
+                     const std::function<void()> &orelse, bool likely) {
   llvm::BasicBlock *yes = newBlock("then"), *no = newBlock("else"), *after = newBlock("endif");
   llvm::Instruction *jump = builder.CreateCondBr(condition, yes, no);
   if (likely)
@@ -160,10 +163,11 @@ void Program::emit(Operation *op, const std::string &symbol) {
   auto position = llvm::dyn_cast<FileLineColLoc>(LocationAttr(op->getLoc()));
   StringRef path = position ? position.getFilename().getValue() : StringRef("kernel");
   unsigned line = position ? position.getLine() : 0;
-  llvm::DIFile *file = debug_->createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
+  llvm::DIFile *file =
+      debug_->createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
   llvm::DICompileUnit *unit =
-      debug_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file, "tegula", true, "", 0, "",
-                                llvm::DICompileUnit::LineTablesOnly);
+      debug_->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_Python), file, "tegula", true,
+                                "", 0, "", llvm::DICompileUnit::LineTablesOnly);
   subprogram_ = debug_->createFunction(unit, kernel.getSymName(), symbol, file, line,
                                        debug_->createSubroutineType(debug_->getOrCreateTypeArray({})), line,
                                        llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
@@ -181,7 +185,8 @@ void Program::emit(Operation *op, const std::string &symbol) {
   }
   programs_ = builder.getInt64(1);
   for (unsigned axis = 0; axis < 3; ++axis)
-    programs_ = builder.CreateMul(programs_, builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, grid_, axis)));
+    programs_ =
+        builder.CreateMul(programs_, builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, grid_, axis)));
   llvm::Value *first = function_->getArg(2);
   for (auto *&id : ids_)
     id = builder.CreateAlloca(i64, nullptr, "pid");
@@ -244,9 +249,10 @@ void Program::emitUnsplat(Operation *op) {
   setScalar(op->getResult(0), evaluator.evaluate(op->getOperand(0), first));
 }
 
-// Another program that meets the element gets the whole of it (M10). LLVM 22 stores the halves of an integer that is
-// put together of a float and an integer one by one, also in an atomic store (CodeGenPrepare, splitMergedValStore);
-// only `volatile` keeps it from that. Monotonic: an access that other programs poll (M21).
+// Another program that meets the element gets the whole of it (M10). LLVM 22 stores the halves of an integer
+// that is put together of a float and an integer one by one, also in an atomic store (CodeGenPrepare,
+// splitMergedValStore); only `volatile` keeps it from that. Monotonic: an access that other programs poll
+// (M21).
 void Program::emitScalarMemory(Operation *op) {
   auto alignOf = [&](llvm::Type *type) {
     return llvm::Align(type->isPointerTy() ? 8 : (type->getScalarSizeInBits() + 7) / 8);
@@ -255,13 +261,15 @@ void Program::emitScalarMemory(Operation *op) {
     llvm::Type *element = type(load.getType());
     llvm::AllocaInst *slot = temporary(element);
     auto read = [&] {
-      llvm::LoadInst *loaded = builder.CreateAlignedLoad(element, scalar(load.getPtr()), alignOf(element), isVolatile(op));
+      llvm::LoadInst *loaded =
+          builder.CreateAlignedLoad(element, scalar(load.getPtr()), alignOf(element), isVolatile(op));
       if (isVolatile(op))
         loaded->setAtomic(llvm::AtomicOrdering::Monotonic);
       builder.CreateStore(loaded, slot);
     };
     auto skip = [&] {
-      builder.CreateStore(load.getOther() ? scalar(load.getOther()) : llvm::Constant::getNullValue(element), slot);
+      builder.CreateStore(load.getOther() ? scalar(load.getOther()) : llvm::Constant::getNullValue(element),
+                          slot);
     };
     if (load.getMask())
       branch(scalar(load.getMask()), read, skip);
@@ -274,8 +282,8 @@ void Program::emitScalarMemory(Operation *op) {
   auto write = [&] {
     llvm::Value *value = scalar(store.getValue());
     bool mayBeSplit = value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() > 8;
-    llvm::StoreInst *stored = builder.CreateAlignedStore(value, scalar(store.getPtr()), alignOf(value->getType()),
-                                                         isVolatile(op) || mayBeSplit);
+    llvm::StoreInst *stored = builder.CreateAlignedStore(
+        value, scalar(store.getPtr()), alignOf(value->getType()), isVolatile(op) || mayBeSplit);
     if (isVolatile(op))
       stored->setAtomic(llvm::AtomicOrdering::Monotonic);
   };
@@ -300,9 +308,7 @@ void Program::setLocation(Location location) {
   builder.SetCurrentDebugLocation(llvm::DILocation::get(context, line.getLine(), line.getColumn(), scope));
 }
 
-std::string Program::place(Operation *op) {
-  return op ? placeOf(op->getLoc()) : std::string();
-}
+std::string Program::place(Operation *op) { return op ? placeOf(op->getLoc()) : std::string(); }
 
 void Program::remark(Operation *op, StringRef kind, std::string text) {
   std::string where = place(op);

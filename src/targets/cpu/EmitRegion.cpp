@@ -29,8 +29,8 @@ void Program::carry(ArrayRef<Value> from, ArrayRef<Value> to) {
       continue;
     }
     const Buffer *buffer = plan.buffer(target), *sourceBuffer = plan.buffer(source);
-    bool overwritten = sourceBuffer && sourceBuffer->offset != buffer->offset &&
-                       written.contains(sourceBuffer->offset);
+    bool overwritten =
+        sourceBuffer && sourceBuffer->offset != buffer->offset && written.contains(sourceBuffer->offset);
     if (!overwritten) {
       continue;
     }
@@ -73,7 +73,8 @@ void Program::enter(ArrayRef<Value> carried) {
 
 void Program::emitFor(Operation *op) {
   auto loopOp = cast<scf::ForOp>(op);
-  SmallVector<Value> inits(loopOp.getInitArgs()), carried(loopOp.getRegionIterArgs()), results(loopOp.getResults());
+  SmallVector<Value> inits(loopOp.getInitArgs()), carried(loopOp.getRegionIterArgs()),
+      results(loopOp.getResults());
   carry(inits, carried);
   // Counted in 64 bits, so that the last step of a 32-bit loop cannot wrap around.
   llvm::Type *i64 = builder.getInt64Ty();
@@ -119,7 +120,8 @@ void Program::emitIf(Operation *op) {
 
 void Program::emitWhile(Operation *op) {
   auto whileOp = cast<scf::WhileOp>(op);
-  SmallVector<Value> inits(whileOp.getInits()), before(whileOp.getBeforeArguments()), after(whileOp.getAfterArguments());
+  SmallVector<Value> inits(whileOp.getInits()), before(whileOp.getBeforeArguments()),
+      after(whileOp.getAfterArguments());
   carry(inits, before);
   llvm::BasicBlock *test = newBlock("while"), *body = newBlock("while.body"), *end = newBlock("while.end");
   builder.CreateBr(test);

@@ -28,7 +28,8 @@ int64_t bytesOf(llvm::Type *element) {
 // makes calls of a run-time library of what moves it as a float on its own.
 llvm::Value *withElement(llvm::IRBuilder<> &b, llvm::Value *value, llvm::Type *element) {
   auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-  return b.CreateBitCast(value, vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element);
+  return b.CreateBitCast(value,
+                         vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element);
 }
 
 // Masks and coordinates of a form at other coordinates: map[dimension] = the nest's.
@@ -56,7 +57,8 @@ bool Bound::contains(const Conjunct &conjunct) const {
   return conjunct == lane || llvm::is_contained(uniform, conjunct);
 }
 
-Evaluator::Evaluator(Program &program, unsigned lanes, bool exact) : program(program), lanes(lanes), exact(exact) {}
+Evaluator::Evaluator(Program &program, unsigned lanes, bool exact)
+    : program(program), lanes(lanes), exact(exact) {}
 
 void Evaluator::sealLevel() {
   auto &b = program.builder;
@@ -266,7 +268,8 @@ Evaluator::Place Evaluator::bufferPlace(const Buffer &buffer, ArrayRef<Coordinat
 }
 
 // The row of the memory or of the copy; along it both are alike.
-Evaluator::Place Evaluator::redirect(Value pointers, ArrayRef<Coordinate> at, const Redirection &redirection) {
+Evaluator::Place Evaluator::redirect(Value pointers, ArrayRef<Coordinate> at,
+                                     const Redirection &redirection) {
   auto &b = program.builder;
   Coordinates row(at);
   llvm::Value *along = b.getInt64(0);
@@ -296,11 +299,12 @@ llvm::Value *Evaluator::pointersOf(const Place &place, llvm::Type *element) {
   return b.CreateGEP(b.getInt8Ty(), place.address, offsets);
 }
 
-llvm::Value *Evaluator::loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask, llvm::Value *other,
-                                 bool isVolatile) {
+llvm::Value *Evaluator::loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask,
+                                 llvm::Value *other, bool isVolatile) {
   auto &b = program.builder;
   if (element->isBFloatTy()) {
-    llvm::Value *bits = loadFrom(place, b.getInt16Ty(), mask, other ? withElement(b, other, b.getInt16Ty()) : nullptr, isVolatile);
+    llvm::Value *bits = loadFrom(place, b.getInt16Ty(), mask,
+                                 other ? withElement(b, other, b.getInt16Ty()) : nullptr, isVolatile);
     return withElement(b, bits, element);
   }
   llvm::Align align(bytesOf(element));
@@ -330,7 +334,8 @@ llvm::Value *Evaluator::loadFrom(const Place &place, llvm::Type *element, llvm::
   llvm::Value *result = llvm::PoisonValue::get(vector);
   for (unsigned i = 0; i < lanes; ++i) {
     llvm::Value *pointer = b.CreateExtractElement(pointers, uint64_t(i));
-    result = b.CreateInsertElement(result, b.CreateAlignedLoad(element, pointer, align, isVolatile), uint64_t(i));
+    result =
+        b.CreateInsertElement(result, b.CreateAlignedLoad(element, pointer, align, isVolatile), uint64_t(i));
   }
   return result;
 }
@@ -349,11 +354,13 @@ llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
   if (varies && within)
     mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
   auto redirection = redirected.find(op);
-  Place where = redirection == redirected.end() ? place(load.getPtr(), at) : redirect(load.getPtr(), at, redirection->second);
+  Place where = redirection == redirected.end() ? place(load.getPtr(), at)
+                                                : redirect(load.getPtr(), at, redirection->second);
   program.setLocation(op->getLoc());
   if (!load.getIsVolatile())
     return loadFrom(where, element, mask, other, false);
-  // Loads under a mask know no `volatile`. The fences emit nothing; LLVM merges and moves no access across them.
+  // Loads under a mask know no `volatile`. The fences emit nothing; LLVM merges and moves no access across
+  // them.
   b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
   llvm::Value *loaded = loadFrom(where, element, mask, other, true);
   b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
@@ -378,11 +385,13 @@ llvm::Value *Evaluator::computeReshape(Operation *op, ArrayRef<Coordinate> at) {
 // Both halves are evaluated, the last coordinate chooses.
 llvm::Value *Evaluator::computeJoin(Operation *op, ArrayRef<Coordinate> at) {
   auto &b = program.builder;
-  llvm::Value *left = evaluate(op->getOperand(0), at.drop_back()), *right = evaluate(op->getOperand(1), at.drop_back());
+  llvm::Value *left = evaluate(op->getOperand(0), at.drop_back()),
+              *right = evaluate(op->getOperand(1), at.drop_back());
   if (auto *half = llvm::dyn_cast<llvm::ConstantInt>(at.back().index); half && !at.back().lane)
     return half->isZero() ? left : right;
   llvm::Value *isRight = b.CreateIsNotNull(index32(at.back(), 0));
-  bool isVector = isRight->getType()->isVectorTy() || left->getType()->isVectorTy() || right->getType()->isVectorTy();
+  bool isVector =
+      isRight->getType()->isVectorTy() || left->getType()->isVectorTy() || right->getType()->isVectorTy();
   unsigned width = isVector ? lanes : 1;
   return program.select(isRight, program.splat(right, width), program.splat(left, width));
 }
@@ -454,8 +463,8 @@ void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mas
     return;
   }
   for (unsigned i = 0; i < lanes; ++i)
-    b.CreateAlignedStore(b.CreateExtractElement(value, uint64_t(i)), b.CreateExtractElement(pointers, uint64_t(i)),
-                         align);
+    b.CreateAlignedStore(b.CreateExtractElement(value, uint64_t(i)),
+                         b.CreateExtractElement(pointers, uint64_t(i)), align);
 }
 
 void Evaluator::prepare(Operation *op, ArrayRef<Coordinate> at) {

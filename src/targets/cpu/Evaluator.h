@@ -97,8 +97,8 @@ private:
   };
   // Where a memory access is: a scalar address, or one a lane.
   struct Place {
-    llvm::Value *address;            // ptr or <n x ptr>
-    std::optional<int64_t> stride;   // bytes between lanes, where constant and address scalar
+    llvm::Value *address;          // ptr or <n x ptr>
+    std::optional<int64_t> stride; // bytes between lanes, where constant and address scalar
     llvm::Value *runtimeStride = nullptr;
   };
 

@@ -51,9 +51,9 @@ private:
     Value value;
     SmallVector<int8_t, 4> map;
     bool operator<(const Key &other) const {
-      return value != other.value ? value.getAsOpaquePointer() < other.value.getAsOpaquePointer()
-                                  : std::lexicographical_compare(map.begin(), map.end(), other.map.begin(),
-                                                                 other.map.end());
+      return value != other.value
+                 ? value.getAsOpaquePointer() < other.value.getAsOpaquePointer()
+                 : std::lexicographical_compare(map.begin(), map.end(), other.map.begin(), other.map.end());
     }
   };
 
@@ -132,7 +132,8 @@ public:
   // Each pair of accesses asks: the code for it is emitted once.
   Range addresses(const NestAccess &access) {
     auto known = ranges_.find(access.pointers);
-    return known != ranges_.end() ? known->second : ranges_.try_emplace(access.pointers, rangeOf(access)).first->second;
+    return known != ranges_.end() ? known->second
+                                  : ranges_.try_emplace(access.pointers, rangeOf(access)).first->second;
   }
 
   // Disjoint, or the same walk over distinct addresses, or side by side in the rows of one array.
@@ -175,7 +176,8 @@ private:
     evaluator.pushLevel();
     if (dims.empty())
       return rangeAt(form, shape, evaluator, Coordinates(shape.size(), evaluator.zero()), {});
-    llvm::AllocaInst *low = p_.temporary(b_.getInt64Ty(), "low"), *high = p_.temporary(b_.getInt64Ty(), "high");
+    llvm::AllocaInst *low = p_.temporary(b_.getInt64Ty(), "low"),
+                     *high = p_.temporary(b_.getInt64Ty(), "high");
     b_.CreateStore(b_.getInt64(INT64_MAX), low);
     b_.CreateStore(b_.getInt64(INT64_MIN), high);
     Coordinates at(shape.size(), evaluator.zero());
@@ -188,8 +190,8 @@ private:
     return {b_.CreateLoad(b_.getInt64Ty(), low), b_.CreateLoad(b_.getInt64Ty(), high)};
   }
 
-  void loopOver(ArrayRef<unsigned> dims, size_t k, ArrayRef<int64_t> shape, Evaluator &evaluator, Coordinates &at,
-                llvm::function_ref<void()> body) {
+  void loopOver(ArrayRef<unsigned> dims, size_t k, ArrayRef<int64_t> shape, Evaluator &evaluator,
+                Coordinates &at, llvm::function_ref<void()> body) {
     if (k == dims.size())
       return body();
     evaluator.sealLevel();
@@ -270,7 +272,8 @@ private:
     llvm::Value *widthA = widthOf(a.offset.strides[1], shapeA[1], elementBytes(first.pointers));
     llvm::Value *widthC = widthOf(c.offset.strides[1], shapeC[1], elementBytes(second.pointers));
     auto start = [&](const Address &address) {
-      return b_.CreateAdd(b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty()), constantPart(address.offset.base));
+      return b_.CreateAdd(b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty()),
+                          constantPart(address.offset.base));
     };
     llvm::Value *usable = b_.CreateAnd(b_.CreateICmpEQ(row, otherRow), b_.CreateICmpSGT(row, zero));
     llvm::Value *divisor = b_.CreateSelect(usable, row, one);
@@ -330,7 +333,8 @@ bool isLikeABuffer(Program &program, const NestAccess &access, unsigned lane) {
   if (elementType(access.op->getResult(0).getType()).isInteger(1) || !Evaluator::usesForm(&address, laneDim))
     return false;
   size_t rank = address.offset.strides.size();
-  return !laneDim || (*laneDim + 1 == rank && address.offset.strides[*laneDim].constant() == elementBytes(access.pointers));
+  return !laneDim || (*laneDim + 1 == rank &&
+                      address.offset.strides[*laneDim].constant() == elementBytes(access.pointers));
 }
 
 } // namespace
@@ -342,7 +346,8 @@ int64_t elementBytes(Value pointers) {
 
 NestAccesses accessesOf(const Nest &nest, const Plan &plan) { return AccessWalk(nest, plan).run(); }
 
-Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &accesses, const std::optional<Bound> &bound) {
+Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &accesses,
+                  const std::optional<Bound> &bound) {
   GuardEmitter emitter(program);
   Guards guards;
   auto hasForm = [&](const NestAccess &access) {

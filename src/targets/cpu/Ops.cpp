@@ -17,7 +17,9 @@ namespace {
 constexpr codegen::Refusal none = nullptr;
 
 std::string inCombine(Operation *op) {
-  return isa<ReduceOp, ScanOp>(op->getParentOp()) ? "control flow in a combine function; hint: compute both sides and choose with tl.where" : "";
+  return isa<ReduceOp, ScanOp>(op->getParentOp())
+             ? "control flow in a combine function; hint: compute both sides and choose with tl.where"
+             : "";
 }
 
 std::string dotOfTypes(Operation *op) {

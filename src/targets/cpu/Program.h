@@ -38,8 +38,8 @@ struct Machine {
 
 class Program {
 public:
-  Program(llvm::Module &module, const Machine &machine, analysis::Plan &plan, analysis::AccessAnalysis &access,
-          std::vector<diag::Remark> &remarks);
+  Program(llvm::Module &module, const Machine &machine, analysis::Plan &plan,
+          analysis::AccessAnalysis &access, std::vector<diag::Remark> &remarks);
 
   // Emits the entry of `function` under `symbol`.
   void emit(mlir::Operation *function, const std::string &symbol);
@@ -90,8 +90,9 @@ public:
   void emitYield(mlir::Operation *op);
   void emitScalarMemory(mlir::Operation *op);
   void emitUnsplat(mlir::Operation *op);
-  // Writes the elements of a tile to `buffer`, widened where its element type is wider, as a nest of its own where
-  // the tile has no buffer. A tile that has one is read from there: computing it again could give something else.
+  // Writes the elements of a tile to `buffer`, widened where its element type is wider, as a nest of its own
+  // where the tile has no buffer. A tile that has one is read from there: computing it again could give
+  // something else.
   void copyTo(mlir::Value value, const analysis::Buffer &buffer);
   void copyBuffer(const analysis::Buffer &to, const analysis::Buffer &from);
 

@@ -49,7 +49,8 @@ bool canStream(Program &p, const Nest &nest, const NestAccess &memory) {
 // Do all programs together write as much as the cache holds? Loops count with their trips.
 llvm::Value *isLarge(Program &p, Operation *store, int64_t bytes) {
   auto &b = p.builder;
-  llvm::Value *written = b.CreateMul(p.programs(), b.getInt64(bytes)), *limit = b.getInt64(p.machine.cacheBytes);
+  llvm::Value *written = b.CreateMul(p.programs(), b.getInt64(bytes)),
+              *limit = b.getInt64(p.machine.cacheBytes);
   for (Operation *parent = store->getParentOp(); !isa<FuncOp>(parent); parent = parent->getParentOp())
     if (auto loop = dyn_cast<scf::ForOp>(parent)) {
       auto wide = [&](Value value) { return b.CreateSExt(p.scalar(value), b.getInt64Ty()); };
@@ -88,15 +89,18 @@ Streaming emitStreaming(Program &p, const Nest &nest, const NestAccesses &access
     if (!canStream(p, nest, memory))
       continue;
     int64_t bytes = elements * elementBytes(memory.pointers);
-    llvm::Value *streams = b.CreateAnd(isLarge(p, memory.op, bytes), isAligned(p, nest, cast<StoreOp>(memory.op)));
+    llvm::Value *streams =
+        b.CreateAnd(isLarge(p, memory.op, bytes), isAligned(p, nest, cast<StoreOp>(memory.op)));
     // In place the line is in the cache already.
     llvm::Value *target = p.scalar(p.access.address(memory.pointers)->pointer);
     for (const NestAccess &load : accesses.loads)
-      streams = b.CreateAnd(streams, b.CreateICmpNE(target, p.scalar(p.access.address(load.pointers)->pointer)));
+      streams =
+          b.CreateAnd(streams, b.CreateICmpNE(target, p.scalar(p.access.address(load.pointers)->pointer)));
     result.condition = result.condition ? b.CreateAnd(result.condition, streams) : streams;
     result.stores.insert(memory.op);
-    p.remark(memory.op, "access", "past the cache where the launch writes " +
-                                      std::to_string(p.machine.cacheBytes >> 20) + " MiB or more");
+    p.remark(memory.op, "access",
+             "past the cache where the launch writes " + std::to_string(p.machine.cacheBytes >> 20) +
+                 " MiB or more");
   }
   return result;
 }

@@ -1,8 +1,8 @@
 #include "targets/nvidia/Arithmetic.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
 
@@ -28,10 +28,13 @@ llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<ll
 namespace {
 
 bool isPair(llvm::Value *value) { return value->getType()->isVectorTy(); }
-llvm::Value *low(Builder &b, llvm::Value *value) { return isPair(value) ? b.CreateExtractElement(value, uint64_t(0)) : value; }
+llvm::Value *low(Builder &b, llvm::Value *value) {
+  return isPair(value) ? b.CreateExtractElement(value, uint64_t(0)) : value;
+}
 // The upper half of what packed instructions take; nothing where there is one element.
 llvm::Value *high(Builder &b, llvm::Value *value) {
-  return isPair(value) ? b.CreateExtractElement(value, uint64_t(1)) : llvm::Constant::getNullValue(value->getType());
+  return isPair(value) ? b.CreateExtractElement(value, uint64_t(1))
+                       : llvm::Constant::getNullValue(value->getType());
 }
 
 // f32 -> f16 or bf16, through the instruction for two.
@@ -42,7 +45,8 @@ llvm::Value *narrow(Builder &b, llvm::Value *value, Type to, bool towardZero) {
   llvm::Type *element = half ? b.getHalfTy() : b.getBFloatTy();
   if (!isPair(value) && !towardZero)
     return b.CreateFPTrunc(value, element);
-  llvm::Value *both = b.CreateIntrinsic(llvm::FixedVectorType::get(element, 2), id, {high(b, value), low(b, value)});
+  llvm::Value *both =
+      b.CreateIntrinsic(llvm::FixedVectorType::get(element, 2), id, {high(b, value), low(b, value)});
   return isPair(value) ? both : b.CreateExtractElement(both, uint64_t(0));
 }
 
@@ -53,32 +57,43 @@ llvm::Value *encodeBytes(Builder &b, llvm::Value *value, Type from, Type to) {
   if (from.isF16()) {
     llvm::Value *both = value;
     if (!isPair(value))
-      both = b.CreateInsertElement(llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getHalfTy(), 2)), value, uint64_t(0));
-    word = b.CreateIntrinsic(b.getInt16Ty(), e4m3 ? llvm::Intrinsic::nvvm_f16x2_to_e4m3x2_rn : llvm::Intrinsic::nvvm_f16x2_to_e5m2x2_rn, {both});
+      both = b.CreateInsertElement(llvm::Constant::getNullValue(llvm::FixedVectorType::get(b.getHalfTy(), 2)),
+                                   value, uint64_t(0));
+    word = b.CreateIntrinsic(
+        b.getInt16Ty(),
+        e4m3 ? llvm::Intrinsic::nvvm_f16x2_to_e4m3x2_rn : llvm::Intrinsic::nvvm_f16x2_to_e5m2x2_rn, {both});
   } else {
-    word = b.CreateIntrinsic(b.getInt16Ty(), e4m3 ? llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn : llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn,
-                             {high(b, value), low(b, value)});
+    word = b.CreateIntrinsic(
+        b.getInt16Ty(), e4m3 ? llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn : llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn,
+        {high(b, value), low(b, value)});
   }
-  return isPair(value) ? b.CreateBitCast(word, llvm::FixedVectorType::get(b.getInt8Ty(), 2)) : b.CreateTrunc(word, b.getInt8Ty());
+  return isPair(value) ? b.CreateBitCast(word, llvm::FixedVectorType::get(b.getInt8Ty(), 2))
+                       : b.CreateTrunc(word, b.getInt8Ty());
 }
 
 // 8 bits -> f16 or f32.
 llvm::Value *decodeBytes(Builder &b, llvm::Value *value, Type from, Type to) {
   bool e4m3 = isa<Float8E4M3FNType>(from);
-  llvm::Value *word = isPair(value) ? b.CreateBitCast(value, b.getInt16Ty()) : b.CreateZExt(value, b.getInt16Ty());
-  llvm::Value *halves = b.CreateIntrinsic(llvm::FixedVectorType::get(b.getHalfTy(), 2),
-                                          e4m3 ? llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn : llvm::Intrinsic::nvvm_e5m2x2_to_f16x2_rn, {word});
+  llvm::Value *word =
+      isPair(value) ? b.CreateBitCast(value, b.getInt16Ty()) : b.CreateZExt(value, b.getInt16Ty());
+  llvm::Value *halves = b.CreateIntrinsic(
+      llvm::FixedVectorType::get(b.getHalfTy(), 2),
+      e4m3 ? llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn : llvm::Intrinsic::nvvm_e5m2x2_to_f16x2_rn, {word});
   llvm::Value *result = isPair(value) ? halves : b.CreateExtractElement(halves, uint64_t(0));
   if (to.isF16())
     return result;
-  return b.CreateFPExt(result, isPair(value) ? llvm::FixedVectorType::get(b.getFloatTy(), 2) : b.getFloatTy());
+  return b.CreateFPExt(result,
+                       isPair(value) ? llvm::FixedVectorType::get(b.getFloatTy(), 2) : b.getFloatTy());
 }
 
-llvm::Value *betweenFloats(Builder &b, llvm::Value *value, Type from, Type to, bool towardZero, unsigned capability) {
+llvm::Value *betweenFloats(Builder &b, llvm::Value *value, Type from, Type to, bool towardZero,
+                           unsigned capability) {
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
   bool small = to.isF16() || to.isBF16();
   if (from.isF32() && small)
-    return capability >= 80 || (to.isF16() && !isPair(value) && !towardZero) ? narrow(b, value, to, towardZero) : nullptr;
+    return capability >= 80 || (to.isF16() && !isPair(value) && !towardZero)
+               ? narrow(b, value, to, towardZero)
+               : nullptr;
   if (from.isF64() && small && !towardZero && (to.isF16() || capability >= 90))
     return b.CreateFPTrunc(value, to.isF16() ? b.getHalfTy() : b.getBFloatTy());
   if (capability < 89 || towardZero)
@@ -86,7 +101,8 @@ llvm::Value *betweenFloats(Builder &b, llvm::Value *value, Type from, Type to, b
   if (toBits == 8 && (from.isF32() || from.isF16()))
     return encodeBytes(b, value, from, to);
   if (toBits == 8 && from.isBF16()) {
-    llvm::Type *f32 = isPair(value) ? (llvm::Type *)llvm::FixedVectorType::get(b.getFloatTy(), 2) : b.getFloatTy();
+    llvm::Type *f32 =
+        isPair(value) ? (llvm::Type *)llvm::FixedVectorType::get(b.getFloatTy(), 2) : b.getFloatTy();
     return encodeBytes(b, b.CreateFPExt(value, f32), Float32Type::get(to.getContext()), to);
   }
   if (fromBits != 8 || toBits == 8)
@@ -113,12 +129,14 @@ llvm::Value *toInteger(Builder &b, llvm::Value *value, Type from, IntegerType to
   llvm::Value *result = b.CreateIntrinsic(b.getIntNTy(to.getWidth()), id, {value});
   if (from.isF32() && !isLong)
     return result;
-  return b.CreateSelect(b.CreateFCmpUNO(value, value), llvm::Constant::getNullValue(result->getType()), result);
+  return b.CreateSelect(b.CreateFCmpUNO(value, value), llvm::Constant::getNullValue(result->getType()),
+                        result);
 }
 
 } // namespace
 
-llvm::Value *convert(Builder &b, llvm::Value *value, Type from, Type to, bool towardZero, unsigned capability) {
+llvm::Value *convert(Builder &b, llvm::Value *value, Type from, Type to, bool towardZero,
+                     unsigned capability) {
   if (auto integer = dyn_cast<IntegerType>(to))
     return toInteger(b, value, from, integer);
   if (auto integer = dyn_cast<IntegerType>(from)) {

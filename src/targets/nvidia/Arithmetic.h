@@ -7,8 +7,9 @@
 
 namespace tegula::nvidia {
 
-llvm::Value *approximate(llvm::IRBuilderBase &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments);
-llvm::Value *convert(llvm::IRBuilderBase &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero,
-                     unsigned capability);
+llvm::Value *approximate(llvm::IRBuilderBase &b, llvm::StringRef function,
+                         llvm::ArrayRef<llvm::Value *> arguments);
+llvm::Value *convert(llvm::IRBuilderBase &b, llvm::Value *value, mlir::Type from, mlir::Type to,
+                     bool towardZero, unsigned capability);
 
 } // namespace tegula::nvidia

@@ -37,7 +37,8 @@ std::string shorten(const std::string &log) {
 }
 
 bool isTooLarge(const std::string &log) {
-  for (const char *sign : {"uses too much shared data", "uses too much", "too many registers", "Register allocation failed"})
+  for (const char *sign :
+       {"uses too much shared data", "uses too much", "too many registers", "Register allocation failed"})
     if (log.find(sign) != std::string::npos)
       return true;
   return false;
@@ -71,7 +72,8 @@ void readUsage(const std::string &log, Assembled &out) {
     out.registers = int(numberAt(usage, "sed ", true).value_or(-1));
     out.sharedBytes = numberAt(usage, " bytes smem", false).value_or(0);
   }
-  auto stores = numberAt(log, " bytes spill stores", false), loads = numberAt(log, " bytes spill loads", false);
+  auto stores = numberAt(log, " bytes spill stores", false),
+       loads = numberAt(log, " bytes spill loads", false);
   if (stores && loads)
     out.spillBytes = int(std::max(*stores, *loads));
   if (auto stack = numberAt(log, " bytes stack frame", false))
@@ -95,14 +97,13 @@ Result<Assembled> assemble(const std::string &ptx, const std::string &arch) {
     return Status::error(StatusCode::Unsupported,
                          answer->log + "; hint: put ptxas on the PATH, or name it in TEGULA_PTXAS");
   case worker::Outcome::Crashed:
-    return Status::error(StatusCode::Toolchain, "the assembler crashed: `" + answer->tool + "`" + shorten(answer->log) +
-                                                    "\n  the PTX is " + keep(ptx));
+    return Status::error(StatusCode::Toolchain, "the assembler crashed: `" + answer->tool + "`" +
+                                                    shorten(answer->log) + "\n  the PTX is " + keep(ptx));
   case worker::Outcome::Refused:
     return Status::error(isTooLarge(answer->log) ? StatusCode::Resource : StatusCode::Toolchain,
-                         "the assembler refuses the kernel: `" + answer->tool + "` for " + arch + shorten(answer->log) +
-                             "\n  the PTX is " + keep(ptx));
-  case worker::Outcome::Done:
-    break;
+                         "the assembler refuses the kernel: `" + answer->tool + "` for " + arch +
+                             shorten(answer->log) + "\n  the PTX is " + keep(ptx));
+  case worker::Outcome::Done: break;
   }
   Assembled result;
   result.cubin = std::move(answer->result);

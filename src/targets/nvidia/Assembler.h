@@ -11,8 +11,8 @@ namespace tegula::nvidia {
 
 struct Assembled {
   std::string cubin;
-  std::string log;  // what the tool said
-  std::string tool; // its path
+  std::string log;         // what the tool said
+  std::string tool;        // its path
   int registers = -1;      // of a thread; -1: the tool did not say
   int spillBytes = -1;     // stores and loads of spilled registers, the larger of both
   int stackBytes = -1;     // of a thread

@@ -99,7 +99,8 @@ llvm::Value *call(Builder &b, const Atomic &atomic, const std::string &instructi
   llvm::SmallVector<llvm::Type *> inputs;
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
-  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text + ";", constraints + ",~{memory}", true);
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text + ";",
+                                        constraints + ",~{memory}", true);
   llvm::Value *made = b.CreateCall(assembly, arguments);
   return atomic.isUsed ? made : nullptr;
 }
@@ -142,7 +143,8 @@ llvm::Value *addBySwapping(Builder &b, const Atomic &atomic, llvm::Value *value)
   llvm::Type *bits = b.getIntNTy(value->getType()->getScalarSizeInBits());
   b.CreateCondBr(atomic.predicate ? atomic.predicate : b.getTrue(), start, end);
   b.SetInsertPoint(start);
-  llvm::Value *first = b.CreateAlignedLoad(bits, atomic.pointer, llvm::Align(bits->getIntegerBitWidth() / 8), /*isVolatile=*/true);
+  llvm::Value *first = b.CreateAlignedLoad(bits, atomic.pointer, llvm::Align(bits->getIntegerBitWidth() / 8),
+                                           /*isVolatile=*/true);
   b.CreateBr(loop);
   b.SetInsertPoint(loop);
   llvm::PHINode *expected = b.CreatePHI(bits, 2);
@@ -163,7 +165,8 @@ llvm::Value *addBySwapping(Builder &b, const Atomic &atomic, llvm::Value *value)
 
 } // namespace
 
-llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicKind kind, llvm::Value *value) const {
+llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicKind kind,
+                                       llvm::Value *value) const {
   llvm::Type *type = value->getType();
   llvm::Value *bits = bitsOf(b, value);
   std::string operation = operationOf(kind, type->isPointerTy() ? bits->getType() : type, capability_);
@@ -196,11 +199,14 @@ void NvidiaHardware::atomicAdd(Builder &b, const Atomic &atomic, llvm::ArrayRef<
   std::string type = element->isFloatTy() ? ".f32" : element->isHalfTy() ? ".f16x2" : ".bf16x2";
   Atomic step = atomic;
   step.isUsed = needsAtom(atomic);
-  call(b, step, (step.isUsed ? "atom" : "red") + orderOf(atomic) + ".add" + (element->isFloatTy() ? "" : ".noftz") + vector + type,
+  call(b, step,
+       (step.isUsed ? "atom" : "red") + orderOf(atomic) + ".add" + (element->isFloatTy() ? "" : ".noftz") +
+           vector + type,
        {packed});
 }
 
-llvm::Value *NvidiaHardware::atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected, llvm::Value *value) const {
+llvm::Value *NvidiaHardware::atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected,
+                                       llvm::Value *value) const {
   return valueOf(b, swap(b, atomic, bitsOf(b, expected), bitsOf(b, value)), value->getType());
 }
 

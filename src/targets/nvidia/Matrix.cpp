@@ -9,8 +9,8 @@ namespace tegula::nvidia {
 namespace {
 
 llvm::Intrinsic::ID intrinsicOf(llvm::StringRef name) {
-#define MMA(row, a, b, result, m, n, k, bits, capability, intrinsic)                                                   \
-  if (name == row)                                                                                                     \
+#define MMA(row, a, b, result, m, n, k, bits, capability, intrinsic)                                         \
+  if (name == row)                                                                                           \
     return llvm::Intrinsic::intrinsic;
 #include "targets/nvidia/Mma.def"
 #undef MMA
@@ -19,7 +19,8 @@ llvm::Intrinsic::ID intrinsicOf(llvm::StringRef name) {
 
 } // namespace
 
-simt::Hardware::Values NvidiaHardware::multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
+simt::Hardware::Values NvidiaHardware::multiplyMatrices(Builder &b, llvm::StringRef name,
+                                                        llvm::ArrayRef<llvm::Value *> a,
                                                         llvm::ArrayRef<llvm::Value *> bWords,
                                                         llvm::ArrayRef<llvm::Value *> c) const {
   llvm::Module *module = b.GetInsertBlock()->getModule();
@@ -38,15 +39,17 @@ simt::Hardware::Values NvidiaHardware::multiplyMatrices(Builder &b, llvm::String
   return result;
 }
 
-simt::Hardware::Values NvidiaHardware::matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const {
+simt::Hardware::Values NvidiaHardware::matrixLoad(Builder &b, llvm::Value *address, unsigned count,
+                                                  bool isTransposed) const {
   using namespace llvm;
-  constexpr Intrinsic::ID ids[2][3] = {
-      {Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_b16, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16,
-       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16},
-      {Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_trans_b16, Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16,
-       Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16}};
-  Function *function = Intrinsic::getOrInsertDeclaration(b.GetInsertBlock()->getModule(), ids[isTransposed][Log2_32(count)],
-                                                         {address->getType()});
+  constexpr Intrinsic::ID ids[2][3] = {{Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_b16,
+                                        Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16,
+                                        Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16},
+                                       {Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x1_trans_b16,
+                                        Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16,
+                                        Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16}};
+  Function *function = Intrinsic::getOrInsertDeclaration(
+      b.GetInsertBlock()->getModule(), ids[isTransposed][Log2_32(count)], {address->getType()});
   Value *loaded = b.CreateCall(function, {address});
   Values words;
   for (unsigned i = 0; i != count; ++i)
@@ -60,11 +63,14 @@ void NvidiaHardware::asyncCopy(Builder &b, llvm::Value *to, const simt::Access &
   unsigned bytes = from.element->getScalarSizeInBits() / 8 * from.count;
   bool around = bytes == 16 && from.cache != tile::CacheModifier::CA;
   bool whole = !from.predicate;
-  Intrinsic::ID id =
-      bytes == 4   ? (whole ? Intrinsic::nvvm_cp_async_ca_shared_global_4 : Intrinsic::nvvm_cp_async_ca_shared_global_4_s)
-      : bytes == 8 ? (whole ? Intrinsic::nvvm_cp_async_ca_shared_global_8 : Intrinsic::nvvm_cp_async_ca_shared_global_8_s)
-      : around     ? (whole ? Intrinsic::nvvm_cp_async_cg_shared_global_16 : Intrinsic::nvvm_cp_async_cg_shared_global_16_s)
-                   : (whole ? Intrinsic::nvvm_cp_async_ca_shared_global_16 : Intrinsic::nvvm_cp_async_ca_shared_global_16_s);
+  Intrinsic::ID id = bytes == 4   ? (whole ? Intrinsic::nvvm_cp_async_ca_shared_global_4
+                                           : Intrinsic::nvvm_cp_async_ca_shared_global_4_s)
+                     : bytes == 8 ? (whole ? Intrinsic::nvvm_cp_async_ca_shared_global_8
+                                           : Intrinsic::nvvm_cp_async_ca_shared_global_8_s)
+                     : around     ? (whole ? Intrinsic::nvvm_cp_async_cg_shared_global_16
+                                           : Intrinsic::nvvm_cp_async_cg_shared_global_16_s)
+                                  : (whole ? Intrinsic::nvvm_cp_async_ca_shared_global_16
+                                           : Intrinsic::nvvm_cp_async_ca_shared_global_16_s);
   SmallVector<Value *> arguments{to, from.pointer};
   if (from.predicate)
     arguments.push_back(b.CreateSelect(from.predicate, b.getInt32(bytes), b.getInt32(0)));

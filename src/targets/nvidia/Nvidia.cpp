@@ -19,10 +19,10 @@
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
+#include "mlir/Transforms/Passes.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
-#include "mlir/Transforms/Passes.h"
 
 #include <chrono>
 #include <mutex>
@@ -66,12 +66,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return Status::error(StatusCode::Unsupported, "this build has no code generator for NVIDIA GPUs: " + error);
+    return Status::error(StatusCode::Unsupported,
+                         "this build has no code generator for NVIDIA GPUs: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, architecture.name, architecture.features(), options, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      target->createTargetMachine(triple, architecture.name, architecture.features(), options,
+                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
@@ -95,7 +96,7 @@ bool loopsOverMemory(tile::FuncOp function, int warps) {
 // A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
 constexpr int64_t mostElementsOfStream = 64, chunkElements = 16;
 
-// What LLVM makes of a kernel; the context is destroyed last.
+// Holds what LLVM makes of a kernel; the context is destroyed last.
 struct Code {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -109,7 +110,74 @@ void markKernel(llvm::Function &kernel, const Options &options, bool streams) {
   if (options.maxRegisters)
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(options.maxRegisters));
   else if (streams)
-    kernel.addFnAttr("nvvm.minctasm", std::to_string((streamingThreads + 32 * options.numWarps - 1) / (32 * options.numWarps)));
+    kernel.addFnAttr("nvvm.minctasm", std::to_string((streamingThreads + 32 * options.numWarps - 1) /
+                                                     (32 * options.numWarps)));
+}
+
+// Tile IR -> simt with its shared memory allocated, in place; one line a step. `stages`: of loops that load
+// ahead.
+Status lowerToSimt(ModuleOp module, const Options &options, const NvidiaMachine &machine, unsigned stages,
+                   std::vector<diag::Remark> &remarks) {
+  MLIRContext &context = *module.getContext();
+  int64_t threads = 32 * options.numWarps;
+  auto functions = module.getOps<tile::FuncOp>();
+  for (tile::FuncOp function : functions) {
+    transforms::markVolatileStores(function);
+    if (transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
+      remarks.push_back({tile::placeOf(function.getLoc()), "nest",
+                         "tiles too large for registers: a loop over chunks of " +
+                             std::to_string(chunkElements * threads) + " elements"});
+  }
+  convert::widenFactors(module, machine);      // no instruction takes them
+  transforms::splitLoopCarriedOffsets(module); // addresses become sums that analyses see
+  PassManager before(&context);
+  before.addPass(createCSEPass());           // equal addresses become equal values
+  before.addPass(createCanonicalizerPass()); // carried values that nothing changes disappear
+  before.addPass(createLoopInvariantCodeMotionPass());
+  if (failed(before.run(module)))
+    return Status::error(StatusCode::Internal, "tile IR does not verify");
+  for (tile::FuncOp function : functions)
+    transforms::checkRemainders(function, remarks); // so that widths may rest on them
+  convert::tileToSimt(module, {unsigned(options.numWarps), machine}, remarks);
+  for (tile::FuncOp function : functions) {
+    transforms::hoistConverts(function); // loads meet the conversions that products want
+    if (machine.hasAsyncCopy)
+      transforms::pipelineLoops(function, stages, remarks);
+  }
+  PassManager after(&context);
+  after.addPass(createCSEPass()); // addresses that were computed again, once a layout
+  after.addPass(createLoopInvariantCodeMotionPass());
+  if (failed(after.run(module)))
+    return Status::error(StatusCode::Internal, "simt does not verify");
+  if (machine.hasMatrixLoad)
+    for (tile::FuncOp function : functions)
+      transforms::operandsInShared(function, machine.registers, remarks);
+  transforms::planConverts(module, remarks);
+  if (Status status = transforms::allocateShared(module, machine.sharedBytes); !status.ok())
+    return status;
+  transforms::insertBarriers(module);
+  return checkLegal(module); // what passes made, too
+}
+
+// The same for a copy of `module`. Where nobody asked for a number of stages fewer are taken until the
+// buffers fit.
+Result<OwningOpRef<ModuleOp>> simtOf(ModuleOp module, const Options &options, const NvidiaMachine &machine,
+                                     std::vector<diag::Remark> &remarks) {
+  constexpr unsigned defaultStages = 3;
+  for (unsigned stages = options.numStages ? unsigned(options.numStages) : defaultStages;; --stages) {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    std::vector<diag::Remark> own;
+    Status status = lowerToSimt(*copy, options, machine, stages, own);
+    if (!status.ok() && (status.code != StatusCode::Resource || options.numStages || stages == 1))
+      return status;
+    if (!status.ok())
+      continue;
+    if (!options.numStages && stages != defaultStages)
+      own.push_back({"", "pipeline",
+                     "num_stages=" + std::to_string(stages) + ": more does not fit into shared memory"});
+    llvm::move(own, std::back_inserter(remarks));
+    return copy;
+  }
 }
 
 } // namespace
@@ -123,51 +191,13 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &t
   artifact.numWarps = unsigned(options.numWarps);
   Laps laps(artifact.times);
 
-  MLIRContext &context = *module.getContext();
-  simt::loadDialects(context);
-  OwningOpRef<ModuleOp> copy = module.clone();
-  if (Status status = checkLegal(*copy); !status.ok())
+  simt::loadDialects(*module.getContext());
+  if (Status status = checkLegal(module); !status.ok())
     return status;
-  for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
-    transforms::markVolatileStores(function);
-    if (int64_t threads = 32 * options.numWarps;
-        transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
-      artifact.remarks.push_back({tile::placeOf(function.getLoc()), "nest",
-                                  "tiles too large for registers: a loop over chunks of " +
-                                      std::to_string(chunkElements * threads) + " elements"});
-  }
-  convert::widenFactors(*copy, targetMachine);
-  transforms::splitLoopCarriedOffsets(*copy);
-  PassManager before(&context);
-  before.addPass(createCSEPass());           // equal addresses become equal values
-  before.addPass(createCanonicalizerPass()); // carried values that nothing changes disappear
-  before.addPass(createLoopInvariantCodeMotionPass());
-  bool verifies = succeeded(before.run(*copy));
-  if (verifies) {
-    for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
-      transforms::checkRemainders(function, artifact.remarks);
-    convert::tileToSimt(*copy, {unsigned(options.numWarps), targetMachine}, artifact.remarks);
-    for (tile::FuncOp function : copy->getOps<tile::FuncOp>()) {
-      transforms::hoistConverts(function);
-      if (targetMachine.hasAsyncCopy)
-        transforms::pipelineLoops(function, unsigned(options.numStages), artifact.remarks);
-    }
-    PassManager after(&context);
-    after.addPass(createCSEPass()); // addresses that were computed again, once a layout
-    after.addPass(createLoopInvariantCodeMotionPass());
-    verifies = succeeded(after.run(*copy));
-    if (targetMachine.hasMatrixLoad)
-      for (tile::FuncOp function : copy->getOps<tile::FuncOp>())
-        transforms::operandsInShared(function, targetMachine.registers, artifact.remarks);
-  }
-  if (!verifies)
-    return Status::error(StatusCode::Internal, "simt does not verify");
-  transforms::planConverts(*copy, artifact.remarks);
-  if (Status status = transforms::allocateShared(*copy, architecture->sharedBytes); !status.ok())
-    return status;
-  transforms::insertBarriers(*copy);
-  if (Status status = checkLegal(*copy); !status.ok()) // what passes made, too
-    return status;
+  Result<OwningOpRef<ModuleOp>> lowered = simtOf(module, options, targetMachine, artifact.remarks);
+  if (!lowered)
+    return lowered.status();
+  OwningOpRef<ModuleOp> &copy = *lowered;
   artifact.sharedBytes = uint64_t((*copy)->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
   if (texts.simt) {
     llvm::raw_string_ostream out(artifact.simt);

@@ -19,8 +19,8 @@ namespace tegula::nvidia {
 struct Options {
   std::string arch = "sm_90a"; // "sm_75" ... "sm_121a"
   int numWarps = 4;
-  int numStages = 3;
-  int maxRegisters = 0; // of a thread; 0: as many as it takes
+  int numStages = 0;            // of loops that load ahead; 0: up to 3, as many as fit
+  int maxRegisters = 0;         // of a thread; 0: as many as it takes
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
 };
 

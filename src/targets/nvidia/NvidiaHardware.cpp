@@ -33,7 +33,8 @@ llvm::Type *registerType(Builder &b, const Words &words) { return b.getIntNTy(st
 const char *constraint(const Words &words) { return words.bits == 64 ? "l" : words.bits == 32 ? "r" : "h"; }
 
 // Elements as words: neighbours share one, the first in the low bits.
-simt::Hardware::Values pack(Builder &b, const Access &access, const Words &words, llvm::ArrayRef<llvm::Value *> values) {
+simt::Hardware::Values pack(Builder &b, const Access &access, const Words &words,
+                            llvm::ArrayRef<llvm::Value *> values) {
   simt::Hardware::Values result;
   unsigned perWord = access.count / words.count, bits = access.element->getScalarSizeInBits();
   for (unsigned w = 0; w != words.count; ++w) {
@@ -51,7 +52,8 @@ simt::Hardware::Values pack(Builder &b, const Access &access, const Words &words
   return result;
 }
 
-simt::Hardware::Values unpack(Builder &b, const Access &access, const Words &words, llvm::ArrayRef<llvm::Value *> loaded) {
+simt::Hardware::Values unpack(Builder &b, const Access &access, const Words &words,
+                              llvm::ArrayRef<llvm::Value *> loaded) {
   simt::Hardware::Values result;
   unsigned perWord = access.count / words.count;
   for (llvm::Value *word : loaded) {
@@ -104,8 +106,8 @@ std::string operands(unsigned first, unsigned count) {
 }
 
 bool isPlain(const Access &access) {
-  return !access.predicate && access.cache == tile::CacheModifier::None && access.evict == tile::Eviction::Normal &&
-         !access.isVolatile;
+  return !access.predicate && access.cache == tile::CacheModifier::None &&
+         access.evict == tile::Eviction::Normal && !access.isVolatile;
 }
 
 llvm::Align alignmentOf(const Access &access) {
@@ -120,7 +122,8 @@ void orderAccesses(llvm::Function &function) {
     auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
     if (!text || text->hasSideEffects() || !call->onlyReadsMemory() || call->doesNotAccessMemory())
       continue;
-    call->setCalledOperand(llvm::InlineAsm::get(text->getFunctionType(), text->getAsmString(), text->getConstraintString(),
+    call->setCalledOperand(llvm::InlineAsm::get(text->getFunctionType(), text->getAsmString(),
+                                                text->getConstraintString(),
                                                 /*hasSideEffects=*/true));
   }
 }
@@ -162,7 +165,8 @@ llvm::Value *NvidiaHardware::shuffleXor(Builder &b, llvm::Value *word, unsigned 
 }
 
 llvm::Value *NvidiaHardware::shuffleIndex(Builder &b, llvm::Value *word, llvm::Value *lane) const {
-  return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {}, {allLanes(b), word, lane, b.getInt32(31)});
+  return b.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                           {allLanes(b), word, lane, b.getInt32(31)});
 }
 
 llvm::Value *NvidiaHardware::shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const {
@@ -186,11 +190,14 @@ llvm::Value *NvidiaHardware::reduceWarp(Builder &b, llvm::StringRef op, llvm::Va
   return id == llvm::Intrinsic::not_intrinsic ? nullptr : b.CreateIntrinsic(id, {}, {word, allLanes(b)});
 }
 
-simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access, llvm::ArrayRef<llvm::Value *> others) const {
+simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access,
+                                            llvm::ArrayRef<llvm::Value *> others) const {
   Words words = wordsOf(access);
   if (isPlain(access)) {
-    llvm::Type *type = words.count == 1 ? b.getIntNTy(words.bits)
-                                        : static_cast<llvm::Type *>(llvm::FixedVectorType::get(b.getIntNTy(words.bits), words.count));
+    llvm::Type *type =
+        words.count == 1
+            ? b.getIntNTy(words.bits)
+            : static_cast<llvm::Type *>(llvm::FixedVectorType::get(b.getIntNTy(words.bits), words.count));
     llvm::Value *loaded = b.CreateAlignedLoad(type, access.pointer, alignmentOf(access));
     Values parts;
     for (unsigned i = 0; i != words.count; ++i)
@@ -205,7 +212,8 @@ simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access, ll
     constraints += (i ? ",=" : "=") + std::string(constraint(words));
   if (access.predicate) {
     // The registers keep what they had where the predicate is false.
-    Values kept = others.empty() ? Values(words.count, llvm::ConstantInt::get(word, 0)) : pack(b, access, words, others);
+    Values kept = others.empty() ? Values(words.count, llvm::ConstantInt::get(word, 0))
+                                 : pack(b, access, words, others);
     for (unsigned i = 0; i != words.count; ++i)
       constraints += "," + std::to_string(i);
     llvm::append_range(arguments, kept);
@@ -221,10 +229,13 @@ simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access, ll
   }
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
-  llvm::Type *result = words.count == 1 ? word : static_cast<llvm::Type *>(llvm::StructType::get(b.getContext(), outputs));
-  // Without this LLVM takes assembly of this target for code that leaves memory alone, whatever the call says.
+  llvm::Type *result =
+      words.count == 1 ? word : static_cast<llvm::Type *>(llvm::StructType::get(b.getContext(), outputs));
+  // Without this LLVM takes assembly of this target for code that leaves memory alone, whatever the call
+  // says.
   constraints += ",~{memory}";
-  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text, constraints, access.isVolatile);
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, inputs, false), text, constraints,
+                                        access.isVolatile);
   llvm::CallInst *loaded = b.CreateCall(assembly, arguments);
   if (!access.isVolatile) {
     // Equal loads with no store between them are one.
@@ -268,15 +279,18 @@ void NvidiaHardware::store(Builder &b, const Access &access, llvm::ArrayRef<llvm
   llvm::SmallVector<llvm::Type *> inputs;
   for (llvm::Value *argument : arguments)
     inputs.push_back(argument->getType());
-  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), inputs, false), text, constraints, true);
+  auto *assembly =
+      llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), inputs, false), text, constraints, true);
   b.CreateCall(assembly, arguments);
 }
 
-llvm::Value *NvidiaHardware::approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments) const {
+llvm::Value *NvidiaHardware::approximate(Builder &b, llvm::StringRef function,
+                                         llvm::ArrayRef<llvm::Value *> arguments) const {
   return nvidia::approximate(b, function, arguments);
 }
 
-llvm::Value *NvidiaHardware::convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const {
+llvm::Value *NvidiaHardware::convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,
+                                     bool towardZero) const {
   return nvidia::convert(b, value, from, to, towardZero, capability_);
 }
 

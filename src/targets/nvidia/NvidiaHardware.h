@@ -13,7 +13,8 @@ void orderAccesses(llvm::Function &function);
 
 class NvidiaHardware : public simt::Hardware {
 public:
-  NvidiaHardware(unsigned computeCapability, unsigned warps) : capability_(computeCapability), warps_(warps) {}
+  NvidiaHardware(unsigned computeCapability, unsigned warps)
+      : capability_(computeCapability), warps_(warps) {}
 
   llvm::Value *threadIndex(Builder &b) const override;
   llvm::Value *programId(Builder &b, unsigned axis) const override;
@@ -38,14 +39,16 @@ public:
   bool hasMatrixLoad() const override { return capability_ >= 75; }
   Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const override;
   Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
-                          llvm::ArrayRef<llvm::Value *> bWords, llvm::ArrayRef<llvm::Value *> c) const override;
+                          llvm::ArrayRef<llvm::Value *> bWords,
+                          llvm::ArrayRef<llvm::Value *> c) const override;
   llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const override;
   void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;
   void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
             llvm::StringRef function) const override;
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
-  llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to, bool towardZero) const override;
+  llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,
+                       bool towardZero) const override;
 
 private:
   unsigned capability_; // 90 for sm_90

@@ -29,7 +29,7 @@ struct Row {
 };
 
 constexpr Row rows[] = {
-#define MMA(name, a, b, result, m, n, k, bits, capability, intrinsic)                                                  \
+#define MMA(name, a, b, result, m, n, k, bits, capability, intrinsic)                                        \
   {name, Element::a, Element::b, Element::result, m, n, k, bits, capability},
 #include "targets/nvidia/Mma.def"
 #undef MMA

@@ -13,7 +13,9 @@ namespace {
 
 llvm::Module &moduleOf(Builder &b) { return *b.GetInsertBlock()->getModule(); }
 
-llvm::Value *generic(Builder &b, llvm::Value *pointer) { return b.CreateAddrSpaceCast(pointer, b.getPtrTy()); }
+llvm::Value *generic(Builder &b, llvm::Value *pointer) {
+  return b.CreateAddrSpaceCast(pointer, b.getPtrTy());
+}
 
 llvm::Value *text(Builder &b, llvm::StringRef words) {
   return generic(b, b.CreateGlobalString(words, "text", /*AddressSpace=*/1));
@@ -32,7 +34,8 @@ llvm::AllocaInst *buffer(Builder &b, llvm::StructType *type) {
 
 } // namespace
 
-void NvidiaHardware::print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const {
+void NvidiaHardware::print(Builder &b, llvm::StringRef format,
+                           llvm::ArrayRef<llvm::Value *> arguments) const {
   llvm::Value *place = llvm::ConstantPointerNull::get(b.getPtrTy());
   if (!arguments.empty()) {
     llvm::SmallVector<llvm::Type *> types;
@@ -50,7 +53,8 @@ void NvidiaHardware::print(Builder &b, llvm::StringRef format, llvm::ArrayRef<ll
 void NvidiaHardware::fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
                           llvm::StringRef function) const {
   llvm::Type *pointer = b.getPtrTy();
-  auto *signature = llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt32Ty(), pointer, b.getInt64Ty()}, false);
+  auto *signature = llvm::FunctionType::get(
+      b.getVoidTy(), {pointer, pointer, b.getInt32Ty(), pointer, b.getInt64Ty()}, false);
   b.CreateCall(moduleOf(b).getOrInsertFunction("__assertfail", signature),
                {text(b, message), text(b, file), b.getInt32(line), text(b, function), b.getInt64(1)});
 }

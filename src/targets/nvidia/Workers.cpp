@@ -57,7 +57,7 @@ Pool &thePool() {
 }
 
 bool isProgram(const std::string &path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
@@ -84,11 +84,13 @@ std::string workerProgram() {
 Status start(Worker &worker) {
   std::string program = workerProgram();
   if (program.empty())
-    return Status::error(StatusCode::Unsupported, "the program tegula-worker is missing beside the library; hint: "
-                                                  "install it there, or name it in TEGULA_WORKER");
+    return Status::error(StatusCode::Unsupported,
+                         "the program tegula-worker is missing beside the library; hint: "
+                         "install it there, or name it in TEGULA_WORKER");
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-    return Status::error(StatusCode::Toolchain, std::string("no socket for tegula-worker: ") + std::strerror(errno));
+    return Status::error(StatusCode::Toolchain,
+                         std::string("no socket for tegula-worker: ") + std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
@@ -101,7 +103,8 @@ Status start(Worker &worker) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   char *words[] = {program.data(), nullptr};
@@ -112,7 +115,8 @@ Status start(Worker &worker) {
   if (error) {
     ::close(ends[0]);
     worker.process = 0;
-    return Status::error(StatusCode::Unsupported, "`" + program + "` cannot be started: " + std::strerror(error));
+    return Status::error(StatusCode::Unsupported,
+                         "`" + program + "` cannot be started: " + std::strerror(error));
   }
   worker.socket = ends[0];
   return Status::success();
@@ -156,13 +160,15 @@ Result<WorkerAnswer> exchange(Worker &worker, const worker::Request &request, co
               sendAll(socket, text.data(), text.size());
   if (sent && !waitForReply(socket)) {
     end(worker, true);
-    return Status::error(StatusCode::Toolchain, "the assembler did not finish within " + std::to_string(timeoutSeconds()) +
-                                                    " seconds and was ended; hint: TEGULA_ASSEMBLER_TIMEOUT gives it more");
+    return Status::error(StatusCode::Toolchain,
+                         "the assembler did not finish within " + std::to_string(timeoutSeconds()) +
+                             " seconds and was ended; hint: TEGULA_ASSEMBLER_TIMEOUT gives it more");
   }
   Reply reply;
   WorkerAnswer answer;
   if (!sent || !receiveAll(socket, &reply, sizeof reply) || reply.magic != magic ||
-      !receiveString(socket, answer.result, reply.resultSize) || !receiveString(socket, answer.log, reply.logSize) ||
+      !receiveString(socket, answer.result, reply.resultSize) ||
+      !receiveString(socket, answer.log, reply.logSize) ||
       !receiveString(socket, answer.tool, reply.toolSize))
     return Status::error(StatusCode::Toolchain, "the assembler was lost: " + end(worker, true));
   answer.outcome = reply.outcome;
@@ -177,7 +183,8 @@ public:
     auto idle = [&] {
       auto end = pool_.workers.begin() + long(pool_.limit);
       // One that runs already, rather than a new one.
-      auto found = std::find_if(pool_.workers.begin(), end, [](const Worker &w) { return !w.busy && w.process; });
+      auto found =
+          std::find_if(pool_.workers.begin(), end, [](const Worker &w) { return !w.busy && w.process; });
       if (found == end)
         found = std::find_if(pool_.workers.begin(), end, [](const Worker &w) { return !w.busy; });
       worker_ = found == end ? nullptr : &*found;
@@ -225,7 +232,8 @@ void tellWorker(worker::Request request, const std::string &arch) {
   request.archSize = uint32_t(arch.size());
   Lent lent(thePool());
   if (isAlive(*lent) || start(*lent).ok())
-    (void)(worker::sendAll((*lent).socket, &request, sizeof request) && worker::sendAll((*lent).socket, arch.data(), arch.size()));
+    (void)(worker::sendAll((*lent).socket, &request, sizeof request) &&
+           worker::sendAll((*lent).socket, arch.data(), arch.size()));
 }
 
 } // namespace tegula::nvidia

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t mostBytes = 1 << 20;
 constexpr int inputsOfAChild = 200, secondsOfAnInput = 10, childIsDone = 77, childLeaks = 78;
 
-// What the child is at, in memory that the parent sees.
+// Holds what the child is at, in memory that the parent sees.
 struct Shared {
   size_t count, size;
   uint8_t data[mostBytes];
@@ -118,21 +118,11 @@ std::string mutated(const std::vector<std::string> &corpus, Random &random) {
     size_t at = below(random, text.size()),
            length = std::min(text.size() - at, size_t(1) << below(random, 8));
     switch (below(random, 8)) {
-    case 0:
-      text[at] = char(text[at] ^ 1 << below(random, 8));
-      break;
-    case 1:
-      text[at] = char(random());
-      break;
-    case 2:
-      text.erase(at, length);
-      break;
-    case 3:
-      text.insert(below(random, text.size()), text.substr(at, length));
-      break;
-    case 4:
-      text.insert(at, pieces[below(random, std::size(pieces))]);
-      break;
+    case 0: text[at] = char(text[at] ^ 1 << below(random, 8)); break;
+    case 1: text[at] = char(random()); break;
+    case 2: text.erase(at, length); break;
+    case 3: text.insert(below(random, text.size()), text.substr(at, length)); break;
+    case 4: text.insert(at, pieces[below(random, std::size(pieces))]); break;
     case 5: { // a number of the text becomes another one
       size_t digit = text.find_first_of("0123456789", at);
       if (digit != std::string::npos)

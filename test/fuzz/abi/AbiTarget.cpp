@@ -94,9 +94,7 @@ void argumentsOf(const std::string &letters, Arguments &out) {
       value.kind = TG_BOOL;
       value.as.integer = 1;
       break;
-    case 'n':
-      value.kind = TG_NONE;
-      break;
+    case 'n': value.kind = TG_NONE; break;
     case 's':
       value.kind = TG_STRING;
       value.as.text = {letters.data(), letters.size()};
@@ -117,8 +115,7 @@ void argumentsOf(const std::string &letters, Arguments &out) {
       value.as.text = {out.literal.data(), out.literal.size()};
       out.list.push_back({value, nullptr});
       return;
-    case 'a':
-      break;
+    case 'a': break;
     default:
       value.kind = uint8_t(letters[i]);
       value.dtype = uint8_t(letters[i] >> 2);

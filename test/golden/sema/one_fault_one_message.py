@@ -1,4 +1,4 @@
-"""What follows from a mistake is not told as another one."""
+"""A fault that follows from a mistake is not told as another one."""
 # RUN: %refused assigned_in_loop 'p=*f32,n=i32'
 # RUN: %refused assigned_in_branch 'p=*f32,n=i32'
 # RUN: %refused behind_early_return 'p=*f32,n=i32'

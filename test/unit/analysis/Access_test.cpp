@@ -114,7 +114,9 @@ TEST(Form, OfManySumsTakesNoStack) {
 }
 
 TEST(Mask, ThatDoublesIsWalkedOnce) {
-  std::string text = range + "%z = arith.constant dense<9> : tensor<64xi32>\n%m0 = arith.cmpi slt, %i, %z : tensor<64xi32>\n";
+  std::string text =
+      range +
+      "%z = arith.constant dense<9> : tensor<64xi32>\n%m0 = arith.cmpi slt, %i, %z : tensor<64xi32>\n";
   for (unsigned n = 0; n < 60; ++n) {
     std::string from = "%m" + std::to_string(n);
     text += "%m" + std::to_string(n + 1) + " = arith.andi " + from + ", " + from + " : tensor<64xi1>\n";
@@ -131,8 +133,9 @@ TEST(Mask, OfTooManyPartsIsOneCondition) {
   for (unsigned n = 0; n < 20; ++n) {
     std::string id = std::to_string(n);
     arguments += (n ? ", %n" : "%n") + id + ": i32";
-    text += "%s" + id + " = tt.splat %n" + id + " : i32 -> tensor<64xi32>\n%c" + id + " = arith.cmpi slt, %i, %s" + id +
-            " : tensor<64xi32>\n%m" + std::to_string(n + 1) + " = arith.andi %m" + id + ", %c" + id + " : tensor<64xi1>\n";
+    text += "%s" + id + " = tt.splat %n" + id + " : i32 -> tensor<64xi32>\n%c" + id +
+            " = arith.cmpi slt, %i, %s" + id + " : tensor<64xi32>\n%m" + std::to_string(n + 1) +
+            " = arith.andi %m" + id + ", %c" + id + " : tensor<64xi1>\n";
   }
   Parsed kernel(arguments, text + "%a = arith.andi %m20, %c0 {here} : tensor<64xi1>\n");
   AccessAnalysis access;

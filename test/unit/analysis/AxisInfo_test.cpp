@@ -52,22 +52,24 @@ std::string number(const std::string &name, int value) {
   return "%" + name + " = arith.constant dense<" + std::to_string(value) + "> : tensor<64xi32>\n";
 }
 // An op of two tiles of 64 integers, x and y.
-AxisInfo binary(const std::string &op, const std::string &x, const std::string &y, const std::string &arguments = "",
-                Trust trust = Trust::Nothing) {
+AxisInfo binary(const std::string &op, const std::string &x, const std::string &y,
+                const std::string &arguments = "", Trust trust = Trust::Nothing) {
   return Kernel(arguments, range64 + x + y + "%z = " + op + " %x, %y {here} : tensor<64xi32>", trust).info();
 }
 const std::string xIsRange = "%x = arith.addi %r, %zero : tensor<64xi32>\n";
 const std::string rangeX = number("zero", 0) + xIsRange;
 
 TEST(AxisInfo, RangeIsContiguous) {
-  AxisInfo info = Kernel("", "%r = tt.make_range {start = 48 : i32, end = 64 : i32, here} : tensor<16xi32>").info();
+  AxisInfo info =
+      Kernel("", "%r = tt.make_range {start = 48 : i32, end = 64 : i32, here} : tensor<16xi32>").info();
   EXPECT_EQ(info.contiguity, Numbers{16});
   EXPECT_EQ(info.divisibility, Numbers{16});
   EXPECT_EQ(info.constancy, Numbers{1});
 }
 
 TEST(AxisInfo, RangeOfAnyExtentIsOneGroup) {
-  AxisInfo info = Kernel("", "%r = tt.make_range {start = 4 : i32, end = 52 : i32, here} : tensor<48xi32>").info();
+  AxisInfo info =
+      Kernel("", "%r = tt.make_range {start = 4 : i32, end = 52 : i32, here} : tensor<48xi32>").info();
   EXPECT_EQ(info.contiguity, Numbers{64});
   EXPECT_EQ(info.divisibility, Numbers{4});
 }
@@ -93,11 +95,14 @@ TEST(AxisInfo, SumOfRangeAndConstantIsContiguous) {
 
 TEST(AxisInfo, OnlyTheLeftOfADifferenceIsContiguous) {
   EXPECT_EQ(binary("arith.subi", rangeX, splat("y", "n"), n16).contiguity, Numbers{64});
-  EXPECT_EQ(binary("arith.subi", splat("x", "n"), "%y = arith.addi %r, %x : tensor<64xi32>\n", n16).contiguity, Numbers{1});
+  EXPECT_EQ(
+      binary("arith.subi", splat("x", "n"), "%y = arith.addi %r, %x : tensor<64xi32>\n", n16).contiguity,
+      Numbers{1});
 }
 
 TEST(AxisInfo, DifferenceOfRangesIsConstant) {
-  EXPECT_EQ(binary("arith.subi", rangeX, "%y = arith.addi %x, %zero : tensor<64xi32>\n").constancy, Numbers{64});
+  EXPECT_EQ(binary("arith.subi", rangeX, "%y = arith.addi %x, %zero : tensor<64xi32>\n").constancy,
+            Numbers{64});
 }
 
 TEST(AxisInfo, ProductMultipliesDivisibility) {
@@ -141,7 +146,8 @@ TEST(AxisInfo, MaskedBitsAreConstantInRuns) {
 
 TEST(AxisInfo, ComparisonIsConstantInRuns) {
   auto mask = [](const std::string &predicate, const std::string &arguments) {
-    return Kernel(arguments, range64 + splat("y", "n") + "%m = arith.cmpi " + predicate + ", %r, %y {here} : tensor<64xi32>")
+    return Kernel(arguments, range64 + splat("y", "n") + "%m = arith.cmpi " + predicate +
+                                 ", %r, %y {here} : tensor<64xi32>")
         .info()
         .constancy;
   };
@@ -153,16 +159,21 @@ TEST(AxisInfo, ComparisonIsConstantInRuns) {
 }
 
 TEST(AxisInfo, ChoiceKeepsWhatBothHave) {
-  std::string body = range64 + splat("y", "n") + "%m = arith.cmpi slt, %r, %y : tensor<64xi32>\n" + number("k", 32) +
-                     "%w = arith.addi %r, %k : tensor<64xi32>\n";
-  AxisInfo info = Kernel(n16, body + "%s = arith.select %m, %r, %w {here} : tensor<64xi1>, tensor<64xi32>").info();
+  std::string body = range64 + splat("y", "n") + "%m = arith.cmpi slt, %r, %y : tensor<64xi32>\n" +
+                     number("k", 32) + "%w = arith.addi %r, %k : tensor<64xi32>\n";
+  AxisInfo info =
+      Kernel(n16, body + "%s = arith.select %m, %r, %w {here} : tensor<64xi1>, tensor<64xi32>").info();
   EXPECT_EQ(info.contiguity, Numbers{16});
-  EXPECT_EQ(Kernel(n16, body + "%s = arith.minsi %r, %w {here} : tensor<64xi32>").info().contiguity, Numbers{32});
+  EXPECT_EQ(Kernel(n16, body + "%s = arith.minsi %r, %w {here} : tensor<64xi32>").info().contiguity,
+            Numbers{32});
 }
 
 TEST(AxisInfo, ExtensionKeepsRunsThatCannotWrap) {
   auto extended = [](const std::string &x, const std::string &arguments, Trust trust = Trust::Nothing) {
-    return Kernel(arguments, range64 + x + "%e = arith.extsi %x {here} : tensor<64xi32> to tensor<64xi64>", trust).info().contiguity;
+    return Kernel(arguments, range64 + x + "%e = arith.extsi %x {here} : tensor<64xi32> to tensor<64xi64>",
+                  trust)
+        .info()
+        .contiguity;
   };
   EXPECT_EQ(extended(rangeX, ""), Numbers{64});
   std::string sum = splat("s", "n") + "%x = arith.addi %r, %s : tensor<64xi32>\n";
@@ -174,17 +185,23 @@ TEST(AxisInfo, ExtensionKeepsRunsThatCannotWrap) {
 TEST(AxisInfo, ShapesMoveDimensions) {
   std::string row = range64 + "%e = tt.expand_dims %r {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>\n"
                               "%b = tt.broadcast %e : tensor<1x64xi32> -> tensor<32x64xi32>\n";
-  AxisInfo wide = Kernel("", row + "%t = tt.trans %b {here, order = array<i32: 1, 0>} : tensor<32x64xi32> -> tensor<64x32xi32>").info();
+  AxisInfo wide =
+      Kernel("",
+             row +
+                 "%t = tt.trans %b {here, order = array<i32: 1, 0>} : tensor<32x64xi32> -> tensor<64x32xi32>")
+          .info();
   EXPECT_EQ(wide.contiguity, (Numbers{64, 1}));
   EXPECT_EQ(wide.constancy, (Numbers{1, 32}));
 }
 
 TEST(AxisInfo, ReshapeCutsRuns) {
-  AxisInfo cut = Kernel("", range64 + "%s = tt.reshape %r {here} : tensor<64xi32> -> tensor<2x4x8xi32>").info();
+  AxisInfo cut =
+      Kernel("", range64 + "%s = tt.reshape %r {here} : tensor<64xi32> -> tensor<2x4x8xi32>").info();
   EXPECT_EQ(cut.contiguity, (Numbers{1, 1, 8}));
   EXPECT_EQ(cut.divisibility, (Numbers{1, 1, 8}));
   std::string runs = range64 + number("k", 16) + "%q = arith.divui %r, %k : tensor<64xi32>\n";
-  AxisInfo equal = Kernel("", runs + "%s = tt.reshape %q {here} : tensor<64xi32> -> tensor<4x2x8xi32>").info();
+  AxisInfo equal =
+      Kernel("", runs + "%s = tt.reshape %q {here} : tensor<64xi32> -> tensor<4x2x8xi32>").info();
   EXPECT_EQ(equal.constancy, (Numbers{1, 2, 8}));
 }
 
@@ -197,10 +214,11 @@ TEST(AxisInfo, PointersCountDivisibilityInBytes) {
 }
 
 TEST(AxisInfo, LoopWeakensWhatIsCarried) {
-  std::string body = "%c0 = arith.constant 0 : i32\n%c8 = arith.constant 8 : i32\n" + splat("i", "n") + number("e", 8) +
-                     "%l = scf.for %k = %c0 to %n step %c8 iter_args(%v = %i) -> (tensor<64xi32>) : i32 {\n"
-                     "  %s = tt.splat %k {here} : i32 -> tensor<64xi32>\n"
-                     "  %w = arith.addi %v, %e {there} : tensor<64xi32>\n  scf.yield %w : tensor<64xi32>\n}\n";
+  std::string body =
+      "%c0 = arith.constant 0 : i32\n%c8 = arith.constant 8 : i32\n" + splat("i", "n") + number("e", 8) +
+      "%l = scf.for %k = %c0 to %n step %c8 iter_args(%v = %i) -> (tensor<64xi32>) : i32 {\n"
+      "  %s = tt.splat %k {here} : i32 -> tensor<64xi32>\n"
+      "  %w = arith.addi %v, %e {there} : tensor<64xi32>\n  scf.yield %w : tensor<64xi32>\n}\n";
   Kernel kernel(n16, body);
   EXPECT_EQ(kernel.info().divisibility, Numbers{8}); // the index
   kernel.module->walk([&](mlir::Operation *op) {
@@ -210,20 +228,25 @@ TEST(AxisInfo, LoopWeakensWhatIsCarried) {
 }
 
 TEST(AxisInfo, BranchesMeet) {
-  std::string body = "%c = arith.cmpi slt, %n, %n : i32\n%x = arith.constant 24 : i32\n"
-                     "%v = scf.if %c -> (i32) {\n scf.yield %n : i32\n} else {\n scf.yield %x : i32\n} {here}";
+  std::string body =
+      "%c = arith.cmpi slt, %n, %n : i32\n%x = arith.constant 24 : i32\n"
+      "%v = scf.if %c -> (i32) {\n scf.yield %n : i32\n} else {\n scf.yield %x : i32\n} {here}";
   EXPECT_EQ(Kernel(n16, body).info().divisibility, Numbers{8});
 }
 
 TEST(AxisInfo, WhileLoopsReachAFixpoint) {
-  std::string body = "%z = arith.constant 64 : i32\n%two = arith.constant 4 : i32\n"
-                     "%v = scf.while (%a = %z) : (i32) -> i32 {\n %c = arith.cmpi slt, %a, %n : i32\n scf.condition(%c) %a : i32\n"
-                     "} do {\n^bb0(%b: i32):\n %w = arith.addi %b, %two : i32\n scf.yield %w : i32\n} attributes {here}";
+  std::string body =
+      "%z = arith.constant 64 : i32\n%two = arith.constant 4 : i32\n"
+      "%v = scf.while (%a = %z) : (i32) -> i32 {\n %c = arith.cmpi slt, %a, %n : i32\n scf.condition(%c) %a "
+      ": i32\n"
+      "} do {\n^bb0(%b: i32):\n %w = arith.addi %b, %two : i32\n scf.yield %w : i32\n} attributes {here}";
   EXPECT_EQ(Kernel(n16, body).info().divisibility, Numbers{4});
 }
 
 TEST(AxisInfo, HintsArePromises) {
-  std::string body = range64 + splat("s", "n") + "%x = arith.muli %r, %s {here, tt.divisibility = array<i32: 16>, tt.contiguity = array<i32: 8>} : tensor<64xi32>";
+  std::string body = range64 + splat("s", "n") +
+                     "%x = arith.muli %r, %s {here, tt.divisibility = array<i32: 16>, tt.contiguity = "
+                     "array<i32: 8>} : tensor<64xi32>";
   AxisInfo info = Kernel("%n: i32", body).info();
   EXPECT_EQ(info.contiguity, Numbers{8});
   EXPECT_EQ(info.divisibility, Numbers{16});
@@ -233,11 +256,18 @@ TEST(AxisInfo, HintsArePromises) {
 
 std::string rowKernel(const std::string &element) {
   return "%pid = tt.get_program_id 0\n%start = arith.muli %pid, %n : i32\n"
-         "%base = tt.addptr %p, %start : !tt.ptr<" + element + ">, i32\n"
+         "%base = tt.addptr %p, %start : !tt.ptr<" +
+         element +
+         ">, i32\n"
          "%r = tt.make_range {start = 0 : i32, end = 1024 : i32} : tensor<1024xi32>\n"
-         "%b = tt.splat %base : !tt.ptr<" + element + "> -> tensor<1024x!tt.ptr<" + element + ">>\n"
-         "%q = tt.addptr %b, %r {here} : tensor<1024x!tt.ptr<" + element + ">>, tensor<1024xi32>\n"
-         "%s = tt.splat %n : i32 -> tensor<1024xi32>\n%m = arith.cmpi slt, %r, %s {mask} : tensor<1024xi32>\n";
+         "%b = tt.splat %base : !tt.ptr<" +
+         element + "> -> tensor<1024x!tt.ptr<" + element +
+         ">>\n"
+         "%q = tt.addptr %b, %r {here} : tensor<1024x!tt.ptr<" +
+         element +
+         ">>, tensor<1024xi32>\n"
+         "%s = tt.splat %n : i32 -> tensor<1024xi32>\n%m = arith.cmpi slt, %r, %s {mask} : "
+         "tensor<1024xi32>\n";
 }
 
 unsigned rowWidth(const std::string &element, const std::string &arguments, std::string *why = nullptr) {
@@ -261,7 +291,8 @@ TEST(AccessWidth, SaysThatTheRowMayBeMisaligned) {
 }
 
 TEST(AccessWidth, SaysThatTheMaskMayEndInside) {
-  std::string body = range64 + splat("s", "n") + "%m = arith.cmpi slt, %r, %s : tensor<64xi32>\n"
+  std::string body = range64 + splat("s", "n") +
+                     "%m = arith.cmpi slt, %r, %s : tensor<64xi32>\n"
                      "%b = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
                      "%q = tt.addptr %b, %r {here} : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n";
   Kernel kernel(aligned + "%n: i32 {tt.name = \"n\", tt.divisibility = 2 : i32}", body);
@@ -269,7 +300,8 @@ TEST(AccessWidth, SaysThatTheMaskMayEndInside) {
   kernel.module->walk([&](mlir::arith::CmpIOp op) { mask = op; });
   std::string why;
   EXPECT_EQ(kernel.analysis->accessWidth(kernel.marked(), mask, 0, 128, &why), 2u);
-  EXPECT_EQ(why, "n is not known to be a multiple of 4: the mask `arange(0, 64) < n` may end inside a vector");
+  EXPECT_EQ(why,
+            "n is not known to be a multiple of 4: the mask `arange(0, 64) < n` may end inside a vector");
 }
 
 TEST(AccessWidth, ExtentLimits) {
@@ -294,13 +326,15 @@ TEST(AccessWidth, MatmulOperandIsWideAlongItsRows) {
       "%nr = tt.splat %n : i32 -> tensor<32x1xi32>\n%off = arith.muli %rows, %nr : tensor<32x1xi32>\n"
       "%ob = tt.broadcast %off : tensor<32x1xi32> -> tensor<32x32xi32>\n"
       "%cb = tt.broadcast %cols : tensor<1x32xi32> -> tensor<32x32xi32>\n"
-      "%o = arith.addi %ob, %cb : tensor<32x32xi32>\n%b = tt.splat %p : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>\n"
+      "%o = arith.addi %ob, %cb : tensor<32x32xi32>\n%b = tt.splat %p : !tt.ptr<f32> -> "
+      "tensor<32x32x!tt.ptr<f32>>\n"
       "%q = tt.addptr %b, %o {here} : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>\n";
   Kernel kernel(aligned + n16, body, Trust::Indices);
   EXPECT_EQ(kernel.analysis->accessWidth(kernel.marked(), {}, 1, 128), 4u);
   EXPECT_EQ(kernel.analysis->accessWidth(kernel.marked(), {}, 0, 128), 1u);
   EXPECT_EQ(kernel.analysis->order(kernel.marked()), (llvm::SmallVector<unsigned>{1, 0}));
-  EXPECT_EQ(Kernel(aligned + n16, body).analysis->order(kernel.marked()), (llvm::SmallVector<unsigned>{1, 0}));
+  EXPECT_EQ(Kernel(aligned + n16, body).analysis->order(kernel.marked()),
+            (llvm::SmallVector<unsigned>{1, 0}));
 }
 
 } // namespace

@@ -10,7 +10,8 @@
 namespace tegula::test {
 
 struct Parsed {
-  Parsed(const std::string &arguments, const std::string &body) : context(mlir::MLIRContext::Threading::DISABLED) {
+  Parsed(const std::string &arguments, const std::string &body)
+      : context(mlir::MLIRContext::Threading::DISABLED) {
     tile::loadDialects(context);
     std::string text = "tt.func @k(" + arguments + ") {\n" + body + "\n tt.return\n}\n";
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);

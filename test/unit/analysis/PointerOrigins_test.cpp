@@ -1,4 +1,4 @@
-// Which arguments an address may be derived from: each way an address is made, and programs that are long.
+// Asks which arguments an address may be derived from: each way an address is made, and long programs.
 #include "Parsed.h"
 #include "analysis/PointerOrigins.h"
 

@@ -20,7 +20,9 @@ struct PolynomialTest : testing::Test {
       values.push_back(block.addArgument(i32, mlir::UnknownLoc::get(&context)));
   }
   Polynomial scalar(unsigned i) { return Polynomial(Factor{values[i], i, {}}); }
-  Polynomial tile(llvm::SmallVector<int8_t, 3> dims) { return Polynomial(Factor{values[2], 2, std::move(dims)}); }
+  Polynomial tile(llvm::SmallVector<int8_t, 3> dims) {
+    return Polynomial(Factor{values[2], 2, std::move(dims)});
+  }
   static Polynomial sum(const Polynomial &x, const Polynomial &y) { return *Polynomial::add(x, y); }
   static Polynomial product(const Polynomial &x, const Polynomial &y) { return *Polynomial::multiply(x, y); }
 

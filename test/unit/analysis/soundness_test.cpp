@@ -47,11 +47,11 @@ struct Program {
   void store(const std::string &name, const std::string &wide) {
     std::string at = std::to_string(stored.size());
     stored.push_back(name);
-    stores += "  %k" + at + " = arith.constant " + std::to_string((stored.size() - 1) * count) + " : i32\n  %b" + at +
-              " = tt.addptr %out, %k" + at + " : !tt.ptr<i64>, i32\n  %s" + at + " = tt.splat %b" + at +
-              " : !tt.ptr<i64> -> " + type("!tt.ptr<i64>") + "\n  %q" + at + " = tt.addptr %s" + at + ", %place : " +
-              type("!tt.ptr<i64>") + ", " + type("i32") + "\n  tt.store %q" + at + ", " + wide + " : " +
-              type("!tt.ptr<i64>") + ", " + type("i64") + "\n";
+    stores += "  %k" + at + " = arith.constant " + std::to_string((stored.size() - 1) * count) +
+              " : i32\n  %b" + at + " = tt.addptr %out, %k" + at + " : !tt.ptr<i64>, i32\n  %s" + at +
+              " = tt.splat %b" + at + " : !tt.ptr<i64> -> " + type("!tt.ptr<i64>") + "\n  %q" + at +
+              " = tt.addptr %s" + at + ", %place : " + type("!tt.ptr<i64>") + ", " + type("i32") +
+              "\n  tt.store %q" + at + ", " + wide + " : " + type("!tt.ptr<i64>") + ", " + type("i64") + "\n";
   }
   std::string keep(const std::string &text, const std::string &widen) {
     std::string name = fresh(), wide = name + "w";
@@ -97,9 +97,10 @@ struct Program {
   }
 
   void step() {
-    static const char *wild[] = {"addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "andi", "ori", "xori",
-                                 "shli", "shrsi", "shrui", "minsi", "maxsi", "minui", "maxui"};
-    static const char *tame[] = {"addi", "divsi", "remsi", "muli", "andi", "minsi", "maxsi", "shrsi", "divui", "remui"};
+    static const char *wild[] = {"addi", "subi", "muli",  "divsi", "divui", "remsi", "remui", "andi", "ori",
+                                 "xori", "shli", "shrsi", "shrui", "minsi", "maxsi", "minui", "maxui"};
+    static const char *tame[] = {"addi",  "divsi", "remsi", "muli",  "andi",
+                                 "minsi", "maxsi", "shrsi", "divui", "remui"};
     static const char *predicates[] = {"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"};
     unsigned kind = below(12);
     if (kind < 6) {
@@ -112,13 +113,16 @@ struct Program {
     }
     if (kind < 8 || masks.empty()) {
       std::string y = below(2) ? aNumber() : anInt();
-      return keepMask(std::string("arith.cmpi ") + predicates[below(10)] + ", " + anInt() + ", " + y + " : " + type("i32"));
+      return keepMask(std::string("arith.cmpi ") + predicates[below(10)] + ", " + anInt() + ", " + y + " : " +
+                      type("i32"));
     }
     const std::string &mask = masks[below(masks.size())];
     if (kind == 8)
-      return keepMask(std::string(below(2) ? "arith.andi " : "arith.ori ") + mask + ", " + masks[below(masks.size())] + " : " + type("i1"));
+      return keepMask(std::string(below(2) ? "arith.andi " : "arith.ori ") + mask + ", " +
+                      masks[below(masks.size())] + " : " + type("i1"));
     if (kind == 9)
-      return keepInt("arith.select " + mask + ", " + anInt() + ", " + anInt() + " : " + type("i1") + ", " + type("i32"));
+      return keepInt("arith.select " + mask + ", " + anInt() + ", " + anInt() + " : " + type("i1") + ", " +
+                     type("i32"));
     if (kind == 10 && !trusted)
       return keepNarrow("arith.trunci " + anInt() + " : " + type("i32") + " to " + type("i8"));
     keepPointers("tt.addptr %ps, " + anInt() + " : " + type("!tt.ptr<i32>") + ", " + type("i32"));
@@ -127,9 +131,11 @@ struct Program {
   std::string text() const {
     return "tt.func @k(%n: i32 {tt.divisibility = 16 : i32}, %k: i32, %m: i32 {tt.divisibility = 4 : i32}, "
            "%p: !tt.ptr<i32> {tt.divisibility = 16 : i32}, %out: !tt.ptr<i64>) {\n"
-           "  %ps = tt.splat %p : !tt.ptr<i32> -> " + type("!tt.ptr<i32>") +
-           "\n" + body + "  %pl = tt.make_range {start = 0 : i32, end = 96 : i32} : tensor<96xi32>\n"
-           "  %place = tt.reshape %pl : tensor<96xi32> -> " + type("i32") + "\n" + stores + "  tt.return\n}\n";
+           "  %ps = tt.splat %p : !tt.ptr<i32> -> " +
+           type("!tt.ptr<i32>") + "\n" + body +
+           "  %pl = tt.make_range {start = 0 : i32, end = 96 : i32} : tensor<96xi32>\n"
+           "  %place = tt.reshape %pl : tensor<96xi32> -> " +
+           type("i32") + "\n" + stores + "  tt.return\n}\n";
   }
 };
 
@@ -146,7 +152,9 @@ std::string broken(const AxisInfo &info, mlir::Type element, const int64_t *valu
         return "constant" + place;
       for (unsigned d = 0; d < 2; ++d) {
         int64_t index = d == 0 ? i : j, stride = d == 0 ? columns : 1;
-        auto first = [&](int64_t group) { return uint64_t(values[i * columns + j - index % group * stride]) & width; };
+        auto first = [&](int64_t group) {
+          return uint64_t(values[i * columns + j - index % group * stride]) & width;
+        };
         if (value != first(info.constancy[d]))
           return "constancy" + place;
         if (value != ((first(info.contiguity[d]) + uint64_t(index % info.contiguity[d]) * step) & width))
@@ -168,7 +176,9 @@ void check(unsigned seed, bool trusted, int64_t &claims) {
   module->walk([&](tile::FuncOp f) { function = f; });
   analysis::AxisInfoAnalysis analysis(function, trusted ? Trust::Indices : Trust::Nothing);
 
-  auto pick = [&](std::vector<int32_t> numbers) { return uint64_t(uint32_t(numbers[program.below(numbers.size())])); };
+  auto pick = [&](std::vector<int32_t> numbers) {
+    return uint64_t(uint32_t(numbers[program.below(numbers.size())]));
+  };
   uint64_t n = trusted ? pick({16, 32, 48}) : pick({0, 16, 48, -16, -2147483648, 2147483632, 96});
   uint64_t k = trusted ? pick({1, 3, 8, 31}) : pick({0, 1, 5, -3, 2147483647, -2147483648, 64});
   uint64_t m = trusted ? pick({4, 20, 64}) : pick({0, 4, -4, 12, 2147483644, -64});
@@ -182,9 +192,12 @@ void check(unsigned seed, bool trusted, int64_t &claims) {
   for (mlir::Operation &op : function.getBody().front()) {
     if (at == program.stored.size())
       break;
-    auto shape = op.getNumResults() == 1 ? tile::shapeOf(op.getResult(0).getType()) : llvm::ArrayRef<int64_t>();
-    bool isSplatOfBase = op.getNumOperands() == 1 && isa<tile::SplatOp>(op) && isa<tile::PointerType>(op.getOperand(0).getType());
-    if (shape.size() != 2 || shape[0] != rows || shape[1] != columns || isa<mlir::arith::ConstantOp>(op) || isSplatOfBase)
+    auto shape =
+        op.getNumResults() == 1 ? tile::shapeOf(op.getResult(0).getType()) : llvm::ArrayRef<int64_t>();
+    bool isSplatOfBase = op.getNumOperands() == 1 && isa<tile::SplatOp>(op) &&
+                         isa<tile::PointerType>(op.getOperand(0).getType());
+    if (shape.size() != 2 || shape[0] != rows || shape[1] != columns || isa<mlir::arith::ConstantOp>(op) ||
+        isSplatOfBase)
       continue;
     const AxisInfo &info = analysis.at(op.getResult(0));
     for (unsigned d = 0; d < 2; ++d)
@@ -192,7 +205,9 @@ void check(unsigned seed, bool trusted, int64_t &claims) {
     std::string fault = broken(info, tile::elementType(op.getResult(0).getType()), &out[at * count]);
     std::string shown;
     llvm::raw_string_ostream(shown) << op;
-    ASSERT_EQ(fault, "") << shown << "\nn " << int32_t(n) << ", k " << int32_t(k) << ", m " << int32_t(m) << "\n" << program.text();
+    ASSERT_EQ(fault, "") << shown << "\nn " << int32_t(n) << ", k " << int32_t(k) << ", m " << int32_t(m)
+                         << "\n"
+                         << program.text();
     ++at;
   }
   ASSERT_EQ(at, program.stored.size());

@@ -33,7 +33,8 @@ struct Kernels {
   tg::Context where = context();
   tg::Module module = load();
   tg::Function add = *module.function("add"), pinned = *module.function("pinned");
-  std::vector<float> x = std::vector<float>(16, 1), y = std::vector<float>(16, 3), out = std::vector<float>(16);
+  std::vector<float> x = std::vector<float>(16, 1), y = std::vector<float>(16, 3),
+                     out = std::vector<float>(16);
 
   tg::Module load() {
     auto parsed = where.parse(addText, "add.py");
@@ -45,7 +46,8 @@ struct Kernels {
   }
 };
 
-template <class T> void expectError(const tg::Expected<T> &result, tg_status status, const std::string &kind) {
+template <class T>
+void expectError(const tg::Expected<T> &result, tg_status status, const std::string &kind) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().status(), status) << result.error().text();
   auto diagnostics = result.error().diagnostics();
@@ -105,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(BadInput, RefusedKernel, testing::ValuesIn(refusedKerne
 
 class Files : public testing::Test {
 protected:
-  std::filesystem::path folder = std::filesystem::temp_directory_path() / ("tegula_capi_" + std::to_string(getpid()));
+  std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("tegula_capi_" + std::to_string(getpid()));
   void SetUp() override { std::filesystem::create_directories(folder); }
   void TearDown() override { std::filesystem::remove_all(folder); }
   std::string write(const std::string &text) {
@@ -115,7 +118,9 @@ protected:
   }
 };
 
-TEST_F(Files, MissingFile) { expectError(context().open((folder / "none.py").string()), TG_DATA, "FileUnreadable"); }
+TEST_F(Files, MissingFile) {
+  expectError(context().open((folder / "none.py").string()), TG_DATA, "FileUnreadable");
+}
 TEST_F(Files, Folder) { expectError(context().open(folder.string()), TG_DATA, "FileUnreadable"); }
 TEST_F(Files, Device) { expectError(context().open("/dev/zero"), TG_DATA, "FileUnreadable"); }
 TEST_F(Files, Binary) { expectError(context().open(write(std::string("a\0b", 3))), TG_DATA, "FileNotText"); }
@@ -129,7 +134,8 @@ TEST_F(Files, EmptyFileHasNoKernel) {
   expectError(module->function("add"), TG_TYPE, "KernelUnknown");
 }
 TEST_F(Files, CheckReportsEveryKernel) {
-  auto checked = context().check(write("import triton\n@triton.jit\ndef a(x):\n    one(x)\n@triton.jit\ndef b(x):\n    two(x)\n"));
+  auto checked = context().check(
+      write("import triton\n@triton.jit\ndef a(x):\n    one(x)\n@triton.jit\ndef b(x):\n    two(x)\n"));
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().diagnostics().size(), 2u);
 }
@@ -147,7 +153,8 @@ TEST(Call, MissingArgument) {
 }
 TEST(Call, TooManyArguments) { expectError(Kernels().call({1}, 16, 2, 3), TG_LAUNCH, "TooManyArguments"); }
 TEST(Call, UnknownKeyword) {
-  expectError(Kernels().call({1}, tg::named("BLOCK", 16), tg::named("BLOCKS", 1)), TG_LAUNCH, "KeywordUnknown");
+  expectError(Kernels().call({1}, tg::named("BLOCK", 16), tg::named("BLOCKS", 1)), TG_LAUNCH,
+              "KeywordUnknown");
 }
 TEST(Call, ArgumentTwice) {
   expectError(Kernels().call({1}, tg::named("BLOCK", 16), tg::named("n", 1)), TG_LAUNCH, "ParameterTwice");
@@ -191,7 +198,8 @@ TEST(Call, UnknownElementTypeOfAPointer) {
   expectError(k.pinned.call({1}, tg::pointer(k.out.data(), tg_dtype(99)), 1, 1.0), TG_LAUNCH, "HostMisuse");
 }
 TEST(Call, OptionOutOfRange) {
-  expectError(Kernels().call({1}, tg::named("BLOCK", 16), tg::named("num_warps", 3)), TG_LAUNCH, "OptionValue");
+  expectError(Kernels().call({1}, tg::named("BLOCK", 16), tg::named("num_warps", 3)), TG_LAUNCH,
+              "OptionValue");
 }
 
 TEST(Grid, Empty) { expectError(Kernels().call({}, 16), TG_LAUNCH, "GridRank"); }
@@ -205,12 +213,14 @@ TEST(Target, Gpu) {
 }
 TEST(Target, NumberOfWarps) {
   for (int warps : {3, 64, 1000})
-    expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16", {.target = "sm_90a", .numWarps = warps}),
+    expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16",
+                                      {.target = "sm_90a", .numWarps = warps}),
                 TG_LAUNCH, "OptionValue");
 }
 TEST(Target, Unknown) { expectError(tg::Context::create("vax"), TG_UNSUPPORTED, "TargetUnknown"); }
 TEST(Target, OfACompile) {
-  expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16", {.target = "gfx942"}), TG_UNSUPPORTED, "TargetNeedsGpu");
+  expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16", {.target = "gfx942"}),
+              TG_UNSUPPORTED, "TargetNeedsGpu");
 }
 TEST(Threads, OutOfRange) {
   EXPECT_EQ(tg_set_threads(0, nullptr), TG_LAUNCH);
@@ -220,15 +230,17 @@ TEST(Threads, OutOfRange) {
 // ---- signatures and compiled kernels ----------------------------------------------------------
 
 class BadSignature : public testing::TestWithParam<std::pair<const char *, const char *>> {};
-TEST_P(BadSignature, IsRefused) { EXPECT_EQ(Kernels().add.compile(GetParam().first).error().diagnostics()[0].kind, GetParam().second); }
-INSTANTIATE_TEST_SUITE_P(Signatures, BadSignature,
-                         testing::Values(std::pair("x", "SignatureSyntax"), std::pair("x=", "SignatureSyntax"),
-                                         std::pair("=f32", "ParameterUnknown"), std::pair("x=*f33", "SignatureSyntax"),
-                                         std::pair("x=*f32:8", "SignatureSyntax"), std::pair("x='", "SignatureSyntax"),
-                                         std::pair("x=((((", "SignatureSyntax"), std::pair("q=i32", "ParameterUnknown"),
-                                         std::pair("x=*f32,x=*f32", "ParameterTwice"),
-                                         std::pair("BLOCK=*f32", "ConstexprNeedsConstant"),
-                                         std::pair("", "ArgumentMissing")));
+TEST_P(BadSignature, IsRefused) {
+  EXPECT_EQ(Kernels().add.compile(GetParam().first).error().diagnostics()[0].kind, GetParam().second);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Signatures, BadSignature,
+    testing::Values(std::pair("x", "SignatureSyntax"), std::pair("x=", "SignatureSyntax"),
+                    std::pair("=f32", "ParameterUnknown"), std::pair("x=*f33", "SignatureSyntax"),
+                    std::pair("x=*f32:8", "SignatureSyntax"), std::pair("x='", "SignatureSyntax"),
+                    std::pair("x=((((", "SignatureSyntax"), std::pair("q=i32", "ParameterUnknown"),
+                    std::pair("x=*f32,x=*f32", "ParameterTwice"),
+                    std::pair("BLOCK=*f32", "ConstexprNeedsConstant"), std::pair("", "ArgumentMissing")));
 
 TEST(Compiled, StageUnknownAndSlots) {
   Kernels k;

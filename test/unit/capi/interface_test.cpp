@@ -31,7 +31,8 @@ protected:
   tg::Module module = *context.parse(text, "scale.py");
   tg::Function scale = *module.function("scale");
 };
-INSTANTIATE_TEST_SUITE_P(Targets, Interface, testing::Values("interp", "cpu"), [](auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, Interface, testing::Values("interp", "cpu"),
+                         [](auto &info) { return std::string(info.param); });
 
 TEST_P(Interface, DescribesParameters) {
   auto parameters = scale.parameters();
@@ -212,7 +213,8 @@ TEST(HostEnvironment, AnswersFreeNames) {
   int32_t x = 0;
   tg_argument argument = tg::argument(&x);
   int64_t grid = 1;
-  tg_status status = tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, nullptr, &problems);
+  tg_status status =
+      tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, nullptr, &problems);
   EXPECT_EQ(status, TG_OK) << tg_diagnostics_text(problems);
   EXPECT_EQ(x, 5 + 40 + 100);
 
@@ -220,7 +222,9 @@ TEST(HostEnvironment, AnswersFreeNames) {
   host.names.erase("LIMIT");
   int64_t y = 0;
   argument = tg::argument(&y);
-  EXPECT_EQ(tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, nullptr, &problems), TG_TYPE);
+  EXPECT_EQ(
+      tg_call(tg_module_function(module, 0), "interp", nullptr, &argument, 1, &grid, 1, nullptr, &problems),
+      TG_TYPE);
   tg_diagnostic first{};
   first.struct_size = sizeof first;
   ASSERT_EQ(tg_diagnostics_get(problems, 0, &first), TG_OK);

@@ -44,8 +44,7 @@ TEST(OpTable, ARowMayRefuseUsesOfItsOp) {
   table.add<math::CtPopOp>(3, [](Operation *op) -> std::string {
     return op->getResult(0).getType().isInteger(32) ? "population count of 32 bits" : "";
   });
-  EXPECT_EQ(checked(table).message,
-            "helper.py:2:9: the target has no population count of 32 bits");
+  EXPECT_EQ(checked(table).message, "helper.py:2:9: the target has no population count of 32 bits");
 }
 
 TEST(OpTable, ALaterRowTakesThePlaceOfAnEarlier) {

@@ -12,21 +12,27 @@ using llvm::APFloat;
 
 namespace {
 
-const llvm::fltSemantics &semantics(mlir::Type type) { return cast<mlir::FloatType>(type).getFloatSemantics(); }
+const llvm::fltSemantics &semantics(mlir::Type type) {
+  return cast<mlir::FloatType>(type).getFloatSemantics();
+}
 
 llvm::Type *llvmType(llvm::LLVMContext &context, mlir::Type type) {
-  if (type.isF64()) return llvm::Type::getDoubleTy(context);
-  if (type.isF32()) return llvm::Type::getFloatTy(context);
-  if (type.isF16()) return llvm::Type::getHalfTy(context);
-  if (type.isBF16()) return llvm::Type::getBFloatTy(context);
+  if (type.isF64())
+    return llvm::Type::getDoubleTy(context);
+  if (type.isF32())
+    return llvm::Type::getFloatTy(context);
+  if (type.isF16())
+    return llvm::Type::getHalfTy(context);
+  if (type.isBF16())
+    return llvm::Type::getBFloatTy(context);
   return llvm::IntegerType::get(context, type.getIntOrFloatBitWidth());
 }
 
 using Emit = llvm::function_ref<llvm::Value *(llvm::IRBuilder<> &, llvm::Value *)>;
 
 // Runs the conversion of numbers of `from` bits to numbers of `to` bits on all of `inputs`.
-std::vector<uint64_t> run(llvm::Type *(*typeOf)(llvm::LLVMContext &, mlir::Type), mlir::Type from, mlir::Type to,
-                          const std::vector<uint64_t> &inputs, Emit emit) {
+std::vector<uint64_t> run(llvm::Type *(*typeOf)(llvm::LLVMContext &, mlir::Type), mlir::Type from,
+                          mlir::Type to, const std::vector<uint64_t> &inputs, Emit emit) {
   auto machine = codegen::makeHostMachine("");
   if (!machine.ok()) {
     ADD_FAILURE() << machine.status().message;
@@ -41,12 +47,14 @@ std::vector<uint64_t> run(llvm::Type *(*typeOf)(llvm::LLVMContext &, mlir::Type)
                                           llvm::GlobalValue::ExternalLinkage, "convert", module);
   b.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
-  llvm::Value *value = b.CreateBitCast(b.CreateTrunc(function->getArg(0), b.getIntNTy(fromBits)), typeOf(context, from));
+  llvm::Value *value =
+      b.CreateBitCast(b.CreateTrunc(function->getArg(0), b.getIntNTy(fromBits)), typeOf(context, from));
   llvm::Value *result = b.CreateBitCast(emit(b, value), b.getIntNTy(toBits));
   b.CreateRet(b.CreateZExt(result, b.getInt64Ty()));
   EXPECT_TRUE(codegen::optimize(module, **machine).ok());
   auto object = codegen::emitObject(module, **machine);
-  auto loaded = object.ok() ? codegen::loadObject(*object) : Result<std::unique_ptr<codegen::LoadedObject>>(object.status());
+  auto loaded = object.ok() ? codegen::loadObject(*object)
+                            : Result<std::unique_ptr<codegen::LoadedObject>>(object.status());
   if (!loaded.ok()) {
     ADD_FAILURE() << loaded.status().message;
     return {};
@@ -92,8 +100,12 @@ class Conversions : public testing::Test {
 protected:
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::Builder builder{&context};
-  std::vector<mlir::Type> floats{builder.getType<mlir::Float8E4M3FNType>(), builder.getType<mlir::Float8E5M2Type>(),
-                                 builder.getF16Type(), builder.getBF16Type(), builder.getF32Type(), builder.getF64Type()};
+  std::vector<mlir::Type> floats{builder.getType<mlir::Float8E4M3FNType>(),
+                                 builder.getType<mlir::Float8E5M2Type>(),
+                                 builder.getF16Type(),
+                                 builder.getBF16Type(),
+                                 builder.getF32Type(),
+                                 builder.getF64Type()};
 
   void check(mlir::Type from, mlir::Type to, bool towardZero) {
     auto inputs = inputsOf(from);
@@ -137,14 +149,17 @@ TEST_F(Conversions, OfIntegersRoundOnce) {
           uint64_t number = random() >> random() % 64;
           inputs.push_back(i % 2 ? number : (number & ~(number >> 12)) + (random() % 3) - 1);
         }
-        auto outputs = run(llvmType, builder.getIntegerType(bits), to, inputs, [&](llvm::IRBuilder<> &b, llvm::Value *value) {
-          return codegen::integerToFloat(b, value, llvmType(b.getContext(), to), isSigned);
-        });
+        auto outputs = run(llvmType, builder.getIntegerType(bits), to, inputs,
+                           [&](llvm::IRBuilder<> &b, llvm::Value *value) {
+                             return codegen::integerToFloat(b, value, llvmType(b.getContext(), to), isSigned);
+                           });
         ASSERT_EQ(inputs.size(), outputs.size());
         for (size_t i = 0; i < inputs.size(); ++i) {
           APFloat value(semantics(to));
-          value.convertFromAPInt(llvm::APInt(64, inputs[i]).trunc(bits), isSigned, APFloat::rmNearestTiesToEven);
-          ASSERT_EQ(outputs[i], value.bitcastToAPInt().getZExtValue()) << bits << " bits " << std::hex << inputs[i];
+          value.convertFromAPInt(llvm::APInt(64, inputs[i]).trunc(bits), isSigned,
+                                 APFloat::rmNearestTiesToEven);
+          ASSERT_EQ(outputs[i], value.bitcastToAPInt().getZExtValue())
+              << bits << " bits " << std::hex << inputs[i];
         }
       }
 }

@@ -5,6 +5,7 @@
 #include "codegen/simt/Elementwise.h"
 #include "targets/nvidia/NvidiaHardware.h"
 
+#include "mlir/Parser/Parser.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -12,7 +13,6 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -22,22 +22,29 @@
 namespace tegula::test {
 
 inline llvm::Type *llvmType(llvm::LLVMContext &context, mlir::Type type) {
-  if (isa<tile::PointerType>(type)) return llvm::PointerType::get(context, 1);
-  if (type.isF32()) return llvm::Type::getFloatTy(context);
-  if (type.isF64()) return llvm::Type::getDoubleTy(context);
-  if (type.isF16()) return llvm::Type::getHalfTy(context);
-  if (type.isBF16()) return llvm::Type::getBFloatTy(context);
+  if (isa<tile::PointerType>(type))
+    return llvm::PointerType::get(context, 1);
+  if (type.isF32())
+    return llvm::Type::getFloatTy(context);
+  if (type.isF64())
+    return llvm::Type::getDoubleTy(context);
+  if (type.isF16())
+    return llvm::Type::getHalfTy(context);
+  if (type.isBF16())
+    return llvm::Type::getBFloatTy(context);
   return llvm::IntegerType::get(context, type.getIntOrFloatBitWidth());
 }
 
 inline std::unique_ptr<llvm::TargetMachine> machineOf(const std::string &arch) {
-  static bool once = (LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(), LLVMInitializeNVPTXAsmPrinter(), true);
+  static bool once = (LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(),
+                      LLVMInitializeNVPTXTargetMC(), LLVMInitializeNVPTXAsmPrinter(), true);
   (void)once;
   std::string error;
   llvm::Triple triple("nvptx64-nvidia-cuda");
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   std::string features = arch == "sm_120" ? "+ptx87" : "+ptx86";
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, arch, features, {}, std::nullopt));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, arch, features, {}, std::nullopt));
 }
 
 inline void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -55,7 +62,8 @@ inline void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 // Lowers the ops of the kernel's block; arguments are parameters of `function`.
-inline void lowerBlock(mlir::Block &block, llvm::Module &module, const simt::Hardware &hardware, bool paired) {
+inline void lowerBlock(mlir::Block &block, llvm::Module &module, const simt::Hardware &hardware,
+                       bool paired) {
   llvm::LLVMContext &context = module.getContext();
   auto shaped = [&](mlir::Type type) -> llvm::Type * {
     llvm::Type *element = llvmType(context, type);
@@ -65,8 +73,9 @@ inline void lowerBlock(mlir::Block &block, llvm::Module &module, const simt::Har
   for (mlir::Value argument : block.getArguments())
     parameters.push_back(shaped(argument.getType()));
   parameters.push_back(llvm::PointerType::get(context, 1));
-  auto *function = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false),
-                                          llvm::GlobalValue::ExternalLinkage, "k", module);
+  auto *function =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false),
+                             llvm::GlobalValue::ExternalLinkage, "k", module);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "", function));
   simt::Scalars scalars{b, module, hardware};
@@ -86,7 +95,8 @@ inline void lowerBlock(mlir::Block &block, llvm::Module &module, const simt::Har
       if (auto number = dyn_cast<mlir::IntegerAttr>(constant.getValue()))
         results.push_back(llvm::ConstantInt::get(shaped(number.getType()), number.getValue().getZExtValue()));
       else
-        results.push_back(llvm::ConstantFP::get(shaped(constant.getType()), cast<mlir::FloatAttr>(constant.getValue()).getValueAsDouble()));
+        results.push_back(llvm::ConstantFP::get(
+            shaped(constant.getType()), cast<mlir::FloatAttr>(constant.getValue()).getValueAsDouble()));
     } else if (auto inlineAsm = dyn_cast<tile::ElementwiseInlineAsmOp>(op)) {
       llvm::SmallVector<llvm::Type *> elements;
       for (mlir::Value result : op.getResults())
@@ -108,15 +118,17 @@ inline void lowerBlock(mlir::Block &block, llvm::Module &module, const simt::Har
         continue;
       if (value->getType()->isIntegerTy(1))
         value = b.CreateZExt(value, b.getInt8Ty());
-      b.CreateStore(value, b.CreateConstGEP1_64(b.getInt8Ty(), function->getArg(parameters.size() - 1), offset += 16));
+      b.CreateStore(
+          value, b.CreateConstGEP1_64(b.getInt8Ty(), function->getArg(parameters.size() - 1), offset += 16));
     }
   }
   b.CreateRetVoid();
 }
 
 // `finish` runs behind the optimizer.
-inline std::string ptx(const std::string &arguments, const std::string &body, const std::string &arch = "sm_90a",
-                       bool paired = false, void (*finish)(llvm::Module &) = nullptr) {
+inline std::string ptx(const std::string &arguments, const std::string &body,
+                       const std::string &arch = "sm_90a", bool paired = false,
+                       void (*finish)(llvm::Module &) = nullptr) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   tile::loadDialects(context);
   std::string text = "tt.func @k(" + arguments + ") {\n" + body + "\n tt.return\n}\n";
@@ -132,7 +144,8 @@ inline std::string ptx(const std::string &arguments, const std::string &body, co
   auto machine = machineOf(arch);
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
-  lowerBlock(function.getBody().front(), module, nvidia::NvidiaHardware(std::strtoul(arch.c_str() + 3, nullptr, 10), 4), paired);
+  lowerBlock(function.getBody().front(), module,
+             nvidia::NvidiaHardware(std::strtoul(arch.c_str() + 3, nullptr, 10), 4), paired);
   EXPECT_TRUE(codegen::linkMathlib(module).ok());
   std::string broken;
   llvm::raw_string_ostream out(broken);

@@ -7,14 +7,16 @@ using namespace tegula::test;
 
 namespace {
 
-std::string unary(const std::string &op, const std::string &type, const std::string &arch = "sm_90a", bool paired = false) {
+std::string unary(const std::string &op, const std::string &type, const std::string &arch = "sm_90a",
+                  bool paired = false) {
   return ptx("%a: " + type, "%r = " + op + " %a : " + type, arch, paired);
 }
-std::string binary(const std::string &op, const std::string &type, const std::string &arch = "sm_90a", bool paired = false) {
+std::string binary(const std::string &op, const std::string &type, const std::string &arch = "sm_90a",
+                   bool paired = false) {
   return ptx("%a: " + type + ", %b: " + type, "%r = " + op + " %a, %b : " + type, arch, paired);
 }
-std::string convert(const std::string &op, const std::string &from, const std::string &to, const std::string &arch = "sm_90a",
-                    bool paired = false) {
+std::string convert(const std::string &op, const std::string &from, const std::string &to,
+                    const std::string &arch = "sm_90a", bool paired = false) {
   std::string arrow = op == "tt.fp_to_fp" ? " -> " : " to ";
   return ptx("%a: " + from, "%r = " + op + " %a : " + from + arrow + to, arch, paired);
 }
@@ -23,13 +25,15 @@ std::string convert(const std::string &op, const std::string &from, const std::s
 #define EXPECT_LACKS(text, part) EXPECT_EQ(count(text, part), 0u) << text
 
 TEST(Floats, ProductAndSumOfF32Contract) {
-  std::string text = ptx("%a: f32, %b: f32, %c: f32", "%p = arith.mulf %a, %b : f32\n%s = arith.addf %p, %c : f32");
+  std::string text =
+      ptx("%a: f32, %b: f32, %c: f32", "%p = arith.mulf %a, %b : f32\n%s = arith.addf %p, %c : f32");
   EXPECT_HAS(text, "fma.rn.f32");
   EXPECT_LACKS(text, "mul.");
 }
 
 TEST(Floats, ProductAndSumOfF16RoundEach) {
-  std::string text = ptx("%a: f16, %b: f16, %c: f16", "%p = arith.mulf %a, %b : f16\n%s = arith.addf %p, %c : f16", "sm_90a", true);
+  std::string text = ptx("%a: f16, %b: f16, %c: f16",
+                         "%p = arith.mulf %a, %b : f16\n%s = arith.addf %p, %c : f16", "sm_90a", true);
   EXPECT_HAS(text, "mul.rn.f16x2");
   EXPECT_HAS(text, "add.rn.f16x2");
 }
@@ -77,7 +81,8 @@ TEST(Functions, RootsAndLogarithmsAreInstructions) {
 }
 
 TEST(Functions, OthersComeFromTheLibraryInline) {
-  for (const char *function : {"sin", "cos", "tan", "tanh", "erf", "expm1", "log1p", "asin", "atan", "sinh", "cosh", "cbrt", "acosh", "erfc"})
+  for (const char *function : {"sin", "cos", "tan", "tanh", "erf", "expm1", "log1p", "asin", "atan", "sinh",
+                               "cosh", "cbrt", "acosh", "erfc"})
     for (const char *type : {"f32", "f64", "f16", "bf16"})
       EXPECT_LACKS(unary(std::string("math.") + function, type), ".extern");
 }
@@ -85,9 +90,11 @@ TEST(Functions, OthersComeFromTheLibraryInline) {
 TEST(Functions, WhatTheLibraryLacksIsKnown) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   tile::loadDialects(context);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      "tt.func @k(%a: f32, %i: i32) {\n%r = math.fpowi %a, %i : f32, i32\n%s = math.tanh %a : f32\n%t = math.ctpop %i : i32\n"
-      "%u = math.cttz %i : i32\ntt.return\n}\n", &context);
+  auto module =
+      mlir::parseSourceString<mlir::ModuleOp>("tt.func @k(%a: f32, %i: i32) {\n%r = math.fpowi %a, %i : f32, "
+                                              "i32\n%s = math.tanh %a : f32\n%t = math.ctpop %i : i32\n"
+                                              "%u = math.cttz %i : i32\ntt.return\n}\n",
+                                              &context);
   ASSERT_TRUE(module);
   std::string known;
   module->walk([&](mlir::Operation *op) {
@@ -98,8 +105,9 @@ TEST(Functions, WhatTheLibraryLacksIsKnown) {
 }
 
 TEST(Integers, PhiloxStepIsWideProducts) {
-  std::string body = "%m = arith.constant -766435501 : i32\n%h = tt.mulhiui %a, %m : i32\n%l = arith.muli %a, %m : i32\n"
-                     "%x = arith.xori %h, %b : i32\n%h2 = tt.mulhiui %m, %x : i32\n%l2 = arith.muli %x, %m : i32";
+  std::string body =
+      "%m = arith.constant -766435501 : i32\n%h = tt.mulhiui %a, %m : i32\n%l = arith.muli %a, %m : i32\n"
+      "%x = arith.xori %h, %b : i32\n%h2 = tt.mulhiui %m, %x : i32\n%l2 = arith.muli %x, %m : i32";
   std::string text = ptx("%a: i32, %b: i32", body, "sm_90a", false, [](llvm::Module &module) {
     for (llvm::Function &function : module)
       simt::shareWideProducts(function);
@@ -126,9 +134,12 @@ TEST(Casts, SmallFloatsNarrowInPairs) {
 TEST(Casts, EightBitFloatsHaveInstructionsFromSm89) {
   for (const char *format : {"e4m3", "e5m2"}) {
     std::string type = std::string(format) == "e4m3" ? "f8E4M3FN" : "f8E5M2";
-    EXPECT_HAS(convert("tt.fp_to_fp", "f32", type, "sm_90a", true), "cvt.rn.satfinite." + std::string(format) + "x2.f32");
-    EXPECT_HAS(convert("tt.fp_to_fp", "f16", type, "sm_90a", true), "cvt.rn.satfinite." + std::string(format) + "x2.f16x2");
-    EXPECT_HAS(convert("tt.fp_to_fp", type, "f16", "sm_90a", true), "cvt.rn.f16x2." + std::string(format) + "x2");
+    EXPECT_HAS(convert("tt.fp_to_fp", "f32", type, "sm_90a", true),
+               "cvt.rn.satfinite." + std::string(format) + "x2.f32");
+    EXPECT_HAS(convert("tt.fp_to_fp", "f16", type, "sm_90a", true),
+               "cvt.rn.satfinite." + std::string(format) + "x2.f16x2");
+    EXPECT_HAS(convert("tt.fp_to_fp", type, "f16", "sm_90a", true),
+               "cvt.rn.f16x2." + std::string(format) + "x2");
     EXPECT_LACKS(convert("tt.fp_to_fp", "f32", type, "sm_80", true), std::string(format) + "x2");
   }
 }
@@ -140,9 +151,11 @@ TEST(Casts, FloatToIntegerSaturatesByTheInstruction) {
   EXPECT_HAS(convert("arith.fptoui", "f32", "i8"), "min.u32");
 }
 
-std::string inlineAsm(const std::string &text, const std::string &constraints, const std::string &type, int packed, bool pure) {
-  return ptx("%a: " + type, "%r = tt.elementwise_inline_asm \"" + text + "\" {constraints = \"" + constraints + "\", pure = " +
-                                (pure ? "true" : "false") + ", packedElement = " + std::to_string(packed) + " : i32} %a : " + type +
+std::string inlineAsm(const std::string &text, const std::string &constraints, const std::string &type,
+                      int packed, bool pure) {
+  return ptx("%a: " + type, "%r = tt.elementwise_inline_asm \"" + text + "\" {constraints = \"" +
+                                constraints + "\", pure = " + (pure ? "true" : "false") +
+                                ", packedElement = " + std::to_string(packed) + " : i32} %a : " + type +
                                 " -> " + type);
 }
 
@@ -156,15 +169,18 @@ TEST(InlineAsm, PacksElementsIntoWords) {
   std::string text = inlineAsm("add.u32 $0, $1, 7;", "=r,r", "i8", 4, true);
   EXPECT_HAS(text, "add.u32"); // four bytes in one word
   EXPECT_TRUE(assembles(text, "sm_90a"));
-  std::string halves = inlineAsm("{add.f16x2 $0, $2, $2; add.f16x2 $1, $3, $3;}", "=r,=r,r,r", "f16", 4, true);
+  std::string halves =
+      inlineAsm("{add.f16x2 $0, $2, $2; add.f16x2 $1, $3, $3;}", "=r,=r,r,r", "f16", 4, true);
   EXPECT_EQ(count(halves, "add.f16x2"), 2u);
   EXPECT_TRUE(assembles(halves, "sm_90a"));
   EXPECT_TRUE(assembles(inlineAsm("abs.f16 $0, $1;", "=h,h", "f16", 1, true), "sm_90a"));
 }
 
 TEST(InlineAsm, StaysWithSideEffects) {
-  std::string twice = "%r = tt.elementwise_inline_asm \"activemask.b32 $0;\" {constraints = \"=r,r\", pure = PURE, packedElement = 1 : i32} %a : i32 -> i32\n"
-                      "%s = tt.elementwise_inline_asm \"activemask.b32 $0;\" {constraints = \"=r,r\", pure = PURE, packedElement = 1 : i32} %a : i32 -> i32";
+  std::string twice = "%r = tt.elementwise_inline_asm \"activemask.b32 $0;\" {constraints = \"=r,r\", pure = "
+                      "PURE, packedElement = 1 : i32} %a : i32 -> i32\n"
+                      "%s = tt.elementwise_inline_asm \"activemask.b32 $0;\" {constraints = \"=r,r\", pure = "
+                      "PURE, packedElement = 1 : i32} %a : i32 -> i32";
   auto with = [&](const std::string &pure) {
     std::string text = twice;
     for (size_t at; (at = text.find("PURE")) != std::string::npos;)
@@ -179,30 +195,35 @@ TEST(InlineAsm, StaysWithSideEffects) {
 TEST(Assembler, TakesEveryOpOfEveryMachine) {
   for (const char *type : {"f16", "bf16", "f32", "f64"}) {
     std::string t = type, body;
-    for (const char *op : {"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.maxnumf", "arith.minnumf", "arith.maximumf",
-                           "arith.minimumf", "tt.precise_divf", "math.copysign", "arith.remf"})
+    for (const char *op :
+         {"arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.maxnumf", "arith.minnumf",
+          "arith.maximumf", "arith.minimumf", "tt.precise_divf", "math.copysign", "arith.remf"})
       body += "%" + std::string(1, 'c') + std::to_string(body.size()) + " = " + op + " %a, %b : " + t + "\n";
-    for (const char *op : {"math.exp", "math.exp2", "math.log", "math.log2", "math.sqrt", "math.rsqrt", "math.absf", "math.floor",
-                           "math.ceil", "math.trunc", "math.roundeven", "math.round", "arith.negf", "tt.precise_sqrt"})
+    for (const char *op : {"math.exp", "math.exp2", "math.log", "math.log2", "math.sqrt", "math.rsqrt",
+                           "math.absf", "math.floor", "math.ceil", "math.trunc", "math.roundeven",
+                           "math.round", "arith.negf", "tt.precise_sqrt"})
       body += "%c" + std::to_string(body.size()) + " = " + op + " %a : " + t + "\n";
-    body += "%x = arith.cmpf olt, %a, %b : " + t + "\n%y = arith.select %x, %a, %b : " + t + "\n%z = math.fma %a, %b, %y : " + t +
-            "\n%w = tt.clampf %a, %b, %z : " + t + "\n%v = tt.clampf %a, %b, %z propagate_nan : " + t + "\n";
+    body += "%x = arith.cmpf olt, %a, %b : " + t + "\n%y = arith.select %x, %a, %b : " + t +
+            "\n%z = math.fma %a, %b, %y : " + t + "\n%w = tt.clampf %a, %b, %z : " + t +
+            "\n%v = tt.clampf %a, %b, %z propagate_nan : " + t + "\n";
     for (const char *i : {"i8", "i16", "i32", "i64"})
       for (const char *op : {"arith.fptosi", "arith.fptoui"})
         body += "%c" + std::to_string(body.size()) + " = " + op + " %a : " + t + " to " + i + "\n";
     for (const char *other : {"f8E4M3FN", "f8E5M2", "f16", "bf16", "f32"})
       if (t != other)
-        body += "%c" + std::to_string(body.size()) + " = tt.fp_to_fp %a : " + t + " -> " + other + "\n%c" + std::to_string(body.size() + 1) +
-                " = tt.fp_to_fp %a {rounding = 1 : i32} : " + t + " -> " + other + "\n";
+        body += "%c" + std::to_string(body.size()) + " = tt.fp_to_fp %a : " + t + " -> " + other + "\n%c" +
+                std::to_string(body.size() + 1) + " = tt.fp_to_fp %a {rounding = 1 : i32} : " + t + " -> " +
+                other + "\n";
     for (const char *arch : {"sm_75", "sm_80", "sm_90a", "sm_120"})
       EXPECT_TRUE(assembles(ptx("%a: " + t + ", %b: " + t, body, arch), arch)) << t << " " << arch;
   }
   for (const char *type : {"i8", "i16", "i32", "i64"}) {
     std::string t = type, body;
-    for (const char *op : {"addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "andi", "ori", "xori", "shli", "shrsi", "shrui",
-                           "maxsi", "minsi", "maxui", "minui"})
+    for (const char *op : {"addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "andi", "ori", "xori",
+                           "shli", "shrsi", "shrui", "maxsi", "minsi", "maxui", "minui"})
       body += "%c" + std::to_string(body.size()) + " = arith." + op + " %a, %b : " + t + "\n";
-    body += "%h = tt.mulhiui %a, %b : " + t + "\n%p = math.ctpop %a : " + t + "\n%l = math.ctlz %a : " + t + "\n%n = math.absi %a : " + t + "\n";
+    body += "%h = tt.mulhiui %a, %b : " + t + "\n%p = math.ctpop %a : " + t + "\n%l = math.ctlz %a : " + t +
+            "\n%n = math.absi %a : " + t + "\n";
     for (const char *f : {"f16", "bf16", "f32", "f64", "f8E4M3FN"})
       for (const char *op : {"arith.sitofp", "arith.uitofp"})
         body += "%c" + std::to_string(body.size()) + " = " + op + " %a : " + t + " to " + f + "\n";
@@ -216,10 +237,12 @@ TEST(Assembler, TakesPairsOnEveryMachine) {
     std::string t = type, body;
     for (const char *op : {"arith.addf", "arith.subf", "arith.mulf", "arith.maxnumf", "arith.minimumf"})
       body += "%c" + std::to_string(body.size()) + " = " + op + " %a, %b : " + t + "\n";
-    body += "%f = math.fma %a, %b, %a : " + t + "\n%n = arith.negf %a : " + t + "\n%d = math.absf %a : " + t + "\n%w = tt.clampf %a, %b, %f : " + t + "\n";
+    body += "%f = math.fma %a, %b, %a : " + t + "\n%n = arith.negf %a : " + t + "\n%d = math.absf %a : " + t +
+            "\n%w = tt.clampf %a, %b, %f : " + t + "\n";
     for (const char *other : {"f8E4M3FN", "f8E5M2"})
-      body += "%c" + std::to_string(body.size()) + " = tt.fp_to_fp %a : " + t + " -> " + other + "\n%d" + std::to_string(body.size()) + " = tt.fp_to_fp %c" +
-              std::to_string(body.size()) + " : " + other + " -> " + t + "\n";
+      body += "%c" + std::to_string(body.size()) + " = tt.fp_to_fp %a : " + t + " -> " + other + "\n%d" +
+              std::to_string(body.size()) + " = tt.fp_to_fp %c" + std::to_string(body.size()) + " : " +
+              other + " -> " + t + "\n";
     for (const char *arch : {"sm_75", "sm_80", "sm_90a", "sm_120"})
       EXPECT_TRUE(assembles(ptx("%a: " + t + ", %b: " + t, body, arch, true), arch)) << t << " " << arch;
   }

@@ -131,9 +131,7 @@ private:
       keep({define("arith.addf " + tile.name + ", " + other.name + " : " + whole), tile.shape});
       break;
     }
-    case 1:
-      keep({define("math.exp " + tile.name + " : " + whole), tile.shape});
-      break;
+    case 1: keep({define("math.exp " + tile.name + " : " + whole), tile.shape}); break;
     case 2:
       if (tile.shape.size() == 2) {
         Shape turned = {tile.shape[1], tile.shape[0]};
@@ -170,9 +168,7 @@ private:
         keep({define("tt.reshape " + tile.name + " : " + whole + " -> " + type(flat, "f32")), flat});
       break;
     }
-    case 6:
-      load(tile.shape);
-      break;
+    case 6: load(tile.shape); break;
     case 7:
       if (depth == 0)
         loop(tile);

@@ -46,7 +46,9 @@ struct Compiled {
   Status status;
 };
 
-template <class T> uint64_t address(std::vector<T> &buffer) { return reinterpret_cast<uint64_t>(buffer.data()); }
+template <class T> uint64_t address(std::vector<T> &buffer) {
+  return reinterpret_cast<uint64_t>(buffer.data());
+}
 
 // tt.func @k(%p, %q: pointers to i32, ...) with tiles of 64 addresses %pa and %qa, and %i = 0..63.
 inline std::string overTwoArrays(const std::string &body, const std::string &more = "") {
@@ -56,7 +58,8 @@ inline std::string overTwoArrays(const std::string &body, const std::string &mor
     %pa = tt.addptr %ps, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
     %qs = tt.splat %q : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
     %qa = tt.addptr %qs, %i : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
-)" + body + "\n  tt.return\n}\n";
+)" + body +
+         "\n  tt.return\n}\n";
 }
 
 } // namespace tegula::test

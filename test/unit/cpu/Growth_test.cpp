@@ -22,8 +22,8 @@ TEST(Growth, ADeepExpressionIsCutByTilesInMemory) {
     text += product + " = arith.muli " + y + ", %x : tensor<64xi32>\n%y" + std::to_string(n + 1) +
             " = arith.addi " + product + ", %x : tensor<64xi32>\n";
   }
-  Compiled kernel(
-      overTwoArrays(text + "tt.store %qa, %y" + std::to_string(depth) + " : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n"));
+  Compiled kernel(overTwoArrays(text + "tt.store %qa, %y" + std::to_string(depth) +
+                                " : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n"));
   ASSERT_TRUE(kernel.status.ok()) << kernel.status.message;
   EXPECT_TRUE(kernel.hasRemark("buffer", "operations deep"));
   std::vector<int32_t> from = counting(), to(64);

@@ -48,7 +48,8 @@ TEST(Guards, MasksThatWrap) {
     %sum = arith.addi %i, %ns : tensor<64xi32>
     %bound = arith.constant dense<-100> : tensor<64xi32>
     %m = arith.cmpi slt, %sum, %bound : tensor<64xi32>
-    tt.store %qa, %i mask %m : tensor<64x!tt.ptr<i32>>, tensor<64xi32>, mask tensor<64xi1>)", ", %n: i32"));
+    tt.store %qa, %i mask %m : tensor<64x!tt.ptr<i32>>, tensor<64xi32>, mask tensor<64xi1>)",
+                                ", %n: i32"));
   for (int32_t n : {0, -130, INT32_MAX - 20, INT32_MIN}) {
     std::vector<int32_t> p(64), q(64, -1), expected(64, -1);
     for (int32_t i = 0; i < 64; ++i)
@@ -66,7 +67,8 @@ TEST(Guards, OffsetsThatWrap) {
     %wide = arith.muli %i, %ss : tensor<64xi32>
     %a = tt.addptr %ps, %wide : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
     %x = tt.load %a : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
-    tt.store %qa, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>)", ", %stride: i32"));
+    tt.store %qa, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>)",
+                                ", %stride: i32"));
   for (int32_t stride : {0, 1, 3, -1, int32_t(0xc0000001)}) { // the last: multiples of 4 stay small
     std::vector<int32_t> p = counting(64 * 3 * 2), q(64), expected(64);
     bool small = true;

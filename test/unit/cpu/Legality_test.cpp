@@ -14,9 +14,10 @@ void expectRefused(const std::string &text, const std::string &words) {
 }
 
 TEST(Legality, NoPtx) {
-  expectRefused(overTwoArrays(
-                    R"(%y = tt.elementwise_inline_asm "mov.b32 $0, $1;" {constraints = "=r,r", pure = true, packedElement = 1 : i32} %i : tensor<64xi32> -> tensor<64xi32>)"),
-                "PTX");
+  expectRefused(
+      overTwoArrays(
+          R"(%y = tt.elementwise_inline_asm "mov.b32 $0, $1;" {constraints = "=r,r", pure = true, packedElement = 1 : i32} %i : tensor<64xi32> -> tensor<64xi32>)"),
+      "PTX");
 }
 
 TEST(Legality, FunctionsThatTheLibraryLacks) {
@@ -29,7 +30,8 @@ TEST(Legality, DotsOfMixedKinds) {
     %c = arith.constant dense<0> : tensor<16x16xi8>
     %d = tt.dot %a, %a, %c : tensor<16x16xi32>, tensor<16x16xi32>, tensor<16x16xi8>
     tt.return
-  })", "dot");
+  })",
+                "dot");
 }
 
 TEST(Legality, ControlFlowInACombineFunction) {
@@ -43,7 +45,9 @@ TEST(Legality, ControlFlowInACombineFunction) {
         } else {
           scf.yield %b : i32
         }
-        tt.)" + name + ".return %d : i32\n }) : (tensor<64xi32>) -> " + result), "combine function");
+        tt.)" + name + ".return %d : i32\n }) : (tensor<64xi32>) -> " +
+                                result),
+                  "combine function");
   }
 }
 
@@ -68,7 +72,8 @@ TEST(Assertion, EndsTheLaunchWithItsMessage) {
   q.assign(64, 0);
   Status failed = kernel.run({address(p), address(q)}, {{50, 1, 1}});
   EXPECT_EQ(failed.code, StatusCode::Assertion);
-  EXPECT_NE(failed.message.find("assertion failed: no negative numbers"), std::string::npos) << failed.message;
+  EXPECT_NE(failed.message.find("assertion failed: no negative numbers"), std::string::npos)
+      << failed.message;
   EXPECT_EQ(q, std::vector<int32_t>(64, 0)) << "nothing behind the assertion took place";
   p[63] = 1;
   EXPECT_TRUE(kernel.run({address(p), address(q)}).ok()) << "the next launch knows nothing of it";

@@ -22,7 +22,9 @@ template <class T> T fake(const char *name) {
   return reinterpret_cast<T>(dlsym(library, name));
 }
 std::string calls() { return fake<const char *(*)()>("fakeCudaCalls")(); }
-void fail(const char *function, int error) { fake<void (*)(const char *, int)>("fakeCudaFail")(function, error); }
+void fail(const char *function, int error) {
+  fake<void (*)(const char *, int)>("fakeCudaFail")(function, error);
+}
 void *makeContext(int device) { return fake<void *(*)(int)>("fakeCudaMakeContext")(device); }
 void setCurrent(void *context) { fake<int (*)(void *)>("cuCtxSetCurrent")(context); }
 void *getCurrent() {
@@ -58,7 +60,8 @@ TEST(NoDriverTest, SaysWhatIsMissingAndStaysUsable) {
     setenv("TEGULA_LIBCUDA", "/no/such/libcuda.so.1", 1);
     Status status = cuda::deviceCount().status();
     return status.code == StatusCode::Driver && status.message.find("no GPU driver") != std::string::npos &&
-           status.message.find("hint") != std::string::npos && !cuda::deviceInfo(0).ok() && !cuda::currentDevice().ok();
+           status.message.find("hint") != std::string::npos && !cuda::deviceInfo(0).ok() &&
+           !cuda::currentDevice().ok();
   }));
 }
 
@@ -67,7 +70,8 @@ TEST(NoDriverTest, SaysThatThereIsNoDevice) {
     setenv("TEGULA_LIBCUDA", FAKE_CUDA, 1);
     setenv("FAKE_CUDA_DEVICES", "0", 1);
     Status status = cuda::deviceCount().status();
-    return status.code == StatusCode::Driver && status.message.find("CUDA_ERROR_NO_DEVICE") != std::string::npos;
+    return status.code == StatusCode::Driver &&
+           status.message.find("CUDA_ERROR_NO_DEVICE") != std::string::npos;
   }));
 }
 
@@ -111,7 +115,9 @@ TEST_F(DriverTest, LaunchesWithParametersAndTwoScratchPointers) {
   uint64_t slots[] = {0x1000, 42};
   setenv("FAKE_CUDA_PARAMETERS", "4", 1);
   ASSERT_TRUE(kernel.launch(slots, {{5, 6, 7}}, {0, reinterpret_cast<void *>(9)}).ok());
-  EXPECT_NE(calls().find("launch softmax_kernel on 0 grid 5,6,7 block 128 shared 1024 stream 9"), std::string::npos) << calls();
+  EXPECT_NE(calls().find("launch softmax_kernel on 0 grid 5,6,7 block 128 shared 1024 stream 9"),
+            std::string::npos)
+      << calls();
   unsetenv("FAKE_CUDA_PARAMETERS");
   auto parameter = fake<uint64_t (*)(size_t)>("fakeCudaParameter");
   EXPECT_EQ(parameter(0), 0x1000u);
@@ -204,7 +210,8 @@ TEST_F(DriverTest, NamesTheDriversErrors) {
   fail("cuLaunchKernel", 700);
   Status status = Kernel(image()).launch({}, {{1, 1, 1}}, {});
   EXPECT_EQ(status.code, StatusCode::Driver);
-  EXPECT_NE(status.message.find("CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"), std::string::npos);
+  EXPECT_NE(status.message.find("CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"),
+            std::string::npos);
   EXPECT_NE(status.message.find("cannot be used any more"), std::string::npos);
   fail("cuLaunchKernel", 701);
   EXPECT_EQ(Kernel(image()).launch({}, {{1, 1, 1}}, {}).code, StatusCode::Resource);

@@ -47,7 +47,9 @@ public:
 
 private:
   std::string pick(const std::vector<std::string> &from) { return from[random_() % from.size()]; }
-  std::string name(std::initializer_list<const char *> names) { return *(names.begin() + random_() % names.size()); }
+  std::string name(std::initializer_list<const char *> names) {
+    return *(names.begin() + random_() % names.size());
+  }
   std::string define(const std::string &value) {
     std::string result = "%v" + std::to_string(count_++);
     text_ += "  " + result + " = " + value + "\n";
@@ -56,25 +58,30 @@ private:
 
   void step() {
     switch (random_() % 8) {
-    case 0: case 1:
-      integers_.push_back(define("arith." + name({"addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "shli",
-                                                  "shrsi", "shrui", "andi", "ori", "xori", "maxsi", "minui"}) +
+    case 0:
+    case 1:
+      integers_.push_back(define("arith." +
+                                 name({"addi", "subi", "muli", "divsi", "divui", "remsi", "remui", "shli",
+                                       "shrsi", "shrui", "andi", "ori", "xori", "maxsi", "minui"}) +
                                  " " + pick(integers_) + ", " + pick(integers_) + " : tensor<8xi32>"));
       break;
-    case 2: case 3:
-      floats_.push_back(define("arith." + name({"addf", "subf", "mulf", "divf", "remf", "maxnumf", "minnumf",
-                                                "maximumf", "minimumf"}) +
-                               " " + pick(floats_) + ", " + pick(floats_) + " : tensor<8xf32>"));
+    case 2:
+    case 3:
+      floats_.push_back(define(
+          "arith." +
+          name({"addf", "subf", "mulf", "divf", "remf", "maxnumf", "minnumf", "maximumf", "minimumf"}) + " " +
+          pick(floats_) + ", " + pick(floats_) + " : tensor<8xf32>"));
       break;
     case 4:
-      conditions_.push_back(random_() % 2 ? define("arith.cmpi " + name({"eq", "slt", "ule", "sgt", "uge"}) + ", " +
-                                                   pick(integers_) + ", " + pick(integers_) + " : tensor<8xi32>")
-                                          : define("arith.cmpf " + name({"oeq", "olt", "uge", "une", "ord"}) + ", " +
-                                                   pick(floats_) + ", " + pick(floats_) + " : tensor<8xf32>"));
+      conditions_.push_back(random_() % 2
+                                ? define("arith.cmpi " + name({"eq", "slt", "ule", "sgt", "uge"}) + ", " +
+                                         pick(integers_) + ", " + pick(integers_) + " : tensor<8xi32>")
+                                : define("arith.cmpf " + name({"oeq", "olt", "uge", "une", "ord"}) + ", " +
+                                         pick(floats_) + ", " + pick(floats_) + " : tensor<8xf32>"));
       break;
     case 5:
-      floats_.push_back(define("arith.select " + pick(conditions_) + ", " + pick(floats_) + ", " + pick(floats_) +
-                               " : tensor<8xi1>, tensor<8xf32>"));
+      floats_.push_back(define("arith.select " + pick(conditions_) + ", " + pick(floats_) + ", " +
+                               pick(floats_) + " : tensor<8xi1>, tensor<8xf32>"));
       integers_.push_back(define("arith.select " + pick(conditions_) + ", " + pick(integers_) + ", " +
                                  pick(integers_) + " : tensor<8xi1>, tensor<8xi32>"));
       break;
@@ -85,18 +92,22 @@ private:
                                " : tensor<8xi32> to tensor<8xf32>"));
       break;
     case 7:
-      floats_.push_back(define(name({"arith.negf ", "math.absf ", "math.exp ", "math.sqrt "}) + pick(floats_) +
-                               " : tensor<8xf32>"));
-      integers_.push_back(define("tt.mulhiui " + pick(integers_) + ", " + pick(integers_) + " : tensor<8xi32>"));
+      floats_.push_back(define(name({"arith.negf ", "math.absf ", "math.exp ", "math.sqrt "}) +
+                               pick(floats_) + " : tensor<8xf32>"));
+      integers_.push_back(
+          define("tt.mulhiui " + pick(integers_) + ", " + pick(integers_) + " : tensor<8xi32>"));
       break;
     }
   }
 
   void store(const std::string &pointer, const std::string &element, const std::string &value) {
-    std::string offset = define("arith.constant dense<" + std::to_string(8 * ++stores_) + "> : tensor<8xi32>");
+    std::string offset =
+        define("arith.constant dense<" + std::to_string(8 * ++stores_) + "> : tensor<8xi32>");
     std::string index = define("arith.addi %r, " + offset + " : tensor<8xi32>");
-    std::string at = define("tt.addptr " + pointer + ", " + index + " : tensor<8x!tt.ptr<" + element + ">>, tensor<8xi32>");
-    text_ += "  tt.store " + at + ", " + value + " : tensor<8x!tt.ptr<" + element + ">>, tensor<8x" + element + ">\n";
+    std::string at = define("tt.addptr " + pointer + ", " + index + " : tensor<8x!tt.ptr<" + element +
+                            ">>, tensor<8xi32>");
+    text_ += "  tt.store " + at + ", " + value + " : tensor<8x!tt.ptr<" + element + ">>, tensor<8x" +
+             element + ">\n";
   }
 
   std::mt19937 random_;

@@ -167,18 +167,23 @@ TEST(Control, ArgumentsAndGridsAreChecked) {
 // What the front end emits beside the dialect's own ops. (Those link only with semantics.)
 TEST(Coverage, OpsOfTheFrontEndAreKnown) {
   for (const char *name :
-       {"arith.constant", "arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.divui", "arith.remsi",
-        "arith.remui", "arith.andi", "arith.ori", "arith.xori", "arith.shli", "arith.shrsi", "arith.shrui",
-        "arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf", "arith.negf", "arith.maximumf",
-        "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
-        "arith.cmpi", "arith.cmpf", "arith.select", "arith.extsi", "arith.extui", "arith.trunci", "arith.sitofp",
-        "arith.uitofp", "arith.fptosi", "arith.fptoui", "arith.extf", "arith.truncf", "arith.bitcast", "math.absf",
-        "math.absi", "math.exp", "math.exp2", "math.log", "math.log2", "math.sin", "math.cos", "math.sqrt",
-        "math.rsqrt", "math.erf", "math.tanh", "math.floor", "math.ceil", "math.fma", "math.acos", "math.acosh", "math.asin", "math.asinh",
-        "math.atan", "math.atan2", "math.atanh", "math.cbrt", "math.copysign", "math.cosh", "math.ctlz", "math.ctpop",
-        "math.erfc", "math.expm1", "math.log10", "math.log1p", "math.powf", "math.round", "math.roundeven", "math.sinh",
-        "math.tan", "math.trunc", "scf.for", "scf.if", "scf.while",
-        "tt.load", "tt.reduce", "tt.func"})
+       {"arith.constant", "arith.addi",     "arith.subi",    "arith.muli",    "arith.divsi",
+        "arith.divui",    "arith.remsi",    "arith.remui",   "arith.andi",    "arith.ori",
+        "arith.xori",     "arith.shli",     "arith.shrsi",   "arith.shrui",   "arith.addf",
+        "arith.subf",     "arith.mulf",     "arith.divf",    "arith.remf",    "arith.negf",
+        "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.maxsi",
+        "arith.minsi",    "arith.maxui",    "arith.minui",   "arith.cmpi",    "arith.cmpf",
+        "arith.select",   "arith.extsi",    "arith.extui",   "arith.trunci",  "arith.sitofp",
+        "arith.uitofp",   "arith.fptosi",   "arith.fptoui",  "arith.extf",    "arith.truncf",
+        "arith.bitcast",  "math.absf",      "math.absi",     "math.exp",      "math.exp2",
+        "math.log",       "math.log2",      "math.sin",      "math.cos",      "math.sqrt",
+        "math.rsqrt",     "math.erf",       "math.tanh",     "math.floor",    "math.ceil",
+        "math.fma",       "math.acos",      "math.acosh",    "math.asin",     "math.asinh",
+        "math.atan",      "math.atan2",     "math.atanh",    "math.cbrt",     "math.copysign",
+        "math.cosh",      "math.ctlz",      "math.ctpop",    "math.erfc",     "math.expm1",
+        "math.log10",     "math.log1p",     "math.powf",     "math.round",    "math.roundeven",
+        "math.sinh",      "math.tan",       "math.trunc",    "scf.for",       "scf.if",
+        "scf.while",      "tt.load",        "tt.reduce",     "tt.func"})
     EXPECT_TRUE(interp::allOps().contains(name)) << name;
 }
 

@@ -54,15 +54,16 @@ TEST(Floats, SinglesRoundAsTheHardwareDoes) {
 TEST(Floats, FusedMultiplyAddRoundsOnce) {
   auto fma = [](F32 a, F32 b, F32 c) {
     std::string n = std::to_string(a.size());
-    return apply<float>("  %r = math.fma %a, %b, %c : tensor<" + n + "xf32>", "f32", a.size(), Buffer<float>{"f32", a},
-                        Buffer<float>{"f32", b}, Buffer<float>{"f32", c});
+    return apply<float>("  %r = math.fma %a, %b, %c : tensor<" + n + "xf32>", "f32", a.size(),
+                        Buffer<float>{"f32", a}, Buffer<float>{"f32", b}, Buffer<float>{"f32", c});
   };
   F32 a = randomFloats(3), b = randomFloats(4), c = randomFloats(5), expected(a.size());
   for (size_t i = 0; i < a.size(); ++i)
     expected[i] = std::fmaf(a[i], b[i], c[i]);
   expectSame(fma(a, b, c), expected);
   // Rounding the f64 sum once more would give 1 + 2^-23.
-  expectSame(fma({1 + 0x1p-12f}, {0x1p-24f * (1 - 0x1p-12f)}, {1.0f}), {std::fmaf(1 + 0x1p-12f, 0x1p-24f * (1 - 0x1p-12f), 1)});
+  expectSame(fma({1 + 0x1p-12f}, {0x1p-24f * (1 - 0x1p-12f)}, {1.0f}),
+             {std::fmaf(1 + 0x1p-12f, 0x1p-24f * (1 - 0x1p-12f), 1)});
   // f16: 2^-24 * 2^-24 + 1.0009765625 (next after 1) stays; the tie is broken by the tiny product.
   auto half = [](U16 x, U16 y, U16 z) {
     return apply<uint16_t>("  %r = math.fma %a, %b, %c : tensor<1xf16>", "f16", 1, Buffer<uint16_t>{"f16", x},
@@ -90,7 +91,8 @@ TEST(Floats, EveryHalfSurvivesSinglePrecision) {
   for (size_t i = 0; i < all.size(); ++i)
     all[i] = uint16_t(i);
   for (const char *type : {"f16", "bf16"}) {
-    std::string body = std::string("  %w = arith.extf %a : tensor<65536x") + type + "> to tensor<65536xf32>\n" +
+    std::string body = std::string("  %w = arith.extf %a : tensor<65536x") + type +
+                       "> to tensor<65536xf32>\n" +
                        "  %r = arith.truncf %w : tensor<65536xf32> to tensor<65536x" + type + ">";
     U16 back = apply<uint16_t>(body, type, all.size(), Buffer<uint16_t>{type, all});
     const uint16_t infinity = type[0] == 'f' ? 0x7c00 : 0x7f80;
@@ -105,29 +107,35 @@ TEST(Floats, EveryHalfSurvivesSinglePrecision) {
 
 TEST(Floats, NarrowingRoundsToNearestEven) {
   // 1 + 2^-11 is a tie to 1; just above goes up; 65520 is a tie to infinity.
-  EXPECT_EQ((convert<uint16_t, float>("arith.truncf", "f32", "f16", {1 + 0x1p-11f, 1 + 0x1.8p-11f, 65520.0f, 65519.0f})),
+  EXPECT_EQ((convert<uint16_t, float>("arith.truncf", "f32", "f16",
+                                      {1 + 0x1p-11f, 1 + 0x1.8p-11f, 65520.0f, 65519.0f})),
             (U16{0x3c00, 0x3c01, 0x7c00, 0x7bff}));
   EXPECT_EQ((convert<uint16_t, float>("arith.truncf", "f32", "bf16", {1 + 0x1p-8f, 1 + 0x1.01p-8f, -inf})),
             (U16{0x3f80, 0x3f81, 0xff80}));
   // From f64 once, not through f32: 1 + 2^-11 + 2^-40 lies above the tie.
-  EXPECT_EQ((convert<uint16_t, double>("arith.truncf", "f64", "f16", {1 + 0x1p-11 + 0x1p-40})), (U16{0x3c01}));
+  EXPECT_EQ((convert<uint16_t, double>("arith.truncf", "f64", "f16", {1 + 0x1p-11 + 0x1p-40})),
+            (U16{0x3c01}));
 }
 
 TEST(Floats, EightBitsSaturate) {
   EXPECT_EQ((convert<uint8_t, float>("tt.fp_to_fp", "f32", "f8E5M2", {1.0f, 1e9f, -inf, 57344.0f}, " -> ")),
             (U8{0x3c, 0x7b, 0xfb, 0x7b}));
-  EXPECT_EQ((convert<uint8_t, float>("tt.fp_to_fp", "f32", "f8E4M3FN", {1.0f, 1e9f, -inf, 448.0f, 0x1p-9f}, " -> ")),
+  EXPECT_EQ((convert<uint8_t, float>("tt.fp_to_fp", "f32", "f8E4M3FN", {1.0f, 1e9f, -inf, 448.0f, 0x1p-9f},
+                                     " -> ")),
             (U8{0x38, 0x7e, 0xfe, 0x7e, 0x01}));
-  expectSame((convert<float, uint8_t>("tt.fp_to_fp", "f8E4M3FN", "f32", {0x38, 0x7e, 0x7f, 0x01, 0x80}, " -> ")),
-             {1.0f, 448.0f, nan, 0x1p-9f, -0.0f});
-  expectSame((convert<float, uint8_t>("tt.fp_to_fp", "f8E5M2", "f32", {0x3c, 0x7c, 0xfc, 0x7d, 0x01}, " -> ")),
-             {1.0f, inf, -inf, nan, 0x1p-16f});
+  expectSame(
+      (convert<float, uint8_t>("tt.fp_to_fp", "f8E4M3FN", "f32", {0x38, 0x7e, 0x7f, 0x01, 0x80}, " -> ")),
+      {1.0f, 448.0f, nan, 0x1p-9f, -0.0f});
+  expectSame(
+      (convert<float, uint8_t>("tt.fp_to_fp", "f8E5M2", "f32", {0x3c, 0x7c, 0xfc, 0x7d, 0x01}, " -> ")),
+      {1.0f, inf, -inf, nan, 0x1p-16f});
 }
 
 TEST(Floats, RoundingTowardZero) {
   auto narrow = [](const char *mode) {
-    return apply<uint16_t>(std::string("  %r = tt.fp_to_fp %a ") + mode + " : tensor<2xf32> -> tensor<2xbf16>", "bf16", 2,
-                           Buffer<float>{"f32", {1 + 0x1.ffp-8f, -(1 + 0x1.ffp-8f)}});
+    return apply<uint16_t>(std::string("  %r = tt.fp_to_fp %a ") + mode +
+                               " : tensor<2xf32> -> tensor<2xbf16>",
+                           "bf16", 2, Buffer<float>{"f32", {1 + 0x1.ffp-8f, -(1 + 0x1.ffp-8f)}});
   };
   EXPECT_EQ(narrow("{rounding = 1 : i32}"), (U16{0x3f80, 0xbf80}));
   EXPECT_EQ(narrow(""), (U16{0x3f81, 0xbf81}));
@@ -145,7 +153,8 @@ TEST(Floats, Clamp) {
   auto clamp = [](const char *flag, F32 value) {
     std::string n = std::to_string(value.size());
     return apply<float>("  %r = tt.clampf %a, %b, %c " + std::string(flag) + ": tensor<" + n + "xf32>", "f32",
-                        value.size(), Buffer<float>{"f32", value}, Buffer<float>{"f32", F32(value.size(), -1.0f)},
+                        value.size(), Buffer<float>{"f32", value},
+                        Buffer<float>{"f32", F32(value.size(), -1.0f)},
                         Buffer<float>{"f32", F32(value.size(), 2.0f)});
   };
   expectSame(clamp("", {-5, 0.5f, 7, nan}), {-1, 0.5f, 2, -1});
@@ -156,7 +165,8 @@ TEST(Floats, Comparisons) {
   auto compare = [](const char *predicate) {
     std::string body = std::string("  %t = arith.cmpf ") + predicate +
                        ", %a, %b : tensor<4xf32>\n  %r = arith.extui %t : tensor<4xi1> to tensor<4xi8>";
-    return apply<uint8_t>(body, "i8", 4, Buffer<float>{"f32", {1, 2, 2, nan}}, Buffer<float>{"f32", {2, 2, 1, 1}});
+    return apply<uint8_t>(body, "i8", 4, Buffer<float>{"f32", {1, 2, 2, nan}},
+                          Buffer<float>{"f32", {2, 2, 1, 1}});
   };
   EXPECT_EQ(compare("oeq"), (U8{0, 1, 0, 0}));
   EXPECT_EQ(compare("ogt"), (U8{0, 0, 1, 0}));
@@ -197,7 +207,8 @@ TEST(Floats, FromIntegersRoundOnce) {
     expected.push_back(float(value));
   expectSame((convert<float, int64_t>("arith.sitofp", "i64", "f32", hard)), expected);
   expectSame((convert<float, uint64_t>("arith.uitofp", "i64", "f32", {~0ull, 3})), {0x1p64f, 3});
-  EXPECT_EQ((convert<uint16_t, int32_t>("arith.sitofp", "i32", "f16", {2049, 2051, 100000})), (U16{0x6800, 0x6802, 0x7c00}));
+  EXPECT_EQ((convert<uint16_t, int32_t>("arith.sitofp", "i32", "f16", {2049, 2051, 100000})),
+            (U16{0x6800, 0x6802, 0x7c00}));
 }
 
 TEST(Floats, SignsAreBits) {
@@ -244,7 +255,8 @@ TEST(Floats, BitcastAndSelect) {
                      "  %r = arith.select %t, %a, %z : tensor<3xi1>, tensor<3xf32>";
   expectSame(apply<float>(body, "f32", 3, Buffer<float>{"f32", {-1, 2, nan}}), {0, 2, 0});
   body = "  %t = arith.constant true\n  %r = arith.select %t, %a, %b : tensor<2xf32>";
-  expectSame(apply<float>(body, "f32", 2, Buffer<float>{"f32", {1, 2}}, Buffer<float>{"f32", {3, 4}}), {1, 2});
+  expectSame(apply<float>(body, "f32", 2, Buffer<float>{"f32", {1, 2}}, Buffer<float>{"f32", {3, 4}}),
+             {1, 2});
 }
 
 TEST(Floats, Constants) {

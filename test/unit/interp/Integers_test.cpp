@@ -21,8 +21,10 @@ TEST(Integers, ArithmeticWraps) {
 }
 
 TEST(Integers, DivisionTruncatesAndZeroGivesZero) {
-  EXPECT_EQ(binary<int32_t>("arith.divsi", "i32", {7, -7, 7, 5, least}, {2, 2, -2, 0, -1}), (I32{3, -3, -3, 0, least}));
-  EXPECT_EQ(binary<int32_t>("arith.remsi", "i32", {7, -7, 7, 5, least}, {2, 2, -2, 0, -1}), (I32{1, -1, 1, 0, 0}));
+  EXPECT_EQ(binary<int32_t>("arith.divsi", "i32", {7, -7, 7, 5, least}, {2, 2, -2, 0, -1}),
+            (I32{3, -3, -3, 0, least}));
+  EXPECT_EQ(binary<int32_t>("arith.remsi", "i32", {7, -7, 7, 5, least}, {2, 2, -2, 0, -1}),
+            (I32{1, -1, 1, 0, 0}));
   EXPECT_EQ(binary<uint32_t>("arith.divui", "i32", {0xffffffff, 5}, {2, 0}), (U32{0x7fffffff, 0}));
   EXPECT_EQ(binary<uint32_t>("arith.remui", "i32", {0xffffffff, 5}, {2, 0}), (U32{1, 0}));
   EXPECT_EQ(binary<int8_t>("arith.divsi", "i8", {-128, -128}, {-1, 0}), (I8{-128, 0}));
@@ -35,7 +37,8 @@ TEST(Integers, DivisionTruncatesAndZeroGivesZero) {
 TEST(Integers, ShiftsByTheWidthOrMore) {
   EXPECT_EQ(binary<int32_t>("arith.shli", "i32", {1, 1, 1, 1}, {31, 32, 33, -1}), (I32{least, 0, 0, 0}));
   EXPECT_EQ(binary<uint32_t>("arith.shrui", "i32", {0x80000000, 0x80000000, 9}, {31, 32, 1}), (U32{1, 0, 4}));
-  EXPECT_EQ(binary<int32_t>("arith.shrsi", "i32", {least, least, most, -8}, {31, 32, -1, 1}), (I32{-1, -1, 0, -4}));
+  EXPECT_EQ(binary<int32_t>("arith.shrsi", "i32", {least, least, most, -8}, {31, 32, -1, 1}),
+            (I32{-1, -1, 0, -4}));
   EXPECT_EQ(binary<int64_t>("arith.shli", "i64", {1, 1}, {63, 64}), (std::vector<int64_t>{INT64_MIN, 0}));
 }
 
@@ -51,15 +54,16 @@ TEST(Integers, BitsAndOrder) {
   EXPECT_EQ(unary<int32_t>("math.ctlz", "i32", {0, 1, -1}), (I32{32, 31, 0}));
   EXPECT_EQ(unary<int32_t>("math.cttz", "i32", {0, 8, -1}), (I32{32, 3, 0}));
   EXPECT_EQ(unary<int32_t>("math.ctpop", "i32", {0, 7, -1}), (I32{0, 3, 32}));
-  EXPECT_EQ(binary<uint32_t>("tt.mulhiui", "i32", {0xffffffff, 1u << 31}, {0xffffffff, 2}), (U32{0xfffffffe, 1}));
+  EXPECT_EQ(binary<uint32_t>("tt.mulhiui", "i32", {0xffffffff, 1u << 31}, {0xffffffff, 2}),
+            (U32{0xfffffffe, 1}));
   EXPECT_EQ(binary<uint64_t>("tt.mulhiui", "i64", {~0ull}, {~0ull}), (std::vector<uint64_t>{~0ull - 1}));
 }
 
 TEST(Integers, ExtendedResults) {
   auto high = [](const char *op, U32 a, U32 b) {
     std::string n = std::to_string(a.size());
-    return apply<uint32_t>(std::string("  %low, %r = ") + op + " %a, %b : tensor<" + n + "xi32>", "i32", a.size(),
-                           Buffer<uint32_t>{"i32", a}, Buffer<uint32_t>{"i32", b});
+    return apply<uint32_t>(std::string("  %low, %r = ") + op + " %a, %b : tensor<" + n + "xi32>", "i32",
+                           a.size(), Buffer<uint32_t>{"i32", a}, Buffer<uint32_t>{"i32", b});
   };
   EXPECT_EQ(high("arith.mului_extended", {~0u, 1u << 31}, {~0u, 2}), (U32{0xfffffffe, 1}));
   EXPECT_EQ(high("arith.mulsi_extended", {~0u, 1u << 31}, {1, 2}), (U32{~0u, ~0u}));
@@ -69,7 +73,8 @@ TEST(Integers, Comparisons) {
   auto compare = [](const char *predicate) {
     std::string body = std::string("  %t = arith.cmpi ") + predicate +
                        ", %a, %b : tensor<3xi32>\n  %r = arith.extui %t : tensor<3xi1> to tensor<3xi8>";
-    return apply<int8_t>(body, "i8", 3, Buffer<int32_t>{"i32", {-1, 2, 3}}, Buffer<int32_t>{"i32", {1, 2, 2}});
+    return apply<int8_t>(body, "i8", 3, Buffer<int32_t>{"i32", {-1, 2, 3}},
+                         Buffer<int32_t>{"i32", {1, 2, 2}});
   };
   EXPECT_EQ(compare("eq"), (I8{0, 1, 0}));
   EXPECT_EQ(compare("ne"), (I8{1, 0, 1}));

@@ -19,13 +19,15 @@ TEST(Shape, TransposeMovesDimensions) {
   EXPECT_EQ(shape(R"(
   %m = tt.reshape %a : tensor<6xi32> -> tensor<2x3xi32>
   %t = tt.trans %m {order = array<i32: 1, 0>} : tensor<2x3xi32> -> tensor<3x2xi32>
-  %r = tt.reshape %t : tensor<3x2xi32> -> tensor<6xi32>)", 6, {0, 1, 2, 3, 4, 5}),
+  %r = tt.reshape %t : tensor<3x2xi32> -> tensor<6xi32>)",
+                  6, {0, 1, 2, 3, 4, 5}),
             (I32{0, 3, 1, 4, 2, 5}));
   // Result dimension d is operand dimension order[d].
   EXPECT_EQ(shape(R"(
   %m = tt.reshape %a : tensor<6xi32> -> tensor<1x2x3xi32>
   %t = tt.trans %m {order = array<i32: 2, 0, 1>} : tensor<1x2x3xi32> -> tensor<3x1x2xi32>
-  %r = tt.reshape %t : tensor<3x1x2xi32> -> tensor<6xi32>)", 6, {0, 1, 2, 3, 4, 5}),
+  %r = tt.reshape %t : tensor<3x1x2xi32> -> tensor<6xi32>)",
+                  6, {0, 1, 2, 3, 4, 5}),
             (I32{0, 3, 1, 4, 2, 5}));
 }
 
@@ -33,31 +35,35 @@ TEST(Shape, BroadcastRepeats) {
   EXPECT_EQ(shape(R"(
   %m = tt.expand_dims %a {axis = 0 : i32} : tensor<3xi32> -> tensor<1x3xi32>
   %t = tt.broadcast %m : tensor<1x3xi32> -> tensor<2x3xi32>
-  %r = tt.reshape %t : tensor<2x3xi32> -> tensor<6xi32>)", 6, {7, 8, 9}),
+  %r = tt.reshape %t : tensor<2x3xi32> -> tensor<6xi32>)",
+                  6, {7, 8, 9}),
             (I32{7, 8, 9, 7, 8, 9}));
   EXPECT_EQ(shape(R"(
   %m = tt.expand_dims %a {axis = 1 : i32} : tensor<3xi32> -> tensor<3x1xi32>
   %t = tt.broadcast %m : tensor<3x1xi32> -> tensor<3x2xi32>
-  %r = tt.reshape %t : tensor<3x2xi32> -> tensor<6xi32>)", 6, {7, 8, 9}),
+  %r = tt.reshape %t : tensor<3x2xi32> -> tensor<6xi32>)",
+                  6, {7, 8, 9}),
             (I32{7, 7, 8, 8, 9, 9}));
 }
 
 TEST(Shape, JoinInterleavesAndSplitUndoesIt) {
   EXPECT_EQ(apply<int32_t>(R"(
   %j = tt.join %a, %b : tensor<2xi32> -> tensor<2x2xi32>
-  %r = tt.reshape %j : tensor<2x2xi32> -> tensor<4xi32>)", "i32", 4, Buffer<int32_t>{"i32", {1, 2}},
-                           Buffer<int32_t>{"i32", {3, 4}}),
+  %r = tt.reshape %j : tensor<2x2xi32> -> tensor<4xi32>)",
+                           "i32", 4, Buffer<int32_t>{"i32", {1, 2}}, Buffer<int32_t>{"i32", {3, 4}}),
             (I32{1, 3, 2, 4}));
   EXPECT_EQ(shape(R"(
   %m = tt.reshape %a : tensor<4xi32> -> tensor<2x2xi32>
-  %x, %r = tt.split %m : tensor<2x2xi32> -> tensor<2xi32>)", 2, {1, 2, 3, 4}),
+  %x, %r = tt.split %m : tensor<2x2xi32> -> tensor<2xi32>)",
+                  2, {1, 2, 3, 4}),
             (I32{2, 4}));
 }
 
 TEST(Shape, SplatAndUnsplat) {
   EXPECT_EQ(shape(R"(
   %s = tt.unsplat %a : tensor<1xi32> -> i32
-  %r = tt.splat %s : i32 -> tensor<3xi32>)", 3, {42}),
+  %r = tt.splat %s : i32 -> tensor<3xi32>)",
+                  3, {42}),
             (I32{42, 42, 42}));
 }
 
@@ -140,8 +146,10 @@ TEST(Dot, AddsProductsToTheAccumulator) {
   %y = tt.reshape %b : tensor<6xf32> -> tensor<3x2xf32>
   %z = tt.reshape %c : tensor<4xf32> -> tensor<2x2xf32>
   %d = tt.dot %x, %y, %z : tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x2xf32>
-  %r = tt.reshape %d : tensor<2x2xf32> -> tensor<4xf32>)", "f32", 4, Buffer<float>{"f32", {1, 2, 3, 4, 5, 6}},
-                         Buffer<float>{"f32", {7, 8, 9, 10, 11, 12}}, Buffer<float>{"f32", {100, 0, 0, 1000}}),
+  %r = tt.reshape %d : tensor<2x2xf32> -> tensor<4xf32>)",
+                         "f32", 4, Buffer<float>{"f32", {1, 2, 3, 4, 5, 6}},
+                         Buffer<float>{"f32", {7, 8, 9, 10, 11, 12}},
+                         Buffer<float>{"f32", {100, 0, 0, 1000}}),
             (F32{158, 64, 139, 1154}));
 }
 
@@ -152,7 +160,8 @@ TEST(Dot, BatchesAndWrappingIntegers) {
   %y = tt.reshape %b : tensor<4xi8> -> tensor<2x2x1xi8>
   %z = tt.reshape %c : tensor<2xi32> -> tensor<2x1x1xi32>
   %d = tt.dot %x, %y, %z : tensor<2x1x2xi8>, tensor<2x2x1xi8>, tensor<2x1x1xi32>
-  %r = tt.reshape %d : tensor<2x1x1xi32> -> tensor<2xi32>)", "i32", 2, Buffer<int8_t>{"i8", I8{1, -2, 3, 4}},
+  %r = tt.reshape %d : tensor<2x1x1xi32> -> tensor<2xi32>)",
+                           "i32", 2, Buffer<int8_t>{"i8", I8{1, -2, 3, 4}},
                            Buffer<int8_t>{"i8", I8{5, 6, -128, 1}}, Buffer<int32_t>{"i32", {10, INT32_MIN}}),
             (I32{3, INT32_MAX - 379}));
 }
@@ -165,8 +174,8 @@ TEST(Dot, SumsOfHalvesAreRoundedOnce) {
   %y = tt.reshape %b : tensor<3xf16> -> tensor<3x1xf16>
   %z = arith.constant dense<0.0> : tensor<1x1xf32>
   %d = tt.dot %x, %y, %z : tensor<1x3xf16>, tensor<3x1xf16>, tensor<1x1xf32>
-  %r = tt.reshape %d : tensor<1x1xf32> -> tensor<1xf32>)", "f32", 1, Buffer<uint16_t>{"f16", values},
-                         Buffer<uint16_t>{"f16", ones}),
+  %r = tt.reshape %d : tensor<1x1xf32> -> tensor<1xf32>)",
+                         "f32", 1, Buffer<uint16_t>{"f16", values}, Buffer<uint16_t>{"f16", ones}),
             (F32{2050}));
 }
 
@@ -188,12 +197,15 @@ TEST(Reduce, EachAxisOfThree) {
     }
     EXPECT_EQ(shape(R"(
   %m = tt.reshape %a : tensor<24xi32> -> tensor<2x3x4xi32>
-  %t = tt.reduce %m axis )" + std::to_string(axis) + R"( {
+  %t = tt.reduce %m axis )" +
+                        std::to_string(axis) + R"( {
   ^bb0(%x: i32, %y: i32):
     %s = arith.addi %x, %y : i32
     tt.reduce.return %s : i32
-  } : (tensor<2x3x4xi32>) -> tensor<)" + to + R"(i32>
-  %r = tt.reshape %t : tensor<)" + to + "i32> -> tensor<" + std::to_string(expected.size()) + "xi32>",
+  } : (tensor<2x3x4xi32>) -> tensor<)" +
+                        to + R"(i32>
+  %r = tt.reshape %t : tensor<)" +
+                        to + "i32> -> tensor<" + std::to_string(expected.size()) + "xi32>",
                     expected.size(), input),
               expected);
   }
@@ -216,13 +228,15 @@ TEST(Reduce, SeveralOperandsAndControlFlowInside) {
   %vs = tt.splat %v : i32 -> tensor<1xi32>
   %is = tt.splat %at : i32 -> tensor<1xi32>
   %j = tt.join %vs, %is : tensor<1xi32> -> tensor<1x2xi32>
-  %r = tt.reshape %j : tensor<1x2xi32> -> tensor<2xi32>)", 2, {3, 9, 2, 9, -4, 9, 1}),
+  %r = tt.reshape %j : tensor<1x2xi32> -> tensor<2xi32>)",
+                  2, {3, 9, 2, 9, -4, 9, 1}),
             (I32{9, 1}));
 }
 
 TEST(Indexing, RangesMayStartAnywhere) {
-  EXPECT_EQ(apply<int32_t>("  %r = tt.make_range {start = -2 : i32, end = 2 : i32} : tensor<4xi32>", "i32", 4),
-            (I32{-2, -1, 0, 1}));
+  EXPECT_EQ(
+      apply<int32_t>("  %r = tt.make_range {start = -2 : i32, end = 2 : i32} : tensor<4xi32>", "i32", 4),
+      (I32{-2, -1, 0, 1}));
 }
 
 } // namespace

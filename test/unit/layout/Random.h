@@ -37,19 +37,14 @@ public:
   // A surjective layout of the extents with up to two bits of repetition in registers.
   Layout layout(const std::vector<int64_t> &extents, unsigned warps) {
     switch (below(6)) {
-    case 0:
-      return coalesced(extents, order(unsigned(extents.size())), 1u << below(4), warps);
+    case 0: return coalesced(extents, order(unsigned(extents.size())), 1u << below(4), warps);
     case 1:
       return reduction(extents, below(unsigned(extents.size())), order(unsigned(extents.size())),
                        1u << below(4), warps);
-    case 2:
-      return extents.size() >= 2 ? dotBlocked(extents, warps) : coalesced(extents, 4, warps);
-    case 3:
-      return oneIn(4) ? replicated(extents, warps) : dealt(extents, warps, false);
-    case 4:
-      return dealt(extents, warps, true);
-    default:
-      return dealt(extents, warps, false);
+    case 2: return extents.size() >= 2 ? dotBlocked(extents, warps) : coalesced(extents, 4, warps);
+    case 3: return oneIn(4) ? replicated(extents, warps) : dealt(extents, warps, false);
+    case 4: return dealt(extents, warps, true);
+    default: return dealt(extents, warps, false);
     }
   }
   // Bits of the tile dealt to any axis in any order; `mixed` adds images to one another.

@@ -61,8 +61,8 @@ TEST(MathlibBitcode, CarriesNothingOfATarget) {
 
 TEST(MathlibBitcode, CallsOnlyIntrinsicsThatEveryTargetHasAsInstructions) {
   const std::array<llvm::StringRef, 13> allowed = {
-      "llvm.fma.",       "llvm.fabs.",      "llvm.copysign.", "llvm.sqrt.", "llvm.smin.",
-      "llvm.smax.",      "llvm.umin.",      "llvm.umax.",     "llvm.fshl.", "llvm.vector.reduce.or.",
+      "llvm.fma.",       "llvm.fabs.",       "llvm.copysign.", "llvm.sqrt.", "llvm.smin.",
+      "llvm.smax.",      "llvm.umin.",       "llvm.umax.",     "llvm.fshl.", "llvm.vector.reduce.or.",
       "llvm.roundeven.", "llvm.is.fpclass.", "llvm.ctlz."};
   llvm::LLVMContext context;
   auto module = parse(context);

@@ -51,7 +51,7 @@ protected:
     return path;
   }
   // A child has workers of its own, which see its environment.
-  template <class Body> ::testing::AssertionResult inChild(Body body) {
+  template <class Body>::testing::AssertionResult inChild(Body body) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
     pid_t child = fork();
@@ -76,9 +76,11 @@ protected:
     size_t at = message.find("tegula-");
     bool isKept = false;
     for (const auto &entry : fs::directory_iterator(std::getenv("TMPDIR")))
-      isKept |= entry.path().extension() == ".ptx" && message.find(entry.path().string()) != std::string::npos &&
+      isKept |= entry.path().extension() == ".ptx" &&
+                message.find(entry.path().string()) != std::string::npos &&
                 fs::file_size(entry) == std::string(goodPtx).size();
-    bool right = status.code == code && message.find(part) != std::string::npos && (!kept || (isKept && at != std::string::npos));
+    bool right = status.code == code && message.find(part) != std::string::npos &&
+                 (!kept || (isKept && at != std::string::npos));
     return right ? "" : "status " + std::to_string(int(status.code)) + ": " + message;
   }
   fs::path folder_;
@@ -142,7 +144,8 @@ TEST_F(Scripts, AToolThatHangsIsEnded) {
   EXPECT_TRUE(inChild([&]() -> std::string {
     setenv("TEGULA_PTXAS", tool.c_str(), 1);
     setenv("TEGULA_ASSEMBLER_TIMEOUT", "1", 1);
-    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "within 1 seconds", true);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "within 1 seconds",
+                  true);
   }));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
@@ -156,21 +159,25 @@ TEST_F(Scripts, AToolThatWritesNothingIsFoundOut) {
 }
 
 TEST_F(Scripts, TooMuchSharedMemoryIsAResource) {
-  std::string tool = script("echo \"ptxas error   : Entry function 'f' uses too much shared data (0x40000 bytes)\" >&2; exit 255");
+  std::string tool = script(
+      "echo \"ptxas error   : Entry function 'f' uses too much shared data (0x40000 bytes)\" >&2; exit 255");
   EXPECT_TRUE(inChild([&]() -> std::string {
     setenv("TEGULA_PTXAS", tool.c_str(), 1);
-    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Resource, "too much shared data", true);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Resource, "too much shared data",
+                  true);
   }));
 }
 
 TEST_F(Scripts, AMissingToolOrWorkerIsSaid) {
   EXPECT_TRUE(inChild([&]() -> std::string {
     setenv("TEGULA_PTXAS", "/no/such/ptxas", 1);
-    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "cannot be started", true);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "cannot be started",
+                  true);
   }));
   EXPECT_TRUE(inChild([&]() -> std::string {
     setenv("TEGULA_WORKER", "/no/such/worker", 1);
-    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Unsupported, "cannot be started", false);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Unsupported, "cannot be started",
+                  false);
   }));
 }
 
@@ -178,7 +185,8 @@ TEST_F(Scripts, AWorkerThatWasKilledIsStartedAgain) {
   std::string tool = script("kill -9 $PPID; sleep 1");
   EXPECT_TRUE(inChild([&]() -> std::string {
     setenv("TEGULA_PTXAS", tool.c_str(), 1);
-    std::string wrong = expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "was lost", true);
+    std::string wrong =
+        expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "was lost", true);
     script("cat > $6");
     Result<nvidia::Assembled> again = nvidia::assemble(goodPtx, "sm_80");
     return wrong.empty() && !again ? again.status().message : wrong;
@@ -188,18 +196,22 @@ TEST_F(Scripts, AWorkerThatWasKilledIsStartedAgain) {
 TEST(UsageTest, ReadsBothToolsLogs) {
   nvidia::Assembled ptxas, linked, spilled;
   nvidia::readUsage("    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-                    "ptxas info    : Used 24 registers, used 1 barriers, 2048 bytes smem", ptxas);
+                    "ptxas info    : Used 24 registers, used 1 barriers, 2048 bytes smem",
+                    ptxas);
   EXPECT_EQ(ptxas.registers, 24);
   EXPECT_EQ(ptxas.spillBytes, 0);
   EXPECT_EQ(ptxas.sharedBytes, 2048);
-  nvidia::readUsage("info    : used 8 registers, used 0 barriers, 0 stack, 0 bytes smem, 540 bytes cmem[0]", linked);
+  nvidia::readUsage("info    : used 8 registers, used 0 barriers, 0 stack, 0 bytes smem, 540 bytes cmem[0]",
+                    linked);
   EXPECT_EQ(linked.registers, 8);
   EXPECT_EQ(linked.spillBytes, -1);
   nvidia::readUsage("    240 bytes stack frame, 252 bytes spill stores, 2504 bytes spill loads", spilled);
   EXPECT_EQ(spilled.spillBytes, 2504);
   EXPECT_EQ(spilled.stackBytes, 240);
   nvidia::Assembled both; // of a library that assembles and links
-  nvidia::readUsage("ptxas info    : Used 22 registers, used 1 barriers\ninfo    : used 22 registers, 1024 bytes smem", both);
+  nvidia::readUsage(
+      "ptxas info    : Used 22 registers, used 1 barriers\ninfo    : used 22 registers, 1024 bytes smem",
+      both);
   EXPECT_EQ(both.registers, 22);
   EXPECT_EQ(both.sharedBytes, 0);
 }

@@ -31,12 +31,14 @@ inline std::string snippetText(const std::string &body, const std::string &decla
   mul.wide.u32 %offset, %t, 8;
   add.s64 %in, %in, %offset;
   add.s64 %out, %base, %offset;
-)" + body + "\n  ret;\n}\n";
+)" + body +
+         "\n  ret;\n}\n";
 }
 
 inline SnippetRun runText(const std::string &text, std::vector<uint64_t> in, unsigned threads = 1,
-                          Schedule schedule = {}, uint64_t sharedBytes = 0, std::vector<Observer *> observers = {},
-                          unsigned blocks = 1, Copies copies = Copies::Late) {
+                          Schedule schedule = {}, uint64_t sharedBytes = 0,
+                          std::vector<Observer *> observers = {}, unsigned blocks = 1,
+                          Copies copies = Copies::Late) {
   SnippetRun result;
   result.out.assign(threads, 0);
   auto module = parse(text, "test.ptx");

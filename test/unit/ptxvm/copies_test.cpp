@@ -31,7 +31,8 @@ TEST(Copies, ArriveWhenTheyWereWaitedFor) {
     for (Copies policy : everyPolicy) {
       SnippetRun run = copy("cp.async.ca.shared.global [%r0], [%in], 8;\n" + wait + R"(
         ld.shared.u64 %rd0, [%r0];
-        st.global.u64 [%out], %rd0;)", policy);
+        st.global.u64 [%out], %rd0;)",
+                            policy);
       EXPECT_TRUE(run.report.ok());
       for (unsigned i = 0; i < 32; ++i)
         EXPECT_EQ(run.out[i], input(i));
@@ -44,23 +45,27 @@ TEST(Copies, EachSizeAndTheRestOfItAsZeros) {
       @%p0 cp.async.cg.shared.global [%r0], [%in], 16;
       cp.async.wait_all;
       @%p0 ld.shared.v2.u64 {%rd0, %rd1}, [%r0];
-      @%p0 st.global.v2.u64 [%out], {%rd0, %rd1};)", policy);
+      @%p0 st.global.v2.u64 [%out], {%rd0, %rd1};)",
+                           policy);
     SnippetRun partial = copy(R"(
       cp.async.ca.shared.global [%r0], [%in], 8, 4;
       cp.async.wait_all;
       ld.shared.u64 %rd0, [%r0];
-      st.global.u64 [%out], %rd0;)", policy);
+      st.global.u64 [%out], %rd0;)",
+                              policy);
     SnippetRun differing = copy(R"(
       and.b32 %r1, %t, 3;
       cp.async.ca.shared.global [%r0], [%in], 8, %r1;
       cp.async.wait_all;
       ld.shared.u64 %rd0, [%r0];
-      st.global.u64 [%out], %rd0;)", policy);
+      st.global.u64 [%out], %rd0;)",
+                                policy);
     SnippetRun ignored = copy(R"(
       cp.async.ca.shared.global [%r0], [%in], 8, !%p0;
       cp.async.wait_all;
       ld.shared.u64 %rd0, [%r0];
-      st.global.u64 [%out], %rd0;)", policy);
+      st.global.u64 [%out], %rd0;)",
+                              policy);
     EXPECT_TRUE(wide.report.ok() && partial.report.ok() && differing.report.ok() && ignored.report.ok());
     for (unsigned i = 0; i < 32; ++i) {
       EXPECT_EQ(wide.out[i], input(i));
@@ -73,10 +78,12 @@ TEST(Copies, EachSizeAndTheRestOfItAsZeros) {
 
 TEST(Copies, NothingIsReadBehindTheSourcesSize) {
   // The last thread's 16 bytes would end behind the buffer.
-  SnippetRun run = copy("cp.async.ca.shared.global [%r0], [%in+8], 8, 0;\ncp.async.wait_all;", Copies::Late, 1);
+  SnippetRun run =
+      copy("cp.async.ca.shared.global [%r0], [%in+8], 8, 0;\ncp.async.wait_all;", Copies::Late, 1);
   EXPECT_TRUE(run.report.ok());
-  EXPECT_TRUE(hasFinding(copy("cp.async.ca.shared.global [%r0], [%in+8], 8;\ncp.async.wait_all;", Copies::Late, 1),
-                         FindingKind::OutOfBounds));
+  EXPECT_TRUE(
+      hasFinding(copy("cp.async.ca.shared.global [%r0], [%in+8], 8;\ncp.async.wait_all;", Copies::Late, 1),
+                 FindingKind::OutOfBounds));
 }
 
 TEST(Copies, GroupsCompleteInTheirOrder) {
@@ -100,7 +107,8 @@ TEST(Copies, GroupsCompleteInTheirOrder) {
   EXPECT_EQ(copy(body, Copies::AtOnce).out[5], uint64_t(5) << 32);
   bool differs = false;
   for (uint64_t seed = 0; seed < 20; ++seed)
-    differs |= copy(body, Copies::Random, 32, {Schedule::Kind::Random, seed}).out != copy(body, Copies::Late).out;
+    differs |=
+        copy(body, Copies::Random, 32, {Schedule::Kind::Random, seed}).out != copy(body, Copies::Late).out;
   EXPECT_TRUE(differs);
 }
 
@@ -111,7 +119,8 @@ TEST(Copies, AnEmptyGroupCounts) {
     cp.async.commit_group;
     cp.async.wait_group 1;
     ld.shared.u64 %rd0, [%r0];
-    st.global.u64 [%out], %rd0;)", Copies::Late);
+    st.global.u64 [%out], %rd0;)",
+                        Copies::Late);
   EXPECT_TRUE(run.report.ok());
   EXPECT_EQ(run.out[7], input(7));
 }
@@ -122,7 +131,8 @@ TEST(Copies, WhatIsInNoGroupIsNotWaitedFor) {
     cp.async.wait_group 0;
     ld.shared.u64 %rd0, [%r0];
     st.global.u64 [%out], %rd0;
-    cp.async.wait_all;)", Copies::Late);
+    cp.async.wait_all;)",
+                        Copies::Late);
   EXPECT_EQ(run.out[7], ~uint64_t(0));
 }
 
@@ -145,7 +155,9 @@ TEST(Copies, TheSameSeedGivesTheSameRun) {
     ld.shared.u64 %rd0, [%r0];
     st.global.u64 [%out], %rd0;
     cp.async.wait_all;)";
-  auto with = [&](uint64_t seed) { return copy(body, Copies::Random, 64, {Schedule::Kind::RoundRobin, seed}).out; };
+  auto with = [&](uint64_t seed) {
+    return copy(body, Copies::Random, 64, {Schedule::Kind::RoundRobin, seed}).out;
+  };
   EXPECT_EQ(with(4), with(4));
   EXPECT_NE(with(4), with(5));
 }
@@ -160,10 +172,12 @@ TEST(Findings, CopiesThatAreMisalignedOrElsewhere) {
   EXPECT_TRUE(found("cp.async.cg.shared.global [%r0], [%in], 16;", FindingKind::Misaligned)); // odd threads
   EXPECT_TRUE(found("cp.async.ca.shared.global [%r0+4], [%in], 8;", FindingKind::Misaligned));
   EXPECT_TRUE(found("cp.async.ca.shared.global [%r0], [%in+2], 4;", FindingKind::Misaligned));
-  EXPECT_TRUE(found("cp.async.ca.shared.global [%r0], [%in+4], 8, 4;", FindingKind::Misaligned)); // as the copy, not the read
+  EXPECT_TRUE(found("cp.async.ca.shared.global [%r0], [%in+4], 8, 4;",
+                    FindingKind::Misaligned)); // as the copy, not the read
   EXPECT_TRUE(found("cp.async.ca.shared.global [%r0+2048], [%in], 8;", FindingKind::OutOfBounds));
   EXPECT_TRUE(found("cp.async.ca.shared.global [%r0], [%in+8], 8;", FindingKind::OutOfBounds));
-  EXPECT_TRUE(found("mov.u32 %r1, 9; cp.async.ca.shared.global [%r0], [%in], 8, %r1;", FindingKind::BadOperand));
+  EXPECT_TRUE(
+      found("mov.u32 %r1, 9; cp.async.ca.shared.global [%r0], [%in], 8, %r1;", FindingKind::BadOperand));
   EXPECT_FALSE(found("cp.async.ca.shared.global [%r0], [%in], 8;", FindingKind::Misaligned));
 }
 
@@ -175,7 +189,8 @@ SnippetRun checked(const std::string &body, unsigned threads = 64) {
     std::vector<uint64_t> in(threads);
     for (unsigned i = 0; i < threads; ++i)
       in[i] = input(i);
-    SnippetRun run = runText(snippetText(begin + body), in, threads, {}, 0, {races.get(), copies.get(), initialised.get()}, 1, policy);
+    SnippetRun run = runText(snippetText(begin + body), in, threads, {}, 0,
+                             {races.get(), copies.get(), initialised.get()}, 1, policy);
     EXPECT_EQ(run.error, "") << body;
     if (policy == Copies::Late)
       first = run;
@@ -210,7 +225,8 @@ TEST(Findings, ReadsBeforeTheWait) {
 TEST(Findings, ReadsOfAGroupThatMayStillBeUnderWay) {
   std::string two = issue + "cp.async.ca.shared.global [%r0+8], [%in], 8;\ncp.async.commit_group;\n";
   EXPECT_TRUE(checked(two + "cp.async.wait_group 1;\n" + read + waitAll).report.ok());
-  EXPECT_EQ(onlyFinding(checked(two + "cp.async.wait_group 2;\n" + read + waitAll)), FindingKind::CopyUnderWay);
+  EXPECT_EQ(onlyFinding(checked(two + "cp.async.wait_group 2;\n" + read + waitAll)),
+            FindingKind::CopyUnderWay);
 }
 
 TEST(Findings, AWaitSpeaksForItsThreadOnly) {
@@ -239,7 +255,8 @@ TEST(Findings, CopiesIntoWhatAnotherStillReads) {
 TEST(Findings, WritesUnderACopy) {
   EXPECT_EQ(onlyFinding(checked(issue + "st.shared.u64 [%r0], %in;\n" + waitAll)), FindingKind::CopyUnderWay);
   EXPECT_EQ(onlyFinding(checked(issue + issue + waitAll)), FindingKind::CopyUnderWay);
-  EXPECT_EQ(onlyFinding(checked(issue + "atom.shared.add.u32 %r5, [%r0], 1;\n" + waitAll)), FindingKind::CopyUnderWay);
+  EXPECT_EQ(onlyFinding(checked(issue + "atom.shared.add.u32 %r5, [%r0], 1;\n" + waitAll)),
+            FindingKind::CopyUnderWay);
   EXPECT_TRUE(checked(issue + waitAll + issue + waitAll).report.ok());
 }
 
@@ -247,8 +264,11 @@ TEST(Findings, LanesThatCopyToOnePlace) {
   // Of one source they copy the same; of two they do not.
   std::string where = "mov.u32 %r3, tile;\nshr.u32 %r4, %t, 1;\nmad.lo.u32 %r3, %r4, 16, %r3;\n";
   std::string same = "and.b32 %r4, %t, 1;\nmul.wide.u32 %rd5, %r4, 8;\nsub.s64 %rd5, %in, %rd5;\n";
-  EXPECT_TRUE(checked(where + same + "cp.async.ca.shared.global [%r3], [%rd5], 8;\ncp.async.wait_all;\n").report.ok());
-  EXPECT_EQ(onlyFinding(checked(where + "cp.async.ca.shared.global [%r3], [%in], 8;\ncp.async.wait_all;\n", 2)), FindingKind::Race);
+  EXPECT_TRUE(checked(where + same + "cp.async.ca.shared.global [%r3], [%rd5], 8;\ncp.async.wait_all;\n")
+                  .report.ok());
+  EXPECT_EQ(
+      onlyFinding(checked(where + "cp.async.ca.shared.global [%r3], [%in], 8;\ncp.async.wait_all;\n", 2)),
+      FindingKind::Race);
 }
 
 TEST(Findings, SourcesThatAreWrittenUnderTheCopy) {
@@ -258,8 +278,10 @@ TEST(Findings, SourcesThatAreWrittenUnderTheCopy) {
   EXPECT_EQ(onlyFinding(run), FindingKind::CopyUnderWay);
   EXPECT_NE(run.report.findings[0].message.find("may still read"), std::string::npos);
   EXPECT_TRUE(checked(own + "cp.async.wait_all;\n" + write).report.ok());
-  // What is not read is no source.
-  EXPECT_TRUE(checked("st.global.u64 [%out], %in;\ncp.async.ca.shared.global [%r0], [%out], 8, 4;\n" + write + "cp.async.wait_all;\n").report.ok());
+  // Bytes that are not read are no source.
+  EXPECT_TRUE(checked("st.global.u64 [%out], %in;\ncp.async.ca.shared.global [%r0], [%out], 8, 4;\n" + write +
+                      "cp.async.wait_all;\n")
+                  .report.ok());
 }
 
 TEST(Findings, LanesThatEndWithCopiesUnderWay) {
@@ -269,8 +291,10 @@ TEST(Findings, LanesThatEndWithCopiesUnderWay) {
 }
 
 TEST(Findings, SharedMemoryThatNoCopyHasWritten) {
-  EXPECT_EQ(onlyFinding(checked(issue + waitAll + "ld.shared.u64 %rd0, [%r0+8];\n")), FindingKind::Uninitialised);
-  EXPECT_TRUE(checked("cp.async.ca.shared.global [%r0], [%in], 8, 0;\ncp.async.wait_all;\n" + read).report.ok()); // zeros are written
+  EXPECT_EQ(onlyFinding(checked(issue + waitAll + "ld.shared.u64 %rd0, [%r0+8];\n")),
+            FindingKind::Uninitialised);
+  EXPECT_TRUE(checked("cp.async.ca.shared.global [%r0], [%in], 8, 0;\ncp.async.wait_all;\n" + read)
+                  .report.ok()); // zeros are written
 }
 
 TEST(Findings, MatricesReadWhatTheWholeWarpMustHaveWritten) {
@@ -282,12 +306,14 @@ TEST(Findings, MatricesReadWhatTheWholeWarpMustHaveWritten) {
   std::string rest = "st.shared.u64 [%r0+8], %in;\n";
   EXPECT_TRUE(checked(rest + issue + waitAll + "bar.warp.sync -1;\n" + load).report.ok());
   EXPECT_EQ(onlyFinding(checked(rest + issue + waitAll + load)), FindingKind::Race);
-  EXPECT_EQ(onlyFinding(checked(rest + issue + "bar.warp.sync -1;\n" + load + waitAll)), FindingKind::CopyUnderWay);
+  EXPECT_EQ(onlyFinding(checked(rest + issue + "bar.warp.sync -1;\n" + load + waitAll)),
+            FindingKind::CopyUnderWay);
 }
 
 TEST(Parsing, SizesOfCopiesAreChecked) {
   auto error = [](const std::string &body) { return runBody(begin + body).error; };
-  EXPECT_NE(error("cp.async.cg.shared.global [%r0], [%in], 8;").find(".cg copies 16 bytes"), std::string::npos);
+  EXPECT_NE(error("cp.async.cg.shared.global [%r0], [%in], 8;").find(".cg copies 16 bytes"),
+            std::string::npos);
   EXPECT_NE(error("cp.async.ca.shared.global [%r0], [%in], 6;").find("4, 8 or 16"), std::string::npos);
   EXPECT_NE(error("cp.async.ca.shared.global [%r0], [%in], 8, 9;"), "");
   EXPECT_EQ(error("cp.async.ca.shared.global [%r0], [%in], 8, 8;"), "");

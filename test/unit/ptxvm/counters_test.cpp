@@ -54,12 +54,15 @@ std::string copyAndRead(const char *stride, const char *betweenThem) {
   return std::string(R"(
     .shared .align 16 .b8 tile[8192];
     mov.u32 %r0, tile;
-    mad.lo.u32 %r1, %t, )") + stride + R"(, %r0;
+    mad.lo.u32 %r1, %t, )") +
+         stride + R"(, %r0;
     xor.b32 %r2, %t, 32;
-    mad.lo.u32 %r2, %r2, )" + stride + R"(, %r0;
+    mad.lo.u32 %r2, %r2, )" +
+         stride + R"(, %r0;
     cp.async.ca.shared.global [%r1], [%in], 8;
     cp.async.wait_all;
-    )" + betweenThem + R"(
+    )" + betweenThem +
+         R"(
     ld.shared.u64 %rd0, [%r2];
     st.global.u64 [%out], %rd0;)";
 }

@@ -18,7 +18,8 @@ TEST(Execute, LanesThatPartMeetAgain) {
   DONE:
     activemask.b32 %r2;
     mov.b64 %rd0, {%r1, %r2};
-    st.global.u64 [%out], %rd0;)", {}, 64);
+    st.global.u64 [%out], %rd0;)",
+                     {}, 64);
   EXPECT_EQ(run.error, "");
   EXPECT_TRUE(run.report.findings.empty());
   for (unsigned i = 0; i < 64; ++i)
@@ -36,7 +37,8 @@ TEST(Execute, LoopsRunAsLongAsEachLaneNeeds) {
     @%p1 bra LOOP;
     activemask.b32 %r2;
     mov.b64 %rd0, {%r1, %r2};
-    st.global.u64 [%out], %rd0;)", {}, 32);
+    st.global.u64 [%out], %rd0;)",
+                     {}, 32);
   EXPECT_TRUE(run.report.ok());
   for (unsigned i = 0; i < 32; ++i)
     EXPECT_EQ(run.out[i], (uint64_t(0xffffffff) << 32) | i * (i + 1) / 2) << i;
@@ -52,7 +54,8 @@ TEST(Execute, ExitsInsideOfDivergentCode) {
     @%p3 exit;
   END:
     activemask.b32 %r2;
-    st.global.u32 [%out], %r2;)", {}, 32);
+    st.global.u32 [%out], %r2;)",
+                     {}, 32);
   EXPECT_TRUE(run.report.ok());
   EXPECT_EQ(run.out[9], 0u);
   EXPECT_EQ(run.out[10], 0x7ffffc00u);
@@ -67,7 +70,8 @@ TEST(Execute, IndexedBranches) {
   A: mov.u32 %r1, 1; bra D;
   B: mov.u32 %r1, 2; bra D;
   C: mov.u32 %r1, 3;
-  D: st.global.u32 [%out], %r1;)", {}, 4);
+  D: st.global.u32 [%out], %r1;)",
+                     {}, 4);
   EXPECT_EQ(run.error, "");
   EXPECT_EQ(run.out, (std::vector<uint64_t>{1, 2, 3, 1}));
 }
@@ -155,7 +159,8 @@ TEST(Execute, WarpBarriersMayStandInDifferentPlaces) {
   LOW:
     bar.warp.sync -1;
   END:
-    st.global.u32 [%out], 1;)", {}, 32);
+    st.global.u32 [%out], 1;)",
+                     {}, 32);
   EXPECT_TRUE(run.report.ok()) << run.error;
 }
 
@@ -168,7 +173,8 @@ TEST(Execute, LanesThatLeftAreNotWaitedFor) {
     ret;
   LOW:
     nanosleep.u32 10;
-    exit;)", {}, 32);
+    exit;)",
+                     {}, 32);
   EXPECT_TRUE(run.report.ok()) << run.error;
   EXPECT_EQ(run.out[16], 17u);
 }
@@ -185,7 +191,8 @@ TEST(Execute, DynamicSharedMemoryThroughGenericAddresses) {
     selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 2, 0, %p2; selp.u32 %r3, 4, 0, %p3;
     or.b32 %r1, %r1, %r2; or.b32 %r1, %r1, %r3;
     mov.b64 %rd2, {%r0, %r1};
-    st.u64 [%out], %rd2;)", ".extern .shared .align 16 .b8 dyn[];");
+    st.u64 [%out], %rd2;)",
+                                 ".extern .shared .align 16 .b8 dyn[];");
   auto run = runText(text, {}, 1, {}, 64);
   EXPECT_EQ(run.error, "");
   EXPECT_TRUE(run.report.findings.empty());
@@ -199,7 +206,8 @@ TEST(Execute, LocalMemoryIsEachLanesOwn) {
     cvta.local.u64 %rd1, %rd0;
     st.local.u32 [%rd0+8], %t;
     ld.u32 %r0, [%rd1+8];
-    st.global.u32 [%out], %r0;)", {}, 40);
+    st.global.u32 [%out], %r0;)",
+                     {}, 40);
   EXPECT_TRUE(run.report.ok()) << run.error;
   for (unsigned i = 0; i < 40; ++i)
     EXPECT_EQ(run.out[i], i);
@@ -212,7 +220,8 @@ TEST(Execute, VectorsOfMemory) {
     ld.global.v2.u8 {%h3, %h4}, [%in+2];
     cvt.u32.u16 %r1, %h4;
     mov.b64 %rd0, {%r0, %r1};
-    st.global.v2.b32 [%out], {%r0, %r1};)", {0x8877665544332211});
+    st.global.v2.b32 [%out], {%r0, %r1};)",
+                     {0x8877665544332211});
   EXPECT_TRUE(run.report.ok()) << run.error;
   EXPECT_EQ(run.out[0], 0x0000004400006655u);
 }
@@ -224,7 +233,8 @@ TEST(Execute, InitialisedVariables) {
     ld.u32 %r1, [%rd1];
     mov.b32 %r0, %f0;
     mov.b64 %rd0, {%r0, %r1};
-    st.global.u64 [%out], %rd0;)", R"(
+    st.global.u64 [%out], %rd0;)",
+                                 R"(
     .const .align 4 .f32 table[2] = {1.0, 0f40000000};
     .global .align 4 .u32 values[3] = {1, 2, 3};
     .global .align 8 .u64 pointer = generic(values)+8;)");
@@ -260,7 +270,8 @@ TEST(Execute, ExchangesBetweenLanes) {
     add.u32 %r9, %r0, %r1; add.u32 %r9, %r9, %r2; add.u32 %r9, %r9, %r3;
     xor.b32 %r4, %r4, %r7; xor.b32 %r4, %r4, %r5;
     mov.b64 %rd0, {%r9, %r4};
-    st.global.u64 [%out], %rd0;)", {}, 32);
+    st.global.u64 [%out], %rd0;)",
+                     {}, 32);
   EXPECT_EQ(run.error, "");
   EXPECT_TRUE(run.report.findings.empty());
   for (unsigned i = 0; i < 32; ++i) {
@@ -278,7 +289,8 @@ TEST(Execute, BarriersReduceOverTheBlock) {
     bar.red.or.pred %p3, 0, %p1;
     selp.u32 %r1, 1, 0, %p2; selp.u32 %r2, 2, 0, %p3; or.b32 %r1, %r1, %r2;
     mov.b64 %rd0, {%r0, %r1};
-    st.global.u64 [%out], %rd0;)", {}, 64);
+    st.global.u64 [%out], %rd0;)",
+                     {}, 64);
   EXPECT_TRUE(run.report.ok()) << run.error;
   for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(run.out[i], uint64_t(2) << 32 | 40);
@@ -296,7 +308,8 @@ TEST(Execute, ProducersArriveConsumersWait) {
   PRODUCE:
     st.shared.u32 [cell], 42;
     bar.arrive 3, 64;
-  END:)", {}, 64);
+  END:)",
+                     {}, 64);
   EXPECT_TRUE(run.report.ok()) << run.error;
   EXPECT_EQ(run.out[40], 42u);
 }
@@ -368,11 +381,14 @@ TEST(Findings, BarriersThatAWarpMisses) {
 }
 
 TEST(Findings, ShufflesWhoseLanesDoNotCome) {
-  auto run = runBody("setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.bfly.b32 %r0, %t, 1, 31, -1; L:", {}, 32);
+  auto run =
+      runBody("setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.bfly.b32 %r0, %t, 1, 31, -1; L:", {}, 32);
   EXPECT_TRUE(hasFinding(run, FindingKind::MaskMismatch));
-  auto odd = runBody("setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.bfly.b32 %r0, %t, 1, 31, 0xffff; L:", {}, 32);
+  auto odd =
+      runBody("setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.bfly.b32 %r0, %t, 1, 31, 0xffff; L:", {}, 32);
   EXPECT_TRUE(hasFinding(odd, FindingKind::MaskMismatch));
-  auto absent = runBody("setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.idx.b32 %r0, %t, 1, 31, 0xffff0000; L:", {}, 32);
+  auto absent = runBody(
+      "setp.lt.u32 %p1, %t, 16; @%p1 bra L; shfl.sync.idx.b32 %r0, %t, 1, 31, 0xffff0000; L:", {}, 32);
   EXPECT_TRUE(hasFinding(absent, FindingKind::InactiveSource));
 }
 

@@ -33,12 +33,9 @@ struct Source {
                                        0x3f800000, 0x3f7fffff, 0x7f7fffff, 0x7f800000};
     uint32_t sign = uint32_t(random() & 1) << 31;
     switch (random() % 4) {
-    case 0:
-      return special[random() % std::size(special)] | sign;
-    case 1:
-      return (uint32_t(random()) & 0x03ffffff) | 0x3e000000 | sign;
-    default:
-      return uint32_t(random());
+    case 0: return special[random() % std::size(special)] | sign;
+    case 1: return (uint32_t(random()) & 0x03ffffff) | 0x3e000000 | sign;
+    default: return uint32_t(random());
     }
   }
   uint64_t any64() {
@@ -51,12 +48,9 @@ struct Source {
                                        0x7ff0000000000000};
     uint64_t sign = (random() & 1) << 63;
     switch (random() % 4) {
-    case 0:
-      return special[random() % std::size(special)] | sign;
-    case 1:
-      return (random() & 0x007fffffffffffff) | 0x3fc0000000000000 | sign;
-    default:
-      return random();
+    case 0: return special[random() % std::size(special)] | sign;
+    case 1: return (random() & 0x007fffffffffffff) | 0x3fc0000000000000 | sign;
+    default: return random();
     }
   }
 };

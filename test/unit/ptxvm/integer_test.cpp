@@ -11,8 +11,9 @@ uint32_t of32(const std::string &instruction, uint32_t a, uint32_t b = 0, uint32
                            "\nst.global.u32 [%out], %r3;"));
 }
 uint64_t of64(const std::string &instruction, uint64_t a, uint64_t b = 0, uint64_t c = 0) {
-  return resultOf("mov.u64 %rd0, " + std::to_string(a) + "U; mov.u64 %rd1, " + std::to_string(b) + "U; mov.u64 %rd2, " +
-                  std::to_string(c) + "U;\n" + instruction + "\nst.global.u64 [%out], %rd3;");
+  return resultOf("mov.u64 %rd0, " + std::to_string(a) + "U; mov.u64 %rd1, " + std::to_string(b) +
+                  "U; mov.u64 %rd2, " + std::to_string(c) + "U;\n" + instruction +
+                  "\nst.global.u64 [%out], %rd3;");
 }
 
 TEST(Integer, AddsAndSubtractsWithWrappingAndSaturation) {
@@ -83,21 +84,33 @@ TEST(Logic, CombinesShiftsAndPermutes) {
 }
 
 TEST(Logic, NarrowValuesStayNarrow) {
-  EXPECT_EQ(resultOf("mov.u16 %h0, 0xffff; add.u16 %h1, %h0, 2; not.b16 %h2, %h1; cvt.u32.u16 %r0, %h2; st.global.u32 [%out], %r0;"), 0xfffeu);
+  EXPECT_EQ(resultOf("mov.u16 %h0, 0xffff; add.u16 %h1, %h0, 2; not.b16 %h2, %h1; cvt.u32.u16 %r0, %h2; "
+                     "st.global.u32 [%out], %r0;"),
+            0xfffeu);
   EXPECT_EQ(resultOf("mov.u16 %h0, 0x8000; shr.s16 %h1, %h0, 3; st.global.u16 [%out], %h1;"), 0xf000u);
-  EXPECT_EQ(resultOf("mov.u32 %r0, 0x1ff; cvt.u8.u32 %r1, %r0; cvt.s32.s8 %r2, %r1; st.global.u32 [%out], %r2;"), 0xffffffffu);
+  EXPECT_EQ(
+      resultOf("mov.u32 %r0, 0x1ff; cvt.u8.u32 %r1, %r0; cvt.s32.s8 %r2, %r1; st.global.u32 [%out], %r2;"),
+      0xffffffffu);
   EXPECT_EQ(resultOf("mov.u32 %r0, 300; cvt.sat.u8.s32 %h1, %r0; st.global.u8 [%out], %h1;"), 255u);
 }
 
 TEST(Compare, SetsAndSelects) {
-  EXPECT_EQ(resultOf("setp.lt.s32 %p1|%p2, -1, 1; selp.b32 %r1, 10, 20, %p1; selp.b32 %r2, 1, 2, %p2; add.s32 %r3, %r1, %r2; st.global.u32 [%out], %r3;"), 12u);
+  EXPECT_EQ(resultOf("setp.lt.s32 %p1|%p2, -1, 1; selp.b32 %r1, 10, 20, %p1; selp.b32 %r2, 1, 2, %p2; "
+                     "add.s32 %r3, %r1, %r2; st.global.u32 [%out], %r3;"),
+            12u);
   EXPECT_EQ(resultOf("setp.lo.u32 %p1, -1, 1; selp.b32 %r1, 10, 20, !%p1; st.global.u32 [%out], %r1;"), 10u);
 }
 
 TEST(Compare, CombinesWithAnotherPredicate) {
-  EXPECT_EQ(resultOf("setp.eq.s32 %p1, 1, 1; setp.gt.and.s32 %p2, 5, 3, !%p1; setp.gt.or.s32 %p3, 5, 3, %p2; xor.pred %p4, %p2, %p3; selp.u32 %r0, 1, 0, %p4; st.global.u32 [%out], %r0;"), 1u);
-  EXPECT_EQ(resultOf("set.lt.u32.s32 %r0, 1, 2; slct.b32.s32 %r1, %r0, 7, -1; st.global.u32 [%out], %r1;"), 7u);
-  EXPECT_EQ(resultOf("setp.ltu.f32 %p1, 0f7FC00000, 0f00000000; selp.u32 %r0, 1, 0, %p1; set.gt.f32.f32 %f0, 0f40000000, 1.0; mov.b32 %r1, %f0; mov.b64 %rd0, {%r0, %r1}; st.global.u64 [%out], %rd0;"), 0x3f80000000000001u);
+  EXPECT_EQ(resultOf("setp.eq.s32 %p1, 1, 1; setp.gt.and.s32 %p2, 5, 3, !%p1; setp.gt.or.s32 %p3, 5, 3, %p2; "
+                     "xor.pred %p4, %p2, %p3; selp.u32 %r0, 1, 0, %p4; st.global.u32 [%out], %r0;"),
+            1u);
+  EXPECT_EQ(resultOf("set.lt.u32.s32 %r0, 1, 2; slct.b32.s32 %r1, %r0, 7, -1; st.global.u32 [%out], %r1;"),
+            7u);
+  EXPECT_EQ(
+      resultOf("setp.ltu.f32 %p1, 0f7FC00000, 0f00000000; selp.u32 %r0, 1, 0, %p1; set.gt.f32.f32 %f0, "
+               "0f40000000, 1.0; mov.b32 %r1, %f0; mov.b64 %rd0, {%r0, %r1}; st.global.u64 [%out], %rd0;"),
+      0x3f80000000000001u);
 }
 
 } // namespace

@@ -27,19 +27,25 @@ const Map narrowC = [](int i, int g, int t) { return Place{g, t * 2 + i}; };
 
 const Shape shapes[] = {
     {"m16n8k16", 16, 16, 16, 8, 4, 4,
-     [](int i, int g, int t) { return Place{i < 2 || (i >= 4 && i < 6) ? g : g + 8, t * 2 + (i & 1) + (i >= 4 ? 8 : 0)}; },
+     [](int i, int g, int t) {
+       return Place{i < 2 || (i >= 4 && i < 6) ? g : g + 8, t * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
+     },
      [](int i, int g, int t) { return Place{t * 2 + (i & 1) + (i >= 2 ? 8 : 0), g}; }, wideC},
-    {"m16n8k8", 16, 8, 16, 4, 2, 4, [](int i, int g, int t) { return Place{i < 2 ? g : g + 8, t * 2 + (i & 1)}; },
+    {"m16n8k8", 16, 8, 16, 4, 2, 4,
+     [](int i, int g, int t) { return Place{i < 2 ? g : g + 8, t * 2 + (i & 1)}; },
      [](int i, int g, int t) { return Place{t * 2 + i, g}; }, wideC},
     {"m16n8k4", 16, 4, 32, 2, 1, 4, [](int i, int g, int t) { return Place{i == 0 ? g : g + 8, t}; },
      [](int, int g, int t) { return Place{t, g}; }, wideC},
     {"m16n8k8", 16, 8, 32, 4, 2, 4,
      [](int i, int g, int t) { return Place{i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4}; },
      [](int i, int g, int t) { return Place{i == 0 ? t : t + 4, g}; }, wideC},
-    {"m16n8k16", 16, 16, 8, 8, 4, 4, [](int i, int g, int t) { return Place{i < 4 ? g : g + 8, t * 4 + (i & 3)}; },
+    {"m16n8k16", 16, 16, 8, 8, 4, 4,
+     [](int i, int g, int t) { return Place{i < 4 ? g : g + 8, t * 4 + (i & 3)}; },
      [](int i, int g, int t) { return Place{t * 4 + i, g}; }, wideC},
     {"m16n8k32", 16, 32, 8, 16, 8, 4,
-     [](int i, int g, int t) { return Place{i < 4 || (i >= 8 && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i >= 8 ? 16 : 0)}; },
+     [](int i, int g, int t) {
+       return Place{i < 4 || (i >= 8 && i < 12) ? g : g + 8, t * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
+     },
      [](int i, int g, int t) { return Place{t * 4 + (i & 3) + (i >= 4 ? 16 : 0), g}; }, wideC},
     {"m8n8k16", 8, 16, 8, 4, 4, 2, [](int i, int g, int t) { return Place{g, t * 4 + i}; },
      [](int i, int g, int t) { return Place{t * 4 + i, g}; }, narrowC},
@@ -55,11 +61,18 @@ struct Kind {
 
 // A small integer as the bits of a type.
 uint64_t bitsOf(std::string_view type, int value) {
-  if (type == "f64") return std::bit_cast<uint64_t>(double(value));
-  if (type == "s8" || type == "u8") return uint8_t(value);
-  if (type == "s32") return uint32_t(value);
-  if (type == "f32" || type == "tf32") return std::bit_cast<uint32_t>(float(value));
-  Format format = type == "f16" ? Format::F16 : type == "bf16" ? Format::BF16 : type == "e4m3" ? Format::E4M3 : Format::E5M2;
+  if (type == "f64")
+    return std::bit_cast<uint64_t>(double(value));
+  if (type == "s8" || type == "u8")
+    return uint8_t(value);
+  if (type == "s32")
+    return uint32_t(value);
+  if (type == "f32" || type == "tf32")
+    return std::bit_cast<uint32_t>(float(value));
+  Format format = type == "f16"    ? Format::F16
+                  : type == "bf16" ? Format::BF16
+                  : type == "e4m3" ? Format::E4M3
+                                   : Format::E5M2;
   return convert(format, Format::F64, std::bit_cast<uint64_t>(double(value)), {});
 }
 
@@ -77,8 +90,8 @@ struct WarpRun {
 };
 
 // Each thread has 16 words at %wi and 4 at %wo.
-WarpRun runWarp(const std::string &body, std::vector<uint32_t> in, const std::string &head, const std::string &declarations = "",
-                unsigned threads = 32, Schedule schedule = {}) {
+WarpRun runWarp(const std::string &body, std::vector<uint32_t> in, const std::string &head,
+                const std::string &declarations = "", unsigned threads = 32, Schedule schedule = {}) {
   WarpRun result;
   result.out.assign(threads * 4, 0);
   std::string text = head + declarations + R"(
@@ -97,7 +110,8 @@ WarpRun runWarp(const std::string &body, std::vector<uint32_t> in, const std::st
     return result;
   }
   in.resize(threads * 16);
-  Buffer buffers[] = {{in.data(), in.size() * 4, false, true, "in"}, {result.out.data(), result.out.size() * 4, true, true, "out"}};
+  Buffer buffers[] = {{in.data(), in.size() * 4, false, true, "in"},
+                      {result.out.data(), result.out.size() * 4, true, true, "out"}};
   Launch launch;
   launch.block[0] = threads;
   launch.parameters = {reinterpret_cast<uint64_t>(in.data()), reinterpret_cast<uint64_t>(result.out.data())};
@@ -111,24 +125,26 @@ WarpRun runWarp(const std::string &body, std::vector<uint32_t> in, const std::st
 
 std::string mmaBody(const Shape &shape, const Kind &kind, bool inPlace, const char *more) {
   bool isWide = kind.bits == 64;
-  int perRegister = isWide ? 1 : 32 / kind.bits, a = shape.countA / perRegister, b = shape.countB / perRegister;
+  int perRegister = isWide ? 1 : 32 / kind.bits, a = shape.countA / perRegister,
+      b = shape.countB / perRegister;
   int c = kind.sumBits == 16 ? shape.countC / 2 : shape.countC;
   const char *r = isWide ? "%fd" : "%r";
   std::string body;
   auto load = [&](int first, int count, int offset) {
     for (int i = 0; i < count; ++i)
-      body += std::string("ld.global.") + (isWide ? "f64 " : "b32 ") + r + std::to_string(first + i) + ", [%wi+" +
-              std::to_string(offset + i * (isWide ? 8 : 4)) + "];\n";
+      body += std::string("ld.global.") + (isWide ? "f64 " : "b32 ") + r + std::to_string(first + i) +
+              ", [%wi+" + std::to_string(offset + i * (isWide ? 8 : 4)) + "];\n";
   };
   load(0, a, 0);
   load(4, b, 16);
   load(8, c, 32);
   int d = inPlace ? 8 : 12;
-  body += std::string("mma.sync.aligned.") + shape.name + ".row.col" + more + "." + kind.sum + "." + kind.a + "." + kind.b +
-          "." + kind.sum + " " + list(r, d, c) + ", " + list(r, 0, a) + ", " + list(r, 4, b) + ", " + list(r, 8, c) + ";\n";
+  body += std::string("mma.sync.aligned.") + shape.name + ".row.col" + more + "." + kind.sum + "." + kind.a +
+          "." + kind.b + "." + kind.sum + " " + list(r, d, c) + ", " + list(r, 0, a) + ", " + list(r, 4, b) +
+          ", " + list(r, 8, c) + ";\n";
   for (int i = 0; i < c; ++i)
-    body += std::string("st.global.") + (isWide ? "f64" : "b32") + " [%wo+" + std::to_string(i * (isWide ? 8 : 4)) + "], " + r +
-            std::to_string(d + i) + ";\n";
+    body += std::string("st.global.") + (isWide ? "f64" : "b32") + " [%wo+" +
+            std::to_string(i * (isWide ? 8 : 4)) + "], " + r + std::to_string(d + i) + ";\n";
   return body;
 }
 
@@ -153,7 +169,8 @@ void checkFragments(const Shape &shape, const Kind &kind, bool inPlace) {
   std::mt19937 random(7);
   int least = kind.a[0] == 'u' || kind.b[0] == 'u' ? 0 : -4;
   auto small = [&] { return least + int(random() % 5); };
-  std::vector<std::vector<int>> a(16, std::vector<int>(32)), b(32, std::vector<int>(8)), c(16, std::vector<int>(8));
+  std::vector<std::vector<int>> a(16, std::vector<int>(32)), b(32, std::vector<int>(8)),
+      c(16, std::vector<int>(8));
   for (auto *matrix : {&a, &b, &c})
     for (auto &row : *matrix)
       for (int &value : row)
@@ -167,7 +184,8 @@ void checkFragments(const Shape &shape, const Kind &kind, bool inPlace) {
     for (int i = 0; i < shape.countB; ++i)
       putBits(in, base + 4, kind.bits, i, bitsOf(kind.b, b[shape.b(i, g, t).row][shape.b(i, g, t).column]));
     for (int i = 0; i < shape.countC; ++i)
-      putBits(in, base + 8, kind.sumBits, i, bitsOf(kind.sum, c[shape.c(i, g, t).row][shape.c(i, g, t).column]));
+      putBits(in, base + 8, kind.sumBits, i,
+              bitsOf(kind.sum, c[shape.c(i, g, t).row][shape.c(i, g, t).column]));
   }
   WarpRun run = runWarp(mmaBody(shape, kind, inPlace, ""), in, kind.head);
   ASSERT_EQ(run.error, "");
@@ -179,16 +197,18 @@ void checkFragments(const Shape &shape, const Kind &kind, bool inPlace) {
       for (int k = 0; k < shape.k; ++k)
         sum += a[at.row][k] * b[k][at.column];
       ASSERT_EQ(getBits(run.out, size_t(lane) * 4, kind.sumBits, i), bitsOf(kind.sum, sum))
-          << shape.name << " " << kind.a << " " << kind.b << " " << kind.sum << ", lane " << lane << ", element " << i;
+          << shape.name << " " << kind.a << " " << kind.b << " " << kind.sum << ", lane " << lane
+          << ", element " << i;
     }
 }
 
 TEST(Matrix, EachFormHasTheFragmentsOfTheManual) {
-  const Kind kinds[] = {{"f16", "f16", "f32", 16, 32},   {"f16", "f16", "f16", 16, 16},   {"bf16", "bf16", "f32", 16, 32},
-                        {"tf32", "tf32", "f32", 32, 32}, {"s8", "s8", "s32", 8, 32},      {"u8", "s8", "s32", 8, 32},
-                        {"s8", "u8", "s32", 8, 32},      {"u8", "u8", "s32", 8, 32},      {"f64", "f64", "f64", 64, 64},
-                        {"e4m3", "e4m3", "f32", 8, 32},  {"e4m3", "e5m2", "f32", 8, 32},  {"e5m2", "e4m3", "f32", 8, 32},
-                        {"e5m2", "e5m2", "f32", 8, 32}};
+  const Kind kinds[] = {
+      {"f16", "f16", "f32", 16, 32},   {"f16", "f16", "f16", 16, 16},  {"bf16", "bf16", "f32", 16, 32},
+      {"tf32", "tf32", "f32", 32, 32}, {"s8", "s8", "s32", 8, 32},     {"u8", "s8", "s32", 8, 32},
+      {"s8", "u8", "s32", 8, 32},      {"u8", "u8", "s32", 8, 32},     {"f64", "f64", "f64", 64, 64},
+      {"e4m3", "e4m3", "f32", 8, 32},  {"e4m3", "e5m2", "f32", 8, 32}, {"e5m2", "e4m3", "f32", 8, 32},
+      {"e5m2", "e5m2", "f32", 8, 32}};
   int forms = 0;
   for (const Shape &shape : shapes)
     for (const Kind &kind : kinds) {
@@ -203,7 +223,8 @@ TEST(Matrix, EachFormHasTheFragmentsOfTheManual) {
 }
 
 TEST(Matrix, EachArchitectureTakesItsOwn) {
-  const char *turing = ".version 6.5\n.target sm_75\n.address_size 64\n", *ampere = ".version 7.0\n.target sm_80\n.address_size 64\n";
+  const char *turing = ".version 6.5\n.target sm_75\n.address_size 64\n",
+             *ampere = ".version 7.0\n.target sm_80\n.address_size 64\n";
   checkFragments(shapes[1], {"f16", "f16", "f32", 16, 32, turing}, false);
   checkFragments(shapes[6], {"s8", "s8", "s32", 8, 32, turing}, false);
   checkFragments(shapes[0], {"bf16", "bf16", "f32", 16, 32, ampere}, false);
@@ -226,8 +247,8 @@ TEST(Matrix, IntegersWrapOrAreClamped) {
 
 // ---- sums -----------------------------------------------------------------------------------
 
-uint32_t sumAs(Type type, Format format, const std::vector<double> &a, const std::vector<double> &b, float c, uint32_t arch,
-               bool isHalf = false) {
+uint32_t sumAs(Type type, Format format, const std::vector<double> &a, const std::vector<double> &b, float c,
+               uint32_t arch, bool isHalf = false) {
   SumModel model = sumModelOf(arch, type);
   std::vector<MatrixTerm> x, y;
   for (size_t k = 0; k < a.size(); ++k) {
@@ -308,7 +329,8 @@ TEST(MatrixSums, ASubnormalNumberOfEightBitsIsANormalHalf) {
 
 TEST(MatrixSums, TheLowerBitsOfATf32AreIgnored) {
   SumModel model = sumModelOf(90, Type::TF32);
-  MatrixTerm whole = matrixTerm(Type::TF32, 0x3fc01fff, model), cut = matrixTerm(Type::TF32, 0x3fc00000, model);
+  MatrixTerm whole = matrixTerm(Type::TF32, 0x3fc01fff, model),
+             cut = matrixTerm(Type::TF32, 0x3fc00000, model);
   EXPECT_EQ(whole.significand, cut.significand);
   EXPECT_EQ(std::ldexp(whole.significand, whole.exponent), 1.5);
 }
@@ -332,16 +354,20 @@ TEST(MatrixSums, StayWithinTheirBound) {
       for (int round = 0; round < 500; ++round) {
         SumModel model = sumModelOf(arch, type);
         std::vector<MatrixTerm> a(16), b(16);
-        auto value = [](const MatrixTerm &term) { return std::ldexp((long double)(term.significand), term.exponent); };
+        auto value = [](const MatrixTerm &term) {
+          return std::ldexp((long double)(term.significand), term.exponent);
+        };
         auto make = [&] {
           uint64_t bits = random();
-          if (type == Type::BF16) bits = (bits & 0x8fff) | 0x3000; // exponents that f32 can hold the products of
-          if (type == Type::TF32) bits = (bits & 0x8fffffff) | 0x30000000;
+          if (type == Type::BF16)
+            bits = (bits & 0x8fff) | 0x3000; // exponents that f32 can hold the products of
+          if (type == Type::TF32)
+            bits = (bits & 0x8fffffff) | 0x30000000;
           bits &= type == Type::TF32 ? 0xffffffff : bitWidth(type) == 16 ? 0xffff : 0xff;
           MatrixTerm term = matrixTerm(type, bits, model);
           return term.kind == MatrixTerm::Kind::Finite ? term : MatrixTerm{};
         };
-        float c = float(std::ldexp(double(int64_t(random())) , int(random() % 60) - 90));
+        float c = float(std::ldexp(double(int64_t(random())), int(random() % 60) - 90));
         long double exact = c, largest = std::fabs(c);
         for (size_t k = 0; k < 16; ++k) {
           a[k] = make();
@@ -349,10 +375,13 @@ TEST(MatrixSums, StayWithinTheirBound) {
           exact += value(a[k]) * value(b[k]);
           largest = std::max(largest, std::fabs(value(a[k]) * value(b[k])));
         }
-        uint32_t bits = sumOfProducts(a, b, std::bit_cast<uint32_t>(c), false, model, 2 * fractionBits(type, model));
+        uint32_t bits =
+            sumOfProducts(a, b, std::bit_cast<uint32_t>(c), false, model, 2 * fractionBits(type, model));
         long double got = std::bit_cast<float>(bits);
         // Running sums are at most 17 times the largest addend.
-        long double bound = largest * 17 * 2 * (std::ldexp(1.0L, -model.fraction) + std::ldexp(1.0L, -model.kept)) * 4 + 0x1p-148L;
+        long double bound =
+            largest * 17 * 2 * (std::ldexp(1.0L, -model.fraction) + std::ldexp(1.0L, -model.kept)) * 4 +
+            0x1p-148L;
         ASSERT_LE(std::fabs(got - exact), bound) << arch << " " << name(type) << " round " << round;
       }
 }
@@ -375,7 +404,8 @@ const char *filled = R"(
 TEST(Matrix, LdmatrixGivesEachLaneItsPart) {
   for (bool transposed : {false, true})
     for (int count : {1, 2, 4}) {
-      std::string name = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "");
+      std::string name =
+          "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "");
       std::string body = filled;
       body += name + ".shared.b16 " + list("%r", 10, count) + ", [%r0];\n";
       for (int i = 0; i < count; ++i)
@@ -386,19 +416,24 @@ TEST(Matrix, LdmatrixGivesEachLaneItsPart) {
       for (unsigned lane = 0; lane < 32; ++lane)
         for (unsigned i = 0; i < unsigned(count); ++i) {
           unsigned r = lane / 4, c = lane % 4 * 2;
-          unsigned low = transposed ? c * 8 + r : r * 8 + c, high = transposed ? (c + 1) * 8 + r : r * 8 + c + 1;
-          EXPECT_EQ(run.out[lane * 4 + i], (i * 64 + low) | (i * 64 + high) << 16) << name << " lane " << lane;
+          unsigned low = transposed ? c * 8 + r : r * 8 + c,
+                   high = transposed ? (c + 1) * 8 + r : r * 8 + c + 1;
+          EXPECT_EQ(run.out[lane * 4 + i], (i * 64 + low) | (i * 64 + high) << 16)
+              << name << " lane " << lane;
         }
     }
 }
 
 TEST(Matrix, StmatrixIsTheInverse) {
   for (std::string transposed : {"", ".trans"}) {
-    WarpRun run = runWarp(std::string(filled) + ".shared .align 16 .b8 copy[512];\nmov.u32 %r5, copy;\nmad.lo.u32 %r5, %t, 16, %r5;\n" +
-                              "ldmatrix.sync.aligned.m8n8.x4" + transposed + ".shared.b16 {%r10, %r11, %r12, %r13}, [%r0];\n" +
-                              "stmatrix.sync.aligned.m8n8.x4" + transposed + ".shared.b16 [%r5], {%r10, %r11, %r12, %r13};\n" +
-                              "bar.warp.sync -1;\nld.shared.v4.b32 {%r20, %r21, %r22, %r23}, [%r5];\n" +
-                              "st.global.v4.b32 [%wo], {%r20, %r21, %r22, %r23};", {}, hopper);
+    WarpRun run = runWarp(
+        std::string(filled) +
+            ".shared .align 16 .b8 copy[512];\nmov.u32 %r5, copy;\nmad.lo.u32 %r5, %t, 16, %r5;\n" +
+            "ldmatrix.sync.aligned.m8n8.x4" + transposed + ".shared.b16 {%r10, %r11, %r12, %r13}, [%r0];\n" +
+            "stmatrix.sync.aligned.m8n8.x4" + transposed + ".shared.b16 [%r5], {%r10, %r11, %r12, %r13};\n" +
+            "bar.warp.sync -1;\nld.shared.v4.b32 {%r20, %r21, %r22, %r23}, [%r5];\n" +
+            "st.global.v4.b32 [%wo], {%r20, %r21, %r22, %r23};",
+        {}, hopper);
     ASSERT_EQ(run.error, "");
     EXPECT_TRUE(run.findings.empty());
     for (unsigned i = 0; i < 128; ++i)
@@ -410,7 +445,8 @@ TEST(Matrix, MovmatrixTransposes) {
   WarpRun run = runWarp(std::string(filled) + R"(
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r0];
     movmatrix.sync.aligned.m8n8.trans.b16 %r11, %r10;
-    st.global.b32 [%wo], %r11;)", {}, hopper);
+    st.global.b32 [%wo], %r11;)",
+                        {}, hopper);
   ASSERT_EQ(run.error, "");
   for (unsigned lane = 0; lane < 32; ++lane) {
     unsigned r = lane / 4, c = lane % 4 * 2;
@@ -444,19 +480,22 @@ bool finds(const WarpRun &run, FindingKind kind) {
 }
 
 TEST(Findings, MatrixInstructionsThatPartOfAWarpReaches) {
-  const char *instructions[] = {
-      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r10,%r11,%r12,%r13}, {%r0,%r1}, {%r2}, {%r10,%r11,%r12,%r13};",
-      "movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;",
-      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r0];"};
+  const char *instructions[] = {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r10,%r11,%r12,%r13}, "
+                                "{%r0,%r1}, {%r2}, {%r10,%r11,%r12,%r13};",
+                                "movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;",
+                                "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r0];"};
   for (std::string one : instructions) {
     std::string branch = std::string(filled) + "setp.lt.u32 %p1, %t, 16;\n";
-    EXPECT_TRUE(finds(runWarp(branch + "@%p1 bra L;\n" + one + "\nL:", {}, hopper), FindingKind::UnalignedWarp)) << one;
+    EXPECT_TRUE(
+        finds(runWarp(branch + "@%p1 bra L;\n" + one + "\nL:", {}, hopper), FindingKind::UnalignedWarp))
+        << one;
     EXPECT_TRUE(finds(runWarp(branch + "@%p1 " + one, {}, hopper), FindingKind::UnalignedWarp)) << one;
     EXPECT_TRUE(finds(runWarp(branch + "@%p1 ret;\n" + one, {}, hopper), FindingKind::UnalignedWarp)) << one;
     EXPECT_TRUE(runWarp(branch + one, {}, hopper).findings.empty()) << one;
     EXPECT_TRUE(runWarp(branch + "@%p1 bra L;\nL:\n" + one, {}, hopper).findings.empty()) << one;
   }
-  EXPECT_TRUE(finds(runWarp("movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;", {}, hopper, "", 16), FindingKind::UnalignedWarp));
+  EXPECT_TRUE(finds(runWarp("movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;", {}, hopper, "", 16),
+                    FindingKind::UnalignedWarp));
 }
 
 TEST(Matrix, LanesApartComeTogetherForIt) {
@@ -479,13 +518,16 @@ TEST(Findings, LanesApartOfWhichSomeHaveLeft) {
   std::string body = "setp.lt.u32 %p1, %t, 16;\n@%p1 ret;\nsetp.lt.u32 %p2, %t, 24;\n@%p2 bra L;\nL:\n";
   for (uint64_t seed = 0; seed < 5; ++seed)
     EXPECT_TRUE(finds(runWarp(body + "movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;", {}, hopper, "", 32,
-                              {Schedule::Kind::Apart, seed}), FindingKind::UnalignedWarp));
+                              {Schedule::Kind::Apart, seed}),
+                      FindingKind::UnalignedWarp));
 }
 
 TEST(Findings, RowsOfMatricesThatAreMisalignedOrElsewhere) {
   std::string load = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r10, %r11}, [%r5];";
-  EXPECT_TRUE(finds(runWarp(std::string(filled) + "add.u32 %r5, %r0, 8;\n" + load, {}, hopper), FindingKind::Misaligned));
-  EXPECT_TRUE(finds(runWarp(std::string(filled) + "add.u32 %r5, %r0, 512;\n" + load, {}, hopper), FindingKind::OutOfBounds));
+  EXPECT_TRUE(finds(runWarp(std::string(filled) + "add.u32 %r5, %r0, 8;\n" + load, {}, hopper),
+                    FindingKind::Misaligned));
+  EXPECT_TRUE(finds(runWarp(std::string(filled) + "add.u32 %r5, %r0, 512;\n" + load, {}, hopper),
+                    FindingKind::OutOfBounds));
   // The addresses of the upper lanes do not count.
   EXPECT_TRUE(runWarp(std::string(filled) + "add.u32 %r5, %r0, 256;\n" + load, {}, hopper).findings.empty());
 }

@@ -13,9 +13,11 @@ std::string errorOf(const std::string &body) {
 }
 
 TEST(Parse, RefusesWithLineAndText) {
-  EXPECT_NE(errorOf("frobnicate.b32 %r0, %r1;").find("unknown instruction: `frobnicate.b32`"), std::string::npos);
+  EXPECT_NE(errorOf("frobnicate.b32 %r0, %r1;").find("unknown instruction: `frobnicate.b32`"),
+            std::string::npos);
   EXPECT_NE(errorOf("add.f16.s32 %r0, %r1;").find("no such form"), std::string::npos);
-  EXPECT_NE(errorOf("\n\nadd.u32 %r0, %r1;").find("test.ptx:17: an operand is missing: `add.u32 %r0, %r1`"), std::string::npos)
+  EXPECT_NE(errorOf("\n\nadd.u32 %r0, %r1;").find("test.ptx:17: an operand is missing: `add.u32 %r0, %r1`"),
+            std::string::npos)
       << errorOf("\n\nadd.u32 %r0, %r1;");
   EXPECT_NE(errorOf("add.u32 %r0, %r1, %rd2;"), "");
   EXPECT_NE(errorOf("add.f32 %f0, %f1, 3;"), "");
@@ -38,13 +40,16 @@ TEST(Parse, RefusesWhatIsNewerThanTheModule) {
 }
 
 TEST(Parse, ScopesHaveTheirOwnNames) {
-  EXPECT_EQ(resultOf("{ .reg .b32 x; mov.u32 x, 1; { .reg .b32 x; mov.u32 x, 2; } st.global.u32 [%out], x; }"), 1u);
+  EXPECT_EQ(
+      resultOf("{ .reg .b32 x; mov.u32 x, 1; { .reg .b32 x; mov.u32 x, 2; } st.global.u32 [%out], x; }"), 1u);
   EXPECT_EQ(errorOf("{ .reg .b32 y; bra L; L: } { .reg .b32 y; bra L; L: }"), "");
 }
 
 TEST(Parse, SourceLines) {
-  auto module = parse(snippetText(".loc 1 10 3\nadd.u32 %r0, 1, 2;\n.loc 2 5 1, function_name N, inlined_at 1 12 4\nadd.u32 %r0, 1, 2;",
-                                  ".file 1 \"kernel.py\"\n.file 2 \"inner.py\""), "test.ptx");
+  auto module = parse(snippetText(".loc 1 10 3\nadd.u32 %r0, 1, 2;\n.loc 2 5 1, function_name N, inlined_at "
+                                  "1 12 4\nadd.u32 %r0, 1, 2;",
+                                  ".file 1 \"kernel.py\"\n.file 2 \"inner.py\""),
+                      "test.ptx");
   ASSERT_TRUE(module.ok()) << module.status().message;
   const Kernel &kernel = *(*module)->kernels[0];
   auto count = uint32_t(kernel.instructions.size());

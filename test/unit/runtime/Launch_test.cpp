@@ -119,7 +119,9 @@ TEST_F(LaunchTest, RefusesGridsOutOfRange) {
   }
 }
 
-TEST_F(LaunchTest, RefusesAKernelWithoutCode) { EXPECT_EQ(launch({}, {}, Grid{}).code, StatusCode::Internal); }
+TEST_F(LaunchTest, RefusesAKernelWithoutCode) {
+  EXPECT_EQ(launch({}, {}, Grid{}).code, StatusCode::Internal);
+}
 
 // arguments: errors, nanoseconds, bytes. Owns its scratch while it runs.
 void useScratch(const uint64_t *arguments, const int64_t *, int64_t first, int64_t last, void *scratch) {

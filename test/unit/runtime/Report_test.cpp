@@ -28,7 +28,9 @@ void failAt700(const uint64_t *, const int64_t *, int64_t first, int64_t last, v
     tegula_assertion_failed("k.py:3:5: assertion failed: seven hundred");
 }
 
-void failAlways(const uint64_t *, const int64_t *, int64_t, int64_t, void *) { tegula_assertion_failed("inner"); }
+void failAlways(const uint64_t *, const int64_t *, int64_t, int64_t, void *) {
+  tegula_assertion_failed("inner");
+}
 
 // A program that launches has its own report.
 void launchWithin(const uint64_t *arguments, const int64_t *, int64_t, int64_t, void *) {
@@ -77,7 +79,8 @@ TEST(Print, OneLineAnElementWithItsCoordinates) {
 }
 
 TEST(Print, HexadecimalAndPointersShowAllDigits) {
-  EXPECT_EQ(printed(" ", true, {int64_t(Printed::Unsigned), 16, 0}, 1, {0xab}), "pid (1, 20, 3) idx () 0x00ab\n");
+  EXPECT_EQ(printed(" ", true, {int64_t(Printed::Unsigned), 16, 0}, 1, {0xab}),
+            "pid (1, 20, 3) idx () 0x00ab\n");
   EXPECT_EQ(printed(" ", false, {int64_t(Printed::Pointer), 64, 0}, 1, {0x10}),
             "pid (1, 20, 3) idx () 0x0000000000000010\n");
 }

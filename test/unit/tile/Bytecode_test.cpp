@@ -47,7 +47,8 @@ std::string read(const std::string &bytes) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   tile::loadDialects(context);
   std::string said;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) { said += diagnostic.str(); });
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) { said += diagnostic.str(); });
   auto module = mlir::parseSourceString<mlir::ModuleOp>(bytes, &context);
   EXPECT_EQ(bool(module), said.empty());
   return said;
@@ -62,7 +63,8 @@ TEST(Bytecode, ANewerVersionIsRefused) {
 TEST(RoundTrip, CoversEveryOp) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   tile::loadDialects(context);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(TEGULA_SOURCE_DIR "/test/golden/ir/round-trip.mlir", &context);
+  auto module =
+      mlir::parseSourceFile<mlir::ModuleOp>(TEGULA_SOURCE_DIR "/test/golden/ir/round-trip.mlir", &context);
   ASSERT_TRUE(module);
   llvm::StringSet<> seen;
   module->walk([&](mlir::Operation *op) { seen.insert(op->getName().getStringRef()); });

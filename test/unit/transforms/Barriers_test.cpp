@@ -1,5 +1,5 @@
-// Where the warps meet: each case is a short program; the answer is its accesses in order, `|` for a barrier
-// that the pass put there, braces around what a loop or branch holds.
+// Checks where the warps meet: each case is a short program; the answer is its accesses in order, `|` for a
+// barrier that the pass put there, braces around what a loop or branch holds.
 #include "Parsed.h"
 #include "convert/TileToSimt.h"
 #include "ir/simt/Simt.h"

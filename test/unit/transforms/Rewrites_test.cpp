@@ -97,7 +97,7 @@ TEST(Chunks, NotOfReductions) {
     tt.store %q, %s : !tt.ptr<i32>, i32)"));
 }
 
-// Which of the stores are marked, in order.
+// Says which of the stores are marked, in order.
 std::string markedStores(const std::string &body) {
   Parsed kernel(arguments, body);
   transforms::markVolatileStores(kernel.function);

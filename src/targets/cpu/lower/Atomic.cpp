@@ -51,7 +51,8 @@ public:
     const Buffer *buffer = p_.plan.buffer(result);
     llvm::AllocaInst *slot = p_.temporary(element_, "old");
     loop_.over(shapeOf(result.getType()), [&](const Coordinates &at) {
-      llvm::Value *pointer = loop_.element(op_->getOperand(0), at), *first = loop_.element(op_->getOperand(1), at);
+      llvm::Value *pointer = loop_.element(op_->getOperand(0), at),
+                  *first = loop_.element(op_->getOperand(1), at);
       if (auto cas = dyn_cast<AtomicCASOp>(op_)) {
         llvm::Value *value = loop_.element(cas.getValue(), at);
         p_.setLocation(op_->getLoc());
@@ -80,10 +81,12 @@ private:
     return element_->isPointerTy() ? b_.CreateIntToPtr(value, element_) : b_.CreateBitCast(value, element_);
   }
 
-  llvm::Value *exchange(MemSemantic semantic, llvm::Value *pointer, llvm::Value *expected, llvm::Value *value) {
+  llvm::Value *exchange(MemSemantic semantic, llvm::Value *pointer, llvm::Value *expected,
+                        llvm::Value *value) {
     llvm::AtomicOrdering ordering = orderingOf(semantic);
-    llvm::Value *pair = b_.CreateAtomicCmpXchg(pointer, toBits(expected), toBits(value), align(), ordering,
-                                               llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
+    llvm::Value *pair =
+        b_.CreateAtomicCmpXchg(pointer, toBits(expected), toBits(value), align(), ordering,
+                               llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
     return fromBits(b_.CreateExtractValue(pair, 0));
   }
 
@@ -101,14 +104,16 @@ private:
     llvm::AtomicOrdering ordering = orderingOf(semantic);
     llvm::LoadInst *first = b_.CreateAlignedLoad(bits_, pointer, align());
     first->setAtomic(llvm::AtomicOrdering::Monotonic);
-    llvm::BasicBlock *before = b_.GetInsertBlock(), *again = p_.newBlock("again"), *done = p_.newBlock("added");
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *again = p_.newBlock("again"),
+                     *done = p_.newBlock("added");
     b_.CreateBr(again);
     b_.SetInsertPoint(again);
     llvm::PHINode *seen = b_.CreatePHI(bits_, 2);
     seen->addIncoming(first, before);
     llvm::Value *sum = b_.CreateFAdd(toFloat(p_, b_.CreateBitCast(seen, element_)), toFloat(p_, value));
-    llvm::Value *pair = b_.CreateAtomicCmpXchg(pointer, seen, toBits(roundTo(p_, sum, element_)), align(), ordering,
-                                               llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
+    llvm::Value *pair =
+        b_.CreateAtomicCmpXchg(pointer, seen, toBits(roundTo(p_, sum, element_)), align(), ordering,
+                               llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering));
     seen->addIncoming(b_.CreateExtractValue(pair, 0), again);
     b_.CreateCondBr(b_.CreateExtractValue(pair, 1), done, again);
     b_.SetInsertPoint(done);

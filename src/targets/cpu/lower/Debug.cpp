@@ -14,7 +14,9 @@ namespace {
 
 using runtime::Printed;
 
-llvm::Constant *text(Program &p, const std::string &value) { return p.builder.CreateGlobalString(value, "text"); }
+llvm::Constant *text(Program &p, const std::string &value) {
+  return p.builder.CreateGlobalString(value, "text");
+}
 
 Printed kindOf(Type element, bool isSigned) {
   if (isa<PointerType>(element))
@@ -61,16 +63,19 @@ void emitPrint(Program &p, PrintOp print) {
   int64_t offset = p.plan.reserve(total * 8), at = 0;
   for (auto [value, isSigned] : llvm::zip(print.getOperands(), print.getIsSigned())) {
     Type element = elementType(value.getType());
-    Buffer words{IntegerType::get(print.getContext(), 64), SmallVector<int64_t, 3>(shapeOf(value.getType())), offset + 8 * at};
+    Buffer words{IntegerType::get(print.getContext(), 64), SmallVector<int64_t, 3>(shapeOf(value.getType())),
+                 offset + 8 * at};
     ElementLoop loop(p);
     loop.over(words.shape, [&](const Coordinates &c) {
-      llvm::Value *word = asPrinted(p, loop.element(value, c), element, kindOf(element, isSigned), print.getHex());
+      llvm::Value *word =
+          asPrinted(p, loop.element(value, c), element, kindOf(element, isSigned), print.getHex());
       loop.evaluator().write(words, c, word);
     });
     at += words.elements();
   }
   auto *table = llvm::ConstantDataArray::get(p.context, shapes);
-  auto *global = new llvm::GlobalVariable(p.module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "shapes");
+  auto *global = new llvm::GlobalVariable(p.module, table->getType(), true, llvm::GlobalValue::PrivateLinkage,
+                                          table, "shapes");
   llvm::AllocaInst *program = p.temporary(llvm::ArrayType::get(i64, 3), "program");
   for (unsigned axis = 0; axis < 3; ++axis)
     b.CreateStore(b.CreateSExt(p.programId(axis), i64), b.CreateConstGEP1_64(i64, program, axis));
@@ -90,13 +95,17 @@ void emitAssert(Program &p, AssertOp check) {
     b.CreateStore(b.CreateAnd(b.CreateLoad(b.getInt1Ty(), holds), here), holds);
   });
   p.setLocation(check.getLoc());
-  p.branch(b.CreateLoad(b.getInt1Ty(), holds), [] {}, [&] {
-    auto callee = p.module.getOrInsertFunction("tegula_assertion_failed",
-                                               llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false));
-    std::string place = p.place(check);
-    b.CreateCall(callee, {text(p, (place.empty() ? "" : place + ": ") + "assertion failed: " + check.getMessage().str())});
-    p.leave();
-  }, /*likely=*/true);
+  p.branch(
+      b.CreateLoad(b.getInt1Ty(), holds), [] {},
+      [&] {
+        auto callee = p.module.getOrInsertFunction(
+            "tegula_assertion_failed", llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false));
+        std::string place = p.place(check);
+        b.CreateCall(callee, {text(p, (place.empty() ? "" : place + ": ") +
+                                          "assertion failed: " + check.getMessage().str())});
+        p.leave();
+      },
+      /*likely=*/true);
 }
 
 } // namespace

@@ -67,7 +67,9 @@ private:
     return buffer;
   }
 
-  int64_t reserve(const Buffer &buffer) { return p_.plan.reserve(buffer.elements() * buffer.elementBytes() + 128); }
+  int64_t reserve(const Buffer &buffer) {
+    return p_.plan.reserve(buffer.elements() * buffer.elementBytes() + 128);
+  }
 
   Buffer operand(Value value) {
     if (const Buffer *buffer = p_.plan.buffer(value); buffer && buffer->element == computed_)
@@ -120,11 +122,12 @@ private:
     auto isRagged = [&](int64_t v) { return mask && v == vectors - 1; };
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v) {
-        places.push_back(at(c_, b_.CreateAdd(m, b_.getInt64(r)), n_, b_.CreateAdd(n, b_.getInt64(v * lanes_))));
+        places.push_back(
+            at(c_, b_.CreateAdd(m, b_.getInt64(r)), n_, b_.CreateAdd(n, b_.getInt64(v * lanes_))));
         acc.push_back(p_.temporary(vector, "acc"));
         llvm::Value *initial =
-            isRagged(v) ? static_cast<llvm::Value *>(b_.CreateMaskedLoad(vector, places.back(), align, mask,
-                                                                         llvm::Constant::getNullValue(vector)))
+            isRagged(v) ? static_cast<llvm::Value *>(b_.CreateMaskedLoad(
+                              vector, places.back(), align, mask, llvm::Constant::getNullValue(vector)))
                         : b_.CreateAlignedLoad(vector, places.back(), align);
         b_.CreateStore(initial, acc.back());
       }
@@ -138,7 +141,8 @@ private:
           columns.push_back(b_.CreateAlignedLoad(vector, place, align)); // lanes past the row are not stored
         }
         for (int64_t r = 0; r < rows; ++r) {
-          llvm::Value *factor = b_.CreateAlignedLoad(element_, at(a_, b_.CreateAdd(m, b_.getInt64(r)), k_, k), align);
+          llvm::Value *factor =
+              b_.CreateAlignedLoad(element_, at(a_, b_.CreateAdd(m, b_.getInt64(r)), k_, k), align);
           factor = p_.splat(factor, lanes_);
           for (int64_t v = 0; v < vectors; ++v) {
             llvm::AllocaInst *slot = acc[r * vectors + v];

@@ -59,14 +59,17 @@ llvm::Value *remainder(Program &p, llvm::Value *x, llvm::Value *y) {
 
 llvm::Value *toFloat(Program &p, llvm::Value *value) { return codegen::toFloat(p.builder, value); }
 
-llvm::Value *roundTo(Program &p, llvm::Value *value, llvm::Type *small) { return codegen::roundTo(p.builder, value, small); }
+llvm::Value *roundTo(Program &p, llvm::Value *value, llvm::Type *small) {
+  return codegen::roundTo(p.builder, value, small);
+}
 
 llvm::Value *Program::select(llvm::Value *condition, llvm::Value *yes, llvm::Value *no) {
   if (!scalarOf(yes)->isBFloatTy())
     return builder.CreateSelect(condition, yes, no);
   // As integers: LLVM would widen bf16 to f32, and call a run-time library to narrow it.
   llvm::Type *bits = like(yes, builder.getInt16Ty());
-  llvm::Value *chosen = builder.CreateSelect(condition, builder.CreateBitCast(yes, bits), builder.CreateBitCast(no, bits));
+  llvm::Value *chosen =
+      builder.CreateSelect(condition, builder.CreateBitCast(yes, bits), builder.CreateBitCast(no, bits));
   return builder.CreateBitCast(chosen, yes->getType());
 }
 
@@ -82,20 +85,31 @@ llvm::Value *lowerFloats(Program &p, Operation *op, Values v) {
   auto &b = p.builder;
   using Compute = llvm::function_ref<llvm::Value *(Values)>;
   auto inF = [&](Compute compute) { return inFloat(p, v, compute); };
-  if (isa<arith::AddFOp>(op)) return inF([&](Values v) { return b.CreateFAdd(v[0], v[1]); });
-  if (isa<arith::SubFOp>(op)) return inF([&](Values v) { return b.CreateFSub(v[0], v[1]); });
-  if (isa<arith::MulFOp>(op)) return inF([&](Values v) { return b.CreateFMul(v[0], v[1]); });
-  if (isa<arith::DivFOp, PreciseDivFOp>(op)) return inF([&](Values v) { return b.CreateFDiv(v[0], v[1]); });
-  if (isa<arith::RemFOp>(op)) return inF([&](Values v) { return remainder(p, v[0], v[1]); });
-  if (isa<arith::NegFOp>(op)) return inF([&](Values v) { return b.CreateFNeg(v[0]); });
-  if (isa<arith::MaxNumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::maxnum, v);
-  if (isa<arith::MinNumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::minnum, v);
-  if (isa<arith::MaximumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::maximum, v);
-  if (isa<arith::MinimumFOp>(op)) return binaryIntrinsic(p, llvm::Intrinsic::minimum, v);
+  if (isa<arith::AddFOp>(op))
+    return inF([&](Values v) { return b.CreateFAdd(v[0], v[1]); });
+  if (isa<arith::SubFOp>(op))
+    return inF([&](Values v) { return b.CreateFSub(v[0], v[1]); });
+  if (isa<arith::MulFOp>(op))
+    return inF([&](Values v) { return b.CreateFMul(v[0], v[1]); });
+  if (isa<arith::DivFOp, PreciseDivFOp>(op))
+    return inF([&](Values v) { return b.CreateFDiv(v[0], v[1]); });
+  if (isa<arith::RemFOp>(op))
+    return inF([&](Values v) { return remainder(p, v[0], v[1]); });
+  if (isa<arith::NegFOp>(op))
+    return inF([&](Values v) { return b.CreateFNeg(v[0]); });
+  if (isa<arith::MaxNumFOp>(op))
+    return binaryIntrinsic(p, llvm::Intrinsic::maxnum, v);
+  if (isa<arith::MinNumFOp>(op))
+    return binaryIntrinsic(p, llvm::Intrinsic::minnum, v);
+  if (isa<arith::MaximumFOp>(op))
+    return binaryIntrinsic(p, llvm::Intrinsic::maximum, v);
+  if (isa<arith::MinimumFOp>(op))
+    return binaryIntrinsic(p, llvm::Intrinsic::minimum, v);
   if (isa<PreciseSqrtOp>(op))
     return inF([&](Values v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, v[0]); });
   if (auto compareFloats = dyn_cast<arith::CmpFOp>(op))
-    return b.CreateFCmp(codegen::predicateOf(compareFloats.getPredicate()), toFloat(p, v[0]), toFloat(p, v[1]));
+    return b.CreateFCmp(codegen::predicateOf(compareFloats.getPredicate()), toFloat(p, v[0]),
+                        toFloat(p, v[1]));
   if (isa<arith::SelectOp>(op)) {
     // A scalar condition may choose between vectors; the other way round all are vectors.
     return p.select(v[0], v[1], v[2]);
@@ -103,7 +117,9 @@ llvm::Value *lowerFloats(Program &p, Operation *op, Values v) {
   auto clamp = cast<ClampFOp>(op);
   auto lower = clamp.getPropagateNan() ? llvm::Intrinsic::maximum : llvm::Intrinsic::maxnum;
   auto upper = clamp.getPropagateNan() ? llvm::Intrinsic::minimum : llvm::Intrinsic::minnum;
-  return inF([&](Values v) { return b.CreateBinaryIntrinsic(upper, b.CreateBinaryIntrinsic(lower, v[0], v[1]), v[2]); });
+  return inF([&](Values v) {
+    return b.CreateBinaryIntrinsic(upper, b.CreateBinaryIntrinsic(lower, v[0], v[1]), v[2]);
+  });
 }
 
 llvm::Value *lowerConversion(Program &p, Operation *op, Values v) {
@@ -122,7 +138,8 @@ llvm::Value *lowerConversion(Program &p, Operation *op, Values v) {
 llvm::Value *floatOf(Program &p, llvm::Value *value, Type element) {
   if (!isByteFloat(element))
     return toFloat(p, value);
-  return codegen::convertFloat(p.builder, value, element, Float32Type::get(element.getContext()), p.builder.getFloatTy());
+  return codegen::convertFloat(p.builder, value, element, Float32Type::get(element.getContext()),
+                               p.builder.getFloatTy());
 }
 
 // An op with an 8-bit float among its types: computed in f32, rounded once.
@@ -151,7 +168,9 @@ llvm::Value *lowerOp(Program &p, Operation *op, Values operands) {
   auto isByte = [](Type type) { return isByteFloat(elementType(type)); };
   bool hasBytes = llvm::any_of(op->getOperandTypes(), isByte) || llvm::any_of(op->getResultTypes(), isByte);
   // The others of a float of 8 bits look at its bits, or convert it in one step.
-  if (hasBytes && !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, AddPtrOp, FpToFpOp, arith::ExtFOp, arith::TruncFOp>(op))
+  if (hasBytes &&
+      !isa<arith::SelectOp, BitcastOp, arith::BitcastOp, AddPtrOp, FpToFpOp, arith::ExtFOp, arith::TruncFOp>(
+          op))
     return lowerByteFloats(p, op, operands);
   return ops().find(op)->lowering.element(p, op, operands);
 }

@@ -19,22 +19,33 @@ llvm::Constant *identityOf(Operation *op, llvm::Type *type) {
   if (isInt && isa<FloatType>(op->getResult(0).getType()))
     return nullptr; // 8-bit floats are bits
   auto integer = [&](const llvm::APInt &value) { return llvm::ConstantInt::get(type, value); };
-  if (isa<arith::AddFOp>(op)) return floating(-0.0);
-  if (isa<arith::MulFOp>(op)) return floating(1.0);
-  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op)) return llvm::ConstantFP::getNaN(type);
-  if (isa<arith::MaximumFOp>(op)) return llvm::ConstantFP::getInfinity(type, /*Negative=*/true);
-  if (isa<arith::MinimumFOp>(op)) return llvm::ConstantFP::getInfinity(type);
-  if (isa<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(op)) return integer(llvm::APInt(bits, 0));
-  if (isa<arith::MulIOp>(op)) return integer(llvm::APInt(bits, 1));
-  if (isa<arith::AndIOp, arith::MinUIOp>(op)) return integer(llvm::APInt::getAllOnes(bits));
-  if (isa<arith::MaxSIOp>(op)) return integer(llvm::APInt::getSignedMinValue(bits));
-  if (isa<arith::MinSIOp>(op)) return integer(llvm::APInt::getSignedMaxValue(bits));
+  if (isa<arith::AddFOp>(op))
+    return floating(-0.0);
+  if (isa<arith::MulFOp>(op))
+    return floating(1.0);
+  if (isa<arith::MaxNumFOp, arith::MinNumFOp>(op))
+    return llvm::ConstantFP::getNaN(type);
+  if (isa<arith::MaximumFOp>(op))
+    return llvm::ConstantFP::getInfinity(type, /*Negative=*/true);
+  if (isa<arith::MinimumFOp>(op))
+    return llvm::ConstantFP::getInfinity(type);
+  if (isa<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(op))
+    return integer(llvm::APInt(bits, 0));
+  if (isa<arith::MulIOp>(op))
+    return integer(llvm::APInt(bits, 1));
+  if (isa<arith::AndIOp, arith::MinUIOp>(op))
+    return integer(llvm::APInt::getAllOnes(bits));
+  if (isa<arith::MaxSIOp>(op))
+    return integer(llvm::APInt::getSignedMinValue(bits));
+  if (isa<arith::MinSIOp>(op))
+    return integer(llvm::APInt::getSignedMaxValue(bits));
   return nullptr;
 }
 
 } // namespace
 
-Combiner::Combiner(Program &program, Operation *combining) : program_(program), block_(&combining->getRegion(0).front()) {
+Combiner::Combiner(Program &program, Operation *combining)
+    : program_(program), block_(&combining->getRegion(0).front()) {
   for (Value operand : combining->getOperands())
     types_.push_back(program.type(elementType(operand.getType())));
   Block &block = *block_;
@@ -42,7 +53,8 @@ Combiner::Combiner(Program &program, Operation *combining) : program_(program), 
     return;
   Operation *op = &block.front();
   bool plain = op->getNumOperands() == 2 && op->getOperand(0) == block.getArgument(0) &&
-               op->getOperand(1) == block.getArgument(1) && block.getTerminator()->getOperand(0) == op->getResult(0);
+               op->getOperand(1) == block.getArgument(1) &&
+               block.getTerminator()->getOperand(0) == op->getResult(0);
   if (!plain)
     return;
   single_ = op;
@@ -98,7 +110,8 @@ void emitHistogram(Program &p, Operation *op) {
       counts = b.CreateAnd(counts, loop.element(histogram.getMask(), at));
     // What does not count goes to the first bin, as 0.
     llvm::Type *type = p.type(bins->element);
-    llvm::Value *place = b.CreateGEP(type, p.scratchAt(bins->offset), b.CreateSelect(counts, bin, b.getInt64(0)));
+    llvm::Value *place =
+        b.CreateGEP(type, p.scratchAt(bins->offset), b.CreateSelect(counts, bin, b.getInt64(0)));
     b.CreateStore(b.CreateAdd(b.CreateLoad(type, place), b.CreateZExt(counts, type)), place);
   });
 }

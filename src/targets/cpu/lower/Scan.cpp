@@ -22,19 +22,23 @@ public:
     SmallVector<llvm::AllocaInst *, 2> accumulated;
     for (llvm::Type *type : combiner_.elementTypes())
       accumulated.push_back(p_.temporary(type, "scanned"));
-    loop_.over(shape, [&](const Coordinates &line) {
-      step(line, p_.i64(scan_.getReverse() ? extent - 1 : 0), loop_.evaluator().level(), accumulated, true);
-      loop_.along(p_.i64(1), p_.i64(extent), [&](const Coordinate &c) {
-        llvm::Value *index = scan_.getReverse() ? b_.CreateSub(p_.i64(extent - 1), c.index) : c.index;
-        step(line, index, c.level, accumulated, false);
-      });
-    }, axis);
+    loop_.over(
+        shape,
+        [&](const Coordinates &line) {
+          step(line, p_.i64(scan_.getReverse() ? extent - 1 : 0), loop_.evaluator().level(), accumulated,
+               true);
+          loop_.along(p_.i64(1), p_.i64(extent), [&](const Coordinate &c) {
+            llvm::Value *index = scan_.getReverse() ? b_.CreateSub(p_.i64(extent - 1), c.index) : c.index;
+            step(line, index, c.level, accumulated, false);
+          });
+        },
+        axis);
   }
 
 private:
   // accumulated = combine(accumulated, element), written to the results.
-  void step(const Coordinates &line, llvm::Value *index, uint8_t level, ArrayRef<llvm::AllocaInst *> accumulated,
-            bool isFirst) {
+  void step(const Coordinates &line, llvm::Value *index, uint8_t level,
+            ArrayRef<llvm::AllocaInst *> accumulated, bool isFirst) {
     Coordinates at(line);
     at[scan_.getAxis()] = {index, false, level, -1};
     SmallVector<llvm::Value *> old, next;

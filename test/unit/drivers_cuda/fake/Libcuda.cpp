@@ -14,7 +14,14 @@
 
 namespace {
 
-enum { Ok = 0, InvalidValue = 1, NotInitialized = 3, NoDevice = 100, InvalidContext = 201, CaptureUnsupported = 900 };
+enum {
+  Ok = 0,
+  InvalidValue = 1,
+  NotInitialized = 3,
+  NoDevice = 100,
+  InvalidContext = 201,
+  CaptureUnsupported = 900
+};
 
 struct Context {
   int device;
@@ -89,7 +96,9 @@ EXPORT int cuInit(unsigned) {
 }
 EXPORT int cuDriverGetVersion(int *version) { return *version = 13000, Ok; }
 EXPORT int cuGetErrorName(int error, const char **text) {
-  *text = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == NoDevice ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_OTHER";
+  *text = error == 700        ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == NoDevice ? "CUDA_ERROR_NO_DEVICE"
+                              : "CUDA_ERROR_OTHER";
   return Ok;
 }
 EXPORT int cuGetErrorString(int error, const char **text) {
@@ -97,8 +106,12 @@ EXPORT int cuGetErrorString(int error, const char **text) {
   return Ok;
 }
 EXPORT int cuDeviceGetCount(int *out) { return *out = count(), answer("cuDeviceGetCount"); }
-EXPORT int cuDeviceGet(int *device, int ordinal) { return *device = ordinal + 100, Ok; } // a handle is no ordinal
-EXPORT int cuDeviceGetName(char *name, int size, int) { return std::strncpy(name, "Fake GPU", size_t(size)), Ok; }
+EXPORT int cuDeviceGet(int *device, int ordinal) {
+  return *device = ordinal + 100, Ok;
+} // a handle is no ordinal
+EXPORT int cuDeviceGetName(char *name, int size, int) {
+  return std::strncpy(name, "Fake GPU", size_t(size)), Ok;
+}
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = size_t(1) << 37, Ok; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
   switch (attribute) {
@@ -151,14 +164,17 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *,
   return stack.empty() ? InvalidContext : load(module, image);
 }
 EXPORT int cuModuleGetFunction(void **function, void *, const char *name) { return made(function, name); }
-EXPORT int cuFuncGetAttribute(int *value, int attribute, void *) { return *value = attribute == 4 ? 40 : 0, Ok; }
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *) {
+  return *value = attribute == 4 ? 40 : 0, Ok;
+}
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   if (attribute == 8)
     static_cast<Function *>(function)->sharedLimit = value;
   return Ok;
 }
 #ifndef FAKE_CUDA_WITHOUT_LIBRARIES
-EXPORT int cuLibraryLoadData(void **library, const void *image, int *, void **, unsigned, int *, void **, unsigned) {
+EXPORT int cuLibraryLoadData(void **library, const void *image, int *, void **, unsigned, int *, void **,
+                             unsigned) {
   note("libraryLoad");
   return load(library, image);
 }
@@ -177,15 +193,16 @@ EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int devi
   return cuFuncSetAttribute(kernel, attribute, value);
 }
 #endif
-EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
-                          unsigned shared, void *stream, void **parameters, void **) {
+EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
+                          unsigned, unsigned shared, void *stream, void **parameters, void **) {
   if (stack.empty())
     return InvalidContext;
   auto *kernel = static_cast<Function *>(function);
   if (!quiet)
-    note("launch " + kernel->name + " on " + std::to_string(stack.back()->device) + " grid " + std::to_string(x) + "," +
-         std::to_string(y) + "," + std::to_string(z) + " block " + std::to_string(threads) + " shared " +
-         std::to_string(shared) + " stream " + std::to_string(reinterpret_cast<uintptr_t>(stream)));
+    note("launch " + kernel->name + " on " + std::to_string(stack.back()->device) + " grid " +
+         std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(z) + " block " +
+         std::to_string(threads) + " shared " + std::to_string(shared) + " stream " +
+         std::to_string(reinterpret_cast<uintptr_t>(stream)));
   if (int(shared) > kernel->sharedLimit)
     return InvalidValue;
   const char *text = std::getenv("FAKE_CUDA_PARAMETERS");
