@@ -72,9 +72,10 @@ const Instruction &instructionOf(Warp &w, const Op &op) {
 void multiplyFloats(Warp &w, const Op &op, uint32_t mask) {
   const MatrixOp &m = w.block->program().matrices[op.detail];
   const auto &types = instructionOf(w, op).types;
-  Operands<MatrixTerm> operands(w, m, types[OfA], types[OfB], matrixTerm);
   SumModel model = sumModelOf(w.block->program().kernel->module->arch, types[OfA]);
-  int fraction = fractionBits(types[OfA]) + fractionBits(types[OfB]);
+  Operands<MatrixTerm> operands(w, m, types[OfA], types[OfB],
+                                [&](Type type, uint64_t bits) { return matrixTerm(type, bits, model); });
+  int fraction = fractionBits(types[OfA], model) + fractionBits(types[OfB], model);
   size_t k = m.shape->k;
   writeSums(w, m, mask, [&](unsigned row, unsigned column, uint64_t c) {
     return sumOfProducts({operands.a[row], k}, {operands.b[column], k}, uint32_t(c), m.shape->sumBits == 16,
