@@ -1,4 +1,4 @@
-"""How products reach matrix instructions: loads run ahead, operands that come another way, what stays, and why."""
+"""Products reach matrix instructions: loads run ahead, operands come another way, and what stays says why."""
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix PLAIN
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_75 --emit simt | FileCheck %s --check-prefix OLD
 # RUN: tegula explain %s::turned --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix TURNED
