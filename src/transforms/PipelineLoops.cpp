@@ -174,7 +174,7 @@ private:
     return nullptr;
   }
 
-  // The loop counts in 64 bits: it asks several trips ahead whether a trip exists, and that must not overflow.
+  // The loop counts in 64 bits: it asks trips ahead whether a trip exists, and that must not overflow.
   void widenBounds() {
     if (!loop_.getInductionVar().getType().isInteger(32))
       return;
