@@ -1,6 +1,4 @@
 """Random programs with products in loops: every target leaves the numbers behind that exact arithmetic gives."""
-import importlib.util
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -8,6 +6,7 @@ import torch
 
 import devices
 import dot_programs
+from differences import kernel_of
 from dot_programs import generate
 
 PROGRAMS = 120
@@ -24,15 +23,6 @@ def as_argument(array):
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return array
-
-
-def kernel_of(program, folder):
-    path = folder / f"dots_{program.seed}.py"
-    path.write_text(program.source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.kernel
 
 
 def check(program, kernel, target):
