@@ -1,4 +1,4 @@
-"""Scans along each axis, both ways, by any function; histograms; sorting."""
+"""Scans along each axis, both ways, by any function; histograms."""
 import numpy as np
 import pytest
 import torch
@@ -89,17 +89,6 @@ def histogram_kernel(x_ptr, out_ptr, n, BINS: tl.constexpr, BLOCK: tl.constexpr)
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n)
     tl.store(out_ptr + tl.arange(0, BINS), tl.histogram(x, BINS, mask=i < n))
-
-
-@triton.jit
-def sort_kernel(x_ptr, out_ptr, DESCENDING: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
-    i = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
-    tl.store(out_ptr + i, tl.sort(tl.load(x_ptr + i), descending=DESCENDING))
-
-
-@triton.jit
-def topk_kernel(x_ptr, out_ptr, C: tl.constexpr, K: tl.constexpr):
-    tl.store(out_ptr + tl.arange(0, K), tl.topk(tl.load(x_ptr + tl.arange(0, C)), K))
 
 
 def cumulative(function, x, axis, reverse):
@@ -193,21 +182,3 @@ def test_histogram(target, n, bins, dtype):
     counted = x.astype(np.int64)
     counted = counted[(counted >= 0) & (counted < bins)]
     np.testing.assert_array_equal(out, np.bincount(counted, minlength=bins))
-
-
-@pytest.mark.parametrize("descending", [False, True], ids=["rising", "falling"])
-@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (3, 8), (4, 64)], ids=str)
-@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float16"])
-def test_sort(target, dtype, shape, descending):
-    x = np.random.default_rng(3).integers(0, 40, shape).astype(dtype)
-    out = np.zeros_like(x)
-    sort_kernel[(1,)](x, out, DESCENDING=descending, R=shape[0], C=shape[1])
-    expected = np.sort(x, axis=1)
-    np.testing.assert_array_equal(out, expected[:, ::-1] if descending else expected)
-
-
-@pytest.mark.parametrize("k", [1, 3, 8, 64])
-def test_topk(target, k):
-    x, out = np.random.default_rng(k).standard_normal(64).astype(np.float32), np.zeros(k, np.float32)
-    topk_kernel[(1,)](x, out, C=64, K=k)
-    np.testing.assert_array_equal(out, np.sort(x)[::-1][:k])
