@@ -77,21 +77,22 @@ def sorted_keys(x, descending: tl.constexpr, is_bitonic: tl.constexpr):
 
 @triton.jit
 def first_in_order(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr, is_bitonic: tl.constexpr):
-    # The first k along `dim`, which for the time is the last one of two.
+    # The first k, or all, along `dim`, which for the time is the last one of two.
     rank: tl.constexpr = len(x.shape)
     tl.static_assert(dim is None or (dim >= -rank and dim < rank), "dim must be a dimension of the tile")
     axis: tl.constexpr = rank - 1 if dim is None else (dim + rank if dim < 0 else dim)
     extent: tl.constexpr = x.shape[axis]
-    tl.static_assert(k > 0 and k <= extent, "k must be from 1 to the extent of the dimension")
+    kept: tl.constexpr = extent if k is None else k
+    tl.static_assert(kept > 0 and kept <= extent, "k must be from 1 to the extent of the dimension")
     rows: tl.constexpr = x.numel // extent
     others: tl.constexpr = x.shape[:axis] + x.shape[axis + 1:]
     key = keys_of(x)
     if axis != rank - 1:
         key = tl.permute(key, DIMENSIONS[:axis] + DIMENSIONS[axis + 1:rank] + (axis,))
     key = sorted_keys(tl.reshape(key, (rows, extent)), descending, is_bitonic)
-    if k != key.shape[1]:
-        key = tl.gather(key, tl.broadcast_to(tl.arange(0, k)[None, :], (rows, k)), 1)
-    key = tl.reshape(key, others + (k,))
+    if kept != key.shape[1]:
+        key = tl.gather(key, tl.broadcast_to(tl.arange(0, kept)[None, :], (rows, kept)), 1)
+    key = tl.reshape(key, others + (kept,))
     if axis != rank - 1:
         key = tl.permute(key, DIMENSIONS[:axis] + (rank - 1,) + DIMENSIONS[axis:rank - 1])
     return of_keys(key, x.dtype)
@@ -99,14 +100,12 @@ def first_in_order(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constex
 
 @triton.jit
 def sort(x: tile, dim: axis = None, descending: flag = False):
-    extent: tl.constexpr = x.shape[len(x.shape) - 1 if dim is None else dim]
-    return first_in_order(x, extent, dim, descending, False)
+    return first_in_order(x, None, dim, descending, False)
 
 
 @triton.jit
 def bitonic_merge(x: tile, dim: axis = None, descending: flag = False):
-    extent: tl.constexpr = x.shape[len(x.shape) - 1 if dim is None else dim]
-    return first_in_order(x, extent, dim, descending, True)
+    return first_in_order(x, None, dim, descending, True)
 
 
 @triton.jit

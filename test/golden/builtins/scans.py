@@ -12,7 +12,8 @@
 # RUN: %refused float_bins 'p=*f32'
 # RUN: %refused two_dimensions 'p=*f32'
 # RUN: %refused no_bins 'p=*f32'
-# RUN: %refused odd_extent 'p=*f32'
+# RUN: %refused too_many 'p=*f32'
+# RUN: %refused no_dimension 'p=*f32'
 import triton
 import triton.language as tl
 
@@ -86,7 +87,7 @@ def sorted_rows(p):
     # sorted_rows: tt.reshape %{{.*}} : tensor<4x8xi32> -> tensor<16x2x1xi32>
     # sorted_rows: arith.xori
     tl.store(p + i, tl.sort(x))
-    # sorted_rows: tt.gather %{{.*}} axis 1 : tensor<4x8xf32>, tensor<4x2xi32> -> tensor<4x2xf32>
+    # sorted_rows: tt.gather %{{.*}} axis 1 : tensor<4x8xi32>, tensor<4x2xi32> -> tensor<4x2xi32>
     tl.store(p + tl.arange(0, 4)[:, None] * 2 + tl.arange(0, 2)[None, :], tl.topk(x, 2))
 
 
@@ -144,7 +145,14 @@ def no_bins(p):
 
 
 @triton.jit
-def odd_extent(p):
-    # odd_extent: static_assert failed: the extent to sort must be a power of two [StaticAssertFailed]
-    # odd_extent: scans.py:[[#@LINE+1]]
-    tl.sort(tl.arange(0, 6))
+def too_many(p):
+    # too_many: static_assert failed: k must be from 1 to the extent of the dimension [StaticAssertFailed]
+    # too_many: scans.py:[[#@LINE+1]]
+    tl.topk(tl.arange(0, 6), 7)
+
+
+@triton.jit
+def no_dimension(p):
+    # no_dimension: static_assert failed: dim must be a dimension of the tile [StaticAssertFailed]
+    # no_dimension: scans.py:[[#@LINE+1]]
+    tl.sort(tl.arange(0, 6), dim=1)
