@@ -6,6 +6,7 @@ Standard library only. Each step runs in processes of its own: what hangs is kil
 
     ./x gpu [--steps set,tests,sanitize,bench] [--only PART,...] [--budget SECONDS] [--out FOLDER] [--jobs N]
     ./x gpu --steps profile --profile ARGUMENTS            registers, instructions and stalls of one of them
+    ./x gpu --steps conformance,programs                   documented behaviours and users' programs, beside upstream
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
 """
 import argparse
@@ -23,8 +24,9 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "sanitize", "bench", "spellings", "profile"]
-TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS = 170, 90, 150
+STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "spellings", "profile"]
+TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
+BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
 SILENCE = 100  # seconds without a new result after which a benchmark is taken to hang
 DEVICE_LOST = 3
@@ -154,13 +156,13 @@ class Share:
 
     MOST_PROCESSES = 12
 
-    def __init__(self, index, count, suites, args, env):
-        self.index, self.count, self.suites, self.args, self.env = index, count, suites, args, env
+    def __init__(self, index, count, suites, args, env, name="share"):
+        self.index, self.count, self.suites, self.args, self.env, self.name = index, count, suites, args, env, name
         self.reports, self.start, self.is_done, self.note = [], 0, False, ""
         self.launch()
 
     def launch(self):
-        name = f"share-{self.index}-{len(self.reports)}"
+        name = f"{self.name}-{self.index}-{len(self.reports)}"
         self.reports.append(self.args.work / f"{name}.json")
         command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "--tb=short", "-p", "no:cacheprovider", "--share",
                    f"{self.index}/{self.count}@{self.start}", "--report", self.reports[-1], *self.suites]
@@ -201,19 +203,24 @@ class Share:
             self.is_done, self.note = True, f"not ended in time; under way: {read(self.reports[-1]).get('under way')}"
 
 
-def run_tests(args, env, results):
-    """test/ops, test/kernels, test/python and the random programs on the GPU, in shares that run beside each other."""
-    started, jobs = time.monotonic(), args.jobs
-    suites = [ROOT / "test" / suite for suite in ("ops", "kernels", "fuzz", "python")]
-    shares = [Share(index, jobs, suites, args, env) for index in range(jobs)]
-    while not all(share.is_done for share in shares) and time.monotonic() - started < TEST_SECONDS:
+def ended(shares, deadline):
+    """Waits for shares that run beside each other; their outcomes, reasons of skipping, failures, and those that did not end."""
+    while not all(share.is_done for share in shares) and time.monotonic() < deadline:
         time.sleep(0.2)
         for share in shares:
             share.poll()
     for share in shares:
         share.stop()
-    outcomes, skipped, failures = merged(read(report) for share in shares for report in share.reports)
-    notes = {share.index: share.note for share in shares if share.note}
+    notes = {f"{share.name} {share.index}": share.note for share in shares if share.note}
+    return *merged(read(report) for share in shares for report in share.reports), notes
+
+
+def run_tests(args, env, results):
+    """test/ops, test/kernels, test/python and the random programs on the GPU, in shares that run beside each other."""
+    started, jobs = time.monotonic(), args.jobs
+    suites = [ROOT / "test" / suite for suite in ("ops", "kernels", "fuzz", "python")]
+    shares = [Share(index, jobs, suites, args, env) for index in range(jobs)]
+    outcomes, skipped, failures, notes = ended(shares, started + TEST_SECONDS)
     results["tests"] = {"seconds": time.monotonic() - started, "outcomes": outcomes, "skipped": skipped, "failures": failures,
                         "shares that did not end": notes}
     say_tests(outcomes, skipped, failures, notes)
@@ -234,6 +241,38 @@ def say_tests(outcomes, skipped, failures, notes):
         say(f"  FAILED {len(tests)}: {error}  e.g. {tests[0]}")
     for index, note in notes.items():
         say(f"  share {index}: {note[-400:]}")
+
+
+def run_beside(suite):
+    """A step that runs one suite, test/conformance or test/programs, under Tegula and then under upstream Triton."""
+
+    def step(args, env, results):
+        found = results[suite] = {}
+        for name, more in (("tegula", {}), ("upstream", {"TRITON_MEANS": "upstream"})):
+            started = time.monotonic()
+            shares = [Share(index, args.jobs, [ROOT / "test" / suite], args, {**env, **more}, f"{suite}-{name}")
+                      for index in range(args.jobs)]
+            outcomes, skipped, failures, notes = ended(shares, started + BESIDE_SECONDS)
+            found[name] = {"seconds": time.monotonic() - started, "outcomes": outcomes, "skipped": skipped, "failures": failures,
+                           "shares that did not end": notes}
+            say(f"{suite} under {name}, {time.monotonic() - started:.0f} s:")
+            say_tests(outcomes, skipped, failures, notes)
+        found["differences"] = differences(found["tegula"]["failures"], found["upstream"]["failures"])
+        for title, tests in found["differences"].items():
+            say(f"{suite}: {len(tests)} {title}")
+            for test, error in sorted(tests.items()):
+                print(f"    {test.removeprefix('test/')}: {error[:200]}", flush=True)
+
+    return step
+
+
+def differences(ours, theirs):
+    """Failures by who fails; what only upstream passes is a fault of Tegula's."""
+    errors = [{failure["test"]: " ".join(failure["error"].split()) for failure in failures} for failures in (ours, theirs)]
+    own = {test: error for test, error in errors[0].items() if test not in errors[1]}
+    return {"fail under Tegula only": own,
+            "fail under upstream only": {test: error for test, error in errors[1].items() if test not in errors[0]},
+            "fail under both": {test: error for test, error in errors[0].items() if test in errors[1]}}
 
 
 def run_sanitize(args, env, results):
@@ -355,6 +394,10 @@ def right(results):
     tests = results.get("tests", {})
     if not isinstance(tests, dict) or tests.get("failures") or tests.get("shares that did not end"):
         return False
+    for suite in BESIDE:
+        found = results.get(suite, {"differences": {}})
+        if not isinstance(found, dict) or found["differences"].get("fail under Tegula only"):
+            return False
     return "set" not in results or (isinstance(results["set"], dict) and results["set"]["status"] == 0)
 
 
@@ -366,7 +409,7 @@ def main(argv):
     args.out.mkdir(parents=True, exist_ok=True)
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
-    steps = {"set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
+    steps = {**{suite: run_beside(suite) for suite in BESIDE}, "set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
              "spellings": run_spellings, "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")

@@ -109,3 +109,30 @@ def test_unknown_steps_are_refused(capsys):
     with pytest.raises(SystemExit):
         tool.arguments(["--steps", "fly"])
     assert "no step `fly`" in capsys.readouterr().err
+
+
+def test_differences_are_told_apart():
+    ours, theirs = [{"test": "a", "error": "x\n y"}, {"test": "b", "error": "z"}], [{"test": "b", "error": "w"}, {"test": "c", "error": "v"}]
+    assert tool.differences(ours, theirs) == {"fail under Tegula only": {"a": "x y"}, "fail under upstream only": {"c": "v"},
+                                              "fail under both": {"b": "z"}}
+    assert not tool.right({"programs": {"differences": tool.differences(ours, theirs)}})
+    assert tool.right({"programs": {"differences": tool.differences(ours[1:], theirs)}})
+
+
+def test_a_step_runs_a_suite_under_both(tmp_path, monkeypatch, capsys):
+    """One test passes under both, one under upstream only; which of the two runs it, the environment says."""
+    suite = tmp_path / "test" / "programs"
+    suite.mkdir(parents=True)
+    (suite / "conftest.py").write_text("from shares import *\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu: x\n")
+    (suite / "test_it.py").write_text("import os, pytest\npytestmark = pytest.mark.gpu\ndef test_a(): pass\n"
+                                      "def test_b(): assert os.environ.get('TRITON_MEANS') == 'upstream'\n")
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    args = tool.arguments(["--jobs", "1"])
+    args.work, results = tmp_path, {}
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "test"), "PYTEST_ADDOPTS": f"-c {tmp_path / 'pytest.ini'} --rootdir {tmp_path}"}
+    tool.run_beside("programs")(args, env, results)
+    found = results["programs"]["differences"]
+    assert list(found["fail under Tegula only"]) == ["test/programs/test_it.py::test_b"]
+    assert not found["fail under upstream only"] and not found["fail under both"]
+    assert "1 fail under Tegula only" in capsys.readouterr().out

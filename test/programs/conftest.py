@@ -1,0 +1,2 @@
+"""Programs as users of Triton write them: they say `import triton`."""
+from meaning import *  # fixtures
