@@ -65,12 +65,12 @@ PyObject *launchError(const char *format, ...) {
 
 namespace {
 
-struct Kernel {
+struct KernelObject {
   PyObject_HEAD
   tg_kernel *kernel; // held; CompiledKernel keeps its function alive
 };
 
-tg_kernel *handle(PyObject *object) { return reinterpret_cast<Kernel *>(object)->kernel; }
+tg_kernel *handle(PyObject *object) { return reinterpret_cast<KernelObject *>(object)->kernel; }
 
 PyObject *kernelStage(PyObject *self, PyObject *name) {
   const char *stage = PyUnicode_AsUTF8(name), *data = nullptr;
@@ -374,7 +374,7 @@ PyTypeObject KernelType = [] {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
   type.tp_name = "_tegula.Kernel";
   type.tp_doc = "A compiled kernel.";
-  type.tp_basicsize = sizeof(Kernel);
+  type.tp_basicsize = sizeof(KernelObject);
   type.tp_flags = Py_TPFLAGS_DEFAULT;
   type.tp_dealloc = [](PyObject *object) {
     tg_kernel_destroy(handle(object));
@@ -385,7 +385,7 @@ PyTypeObject KernelType = [] {
 }();
 
 PyObject *makeKernel(tg_kernel *kernel) {
-  Kernel *self = PyObject_New(Kernel, &KernelType);
+  KernelObject *self = PyObject_New(KernelObject, &KernelType);
   if (self)
     self->kernel = kernel;
   else

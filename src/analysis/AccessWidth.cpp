@@ -13,7 +13,7 @@ namespace tegula::analysis {
 
 namespace {
 
-std::string placeOf(Value value) {
+std::string locationText(Value value) {
   if (auto place = value.getLoc()->findInstanceOf<FileLineColLoc>())
     return "line " + std::to_string(place.getLine());
   return "an earlier line";
@@ -27,8 +27,8 @@ std::string describeArgument(BlockArgument argument) {
       return name.getValue().str();
   if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
       loop && argument == loop.getInductionVar())
-    return "the loop index of " + placeOf(argument);
-  return "a value carried by the loop of " + placeOf(argument);
+    return "the loop index of " + locationText(argument);
+  return "a value carried by the loop of " + locationText(argument);
 }
 
 const char *signOf(Operation *op) {
@@ -82,7 +82,7 @@ std::string describe(Value value, unsigned depth) {
     return "arange(" + std::to_string(range.getStart()) + ", " + std::to_string(range.getEnd()) + ")";
   const char *sign = signOf(op);
   if (!sign || depth == 0)
-    return "the value of " + placeOf(value);
+    return "the value of " + locationText(value);
   std::string left = describe(op->getOperand(0), depth - 1);
   if (StringRef(sign) == " + " && sumUnder(op->getOperand(0)))
     left = withoutParentheses(left);
@@ -127,7 +127,7 @@ std::string whyMask(Value mask, unsigned dim, int64_t width, llvm::function_ref<
   }
   auto compare = dyn_cast_if_present<arith::CmpIOp>(op);
   if (!compare)
-    return "the mask of " + placeOf(mask) + " is not known to be equal for " + std::to_string(width) +
+    return "the mask of " + locationText(mask) + " is not known to be equal for " + std::to_string(width) +
            " neighbours";
   std::string text = withoutParentheses(describe(compare.getLhs())) + comparison(compare.getPredicate()) +
                      withoutParentheses(describe(compare.getRhs()));

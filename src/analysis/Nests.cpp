@@ -27,23 +27,23 @@ int64_t Buffer::elementBytes() const {
   return isa<PointerType>(element) ? 8 : (element.getIntOrFloatBitWidth() + 7) / 8;
 }
 
-llvm::ArrayRef<Step> Plan::steps(Block *block) const {
+llvm::ArrayRef<NestStep> NestPlan::steps(Block *block) const {
   auto it = steps_.find(block);
-  return it == steps_.end() ? llvm::ArrayRef<Step>() : llvm::ArrayRef<Step>(it->second);
+  return it == steps_.end() ? llvm::ArrayRef<NestStep>() : llvm::ArrayRef<NestStep>(it->second);
 }
 
-const Buffer *Plan::buffer(Value value) const {
+const Buffer *NestPlan::buffer(Value value) const {
   auto it = bufferOf_.find(value);
   return it == bufferOf_.end() ? nullptr : &buffers_[it->second];
 }
 
-int64_t Plan::reserve(int64_t bytes) {
+int64_t NestPlan::reserve(int64_t bytes) {
   int64_t offset = scratchBytes_;
   scratchBytes_ += (bytes + 63) / 64 * 64;
   return offset;
 }
 
-unsigned Plan::addBuffer(Type tile) {
+unsigned NestPlan::addBuffer(Type tile) {
   Buffer buffer{elementType(tile), SmallVector<int64_t, 3>(shapeOf(tile)), 0};
   // A vector read may touch lanes behind the last element, 16 of them at most: keep them inside the scratch.
   buffer.offset = reserve((buffer.elements() + 16) * buffer.elementBytes() + 64);
@@ -51,7 +51,7 @@ unsigned Plan::addBuffer(Type tile) {
   return buffers_.size() - 1;
 }
 
-const Buffer &Plan::saveArea(Value load) {
+const Buffer &NestPlan::saveArea(Value load) {
   auto [it, isNew] = saveAreaOf_.try_emplace(load, 0);
   if (isNew)
     it->second = addBuffer(load.getType());
@@ -121,7 +121,7 @@ constexpr size_t mostVoters = 256;
 
 class Planner {
 public:
-  Planner(AccessAnalysis &access, Plan &plan) : access_(access), plan_(plan) {}
+  Planner(AccessAnalysis &access, NestPlan &plan) : access_(access), plan_(plan) {}
 
   void planBlock(Block *block);
 
@@ -155,10 +155,10 @@ private:
   void insertPendingNests();
 
   AccessAnalysis &access_;
-  Plan &plan_;
+  NestPlan &plan_;
 
   // State of the block being planned.
-  std::vector<Step> steps_;
+  std::vector<NestStep> steps_;
   std::optional<Nest> open_;
   size_t openStores_ = 0;
   bool loadsBehindNest_ = false; // they need the open nest's results, or see its stores
@@ -445,7 +445,7 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   Root root{RootKind::Buffer, nullptr, value, {}};
   unsigned at = hazard ? std::min(firstUse, *hazard) : firstUse;
   writtenAt_[value] = at;
-  Step &step = steps_[at];
+  NestStep &step = steps_[at];
   // A nest of this shape that evaluates the tile anyway also writes it, unless a nest in front
   // of it may read it.
   bool evaluates = !alone && at == firstUse && before_[at].empty() && step.kind == StepKind::Nest &&
@@ -562,7 +562,7 @@ namespace {
 
 // Does `value` read `argument` only element by element, at its own coordinates, through
 // inline ops? (Then computing it in place is safe.)
-bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, llvm::DenseSet<Value> &walked,
+bool readsOnlyInPlace(Value value, Value argument, const NestPlan &plan, llvm::DenseSet<Value> &walked,
                       unsigned depth = 0) {
   if (value == argument || !walked.insert(value).second)
     return true;
@@ -594,7 +594,7 @@ bool readsOnlyInPlace(Value value, Value argument, const Plan &plan, llvm::Dense
   return true;
 }
 
-bool readsOnlyInPlace(Value value, Value argument, const Plan &plan) {
+bool readsOnlyInPlace(Value value, Value argument, const NestPlan &plan) {
   llvm::DenseSet<Value> walked;
   return readsOnlyInPlace(value, argument, plan, walked);
 }
@@ -659,7 +659,7 @@ void Planner::coalesceLoop(Operation *terminator) {
 }
 
 void Planner::insertPendingNests() {
-  std::vector<Step> all;
+  std::vector<NestStep> all;
   for (auto [index, step] : llvm::enumerate(steps_)) {
     for (Nest &nest : before_[index])
       all.push_back({StepKind::Nest, nullptr, std::move(nest)});
@@ -718,8 +718,8 @@ void Planner::planBlock(Block *block) {
   }
 }
 
-Plan planNests(Operation *function, AccessAnalysis &access) {
-  Plan plan;
+NestPlan planNests(Operation *function, AccessAnalysis &access) {
+  NestPlan plan;
   Planner(access, plan).planBlock(&function->getRegion(0).front());
   return plan;
 }

@@ -57,7 +57,7 @@ struct Nest {
 // Whole: an op that reads its tiles element by element in an order of its own (isWhole).
 enum class StepKind : uint8_t { Scalar, Nest, Dot, Whole, Region, Yield };
 
-struct Step {
+struct NestStep {
   StepKind kind;
   mlir::Operation *op = nullptr; // all but Nest
   Nest nest;                     // Nest
@@ -68,9 +68,9 @@ struct Decision {
   std::string kind, text; // "buffer": why
 };
 
-class Plan {
+class NestPlan {
 public:
-  llvm::ArrayRef<Step> steps(mlir::Block *block) const;
+  llvm::ArrayRef<NestStep> steps(mlir::Block *block) const;
   // The buffer of a tile, or nullptr where it is inline. Values may share one.
   const Buffer *buffer(mlir::Value value) const;
   int64_t scratchBytes() const { return scratchBytes_; }
@@ -84,7 +84,7 @@ public:
 
 private:
   friend class Planner;
-  llvm::DenseMap<mlir::Block *, std::vector<Step>> steps_;
+  llvm::DenseMap<mlir::Block *, std::vector<NestStep>> steps_;
   llvm::DenseMap<mlir::Value, unsigned> bufferOf_;
   llvm::DenseMap<mlir::Value, unsigned> saveAreaOf_;
   std::deque<Buffer> buffers_; // addresses of elements stay
@@ -94,10 +94,10 @@ private:
 };
 
 // Plans the body of one tt.func.
-Plan planNests(mlir::Operation *function, AccessAnalysis &access);
+NestPlan planNests(mlir::Operation *function, AccessAnalysis &access);
 
 // The plan as text, for tests and `--emit nests`.
-std::string print(mlir::Operation *function, const Plan &plan);
+std::string print(mlir::Operation *function, const NestPlan &plan);
 
 // The dense tiles that an op reads without buffering its operands: every tile operand of an
 // inline op. Ops that are not inline are roots, regions or read buffers.

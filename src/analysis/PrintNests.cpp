@@ -14,11 +14,11 @@ namespace {
 
 class Printer {
 public:
-  Printer(Operation *function, const Plan &plan, llvm::raw_ostream &out)
+  Printer(Operation *function, const NestPlan &plan, llvm::raw_ostream &out)
       : plan_(plan), out_(out), state_(function) {}
 
   void block(Block *block, unsigned depth) {
-    for (const Step &step : plan_.steps(block)) {
+    for (const NestStep &step : plan_.steps(block)) {
       out_.indent(2 * depth);
       switch (step.kind) {
       case StepKind::Nest: nest(step.nest, depth); break;
@@ -73,14 +73,14 @@ private:
     }
   }
 
-  const Plan &plan_;
+  const NestPlan &plan_;
   llvm::raw_ostream &out_;
   AsmState state_;
 };
 
 } // namespace
 
-std::string print(Operation *function, const Plan &plan) {
+std::string print(Operation *function, const NestPlan &plan) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << "scratch " << plan.scratchBytes() << " bytes\n";

@@ -36,12 +36,12 @@ tg_diagnostics::tg_diagnostics(std::vector<diag::Diagnostic> diagnostics)
     : list(std::move(diagnostics)), text(diag::render(list)) {
   capi::enter(this, capi::Handle::Diagnostics);
   for (const diag::Diagnostic &diagnostic : list) {
-    Place place;
+    Location location;
     if (const diag::SourcePtr &source = diagnostic.location.source) {
-      place.file = source->path();
-      place.position = source->position(diagnostic.location.range.begin);
+      location.file = source->path();
+      location.position = source->position(diagnostic.location.range.begin);
     }
-    places.push_back(std::move(place));
+    locations.push_back(std::move(location));
   }
 }
 
@@ -62,11 +62,11 @@ tg_status tg_diagnostics_get(const tg_diagnostics *list, size_t index, tg_diagno
   if (index >= tg_diagnostics_count(list))
     return TG_LAUNCH;
   const diag::Diagnostic &diagnostic = list->list[index];
-  const tg_diagnostics::Place &place = list->places[index];
+  const tg_diagnostics::Location &location = list->locations[index];
   return capi::fill<tg_diagnostic>(
       out, {0, tg_severity(diag::severity(diagnostic.kind)), tg_status(diag::statusCode(diagnostic.kind)),
-            diag::name(diagnostic.kind).data(), place.file.c_str(), place.position.line,
-            place.position.column, diagnostic.message.c_str(), diagnostic.hint.c_str()});
+            diag::name(diagnostic.kind).data(), location.file.c_str(), location.position.line,
+            location.position.column, diagnostic.message.c_str(), diagnostic.hint.c_str()});
 }
 
 void tg_diagnostics_destroy(tg_diagnostics *list) {

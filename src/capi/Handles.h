@@ -12,11 +12,11 @@
 struct tg_diagnostics {
   std::vector<tegula::diag::Diagnostic> list;
   std::string text;
-  struct Place {
+  struct Location {
     std::string file;
     tegula::diag::Position position;
   };
-  std::vector<Place> places;
+  std::vector<Location> locations;
 
   explicit tg_diagnostics(std::vector<tegula::diag::Diagnostic> list);
 };
@@ -40,11 +40,13 @@ struct tg_module {
 
 namespace tegula::capi {
 
-// A tg_kernel is a jit::Kernel under a name of C; the type itself is defined nowhere.
-inline tg_kernel *handleOf(jit::Kernel *kernel) { return reinterpret_cast<tg_kernel *>(kernel); }
-inline jit::Kernel *kernelOf(tg_kernel *kernel) { return reinterpret_cast<jit::Kernel *>(kernel); }
-inline const jit::Kernel *kernelOf(const tg_kernel *kernel) {
-  return reinterpret_cast<const jit::Kernel *>(kernel);
+// A tg_kernel is a jit::SpecializedKernel under a name of C; the type itself is defined nowhere.
+inline tg_kernel *handleOf(jit::SpecializedKernel *kernel) { return reinterpret_cast<tg_kernel *>(kernel); }
+inline jit::SpecializedKernel *kernelOf(tg_kernel *kernel) {
+  return reinterpret_cast<jit::SpecializedKernel *>(kernel);
+}
+inline const jit::SpecializedKernel *kernelOf(const tg_kernel *kernel) {
+  return reinterpret_cast<const jit::SpecializedKernel *>(kernel);
 }
 // The caller's, who destroys it; null stays null. Each handle that a host gets of one kernel holds it.
 inline tg_kernel *handOver(jit::KernelRef kernel) {

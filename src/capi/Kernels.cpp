@@ -21,7 +21,7 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     if (!known)
       return;
     const tg_compile_options &wanted = *known;
-    compiler::Options compilerOptions;
+    compiler::CompileOptions compilerOptions;
     compilerOptions.target = wanted.target ? wanted.target : function->defaultTarget;
     compilerOptions.targetOptions.cpu = wanted.cpu ? wanted.cpu : "";
     if (wanted.num_warps > 0)
@@ -34,7 +34,7 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     auto specs = compiler::parseSignature(signature, kernelFunction, function->dispatcher.parameters(), sink);
     if (!specs)
       return;
-    auto kernel = llvm::makeIntrusiveRefCnt<jit::Kernel>();
+    auto kernel = llvm::makeIntrusiveRefCnt<jit::SpecializedKernel>();
     kernel->compilation = compiler::compile(
         {function->dispatcher.functionPointer(), std::move(*specs), compilerOptions.language},
         compilerOptions, sink);
@@ -215,7 +215,7 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
         (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) ||
         !readArguments(function, arguments, leaves, sink))
       return;
-    compiler::Options options;
+    compiler::CompileOptions options;
     options.target = target ? target : function->defaultTarget;
     jit::KernelRef made = grid ? function->dispatcher.launch(leaves, *grid, options, *where, sink)
                                : function->dispatcher.prepare(leaves, options, *where, sink);

@@ -133,16 +133,16 @@ static std::string entriesOf(const ptxvm::Module &module) {
   return list.empty() ? "none" : list;
 }
 
-static const ptxvm::Kernel *entryOf(const ptxvm::Module &module, const char *entry, diag::Sink &sink) {
+static const ptxvm::PtxKernel *entryOf(const ptxvm::Module &module, const char *entry, diag::Sink &sink) {
   std::string name = entry ? entry : "";
-  const ptxvm::Kernel *kernel =
+  const ptxvm::PtxKernel *kernel =
       name.empty() && module.kernels.size() == 1 ? module.kernels[0].get() : module.find(name);
   if (!kernel)
     sink.report(diag::Kind::KernelUnknown, {}, {module.name, name, "its entries: " + entriesOf(module)});
   return kernel;
 }
 
-static bool readSlots(const ptxvm::Kernel &kernel, std::span<const tg_value> arguments,
+static bool readSlots(const ptxvm::PtxKernel &kernel, std::span<const tg_value> arguments,
                       std::vector<uint64_t> &slots, diag::Sink &sink) {
   if (arguments.size() != kernel.parameters.size()) {
     sink.report(diag::Kind::TooManyArguments, {},
@@ -184,7 +184,7 @@ tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulation_launc
     std::copy_n(wanted.grid, 3, shape.grid.begin());
     std::copy_n(wanted.block, 3, shape.block.begin());
     shape.sharedBytes = wanted.shared_bytes;
-    const ptxvm::Kernel *kernel = entryOf(**module, wanted.entry, sink);
+    const ptxvm::PtxKernel *kernel = entryOf(**module, wanted.entry, sink);
     if (!kernel || !readSlots(*kernel, {wanted.arguments, wanted.count}, shape.parameters, sink))
       return;
     if (Status status = simulation->simulation.run(*module, kernel->name, shape); !status.ok())

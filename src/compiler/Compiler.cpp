@@ -106,7 +106,7 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
   if (name == "ttir") {
     llvm::raw_string_ostream(text) << *module_ << "\n";
   } else {
-    Result<std::string> made = program_->stage(name);
+    Result<std::string> made = executable_->stage(name);
     if (!made)
       return made.status();
     text = std::move(*made);
@@ -124,13 +124,14 @@ Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid 
                              targetName_ +
                              "` runs programs one after another; hint: a grid of one "
                              "program, or a GPU");
-  Status status = program_->launch(slots, grid, place);
+  Status status = executable_->launch(slots, grid, place);
   if (status.code == StatusCode::Driver)
     status.message += "\n  " + describeLaunch(*this, slots, grid, place);
   return status;
 }
 
-std::unique_ptr<Compilation> compile(const sema::Request &request, const Options &options, diag::Sink &sink) {
+std::unique_ptr<Compilation> compile(const sema::Request &request, const CompileOptions &options,
+                                     diag::Sink &sink) {
   TargetOptions targetOptions = options.targetOptions;
   targetOptions.numWarps = options.language.numWarps;
   targetOptions.numStages = options.language.numStages;
@@ -168,15 +169,15 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Options
   }
   lap("simplify");
   result->arguments_ = runtimeArguments(*result->module_, request);
-  Result<std::unique_ptr<Program>> program = target->build(*result->module_, targetOptions);
+  Result<std::unique_ptr<Executable>> program = target->build(*result->module_, targetOptions);
   if (!program) {
     reportStatus(program.status(), options.target, place, sink);
     return nullptr;
   }
-  result->program_ = std::move(*program);
-  result->stageNames_ = result->program_->stageNames();
+  result->executable_ = std::move(*program);
+  result->stageNames_ = result->executable_->stageNames();
   result->stageNames_.insert(result->stageNames_.begin(), "ttir");
-  for (const StageTime &time : result->program_->times)
+  for (const StageTime &time : result->executable_->times)
     result->times_.push_back(time);
   return result;
 }

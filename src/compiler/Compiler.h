@@ -14,10 +14,10 @@
 
 namespace tegula::compiler {
 
-struct Options {
+struct CompileOptions {
   std::string target = "cpu";
   TargetOptions targetOptions;
-  sema::Options language;
+  sema::LanguageOptions language;
 };
 
 // A run-time argument: one slot of a launch.
@@ -31,9 +31,9 @@ class Compilation {
 public:
   const std::string &kernelName() const { return kernelName_; }
   const std::string &targetName() const { return targetName_; }
-  std::string_view arch() const { return program_->arch(); }
+  std::string_view arch() const { return executable_->arch(); }
   const std::vector<RuntimeArgument> &arguments() const { return arguments_; }
-  const std::vector<diag::Remark> &remarks() const { return program_->remarks; }
+  const std::vector<diag::Remark> &remarks() const { return executable_->remarks; }
   const std::vector<StageTime> &times() const { return times_; }
 
   // "ttir", then the target's own. The text lives as long as this object.
@@ -42,16 +42,16 @@ public:
 
   // Launch: another number of slots than `arguments()`, or a grid that is none.
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place = {});
-  Result<runtime::KernelAttributes> attributes() { return program_->attributes(); }
+  Result<runtime::KernelAttributes> attributes() { return executable_->attributes(); }
 
 private:
-  friend std::unique_ptr<Compilation> compile(const sema::Request &, const Options &, diag::Sink &);
+  friend std::unique_ptr<Compilation> compile(const sema::Request &, const CompileOptions &, diag::Sink &);
   Compilation() = default;
 
   // In this order: the program reads the module, the module its context.
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<Executable> executable_;
 
   std::string kernelName_, targetName_;
   bool needsOneProgram_ = false; // the grid is cooperative, and programs run one after another
@@ -63,6 +63,7 @@ private:
 };
 
 // Null after diagnostics.
-std::unique_ptr<Compilation> compile(const sema::Request &request, const Options &options, diag::Sink &sink);
+std::unique_ptr<Compilation> compile(const sema::Request &request, const CompileOptions &options,
+                                     diag::Sink &sink);
 
 } // namespace tegula::compiler

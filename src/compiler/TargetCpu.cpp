@@ -8,9 +8,9 @@
 namespace tegula::compiler {
 namespace {
 
-class CpuProgram : public Program {
+class CpuExecutable : public Executable {
 public:
-  CpuProgram(mlir::ModuleOp module, cpu::Options options, cpu::Artifact artifact)
+  CpuExecutable(mlir::ModuleOp module, cpu::CpuOptions options, cpu::Artifact artifact)
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)) {
     remarks = std::move(artifact_.remarks);
     const cpu::StageTimes &t = artifact_.times;
@@ -53,7 +53,7 @@ private:
   }
 
   mlir::ModuleOp module_;
-  cpu::Options options_;
+  cpu::CpuOptions options_;
   cpu::Artifact artifact_;
   std::once_flag once_;
   std::unique_ptr<cpu::LoadedKernel> loaded_;
@@ -63,14 +63,14 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Program>> buildCpu(mlir::ModuleOp module, const TargetOptions &options) {
-  cpu::Options cpuOptions{.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
+Result<std::unique_ptr<Executable>> buildCpu(mlir::ModuleOp module, const TargetOptions &options) {
+  cpu::CpuOptions cpuOptions{.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<cpu::Artifact> artifact = cpu::compile(*copy, cpuOptions, {});
   if (!artifact)
     return artifact.status();
-  return std::unique_ptr<Program>(
-      std::make_unique<CpuProgram>(module, std::move(cpuOptions), std::move(*artifact)));
+  return std::unique_ptr<Executable>(
+      std::make_unique<CpuExecutable>(module, std::move(cpuOptions), std::move(*artifact)));
 }
 
 } // namespace tegula::compiler

@@ -7,9 +7,9 @@
 namespace tegula::compiler {
 namespace {
 
-class InterpProgram : public Program {
+class InterpExecutable : public Executable {
 public:
-  explicit InterpProgram(mlir::ModuleOp module) : module_(module) {}
+  explicit InterpExecutable(mlir::ModuleOp module) : module_(module) {}
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {
     // The context is single-threaded: one run at a time.
@@ -28,8 +28,8 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Program>> buildInterp(mlir::ModuleOp module, const TargetOptions &) {
-  return std::unique_ptr<Program>(std::make_unique<InterpProgram>(module));
+Result<std::unique_ptr<Executable>> buildInterp(mlir::ModuleOp module, const TargetOptions &) {
+  return std::unique_ptr<Executable>(std::make_unique<InterpExecutable>(module));
 }
 
 } // namespace tegula::compiler

@@ -1,7 +1,7 @@
 // NVIDIA GPUs: PTX from the compiler, a cubin from the assembler, launches through the driver.
 // Where there is no assembler the driver's own takes the PTX at the first launch.
 #include "compiler/Targets.h"
-#include "drivers/cuda/Kernel.h"
+#include "drivers/cuda/LoadedKernel.h"
 #include "drivers/cuda/Memory.h"
 #include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
@@ -12,10 +12,10 @@
 namespace tegula::compiler {
 namespace {
 
-class NvidiaProgram : public Program {
+class NvidiaExecutable : public Executable {
 public:
-  NvidiaProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact,
-                Result<nvidia::Assembled> assembled, bool isCooperative)
+  NvidiaExecutable(mlir::ModuleOp module, nvidia::NvidiaOptions options, nvidia::Artifact artifact,
+                   Result<nvidia::Assembled> assembled, bool isCooperative)
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
         assembled_(std::move(assembled)),
         kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch,
@@ -74,16 +74,16 @@ private:
 
   std::string placeOfKernel() {
     for (mlir::Operation &function : *module_.getBody())
-      if (std::string place = tile::placeOf(function.getLoc()); !place.empty())
+      if (std::string place = tile::locationText(function.getLoc()); !place.empty())
         return place;
     return {};
   }
 
   mlir::ModuleOp module_;
-  nvidia::Options options_;
+  nvidia::NvidiaOptions options_;
   nvidia::Artifact artifact_;
   Result<nvidia::Assembled> assembled_; // Unsupported: there is no assembler
-  cuda::Kernel kernel_;
+  cuda::LoadedKernel kernel_;
   std::mutex texts_;
 };
 
@@ -96,10 +96,10 @@ Result<int> current() { return cuda::currentDevice(); }
 const Devices devicesOfNvidia{count,         info,       current,          cuda::allocate,
                               cuda::release, cuda::copy, cuda::synchronize};
 
-Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
+Result<std::unique_ptr<Executable>> buildNvidia(mlir::ModuleOp module, const TargetOptions &options) {
   nvidia::prepareToAssemble(options.arch);
-  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters,
-                                options.fusesMultiplyAdd};
+  nvidia::NvidiaOptions nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters,
+                                      options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
   if (!artifact)
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Program>> buildNvidia(mlir::ModuleOp module, const Target
   Result<nvidia::Assembled> assembled = nvidia::assemble(artifact->ptx, options.arch);
   if (!assembled && assembled.status().code != StatusCode::Unsupported)
     return assembled.status();
-  return std::unique_ptr<Program>(std::make_unique<NvidiaProgram>(
+  return std::unique_ptr<Executable>(std::make_unique<NvidiaExecutable>(
       module, std::move(nvidiaOptions), std::move(*artifact), std::move(assembled), options.isCooperative));
 }
 

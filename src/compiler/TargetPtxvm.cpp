@@ -28,10 +28,10 @@ Status statusOf(const ptxvm::Simulation &simulation) {
   return Status::error(asserts ? StatusCode::Assertion : StatusCode::Launch, simulation.findingsText());
 }
 
-class PtxvmProgram : public Program {
+class PtxvmExecutable : public Executable {
 public:
-  PtxvmProgram(mlir::ModuleOp module, nvidia::Options options, nvidia::Artifact artifact,
-               std::shared_ptr<const ptxvm::Module> parsed)
+  PtxvmExecutable(mlir::ModuleOp module, nvidia::NvidiaOptions options, nvidia::Artifact artifact,
+                  std::shared_ptr<const ptxvm::Module> parsed)
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
         parsed_(std::move(parsed)) {
     remarks = std::move(artifact_.remarks);
@@ -86,7 +86,7 @@ public:
 
 private:
   mlir::ModuleOp module_;
-  nvidia::Options options_;
+  nvidia::NvidiaOptions options_;
   nvidia::Artifact artifact_;
   std::shared_ptr<const ptxvm::Module> parsed_;
   std::mutex texts_;
@@ -99,9 +99,9 @@ const char *archOfPtxvm() {
   return *wanted ? wanted : "sm_90a";
 }
 
-Result<std::unique_ptr<Program>> buildPtxvm(mlir::ModuleOp module, const TargetOptions &options) {
-  nvidia::Options nvidiaOptions{options.arch, options.numWarps, options.numStages, 0,
-                                options.fusesMultiplyAdd};
+Result<std::unique_ptr<Executable>> buildPtxvm(mlir::ModuleOp module, const TargetOptions &options) {
+  nvidia::NvidiaOptions nvidiaOptions{options.arch, options.numWarps, options.numStages, 0,
+                                      options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
   if (!artifact)
@@ -110,8 +110,8 @@ Result<std::unique_ptr<Program>> buildPtxvm(mlir::ModuleOp module, const TargetO
   if (!parsed)
     return Status::error(StatusCode::Internal,
                          "the machine does not understand the code: " + parsed.status().message);
-  return std::unique_ptr<Program>(std::make_unique<PtxvmProgram>(module, std::move(nvidiaOptions),
-                                                                 std::move(*artifact), std::move(*parsed)));
+  return std::unique_ptr<Executable>(std::make_unique<PtxvmExecutable>(
+      module, std::move(nvidiaOptions), std::move(*artifact), std::move(*parsed)));
 }
 
 } // namespace tegula::compiler

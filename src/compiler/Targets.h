@@ -23,9 +23,9 @@ struct StageTime {
 };
 
 // A kernel made for one target. Lives beside the module that it came from.
-class Program {
+class Executable {
 public:
-  virtual ~Program() = default;
+  virtual ~Executable() = default;
   // One 8-byte slot an argument (runtime::CpuEntry), and a grid without a 0. Safe from several
   // threads. Targets with devices return when the work is queued, others when it is done.
   virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
@@ -51,7 +51,7 @@ struct TargetOptions {
 };
 
 // `module` outlives the program.
-using Build = Result<std::unique_ptr<Program>> (*)(mlir::ModuleOp module, const TargetOptions &options);
+using Build = Result<std::unique_ptr<Executable>> (*)(mlir::ModuleOp module, const TargetOptions &options);
 
 // The devices of a target that has such. Driver: there is no driver or no device.
 struct Devices {
@@ -66,7 +66,7 @@ struct Devices {
   Status (*synchronize)(const runtime::Place &place);
 };
 #define TARGET(Name, name, text)                                                                             \
-  Result<std::unique_ptr<Program>> build##Name(mlir::ModuleOp, const TargetOptions &);
+  Result<std::unique_ptr<Executable>> build##Name(mlir::ModuleOp, const TargetOptions &);
 #define DEVICE_TARGET(Name, name, text)                                                                      \
   TARGET(Name, name, text)                                                                                   \
   extern const Devices devicesOf##Name;

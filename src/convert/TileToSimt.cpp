@@ -68,7 +68,7 @@ private:
       text += ": " + why;
     else if (used < width)
       text += ": a thread owns no more neighbours";
-    remarks_.push_back({placeOf(op->getLoc()), "access", text});
+    remarks_.push_back({locationText(op->getLoc()), "access", text});
   }
 
   // How many neighbours an addition whose results nobody wants may take at once.
@@ -79,7 +79,7 @@ private:
     unsigned width = axes_.accessWidth(op.getPtr(), op.getMask(), dim, 128);
     width = std::min(width, choice_.of(op.getResult()).contiguous(dim));
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), width));
-    remarks_.push_back({placeOf(op.getLoc()), "access",
+    remarks_.push_back({locationText(op.getLoc()), "access",
                         "atomic steps on up to " + std::to_string(width) +
                             (width == 1 ? " element" : " elements") + " at once"});
   }
@@ -187,12 +187,13 @@ private:
                                                              matrix->instruction.shape));
         demand(dot.getAMutable(), matrix->operand(0, k));
         demand(dot.getBMutable(), matrix->operand(1, k));
-        remarks_.push_back({placeOf(op->getLoc()), "dot", "matrix instruction " + matrix->instruction.name});
+        remarks_.push_back(
+            {locationText(op->getLoc()), "dot", "matrix instruction " + matrix->instruction.name});
       } else {
         demandOwn(dot.getAMutable());
         demandOwn(dot.getBMutable());
-        remarks_.push_back(
-            {placeOf(op->getLoc()), "dot", "multiply-adds: no matrix instruction fits types and extents"});
+        remarks_.push_back({locationText(op->getLoc()), "dot",
+                            "multiply-adds: no matrix instruction fits types and extents"});
       }
       demandAs(dot.getAccMutable(), dot.getResult());
       return;

@@ -1,6 +1,6 @@
 // The process's own memory, one element at a time.
 #pragma once
-#include "interp/Machine.h"
+#include "interp/Interpreter.h"
 
 #include <cstring>
 
@@ -22,7 +22,7 @@ inline void writeElement(uint64_t address, Element element, uint64_t bits) {
 }
 
 // False, with an error, for an address in the first page.
-inline bool checkAddress(Machine &machine, mlir::Operation *op, uint64_t address) {
+inline bool checkAddress(Interpreter &machine, mlir::Operation *op, uint64_t address) {
   return address >= firstPage ||
          machine.fail(op, StatusCode::Data,
                       "access to address " + llvm::Twine(address) + ", which is a null pointer");

@@ -29,8 +29,8 @@ uint64_t combined(tile::AtomicKind kind, Element element, uint64_t old, uint64_t
 
 // Stores f(i, old) at each address that is on; the results are what was there.
 template <class F>
-bool update(Machine &machine, mlir::Operation *op, const Tile &pointer, const Tile *mask, F f) {
-  Tile result = Machine::make(op->getResult(0).getType());
+bool update(Interpreter &machine, mlir::Operation *op, const Tile &pointer, const Tile *mask, F f) {
+  Tile result = Interpreter::make(op->getResult(0).getType());
   for (size_t i = 0; i < result.size(); ++i) {
     if (mask && !mask->bits[i])
       continue;
@@ -45,7 +45,7 @@ bool update(Machine &machine, mlir::Operation *op, const Tile &pointer, const Ti
 
 } // namespace
 
-template <> bool execute(Machine &machine, tile::AtomicRMWOp op) {
+template <> bool execute(Interpreter &machine, tile::AtomicRMWOp op) {
   const Tile &value = machine.value(op.getValue());
   const Tile *mask = op.getMask() ? &machine.value(op.getMask()) : nullptr;
   return update(machine, op, machine.value(op.getPtr()), mask, [&](size_t i, uint64_t old) {
@@ -53,7 +53,7 @@ template <> bool execute(Machine &machine, tile::AtomicRMWOp op) {
   });
 }
 
-template <> bool execute(Machine &machine, tile::AtomicCASOp op) {
+template <> bool execute(Interpreter &machine, tile::AtomicCASOp op) {
   const Tile &expected = machine.value(op.getCmp()), &value = machine.value(op.getValue());
   return update(machine, op, machine.value(op.getPtr()), nullptr,
                 [&](size_t i, uint64_t old) { return old == expected.bits[i] ? value.bits[i] : old; });

@@ -8,7 +8,7 @@ namespace {
 using mlir::Operation;
 
 // f(bits, from element, to element)
-template <class F> bool convert(Machine &machine, Operation *op, F f) {
+template <class F> bool convert(Interpreter &machine, Operation *op, F f) {
   const Tile &value = machine.operand(op, 0);
   const Element to = *elementOf(op->getResult(0).getType());
   return mapElements(machine, op, [&](size_t i) { return f(value.bits[i], value.element, to); });
@@ -35,7 +35,7 @@ uint64_t sameBits(uint64_t bits, Element, Element) { return bits; }
 
 void addCasts(Table &table) {
 #define CAST(name, function)                                                                                 \
-  table[name] = [](Machine &machine, Operation *op) { return convert(machine, op, function); }
+  table[name] = [](Interpreter &machine, Operation *op) { return convert(machine, op, function); }
   CAST("arith.extsi", extendSigned);
   CAST("arith.extui", extendUnsigned);
   CAST("arith.trunci", extendUnsigned);

@@ -8,7 +8,7 @@ namespace {
 using mlir::Operation;
 namespace scf = mlir::scf;
 
-void defineAll(Machine &machine, mlir::ValueRange values, llvm::SmallVectorImpl<Tile> &tiles) {
+void defineAll(Interpreter &machine, mlir::ValueRange values, llvm::SmallVectorImpl<Tile> &tiles) {
   for (auto [value, tile] : llvm::zip_equal(values, tiles))
     machine.define(value, std::move(tile));
 }
@@ -27,7 +27,7 @@ bool advance(uint64_t &index, uint64_t step, unsigned width, bool isUnsigned) {
   return true;
 }
 
-bool forLoop(Machine &machine, Operation *op) {
+bool forLoop(Interpreter &machine, Operation *op) {
   auto loop = mlir::cast<scf::ForOp>(op);
   const bool isUnsigned = loop.getUnsignedCmp();
   const Element element = machine.value(loop.getLowerBound()).element;
@@ -44,7 +44,7 @@ bool forLoop(Machine &machine, Operation *op) {
   auto more = [&] { return isUnsigned ? index < end : int64_t(index) < int64_t(end); };
   while (more()) {
     llvm::SmallVector<Tile, 4> arguments;
-    arguments.push_back(Machine::scalar(element, truncate(index, widthOf(element))));
+    arguments.push_back(Interpreter::scalar(element, truncate(index, widthOf(element))));
     std::move(carried.begin(), carried.end(), std::back_inserter(arguments));
     if (!machine.runBlock(*loop.getBody(), std::move(arguments), carried))
       return false;
@@ -55,7 +55,7 @@ bool forLoop(Machine &machine, Operation *op) {
   return true;
 }
 
-bool whileLoop(Machine &machine, Operation *op) {
+bool whileLoop(Interpreter &machine, Operation *op) {
   auto loop = mlir::cast<scf::WhileOp>(op);
   llvm::SmallVector<Tile, 4> carried = machine.copy(loop.getInits()), passed;
   for (;;) {
@@ -70,7 +70,7 @@ bool whileLoop(Machine &machine, Operation *op) {
   return true;
 }
 
-bool branch(Machine &machine, Operation *op) {
+bool branch(Interpreter &machine, Operation *op) {
   auto branch = mlir::cast<scf::IfOp>(op);
   mlir::Region &taken =
       machine.value(branch.getCondition()).bits[0] ? branch.getThenRegion() : branch.getElseRegion();
@@ -81,7 +81,7 @@ bool branch(Machine &machine, Operation *op) {
   return true;
 }
 
-bool executeRegion(Machine &machine, Operation *op) {
+bool executeRegion(Interpreter &machine, Operation *op) {
   mlir::Region &region = op->getRegion(0);
   if (!region.hasOneBlock())
     return machine.fail(op, StatusCode::Unsupported, "the interpreter runs regions of one block only");
@@ -99,24 +99,25 @@ void addControl(Table &table) {
   table["scf.while"] = whileLoop;
   table["scf.if"] = branch;
   table["scf.execute_region"] = executeRegion;
-  table["scf.condition"] = table["scf.yield"] = [](Machine &, Operation *) { return true; };
+  table["scf.condition"] = table["scf.yield"] = [](Interpreter &, Operation *) { return true; };
 }
 
-template <> bool execute(Machine &machine, tile::FuncOp op) {
+template <> bool execute(Interpreter &machine, tile::FuncOp op) {
   if (!op.getBody().hasOneBlock())
     return machine.fail(op, StatusCode::Unsupported, "the interpreter runs kernels of one block only");
   return machine.runBlock(op.getBody().front());
 }
 
-template <> bool execute(Machine &, tile::ReturnOp) { return true; }
+template <> bool execute(Interpreter &, tile::ReturnOp) { return true; }
 
-template <> bool execute(Machine &machine, tile::GetProgramIdOp op) {
-  machine.define(op.getResult(), Machine::scalar(Element::I32, uint32_t(machine.program[op.getAxis()])));
+template <> bool execute(Interpreter &machine, tile::GetProgramIdOp op) {
+  machine.define(op.getResult(), Interpreter::scalar(Element::I32, uint32_t(machine.program[op.getAxis()])));
   return true;
 }
 
-template <> bool execute(Machine &machine, tile::GetNumProgramsOp op) {
-  machine.define(op.getResult(), Machine::scalar(Element::I32, uint32_t(machine.grid.extent[op.getAxis()])));
+template <> bool execute(Interpreter &machine, tile::GetNumProgramsOp op) {
+  machine.define(op.getResult(),
+                 Interpreter::scalar(Element::I32, uint32_t(machine.grid.extent[op.getAxis()])));
   return true;
 }
 

@@ -1,5 +1,5 @@
 // Prints, to the process's standard output, and checks.
-#include "interp/Machine.h"
+#include "interp/Interpreter.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,7 +10,7 @@ namespace tegula::interp {
 
 namespace {
 
-void printProgram(llvm::raw_ostream &os, const Machine &machine) {
+void printProgram(llvm::raw_ostream &os, const Interpreter &machine) {
   os << "pid (" << machine.program[0] << ", " << machine.program[1] << ", " << machine.program[2] << ")";
 }
 
@@ -39,7 +39,7 @@ void printElement(llvm::raw_ostream &os, const Tile &tile, size_t i, bool hex, b
 } // namespace
 
 // One text a print: lines of one program stay together.
-template <> bool execute(Machine &machine, tile::PrintOp op) {
+template <> bool execute(Interpreter &machine, tile::PrintOp op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (op.getOperands().empty()) {
@@ -63,7 +63,7 @@ template <> bool execute(Machine &machine, tile::PrintOp op) {
   return true;
 }
 
-template <> bool execute(Machine &machine, tile::AssertOp op) {
+template <> bool execute(Interpreter &machine, tile::AssertOp op) {
   if (llvm::is_contained(machine.value(op.getCondition()).bits, uint64_t(0)))
     return machine.fail(op, StatusCode::Assertion, "assertion failed: " + op.getMessage());
   return true;

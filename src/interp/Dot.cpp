@@ -18,7 +18,8 @@ Extents extentsOf(tile::DotOp op) {
 }
 
 // Sum is a type in which + and * are what the accumulator wants; `get` and `put` convert.
-template <class Sum, class Get, class Put> bool multiply(Machine &machine, tile::DotOp op, Get get, Put put) {
+template <class Sum, class Get, class Put>
+bool multiply(Interpreter &machine, tile::DotOp op, Get get, Put put) {
   auto [batches, m, n, k] = extentsOf(op);
   auto convert = [&](const Tile &tile) {
     std::vector<Sum> values(tile.size());
@@ -28,7 +29,7 @@ template <class Sum, class Get, class Put> bool multiply(Machine &machine, tile:
   };
   const Tile &accumulator = machine.value(op.getAcc());
   const std::vector<Sum> a = convert(machine.value(op.getA())), b = convert(machine.value(op.getB()));
-  Tile result = Machine::make(op.getType());
+  Tile result = Interpreter::make(op.getType());
   std::vector<Sum> row(n);
   for (int64_t i = 0; i < batches * m; ++i) {
     for (int64_t j = 0; j < n; ++j)
@@ -45,7 +46,7 @@ template <class Sum, class Get, class Put> bool multiply(Machine &machine, tile:
 
 } // namespace
 
-template <> bool execute(Machine &machine, tile::DotOp op) {
+template <> bool execute(Interpreter &machine, tile::DotOp op) {
   auto real = [](const Tile &tile, size_t i) { return tile.asDouble(i); };
   auto rounded = [](const Tile &result, auto sum) { return encode(result.element, double(sum)); };
   switch (*elementOf(op.getType())) {

@@ -10,8 +10,8 @@ namespace {
 using mlir::Operation;
 namespace arith = mlir::arith;
 
-bool constant(Machine &machine, Operation *op) {
-  Tile tile = Machine::make(op->getResult(0).getType());
+bool constant(Interpreter &machine, Operation *op) {
+  Tile tile = Interpreter::make(op->getResult(0).getType());
   auto bitsOf = [&](mlir::Attribute value) -> std::optional<uint64_t> {
     if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(value))
       return truncate(integer.getValue().sextOrTrunc(64).getZExtValue(), tile.width());
@@ -53,12 +53,12 @@ double minimum(double a, double b) { return -maximum(-a, -b); }
 double maximumNumber(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : maximum(a, b); }
 double minimumNumber(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : minimum(a, b); }
 
-template <class F> bool compareWith(Machine &machine, Operation *op, F f) {
+template <class F> bool compareWith(Interpreter &machine, Operation *op, F f) {
   const Tile &a = machine.operand(op, 0), &b = machine.operand(op, 1);
   return mapElements(machine, op, [&](size_t i) { return uint64_t(f(a.asDouble(i), b.asDouble(i))); });
 }
 
-bool compareFloats(Machine &machine, Operation *op) {
+bool compareFloats(Interpreter &machine, Operation *op) {
   auto unordered = [](double a, double b) { return std::isnan(a) || std::isnan(b); };
   auto with = [&](auto f) { return compareWith(machine, op, f); };
   using P = arith::CmpFPredicate;
@@ -84,7 +84,7 @@ bool compareFloats(Machine &machine, Operation *op) {
 }
 
 // The condition is a tile of the same shape or one scalar for all.
-bool select(Machine &machine, Operation *op) {
+bool select(Interpreter &machine, Operation *op) {
   const Tile &condition = machine.operand(op, 0), &yes = machine.operand(op, 1), &no = machine.operand(op, 2);
   const size_t step = condition.shape.empty() ? 0 : 1;
   return mapElements(machine, op,
@@ -98,7 +98,7 @@ void addElementwise(Table &table) {
   table["arith.select"] = select;
   table["arith.cmpf"] = compareFloats;
 #define FLOATS(name, parameters, value)                                                                      \
-  table[name] = [](Machine &machine, Operation *op) {                                                        \
+  table[name] = [](Interpreter &machine, Operation *op) {                                                    \
     return mapFloats(machine, op, [] parameters { return value; });                                          \
   }
   FLOATS("arith.addf", (double a, double b), a + b);
@@ -111,21 +111,21 @@ void addElementwise(Table &table) {
   FLOATS("arith.maxnumf", (double a, double b), maximumNumber(a, b));
   FLOATS("arith.minnumf", (double a, double b), minimumNumber(a, b));
 #undef FLOATS
-  table["arith.negf"] = [](Machine &machine, Operation *op) {
+  table["arith.negf"] = [](Interpreter &machine, Operation *op) {
     return mapIntegers(machine, op, [](uint64_t a, unsigned width) { return a ^ signBit(width); });
   };
 }
 
-template <> bool execute(Machine &machine, tile::PreciseSqrtOp op) {
+template <> bool execute(Interpreter &machine, tile::PreciseSqrtOp op) {
   return mapFloats(machine, op, [](double a) { return std::sqrt(a); });
 }
 
-template <> bool execute(Machine &machine, tile::PreciseDivFOp op) {
+template <> bool execute(Interpreter &machine, tile::PreciseDivFOp op) {
   return mapFloats(machine, op, [](double a, double b) { return a / b; });
 }
 
 // Without propagateNan a NaN gives `min`, as upstream's min(max(x, min), max) does.
-template <> bool execute(Machine &machine, tile::ClampFOp op) {
+template <> bool execute(Interpreter &machine, tile::ClampFOp op) {
   const bool propagate = op.getPropagateNan();
   return mapFloats(machine, op, [=](double value, double low, double high) {
     if (propagate && std::isnan(value))
@@ -134,18 +134,18 @@ template <> bool execute(Machine &machine, tile::ClampFOp op) {
   });
 }
 
-template <> bool execute(Machine &machine, tile::MulhiUIOp op) {
+template <> bool execute(Interpreter &machine, tile::MulhiUIOp op) {
   return mapIntegers(machine, op, [](uint64_t a, uint64_t b, unsigned width) {
     return uint64_t((unsigned __int128)a * b >> width);
   });
 }
 
-template <> bool execute(Machine &machine, tile::BitcastOp op) {
+template <> bool execute(Interpreter &machine, tile::BitcastOp op) {
   const Tile &value = machine.value(op.getValue());
   return mapElements(machine, op, [&](size_t i) { return value.bits[i]; });
 }
 
-template <> bool execute(Machine &machine, tile::FpToFpOp op) {
+template <> bool execute(Interpreter &machine, tile::FpToFpOp op) {
   const auto rounding = op.getRounding() == tile::Rounding::RTZ ? llvm::RoundingMode::TowardZero
                                                                 : llvm::RoundingMode::NearestTiesToEven;
   const Tile &value = machine.value(op.getValue());
@@ -153,7 +153,7 @@ template <> bool execute(Machine &machine, tile::FpToFpOp op) {
   return mapElements(machine, op, [&](size_t i) { return encode(to, value.asDouble(i), rounding); });
 }
 
-template <> bool execute(Machine &machine, tile::ElementwiseInlineAsmOp op) {
+template <> bool execute(Interpreter &machine, tile::ElementwiseInlineAsmOp op) {
   return machine.fail(op, StatusCode::Unsupported,
                       "inline assembly runs on the machine it is written for; the interpreter is no machine");
 }

@@ -3,13 +3,13 @@
 
 namespace tegula::interp {
 
-template <> bool execute(Machine &machine, tile::MakeRangeOp op) {
+template <> bool execute(Interpreter &machine, tile::MakeRangeOp op) {
   const uint64_t start = uint64_t(int64_t(int32_t(op.getStart())));
   const unsigned width = widthOf(*elementOf(op.getType()));
   return mapElements(machine, op, [=](size_t i) { return truncate(start + i, width); });
 }
 
-template <> bool execute(Machine &machine, tile::AddPtrOp op) {
+template <> bool execute(Interpreter &machine, tile::AddPtrOp op) {
   auto pointee = mlir::cast<tile::PointerType>(tile::elementType(op.getType())).getPointee();
   std::optional<Element> element = elementOf(pointee);
   if (!element)
@@ -21,13 +21,13 @@ template <> bool execute(Machine &machine, tile::AddPtrOp op) {
                      [&](size_t i) { return pointer.bits[i] + uint64_t(offset.asSigned(i)) * bytes; });
 }
 
-template <> bool execute(Machine &machine, tile::PtrToIntOp op) {
+template <> bool execute(Interpreter &machine, tile::PtrToIntOp op) {
   const Tile &pointer = machine.value(op.getPtr());
   const unsigned width = widthOf(*elementOf(op.getType()));
   return mapElements(machine, op, [&](size_t i) { return truncate(pointer.bits[i], width); });
 }
 
-template <> bool execute(Machine &machine, tile::IntToPtrOp op) {
+template <> bool execute(Interpreter &machine, tile::IntToPtrOp op) {
   const Tile &value = machine.value(op.getValue());
   return mapElements(machine, op, [&](size_t i) { return value.bits[i]; });
 }

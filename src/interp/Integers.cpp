@@ -34,12 +34,12 @@ uint64_t power(int64_t base, int64_t exponent) {
   return result;
 }
 
-template <class F> bool compareWith(Machine &machine, Operation *op, F f) {
+template <class F> bool compareWith(Interpreter &machine, Operation *op, F f) {
   const Tile &a = machine.operand(op, 0), &b = machine.operand(op, 1);
   return mapElements(machine, op, [&](size_t i) { return uint64_t(f(i, a, b)); });
 }
 
-bool compareIntegers(Machine &machine, Operation *op) {
+bool compareIntegers(Interpreter &machine, Operation *op) {
   auto with = [&](auto f) { return compareWith(machine, op, f); };
   auto withSigned = [&](auto f) {
     return with([f](size_t i, const Tile &a, const Tile &b) { return f(a.asSigned(i), b.asSigned(i)); });
@@ -64,8 +64,9 @@ bool compareIntegers(Machine &machine, Operation *op) {
 }
 
 // Two results: low bits of f, and what `high` makes of the operands.
-template <class Low, class High> bool extended(Machine &machine, Operation *op, Low low, High high) {
-  Tile first = Machine::make(op->getResult(0).getType()), second = Machine::make(op->getResult(1).getType());
+template <class Low, class High> bool extended(Interpreter &machine, Operation *op, Low low, High high) {
+  Tile first = Interpreter::make(op->getResult(0).getType()),
+       second = Interpreter::make(op->getResult(1).getType());
   const Tile &a = machine.operand(op, 0), &b = machine.operand(op, 1);
   for (size_t i = 0; i < first.size(); ++i) {
     first.bits[i] = truncate(low(a.bits[i], b.bits[i]), a.width());
@@ -76,19 +77,19 @@ template <class Low, class High> bool extended(Machine &machine, Operation *op, 
   return true;
 }
 
-bool addExtended(Machine &machine, Operation *op) {
+bool addExtended(Interpreter &machine, Operation *op) {
   return extended(machine, op, std::plus<uint64_t>(), [](uint64_t a, uint64_t b, unsigned width) {
     return uint64_t(((unsigned __int128)a + b) >> width);
   });
 }
 
-bool multiplyUnsignedExtended(Machine &machine, Operation *op) {
+bool multiplyUnsignedExtended(Interpreter &machine, Operation *op) {
   return extended(machine, op, std::multiplies<uint64_t>(), [](uint64_t a, uint64_t b, unsigned width) {
     return uint64_t((unsigned __int128)a * b >> width);
   });
 }
 
-bool multiplySignedExtended(Machine &machine, Operation *op) {
+bool multiplySignedExtended(Interpreter &machine, Operation *op) {
   return extended(machine, op, std::multiplies<uint64_t>(), [](uint64_t a, uint64_t b, unsigned width) {
     return uint64_t((__int128)signExtend(a, width) * signExtend(b, width) >> width);
   });
@@ -98,15 +99,15 @@ bool multiplySignedExtended(Machine &machine, Operation *op) {
 
 void addIntegers(Table &table) {
 #define UNSIGNED(name, value)                                                                                \
-  table[name] = [](Machine &machine, Operation *op) {                                                        \
+  table[name] = [](Interpreter &machine, Operation *op) {                                                    \
     return mapIntegers(machine, op, [](uint64_t a, uint64_t b, unsigned width) { return uint64_t(value); }); \
   }
 #define SIGNED(name, value)                                                                                  \
-  table[name] = [](Machine &machine, Operation *op) {                                                        \
+  table[name] = [](Interpreter &machine, Operation *op) {                                                    \
     return mapSigned(machine, op, [](int64_t a, int64_t b, unsigned width) { return value; });               \
   }
 #define UNARY(name, value)                                                                                   \
-  table[name] = [](Machine &machine, Operation *op) {                                                        \
+  table[name] = [](Interpreter &machine, Operation *op) {                                                    \
     return mapIntegers(machine, op, [](uint64_t a, unsigned width) { return uint64_t(value); });             \
   }
   UNSIGNED("arith.addi", a + b);

@@ -1,6 +1,6 @@
 // The entry: binds arguments, runs the grid's programs in row order, one after another.
 #include "interp/Interp.h"
-#include "interp/Machine.h"
+#include "interp/Interpreter.h"
 #include "runtime/FloatState.h"
 
 namespace tegula::interp {
@@ -13,7 +13,7 @@ constexpr unsigned maxDepth = 1000;
 template <class... Ops> void addTileOps(Table &table) {
   (table.try_emplace(
        Ops::getOperationName(),
-       [](Machine &machine, mlir::Operation *op) { return execute(machine, mlir::cast<Ops>(op)); }),
+       [](Interpreter &machine, mlir::Operation *op) { return execute(machine, mlir::cast<Ops>(op)); }),
    ...);
 }
 
@@ -36,7 +36,7 @@ const Table &allOps() {
   return *table;
 }
 
-void Machine::define(mlir::Value value, Tile tile) {
+void Interpreter::define(mlir::Value value, Tile tile) {
   std::unique_ptr<Tile> &slot = values_[value];
   if (slot)
     *slot = std::move(tile);
@@ -44,7 +44,7 @@ void Machine::define(mlir::Value value, Tile tile) {
     slot = std::make_unique<Tile>(std::move(tile));
 }
 
-Tile Machine::make(mlir::Type type) {
+Tile Interpreter::make(mlir::Type type) {
   Tile tile;
   tile.element = elementOf(type).value_or(Element::I1);
   llvm::ArrayRef<int64_t> shape = tile::shapeOf(type);
@@ -56,14 +56,14 @@ Tile Machine::make(mlir::Type type) {
   return tile;
 }
 
-bool Machine::fail(mlir::Operation *op, StatusCode code, const llvm::Twine &text) {
-  std::string place = tile::placeOf(op->getLoc());
+bool Interpreter::fail(mlir::Operation *op, StatusCode code, const llvm::Twine &text) {
+  std::string place = tile::locationText(op->getLoc());
   status_ = Status::error(code, place + (place.empty() ? "" : ": ") + text.str());
   return false;
 }
 
 // Looked up once a kind of op: this is where unknown ops and types are refused.
-Handler Machine::handlerOf(mlir::Operation *op) {
+Handler Interpreter::handlerOf(mlir::Operation *op) {
   auto row = table_.find(op->getName().getStringRef());
   if (row == table_.end()) {
     fail(op, StatusCode::Unsupported, "the interpreter does not know `" + op->getName().getStringRef() + "`");
@@ -72,7 +72,7 @@ Handler Machine::handlerOf(mlir::Operation *op) {
   return row->second;
 }
 
-bool Machine::spend(mlir::Operation *op) {
+bool Interpreter::spend(mlir::Operation *op) {
   if (!limited_)
     return true;
   if (left_ == 0)
@@ -81,7 +81,7 @@ bool Machine::spend(mlir::Operation *op) {
   return true;
 }
 
-bool Machine::runOp(mlir::Operation *op) {
+bool Interpreter::runOp(mlir::Operation *op) {
   if (!spend(op))
     return false;
   Handler &handler = handlers_[op->getName()];
@@ -94,7 +94,7 @@ bool Machine::runOp(mlir::Operation *op) {
   return handler(*this, op);
 }
 
-bool Machine::runBlock(mlir::Block &block) {
+bool Interpreter::runBlock(mlir::Block &block) {
   if (depth_ == maxDepth)
     return fail(block.getParentOp(), StatusCode::Resource, "regions are nested too deeply");
   ++depth_;
@@ -105,8 +105,8 @@ bool Machine::runBlock(mlir::Block &block) {
   return ok;
 }
 
-bool Machine::runBlock(mlir::Block &block, llvm::SmallVectorImpl<Tile> &&arguments,
-                       llvm::SmallVectorImpl<Tile> &results, unsigned skip) {
+bool Interpreter::runBlock(mlir::Block &block, llvm::SmallVectorImpl<Tile> &&arguments,
+                           llvm::SmallVectorImpl<Tile> &results, unsigned skip) {
   for (auto [argument, tile] : llvm::zip_equal(block.getArguments(), arguments))
     define(argument, std::move(tile));
   if (!runBlock(block))
@@ -115,14 +115,15 @@ bool Machine::runBlock(mlir::Block &block, llvm::SmallVectorImpl<Tile> &&argumen
   return true;
 }
 
-llvm::SmallVector<Tile, 4> Machine::copy(mlir::ValueRange values) const {
+llvm::SmallVector<Tile, 4> Interpreter::copy(mlir::ValueRange values) const {
   llvm::SmallVector<Tile, 4> tiles;
   for (mlir::Value each : values)
     tiles.push_back(value(each));
   return tiles;
 }
 
-static Status bindArguments(Machine &machine, tile::FuncOp function, std::span<const uint64_t> arguments) {
+static Status bindArguments(Interpreter &machine, tile::FuncOp function,
+                            std::span<const uint64_t> arguments) {
   if (function.getNumArguments() != arguments.size())
     return Status::error(StatusCode::Launch, "the kernel has " + std::to_string(function.getNumArguments()) +
                                                  " parameters, " + std::to_string(arguments.size()) +
@@ -131,7 +132,7 @@ static Status bindArguments(Machine &machine, tile::FuncOp function, std::span<c
     auto element = elementOf(parameter.getType());
     if (!element || mlir::isa<mlir::ShapedType>(parameter.getType()))
       return Status::error(StatusCode::Unsupported, "the interpreter does not know the type of a parameter");
-    machine.define(parameter, Machine::scalar(*element, truncate(bits, widthOf(*element))));
+    machine.define(parameter, Interpreter::scalar(*element, truncate(bits, widthOf(*element))));
   }
   return Status::success();
 }
@@ -146,7 +147,7 @@ Status run(mlir::ModuleOp module, std::span<const uint64_t> arguments, const run
     return programs.status();
   runtime::FloatState defaults;
   tile::FuncOp function = *functions.begin();
-  Machine machine(allOps(), grid, maxOps);
+  Interpreter machine(allOps(), grid, maxOps);
   if (Status status = bindArguments(machine, function, arguments); !status.ok())
     return status;
   for (int64_t program = 0; program < *programs; ++program) {

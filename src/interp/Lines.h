@@ -1,6 +1,6 @@
 // Lines along an axis: what reductions and scans walk over.
 #pragma once
-#include "interp/Machine.h"
+#include "interp/Interpreter.h"
 
 namespace tegula::interp {
 
@@ -8,12 +8,13 @@ namespace tegula::interp {
 using Line = llvm::SmallVector<llvm::SmallVector<uint64_t>, 2>;
 
 // line[to] = block(line[left], line[right]), for all operands at once.
-inline bool combine(Machine &machine, mlir::Block &block, Line &line, size_t left, size_t right, size_t to) {
+inline bool combine(Interpreter &machine, mlir::Block &block, Line &line, size_t left, size_t right,
+                    size_t to) {
   const size_t n = line.size();
   for (size_t i = 0; i < 2 * n; ++i) {
     mlir::BlockArgument argument = block.getArgument(i);
     uint64_t bits = line[i % n][i < n ? left : right];
-    machine.define(argument, Machine::scalar(*elementOf(argument.getType()), bits));
+    machine.define(argument, Interpreter::scalar(*elementOf(argument.getType()), bits));
   }
   if (!machine.runBlock(block))
     return false;
@@ -24,7 +25,7 @@ inline bool combine(Machine &machine, mlir::Block &block, Line &line, size_t lef
 
 // Calls f(line) for every line along `axis` of the operands, which have one shape. What f leaves
 // in the line is the result: all of it where results have the operands' shape, else its head.
-template <class F> bool forEachLine(Machine &machine, mlir::Operation *op, size_t axis, F f) {
+template <class F> bool forEachLine(Interpreter &machine, mlir::Operation *op, size_t axis, F f) {
   llvm::ArrayRef<int64_t> shape = tile::shapeOf(op->getOperand(0).getType());
   const size_t extent = shape[axis], operands = op->getNumOperands();
   size_t inner = 1;
@@ -32,7 +33,7 @@ template <class F> bool forEachLine(Machine &machine, mlir::Operation *op, size_
     inner *= d;
   llvm::SmallVector<Tile, 2> results;
   for (mlir::Value result : op->getResults())
-    results.push_back(Machine::make(result.getType()));
+    results.push_back(Interpreter::make(result.getType()));
   const size_t lines = machine.operand(op, 0).size() / extent, kept = results[0].size() / lines;
   Line line(operands, llvm::SmallVector<uint64_t>(extent));
   for (size_t at = 0; at < lines; ++at) {

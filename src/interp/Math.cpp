@@ -10,7 +10,7 @@ namespace {
 using mlir::Operation;
 
 // `f` is generic: called with doubles, or with long doubles where the type is f64.
-template <class F> bool mapFunction(Machine &machine, Operation *op, F f) {
+template <class F> bool mapFunction(Interpreter &machine, Operation *op, F f) {
   const Element to = *elementOf(op->getResult(0).getType());
   const Tile &a = machine.operand(op, 0);
   const Tile &b = machine.operand(op, op->getNumOperands() - 1);
@@ -27,13 +27,13 @@ template <class F> bool mapFunction(Machine &machine, Operation *op, F f) {
   return mapElements(machine, op, [&](size_t i) { return encode(to, apply(a.asDouble(i), b.asDouble(i))); });
 }
 
-bool fma(Machine &machine, Operation *op) {
+bool fma(Interpreter &machine, Operation *op) {
   const Tile &a = machine.operand(op, 0), &b = machine.operand(op, 1), &c = machine.operand(op, 2);
   return mapElements(machine, op,
                      [&](size_t i) { return fusedMultiplyAdd(a.element, a.bits[i], b.bits[i], c.bits[i]); });
 }
 
-template <class F> bool classify(Machine &machine, Operation *op, F f) {
+template <class F> bool classify(Interpreter &machine, Operation *op, F f) {
   const Tile &a = machine.operand(op, 0);
   return mapElements(machine, op, [&](size_t i) { return uint64_t(f(a.asDouble(i))); });
 }
@@ -42,26 +42,26 @@ template <class F> bool classify(Machine &machine, Operation *op, F f) {
 
 void addMath(Table &table) {
   table["math.fma"] = fma;
-  table["math.absf"] = [](Machine &machine, Operation *op) {
+  table["math.absf"] = [](Interpreter &machine, Operation *op) {
     return mapIntegers(machine, op, [](uint64_t a, unsigned width) { return a & ~signBit(width); });
   };
-  table["math.copysign"] = [](Machine &machine, Operation *op) {
+  table["math.copysign"] = [](Interpreter &machine, Operation *op) {
     return mapIntegers(machine, op, [](uint64_t a, uint64_t b, unsigned width) {
       return (a & ~signBit(width)) | (b & signBit(width));
     });
   };
-  table["math.isnan"] = [](Machine &machine, Operation *op) {
+  table["math.isnan"] = [](Interpreter &machine, Operation *op) {
     return classify(machine, op, [](double a) { return std::isnan(a); });
   };
-  table["math.isinf"] = [](Machine &machine, Operation *op) {
+  table["math.isinf"] = [](Interpreter &machine, Operation *op) {
     return classify(machine, op, [](double a) { return std::isinf(a); });
   };
-  table["math.isfinite"] = [](Machine &machine, Operation *op) {
+  table["math.isfinite"] = [](Interpreter &machine, Operation *op) {
     return classify(machine, op, [](double a) { return std::isfinite(a); });
   };
 // Exact, or rounded once from a double.
 #define EXACT(name, value)                                                                                   \
-  table[name] = [](Machine &machine, Operation *op) {                                                        \
+  table[name] = [](Interpreter &machine, Operation *op) {                                                    \
     return mapFloats(machine, op, [](double a) { return value; });                                           \
   }
   EXACT("math.sqrt", std::sqrt(a));
@@ -72,7 +72,7 @@ void addMath(Table &table) {
   EXACT("math.roundeven", std::nearbyint(a));
 #undef EXACT
 #define FUNCTION(name, value)                                                                                \
-  table[name] = [](Machine &machine, Operation *op) {                                                        \
+  table[name] = [](Interpreter &machine, Operation *op) {                                                    \
     return mapFunction(machine, op, [](auto a) { return value; });                                           \
   }
   FUNCTION("math.exp", std::exp(a));
@@ -99,10 +99,10 @@ void addMath(Table &table) {
   FUNCTION("math.cbrt", std::cbrt(a));
   FUNCTION("math.rsqrt", 1 / std::sqrt(a));
 #undef FUNCTION
-  table["math.powf"] = [](Machine &machine, Operation *op) {
+  table["math.powf"] = [](Interpreter &machine, Operation *op) {
     return mapFunction(machine, op, [](auto a, auto b) { return std::pow(a, b); });
   };
-  table["math.atan2"] = [](Machine &machine, Operation *op) {
+  table["math.atan2"] = [](Interpreter &machine, Operation *op) {
     return mapFunction(machine, op, [](auto a, auto b) { return std::atan2(a, b); });
   };
 }

@@ -4,11 +4,11 @@
 
 namespace tegula::interp {
 
-template <> bool execute(Machine &machine, tile::LoadOp op) {
+template <> bool execute(Interpreter &machine, tile::LoadOp op) {
   const Tile &pointer = machine.value(op.getPtr());
   const Tile *mask = op.getMask() ? &machine.value(op.getMask()) : nullptr;
   const Tile *other = op.getOther() ? &machine.value(op.getOther()) : nullptr;
-  Tile result = Machine::make(op.getType());
+  Tile result = Interpreter::make(op.getType());
   for (size_t i = 0; i < result.size(); ++i) {
     if (mask && !mask->bits[i]) {
       result.bits[i] = other ? other->bits[i] : 0;
@@ -22,7 +22,7 @@ template <> bool execute(Machine &machine, tile::LoadOp op) {
   return true;
 }
 
-template <> bool execute(Machine &machine, tile::StoreOp op) {
+template <> bool execute(Interpreter &machine, tile::StoreOp op) {
   const Tile &pointer = machine.value(op.getPtr()), &value = machine.value(op.getValue());
   const Tile *mask = op.getMask() ? &machine.value(op.getMask()) : nullptr;
   for (size_t i = 0; i < value.size(); ++i) {
@@ -36,6 +36,6 @@ template <> bool execute(Machine &machine, tile::StoreOp op) {
 }
 
 // Effects happen in order as it is.
-template <> bool execute(Machine &, tile::BarrierOp) { return true; }
+template <> bool execute(Interpreter &, tile::BarrierOp) { return true; }
 
 } // namespace tegula::interp

@@ -6,7 +6,7 @@ namespace tegula::interp {
 
 namespace {
 
-bool reduceLine(Machine &machine, tile::ReduceOp op, Line &line) {
+bool reduceLine(Interpreter &machine, tile::ReduceOp op, Line &line) {
   for (size_t count = line[0].size(); count > 1; count = (count + 1) / 2) {
     for (size_t i = 0; i + 1 < count; i += 2)
       if (!combine(machine, op.getCombine().front(), line, i, i + 1, i / 2))
@@ -20,17 +20,17 @@ bool reduceLine(Machine &machine, tile::ReduceOp op, Line &line) {
 
 } // namespace
 
-template <> bool execute(Machine &machine, tile::ReduceOp op) {
+template <> bool execute(Interpreter &machine, tile::ReduceOp op) {
   return forEachLine(machine, op, op.getAxis(), [&](Line &line) { return reduceLine(machine, op, line); });
 }
 
 // Read by the reduction itself.
-template <> bool execute(Machine &, tile::ReduceReturnOp) { return true; }
+template <> bool execute(Interpreter &, tile::ReduceReturnOp) { return true; }
 
-template <> bool execute(Machine &machine, tile::HistogramOp op) {
+template <> bool execute(Interpreter &machine, tile::HistogramOp op) {
   const Tile &source = machine.value(op.getSource());
   const Tile *mask = op.getMask() ? &machine.value(op.getMask()) : nullptr;
-  Tile bins = Machine::make(op.getType());
+  Tile bins = Interpreter::make(op.getType());
   for (size_t i = 0; i < source.size(); ++i)
     if ((!mask || mask->bits[i]) && source.bits[i] < bins.size())
       ++bins.bits[source.bits[i]];

@@ -4,7 +4,7 @@
 
 namespace tegula::interp {
 
-template <> bool execute(Machine &machine, tile::ScanOp op) {
+template <> bool execute(Interpreter &machine, tile::ScanOp op) {
   mlir::Block &block = op.getCombine().front();
   return forEachLine(machine, op, op.getAxis(), [&](Line &line) {
     const size_t extent = line[0].size();
@@ -18,6 +18,6 @@ template <> bool execute(Machine &machine, tile::ScanOp op) {
 }
 
 // Read by the scan itself.
-template <> bool execute(Machine &, tile::ScanReturnOp) { return true; }
+template <> bool execute(Interpreter &, tile::ScanReturnOp) { return true; }
 
 } // namespace tegula::interp

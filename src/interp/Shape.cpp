@@ -13,7 +13,7 @@ llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape) {
 }
 
 // The element at coordinates c of the result is the operand's at sum of c[d] * strides[d].
-bool gather(Machine &machine, mlir::Operation *op, llvm::ArrayRef<int64_t> strides) {
+bool gather(Interpreter &machine, mlir::Operation *op, llvm::ArrayRef<int64_t> strides) {
   const Tile &from = machine.operand(op, 0);
   llvm::ArrayRef<int64_t> shape = tile::shapeOf(op->getResult(0).getType());
   llvm::SmallVector<int64_t> coordinates(shape.size(), 0);
@@ -32,23 +32,23 @@ bool gather(Machine &machine, mlir::Operation *op, llvm::ArrayRef<int64_t> strid
 }
 
 // Same elements in the same order.
-bool relabel(Machine &machine, mlir::Operation *op) {
+bool relabel(Interpreter &machine, mlir::Operation *op) {
   const Tile &from = machine.operand(op, 0);
   return mapElements(machine, op, [&](size_t i) { return from.bits[i]; });
 }
 
 } // namespace
 
-template <> bool execute(Machine &machine, tile::SplatOp op) {
+template <> bool execute(Interpreter &machine, tile::SplatOp op) {
   const uint64_t bits = machine.value(op.getValue()).bits[0];
   return mapElements(machine, op, [=](size_t) { return bits; });
 }
 
-template <> bool execute(Machine &machine, tile::UnsplatOp op) { return relabel(machine, op); }
-template <> bool execute(Machine &machine, tile::ExpandDimsOp op) { return relabel(machine, op); }
-template <> bool execute(Machine &machine, tile::ReshapeOp op) { return relabel(machine, op); }
+template <> bool execute(Interpreter &machine, tile::UnsplatOp op) { return relabel(machine, op); }
+template <> bool execute(Interpreter &machine, tile::ExpandDimsOp op) { return relabel(machine, op); }
+template <> bool execute(Interpreter &machine, tile::ReshapeOp op) { return relabel(machine, op); }
 
-template <> bool execute(Machine &machine, tile::BroadcastOp op) {
+template <> bool execute(Interpreter &machine, tile::BroadcastOp op) {
   llvm::ArrayRef<int64_t> from = tile::shapeOf(op.getValue().getType()), to = tile::shapeOf(op.getType());
   llvm::SmallVector<int64_t> strides = rowMajorStrides(from);
   for (size_t d = 0; d < from.size(); ++d)
@@ -57,19 +57,19 @@ template <> bool execute(Machine &machine, tile::BroadcastOp op) {
   return gather(machine, op, strides);
 }
 
-template <> bool execute(Machine &machine, tile::TransOp op) {
+template <> bool execute(Interpreter &machine, tile::TransOp op) {
   llvm::SmallVector<int64_t> from = rowMajorStrides(tile::shapeOf(op.getValue().getType())), strides;
   for (int32_t source : op.getOrder())
     strides.push_back(from[source]);
   return gather(machine, op, strides);
 }
 
-template <> bool execute(Machine &machine, tile::JoinOp op) {
+template <> bool execute(Interpreter &machine, tile::JoinOp op) {
   const Tile &left = machine.value(op.getLhs()), &right = machine.value(op.getRhs());
   return mapElements(machine, op, [&](size_t i) { return (i % 2 ? right : left).bits[i / 2]; });
 }
 
-template <> bool execute(Machine &machine, tile::CatOp op) {
+template <> bool execute(Interpreter &machine, tile::CatOp op) {
   const Tile &left = machine.value(op.getLhs()), &right = machine.value(op.getRhs());
   // Runs of whole rows below the axis, in turn from both.
   auto run = [&](const Tile &tile) {
@@ -85,7 +85,7 @@ template <> bool execute(Machine &machine, tile::CatOp op) {
   });
 }
 
-template <> bool execute(Machine &machine, tile::GatherOp op) {
+template <> bool execute(Interpreter &machine, tile::GatherOp op) {
   const Tile &source = machine.value(op.getSource()), &indices = machine.value(op.getIndices());
   const size_t axis = op.getAxis();
   const size_t inner = rowMajorStrides(source.shape)[axis], extent = source.shape[axis],
@@ -98,8 +98,8 @@ template <> bool execute(Machine &machine, tile::GatherOp op) {
   });
 }
 
-template <> bool execute(Machine &machine, tile::SplitOp op) {
-  Tile left = Machine::make(op.getLhs().getType()), right = left;
+template <> bool execute(Interpreter &machine, tile::SplitOp op) {
+  Tile left = Interpreter::make(op.getLhs().getType()), right = left;
   const Tile &from = machine.value(op.getValue());
   for (size_t i = 0; i < left.size(); ++i) {
     left.bits[i] = from.bits[2 * i];

@@ -11,7 +11,7 @@ using diag::Kind;
 struct Dispatcher::Call {
   llvm::SmallVector<const Leaf *, 24> leaves;
   llvm::SmallVector<KeyLeaf, 25> key;
-  compiler::Options options;
+  compiler::CompileOptions options;
   const compiler::Target *target = nullptr;
 };
 
@@ -89,7 +89,7 @@ static std::optional<sema::DotPrecision> dotPrecisionOf(const Leaf &leaf) {
 }
 
 // False: the option does not take this value.
-static bool obey(compiler::Options &options, std::string_view name, const Leaf &leaf) {
+static bool obey(compiler::CompileOptions &options, std::string_view name, const Leaf &leaf) {
   compiler::TargetOptions &target = options.targetOptions;
   auto value = int64_t(leaf.bits);
   if (name == "default_dot_input_precision") {
@@ -203,7 +203,7 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
 }
 
 KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
-  auto kernel = llvm::makeIntrusiveRefCnt<Kernel>();
+  auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
   sema::Request request{function_, {}, call.options.language, &kernel->record};
   for (size_t i = 0; i != parameters_.size(); ++i)
     if (call.key[i].kind != KeyAbsent)
@@ -240,7 +240,7 @@ KernelRef Dispatcher::findFor(Call &call, std::span<const Argument> arguments, c
   return call.target && bind(call, arguments, sink) && specialize(call, sink) ? find(call, sink) : nullptr;
 }
 
-KernelRef Dispatcher::prepare(std::span<const Argument> arguments, const compiler::Options &options,
+KernelRef Dispatcher::prepare(std::span<const Argument> arguments, const compiler::CompileOptions &options,
                               const runtime::Place &place, diag::Sink &sink) {
   Call call;
   call.options = options;
@@ -265,7 +265,7 @@ std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Locat
 }
 
 KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
-                             const compiler::Options &options, const runtime::Place &place,
+                             const compiler::CompileOptions &options, const runtime::Place &place,
                              diag::Sink &sink) {
   std::optional<runtime::Grid> extents = makeGrid(grid, this->place(), sink);
   if (!extents)
@@ -276,7 +276,7 @@ KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<cons
   if (!kernel)
     return nullptr;
   llvm::SmallVector<uint64_t, 24> slots;
-  for (const Kernel::Slot &slot : kernel->slots) {
+  for (const SpecializedKernel::Slot &slot : kernel->slots) {
     const Leaf &leaf = *call.leaves[slot.parameter];
     if (leaf.readOnly && slot.written) {
       const compiler::Parameter &parameter = parameters_[slot.parameter];

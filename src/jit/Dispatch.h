@@ -52,11 +52,11 @@ public:
   bool annotate(unsigned parameter, std::string_view annotation);
 
   // The kernel for these arguments on the place's device, compiled if it is new. Null after diagnostics.
-  KernelRef prepare(std::span<const Argument> arguments, const compiler::Options &options,
+  KernelRef prepare(std::span<const Argument> arguments, const compiler::CompileOptions &options,
                     const runtime::Place &place, diag::Sink &sink);
   // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
   KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
-                   const compiler::Options &options, const runtime::Place &place, diag::Sink &sink);
+                   const compiler::CompileOptions &options, const runtime::Place &place, diag::Sink &sink);
 
 private:
   struct Call;

@@ -51,7 +51,7 @@ public:
     struct Candidate {
       uint64_t lastUse;
       KernelTable *table;
-      Kernel *kernel;
+      SpecializedKernel *kernel;
     };
     std::vector<Candidate> candidates;
     for (KernelTable *table : tables_) {
@@ -66,7 +66,7 @@ public:
     auto last = candidates.begin() + ptrdiff_t(candidates.size() - keep);
     std::nth_element(candidates.begin(), last, candidates.end(),
                      [](const Candidate &a, const Candidate &b) { return a.lastUse < b.lastUse; });
-    std::map<KernelTable *, llvm::SmallPtrSet<Kernel *, 8>> victims;
+    std::map<KernelTable *, llvm::SmallPtrSet<SpecializedKernel *, 8>> victims;
     for (auto it = candidates.begin(); it != last; ++it)
       victims[it->table].insert(it->kernel);
     for (auto &[table, kernels] : victims)
@@ -77,7 +77,8 @@ public:
   std::atomic<uint64_t> compiles{0};
 
 private:
-  void drop(KernelTable &table, const llvm::SmallPtrSet<Kernel *, 8> &kernels, std::vector<KernelRef> &gone) {
+  void drop(KernelTable &table, const llvm::SmallPtrSet<SpecializedKernel *, 8> &kernels,
+            std::vector<KernelRef> &gone) {
     std::lock_guard guard(table.mutex_);
     for (auto entry = table.entries_.begin(); entry != table.entries_.end();) {
       auto next = std::next(entry);

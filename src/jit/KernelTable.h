@@ -19,7 +19,7 @@
 namespace tegula::jit {
 
 // A compiled kernel with the recipe of its slots.
-struct Kernel : llvm::ThreadSafeRefCountedBase<Kernel> {
+struct SpecializedKernel : llvm::ThreadSafeRefCountedBase<SpecializedKernel> {
   std::shared_ptr<compiler::Compilation> compilation;
   std::vector<diag::Diagnostic> warnings;
   // For each slot the parameter that fills it, its type, and whether it is written.
@@ -35,7 +35,7 @@ struct Kernel : llvm::ThreadSafeRefCountedBase<Kernel> {
   std::atomic<uint64_t> lastUse{0}; // the number of compiles before
   std::atomic<bool> isKept{false};  // a table has it
 };
-using KernelRef = llvm::IntrusiveRefCntPtr<Kernel>;
+using KernelRef = llvm::IntrusiveRefCntPtr<SpecializedKernel>;
 
 class KernelTable {
 public:

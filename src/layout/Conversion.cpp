@@ -4,22 +4,22 @@
 
 namespace tegula::layout {
 
-Plan planConversion(const Layout &from, const Layout &to, unsigned elementBits, uint64_t scratchBudget,
-                    const Costs &costs) {
-  std::optional<Plan> within = planWithinWarp(from, to, elementBits, costs);
-  if (within && within->kind != Plan::Kind::Shuffle)
+ConversionPlan planConversion(const Layout &from, const Layout &to, unsigned elementBits,
+                              uint64_t scratchBudget, const Costs &costs) {
+  std::optional<ConversionPlan> within = planWithinWarp(from, to, elementBits, costs);
+  if (within && within->kind != ConversionPlan::Kind::Shuffle)
     return *within;
-  Plan shared = planShared(from, to, elementBits, scratchBudget, costs);
+  ConversionPlan shared = planShared(from, to, elementBits, scratchBudget, costs);
   return within && within->cost <= shared.cost ? *within : shared;
 }
 
-static std::string describeSteps(const Plan &plan) {
+static std::string describeSteps(const ConversionPlan &plan) {
   unsigned shuffles = 0, selects = 0;
-  for (const Step &step : plan.steps)
+  for (const ConversionStep &step : plan.steps)
     for (size_t word = 0; word != step.needed.size(); ++word) {
-      shuffles +=
-          step.needed[word] && step.kind == Step::Kind::Shuffle && (!step.keepsLanes() || step.offsets[word]);
-      selects += step.needed[word] && step.kind == Step::Kind::Rotate;
+      shuffles += step.needed[word] && step.kind == ConversionStep::Kind::Shuffle &&
+                  (!step.keepsLanes() || step.offsets[word]);
+      selects += step.needed[word] && step.kind == ConversionStep::Kind::Rotate;
     }
   std::string text =
       "in the warp: " + std::to_string(shuffles) + " shuffles, " + std::to_string(selects) + " selects";
@@ -31,7 +31,7 @@ static std::string describeSide(const SharedSide &side, size_t accesses, const c
          std::to_string(side.wavefronts) + (side.wavefronts == 1 ? " wavefront)" : " wavefronts)");
 }
 
-static std::string describeShared(const Plan &plan) {
+static std::string describeShared(const ConversionPlan &plan) {
   size_t stores = 0, loads = 0;
   for (const SharedRound &round : plan.shared.rounds) {
     stores += round.stores.size();
@@ -45,7 +45,7 @@ static std::string describeShared(const Plan &plan) {
   return text + (plan.shared.withinWarp ? ", each warp for itself" : "");
 }
 
-std::string Plan::describe() const {
+std::string ConversionPlan::describe() const {
   std::string end = ", cost " + std::to_string(cost);
   switch (kind) {
   case Kind::None: return "nothing to move";

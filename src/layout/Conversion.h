@@ -26,8 +26,8 @@ struct Costs {
   unsigned warpBarrier = 4;
 };
 
-// A step within each warp on a list of words (see Plan::packed), at first the source's registers.
-struct Step {
+// A step within each warp on a list of words (see ConversionPlan::packed), at first the source's registers.
+struct ConversionStep {
   enum class Kind : uint8_t {
     Rename,  // new[i] = old[sources[i]]
     Rotate,  // new[i] = parity(lane & laneMask) ^ parity(warp & warpMask) ? old[i ^ wordMask] : old[i]
@@ -71,7 +71,7 @@ struct SharedRound {
 };
 
 // Each round: stores; barrier; loads; and, where another round follows, barrier. The scratch
-// (Plan::scratchBytes) must be free before.
+// (ConversionPlan::scratchBytes) must be free before.
 struct SharedExchange {
   SharedMap map; // the whole offset; its bits from `roundBits` up are the round's number
   unsigned roundBits = 0;
@@ -85,7 +85,7 @@ struct SharedExchange {
   bool withinWarp = false;
 };
 
-struct Plan {
+struct ConversionPlan {
   enum class Kind : uint8_t {
     None,      // the layouts are equal
     Registers, // destination register r is the thread's own source register sourceRegister[r]
@@ -99,8 +99,8 @@ struct Plan {
   // Shuffle: registers packed * i .. packed * i + packed - 1 (of source and destination) travel as word i;
   // their bits together are at most 32 where packed > 1. An element of 64 bits is a word of two shuffles.
   unsigned packed = 1;
-  std::vector<Step> steps;   // Shuffle: the words after the last step are the destination's
-  uint64_t scratchBytes = 0; // Shared: of shared memory, aligned to 16
+  std::vector<ConversionStep> steps; // Shuffle: the words after the last step are the destination's
+  uint64_t scratchBytes = 0;         // Shared: of shared memory, aligned to 16
   SharedExchange shared;
 
   std::string describe() const; // one line for remarks
@@ -111,15 +111,15 @@ constexpr uint64_t defaultScratchBudget = 64 * 1024;
 // `elementBits`: 8, 16, 32 or 64 (less counts as 8). Above `scratchBudget` bytes Shared takes several rounds
 // as far as registers allow (bits that are lanes or warps on either side do not split): `scratchBytes` may
 // still exceed it.
-Plan planConversion(const Layout &from, const Layout &to, unsigned elementBits,
-                    uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
+ConversionPlan planConversion(const Layout &from, const Layout &to, unsigned elementBits,
+                              uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
 
 // The same, but only of the kinds that need no shared memory; none where the warps do not hold what they
 // need.
-std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
-                                   const Costs &costs = {});
+std::optional<ConversionPlan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
+                                             const Costs &costs = {});
 // The same, but always through shared memory.
-Plan planShared(const Layout &from, const Layout &to, unsigned elementBits,
-                uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
+ConversionPlan planShared(const Layout &from, const Layout &to, unsigned elementBits,
+                          uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
 
 } // namespace tegula::layout

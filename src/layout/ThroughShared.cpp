@@ -103,10 +103,10 @@ std::vector<uint32_t> roundMasks(const Layout &store, const Layout &load, const 
   return result;
 }
 
-Plan planRounds(const Layout &from, const Layout &to, unsigned elementBits, const SharedMap &map,
-                unsigned roundBits, const Costs &costs) {
-  Plan plan;
-  plan.kind = Plan::Kind::Shared;
+ConversionPlan planRounds(const Layout &from, const Layout &to, unsigned elementBits, const SharedMap &map,
+                          unsigned roundBits, const Costs &costs) {
+  ConversionPlan plan;
+  plan.kind = ConversionPlan::Kind::Shared;
   SharedExchange &shared = plan.shared;
   Layout store = storingPart(from);
   shared.map = map;
@@ -135,15 +135,15 @@ Plan planRounds(const Layout &from, const Layout &to, unsigned elementBits, cons
 }
 } // namespace
 
-Plan planShared(const Layout &from, const Layout &to, unsigned elementBits, uint64_t scratchBudget,
-                const Costs &costs) {
+ConversionPlan planShared(const Layout &from, const Layout &to, unsigned elementBits, uint64_t scratchBudget,
+                          const Costs &costs) {
   assert(from.extents() == to.extents() && from.bases(Axis::Block) == to.bases(Axis::Block));
   elementBits = std::max(8u, elementBits);
   auto [source, destination] = samePlaces(from, to);
   Layout store = storingPart(source);
   std::vector<uint32_t> everything = linearMap(from.totalBits()).images;
   SharedMap whole = bestMap(store, destination, elementBits, {}, everything);
-  Plan plan = planRounds(source, destination, elementBits, whole, 0, costs);
+  ConversionPlan plan = planRounds(source, destination, elementBits, whole, 0, costs);
   for (unsigned count = 1; plan.scratchBytes > scratchBudget; ++count) {
     std::vector<uint32_t> masks = roundMasks(store, destination, whole, elementBits, count);
     if (masks.size() < count)

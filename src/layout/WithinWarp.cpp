@@ -15,14 +15,14 @@
 
 namespace tegula::layout {
 
-bool Step::keepsLanes() const {
+bool ConversionStep::keepsLanes() const {
   for (unsigned bit = 0; bit != laneBits; ++bit)
     if (laneImages[bit] != 1u << bit)
       return false;
   return std::all_of(warpImages.begin(), warpImages.end(), [](uint8_t image) { return image == 0; });
 }
 
-unsigned Step::laneOf(unsigned lane, unsigned warp) const {
+unsigned ConversionStep::laneOf(unsigned lane, unsigned warp) const {
   unsigned result = 0;
   for (unsigned bit = 0; bit != laneBits; ++bit)
     if (lane >> bit & 1)
@@ -173,7 +173,7 @@ Decomposition decompose(const Origins &o) {
 }
 
 // Words permuted by xor with a sum over lane and warp bits: one step a dimension of the sums.
-void appendRotations(std::vector<Step> &steps, const Images &ofLane, const Images &ofWarp) {
+void appendRotations(std::vector<ConversionStep> &steps, const Images &ofLane, const Images &ofWarp) {
   Images all = concatenated(ofLane, ofWarp), masks;
   std::vector<uint64_t> conditions;
   Span span;
@@ -191,8 +191,8 @@ void appendRotations(std::vector<Step> &steps, const Images &ofLane, const Image
     conditions.push_back(uint64_t(1) << bit);
   }
   for (size_t i = 0; i != masks.size(); ++i) {
-    Step step{};
-    step.kind = Step::Kind::Rotate;
+    ConversionStep step{};
+    step.kind = ConversionStep::Kind::Rotate;
     step.wordMask = masks[i];
     step.laneMask = unsigned(conditions[i] & ((1u << laneBits) - 1));
     step.warpMask = unsigned(conditions[i] >> laneBits);
@@ -200,10 +200,10 @@ void appendRotations(std::vector<Step> &steps, const Images &ofLane, const Image
   }
 }
 
-std::vector<Step> stepsOf(const Decomposition &d, const Origins &o) {
-  std::vector<Step> steps;
+std::vector<ConversionStep> stepsOf(const Decomposition &d, const Origins &o) {
+  std::vector<ConversionStep> steps;
   appendRotations(steps, d.before, d.beforeOfWarp);
-  Step move{};
+  ConversionStep move{};
   bool lanesMove = false;
   for (uint32_t slot = 0; slot != 1u << d.slotWord.size(); ++slot) {
     move.sources.push_back(int(image(d.slotWord, slot)));
@@ -212,12 +212,12 @@ std::vector<Step> stepsOf(const Decomposition &d, const Origins &o) {
   }
   std::copy(d.lane.begin(), d.lane.end(), move.laneImages.begin());
   move.warpImages.assign(o.laneOfWarp.begin(), o.laneOfWarp.end());
-  move.kind = lanesMove || !move.keepsLanes() ? Step::Kind::Shuffle : Step::Kind::Rename;
+  move.kind = lanesMove || !move.keepsLanes() ? ConversionStep::Kind::Shuffle : ConversionStep::Kind::Rename;
   steps.push_back(std::move(move));
   appendRotations(steps, d.after, {});
   if (d.slotWord.size() != o.wordOfWord.size()) {
-    Step drop{};
-    drop.kind = Step::Kind::Rename;
+    ConversionStep drop{};
+    drop.kind = ConversionStep::Kind::Rename;
     for (uint32_t word = 0; word != 1u << o.wordOfWord.size(); ++word)
       drop.sources.push_back(int(word));
     steps.push_back(std::move(drop));
@@ -226,11 +226,11 @@ std::vector<Step> stepsOf(const Decomposition &d, const Origins &o) {
 }
 
 // Fills in what is needed of each step, from the live words of the destination backwards.
-void markNeeded(std::vector<Step> &steps, std::vector<bool> needed, size_t sourceWords) {
+void markNeeded(std::vector<ConversionStep> &steps, std::vector<bool> needed, size_t sourceWords) {
   for (size_t i = steps.size(); i-- != 0;) {
-    Step &step = steps[i];
+    ConversionStep &step = steps[i];
     step.needed = needed;
-    if (step.kind == Step::Kind::Rotate) {
+    if (step.kind == ConversionStep::Kind::Rotate) {
       for (size_t word = 0; word != needed.size(); ++word)
         if (step.needed[word])
           needed[word ^ step.wordMask] = true;
@@ -238,7 +238,7 @@ void markNeeded(std::vector<Step> &steps, std::vector<bool> needed, size_t sourc
     }
     size_t words = sourceWords;
     for (size_t k = i; k-- != 0;)
-      if (steps[k].kind != Step::Kind::Rotate) {
+      if (steps[k].kind != ConversionStep::Kind::Rotate) {
         words = steps[k].sources.size();
         break;
       }
@@ -252,38 +252,38 @@ void markNeeded(std::vector<Step> &steps, std::vector<bool> needed, size_t sourc
   }
 }
 
-unsigned exchangeCost(const Plan &plan, unsigned elementBits, const Costs &costs) {
+unsigned exchangeCost(const ConversionPlan &plan, unsigned elementBits, const Costs &costs) {
   unsigned words = std::max(1u, elementBits * plan.packed / 32), cost = 0;
-  for (const Step &step : plan.steps) {
+  for (const ConversionStep &step : plan.steps) {
     bool moves = false, keeps = step.keepsLanes();
     for (size_t word = 0; word != step.needed.size(); ++word) {
       if (!step.needed[word])
         continue;
-      if (step.kind == Step::Kind::Rotate)
+      if (step.kind == ConversionStep::Kind::Rotate)
         cost += costs.select * words;
-      bool moved = step.kind == Step::Kind::Shuffle && (!keeps || step.offsets[word] != 0);
+      bool moved = step.kind == ConversionStep::Kind::Shuffle && (!keeps || step.offsets[word] != 0);
       cost += moved ? costs.shuffle * words : 0;
       moves |= moved;
     }
     cost += moves ? costs.shuffleLatency : 0;
   }
   if (plan.packed > 1)
-    for (const Step *end : {&plan.steps.front(), &plan.steps.back()})
+    for (const ConversionStep *end : {&plan.steps.front(), &plan.steps.back()})
       cost += costs.pack * plan.packed * unsigned(std::count(end->needed.begin(), end->needed.end(), true));
   return cost;
 }
 
-std::optional<Plan> planPacked(const Layout &from, const Layout &to, unsigned packedBits, bool stayInLane,
-                               unsigned elementBits, const Costs &costs) {
+std::optional<ConversionPlan> planPacked(const Layout &from, const Layout &to, unsigned packedBits,
+                                         bool stayInLane, unsigned elementBits, const Costs &costs) {
   std::optional<Origins> origin = origins(from, to, packedBits, stayInLane);
   if (!origin)
     return std::nullopt;
-  Plan plan;
-  plan.kind = Plan::Kind::Shuffle;
+  ConversionPlan plan;
+  plan.kind = ConversionPlan::Kind::Shuffle;
   plan.packed = 1u << packedBits;
   plan.steps = stepsOf(decompose(*origin), *origin);
-  if (plan.steps.size() == 1 && plan.steps[0].kind == Step::Kind::Rename) {
-    plan.kind = Plan::Kind::Registers;
+  if (plan.steps.size() == 1 && plan.steps[0].kind == ConversionStep::Kind::Rename) {
+    plan.kind = ConversionPlan::Kind::Registers;
     for (unsigned reg = 0; reg != to.size(Axis::Register); ++reg)
       plan.sourceRegister.push_back(unsigned(plan.steps[0].sources[reg >> packedBits]) << packedBits |
                                     (reg & (plan.packed - 1)));
@@ -313,20 +313,21 @@ std::pair<Layout, Layout> samePlaces(const Layout &from, const Layout &to) {
 
 bool staysWithinWarp(const Layout &from, const Layout &to) { return origins(from, to, 0, true).has_value(); }
 
-std::optional<Plan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
-                                   const Costs &costs) {
+std::optional<ConversionPlan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
+                                             const Costs &costs) {
   assert(from.extents() == to.extents() && from.bases(Axis::Block) == to.bases(Axis::Block));
   if (from == to)
-    return Plan();
+    return ConversionPlan();
   elementBits = std::max(8u, elementBits);
   auto [source, destination] = samePlaces(from, to);
-  std::optional<Plan> best;
+  std::optional<ConversionPlan> best;
   const auto &a = source.bases(Axis::Register), &b = destination.bases(Axis::Register);
   for (unsigned packed = 0; packed == 0 || (elementBits << packed) <= 32; ++packed) {
     if (packed != 0 && (packed > std::min(a.size(), b.size()) || a[packed - 1] != b[packed - 1]))
       break;
     for (bool stayInLane : {true, false}) {
-      std::optional<Plan> plan = planPacked(source, destination, packed, stayInLane, elementBits, costs);
+      std::optional<ConversionPlan> plan =
+          planPacked(source, destination, packed, stayInLane, elementBits, costs);
       if (!plan)
         continue;
       // Fewer words at the same cost: the shuffles' unit is the narrower one.

@@ -91,7 +91,7 @@ struct BranchEvent {
 };
 
 struct RunView {
-  const Kernel &kernel;
+  const PtxKernel &kernel;
   const Launch &launch;
   uint32_t workers = 1, blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
   uint64_t sharedBytes = 0; // static and dynamic

@@ -16,18 +16,18 @@ constexpr Row rows[] = {
 #undef FINDING
 };
 
-void describe(const Kernel &kernel, const Place &place, uint32_t &line, std::string &text, std::string &file,
+void describe(const PtxKernel &kernel, const Site &site, uint32_t &line, std::string &text, std::string &file,
               uint32_t &sourceLine) {
-  if (place.instruction >= kernel.instructions.size())
+  if (site.instruction >= kernel.instructions.size())
     return;
-  const Instruction &instruction = kernel.instructions[place.instruction];
+  const Instruction &instruction = kernel.instructions[site.instruction];
   line = instruction.line;
   text = std::string(instruction.text);
-  file = std::string(kernel.sourceFile(place.instruction));
-  sourceLine = kernel.sourceLine(place.instruction);
+  file = std::string(kernel.sourceFile(site.instruction));
+  sourceLine = kernel.sourceLine(site.instruction);
 }
 
-void setOther(const Kernel &kernel, Finding &finding, const std::optional<Place> &other) {
+void setOther(const PtxKernel &kernel, Finding &finding, const std::optional<Site> &other) {
   finding.other = other;
   if (other)
     describe(kernel, *other, finding.otherPtxLine, finding.otherPtxText, finding.otherSourceFile,
@@ -39,18 +39,16 @@ void setOther(const Kernel &kernel, Finding &finding, const std::optional<Place>
 std::string_view name(FindingKind kind) { return rows[size_t(kind)].name; }
 std::string_view meaning(FindingKind kind) { return rows[size_t(kind)].meaning; }
 
-void Findings::add(FindingKind kind, std::string message, const Place &place, std::optional<Place> other) {
+void Findings::add(FindingKind kind, std::string message, const Site &site, std::optional<Site> other) {
   std::lock_guard lock(mutex_);
   for (Finding &finding : list_)
-    if (finding.kind == kind && finding.place.instruction == place.instruction) {
+    if (finding.kind == kind && finding.site.instruction == site.instruction) {
       ++finding.count;
       // The same whichever worker was first: the lowest block's is kept.
-      auto key = [](const Place &p) {
-        return std::array{p.block[2], p.block[1], p.block[0], p.warp, p.lane};
-      };
-      if (key(place) < key(finding.place)) {
+      auto key = [](const Site &p) { return std::array{p.block[2], p.block[1], p.block[0], p.warp, p.lane}; };
+      if (key(site) < key(finding.site)) {
         finding.message = std::move(message);
-        finding.place = place;
+        finding.site = site;
         setOther(kernel_, finding, other);
       }
       return;
@@ -58,8 +56,8 @@ void Findings::add(FindingKind kind, std::string message, const Place &place, st
   Finding finding;
   finding.kind = kind;
   finding.message = std::move(message);
-  finding.place = place;
-  describe(kernel_, place, finding.ptxLine, finding.ptxText, finding.sourceFile, finding.sourceLine);
+  finding.site = site;
+  describe(kernel_, site, finding.ptxLine, finding.ptxText, finding.sourceFile, finding.sourceLine);
   setOther(kernel_, finding, other);
   list_.push_back(std::move(finding));
 }
@@ -67,7 +65,7 @@ void Findings::add(FindingKind kind, std::string message, const Place &place, st
 std::vector<Finding> Findings::take() {
   std::lock_guard lock(mutex_);
   std::sort(list_.begin(), list_.end(), [](const Finding &a, const Finding &b) {
-    return std::pair(a.place.instruction, a.kind) < std::pair(b.place.instruction, b.kind);
+    return std::pair(a.site.instruction, a.kind) < std::pair(b.site.instruction, b.kind);
   });
   return std::move(list_);
 }

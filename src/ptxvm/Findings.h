@@ -12,7 +12,7 @@
 
 namespace tegula::ptxvm {
 
-struct Kernel;
+struct PtxKernel;
 
 enum class FindingKind : uint8_t {
 #define FINDING(Enum, text, meaning) Enum,
@@ -23,7 +23,7 @@ std::string_view name(FindingKind kind);    // "out-of-bounds"
 std::string_view meaning(FindingKind kind); // one line for a reader
 
 // A place in the program: the index of an instruction in its kernel, and who executed it.
-struct Place {
+struct Site {
   uint32_t instruction = 0;
   std::array<uint32_t, 3> block{};
   uint32_t warp = 0;
@@ -33,12 +33,12 @@ struct Place {
 struct Finding {
   FindingKind kind{};
   std::string message; // without places: "reads 4 bytes at offset 512 of shared memory, which has 512"
-  Place place;
+  Site site;
   uint32_t ptxLine = 0;   // 1-based
   std::string ptxText;    // the instruction as written
   std::string sourceFile; // "" when the PTX has no .loc
   uint32_t sourceLine = 0;
-  std::optional<Place> other; // the other access of a race, the barrier that waits, ...
+  std::optional<Site> other; // the other access of a race, the barrier that waits, ...
   uint32_t otherPtxLine = 0;
   std::string otherPtxText, otherSourceFile;
   uint32_t otherSourceLine = 0;
@@ -47,16 +47,15 @@ struct Finding {
 
 class Findings {
 public:
-  explicit Findings(const Kernel &kernel) : kernel_(kernel) {}
+  explicit Findings(const PtxKernel &kernel) : kernel_(kernel) {}
   // Fills in the lines and texts from the places.
-  void add(FindingKind kind, std::string message, const Place &place,
-           std::optional<Place> other = std::nullopt);
+  void add(FindingKind kind, std::string message, const Site &site, std::optional<Site> other = std::nullopt);
   // In order of instruction, then kind: the same for every order of threads.
   std::vector<Finding> take();
   bool any() const;
 
 private:
-  const Kernel &kernel_;
+  const PtxKernel &kernel_;
   mutable std::mutex mutex_;
   std::vector<Finding> list_;
 };

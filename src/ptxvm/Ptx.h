@@ -30,7 +30,7 @@ enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param };
 std::string_view name(Space space);
 
 // .loc: a file of Module::files and a line, 0 when unknown. `inlinedAt` is the index of another
-// location in Kernel::locations, or -1.
+// location in PtxKernel::locations, or -1.
 struct Location {
   uint32_t file = 0, line = 0, column = 0;
   int32_t inlinedAt = -1;
@@ -70,15 +70,15 @@ struct Register {
 
 // What a variable named in an operand is: of the module, or of the kernel.
 enum class OperandKind : uint8_t {
-  Register,  // index into Kernel::registers; `negated` for !%p
+  Register,  // index into PtxKernel::registers; `negated` for !%p
   Immediate, // bits in `value`: an integer as two's complement in 64 bits, or a float's bits (see isFloat)
   Special,   // index into SpecialRegisters.def
   Variable,  // its address: `value` is the offset added
   Parameter, // its address in the parameter space
-  Label,     // index into Kernel::instructions
-  Targets,   // index into Kernel::targets
+  Label,     // index into PtxKernel::instructions
+  Targets,   // index into PtxKernel::targets
   Function,  // index into Module::functions
-  Vector,    // `count` operands from `first` in Kernel::parts
+  Vector,    // `count` operands from `first` in PtxKernel::parts
   Sink,      // _
   Address,   // [base + value]: base in parts[first], absent when count is 0; further parts are further
              // coordinates
@@ -102,10 +102,10 @@ struct Instruction {
   const Form *form = nullptr;
   Modifiers modifiers;
   std::array<Type, 4> types{};                 // in the order written
-  uint32_t firstOperand = 0, operandCount = 0; // in Kernel::operands
+  uint32_t firstOperand = 0, operandCount = 0; // in PtxKernel::operands
   Operand guard;                               // a register, or Sink
   uint32_t line = 0;                           // 1-based, of the PTX text
-  int32_t location = -1;                       // in Kernel::locations
+  int32_t location = -1;                       // in PtxKernel::locations
   std::string_view text;                       // as written, into Module::text
 };
 
@@ -114,7 +114,7 @@ struct Function {
   std::string name;
 };
 
-struct Kernel {
+struct PtxKernel {
   std::string name;
   std::vector<Parameter> parameters;
   uint64_t parameterBytes = 0;
@@ -143,9 +143,9 @@ struct Module {
   std::vector<std::string> files; // by .file index; index 0 is ""
   std::vector<Variable> variables;
   std::vector<Function> functions;
-  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<std::unique_ptr<PtxKernel>> kernels;
 
-  const Kernel *find(std::string_view entry) const;
+  const PtxKernel *find(std::string_view entry) const;
 };
 
 // `name` is used in messages only: "name:line: reason: text".

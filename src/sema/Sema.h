@@ -21,7 +21,7 @@ struct ArgumentSpec {
 struct Request {
   std::shared_ptr<const Function> kernel;
   std::vector<ArgumentSpec> arguments; // any order; parameters with defaults may be left out
-  Options options;
+  LanguageOptions options;
   HostRecord *record = nullptr; // gets what the host was asked; null: nobody wants to know
 };
 

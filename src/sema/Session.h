@@ -19,7 +19,7 @@ namespace tegula::sema {
 // Says how the 32-bit operands of a tl.dot may be narrowed.
 enum class DotPrecision : uint8_t { TF32, TF32x3, IEEE, BF16x3, BF16x6 };
 
-struct Options {
+struct LanguageOptions {
   int numWarps = 4;
   int numStages = 0; // 0: as the target likes
   bool debug = false;
@@ -43,12 +43,13 @@ public:
 
 class Session {
 public:
-  Session(mlir::OpBuilder &builder, diag::Sink &sink, const Options &options, FunctionCaller &functions)
+  Session(mlir::OpBuilder &builder, diag::Sink &sink, const LanguageOptions &options,
+          FunctionCaller &functions)
       : builder(builder), sink(sink), options(options), functions(functions) {}
 
   mlir::OpBuilder &builder;
   diag::Sink &sink;
-  const Options &options;
+  const LanguageOptions &options;
   FunctionCaller &functions;
 
   // The place that ops and diagnostics get. `frames` is the chain of calls that led here,

@@ -57,7 +57,7 @@ struct Rest {
 
 class Visitor final : public FunctionCaller {
 public:
-  Visitor(mlir::OpBuilder &builder, diag::Sink &sink, const Options &options, HostRecord &host)
+  Visitor(mlir::OpBuilder &builder, diag::Sink &sink, const LanguageOptions &options, HostRecord &host)
       : session(builder, sink, options, *this), host(host), builder(builder) {}
 
   Session session;

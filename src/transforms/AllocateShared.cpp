@@ -100,7 +100,7 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
     text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +
             (alloc ? std::to_string(alloc.getBuffer().getType().getSlots()) + " stages of a load"
                    : user.op->getName().getStringRef().str()) +
-            " at " + tile::placeOf(user.op->getLoc());
+            " at " + tile::locationText(user.op->getLoc());
   }
   if (int64_t slots = fittingSlots(users, limit))
     text += "; hint: num_stages=" + std::to_string(slots) + " fits";

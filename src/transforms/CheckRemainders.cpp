@@ -81,7 +81,7 @@ void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
     before = std::move(after);
     check(op);
     remarks.push_back(
-        {placeOf(op->getLoc()), "access", "`%` is checked at run time, so that accesses may be wide"});
+        {locationText(op->getLoc()), "access", "`%` is checked at run time, so that accesses may be wide"});
   }
 }
 

@@ -46,7 +46,7 @@ public:
       return;
     bool isMoved =
         llvm::any_of(users, [&](Operation *user) { return user->getBlock() != convert_->getBlock(); });
-    if (simt::planOf(convert_).kind != layout::Plan::Kind::Shared)
+    if (simt::planOf(convert_).kind != layout::ConversionPlan::Kind::Shared)
       return;
     Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
     unsigned bits = simt::storedBits(type.getElementType());
@@ -69,7 +69,7 @@ public:
     }
     if (again)
       remarks_.push_back(
-          {placeOf(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
+          {locationText(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
     convert_.erase();
   }
 

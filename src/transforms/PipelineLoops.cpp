@@ -85,7 +85,7 @@ private:
   }
 
   bool refuse(Location location, StringRef why) {
-    remarks_.push_back({placeOf(location), "pipeline", why.str()});
+    remarks_.push_back({locationText(location), "pipeline", why.str()});
     return false;
   }
 
@@ -94,7 +94,7 @@ private:
     SmallVector<simt::ConvertOp> result;
     for (Operation *user : load->getUsers())
       if (auto convert = dyn_cast<simt::ConvertOp>(user))
-        if (simt::planOf(convert).kind == layout::Plan::Kind::Shared)
+        if (simt::planOf(convert).kind == layout::ConversionPlan::Kind::Shared)
           result.push_back(convert);
     return result;
   }
@@ -287,7 +287,7 @@ private:
     wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(stages_ - 2));
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
       readFrom(rewriter, copied.load, buffer, read);
-    remarks_.push_back({placeOf(loop_.getLoc()), "pipeline",
+    remarks_.push_back({locationText(loop_.getLoc()), "pipeline",
                         std::to_string(copied_.size()) +
                             (copied_.size() == 1 ? " load runs " : " loads run ") +
                             std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead")});

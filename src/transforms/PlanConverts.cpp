@@ -52,14 +52,15 @@ std::string stepsOf(tile::ScanOp op) {
 void planConverts(ModuleOp module, std::vector<diag::Remark> &remarks) {
   module.walk([&](Operation *op) {
     auto remark = [&](const char *kind, std::string text) {
-      remarks.push_back({tile::placeOf(op->getLoc()), kind, std::move(text)});
+      remarks.push_back({tile::locationText(op->getLoc()), kind, std::move(text)});
     };
     std::string steps;
     if (auto convert = dyn_cast<simt::ConvertOp>(op)) {
-      layout::Plan plan = simt::planOf(convert);
+      layout::ConversionPlan plan = simt::planOf(convert);
       std::string text = plan.describe();
       convert.setPlan(text);
-      if (plan.kind == layout::Plan::Kind::Shuffle || plan.kind == layout::Plan::Kind::Shared)
+      if (plan.kind == layout::ConversionPlan::Kind::Shuffle ||
+          plan.kind == layout::ConversionPlan::Kind::Shared)
         remark("convert", text);
     } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
       if (steps = stepsOf(reduce); !steps.empty())

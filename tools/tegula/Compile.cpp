@@ -9,7 +9,7 @@
 namespace tegula::cli {
 namespace {
 
-tg::Expected<tg::Kernel> compiled(const Opened &opened, const CompileOptions &options) {
+tg::Expected<tg::Kernel> compiled(const Opened &opened, const CompileFlags &options) {
   tg::CompileOptions raw;
   raw.cpu = options.cpu;
   raw.numWarps = options.numWarps;
@@ -59,7 +59,7 @@ void printJson(const std::vector<tg::Diagnostic> &diagnostics) {
 
 } // namespace
 
-int compile(const CompileOptions &options) {
+int compile(const CompileFlags &options) {
   auto opened = open(options.kernel, options.target);
   if (!opened)
     return report(opened.error());
@@ -76,7 +76,7 @@ int compile(const CompileOptions &options) {
   return write(options.output, *text);
 }
 
-int explain(const CompileOptions &options) {
+int explain(const CompileFlags &options) {
   auto opened = open(options.kernel, options.target);
   if (!opened)
     return report(opened.error());

@@ -35,13 +35,13 @@ struct SimulateOptions {
 };
 int simulate(const SimulateOptions &options);
 
-struct CompileOptions {
+struct CompileFlags {
   std::string kernel, signature, target = "cpu", cpu, emit = "llvm", output = "-";
   int numWarps = 0, numStages = 0;
   bool showTimes = false, debug = false;
 };
-int compile(const CompileOptions &options);
-int explain(const CompileOptions &options);
+int compile(const CompileFlags &options);
+int explain(const CompileFlags &options);
 
 struct CheckOptions {
   std::vector<std::string> files;

@@ -67,7 +67,7 @@ static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
   verb->callback([&options, &code] { code = simulate(options); });
 }
 
-static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, CompileOptions &options) {
+static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, CompileFlags &options) {
   CLI::App *verb = app.add_subcommand(name, text);
   verb->add_option("kernel", options.kernel, "FILE.py::KERNEL")->required();
   verb->add_option(
@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
   SimulateOptions simulateOptions;
   addSimulate(app, simulateOptions, code);
 
-  CompileOptions compileOptions, explainOptions;
+  CompileFlags compileOptions, explainOptions;
   CLI::App *verb =
       addCompile(app, "compile", "Compile a kernel for a signature and write a stage", compileOptions);
   verb->add_option(

@@ -13,7 +13,7 @@ Status checkLegal(Operation *root, llvm::StringRef target,
     std::string reason = op == root ? "" : reasonAgainst(op);
     if (reason.empty())
       return WalkResult::advance();
-    std::string place = tile::placeOf(op->getLoc());
+    std::string place = tile::locationText(op->getLoc());
     status = Status::error(StatusCode::Unsupported,
                            (place.empty() ? "" : place + ": ") + target.str() + " has no " + reason);
     return WalkResult::interrupt();

@@ -13,7 +13,7 @@ namespace tegula::simt {
 namespace {
 
 // The step of register `reg`, or of all those of its run; what was there before, or null.
-using Step = llvm::function_ref<llvm::Value *(const Atomic &, unsigned reg)>;
+using EmitElement = llvm::function_ref<llvm::Value *(const Atomic &, unsigned reg)>;
 
 // What the first copy holds, in every copy.
 Registers spread(Emitter &e, Operation *op, const Layout &layout, const Registers &old) {
@@ -37,7 +37,7 @@ Registers spread(Emitter &e, Operation *op, const Layout &layout, const Register
   return result;
 }
 
-void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, Step step) {
+void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, EmitElement step) {
   Value result = op->getResult(0);
   Layout layout = layoutOf(result);
   const Registers pointers = e.registers(op->getOperand(0));
@@ -62,7 +62,7 @@ void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, 
   e.set(result, op->hasAttr(scratchName) ? spread(e, op, layout, old) : std::move(old));
 }
 
-void ofScalar(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
+void ofScalar(Emitter &e, Operation *op, Atomic atomic, Value mask, EmitElement step) {
   auto &b = e.builder;
   Value result = op->getResult(0);
   atomic.pointer = e.scalar(op->getOperand(0));
@@ -81,7 +81,7 @@ void ofScalar(Emitter &e, Operation *op, Atomic atomic, Value mask, Step step) {
   e.set(result, {fromStored(e, b.CreateAlignedLoad(stored, place, align), element)});
 }
 
-template <typename Op> void emit(Emitter &e, Op op, Value mask, unsigned run, Step step) {
+template <typename Op> void emit(Emitter &e, Op op, Value mask, unsigned run, EmitElement step) {
   Atomic atomic;
   atomic.sem = op.getSem();
   atomic.scope = op.getScope();

@@ -46,13 +46,13 @@ public:
   Registers emit() {
     Registers result(to_.size(Axis::Register), nullptr);
     switch (plan_.kind) {
-    case layout::Plan::Kind::None: return values_;
-    case layout::Plan::Kind::Registers:
+    case layout::ConversionPlan::Kind::None: return values_;
+    case layout::ConversionPlan::Kind::Registers:
       for (auto [reg, source] : llvm::enumerate(plan_.sourceRegister))
         result[reg] = values_[source];
       return result;
-    case layout::Plan::Kind::Shuffle: return throughLanes();
-    case layout::Plan::Kind::Shared: break;
+    case layout::ConversionPlan::Kind::Shuffle: return throughLanes();
+    case layout::ConversionPlan::Kind::Shared: break;
     }
     return throughShared();
   }
@@ -94,10 +94,10 @@ private:
     return result;
   }
 
-  void apply(const layout::Step &step, SmallVector<Words> &words) {
+  void apply(const layout::ConversionStep &step, SmallVector<Words> &words) {
     SmallVector<Words> old = std::move(words);
     Words poison(old[0].size(), llvm::PoisonValue::get(b_.getInt32Ty()));
-    bool rotates = step.kind == layout::Step::Kind::Rotate;
+    bool rotates = step.kind == layout::ConversionStep::Kind::Rotate;
     words.assign(rotates ? old.size() : step.sources.size(), poison);
     llvm::Value *condition = nullptr, *lane = nullptr;
     if (rotates) {
@@ -107,7 +107,7 @@ private:
       for (unsigned bit = 0; 1u << bit < e_.warps; ++bit)
         parity.push_back(step.warpMask >> bit & 1);
       condition = b_.CreateICmpNE(e_.linear(parity), b_.getInt32(0));
-    } else if (step.kind == layout::Step::Kind::Shuffle && !step.keepsLanes()) {
+    } else if (step.kind == layout::ConversionStep::Kind::Shuffle && !step.keepsLanes()) {
       lane = e_.linear(bases(std::vector<uint32_t>(step.laneImages.begin(), step.laneImages.end()),
                              std::vector<uint32_t>(step.warpImages.begin(), step.warpImages.end())));
     }
@@ -122,7 +122,7 @@ private:
       if (step.sources[i] < 0)
         continue;
       words[i] = old[unsigned(step.sources[i])];
-      if (step.kind == layout::Step::Kind::Rename)
+      if (step.kind == layout::ConversionStep::Kind::Rename)
         continue;
       for (llvm::Value *&part : words[i]) {
         if (lane)
@@ -137,7 +137,7 @@ private:
     SmallVector<Words> words;
     for (unsigned word = 0; word != values_.size() / plan_.packed; ++word)
       words.push_back(pack(word));
-    for (const layout::Step &step : plan_.steps)
+    for (const layout::ConversionStep &step : plan_.steps)
       apply(step, words);
     Registers result(to_.size(Axis::Register), nullptr);
     for (unsigned word = 0; word != words.size(); ++word)
@@ -246,7 +246,7 @@ private:
   Emitter &e_;
   llvm::IRBuilder<> &b_;
   ConvertOp op_;
-  layout::Plan plan_;
+  layout::ConversionPlan plan_;
   Layout from_, to_;
   const Registers values_;
   llvm::Type *element_, *stored_;

@@ -141,7 +141,7 @@ std::optional<Layout> concatenated(const Layout &operand, CatOp op) {
   return operand.joined().transposed(order).reshaped(shapeOf(op.getType()).vec());
 }
 
-layout::Plan planOf(ConvertOp op) {
+layout::ConversionPlan planOf(ConvertOp op) {
   return layout::planConversion(layoutOf(op.getValue()), layoutOf(op.getResult()),
                                 storedBits(elementType(op.getType())));
 }
@@ -188,8 +188,8 @@ uint64_t scratchBytes(Operation *op) {
     return linear ? 0 : uint64_t(type.getNumElements()) * storedBits(type.getElementType()) / 8;
   }
   if (auto convert = dyn_cast<ConvertOp>(op)) {
-    layout::Plan plan = planOf(convert);
-    return plan.kind == layout::Plan::Kind::Shared ? plan.scratchBytes : 0;
+    layout::ConversionPlan plan = planOf(convert);
+    return plan.kind == layout::ConversionPlan::Kind::Shared ? plan.scratchBytes : 0;
   }
   return 0;
 }

@@ -56,7 +56,7 @@ struct GatherPlan {
 // another thread: the lowest register bit tells them apart. Else none.
 std::optional<layout::Layout> concatenated(const layout::Layout &operand, tile::CatOp op);
 
-layout::Plan planOf(ConvertOp op);
+layout::ConversionPlan planOf(ConvertOp op);
 unsigned storedBits(mlir::Type element); // of an element in shared memory
 
 // Bytes of scratch; 0: the op needs none.

@@ -85,7 +85,7 @@ Type withElement(Type like, Type element) {
   return tensor ? Type(tensor.clone(element)) : element;
 }
 
-std::string placeOf(Location location) {
+std::string locationText(Location location) {
   FileLineColLoc at;
   auto isOfLibrary = [](FileLineColLoc line) {
     return line.getFilename().getValue().starts_with("<tegula>/");

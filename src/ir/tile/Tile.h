@@ -46,6 +46,6 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 mlir::Type withElement(mlir::Type like, mlir::Type element);
 // "file:line:column" of the innermost source that a location names, lines of the language's own library left
 // out where a user's line called it; empty where it names none.
-std::string placeOf(mlir::Location location);
+std::string locationText(mlir::Location location);
 
 } // namespace tegula::tile

@@ -4,7 +4,7 @@
 //
 // The manual does not say what becomes of a copy whose lane ends without a wait; by the stricter reading,
 // which this check takes, that is an error.
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 #include "ptxvm/checks/Checks.h"
 #include "ptxvm/checks/Shadow.h"
 
@@ -181,17 +181,17 @@ private:
     return flight.lane == lane ? "the thread" : "another lane of its warp";
   }
 
-  Place placeOf(uint32_t instruction, uint32_t block, uint32_t warp, uint32_t lane) const {
+  Site siteOf(uint32_t instruction, uint32_t block, uint32_t warp, uint32_t lane) const {
     const std::array<uint32_t, 3> &grid = view_->launch.grid;
     return {instruction, {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]}, warp, lane};
   }
 
   void report(FindingKind kind, std::string message, const WarpId &who, uint32_t instruction, unsigned lane,
               const std::optional<Flight> &flight) {
-    std::optional<Place> other;
+    std::optional<Site> other;
     if (flight)
-      other = placeOf(flight->instruction, flight->block, flight->warp, flight->lane);
-    view_->findings.add(kind, std::move(message), placeOf(instruction, who.block, who.warp, lane), other);
+      other = siteOf(flight->instruction, flight->block, flight->warp, flight->lane);
+    view_->findings.add(kind, std::move(message), siteOf(instruction, who.block, who.warp, lane), other);
   }
 
   const RunView *view_ = nullptr;

@@ -1,5 +1,5 @@
 #include "ptxvm/checks/BarrierUse.h"
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 
 #include <bit>
 #include <cstring>

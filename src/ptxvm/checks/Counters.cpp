@@ -1,5 +1,5 @@
 #include "ptxvm/checks/Counters.h"
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 
 #include <algorithm>
 #include <array>

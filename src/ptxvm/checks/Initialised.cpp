@@ -1,6 +1,6 @@
 // The check of memory that nobody has written: one bit a byte, for the shared memory of each block
 // and for the buffers that begin uninitialised. An atomic counts as a read and a write.
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 #include "ptxvm/checks/Checks.h"
 
 #include <atomic>
@@ -95,16 +95,16 @@ private:
 
   void report(const WarpId &who, const MemoryEvent &event, unsigned lane, uint64_t offset) {
     const std::array<uint32_t, 3> &grid = view_->launch.grid;
-    Place place{event.instruction,
-                {who.block % grid[0], who.block / grid[0] % grid[1], who.block / grid[0] / grid[1]},
-                who.warp,
-                lane};
+    Site site{event.instruction,
+              {who.block % grid[0], who.block / grid[0] % grid[1], who.block / grid[0] / grid[1]},
+              who.warp,
+              lane};
     view_->findings.add(FindingKind::Uninitialised,
                         "reads " + std::to_string(event.width) + " bytes at offset " +
                             std::to_string(offset) +
                             (event.space == Space::Shared ? " of shared memory" : " of a buffer") +
                             " that nobody has written",
-                        place);
+                        site);
   }
 
   struct Watched {

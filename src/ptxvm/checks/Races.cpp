@@ -1,6 +1,6 @@
 // The race check: happens-before over warps, an epoch for each cell of memory (Shadow.h). Shared
 // memory belongs to a block and its thread; global memory is one table of pages, locked in shards.
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 #include "ptxvm/checks/Checks.h"
 #include "ptxvm/checks/Overlap.h"
 #include "ptxvm/checks/Shadow.h"
@@ -261,7 +261,7 @@ private:
            (event.space == Space::Shared ? "shared" : "global") + " memory";
   }
 
-  Place placeOf(uint32_t instruction, uint32_t block, uint32_t warp, uint32_t lane) const {
+  Site siteOf(uint32_t instruction, uint32_t block, uint32_t warp, uint32_t lane) const {
     const std::array<uint32_t, 3> &grid = view_->launch.grid;
     return {instruction, {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]}, warp, lane};
   }
@@ -278,15 +278,15 @@ private:
       message += "another lane of its warp ";
     message += conflict.earlierWrote ? "has written" : "has read";
     message += earlier.block != who.block ? ", and nothing orders blocks" : ", and no barrier lies between";
-    view_->findings.add(FindingKind::Race, message, placeOf(event.instruction, who.block, who.warp, lane),
-                        placeOf(earlier.instruction, earlier.block, earlier.warp, otherLane));
+    view_->findings.add(FindingKind::Race, message, siteOf(event.instruction, who.block, who.warp, lane),
+                        siteOf(earlier.instruction, earlier.block, earlier.warp, otherLane));
   }
 
   void reportLanes(const WarpId &who, const MemoryEvent &event, const LaneSet &lanes) {
     unsigned lane = unsigned(lanes.differingLane);
     view_->findings.add(FindingKind::Race, subject(event) + " with different values from several lanes",
-                        placeOf(event.instruction, who.block, who.warp, lane),
-                        placeOf(event.instruction, who.block, who.warp, unsigned(lanes.differingFrom)));
+                        siteOf(event.instruction, who.block, who.warp, lane),
+                        siteOf(event.instruction, who.block, who.warp, unsigned(lanes.differingFrom)));
   }
 
   RaceOptions options_;

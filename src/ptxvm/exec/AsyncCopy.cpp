@@ -48,7 +48,7 @@ void readSizes(Warp &w, const Op &op, uint32_t mask, Copy &copy) {
     w.block->findings().add(FindingKind::BadOperand,
                             "reads " + std::to_string(sizes[firstLane(wrong)]) + " bytes for a copy of " +
                                 std::to_string(copy.width),
-                            placeOf(w, op.instruction, firstLane(wrong)));
+                            siteOf(w, op.instruction, firstLane(wrong)));
 }
 
 // The sources of the lanes, those that read the same number of bytes together; one that may not be read

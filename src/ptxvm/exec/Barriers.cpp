@@ -50,7 +50,7 @@ void complete(Block &block, uint32_t id) {
 }
 
 void add(Block &block, FindingKind kind, std::string message, const Warp &warp, const Op &op, uint32_t lane) {
-  block.findings().add(kind, std::move(message), placeOf(warp, op.instruction, lane));
+  block.findings().add(kind, std::move(message), siteOf(warp, op.instruction, lane));
 }
 
 } // namespace
@@ -108,7 +108,7 @@ void arriveAtBarrier(Warp &warp, const Op &op, uint32_t mask) {
   } else if (barrier.threads != threads) {
     block.findings().add(FindingKind::DivergentBarrier,
                          "awaits another number of threads than those who came before",
-                         placeOf(warp, op.instruction, first), placeOf(warp, barrier.instruction));
+                         siteOf(warp, op.instruction, first), siteOf(warp, barrier.instruction));
   }
   if (barrier.arrived[warp.index] & mask)
     add(block, FindingKind::DivergentBarrier, "lanes come again before the barrier completed", warp, op,
@@ -131,8 +131,8 @@ void reportDeadlock(Block &block) {
   std::string states;
   const Warp *waiting = nullptr;
   const Group *where = nullptr;
-  std::optional<Place> other;
-  const Kernel &kernel = *block.program().kernel;
+  std::optional<Site> other;
+  const PtxKernel &kernel = *block.program().kernel;
   for (const Warp &warp : block.warps) {
     states += (states.empty() ? "warp " : "; warp ") + std::to_string(warp.index) + ": ";
     if (!warp.live)
@@ -147,7 +147,7 @@ void reportDeadlock(Block &block) {
         waiting = &warp;
         where = &group;
       } else if (group.pc != where->pc && !other) {
-        other = placeOf(warp, group.pc, firstLane(group.mask));
+        other = siteOf(warp, group.pc, firstLane(group.mask));
       }
     }
     if (uint32_t rest = warp.live & ~known)
@@ -162,7 +162,7 @@ void reportDeadlock(Block &block) {
                                      " are named by the mask and do not come"
                                : "the barrier awaits threads that do not come";
   block.findings().add(atSync ? FindingKind::MaskMismatch : FindingKind::MissingBarrier,
-                       message + " (" + states + ")", placeOf(*waiting, where->pc, firstLane(where->mask)),
+                       message + " (" + states + ")", siteOf(*waiting, where->pc, firstLane(where->mask)),
                        other);
 }
 

@@ -60,7 +60,7 @@ uint64_t specialValue(const Block &block, const Warp &warp, unsigned lane, Speci
 }
 
 void beginWarp(Block &block, Warp &warp, uint32_t index) {
-  const Program &program = block.program();
+  const DecodedKernel &program = block.program();
   warp.block = &block;
   warp.index = index;
   uint32_t threads = std::min(block.worker->run.threadsPerBlock - index * warpSize, warpSize);
@@ -218,7 +218,7 @@ void advance(Block &block, uint64_t budget) {
       const Group &group = warp.groups.empty() ? Group() : warp.groups[0];
       block.findings().add(FindingKind::StepLimit,
                            "after " + std::to_string(block.steps) + " instructions of the block's warps",
-                           placeOf(warp, group.pc));
+                           siteOf(warp, group.pc));
       return finish(block);
     }
   }

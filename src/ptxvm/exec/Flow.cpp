@@ -1,7 +1,7 @@
 // Immediate post-dominators of a kernel's basic blocks: where the lanes of a warp that part at a
 // branch come together again. After Cooper, Harvey and Kennedy, "A simple, fast dominance
 // algorithm", on the reversed graph with one exit added.
-#include "ptxvm/exec/Program.h"
+#include "ptxvm/exec/DecodedKernel.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ bool endsBlock(const Instruction &instruction) {
   return name == "Bra" || name == "BrxIdx" || name == "Exit" || name == "Trap";
 }
 
-Graph makeGraph(const Kernel &kernel) {
+Graph makeGraph(const PtxKernel &kernel) {
   auto count = uint32_t(kernel.instructions.size());
   std::vector<bool> leads(count + 1, false);
   leads[0] = leads[count] = true;
@@ -168,7 +168,7 @@ void addJoins(const Graph &graph, std::vector<uint32_t> &joins) {
 
 // Lanes that leave early are not waited for: an early return does not keep the others apart. So
 // only the main exit counts first; regions that come to other exits only are looked at by themselves.
-Joins findJoins(const Kernel &kernel) {
+Joins findJoins(const PtxKernel &kernel) {
   Joins joins;
   joins.places.assign(kernel.instructions.size(), nowhere);
   joins.areSoft.assign(kernel.instructions.size(), false);

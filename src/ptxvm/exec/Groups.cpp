@@ -153,7 +153,7 @@ bool branchIndexed(Warp &warp, size_t index, const Op &op, uint32_t mask) {
     warp.block->findings().add(FindingKind::BadOperand,
                                "branches to target " + std::to_string(which[i]) + " of " +
                                    std::to_string(targets.size()),
-                               placeOf(warp, op.instruction, i));
+                               siteOf(warp, op.instruction, i));
     side(targets.empty() ? group.pc + 1 : targets[0], bit);
   });
   tellBranch(warp, op, mask, group.mask & ~mask);
@@ -186,7 +186,7 @@ uint32_t membersOf(Warp &warp, const Op &op, uint32_t mask) {
   warp.block->findings().add(FindingKind::MaskMismatch,
                              isIn ? "lanes that execute it together name different masks"
                                   : "a lane executes it that its mask does not name",
-                             placeOf(warp, op.instruction, lane));
+                             siteOf(warp, op.instruction, lane));
   return members | mask;
 }
 
@@ -266,7 +266,7 @@ bool alignedStep(Warp &warp, size_t index, const Op &op, uint32_t mask) {
     warp.block->findings().add(FindingKind::UnalignedWarp,
                                "lanes " + lanesText(mask) + " come to it without lanes " + lanesText(~mask) +
                                    " of their warp",
-                               placeOf(warp, op.instruction, firstLane(mask)));
+                               siteOf(warp, op.instruction, firstLane(mask)));
   op.run(warp, op, mask);
   ++warp.groups[index].pc;
   return !gathers; // they may be at another index

@@ -67,7 +67,7 @@ void shuffle(Warp &w, const Op &op, uint32_t mask) {
                             "reads lane " +
                                 std::to_string(sourceLane(op.mode, lane, b[lane], c[lane]).first) +
                                 ", which does not take part",
-                            placeOf(w, op.instruction, lane));
+                            siteOf(w, op.instruction, lane));
   }
 }
 

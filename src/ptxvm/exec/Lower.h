@@ -1,21 +1,22 @@
 // From an instruction to its micro-operation. Each row of Opcodes.def names a function lower##Name
 // here; a row without one does not link.
 #pragma once
-#include "ptxvm/exec/Program.h"
+#include "ptxvm/exec/DecodedKernel.h"
 
 namespace tegula::ptxvm {
 
 // The instruction being lowered, and where its operands are.
 class Lowering {
 public:
-  Lowering(Program &program, const Instruction &instruction) : program(program), instruction(instruction) {}
+  Lowering(DecodedKernel &program, const Instruction &instruction)
+      : program(program), instruction(instruction) {}
 
-  Program &program;
+  DecodedKernel &program;
   const Instruction &instruction;
   Op op;
   std::string error; // why this instruction cannot be executed
 
-  const Kernel &kernel() const { return *program.kernel; }
+  const PtxKernel &kernel() const { return *program.kernel; }
   Type type(unsigned slot = 0) const { return instruction.types[slot]; }
   bool has(Modifier modifier) const { return instruction.modifiers[size_t(modifier)]; }
   unsigned operandCount() const { return instruction.operandCount; }

@@ -6,7 +6,7 @@
 // there is no second row and r alone counts. Register r of B holds column g and the same rows plus 4 e r.
 // C and D: row g + 8 (r / 2), column 2 t + r mod 2; of f16 a register holds both columns.
 #pragma once
-#include "ptxvm/exec/Program.h"
+#include "ptxvm/exec/DecodedKernel.h"
 
 namespace tegula::ptxvm {
 

@@ -165,7 +165,7 @@ private:
     w_.block->findings().add(kind,
                              std::string(verb(access_.kind)) + " " + std::to_string(width_) + " bytes at " +
                                  where + " of " + std::string(name(space)) + " memory" + more,
-                             placeOf(w_, op_.instruction, lane));
+                             siteOf(w_, op_.instruction, lane));
   }
 
   void tell(Space space, uint32_t mask, const std::byte *data) {
@@ -205,7 +205,7 @@ std::unique_lock<std::mutex> ordered(Warp &warp, const AccessForm &access) {
   return std::unique_lock(warp.block->worker->run.strongMutex);
 }
 
-const Range *findRange(const Program &program, uint64_t address, uint64_t size) {
+const Range *findRange(const DecodedKernel &program, uint64_t address, uint64_t size) {
   auto it = std::upper_bound(program.ranges.begin(), program.ranges.end(), address,
                              [](uint64_t a, const Range &range) { return a < range.begin; });
   // Buffers may overlap: the one that begins last need not be the one that holds the address.

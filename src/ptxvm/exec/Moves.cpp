@@ -176,7 +176,7 @@ void truncate64(Warp &w, const Op &op, uint32_t mask) {
 }
 
 void cvtFloat(Warp &w, const Op &op, uint32_t mask) {
-  const Program &program = w.block->program();
+  const DecodedKernel &program = w.block->program();
   const Conversion &conversion = program.conversions[op.detail];
   Widths widths = widthsOf(op);
   alignas(64) uint64_t a[warpSize], b[warpSize], d[warpSize];
@@ -223,7 +223,7 @@ void addWindow(Warp &w, const Op &op, uint32_t mask) {
 void isInSpace(Warp &w, const Op &op, uint32_t mask) {
   if (op.d == nowhere)
     return;
-  const Program &program = w.block->program();
+  const DecodedKernel &program = w.block->program();
   auto *a = w.lanes<uint64_t>(op.a);
   uint32_t is = 0;
   forLanes(mask, [&](unsigned i) {

@@ -1,4 +1,4 @@
-// A kernel and a launch -> Program: where registers, variables and parameters are, and each
+// A kernel and a launch -> DecodedKernel: where registers, variables and parameters are, and each
 // instruction as a micro-operation.
 #include "ptxvm/exec/Lower.h"
 #include "ptxvm/exec/Warp.h"
@@ -23,7 +23,7 @@ uint64_t alignTo(uint64_t value, uint64_t align) { return (value + align - 1) / 
 
 class Preparation {
 public:
-  Preparation(const Module &module, const Kernel &kernel, const Launch &launch, Program &program)
+  Preparation(const Module &module, const PtxKernel &kernel, const Launch &launch, DecodedKernel &program)
       : module_(module), kernel_(kernel), launch_(launch), program_(program) {}
 
   Status all() {
@@ -183,15 +183,16 @@ private:
   }
 
   const Module &module_;
-  const Kernel &kernel_;
+  const PtxKernel &kernel_;
   const Launch &launch_;
-  Program &program_;
+  DecodedKernel &program_;
 };
 
 } // namespace
 
-Result<std::unique_ptr<Program>> prepare(const Module &module, const Kernel &kernel, const Launch &launch) {
-  auto program = std::make_unique<Program>();
+Result<std::unique_ptr<DecodedKernel>> prepare(const Module &module, const PtxKernel &kernel,
+                                               const Launch &launch) {
+  auto program = std::make_unique<DecodedKernel>();
   if (Status status = Preparation(module, kernel, launch, *program).all(); !status.ok())
     return status;
   return program;

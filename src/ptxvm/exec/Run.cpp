@@ -15,7 +15,7 @@ constexpr size_t mostResident = 256;
 
 Status refuse(std::string message) { return Status::error(StatusCode::Launch, std::move(message)); }
 
-Status checkLaunch(const Kernel &kernel, const Launch &launch) {
+Status checkLaunch(const PtxKernel &kernel, const Launch &launch) {
   uint64_t threads = 1, blocks = 1, mostThreads = 1;
   for (int i = 0; i < 3; ++i) {
     constexpr uint32_t mostGrid[] = {0x7fffffff, 65535, 65535}, mostBlock[] = {1024, 1024, 64};

@@ -11,7 +11,7 @@ namespace {
 
 void trap(Warp &w, const Op &op, uint32_t mask) {
   w.block->findings().add(FindingKind::Trap, "a trap was executed",
-                          placeOf(w, op.instruction, firstLane(mask)));
+                          siteOf(w, op.instruction, firstLane(mask)));
 }
 
 uint64_t argument(Warp &w, const CallSite &site, size_t index, unsigned lane, unsigned bytes) {
@@ -46,7 +46,7 @@ void assertFail(Warp &w, const Op &op, uint32_t mask) {
                           readString(w, argument(w, site, 0, lane, 8)) + " (" + file + ":" +
                               std::to_string(argument(w, site, 2, lane, 4)) + ", in " +
                               readString(w, argument(w, site, 3, lane, 8)) + ")",
-                          placeOf(w, op.instruction, lane));
+                          siteOf(w, op.instruction, lane));
 }
 
 } // namespace

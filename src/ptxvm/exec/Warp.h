@@ -1,7 +1,7 @@
 // The state of a running launch: run, worker (host thread), block, warp. Handlers of operations
 // see the warp; everything they may touch hangs on it.
 #pragma once
-#include "ptxvm/exec/Program.h"
+#include "ptxvm/exec/DecodedKernel.h"
 
 #include <atomic>
 #include <map>
@@ -13,7 +13,7 @@ struct Block;
 
 // What all workers share.
 struct Run {
-  const Program &program;
+  const DecodedKernel &program;
   const Launch &launch;
   Findings &findings;
   uint32_t blocks = 1, warpsPerBlock = 1, threadsPerBlock = 1;
@@ -105,13 +105,13 @@ struct Block {
   uint32_t quantumLeft = 0;
   bool done = false;
 
-  const Program &program() const { return worker->run.program; }
+  const DecodedKernel &program() const { return worker->run.program; }
   Findings &findings() const { return worker->run.findings; }
   const std::vector<Observer *> &observers() const { return worker->run.launch.observers; }
 };
 
 inline WarpId idOf(const Warp &warp) { return {warp.block->worker->index, warp.block->linear, warp.index}; }
-inline Place placeOf(const Warp &warp, uint32_t instruction, uint32_t lane = 0) {
+inline Site siteOf(const Warp &warp, uint32_t instruction, uint32_t lane = 0) {
   return {instruction, warp.block->id, warp.index, lane};
 }
 inline unsigned firstLane(uint32_t mask) { return unsigned(std::countr_zero(mask)); }
@@ -150,7 +150,7 @@ uint32_t resolve(Warp &warp, const Op &op, const AccessForm &access, uint32_t ma
 // comes between, and an acquire reads its value without having heard of it. Hold this around both.
 std::unique_lock<std::mutex> ordered(Warp &warp, const AccessForm &access);
 // A range of the host's memory that holds [address, address + size), or null.
-const Range *findRange(const Program &program, uint64_t address, uint64_t size);
+const Range *findRange(const DecodedKernel &program, uint64_t address, uint64_t size);
 
 // ---- exec/AsyncCopy.cpp ----
 // Copies::Random: some bytes of some copies arrive.

@@ -164,7 +164,7 @@ bool Parser::functionHeader() {
 }
 
 bool Parser::entry() {
-  auto kernel = std::make_unique<Kernel>();
+  auto kernel = std::make_unique<PtxKernel>();
   kernel->module = &module_;
   kernel->line = peek().line;
   Token token = peek();
@@ -188,7 +188,7 @@ bool Parser::entry() {
   return expect('{') && body();
 }
 
-bool Parser::parameterList(Kernel *kernel) {
+bool Parser::parameterList(PtxKernel *kernel) {
   if (!expect('('))
     return false;
   if (accept(')'))
@@ -200,7 +200,7 @@ bool Parser::parameterList(Kernel *kernel) {
   return expect(')');
 }
 
-bool Parser::parameter(Kernel *kernel) {
+bool Parser::parameter(PtxKernel *kernel) {
   Parameter result;
   uint64_t align = 0, extent = 0, ignored = 0;
   if (!acceptDotted("param") && !(kernel == nullptr && acceptDotted("reg")))

@@ -16,7 +16,7 @@ Result<std::shared_ptr<const Module>> parse(std::string_view text, std::string n
   return std::shared_ptr<const Module>(std::move(module));
 }
 
-const Kernel *Module::find(std::string_view entry) const {
+const PtxKernel *Module::find(std::string_view entry) const {
   for (const auto &kernel : kernels)
     if (kernel->name == entry)
       return kernel.get();
@@ -24,7 +24,7 @@ const Kernel *Module::find(std::string_view entry) const {
 }
 
 // The place where the user's kernel stands: for inlined code the outermost call.
-static const Location *place(const Kernel &kernel, uint32_t instruction) {
+static const Location *place(const PtxKernel &kernel, uint32_t instruction) {
   if (instruction >= kernel.instructions.size() || kernel.instructions[instruction].location < 0)
     return nullptr;
   const Location *location = &kernel.locations[kernel.instructions[instruction].location];
@@ -33,12 +33,12 @@ static const Location *place(const Kernel &kernel, uint32_t instruction) {
   return location;
 }
 
-std::string_view Kernel::sourceFile(uint32_t instruction) const {
+std::string_view PtxKernel::sourceFile(uint32_t instruction) const {
   const Location *location = place(*this, instruction);
   return location && location->file < module->files.size() ? std::string_view(module->files[location->file])
                                                            : std::string_view();
 }
-uint32_t Kernel::sourceLine(uint32_t instruction) const {
+uint32_t PtxKernel::sourceLine(uint32_t instruction) const {
   const Location *location = place(*this, instruction);
   return location ? location->line : 0;
 }

@@ -35,8 +35,8 @@ private:
   bool file();
   bool functionHeader();
   bool entry();
-  bool parameterList(Kernel *kernel);
-  bool parameter(Kernel *kernel);
+  bool parameterList(PtxKernel *kernel);
+  bool parameter(PtxKernel *kernel);
   bool performanceDirective();
   bool triple(std::array<uint32_t, 3> &values);
   bool variables(bool isExtern);
@@ -58,11 +58,11 @@ private:
     std::unordered_map<std::string_view, Symbol> symbols;
     std::unordered_map<std::string_view, Range> ranges;
     std::unordered_map<std::string_view, uint32_t> labels;      // instruction index
-    std::unordered_map<std::string_view, uint32_t> targetLists; // of Kernel::targets
+    std::unordered_map<std::string_view, uint32_t> targetLists; // of PtxKernel::targets
   };
   struct PendingLabel {
-    uint32_t operand;  // of Kernel::operands, or for a list:
-    int32_t list = -1; // of Kernel::targets
+    uint32_t operand;  // of PtxKernel::operands, or for a list:
+    int32_t list = -1; // of PtxKernel::targets
     uint32_t element = 0;
     uint32_t scope;
     Token name;
@@ -114,7 +114,7 @@ private:
   Status error_;
   std::unordered_map<std::string_view, Symbol> globals_;
 
-  Kernel *kernel_ = nullptr;
+  PtxKernel *kernel_ = nullptr;
   std::vector<Scope> scopes_;
   std::vector<uint32_t> open_; // indices of scopes_, innermost last
   std::vector<PendingLabel> labels_;

@@ -16,13 +16,13 @@ constexpr uint64_t kLargestBundle = uint64_t(1) << 32;
 // misaligned addresses stay what they were.
 constexpr uint64_t kAlignment = 256;
 
-uint64_t placeOf(const void *base) { return reinterpret_cast<uint64_t>(base) % kAlignment; }
+uint64_t siteOf(const void *base) { return reinterpret_cast<uint64_t>(base) % kAlignment; }
 
 // Memory for a copy of a buffer that lay at `place` modulo the alignment.
 Buffer allocate(Buffer buffer, uint64_t place, std::vector<uint64_t> &memory) {
   memory.resize((buffer.size + 2 * kAlignment) / 8 + 1);
   auto *begin = reinterpret_cast<std::byte *>(memory.data());
-  buffer.base = begin + (kAlignment - placeOf(begin)) % kAlignment + place;
+  buffer.base = begin + (kAlignment - siteOf(begin)) % kAlignment + place;
   return buffer;
 }
 
@@ -49,7 +49,7 @@ std::string launchText(const Bundle &bundle) {
   text << "copies " << name(bundle.copies) << '\n';
   text << "steps " << bundle.stepLimit << '\n';
   for (const Buffer &buffer : bundle.buffers)
-    text << "buffer " << buffer.size << ' ' << placeOf(buffer.base)
+    text << "buffer " << buffer.size << ' ' << siteOf(buffer.base)
          << (buffer.writable ? " writable" : " read-only")
          << (buffer.initialised ? " written " : " unwritten ") << buffer.name << '\n';
   for (uint64_t parameter : bundle.shape.parameters) {
@@ -165,7 +165,7 @@ Bundle record(const Module &module, std::string_view entry, const LaunchShape &s
                 {}};
   for (const Buffer &buffer : buffers) {
     bundle.memory.emplace_back();
-    bundle.buffers.push_back(allocate(buffer, placeOf(buffer.base), bundle.memory.back()));
+    bundle.buffers.push_back(allocate(buffer, siteOf(buffer.base), bundle.memory.back()));
     std::memcpy(bundle.buffers.back().base, buffer.base, buffer.size);
   }
   for (uint64_t &parameter : bundle.shape.parameters)

@@ -50,7 +50,7 @@ void KernelCosts::add(const Report &report, const std::vector<InstructionCounts>
 
 CostsByLine costsByLine(const KernelCosts &costs) {
   CostsByLine result;
-  const Kernel &kernel = *costs.kernel;
+  const PtxKernel &kernel = *costs.kernel;
   for (uint32_t i = 0; i < kernel.instructions.size(); ++i) {
     uint32_t line = kernel.sourceLine(i);
     std::string file = line ? std::string(kernel.sourceFile(i)) : kernel.module->name;

@@ -1,6 +1,6 @@
 // What runs of a kernel cost, by line of its source, or of its PTX where that names no source.
 #pragma once
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 #include "ptxvm/checks/Counters.h"
 
 #include <map>
@@ -16,7 +16,7 @@ struct LineCosts {
 };
 
 struct KernelCosts {
-  const Kernel *kernel = nullptr;
+  const PtxKernel *kernel = nullptr;
   std::vector<uint64_t> executions, lanes; // by instruction
   std::vector<InstructionCounts> counts;
   std::vector<bool> ordered; // barriers that ordered something

@@ -5,11 +5,11 @@
 namespace tegula::ptxvm {
 namespace {
 
-std::string placeText(const Place &place) {
+std::string siteText(const Site &site) {
   std::string text = "block (";
   for (size_t i = 0; i < 3; ++i)
-    text += (i ? ", " : "") + std::to_string(place.block[i]);
-  return text + "), warp " + std::to_string(place.warp) + ", lane " + std::to_string(place.lane);
+    text += (i ? ", " : "") + std::to_string(site.block[i]);
+  return text + "), warp " + std::to_string(site.warp) + ", lane " + std::to_string(site.lane);
 }
 
 std::string lineOf(const std::string &file, uint32_t line) {
@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string other(const Finding &finding) {
-  std::string text = "  the other: " + placeText(*finding.other);
+  std::string text = "  the other: " + siteText(*finding.other);
   if (finding.otherSourceLine)
     text += ", " + finding.otherSourceFile + ":" + std::to_string(finding.otherSourceLine);
   text += "\n" + quoted(finding.otherSourceFile, finding.otherSourceLine);
@@ -49,7 +49,7 @@ std::string renderFindings(std::span<const Finding> findings) {
       text += finding.sourceFile + ":" + std::to_string(finding.sourceLine) + ": ";
     text += std::string(name(finding.kind)) + ": " + finding.message + "\n";
     text += quoted(finding.sourceFile, finding.sourceLine);
-    text += "  " + placeText(finding.place);
+    text += "  " + siteText(finding.site);
     if (finding.count > 1)
       text += "; " + std::to_string(finding.count) + " times in all";
     text += "\n";

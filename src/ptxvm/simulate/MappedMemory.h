@@ -1,7 +1,7 @@
 // The memory that this process has mapped, as buffers: for launches whose pointers' extents nobody
 // knows. Accesses inside are not checked further, accesses outside are findings, not crashes.
 #pragma once
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 
 namespace tegula::ptxvm {
 

@@ -3,7 +3,7 @@
 // findings, costs by source line, bundles that repeat a run. Runs add up; calls may come from
 // several threads.
 #pragma once
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 #include "ptxvm/simulate/Costs.h"
 
 #include <memory>

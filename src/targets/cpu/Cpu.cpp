@@ -8,7 +8,7 @@
 #include "ir/tile/Tile.h"
 #include "runtime/Report.h"
 #include "targets/cpu/Ops.h"
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ProgramEmitter.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
@@ -38,8 +38,8 @@ private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-Machine describe(const llvm::TargetMachine &machine) {
-  Machine result;
+CpuModel describe(const llvm::TargetMachine &machine) {
+  CpuModel result;
   const llvm::MCSubtargetInfo *info = machine.getMCSubtargetInfo();
   bool avx512 = info->checkFeatures("+avx512f,+avx512bw,+avx512dq,+avx512vl");
   bool avx2 = info->checkFeatures("+avx2");
@@ -55,7 +55,7 @@ struct Lowered {
 };
 
 // tile IR -> optimized LLVM IR.
-Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, const Emit &emit,
+Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const CpuOptions &options, const Emit &emit,
                                        Artifact &artifact) {
   Stopwatch watch;
   OwningOpRef<ModuleOp> module = input.clone();
@@ -79,7 +79,7 @@ Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, c
     return status;
 
   analysis::AccessAnalysis access;
-  analysis::Plan plan = analysis::planNests(function, access);
+  analysis::NestPlan plan = analysis::planNests(function, access);
   if (emit.plan)
     artifact.plan = analysis::print(function, plan);
   artifact.times.plan = watch.lap();
@@ -92,11 +92,11 @@ Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const Options &options, c
   lowered.module = std::make_unique<llvm::Module>(function.getSymName(), *lowered.context);
   lowered.module->setTargetTriple(lowered.machine->getTargetTriple());
   lowered.module->setDataLayout(lowered.machine->createDataLayout());
-  Machine description = describe(*lowered.machine);
+  CpuModel description = describe(*lowered.machine);
   if (uint64_t cache = options.cpu.empty() ? codegen::hostCacheBytes() : 0)
     description.cacheBytes = cache;
   artifact.symbol = "tegula_" + function.getSymName().str();
-  Program program(*lowered.module, description, plan, access, artifact.remarks);
+  ProgramEmitter program(*lowered.module, description, plan, access, artifact.remarks);
   for (const analysis::Decision &decision : plan.decisions())
     program.remark(decision.op, decision.kind, "a tile is kept in memory: " + decision.text);
   program.emit(function, artifact.symbol);
@@ -133,7 +133,7 @@ private:
 
 } // namespace
 
-Result<Artifact> compile(ModuleOp module, const Options &options, const Emit &emit) {
+Result<Artifact> compile(ModuleOp module, const CpuOptions &options, const Emit &emit) {
   Artifact artifact;
   auto lowered = lower(module, options, emit, artifact);
   if (!lowered)
@@ -150,7 +150,7 @@ Result<Artifact> compile(ModuleOp module, const Options &options, const Emit &em
   return artifact;
 }
 
-Result<std::string> assembly(ModuleOp module, const Options &options) {
+Result<std::string> assembly(ModuleOp module, const CpuOptions &options) {
   Artifact artifact;
   auto lowered = lower(module, options, {}, artifact);
   if (!lowered)

@@ -12,7 +12,7 @@
 
 namespace tegula::cpu {
 
-struct Options {
+struct CpuOptions {
   // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
   std::string cpu;
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
@@ -45,9 +45,9 @@ struct Emit {
 };
 
 // Compiles the one tt.func of `module` to an object. Errors: Unsupported with the op's name.
-Result<Artifact> compile(mlir::ModuleOp module, const Options &options, const Emit &emit);
+Result<Artifact> compile(mlir::ModuleOp module, const CpuOptions &options, const Emit &emit);
 // The assembly text of an artifact's code (a second code generation of the same IR).
-Result<std::string> assembly(mlir::ModuleOp module, const Options &options);
+Result<std::string> assembly(mlir::ModuleOp module, const CpuOptions &options);
 // Links the object into this process.
 Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact);
 

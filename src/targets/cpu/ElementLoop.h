@@ -7,7 +7,7 @@ namespace tegula::cpu {
 
 class ElementLoop {
 public:
-  explicit ElementLoop(Program &program) : program_(program), evaluator_(program, 1, true) {
+  explicit ElementLoop(ProgramEmitter &program) : program_(program), evaluator_(program, 1, true) {
     evaluator_.pushLevel();
   }
 
@@ -50,7 +50,7 @@ private:
     });
   }
 
-  Program &program_;
+  ProgramEmitter &program_;
   Evaluator evaluator_;
 };
 

@@ -37,7 +37,7 @@ struct Accumulators {
 
 class NestEmitter {
 public:
-  NestEmitter(Program &program, const Nest &nest, ArrayRef<Root> roots, unsigned lanes, bool exact,
+  NestEmitter(ProgramEmitter &program, const Nest &nest, ArrayRef<Root> roots, unsigned lanes, bool exact,
               const ScalarResults &scalarResults, const Buffer *target)
       : p_(program), b_(program.builder), nest_(nest), roots_(roots), evaluator_(program, lanes, exact),
         lanes_(lanes), scalarResults_(scalarResults), target_(target) {}
@@ -358,7 +358,7 @@ private:
     b_.CreateStore(b_.CreateOr(seenA, seenB), seenSlot);
   }
 
-  // bf16 is kept as integers, see Program::select.
+  // bf16 is kept as integers, see ProgramEmitter::select.
   llvm::Type *stored(llvm::Type *element) { return element->isBFloatTy() ? b_.getInt16Ty() : element; }
   void keep(llvm::Value *value, llvm::AllocaInst *slot) {
     b_.CreateStore(b_.CreateBitCast(value, slot->getAllocatedType()), slot);
@@ -433,7 +433,7 @@ private:
     }
   }
 
-  Program &p_;
+  ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   const Nest &nest_;
   ArrayRef<Root> roots_;
@@ -542,7 +542,7 @@ Nest elementwiseNest(Value tile) {
 
 namespace {
 
-void remarkAccesses(Program &p, const Nest &nest, const NestAccesses &accesses) {
+void remarkAccesses(ProgramEmitter &p, const Nest &nest, const NestAccesses &accesses) {
   auto tell = [&](const NestAccess &memory, StringRef verb) {
     std::optional<unsigned> laneDim;
     for (auto [d, dim] : llvm::enumerate(memory.map))
@@ -573,7 +573,7 @@ void remarkAccesses(Program &p, const Nest &nest, const NestAccesses &accesses) 
 
 } // namespace
 
-void Program::emitNest(const Nest &nest, const Buffer *target) {
+void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
   NestAccesses accesses = accessesOf(nest, plan);
   std::optional<Bound> bound = pickBound(nest, accesses, access);
   remarkAccesses(*this, nest, accesses);
@@ -657,7 +657,7 @@ void Program::emitNest(const Nest &nest, const Buffer *target) {
       setScalar(result, builder.CreateLoad(slot->getAllocatedType(), slot));
 }
 
-void Program::copyTo(Value value, const Buffer &buffer) {
+void ProgramEmitter::copyTo(Value value, const Buffer &buffer) {
   const Buffer *source = plan.buffer(value);
   if (!source)
     return emitNest(elementwiseNest(value), &buffer);
@@ -667,7 +667,7 @@ void Program::copyTo(Value value, const Buffer &buffer) {
     copyBuffer(buffer, *source);
 }
 
-void Program::widenTo(Value buffered, const Buffer &buffer) {
+void ProgramEmitter::widenTo(Value buffered, const Buffer &buffer) {
   Nest copy = elementwiseNest(buffered);
   ScalarResults none;
   NestEmitter(*this, copy, copy.roots, machine.lanes(), false, none, &buffer).emit(std::nullopt, 1);

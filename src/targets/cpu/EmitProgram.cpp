@@ -14,8 +14,8 @@ using namespace tegula::analysis;
 
 namespace tegula::cpu {
 
-Program::Program(llvm::Module &module, const Machine &machine, Plan &plan, AccessAnalysis &access,
-                 std::vector<diag::Remark> &remarks)
+ProgramEmitter::ProgramEmitter(llvm::Module &module, const CpuModel &machine, NestPlan &plan,
+                               AccessAnalysis &access, std::vector<diag::Remark> &remarks)
     : module(module), context(module.getContext()), builder(context), machine(machine), plan(plan),
       access(access), remarks_(remarks) {
   // a·b + c may round once (docs/language/numerical-contract.md).
@@ -26,7 +26,7 @@ Program::Program(llvm::Module &module, const Machine &machine, Plan &plan, Acces
 
 // ---- types and constants ----------------------------------------------------------------
 
-llvm::Type *Program::type(Type element) {
+llvm::Type *ProgramEmitter::type(Type element) {
   if (isa<PointerType>(element))
     return builder.getPtrTy();
   if (isa<IndexType>(element))
@@ -42,11 +42,11 @@ llvm::Type *Program::type(Type element) {
   return element.isF64() ? builder.getDoubleTy() : builder.getFloatTy();
 }
 
-llvm::Type *Program::lanesOf(llvm::Type *element, unsigned lanes) {
+llvm::Type *ProgramEmitter::lanesOf(llvm::Type *element, unsigned lanes) {
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
 }
 
-llvm::Value *Program::splat(llvm::Value *value, unsigned lanes) {
+llvm::Value *ProgramEmitter::splat(llvm::Value *value, unsigned lanes) {
   if (lanes == 1 || value->getType()->isVectorTy())
     return value;
   if (!value->getType()->isBFloatTy())
@@ -55,7 +55,7 @@ llvm::Value *Program::splat(llvm::Value *value, unsigned lanes) {
   return builder.CreateBitCast(builder.CreateVectorSplat(lanes, bits), lanesOf(value->getType(), lanes));
 }
 
-llvm::Value *Program::constant(Attribute value, Type wholeType) {
+llvm::Value *ProgramEmitter::constant(Attribute value, Type wholeType) {
   llvm::Type *element = type(elementType(wholeType));
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     value = dense.getSplatValue<Attribute>();
@@ -66,7 +66,7 @@ llvm::Value *Program::constant(Attribute value, Type wholeType) {
   return llvm::ConstantInt::get(element, cast<IntegerAttr>(value).getValue());
 }
 
-llvm::Value *Program::scalar(Value value) {
+llvm::Value *ProgramEmitter::scalar(Value value) {
   auto it = scalars_.find(value);
   if (it != scalars_.end())
     return it->second;
@@ -75,32 +75,32 @@ llvm::Value *Program::scalar(Value value) {
   return constant(constantOp.getValue(), value.getType());
 }
 
-llvm::AllocaInst *Program::temporary(llvm::Type *type, const llvm::Twine &name) {
+llvm::AllocaInst *ProgramEmitter::temporary(llvm::Type *type, const llvm::Twine &name) {
   llvm::IRBuilder<> entry(entry_, entry_->getFirstInsertionPt());
   return entry.CreateAlloca(type, nullptr, name);
 }
 
-llvm::Value *Program::scratchAt(int64_t offset) {
+llvm::Value *ProgramEmitter::scratchAt(int64_t offset) {
   return builder.CreateConstGEP1_64(builder.getInt8Ty(), scratch_, offset);
 }
 
-llvm::Value *Program::programId(unsigned axis) {
+llvm::Value *ProgramEmitter::programId(unsigned axis) {
   return builder.CreateTrunc(builder.CreateLoad(builder.getInt64Ty(), ids_[axis]), builder.getInt32Ty());
 }
 
-llvm::Value *Program::numPrograms(unsigned axis) {
+llvm::Value *ProgramEmitter::numPrograms(unsigned axis) {
   llvm::Value *slot = builder.CreateConstGEP1_64(builder.getInt64Ty(), grid_, axis);
   return builder.CreateTrunc(builder.CreateLoad(builder.getInt64Ty(), slot), builder.getInt32Ty());
 }
 
 // ---- control flow -----------------------------------------------------------------------
 
-llvm::BasicBlock *Program::newBlock(const llvm::Twine &name) {
+llvm::BasicBlock *ProgramEmitter::newBlock(const llvm::Twine &name) {
   return llvm::BasicBlock::Create(context, name, function_);
 }
 
-void Program::loop(llvm::Value *begin, llvm::Value *end, int64_t step, StringRef name,
-                   const std::function<void(llvm::Value *)> &body) {
+void ProgramEmitter::loop(llvm::Value *begin, llvm::Value *end, int64_t step, StringRef name,
+                          const std::function<void(llvm::Value *)> &body) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
   if (first && last && first->getSExtValue() >= last->getSExtValue())
     return;
@@ -117,8 +117,8 @@ void Program::loop(llvm::Value *begin, llvm::Value *end, int64_t step, StringRef
   builder.SetInsertPoint(after);
 }
 
-void Program::branch(llvm::Value *condition, const std::function<void()> &then,
-                     const std::function<void()> &orelse, bool likely) {
+void ProgramEmitter::branch(llvm::Value *condition, const std::function<void()> &then,
+                            const std::function<void()> &orelse, bool likely) {
   llvm::BasicBlock *yes = newBlock("then"), *no = newBlock("else"), *after = newBlock("endif");
   llvm::Instruction *jump = builder.CreateCondBr(condition, yes, no);
   if (likely)
@@ -132,7 +132,7 @@ void Program::branch(llvm::Value *condition, const std::function<void()> &then,
   builder.SetInsertPoint(after);
 }
 
-void Program::leave() {
+void ProgramEmitter::leave() {
   if (!leave_) {
     llvm::IRBuilderBase::InsertPointGuard guard(builder);
     leave_ = newBlock("leave");
@@ -145,7 +145,7 @@ void Program::leave() {
 
 // ---- the entry --------------------------------------------------------------------------
 
-void Program::emit(Operation *op, const std::string &symbol) {
+void ProgramEmitter::emit(Operation *op, const std::string &symbol) {
   auto kernel = cast<FuncOp>(op);
   llvm::Type *ptr = builder.getPtrTy(), *i64 = builder.getInt64Ty();
   auto *signature = llvm::FunctionType::get(builder.getVoidTy(), {ptr, ptr, i64, i64, ptr}, false);
@@ -210,7 +210,7 @@ void Program::emit(Operation *op, const std::string &symbol) {
 }
 
 // Row order: axis 0 is fastest.
-void Program::advanceIds() {
+void ProgramEmitter::advanceIds() {
   llvm::Value *carry = builder.getTrue();
   for (unsigned axis = 0; axis < 3; ++axis) {
     llvm::Type *i64 = builder.getInt64Ty();
@@ -224,12 +224,12 @@ void Program::advanceIds() {
 
 // ---- steps ------------------------------------------------------------------------------
 
-void Program::emitBlock(Block *block) {
-  for (const Step &step : plan.steps(block))
+void ProgramEmitter::emitBlock(Block *block) {
+  for (const NestStep &step : plan.steps(block))
     emitStep(step);
 }
 
-void Program::emitStep(const Step &step) {
+void ProgramEmitter::emitStep(const NestStep &step) {
   if (step.op)
     setLocation(step.op->getLoc());
   if (step.kind == StepKind::Nest)
@@ -242,7 +242,7 @@ void Program::emitStep(const Step &step) {
   setScalar(step.op->getResult(0), lowerOp(*this, step.op, operands));
 }
 
-void Program::emitUnsplat(Operation *op) {
+void ProgramEmitter::emitUnsplat(Operation *op) {
   Evaluator evaluator(*this, 1, true);
   evaluator.pushLevel();
   Coordinates first(shapeOf(op->getOperand(0).getType()).size(), evaluator.zero());
@@ -253,7 +253,7 @@ void Program::emitUnsplat(Operation *op) {
 // that is put together of a float and an integer one by one, also in an atomic store (CodeGenPrepare,
 // splitMergedValStore); only `volatile` keeps it from that. Monotonic: an access that other programs poll
 // (M21).
-void Program::emitScalarMemory(Operation *op) {
+void ProgramEmitter::emitScalarMemory(Operation *op) {
   auto alignOf = [&](llvm::Type *type) {
     return llvm::Align(type->isPointerTy() ? 8 : (type->getScalarSizeInBits() + 7) / 8);
   };
@@ -295,7 +295,7 @@ void Program::emitScalarMemory(Operation *op) {
 
 // ---- telling ----------------------------------------------------------------------------
 
-void Program::setLocation(Location location) {
+void ProgramEmitter::setLocation(Location location) {
   auto line = location->findInstanceOf<FileLineColLoc>();
   if (!line || !subprogram_)
     return;
@@ -308,10 +308,12 @@ void Program::setLocation(Location location) {
   builder.SetCurrentDebugLocation(llvm::DILocation::get(context, line.getLine(), line.getColumn(), scope));
 }
 
-std::string Program::place(Operation *op) { return op ? placeOf(op->getLoc()) : std::string(); }
+std::string ProgramEmitter::locationOf(Operation *op) {
+  return op ? locationText(op->getLoc()) : std::string();
+}
 
-void Program::remark(Operation *op, StringRef kind, std::string text) {
-  std::string where = place(op);
+void ProgramEmitter::remark(Operation *op, StringRef kind, std::string text) {
+  std::string where = locationOf(op);
   if (said_.insert(where + '\0' + kind.str() + '\0' + text).second)
     remarks_.push_back({where, kind.str(), std::move(text)});
 }

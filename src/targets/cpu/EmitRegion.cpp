@@ -1,7 +1,7 @@
 // for, if and while. Scalars that regions carry live in temporaries, which LLVM promotes;
 // tiles live in the buffers that the plan gave them.
 #include "ir/tile/Tile.h"
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ProgramEmitter.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -9,14 +9,14 @@ using namespace tegula::analysis;
 
 namespace tegula::cpu {
 
-llvm::AllocaInst *Program::slotOf(Value value) {
+llvm::AllocaInst *ProgramEmitter::slotOf(Value value) {
   llvm::AllocaInst *&slot = slots_[value];
   if (!slot)
     slot = temporary(type(value.getType()), "carried");
   return slot;
 }
 
-void Program::carry(ArrayRef<Value> from, ArrayRef<Value> to) {
+void ProgramEmitter::carry(ArrayRef<Value> from, ArrayRef<Value> to) {
   SmallVector<std::pair<llvm::Value *, llvm::AllocaInst *>> scalars;
   SmallVector<std::pair<const Buffer *, int64_t>> staged; // target, place of the copy
   llvm::DenseSet<int64_t> written;
@@ -57,13 +57,13 @@ void Program::carry(ArrayRef<Value> from, ArrayRef<Value> to) {
     builder.CreateStore(value, slot);
 }
 
-void Program::copyBuffer(const Buffer &to, const Buffer &from) {
+void ProgramEmitter::copyBuffer(const Buffer &to, const Buffer &from) {
   llvm::Align align(64);
   builder.CreateMemCpy(scratchAt(to.offset), align, scratchAt(from.offset), align,
                        uint64_t(to.elements() * to.elementBytes()));
 }
 
-void Program::enter(ArrayRef<Value> carried) {
+void ProgramEmitter::enter(ArrayRef<Value> carried) {
   for (Value value : carried)
     if (!isTile(value)) {
       llvm::AllocaInst *slot = slotOf(value);
@@ -71,7 +71,7 @@ void Program::enter(ArrayRef<Value> carried) {
     }
 }
 
-void Program::emitFor(Operation *op) {
+void ProgramEmitter::emitFor(Operation *op) {
   auto loopOp = cast<scf::ForOp>(op);
   SmallVector<Value> inits(loopOp.getInitArgs()), carried(loopOp.getRegionIterArgs()),
       results(loopOp.getResults());
@@ -106,7 +106,7 @@ void Program::emitFor(Operation *op) {
     }
 }
 
-void Program::emitIf(Operation *op) {
+void ProgramEmitter::emitIf(Operation *op) {
   auto ifOp = cast<scf::IfOp>(op);
   branch(
       scalar(ifOp.getCondition()), [&] { emitBlock(ifOp.thenBlock()); },
@@ -118,7 +118,7 @@ void Program::emitIf(Operation *op) {
   enter(results);
 }
 
-void Program::emitWhile(Operation *op) {
+void ProgramEmitter::emitWhile(Operation *op) {
   auto whileOp = cast<scf::WhileOp>(op);
   SmallVector<Value> inits(whileOp.getInits()), before(whileOp.getBeforeArguments()),
       after(whileOp.getAfterArguments());
@@ -141,7 +141,7 @@ void Program::emitWhile(Operation *op) {
     }
 }
 
-void Program::emitYield(Operation *op) {
+void ProgramEmitter::emitYield(Operation *op) {
   Operation *parent = op->getParentOp();
   if (isa<ReturnOp>(op))
     return;

@@ -57,7 +57,7 @@ bool Bound::contains(const Conjunct &conjunct) const {
   return conjunct == lane || llvm::is_contained(uniform, conjunct);
 }
 
-Evaluator::Evaluator(Program &program, unsigned lanes, bool exact)
+Evaluator::Evaluator(ProgramEmitter &program, unsigned lanes, bool exact)
     : program(program), lanes(lanes), exact(exact) {}
 
 void Evaluator::sealLevel() {
@@ -222,7 +222,7 @@ bool Evaluator::usesForm(const Address *address, std::optional<unsigned> laneDim
   return true;
 }
 
-Evaluator::Place Evaluator::place(Value pointers, ArrayRef<Coordinate> at) {
+Evaluator::ElementAddress Evaluator::addressAt(Value pointers, ArrayRef<Coordinate> at) {
   auto &b = program.builder;
   const Address *address = program.access.address(pointers);
   std::optional<unsigned> laneDim;
@@ -239,7 +239,7 @@ Evaluator::Place Evaluator::place(Value pointers, ArrayRef<Coordinate> at) {
     if (!stride.isZero())
       offset = b.CreateAdd(offset, b.CreateMul(polynomial(stride, at), c.index));
   }
-  Place place{b.CreateGEP(b.getInt8Ty(), program.scalar(address->pointer), offset), 0};
+  ElementAddress place{b.CreateGEP(b.getInt8Ty(), program.scalar(address->pointer), offset), 0};
   if (laneDim) {
     const Polynomial &stride = address->offset.strides[*laneDim];
     place.stride = stride.constant();
@@ -249,11 +249,11 @@ Evaluator::Place Evaluator::place(Value pointers, ArrayRef<Coordinate> at) {
   return place;
 }
 
-Evaluator::Place Evaluator::bufferPlace(const Buffer &buffer, ArrayRef<Coordinate> at) {
+Evaluator::ElementAddress Evaluator::bufferAddressAt(const Buffer &buffer, ArrayRef<Coordinate> at) {
   auto &b = program.builder;
   int64_t bytes = buffer.elementBytes();
   llvm::Value *offset = b.getInt64(0);
-  Place place{nullptr, 0};
+  ElementAddress place{nullptr, 0};
   int64_t stride = bytes;
   for (size_t d = at.size(); d-- > 0;) {
     if (buffer.shape[d] != 1) {
@@ -268,26 +268,26 @@ Evaluator::Place Evaluator::bufferPlace(const Buffer &buffer, ArrayRef<Coordinat
 }
 
 // The row of the memory or of the copy; along it both are alike.
-Evaluator::Place Evaluator::redirect(Value pointers, ArrayRef<Coordinate> at,
-                                     const Redirection &redirection) {
+Evaluator::ElementAddress Evaluator::redirect(Value pointers, ArrayRef<Coordinate> at,
+                                              const Redirection &redirection) {
   auto &b = program.builder;
   Coordinates row(at);
   llvm::Value *along = b.getInt64(0);
-  Place place{nullptr, 0};
+  ElementAddress place{nullptr, 0};
   for (auto [d, c] : llvm::enumerate(row))
     if (c.lane && redirection.buffer->shape[d] != 1) {
       place.stride = redirection.buffer->elementBytes();
       along = b.CreateMul(c.index, b.getInt64(*place.stride));
       c = zero();
     }
-  llvm::Value *start = b.CreateSelect(redirection.isSaved, bufferPlace(*redirection.buffer, row).address,
-                                      this->place(pointers, row).address);
+  llvm::Value *start = b.CreateSelect(redirection.isSaved, bufferAddressAt(*redirection.buffer, row).address,
+                                      this->addressAt(pointers, row).address);
   place.address = b.CreateGEP(b.getInt8Ty(), start, along);
   return place;
 }
 
 // One address a lane.
-llvm::Value *Evaluator::pointersOf(const Place &place, llvm::Type *element) {
+llvm::Value *Evaluator::pointersOf(const ElementAddress &place, llvm::Type *element) {
   auto &b = program.builder;
   if (place.address->getType()->isVectorTy())
     return place.address;
@@ -299,7 +299,7 @@ llvm::Value *Evaluator::pointersOf(const Place &place, llvm::Type *element) {
   return b.CreateGEP(b.getInt8Ty(), place.address, offsets);
 }
 
-llvm::Value *Evaluator::loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask,
+llvm::Value *Evaluator::loadFrom(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                                  llvm::Value *other, bool isVolatile) {
   auto &b = program.builder;
   if (element->isBFloatTy()) {
@@ -354,8 +354,8 @@ llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
   if (varies && within)
     mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
   auto redirection = redirected.find(op);
-  Place where = redirection == redirected.end() ? place(load.getPtr(), at)
-                                                : redirect(load.getPtr(), at, redirection->second);
+  ElementAddress where = redirection == redirected.end() ? addressAt(load.getPtr(), at)
+                                                         : redirect(load.getPtr(), at, redirection->second);
   program.setLocation(op->getLoc());
   if (!load.getIsVolatile())
     return loadFrom(where, element, mask, other, false);
@@ -371,7 +371,7 @@ llvm::Value *Evaluator::read(const Buffer &buffer, ArrayRef<Coordinate> at) {
   llvm::Type *element = program.type(buffer.element);
   bool isBool = element->isIntegerTy(1);
   llvm::Type *stored = isBool ? program.builder.getInt8Ty() : element;
-  llvm::Value *value = loadFrom(bufferPlace(buffer, at), stored, nullptr, nullptr, false);
+  llvm::Value *value = loadFrom(bufferAddressAt(buffer, at), stored, nullptr, nullptr, false);
   return isBool ? program.builder.CreateIsNotNull(value) : value;
 }
 
@@ -412,21 +412,21 @@ llvm::Value *Evaluator::computeGather(Operation *op, ArrayRef<Coordinate> at) {
     inside = b.CreateAnd(program.splat(inside, lanes), within);
   Coordinates others(at);
   others[axis] = zero();
-  Place place = bufferPlace(source, others);
+  ElementAddress place = bufferAddressAt(source, others);
   int64_t bytes = source.elementBytes(), stride = bytes;
   for (size_t d = axis + 1; d < source.shape.size(); ++d)
     stride *= source.shape[d];
   llvm::Value *offsets = b.CreateMul(index, program.splat(b.getInt64(stride), width));
   // One index for all lanes moves the place; one a lane gives each its own.
   llvm::Value *start = width > 1 && place.stride != 0 ? pointersOf(place, nullptr) : place.address;
-  Place where{b.CreateGEP(b.getInt8Ty(), start, offsets), width > 1 ? std::nullopt : place.stride};
+  ElementAddress where{b.CreateGEP(b.getInt8Ty(), start, offsets), width > 1 ? std::nullopt : place.stride};
   llvm::Type *element = program.type(source.element);
   llvm::Type *stored = element->isIntegerTy(1) ? b.getInt8Ty() : element;
   llvm::Value *value = loadFrom(where, stored, inside, llvm::Constant::getNullValue(stored), false);
   return element->isIntegerTy(1) ? b.CreateIsNotNull(value) : value;
 }
 
-void Evaluator::storeTo(const Place &place, llvm::Value *value, llvm::Value *mask, bool streams) {
+void Evaluator::storeTo(const ElementAddress &place, llvm::Value *value, llvm::Value *mask, bool streams) {
   auto &b = program.builder;
   llvm::Type *element = value->getType()->getScalarType();
   if (element->isBFloatTy())
@@ -483,7 +483,7 @@ void Evaluator::store(Operation *op, ArrayRef<Coordinate> at) {
   llvm::Value *value = evaluate(storeOp.getValue(), at);
   if (within)
     mask = isTrue(mask) ? within : b.CreateAnd(program.splat(mask, lanes), within);
-  Place where = place(storeOp.getPtr(), at);
+  ElementAddress where = addressAt(storeOp.getPtr(), at);
   program.setLocation(op->getLoc());
   storeTo(where, value, mask, streamed.contains(op));
 }
@@ -498,11 +498,11 @@ void Evaluator::write(const Buffer &buffer, ArrayRef<Coordinate> at, llvm::Value
   bool overLanes = llvm::any_of(at, [](const Coordinate &c) { return c.lane; });
   if (!overLanes && lanes > 1) {
     // One element, written by a nest whose lanes run over another dimension.
-    Place where = bufferPlace(buffer, at);
+    ElementAddress where = bufferAddressAt(buffer, at);
     program.builder.CreateAlignedStore(value, where.address, llvm::Align(bytesOf(value->getType())));
     return;
   }
-  storeTo(bufferPlace(buffer, at), value, overLanes ? within : nullptr);
+  storeTo(bufferAddressAt(buffer, at), value, overLanes ? within : nullptr);
 }
 
 } // namespace tegula::cpu

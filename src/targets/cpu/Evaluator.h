@@ -3,7 +3,7 @@
 // loop level that it depends on. Ops that only move elements disappear into coordinates,
 // conditions that the nest already knows become constants.
 #pragma once
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ProgramEmitter.h"
 
 namespace tegula::cpu {
 
@@ -38,9 +38,9 @@ class Evaluator {
 public:
   // `lanes` 1: scalar code, as the safe variant wants. `exact`: addresses are computed as
   // written, no form is used, and so no condition is needed.
-  Evaluator(Program &program, unsigned lanes, bool exact);
+  Evaluator(ProgramEmitter &program, unsigned lanes, bool exact);
 
-  Program &program;
+  ProgramEmitter &program;
   const unsigned lanes;
   const bool exact;
 
@@ -96,7 +96,7 @@ private:
     llvm::DenseMap<mlir::Value, llvm::SmallVector<Memo, 2>> memo;
   };
   // Where a memory access is: a scalar address, or one a lane.
-  struct Place {
+  struct ElementAddress {
     llvm::Value *address;          // ptr or <n x ptr>
     std::optional<int64_t> stride; // bytes between lanes, where constant and address scalar
     llvm::Value *runtimeStride = nullptr;
@@ -109,13 +109,14 @@ private:
   llvm::Value *computeJoin(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   llvm::Value *knownCondition(mlir::Value mask, llvm::ArrayRef<Coordinate> at);
   llvm::Value *index32(const Coordinate &c, int64_t start);
-  Place place(mlir::Value pointers, llvm::ArrayRef<Coordinate> at);
-  Place redirect(mlir::Value pointers, llvm::ArrayRef<Coordinate> at, const Redirection &redirection);
-  Place bufferPlace(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
-  llvm::Value *loadFrom(const Place &place, llvm::Type *element, llvm::Value *mask, llvm::Value *other,
-                        bool isVolatile);
-  void storeTo(const Place &place, llvm::Value *value, llvm::Value *mask, bool streams = false);
-  llvm::Value *pointersOf(const Place &place, llvm::Type *element);
+  ElementAddress addressAt(mlir::Value pointers, llvm::ArrayRef<Coordinate> at);
+  ElementAddress redirect(mlir::Value pointers, llvm::ArrayRef<Coordinate> at,
+                          const Redirection &redirection);
+  ElementAddress bufferAddressAt(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
+  llvm::Value *loadFrom(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
+                        llvm::Value *other, bool isVolatile);
+  void storeTo(const ElementAddress &place, llvm::Value *value, llvm::Value *mask, bool streams = false);
+  llvm::Value *pointersOf(const ElementAddress &place, llvm::Type *element);
 
   std::vector<Level> levels_;
 };

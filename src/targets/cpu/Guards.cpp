@@ -20,7 +20,7 @@ struct Range {
 // nest's.
 class AccessWalk {
 public:
-  AccessWalk(const Nest &nest, const Plan &plan) : nest_(nest), plan_(plan) {
+  AccessWalk(const Nest &nest, const NestPlan &plan) : nest_(nest), plan_(plan) {
     for (const Root &root : nest.roots)
       if (root.kind == RootKind::Buffer)
         written_.insert(root.value);
@@ -91,7 +91,7 @@ private:
   }
 
   const Nest &nest_;
-  const Plan &plan_;
+  const NestPlan &plan_;
   NestAccesses found_;
   llvm::DenseSet<Value> written_;
   std::set<Key> seen_; // membership only
@@ -99,7 +99,7 @@ private:
 
 class GuardEmitter {
 public:
-  explicit GuardEmitter(Program &program) : p_(program), b_(program.builder) {}
+  explicit GuardEmitter(ProgramEmitter &program) : p_(program), b_(program.builder) {}
 
   llvm::Value *holds() const { return holds_; }
   llvm::Value *apart() const { return apart_; }
@@ -312,7 +312,7 @@ private:
     return injective;
   }
 
-  Program &p_;
+  ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   llvm::Value *holds_ = nullptr, *apart_ = nullptr;
   llvm::DenseSet<Value> done_;
@@ -327,7 +327,7 @@ std::optional<unsigned> laneDimOf(const NestAccess &access, unsigned lane) {
 }
 
 // Along the lanes a row of the tile lies in memory as in a buffer.
-bool isLikeABuffer(Program &program, const NestAccess &access, unsigned lane) {
+bool isLikeABuffer(ProgramEmitter &program, const NestAccess &access, unsigned lane) {
   auto laneDim = laneDimOf(access, lane);
   const Address &address = *program.access.address(access.pointers);
   if (elementType(access.op->getResult(0).getType()).isInteger(1) || !Evaluator::usesForm(&address, laneDim))
@@ -344,9 +344,9 @@ int64_t elementBytes(Value pointers) {
   return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
 }
 
-NestAccesses accessesOf(const Nest &nest, const Plan &plan) { return AccessWalk(nest, plan).run(); }
+NestAccesses accessesOf(const Nest &nest, const NestPlan &plan) { return AccessWalk(nest, plan).run(); }
 
-Guards emitGuards(Program &program, const Nest &nest, const NestAccesses &accesses,
+Guards emitGuards(ProgramEmitter &program, const Nest &nest, const NestAccesses &accesses,
                   const std::optional<Bound> &bound) {
   GuardEmitter emitter(program);
   Guards guards;

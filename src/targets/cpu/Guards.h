@@ -24,7 +24,7 @@ int64_t elementBytes(mlir::Value pointers);
 struct NestAccesses {
   llvm::SmallVector<NestAccess, 4> loads, stores;
 };
-NestAccesses accessesOf(const analysis::Nest &nest, const analysis::Plan &plan);
+NestAccesses accessesOf(const analysis::Nest &nest, const analysis::NestPlan &plan);
 
 struct Guards {
   llvm::Value *holds = nullptr, *apart = nullptr; // i1; nullptr: always true
@@ -37,7 +37,7 @@ struct Guards {
 };
 
 // Emits the conditions at the builder's place.
-Guards emitGuards(Program &program, const analysis::Nest &nest, const NestAccesses &accesses,
+Guards emitGuards(ProgramEmitter &program, const analysis::Nest &nest, const NestAccesses &accesses,
                   const std::optional<Bound> &bound);
 
 } // namespace tegula::cpu

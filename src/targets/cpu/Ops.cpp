@@ -3,7 +3,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ProgramEmitter.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -43,14 +43,14 @@ std::string functionOfWidth(Operation *op) {
 
 // ---- the table ----
 
-llvm::Value *integers(Program &p, Operation *op, ArrayRef<llvm::Value *> v) {
+llvm::Value *integers(ProgramEmitter &p, Operation *op, ArrayRef<llvm::Value *> v) {
   return codegen::lowerIntegers(p.builder, op, v, p.type(elementType(op->getResult(0).getType())));
 }
 
 codegen::OpTable<Lowering> makeTable() {
   codegen::OpTable<Lowering> table;
 #define STEP(type, emission, refusal)                                                                        \
-  table.add<type>({[]([[maybe_unused]] Program &p, Operation *any) {                                         \
+  table.add<type>({[]([[maybe_unused]] ProgramEmitter &p, Operation *any) {                                  \
                      [[maybe_unused]] auto op = cast<type>(any);                                             \
                      emission;                                                                               \
                    },                                                                                        \

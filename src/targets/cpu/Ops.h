@@ -7,12 +7,12 @@
 
 namespace tegula::cpu {
 
-class Program;
+class ProgramEmitter;
 
 // Neither is set where what is around the op lowers it (WITHIN).
 struct Lowering {
-  void (*step)(Program &program, mlir::Operation *op) = nullptr; // as a step of its block
-  llvm::Value *(*element)(Program &program, mlir::Operation *op,
+  void (*step)(ProgramEmitter &program, mlir::Operation *op) = nullptr; // as a step of its block
+  llvm::Value *(*element)(ProgramEmitter &program, mlir::Operation *op,
                           llvm::ArrayRef<llvm::Value *> operands) = nullptr;
 };
 

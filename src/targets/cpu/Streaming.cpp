@@ -32,7 +32,7 @@ bool isRead(Operation *function, Value pointer, AccessAnalysis &access) {
       .wasInterrupted();
 }
 
-bool canStream(Program &p, const Nest &nest, const NestAccess &memory) {
+bool canStream(ProgramEmitter &p, const Nest &nest, const NestAccess &memory) {
   auto store = cast<StoreOp>(memory.op);
   const Address *address = p.access.address(store.getPtr());
   int64_t bytes = elementBytes(store.getPtr());
@@ -47,7 +47,7 @@ bool canStream(Program &p, const Nest &nest, const NestAccess &memory) {
 }
 
 // Do all programs together write as much as the cache holds? Loops count with their trips.
-llvm::Value *isLarge(Program &p, Operation *store, int64_t bytes) {
+llvm::Value *isLarge(ProgramEmitter &p, Operation *store, int64_t bytes) {
   auto &b = p.builder;
   llvm::Value *written = b.CreateMul(p.programs(), b.getInt64(bytes)),
               *limit = b.getInt64(p.machine.cacheBytes);
@@ -61,7 +61,7 @@ llvm::Value *isLarge(Program &p, Operation *store, int64_t bytes) {
 }
 
 // Every row of the nest starts at a whole vector.
-llvm::Value *isAligned(Program &p, const Nest &nest, StoreOp store) {
+llvm::Value *isAligned(ProgramEmitter &p, const Nest &nest, StoreOp store) {
   auto &b = p.builder;
   const Address &address = *p.access.address(store.getPtr());
   Evaluator evaluator(p, 1, true);
@@ -77,7 +77,7 @@ llvm::Value *isAligned(Program &p, const Nest &nest, StoreOp store) {
 
 } // namespace
 
-Streaming emitStreaming(Program &p, const Nest &nest, const NestAccesses &accesses) {
+Streaming emitStreaming(ProgramEmitter &p, const Nest &nest, const NestAccesses &accesses) {
   Streaming result;
   if (llvm::any_of(nest.roots, [](const Root &root) { return root.kind != RootKind::Store; }))
     return result;
@@ -105,6 +105,6 @@ Streaming emitStreaming(Program &p, const Nest &nest, const NestAccesses &access
   return result;
 }
 
-void fenceStreams(Program &p) { p.builder.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}); }
+void fenceStreams(ProgramEmitter &p) { p.builder.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}); }
 
 } // namespace tegula::cpu

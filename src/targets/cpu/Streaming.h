@@ -12,9 +12,9 @@ struct Streaming {
 };
 
 // Emits the condition at the builder's place, where the nest's guards hold.
-Streaming emitStreaming(Program &program, const analysis::Nest &nest, const NestAccesses &accesses);
+Streaming emitStreaming(ProgramEmitter &program, const analysis::Nest &nest, const NestAccesses &accesses);
 
 // Makes streamed stores visible to other threads; at the end of the entry.
-void fenceStreams(Program &program);
+void fenceStreams(ProgramEmitter &program);
 
 } // namespace tegula::cpu

@@ -104,7 +104,7 @@ struct Code {
 };
 
 // Marks the kernel and its launch bounds.
-void markKernel(llvm::Function &kernel, const Options &options, bool streams) {
+void markKernel(llvm::Function &kernel, const NvidiaOptions &options, bool streams) {
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel.addFnAttr("nvvm.reqntid", std::to_string(32 * options.numWarps) + ",1,1");
   if (options.maxRegisters)
@@ -116,15 +116,15 @@ void markKernel(llvm::Function &kernel, const Options &options, bool streams) {
 
 // Tile IR -> simt with its shared memory allocated, in place; one line a step. `stages`: of loops that load
 // ahead.
-Status lowerToSimt(ModuleOp module, const Options &options, const NvidiaMachine &machine, unsigned stages,
-                   std::vector<diag::Remark> &remarks) {
+Status lowerToSimt(ModuleOp module, const NvidiaOptions &options, const NvidiaMachine &machine,
+                   unsigned stages, std::vector<diag::Remark> &remarks) {
   MLIRContext &context = *module.getContext();
   int64_t threads = 32 * options.numWarps;
   auto functions = module.getOps<tile::FuncOp>();
   for (tile::FuncOp function : functions) {
     transforms::markVolatileStores(function);
     if (transforms::chunkLargeTiles(function, mostElementsOfStream * threads, chunkElements * threads))
-      remarks.push_back({tile::placeOf(function.getLoc()), "nest",
+      remarks.push_back({tile::locationText(function.getLoc()), "nest",
                          "tiles too large for registers: a loop over chunks of " +
                              std::to_string(chunkElements * threads) + " elements"});
   }
@@ -161,8 +161,8 @@ Status lowerToSimt(ModuleOp module, const Options &options, const NvidiaMachine 
 
 // The same for a copy of `module`. Where nobody asked for a number of stages fewer are taken until the
 // buffers fit.
-Result<OwningOpRef<ModuleOp>> simtOf(ModuleOp module, const Options &options, const NvidiaMachine &machine,
-                                     std::vector<diag::Remark> &remarks) {
+Result<OwningOpRef<ModuleOp>> simtOf(ModuleOp module, const NvidiaOptions &options,
+                                     const NvidiaMachine &machine, std::vector<diag::Remark> &remarks) {
   constexpr unsigned defaultStages = 3;
   for (unsigned stages = options.numStages ? unsigned(options.numStages) : defaultStages;; --stages) {
     OwningOpRef<ModuleOp> copy = module.clone();
@@ -182,7 +182,7 @@ Result<OwningOpRef<ModuleOp>> simtOf(ModuleOp module, const Options &options, co
 
 } // namespace
 
-Result<Artifact> compile(ModuleOp module, const Options &options, const Texts &texts) {
+Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Texts &texts) {
   Result<Architecture> architecture = findArchitecture(options.arch);
   if (!architecture)
     return architecture.status();

@@ -16,7 +16,7 @@
 
 namespace tegula::nvidia {
 
-struct Options {
+struct NvidiaOptions {
   std::string arch = "sm_90a"; // "sm_75" ... "sm_121a"
   int numWarps = 4;
   int numStages = 0;            // of loops that load ahead; 0: up to 3, as many as fit
@@ -44,6 +44,6 @@ struct Artifact {
   std::string simt, llvm; // the texts that were asked for
 };
 
-Result<Artifact> compile(mlir::ModuleOp module, const Options &options, const Texts &texts);
+Result<Artifact> compile(mlir::ModuleOp module, const NvidiaOptions &options, const Texts &texts);
 
 } // namespace tegula::nvidia

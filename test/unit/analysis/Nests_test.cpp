@@ -24,12 +24,12 @@ const std::string store = "tt.store %qa, %y : tensor<64x!tt.ptr<f32>>, tensor<64
 struct Planned : Parsed {
   explicit Planned(const std::string &body) : Parsed("%p: !tt.ptr<f32>, %q: !tt.ptr<f32>", prologue + body) {
     plan = analysis::planNests(function, access);
-    for (const analysis::Step &step : plan.steps(&function.getBody().front()))
+    for (const analysis::NestStep &step : plan.steps(&function.getBody().front()))
       if (step.kind != StepKind::Scalar && step.kind != StepKind::Yield)
         kinds.push_back(step.kind);
   }
   const analysis::Nest &nest(unsigned i) {
-    for (const analysis::Step &step : plan.steps(&function.getBody().front()))
+    for (const analysis::NestStep &step : plan.steps(&function.getBody().front()))
       if (step.kind == StepKind::Nest && i-- == 0)
         return step.nest;
     static analysis::Nest none;
@@ -38,18 +38,18 @@ struct Planned : Parsed {
   }
 
   analysis::AccessAnalysis access;
-  analysis::Plan plan;
+  analysis::NestPlan plan;
   std::vector<StepKind> kinds;
 };
 
-TEST(Plan, StreamsWhatIsReadOnce) {
+TEST(NestPlan, StreamsWhatIsReadOnce) {
   Planned kernel("%y = arith.addf %x, %x {here} : tensor<64xf32>\n" + store);
   EXPECT_EQ(kernel.kinds, std::vector{StepKind::Nest});
   EXPECT_EQ(kernel.plan.buffer(kernel.marked()), nullptr);
   EXPECT_EQ(kernel.plan.scratchBytes(), 0);
 }
 
-TEST(Plan, KeepsALoadThatAStoreMayChange) {
+TEST(NestPlan, KeepsALoadThatAStoreMayChange) {
   Planned kernel(R"(%y = arith.negf %x : tensor<64xf32>
     tt.store %pa, %y : tensor<64x!tt.ptr<f32>>, tensor<64xf32>
     %z = tt.load %pa : tensor<64x!tt.ptr<f32>> -> tensor<64xf32>
@@ -60,7 +60,7 @@ TEST(Plan, KeepsALoadThatAStoreMayChange) {
 }
 
 // What is read at other coordinates is written by a nest of its own, also where the shapes agree.
-TEST(Plan, GathersFromWhatIsWhole) {
+TEST(NestPlan, GathersFromWhatIsWhole) {
   Planned kernel(R"(%s = arith.negf %x {here} : tensor<64xf32>
     %y = tt.gather %s[%i] axis 0 : tensor<64xf32>, tensor<64xi32> -> tensor<64xf32>
 )" + store);
@@ -69,7 +69,7 @@ TEST(Plan, GathersFromWhatIsWhole) {
   EXPECT_EQ(kernel.nest(1).roots[0].kind, analysis::RootKind::Store);
 }
 
-TEST(Plan, AtomicsKeepTheirPlaceAmongStores) {
+TEST(NestPlan, AtomicsKeepTheirPlaceAmongStores) {
   Planned kernel(R"(%y = arith.negf %x : tensor<64xf32>
     tt.store %pa, %y : tensor<64x!tt.ptr<f32>>, tensor<64xf32>
     %old = tt.atomic_rmw fadd, relaxed, gpu, %qa, %y : tensor<64x!tt.ptr<f32>>, tensor<64xf32> -> tensor<64xf32>
@@ -77,7 +77,7 @@ TEST(Plan, AtomicsKeepTheirPlaceAmongStores) {
   EXPECT_EQ(kernel.kinds, (std::vector{StepKind::Nest, StepKind::Whole, StepKind::Nest}));
 }
 
-TEST(Plan, AReductionEndsTheNestOfItsReaders) {
+TEST(NestPlan, AReductionEndsTheNestOfItsReaders) {
   Planned kernel(R"(%s = "tt.reduce"(%x) <{axis = 0 : i32}> ({
     ^bb0(%a: f32, %b: f32):
       %c = arith.addf %a, %b : f32
@@ -89,7 +89,7 @@ TEST(Plan, AReductionEndsTheNestOfItsReaders) {
   EXPECT_EQ(kernel.kinds, (std::vector{StepKind::Nest, StepKind::Nest}));
 }
 
-TEST(Plan, BuffersAreApartAndAligned) {
+TEST(NestPlan, BuffersAreApartAndAligned) {
   Planned kernel(R"(%s = arith.negf %x : tensor<64xf32>
     %g = tt.gather %s[%i] axis 0 : tensor<64xf32>, tensor<64xi32> -> tensor<64xf32>
     %h = arith.negf %g : tensor<64xf32>
@@ -107,7 +107,7 @@ TEST(Plan, BuffersAreApartAndAligned) {
 }
 
 // The load needs the reduction, and the store must not come before it: it cannot share the reduction's nest.
-TEST(Plan, StoresStayBehindLoadsThatNeedTheOpenNest) {
+TEST(NestPlan, StoresStayBehindLoadsThatNeedTheOpenNest) {
   Planned kernel(R"(%s = "tt.reduce"(%i) <{axis = 0 : i32}> ({
     ^bb0(%a: i32, %b: i32):
       %c = arith.maxsi %a, %b : i32
@@ -123,7 +123,7 @@ TEST(Plan, StoresStayBehindLoadsThatNeedTheOpenNest) {
 }
 
 // 2^60 paths, 60 ops.
-TEST(Plan, WalksGraphsNotTrees) {
+TEST(NestPlan, WalksGraphsNotTrees) {
   std::string body = "%v0 = arith.addf %x, %x : tensor<64xf32>\n";
   for (int k = 1; k < 60; ++k) {
     std::string before = "%v" + std::to_string(k - 1);

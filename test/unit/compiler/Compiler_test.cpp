@@ -27,7 +27,7 @@ struct Compiled {
       : module(compiler::makeModule(std::make_shared<diag::Source>("k.py", std::move(source), 1, 0), nullptr,
                                     sink)) {}
 
-  std::unique_ptr<compiler::Compilation> compile(const char *signature, compiler::Options options,
+  std::unique_ptr<compiler::Compilation> compile(const char *signature, compiler::CompileOptions options,
                                                  sema::HostRecord *record = nullptr) {
     auto function = module.functions.at(0);
     auto specs = compiler::parseSignature(signature, *function, compiler::parametersOf(*function), sink);
@@ -39,8 +39,8 @@ struct Compiled {
   compiler::Module module;
 };
 
-compiler::Options target(std::string name) {
-  compiler::Options options;
+compiler::CompileOptions target(std::string name) {
+  compiler::CompileOptions options;
   options.target = std::move(name);
   return options;
 }
@@ -77,7 +77,7 @@ TEST(CompilerTest, LaunchesWhatItCompiled) {
 TEST(CompilerTest, ACooperativeGridOfTargetsThatRunProgramsInTurnHasOneProgram) {
   for (const char *name : {"interp", "cpu", "ptxvm"}) {
     Compiled kernel;
-    compiler::Options options = target(name);
+    compiler::CompileOptions options = target(name);
     options.targetOptions.isCooperative = true;
     auto compilation = kernel.compile("x=*i32,n=i32", options);
     ASSERT_TRUE(compilation) << name;
@@ -110,7 +110,7 @@ TEST(CompilerTest, RefusesWhatATargetDoesNotTake) {
   EXPECT_FALSE(kernel.compile("x=*i32,n=i32", target("vax")));
   EXPECT_EQ(kernel.sink.all().front().kind, diag::Kind::TargetUnknown);
   Compiled other;
-  compiler::Options warps = target("sm_90a");
+  compiler::CompileOptions warps = target("sm_90a");
   warps.language.numWarps = 64;
   EXPECT_FALSE(other.compile("x=*i32,n=i32", warps));
   EXPECT_EQ(other.sink.all().front().kind, diag::Kind::OptionValue);

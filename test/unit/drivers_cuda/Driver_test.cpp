@@ -1,6 +1,6 @@
 // The driver's side of a launch against a driver that writes its calls down. A process opens one
 // driver: what needs another one, or a fork, runs in a child.
-#include "drivers/cuda/Kernel.h"
+#include "drivers/cuda/LoadedKernel.h"
 #include "drivers/cuda/Memory.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 using namespace tegula;
 using cuda::Image;
-using cuda::Kernel;
+using cuda::LoadedKernel;
 
 namespace {
 
@@ -78,7 +78,7 @@ TEST(NoDriverTest, SaysThatThereIsNoDevice) {
 TEST(NoDriverTest, LoadsOnceADeviceWithoutLibraries) {
   EXPECT_TRUE(inChild([] {
     setenv("TEGULA_LIBCUDA", FAKE_CUDA_OLD, 1);
-    Kernel kernel(image(100000));
+    LoadedKernel kernel(image(100000));
     setCurrent(makeContext(0)); // not the primary one: code is not loaded there
     for (int device : {0, 1, 0, 1})
       if (!kernel.launch({}, {{1, 1, 1}}, {device, nullptr}).ok())
@@ -111,7 +111,7 @@ TEST_F(DriverTest, DescribesDevices) {
 }
 
 TEST_F(DriverTest, LaunchesWithParametersAndTwoScratchPointers) {
-  Kernel kernel(image(1024));
+  LoadedKernel kernel(image(1024));
   uint64_t slots[] = {0x1000, 42};
   setenv("FAKE_CUDA_PARAMETERS", "4", 1);
   ASSERT_TRUE(kernel.launch(slots, {{5, 6, 7}}, {0, reinterpret_cast<void *>(9)}).ok());
@@ -127,7 +127,7 @@ TEST_F(DriverTest, LaunchesWithParametersAndTwoScratchPointers) {
 }
 
 TEST_F(DriverTest, AThreadWithoutContextGetsThePrimaryAndKeepsIt) {
-  Kernel kernel(image());
+  LoadedKernel kernel(image());
   ASSERT_TRUE(kernel.launch({}, {{1, 1, 1}}, {}).ok());
   EXPECT_NE(getCurrent(), nullptr);
   EXPECT_EQ(*cuda::currentDevice(), 0);
@@ -136,7 +136,7 @@ TEST_F(DriverTest, AThreadWithoutContextGetsThePrimaryAndKeepsIt) {
 TEST_F(DriverTest, UsesTheCallersContextOfTheDevice) {
   void *mine = makeContext(1);
   setCurrent(mine);
-  Kernel kernel(image());
+  LoadedKernel kernel(image());
   ASSERT_TRUE(kernel.launch({}, {{1, 1, 1}}, {1, nullptr}).ok());
   EXPECT_EQ(calls().find("retain"), std::string::npos);
   ASSERT_TRUE(kernel.launch({}, {{1, 1, 1}}, {}).ok()); // no device named: the current one
@@ -147,14 +147,14 @@ TEST_F(DriverTest, UsesTheCallersContextOfTheDevice) {
 TEST_F(DriverTest, PutsTheCallersContextBackAfterAnotherDevice) {
   void *mine = makeContext(0);
   setCurrent(mine);
-  Kernel kernel(image());
+  LoadedKernel kernel(image());
   ASSERT_TRUE(kernel.launch({}, {{1, 1, 1}}, {1, nullptr}).ok());
   EXPECT_NE(calls().find("launch softmax_kernel on 1"), std::string::npos);
   EXPECT_EQ(getCurrent(), mine);
 }
 
 TEST_F(DriverTest, LoadsOnceForAllDevicesAndThreads) {
-  Kernel kernel(image());
+  LoadedKernel kernel(image());
   std::vector<std::thread> threads;
   std::atomic<int> bad{0};
   for (int i = 0; i != 16; ++i)
@@ -170,26 +170,26 @@ TEST_F(DriverTest, LoadsOnceForAllDevicesAndThreads) {
 
 TEST_F(DriverTest, LoadsWhileAGraphIsCaptured) {
   fake<void (*)(bool)>("fakeCudaCapture")(true);
-  Kernel kernel(image(100000));
+  LoadedKernel kernel(image(100000));
   EXPECT_TRUE(kernel.launch({}, {{1, 1, 1}}, {}).ok());
   EXPECT_EQ(calls().find("synchronize"), std::string::npos);
 }
 
 TEST_F(DriverTest, AsksForMuchSharedMemoryOnEachDevice) {
-  Kernel kernel(image(100000));
+  LoadedKernel kernel(image(100000));
   EXPECT_TRUE(kernel.launch({}, {{1, 1, 1}}, {0, nullptr}).ok());
   EXPECT_TRUE(kernel.launch({}, {{1, 1, 1}}, {1, nullptr}).ok());
   EXPECT_NE(calls().find("setAttribute on 1"), std::string::npos);
 }
 
 TEST_F(DriverTest, RefusesMoreSharedMemoryThanThereIs) {
-  Status status = Kernel(image(300000)).launch({}, {{1, 1, 1}}, {});
+  Status status = LoadedKernel(image(300000)).launch({}, {{1, 1, 1}}, {});
   EXPECT_EQ(status.code, StatusCode::Resource);
   EXPECT_NE(status.message.find("232448"), std::string::npos) << status.message;
 }
 
 TEST_F(DriverTest, RefusesGridsAndDevicesThatDoNotExist) {
-  Kernel kernel(image());
+  LoadedKernel kernel(image());
   EXPECT_EQ(kernel.launch({}, {{1, 65536, 1}}, {}).code, StatusCode::Launch);
   EXPECT_EQ(kernel.launch({}, {{1, 1, 1}}, {7, nullptr}).code, StatusCode::Launch);
 }
@@ -197,37 +197,37 @@ TEST_F(DriverTest, RefusesGridsAndDevicesThatDoNotExist) {
 TEST_F(DriverTest, LaunchesACooperativeGridAndRefusesOneThatDoesNotFit) {
   Image cooperative = image();
   cooperative.isCooperative = true;
-  Kernel kernel(std::move(cooperative));
+  LoadedKernel kernel(std::move(cooperative));
   EXPECT_TRUE(kernel.launch({}, {{264, 1, 1}}, {}).ok());
   EXPECT_NE(calls().find("cooperative\nlaunch softmax_kernel on 0 grid 264,1,1"), std::string::npos);
   Status status = kernel.launch({}, {{265, 1, 1}}, {});
   EXPECT_EQ(status.code, StatusCode::Launch);
   EXPECT_NE(status.message.find("grid of 265 programs is cooperative"), std::string::npos) << status.message;
-  EXPECT_TRUE(Kernel(image()).launch({}, {{265, 1, 1}}, {}).ok());
+  EXPECT_TRUE(LoadedKernel(image()).launch({}, {{265, 1, 1}}, {}).ok());
 }
 
 TEST_F(DriverTest, NamesTheDriversErrors) {
   fail("cuLaunchKernel", 700);
-  Status status = Kernel(image()).launch({}, {{1, 1, 1}}, {});
+  Status status = LoadedKernel(image()).launch({}, {{1, 1, 1}}, {});
   EXPECT_EQ(status.code, StatusCode::Driver);
   EXPECT_NE(status.message.find("CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"),
             std::string::npos);
   EXPECT_NE(status.message.find("cannot be used any more"), std::string::npos);
   fail("cuLaunchKernel", 701);
-  EXPECT_EQ(Kernel(image()).launch({}, {{1, 1, 1}}, {}).code, StatusCode::Resource);
+  EXPECT_EQ(LoadedKernel(image()).launch({}, {{1, 1, 1}}, {}).code, StatusCode::Resource);
 }
 
 TEST_F(DriverTest, SaysThatTheCodeIsForAnotherDevice) {
   Image wrong = image();
   wrong.bytes = "bad";
-  Kernel kernel(wrong);
+  LoadedKernel kernel(wrong);
   Status status = kernel.launch({}, {{1, 1, 1}}, {});
   EXPECT_EQ(status.code, StatusCode::Driver);
   EXPECT_NE(status.message.find("compiled for sm_90a"), std::string::npos) << status.message;
 }
 
 TEST_F(DriverTest, KnowsWhatTheKernelTakes) {
-  Kernel kernel(image(2048));
+  LoadedKernel kernel(image(2048));
   Result<runtime::KernelAttributes> attributes = kernel.attributes(0);
   ASSERT_TRUE(attributes.ok());
   EXPECT_EQ(attributes->registers, 40);
@@ -253,7 +253,7 @@ TEST_F(DriverTest, AllocatesCopiesAndWaits) {
 TEST_F(DriverTest, AChildForkedAfterTheFirstUseIsToldSo) {
   ASSERT_TRUE(cuda::deviceCount().ok());
   EXPECT_TRUE(inChild([] {
-    Status status = Kernel(image()).launch({}, {{1, 1, 1}}, {});
+    Status status = LoadedKernel(image()).launch({}, {{1, 1, 1}}, {});
     return status.code == StatusCode::Driver && status.message.find("fork") != std::string::npos;
   }));
   EXPECT_TRUE(cuda::deviceCount().ok());

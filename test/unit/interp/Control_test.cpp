@@ -1,7 +1,7 @@
 // Grids, loops, branches, limits and what is refused.
 #include "Program.h"
 
-#include "interp/Machine.h"
+#include "interp/Interpreter.h"
 
 using namespace tegula;
 using namespace tegula::test;

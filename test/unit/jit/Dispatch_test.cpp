@@ -56,7 +56,7 @@ struct Called {
     arguments.insert(arguments.begin(), Argument{pointer(&out), ""});
     sink = diag::Sink();
     int64_t grid[] = {1};
-    compiler::Options options;
+    compiler::CompileOptions options;
     options.target = "interp";
     return dispatcher->launch(arguments, grid, options, {}, sink);
   }

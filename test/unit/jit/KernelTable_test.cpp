@@ -7,9 +7,9 @@
 #include <thread>
 
 using namespace tegula;
-using jit::Kernel;
 using jit::KernelRef;
 using jit::KernelTable;
+using jit::SpecializedKernel;
 
 namespace {
 
@@ -25,12 +25,12 @@ struct Host : sema::HostEnv {
 
 // A kernel of a compile that asked for N.
 KernelRef compiled(const std::shared_ptr<sema::HostEnv> &host) {
-  auto kernel = llvm::makeIntrusiveRefCnt<Kernel>();
+  auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
   kernel->record.lookup(host, "N");
   kernel->record.seal();
   return kernel;
 }
-KernelRef plain() { return llvm::makeIntrusiveRefCnt<Kernel>(); }
+KernelRef plain() { return llvm::makeIntrusiveRefCnt<SpecializedKernel>(); }
 
 class Limited : public testing::Test {
 protected:

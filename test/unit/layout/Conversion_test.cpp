@@ -31,14 +31,14 @@ Program valuesOf(const Layout &layout, unsigned warps) {
 bool odd(unsigned value) { return std::popcount(value) & 1; }
 
 // One step on one element of each word.
-std::vector<Lane> execute(const Step &step, const std::vector<Lane> &old, unsigned warp) {
+std::vector<Lane> execute(const ConversionStep &step, const std::vector<Lane> &old, unsigned warp) {
   std::vector<Lane> result(32);
   for (unsigned lane = 0; lane != 32; ++lane)
     for (size_t word = 0; word != step.needed.size(); ++word) {
       int64_t value = poison;
-      if (step.needed[word] && step.kind == Step::Kind::Rename)
+      if (step.needed[word] && step.kind == ConversionStep::Kind::Rename)
         value = old[lane].at(size_t(step.sources[word]));
-      else if (step.needed[word] && step.kind == Step::Kind::Shuffle)
+      else if (step.needed[word] && step.kind == ConversionStep::Kind::Shuffle)
         value = old[step.laneOf(lane, warp) ^ step.offsets[word]].at(size_t(step.sources[word]));
       else if (step.needed[word])
         value =
@@ -48,7 +48,7 @@ std::vector<Lane> execute(const Step &step, const std::vector<Lane> &old, unsign
   return result;
 }
 
-Program followSteps(const Plan &plan, const Program &from, unsigned registers) {
+Program followSteps(const ConversionPlan &plan, const Program &from, unsigned registers) {
   Program result(from.size(), std::vector<Lane>(32, Lane(registers, poison)));
   for (unsigned warp = 0; warp != from.size(); ++warp)
     for (unsigned part = 0; part != plan.packed; ++part) {
@@ -56,7 +56,7 @@ Program followSteps(const Plan &plan, const Program &from, unsigned registers) {
       for (unsigned lane = 0; lane != 32; ++lane)
         for (size_t word = 0; word * plan.packed != from[warp][lane].size(); ++word)
           words[lane].push_back(from[warp][lane][word * plan.packed + part]);
-      for (const Step &step : plan.steps)
+      for (const ConversionStep &step : plan.steps)
         words = execute(step, words, warp);
       for (unsigned lane = 0; lane != 32; ++lane)
         for (size_t word = 0; word != words[lane].size(); ++word)
@@ -74,7 +74,8 @@ uint32_t threadOffset(const SharedSide &side, unsigned lane, unsigned warp) {
   return offset;
 }
 
-Program followShared(const Plan &plan, const Program &from, unsigned registers, unsigned elementBits) {
+Program followShared(const ConversionPlan &plan, const Program &from, unsigned registers,
+                     unsigned elementBits) {
   const SharedExchange &shared = plan.shared;
   constexpr unsigned nobody = ~0u;
   struct Cell {
@@ -121,12 +122,12 @@ Program followShared(const Plan &plan, const Program &from, unsigned registers, 
   return result;
 }
 
-Program follow(const Plan &plan, const Program &from, unsigned registers, unsigned elementBits) {
-  if (plan.kind == Plan::Kind::None)
+Program follow(const ConversionPlan &plan, const Program &from, unsigned registers, unsigned elementBits) {
+  if (plan.kind == ConversionPlan::Kind::None)
     return from;
-  if (plan.kind == Plan::Kind::Shuffle)
+  if (plan.kind == ConversionPlan::Kind::Shuffle)
     return followSteps(plan, from, registers);
-  if (plan.kind == Plan::Kind::Shared)
+  if (plan.kind == ConversionPlan::Kind::Shared)
     return followShared(plan, from, registers, elementBits);
   Program result = from;
   for (auto &lanes : result)
@@ -140,8 +141,8 @@ Program follow(const Plan &plan, const Program &from, unsigned registers, unsign
 }
 
 // Everything that exists arrives. (What lies outside of the extents may be anything.)
-testing::AssertionResult converts(const Plan &plan, const Layout &from, const Layout &to, unsigned warps,
-                                  unsigned bits) {
+testing::AssertionResult converts(const ConversionPlan &plan, const Layout &from, const Layout &to,
+                                  unsigned warps, unsigned bits) {
   Program wanted = valuesOf(to, warps);
   Program got = follow(plan, valuesOf(from, warps), to.size(Axis::Register), bits);
   for (unsigned warp = 0; warp != warps; ++warp)
@@ -181,10 +182,10 @@ TEST(Conversion, EveryElementArrivesOnRandomPairs) {
       }
       to = Layout(extents, bases);
     }
-    Plan plan = planConversion(from, to, bits);
+    ConversionPlan plan = planConversion(from, to, bits);
     ++kinds[unsigned(plan.kind)];
     ASSERT_TRUE(converts(plan, from, to, warps, bits));
-    if (std::optional<Plan> within = planWithinWarp(from, to, bits))
+    if (std::optional<ConversionPlan> within = planWithinWarp(from, to, bits))
       ASSERT_TRUE(converts(*within, from, to, warps, bits));
     if (random.oneIn(2))
       ASSERT_TRUE(converts(planShared(from, to, bits, 2048u << random.below(4)), from, to, warps, bits));
@@ -195,14 +196,14 @@ TEST(Conversion, EveryElementArrivesOnRandomPairs) {
 
 TEST(Conversion, EqualLayoutsNeedNothing) {
   Layout layout = coalesced({64, 64}, 4, 4);
-  EXPECT_EQ(planConversion(layout, layout, 32).kind, Plan::Kind::None);
+  EXPECT_EQ(planConversion(layout, layout, 32).kind, ConversionPlan::Kind::None);
 }
 
 TEST(Conversion, ReplicasAndOrderOfRegistersAreRenames) {
   Layout from = parsed("[256] register=[(1),(2)] lane=[(4),(8),(16),(32),(64)] warp=[(128)]");
   Layout to = parsed("[256] register=[(2),(0),(1)] lane=[(4),(8),(16),(32),(64)] warp=[(128)]");
-  Plan plan = planConversion(from, to, 32);
-  ASSERT_EQ(plan.kind, Plan::Kind::Registers);
+  ConversionPlan plan = planConversion(from, to, 32);
+  ASSERT_EQ(plan.kind, ConversionPlan::Kind::Registers);
   EXPECT_EQ(plan.sourceRegister, (std::vector<unsigned>{0, 2, 0, 2, 1, 3, 1, 3}));
 }
 
@@ -210,17 +211,17 @@ TEST(Conversion, AWarpsReplicaIsChosenWithoutTraffic) {
   // Each warp holds everything and keeps its part: selects only.
   Layout from = parsed("[64] register=[(32)] lane=[(1),(2),(4),(8),(16)] warp=[(0)]");
   Layout to = parsed("[64] register=[] lane=[(1),(2),(4),(8),(16)] warp=[(32)]");
-  Plan plan = planConversion(from, to, 32);
-  ASSERT_EQ(plan.kind, Plan::Kind::Shuffle);
-  for (const Step &step : plan.steps)
-    EXPECT_NE(step.kind, Step::Kind::Shuffle);
+  ConversionPlan plan = planConversion(from, to, 32);
+  ASSERT_EQ(plan.kind, ConversionPlan::Kind::Shuffle);
+  for (const ConversionStep &step : plan.steps)
+    EXPECT_NE(step.kind, ConversionStep::Kind::Shuffle);
 }
 
 TEST(Conversion, ExchangingOneLaneBitMovesHalfOfTheRegisters) {
   Layout from = parsed("[256] register=[(1),(2)] lane=[(4),(8),(16),(32),(64)] warp=[(128)]");
   Layout to = parsed("[256] register=[(4),(2)] lane=[(1),(8),(16),(32),(64)] warp=[(128)]");
-  Plan plan = planConversion(from, to, 32);
-  ASSERT_EQ(plan.kind, Plan::Kind::Shuffle);
+  ConversionPlan plan = planConversion(from, to, 32);
+  ASSERT_EQ(plan.kind, ConversionPlan::Kind::Shuffle);
   EXPECT_EQ(plan.describe(), "in the warp: 2 shuffles, 8 selects, cost 48");
 }
 
@@ -238,7 +239,7 @@ TEST(Conversion, TransposesHaveNoBankConflicts) {
       unsigned rows[] = {1, 0}, columns[] = {0, 1};
       Layout from = coalesced({128, 64}, rows, 128 / bits, warps),
              to = coalesced({128, 64}, columns, 128 / bits, warps);
-      Plan plan = planShared(from, to, bits);
+      ConversionPlan plan = planShared(from, to, bits);
       auto least = [&](const SharedSide &side) { return std::max(1u, 32 * side.width * bits / 1024); };
       EXPECT_EQ(plan.shared.store.wavefronts, least(plan.shared.store)) << bits << " " << plan.describe();
       EXPECT_EQ(plan.shared.load.wavefronts, least(plan.shared.load)) << bits << " " << plan.describe();
@@ -249,7 +250,7 @@ TEST(Conversion, TransposesHaveNoBankConflicts) {
 TEST(Conversion, SharedRegisterRunsGiveWideAccesses) {
   unsigned rows[] = {1, 0};
   Layout from = coalesced({128, 128}, rows, 4, 4), to = dotBlocked({128, 128}, 4);
-  Plan plan = planShared(from, to, 32);
+  ConversionPlan plan = planShared(from, to, 32);
   EXPECT_EQ(plan.shared.store.width, 4u);
   EXPECT_EQ(plan.shared.load.width, 4u);
   EXPECT_EQ(plan.shared.store.wavefronts + plan.shared.load.wavefronts, 8u);
@@ -258,7 +259,7 @@ TEST(Conversion, SharedRegisterRunsGiveWideAccesses) {
 TEST(Conversion, TheBudgetSplitsIntoRounds) {
   unsigned rows[] = {1, 0}, columns[] = {0, 1};
   Layout from = coalesced({256, 256}, rows, 4, 4), to = coalesced({256, 256}, columns, 4, 4);
-  Plan plan = planShared(from, to, 32, 64 * 1024);
+  ConversionPlan plan = planShared(from, to, 32, 64 * 1024);
   EXPECT_LE(plan.scratchBytes, 64u * 1024);
   EXPECT_EQ(plan.shared.rounds.size(), 4u);
   EXPECT_TRUE(converts(plan, from, to, 4, 32));
@@ -267,7 +268,7 @@ TEST(Conversion, TheBudgetSplitsIntoRounds) {
 TEST(Conversion, OutermostPaddingCostsNoScratch) {
   unsigned rows[] = {1, 0};
   Layout from = coalesced({80, 64}, rows, 4, 4), to = reduction({80, 64}, 0, rows, 1, 4);
-  Plan plan = planShared(from, to, 32);
+  ConversionPlan plan = planShared(from, to, 32);
   EXPECT_LE(plan.scratchBytes, 96u * 64 * 4) << from.text() << to.text();
   EXPECT_TRUE(converts(plan, from, to, 4, 32));
 }

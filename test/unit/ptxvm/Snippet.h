@@ -1,6 +1,6 @@
 // Runs pieces of PTX: a body with a few registers declared, one block, an output buffer.
 #pragma once
-#include "ptxvm/Machine.h"
+#include "ptxvm/Run.h"
 
 #include <gtest/gtest.h>
 

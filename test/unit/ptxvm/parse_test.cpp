@@ -51,7 +51,7 @@ TEST(Parse, SourceLines) {
                                   ".file 1 \"kernel.py\"\n.file 2 \"inner.py\""),
                       "test.ptx");
   ASSERT_TRUE(module.ok()) << module.status().message;
-  const Kernel &kernel = *(*module)->kernels[0];
+  const PtxKernel &kernel = *(*module)->kernels[0];
   auto count = uint32_t(kernel.instructions.size());
   EXPECT_EQ(kernel.sourceLine(count - 3), 10u);
   EXPECT_EQ(kernel.sourceFile(count - 3), "kernel.py");

@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
     for (auto &function : sema::kernelsOf(tree, env)) {
       if (function->definition->name != kernel || sink.hasErrors())
         continue;
-      sema::Options options;
+      sema::LanguageOptions options;
       options.debug = debug;
       auto module = sema::specialize(context, {function, arguments(signature), options}, sink);
       auto end = std::chrono::steady_clock::now();

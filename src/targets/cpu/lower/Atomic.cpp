@@ -41,7 +41,8 @@ llvm::AtomicRMWInst::BinOp instructionOf(AtomicKind kind) {
 
 class AtomicEmitter {
 public:
-  AtomicEmitter(Program &program, Operation *op) : p_(program), b_(program.builder), op_(op), loop_(program) {
+  AtomicEmitter(ProgramEmitter &program, Operation *op)
+      : p_(program), b_(program.builder), op_(op), loop_(program) {
     element_ = p_.type(elementType(op->getResult(0).getType()));
     bits_ = b_.getIntNTy(element_->isPointerTy() ? 64 : element_->getScalarSizeInBits());
   }
@@ -120,7 +121,7 @@ private:
     return b_.CreateBitCast(seen, element_);
   }
 
-  Program &p_;
+  ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   Operation *op_;
   ElementLoop loop_;
@@ -130,7 +131,7 @@ private:
 
 } // namespace
 
-void emitAtomic(Program &p, Operation *op) {
+void emitAtomic(ProgramEmitter &p, Operation *op) {
   if (isa<RankedTensorType>(op->getResult(0).getType()))
     p.remark(op, "access", "atomic, one element after the other");
   AtomicEmitter(p, op).emit();

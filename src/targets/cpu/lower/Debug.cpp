@@ -14,7 +14,7 @@ namespace {
 
 using runtime::Printed;
 
-llvm::Constant *text(Program &p, const std::string &value) {
+llvm::Constant *text(ProgramEmitter &p, const std::string &value) {
   return p.builder.CreateGlobalString(value, "text");
 }
 
@@ -27,7 +27,7 @@ Printed kindOf(Type element, bool isSigned) {
 }
 
 // An element as the 8 bytes that the runtime prints.
-llvm::Value *asPrinted(Program &p, llvm::Value *value, Type element, Printed kind, bool hex) {
+llvm::Value *asPrinted(ProgramEmitter &p, llvm::Value *value, Type element, Printed kind, bool hex) {
   auto &b = p.builder;
   llvm::Type *i64 = b.getInt64Ty();
   if (kind == Printed::Pointer)
@@ -43,7 +43,7 @@ llvm::Value *asPrinted(Program &p, llvm::Value *value, Type element, Printed kin
   return kind == Printed::Signed && !hex ? b.CreateSExt(value, i64) : b.CreateZExt(value, i64);
 }
 
-void emitPrint(Program &p, PrintOp print) {
+void emitPrint(ProgramEmitter &p, PrintOp print) {
   auto &b = p.builder;
   llvm::Type *i64 = b.getInt64Ty(), *ptr = b.getPtrTy();
   SmallVector<uint64_t> shapes;
@@ -85,7 +85,7 @@ void emitPrint(Program &p, PrintOp print) {
                         b.getInt64(print.getNumOperands()), global, program, p.scratchAt(offset)});
 }
 
-void emitAssert(Program &p, AssertOp check) {
+void emitAssert(ProgramEmitter &p, AssertOp check) {
   auto &b = p.builder;
   llvm::AllocaInst *holds = p.temporary(b.getInt1Ty(), "holds");
   b.CreateStore(b.getTrue(), holds);
@@ -100,7 +100,7 @@ void emitAssert(Program &p, AssertOp check) {
       [&] {
         auto callee = p.module.getOrInsertFunction(
             "tegula_assertion_failed", llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false));
-        std::string place = p.place(check);
+        std::string place = p.locationOf(check);
         b.CreateCall(callee, {text(p, (place.empty() ? "" : place + ": ") +
                                           "assertion failed: " + check.getMessage().str())});
         p.leave();
@@ -110,7 +110,7 @@ void emitAssert(Program &p, AssertOp check) {
 
 } // namespace
 
-void emitDebug(Program &p, Operation *op) {
+void emitDebug(ProgramEmitter &p, Operation *op) {
   if (auto print = dyn_cast<PrintOp>(op))
     return emitPrint(p, print);
   emitAssert(p, cast<AssertOp>(op));

@@ -17,7 +17,7 @@ namespace {
 
 class DotEmitter {
 public:
-  DotEmitter(Program &program, DotOp dot) : p_(program), b_(program.builder), dot_(dot) {
+  DotEmitter(ProgramEmitter &program, DotOp dot) : p_(program), b_(program.builder), dot_(dot) {
     auto a = shapeOf(dot.getA().getType()), c = shapeOf(dot.getAcc().getType());
     size_t r = a.size();
     batches_ = r == 3 ? a[0] : 1;
@@ -175,7 +175,7 @@ private:
     });
   }
 
-  Program &p_;
+  ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   DotOp dot_;
   int64_t batches_, m_, n_, k_, lanes_, bytes_, maxRows_;
@@ -186,6 +186,6 @@ private:
 
 } // namespace
 
-void Program::emitDot(Operation *op) { DotEmitter(*this, cast<DotOp>(op)).emit(); }
+void ProgramEmitter::emitDot(Operation *op) { DotEmitter(*this, cast<DotOp>(op)).emit(); }
 
 } // namespace tegula::cpu

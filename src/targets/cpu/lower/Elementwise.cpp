@@ -3,7 +3,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
 #include "targets/cpu/Ops.h"
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ProgramEmitter.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -21,7 +21,7 @@ bool isByteFloat(Type type) { return isa<FloatType>(type) && type.getIntOrFloatB
 llvm::Type *scalarOf(llvm::Value *value) { return value->getType()->getScalarType(); }
 
 // Computes in f32 where the type has no arithmetic, and rounds once: each op rounds.
-llvm::Value *inFloat(Program &p, Values operands, llvm::function_ref<llvm::Value *(Values)> compute) {
+llvm::Value *inFloat(ProgramEmitter &p, Values operands, llvm::function_ref<llvm::Value *(Values)> compute) {
   if (!isSmallFloat(operands[0]))
     return compute(operands);
   // Nothing contracts: a machine with f16 arithmetic would skip the rounding between two ops.
@@ -33,12 +33,12 @@ llvm::Value *inFloat(Program &p, Values operands, llvm::function_ref<llvm::Value
   return roundTo(p, compute(wide), scalarOf(operands[0]));
 }
 
-llvm::Value *binaryIntrinsic(Program &p, llvm::Intrinsic::ID id, Values operands) {
+llvm::Value *binaryIntrinsic(ProgramEmitter &p, llvm::Intrinsic::ID id, Values operands) {
   return inFloat(p, operands, [&](Values v) { return p.builder.CreateBinaryIntrinsic(id, v[0], v[1]); });
 }
 
 // Lane by lane: the division is long and its length differs. (LLVM's own calls libm.)
-llvm::Value *remainder(Program &p, llvm::Value *x, llvm::Value *y) {
+llvm::Value *remainder(ProgramEmitter &p, llvm::Value *x, llvm::Value *y) {
   auto &b = p.builder;
   llvm::Type *element = scalarOf(x);
   llvm::FunctionCallee callee =
@@ -57,13 +57,13 @@ llvm::Value *remainder(Program &p, llvm::Value *x, llvm::Value *y) {
 
 } // namespace
 
-llvm::Value *toFloat(Program &p, llvm::Value *value) { return codegen::toFloat(p.builder, value); }
+llvm::Value *toFloat(ProgramEmitter &p, llvm::Value *value) { return codegen::toFloat(p.builder, value); }
 
-llvm::Value *roundTo(Program &p, llvm::Value *value, llvm::Type *small) {
+llvm::Value *roundTo(ProgramEmitter &p, llvm::Value *value, llvm::Type *small) {
   return codegen::roundTo(p.builder, value, small);
 }
 
-llvm::Value *Program::select(llvm::Value *condition, llvm::Value *yes, llvm::Value *no) {
+llvm::Value *ProgramEmitter::select(llvm::Value *condition, llvm::Value *yes, llvm::Value *no) {
   if (!scalarOf(yes)->isBFloatTy())
     return builder.CreateSelect(condition, yes, no);
   // As integers: LLVM would widen bf16 to f32, and call a run-time library to narrow it.
@@ -73,7 +73,7 @@ llvm::Value *Program::select(llvm::Value *condition, llvm::Value *yes, llvm::Val
   return builder.CreateBitCast(chosen, yes->getType());
 }
 
-llvm::Value *Program::firstLane(llvm::Value *vector) {
+llvm::Value *ProgramEmitter::firstLane(llvm::Value *vector) {
   llvm::Type *element = scalarOf(vector);
   if (!element->isBFloatTy())
     return builder.CreateExtractElement(vector, uint64_t(0));
@@ -81,7 +81,7 @@ llvm::Value *Program::firstLane(llvm::Value *vector) {
   return builder.CreateBitCast(builder.CreateExtractElement(bits, uint64_t(0)), element);
 }
 
-llvm::Value *lowerFloats(Program &p, Operation *op, Values v) {
+llvm::Value *lowerFloats(ProgramEmitter &p, Operation *op, Values v) {
   auto &b = p.builder;
   using Compute = llvm::function_ref<llvm::Value *(Values)>;
   auto inF = [&](Compute compute) { return inFloat(p, v, compute); };
@@ -122,7 +122,7 @@ llvm::Value *lowerFloats(Program &p, Operation *op, Values v) {
   });
 }
 
-llvm::Value *lowerConversion(Program &p, Operation *op, Values v) {
+llvm::Value *lowerConversion(ProgramEmitter &p, Operation *op, Values v) {
   auto &b = p.builder;
   Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
   llvm::Type *element = p.type(to);
@@ -135,7 +135,7 @@ llvm::Value *lowerConversion(Program &p, Operation *op, Values v) {
   return codegen::convertFloat(b, v[0], from, to, element, towardZero);
 }
 
-llvm::Value *floatOf(Program &p, llvm::Value *value, Type element) {
+llvm::Value *floatOf(ProgramEmitter &p, llvm::Value *value, Type element) {
   if (!isByteFloat(element))
     return toFloat(p, value);
   return codegen::convertFloat(p.builder, value, element, Float32Type::get(element.getContext()),
@@ -143,7 +143,7 @@ llvm::Value *floatOf(Program &p, llvm::Value *value, Type element) {
 }
 
 // An op with an 8-bit float among its types: computed in f32, rounded once.
-static llvm::Value *lowerByteFloats(Program &p, Operation *op, Values operands) {
+static llvm::Value *lowerByteFloats(ProgramEmitter &p, Operation *op, Values operands) {
   auto &b = p.builder;
   llvm::IRBuilderBase::FastMathFlagGuard guard(b);
   b.clearFastMathFlags();
@@ -164,7 +164,7 @@ static llvm::Value *lowerByteFloats(Program &p, Operation *op, Values operands) 
   return isByteFloat(to) ? codegen::convertFloat(b, result, computed, to, p.type(to)) : result;
 }
 
-llvm::Value *lowerOp(Program &p, Operation *op, Values operands) {
+llvm::Value *lowerOp(ProgramEmitter &p, Operation *op, Values operands) {
   auto isByte = [](Type type) { return isByteFloat(elementType(type)); };
   bool hasBytes = llvm::any_of(op->getOperandTypes(), isByte) || llvm::any_of(op->getResultTypes(), isByte);
   // The others of a float of 8 bits look at its bits, or convert it in one step.

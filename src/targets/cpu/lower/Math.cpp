@@ -3,7 +3,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
-#include "targets/cpu/Program.h"
+#include "targets/cpu/ProgramEmitter.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -19,7 +19,7 @@ llvm::Intrinsic::ID intrinsicOf(Operation *op) {
   return isa<math::SqrtOp>(op) ? llvm::Intrinsic::sqrt : codegen::exactIntrinsic(op);
 }
 
-llvm::Value *callMathlib(Program &p, StringRef function, Values v) {
+llvm::Value *callMathlib(ProgramEmitter &p, StringRef function, Values v) {
   auto &b = p.builder;
   auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(v[0]->getType());
   unsigned lanes = vector ? vector->getNumElements() : 1;
@@ -46,7 +46,7 @@ llvm::Value *callMathlib(Program &p, StringRef function, Values v) {
 
 } // namespace
 
-llvm::Value *lowerMath(Program &p, Operation *op, Values operands) {
+llvm::Value *lowerMath(ProgramEmitter &p, Operation *op, Values operands) {
   auto &b = p.builder;
   llvm::Type *element = operands[0]->getType()->getScalarType();
   llvm::SmallVector<llvm::Value *, 3> wide;

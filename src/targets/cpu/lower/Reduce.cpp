@@ -44,7 +44,7 @@ llvm::Constant *identityOf(Operation *op, llvm::Type *type) {
 
 } // namespace
 
-Combiner::Combiner(Program &program, Operation *combining)
+Combiner::Combiner(ProgramEmitter &program, Operation *combining)
     : program_(program), block_(&combining->getRegion(0).front()) {
   for (Value operand : combining->getOperands())
     types_.push_back(program.type(elementType(operand.getType())));
@@ -93,7 +93,7 @@ llvm::SmallVector<llvm::Value *> Combiner::combine(llvm::ArrayRef<llvm::Value *>
   return results;
 }
 
-void emitHistogram(Program &p, Operation *op) {
+void emitHistogram(ProgramEmitter &p, Operation *op) {
   auto histogram = cast<HistogramOp>(op);
   auto &b = p.builder;
   p.remark(op, "scan", "counted one element after the other");

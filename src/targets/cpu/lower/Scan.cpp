@@ -12,7 +12,7 @@ namespace {
 
 class ScanEmitter {
 public:
-  ScanEmitter(Program &program, ScanOp scan)
+  ScanEmitter(ProgramEmitter &program, ScanOp scan)
       : p_(program), b_(program.builder), scan_(scan), combiner_(program, scan), loop_(program) {}
 
   void emit() {
@@ -56,7 +56,7 @@ private:
     }
   }
 
-  Program &p_;
+  ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   ScanOp scan_;
   Combiner combiner_;
@@ -65,7 +65,7 @@ private:
 
 } // namespace
 
-void emitScan(Program &p, Operation *op) {
+void emitScan(ProgramEmitter &p, Operation *op) {
   p.remark(op, "scan", "one element after the other along the axis");
   ScanEmitter(p, cast<ScanOp>(op)).emit();
 }

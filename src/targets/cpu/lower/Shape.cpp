@@ -11,7 +11,7 @@ namespace tegula::cpu {
 namespace {
 
 // Each half of the last dimension to its own buffer.
-void emitSplit(Program &p, SplitOp split) {
+void emitSplit(ProgramEmitter &p, SplitOp split) {
   ElementLoop loop(p);
   loop.over(shapeOf(split.getLhs().getType()), [&](const Coordinates &at) {
     for (auto [half, result] : llvm::enumerate(split->getResults())) {
@@ -24,7 +24,7 @@ void emitSplit(Program &p, SplitOp split) {
 }
 
 // lhs, then rhs behind it along the axis.
-void emitCat(Program &p, CatOp cat) {
+void emitCat(ProgramEmitter &p, CatOp cat) {
   const Buffer *result = p.plan.buffer(cat.getResult());
   if (!result)
     return;
@@ -43,7 +43,7 @@ void emitCat(Program &p, CatOp cat) {
 
 } // namespace
 
-void emitShape(Program &p, Operation *op) {
+void emitShape(ProgramEmitter &p, Operation *op) {
   p.remark(op, "buffer", "copied one element after the other");
   if (auto split = dyn_cast<SplitOp>(op))
     return emitSplit(p, split);

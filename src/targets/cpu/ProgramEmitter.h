@@ -1,5 +1,5 @@
 // The state of emitting one kernel as LLVM IR: where scalars are, where scratch is, what the
-// plan says. Every file of this target works on a Program; each adds one subject:
+// plan says. Every file of this target works on a ProgramEmitter; each adds one subject:
 //
 //   EmitProgram.cpp   the entry, the loop over programs, blocks and their steps
 //   EmitRegion.cpp    for, if, while and the tiles they carry
@@ -29,17 +29,17 @@
 namespace tegula::cpu {
 
 // The machine in the terms of this target.
-struct Machine {
+struct CpuModel {
   unsigned vectorBytes = 32; // 16, 32 or 64
   bool hasFma = true;
   uint64_t cacheBytes = 32 << 20; // the last level: an output as large as this does not stay in it
   unsigned lanes() const { return vectorBytes / 4; } // of 32-bit elements, the unit of nests
 };
 
-class Program {
+class ProgramEmitter {
 public:
-  Program(llvm::Module &module, const Machine &machine, analysis::Plan &plan,
-          analysis::AccessAnalysis &access, std::vector<diag::Remark> &remarks);
+  ProgramEmitter(llvm::Module &module, const CpuModel &machine, analysis::NestPlan &plan,
+                 analysis::AccessAnalysis &access, std::vector<diag::Remark> &remarks);
 
   // Emits the entry of `function` under `symbol`.
   void emit(mlir::Operation *function, const std::string &symbol);
@@ -47,8 +47,8 @@ public:
   llvm::Module &module;
   llvm::LLVMContext &context;
   llvm::IRBuilder<> builder;
-  const Machine &machine;
-  analysis::Plan &plan;
+  const CpuModel &machine;
+  analysis::NestPlan &plan;
   analysis::AccessAnalysis &access;
 
   // ---- values ----
@@ -102,10 +102,10 @@ public:
   // ---- telling ----
   void setLocation(mlir::Location location);
   void remark(mlir::Operation *op, llvm::StringRef kind, std::string text);
-  std::string place(mlir::Operation *op); // "file:line:column", or empty
+  std::string locationOf(mlir::Operation *op); // "file:line:column", or empty
 
 private:
-  void emitStep(const analysis::Step &step);
+  void emitStep(const analysis::NestStep &step);
   void widenTo(mlir::Value buffered, const analysis::Buffer &buffer);
   void advanceIds();
   // Scalars carried by regions live in temporaries; tiles in their buffers.
@@ -130,30 +130,30 @@ private:
 analysis::Nest elementwiseNest(mlir::Value tile);
 
 // ---- lower/: one function a family; operands are scalars or vectors of equal lanes ------------
-llvm::Value *lowerFloats(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
-llvm::Value *lowerConversion(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
-llvm::Value *lowerMath(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerFloats(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerConversion(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerMath(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 // Any op with an ELEMENT row in Ops.def.
-llvm::Value *lowerOp(Program &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerOp(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 
 // A float of any type as f32, or f64 where it is f64.
-llvm::Value *floatOf(Program &, llvm::Value *value, mlir::Type element);
+llvm::Value *floatOf(ProgramEmitter &, llvm::Value *value, mlir::Type element);
 // bf16 has no arithmetic on x86: it is widened, computed in f32 and rounded to nearest even.
-llvm::Value *toFloat(Program &, llvm::Value *value);
-llvm::Value *roundTo(Program &, llvm::Value *value, llvm::Type *small);
+llvm::Value *toFloat(ProgramEmitter &, llvm::Value *value);
+llvm::Value *roundTo(ProgramEmitter &, llvm::Value *value, llvm::Type *small);
 
 // ---- ops that read tiles whole, one function a family --------------------------------------------
-void emitShape(Program &, mlir::Operation *op);     // lower/Shape.cpp: split, cat
-void emitScan(Program &, mlir::Operation *op);      // lower/Scan.cpp
-void emitHistogram(Program &, mlir::Operation *op); // lower/Reduce.cpp
-void emitAtomic(Program &, mlir::Operation *op);    // lower/Atomic.cpp
-void emitDebug(Program &, mlir::Operation *op);     // lower/Debug.cpp: print, assert
+void emitShape(ProgramEmitter &, mlir::Operation *op);     // lower/Shape.cpp: split, cat
+void emitScan(ProgramEmitter &, mlir::Operation *op);      // lower/Scan.cpp
+void emitHistogram(ProgramEmitter &, mlir::Operation *op); // lower/Reduce.cpp
+void emitAtomic(ProgramEmitter &, mlir::Operation *op);    // lower/Atomic.cpp
+void emitDebug(ProgramEmitter &, mlir::Operation *op);     // lower/Debug.cpp: print, assert
 
 // ---- lower/Reduce.cpp -------------------------------------------------------------------------
 // A combine function of one op has an identity; another is guarded by a flag a lane.
 class Combiner {
 public:
-  Combiner(Program &program, mlir::Operation *reduceOrScan);
+  Combiner(ProgramEmitter &program, mlir::Operation *reduceOrScan);
   bool hasIdentity() const { return identity_ != nullptr; }
   llvm::ArrayRef<llvm::Type *> elementTypes() const { return types_; }
   llvm::Constant *identity() const { return identity_; } // of a lane; only with hasIdentity
@@ -161,7 +161,7 @@ public:
                                            llvm::ArrayRef<llvm::Value *> next);
 
 private:
-  Program &program_;
+  ProgramEmitter &program_;
   mlir::Block *block_;
   mlir::Operation *single_ = nullptr;
   llvm::Constant *identity_ = nullptr;

@@ -4,8 +4,8 @@
 // A register is 32 lanes side by side: of uint32_t for types up to 32 bits (zero-extended), of
 // uint64_t for 64 bits, two such rows (low halves, high halves) for 128 bits.
 #pragma once
-#include "ptxvm/Machine.h"
 #include "ptxvm/Opcodes.h"
+#include "ptxvm/Run.h"
 #include "ptxvm/float/Lanes.h"
 
 #include <bit>
@@ -64,7 +64,7 @@ struct Op {
   uint32_t e = nowhere, p = nowhere;                           // p: a predicate
   uint32_t guard = 0, guardFlip = 0;
   uint32_t instruction = 0;
-  uint32_t detail = 0;     // of Program::accesses, matrices, conversions, calls
+  uint32_t detail = 0;     // of DecodedKernel::accesses, matrices, conversions, calls
   uint32_t target = 0;     // of a branch
   uint32_t join = nowhere; // where the sides of a branch meet
   bool isSoftJoin = false;
@@ -99,8 +99,8 @@ struct Range {
   std::string name;
 };
 
-struct Program {
-  const Kernel *kernel = nullptr;
+struct DecodedKernel {
+  const PtxKernel *kernel = nullptr;
   std::vector<uint32_t> registerPlaces;  // by register: byte in the file, or number of the predicate
   std::vector<uint64_t> kernelVariables; // by variable: address in its own space
   std::vector<uint64_t> moduleVariables;
@@ -128,7 +128,8 @@ struct Program {
 };
 
 // Null and a reason when an instruction cannot be executed.
-Result<std::unique_ptr<Program>> prepare(const Module &module, const Kernel &kernel, const Launch &launch);
+Result<std::unique_ptr<DecodedKernel>> prepare(const Module &module, const PtxKernel &kernel,
+                                               const Launch &launch);
 
 // For each instruction the place where control from it comes together again; `nowhere` when only at
 // the end of the kernel. Soft where lanes may also leave the kernel on the way: those who arrived
@@ -137,6 +138,6 @@ struct Joins {
   std::vector<uint32_t> places;
   std::vector<bool> areSoft;
 };
-Joins findJoins(const Kernel &kernel);
+Joins findJoins(const PtxKernel &kernel);
 
 } // namespace tegula::ptxvm

@@ -22,9 +22,9 @@ struct Image {
   unsigned hiddenPointers = 2;
 };
 
-class Kernel {
+class LoadedKernel {
 public:
-  explicit Kernel(Image image) : image_(std::move(image)) {}
+  explicit LoadedKernel(Image image) : image_(std::move(image)) {}
 
   // One 8-byte slot a parameter. Launch: the grid does not fit the hardware. Resource: the block
   // does not. Driver: what the driver says.

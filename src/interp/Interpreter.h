@@ -25,16 +25,16 @@ struct Tile {
   double asDouble(size_t i = 0) const { return decode(element, bits[i]); }
 };
 
-class Machine;
+class Interpreter;
 
 // Runs one op: reads operands from the machine, defines the results. False: the machine
 // holds the error.
-using Handler = bool (*)(Machine &, mlir::Operation *);
+using Handler = bool (*)(Interpreter &, mlir::Operation *);
 using Table = llvm::StringMap<Handler>;
 
-class Machine {
+class Interpreter {
 public:
-  Machine(const Table &table, const runtime::Grid &grid, uint64_t maxOps)
+  Interpreter(const Table &table, const runtime::Grid &grid, uint64_t maxOps)
       : grid(grid), table_(table), limited_(maxOps != 0), left_(maxOps) {}
 
   const runtime::Grid &grid;
@@ -73,7 +73,7 @@ private:
 
 // The meaning of an op of the tile dialect: a specialization in the family's file. An op
 // without one does not link.
-template <class Op> bool execute(Machine &machine, Op op);
+template <class Op> bool execute(Interpreter &machine, Op op);
 
 // The ops of other dialects, family by family.
 void addElementwise(Table &table);

@@ -66,7 +66,7 @@ struct Report {
   // By instruction of the kernel: warps that executed it, and lanes in all.
   std::vector<uint64_t> executions, lanes;
   uint64_t warpInstructions = 0;
-  const Kernel *kernel = nullptr;
+  const PtxKernel *kernel = nullptr;
 
   bool ok() const { return status.ok() && findings.empty(); }
 };

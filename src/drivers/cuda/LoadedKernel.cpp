@@ -1,4 +1,4 @@
-#include "drivers/cuda/Kernel.h"
+#include "drivers/cuda/LoadedKernel.h"
 #include "base/Environment.h"
 
 namespace tegula::cuda {
@@ -58,7 +58,7 @@ Status checkGrid(const runtime::Grid &grid) {
 
 } // namespace
 
-Status Kernel::loadLibrary(const Api &api) {
+Status LoadedKernel::loadLibrary(const Api &api) {
   if (kernel_)
     return Status::success();
   AssemblerLog log;
@@ -71,7 +71,7 @@ Status Kernel::loadLibrary(const Api &api) {
   return Status::success();
 }
 
-Result<CUfunction> Kernel::loadModule(const Api &api) {
+Result<CUfunction> LoadedKernel::loadModule(const Api &api) {
   AssemblerLog log;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
@@ -83,7 +83,7 @@ Result<CUfunction> Kernel::loadModule(const Api &api) {
 }
 
 // More than 48 KB a block must be asked for (CUDA programming guide, "Shared memory").
-Status Kernel::allowShared(const Api &api, const Current &current, CUfunction function) {
+Status LoadedKernel::allowShared(const Api &api, const Current &current, CUfunction function) {
   Result<const runtime::DeviceInfo *> found = deviceInfo(current.device());
   if (!found)
     return found.status();
@@ -102,7 +102,7 @@ Status Kernel::allowShared(const Api &api, const Current &current, CUfunction fu
   return result == success ? Status::success() : failure(api, "cuFuncSetAttribute", result);
 }
 
-Result<CUfunction> Kernel::load(const Api &api, const Current &current) {
+Result<CUfunction> LoadedKernel::load(const Api &api, const Current &current) {
   DuringCapture capture(api);
   CUfunction function = nullptr;
   if (api.hasLibraries()) {
@@ -124,7 +124,7 @@ Result<CUfunction> Kernel::load(const Api &api, const Current &current) {
   return function;
 }
 
-Result<CUfunction> Kernel::functionOn(const Api &api, const Current &current) {
+Result<CUfunction> LoadedKernel::functionOn(const Api &api, const Current &current) {
   auto index = size_t(current.device());
   if (index >= maxDevices)
     return Status::error(StatusCode::Unsupported,
@@ -140,8 +140,8 @@ Result<CUfunction> Kernel::functionOn(const Api &api, const Current &current) {
   return loaded;
 }
 
-Status Kernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
-                     void **parameters) {
+Status LoadedKernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
+                           void **parameters) {
   auto x = unsigned(grid.extent[0]), y = unsigned(grid.extent[1]), z = unsigned(grid.extent[2]);
   auto shared = unsigned(image_.sharedBytes);
   if (!image_.isCooperative) {
@@ -160,8 +160,8 @@ Status Kernel::start(const Api &api, CUfunction function, const runtime::Grid &g
   return result == success ? Status::success() : failure(api, "cuLaunchCooperativeKernel", result);
 }
 
-Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
-                      const runtime::Place &place) {
+Status LoadedKernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                            const runtime::Place &place) {
   constexpr size_t inlineSlots = 128;
   if (slots.size() > inlineSlots)
     return Status::error(StatusCode::Launch, "a kernel has at most 128 run-time parameters on this target");
@@ -196,7 +196,7 @@ Status Kernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid
   return result == success ? Status::success() : failure(api, "the kernel itself", result);
 }
 
-Result<runtime::KernelAttributes> Kernel::attributes(int device) {
+Result<runtime::KernelAttributes> LoadedKernel::attributes(int device) {
   Result<const Api *> opened = cuda::api();
   if (!opened)
     return opened.status();
