@@ -12,8 +12,6 @@ namespace tegula::convert {
 
 namespace {
 
-constexpr unsigned accessBits = 128;
-
 unsigned bitsOf(Type tile) {
   Type element = elementType(tile);
   if (auto pointer = dyn_cast<PointerType>(element))
@@ -103,8 +101,9 @@ private:
 
 LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
                            const SimtOptions &options)
-    : classes_(classes), axes_(axes), warps_(options.warps),
-      matrices_(chooseMatrices(function, classes, options)) {
+    : classes_(classes), axes_(axes), machine_(options.machine), warps_(options.warps),
+      matrices_(chooseMatrices(function, classes, options)),
+      locality_(Locality::defaultLimit, options.machine.costs) {
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   collectAnchors(function);
@@ -165,7 +164,8 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
              return true; // no memory whose addresses a layout could scatter
            unsigned best =
                contiguousBytes(coalesced(anchor.pointers, anchor.mask), anchor.pointers, anchor.mask);
-           return contiguousBytes(layout, anchor.pointers, anchor.mask) >= std::min(32u, best);
+           return contiguousBytes(layout, anchor.pointers, anchor.mask) >=
+                  std::min(machine_.costs.coalescedBytes, best);
          });
 }
 
@@ -178,14 +178,14 @@ LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value
   anchor.weight = double(type.getNumElements()) * bitsOf(type);
   if (isa<GatherOp>(op) || axes_.at(pointers).contiguity[dim] == 1) {
     // Scattered: no layout helps, unless a thread can use what it reads for several elements.
-    anchor.width = locality_.sharingRun(pointers, dim, 16);
-    anchor.weight /= anchor.width == 1 ? 16 : 2;
+    anchor.width = locality_.sharingRun(pointers, dim, machine_.costs.longestSharedRun);
+    anchor.weight /= anchor.width == 1 ? machine_.costs.scatteredWeight : machine_.costs.sharedRunWeight;
   } else {
-    anchor.width = axes_.accessWidth(pointers, mask, dim, accessBits);
+    anchor.width = axes_.accessWidth(pointers, mask, dim, machine_.accessBits);
   }
   for (Operation *parent = op->getParentOp(); parent && !isa<FuncOp>(parent); parent = parent->getParentOp())
     if (isa<LoopLikeOpInterface>(parent))
-      anchor.weight *= 16;
+      anchor.weight *= machine_.costs.loopWeight;
   return anchor;
 }
 
@@ -229,19 +229,19 @@ Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) 
 
 Layout LayoutChoice::coalesced(Value pointers, Value mask) const {
   SmallVector<unsigned> order = axes_.order(pointers);
-  return build(pointers.getType(), order, axes_.accessWidth(pointers, mask, order[0], accessBits));
+  return build(pointers.getType(), order, axes_.accessWidth(pointers, mask, order[0], machine_.accessBits));
 }
 
 Layout LayoutChoice::plain(Type tile) const {
   SmallVector<unsigned> order;
   for (unsigned d = shapeOf(tile).size(); d-- != 0;)
     order.push_back(d);
-  return build(tile, order, accessBits / bitsOf(tile));
+  return build(tile, order, machine_.accessBits / bitsOf(tile));
 }
 
 unsigned LayoutChoice::contiguousBytes(const Layout &layout, Value pointers, Value mask) const {
   unsigned dim = axes_.order(pointers)[0];
-  unsigned width = axes_.accessWidth(pointers, mask, dim, accessBits);
+  unsigned width = axes_.accessWidth(pointers, mask, dim, machine_.accessBits);
   unsigned run = std::min(width, layout.contiguous(dim));
   int64_t stride = 1;
   for (unsigned d = dim + 1; d < layout.rank(); ++d)
@@ -254,7 +254,7 @@ unsigned LayoutChoice::contiguousBytes(const Layout &layout, Value pointers, Val
   if (run < layout.contiguous(dim) && run > 1)
     reach = run; // lanes continue behind the next runs
   reach = std::min<int64_t>(reach, std::max<int64_t>(axes_.at(pointers).contiguity[dim], 1));
-  return std::min<unsigned>(128, unsigned(reach) * bitsOf(pointers.getType()) / 8);
+  return std::min<unsigned>(machine_.costs.lineBytes, unsigned(reach) * bitsOf(pointers.getType()) / 8);
 }
 
 std::optional<Value> LayoutChoice::derive(Operation *op) {

@@ -58,6 +58,7 @@ private:
 
   const Classes &classes_;
   analysis::AxisInfoAnalysis &axes_;
+  const simt::Machine &machine_;
   unsigned warps_;
   llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
   Locality locality_;

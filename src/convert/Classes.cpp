@@ -8,8 +8,8 @@ namespace tegula::convert {
 
 namespace {
 
-// Above this many ops, computing a value again costs more than moving it.
-constexpr int64_t recomputeLimit = 48, tooMuch = recomputeLimit + 1;
+// Never computed again, whatever the machine's limit is.
+constexpr int64_t tooMuch = 1 << 16;
 
 // In simple instructions of a thread.
 constexpr analysis::OpCosts threadCosts{.position = 1,
@@ -29,7 +29,7 @@ bool isElementwise(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, arith::ConstantOp>(op);
 }
 
-Classes::Classes(FuncOp function) {
+Classes::Classes(FuncOp function, const simt::Costs &costs) : recomputedOps_(costs.recomputedOps) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
@@ -84,7 +84,7 @@ void Classes::classify(Operation *op) {
       if (kinds_.lookup(operand) == Kind::View)
         kind = Kind::View;
     }
-    if (cost > recomputeLimit)
+    if (cost > recomputedOps_)
       kind = Kind::Data;
   }
   for (Value result : op->getResults())

@@ -1,5 +1,6 @@
 // Which values share a layout (TileToSimt.h).
 #pragma once
+#include "ir/simt/Costs.h"
 #include "ir/simt/Simt.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -15,7 +16,7 @@ enum class Kind {
 
 class Classes {
 public:
-  explicit Classes(tile::FuncOp function);
+  Classes(tile::FuncOp function, const simt::Costs &costs);
 
   Kind kind(mlir::Value tile) const { return kinds_.lookup(tile); }
   bool isData(mlir::Value tile) const { return kind(tile) == Kind::Data; }
@@ -29,6 +30,7 @@ private:
   void tie(mlir::Operation *op);
   void unite(mlir::ValueRange values);
 
+  unsigned recomputedOps_; // above, a value has a layout of its own
   llvm::DenseMap<mlir::Value, Kind> kinds_;
   llvm::DenseMap<mlir::Value, unsigned> costs_; // of computing a Cheap or View value once more
   llvm::EquivalenceClasses<void *> set_;

@@ -11,7 +11,8 @@ namespace tegula::convert {
 
 namespace {
 
-constexpr int64_t window = 64; // neighbours that are looked at
+constexpr int64_t window =
+    64; // neighbours that are looked at: a bound of the work, which the answer does not depend on
 
 using Neighbours = std::vector<int64_t>;
 using Key = std::pair<Value, int>;
@@ -161,14 +162,14 @@ unsigned Locality::sharingRun(Value offsets, unsigned dim, unsigned limit) {
   if (!values)
     return 1;
   unsigned best = 1;
-  double bestSharing = 1.5; // less is not worth giving up what lanes share
+  double bestSharing = leastSharing_; // less is not worth giving up what lanes share
   for (unsigned run = 2; run <= limit && run <= extent; run *= 2) {
     size_t distinct = 0, runs = extent / run;
     for (size_t first = 0; first != runs * run; first += run)
       distinct +=
           std::set<int64_t>(values->begin() + long(first), values->begin() + long(first + run)).size();
     double sharing = double(runs * run) / double(distinct);
-    if (sharing > 1.05 * bestSharing && distinct != runs) { // one address for all is a broadcast
+    if (sharing > moreSharing_ * bestSharing && distinct != runs) { // one address for all is a broadcast
       best = run;
       bestSharing = sharing;
     }

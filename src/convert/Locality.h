@@ -4,6 +4,7 @@
 // one function that does not change meanwhile. Each value is looked at once a dimension, however many
 // expressions share it; the stack does not grow with the program.
 #pragma once
+#include "ir/simt/Costs.h"
 #include "ir/tile/Tile.h"
 
 #include <optional>
@@ -13,7 +14,9 @@ namespace tegula::convert {
 class Locality {
 public:
   // Beyond `limit` samples (of 512 bytes) no further expression is looked at: its answer is 1.
-  explicit Locality(size_t limit = 1 << 16) : limit_(limit) {}
+  static constexpr size_t defaultLimit = 1 << 16;
+  explicit Locality(size_t limit = defaultLimit, const simt::Costs &costs = {})
+      : limit_(limit), leastSharing_(costs.leastSharing), moreSharing_(costs.moreSharing) {}
 
   // The length (a power of two, at most `limit`) of the shortest run of neighbours along `dim` in which
   // a thread finds most addresses twice; 1 if runs share little, or nothing is known.
@@ -31,6 +34,7 @@ private:
   const Sample &sample(Key wanted);
 
   size_t limit_, sampled_ = 0;
+  double leastSharing_, moreSharing_;
   llvm::DenseMap<Key, Sample> samples_; // nullopt: nothing is known
 };
 

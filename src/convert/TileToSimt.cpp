@@ -14,8 +14,8 @@ namespace {
 class Rewrite {
 public:
   Rewrite(FuncOp function, const SimtOptions &options, std::vector<diag::Remark> &remarks)
-      : function_(function), axes_(function), classes_(function), choice_(function, classes_, axes_, options),
-        remarks_(remarks) {}
+      : function_(function), axes_(function), classes_(function, options.machine.costs),
+        choice_(function, classes_, axes_, options), remarks_(remarks) {}
 
   void run() {
     // Before any type changes: the plain ops, and what each access and reader wants.

@@ -5,7 +5,7 @@
 namespace tegula::layout {
 
 ConversionPlan planConversion(const Layout &from, const Layout &to, unsigned elementBits,
-                              uint64_t scratchBudget, const Costs &costs) {
+                              uint64_t scratchBudget, const ConversionCosts &costs) {
   std::optional<ConversionPlan> within = planWithinWarp(from, to, elementBits, costs);
   if (within && within->kind != ConversionPlan::Kind::Shuffle)
     return *within;

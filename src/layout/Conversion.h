@@ -14,7 +14,7 @@ namespace tegula::layout {
 // Estimated cycles of one of the four schedulers of a multiprocessor for one instruction of one warp;
 // latencies once a dependent chain. From the throughputs of sm_90: 64 integer operations, 32 shuffles and 128
 // bytes of shared memory a clock for all four.
-struct Costs {
+struct ConversionCosts {
   unsigned select = 2;
   unsigned shuffle = 4;
   unsigned shuffleLatency = 24;
@@ -93,7 +93,7 @@ struct ConversionPlan {
     Shared,    // follow `shared`
   };
   Kind kind = Kind::None;
-  unsigned cost = 0; // of one warp, in the unit of Costs
+  unsigned cost = 0; // of one warp, in the unit of ConversionCosts
   // Registers: one a destination register; for a dead one a dead one.
   std::vector<unsigned> sourceRegister;
   // Shuffle: registers packed * i .. packed * i + packed - 1 (of source and destination) travel as word i;
@@ -112,14 +112,15 @@ constexpr uint64_t defaultScratchBudget = 64 * 1024;
 // as far as registers allow (bits that are lanes or warps on either side do not split): `scratchBytes` may
 // still exceed it.
 ConversionPlan planConversion(const Layout &from, const Layout &to, unsigned elementBits,
-                              uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
+                              uint64_t scratchBudget = defaultScratchBudget,
+                              const ConversionCosts &costs = {});
 
 // The same, but only of the kinds that need no shared memory; none where the warps do not hold what they
 // need.
 std::optional<ConversionPlan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
-                                             const Costs &costs = {});
+                                             const ConversionCosts &costs = {});
 // The same, but always through shared memory.
 ConversionPlan planShared(const Layout &from, const Layout &to, unsigned elementBits,
-                          uint64_t scratchBudget = defaultScratchBudget, const Costs &costs = {});
+                          uint64_t scratchBudget = defaultScratchBudget, const ConversionCosts &costs = {});
 
 } // namespace tegula::layout

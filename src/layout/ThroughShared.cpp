@@ -104,7 +104,7 @@ std::vector<uint32_t> roundMasks(const Layout &store, const Layout &load, const 
 }
 
 ConversionPlan planRounds(const Layout &from, const Layout &to, unsigned elementBits, const SharedMap &map,
-                          unsigned roundBits, const Costs &costs) {
+                          unsigned roundBits, const ConversionCosts &costs) {
   ConversionPlan plan;
   plan.kind = ConversionPlan::Kind::Shared;
   SharedExchange &shared = plan.shared;
@@ -136,7 +136,7 @@ ConversionPlan planRounds(const Layout &from, const Layout &to, unsigned element
 } // namespace
 
 ConversionPlan planShared(const Layout &from, const Layout &to, unsigned elementBits, uint64_t scratchBudget,
-                          const Costs &costs) {
+                          const ConversionCosts &costs) {
   assert(from.extents() == to.extents() && from.bases(Axis::Block) == to.bases(Axis::Block));
   elementBits = std::max(8u, elementBits);
   auto [source, destination] = samePlaces(from, to);

@@ -252,7 +252,7 @@ void markNeeded(std::vector<ConversionStep> &steps, std::vector<bool> needed, si
   }
 }
 
-unsigned exchangeCost(const ConversionPlan &plan, unsigned elementBits, const Costs &costs) {
+unsigned exchangeCost(const ConversionPlan &plan, unsigned elementBits, const ConversionCosts &costs) {
   unsigned words = std::max(1u, elementBits * plan.packed / 32), cost = 0;
   for (const ConversionStep &step : plan.steps) {
     bool moves = false, keeps = step.keepsLanes();
@@ -274,7 +274,8 @@ unsigned exchangeCost(const ConversionPlan &plan, unsigned elementBits, const Co
 }
 
 std::optional<ConversionPlan> planPacked(const Layout &from, const Layout &to, unsigned packedBits,
-                                         bool stayInLane, unsigned elementBits, const Costs &costs) {
+                                         bool stayInLane, unsigned elementBits,
+                                         const ConversionCosts &costs) {
   std::optional<Origins> origin = origins(from, to, packedBits, stayInLane);
   if (!origin)
     return std::nullopt;
@@ -314,7 +315,7 @@ std::pair<Layout, Layout> samePlaces(const Layout &from, const Layout &to) {
 bool staysWithinWarp(const Layout &from, const Layout &to) { return origins(from, to, 0, true).has_value(); }
 
 std::optional<ConversionPlan> planWithinWarp(const Layout &from, const Layout &to, unsigned elementBits,
-                                             const Costs &costs) {
+                                             const ConversionCosts &costs) {
   assert(from.extents() == to.extents() && from.bases(Axis::Block) == to.bases(Axis::Block));
   if (from == to)
     return ConversionPlan();

@@ -1,3 +1,4 @@
+#include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
 #include "transforms/SharedMemory.h"
 
@@ -10,8 +11,6 @@ namespace tegula::transforms {
 namespace {
 
 constexpr uint64_t alignment = 128;
-// Up to here a second place costs no occupancy worth a barrier.
-constexpr uint64_t cheapBytes = 16 * 1024;
 
 // A user needs bytes from one op to another: ops are numbered in the order of the text.
 struct User {
@@ -133,7 +132,7 @@ Status allocateShared(ModuleOp module, uint64_t limit) {
       previous = &user;
     }
   uint64_t total = place(users), cheap = place(apart);
-  if (cheap <= std::max(total, cheapBytes)) {
+  if (cheap <= std::max(total, simt::costs.freeSharedBytes)) {
     users = std::move(apart);
     total = cheap;
   }

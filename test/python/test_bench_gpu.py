@@ -227,3 +227,16 @@ def test_tables_of_results(quick):
     results.append({"part": "gemv", "name": "lost", "contestants": {}, "fate": "the device was lost"})
     text = "\n".join(page.lines({"results": results, "copy bandwidth": 1e9}))
     assert "| add 2^10 f32 | " in text and "| launch of 5 arguments | " in text and "- lost: the device was lost" in text
+
+
+def test_each_fitted_cost_names_a_benchmark_that_guards_it():
+    import re
+
+    import run
+    import spelling_cases
+
+    table = (HERE.parents[1] / "src" / "ir" / "simt" / "Costs.def").read_text()
+    rows = re.findall(r'^COST\(.*, "([^"]+)"\)$', table, re.M)
+    purposes = {case.purpose.split(",")[0].split()[0] for case in spelling_cases.cases()}
+    assert len(rows) == table.count("\nCOST(")
+    assert set(rows) <= {*run.PARTS, *purposes}, purposes

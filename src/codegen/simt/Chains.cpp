@@ -3,6 +3,7 @@
 // registers: what is live at once is then a few elements' intermediate values, not all elements'.
 #include "codegen/simt/Elementwise.h"
 #include "codegen/simt/Emitter.h"
+#include "ir/simt/Costs.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -11,9 +12,6 @@ using tegula::layout::Axis;
 namespace tegula::simt {
 
 namespace {
-
-constexpr unsigned chunk = 2;        // registers that go through a chain together
-constexpr size_t shortestChain = 12; // ops; below, op by op gives more independent work
 
 // Computes each register from its operands' registers of the same number.
 bool isElementwise(Operation *op) {
@@ -53,7 +51,7 @@ void Emitter::emitBlock(Block &block) {
 }
 
 void Emitter::emitChain(ArrayRef<Operation *> ops) {
-  if (ops.size() < shortestChain) {
+  if (ops.size() < costs.shortestChain) {
     for (Operation *op : ops) {
       place(op->getLoc());
       emitElementwise(op);
@@ -63,11 +61,11 @@ void Emitter::emitChain(ArrayRef<Operation *> ops) {
   unsigned count = layoutOf(ops[0]->getResult(0)).size(Axis::Register);
   for (Operation *op : ops)
     set(op->getResult(0), Registers(count, nullptr));
-  for (unsigned begin = 0; begin < count; begin += chunk)
+  for (unsigned begin = 0; begin < count; begin += costs.chainRegisters)
     for (Operation *op : ops) {
       place(op->getLoc());
       Registers results = registers(op->getResult(0));
-      emitElements(op, begin, std::min(begin + chunk, count), results);
+      emitElements(op, begin, std::min(begin + costs.chainRegisters, count), results);
       set(op->getResult(0), std::move(results));
     }
 }

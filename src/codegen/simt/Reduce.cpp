@@ -2,6 +2,7 @@
 // trip through shared memory in which every thread reads all partial results. Every thread
 // ends with the results that the sliced layout gives it.
 #include "codegen/simt/Emitter.h"
+#include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
 
 using namespace mlir;
@@ -12,8 +13,6 @@ using tegula::layout::Layout;
 namespace tegula::simt {
 
 namespace {
-
-constexpr unsigned manyWarps = 16; // that share a result
 
 // An element of each operand; `valid` null: it exists.
 struct Partial {
@@ -114,7 +113,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       write(scratch.validity(), reg, parts[reg].valid);
   }
   e.hardware.barrier(b);
-  if (scratch.warps >= manyWarps && parts.size() == 1 && !parts[0].valid) {
+  if (scratch.warps >= costs.gatheringWarps && parts.size() == 1 && !parts[0].valid) {
     // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own
     // tree.
     Partial mine;

@@ -1,6 +1,7 @@
 // A machine of warps as the neutral passes see it: numbers, and questions whose answers are in neutral terms.
 // Each target fills one from its own tables. No pass asks which machine it is.
 #pragma once
+#include "ir/simt/Costs.h"
 #include "ir/tile/Tile.h"
 #include "layout/Builders.h"
 
@@ -28,8 +29,10 @@ public:
   // The matrix instructions for such a product, the one to prefer first; empty: multiply-adds compute it.
   virtual std::vector<MatrixInstruction> matrixInstructions(const DotTypes &types) const { return {}; }
 
+  Costs costs;                // as fitted on sm_90, until a target measures its own
   uint64_t sharedBytes = 0;   // of a program
   unsigned registers = 255;   // of 32 bits, of a thread at most
+  unsigned accessBits = 128;  // that one instruction of a thread moves
   bool hasMatrixLoad = false; // eight rows of 16 bytes of shared memory as fragments of matrix instructions
   bool hasAsyncCopy = false;  // from global to shared memory while the warps go on
 };

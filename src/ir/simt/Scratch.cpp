@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "ir/simt/Costs.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
 
@@ -99,8 +100,7 @@ GatherPlan::GatherPlan(GatherOp op) {
   Layout source = layoutOf(op.getSource()), result = layoutOf(op.getResult());
   unsigned axis = unsigned(op.getAxis());
   // A warp that holds several registers of a line would exchange all of them.
-  constexpr unsigned mostRegisters = 4;
-  withinWarp = layout::axisInWarp(source, axis) && source.size(Axis::Register) <= mostRegisters &&
+  withinWarp = layout::axisInWarp(source, axis) && source.size(Axis::Register) <= costs.gatheredRegisters &&
                source.bases(Axis::Lane).size() == result.bases(Axis::Lane).size();
   for (Axis hardware : {Axis::Register, Axis::Lane, Axis::Warp})
     for (uint32_t basis : source.bases(hardware))
