@@ -7,6 +7,7 @@ Standard library only. Each step runs in processes of its own: what hangs is kil
     ./x gpu [--steps set,tests,sanitize,bench] [--only PART,...] [--budget SECONDS] [--out FOLDER] [--jobs N]
     ./x gpu --steps profile --profile ARGUMENTS            registers, instructions and stalls of one of them
     ./x gpu --steps conformance,programs                   documented behaviours and users' programs, beside upstream
+    ./x gpu --steps inductor [--case WORD,...]              torch.compile beside eager: FOLDER/inductor.json
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
 """
 import argparse
@@ -24,7 +25,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "spellings", "profile"]
+STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "profile"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
 BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
@@ -340,6 +341,20 @@ def run_spellings(args, env, results):
     results["spellings"] = {"status": status}
 
 
+def run_inductor(args, env, results):
+    """torch.compile beside eager; a case that kills or hangs its process costs that case."""
+    deadline, record = args.started + args.budget, args.out / "inductor.json"
+    record.unlink(missing_ok=True)
+    for attempt in range(8):
+        command = [sys.executable, "-m", "tegula", ROOT / "bench" / "gpu" / "inductor.py", "--out", record, "--only", args.case,
+                   "--budget", f"{deadline - time.monotonic() - 10:.0f}", *(["--resume"] if attempt else [])]
+        process = Process(command, args.work / f"inductor-{attempt}.log", env, args.work / f"inductor-{attempt}-errors.log")
+        status = follow(process, record, deadline)
+        if status in (0, 1) or time.monotonic() > deadline - 20:
+            break
+    results["inductor"] = {"status": status}
+
+
 def run_profile(args, env, results):
     """bench/gpu/profile_kernel.py with the arguments given."""
     command = [sys.executable, ROOT / "bench" / "gpu" / "profile_kernel.py", *shlex.split(args.profile)]
@@ -410,7 +425,7 @@ def main(argv):
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
     steps = {**{suite: run_beside(suite) for suite in BESIDE}, "set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
-             "spellings": run_spellings, "profile": run_profile}
+             "inductor": run_inductor, "spellings": run_spellings, "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
         try:

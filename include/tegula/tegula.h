@@ -142,6 +142,12 @@ typedef enum tg_value_flags {
   TG_CONSTEXPR = 4  /* answers: a constant that kernels may use (tl.constexpr) */
 } tg_value_flags;
 
+/* Bits of an opaque handle. The host sets the first in the handle of a function that may be called with
+ * run-time values. To such a function these are opaque too, with the second bit and their number among the
+ * arguments; what it answers may be one of them. */
+#define TG_TAKES_VALUES (UINT64_C(1) << 61)
+#define TG_RUN_TIME (UINT64_C(1) << 62)
+
 struct tg_value {
   uint8_t kind;  /* tg_value_kind */
   uint8_t dtype; /* tg_dtype, where the kind or a flag says so */

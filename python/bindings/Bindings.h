@@ -43,6 +43,7 @@ struct State {
   PyObject *makeError = nullptr;  // (status, text, [diagnostic]) -> exception
   PyObject *makeKernel = nullptr; // (Kernel, Function) -> CompiledKernel
   PyObject *dtypeCode = nullptr;  // a dtype of NumPy or PyTorch -> tg_dtype; raises
+  PyObject *hooked = nullptr;     // (function, grid, arguments, keywords): launches while there are hooks
   PyObject *dtypeCodes = nullptr; // dict: dtype object -> int
   PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice;
   PyObject *currentStream =
@@ -74,6 +75,7 @@ private:
   bool tensor(PyObject *object, tg_value &out);
   bool locate(PyObject *object);
   bool integer(PyObject *object, tg_value &out);
+  bool typed(PyObject *payload, tg_value &out);
   bool encode(PyObject *object, tg_value &out);
   std::vector<Ref> kept_;
   std::deque<std::vector<tg_value>> tuples_;
@@ -122,9 +124,16 @@ bool choosePlace(const Arena &arena, Function *function, const char *&target, tg
 bool namesDevice(PyObject *target);
 
 extern PyTypeObject LauncherType;
-PyObject *makeLauncher(Function *function, PyObject *grid);
+PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain = false);
+
+// The Python object of a kernel that belongs to `function`; takes the kernel.
+PyObject *kernelObject(Function *function, tg_kernel *kernel);
+
+// Compiling and launching step by step, as triton.compile has it: functions of the module.
+extern PyMethodDef stepMethods[];
 
 extern PyTypeObject KernelType;
+tg_kernel *kernelHandle(PyObject *raw);
 PyObject *makeKernel(tg_kernel *kernel); // takes the kernel
 bool isKeptKernel(PyObject *raw);
 

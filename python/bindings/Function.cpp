@@ -61,6 +61,9 @@ PyObject *toObject(Function *self, const tg_value &value) {
   }
   // Things that only Python knows how to find again.
   case TG_OPAQUE:
+    if (value.as.opaque.handle & TG_RUN_TIME)
+      return PyObject_CallMethod(self->environment, "run_time", "Ks",
+                                 (unsigned long long)value.as.opaque.handle, value.as.opaque.repr);
     return PyObject_CallMethod(self->environment, "object", "K", (unsigned long long)value.as.opaque.handle);
   case TG_DTYPE: return PyObject_CallMethod(self->environment, "dtype", "i", int(value.dtype));
   case TG_MODULE:

@@ -12,6 +12,7 @@ struct Launcher {
   vectorcallfunc vectorcall;
   Function *function;
   PyObject *grid; // a tuple, a callable, or nothing: only compile
+  bool isPlain;   // hooks have been called
 };
 
 // Dead launchers: kernel[grid](...) makes one a call.
@@ -74,7 +75,8 @@ bool dropEvicted(Function *function) {
   return bool(keys);
 }
 
-// The Python object of a kernel that belongs to `function`; takes the kernel.
+} // namespace
+
 PyObject *kernelObject(Function *function, tg_kernel *kernel) {
   if (kernel == function->lastKernel) {
     tg_kernel_destroy(kernel);
@@ -100,9 +102,27 @@ PyObject *kernelObject(Function *function, tg_kernel *kernel) {
   return Py_NewRef(object);
 }
 
+namespace {
+
+// With hooks a launch is Python's: state.hooked(function, grid, arguments, keywords).
+PyObject *launchHooked(Launcher *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+  Ref values(PyTuple_New(count)), named(PyDict_New());
+  for (Py_ssize_t i = 0; values && i != count; ++i)
+    PyTuple_SET_ITEM(values.get(), i, Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; named && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
+    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), args[count + i]) < 0)
+      return nullptr;
+  if (!values || !named)
+    return nullptr;
+  return PyObject_CallFunctionObjArgs(state.hooked, self->function, self->grid ? self->grid : Py_None,
+                                      values.get(), named.get(), nullptr);
+}
+
 PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
   Function *function = self->function;
+  if (state.hooked && !self->isPlain)
+    return launchHooked(self, args, PyVectorcall_NARGS(nargsf), keywords);
   tg_function *handle = functionHandle(function);
   if (!handle || !function->watch->look())
     return nullptr;
@@ -172,7 +192,7 @@ void dealloc(PyObject *object) {
 
 } // namespace
 
-PyObject *makeLauncher(Function *function, PyObject *grid) {
+PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain) {
   Launcher *self;
   if (spareCount) {
     self = spare[--spareCount];
@@ -183,6 +203,7 @@ PyObject *makeLauncher(Function *function, PyObject *grid) {
   self->vectorcall = launch;
   self->function = reinterpret_cast<Function *>(Py_NewRef(function));
   self->grid = grid == Py_None ? nullptr : Py_NewRef(grid);
+  self->isPlain = isPlain;
   return reinterpret_cast<PyObject *>(self);
 }
 

@@ -63,14 +63,16 @@ PyObject *launchError(const char *format, ...) {
 
 // ---- Kernel -------------------------------------------------------------------------------
 
-namespace {
-
 struct KernelObject {
   PyObject_HEAD
   tg_kernel *kernel; // held; CompiledKernel keeps its function alive
 };
 
-tg_kernel *handle(PyObject *object) { return reinterpret_cast<KernelObject *>(object)->kernel; }
+tg_kernel *kernelHandle(PyObject *raw) { return reinterpret_cast<KernelObject *>(raw)->kernel; }
+
+namespace {
+
+tg_kernel *handle(PyObject *object) { return kernelHandle(object); }
 
 PyObject *kernelStage(PyObject *self, PyObject *name) {
   const char *stage = PyUnicode_AsUTF8(name), *data = nullptr;
@@ -308,9 +310,15 @@ PyObject *setThreads(PyObject *, PyObject *count) {
 
 PyObject *launcher(PyObject *, PyObject *args) {
   PyObject *function, *grid;
-  if (!PyArg_ParseTuple(args, "O!O", &FunctionType, &function, &grid))
+  int isPlain = 0;
+  if (!PyArg_ParseTuple(args, "O!O|p", &FunctionType, &function, &grid, &isPlain))
     return nullptr;
-  return makeLauncher(reinterpret_cast<Function *>(function), grid);
+  return makeLauncher(reinterpret_cast<Function *>(function), grid, isPlain);
+}
+
+PyObject *setHooked(PyObject *, PyObject *callable) {
+  Py_XSETREF(state.hooked, callable == Py_None ? nullptr : Py_NewRef(callable));
+  Py_RETURN_NONE;
 }
 
 PyMethodDef moduleMethods[] = {
@@ -329,7 +337,8 @@ PyMethodDef moduleMethods[] = {
     {"device", device, METH_VARARGS, "(target, index) -> what the device is"},
     {"threads", threads, METH_NOARGS, "threads that launches use"},
     {"set_threads", setThreads, METH_O, "sets the number of threads"},
-    {"launcher", launcher, METH_VARARGS, "(function, grid); grid None only compiles"},
+    {"launcher", launcher, METH_VARARGS, "(function, grid[, hooks were called]); grid None only compiles"},
+    {"set_hooked", setHooked, METH_O, "what launches go through from now on; None: nothing"},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -348,6 +357,8 @@ bool addConstants(PyObject *module) {
                                                     {"BOOL", TG_BOOL},
                                                     {"INT", TG_INT},
                                                     {"FLOAT", TG_FLOAT},
+                                                    {"POINTER", TG_POINTER},
+                                                    {"TYPED", TG_TYPED},
                                                     {"STRING", TG_STRING},
                                                     {"DTYPE", TG_DTYPE},
                                                     {"LITERAL", TG_LITERAL},
@@ -410,7 +421,7 @@ PyMODINIT_FUNC PyInit__tegula() {
   if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0)
     return nullptr;
   PyObject *module = PyModule_Create(&definition);
-  if (!module || !addConstants(module) ||
+  if (!module || !addConstants(module) || PyModule_AddFunctions(module, stepMethods) < 0 ||
       PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0)
     return nullptr;
   return module;

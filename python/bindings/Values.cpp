@@ -234,6 +234,15 @@ bool Arena::convert(PyObject *object, tg_value &out) {
   return false;
 }
 
+// (number, dtype): a number or an address whose type the caller says
+bool Arena::typed(PyObject *payload, tg_value &out) {
+  PyObject *number, *dtype;
+  if (!PyArg_ParseTuple(payload, "OO!", &number, &PyLong_Type, &dtype) || !convert(number, out))
+    return false;
+  out.dtype = uint8_t(PyLong_AsLong(dtype));
+  return !PyErr_Occurred();
+}
+
 // (kind, payload, flags)
 bool Arena::decode(PyObject *encoded, tg_value &out) {
   if (!PyTuple_Check(encoded) || PyTuple_GET_SIZE(encoded) != 3) {
@@ -250,8 +259,13 @@ bool Arena::decode(PyObject *encoded, tg_value &out) {
   case TG_BOOL:
   case TG_INT:
   case TG_FLOAT:
-    if (!convert(payload, out))
+    if (flags & TG_TYPED ? !typed(payload, out) : !convert(payload, out))
       return false;
+    break;
+  case TG_POINTER:
+    if (!typed(payload, out))
+      return false;
+    out.kind = TG_POINTER;
     break;
   case TG_STRING:
   case TG_LITERAL:

@@ -12,19 +12,21 @@ from . import encode as _encode
 from .errors import (CompilationError, CompileTimeAssertionFailure, DeviceAssertionError, DriverError, InternalError,
                      LaunchError, OutOfResources, ToolchainError, TritonError, UnsupportedLanguageConstruct)
 from . import language
-from .runtime import (Autotuner, Config, Heuristics, JITFunction, KernelInterface, autotune, constexpr_function,
-                      heuristics, jit, set_target)
+from .errors import InterpreterError
+from .runtime import (Autotuner, Config, Heuristics, JITFunction, KernelInterface, MockTensor, TensorWrapper, autotune,
+                      constexpr_function, heuristics, reinterpret, set_target)
+from .runtime.jit import jit
 from .runtime.compiled import CompiledKernel
+from .runtime._allocation import set_allocator
+from .runtime._async_compile import AsyncCompileMode, FutureKernel
 from .language import cdiv, next_power_of_2
-from . import compiler, runtime, testing
+from .language.core import must_use_result
+from . import _C, _utils, backends, compiler, knobs, runtime, testing, tools
+from .compiler import compile
+from .language import target_info as _target_info
 from .alias import install_as_triton
 
 __version__ = _tegula.version
-
-
-def must_use_result(fn):
-    """Accepted for source compatibility: an unused result is not diagnosed."""
-    return fn
 
 
 def set_num_threads(count):
@@ -49,9 +51,10 @@ def get_kernel_limit():
 _tegula.register(_encode.encode, _errors.make_error, CompiledKernel, _encode.dtype_code)
 
 __all__ = [
-    "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config",
-    "DeviceAssertionError", "DriverError", "Heuristics", "InternalError", "JITFunction", "KernelInterface", "LaunchError", "OutOfResources", "ToolchainError", "TritonError",
-    "UnsupportedLanguageConstruct", "autotune", "cdiv", "constexpr_function", "get_kernel_limit", "get_num_threads", "heuristics",
-    "install_as_triton", "jit", "language", "must_use_result", "next_power_of_2", "runtime", "set_kernel_limit", "set_num_threads", "set_target",
-    "testing",
+    "AsyncCompileMode", "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config",
+    "DeviceAssertionError", "DriverError", "FutureKernel", "Heuristics", "InternalError", "InterpreterError", "JITFunction",
+    "KernelInterface", "LaunchError", "MockTensor", "OutOfResources", "TensorWrapper", "ToolchainError", "TritonError",
+    "UnsupportedLanguageConstruct", "autotune", "cdiv", "compile", "constexpr_function", "get_kernel_limit",
+    "get_num_threads", "heuristics", "install_as_triton", "jit", "knobs", "language", "must_use_result", "next_power_of_2",
+    "reinterpret", "runtime", "set_allocator", "set_kernel_limit", "set_num_threads", "set_target", "testing", "tools",
 ]

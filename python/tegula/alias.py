@@ -1,8 +1,13 @@
-"""``import triton`` -> this package."""
+"""``import triton`` -> this package, in this process and in those that it starts."""
 import importlib
 import importlib.abc
 import importlib.util
+import os
 import sys
+from pathlib import Path
+
+UPSTREAM = "3.6.0"  # the version that a drop-in says it is
+_HERE = Path(__file__).parent
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -13,11 +18,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if importlib.util.find_spec("tegula" + fullname[len("triton"):]) is None:
             return None
-        return importlib.util.spec_from_loader(fullname, self)
+        return importlib.util.spec_from_loader(fullname, self, is_package=True)
 
     def create_module(self, spec):
         module = importlib.import_module("tegula" + spec.name[len("triton"):])
-        # The import system writes its own spec into the module; it gets the old one back.
+        # The import system writes its own spec into the module; it gets the old one back. It also sets the module as an
+        # attribute of its parent, which may have given that name to something else: runtime.driver.
         self._saved = module.__spec__, module.__loader__
         return module
 
@@ -25,10 +31,30 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__, module.__loader__ = self._saved
 
 
+def _share():
+    """Gives what is loaded of this package its other name."""
+    for name, module in list(sys.modules.items()):
+        if name == "tegula" or name.startswith("tegula."):
+            sys.modules["triton" + name[len("tegula"):]] = module
+
+
+def _pass_on():
+    """Child processes find `triton` in a folder in front of others, and the version of the package too."""
+    folders = [str(_HERE / "dropin"), str(_HERE.parent)]
+    known = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*folders, *(folder for folder in known if folder not in folders)])
+    if folders[0] not in sys.path:
+        sys.path.insert(0, folders[0])
+
+
 def install_as_triton():
-    """Makes ``import triton`` and its submodules mean Tegula, in this process, from now on."""
+    """Makes ``import triton`` and its submodules mean Tegula, in this process and in those that it starts, from now on."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
     for name in [n for n in sys.modules if n == "triton" or n.startswith("triton.")]:
         if not getattr(sys.modules[name], "__name__", "").startswith("tegula"):
             del sys.modules[name]
+    tegula = importlib.import_module("tegula")
+    tegula.__version__ = UPSTREAM
+    _share()
+    _pass_on()

@@ -13,11 +13,12 @@ _opaque = {}
 _handles = {}  # id of a living object -> its handle
 _kept = {}  # handle -> forget, in the order in which they came
 _MOST_KEPT = 1024
+_TAKES_VALUES = 1 << 61  # TG_TAKES_VALUES
 _count = itertools.count(1)
 
 
 def object_of(handle):
-    return _opaque[handle]()
+    return _opaque[handle & ~_TAKES_VALUES]()
 
 
 def _handle_of(obj):
@@ -41,7 +42,21 @@ def _handle_of(obj):
     return handle
 
 
+def takes_values(obj):
+    """Says whether a Python function may be called with the run-time values of a kernel: upstream's mark of a builtin."""
+    return isinstance(obj, types.FunctionType) and getattr(obj, "__triton_builtin__", False)
+
+
+def as_argument(value):
+    """An argument of such a function: constants are tl.constexpr there."""
+    return value if isinstance(value, lang.RunTimeValue) else lang.constexpr(value)
+
+
 def _opaque_value(obj, flags):
+    if isinstance(obj, lang.RunTimeValue):
+        return core.OPAQUE, (obj.handle, obj.text), flags
+    if takes_values(obj):
+        return core.OPAQUE, (_handle_of(obj) | _TAKES_VALUES, f"the function `{obj.__name__}`"), flags
     if isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)):  # handle 0: of no use to a kernel
         return core.OPAQUE, (0, "a Python function without @triton.jit"), flags
     handle = _handle_of(obj)

@@ -28,6 +28,12 @@ class TritonError(Exception):
 class CompilationError(TritonError):
     """The kernel means nothing, or cannot be compiled for this target."""
 
+    @property
+    def error_message(self):
+        """What is wrong, without its place."""
+        errors = [d for d in self.diagnostics if d.severity == 0]
+        return errors[0].message if errors else self.text
+
 
 class UnsupportedLanguageConstruct(CompilationError):
     """A construct of Python that kernels cannot have."""
@@ -38,7 +44,17 @@ class CompileTimeAssertionFailure(CompilationError):
 
 
 class OutOfResources(TritonError):
-    """A limit: memory, program size, compile budget."""
+    """A limit: memory, program size, compile budget. Code may raise one itself, of what is required, its limit and its
+    name."""
+
+    def __init__(self, *args):
+        if len(args) != 3:
+            super().__init__(*args)
+            return
+        self.required, self.limit, self.name = args
+        super().__init__(f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. "
+                         "Reducing block sizes or `num_stages` may help.")
+        self.args = args
 
 
 class LaunchError(TritonError, TypeError, ValueError):
@@ -59,6 +75,17 @@ class DeviceAssertionError(TritonError, RuntimeError, AssertionError):
 
 class ToolchainError(TritonError, RuntimeError):
     """The assembler refused a kernel, or failed; the text names the file that it was given."""
+
+
+PTXASError = ToolchainError  # the name that upstream's code catches
+
+
+class AutotunerError(TritonError):
+    """What autotune was told cannot be done."""
+
+
+class InterpreterError(TritonError):
+    """The interpreter cannot run a kernel."""
 
 
 class DriverError(TritonError, RuntimeError):

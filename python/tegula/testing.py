@@ -3,6 +3,9 @@ import math
 import sys
 import time
 
+from .benchmarks import Benchmark, Mark, perf_report
+from .limits import (cuda_memcheck, get_dram_gbps, get_max_simd_tflops, get_max_tensorcore_tflops, nvsmi, set_gpu_clock)
+
 
 def _quantile(ordered, q):
     """Linear interpolation between the two nearest ranks."""
@@ -75,7 +78,7 @@ def is_device_clock(clock):
     return isinstance(clock, _DeviceClock)
 
 
-def _summary(times, quantiles, return_mode):
+def summary(times, quantiles, return_mode):
     ordered = sorted(times)
     if quantiles is not None:
         found = [_quantile(ordered, q) for q in quantiles]
@@ -105,7 +108,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         for tensor in grad_to_none or ():
             tensor.grad = None
 
-    return _summary(clock.each(fn, max(1, int(rep / estimate)), clear), quantiles, return_mode)
+    return summary(clock.each(fn, max(1, int(rep / estimate)), clear), quantiles, return_mode)
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
@@ -144,7 +147,7 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
         count = max(1, int(rep / max(milliseconds(few) / 5, 1e-4)))
         graph = graph_of(count)
         times = [milliseconds(graph) / count for _ in range(10)]
-    return _summary(times, quantiles, return_mode)
+    return summary(times, quantiles, return_mode)
 
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):

@@ -34,8 +34,13 @@ public:
   }
 
   Result<runtime::KernelAttributes> attributes() override {
-    if (!assembled_ || assembled_->registers < 0 || assembled_->spillBytes < 0)
-      return kernel_.attributes(-1);
+    if (!assembled_ || assembled_->registers < 0 || assembled_->spillBytes < 0) {
+      Result<runtime::KernelAttributes> found = kernel_.attributes(-1);
+      if (found || found.status().code != StatusCode::Driver)
+        return found;
+      // Compiled for a device that is not here: nobody has counted its registers.
+      return runtime::KernelAttributes{int(artifact_.numWarps), -1, -1, int64_t(artifact_.sharedBytes)};
+    }
     return runtime::KernelAttributes{int(artifact_.numWarps), assembled_->registers, assembled_->spillBytes,
                                      int64_t(artifact_.sharedBytes) + assembled_->sharedBytes};
   }

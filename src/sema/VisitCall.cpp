@@ -99,17 +99,26 @@ std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Val
   return session.fail(Kind::NotCallable, {describeType(callee)});
 }
 
-// A constexpr_function: the host runs it, now.
+// Bits of a handle, as tegula.h has them: a function that takes run-time values; such a value, by its number
+// among the arguments.
+constexpr uint64_t takesValues = uint64_t(1) << 61, isRunTime = uint64_t(1) << 62;
+
+// A constexpr_function, or one that takes run-time values and returns one of them or a constant: the host
+// runs it, now.
 std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Value> arguments,
                                        std::span<const NamedValue> keywords) {
   ConstTuple constants;
+  std::vector<Value> given;
   std::vector<std::string> keywordNames;
   auto add = [&](const Value &argument) {
+    given.push_back(argument);
     if (argument.constant())
       constants.push_back(*argument.constant());
+    else if (get<OpaqueRef>(callee)->handle & takesValues)
+      constants.push_back({OpaqueRef{isRunTime | (given.size() - 1), describeType(argument)}});
     else
       session.fail(Kind::ConstexprNeeded, {get<OpaqueRef>(callee)->repr, describeType(argument)});
-    return argument.constant() != nullptr;
+    return constants.size() == given.size();
   };
   for (const Value &argument : arguments)
     if (!add(argument))
@@ -120,8 +129,13 @@ std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Valu
     keywordNames.push_back(keyword.name);
   }
   HostReply reply = host.call(frame->function.env, callee, constants, keywordNames);
-  if (reply.answer)
+  if (reply.answer) {
+    auto *opaque = get<OpaqueRef>(reply.answer->value);
+    uint64_t number = opaque && opaque->handle & isRunTime ? opaque->handle & ~isRunTime : given.size();
+    if (number < given.size())
+      return given[number];
     return Value(std::move(reply.answer->value));
+  }
   if (!reply.raised.empty())
     return session.fail(Kind::HostFunctionRaised, {get<OpaqueRef>(callee)->repr, reply.raised});
   return session.fail(Kind::NotCallable, {describeType(Value(callee))});

@@ -213,7 +213,7 @@ def test_what_scripts_ask_of_the_driver(script):
     script("""
         fake_torch(current_device=1)
         active = tegula.runtime.driver.active
-        assert active.get_current_target() == ("cuda", 90, 32)
+        assert active.get_current_target() == tegula.backends.compiler.GPUTarget("cuda", 90, 32)
         assert active.get_current_device() == 1 and str(active.get_active_torch_device()) == "cuda:1"
         properties = active.utils.get_device_properties(0)
         assert properties["multiprocessor_count"] == 132 and properties["max_shared_mem"] == 232448

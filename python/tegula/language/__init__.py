@@ -1,14 +1,15 @@
 """``import tegula.language as tl``. Types, constexpr and host functions are here; every other name is a
 builtin that the compiler lists."""
 from . import core
-from .core import cdiv, const, constexpr, dtype, next_power_of_2, pointer_type, tensor
+from .core import (TRITON_MAX_TENSOR_NUMEL, cdiv, const, constexpr, constexpr_type, dtype, next_power_of_2, pointer_type,
+                   tensor)
 
 for _name in ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
               "float32", "float64", "float8e5", "float8e4nv"):
     globals()[_name] = dtype(_name)
 pi32_t = pointer_type(int32)  # noqa: F821
 
-from . import extra, math  # noqa: E402
+from . import extra, math, random, semantic, standard  # noqa: E402
 
 
 class PropagateNan:

@@ -1,5 +1,6 @@
 """The names of the language as Python objects. Their meaning is the compiler's; here they have names,
 so that kernels can be written, passed around and annotated."""
+import importlib
 import types
 
 from .. import _tegula as _core
@@ -80,6 +81,11 @@ class dtype:
         return PREFIX + (self.name if long is None or self.is_fp8() else long + self.name[2:])
 
 
+def short_name(of):
+    """As signatures spell a type: i32, u8, fp32."""
+    return of.name.replace("uint", "u").replace("int", "i")
+
+
 class pointer_type:
     """The type of a pointer, for annotations: ``x: tl.pointer_type(tl.float32)``."""
 
@@ -101,6 +107,33 @@ class tensor:
 
     def __init__(self, *args, **kwargs):
         raise TypeError("a tl.tensor exists only inside a kernel")
+
+
+class constexpr_type:
+    """The type of a constant."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, constexpr_type) and self.value == other.value
+
+    def __hash__(self):
+        return hash((constexpr_type, self.value))
+
+    def __repr__(self):
+        return f"constexpr_type[{self.value}]"
+
+
+class RunTimeValue(tensor):
+    """A value of the kernel that is being compiled, as a Python function sees it that the kernel calls: it can be passed
+    on and returned."""
+
+    def __init__(self, handle, text):
+        self.handle, self.text = handle, text
+
+    def __repr__(self):
+        return f"<a run-time value: {self.text}>"
 
 
 class const:
@@ -182,12 +215,17 @@ class builtin:
         self._name = name
         self.__name__ = name.rsplit(".", 1)[-1]
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, _semantic=None, **kwargs):
         raise RuntimeError(f"`{self._name.replace(PREFIX, 'tl.')}` has a meaning only inside a kernel: a function "
                            "decorated with @triton.jit, called as kernel[grid](...)")
 
     def __repr__(self):
         return f"<{self._name}>"
+
+
+def must_use_result(fn, is_checked=True):
+    """Accepted for source compatibility, with or without an argument: an unused result is not diagnosed."""
+    return fn if callable(fn) else lambda function: function
 
 
 _HOST_FUNCTIONS = {}
@@ -218,6 +256,44 @@ def next_power_of_2(n):
     return 1 << (int(n) - 1).bit_length()
 
 
+@host_function("triton.language.get_int_dtype")
+def get_int_dtype(bitwidth, signed):
+    """The integer type of so many bits."""
+    bitwidth, signed = _unwrap(bitwidth), _unwrap(signed)
+    if bitwidth == 1:
+        return dtype("int1")
+    if bitwidth not in (8, 16, 32, 64):
+        raise ValueError(f"Unsupported bitwidth {bitwidth} and signedness {signed}")
+    return dtype(f"{'int' if signed else 'uint'}{bitwidth}")
+
+
+@host_function("triton.language._log2")
+def _log2(i):
+    """The logarithm to base 2 of a power of two."""
+    return constexpr(_unwrap(i).bit_length() - 1)
+
+
+CONSTEXPR_0 = constexpr(0)
+TRITON_MAX_TENSOR_NUMEL = 1048576
+TRITON_BUILTIN = "__triton_builtin__"
+
+
+def is_builtin(fn):
+    """Says whether it is a function of the language, or one of Python's that is marked as one."""
+    return isinstance(fn, builtin) or getattr(fn, TRITON_BUILTIN, False) is True
+
+
+def _unwrap_if_constexpr(value):
+    """The value of a constant, and of the constants in a tuple or list."""
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(_unwrap_if_constexpr(item) for item in value)
+    return _unwrap(value)
+
+
+def get_primitive_bitwidth(of):
+    return dtype(of).primitive_bitwidth if isinstance(of, str) else of.primitive_bitwidth
+
+
 def name_of(obj):
     """The canonical dotted name of a builtin, a class or a module of the language; else None."""
     if isinstance(obj, builtin):
@@ -239,11 +315,19 @@ def name_of(obj):
         return None
 
 
+def _module(dotted):
+    """The module of this package that has an upstream name."""
+    try:
+        return importlib.import_module("tegula" + dotted.removeprefix("triton")) if dotted.startswith("triton") else None
+    except ImportError:
+        return None
+
+
 def resolve(dotted):
     """The Python object of a canonical name; None where the language has no such name."""
     answer = _core.language_name(dotted)
-    if answer is None:
-        return None
+    if answer is None or answer[0] == _core.MODULE:
+        return _module(dotted)
     kind, code = answer
     if kind == _core.DTYPE:
         return dtype(_core.dtype_name(code))

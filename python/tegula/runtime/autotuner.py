@@ -2,13 +2,14 @@
 
 A configuration is timed on the caller's own arguments. What a run writes is put back after each, so
 that kernels which work in place stay right: the arrays that a compiled kernel stores to are known."""
-import os
 import time
 import warnings
 
-from ..errors import CompileTimeAssertionFailure, OutOfResources, ToolchainError
-from ..testing import do_bench_cudagraph, is_device_clock, stopwatch
-from .jit import KernelInterface
+from .. import _tegula as core
+from .. import knobs
+from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError, ToolchainError
+from ..testing import do_bench_cudagraph, is_device_clock, stopwatch, summary
+from .jit import JITFunction, KernelInterface
 
 
 class Config:
@@ -62,18 +63,17 @@ def _is_array(value):
 class _Wrapper(KernelInterface):
     """What autotune and heuristics have in common: a kernel inside, and its parameters."""
 
-    def __init__(self, fn):
-        self.fn = fn
-        self.arg_names = list(fn.arg_names)
+    def __init__(self, fn, arg_names):
+        self.fn, self.arg_names = fn, list(arg_names)
         base = fn
-        while hasattr(base, "fn") and isinstance(base, _Wrapper):
+        while hasattr(base, "fn") and not isinstance(base, core.Function):
             base = base.fn
         self.base_fn = base
         self.__name__, self.__doc__ = base.__name__, base.__doc__
 
     def named(self, args, kwargs):
         """All arguments by name, with defaults."""
-        defaults = {p.name: p.default for p in self.base_fn.params if p.default is not p.empty}
+        defaults = {p.name: p.default for p in getattr(self.base_fn, "params", ()) if p.has_default}
         return {**defaults, **dict(zip(self.arg_names, args)), **kwargs}
 
     def __call__(self, *args, **kwargs):
@@ -81,129 +81,176 @@ class _Wrapper(KernelInterface):
 
 
 class Autotuner(_Wrapper):
+    """A kernel that is run with the best of several configurations. Libraries subclass it: `run`, `_bench`,
+    `prune_configs`, `pre_hook` and `post_hook` are called as upstream calls them."""
 
-    def __init__(self, fn, configs, key, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
-                 prune_configs_by=None, warmup=None, rep=None, do_bench=None, use_cuda_graph=False, cache_results=False):
-        super().__init__(fn)
-        self.configs = list(configs) or [Config({})]
+    def __init__(self, fn, arg_names, configs, key, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
+                 prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+        super().__init__(fn, arg_names)
+        self.configs = list(configs) if configs else [Config({})]
         self.keys = list(key)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())
-        self.pre_hook, self.post_hook, self.do_bench = pre_hook, post_hook, do_bench
-        self.use_cuda_graph = use_cuda_graph
+        self.restore_copies, self.nargs = {}, None
+        self.user_defined_pre_hook, self.user_defined_post_hook = pre_hook is not None, post_hook is not None
+        self.pre_hook, self.post_hook = pre_hook or self._reset_and_save, post_hook or self._restore
+        self._set_pruning(prune_configs_by or {})
+        self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
+        self._do_bench, self.cache_results = do_bench, cache_results
         if cache_results:
             warnings.warn("autotune(cache_results=True): results are kept for this process; there is no cache on disk yet",
                           stacklevel=3)
-        prune = prune_configs_by or {}
+        self.cache, self.configs_timings, self.best_config, self.bench_time = {}, {}, None, None
+        for name in (*self.reset_to_zero, *self.restore_value):
+            if name not in self.arg_names:
+                raise ValueError(f"autotune names `{name}`, which is no parameter of `{self.__name__}`")
+
+    def _set_pruning(self, prune):
         unknown = prune.keys() - {"early_config_prune", "perf_model", "top_k"}
         if unknown:
             raise ValueError(f"prune_configs_by has no `{min(unknown)}`; it has early_config_prune, perf_model and top_k")
         self.early_config_prune = prune.get("early_config_prune")
-        self.perf_model, self.top_k = prune.get("perf_model"), prune.get("top_k", len(self.configs))
-        self.warmup_milliseconds, self.milliseconds = warmup or 0, rep or 20
-        self.cache, self.configs_timings, self.best_config, self.bench_time = {}, {}, None, None
-        for name in (*self.keys, *self.reset_to_zero, *self.restore_value):
-            if name not in self.arg_names:
-                raise ValueError(f"autotune names `{name}`, which is no parameter of `{self.__name__}`")
+        self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", len(self.configs))
+
+    def _reset_and_save(self, kwargs, reset_only=False):
+        """The hook before a run: zeroes, and saves what is to be restored."""
+        for name in self.reset_to_zero:
+            _restore(kwargs[name], 0) if not hasattr(kwargs[name], "zero_") else kwargs[name].zero_()
+        if not reset_only:
+            self.restore_copies = {name: _copy(kwargs[name]) for name in self.restore_value}
+
+    def _restore(self, kwargs, exception):
+        """The hook after a run."""
+        for name, saved in self.restore_copies.items():
+            _restore(kwargs[name], saved)
+        self.restore_copies = {}
 
     def run(self, *args, grid, warmup=False, **kwargs):
-        given = self.named(args, kwargs)
-        config = self._choose(given, args, kwargs, grid)
-        self.best_config = config
-        if config.pre_hook:
-            config.pre_hook({**given, **config.all_kwargs()})
-        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs, **config.all_kwargs())
+        self.nargs = dict(zip(self.arg_names, args))
+        try:
+            config = self._choose(args, {"grid": grid, **kwargs})
+            self.best_config = config
+            if config.pre_hook:
+                config.pre_hook({**self.named(args, kwargs), **config.all_kwargs()})
+            return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs, **config.all_kwargs())
+        finally:
+            self.nargs = None
 
     def warmup(self, *args, grid=None, **kwargs):
-        return [self.fn.warmup(*args, grid=grid, **kwargs, **config.all_kwargs())
-                for config in self._pruned(self.named(args, kwargs), kwargs)]
+        self.nargs = dict(zip(self.arg_names, args))
+        try:
+            return [self.fn.warmup(*args, grid=grid, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
+        finally:
+            self.nargs = None
 
-    def _choose(self, given, args, kwargs, grid):
+    def _key(self, given):
+        """What a choice holds for. A key that no argument has says nothing."""
+        key = [given[name] for name in self.keys if name in given]
+        key += [str(value.dtype) for value in given.values() if hasattr(value, "dtype") and _is_array(value)]
+        return tuple(key)
+
+    def _choose(self, args, options):
+        given = self.named(args, {name: value for name, value in options.items() if name != "grid"})
         for config in self.configs:
-            clash = config.kwargs.keys() & kwargs.keys()
-            if clash:
-                raise ValueError(f"`{', '.join(sorted(clash))}` is chosen by autotune and was passed too")
+            if clash := config.kwargs.keys() & options.keys():
+                raise ValueError(f"Conflicting meta-parameters: `{', '.join(sorted(clash))}` is chosen by autotune and was "
+                                 "passed too. Make sure that you don't re-define auto-tuned symbols.")
         if len(self.configs) == 1:
             return self.configs[0]
-        key = tuple(given.get(name) for name in self.keys)
-        key += tuple(str(value.dtype) for value in given.values() if hasattr(value, "dtype") and _is_array(value))
+        key = self._key(given)
         if key not in self.cache:
-            configs = self._pruned(given, kwargs)
-            if len(configs) == 1:
-                self.cache[key] = configs[0]
-            else:
-                start = time.perf_counter()
-                timings = {config: self._time(config, given, args, kwargs, grid) for config in configs}
-                best = min(timings, key=lambda config: _ranking(timings[config]))
-                if _ranking(timings[best])[0] == float("inf"):
-                    raise OutOfResources(f"no configuration of `{self.__name__}` can run")
-                self.bench_time = time.perf_counter() - start
-                self.configs_timings, self.cache[key] = timings, best
-                if os.environ.get("TRITON_PRINT_AUTOTUNING") == "1":
-                    print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
+            configs = self.prune_configs(options)
+            self.cache[key] = configs[0] if len(configs) == 1 else self._measure(key, configs, args, options)
         return self.cache[key]
 
-    def _pruned(self, given, kwargs):
+    def _measure(self, key, configs, args, options):
+        start = time.perf_counter()
+        timings = {config: self._bench(*args, config=config, **options) for config in configs}
+        best = min(timings, key=lambda config: _ranking(timings[config]))
+        if _ranking(timings[best])[0] == float("inf"):
+            raise OutOfResources(f"no configuration of `{self.__name__}` can run")
+        self.bench_time, self.configs_timings = time.perf_counter() - start, timings
+        if knobs.autotuning.print:
+            print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
+        return best
+
+    def prune_configs(self, kwargs):
+        """The configurations that are worth measuring for the arguments in `nargs` and `kwargs`."""
         configs = self.configs
         if self.early_config_prune:
-            configs = list(self.early_config_prune(configs, given, **kwargs))
+            configs = list(self.early_config_prune(configs, self.nargs, **kwargs))
             if not configs:
-                raise ValueError(f"early_config_prune left no configuration of `{self.__name__}`")
+                raise AutotunerError(f"early_config_prune left no configuration of `{self.__name__}`: there is no valid "
+                                     "autotuner config")
         if self.perf_model:
-            count = self.top_k if isinstance(self.top_k, int) else max(1, int(len(self.configs) * self.top_k))
+            top_k = self.configs_top_k
+            count = top_k if isinstance(top_k, int) and top_k >= 1 else max(1, int(len(self.configs) * top_k))
             if len(configs) > count:
-                cost = {config: self.perf_model(**{**given, **config.all_kwargs()}) for config in configs}
+                cost = {config: self.perf_model(**{**self.nargs, **kwargs, **config.all_kwargs()}) for config in configs}
                 configs = sorted(configs, key=cost.get)[:count]
         return configs
 
-    def _time(self, config, given, args, kwargs, grid):
+    def do_bench(self, kernel_call, quantiles):
+        """Measures a call."""
+        return self._do_bench(kernel_call, quantiles=quantiles)
+
+    def _bench(self, *args, config, grid, **meta):
         """Milliseconds of a run, or what `do_bench` says of it; infinite when the configuration cannot run."""
-        options = {**kwargs, **config.all_kwargs()}
+        given, options = self.named(args, meta), {**meta, **config.all_kwargs()}
         try:
-            kernel = self.fn.run(*args, grid=grid, warmup=True, **options)
+            kernel = self.fn.warmup(*args, grid=grid, **options)
         except (OutOfResources, CompileTimeAssertionFailure, ToolchainError):
-            return float("inf")
-        written = {argument.name for argument in kernel.arguments if argument.is_written}
-        names = written | set(self.restore_value) | set(self.reset_to_zero)
-        arrays = {name: given[name] for name in names if _is_array(given.get(name))}
+            return [float("inf")] * 3
+        arrays = {argument.name: given[argument.name] for argument in getattr(kernel, "arguments", ())
+                  if argument.is_written and _is_array(given.get(argument.name))}
         saved = {name: _copy(array) for name, array in arrays.items()}
-        clock = stopwatch(given.values())
 
         def once(run):
-            for name in self.reset_to_zero:
-                _restore(given[name], 0) if not hasattr(given[name], "zero_") else given[name].zero_()
-            if config.pre_hook:
-                config.pre_hook({**given, **config.all_kwargs()})
-            if self.pre_hook:
-                self.pre_hook({**given, **config.all_kwargs()})
-            elapsed = run(lambda: self.fn.run(*args, grid=grid, **options))
-            if self.post_hook:
-                self.post_hook({**given, **config.all_kwargs()}, exception=None)
+            self._prepare(config, {**given, **options})
+            elapsed = run(lambda: self._launch(args, grid, options, {**given, **options}))
             for name, array in arrays.items():
                 _restore(array, saved[name])
             return elapsed
 
         once(lambda launch: launch())
-        if self.do_bench:
+        return self._time(once, stopwatch(given.values()))
+
+    def _prepare(self, config, full):
+        if config.pre_hook:
+            config.pre_hook(full)
+        self.pre_hook(full)
+
+    def _launch(self, args, grid, options, full):
+        try:
+            self.fn.run(*args, grid=grid, warmup=False, **options)
+        except Exception as error:
+            self.post_hook(full, exception=error)
+            raise
+        self.post_hook(full, exception=None)
+
+    def _time(self, once, clock):
+        milliseconds = self.num_reps or 20
+        if self._do_bench:
             return self.do_bench(lambda: once(lambda launch: launch()), quantiles=(0.5, 0.2, 0.8))
         if self.use_cuda_graph and is_device_clock(clock):
-            return do_bench_cudagraph(lambda: once(lambda launch: launch()), rep=self.milliseconds, quantiles=(0.5, 0.2, 0.8))
+            return do_bench_cudagraph(lambda: once(lambda launch: launch()), rep=milliseconds, quantiles=(0.5, 0.2, 0.8))
         spent = 0.0
-        while spent < self.warmup_milliseconds:
+        while spent < (self.num_warmups or 0):
             spent += once(clock.milliseconds)
         times, spent = [], 0.0
-        while len(times) < 3 or (spent < self.milliseconds and len(times) < 100):
+        while len(times) < 3 or (spent < milliseconds and len(times) < 100):
             times.append(once(clock.milliseconds))
             spent += times[-1]
-        return sorted(times)[len(times) // 2]
+        return summary(times, (0.5, 0.2, 0.8), "mean")
 
 
 class Heuristics(_Wrapper):
+    """A kernel some of whose constants are computed from its other arguments."""
 
-    def __init__(self, fn, values):
-        super().__init__(fn)
+    def __init__(self, fn, arg_names, values):
+        super().__init__(fn, arg_names)
         self.values = values
 
-    def run(self, *args, grid, warmup=False, **kwargs):
+    def run(self, *args, grid=None, warmup=False, **kwargs):
         given = self.named(args, kwargs)
         for name, rule in self.values.items():
             kwargs[name] = given[name] = rule(given)
@@ -222,12 +269,12 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
     for the process: `cache_results` has no disk to write to, and says so."""
 
     def decorate(fn):
-        return Autotuner(fn, configs, key, reset_to_zero, restore_value, pre_hook, post_hook, prune_configs_by, warmup,
-                         rep, do_bench, use_cuda_graph, cache_results)
+        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+                         prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results)
 
     return decorate
 
 
 def heuristics(values):
     """Computes constants of a kernel from its other arguments: ``{name: function(arguments)}``."""
-    return lambda fn: Heuristics(fn, values)
+    return lambda fn: Heuristics(fn, fn.arg_names, values)

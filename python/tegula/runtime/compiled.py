@@ -1,13 +1,14 @@
-"""What a launch returns: the compiled kernel with its stages and remarks."""
+"""What a compile returns: the compiled kernel with its stages and remarks, and its launches."""
 import functools
 import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 
-from ..errors import Diagnostic
+from .. import _tegula as core
+from ..backends.compiler import GPUTarget
+from ..errors import Diagnostic, ToolchainError
 
 Argument = namedtuple("Argument", "name dtype is_pointer is_written")
-Metadata = namedtuple("Metadata", "name shared num_warps num_ctas target")
 Remark = namedtuple("Remark", "location kind text")
 
 # Upstream's names of stages.
@@ -15,32 +16,78 @@ _ALIASES = {"llir": "llvm", "ttgir": "simt"}
 _BINARY = {"obj", "cubin"}
 
 
-class _Stages(Mapping):
+class Stages(Mapping):
     """``kernel.asm``: texts of stages by name, made when they are asked for."""
 
     def __init__(self, raw):
-        self._raw = raw
+        self._raw, self._kept = raw, {}
 
     def __getitem__(self, name):
         stage = _ALIASES.get(name, name)
-        if stage not in self._raw.stages():
+        if stage in self._kept:
+            return self._kept[stage]
+        if self._raw is None or stage not in self._raw.stages():
             raise KeyError(name)
         data = self._raw.stage(stage)
         return data if stage in _BINARY else data.decode()
 
+    def __contains__(self, name):
+        return any(name == known for known in self)
+
     def __iter__(self):
         back = {stage: alias for alias, stage in _ALIASES.items()}
-        return (back.get(stage, stage) for stage in self._raw.stages())
+        return (back.get(stage, stage) for stage in (self._kept if self._raw is None else self._raw.stages()))
 
     def __len__(self):
-        return len(self._raw.stages())
+        return len(self._kept if self._raw is None else self._raw.stages())
+
+    def __getstate__(self):
+        """What another process needs of them: the code."""
+        kept = {}
+        for stage in self:
+            if stage in _BINARY or stage == "ptx":
+                try:
+                    kept[stage] = self[stage]
+                except ToolchainError:  # no assembler is here
+                    continue
+        return kept
+
+    def __setstate__(self, kept):
+        self._raw, self._kept = None, kept
+
+
+class LazyDict:
+    """What a hook is told of a launch; made when it asks."""
+
+    def __init__(self, data):
+        self.data, self.extras = data, []
+
+    def get(self):
+        for function, args in self.extras:
+            self.data = self.data | function(*args)
+        self.extras = []
+        return self.data
+
+    def add(self, func, args):
+        self.extras.append((func, args))
+
+
+def _target_of(raw, arch):
+    digits = "".join(c for c in arch if c.isdigit())
+    return GPUTarget("cuda", int(digits), 32) if digits else GPUTarget(raw.target(), "native", 1)
 
 
 class CompiledKernel:
     """A kernel compiled for one kind of arguments."""
 
+    __slots__ = ("_raw", "_owner", "__dict__", "__weakref__")
+
     def __init__(self, raw, function):
-        self._raw, self.function = raw, function
+        """From a launch: the extension's kernel, and the JITFunction."""
+        self._raw, self._owner = raw, function
+        self.src = None
+        self.asm = Stages(raw)
+        self.name = raw.name()
         for row in raw.warnings():
             diagnostic = Diagnostic(*row)
             if diagnostic.kind == "StaticPrint":
@@ -48,9 +95,15 @@ class CompiledKernel:
             else:
                 warnings.warn(f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}: {diagnostic.message}", stacklevel=2)
 
-    @property
-    def name(self):
-        return self._raw.name()
+    @classmethod
+    def from_source(cls, compiled, src, target, options, key):
+        """From triton.compile: with the source, so that it can be asked for and compiled again."""
+        self = cls.__new__(cls)
+        self._raw, self._owner = compiled._raw, compiled._owner
+        self.src, self.asm, self.name, self.hash = src, Stages(compiled._raw), compiled.name, key
+        self.metadata = _metadata_of(self, target, vars(options), key)
+        self.packed_metadata = (self.metadata.num_warps, self.metadata.num_ctas, self.metadata.shared)
+        return self
 
     @property
     def target(self):
@@ -70,11 +123,41 @@ class CompiledKernel:
         """32-bit words of a thread that did not fit into its registers."""
         return max(self._attributes["spill_bytes"], 0) // 4
 
+    @property
+    def n_max_threads(self):
+        """The threads of a block that the kernel was compiled for."""
+        return self._attributes["warps"] * 32
+
+    @functools.cached_property
+    def hash(self):
+        return f"{id(self._raw):064x}"
+
     @functools.cached_property
     def metadata(self):
         """What a launch needs, under upstream's names."""
-        found = self._attributes
-        return Metadata(self.name, max(found["shared_bytes"], 0), found["warps"], 1, found["arch"] or self.target)
+        return _metadata_of(self, _target_of(self._raw, self._attributes["arch"]), {}, self.hash)
+
+    @functools.cached_property
+    def packed_metadata(self):
+        return (self.metadata.num_warps, self.metadata.num_ctas, self.metadata.shared)
+
+    @functools.cached_property
+    def metadata_group(self):
+        return {}
+
+    @property
+    def kernel(self):
+        """The code: of GPUs the bytes for the device, else the object file."""
+        return self.asm["cubin"] if "cubin" in self.asm else self.asm.get("obj")
+
+    @property
+    def function(self):
+        """What `run` launches; a handle of its own kind."""
+        return self._raw
+
+    @property
+    def module(self):
+        return self._raw
 
     @property
     def arch(self):
@@ -82,16 +165,65 @@ class CompiledKernel:
         return self._attributes["arch"]
 
     def _init_handles(self):
-        """Upstream loads the code here; it is loaded at the first launch."""
+        """Has the code at hand again in a process that did not compile it. It reaches the device at the first launch."""
+        if getattr(self, "_raw", None) is None:
+            from ..compiler.compiler import compile
+
+            made = compile(self.src, self.metadata.target, {name: getattr(self.metadata, name) for name in _OPTIONS})
+            self._raw, self._owner = made._raw, made._owner
+
+    @functools.cached_property
+    def _places(self):
+        """Where the run-time arguments are among all of the function's parameters: paths into tuples."""
+        index = {name: number for number, name in enumerate(self._owner.arg_names)}
+        return [(index[name],) if name in index else _path_of(name, index) for name in
+                (argument.name for argument in self.arguments)]
+
+    def run(self, grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
+            launch_exit_hook, *args):
+        """A launch with all arguments of the function, constants included."""
+        values = []
+        for place in self._places:
+            value = args
+            for index in place:
+                value = value[index]
+            values.append(value)
+        if launch_enter_hook:
+            launch_enter_hook(launch_metadata)
+        core.launch(self._raw, (grid_0, grid_1, grid_2), -1, stream or 0, tuple(values))
+        if launch_exit_hook:
+            launch_exit_hook(launch_metadata)
+
+    def launch_metadata(self, grid, stream, *args):
+        """What hooks are told of a launch; None where nobody listens."""
+        from .. import knobs
+
+        if not knobs.runtime.launch_enter_hook:
+            return None
+        data = LazyDict({"name": self.name, "function": self.function, "stream": stream})
+        describe = getattr(self._owner, "launch_metadata", None)
+        if describe is not None:
+            names = dict(zip(self._owner.arg_names, args))
+            data.add(lambda: describe(grid, self.metadata, names) or {}, ())
+        return data
 
     def __getitem__(self, grid):
         """``compiled[grid](*args)``: a launch of the function with these arguments, constants included."""
+        if self.src is not None:
+            return lambda *args, stream=None: self._run_on(grid, stream, args)
         options = {"num_warps": self._attributes["warps"]} if self._attributes["warps"] > 0 else {}
-        return lambda *args, **kwargs: self.function[grid](*args, **{**options, **kwargs})
+        return lambda *args, **kwargs: self._owner[grid](*args, **{**options, **kwargs})
 
-    @property
-    def asm(self):
-        return _Stages(self._raw)
+    def _run_on(self, grid, stream, args):
+        from .driver import driver
+
+        grid = (*grid, 1, 1)[:3]
+        if stream is None:
+            stream = driver.active.get_current_stream(driver.active.get_current_device())
+        from .. import knobs
+
+        self.run(*grid, stream, self.function, self.packed_metadata, self.launch_metadata(grid, stream, *args),
+                 knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook, *args)
 
     @property
     def arguments(self):
@@ -110,3 +242,21 @@ class CompiledKernel:
 
     def __repr__(self):
         return f"<CompiledKernel {self.name} for {self.target}>"
+
+
+_OPTIONS = ("num_warps", "num_stages", "maxnreg", "debug", "enable_fp_fusion", "launch_cooperative_grid")
+
+
+def _path_of(name, index):
+    """The path of an element of a tuple, `x.0.1`."""
+    first, *rest = name.split(".")
+    return (index[first], *map(int, rest))
+
+
+def _metadata_of(kernel, target, options, key):
+    found = kernel._attributes
+    warps = found["warps"] if found["warps"] > 0 else options.get("num_warps", 4)
+    needs = {"name": kernel.name, "hash": key, "target": target, "shared": max(found["shared_bytes"], 0),
+             "num_warps": warps, "num_ctas": 1, "tmem_size": 0, "triton_version": core.version}
+    fields = {**options, **needs}
+    return namedtuple("KernelMetadata", sorted(fields))(**fields)

@@ -1,4 +1,4 @@
 """``triton.runtime.errors``: upstream's names of errors."""
-from ..errors import OutOfResources, ToolchainError as PTXASError, TritonError
+from ..errors import AutotunerError, InterpreterError, OutOfResources, PTXASError, TritonError
 
-__all__ = ["OutOfResources", "PTXASError", "TritonError"]
+__all__ = ["AutotunerError", "InterpreterError", "OutOfResources", "PTXASError", "TritonError"]

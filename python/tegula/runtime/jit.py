@@ -1,15 +1,26 @@
 """The decorator `jit`, and the environment that tells the compiler what a kernel's free names mean."""
 import builtins
 import functools
+import importlib
 import inspect
 import os
+import sys
 import textwrap
+import threading
 import weakref
+from typing import Generic, TypeVar
 
 from .. import _tegula as core
-from ..encode import encode, object_of
+from ..encode import as_argument, encode, object_of, takes_values
 from ..language import core as lang
+from . import hooks
+from ._async_compile import active_mode
+from .callables import JITCallable, KernelParam, get_full_name
 from .dependencies import watch_call
+from .specialize import DeviceCaches, describe, mangle_type, native_specialize_impl
+from .tensors import MockTensor, TensorWrapper, reinterpret
+
+T = TypeVar("T")
 
 
 def _target():
@@ -43,26 +54,35 @@ def _cells_of(fn):
     return cells
 
 
-class KernelInterface:
-    """What can be launched as ``kernel[grid](...)``."""
+class KernelInterface(Generic[T]):
+    """What can be launched as ``kernel[grid](...)``; a base for classes that wrap kernels, and give it a `run`."""
+
+    run: T
+
+    def run(self, *args, grid, warmup, **kwargs):
+        raise NotImplementedError(f"{type(self).__name__} has no `run`")
+
+    def warmup(self, *args, grid, **kwargs):
+        """Compiles for these arguments and runs nothing."""
+        return self.run(*map(MockTensor.wrap_dtype, args), grid=grid, warmup=True, **kwargs)
 
     def __getitem__(self, grid):
-        return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
+        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
 
 
 class _Environment:
     """A function's globals and closure, asked by the compiler."""
 
-    def __init__(self, fn):
-        self.fn = fn
+    def __init__(self, fn, owner):
+        self.fn, self._owner = fn, weakref.ref(owner)
 
     def source(self):
         """(path, text, first line, first column) of the function's definition."""
-        try:
-            lines, first = inspect.getsourcelines(self.fn)
-        except (OSError, TypeError) as error:
-            raise ValueError(f"@jit functions should be defined in a Python file: the source of `{self.fn.__name__}` "
-                             f"cannot be read ({error})") from None
+        owner = self._owner()
+        owner._was_read = True
+        lines, first = owner._lines
+        if getattr(owner, "_is_updated", False):
+            return self.fn.__code__.co_filename, owner.src, max(1, first), 0
         text = "".join(lines)
         indent = len(lines[0]) - len(lines[0].lstrip())
         path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
@@ -109,6 +129,10 @@ class _Environment:
         return encode(value)
 
     def call(self, callee, arguments, keywords):
+        if takes_values(callee):
+            arguments = [as_argument(value) for value in arguments]
+            keywords = {name: as_argument(value) for name, value in keywords.items()}
+            return encode(callee(*arguments, _semantic=None, **keywords))
         if not isinstance(callee, ConstexprFunction):
             return None
         result = callee(*arguments, **keywords)
@@ -148,6 +172,9 @@ class _Environment:
     def object(self, handle):
         return object_of(handle)
 
+    def run_time(self, number, text):
+        return lang.RunTimeValue(number, text)
+
     def dtype(self, code):
         return lang.dtype(core.dtype_name(code))
 
@@ -155,50 +182,105 @@ class _Environment:
         return lang.resolve(name)
 
 
-class JITFunction(core.Function, KernelInterface):
+class JITFunction(core.Function, JITCallable, KernelInterface[T]):
     """A function of the language. ``kernel[grid](...)`` compiles it for the arguments and runs it."""
 
     __getitem__ = core.Function.__getitem__
 
-    def __init__(self, fn, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None, noinline=None,
-                 repr=None, launch_metadata=None, version=None):
-        self.fn = fn
-        self.signature = inspect.signature(fn)
+    def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
+                 noinline=None, repr=None, launch_metadata=None):
+        self._set_up(fn)
+        self.module, self.version = fn.__module__, version
+        self.do_not_specialize = list(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = list(do_not_specialize_on_alignment or ())
+        self.noinline, self.debug, self._repr, self.launch_metadata = noinline, debug, repr, launch_metadata
         self.arg_names = list(self.signature.parameters)
-        self.noinline, self.debug, self._repr = noinline, debug, repr
-        self.__name__, self.__qualname__ = fn.__name__, fn.__qualname__
-        self.__doc__, self.__module__, self.__wrapped__ = fn.__doc__, fn.__module__, fn
-        defaults = {p.name: p.default for p in self.signature.parameters.values() if p.default is not p.empty}
-        super().__init__(_Environment(fn), tuple(self.arg_names), defaults, _target())
+        self.params = [KernelParam(number, parameter, self._is_named(number, self.do_not_specialize),
+                                   self._is_named(number, self.do_not_specialize_on_alignment))
+                       for number, parameter in enumerate(self.signature.parameters.values())]
+        self.constexprs = [parameter.num for parameter in self.params if parameter.is_constexpr]
+        self.pre_run_hooks, self.kernel = [], None
+        self._start(_target())
+        self._do_not_specialize_marks()
+
+    def _start(self, target):
+        defaults = {parameter.name: parameter.default for parameter in self.params if parameter.has_default}
+        core.Function.__init__(self, _Environment(self.fn, self), tuple(self.arg_names), defaults, target)
         _functions.add(self)
-        self._marks = [(name, False) for name in do_not_specialize or ()]
-        self._marks += [(name, True) for name in do_not_specialize_on_alignment or ()]
-        for name, _ in self._marks:
-            if name not in self.arg_names and not (isinstance(name, int) and name < len(self.arg_names)):
-                raise ValueError(f"do_not_specialize names `{name}`, which is no parameter of `{fn.__name__}`")
-        if self._marks:
-            self._do_not_specialize_marks()
+
+    def _is_named(self, number, names):
+        return number in names or self.arg_names[number] in names
 
     def _do_not_specialize_marks(self):
-        for name, only_alignment in self._marks:
+        marks = [(name, False) for name in self.do_not_specialize]
+        for name, only_alignment in [*marks, *((name, True) for name in self.do_not_specialize_on_alignment)]:
+            if name not in self.arg_names and not (isinstance(name, int) and name < len(self.arg_names)):
+                raise ValueError(f"do_not_specialize names `{name}`, which is no parameter of `{self.__name__}`")
             index = name if isinstance(name, int) else self.arg_names.index(name)
             self._do_not_specialize(index, only_alignment)
 
-    @property
-    def src(self):
-        return _Environment(self.fn).source()[1]
+    def __getstate__(self):
+        """Everything but the compiled kernels."""
+        return {name: value for name, value in self.__dict__.items()
+                if name not in ("_hash_lock", "signature", "__wrapped__")} | {"_target": self.target}
+
+    def __setstate__(self, state):
+        target = state.pop("_target")
+        self.__dict__.update(state)
+        self._hash_lock = threading.RLock()
+        if self.fn is not None:
+            self.signature, self.__wrapped__ = inspect.signature(self.fn), self.fn
+        self._start(target)
+
+    def __reduce__(self):
+        """By its name where that finds it, else by its parts."""
+        if self.fn is not None and _named(self.__module__, self.__qualname__) is self:
+            return _named, (self.__module__, self.__qualname__)
+        return _unpickled, (type(self),), self.__getstate__()
+
+    def is_gluon(self):
+        return False
+
+    def repr(self, _):
+        """The name for a specialization."""
+        return self._fn_name if self._repr is None else self._repr(_)
+
+    def add_pre_run_hook(self, hook):
+        """Calls `hook` with the arguments of each launch, before it."""
+        if not callable(hook):
+            raise TypeError("a hook is a function")
+        self.pre_run_hooks.append(hook)
+        hooks.use(self)
 
     @property
-    def params(self):
-        return list(self.signature.parameters.values())
+    def device_caches(self):
+        """By device: the kernels that launches have compiled, and for what. A view of now: writing to it does nothing."""
+        return DeviceCaches(self)
+
+    def preload(self, specialization_data):
+        raise NotImplementedError("kernels are not kept on disk\n  hint: warm the kernel up, kernel.warmup(...)")
 
     def run(self, *args, grid, warmup=False, **kwargs):
         """``kernel[grid](*args, **kwargs)``; with `warmup` only compiles."""
-        return core.launcher(self, None if warmup else grid)(*args, **kwargs)
+        if warmup:
+            return self.warmup(*args, grid=grid, **kwargs)
+        return core.launcher(self, grid)(*args, **kwargs)
 
     def warmup(self, *args, grid=None, **kwargs):
-        """Compiles for these arguments and runs nothing."""
-        return core.launcher(self, None)(*args, **kwargs)
+        """Compiles for these arguments and runs nothing. A dtype stands for a tensor of it."""
+        args = [MockTensor.wrap_dtype(value) if not self._takes_type(number) else value
+                for number, value in enumerate(args)]
+        kwargs = {name: value if name not in self.arg_names or self._takes_type(self.arg_names.index(name))
+                  else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
+        compile_it = functools.partial(core.launcher(self, None), *args, **kwargs)
+        mode = active_mode.get()
+        if mode is None:
+            return compile_it()
+        key = (self.cache_key, tuple(map(describe, args)), tuple(sorted((n, describe(v)) for n, v in kwargs.items())))
+        return mode.submit(key, compile_it, lambda kernel: None)
+
+    def _takes_type(self, number):
+        return number >= len(self.params) or self.params[number].is_constexpr
 
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"`{self.__name__}` is a kernel: call it as {self.__name__}[grid](...), or from another "
@@ -239,27 +321,52 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit decorates a Python function, not {builtins.repr(fn)}")
         kind = CheckedFunction if _is_checked(debug) else JITFunction
-        return kind(fn, do_not_specialize=do_not_specialize,
-                    do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
-                    noinline=noinline, repr=repr, launch_metadata=launch_metadata, version=version)
+        return kind(fn, version=version, do_not_specialize=do_not_specialize,
+                    do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline,
+                    repr=repr, launch_metadata=launch_metadata)
 
     return decorate if fn is None else decorate(fn)
 
 
-class ConstexprFunction:
+class ConstexprFunction(JITCallable):
     """A Python function that kernels call with constants while they are compiled."""
 
     def __init__(self, fn):
-        self.fn = fn
-        self.__name__, self.__doc__, self.__wrapped__ = fn.__name__, fn.__doc__, fn
+        self._set_up(fn)
 
     def describes(self):
         return f"constexpr_function `{self.__name__}`"
 
-    def __call__(self, *args, **kwargs):
+    def __get__(self, obj, objclass):
+        return self if obj is None else BoundConstexprFunction(obj, self.fn)
+
+    def __call__(self, *args, _semantic=None, **kwargs):
         args = [lang._unwrap(a) for a in args]
         return self.fn(*args, **{name: lang._unwrap(a) for name, a in kwargs.items()})
 
 
+class BoundConstexprFunction(ConstexprFunction):
+    """A method that kernels call with constants."""
+
+    def __init__(self, instance, fn):
+        super().__init__(fn)
+        self.__self__ = instance
+
+    def __call__(self, *args, _semantic=None, **kwargs):
+        return super().__call__(self.__self__, *args, **kwargs)
+
+
 def constexpr_function(fn):
+    """Makes a Python function one that kernels call with constants while they are compiled."""
     return ConstexprFunction(fn)
+
+
+def _named(module, name):
+    found = sys.modules.get(module) or importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _unpickled(kind):
+    return kind.__new__(kind)

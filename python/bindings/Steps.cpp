@@ -1,0 +1,146 @@
+// Compiling for arguments that are described, and launching what was compiled: triton.compile and the
+// `run` of its result.
+#include "Simulated.h"
+#include "Watch.h"
+
+#include <bit>
+#include <cstring>
+
+namespace tegula::python {
+namespace {
+
+// Rows of (name, encoded value) -> arguments by name. False with an exception set.
+bool readRows(PyObject *rows, Arena &arena, std::vector<tg_argument> &arguments) {
+  for (Py_ssize_t i = 0; i != PyTuple_GET_SIZE(rows); ++i) {
+    tg_argument argument{};
+    PyObject *encoded;
+    if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "sO", &argument.name, &encoded) ||
+        !arena.decode(encoded, argument.value))
+      return false;
+    arguments.push_back(argument);
+  }
+  return true;
+}
+
+// (function, target, device, ((name, encoded), ...)) -> CompiledKernel
+PyObject *prepare(PyObject *, PyObject *args) {
+  PyObject *object, *rows;
+  const char *target;
+  int device;
+  if (!PyArg_ParseTuple(args, "O!siO!", &FunctionType, &object, &target, &device, &PyTuple_Type, &rows))
+    return nullptr;
+  auto *function = reinterpret_cast<Function *>(object);
+  tg_function *handle = functionHandle(function);
+  Arena arena;
+  std::vector<tg_argument> arguments;
+  if (!handle || !function->watch->look() || !readRows(rows, arena, arguments))
+    return nullptr;
+  tg_place place{sizeof(tg_place), device, nullptr};
+  tg_kernel *kernel = nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Asking asking(function);
+  Py_BEGIN_ALLOW_THREADS status =
+      tg_prepare(handle, target, &place, arguments.data(), arguments.size(), &kernel, &problems);
+  Py_END_ALLOW_THREADS return status ? raise(status, problems, function) : kernelObject(function, kernel);
+}
+
+// The 8 bytes of a slot. False with an exception set.
+bool slotOf(const tg_kernel_argument &argument, const tg_value &value, uint64_t &slot) {
+  bool isReal = argument.dtype == TG_F32 || argument.dtype == TG_F64;
+  switch (value.kind) {
+  case TG_NONE: slot = 0; return argument.is_pointer;
+  case TG_POINTER: slot = reinterpret_cast<uintptr_t>(value.as.address); return argument.is_pointer;
+  case TG_BOOL:
+  case TG_INT:
+  case TG_UINT:
+    slot = value.as.bits;
+    if (!argument.is_pointer && isReal) {
+      double number = value.kind == TG_UINT ? double(value.as.bits) : double(value.as.integer);
+      slot =
+          argument.dtype == TG_F64 ? std::bit_cast<uint64_t>(number) : std::bit_cast<uint32_t>(float(number));
+    }
+    return true;
+  case TG_FLOAT:
+    slot = argument.dtype == TG_F64 ? std::bit_cast<uint64_t>(value.as.real)
+                                    : std::bit_cast<uint32_t>(float(value.as.real));
+    return !argument.is_pointer && isReal;
+  default: return false;
+  }
+}
+
+bool readSlots(tg_kernel *kernel, PyObject *values, Arena &arena, std::vector<uint64_t> &slots) {
+  for (Py_ssize_t i = 0; i != PyTuple_GET_SIZE(values); ++i) {
+    tg_kernel_argument argument{};
+    argument.struct_size = sizeof argument;
+    tg_value value{};
+    slots.push_back(0);
+    if (tg_kernel_get_argument(kernel, size_t(i), &argument) != TG_OK)
+      return launchError("the kernel has %zu run-time arguments, and %zd were given",
+                         tg_kernel_argument_count(kernel), PyTuple_GET_SIZE(values)),
+             false;
+    if (!arena.convert(PyTuple_GET_ITEM(values, i), value))
+      return false;
+    if (!slotOf(argument, value, slots.back()))
+      return launchError("argument `%s` of the compiled kernel is %s%s, and %R was given", argument.name,
+                         argument.is_pointer ? "a pointer to " : "", tg_dtype_name(argument.dtype),
+                         PyTuple_GET_ITEM(values, i)),
+             false;
+  }
+  return true;
+}
+
+// (raw kernel, (x, y, z), device, stream, (value, ...)): the run-time arguments in their order
+PyObject *launch(PyObject *, PyObject *args) {
+  PyObject *raw, *values;
+  long long grid[3];
+  int device;
+  unsigned long long stream;
+  if (!PyArg_ParseTuple(args, "O!(LLL)iKO!", &KernelType, &raw, &grid[0], &grid[1], &grid[2], &device,
+                        &stream, &PyTuple_Type, &values))
+    return nullptr;
+  tg_kernel *kernel = kernelHandle(raw);
+  Arena arena;
+  std::vector<uint64_t> slots;
+  if (!readSlots(kernel, values, arena, slots))
+    return nullptr;
+  tg_place place{sizeof(tg_place), arena.device >= 0 ? arena.device : device,
+                 reinterpret_cast<void *>(stream)};
+  Simulated simulated;
+  if (!simulated.prepare(tg_kernel_target(kernel), &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values),
+                         place))
+    return nullptr;
+  int64_t extents[3] = {grid[0], grid[1], grid[2]};
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      tg_launch(kernel, &place, slots.data(), slots.size(), extents, 3, &problems);
+  Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
+  if (status != TG_OK)
+    return raise(status, problems);
+  Py_RETURN_NONE;
+}
+
+// function -> the CompiledKernels that its launches have made and that are kept
+PyObject *kernelsOf(PyObject *, PyObject *object) {
+  if (!isFunction(object)) {
+    PyErr_SetString(PyExc_TypeError, "a function of the language is wanted");
+    return nullptr;
+  }
+  Ref rows(PyDict_Values(reinterpret_cast<Function *>(object)->kernels)), list(PyList_New(0));
+  for (Py_ssize_t i = 0; rows && list && i != PyList_GET_SIZE(rows.get()); ++i)
+    if (PyList_Append(list.get(), PyTuple_GET_ITEM(PyList_GET_ITEM(rows.get(), i), 1)) < 0)
+      return nullptr;
+  return rows ? list.release() : nullptr;
+}
+
+} // namespace
+
+PyMethodDef stepMethods[] = {
+    {"prepare", prepare, METH_VARARGS, "(function, target, device, rows) -> CompiledKernel"},
+    {"launch", launch, METH_VARARGS, "(kernel, grid, device, stream, values)"},
+    {"kernels_of", kernelsOf, METH_O, "the compiled kernels of a function"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+} // namespace tegula::python

@@ -1,0 +1,2 @@
+"""``triton._C``: the compiler, as far as code outside of it looks in."""
+from . import libtriton

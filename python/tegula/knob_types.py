@@ -1,0 +1,173 @@
+"""Says what the switches of ``triton.knobs`` are made of: attributes that the environment answers until they are set."""
+import importlib
+import os
+import warnings
+from dataclasses import dataclass
+
+_TRUE = ("1", "true", "on", "yes", "y")
+
+
+def getenv(key):
+    value = os.environ.get(key)
+    return None if value is None else value.strip()
+
+
+def getenv_bool(key, default):
+    value = getenv(key)
+    return default if value is None else value.lower() in _TRUE
+
+
+def setenv(key, value):
+    if value is None:
+        os.environ.pop(key, None)
+    else:
+        os.environ[key] = value
+
+
+def toenv(value):
+    """(text,) of a value for the environment; None where it has none."""
+    if value is None:
+        return (None,)
+    if isinstance(value, bool):
+        return ("1" if value else "0",)
+    return (str(value),) if isinstance(value, (str, int)) else None
+
+
+class env_base:
+    """A switch: what was set, else the environment's variable `key`, else the default. A value that is set is written
+    into the environment too, where the compiler and child processes read it."""
+
+    def __init__(self, key, default=None, obeyed=True):
+        self.key, self.default, self.obeyed = key, default, obeyed
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, group, owner=None):
+        if group is None:
+            return self
+        return vars(group).get(self.name, self.get())
+
+    def __set__(self, group, value):
+        if not self.obeyed and value not in (None, self.get()):
+            warnings.warn(f"knobs: nothing here obeys `{self.name}` ({self.key})", stacklevel=2)
+        vars(group)[self.name] = value
+        from . import knobs
+
+        if knobs.propagate_env and (text := toenv(value)) is not None:
+            setenv(self.key, text[0])
+        knobs._notice()
+
+    def __delete__(self, group):
+        vars(group).pop(self.name, None)
+
+    def get(self):
+        text = getenv(self.key)
+        return self.default if text is None else self.parse(text)
+
+    def parse(self, text):
+        return text
+
+
+class env_str(env_base):
+    pass
+
+
+class env_opt_str(env_base):
+    pass
+
+
+class env_bool(env_base):
+
+    def __init__(self, key, default=False, obeyed=True):
+        super().__init__(key, default, obeyed)
+
+    def parse(self, text):
+        return text.lower() in _TRUE
+
+
+class env_opt_bool(env_bool):
+
+    def __init__(self, key, default=None, obeyed=True):
+        super().__init__(key, default, obeyed)
+
+
+class env_int(env_base):
+
+    def parse(self, text):
+        try:
+            return int(text)
+        except ValueError:
+            raise RuntimeError(f"{self.key} is `{text}`; it is an int") from None
+
+
+class env_str_callable_default(env_base):
+
+    def get(self):
+        text = getenv(self.key)
+        return self.default() if text is None else text
+
+
+class env_class(env_base):
+    """A class by "module:name"."""
+
+    def __init__(self, key, kind):
+        super().__init__(key)
+        self.kind = kind
+
+    def parse(self, text):
+        module, _, name = text.partition(":")
+        if not name:
+            raise RuntimeError(f"{self.key} is `{text}`; it is MODULE:CLASS, a {self.kind}")
+        return getattr(importlib.import_module(module), name)
+
+
+class HookChain:
+    """Functions that are called one after another with the same arguments."""
+
+    watchers = ()
+
+    def __init__(self, reversed=False):
+        self.calls, self.reversed = [], reversed
+
+    def add(self, func):
+        if func not in self.calls:
+            self.calls.append(func)
+        self._changed()
+
+    def remove(self, func):
+        if func in self.calls:
+            self.calls.remove(func)
+        self._changed()
+
+    def copy(self):
+        other = HookChain(self.reversed)
+        other.calls = list(self.calls)
+        return other
+
+    def _changed(self):
+        for watcher in HookChain.watchers:
+            watcher()
+
+    def __bool__(self):
+        return bool(self.calls)
+
+    def __call__(self, *args, **kwargs):
+        for call in self.calls[::-1] if self.reversed else list(self.calls):
+            call(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class CompileTimes:
+    """Microseconds of a compile: before the stages, each stage, what comes after."""
+    ir_initialization: int
+    lowering_stages: list
+    store_results: int
+
+    @property
+    def total_lowering(self):
+        return sum(time for _, time in self.lowering_stages)
+
+    @property
+    def total(self):
+        return self.ir_initialization + self.total_lowering + self.store_results

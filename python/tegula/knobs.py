@@ -1,0 +1,185 @@
+"""``triton.knobs``: the switches of a process, with upstream's names. Each is read from the environment until it is set
+here. Those that nothing here obeys are kept with their values, and warn when they are set."""
+import os
+from contextlib import contextmanager
+
+from .knob_types import (CompileTimes, HookChain, env_bool, env_class, env_int, env_opt_bool, env_opt_str,
+                         env_str, env_str_callable_default, getenv, getenv_bool, setenv, toenv)
+
+
+class base_knobs:
+    """A group of switches."""
+
+    @property
+    def knob_descriptors(self):
+        return {name: value for name, value in vars(type(self)).items() if hasattr(value, "key")}
+
+    @property
+    def knobs(self):
+        """All of the group and their values."""
+        names = [name for name in vars(type(self)) if not name.startswith("_") and not callable(getattr(type(self), name))]
+        return {name: getattr(self, name) for name in [*names, *vars(self)] if not name.startswith("_")}
+
+    def copy(self):
+        other = type(self)()
+        for name, value in vars(self).items():
+            setattr(other, name, value.copy() if isinstance(value, HookChain) else value)
+        return other
+
+    def reset(self):
+        """Forgets what was set here."""
+        for name in list(vars(self)):
+            delattr(self, name)
+        return self
+
+    @contextmanager
+    def scope(self):
+        """Values that are set inside end with the block, those of the environment's variables too."""
+        before = dict(vars(self))
+        environment = {knob.key: os.environ.get(knob.key) for knob in self.knob_descriptors.values()}
+        try:
+            yield
+        finally:
+            for name in list(vars(self)):
+                delattr(self, name)
+            for name, value in before.items():
+                setattr(self, name, value)
+            for key, value in environment.items():
+                setenv(key, value)
+
+
+class build_knobs(base_knobs):
+    cc = env_opt_str("CC")
+    cudacrt_path = env_opt_str("TRITON_CUDACRT_PATH")
+    cudart_path = env_opt_str("TRITON_CUDART_PATH")
+    impl = None
+
+
+class redis_knobs(base_knobs):
+    key_format = env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+    host = env_str("TRITON_REDIS_HOST", "localhost")
+    port = env_int("TRITON_REDIS_PORT", 6379)
+
+
+class cache_knobs(base_knobs):
+    home_dir = env_str_callable_default("TRITON_HOME", lambda: os.path.expanduser("~/"))
+    dir = env_str_callable_default("TRITON_CACHE_DIR", lambda: cache.get_triton_dir("cache"))
+    dump_dir = env_str_callable_default("TRITON_DUMP_DIR", lambda: cache.get_triton_dir("dump"))
+    override_dir = env_str_callable_default("TRITON_OVERRIDE_DIR", lambda: cache.get_triton_dir("override"))
+    manager_class = env_class("TRITON_CACHE_MANAGER", "CacheManager")
+    remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend")
+
+    def get_triton_dir(self, dirname):
+        return os.path.join(self.home_dir, ".triton", dirname)
+
+
+class compilation_knobs(base_knobs):
+    override = env_bool("TRITON_KERNEL_OVERRIDE", obeyed=False)
+    dump_ir = env_bool("TRITON_KERNEL_DUMP")
+    dump_ir_extract_di_local_variables = env_bool("LLVM_EXTRACT_DI_LOCAL_VARIABLES", obeyed=False)
+    store_binary_only = env_bool("TRITON_STORE_BINARY_ONLY")
+    always_compile = env_bool("TRITON_ALWAYS_COMPILE")
+    use_ir_loc = env_opt_str("USE_IR_LOC", obeyed=False)
+    enable_asan = env_bool("TRITON_ENABLE_ASAN", obeyed=False)
+    disable_line_info = env_bool("TRITON_DISABLE_LINE_INFO", obeyed=False)
+    front_end_debugging = env_bool("TRITON_FRONT_END_DEBUGGING", obeyed=False)
+    allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS", obeyed=False)
+    instrumentation_mode = env_str("TRITON_INSTRUMENTATION_MODE", "", obeyed=False)
+    listener = None
+
+
+class autotuning_knobs(base_knobs):
+    cache = env_bool("TRITON_CACHE_AUTOTUNING")
+    print = env_bool("TRITON_PRINT_AUTOTUNING")
+    listener = None
+
+
+class runtime_knobs(base_knobs):
+    interpret = env_bool("TRITON_INTERPRET")
+    debug = env_bool("TRITON_DEBUG")
+    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH", obeyed=False)
+    jit_cache_hook = None
+    jit_post_compile_hook = None
+    add_stages_inspection_hook = None
+
+    def __init__(self):
+        self._make_chains()
+
+    def _make_chains(self):
+        self.launch_enter_hook, self.launch_exit_hook = HookChain(), HookChain(reversed=True)
+        self.kernel_load_start_hook, self.kernel_load_end_hook = HookChain(), HookChain(reversed=True)
+
+    def reset(self):
+        super().reset()
+        self._make_chains()
+        return self
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        _notice()
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        _notice()
+
+
+class language_knobs(base_knobs):
+    fp32_default = env_opt_str("TRITON_F32_DEFAULT")
+    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True)
+
+
+class nvidia_knobs(base_knobs):
+    ptxas = env_opt_str("TRITON_PTXAS_PATH", obeyed=False)
+    ptxas_blackwell = env_opt_str("TRITON_PTXAS_BLACKWELL_PATH", obeyed=False)
+    cuobjdump = env_opt_str("TRITON_CUOBJDUMP_PATH")
+    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH")
+    dump_nvptx = env_bool("NVPTX_ENABLE_DUMP", obeyed=False)
+    disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT", obeyed=False)
+    ptxas_options = env_opt_str("PTXAS_OPTIONS", obeyed=False)
+    mock_ptx_version = env_opt_str("TRITON_MOCK_PTX_VERSION", obeyed=False)
+    dump_ptxas_log = env_bool("TRITON_DUMP_PTXAS_LOG", obeyed=False)
+    libdevice_path = env_opt_str("TRITON_LIBDEVICE_PATH", obeyed=False)
+    libcuda_path = env_opt_str("TRITON_LIBCUDA_PATH", obeyed=False)
+
+
+class amd_knobs(base_knobs):
+    use_buffer_ops = env_bool("AMDGCN_USE_BUFFER_OPS", True, obeyed=False)
+    use_buffer_atomics = env_bool("AMDGCN_USE_BUFFER_ATOMICS", True, obeyed=False)
+    buffer_ops_analyze_small_tensor_range = env_bool("AMDGCN_ANALYZE_SMALL_TENSOR_RANGE", obeyed=False)
+    dump_amdgcn = env_bool("AMDGCN_ENABLE_DUMP", obeyed=False)
+    libhip_path = env_opt_str("TRITON_LIBHIP_PATH", obeyed=False)
+    use_block_pingpong = env_opt_bool("TRITON_HIP_USE_BLOCK_PINGPONG", obeyed=False)
+    use_in_thread_transpose = env_opt_bool("TRITON_HIP_USE_IN_THREAD_TRANSPOSE", obeyed=False)
+    use_async_copy = env_bool("TRITON_HIP_USE_ASYNC_COPY", obeyed=False)
+    scalarize_packed_fops = env_bool("AMDGCN_SCALARIZE_PACKED_FOPS", obeyed=False)
+
+
+class proton_knobs(base_knobs):
+    disable = env_bool("TRITON_PROTON_DISABLE", obeyed=False)
+    cupti_lib_dir = env_str("TRITON_CUPTI_LIB_PATH", "", obeyed=False)
+    enable_nvtx = env_bool("TRITON_ENABLE_NVTX", True, obeyed=False)
+
+
+_watchers = []
+
+
+def _notice():
+    for watcher in _watchers:
+        watcher()
+
+
+def when_hooks_change(function):
+    """Calls `function` after each change of the hooks and of `runtime`."""
+    _watchers.append(function)
+    HookChain.watchers = _watchers
+    function()
+
+
+build, redis, cache, compilation = build_knobs(), redis_knobs(), cache_knobs(), compilation_knobs()
+autotuning, runtime, language = autotuning_knobs(), runtime_knobs(), language_knobs()
+nvidia, amd, proton = nvidia_knobs(), amd_knobs(), proton_knobs()
+propagate_env = True
+
+
+def refresh_knobs():
+    """Switches read the environment when they are asked; nothing is left to read again."""

@@ -1,0 +1,181 @@
+"""Says what functions of the language and functions that run at compile time have in common: source, key, parameters."""
+import ast
+import functools
+import hashlib
+import inspect
+import re
+import textwrap
+import threading
+import types
+
+from .. import _tegula as core
+from ..language import core as lang
+
+
+def get_full_name(fn):
+    return f"{fn.__module__}.{fn.__qualname__}"
+
+
+class KernelParam:
+    """A parameter of a kernel, as libraries ask for it."""
+
+    def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):
+        self.num, self._param = num, param
+        self.do_not_specialize = do_not_specialize
+        self.do_not_specialize_on_alignment = do_not_specialize_on_alignment
+
+    @property
+    def name(self):
+        return self._param.name
+
+    @functools.cached_property
+    def annotation(self):
+        """As a text: "constexpr", "*fp32", ""."""
+        return type_name(self._param.annotation)
+
+    @functools.cached_property
+    def annotation_type(self):
+        """The type that the annotation pins: "i64", "fp32"; "" where it pins none."""
+        text = self.annotation.removeprefix("*k").removeprefix("*").removeprefix("const ").strip()
+        is_type = text and core.dtype_from_name(text) >= 0
+        return ("*" if self.annotation.startswith("*") else "") + _short(text) if is_type else ""
+
+    @functools.cached_property
+    def is_constexpr(self):
+        return "constexpr" in self.annotation
+
+    @functools.cached_property
+    def is_const(self):
+        return not self.is_constexpr and ("const" in self.annotation or self.annotation.startswith("*k"))
+
+    @property
+    def default(self):
+        return self._param.default
+
+    @property
+    def has_default(self):
+        return self._param.default is not inspect.Parameter.empty
+
+    def __repr__(self):
+        return f"KernelParam({self.num}, {self._param})"
+
+
+def _short(name):
+    """int32 -> i32, as signatures spell types."""
+    return lang.short_name(lang.dtype(name))
+
+
+def type_name(annotation):
+    if annotation is inspect.Parameter.empty:
+        return ""
+    if isinstance(annotation, str):
+        return annotation.strip().removeprefix("tl.").removeprefix("triton.language.")
+    if isinstance(annotation, type):
+        return annotation.__name__
+    if isinstance(annotation, lang.dtype):
+        return _short(annotation.name)
+    if isinstance(annotation, lang.pointer_type):
+        return ("*k" if annotation.const else "*") + type_name(annotation.element_ty)
+    return str(annotation)
+
+
+class JITCallable:
+    """A function with its source, its parameters and a key that another text would change."""
+
+    def _set_up(self, fn):
+        self.fn = fn
+        self.signature = inspect.signature(fn)
+        self._fn_name = get_full_name(fn)
+        self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
+        self.__module__, self.__globals__, self.__wrapped__ = fn.__module__, fn.__globals__, fn
+        self.used_global_vals, self.hash, self._hash_lock = {}, None, threading.RLock()
+
+    @functools.cached_property
+    def _lines(self):
+        try:
+            return inspect.getsourcelines(self.fn)
+        except (OSError, TypeError) as error:
+            raise ValueError(f"@jit functions should be defined in a Python file: the source of `{self.fn.__name__}` "
+                             f"cannot be read ({error})") from None
+
+    @property
+    def raw_src(self):
+        return self._lines[0]
+
+    @property
+    def starting_line_number(self):
+        return self._lines[1]
+
+    @functools.cached_property
+    def _src(self):
+        text = textwrap.dedent("".join(self.raw_src))
+        start = re.search(r"^def\s+\w+\s*\(", text, re.MULTILINE)
+        return text[start.start():] if start else text
+
+    @property
+    def src(self):
+        """The text from `def` on."""
+        return self._src
+
+    @src.setter
+    def src(self, text):
+        raise AttributeError("the source of a kernel is not assigned to: its key would stay that of the old one\n"
+                             "  hint: call kernel._unsafe_update_src(text) before the first launch")
+
+    def _unsafe_update_src(self, new_src):
+        """Another text for the function, before it is compiled."""
+        if getattr(self, "_was_read", False):
+            raise RuntimeError(f"`{self.__name__}` was compiled already, and keeps its source\n"
+                               "  hint: make another kernel of it, triton.jit(kernel.fn), and update that one")
+        self._src, self.hash, self._is_updated = new_src, None, True
+
+    def parse(self):
+        """The tree of the source, as the module `ast` has it."""
+        return ast.parse(self._src)
+
+    def get_capture_scope(self):
+        """The names that the function sees: globals, and those of the functions around it."""
+        cells = zip(self.fn.__code__.co_freevars, self.fn.__closure__ or ())
+        return self.__globals__ | {name: cell.cell_contents for name, cell in cells}
+
+    @property
+    def type(self):
+        return lang.constexpr_type(self)
+
+    @property
+    def cache_key(self):
+        """A text that is another one where the source is another one, of the function or of one that it calls, or a
+        constant that they read."""
+        with self._hash_lock:
+            if self.hash is None:
+                self.hash = f"recursion:{self._fn_name}"
+                digest = hashlib.sha256(self._src.encode())
+                for text in self._dependencies():
+                    digest.update(text.encode())
+                self.hash = digest.hexdigest()
+            return self.hash
+
+    def _dependencies(self):
+        code = self.fn.__code__
+        scope = self.get_capture_scope() if self.fn.__closure__ else self.__globals__
+        yield f"{code.co_filename}:{self.starting_line_number}"
+        for name in sorted({*code.co_names, *code.co_freevars}):
+            value = scope.get(name)
+            if value is None or isinstance(value, types.ModuleType):
+                yield from _of_module(value, code.co_names)
+                continue
+            key = getattr(value, "cache_key", None)
+            if isinstance(key, str):
+                yield f"{name}:{key}"
+            elif isinstance(value, (lang.constexpr, int, float, str, bool, tuple, lang.dtype)):
+                yield f"{name}={value!r}"
+
+
+def _of_module(module, names):
+    """The keys of the functions of a module that is no part of the language."""
+    if module is None or module.__name__.split(".")[0] in ("tegula", "math"):
+        return
+    for name in names:
+        key = getattr(vars(module).get(name), "cache_key", None)
+        if isinstance(key, str):
+            yield f"{module.__name__}.{name}:{key}"

@@ -1,0 +1,112 @@
+"""Hooks around launches and compiles: ``triton.knobs.runtime`` and ``kernel.add_pre_run_hook``. While there are any,
+launches go through here; without, the extension launches alone."""
+import weakref
+from collections import namedtuple
+
+from .. import _tegula as core
+from .. import knobs
+from .callables import get_full_name
+from .specialize import native_specialize_impl
+
+JitFunctionInfo = namedtuple("JitFunctionInfo", "module name jit_function")
+_before_runs = weakref.WeakSet()  # functions with hooks of their own
+
+
+def use(function):
+    """`function` has hooks before its runs."""
+    _before_runs.add(function)
+    _switch()
+
+
+def _switch():
+    runtime = knobs.runtime
+    is_hooked = (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
+                 or runtime.jit_post_compile_hook or len(_before_runs) or vars(runtime).get("debug"))
+    core.set_hooked(_launch if is_hooked else None)
+
+
+class _Call:
+    """A launch: the arguments by name, and what a compile makes of them."""
+
+    def __init__(self, function, args, kwargs):
+        self.function = function
+        self.options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
+        defaults = {p.name: p.default for p in function.params if p.has_default}
+        given = {**dict(zip(function.arg_names, args)), **{n: v for n, v in kwargs.items() if n in function.arg_names}}
+        self.bound = {name: given.get(name, defaults.get(name)) for name in function.arg_names}
+        self.specialization = [("constexpr", value) if parameter.is_constexpr else native_specialize_impl(
+            None, value, parameter.is_const, not parameter.do_not_specialize,
+            not parameter.do_not_specialize_on_alignment) for parameter, value in zip(function.params, self.bound.values())]
+        self.key = str([(kind, value.cache_key if isinstance(value, core.Function) else value)
+                        for kind, value in self.specialization]) + str(sorted(self.options.items()))
+
+    def info(self, is_warmup):
+        """Tells what hooks of a compile learn."""
+        from ..compiler.compiler import make_backend
+        from .driver import driver
+
+        target = driver.active.get_current_target()
+        options = make_backend(target).parse_options(self.options)
+        pairs = list(zip(self.function.params, self.specialization))
+        constants = {(p.num,): value for p, (kind, value) in pairs if kind == "constexpr"}
+        attributes = {(p.num,): [["tt.divisibility", 16]] for p, (kind, value) in pairs if value == "D" and kind != "constexpr"}
+        names = ("num_warps", "num_ctas", "num_stages", "enable_fp_fusion", "launch_cooperative_grid", "extern_libs")
+        return {"key": self.key, "signature": {p.name: kind for p, (kind, _) in pairs},
+                "device": driver.active.get_current_device(), "constants": constants, "configs": [attributes],
+                "specialization_data": None, "is_warmup": is_warmup, **{name: getattr(options, name) for name in names}}
+
+    def text(self, info):
+        options = ", ".join(f"{name}={info[name]}" for name in ("num_warps", "num_ctas", "num_stages", "enable_fp_fusion",
+                                                               "launch_cooperative_grid"))
+        kinds = ", ".join(f"{name}: {kind}" for name, kind in info["signature"].items())
+        return f"{self.function.fn.__qualname__}[{options}]({kinds})"
+
+    def tell(self, hook, is_warmup, already_compiled):
+        info = self.info(is_warmup)
+        function = self.function
+        return hook(key=self.key, repr=self.text(info), fn=JitFunctionInfo(function.module, get_full_name(function.fn), function),
+                    compile=info, is_manual_warmup=is_warmup, already_compiled=already_compiled)
+
+
+def _compile(call, args, kwargs, is_warmup):
+    """The kernel; None where a hook wants no compile."""
+    seen = call.function.__dict__.setdefault("_told", set())
+    is_new = call.key not in seen
+    if is_new and knobs.runtime.jit_cache_hook and call.tell(knobs.runtime.jit_cache_hook, is_warmup, False):
+        return None
+    kernel = core.launcher(call.function, None, True)(*args, **kwargs)
+    if is_new and knobs.runtime.jit_post_compile_hook:
+        call.tell(knobs.runtime.jit_post_compile_hook, is_warmup, False)
+    seen.add(call.key)
+    return kernel
+
+
+def _launch(function, grid, args, kwargs):
+    if knobs.runtime.debug:
+        kwargs.setdefault("debug", True)
+    for hook in function.pre_run_hooks:
+        hook(*args, **kwargs)
+    call = _Call(function, args, kwargs)
+    kernel = _compile(call, args, kwargs, grid is None)
+    if kernel is None or grid is None:
+        return kernel
+    if callable(grid):
+        grid = grid({**call.bound, **call.options})
+    return _run(call, kernel, tuple(grid), args, kwargs)
+
+
+def _run(call, kernel, grid, args, kwargs):
+    from .driver import driver
+
+    told = None
+    if knobs.runtime.launch_enter_hook:
+        stream = driver.active.get_current_stream(driver.active.get_current_device())
+        told = kernel.launch_metadata(grid, stream, *call.bound.values())
+        knobs.runtime.launch_enter_hook(told)
+    core.launcher(call.function, grid, True)(*args, **kwargs)
+    if knobs.runtime.launch_exit_hook:
+        knobs.runtime.launch_exit_hook(told)
+    return kernel
+
+
+knobs.when_hooks_change(_switch)

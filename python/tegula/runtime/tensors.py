@@ -1,0 +1,77 @@
+"""Arguments that are no arrays: a type in the place of one, and a tensor read as another type."""
+from ..language import core as lang
+
+
+class MockTensor:
+    """A tensor without memory, for compiles: its type, and an address that is divisible by 16."""
+
+    def __init__(self, dtype, shape=None):
+        self.dtype, self.shape = dtype, list(shape) if shape is not None else [1]
+
+    @staticmethod
+    def wrap_dtype(arg):
+        """A dtype of PyTorch becomes a tensor of it; everything else stays."""
+        kind = type(arg)
+        return MockTensor(arg) if kind.__name__ == "dtype" and kind.__module__ == "torch" else arg
+
+    def stride(self):
+        strides = [1]
+        for extent in self.shape[:0:-1]:
+            strides.append(strides[-1] * extent)
+        return tuple(reversed(strides))
+
+    @staticmethod
+    def data_ptr():
+        return 0
+
+    @staticmethod
+    def ptr_range():
+        return 0
+
+
+class TensorWrapper:
+    """A tensor whose bytes a kernel reads as elements of another type."""
+
+    def __init__(self, base, dtype):
+        self.base, self.dtype = base, dtype
+        self.data, self.device, self.shape = base.data, base.device, base.shape
+        self.is_cuda, self.is_cpu = getattr(base, "is_cuda", False), getattr(base, "is_cpu", True)
+
+    def get_device(self):
+        return self.base.get_device()
+
+    def data_ptr(self):
+        return self.base.data_ptr()
+
+    def stride(self, *args):
+        return self.base.stride(*args)
+
+    def element_size(self):
+        return self.base.element_size()
+
+    def cpu(self):
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def copy_(self, other):
+        self.base.copy_(other.base)
+
+    def clone(self):
+        return TensorWrapper(self.base.clone(), self.dtype)
+
+    def to(self, device):
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def new_empty(self, sizes):
+        return TensorWrapper(self.base.new_empty(sizes), self.dtype)
+
+    def __str__(self):
+        return f"TensorWrapper[{self.dtype}]({self.base})"
+
+
+def reinterpret(tensor, dtype):
+    """The tensor, its bytes read as `dtype`."""
+    if isinstance(tensor, TensorWrapper):
+        return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
+    if hasattr(tensor, "data_ptr"):
+        return TensorWrapper(tensor, dtype)
+    raise TypeError(f"a {type(tensor).__name__} has no memory to read as {dtype}")

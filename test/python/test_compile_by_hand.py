@@ -1,0 +1,111 @@
+"""triton.compile: a kernel for a signature and a target, without a launch; and its launch by `run`."""
+import pickle
+
+import numpy as np
+import pytest
+
+import tegula as triton
+import tegula.language as tl
+from tegula.backends.compiler import GPUTarget
+from tegula.compiler.compiler import ASTSource, make_backend
+
+CPU, GPU = GPUTarget("cpu", "native", 1), GPUTarget("cuda", 90, 32)
+
+
+@triton.jit
+def scale(x_ptr, out_ptr, factor, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n) * factor, mask=offsets < n)
+
+
+SIGNATURE = {"x_ptr": "*fp32", "out_ptr": "*fp32", "factor": "fp32", "n": "i32", "BLOCK": "constexpr"}
+ALIGNED = {(0,): [["tt.divisibility", 16]], (1,): [["tt.divisibility", 16]]}
+
+
+def source(**changed):
+    return ASTSource(scale, {**SIGNATURE, **changed}, {"BLOCK": 64}, ALIGNED)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def launch(kernel, x, factor, n):
+    out = np.zeros_like(x)
+    kernel.run(2, 1, 1, 0, kernel.function, kernel.packed_metadata, None, None, None, x, out, factor, n, 64)
+    return out
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", "ptxvm"])
+def test_runs(target):
+    scale.target = target
+    try:
+        kernel = triton.compile(source(), target=CPU, options={"num_warps": 2})
+        x = np.arange(100, dtype=np.float32)
+        assert (launch(kernel, x, 0.5, 99)[:99] == x[:99] * 0.5).all()
+        assert (kernel[(2,)](x, out := np.zeros_like(x), 3, 100, 64), out == 3 * x)[1].all()
+    finally:
+        scale.target = "cpu"
+
+
+def test_compiles_for_a_gpu_that_is_not_here(folder):
+    kernel = triton.compile(source(), target=GPU, options={"num_warps": 8, "enable_fp_fusion": False, "launch_pdl": False})
+    assert ".target sm_90" in kernel.asm["ptx"] and kernel.metadata.num_warps == 8 and kernel.name == "scale"
+    from tegula.runtime.cache import _base32
+
+    files = {path.name for path in (folder / _base32(kernel.hash)).iterdir()}
+    assert {"scale.ptx", "scale.ttir", "scale.json", "__grp__scale.json"} <= files
+
+
+def test_the_key_is_that_of_all_that_counts():
+    keys = {triton.compile(src, target=CPU, options=options).hash for src, options in (
+        (source(), {}), (source(n="i64"), {}), (source(), {"num_warps": 8}),
+        (ASTSource(scale, SIGNATURE, {"BLOCK": 32}, ALIGNED), {}), (ASTSource(scale, SIGNATURE, {"BLOCK": 64}), {}))}
+    assert len(keys) == 5 and triton.compile(source(), target=CPU).hash in keys
+
+
+def test_a_type_that_does_not_exist():
+    with pytest.raises(ValueError, match="`n: i33`"):
+        triton.compile(source(n="i33"), target=CPU)
+    with pytest.raises(ValueError, match="neither a type nor a constant"):
+        triton.compile(ASTSource(scale, {name: kind for name, kind in SIGNATURE.items() if name != "n"}, {"BLOCK": 64}), target=CPU)
+    with pytest.raises(triton.LaunchError, match="num_wraps"):
+        triton.compile(source(), target=CPU, options={"num_wraps": 3})
+
+
+def test_wrong_arguments_of_a_run():
+    kernel = triton.compile(source(), target=CPU)
+    x = np.zeros(64, np.float32)
+    with pytest.raises(triton.LaunchError, match="`n`"):
+        launch(kernel, x, 1.0, 2.5)
+    with pytest.raises(triton.LaunchError, match="`factor`"):
+        launch(kernel, x, x, 4)
+
+
+def test_kernels_are_passed_between_processes():
+    """As Inductor's workers do it: what was compiled comes back as bytes, and runs here."""
+    kernel = triton.compile(source(), target=CPU)
+    state = pickle.loads(pickle.dumps({name: value for name, value in vars(kernel).items() if name != "metadata"}))
+    other = triton.compiler.CompiledKernel.__new__(triton.compiler.CompiledKernel)
+    other.__dict__.update(state, metadata=kernel.metadata)
+    other._init_handles()
+    x = np.arange(64, dtype=np.float32)
+    assert (launch(other, x, 2.0, 64) == 2 * x).all() and other.src.fn.arg_names == scale.arg_names
+
+
+def test_what_is_written_is_told():
+    """torch.compile walks a kernel for the arguments that it writes."""
+    backend = make_backend(CPU)
+    module = source().make_ir(CPU, backend.parse_options({}), {}, backend.get_module_map(), None)
+    seen = []
+    module.walk(lambda operation: seen.append((operation.get_name(), [operation.get_operand(i).id() for i in range(operation.get_num_operands())])))
+    loads = [operands for name, operands in seen if name == "tt.load"]
+    stores = [operands for name, operands in seen if name == "tt.store"]
+    assert len(loads) == 2 and len(stores) == 1 and stores[0][0] == loads[1][0]
+
+
+def test_no_compiler_for_a_target():
+    with pytest.raises(RuntimeError, match="no compiler of this build"):
+        triton.compile(source(), target=GPUTarget("hip", "gfx942", 64))
