@@ -240,3 +240,7 @@ def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     purposes = {case.purpose.split(",")[0].split()[0] for case in spelling_cases.cases()}
     assert len(rows) == table.count("\nCOST(")
     assert set(rows) <= {*run.PARTS, *purposes}, purposes
+    of_cores = (HERE.parents[1] / "src" / "targets" / "cpu" / "Costs.def").read_text()
+    kernels = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_cores, re.M)
+    assert len(kernels) == of_cores.count("\nCOST(")
+    assert set(kernels) <= {path.stem for path in (HERE.parent / "cases").glob("*.py")}

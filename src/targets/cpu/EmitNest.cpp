@@ -500,19 +500,18 @@ std::optional<Bound> pickBound(const Nest &nest, const NestAccesses &accesses, A
 }
 
 // Copies of the body in a loop: enough to hide latency, few enough to stay in registers.
-unsigned pickUnroll(const Nest &nest, unsigned lanes) {
+unsigned pickUnroll(const Nest &nest, const CpuModel &machine) {
   unsigned ops = 0;
   llvm::DenseSet<Value> seen;
-  constexpr unsigned enough = 40; // beyond, there is one copy
   auto count = [&](Value root) {
     SmallVector<Value> work{root};
-    while (!work.empty() && ops <= enough) {
+    while (!work.empty() && ops <= machine.twoCopiesOps) {
       Value value = work.pop_back_val();
       Operation *op = value.getDefiningOp();
       if (!op || !isInline(op) || !seen.insert(value).second)
         continue;
       if (!coordinateMap(op) && !isa<SplatOp, arith::ConstantOp>(op))
-        ops += isa<math::MathDialect>(op->getDialect()) ? 8 : 1;
+        ops += isa<math::MathDialect>(op->getDialect()) ? machine.mathOps : 1;
       work.append(op->operand_begin(), op->operand_end());
     }
   };
@@ -523,8 +522,11 @@ unsigned pickUnroll(const Nest &nest, unsigned lanes) {
       for (Value operand : root.op->getOperands())
         count(operand);
   }
-  unsigned unroll = nest.inner ? 2 : ops <= 16 ? 4 : ops <= enough ? 2 : 1;
-  while (unroll > 1 && nest.shape[nest.lane] < int64_t(unroll) * lanes)
+  unsigned unroll = nest.inner                     ? machine.innerLoopCopies
+                    : ops <= machine.fourCopiesOps ? 4
+                    : ops <= machine.twoCopiesOps  ? 2
+                                                   : 1;
+  while (unroll > 1 && nest.shape[nest.lane] < int64_t(unroll) * machine.lanes())
     unroll /= 2;
   return unroll;
 }
@@ -607,7 +609,7 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     for (Operation *load : guards.maySee)
       if (isSaved)
         emitter.evaluator().redirected[load] = {isSaved, &plan.saveArea(load->getResult(0))};
-    unsigned unroll = pickUnroll(nest, machine.lanes());
+    unsigned unroll = pickUnroll(nest, machine);
     Streaming streaming;
     if (unroll > 1) // else arithmetic hides what the stores cost
       streaming = emitStreaming(*this, nest, accesses);

@@ -33,6 +33,9 @@ struct CpuModel {
   unsigned vectorBytes = 32; // 16, 32 or 64
   bool hasFma = true;
   uint64_t cacheBytes = 32 << 20; // the last level: an output as large as this does not stay in it
+#define COST(type, name, value, unit, meaning, kernel) type name = value;
+#include "targets/cpu/Costs.def"
+#undef COST
   unsigned lanes() const { return vectorBytes / 4; } // of 32-bit elements, the unit of nests
 };
 

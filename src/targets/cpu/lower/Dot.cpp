@@ -131,7 +131,7 @@ private:
                         : b_.CreateAlignedLoad(vector, places.back(), align);
         b_.CreateStore(initial, acc.back());
       }
-    int64_t unroll = k_ % 4 == 0 ? 4 : 1;
+    int64_t unroll = k_ % p_.machine.productCopies == 0 ? p_.machine.productCopies : 1;
     p_.loop(b_.getInt64(0), b_.getInt64(k_), unroll, "k", [&](llvm::Value *first) {
       for (int64_t u = 0; u < unroll; ++u) {
         llvm::Value *k = b_.CreateAdd(first, b_.getInt64(u));
