@@ -19,6 +19,10 @@ std::optional<ValueTuple> elementsOf(const Value &value) {
   return std::nullopt;
 }
 
+static bool isTuple(const Value &value) {
+  return value.tuple() || (value.constant() && tupleOf(*value.constant()));
+}
+
 Value makeTupleValue(ValueTuple elements) {
   ConstTuple constants;
   for (const Value &element : elements) {
@@ -156,7 +160,7 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
   auto object = visit(node.object);
   if (!object)
     return object;
-  if (elementsOf(*object))
+  if (isTuple(*object))
     return subscriptTuple(*object, node.index);
   std::vector<Index> indices;
   auto addIndex = [&](const syntax::Expr *index) {
@@ -199,7 +203,6 @@ std::optional<std::optional<int64_t>> Visitor::sliceBound(const syntax::Expr *no
 }
 
 std::optional<Value> Visitor::subscriptTuple(const Value &object, const syntax::Expr *index) {
-  ValueTuple elements = *elementsOf(object);
   auto *slice = as<syntax::Slice>(index);
   if (!slice) {
     auto value = visit(index);
@@ -214,6 +217,7 @@ std::optional<Value> Visitor::subscriptTuple(const Value &object, const syntax::
   if (!step)
     return std::nullopt;
   ConstError error;
+  ValueTuple elements = *elementsOf(object);
   auto range = resolveSlice(*lower, *upper, *step, elements.size(), error);
   if (!range)
     return failConst(error);

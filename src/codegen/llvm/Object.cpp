@@ -1,12 +1,11 @@
 // The machine, and code generation to an object or to text.
+#include "codegen/llvm/BoundedPasses.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Pass.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
@@ -27,66 +26,6 @@ void initializeOnce() {
     LLVMInitializeX86AsmPrinter();
   });
 }
-
-// Says how large the largest function of a module is, in instructions.
-struct CodeSize {
-  size_t function = 0, block = 0, accesses = 0; // the last: loads and stores
-};
-
-// Passes of LLVM whose time grows faster than the code. Each is left out where the code is larger than these
-// bounds. Within the bounds is what hand-written kernels have; larger is what unrolling makes.
-constexpr size_t anySize = SIZE_MAX;
-struct SteepPass {
-  llvm::StringRef name;
-  CodeSize bounds;
-};
-constexpr SteepPass steepPasses[] = {
-    // Cubic in the depth of products. No example has 1 % fewer instructions with it.
-    {"Straight line strength reduction", {0, 0, 0}},
-    // Quadratic in the number of loops. It moves freezes for loop strength reduction; we emit none.
-    {"Canonicalize Freeze Instructions in Loops", {0, 0, 0}},
-    {"Global Value Numbering", {4096, anySize, 256}},        // EarlyCSE has run already
-    {"GPU Load and Store Vectorizer", {4096, anySize, 256}}, // accesses are as wide as they can be
-    {"Loop Strength Reduction", {8192, 1024, anySize}},      // with the users of every induction variable
-    {"Machine Instruction Scheduler",
-     {anySize, 512, anySize}}, // every store of a block depends on the others
-    {"Post RA top-down list latency scheduler", {anySize, 512, anySize}},
-};
-
-class BoundedPasses : public llvm::legacy::PassManager {
-public:
-  explicit BoundedPasses(const llvm::Module &module) {
-    for (const llvm::Function &function : module) {
-      CodeSize size;
-      for (const llvm::BasicBlock &block : function) {
-        size.function += block.size();
-        size.block = std::max(size.block, block.size());
-        size.accesses += size_t(llvm::count_if(block, [](const llvm::Instruction &each) {
-          return each.getOpcode() == llvm::Instruction::Load || each.getOpcode() == llvm::Instruction::Store;
-        }));
-      }
-      largest_ = {std::max(largest_.function, size.function), std::max(largest_.block, size.block),
-                  std::max(largest_.accesses, size.accesses)};
-    }
-  }
-
-  void add(llvm::Pass *pass) override {
-    auto steep =
-        llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == pass->getPassName(); });
-    if (steep != std::end(steepPasses) && exceeds(steep->bounds))
-      delete pass;
-    else
-      llvm::legacy::PassManager::add(pass);
-  }
-
-private:
-  bool exceeds(const CodeSize &bounds) const {
-    return largest_.function > bounds.function || largest_.block > bounds.block ||
-           largest_.accesses > bounds.accesses;
-  }
-
-  CodeSize largest_;
-};
 
 Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind) {
   llvm::SmallVector<char, 0> bytes;

@@ -1,5 +1,6 @@
 // The middle end. The emitter has chosen vector widths, unrolling and storage; what is left
 // is to promote its temporaries, fold, and hoist.
+#include "codegen/llvm/BoundedPasses.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 
@@ -26,6 +27,30 @@ void forbidContraction(llvm::Module &module) {
           instruction.setHasAllowContract(false);
 }
 
+namespace {
+
+// Code with more blocks than this is made by unrolling. Some passes take time for each pair of its blocks.
+constexpr size_t mostBlocks = 512;
+
+// Hoists out of loops; where there are very many blocks only out of inner loops. What leaves the outermost
+// one lives across all blocks, and register allocation takes time for each value in each block.
+class Hoist : public llvm::PassInfoMixin<Hoist> {
+public:
+  explicit Hoist(bool fromOutermost) : fromOutermost_(fromOutermost) {}
+
+  llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &analyses,
+                              llvm::LoopStandardAnalysisResults &results, llvm::LPMUpdater &updater) {
+    if (loop.isOutermost() && !fromOutermost_)
+      return llvm::PreservedAnalyses::all();
+    return llvm::LICMPass(llvm::LICMOptions()).run(loop, analyses, results, updater);
+  }
+
+private:
+  bool fromOutermost_;
+};
+
+} // namespace
+
 static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -40,14 +65,15 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
 
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass());
+  size_t blocks = CodeSize::of(module).blocks;
   llvm::FunctionPassManager cleanup;
   cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)); // the emitter's temporaries
   cleanup.addPass(llvm::EarlyCSEPass());
-  cleanup.addPass(llvm::InstCombinePass());
+  if (blocks <= 2 * mostBlocks) // it asks each branch about each of the values that the branch compares
+    cleanup.addPass(llvm::InstCombinePass());
   cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
-  cleanup.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  cleanup.addPass(llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= mostBlocks), /*UseMemorySSA=*/true));
   cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));

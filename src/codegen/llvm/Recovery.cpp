@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <mutex>
+#include <pthread.h>
 #include <vector>
 
 namespace tegula::codegen {
@@ -63,6 +64,27 @@ private:
   return true;
 }
 
+// Runs `body` on a thread with a stack of its own, and waits for it. LLVM recurses over chains of operations
+// as deep as the kernel is long (sema/Budgets.h), and the host's stack is of any size.
+constexpr size_t stackBytes = size_t(512) << 20; // of addresses; memory is taken where it is touched
+
+void onDeepStack(llvm::function_ref<void()> body) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stackBytes);
+  auto call = [](void *function) -> void * {
+    (*static_cast<llvm::function_ref<void()> *>(function))();
+    return nullptr;
+  };
+  bool started = pthread_create(&thread, &attributes, call, &body) == 0;
+  pthread_attr_destroy(&attributes);
+  if (started)
+    pthread_join(thread, nullptr);
+  else // addresses are scarce: kernels of common size need no such stack
+    body();
+}
+
 } // namespace
 
 Status recoverably(llvm::LLVMContext &context, llvm::function_ref<void()> body) {
@@ -70,9 +92,12 @@ Status recoverably(llvm::LLVMContext &context, llvm::function_ref<void()> body) 
   auto errors = std::make_shared<std::string>();
   context.setDiagnosticHandler(std::make_unique<Collector>(*errors));
   Scope scope;
-  Scope *outer = std::exchange(innermost, &scope);
-  bool ended = runs(scope, body);
-  innermost = outer;
+  bool ended = false;
+  onDeepStack([&] {
+    Scope *outer = std::exchange(innermost, &scope);
+    ended = runs(scope, body);
+    innermost = outer;
+  });
   if (!ended) {
     abandon(errors); // the context keeps its handler
     return Status::error(StatusCode::Internal, "LLVM gave up: " + scope.reason);

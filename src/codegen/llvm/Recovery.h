@@ -1,7 +1,7 @@
 // LLVM's errors as statuses. LLVM prints what it refuses and ends the process: an error diagnostic without a
 // handler calls exit(1), report_fatal_error does so always. Within `recoverably` the one is collected and the
 // other leaves the passes, by longjmp, for it must not return. Nothing is left in the host: no handler of a
-// signal, no output.
+// signal, no output. The passes run on a thread with a deep stack: they recurse over chains of operations.
 #pragma once
 #include "base/Status.h"
 

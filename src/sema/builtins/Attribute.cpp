@@ -1,5 +1,6 @@
 // What stands behind a dot or in brackets: attributes and methods of run-time values and of
 // types, x[None, :], elements of tuples.
+#include "sema/Const.h"
 #include "sema/builtins/Call.h"
 
 #include <numeric>
@@ -176,18 +177,20 @@ std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::
   return Value(result);
 }
 
-std::optional<Value> tupleSubscript(Session &session, const std::vector<Value> &elements,
+// `tuple` is one of constants or of values. Its elements are many: none but the one asked for is copied.
+template <class Elements>
+std::optional<Value> tupleSubscript(Session &session, const Value &tuple, const Elements &elements,
                                     std::span<const Index> indices) {
   auto *index = indices.size() == 1 ? std::get_if<Value>(&indices[0]) : nullptr;
   if (indices.size() == 1 && !index) // t[:]
-    return makeValueTuple(elements);
+    return makeValueTuple(*elementsOf(tuple));
   auto number = index && index->constant() ? asInt64(*index->constant()) : std::nullopt;
   if (!number)
     return session.fail(diag::Kind::TupleIndex, {index ? describe(*index) : "several"});
   int64_t size = elements.size(), i = *number < 0 ? *number + size : *number;
   if (i < 0 || i >= size)
     return session.fail(diag::Kind::TupleIndexRange, {std::to_string(*number), std::to_string(size)});
-  return elements[i];
+  return Value(elements[i]);
 }
 
 } // namespace
@@ -238,8 +241,10 @@ std::optional<Value> callMethod(Session &session, const Value &object, std::stri
 std::optional<Value> subscript(Session &session, const Value &object, std::span<const Index> indices) {
   if (auto *tensor = object.tensor())
     return tileSubscript(session, *tensor, indices);
-  if (auto elements = elementsOf(object))
-    return tupleSubscript(session, *elements, indices);
+  if (auto *elements = object.tuple())
+    return tupleSubscript(session, object, *elements, indices);
+  if (auto *elements = object.constant() ? tupleOf(*object.constant()) : nullptr)
+    return tupleSubscript(session, object, *elements, indices);
   if (isNumber(object)) {
     auto tensor = toTensor(session, object);
     return tensor ? tileSubscript(session, *tensor, indices) : std::nullopt;

@@ -61,4 +61,18 @@ TEST(Recovery, ScopesNest) {
   EXPECT_EQ(around.message, "LLVM gave up: the outer");
 }
 
+// Uses a stack of about 400 bytes a level.
+[[gnu::noinline]] unsigned descend(unsigned levels) {
+  volatile char frame[400];
+  frame[levels % sizeof frame] = char(levels);
+  return levels == 0 ? 0 : descend(levels - 1) + unsigned(frame[levels % sizeof frame] == char(levels));
+}
+
+TEST(Recovery, RecursionAsDeepAsAKernelIsLongHasAStack) {
+  llvm::LLVMContext context;
+  unsigned reached = 0;
+  EXPECT_TRUE(codegen::recoverably(context, [&] { reached = descend(200'000); }).ok());
+  EXPECT_EQ(reached, 200'000u);
+}
+
 } // namespace

@@ -1,0 +1,31 @@
+// Keeps the time of LLVM's code generators in proportion to the code. Some of their passes take time that
+// grows with the square of a block or of a function; code of a size that nobody writes by hand, but that
+// unrolling makes, is cut into blocks that they can bear, or is left to the passes that can bear it.
+#pragma once
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+
+#include <cstddef>
+
+namespace tegula::codegen {
+
+// Says how large the largest function of a module is.
+struct CodeSize {
+  size_t instructions = 0, block = 0, accesses = 0, blocks = 0; // of the largest block; loads and stores
+
+  static CodeSize of(const llvm::Module &module);
+  bool exceeds(const CodeSize &bounds) const;
+};
+
+// The passes of a code generator, less those whose bounds the module exceeds.
+class BoundedPasses : public llvm::legacy::PassManager {
+public:
+  explicit BoundedPasses(const llvm::Module &module) : size_(CodeSize::of(module)) {}
+
+  void add(llvm::Pass *pass) override;
+
+private:
+  CodeSize size_;
+};
+
+} // namespace tegula::codegen

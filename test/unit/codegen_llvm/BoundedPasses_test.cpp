@@ -1,0 +1,79 @@
+// Code that is longer than some of LLVM's passes can bear is compiled without them, and computes the same.
+#include "codegen/llvm/BoundedPasses.h"
+#include "codegen/llvm/Target.h"
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+#include "gtest/gtest.h"
+
+#include <ctime>
+#include <numeric>
+
+using namespace tegula;
+
+namespace {
+
+// A function that adds up `count` integers, in one block.
+std::string sumOf(unsigned count) {
+  std::string text = "define i32 @f(ptr %p) {\n%s0 = load i32, ptr %p\n";
+  for (unsigned i = 1; i < count; ++i) {
+    std::string n = std::to_string(i);
+    text += "%a" + n + " = getelementptr i32, ptr %p, i64 " + n + "\n%v" + n +
+            " = load volatile i32, ptr %a" + n + "\n%s" + n + " = add i32 %s" + std::to_string(i - 1) +
+            ", %v" + n + "\n";
+  }
+  return text + "ret i32 %s" + std::to_string(count - 1) + "\n}\n";
+}
+
+struct Compiled {
+  std::unique_ptr<codegen::LoadedObject> code;
+  double seconds = 0; // of the processor
+};
+
+Compiled compile(const std::string &text) {
+  auto machine = codegen::makeHostMachine("");
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  auto module = llvm::parseAssemblyString(text, error, context);
+  module->setTargetTriple((*machine)->getTargetTriple());
+  module->setDataLayout((*machine)->createDataLayout());
+  std::clock_t began = std::clock();
+  auto object = codegen::emitObject(*module, **machine);
+  double seconds = double(std::clock() - began) / CLOCKS_PER_SEC;
+  EXPECT_TRUE(object.ok());
+  auto loaded = codegen::loadObject(*object);
+  EXPECT_TRUE(loaded.ok());
+  return {std::move(*loaded), seconds};
+}
+
+TEST(BoundedPasses, ALongBlockComputesTheSame) {
+  for (unsigned count : {2u, 341u, 342u, 1024u, 10'000u}) {
+    Compiled compiled = compile(sumOf(count));
+    auto *function = reinterpret_cast<int (*)(const int *)>(compiled.code->address("f"));
+    ASSERT_TRUE(function);
+    std::vector<int> values(count);
+    std::iota(values.begin(), values.end(), 7);
+    EXPECT_EQ(function(values.data()), std::accumulate(values.begin(), values.end(), 0)) << count;
+  }
+}
+
+TEST(BoundedPasses, TimeOfALongBlockGrowsWithIt) {
+  double base = compile(sumOf(5'000)).seconds, longer = compile(sumOf(20'000)).seconds;
+  EXPECT_LT(longer, 10 * base + 0.2) << "16 times as long would be quadratic";
+}
+
+TEST(BoundedPasses, SizeIsThatOfTheLargestFunction) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  auto module = llvm::parseAssemblyString(
+      sumOf(10) + "define void @g() {\nbr label %next\nnext:\nret void\n}\n", error, context);
+  codegen::CodeSize size = codegen::CodeSize::of(*module);
+  EXPECT_EQ(size.instructions, 29u);
+  EXPECT_EQ(size.block, 29u);
+  EXPECT_EQ(size.accesses, 10u);
+  EXPECT_EQ(size.blocks, 2u);
+  EXPECT_FALSE(size.exceeds({29, 29, 10, 2}));
+  EXPECT_TRUE(size.exceeds({29, 29, 9, 2}));
+}
+
+} // namespace
