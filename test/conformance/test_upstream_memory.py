@@ -97,8 +97,8 @@ def hints_kernel(x_ptr, out_ptr, MODIFIER: tl.constexpr, POLICY: tl.constexpr, S
     tl.store(out_ptr + i, x + 1, cache_modifier=STORE)
 
 
-@pytest.mark.parametrize("modifier, policy, store", [("", "", ""), (".ca", "evict_last", ".wb"), (".cg", "evict_first", ".cg"),
-                                                     (".cv", "", ".cs"), ("", "evict_first", ".wt")])
+@pytest.mark.parametrize("modifier, policy, store", [("", "", ""), (".ca", "", ".wb"), (".cg", "", ".cg"), (".cv", "", ".cs"),
+                                                     ("", "evict_first", ".wt"), ("", "evict_last", "")])
 def test_hints_of_caches_change_nothing(device, modifier, policy, store):
     x = torch.arange(128, dtype=torch.int32, device=device)
     out = torch.zeros_like(x)

@@ -224,7 +224,7 @@ def test_histogram_of_what_the_mask_keeps(device):
 @triton.jit
 def softmax_kernel(x_ptr, out_ptr):
     at = tl.arange(0, 4)[:, None] * 16 + tl.arange(0, 16)[None, :]
-    tl.store(out_ptr + at, tl.softmax(tl.load(x_ptr + at), dim=1))
+    tl.store(out_ptr + at, tl.softmax(tl.load(x_ptr + at), dim=1, keep_dims=True))
 
 
 def test_softmax_along_a_dimension(device):

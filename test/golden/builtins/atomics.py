@@ -142,7 +142,7 @@ def scope(p):
 
 @triton.jit
 def const_pointer(p):
-    # const_pointer: `tl.atomic_add`: the pointer is const [StoreToConst]
+    # const_pointer: `tl.atomic_add`: Cannot store to a constant pointer [StoreToConst]
     tl.atomic_add(p.to(tl.pointer_type(tl.int32, const=True)), 1)
 
 

@@ -184,11 +184,11 @@ def nan_word(x):
 
 @triton.jit
 def string_operand(x):
-    # string_operand: `tl.maximum` does not apply to 'a' and fp32 [IncompatibleOperands]
+    # string_operand: invalid operands of type 'a' and fp32 for `tl.maximum` [IncompatibleOperands]
     tl.maximum("a", x)
 
 
 @triton.jit
 def where_pointers(p, x):
-    # where_pointers: `tl.where` does not apply to pointer<fp32> and fp32 [IncompatibleOperands]
+    # where_pointers: invalid operands of type pointer<fp32> and fp32 for `tl.where` [IncompatibleOperands]
     tl.where(x > 0, p, x)

@@ -135,7 +135,7 @@ def wide_value(p):
 
 @triton.jit
 def const_pointer(p):
-    # const_pointer: `tl.store`: the pointer is const [StoreToConst]
+    # const_pointer: `tl.store`: Cannot store to a constant pointer [StoreToConst]
     tl.store(p.to(tl.pointer_type(tl.float32, const=True)), 1.0)
 
 

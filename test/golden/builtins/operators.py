@@ -172,43 +172,43 @@ def negative_with_unsigned(u):
 
 @triton.jit
 def mixed_division(a, u):
-    # mixed_division: `//` of int32 and uint32: one is signed and the other is not [DifferentSignedness]
+    # mixed_division: Cannot use `//` with int32 and uint32 because they have different signedness [DifferentSignedness]
     a // u
 
 
 @triton.jit
 def float_floor_division(f):
-    # float_floor_division: `//` does not apply to fp32 [FloorDivisionOfFloats]
+    # float_floor_division: unexpected type fp32 for `//` [FloorDivisionOfFloats]
     f // 2
 
 
 @triton.jit
 def byte_float_and_integer(x, a):
-    # byte_float_and_integer: `+` does not apply to fp8e5 and int32 [IncompatibleOperands]
+    # byte_float_and_integer: invalid operands of type fp8e5 and int32 for `+` [IncompatibleOperands]
     x + a
 
 
 @triton.jit
 def two_pointers(p):
-    # two_pointers: two pointers cannot be added [PointerAddition]
+    # two_pointers: cannot add pointers together [PointerAddition]
     p + p
 
 
 @triton.jit
 def pointer_plus_float(p, f):
-    # pointer_plus_float: `+` does not apply to pointer<fp32> and fp32 [IncompatibleOperands]
+    # pointer_plus_float: invalid operands of type pointer<fp32> and fp32 for `+` [IncompatibleOperands]
     p + f
 
 
 @triton.jit
 def pointer_comparison(p):
-    # pointer_comparison: `<` does not apply to pointer<fp32> and pointer<fp32> [IncompatibleOperands]
+    # pointer_comparison: invalid operands of type pointer<fp32> and pointer<fp32> for `<` [IncompatibleOperands]
     p < p
 
 
 @triton.jit
 def pointer_times(p):
-    # pointer_times: `*` does not apply to pointer<fp32> and 2 [IncompatibleOperands]
+    # pointer_times: invalid operands of type pointer<fp32> and 2 for `*` [IncompatibleOperands]
     p * 2
 
 
@@ -226,7 +226,7 @@ def inverted_float(f):
 
 @triton.jit
 def float_bits(f, a):
-    # float_bits: `&` does not apply to fp32 and int32 [IncompatibleOperands]
+    # float_bits: invalid operands of type fp32 and int32 for `&` [IncompatibleOperands]
     f & a
 
 
@@ -257,7 +257,7 @@ def and_int(a, c):
 
 @triton.jit
 def plus_none(a):
-    # plus_none: `+` does not apply to int32 and None [IncompatibleOperands]
+    # plus_none: invalid operands of type int32 and None for `+` [IncompatibleOperands]
     a + None
 
 
@@ -269,7 +269,7 @@ def huge(a):
 
 @triton.jit
 def shapes(p):
-    # shapes: shapes [4] and [3] do not fit: dimension 0 is 4 in one and 3 in the other [IncompatibleShapes]
+    # shapes: incompatible dimensions at index 0: 4 and 3, of shapes [4] and [3] [IncompatibleShapes]
     tl.arange(0, 4) + tl.arange(0, 3)
 
 

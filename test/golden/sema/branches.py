@@ -204,7 +204,7 @@ def one_branch(p, n):
 
 @triton.jit
 def mismatch(p, n):
-    # mismatch: error: `v` has type fp32 after the then branch and int32 after the else branch of this `if` [MergeMismatch]
+    # mismatch: error: Mismatched type for v between then block (fp32) and else block (int32) [MergeMismatch]
     if n > 0:
         v = 1.0
     else:
@@ -214,7 +214,7 @@ def mismatch(p, n):
 
 @triton.jit
 def initial_mismatch(p, n):
-    # initial_mismatch: error: `v` has type fp32 before this `if`, but the then branch makes it int32 [MergeInitialMismatch]
+    # initial_mismatch: error: initial value for `v` is of type fp32, but the then block redefines it as int32 [MergeInitialMismatch]
     v = 1.0
     if n > 0:
         v = 1
@@ -223,7 +223,7 @@ def initial_mismatch(p, n):
 
 @triton.jit
 def none_mismatch(p, n):
-    # none_mismatch: error: `v` has type None before this `if`, but the then branch makes it fp32 [MergeInitialMismatch]
+    # none_mismatch: error: initial value for `v` is of type None, but the then block redefines it as fp32 [MergeInitialMismatch]
     v = None
     if n > 0:
         v = 1.0
@@ -252,7 +252,7 @@ def conditional_mismatch(p, n):
 
 @triton.jit
 def ambiguous(p):
-    # ambiguous: error: the condition is a tile of type {{.*}}, and only a scalar can decide a branch [AmbiguousCondition]
+    # ambiguous: error: the truth of a tile of type {{.*}} is ambiguous: only a scalar can decide a branch [AmbiguousCondition]
     if tl.load(p + tl.arange(0, 4)) > 0:
         tl.store(p, 1.0)
 

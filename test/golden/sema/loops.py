@@ -201,7 +201,7 @@ def dead_assignment(p, n, B: tl.constexpr, GROW: tl.constexpr):
 
 @triton.jit
 def changes_type(p, n):
-    # changes_type: loops.py:[[@LINE+4]]:{{[0-9]+}}: error: `k` has type int32 before this loop, but the body makes it fp32 [LoopCarriedMismatch]
+    # changes_type: loops.py:[[@LINE+4]]:{{[0-9]+}}: error: Loop-carried variable k has initial type int32 but is re-assigned to fp32 in this loop [LoopCarriedMismatch]
     # changes_type: hint: give `k` its final type before the loop
     k = 0
     # ---
@@ -212,7 +212,7 @@ def changes_type(p, n):
 
 @triton.jit
 def changes_shape(p, n):
-    # changes_shape: error: `acc` has type fp32 before this loop, but the body makes it <['8'], fp32>
+    # changes_shape: error: Loop-carried variable acc has initial type fp32 but is re-assigned to <['8'], fp32> in this loop
     acc = 0.0
     for i in range(n):
         acc += tl.load(p + tl.arange(0, 8))
@@ -220,7 +220,7 @@ def changes_shape(p, n):
 
 @triton.jit
 def none_carried(p, n):
-    # none_carried: error: `last` has type None before this loop, but the body makes it fp32
+    # none_carried: error: Loop-carried variable last has initial type None but is re-assigned to fp32 in this loop
     last = None
     for i in range(n):
         last = tl.load(p + i)
