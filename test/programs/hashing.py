@@ -13,7 +13,7 @@ def rotl32(x, r: tl.constexpr):
 
 @triton.jit
 def murmur3(key, seed):
-    h = tl.zeros_like(key).to(tl.uint32) + seed.to(tl.uint32)
+    h = tl.zeros_like(key).to(tl.uint32) + seed
     k = key.to(tl.uint32)
     k *= 0xCC9E2D51
     k = rotl32(k, 15)
@@ -53,7 +53,7 @@ def bloom_kernel(keys_ptr, bits_ptr, found_ptr, n, nbits, PROBE: tl.constexpr, H
     key = tl.load(keys_ptr + i, mask=i < n, other=0)
     found = tl.full((BLOCK,), 1, tl.int1)
     for s in tl.static_range(HASHES):
-        place = murmur3(key, tl.to_tensor(s)) % nbits.to(tl.uint32)
+        place = murmur3(key, s) % nbits.to(tl.uint32)
         word, bit = (place >> 5).to(tl.int32), (place & 31).to(tl.int32)
         if PROBE:
             found &= ((tl.load(bits_ptr + word) >> bit) & 1) != 0
