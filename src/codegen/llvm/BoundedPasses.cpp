@@ -32,6 +32,12 @@ constexpr SteepPass steepPasses[] = {
     // Dominators are computed again after each change.
     {"CodeGen Prepare", {anySize, anySize, anySize, 1024}},
     {"Machine code sinking", {anySize, anySize, anySize, 1024}}, // into which block, for every value
+    // The one asks what dominates each use of what a branch compares, the other what has the same operands.
+    {"Early CSE", {anySize, anySize, anySize, 4096}},
+    {"Machine Common Subexpression Elimination", {anySize, anySize, anySize, 4096}},
+    // Joins what each operation of a chain leaves with all that the chain left before. What is not joined is
+    // given the same register where that is free, and is not copied then.
+    {"Register Coalescer", {16384, anySize, anySize, 4096}},
     {"Machine Instruction Scheduler",
      {anySize, 512, anySize, anySize}}, // every store of a block depends on the others
     {"Post RA top-down list latency scheduler", {anySize, 512, anySize, anySize}},

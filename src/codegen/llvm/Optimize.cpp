@@ -68,13 +68,18 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   size_t blocks = CodeSize::of(module).blocks;
   llvm::FunctionPassManager cleanup;
   cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)); // the emitter's temporaries
-  cleanup.addPass(llvm::EarlyCSEPass());
-  if (blocks <= 2 * mostBlocks) // it asks each branch about each of the values that the branch compares
+  // They ask each branch about the uses of what it compares, or each block about all that branch there.
+  bool simplifies = blocks <= 8 * mostBlocks;
+  if (simplifies)
+    cleanup.addPass(llvm::EarlyCSEPass());
+  if (blocks <= 2 * mostBlocks)
     cleanup.addPass(llvm::InstCombinePass());
-  cleanup.addPass(llvm::SimplifyCFGPass());
+  if (simplifies)
+    cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
   cleanup.addPass(llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= mostBlocks), /*UseMemorySSA=*/true));
-  cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  if (simplifies)
+    cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());
