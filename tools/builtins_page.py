@@ -15,7 +15,8 @@ HEAD = """# Builtins
 
 Written from `src/sema/builtins/Builtins.def` and `Libdevice.def` by `tools/builtins_page.py`; edit those. *Error* is the
 bound of the result ([numerical-contract.md](numerical-contract.md), [math-functions.md](math-functions.md)). `: constexpr`
-parameters must be known at compile time. Names marked † are methods of run-time values, too: `x.sum(axis=0)`; `x.to` is `tl.cast`.
+parameters must be known at compile time. Names marked † are methods of run-time values, too: `x.sum(axis=0)`; `x.to` is `tl.cast`; those
+of `tl.tensor_descriptor` are methods of descriptors: `desc.load([m, n])`.
 """
 
 
@@ -40,6 +41,9 @@ def page():
         if macro in ("BUILTIN", "LIBRARY"):
             name, family, member, parameters, bound, doc = fields
             families.setdefault(family, []).append((name, member, parameters, bound, doc))
+        elif macro == "DESCRIPTOR":
+            name, parameters, doc = fields
+            families.setdefault("Descriptor", []).append(("tensor_descriptor." + name, "Method", parameters, "exact", doc))
         elif macro in ("UNSUPPORTED", "CUDA_MISSING"):
             prefix = "tl.extra.cuda." if macro == "CUDA_MISSING" else "tl."
             missing.append((prefix + fields[0], fields[-1]))
@@ -51,7 +55,7 @@ def page():
     for family, members in families.items():
         text += [f"\n## {family}\n", "| | meaning | error |", "| --- | --- | --- |"]
         for name, member, parameters, bound, doc in members:
-            mark = " †" if member == "Member" else ""
+            mark = " †" if member in ("Member", "Method") else ""
             text.append(f"| `tl.{name}({cell(parameters)})`{mark} | {cell(doc)} | {cell(bound)} |")
     for title, prefix in (("triton", "triton."), ("Python", ""), ("CUDA", "tl.extra.cuda.")):
         text += [f"\n## {title}\n", "| | meaning |", "| --- | --- |"]

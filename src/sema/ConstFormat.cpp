@@ -265,9 +265,11 @@ std::string repr(const Const &value) {
     return quoted(*text);
   if (auto *tuple = tupleOf(value))
     return tupleRepr(*tuple);
-  if (auto *type = get<TypeRef>(value))
-    return spelling(Type{type->element, type->pointer, type->isConst,
-                         llvm::SmallVector<int64_t, 3>(type->shape.begin(), type->shape.end())});
+  if (auto *type = get<TypeRef>(value)) {
+    Type tile{type->element, type->pointer, type->isConst,
+              llvm::SmallVector<int64_t, 3>(type->shape.begin(), type->shape.end())};
+    return type->whole ? spelling(RecordType{type->whole, tile}) : spelling(tile);
+  }
   if (auto *builtin = get<BuiltinRef>(value))
     return "<function " + builtin->name + ">";
   if (auto *module = get<ModuleRef>(value))

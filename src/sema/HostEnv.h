@@ -46,12 +46,15 @@ struct ModuleRef {
   std::string name;
 };
 // A type as a value: an element type, a pointer to one (tl.pointer_type(tl.float32)), or
-// with a shape the type of a tile of such (x.type).
+// with a shape the type of a tile of such (x.type); or that of what loads and stores whole tiles.
 struct TypeRef {
+  enum Whole : uint8_t { No, BlockPointer, Descriptor };
+
   DType element;
   bool pointer = false;
   bool isConst = false;
   std::vector<int64_t> shape = {};
+  Whole whole = No; // then element, isConst and shape are those of the tile
   bool operator==(const TypeRef &) const = default;
 };
 // Something only the host knows; the handle is the host's.

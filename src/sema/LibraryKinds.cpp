@@ -67,6 +67,8 @@ std::string nameForUsers(const Function &function) {
 std::string describeArgument(const Value &value) {
   if (auto *tensor = value.tensor())
     return spelling(tensor->type);
+  if (auto *record = value.record())
+    return spelling(record->type);
   return value.constant() ? describeType(*value.constant()) : "a tuple";
 }
 

@@ -32,6 +32,12 @@ std::string spelling(const Type &type) {
   return "<[" + extents + "], " + element + ">";
 }
 
+std::string spelling(const RecordType &type) {
+  std::string tile = spelling(type.tile.withElement(type.tile.element));
+  bool isPointer = type.kind == TypeRef::BlockPointer;
+  return (isPointer ? type.tile.isConst ? "const_pointer<" : "pointer<" : "tensor_descriptor<") + tile + ">";
+}
+
 mlir::Type lower(const Type &type, mlir::MLIRContext *context) {
   bool storedAsByte = type.pointer && isBool(type.element);
   mlir::Type element = lowerElement(storedAsByte ? DType::U8 : type.element, context);

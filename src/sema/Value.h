@@ -1,6 +1,7 @@
 // What an expression is worth while a kernel is compiled: a run-time value (scalar or
-// tile, an SSA value with the language's type), a compile-time constant, or a tuple of
-// such. Signedness lives here, in the type, and nowhere below: the IR is signless.
+// tile, an SSA value with the language's type), a compile-time constant, a tuple of
+// such, or a record: run-time values under a type of their own. Signedness lives here, in the type, and
+// nowhere below: the IR is signless.
 #pragma once
 #include "base/DType.h"
 #include "sema/HostEnv.h"
@@ -38,20 +39,50 @@ struct Tensor {
 struct Value;
 using ValueTuple = std::vector<Value>;
 
+// The type of a record: a block pointer or a tensor descriptor, for tiles of one shape. It has all of
+// the record that is constant: values of two types do not meet in a branch or a loop.
+struct RecordType {
+  TypeRef::Whole kind = TypeRef::BlockPointer;
+  Type tile; // what it loads and stores; `isConst`: it does not store
+  bool padsWithNaN = false;
+
+  bool operator==(const RecordType &) const = default;
+};
+// Upstream's spelling: "pointer<<['16', '8'], fp16>>", "tensor_descriptor<<['16', '8'], fp16>>".
+std::string spelling(const RecordType &type);
+
+struct Record {
+  RecordType type;
+  ValueTuple fields; // run-time values, and tuples of such; builtins/Block.h has their order
+};
+
 struct Value {
   // ValueTuple holds at least one run-time element or a tuple built in the kernel.
-  std::variant<Const, Tensor, std::shared_ptr<ValueTuple>> value;
+  std::variant<Const, Tensor, std::shared_ptr<ValueTuple>, std::shared_ptr<const Record>> value;
 
   Value() : value(Const{NoneValue{}}) {}
   Value(Const constant) : value(std::move(constant)) {}
   Value(Tensor tensor) : value(std::move(tensor)) {}
   Value(std::shared_ptr<ValueTuple> tuple) : value(std::move(tuple)) {}
+  Value(std::shared_ptr<const Record> record) : value(std::move(record)) {}
 
   const Const *constant() const { return std::get_if<Const>(&value); }
   const Tensor *tensor() const { return std::get_if<Tensor>(&value); }
   const ValueTuple *tuple() const {
     auto *pointer = std::get_if<std::shared_ptr<ValueTuple>>(&value);
     return pointer ? pointer->get() : nullptr;
+  }
+  const Record *record() const {
+    auto *pointer = std::get_if<std::shared_ptr<const Record>>(&value);
+    return pointer ? pointer->get() : nullptr;
+  }
+  // The values that a tuple of run-time values or a record is made of; null: it is neither.
+  const ValueTuple *parts() const { return record() ? &record()->fields : tuple(); }
+  // The same with other parts; of the same number and types, for a record.
+  Value withParts(ValueTuple parts) const {
+    if (record())
+      return std::make_shared<const Record>(Record{record()->type, std::move(parts)});
+    return std::make_shared<ValueTuple>(std::move(parts));
   }
   bool isNone() const { return constant() && std::holds_alternative<NoneValue>(constant()->value); }
 };

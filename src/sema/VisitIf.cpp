@@ -29,16 +29,15 @@ public:
       return a;
     if (a.tensor() && b.tensor() && a.tensor()->value == b.tensor()->value)
       return a;
+    if (a.record() && b.record() && a.record()->type == b.record()->type)
+      if (auto fields = mergeAll(a.record()->fields, b.record()->fields))
+        return a.withParts(std::move(*fields));
+    if (a.record() || b.record())
+      return std::nullopt;
     auto leftElements = elementsOf(a), rightElements = elementsOf(b);
     if (leftElements && rightElements && leftElements->size() == rightElements->size()) {
-      auto merged = std::make_shared<ValueTuple>();
-      for (size_t i = 0; i < leftElements->size(); ++i) {
-        auto element = merge((*leftElements)[i], (*rightElements)[i]);
-        if (!element)
-          return element;
-        merged->push_back(std::move(*element));
-      }
-      return Value(merged);
+      auto merged = mergeAll(*leftElements, *rightElements);
+      return merged ? std::optional(Value(std::make_shared<ValueTuple>(std::move(*merged)))) : std::nullopt;
     }
     auto left = leaf(a, thenBlock_), right = leaf(b, elseBlock_);
     if (!left || !right || left->type != right->type)
@@ -53,15 +52,26 @@ public:
       tensor->value = results.front();
       results = results.drop_front();
     }
-    if (auto *tuple = std::get_if<std::shared_ptr<ValueTuple>>(&value.value)) {
-      auto filled = std::make_shared<ValueTuple>(**tuple);
-      for (Value &element : *filled)
-        fill(element, results);
-      value = Value(std::move(filled));
+    if (auto *parts = value.parts()) {
+      ValueTuple filled = *parts;
+      for (Value &part : filled)
+        fill(part, results);
+      value = value.withParts(std::move(filled));
     }
   }
 
 private:
+  std::optional<ValueTuple> mergeAll(const ValueTuple &left, const ValueTuple &right) {
+    ValueTuple merged;
+    for (size_t i = 0; i < left.size(); ++i) {
+      auto element = merge(left[i], right[i]);
+      if (!element)
+        return std::nullopt;
+      merged.push_back(std::move(*element));
+    }
+    return merged;
+  }
+
   std::optional<Tensor> leaf(const Value &value, mlir::Block *block) {
     if (auto *tensor = value.tensor())
       return *tensor;
@@ -103,6 +113,8 @@ std::optional<Visitor::Condition> Visitor::condition(const Value &value) {
     return Condition{isTrue(*constant), nullptr};
   if (auto *tuple = value.tuple())
     return Condition{!tuple->empty(), nullptr};
+  if (value.record()) // an object of Python's: true
+    return Condition{true, nullptr};
   Tensor tensor = *value.tensor();
   if (tensor.type.pointer)
     return session.fail(Kind::ConditionType, {spelling(tensor.type)});

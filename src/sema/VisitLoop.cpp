@@ -37,9 +37,9 @@ namespace {
 void leaves(const Value &value, llvm::SmallVectorImpl<mlir::Value> &into) {
   if (auto *tensor = value.tensor())
     into.push_back(tensor->value);
-  if (auto *tuple = value.tuple())
-    for (const Value &element : *tuple)
-      leaves(element, into);
+  if (auto *parts = value.parts())
+    for (const Value &part : *parts)
+      leaves(part, into);
 }
 
 // `like` with its leaves replaced by `values`, in order.
@@ -49,13 +49,13 @@ Value rebuild(const Value &like, mlir::ValueRange &values) {
     values = values.drop_front();
     return result;
   }
-  auto *tuple = like.tuple();
-  if (!tuple)
+  auto *parts = like.parts();
+  if (!parts)
     return like;
-  auto result = std::make_shared<ValueTuple>();
-  for (const Value &element : *tuple)
-    result->push_back(rebuild(element, values));
-  return Value(std::move(result));
+  ValueTuple result;
+  for (const Value &part : *parts)
+    result.push_back(rebuild(part, values));
+  return like.withParts(std::move(result));
 }
 
 // Numbers become run-time scalars, in tuples too.
@@ -96,6 +96,11 @@ bool collectLike(Session &session, const Value &like, const Value &value,
     return true;
   }
   auto expected = elementsOf(like), elements = elementsOf(value);
+  if (auto *record = like.record()) {
+    if (!value.record() || value.record()->type != record->type)
+      return false;
+    expected = record->fields, elements = value.record()->fields;
+  }
   if (!expected)
     return value.constant() && like.constant() && isSame(*like.constant(), *value.constant());
   if (!elements || elements->size() != expected->size())

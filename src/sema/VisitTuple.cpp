@@ -36,6 +36,8 @@ Value makeTupleValue(ValueTuple elements) {
 std::string describeType(const Value &value) {
   if (auto *tensor = value.tensor())
     return spelling(tensor->type);
+  if (auto *record = value.record())
+    return spelling(record->type);
   if (auto *constant = value.constant(); constant && !tupleOf(*constant))
     return describeType(*constant);
   std::string result = "(";

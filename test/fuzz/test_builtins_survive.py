@@ -30,12 +30,15 @@ def kernel(p, q, b, n, u, w, f, h, e, c, ONE):
     t = tl.zeros((2, 3, 2), tl.float64)
     v = tl.zeros((4,), tl.float8e5)
     one = tl.zeros((1, 1), tl.float32)
+    bp = tl.make_block_ptr(p, (n, w), (6, 1), (0, n), (6, 6), (1, 0))
+    td = tl.make_tensor_descriptor(p, [n, n], [n, 1], [1, 6])
 """
 VALUES = ["p", "q", "b", "n", "u", "w", "f", "h", "e", "c", "ONE", "o", "x", "y", "z", "m", "t", "v", "one",
           "(p + o)", "(q + o)", "None", "True", "False", "0", "1", "-1", "2", "3", "31", "2**31", "-2**70", "1.5",
           "-0.0", "float('nan')", "1e300", "'a'", "''", "'rtz'", "'ieee'", "()", "(1,)", "(6,)", "(2, 3)", "(3, 0)",
           "(-1, 4)", "[6, 6]", "(x, o)", "(n,)", "(None,)", "tl.float32", "tl.int1", "tl.bfloat16", "tl.float8e4nv",
           "tl.float8e4b15", "tl.pointer_type(tl.int8)", "p.dtype", "y.type", "plus", "tl.maximum", "tl.load", "tl",
+          "bp", "td", "(bp, td)", "bp.type", "td.type", "td.shape", "'nan'", "(0,)", "(0, n)",
           "tl.PropagateNan.ALL", "(2**20, 2**20)", "(1,) * 9", "2**62"]
 OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>", "<", "==", "!=", "is", "and", "or"]
 ATTRIBUTES = ["dtype", "type", "shape", "T", "numel", "dtype.element_ty", "type.scalar", "dtype.is_fp16()", "value", "oops"]
@@ -48,6 +51,8 @@ def callables():
     calls = [("tl." + name, re.findall(r"(?:^|, )\*?(\w+)", parameters)) for name, _, parameters in names]
     calls += [("METHOD." + name, re.findall(r"(?:^|, )\*?(\w+)", parameters)[1:])
               for name, member, parameters in names if member == "Member"]
+    methods = re.findall(r'^DESCRIPTOR\((\w+), "([^"]*)"', table, re.M)
+    calls += [("td." + name, re.findall(r"(?:^|, )(\w+)", parameters)[1:]) for name, parameters in methods]
     calls += [("METHOD.to", ["dtype", "fp_downcast_rounding", "bitcast"])]
     calls += [(name, []) for name in re.findall(r'^PYTHON\((\w+),', table, re.M)]
     device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL|WRITTEN)\((\w+),", (ROOM / "Libdevice.def").read_text())

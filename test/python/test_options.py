@@ -160,6 +160,7 @@ LANGUAGE_OBEYED = {
     "bitonic_merge": {"dim", "descending"}, "histogram": {"mask"},
     **{name: {"n_rounds"} for name in ("philox_impl", "philox", "randint", "randint4x", "rand", "rand4x", "randn", "randn4x")},
     "static_print": {"sep", "end", "file"}, "static_assert": {"msg"}, "device_assert": {"msg", "mask"}, "device_print": {"hex"},
+    "make_tensor_descriptor": {"padding_option"}, "_experimental_descriptor_load": {"shape", "dtype"},
     "pointer_type": {"address_space", "const"}, "range": {"arg2", "step"}, "static_range": {"arg2", "step"},
 }
 BUILTIN = re.compile(r'^(?:BUILTIN|LIBRARY)\((\w+), \w+, \w+, "((?:[^"\\]|\\.)*)"', re.M)

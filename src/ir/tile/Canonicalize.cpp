@@ -1,5 +1,6 @@
 // Patterns that make programs smaller and the same: scalars stay scalars (what is one
 // value for the whole tile is computed once), masks that are constant disappear.
+#include "ir/tile/Ranges.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/IR/Matchers.h"
@@ -255,6 +256,7 @@ void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const
                ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask,
                ReduceOneElement, ScanOneElement, AssertTrue, AddIntoDot<arith::AddFOp>,
                AddIntoDot<arith::AddIOp>>(patterns.getContext());
+  addRangePatterns(patterns);
 }
 
 } // namespace tegula::tile

@@ -1,6 +1,7 @@
 // What stands behind a dot or in brackets: attributes and methods of run-time values and of
 // types, x[None, :], elements of tuples.
 #include "sema/Const.h"
+#include "sema/builtins/Block.h"
 #include "sema/builtins/Call.h"
 
 #include <numeric>
@@ -43,7 +44,20 @@ int64_t exponentBias(DType type) {
   }
 }
 
+std::optional<Const> wholeAttribute(const TypeRef &ref, std::string_view name) {
+  bool isPointer = ref.whole == TypeRef::BlockPointer;
+  if (name == (isPointer ? "element_ty" : "block_type"))
+    return Const{TypeRef{ref.element, false, false, ref.shape}};
+  if (isPointer && name == "scalar")
+    return Const{ref};
+  if (isPointer && name == "primitive_bitwidth")
+    return makeInt(64);
+  return std::nullopt;
+}
+
 std::optional<Const> typeAttribute(const TypeRef &ref, std::string_view name) {
+  if (ref.whole)
+    return wholeAttribute(ref, name);
   Type type = typeOf(ref);
   if (name == "scalar")
     return makeType(type.scalar());
@@ -100,6 +114,10 @@ llvm::APInt smallest(DType type) {
 }
 
 std::optional<Const> typeMethod(const TypeRef &ref, std::string_view name) {
+  if (ref.whole)
+    return name == "is_ptr" || name == "is_block" || name == "is_const"
+               ? std::optional(Const{name == "is_ptr" && ref.whole == TypeRef::BlockPointer})
+               : std::nullopt;
   Type type = typeOf(ref);
   bool plain = !type.pointer && type.isScalar();
   bool isInt = plain && isInteger(type.element);
@@ -198,10 +216,12 @@ std::optional<Value> tupleSubscript(Session &session, const Value &tuple, const 
 std::optional<Value> attribute(Session &session, const Value &object, std::string_view name) {
   if (auto *tensor = object.tensor())
     return tensorAttribute(session, *tensor, name);
+  if (auto *record = object.record())
+    return recordAttribute(session, *record, name);
   if (auto *type = typeOfValue(object)) {
     if (auto result = typeAttribute(*type, name))
       return Value(*result);
-    return session.fail(diag::Kind::NoSuchAttribute, {spelling(typeOf(*type)), name});
+    return session.fail(diag::Kind::NoSuchAttribute, {repr(*object.constant()), name});
   }
   if (name == "value" && object.constant())
     return object;
@@ -213,10 +233,23 @@ std::optional<Value> attribute(Session &session, const Value &object, std::strin
   return session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
 }
 
+namespace {
+
+// The builtin behind a method of a run-time value; null: there is none.
+const Row *methodOf(const Value &object, std::string_view name) {
+  if (auto *record = object.record())
+    return record->type.kind == TypeRef::Descriptor ? findDescriptorMethod(name)
+           : name == "advance"                      ? findMember(name)
+                                                    : nullptr;
+  return object.tensor() || isNumber(object) ? findMember(memberBuiltin(name)) : nullptr;
+}
+
+} // namespace
+
 bool isMethod(const Value &object, std::string_view name) {
   if (auto *type = typeOfValue(object))
     return typeMethod(*type, name).has_value();
-  return (object.tensor() || isNumber(object)) && findMember(memberBuiltin(name));
+  return methodOf(object, name) != nullptr;
 }
 
 std::optional<Value> callMethod(Session &session, const Value &object, std::string_view name,
@@ -224,13 +257,13 @@ std::optional<Value> callMethod(Session &session, const Value &object, std::stri
   if (auto *type = typeOfValue(object)) {
     auto result = typeMethod(*type, name);
     if (!result)
-      return session.fail(diag::Kind::NoSuchAttribute, {spelling(typeOf(*type)), name});
+      return session.fail(diag::Kind::NoSuchAttribute, {repr(*object.constant()), name});
     if (!arguments.empty() || !keywords.empty())
       return session.fail(diag::Kind::BuiltinTooManyArguments,
                           {name, "0", std::to_string(arguments.size() + keywords.size()), ""});
     return Value(*result);
   }
-  const Row *row = object.tensor() || isNumber(object) ? findMember(memberBuiltin(name)) : nullptr;
+  const Row *row = methodOf(object, name);
   if (!row)
     return session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
   std::vector<Value> all{object};

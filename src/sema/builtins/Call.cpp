@@ -81,7 +81,7 @@ struct Binder {
   }
 
   static bool isConstexpr(const Value &value) {
-    if (value.tensor())
+    if (value.tensor() || value.record())
       return false;
     auto *tuple = value.tuple();
     return !tuple || std::all_of(tuple->begin(), tuple->end(), isConstexpr);
@@ -165,7 +165,7 @@ std::optional<std::string> Call::text(size_t i) const {
 
 std::optional<Type> Call::type(size_t i) const {
   if (auto *constant = values[i].constant())
-    if (auto *type = std::get_if<TypeRef>(&constant->value))
+    if (auto *type = std::get_if<TypeRef>(&constant->value); type && !type->whole)
       return typeOf(*type).scalar();
   return wrong(i, "a dtype");
 }

@@ -92,6 +92,8 @@ Value makeValueTuple(std::vector<Value> elements) {
 std::string describe(const Value &value) {
   if (auto *tensor = value.tensor())
     return spelling(tensor->type);
+  if (auto *record = value.record())
+    return spelling(record->type);
   if (value.tuple())
     return "a tuple";
   return repr(*value.constant());

@@ -1,5 +1,5 @@
 // tl.load and tl.store. Bools are bytes in memory.
-#include "sema/builtins/Call.h"
+#include "sema/builtins/Block.h"
 
 namespace tegula::sema::builtins {
 namespace {
@@ -52,6 +52,8 @@ DType storedAs(DType element) { return isBool(element) ? DType::I8 : element; }
 
 std::optional<Value> call_load(Call &call) {
   enum { Pointer, Mask, Other, BoundaryCheck, Padding, CacheModifier, EvictionPolicy, Volatile };
+  if (call[Pointer].record())
+    return loadBlock(call);
   Session &session = call.session;
   auto pointer = pointerOperand(call, {BoundaryCheck, Padding});
   if (!pointer)
@@ -97,6 +99,8 @@ std::optional<Value> call_load(Call &call) {
 
 std::optional<Value> call_store(Call &call) {
   enum { Pointer, Stored, Mask, BoundaryCheck, CacheModifier, EvictionPolicy };
+  if (call[Pointer].record())
+    return storeBlock(call);
   Session &session = call.session;
   auto pointer = pointerOperand(call, {BoundaryCheck});
   if (!pointer)

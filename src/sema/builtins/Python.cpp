@@ -55,7 +55,9 @@ std::optional<bool> isOf(const Value &value, const Value &type) {
   const Const *held = value.constant();
   bool isTuple = elementsOf(value).has_value();
   if (ref->name == "triton.language.tensor")
-    return value.tensor() != nullptr;
+    return value.tensor() || (value.record() && value.record()->type.kind == TypeRef::BlockPointer);
+  if (ref->name.starts_with("triton.language.tensor_descriptor"))
+    return value.record() && value.record()->type.kind == TypeRef::Descriptor;
   if (ref->name == "triton.language.constexpr")
     return held && !isTuple;
   if (ref->name == "triton.language.tuple" || ref->name == "builtins.tuple" || ref->name == "builtins.list")
@@ -74,8 +76,9 @@ std::optional<bool> isOf(const Value &value, const Value &type) {
     auto *typeRef = held ? std::get_if<TypeRef>(&held->value) : nullptr;
     if (!typeRef || ref->name == "triton.language.dtype")
       return typeRef != nullptr;
-    bool isBlock = !typeRef->shape.empty();
-    return ref->name == "triton.language.block_type" ? isBlock : typeRef->pointer && !isBlock;
+    bool isBlock = !typeRef->shape.empty() && !typeRef->whole;
+    bool isPointer = typeRef->pointer || typeRef->whole == TypeRef::BlockPointer;
+    return ref->name == "triton.language.block_type" ? isBlock : isPointer && !isBlock;
   }
   return std::nullopt;
 }

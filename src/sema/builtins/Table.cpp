@@ -15,6 +15,7 @@ namespace builtins {
 #define BUILTIN(name, family, member, parameters, bound, doc) std::optional<Value> call_##name(Call &call);
 #define PYTHON(name, parameters, doc) std::optional<Value> python_##name(Call &call);
 #define CUDA_QUERY(name, parameters, doc) std::optional<Value> cuda_##name(Call &call);
+#define DESCRIPTOR(name, parameters, doc) std::optional<Value> descriptor_##name(Call &call);
 #define LIBRARY(name, family, member, parameters, bound, doc)
 #define UNSUPPORTED(name, family, member, reason)
 #define TOP(name, parameters, doc)
@@ -23,6 +24,7 @@ namespace builtins {
 #include "sema/builtins/Builtins.def"
 #undef BUILTIN
 #undef PYTHON
+#undef DESCRIPTOR
 #undef CUDA_QUERY
 #define UNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define BINARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
@@ -60,6 +62,16 @@ const Row rawRows[] = {
   {"triton." #name, Family::Python, Free, call_##name, false, parameters, "exact", doc, {}},
 #define PYTHON(name, parameters, doc)                                                                        \
   {"builtins." #name, Family::Python, Free, python_##name, false, parameters, "exact", doc, {}},
+#define DESCRIPTOR(name, parameters, doc)                                                                    \
+  {"triton.language.tensor_descriptor." #name,                                                               \
+   Family::Descriptor,                                                                                       \
+   Free,                                                                                                     \
+   descriptor_##name,                                                                                        \
+   false,                                                                                                    \
+   parameters,                                                                                               \
+   "exact",                                                                                                  \
+   doc,                                                                                                      \
+   {}},
 #define PYTHON_MISSING(name, reason)                                                                         \
   {"builtins." #name, Family::Python, Free, nullptr, false, "", "", reason, {}},
 #define CUDA_QUERY(name, parameters, doc)                                                                    \
@@ -257,6 +269,8 @@ std::string canonical(std::string_view dottedName) {
     std::string plain = std::string(language) + bare, device = std::string(libdevice) + bare;
     return module == "math." && !findRow(plain) && findRow(device) ? device : plain;
   }
+  if (name == "triton.language._experimental_make_tensor_descriptor")
+    return "triton.language.make_tensor_descriptor";
   if (name == "triton.language._unwrap_if_constexpr")
     return "triton.language.constexpr";
   return name;
