@@ -193,7 +193,7 @@ def atomic(p):
 
 @triton.jit
 def method(p):
-    # method: `tl.advance` is not supported yet on any target [UnsupportedBuiltin]
+    # method: parameter `base` of `tl.advance` must be a block pointer, not <['4'], int32> [BuiltinWrongArgument]
     tl.arange(0, 4).advance(0)
 
 
