@@ -106,7 +106,10 @@ typedef enum tg_dtype {
   TG_F32 = 11,
   TG_F64 = 12,
   TG_F8E5 = 13,
-  TG_F8E4NV = 14
+  TG_F8E4NV = 14,
+  TG_F8E4B8 = 15,
+  TG_F8E5B16 = 16,
+  TG_F8E4B15 = 17
 } tg_dtype;
 
 /* -1: there is no type of this name. */

@@ -46,6 +46,11 @@ std::optional<DType> dtypeFromName(std::string_view text) {
       {"float8_e4m3fn", DType::F8E4NV},
       {"fp8e4m3fn", DType::F8E4NV},
       {"float8e4nv", DType::F8E4NV},
+      {"float8e4b8", DType::F8E4B8},
+      {"float8_e4m3fnuz", DType::F8E4B8},
+      {"float8e5b16", DType::F8E5B16},
+      {"float8_e5m2fnuz", DType::F8E5B16},
+      {"float8e4b15", DType::F8E4B15},
   };
   for (auto [spelling, type] : others)
     if (text == spelling)

@@ -1,4 +1,5 @@
 #include "jit/Leaf.h"
+#include "base/ByteFloat.h"
 #include "sema/HostRecord.h"
 #include "sema/Session.h"
 
@@ -199,10 +200,10 @@ static uint64_t floatBits(double value, DType type) {
     return std::bit_cast<uint64_t>(value);
   if (type == DType::F32)
     return std::bit_cast<uint32_t>(float(value));
-  const llvm::fltSemantics &semantics = type == DType::F16    ? llvm::APFloat::IEEEhalf()
-                                        : type == DType::BF16 ? llvm::APFloat::BFloat()
-                                        : type == DType::F8E5 ? llvm::APFloat::Float8E5M2()
-                                                              : llvm::APFloat::Float8E4M3FN();
+  if (isByteFloat(type))
+    return byteFloatBits(value, type);
+  const llvm::fltSemantics &semantics =
+      type == DType::F16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat();
   llvm::APFloat number(value);
   bool inexact;
   number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);

@@ -14,6 +14,7 @@ mlir::Type lowerElement(DType element, mlir::MLIRContext *context) {
   case DType::F64: return mlir::Float64Type::get(context);
   case DType::F8E5: return mlir::Float8E5M2Type::get(context);
   case DType::F8E4NV: return mlir::Float8E4M3FNType::get(context);
+  // Floats that are bytes below sema are among these.
   default: return mlir::IntegerType::get(context, bitWidth(element));
   }
 }

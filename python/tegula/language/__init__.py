@@ -5,7 +5,7 @@ from .core import (TRITON_MAX_TENSOR_NUMEL, cdiv, const, constexpr, constexpr_ty
                    tensor)
 
 for _name in ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-              "float32", "float64", "float8e5", "float8e4nv"):
+              "float32", "float64", "float8e5", "float8e4nv", "float8e4b8", "float8e5b16", "float8e4b15"):
     globals()[_name] = dtype(_name)
 pi32_t = pointer_type(int32)  # noqa: F821
 

@@ -29,7 +29,9 @@ int64_t mantissaBits(DType type) {
   case DType::F32: return 23;
   case DType::F16: return 10;
   case DType::BF16: return 7;
-  case DType::F8E4NV: return 3;
+  case DType::F8E4NV:
+  case DType::F8E4B8:
+  case DType::F8E4B15: return 3;
   default: return 2;
   }
 }
@@ -40,6 +42,8 @@ int64_t exponentBias(DType type) {
   case DType::F32:
   case DType::BF16: return 127;
   case DType::F8E4NV: return 7;
+  case DType::F8E4B8: return 8;
+  case DType::F8E5B16: return 16;
   default: return 15;
   }
 }
@@ -96,9 +100,6 @@ std::optional<Const> typeAttribute(const TypeRef &ref, std::string_view name) {
 // is_fp16, is_int64, is_uint8, is_fp8e4nv: the row of the type table they ask for.
 std::optional<bool> isNamedType(const Type &type, std::string_view question) {
   std::string_view asked = question.substr(3);
-  static constexpr std::string_view absent[] = {"fp8e4b8", "fp8e5b16", "fp8e4b15"};
-  if (llvm::is_contained(absent, asked))
-    return false;
   auto found = dtypeFromName(asked);
   if (!found || name(*found) != asked)
     return std::nullopt;

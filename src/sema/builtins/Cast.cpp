@@ -1,5 +1,7 @@
 // One element type to another, by upstream's rules. Casts of constants fold at once.
+#include "base/ByteFloat.h"
 #include "sema/builtins/Emit.h"
+#include "sema/builtins/Table.h"
 
 namespace tegula::sema {
 
@@ -8,7 +10,6 @@ namespace arith = mlir::arith;
 
 namespace {
 
-bool isByteFloat(DType type) { return isFloat(type) && bitWidth(type) == 8; }
 bool isHalf(DType type) { return type == DType::F16 || type == DType::BF16; }
 
 template <class Op> Tensor convert(Session &session, const Tensor &value, DType to) {
@@ -35,8 +36,48 @@ Tensor castInteger(Session &session, const Tensor &value, DType to) {
                         : convert<arith::ExtUIOp>(session, value, to);
 }
 
+// Calls a conversion of sema/library/floats.py. Where that fails a budget is spent and told of, and any value
+// does.
+Tensor convertByLibrary(Session &session, std::string_view function, const Type &result,
+                        llvm::ArrayRef<Value> arguments) {
+  auto converted = session.functions.callFunction(*findLibraryFunction(function), arguments, {});
+  auto *tensor = converted ? converted->tensor() : nullptr;
+  return tensor ? Tensor{tensor->value, result}
+                : literalTile(session, makeInt(0), result.element, result.shape);
+}
+
+// Of the floats that are bytes below sema, through f32.
+Tensor decodeByte(Session &session, const Tensor &value) {
+  const ByteFloat format = byteFloatOf(value.type.element);
+  const Tensor byte{value.value, value.type.withElement(DType::U8)};
+  return convertByLibrary(session, "decode_byte_float", value.type.withElement(DType::F32),
+                          {Value(byte), Value(makeInt(format.mantissa)), Value(makeInt(format.bias)),
+                           Value(Const{!format.hasNegativeZero})});
+}
+
+Tensor castFloat(Session &session, const Tensor &value, DType to, std::optional<tile::Rounding> rounding);
+
+Tensor encodeByte(Session &session, const Tensor &value, DType to, std::optional<tile::Rounding> rounding) {
+  const ByteFloat format = byteFloatOf(to);
+  const Type wide = value.type.withElement(DType::F32);
+  const Tensor single = value.type.element == DType::F64
+                            ? convertByLibrary(session, "to_odd_float", wide, {Value(value)})
+                        : value.type.element == DType::F32 ? value
+                                                           : castFloat(session, value, DType::F32, {});
+  return convertByLibrary(session, "encode_byte_float", value.type.withElement(to),
+                          {Value(single), Value(makeInt(format.mantissa)), Value(makeInt(format.bias)),
+                           Value(Const{format.largest}), Value(Const{!format.hasNegativeZero}),
+                           Value(Const{rounding == tile::Rounding::RTZ})});
+}
+
 Tensor castFloat(Session &session, const Tensor &value, DType to, std::optional<tile::Rounding> rounding) {
   DType from = value.type.element;
+  if (isFloatInByte(to))
+    return encodeByte(session, value, to, rounding);
+  if (isFloatInByte(from)) {
+    Tensor wide = decodeByte(session, value);
+    return to == DType::F32 ? wide : castFloat(session, wide, to, rounding);
+  }
   if (isByteFloat(from) || isByteFloat(to) || rounding == tile::Rounding::RTZ) {
     Type type = value.type.withElement(to);
     return emit<tile::FpToFpOp>(session, type, lower(type, session.builder.getContext()), value.value,
@@ -123,7 +164,7 @@ std::optional<Tensor> bitcastTo(Session &session, const Tensor &value, const Typ
     return session.fail(diag::Kind::BitcastWidth, {spelling(value.type.scalar()), std::to_string(from),
                                                    spelling(to.scalar()), std::to_string(bits)});
   Type type = value.type.withElement(to.element);
-  if (isInteger(value.type.element) && isInteger(to.element))
+  if (lower(type, session.builder.getContext()) == value.value.getType())
     return Tensor{value.value, type};
   return emit<tile::BitcastOp>(session, type, lower(type, session.builder.getContext()), value.value);
 }

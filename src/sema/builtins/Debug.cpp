@@ -1,4 +1,5 @@
 // Checks and prints, while compiling and at run time.
+#include "base/ByteFloat.h"
 #include "sema/Const.h"
 #include "sema/builtins/Call.h"
 
@@ -44,6 +45,8 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
     auto tensor = toTensor(call.session, value);
     if (!tensor)
       return std::nullopt;
+    if (!tensor->type.pointer && isFloatInByte(tensor->type.element))
+      tensor = cast(call.session, *tensor, DType::F32);
     operands.push_back(tensor->value);
     areSigned.push_back(!tensor->type.pointer && isSigned(tensor->type.element));
   }

@@ -1,4 +1,5 @@
 // tl.dot. Extents are free: no tensor core asks for a minimum here.
+#include "base/ByteFloat.h"
 #include "sema/builtins/Call.h"
 
 #include <numeric>
@@ -7,8 +8,6 @@ namespace tegula::sema::builtins {
 namespace {
 
 enum { A, B, Acc, InputPrecision, AllowTf32, MaxImprecise, OutDtype };
-
-bool isByteFloat(DType type) { return isFloat(type) && bitWidth(type) == 8; }
 
 bool checkElements(Call &call, const Tensor &a, const Tensor &b) {
   DType l = a.type.element, r = b.type.element;
@@ -120,6 +119,11 @@ std::optional<Value> call_dot(Call &call) {
     return call.fail(diag::Kind::DotAccumulator, {spelling(acc->type), spelling(result)});
   if (!acc)
     acc = literalTile(session, makeInt(0), *element, shape);
+  // Of these 8-bit floats f16 holds all numbers, and so the products are exact.
+  if (isFloatInByte(a->type.element) || isFloatInByte(b->type.element)) {
+    a = cast(session, *a, DType::F16);
+    b = cast(session, *b, DType::F16);
+  }
   Tensor base = asBatch(session, *acc);
   auto op =
       tile::DotOp::create(session.builder, session.loc(), base.value.getType(), asBatch(session, *a).value,

@@ -252,6 +252,12 @@ std::optional<Value> call_clamp(Call &call) {
     return call.fail(diag::Kind::FloatsOnly, {spelling(value.type)});
   if (value.type != low->second.type)
     return session.fail(diag::Kind::IncompatibleOperands, {op, describe(value), describe(low->second)});
+  if (bitWidth(value.type.element) == 8) { // computed in fp32, and one of the three
+    auto wide = [&](const Tensor &tensor) { return *cast(session, tensor, DType::F32); };
+    const Tensor x = wide(value), from = wide(low->second), to = wide(high->second);
+    return *cast(session, emit<tile::ClampFOp>(session, x.type, x.value, from.value, to.value, *propagate),
+                 value.type.element);
+  }
   return emit<tile::ClampFOp>(session, value.type, value.value, low->second.value, high->second.value,
                               *propagate);
 }

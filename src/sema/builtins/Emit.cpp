@@ -1,11 +1,19 @@
 // Numbers, shapes and comparisons: the steps under all builtins.
 #include "sema/builtins/Emit.h"
+#include "base/ByteFloat.h"
 
 namespace tegula::sema {
 
 using namespace builtins;
 
 namespace {
+
+// An integer or a float; far beyond what an 8-bit float holds, no digit counts.
+double asDouble(const Const &number) {
+  if (auto *real = std::get_if<double>(&number.value))
+    return *real;
+  return std::get<llvm::APInt>(number.value).signedRoundToDouble();
+}
 
 mlir::TypedAttr numberAttribute(const Const &number, DType type, mlir::MLIRContext *context) {
   mlir::Type lowered = lower(Type{type}, context);
@@ -19,6 +27,13 @@ mlir::TypedAttr numberAttribute(const Const &number, DType type, mlir::MLIRConte
     llvm::APFloat(std::get<double>(number.value))
         .convertToInteger(truncated, llvm::APFloat::rmTowardZero, &exact);
     return mlir::IntegerAttr::get(lowered, truncated);
+  }
+  if (isByteFloat(type)) {
+    const llvm::APInt bits(8, byteFloatBits(asDouble(number), type));
+    if (isFloatInByte(type))
+      return mlir::IntegerAttr::get(lowered, bits);
+    const auto &semantics = llvm::cast<mlir::FloatType>(lowered).getFloatSemantics();
+    return mlir::FloatAttr::get(lowered, llvm::APFloat(semantics, bits));
   }
   const auto &semantics = llvm::cast<mlir::FloatType>(lowered).getFloatSemantics();
   llvm::APFloat value(semantics);

@@ -1,4 +1,5 @@
 #include "sema/builtins/Promote.h"
+#include "base/ByteFloat.h"
 
 #include <cmath>
 
@@ -8,7 +9,6 @@ namespace {
 // bool < integer < float: a number of a lower or equal kind takes no part in the promotion.
 int kindRank(DType type) { return isBool(type) ? 0 : isInteger(type) ? 1 : 2; }
 bool isHalf(DType type) { return type == DType::F16 || type == DType::BF16; }
-bool isByteFloat(DType type) { return isFloat(type) && bitWidth(type) == 8; }
 
 Promotion promoteFloats(DType left, DType right, bool division) {
   auto either = [&](DType type) { return left == type || right == type; };

@@ -142,6 +142,8 @@ Const parseDefault(std::string_view text) {
     return {std::string(text.substr(1, text.size() - 2))};
   if (text.starts_with("PropagateNan."))
     return {BuiltinRef{"triton.language." + std::string(text)}};
+  if (auto type = dtypeFromName(text))
+    return {TypeRef{*type}};
   return makeInt(std::stoll(std::string(text)));
 }
 
@@ -205,8 +207,9 @@ std::optional<DType> dtypeOf(std::string_view name) {
     return std::nullopt;
   name.remove_prefix(language.size());
   constexpr std::pair<std::string_view, DType> floats[] = {
-      {"float16", DType::F16}, {"bfloat16", DType::BF16}, {"float32", DType::F32},
-      {"float64", DType::F64}, {"float8e5", DType::F8E5}, {"float8e4nv", DType::F8E4NV}};
+      {"float16", DType::F16},       {"bfloat16", DType::BF16},       {"float32", DType::F32},
+      {"float64", DType::F64},       {"float8e5", DType::F8E5},       {"float8e4nv", DType::F8E4NV},
+      {"float8e4b8", DType::F8E4B8}, {"float8e5b16", DType::F8E5B16}, {"float8e4b15", DType::F8E4B15}};
   for (auto [spelling, type] : floats)
     if (name == spelling)
       return type;

@@ -9,7 +9,6 @@
 # RUN: %refused pointer_to_int 'p=*f32'
 # RUN: %refused pointer_to_float 'p=*f32'
 # RUN: %refused no_dtype 'f=f32'
-# RUN: %refused absent_dtype 'f=f32'
 import triton
 import triton.language as tl
 
@@ -130,9 +129,3 @@ def pointer_to_float(p):
 def no_dtype(f):
     # no_dtype: parameter `dtype` of `tl.cast` must be a dtype, not 32 [BuiltinWrongArgument]
     f.to(32)
-
-
-@triton.jit
-def absent_dtype(f):
-    # absent_dtype: parameter `dtype` of `tl.cast` must be a dtype, not {{.*}}float8e4b15
-    f.to(tl.float8e4b15)

@@ -1,0 +1,137 @@
+"""tl.dot_scaled: operands decoded and scaled, then multiplied by tl.dot. The left operand is [M, K], scales are [M, K/group];
+the right one is prepared as its transpose. What arrives here has been checked (builtins/DotScaled.cpp)."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled_fp4_as_bf16(code):
+    # s ee m with bias 1. From 2 on the fields only move to their places; 0 and 1 are 0.0 and 0.5.
+    magnitude = (code & 7).to(tl.uint16)
+    bits = tl.where(magnitude >= 2, (magnitude << 6) + 0x3F00, magnitude * 0x3F00)
+    return (bits | ((code & 8).to(tl.uint16) << 12)).to(tl.bfloat16, bitcast=True)
+
+
+@triton.jit
+def scaled_unpack(packed, along_k: tl.constexpr):
+    # The lower half of a byte is the first of two elements.
+    pairs = tl.join(scaled_fp4_as_bf16(packed & 15), scaled_fp4_as_bf16(packed >> 4))
+    rank: tl.constexpr = len(packed.shape)
+    rows: tl.constexpr = packed.shape[rank - 2]
+    columns: tl.constexpr = packed.shape[rank - 1]
+    if along_k:
+        if rank == 2:
+            return tl.reshape(pairs, (rows, columns * 2))
+        else:
+            return tl.reshape(pairs, (packed.shape[0], rows, columns * 2))
+    else:
+        if rank == 2:
+            return tl.reshape(tl.permute(pairs, (0, 2, 1)), (rows * 2, columns))
+        else:
+            return tl.reshape(tl.permute(pairs, (0, 1, 3, 2)), (packed.shape[0], rows * 2, columns))
+
+
+@triton.jit
+def scaled_scale_as_bf16(scale, fast_math: tl.constexpr):
+    if scale.dtype == tl.float8e4nv:
+        return scale.to(tl.bfloat16)
+    else:
+        # An exponent of bias 127, as in bf16: 0 is 2^-127, a subnormal there; 255 is NaN.
+        bits = tl.where(scale == 0, 0x40, scale.to(tl.uint16) << 7)
+        if not fast_math:
+            bits = tl.where(scale == 255, 0x7FC0, bits)
+        return bits.to(tl.uint16).to(tl.bfloat16, bitcast=True)
+
+
+@triton.jit
+def scaled_spread(scale, group: tl.constexpr):
+    # [M, K/group] -> [M, K]
+    rank: tl.constexpr = len(scale.shape)
+    rows: tl.constexpr = scale.shape[rank - 2]
+    groups: tl.constexpr = scale.shape[rank - 1]
+    if rank == 2:
+        return tl.reshape(tl.broadcast_to(scale[:, :, None], (rows, groups, group)), (rows, groups * group))
+    else:
+        batch: tl.constexpr = scale.shape[0]
+        return tl.reshape(tl.broadcast_to(scale[:, :, :, None], (batch, rows, groups, group)),
+                          (batch, rows, groups * group))
+
+
+@triton.jit
+def scaled_operand(x, scale, format: tl.constexpr, along_k: tl.constexpr, wide: tl.constexpr, fast_math: tl.constexpr):
+    # In bf16 or, where its digits do not hold the scaled values, in f32: exact but for the ends of the range.
+    if format == "e2m1":
+        value = scaled_unpack(x, along_k)
+    else:
+        value = x
+    if wide:
+        value = value.to(tl.float32)
+    else:
+        value = value.to(tl.bfloat16)
+    if scale is None:
+        return value
+    else:
+        group: tl.constexpr = 16 if scale.dtype == tl.float8e4nv else 32
+        return value * scaled_spread(scaled_scale_as_bf16(scale, fast_math), group).to(value.dtype)
+
+
+@triton.jit
+def scaled_rest(value, high):
+    # The digits of a f32 (16 at most) that its bf16 does not hold; infinity leaves nothing.
+    return tl.where(tl.abs(value) == float("inf"), 0.0, value - high.to(tl.float32)).to(tl.bfloat16)
+
+
+@triton.jit
+def scaled_finite(value):
+    # The rest of a number must not meet infinity: the larger part has met it already.
+    return tl.where(tl.abs(value.to(tl.float32)) < float("inf"), value, 0.0)
+
+
+@triton.jit
+def scaled_product(a, b, acc):
+    # Operands in f32 go in two parts of bf16, so that their products are exact on tensor cores.
+    a_high = a.to(tl.bfloat16)
+    b_high = b.to(tl.bfloat16)
+    if a.dtype == tl.float32:
+        a_rest = scaled_rest(a, a_high)
+        acc = tl.dot(a_rest, scaled_finite(b_high), acc)
+        if b.dtype == tl.float32:
+            b_rest = scaled_rest(b, b_high)
+            acc = tl.dot(a_rest, b_rest, acc)
+            acc = tl.dot(scaled_finite(a_high), b_rest, acc)
+    elif b.dtype == tl.float32:
+        acc = tl.dot(scaled_finite(a_high), scaled_rest(b, b_high), acc)
+    return tl.dot(a_high, b_high, acc)
+
+
+@triton.jit
+def scaled_is_half(format: tl.constexpr, scale):
+    # Is the scaled operand exact in f16? The product of two scales is not: 448 * 448.
+    if scale is None:
+        return format != "bf16"
+    else:
+        return format == "e2m1" and scale.dtype == tl.float8e4nv
+
+
+@triton.jit
+def scaled_is_wide(format: tl.constexpr, scale):
+    if scale is None:
+        return format == "fp16"
+    else:
+        return format == "fp16" or (format == "bf16" and scale.dtype == tl.float8e4nv)
+
+
+@triton.jit
+def dot_scaled(lhs, lhs_scale, lhs_format: tl.constexpr, rhs, rhs_scale, rhs_format: tl.constexpr, acc,
+               fast_math: tl.constexpr, lhs_k_pack: tl.constexpr, rhs_k_pack: tl.constexpr):
+    has_half: tl.constexpr = lhs_format == "fp16" or rhs_format == "fp16"
+    if has_half and scaled_is_half(lhs_format, lhs_scale) and scaled_is_half(rhs_format, rhs_scale):
+        a = scaled_operand(lhs, lhs_scale, lhs_format, lhs_k_pack, True, fast_math)
+        b = scaled_operand(tl.trans(rhs), rhs_scale, rhs_format, rhs_k_pack, True, fast_math)
+        return tl.dot(a.to(tl.float16), tl.trans(b.to(tl.float16)), acc)
+    else:
+        lhs_wide: tl.constexpr = scaled_is_wide(lhs_format, lhs_scale)
+        rhs_wide: tl.constexpr = scaled_is_wide(rhs_format, rhs_scale)
+        a = scaled_operand(lhs, lhs_scale, lhs_format, lhs_k_pack, lhs_wide, fast_math)
+        b = scaled_operand(tl.trans(rhs), rhs_scale, rhs_format, rhs_k_pack, rhs_wide, fast_math)
+        return scaled_product(a, tl.trans(b), acc)
