@@ -151,6 +151,7 @@ LANGUAGE_OBEYED = {
     "load": {"mask", "other", "boundary_check", "padding_option", "volatile"}, "store": {"mask", "boundary_check"},
     **{f"atomic_{op}": {"mask", "sem", "scope"} for op in ("add", "max", "min", "and", "or", "xor", "xchg")},
     "atomic_cas": {"sem", "scope"}, "dot": {"acc", "input_precision", "allow_tf32", "out_dtype"},
+    "dot_scaled": {"acc", "fast_math", "lhs_k_pack", "rhs_k_pack", "out_dtype"},
     "reduce": {"keep_dims"}, "sum": {"axis", "keep_dims", "dtype"},
     "max": {"axis", "return_indices", "return_indices_tie_break_left", "keep_dims"},
     "min": {"axis", "return_indices", "return_indices_tie_break_left", "keep_dims"},
