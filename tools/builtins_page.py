@@ -76,7 +76,7 @@ def libdevice():
             there.append(f"`{fields[0]}({parameters.get(macro) or fields[1].replace('arg0', 'x').replace('arg1', 'y')})`")
     return ["\n## libdevice\n",
             "`tl.extra.libdevice` (also `tl.extra.cuda.libdevice`, and under `tl.math`): fp32 and fp64, one result an element; "
-            "operands are promoted to one type.\n", ", ".join(there) + ".\n", "Not yet: " + ", ".join(missing) + "."]
+            "operands are promoted to one type.\n", ", ".join(there) + ".", *(["\nNot yet: " + ", ".join(missing) + "."] if missing else [])]
 
 
 if __name__ == "__main__":

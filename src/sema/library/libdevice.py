@@ -63,6 +63,25 @@ def libdevice_rhadd(x: integer, y: integer):
     return (x | y) - ((x ^ y) >> 1)
 
 
+@triton.jit
+def libdevice_byte_perm(x: integer, y: integer, s: integer):
+    # Eight bytes, x the lower four; each of four digits of s names one by its lower three bits.
+    both = (y.to(tl.uint32, bitcast=True).to(tl.uint64) << 32) | x.to(tl.uint32, bitcast=True).to(tl.uint64)
+    result = tl.zeros_like(both)
+    for i in tl.static_range(4):
+        shift = ((tl.to_tensor(s).to(tl.uint32) >> (4 * i)) & 7).to(tl.uint64) * 8
+        result = result | (((both >> shift) & 255) << (8 * i))
+    return result.to(tl.uint32).to(x.dtype, bitcast=True)
+
+
+@triton.jit
+def libdevice_rcp64h(x: real):
+    # The upper half of the reciprocal; the lower one is 0.
+    tl.static_assert(x.dtype == tl.float64, "rcp64h takes fp64")
+    bits = (1.0 / x).to(tl.int64, bitcast=True)
+    return (bits & -4294967296).to(tl.float64, bitcast=True)
+
+
 # ---- conversions ----------------------------------------------------------------------------
 
 

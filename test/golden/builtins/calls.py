@@ -16,7 +16,6 @@
 # RUN: %refused method_argument 'p=*f32'
 # RUN: %refused atomic 'p=*f32'
 # RUN: %refused method 'p=*f32'
-# RUN: %refused device 'p=*f32'
 # RUN: %refused cuda 'p=*f32'
 # RUN: %refused printing 'p=*f32'
 # RUN: %refused range_as_value 'p=*f32'
@@ -33,7 +32,6 @@
 # RUN: %refused in_library 'p=*f16'
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -195,12 +193,6 @@ def atomic(p):
 def method(p):
     # method: parameter `base` of `tl.advance` must be a block pointer, not <['4'], int32> [BuiltinWrongArgument]
     tl.arange(0, 4).advance(0)
-
-
-@triton.jit
-def device(p):
-    # device: `libdevice.j0` is not supported yet on any target [UnsupportedBuiltin]
-    libdevice.j0(tl.load(p))
 
 
 @triton.jit
