@@ -49,7 +49,7 @@ namespace {
 
 constexpr bool Member = true, Free = false;
 constexpr std::string_view libdeviceBound = "2 ulp", libdeviceDoc = "the function of C's math library";
-constexpr std::string_view libdeviceMissing = "compose it from functions that there are";
+[[maybe_unused]] constexpr std::string_view libdeviceMissing = "compose it from functions that there are";
 
 const Row rawRows[] = {
 #define BUILTIN(name, family, member, parameters, bound, doc)                                                \
