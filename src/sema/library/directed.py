@@ -160,7 +160,7 @@ def libdevice_sub_rz(x: real, y: real):
 
 @triton.jit
 def libdevice_mul_rz(x: real, y: real):
-    # What is added has the sign of the product, so that a product of 0 keeps its own.
+    # The addend takes the sign of the product, so that a product of 0 keeps its own.
     zero = libdevice.copysign(tl.zeros_like(x * y), x * y)
     return directed_fma(x, y, zero, "rz")
 
@@ -197,7 +197,7 @@ def libdevice_sub_rd(x: real, y: real):
 
 @triton.jit
 def libdevice_mul_rd(x: real, y: real):
-    # What is added has the sign of the product, so that a product of 0 keeps its own.
+    # The addend takes the sign of the product, so that a product of 0 keeps its own.
     zero = libdevice.copysign(tl.zeros_like(x * y), x * y)
     return directed_fma(x, y, zero, "rd")
 
@@ -234,7 +234,7 @@ def libdevice_sub_ru(x: real, y: real):
 
 @triton.jit
 def libdevice_mul_ru(x: real, y: real):
-    # What is added has the sign of the product, so that a product of 0 keeps its own.
+    # The addend takes the sign of the product, so that a product of 0 keeps its own.
     zero = libdevice.copysign(tl.zeros_like(x * y), x * y)
     return directed_fma(x, y, zero, "ru")
 

@@ -35,7 +35,7 @@ def check_float(x):
 
 @triton.jit
 def stirling(x):
-    # What log gamma has beyond (x - 1/2) log x - x + log sqrt(2 pi), for x from 10 on.
+    # The rest of log gamma beyond (x - 1/2) log x - x + log sqrt(2 pi), for x from 10 on.
     inverse = 1.0 / x
     square = inverse * inverse
     total = square * 0.0 + STIRLING[8]
@@ -69,7 +69,7 @@ def log_gamma(x):
     shifted = tl.where(x < 10.0, small + 10.0, x)
     value = (shifted - 0.5) * (tl.log(shifted) - 1.0) - 0.5 + 0.9189385332046727 + stirling(shifted)
     value = tl.where(x < 10.0, value - tl.log(rising_product(small)), value)
-    # Where it crosses zero the difference would lose its digits.
+    # Near its zeros the difference would lose its digits.
     around_one = tl.minimum(tl.maximum(x - 1.0, -0.5), 0.5)
     around_two = tl.minimum(tl.maximum(x - 2.0, -0.5), 0.5)
     value = tl.where((x > 0.5) & (x < 1.5), log_gamma_near_one(around_one), value)
