@@ -18,8 +18,8 @@ def integers(low, high, shape, *, device, dtype=torch.int32, seed=0):
 
 
 def wide(tensor):
-    """The tensor on the host, in float64, outside of any graph."""
-    return tensor.detach().cpu().double()
+    """A copy of the tensor on the host, in float64, outside of any graph."""
+    return tensor.detach().cpu().to(torch.float64, copy=True)
 
 
 def close(actual, reference, error=1e-5, ulps=4.0):
