@@ -142,7 +142,9 @@ typedef enum tg_value_kind {
 typedef enum tg_value_flags {
   TG_READ_ONLY = 1, /* TG_POINTER: a kernel that stores through it is refused */
   TG_TYPED = 2,     /* TG_BOOL, TG_INT, TG_UINT, TG_FLOAT, TG_LITERAL: the number has type `dtype` */
-  TG_CONSTEXPR = 4  /* answers: a constant that kernels may use (tl.constexpr) */
+  TG_CONSTEXPR = 4, /* answers: a constant that kernels may use (tl.constexpr); arguments: a constant for any
+                       parameter */
+  TG_FIELDS = 8 /* TG_STRING, first item of a tuple: the names of its fields with commas; no element itself */
 } tg_value_flags;
 
 /* Bits of an opaque handle. The host sets the first in the handle of a function that may be called with

@@ -76,9 +76,12 @@ private:
   bool locate(PyObject *object);
   bool integer(PyObject *object, tg_value &out);
   bool typed(PyObject *payload, tg_value &out);
+  bool sequence(PyObject *object, tg_value &out);
+  bool convertText(PyObject *object, tg_value &out);
   bool encode(PyObject *object, tg_value &out);
   std::vector<Ref> kept_;
   std::deque<std::vector<tg_value>> tuples_;
+  int depth_ = 0;
 };
 
 // A function of the language: the base class of JITFunction.

@@ -19,7 +19,7 @@ struct Launcher {
 Launcher *spare[8];
 int spareCount = 0;
 
-// The entries of a grid; -1 with an exception set. More than three are the library's to refuse.
+// The entries of a grid; -1 with an exception set. Upstream reads three, and programs rely on it.
 int readGrid(PyObject *grid, int64_t *extents) {
   if (!PyTuple_Check(grid) && !PyList_Check(grid)) {
     const char *text =
@@ -31,7 +31,8 @@ int readGrid(PyObject *grid, int64_t *extents) {
     return -1;
   }
   Py_ssize_t size = PySequence_Fast_GET_SIZE(grid);
-  for (Py_ssize_t i = 0; i != std::min<Py_ssize_t>(size, 4); ++i) {
+  size = std::min<Py_ssize_t>(size, 3);
+  for (Py_ssize_t i = 0; i != size; ++i) {
     PyObject *entry = PySequence_Fast_GET_ITEM(grid, i);
     if (!PyIndex_Check(entry)) {
       launchError("an entry of the grid is %R; entries are ints\n  hint: use triton.cdiv(n, BLOCK), or //",
@@ -43,7 +44,7 @@ int readGrid(PyObject *grid, int64_t *extents) {
       return -1;
     extents[i] = value;
   }
-  return int(std::min<Py_ssize_t>(size, 4));
+  return int(size);
 }
 
 // What a grid that is a function gets: all arguments by name, with defaults.

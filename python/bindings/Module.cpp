@@ -422,7 +422,8 @@ PyMODINIT_FUNC PyInit__tegula() {
     return nullptr;
   PyObject *module = PyModule_Create(&definition);
   if (!module || !addConstants(module) || PyModule_AddFunctions(module, stepMethods) < 0 ||
-      PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0)
+      PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0 ||
+      PyModule_AddObjectRef(module, "Kernel", reinterpret_cast<PyObject *>(&KernelType)) < 0)
     return nullptr;
   return module;
 }

@@ -199,6 +199,45 @@ bool Arena::encode(PyObject *object, tg_value &out) {
   return kept_.back() && decode(kept_.back().get(), out);
 }
 
+// A tuple or a list; of a NamedTuple also the names of its fields.
+bool Arena::sequence(PyObject *object, tg_value &out) {
+  if (++depth_ > 100) {
+    PyErr_SetString(PyExc_TypeError, "tuples within tuples, 100 of them or without an end");
+    return false;
+  }
+  Ref items(PySequence_Fast(object, "a tuple or a list"));
+  Ref fields(PyTuple_Check(object) ? PyObject_GetAttrString(object, "_fields") : nullptr);
+  PyErr_Clear(); // a tuple without names
+  Py_ssize_t size = items ? PySequence_Fast_GET_SIZE(items.get()) : 0;
+  std::vector<tg_value> values;
+  if (fields && size) {
+    Ref comma(PyUnicode_FromString(",")), joined(PyUnicode_Join(comma.get(), fields.get()));
+    tg_value names{};
+    if (!joined || !convertText(joined.get(), names))
+      return false;
+    names.flags = TG_FIELDS;
+    kept_.push_back(std::move(joined));
+    values.push_back(names);
+  }
+  for (Py_ssize_t i = 0; i != size; ++i)
+    if (values.emplace_back(); !convert(PySequence_Fast_GET_ITEM(items.get(), i), values.back()))
+      return false;
+  kept_.push_back(std::move(items)); // what was converted points at its items
+  tuples_.push_back(std::move(values));
+  out.kind = TG_TUPLE;
+  out.as.tuple = {tuples_.back().data(), tuples_.back().size()};
+  --depth_;
+  return true;
+}
+
+bool Arena::convertText(PyObject *object, tg_value &out) {
+  Py_ssize_t size = 0;
+  const char *text = PyUnicode_AsUTF8AndSize(object, &size);
+  out.kind = TG_STRING;
+  out.as.text = {text, size_t(size)};
+  return text != nullptr;
+}
+
 bool Arena::convert(PyObject *object, tg_value &out) {
   PyTypeObject *type = Py_TYPE(object);
   if (type == &PyLong_Type)
@@ -217,6 +256,8 @@ bool Arena::convert(PyObject *object, tg_value &out) {
     out.kind = TG_NONE;
     return true;
   }
+  if (PyTuple_Check(object) || PyList_Check(object))
+    return sequence(object, out);
   switch (classOf(type)) {
   case Class::Array: return array(object, out);
   case Class::Tensor: return tensor(object, out);

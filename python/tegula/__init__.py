@@ -23,7 +23,7 @@ from .language import cdiv, next_power_of_2
 from .language.core import must_use_result
 from . import _C, _utils, backends, compiler, knobs, runtime, testing, tools
 from .compiler import compile
-from .language import target_info as _target_info
+from .language import combine as _combine, standard as _standard, target_info as _target_info
 from .alias import install_as_triton
 
 __version__ = _tegula.version
@@ -48,6 +48,7 @@ def get_kernel_limit():
     return _tegula.kernel_limit()
 
 
+vars(_standard).update({name: value for name, value in vars(_combine).items() if isinstance(value, JITFunction)})
 _tegula.register(_encode.encode, _errors.make_error, CompiledKernel, _encode.dtype_code)
 
 __all__ = [

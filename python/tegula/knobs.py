@@ -3,8 +3,16 @@ here. Those that nothing here obeys are kept with their values, and warn when th
 import os
 from contextlib import contextmanager
 
-from .knob_types import (CompileTimes, HookChain, env_bool, env_class, env_int, env_opt_bool, env_opt_str,
+from .knob_types import (CompileTimes, HookChain, env_base, env_bool, env_class, env_int, env_opt_bool, env_opt_str,
                          env_str, env_str_callable_default, getenv, getenv_bool, setenv, toenv)
+
+
+_watchers = []
+
+
+def _notice():
+    for watcher in _watchers:
+        watcher()
 
 
 class base_knobs:
@@ -28,24 +36,23 @@ class base_knobs:
 
     def reset(self):
         """Forgets what was set here."""
-        for name in list(vars(self)):
-            delattr(self, name)
+        vars(self).clear()
+        _notice()
         return self
 
     @contextmanager
     def scope(self):
         """Values that are set inside end with the block, those of the environment's variables too."""
-        before = dict(vars(self))
+        before = {name: value.copy() if isinstance(value, HookChain) else value for name, value in vars(self).items()}
         environment = {knob.key: os.environ.get(knob.key) for knob in self.knob_descriptors.values()}
         try:
             yield
         finally:
-            for name in list(vars(self)):
-                delattr(self, name)
-            for name, value in before.items():
-                setattr(self, name, value)
+            vars(self).clear()
+            vars(self).update(before)
             for key, value in environment.items():
                 setenv(key, value)
+            _notice()
 
 
 class build_knobs(base_knobs):
@@ -106,11 +113,12 @@ class runtime_knobs(base_knobs):
         self._make_chains()
 
     def _make_chains(self):
-        self.launch_enter_hook, self.launch_exit_hook = HookChain(), HookChain(reversed=True)
-        self.kernel_load_start_hook, self.kernel_load_end_hook = HookChain(), HookChain(reversed=True)
+        vars(self).update(launch_enter_hook=HookChain(), launch_exit_hook=HookChain(reversed=True),
+                          kernel_load_start_hook=HookChain(), kernel_load_end_hook=HookChain(reversed=True))
+        _notice()
 
     def reset(self):
-        super().reset()
+        vars(self).clear()
         self._make_chains()
         return self
 
@@ -158,14 +166,6 @@ class proton_knobs(base_knobs):
     disable = env_bool("TRITON_PROTON_DISABLE", obeyed=False)
     cupti_lib_dir = env_str("TRITON_CUPTI_LIB_PATH", "", obeyed=False)
     enable_nvtx = env_bool("TRITON_ENABLE_NVTX", True, obeyed=False)
-
-
-_watchers = []
-
-
-def _notice():
-    for watcher in _watchers:
-        watcher()
 
 
 def when_hooks_change(function):

@@ -23,13 +23,19 @@ static bool isTuple(const tg_value &value) {
   return value.as.tuple.count <= sema::maxConstElements && (value.as.tuple.items || !value.as.tuple.count);
 }
 
+// The names of a tuple's fields, which may be its first item.
+static bool namesFields(const tg_value &tuple) {
+  return tuple.as.tuple.count && tuple.as.tuple.items[0].kind == TG_STRING &&
+         tuple.as.tuple.items[0].flags & TG_FIELDS;
+}
+
 static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth);
 
 static std::optional<sema::Const> tupleOf(const tg_value &value, unsigned depth) {
   if (!isTuple(value) || depth == sema::maxConstDepth)
     return std::nullopt;
   auto elements = std::make_shared<sema::ConstTuple>();
-  for (size_t i = 0; i != value.as.tuple.count; ++i) {
+  for (size_t i = namesFields(value); i != value.as.tuple.count; ++i) {
     std::optional<sema::Const> element = constOf(value.as.tuple.items[i], depth + 1);
     if (!element)
       return std::nullopt;
@@ -75,9 +81,41 @@ static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth)
   }
 }
 
-std::optional<jit::Leaf> leafOf(const tg_value &value) {
+static std::optional<jit::Leaf> leafOf(const tg_value &value, unsigned depth);
+
+static std::optional<jit::Leaf> tupleLeaf(const tg_value &value, unsigned depth) {
+  if (!isTuple(value) || depth == sema::maxConstDepth)
+    return std::nullopt;
+  auto tuple = std::make_shared<jit::LeafTuple>();
+  for (size_t i = namesFields(value); i != value.as.tuple.count; ++i) {
+    std::optional<jit::Leaf> element = leafOf(value.as.tuple.items[i], depth + 1);
+    if (!element)
+      return std::nullopt;
+    tuple->elements.push_back(std::move(*element));
+  }
+  if (namesFields(value)) {
+    llvm::SmallVector<llvm::StringRef> names;
+    std::string text = textOf(value.as.tuple.items[0]);
+    llvm::StringRef(text).split(names, ',');
+    for (llvm::StringRef name : names)
+      tuple->fields.push_back(name.str());
+    if (tuple->fields.size() != tuple->elements.size())
+      return std::nullopt;
+  }
+  jit::Leaf leaf;
+  leaf.kind = jit::LeafKind::Tuple;
+  if (std::optional<sema::Const> constant = constOf(value))
+    leaf.constant = std::make_shared<const sema::Const>(std::move(*constant));
+  leaf.tuple = std::move(tuple);
+  return leaf;
+}
+
+std::optional<jit::Leaf> leafOf(const tg_value &value) { return leafOf(value, 0); }
+
+static std::optional<jit::Leaf> leafOf(const tg_value &value, unsigned depth) {
   using jit::LeafKind;
   jit::Leaf leaf;
+  leaf.isConstexpr = value.flags & TG_CONSTEXPR;
   leaf.typed = value.flags & TG_TYPED;
   leaf.readOnly = value.flags & TG_READ_ONLY;
   if (value.kind == TG_POINTER || leaf.typed) {
@@ -108,12 +146,14 @@ std::optional<jit::Leaf> leafOf(const tg_value &value) {
     leaf.kind = LeafKind::Pointer;
     leaf.bits = reinterpret_cast<uintptr_t>(value.as.address);
     return leaf;
+  case TG_TUPLE: return tupleLeaf(value, depth);
   default: break;
   }
   std::optional<sema::Const> constant = constOf(value);
   if (!constant)
     return std::nullopt;
   jit::Leaf result = jit::leafOf(*constant);
+  result.isConstexpr = leaf.isConstexpr;
   result.typed = leaf.typed;
   result.dtype = leaf.dtype;
   return result;

@@ -3,13 +3,18 @@
 #include "jit/Leaf.h"
 #include "sema/Session.h"
 
+#include <deque>
+
 namespace tegula::jit {
 
 using diag::Kind;
 
 // One call on its way: bound leaves, options, key. Lives on the stack of a launch.
 struct Dispatcher::Call {
-  llvm::SmallVector<const Leaf *, 24> leaves;
+  llvm::SmallVector<const Leaf *, 24> leaves; // of the parameters, then with those of tuples
+  llvm::SmallVector<const compiler::Parameter *, 24> given;
+  std::deque<compiler::Parameter> elements; // of tuples: `x.0`
+  std::vector<sema::ArgumentSpec> tuples;
   llvm::SmallVector<KeyLeaf, 25> key;
   compiler::CompileOptions options;
   const compiler::Target *target = nullptr;
@@ -67,6 +72,8 @@ static constexpr Option optionTable[] = {
 static bool asksForNothing(std::string_view option, const Leaf &leaf) {
   if (leaf.kind == LeafKind::Bool || leaf.kind == LeafKind::Int)
     return leaf.bits == uint64_t(option == "num_ctas");
+  if (leaf.kind == LeafKind::Tuple)
+    return leaf.tuple->elements.empty();
   if (leaf.kind != LeafKind::Constant)
     return false;
   auto *text = std::get_if<std::string>(&leaf.constant->value);
@@ -178,10 +185,33 @@ bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sin
   return true;
 }
 
+// A tuple for a run-time parameter: its elements are arguments with names of their own.
+void Dispatcher::flatten(Call &call, const Leaf &leaf, const compiler::Parameter &parameter,
+                         llvm::SmallVector<const Leaf *, 24> &flat) {
+  if (leaf.kind != LeafKind::Tuple || parameter.isConstexpr || parameter.pinned) {
+    flat.push_back(&leaf);
+    call.given.push_back(&parameter);
+    return;
+  }
+  call.key.push_back(tupleKey(*leaf.tuple, parameter));
+  call.tuples.push_back(
+      {parameter.name, sema::Const{sema::NoneValue{}}, 1, leaf.tuple->fields, leaf.tuple->elements.size()});
+  for (size_t i = 0; i != leaf.tuple->elements.size(); ++i) {
+    compiler::Parameter &element = call.elements.emplace_back(parameter);
+    element.name += "." + std::to_string(i);
+    element.hasDefault = false;
+    flatten(call, leaf.tuple->elements[i], element, flat);
+  }
+}
+
 bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   size_t before = sink.errorCount();
+  llvm::SmallVector<const Leaf *, 24> flat;
   for (size_t i = 0; i != parameters_.size(); ++i)
-    if (std::optional<KeyLeaf> key = specializeLeaf(*call.leaves[i], parameters_[i], *function_, sink))
+    flatten(call, *call.leaves[i], parameters_[i], flat);
+  call.leaves = std::move(flat);
+  for (size_t i = 0; i != call.leaves.size(); ++i)
+    if (std::optional<KeyLeaf> key = specializeLeaf(*call.leaves[i], *call.given[i], *function_, sink))
       call.key.push_back(*key);
   if (sink.errorCount() != before)
     return false;
@@ -205,9 +235,11 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
 KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
   auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
   sema::Request request{function_, {}, call.options.language, &kernel->record};
-  for (size_t i = 0; i != parameters_.size(); ++i)
-    if (call.key[i].kind != KeyAbsent)
-      request.arguments.push_back(specOf(*call.leaves[i], call.key[i], parameters_[i]));
+  request.arguments = call.tuples;
+  const KeyLeaf *keys = call.key.data() + call.tuples.size();
+  for (size_t i = 0; i != call.leaves.size(); ++i)
+    if (keys[i].kind != KeyAbsent)
+      request.arguments.push_back(specOf(*call.leaves[i], keys[i], *call.given[i]));
   // The key has the identities of functions among the constants.
   for (const sema::ArgumentSpec &spec : request.arguments)
     if (auto *constant = std::get_if<sema::Const>(&spec.value))
@@ -218,8 +250,8 @@ KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
   kernel->record.seal();
   kernel->warnings = sink.all();
   for (const compiler::RuntimeArgument &argument : kernel->compilation->arguments())
-    for (unsigned i = 0; i != parameters_.size(); ++i)
-      if (parameters_[i].name == argument.name)
+    for (unsigned i = 0; i != call.given.size(); ++i)
+      if (call.given[i]->name == argument.name)
         kernel->slots.push_back({i, argument.type.element, argument.type.pointer, argument.written});
   return kernel;
 }
@@ -279,7 +311,7 @@ KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<cons
   for (const SpecializedKernel::Slot &slot : kernel->slots) {
     const Leaf &leaf = *call.leaves[slot.parameter];
     if (leaf.readOnly && slot.written) {
-      const compiler::Parameter &parameter = parameters_[slot.parameter];
+      const compiler::Parameter &parameter = *call.given[slot.parameter];
       sink.report(Kind::ArgumentReadOnly, parameter.location, {function_->definition->name, parameter.name});
       return nullptr;
     }

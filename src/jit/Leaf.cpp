@@ -27,6 +27,7 @@ std::string describe(const Leaf &leaf) {
   case LeafKind::Float: return "the float " + shortest(std::bit_cast<double>(leaf.bits));
   case LeafKind::Pointer: return "a pointer to " + std::string(name(leaf.dtype));
   case LeafKind::Constant: return "the constant " + sema::repr(*leaf.constant);
+  case LeafKind::Tuple: return "a tuple of " + std::to_string(leaf.tuple->elements.size()) + " arguments";
   }
   return "nothing";
 }
@@ -61,6 +62,7 @@ sema::Const constantOf(const Leaf &leaf) {
   case LeafKind::UInt: return {llvm::APInt(65, leaf.bits)};
   case LeafKind::Float: return {std::bit_cast<double>(leaf.bits)};
   case LeafKind::Constant: return *leaf.constant;
+  case LeafKind::Tuple: return leaf.constant ? *leaf.constant : sema::Const{sema::NoneValue{}};
   default: return {sema::NoneValue{}};
   }
 }
@@ -75,6 +77,26 @@ static KeyLeaf constantKey(const Leaf &leaf) {
     key.payload = digest[0];
     memcpy(key.reserved + 1, &digest[1], 4);
   }
+  return key;
+}
+
+// The constant that a tuple of constants is.
+static Leaf constantLeaf(const Leaf &leaf) {
+  Leaf constant;
+  constant.kind = LeafKind::Constant;
+  constant.constant = leaf.constant;
+  return constant;
+}
+
+KeyLeaf tupleKey(const LeafTuple &tuple, const compiler::Parameter &parameter) {
+  std::string fields = parameter.name + "=";
+  for (const std::string &field : tuple.fields)
+    fields += field + ",";
+  sema::Digest digest = sema::digestOf(sema::Const{fields});
+  KeyLeaf key{.kind = KeyTuple};
+  uint32_t count = uint32_t(tuple.elements.size());
+  memcpy(key.reserved + 1, &count, sizeof count);
+  key.payload = digest[0];
   return key;
 }
 
@@ -154,8 +176,12 @@ std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Paramete
                 {kernel, parameter.name});
     return std::nullopt;
   }
+  if (leaf.isConstexpr && !parameter.isConstexpr && leaf.kind != LeafKind::Pointer)
+    return constantKey(leaf);
   if (parameter.isConstexpr) {
-    if (leaf.kind != LeafKind::Pointer)
+    if (leaf.kind == LeafKind::Tuple && leaf.constant)
+      return constantKey(constantLeaf(leaf));
+    if (leaf.kind != LeafKind::Pointer && leaf.kind != LeafKind::Tuple)
       return constantKey(leaf);
     sink.report(Kind::ConstexprNeedsConstant, parameter.location, {kernel, parameter.name, describe(leaf)});
     return std::nullopt;

@@ -6,12 +6,14 @@
 namespace tegula::jit {
 
 // How a parameter specializes an argument.
-enum KeyKind : uint8_t { KeyAbsent, KeyConstant, KeyScalar, KeyPointer };
+enum KeyKind : uint8_t { KeyAbsent, KeyConstant, KeyScalar, KeyPointer, KeyTuple };
 enum KeyFlags : uint8_t { KeyDivisibleBy16 = 1 };
 
 // The key of `leaf` as the argument of `parameter`; nullopt after a diagnostic.
 std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
                                       const sema::Function &function, diag::Sink &sink);
+// A tuple's own part of the key; those of its elements follow.
+KeyLeaf tupleKey(const LeafTuple &tuple, const compiler::Parameter &parameter);
 // What the compiler is told: of a leaf whose key is not KeyAbsent.
 sema::ArgumentSpec specOf(const Leaf &leaf, const KeyLeaf &key, const compiler::Parameter &parameter);
 sema::Const constantOf(const Leaf &leaf);

@@ -16,6 +16,9 @@ struct ArgumentSpec {
   std::string name;
   std::variant<Type, Const> value;
   unsigned divisibility = 1; // 16: pointers by bytes, integers by value
+  // A tuple: its elements have specs of their own, `x.0`, `x.1`; `fields` are those of a NamedTuple.
+  std::vector<std::string> fields = {};
+  std::optional<size_t> elements = {};
 };
 
 struct Request {

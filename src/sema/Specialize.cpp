@@ -70,7 +70,7 @@ private:
     }
     visitor_.session.place.range = kernel_.definition->nameRange;
     for (const ArgumentSpec &argument : request_.arguments)
-      if (!locals_.contains(argument.name))
+      if (!locals_.contains(argument.name) && argument.name.find('.') == std::string::npos)
         return fail(Kind::UnknownKeyword, {name, argument.name});
     return true;
   }
@@ -91,30 +91,51 @@ private:
         local.value = std::move(*value);
       return value.has_value();
     }
-    if (auto *constant = std::get_if<Const>(&spec->value)) {
-      local.value = *constant;
+    if (auto *type = std::get_if<Type>(&spec->value); type && isConstexpr)
+      return fail(Kind::ConstexprParameter, {name, parameter.name, spelling(*type)});
+    return addValue(parameter, *spec, local.value);
+  }
+
+  // A constant is its value at once. A run-time value gets the function's argument later, so `value` stays
+  // where it is.
+  bool addValue(const syntax::Parameter &parameter, const ArgumentSpec &spec, Value &value) {
+    if (spec.elements)
+      return addTuple(parameter, spec, value);
+    if (auto *constant = std::get_if<Const>(&spec.value)) {
+      value = *constant;
       return true;
     }
-    const Type &type = std::get<Type>(spec->value);
-    if (isConstexpr)
-      return fail(Kind::ConstexprParameter, {name, parameter.name, spelling(type)});
+    const Type &type = std::get<Type>(spec.value);
     types_.push_back(lower(type, builder_.getContext()));
-    runTime_.push_back({&parameter, spec, &type});
+    runTime_.push_back({&parameter, &spec, &type, &value});
+    return true;
+  }
+
+  bool addTuple(const syntax::Parameter &parameter, const ArgumentSpec &spec, Value &value) {
+    auto elements = std::make_shared<ValueTuple>(*spec.elements);
+    for (size_t i = 0; i != elements->size(); ++i) {
+      const ArgumentSpec *element = specOf(spec.name + "." + std::to_string(i));
+      if (!element || !addValue(parameter, *element, (*elements)[i]))
+        return fail(Kind::MissingArgument, {kernel_.definition->name, spec.name});
+    }
+    if (!spec.fields.empty())
+      visitor_.fields[elements.get()] = spec.fields;
+    value = Value(std::move(elements));
     return true;
   }
 
   void addArguments(tile::FuncOp function, mlir::Block &entry) {
     for (size_t i = 0; i < runTime_.size(); ++i) {
-      const auto &[parameter, spec, type] = runTime_[i];
+      const auto &[parameter, spec, type, place] = runTime_[i];
       visitor_.session.place.range = parameter->range;
       mlir::Value value = entry.getNumArguments() > i ? entry.getArgument(i)
                                                       : entry.addArgument(types_[i], visitor_.session.loc());
       value.setLoc(visitor_.session.loc());
-      function.setArgAttr(i, "tt.name", builder_.getStringAttr(parameter->name));
+      function.setArgAttr(i, "tt.name", builder_.getStringAttr(spec->name));
       if (spec->divisibility > 1)
         function.setArgAttr(i, "tt.divisibility",
                             builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility)));
-      locals_[parameter->name].value = Value(Tensor{value, *type});
+      *place = Value(Tensor{value, *type});
     }
   }
 
@@ -138,6 +159,7 @@ private:
     const syntax::Parameter *parameter;
     const ArgumentSpec *spec;
     const Type *type;
+    Value *place;
   };
 
   HostRecord unasked_; // of a caller who does not want it

@@ -166,6 +166,12 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
 // ---- functions of the language ----------------------------------------------------------
 
 std::optional<Const> Visitor::defaultValue(const Function &function, const syntax::Parameter &parameter) {
+  // A host that has evaluated the definition knows the value.
+  if (auto answer = host.lookup(function.env, "default " + parameter.name)) {
+    auto *opaque = get<OpaqueRef>(answer->value);
+    if (!opaque || opaque->handle)
+      return answer->value;
+  }
   ConstFailure failure;
   auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
     if (auto answer = host.lookup(function.env, name.id)) {

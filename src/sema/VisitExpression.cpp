@@ -149,6 +149,9 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
     return session.fail(Kind::UnknownModuleAttribute,
                         {module ? module->name : get<OpaqueRef>(*constant)->repr, name});
   }
+  if (auto known = object.tuple() ? fields.find(object.tuple()) : fields.end(); known != fields.end())
+    if (auto found = llvm::find(known->second, name); found != known->second.end())
+      return (*object.tuple())[size_t(found - known->second.begin())];
   if (name == "value" && constant)
     return object; // constexpr.value: constants are their own value here
   return attribute(session, object, name);

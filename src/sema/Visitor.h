@@ -69,7 +69,8 @@ public:
                                     std::span<const NamedValue> keywords) override;
   // A parameter's default, evaluated where its function is defined.
   std::optional<Const> defaultValue(const Function &function, const syntax::Parameter &parameter);
-  unsigned operations = 0; // counted by the builder's listener
+  unsigned operations = 0;                                             // counted by the builder's listener
+  llvm::DenseMap<const ValueTuple *, std::vector<std::string>> fields; // of NamedTuples among the arguments
 
 private:
   using MaybeValue = std::optional<Value>;

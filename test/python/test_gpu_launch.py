@@ -70,6 +70,27 @@ def test_a_kernel_without_pointers_runs_on_the_current_device(script):
     """)
 
 
+def test_a_kernel_that_another_process_compiled(script, tmp_path):
+    """As Inductor's workers hand it over; its code is loaded here and launched with the arguments of its compile."""
+    script("""
+        import pickle
+        from tegula.backends.compiler import GPUTarget
+        from tegula.compiler import ASTSource, CompiledKernel
+        pointers = {name: "*fp32" for name in ("x_ptr", "y_ptr", "out_ptr")}
+        source = ASTSource(add_kernel, {**pointers, "n": "i32", "BLOCK": "constexpr"}, {"BLOCK": 64})
+        made = tegula.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 2})
+        state = pickle.dumps({name: value for name, value in vars(made).items() if name != "metadata"})
+        other = CompiledKernel.__new__(CompiledKernel)
+        other.__dict__.update(pickle.loads(state), metadata=made.metadata, run=None)
+        other._init_handles()
+        other.run(5, 1, 1, 77, other.function, other.packed_metadata, None, None, None, OnGpu(), OnGpu(), None, -3, 64)
+        assert calls()[-1].startswith("launch add_kernel on 0 grid 5,1,1 block 64") and calls()[-1].endswith("stream 77"), calls()
+        driver.fakeCudaParameter.restype = ctypes.c_uint64
+        seen = [driver.fakeCudaParameter(i) for i in range(4)]
+        assert seen == [MEMORY.ctypes.data, MEMORY.ctypes.data, 0, 2**64 - 3], seen
+    """, FAKE_CUDA_PARAMETERS="4", TRITON_CACHE_DIR=str(tmp_path))
+
+
 def test_num_warps_is_the_size_of_a_block(script):
     script("""
         kernel = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=64, num_warps=8)

@@ -1,6 +1,5 @@
 """Every option and every keyword of the language does what it says, is a hint that the documents call one, or is refused."""
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -247,12 +246,27 @@ def test_use_cuda_graph_means_nothing_on_the_cores():
     assert (x == 1).all()
 
 
-def test_cache_results_says_that_there_is_no_disk():
-    with pytest.warns(UserWarning, match="no cache on disk"):
-        tuned(cache_results=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tuned(cache_results=False)
+def test_results_are_found_again(tmp_path, monkeypatch):
+    """Another tuner of the same kernel reads what the first one measured, unless what it reads is damaged."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    measured = []
+
+    def do_bench(call, quantiles):
+        measured.append(call)
+        return float(len(measured))
+
+    def tune(**options):
+        measured.clear()
+        tuner = tuned(do_bench=do_bench, **options)
+        tuner[(1,)](np.zeros(16, np.float32))
+        return len(measured), tuner.best_config.kwargs
+
+    assert tune(cache_results=True) == (3, {"BLOCK": 16}) and tune(cache_results=True) == (0, {"BLOCK": 16})
+    assert tune() == (3, {"BLOCK": 16})
+    monkeypatch.setenv("TRITON_CACHE_AUTOTUNING", "1")
+    assert tune()[0] == 0
+    next(tmp_path.rglob("*.autotune.json")).write_text("{")
+    assert tune()[0] == 3
 
 
 def test_warmup_of_autotune_runs_before_the_measurement():

@@ -5,6 +5,7 @@ from .compiler import BaseBackend
 from .driver import DriverBase
 from .targets import CpuBackend, GpuBackend
 from .drivers import CpuDriver, GpuDriver
+from . import nvidia
 
 
 @dataclass(frozen=True)

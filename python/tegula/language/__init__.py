@@ -14,8 +14,8 @@ from . import extra, math, random, semantic, standard  # noqa: E402
 
 class PropagateNan:
     """What maximum and minimum do with NaN."""
-    NONE = core.builtin("triton.language.PropagateNan.NONE")
-    ALL = core.builtin("triton.language.PropagateNan.ALL")
+    NONE = core.Builtin("triton.language.PropagateNan.NONE")
+    ALL = core.Builtin("triton.language.PropagateNan.ALL")
 
 
 def str_to_ty(name):

@@ -2,6 +2,7 @@
 so that kernels can be written, passed around and annotated."""
 import importlib
 import types
+import warnings
 
 from .. import _tegula as _core
 
@@ -208,7 +209,7 @@ def _add_operators():
 _add_operators()
 
 
-class builtin:
+class Builtin:
     """A function of the language. Kernels call it; Python cannot."""
 
     def __init__(self, name):
@@ -278,9 +279,32 @@ TRITON_MAX_TENSOR_NUMEL = 1048576
 TRITON_BUILTIN = "__triton_builtin__"
 
 
+def builtin(fn):
+    """Marks a Python function that kernels call while they are compiled, with tl.constexpr for constants and opaque
+    run-time values. It returns a constant, or one of the values."""
+    setattr(fn, TRITON_BUILTIN, True)
+    return fn
+
+
+extern = builtin
+
+
+def dispatch(func, lib_name, lib_path, args, arg_type_symbol_dict, ret_type=None, is_pure=True, _semantic=None):
+    raise NotImplementedError("functions of device libraries are called from kernels: tl.extern_elementwise, or a "
+                              "function of tl.extra.libdevice")
+
+
+def is_negative_zero(x):
+    return x == 0.0 and str(x).startswith("-")
+
+
+def warn(message):
+    warnings.warn(message, stacklevel=2)
+
+
 def is_builtin(fn):
     """Says whether it is a function of the language, or one of Python's that is marked as one."""
-    return isinstance(fn, builtin) or getattr(fn, TRITON_BUILTIN, False) is True
+    return isinstance(fn, Builtin) or getattr(fn, TRITON_BUILTIN, False) is True
 
 
 def _unwrap_if_constexpr(value):
@@ -296,7 +320,7 @@ def get_primitive_bitwidth(of):
 
 def name_of(obj):
     """The canonical dotted name of a builtin, a class or a module of the language; else None."""
-    if isinstance(obj, builtin):
+    if isinstance(obj, Builtin):
         return obj._name
     if isinstance(obj, types.ModuleType):
         name = obj.__name__
@@ -331,7 +355,7 @@ def resolve(dotted):
     kind, code = answer
     if kind == _core.DTYPE:
         return dtype(_core.dtype_name(code))
-    return builtin(dotted)
+    return Builtin(dotted)
 
 
 def module_getattr(canonical):

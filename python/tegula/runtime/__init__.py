@@ -1,6 +1,6 @@
 """Kernels as Python objects: compiling on call, tuning."""
 from ..errors import InterpreterError, OutOfResources
-from . import _allocation, _async_compile, autotuner, cache, errors, jit
+from . import _allocation, _async_compile, autotuner, build, cache, errors, jit
 from .autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .cache import RedisRemoteCacheBackend, RemoteCacheBackend
 from .compiled import CompiledKernel

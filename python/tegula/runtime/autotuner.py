@@ -3,12 +3,12 @@
 A configuration is timed on the caller's own arguments. What a run writes is put back after each, so
 that kernels which work in place stay right: the arrays that a compiled kernel stores to are known."""
 import time
-import warnings
 
 from .. import _tegula as core
 from .. import knobs
 from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError, ToolchainError
 from ..testing import do_bench_cudagraph, is_device_clock, stopwatch, summary
+from .autotune_files import TimingFile
 from .jit import JITFunction, KernelInterface
 
 
@@ -96,9 +96,6 @@ class Autotuner(_Wrapper):
         self._set_pruning(prune_configs_by or {})
         self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
         self._do_bench, self.cache_results = do_bench, cache_results
-        if cache_results:
-            warnings.warn("autotune(cache_results=True): results are kept for this process; there is no cache on disk yet",
-                          stacklevel=3)
         self.cache, self.configs_timings, self.best_config, self.bench_time = {}, {}, None, None
         for name in (*self.reset_to_zero, *self.restore_value):
             if name not in self.arg_names:
@@ -164,7 +161,12 @@ class Autotuner(_Wrapper):
 
     def _measure(self, key, configs, args, options):
         start = time.perf_counter()
-        timings = {config: self._bench(*args, config=config, **options) for config in configs}
+        file = TimingFile(self, key, configs) if self.cache_results or knobs.autotuning.cache else None
+        timings = file.read() if file else None
+        if timings is None:
+            timings = {config: self._bench(*args, config=config, **options) for config in configs}
+            if file:
+                file.write(timings)
         best = min(timings, key=lambda config: _ranking(timings[config]))
         if _ranking(timings[best])[0] == float("inf"):
             raise OutOfResources(f"no configuration of `{self.__name__}` can run")
@@ -265,8 +267,8 @@ def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_va
     """Times each configuration once for each value of `key`, and keeps the best.
 
     `warmup` and `rep` are milliseconds before and of the measurement. `do_bench(call, quantiles=...)` measures instead,
-    where it is given; `use_cuda_graph` measures a graph of launches, where the arguments are on a GPU. Results are kept
-    for the process: `cache_results` has no disk to write to, and says so."""
+    where it is given; `use_cuda_graph` measures a graph of launches, where the arguments are on a GPU. With
+    `cache_results` (or TRITON_CACHE_AUTOTUNING=1) other processes find what was measured below TRITON_CACHE_DIR."""
 
     def decorate(fn):
         return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook, post_hook,

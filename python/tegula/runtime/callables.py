@@ -2,6 +2,7 @@
 import ast
 import functools
 import hashlib
+import importlib.util
 import inspect
 import re
 import textwrap
@@ -14,6 +15,26 @@ from ..language import core as lang
 
 def get_full_name(fn):
     return f"{fn.__module__}.{fn.__qualname__}"
+
+
+def get_jit_fn_file_line(fn):
+    """(file, line) of a function of the language."""
+    while not isinstance(fn, JITCallable):
+        fn = fn.fn
+    return fn.fn.__code__.co_filename, fn.starting_line_number
+
+
+def found_again(function):
+    """A kernel that came from another process without its Python function, from the file that it was defined in."""
+    if function.fn is not None:
+        return function
+    spec = importlib.util.spec_from_file_location(function.__name__, function._file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = getattr(module, function.__name__)
+    while not isinstance(found, JITCallable):
+        found = found.fn
+    return found
 
 
 class KernelParam:
@@ -85,7 +106,7 @@ class JITCallable:
     def _set_up(self, fn):
         self.fn = fn
         self.signature = inspect.signature(fn)
-        self._fn_name = get_full_name(fn)
+        self._fn_name, self._file = get_full_name(fn), fn.__code__.co_filename
         self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
         self.__module__, self.__globals__, self.__wrapped__ = fn.__module__, fn.__globals__, fn
         self.used_global_vals, self.hash, self._hash_lock = {}, None, threading.RLock()

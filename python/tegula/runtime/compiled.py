@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from .. import _tegula as core
 from ..backends.compiler import GPUTarget
 from ..errors import Diagnostic, ToolchainError
+from .callables import found_again
 
 Argument = namedtuple("Argument", "name dtype is_pointer is_written")
 Remark = namedtuple("Remark", "location kind text")
@@ -103,6 +104,7 @@ class CompiledKernel:
         self.src, self.asm, self.name, self.hash = src, Stages(compiled._raw), compiled.name, key
         self.metadata = _metadata_of(self, target, vars(options), key)
         self.packed_metadata = (self.metadata.num_warps, self.metadata.num_ctas, self.metadata.shared)
+        self.arguments = compiled.arguments
         return self
 
     @property
@@ -165,12 +167,23 @@ class CompiledKernel:
         return self._attributes["arch"]
 
     def _init_handles(self):
-        """Has the code at hand again in a process that did not compile it. It reaches the device at the first launch."""
-        if getattr(self, "_raw", None) is None:
+        """Has the code at hand in a process that did not compile it: loads it. Where it was compiled it reaches the device
+        at the first launch."""
+        if getattr(self, "_raw", None) is not None:
+            return
+        self._owner = self.src.fn
+        if "cubin" in self.asm or "ptx" in self.asm:
+            from .loaded import LoadedKernel
+
+            needs = self.metadata
+            self._raw = LoadedKernel(self.asm.get("cubin") or self.asm["ptx"].encode() + b"\0", self.name, needs.shared,
+                                     needs.num_warps, self.arguments, needs.launch_cooperative_grid)
+        else:
             from ..compiler.compiler import compile
 
-            made = compile(self.src, self.metadata.target, {name: getattr(self.metadata, name) for name in _OPTIONS})
-            self._raw, self._owner = made._raw, made._owner
+            options = {name: getattr(self.metadata, name) for name in _OPTIONS}
+            self.src.fn = found_again(self.src.fn)
+            self._raw = compile(self.src, self.metadata.target, options)._raw
 
     @functools.cached_property
     def _places(self):
@@ -179,9 +192,14 @@ class CompiledKernel:
         return [(index[name],) if name in index else _path_of(name, index) for name in
                 (argument.name for argument in self.arguments)]
 
-    def run(self, grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
-            launch_exit_hook, *args):
-        """A launch with all arguments of the function, constants included."""
+    @property
+    def run(self):
+        """Launches: run(grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
+        launch_exit_hook, *args) with all arguments of the function, constants included."""
+        return self._launch
+
+    def _launch(self, grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
+                launch_exit_hook, *args):
         values = []
         for place in self._places:
             value = args
@@ -190,7 +208,10 @@ class CompiledKernel:
             values.append(value)
         if launch_enter_hook:
             launch_enter_hook(launch_metadata)
-        core.launch(self._raw, (grid_0, grid_1, grid_2), -1, stream or 0, tuple(values))
+        if isinstance(self._raw, core.Kernel):
+            core.launch(self._raw, (grid_0, grid_1, grid_2), -1, stream or 0, tuple(values))
+        else:
+            self._raw.launch((grid_0, grid_1, grid_2), stream or 0, values)
         if launch_exit_hook:
             launch_exit_hook(launch_metadata)
 
@@ -225,7 +246,7 @@ class CompiledKernel:
         self.run(*grid, stream, self.function, self.packed_metadata, self.launch_metadata(grid, stream, *args),
                  knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook, *args)
 
-    @property
+    @functools.cached_property
     def arguments(self):
         """The run-time arguments: name, dtype, whether pointers, whether written."""
         return [Argument(*row) for row in self._raw.arguments()]

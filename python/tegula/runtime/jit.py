@@ -11,16 +11,21 @@ import weakref
 from typing import Generic, TypeVar
 
 from .. import _tegula as core
+from .. import knobs
 from ..encode import as_argument, encode, object_of, takes_values
 from ..language import core as lang
 from . import hooks
 from ._async_compile import active_mode
-from .callables import JITCallable, KernelParam, get_full_name
+from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
+from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
+from .driver import driver
 from .dependencies import watch_call
 from .specialize import DeviceCaches, describe, mangle_type, native_specialize_impl
 from .tensors import MockTensor, TensorWrapper, reinterpret
 
 T = TypeVar("T")
+TRITON_MODULE, GLUON_MODULE = "triton.language", "triton.experimental.gluon.language"
+JitFunctionInfo = hooks.JitFunctionInfo
 
 
 def _target():
@@ -88,7 +93,15 @@ class _Environment:
         path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
         return path, textwrap.dedent(text), max(1, first), indent
 
+    def _default(self, name):
+        """The value of a parameter that is not given, as Python evaluated it at the definition."""
+        core.watch(core.WATCH_ATTRIBUTE, self.fn, "__defaults__", self.fn.__defaults__)
+        value = inspect.signature(self.fn).parameters[name].default
+        return None if value is inspect.Parameter.empty else encode(value)
+
     def lookup(self, name):
+        if name.startswith("default "):
+            return self._default(name.removeprefix("default "))
         names = self.fn.__code__.co_freevars
         if name in names:
             return self._from_cell(self.fn.__closure__[names.index(name)])
@@ -222,12 +235,13 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
     def __getstate__(self):
         """Everything but the compiled kernels."""
         return {name: value for name, value in self.__dict__.items()
-                if name not in ("_hash_lock", "signature", "__wrapped__")} | {"_target": self.target}
+                if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__")} | {"_target": self.target}
 
     def __setstate__(self, state):
         target = state.pop("_target")
         self.__dict__.update(state)
         self._hash_lock = threading.RLock()
+        self.__globals__ = self.fn and self.fn.__globals__
         if self.fn is not None:
             self.signature, self.__wrapped__ = inspect.signature(self.fn), self.fn
         self._start(target)

@@ -1,1 +1,4 @@
 """``triton.tools``"""
+from . import disasm
+
+__all__ = ["disasm"]

@@ -1,5 +1,5 @@
 """``tl.extra``: libdevice and what belongs to one vendor."""
-from . import libdevice
+from . import cuda, hip, libdevice
 from ..core import module_getattr
 
 __getattr__ = module_getattr("triton.language.extra")

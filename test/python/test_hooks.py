@@ -1,0 +1,104 @@
+"""Hooks around launches and compiles, and other switches of triton.knobs."""
+import numpy as np
+import pytest
+
+import tegula as triton
+import tegula.language as tl
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    with triton.knobs.runtime.scope():
+        yield
+    triton.knobs.runtime.reset()
+
+
+def describe(grid, metadata, args):
+    return {"flops": 2 * args["n"], "grid": grid, "warps": metadata.num_warps}
+
+
+def make(**options):
+    @triton.jit(**options)
+    def fill(x_ptr, n, B: tl.constexpr):
+        offsets = tl.arange(0, B)
+        tl.store(x_ptr + offsets, 3.0, mask=offsets < n)
+
+    return fill
+
+
+def test_around_launches():
+    seen = []
+    triton.knobs.runtime.launch_enter_hook.add(lambda data: seen.append(("enter", data.get())))
+    triton.knobs.runtime.launch_exit_hook.add(lambda data: seen.append(("exit", data.get()["flops"])))
+    x = np.zeros(8, np.float32)
+    make(launch_metadata=describe)[lambda meta: (meta["B"] // 8,)](x, 5, B=8, num_warps=2)
+    assert (x[:5] == 3).all() and not x[5:].any() and len(seen) == 2
+    assert seen[0][1]["name"] == "fill" and seen[0][1]["flops"] == 10 and seen[0][1]["grid"] == (1,)
+    assert seen[1] == ("exit", 10)
+
+
+def test_no_hooks_no_calls():
+    seen = []
+    hook = seen.append
+    triton.knobs.runtime.launch_enter_hook.add(hook)
+    triton.knobs.runtime.launch_enter_hook.remove(hook)
+    make()[(1,)](np.zeros(8, np.float32), 5, B=8)
+    assert not seen
+
+
+def test_once_a_compile():
+    seen, after = [], []
+    triton.knobs.runtime.jit_cache_hook = lambda **told: seen.append(told)
+    triton.knobs.runtime.jit_post_compile_hook = lambda **told: after.append(told["key"])
+    kernel, x = make(), np.zeros(64, np.float32)
+    for n in (5, 7, 16, 1):
+        kernel[(1,)](x, n, B=64)
+    assert len(seen) == len(after) == 3 and len(set(after)) == 3
+    told = seen[0]["compile"]
+    assert told["signature"] == {"x_ptr": "*fp32", "n": "i32", "B": "constexpr"} and told["constants"] == {(2,): 64}
+    assert seen[0]["fn"].jit_function is kernel and "num_warps=4" in seen[0]["repr"] and not seen[0]["is_manual_warmup"]
+
+
+def test_a_hook_may_skip_the_compile():
+    triton.knobs.runtime.jit_cache_hook = lambda **told: True
+    x = np.zeros(8, np.float32)
+    assert make()[(1,)](x, 5, B=8) is None and not x.any()
+
+
+def test_before_runs_of_one_kernel():
+    seen, kernel, x = [], make(), np.zeros(8, np.float32)
+    kernel.add_pre_run_hook(lambda *args, **kwargs: seen.append((args[1], kwargs)))
+    kernel[(1,)](x, 5, B=8)
+    make()[(1,)](x, 6, B=8)
+    assert seen == [(5, {"B": 8})]
+
+
+def test_debug_at_run_time():
+    @triton.jit
+    def check(x_ptr):
+        tl.device_assert(tl.load(x_ptr) == 0, "not zero")
+
+    check[(1,)](np.ones(1, np.float32))
+    triton.knobs.runtime.debug = True
+    with pytest.raises(triton.DeviceAssertionError, match="not zero"):
+        check[(1,)](np.ones(1, np.float32))
+
+
+def test_switches_read_the_environment(monkeypatch):
+    knobs = triton.knobs
+    monkeypatch.setenv("TRITON_CACHE_DIR", "/somewhere")
+    assert knobs.cache.dir == "/somewhere" and knobs.autotuning.print is False
+    monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
+    assert knobs.autotuning.print is True
+    with knobs.autotuning.scope():
+        knobs.autotuning.print = False
+        assert knobs.autotuning.print is False
+    assert knobs.autotuning.print is True
+    monkeypatch.setenv("TRITON_REDIS_PORT", "many")
+    with pytest.raises(RuntimeError, match="TRITON_REDIS_PORT"):
+        knobs.redis.port
+
+
+def test_a_switch_that_nothing_obeys_says_so():
+    with pytest.warns(UserWarning, match="nothing here obeys"), triton.knobs.compilation.scope():
+        triton.knobs.compilation.enable_asan = True

@@ -1,0 +1,187 @@
+"""The names that libraries import from triton, and the parameters of what they call by position. Each resolves in a drop-in.
+The table is ours; docs/language/differences.md says which names have no meaning here."""
+import importlib
+import inspect
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+NAMES = {
+    "triton": """AsyncCompileMode CompilationError Config FutureKernel InterpreterError JITFunction KernelInterface MockTensor
+        OutOfResources TensorWrapper TritonError autotune backends cdiv compile compiler constexpr_function errors heuristics
+        jit knobs language must_use_result next_power_of_2 reinterpret runtime set_allocator testing tools __version__""",
+    "triton._C.libtriton": "getenv getenv_bool get_cache_invalidating_env_vars ir native_specialize_impl",
+    "triton._C.libtriton.ir": "context load_dialects",
+    "triton._utils": """canonicalize_dtype find_paths_if get_iterable_path is_namedtuple set_iterable_path
+        type_canonicalisation_dict validate_block_shape get_primitive_bitwidth TRITON_MAX_TENSOR_NUMEL""",
+    "triton.backends": "Backend BaseBackend DriverBase backends compiler driver nvidia",
+    "triton.backends.compiler": "BaseBackend GPUTarget Language",
+    "triton.backends.driver": "Benchmarker DriverBase GPUDriver",
+    "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions",
+    "triton.backends.nvidia.driver": "CudaDriver CudaUtils",
+    "triton.compiler": "ASTSource CompilationError CompiledKernel IRSource LazyDict compile compiler errors make_backend",
+    "triton.compiler.compiler": """ASTSource AsmDict CompiledKernel GPUTarget IRSource LazyDict compile driver get_cache_key
+        make_backend max_shared_mem triton_key""",
+    "triton.compiler.code_generator": "CompilationError UnsupportedLanguageConstruct ast_to_ttir",
+    "triton.compiler.errors": "CompilationError CompileTimeAssertionFailure UnsupportedLanguageConstruct",
+    "triton.runtime": """Autotuner Config Heuristics InterpreterError JITFunction KernelInterface MockTensor OutOfResources
+        TensorWrapper autotune autotuner build cache driver errors heuristics jit reinterpret""",
+    "triton.runtime._allocation": "Allocator Buffer NullAllocator set_allocator",
+    "triton.runtime.autotuner": "Autotuner AutotunerError Config Heuristics OutOfResources PTXASError autotune heuristics",
+    "triton.runtime.build": "compile_module_from_src platform_key _build",
+    "triton.runtime.cache": """CacheManager FileCacheManager RemoteCacheManager RemoteCacheBackend _base32 get_cache_key
+        get_cache_manager get_dump_manager get_override_manager triton_key""",
+    "triton.runtime.driver": "DriverConfig active default driver",
+    "triton.runtime.errors": "AutotunerError InterpreterError OutOfResources PTXASError TritonError",
+    "triton.runtime.interpreter": "InterpretedFunction InterpreterError",
+    "triton.runtime.jit": """BoundConstexprFunction ConstexprFunction JITCallable JITFunction JitFunctionInfo KernelInterface
+        KernelParam MockTensor TensorWrapper constexpr_function driver find_paths_if get_full_name get_iterable_path
+        get_jit_fn_file_line jit knobs mangle_type native_specialize_impl reinterpret""",
+    "triton.knobs": "HookChain CompileTimes autotuning build cache compilation language nvidia proton redis runtime base_knobs",
+    "triton.testing": """Benchmark Mark assert_close cuda_memcheck do_bench do_bench_cudagraph get_dram_gbps
+        get_max_simd_tflops get_max_tensorcore_tflops nvsmi perf_report set_gpu_clock""",
+    "triton.tools.disasm": "extract get_sass path_to_cuobjdump",
+    "triton.language": "PropagateNan constexpr constexpr_type core const dtype extra math pointer_type semantic standard target_info tensor",
+    "triton.language.core": """CONSTEXPR_0 TRITON_BUILTIN TRITON_MAX_TENSOR_NUMEL _unwrap_if_constexpr builtin cdiv constexpr
+        constexpr_type dispatch dtype extern get_int_dtype is_builtin must_use_result tensor view""",
+    "triton.language.standard": """_log2 _get_int_dtype _sum_combine _elementwise_max _elementwise_min cdiv max sum sort
+        _argmax_combine_tie_break_left""",
+    "triton.language.semantic": "IncompatibleTypeErrorImpl TritonSemantic",
+    "triton.language.target_info": "cuda_capability_geq current_target is_cuda is_hip is_hip_cdna3",
+    "triton.language.extra": "cuda hip libdevice",
+    "triton.language.extra.libdevice": "exp tanh rsqrt",
+    "triton.language.random": "philox rand randn randint",
+}
+# Parameters by position, as upstream has them.
+PARAMETERS = {
+    "triton.Config": "kwargs num_warps num_stages num_ctas maxnreg pre_hook ir_override",
+    "triton.JITFunction": "fn version do_not_specialize do_not_specialize_on_alignment debug noinline repr launch_metadata",
+    "triton.autotune": """configs key prune_configs_by reset_to_zero restore_value pre_hook post_hook warmup rep use_cuda_graph
+        do_bench cache_results""",
+    "triton.compile": "src target options",
+    "triton.runtime.autotuner.Autotuner": """fn arg_names configs key reset_to_zero restore_value pre_hook post_hook
+        prune_configs_by warmup rep use_cuda_graph do_bench cache_results""",
+    "triton.runtime.autotuner.Heuristics": "fn arg_names values",
+    "triton.compiler.ASTSource": "fn signature constexprs attrs",
+    "triton.testing.do_bench": "fn warmup rep grad_to_none quantiles return_mode",
+    "triton.testing.Benchmark": "x_names x_vals line_arg line_vals line_names plot_name args xlabel ylabel x_log y_log",
+    "triton.runtime.jit.native_specialize_impl": "backend arg is_const specialize_value align",
+}
+# Their absence tells libraries which protocol of upstream's this is.
+ABSENT = ["triton.backends.compiler.AttrsDescriptor", "triton.compiler.compiler.AttrsDescriptor", "triton.tools.experimental_descriptor"]
+
+
+def find(dotted):
+    module, _, name = dotted.rpartition(".")
+    try:
+        return getattr(importlib.import_module("tegula" + module.removeprefix("triton")), name)
+    except ImportError:
+        return getattr(find(module), name)
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_names(module):
+    found = importlib.import_module("tegula" + module.removeprefix("triton"))
+    missing = [name for name in NAMES[module].split() if not hasattr(found, name)]
+    assert not missing, f"{module} has no {missing}"
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters(name):
+    wanted = PARAMETERS[name].split()
+    assert list(inspect.signature(find(name)).parameters)[:len(wanted)] == wanted
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_absent(name):
+    with pytest.raises((AttributeError, ImportError)):
+        find(name)
+
+
+def script(text, *arguments, **options):
+    done = subprocess.run([sys.executable, *arguments, "-c", textwrap.dedent(text)] if not options else
+                          [sys.executable, *arguments], capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_drop_in_and_its_children():
+    out = script("""
+        import importlib.metadata, subprocess, sys
+        from tegula.alias import install_as_triton
+        install_as_triton()
+        import triton, triton.runtime.driver, triton.backends, triton.language as tl
+        assert triton.__version__ == importlib.metadata.version("triton") == "3.6.0"
+        assert triton.runtime.driver.active.get_current_target().backend in ("cpu", "cuda")
+        assert sys.modules["triton.runtime.driver"].driver is triton.runtime.driver
+        assert type(tl) is type(sys) and "cuda" in triton.backends.backends
+        assert len([b for b in triton.backends.backends.values() if b.driver.is_active()]) == 1
+        child = "import triton, importlib.metadata as m; print(triton.__name__, m.version('triton'))"
+        subprocess.run([sys.executable, "-c", child], check=True)
+    """)
+    assert out.split() == ["tegula", "3.6.0"]
+
+
+def test_a_module_is_run(tmp_path):
+    (tmp_path / "test_it.py").write_text("import triton\n\n\ndef test_name():\n    assert triton.__name__ == 'tegula'\n")
+    out = script("", "-m", "tegula", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", cwd=tmp_path)
+    assert "1 passed" in out
+
+
+def test_parameters_of_a_kernel():
+    import tegula as triton
+    import tegula.language as tl
+
+    @triton.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=[0])
+    def kernel(x, n: tl.int64, p: tl.const, B: tl.constexpr, c="tl.constexpr", d: "tl.constexpr" = 3):
+        pass
+
+    params = kernel.params
+    assert [p.is_constexpr for p in params] == [False, False, False, True, False, True]
+    assert params[1].annotation_type == "i64" and params[1].do_not_specialize and params[0].do_not_specialize_on_alignment
+    assert params[2].is_const and params[5].default == 3 and params[5].has_default and not params[0].has_default
+    assert kernel.constexprs == [3, 5] and kernel.arg_names == ["x", "n", "p", "B", "c", "d"] and kernel.src.startswith("def kernel(")
+
+
+def test_the_key_follows_the_source():
+    import tegula as triton
+    from tegula.language import constexpr
+
+    def make(value):
+        scope = constexpr(value)
+
+        @triton.jit
+        def inner(x):
+            return x + scope
+
+        @triton.jit
+        def outer(x):
+            return inner(x)
+
+        return outer
+
+    assert make(1).cache_key == make(1).cache_key != make(2).cache_key
+
+
+def test_a_source_is_not_assigned_to():
+    import tegula as triton
+
+    @triton.jit
+    def kernel(x):
+        pass
+
+    with pytest.raises(AttributeError, match="_unsafe_update_src"):
+        kernel.src = "def kernel(x): pass"
+
+
+def test_what_is_not_here_says_so():
+    import tegula as triton
+
+    for refused in (lambda: triton.compile("kernel.ttir"), lambda: triton.language.semantic.TritonSemantic(None),
+                    lambda: triton.runtime.driver.active.utils.load_binary() if hasattr(triton.runtime.driver.active.utils, "load_binary")
+                    else triton.testing.cuda_memcheck(), lambda: triton.jit(find).preload("")):
+        with pytest.raises(NotImplementedError, match="hint: "):
+            refused()
