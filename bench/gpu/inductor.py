@@ -26,6 +26,25 @@ import inductor_kernels  # noqa: F401
 from inductor_cases import CASES
 
 
+STATIC = []  # kernels that Inductor's static launcher took: it loads our cubins itself
+
+
+def count_static_launches():
+    from torch._inductor.runtime import triton_heuristics
+
+    result = getattr(triton_heuristics, "StaticTritonCompileResult", None)
+    if result is None:
+        return
+    make = result.make_launcher
+
+    def counted(self):
+        launcher = make(self)
+        STATIC.append(self.kernel.name)
+        return launcher
+
+    result.make_launcher = counted
+
+
 def flat(value):
     if isinstance(value, torch.Tensor):
         return [value]
@@ -74,9 +93,11 @@ def compare(name, needs, built):
 def attempt(name, device):
     build, needs = CASES[name]
     started = time.perf_counter()
+    STATIC.clear()
     try:
         kernels = compare(name, needs, build(device))
-        return {"name": name, "fate": "right", "kernels": kernels, "seconds": round(time.perf_counter() - started, 2)}
+        return {"name": name, "fate": "right", "kernels": kernels, "static": len(STATIC),
+                "seconds": round(time.perf_counter() - started, 2)}
     except Exception as error:
         text = "".join(traceback.format_exception(error))
         return {"name": name, "fate": "wrong" if isinstance(error, AssertionError) else "raised",
@@ -114,6 +135,7 @@ def main():
              and not (needs.get("gpu") and args.device == "cpu")]
     import triton
 
+    count_static_launches()
     results, deadline = resumed(args.out) if args.resume else [], time.monotonic() + args.budget
     print(f"triton is {triton.__file__}, PyTorch {torch.__version__}, {len(names)} cases on {args.device}", flush=True)
     done = {result["name"] for result in results}
@@ -127,7 +149,8 @@ def main():
         print(f"{result['fate']:8} {name} {result.get('seconds', '')} {result.get('error', '')[:300]}", flush=True)
         save(args.out, results, None)
     right = sum(result["fate"] == "right" for result in results)
-    print(f"{right} of {len(names)} are right")
+    static = sum(result.get("static", 0) for result in results)
+    print(f"{right} of {len(names)} are right; {static} kernels went through Inductor's static launcher")
     return right != len(names)
 
 

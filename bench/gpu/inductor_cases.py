@@ -32,7 +32,7 @@ def _unary(name):
     def build(device):
         function = getattr(torch, name, None) or getattr(torch.special, name)
         low, high = {"acosh": (1.1, 5), "log": (0.1, 9), "log2": (0.1, 9), "log10": (0.1, 9), "sqrt": (0, 9), "rsqrt": (0.1, 9),
-                     "erfinv": (-0.9, 0.9), "lgamma": (0.1, 9), "digamma": (0.5, 9), "atanh": (-0.9, 0.9),
+                     "erfinv": (-0.9, 0.9), "lgamma": (0.1, 9), "atanh": (-0.9, 0.9),
                      "acos": (-0.9, 0.9), "asin": (-0.9, 0.9)}.get(name, (-3, 3))
         x = torch.linspace(low, high, 1000).to(device)
         return lambda x: function(x), (x,)
@@ -41,7 +41,7 @@ def _unary(name):
     return build
 
 
-for _name in ("abs acos acosh asin asinh atan atanh ceil cos cosh digamma erf erfc erfinv exp exp2 expm1 floor frac i0 i1 isinf isnan lgamma log "
+for _name in ("abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc erfinv exp exp2 expm1 floor frac i0 i1 isinf isnan lgamma log "
               "log10 log1p log2 logit neg reciprocal round rsqrt sigmoid sign signbit sin sinh sqrt square tan tanh trunc "
               "bessel_j0 bessel_j1 entr ndtr").split():
     case(_unary(_name), atol=2e-5, rtol=2e-5)

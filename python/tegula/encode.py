@@ -42,6 +42,15 @@ def _handle_of(obj):
     return handle
 
 
+def _function_of(constant):
+    """@tl.constexpr on a Python function: one that kernels call with constants."""
+    from .runtime.jit import ConstexprFunction
+
+    if getattr(getattr(constant, "_function", None), "fn", None) is not constant.value:
+        constant._function = ConstexprFunction(constant.value)
+    return constant._function
+
+
 def takes_values(obj):
     """Says whether a Python function may be called with the run-time values of a kernel: upstream's mark of a builtin."""
     return isinstance(obj, types.FunctionType) and getattr(obj, "__triton_builtin__", False)
@@ -76,6 +85,8 @@ def encode(obj, flags=0):
     can be changed in place is watched."""
     if isinstance(obj, lang.constexpr):
         core.watch(core.WATCH_ATTRIBUTE, obj, "value", obj.value)
+        if isinstance(obj.value, types.FunctionType) and not takes_values(obj.value):
+            return _opaque_value(_function_of(obj), flags)
         return encode(obj.value, flags | core.CONSTEXPR)
     if obj is None:
         return core.NONE, None, flags

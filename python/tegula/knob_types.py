@@ -3,6 +3,7 @@ import importlib
 import os
 import warnings
 from dataclasses import dataclass
+from typing import Protocol
 
 _TRUE = ("1", "true", "on", "yes", "y")
 
@@ -122,6 +123,34 @@ class env_class(env_base):
         return getattr(importlib.import_module(module), name)
 
 
+class LaunchHook(Protocol):
+    """Called before or after a launch."""
+
+    def __call__(self, metadata):
+        ...
+
+
+class InitHandleHook(Protocol):
+    """Called when the code of a kernel is loaded."""
+
+    def __call__(self, module, function, name, metadata_group, hash):
+        ...
+
+
+class JITHook(Protocol):
+    """Called before or after a compile; one before it that returns True prevents it."""
+
+    def __call__(self, *, key, repr, fn, compile, is_manual_warmup, already_compiled):
+        ...
+
+
+class CompilationListener(Protocol):
+    """Told of each triton.compile."""
+
+    def __call__(self, *, src, metadata, metadata_group, times, cache_hit):
+        ...
+
+
 class HookChain:
     """Functions that are called one after another with the same arguments."""
 
@@ -155,6 +184,14 @@ class HookChain:
     def __call__(self, *args, **kwargs):
         for call in self.calls[::-1] if self.reversed else list(self.calls):
             call(*args, **kwargs)
+
+
+class UncalledChain(HookChain):
+    """Hooks that nothing here calls."""
+
+    def add(self, func):
+        warnings.warn("knobs: nothing here calls this hook", stacklevel=2)
+        super().add(func)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """``triton.knobs``: the switches of a process, with upstream's names. Each is read from the environment until it is set
 here. Those that nothing here obeys are kept with their values, and warn when they are set."""
 import os
+import warnings
 from contextlib import contextmanager
 
-from .knob_types import (CompileTimes, HookChain, env_base, env_bool, env_class, env_int, env_opt_bool, env_opt_str,
-                         env_str, env_str_callable_default, getenv, getenv_bool, setenv, toenv)
+from .knob_types import (CompilationListener, CompileTimes, HookChain, InitHandleHook, JITHook, LaunchHook, UncalledChain,
+                         env_base, env_bool, env_class, env_int, env_opt_bool, env_opt_str, env_str,
+                         env_str_callable_default, getenv, getenv_bool, setenv, toenv)
 
 
 _watchers = []
@@ -82,7 +84,7 @@ class cache_knobs(base_knobs):
 
 class compilation_knobs(base_knobs):
     override = env_bool("TRITON_KERNEL_OVERRIDE", obeyed=False)
-    dump_ir = env_bool("TRITON_KERNEL_DUMP")
+    dump_ir = env_bool("TRITON_KERNEL_DUMP", obeyed=False)
     dump_ir_extract_di_local_variables = env_bool("LLVM_EXTRACT_DI_LOCAL_VARIABLES", obeyed=False)
     store_binary_only = env_bool("TRITON_STORE_BINARY_ONLY")
     always_compile = env_bool("TRITON_ALWAYS_COMPILE")
@@ -114,7 +116,7 @@ class runtime_knobs(base_knobs):
 
     def _make_chains(self):
         vars(self).update(launch_enter_hook=HookChain(), launch_exit_hook=HookChain(reversed=True),
-                          kernel_load_start_hook=HookChain(), kernel_load_end_hook=HookChain(reversed=True))
+                          kernel_load_start_hook=UncalledChain(), kernel_load_end_hook=UncalledChain(reversed=True))
         _notice()
 
     def reset(self):
@@ -123,6 +125,8 @@ class runtime_knobs(base_knobs):
         return self
 
     def __setattr__(self, name, value):
+        if name == "add_stages_inspection_hook" and value is not None:
+            warnings.warn("knobs: nothing here calls `add_stages_inspection_hook`", stacklevel=2)
         super().__setattr__(name, value)
         _notice()
 
@@ -132,15 +136,15 @@ class runtime_knobs(base_knobs):
 
 
 class language_knobs(base_knobs):
-    fp32_default = env_opt_str("TRITON_F32_DEFAULT")
-    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True)
+    fp32_default = env_opt_str("TRITON_F32_DEFAULT", obeyed=False)
+    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True, obeyed=False)
 
 
 class nvidia_knobs(base_knobs):
     ptxas = env_opt_str("TRITON_PTXAS_PATH", obeyed=False)
     ptxas_blackwell = env_opt_str("TRITON_PTXAS_BLACKWELL_PATH", obeyed=False)
     cuobjdump = env_opt_str("TRITON_CUOBJDUMP_PATH")
-    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH")
+    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH", obeyed=False)
     dump_nvptx = env_bool("NVPTX_ENABLE_DUMP", obeyed=False)
     disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT", obeyed=False)
     ptxas_options = env_opt_str("PTXAS_OPTIONS", obeyed=False)

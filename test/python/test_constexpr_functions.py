@@ -120,3 +120,62 @@ def test_other_python_functions_cannot_be_called():
 
     with pytest.raises(triton.CompilationError, match="without @triton.jit"):
         compiled(kernel)
+
+
+@tl.constexpr
+def successor(x):
+    return x + 1
+
+
+def test_constexpr_on_a_python_function():
+    @triton.jit
+    def kernel(out_ptr, N: tl.constexpr):
+        tl.store(out_ptr, successor(N))
+
+    assert compiled(kernel, N=4) == 5 and successor(4) == 5
+
+
+def test_a_function_of_the_language_by_name():
+    @triton.jit
+    def kernel(out_ptr, NAME: tl.constexpr):
+        tl.store(out_ptr, getattr(tl, NAME)(4.0) + getattr(tl, "nothing", 3))
+
+    assert compiled(kernel, NAME="sqrt") == 5
+
+
+def mark(function):
+    function.__triton_builtin__ = True
+    return function
+
+
+@mark
+def first_or(a, b, *, _semantic):
+    return b if isinstance(a, tl.constexpr) and a.value is None else a
+
+
+@mark
+def kind(a, _semantic=None):
+    return tl.constexpr("constant" if isinstance(a, tl.constexpr) else "value" if isinstance(a, tl.tensor) else "?")
+
+
+def test_functions_that_are_marked_as_builtins():
+    """Inductor's if_mask: constants are tl.constexpr there, run-time values are passed through."""
+    @triton.jit
+    def kernel(out_ptr, GIVEN: tl.constexpr):
+        x = tl.load(out_ptr) + 7
+        tl.store(out_ptr, first_or(GIVEN, x) if kind(x) == "value" and kind(GIVEN) == "constant" else -1)
+
+    assert compiled(kernel, GIVEN=None) == 7 and compiled(kernel, GIVEN=2) == 2
+
+
+def test_defaults_that_python_evaluates():
+    """The front end does not know NumPy; the definition was evaluated long before."""
+    @triton.jit
+    def helper(x, low: tl.constexpr = float(np.finfo(np.float16).min)):
+        return tl.maximum(x, low)
+
+    @triton.jit
+    def kernel(out_ptr, v: tl.constexpr = int(np.iinfo(np.int16).max)):
+        tl.store(out_ptr, v + helper(-1e9))
+
+    assert compiled(kernel) == 32767 - 65504

@@ -102,3 +102,5 @@ def test_switches_read_the_environment(monkeypatch):
 def test_a_switch_that_nothing_obeys_says_so():
     with pytest.warns(UserWarning, match="nothing here obeys"), triton.knobs.compilation.scope():
         triton.knobs.compilation.enable_asan = True
+    with pytest.warns(UserWarning, match="nothing here calls"):
+        triton.knobs.runtime.kernel_load_start_hook.add(print)

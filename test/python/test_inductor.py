@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("target", ["cpu", "ptxvm"])
 def test_cases_beside_eager(target, tmp_path):
-    words = "pointwise,user_kernel,triton_op,softmax" if target == "cpu" else "pointwise,user_kernel_in_place"
+    words = "pointwise,user_kernel,triton_op,softmax,scans" if target == "cpu" else "pointwise,user_kernel_in_place"
     command = [sys.executable, "-m", "tegula", str(ROOT / "bench/gpu/inductor.py"), "--device", "cpu", "--only", words,
                "--out", str(tmp_path / "out.json")]
     environment = {**os.environ, "TEGULA_TARGET": target, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path),

@@ -140,10 +140,18 @@ std::optional<Value> python_hasattr(Call &call) {
   return name ? std::optional<Value>(Const{hasAttribute(call.session, call[0], *name)}) : std::nullopt;
 }
 
+// getattr(tl, "exp"): what the module of the language has under this name.
+std::optional<Const> memberOfModule(const Value &object, const std::string &name) {
+  auto *module = object.constant() ? std::get_if<ModuleRef>(&object.constant()->value) : nullptr;
+  return module ? findBuiltin(module->name + "." + name) : std::nullopt;
+}
+
 std::optional<Value> python_getattr(Call &call) {
   auto name = call.text(1);
   if (!name)
     return std::nullopt;
+  if (auto member = memberOfModule(call[0], *name))
+    return Value(std::move(*member));
   bool hasDefault = !elementsOf(call[2])->empty();
   if (hasDefault && !hasAttribute(call.session, call[0], *name))
     return (*elementsOf(call[2]))[0];
