@@ -129,7 +129,7 @@ def main():
     args = parser.parse_args()
     if args.device == "cpu":
         torch._inductor.config.cpu_backend = "triton"
-    logging.getLogger("torch._inductor").setLevel(logging.CRITICAL)
+    logging.getLogger("torch._inductor").setLevel(logging.ERROR)
     words = [word for word in args.only.split(",") if word]
     names = [name for name, (_, needs) in CASES.items() if (not words or any(word in name for word in words))
              and not (needs.get("gpu") and args.device == "cpu")]

@@ -86,9 +86,10 @@ def test_a_kernel_that_another_process_compiled(script, tmp_path):
         other.run(5, 1, 1, 77, other.function, other.packed_metadata, None, None, None, OnGpu(), OnGpu(), None, -3, 64)
         assert calls()[-1].startswith("launch add_kernel on 0 grid 5,1,1 block 64") and calls()[-1].endswith("stream 77"), calls()
         driver.fakeCudaParameter.restype = ctypes.c_uint64
-        seen = [driver.fakeCudaParameter(i) for i in range(4)]
-        assert seen == [MEMORY.ctypes.data, MEMORY.ctypes.data, 0, 2**64 - 3], seen
-    """, FAKE_CUDA_PARAMETERS="4", TRITON_CACHE_DIR=str(tmp_path))
+        seen = [driver.fakeCudaParameter(i) for i in range(6)]
+        assert seen == [MEMORY.ctypes.data, MEMORY.ctypes.data, 0, 2**64 - 3, 0, 0], seen
+        assert made.metadata.global_scratch_size == made.metadata.profile_scratch_size == 0
+    """, FAKE_CUDA_PARAMETERS="6", TRITON_CACHE_DIR=str(tmp_path))
 
 
 def test_num_warps_is_the_size_of_a_block(script):

@@ -279,5 +279,7 @@ def _metadata_of(kernel, target, options, key):
     warps = found["warps"] if found["warps"] > 0 else options.get("num_warps", 4)
     needs = {"name": kernel.name, "hash": key, "target": target, "shared": max(found["shared_bytes"], 0),
              "num_warps": warps, "num_ctas": 1, "tmem_size": 0, "triton_version": core.version}
+    if target.backend == "cuda":  # two pointers behind the arguments, as upstream has them; nothing uses them
+        needs |= {"global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0, "profile_scratch_align": 1}
     fields = {**options, **needs}
     return namedtuple("KernelMetadata", sorted(fields))(**fields)

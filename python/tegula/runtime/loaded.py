@@ -9,6 +9,7 @@ from ..errors import DriverError
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _LARGE = 48 * 1024  # more shared memory than this is asked for
 _FORMATS = {"fp32": "<f", "fp64": "<d"}
+_HIDDEN = 2  # pointers behind the arguments, as upstream has them: global and profile scratch
 _driver = None
 
 
@@ -72,7 +73,8 @@ class LoadedKernel:
 
     def launch(self, grid, stream, values):
         slots = [ctypes.create_string_buffer(_slot(argument, value), 8) for argument, value in zip(self.arguments, values)]
-        pointers = (ctypes.c_void_p * max(1, len(slots)))(*(ctypes.addressof(slot) for slot in slots))
+        slots += [ctypes.create_string_buffer(8) for _ in range(_HIDDEN)]
+        pointers = (ctypes.c_void_p * len(slots))(*(ctypes.addressof(slot) for slot in slots))
         sizes = [ctypes.c_uint(extent) for extent in (*grid, self.threads, 1, 1, self.shared)]
         if 0 in grid:
             return
