@@ -307,6 +307,7 @@ def is_builtin(fn):
     return isinstance(fn, Builtin) or getattr(fn, TRITON_BUILTIN, False) is True
 
 
+@host_function("triton.language._unwrap_if_constexpr")
 def _unwrap_if_constexpr(value):
     """The value of a constant, and of the constants in a tuple or list."""
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):

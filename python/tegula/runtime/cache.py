@@ -173,6 +173,8 @@ def triton_key():
     digest = hashlib.sha256(core.version.encode())
     folder = Path(__file__).parent.parent
     for path in [Path(core.__file__), *sorted(folder.rglob("*.py"))]:
+        if not path.is_file():  # a link of an older build
+            continue
         status = os.stat(path)
         digest.update(f"{path.name}:{status.st_size}:{status.st_mtime_ns}".encode())
     return f"{core.version}-{digest.hexdigest()}"
