@@ -5,6 +5,7 @@ from collections import namedtuple
 
 from .. import _tegula as core
 from .. import knobs
+from . import descriptors
 from .callables import get_full_name
 from .specialize import native_specialize_impl
 
@@ -18,11 +19,14 @@ def use(function):
     _switch()
 
 
-def _switch():
+def _is_hooked():
     runtime = knobs.runtime
-    is_hooked = (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
+    return (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
                  or runtime.jit_post_compile_hook or len(_before_runs) or vars(runtime).get("debug"))
-    core.set_hooked(_launch if is_hooked else None)
+
+
+def _switch():
+    core.set_hooked(_launch if _is_hooked() or descriptors.are_expected() else None)
 
 
 class _Call:
@@ -86,6 +90,10 @@ def _launch(function, grid, args, kwargs):
         kwargs.setdefault("debug", True)
     for hook in function.pre_run_hooks:
         hook(*args, **kwargs)
+    if descriptors.are_among(args, kwargs):
+        function, grid, args, kwargs = descriptors.take_apart(function, grid, args, kwargs)
+    if not _is_hooked():
+        return core.launcher(function, grid, True)(*args, **kwargs)
     call = _Call(function, args, kwargs)
     kernel = _compile(call, args, kwargs, grid is None)
     if kernel is None or grid is None:
@@ -110,3 +118,4 @@ def _run(call, kernel, grid, args, kwargs):
 
 
 knobs.when_hooks_change(_switch)
+descriptors.when_expected(_switch)

@@ -1,0 +1,138 @@
+"""Launches with tensor descriptors among the arguments. The extension takes tensors and numbers, so a kernel is made
+that takes those of the descriptors, makes the descriptors of them, and calls the kernel that was launched:
+
+    def matmul_kernel(a_base, a_shape0, a_shape1, a_stride0, K, BLOCK: tl.constexpr):
+        _kernel(a=tl.make_tensor_descriptor(a_base, [a_shape0, a_shape1], [a_stride0, 1], [32, 64], 'zero'), K=K, BLOCK=BLOCK)
+
+Extents and strides are then specialized as all integers are. Kernels that are made are kept by their text."""
+import linecache
+
+from ..language import core as lang
+
+_class = None  # of descriptors; None: no program has made one
+_told = []
+
+
+def when_expected(function):
+    """`function` is called when the first descriptor is made."""
+    _told.append(function)
+
+
+def expect(descriptor_class):
+    """An object of `descriptor_class` has been made: launches are looked through from now on."""
+    global _class
+    if _class is None:
+        _class = descriptor_class
+        for function in _told:
+            function()
+
+
+def are_expected():
+    return _class is not None
+
+
+def _holds(value):
+    return type(value) is _class or (isinstance(value, (tuple, list)) and any(map(_holds, value)))
+
+
+def are_among(args, kwargs):
+    return _class is not None and (any(map(_holds, args)) or any(map(_holds, kwargs.values())))
+
+
+class _Maker:
+    """The kernel in the making: its parameters, their values, and what its text names."""
+
+    def __init__(self, function):
+        self.names, self.scope = set(function.arg_names), {"_kernel": function}
+        self.parameters, self.arguments, self.passed = [], {}, []
+
+    def add(self, name, value, annotation=None, is_own=False):
+        """A parameter of this name, or of a name made of it; the name."""
+        while not is_own and name in self.names:
+            name += "_"
+        self.names.add(name)
+        self.arguments[name] = value
+        self.parameters.append(name if annotation is None else f"{name}: {annotation}")
+        return name
+
+    def annotation(self, parameter):
+        if parameter.is_constexpr:
+            return "tl.constexpr"
+        annotation = parameter._param.annotation
+        if annotation is parameter._param.empty:
+            return None
+        name = f"_annotation{len(self.scope)}"
+        self.scope[name] = annotation
+        return name
+
+    def descriptor(self, name, value):
+        base = self.add(f"{name}_base", value.base)
+        shape = [self.add(f"{name}_shape{i}", extent) for i, extent in enumerate(value.shape)]
+        strides = [self.add(f"{name}_stride{i}", stride) for i, stride in enumerate(value.strides[:-1])]
+        return (f"tl.make_tensor_descriptor({base}, [{', '.join(shape)}], [{', '.join([*strides, '1'])}], "
+                f"{list(value.block_shape)!r}, {value.padding!r})")
+
+    def element(self, name, value):
+        """The text of a value within a tuple, or of a descriptor."""
+        if type(value) is _class:
+            return self.descriptor(name, value)
+        if isinstance(value, (tuple, list)) and _holds(value):
+            return "(" + "".join(self.element(f"{name}_{i}", part) + ", " for i, part in enumerate(value)) + ")"
+        is_constant = value is None or isinstance(value, (str, lang.constexpr, lang.dtype)) or hasattr(value, "fn")
+        return self.add(name, value, "tl.constexpr" if is_constant else None)
+
+    def take(self, parameter, value):
+        if _holds(value):
+            if parameter.is_constexpr:
+                raise TypeError(f"parameter `{parameter.name}` is constexpr, and a tensor descriptor is no constant\n"
+                                "  hint: take `tl.constexpr` off the parameter")
+            text = self.element(parameter.name, value)
+        else:
+            text = self.add(parameter.name, value, self.annotation(parameter), is_own=True)
+        self.passed.append(f"{parameter.name}={text}")
+
+    def text(self, name):
+        return f"def {name}({', '.join(self.parameters)}):\n    _kernel({', '.join(self.passed)})\n"
+
+
+def _made(function, maker):
+    """The function of the language behind `maker`; one for each text."""
+    known = function.__dict__.setdefault("_of_descriptors", {})
+    text = maker.text(function.__name__)
+    if text not in known:
+        from .. import language
+
+        path = f"<{function.__name__} of descriptors {len(known)}>"
+        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+        scope = {"__name__": function.__module__, "tl": language, **maker.scope}
+        exec(compile(text, path, "exec"), scope)
+        unmarked = [[name for name in names if isinstance(name, str) and name in maker.arguments]
+                    for names in (function.do_not_specialize, function.do_not_specialize_on_alignment)]
+        known[text] = type(function)(scope[function.__name__], do_not_specialize=unmarked[0],
+                                     do_not_specialize_on_alignment=unmarked[1], debug=function.debug)
+    made = known[text]
+    made.target = function.target
+    return made
+
+
+def take_apart(function, grid, args, kwargs):
+    """(function, grid, args, kwargs) of a launch without descriptors that does the same."""
+    names = function.arg_names
+    if len(args) > len(names):
+        raise TypeError(f"`{function.__name__}` takes {len(names)} arguments, not {len(args)}")
+    given = dict(zip(names, args))
+    options = {}
+    for name, value in kwargs.items():
+        if name in given:
+            raise TypeError(f"`{function.__name__}` is given `{name}` twice")
+        (given if name in names else options)[name] = value
+    maker = _Maker(function)
+    for parameter in function.params:
+        if parameter.name not in given and parameter.has_default:
+            given[parameter.name] = parameter.default
+        if parameter.name in given:
+            maker.take(parameter, given[parameter.name])
+    if callable(grid):
+        of_all = grid
+        grid = lambda made: of_all({**made, **given, **options})  # noqa: E731
+    return _made(function, maker), grid, (), {**maker.arguments, **options}
