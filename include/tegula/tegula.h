@@ -209,6 +209,17 @@ TG_API tg_status tg_variable_get(size_t index, tg_variable *out);
 /* The names of the targets of this build; NULL past the last. */
 TG_API const char *tg_target_name(size_t index);
 
+/* A step of a compile. A pass that runs twice is there twice. */
+typedef struct tg_pass {
+  size_t struct_size;
+  const char *name;
+  const char
+      *gives; /* the form of the kernel behind it, as a stage; "" where the pass leaves the form as it is */
+  const char *what; /* one line */
+} tg_pass;
+/* Fills `*out` with the pass that a compile for `target` runs at this place. TG_LAUNCH past the last. */
+TG_API tg_status tg_pass_get(const char *target, size_t index, tg_pass *out, tg_diagnostics **problems);
+
 /* Threads that launches on the cores use: TEGULA_NUM_THREADS, else the cores that this process may
  * run on. Between 1 and 1024. */
 TG_API unsigned tg_threads(void);
@@ -343,6 +354,11 @@ typedef struct tg_compile_options {
   int32_t num_warps;  /* 0: the default */
   int32_t num_stages; /* 0: the default */
   int32_t debug;
+  /* Passes (tg_pass_get) ahead of or behind which `print` gets the kernel as it is then, under a heading that
+   * is a comment; "all", or NULL: none. A kernel that does not compile is shown as far as it came. */
+  const char *print_before, *print_after;
+  void (*print)(void *user, const char *text);
+  void *user; /* what `print` gets first */
 } tg_compile_options;
 
 /* Compiles `function` for a signature: "x=*f32:16,n=i32,B=64,ACT='relu'". Each parameter is

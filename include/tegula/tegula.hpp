@@ -14,6 +14,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -259,7 +260,29 @@ struct CompileOptions {
   std::string target, cpu; // "": the context's, this machine
   int numWarps = 0, numStages = 0;
   bool debug = false;
+  // Passes by name, or "all": `print` gets the kernel ahead of and behind them.
+  std::string printBefore, printAfter;
+  std::function<void(const char *text)> print;
 };
+
+struct Pass {
+  std::string name, gives, what;
+};
+// The passes of a compile for the target, in order.
+inline Expected<std::vector<Pass>> passes(const std::string &target) {
+  std::vector<Pass> all;
+  for (;;) {
+    tg_pass pass{};
+    pass.struct_size = sizeof pass;
+    tg_diagnostics *problems = nullptr;
+    tg_status status = tg_pass_get(target.c_str(), all.size(), &pass, &problems);
+    if (status == TG_LAUNCH && !problems)
+      return all;
+    if (status)
+      return Error(status, problems);
+    all.push_back({pass.name, pass.gives, pass.what});
+  }
+}
 
 // Borrowed from its module.
 class Function {
@@ -288,6 +311,14 @@ public:
     raw.num_warps = options.numWarps;
     raw.num_stages = options.numStages;
     raw.debug = options.debug;
+    raw.print_before = options.printBefore.empty() ? nullptr : options.printBefore.c_str();
+    raw.print_after = options.printAfter.empty() ? nullptr : options.printAfter.c_str();
+    if (options.print) {
+      raw.print = [](void *user, const char *text) {
+        (*static_cast<const std::function<void(const char *)> *>(user))(text);
+      };
+      raw.user = const_cast<std::function<void(const char *)> *>(&options.print);
+    }
     tg_kernel *kernel = nullptr;
     tg_diagnostics *problems = nullptr;
     if (tg_status status = tg_compile(function_, signature.c_str(), &raw, &kernel, &problems))

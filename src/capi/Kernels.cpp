@@ -29,6 +29,15 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     if (wanted.num_stages > 0)
       compilerOptions.language.numStages = wanted.num_stages;
     compilerOptions.language.debug = wanted.debug != 0;
+    pipeline::Looks &looks = compilerOptions.looks;
+    looks.before = wanted.print_before ? wanted.print_before : "";
+    looks.after = wanted.print_after ? wanted.print_after : "";
+    if ((wanted.print_before || wanted.print_after) &&
+        !capi::checkGiven(reinterpret_cast<const void *>(wanted.print), "print", sink))
+      return;
+    looks.show = [&](const std::string &heading, const std::string &text) {
+      wanted.print(wanted.user, (heading + text).c_str());
+    };
 
     const sema::Function &kernelFunction = function->dispatcher.function();
     auto specs = compiler::parseSignature(signature, kernelFunction, function->dispatcher.parameters(), sink);

@@ -2,6 +2,7 @@
 #include "base/Environment.h"
 #include "capi/Handles.h"
 #include "compiler/Check.h"
+#include "compiler/Passes.h"
 #include "ptxvm/simulate/Simulation.h"
 #include "runtime/Launch.h"
 #include "sema/Session.h"
@@ -50,6 +51,26 @@ tg_status tg_variable_get(size_t index, tg_variable *out) {
 
 const char *tg_target_name(size_t index) {
   return index < compiler::targets().size() ? compiler::targets()[index].name.data() : nullptr;
+}
+
+tg_status tg_pass_get(const char *target, size_t index, tg_pass *out, tg_diagnostics **problems) {
+  tg_status filled = TG_LAUNCH;
+  tg_status status = guarded(problems, [&](diag::Sink &sink) {
+    if (!capi::checkGiven(target, "target", sink) || !capi::checkGiven(out, "out", sink))
+      return;
+    compiler::TargetOptions options;
+    const compiler::Target *found = compiler::chooseTarget(target, options, -1, sink);
+    if (!found)
+      return;
+    Result<compiler::PassList> list = compiler::passesOf(*found, options);
+    if (!list)
+      return compiler::reportStatus(list.status(), target, {}, sink);
+    if (index >= list->passes.size())
+      return;
+    const pipeline::Pass &pass = *list->passes[index];
+    filled = capi::fill<tg_pass>(out, {0, pass.name, pass.gives ? pass.gives : "", pass.what});
+  });
+  return status == TG_OK ? filled : status;
 }
 
 unsigned tg_threads() { return runtime::threadCount(); }

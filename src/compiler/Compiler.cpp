@@ -1,9 +1,9 @@
 #include "compiler/Compiler.h"
 #include "compiler/Parameters.h"
+#include "compiler/Passes.h"
 #include "compiler/WrittenArguments.h"
 #include "ir/tile/Tile.h"
 
-#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/Format.h"
 
 #include <chrono>
@@ -50,12 +50,11 @@ bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sin
 }
 
 // The kernel as a reader of IR wants it: folded, without dead code.
-bool simplify(mlir::ModuleOp module) {
-  mlir::PassManager passes(module.getContext());
-  passes.enableVerifier(true);
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(mlir::createCSEPass());
-  return mlir::succeeded(passes.run(module));
+Status simplify(mlir::ModuleOp module, const pipeline::Looks &looks) {
+  simt::Machine none;
+  pipeline::Unit unit(none);
+  unit.module = module;
+  return pipeline::run(simplification(), unit, &looks);
 }
 
 // The run-time arguments in order, by the names that the front end left on the function.
@@ -135,9 +134,11 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Compile
   TargetOptions targetOptions = options.targetOptions;
   targetOptions.numWarps = options.language.numWarps;
   targetOptions.numStages = options.language.numStages;
+  targetOptions.looks = &options.looks;
   const Target *target = chooseTarget(options.target, targetOptions, -1, sink);
   diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
-  if (!target || !checkWarps(targetOptions.numWarps, *target, place, sink) || !complete(request, sink))
+  if (!target || !checkLooks(options.looks, *target, targetOptions, sink) ||
+      !checkWarps(targetOptions.numWarps, *target, place, sink) || !complete(request, sink))
     return nullptr;
 
   std::unique_ptr<Compilation> result(new Compilation);
@@ -163,8 +164,8 @@ std::unique_ptr<Compilation> compile(const sema::Request &request, const Compile
     complaints += diagnostic.str() + "\n";
     return mlir::success();
   });
-  if (!simplify(*result->module_)) {
-    sink.report(diag::Kind::InternalCompilerError, {}, {complaints});
+  if (Status status = simplify(*result->module_, options.looks); !status.ok()) {
+    sink.report(diag::Kind::InternalCompilerError, {}, {status.message + complaints});
     return nullptr;
   }
   lap("simplify");

@@ -18,6 +18,7 @@ struct CompileOptions {
   std::string target = "cpu";
   TargetOptions targetOptions;
   sema::LanguageOptions language;
+  pipeline::Looks looks; // at the kernel between passes
 };
 
 // A run-time argument: one slot of a launch.

@@ -2,6 +2,7 @@
 // asked for, by compiling a copy of the module again: a launch never pays for them.
 #include "compiler/Targets.h"
 #include "targets/cpu/Cpu.h"
+#include "targets/cpu/Pipeline.h"
 
 #include <mutex>
 
@@ -66,11 +67,15 @@ private:
 Result<std::unique_ptr<Executable>> buildCpu(mlir::ModuleOp module, const TargetOptions &options) {
   cpu::CpuOptions cpuOptions{.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<cpu::Artifact> artifact = cpu::compile(*copy, cpuOptions, {});
+  Result<cpu::Artifact> artifact = cpu::compile(*copy, cpuOptions, {.looks = options.looks});
   if (!artifact)
     return artifact.status();
   return std::unique_ptr<Executable>(
       std::make_unique<CpuExecutable>(module, std::move(cpuOptions), std::move(*artifact)));
+}
+
+Result<PassList> passesOfCpu(const TargetOptions &) {
+  return PassList{pipeline::passesOf(cpu::rows(), nullptr), std::make_shared<simt::Machine>()};
 }
 
 } // namespace tegula::compiler

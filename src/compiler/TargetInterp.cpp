@@ -32,4 +32,8 @@ Result<std::unique_ptr<Executable>> buildInterp(mlir::ModuleOp module, const Tar
   return std::unique_ptr<Executable>(std::make_unique<InterpExecutable>(module));
 }
 
+Result<PassList> passesOfInterp(const TargetOptions &) {
+  return PassList{{}, std::make_shared<simt::Machine>()};
+}
+
 } // namespace tegula::compiler

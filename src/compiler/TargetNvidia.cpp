@@ -6,6 +6,7 @@
 #include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
 #include "targets/nvidia/Nvidia.h"
+#include "targets/nvidia/Pipeline.h"
 
 #include <mutex>
 
@@ -106,7 +107,7 @@ Result<std::unique_ptr<Executable>> buildNvidia(mlir::ModuleOp module, const Tar
   nvidia::NvidiaOptions nvidiaOptions{options.arch, options.numWarps, options.numStages, options.maxRegisters,
                                       options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
+  Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {.looks = options.looks});
   if (!artifact)
     return artifact.status();
   Result<nvidia::Assembled> assembled = nvidia::assemble(artifact->ptx, options.arch);
@@ -114,6 +115,16 @@ Result<std::unique_ptr<Executable>> buildNvidia(mlir::ModuleOp module, const Tar
     return assembled.status();
   return std::unique_ptr<Executable>(std::make_unique<NvidiaExecutable>(
       module, std::move(nvidiaOptions), std::move(*artifact), std::move(assembled), options.isCooperative));
+}
+
+Result<PassList> passesOfNvidia(const TargetOptions &options) {
+  if (options.arch.empty())
+    return PassList{pipeline::passesOf(nvidia::rows(), nullptr), std::make_shared<simt::Machine>()};
+  Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
+  if (!architecture)
+    return architecture.status();
+  auto machine = std::make_shared<nvidia::NvidiaMachine>(*architecture);
+  return PassList{pipeline::passesOf(nvidia::rows(), machine.get()), machine, nvidia::streaming};
 }
 
 } // namespace tegula::compiler

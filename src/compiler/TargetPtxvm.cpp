@@ -103,7 +103,7 @@ Result<std::unique_ptr<Executable>> buildPtxvm(mlir::ModuleOp module, const Targ
   nvidia::NvidiaOptions nvidiaOptions{options.arch, options.numWarps, options.numStages, 0,
                                       options.fusesMultiplyAdd};
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {});
+  Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {.looks = options.looks});
   if (!artifact)
     return artifact.status();
   Result<std::shared_ptr<const ptxvm::Module>> parsed = ptxvm::parse(artifact->ptx, artifact->entry + ".ptx");
@@ -113,5 +113,8 @@ Result<std::unique_ptr<Executable>> buildPtxvm(mlir::ModuleOp module, const Targ
   return std::unique_ptr<Executable>(std::make_unique<PtxvmExecutable>(
       module, std::move(nvidiaOptions), std::move(*artifact), std::move(*parsed)));
 }
+
+// It runs the very code of the GPU target.
+Result<PassList> passesOfPtxvm(const TargetOptions &options) { return passesOfNvidia(options); }
 
 } // namespace tegula::compiler

@@ -7,6 +7,8 @@
 #include "runtime/Launch.h"
 #include "runtime/Place.h"
 
+#include "pipeline/Pipeline.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
@@ -45,13 +47,23 @@ struct TargetOptions {
   std::string cpu;  // of targets that are cores; "" is this machine
   std::string arch; // of targets that are devices; "" is the device of the launch
   int numWarps = 4, numStages = 0;
-  int maxRegisters = 0;         // of a thread, on devices; 0: as many as it likes
-  bool fusesMultiplyAdd = true; // a product and the sum that uses it may become one operation (N10)
-  bool isCooperative = false;   // a launch runs all programs of its grid at the same time, or fails
+  int maxRegisters = 0;                   // of a thread, on devices; 0: as many as it likes
+  bool fusesMultiplyAdd = true;           // a product and the sum that uses it may become one operation (N10)
+  bool isCooperative = false;             // a launch runs all programs of its grid at the same time, or fails
+  const pipeline::Looks *looks = nullptr; // of whoever compiles, while a program is built
 };
 
 // `module` outlives the program.
 using Build = Result<std::unique_ptr<Executable>> (*)(mlir::ModuleOp module, const TargetOptions &options);
+
+// The target's own passes for such options, in order, and the machine that they ask. Of no architecture where
+// the options name none: then all that the target has.
+struct PassList {
+  std::vector<const pipeline::Pass *> passes;
+  std::shared_ptr<const simt::Machine> machine;
+  pipeline::Streaming streaming;
+};
+using ListPasses = Result<PassList> (*)(const TargetOptions &options);
 
 // The devices of a target that has such. Driver: there is no driver or no device.
 struct Devices {
@@ -66,7 +78,8 @@ struct Devices {
   Status (*synchronize)(const runtime::Place &place);
 };
 #define TARGET(Name, name, text)                                                                             \
-  Result<std::unique_ptr<Executable>> build##Name(mlir::ModuleOp, const TargetOptions &);
+  Result<std::unique_ptr<Executable>> build##Name(mlir::ModuleOp, const TargetOptions &);                    \
+  Result<PassList> passesOf##Name(const TargetOptions &);
 #define DEVICE_TARGET(Name, name, text)                                                                      \
   TARGET(Name, name, text)                                                                                   \
   extern const Devices devicesOf##Name;
@@ -81,6 +94,7 @@ struct Devices {
 struct Target {
   std::string_view name, text;
   Build build;
+  ListPasses passes;
   const Devices *devices; // null: it runs on the cores of this machine
   // Of a target with architectures and no devices: the architecture that is wanted now.
   const char *(*arch)() = nullptr;

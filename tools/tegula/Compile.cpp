@@ -1,4 +1,4 @@
-// tegula compile, explain and check.
+// tegula compile, explain, check and passes.
 #include "Verbs.h"
 
 #include <cstring>
@@ -15,6 +15,9 @@ tg::Expected<tg::Kernel> compiled(const Opened &opened, const CompileFlags &opti
   raw.numWarps = options.numWarps;
   raw.numStages = options.numStages;
   raw.debug = options.debug;
+  raw.printBefore = options.printBefore;
+  raw.printAfter = options.printAfter;
+  raw.print = [](const char *text) { std::cerr << text << std::flush; };
   return opened.function.compile(options.signature, raw);
 }
 
@@ -74,6 +77,18 @@ int compile(const CompileFlags &options) {
     for (const auto &[stage, milliseconds] : kernel->times())
       std::fprintf(stderr, "%-10s %8.2f ms\n", stage.c_str(), milliseconds);
   return write(options.output, *text);
+}
+
+int passes(const PassesFlags &options) {
+  auto all = tg::passes(options.target);
+  if (!all)
+    return report(all.error());
+  std::string form = "ttir"; // of the kernel, at the first pass
+  for (const tg::Pass &pass : *all) {
+    form = pass.gives.empty() ? form : pass.gives;
+    std::printf("%-27s %-6s %s\n", pass.name.c_str(), form.c_str(), pass.what.c_str());
+  }
+  return ExitOk;
 }
 
 int explain(const CompileFlags &options) {

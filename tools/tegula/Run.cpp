@@ -61,7 +61,7 @@ int run(const RunOptions &options) {
     return report(opened.error());
   Bound bound;
   for (const std::string &argument : options.arguments)
-    if (int code = bind(bound, argument); code != -1)
+    if (int code = cli::bind(bound, argument); code != -1)
       return code;
   Mirror mirror(options.target);
   if (auto error = mirror.copyIn(bound))

@@ -53,7 +53,7 @@ int runCode(const SimulateOptions &options, const tg::Simulation &simulation, Bo
   if (int exit = readExtents("--block", options.block, launch.block); exit != -1)
     return exit;
   for (size_t i = 0; i != options.arguments.size(); ++i)
-    if (int exit = bind(bound, std::to_string(i) + "=" + options.arguments[i]); exit != -1)
+    if (int exit = cli::bind(bound, std::to_string(i) + "=" + options.arguments[i]); exit != -1)
       return exit;
   addArrays(simulation, bound);
   std::vector<tg_value> values;
@@ -78,7 +78,7 @@ int runKernel(const SimulateOptions &options, const tg::Simulation &simulation, 
   if (!opened)
     return report(opened.error());
   for (const std::string &argument : options.arguments)
-    if (int exit = bind(bound, argument); exit != -1)
+    if (int exit = cli::bind(bound, argument); exit != -1)
       return exit;
   addArrays(simulation, bound);
   auto kernel = opened->function.callWith(std::get<0>(grid), bound.arguments, nullptr, simulation.place());

@@ -38,6 +38,7 @@ int simulate(const SimulateOptions &options);
 struct CompileFlags {
   std::string kernel, signature, target = "cpu", cpu, emit = "llvm", output = "-";
   int numWarps = 0, numStages = 0;
+  std::string printBefore, printAfter; // passes, or "all"
   bool showTimes = false, debug = false;
 };
 int compile(const CompileFlags &options);
@@ -48,6 +49,12 @@ struct CheckOptions {
   bool isJson = false;
 };
 int check(const CheckOptions &options);
+
+struct PassesFlags {
+  std::string target = "cpu";
+};
+// Prints the passes of a compile for the target, in order.
+int passes(const PassesFlags &options);
 
 // Prints the variables of the environment that count, and what they are set to.
 int environment();

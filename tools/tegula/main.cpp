@@ -91,6 +91,14 @@ static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
   verb->callback([&options, &code] { code = check(options); });
 }
 
+static void addPasses(CLI::App &app, PassesFlags &options, int &code) {
+  CLI::App *verb = app.add_subcommand("passes", "Print the passes of a compile for a target, in order: name, "
+                                                "form of the kernel behind it, reason");
+  verb->add_option("--target", options.target, targetHelp);
+  verb->footer("Example:\n  tegula passes --target sm_90a\n");
+  verb->callback([&options, &code] { code = passes(options); });
+}
+
 static void addEnvironment(CLI::App &app, int &code) {
   CLI::App *verb = app.add_subcommand(
       "env", "Print the variables of the environment that count, and what they are set to");
@@ -118,6 +126,10 @@ int main(int argc, char **argv) {
       "--emit", compileOptions.emit,
       "ttir, then of cpu: nests, llvm (default), asm, obj; of a GPU: simt, llvm, ptx, cubin, sass");
   verb->add_option("-o,--output", compileOptions.output, "A file; - (default) is stdout");
+  verb->add_option("--print-before", compileOptions.printBefore,
+                   "A pass (`tegula passes`), or all: prints the kernel ahead of it on stderr");
+  verb->add_option("--print-after", compileOptions.printAfter,
+                   "The same behind it; of a kernel that does not compile, as far as it came");
   verb->add_flag("--times", compileOptions.showTimes, "Print the milliseconds of each step on stderr");
   verb->footer("Example:\n  tegula compile softmax.py::softmax_kernel --emit asm -o softmax.s \\\n"
                "      --signature 'out=*f32:16,x=*f32:16,stride=i32,n=i32,BLOCK=1024'\n");
@@ -127,6 +139,9 @@ int main(int argc, char **argv) {
   verb->footer("Example:\n  tegula explain add.py::add_kernel --signature "
                "'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=1024'\n");
   verb->callback([&] { code = explain(explainOptions); });
+
+  PassesFlags passesOptions;
+  addPasses(app, passesOptions, code);
 
   CheckOptions checkOptions;
   addCheck(app, checkOptions, code);

@@ -8,7 +8,7 @@ FLOORS = [
     {"syntax", "tile", "simt", "drivers_cuda"},
     {"analysis", "sema", "interp"},
     {"transforms", "convert", "codegen_llvm"},
-    {"codegen", "codegen_simt"},
+    {"codegen", "codegen_simt", "pipeline"},
     {"cpu", "nvidia", "amd"},
     {"compiler"},
     {"jit"},

@@ -19,6 +19,14 @@
 
 namespace tegula::codegen {
 
+std::shared_ptr<Code> makeCode(llvm::StringRef name, std::unique_ptr<llvm::TargetMachine> machine) {
+  auto code = std::make_shared<Code>(std::make_unique<llvm::LLVMContext>(), nullptr, std::move(machine));
+  code->module = std::make_unique<llvm::Module>(name, *code->context);
+  code->module->setTargetTriple(code->machine->getTargetTriple());
+  code->module->setDataLayout(code->machine->createDataLayout());
+  return code;
+}
+
 void forbidContraction(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function)

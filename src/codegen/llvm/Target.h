@@ -15,6 +15,15 @@ namespace tegula::codegen {
 // A machine for x86-64. `cpu` "" is this one, with exactly the features it reports.
 Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu);
 
+// Code of one kernel on its way to a target's instructions; the context is destroyed last.
+struct Code {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+// An empty module of this name for the machine.
+std::shared_ptr<Code> makeCode(llvm::StringRef name, std::unique_ptr<llvm::TargetMachine> machine);
+
 // Bytes of this machine's last-level cache, where it says; else 0.
 uint64_t hostCacheBytes();
 

@@ -1,123 +1,63 @@
-// The pipeline of this target, one stage after the other, and nothing else.
+// From a module to an artifact, by the rows of Pipeline.cpp; and the artifact loaded into this process.
 #include "targets/cpu/Cpu.h"
+#include "targets/cpu/Pipeline.h"
 
-#include "analysis/Nests.h"
-#include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Recovery.h"
-#include "codegen/llvm/Target.h"
 #include "ir/tile/Tile.h"
 #include "runtime/Report.h"
-#include "targets/cpu/Ops.h"
-#include "targets/cpu/ProgramEmitter.h"
-#include "transforms/MarkVolatileStores.h"
-#include "transforms/SplitLoopCarriedOffsets.h"
 
-#include "mlir/Transforms/Passes.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/MC/MCSubtargetInfo.h"
+#include "mlir/IR/OwningOpRef.h"
 
 #include <chrono>
 
 using namespace mlir;
-using namespace tegula::tile;
 
 namespace tegula::cpu {
 
 namespace {
 
-class Stopwatch {
-public:
-  double lap() {
-    auto now = std::chrono::steady_clock::now();
-    double milliseconds = std::chrono::duration<double, std::milli>(now - last_).count();
-    last_ = now;
-    return milliseconds;
-  }
+using pipeline::Looks;
 
-private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-CpuModel describe(const llvm::TargetMachine &machine) {
-  CpuModel result;
-  const llvm::MCSubtargetInfo *info = machine.getMCSubtargetInfo();
-  bool avx512 = info->checkFeatures("+avx512f,+avx512bw,+avx512dq,+avx512vl");
-  bool avx2 = info->checkFeatures("+avx2");
-  result.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
-  result.hasFma = info->checkFeatures("+fma");
-  return result;
+// The rows of one stage, which stand together; its milliseconds.
+Status runStage(const char *stage, CpuUnit &unit, const Looks *looks, double &time) {
+  auto start = std::chrono::steady_clock::now();
+  auto isOfStage = [&](const pipeline::Row &row) { return llvm::StringRef(row.stage) == stage; };
+  auto first = llvm::find_if(rows(), isOfStage), last = std::find_if_not(first, rows().end(), isOfStage);
+  Status status = pipeline::run({first, last}, unit, looks);
+  time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return status;
 }
 
-struct Lowered {
-  std::unique_ptr<llvm::LLVMContext> context; // destroyed last
-  std::unique_ptr<llvm::Module> module;
-  std::unique_ptr<llvm::TargetMachine> machine;
+// A copy of a module on its way to optimized LLVM IR.
+struct Lowering {
+  OwningOpRef<ModuleOp> module;
+  CpuUnit unit;
 };
 
-// tile IR -> optimized LLVM IR.
-Result<std::shared_ptr<Lowered>> lower(ModuleOp input, const CpuOptions &options, const Emit &emit,
-                                       Artifact &artifact) {
-  Stopwatch watch;
-  OwningOpRef<ModuleOp> module = input.clone();
-  auto functions = module->getOps<FuncOp>();
-  if (functions.empty())
+// Tile IR -> optimized LLVM IR.
+Status lower(ModuleOp module, const CpuOptions &options, const Emit &emit, Lowering &lowering,
+             Artifact &artifact) {
+  CpuUnit &unit = lowering.unit;
+  lowering.module = module.clone();
+  unit.module = *lowering.module;
+  unit.cpu = options.cpu;
+  unit.fusesMultiplyAdd = options.fusesMultiplyAdd;
+  if (module.getOps<tile::FuncOp>().empty())
     return Status::error(StatusCode::Internal, "the module has no kernel");
-  FuncOp function = *functions.begin();
-  if (Status status = checkLegality(function); !status.ok())
+  if (Status status = runStage("plan", unit, emit.looks, artifact.times.plan); !status.ok())
     return status;
-
-  transforms::markVolatileStores(function);
-  transforms::splitLoopCarriedOffsets(function);
-  PassManager passes(module->getContext());
-  passes.addPass(createCSEPass());           // equal addresses become equal values
-  passes.addPass(createCanonicalizerPass()); // carried values that nothing changes disappear
-  passes.addPass(createLoopInvariantCodeMotionPass());
-  if (failed(passes.run(*module)))
-    return Status::error(StatusCode::Internal, "tile IR does not verify after clean-up");
-
-  if (Status status = checkLegality(function); !status.ok()) // what passes made, too
-    return status;
-
-  analysis::AccessAnalysis access;
-  analysis::NestPlan plan = analysis::planNests(function, access);
   if (emit.plan)
-    artifact.plan = analysis::print(function, plan);
-  artifact.times.plan = watch.lap();
-
-  auto machine = codegen::makeHostMachine(options.cpu);
-  if (!machine)
-    return machine.status();
-  auto state = std::make_shared<Lowered>(std::make_unique<llvm::LLVMContext>(), nullptr, std::move(*machine));
-  Lowered &lowered = *state;
-  lowered.module = std::make_unique<llvm::Module>(function.getSymName(), *lowered.context);
-  lowered.module->setTargetTriple(lowered.machine->getTargetTriple());
-  lowered.module->setDataLayout(lowered.machine->createDataLayout());
-  CpuModel description = describe(*lowered.machine);
-  if (uint64_t cache = options.cpu.empty() ? codegen::hostCacheBytes() : 0)
-    description.cacheBytes = cache;
-  artifact.symbol = "tegula_" + function.getSymName().str();
-  ProgramEmitter program(*lowered.module, description, plan, access, artifact.remarks);
-  for (const analysis::Decision &decision : plan.decisions())
-    program.remark(decision.op, decision.kind, "a tile is kept in memory: " + decision.text);
-  program.emit(function, artifact.symbol);
-  if (!options.fusesMultiplyAdd)
-    codegen::forbidContraction(*lowered.module);
-  artifact.scratchBytes = plan.scratchBytes();
-  if (Status status = codegen::linkMathlib(*lowered.module); !status.ok())
+    artifact.plan = unit.text();
+  if (Status status = runStage("emit", unit, emit.looks, artifact.times.emit); !status.ok())
     return status;
-  std::string broken;
-  llvm::raw_string_ostream out(broken);
-  if (llvm::verifyModule(*lowered.module, &out))
-    return Status::error(StatusCode::Internal, "the CPU target emitted broken LLVM IR: " + broken);
-  artifact.times.emit = watch.lap();
-  if (Status status = codegen::optimize(*lowered.module, *lowered.machine); !status.ok()) {
-    codegen::abandon(std::move(state));
+  if (Status status = runStage("optimize", unit, emit.looks, artifact.times.optimize); !status.ok())
     return status;
-  }
-  artifact.times.optimize = watch.lap();
   if (emit.llvm)
-    llvm::raw_string_ostream(artifact.llvm) << *lowered.module;
-  return state;
+    artifact.llvm = unit.text();
+  artifact.symbol = unit.symbol;
+  artifact.scratchBytes = unit.plan->scratchBytes();
+  artifact.remarks = std::move(unit.remarks);
+  return {};
 }
 
 class OrcKernel : public LoadedKernel {
@@ -135,29 +75,25 @@ private:
 
 Result<Artifact> compile(ModuleOp module, const CpuOptions &options, const Emit &emit) {
   Artifact artifact;
-  auto lowered = lower(module, options, emit, artifact);
-  if (!lowered)
-    return lowered.status();
-  Stopwatch watch;
-  Lowered &code = **lowered;
-  auto object = codegen::emitObject(*code.module, *code.machine);
-  if (!object) {
-    codegen::abandon(std::move(*lowered));
-    return object.status();
-  }
-  artifact.object = std::move(*object);
-  artifact.times.codegen = watch.lap();
+  Lowering lowering;
+  if (Status status = lower(module, options, emit, lowering, artifact); !status.ok())
+    return status;
+  Status status = runStage("codegen", lowering.unit, emit.looks, artifact.times.codegen);
+  if (!status.ok())
+    return status;
+  artifact.object = std::move(lowering.unit.object);
   return artifact;
 }
 
 Result<std::string> assembly(ModuleOp module, const CpuOptions &options) {
   Artifact artifact;
-  auto lowered = lower(module, options, {}, artifact);
-  if (!lowered)
-    return lowered.status();
-  Result<std::string> text = codegen::emitAssembly(*(*lowered)->module, *(*lowered)->machine);
+  Lowering lowering;
+  if (Status status = lower(module, options, {}, lowering, artifact); !status.ok())
+    return status;
+  codegen::Code &code = *lowering.unit.code;
+  Result<std::string> text = codegen::emitAssembly(*code.module, *code.machine);
   if (!text)
-    codegen::abandon(std::move(*lowered));
+    codegen::abandon(std::move(lowering.unit.code));
   return text;
 }
 

@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace tegula::pipeline {
+struct Looks;
+}
+
 namespace tegula::cpu {
 
 struct CpuOptions {
@@ -40,8 +44,10 @@ struct Artifact {
   StageTimes times;
 };
 
+// The texts to make besides the object; `looks` may be null.
 struct Emit {
   bool llvm = false, plan = false;
+  const pipeline::Looks *looks = nullptr;
 };
 
 // Compiles the one tt.func of `module` to an object. Errors: Unsupported with the op's name.

@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace tegula::pipeline {
+struct Looks;
+}
+
 namespace tegula::nvidia {
 
 struct NvidiaOptions {
@@ -24,9 +28,10 @@ struct NvidiaOptions {
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
 };
 
-// Which texts of the stages to make besides the PTX.
+// The texts of the stages to make besides the PTX; `looks` may be null.
 struct Texts {
   bool simt = false, llvm = false;
+  const pipeline::Looks *looks = nullptr;
 };
 
 struct StageTime {

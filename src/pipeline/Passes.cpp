@@ -1,0 +1,157 @@
+#include "pipeline/Passes.h"
+
+#include "codegen/llvm/Arithmetic.h"
+#include "codegen/llvm/Recovery.h"
+#include "convert/TileToSimt.h"
+#include "transforms/CheckRemainders.h"
+#include "transforms/ChunkLargeTiles.h"
+#include "transforms/HoistConverts.h"
+#include "transforms/MarkVolatileStores.h"
+#include "transforms/OperandsInShared.h"
+#include "transforms/PipelineLoops.h"
+#include "transforms/PlanConverts.h"
+#include "transforms/SharedMemory.h"
+#include "transforms/SplitLoopCarriedOffsets.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tegula::pipeline {
+
+namespace {
+
+// `run` verifies behind each pass, MLIR's own need not.
+Status ofMlir(Unit &unit, std::unique_ptr<mlir::Pass> pass) {
+  PassManager manager(unit.module.getContext());
+  manager.enableVerifier(false);
+  std::string name = pass->getArgument().str();
+  manager.addPass(std::move(pass));
+  return failed(manager.run(unit.module))
+             ? Status::error(StatusCode::Internal, "the pass `" + name + "` failed")
+             : Status::success();
+}
+
+template <typename Body> Status eachFunction(Unit &unit, Body body) {
+  for (tile::FuncOp function : unit.module.getOps<tile::FuncOp>())
+    body(function);
+  return {};
+}
+
+Status chunk(Unit &unit) {
+  int64_t threads = 32 * int64_t(unit.warps);
+  int64_t most = unit.streaming.mostElements * threads, chunk = unit.streaming.chunkElements * threads;
+  return eachFunction(unit, [&](tile::FuncOp function) {
+    if (most && transforms::chunkLargeTiles(function, most, chunk))
+      unit.remarks.push_back(
+          {tile::locationText(function.getLoc()), "nest",
+           "tiles too large for registers: a loop over chunks of " + std::to_string(chunk) + " elements"});
+  });
+}
+
+} // namespace
+
+// ---- MLIR's ----
+
+const Pass canonicalize{"canonicalize", nullptr,
+                        "constants fold; values and carried values that nobody needs go",
+                        [](Unit &unit) { return ofMlir(unit, createCanonicalizerPass()); }};
+const Pass cse{"cse", nullptr, "equal computations become one: equal addresses are then equal values",
+               [](Unit &unit) { return ofMlir(unit, createCSEPass()); }};
+const Pass loopInvariantCodeMotion{
+    "loop-invariant-code-motion", nullptr,
+    "what is the same in each trip of a loop is computed once, ahead of it",
+    [](Unit &unit) { return ofMlir(unit, createLoopInvariantCodeMotionPass()); }};
+
+// ---- tile IR ----
+
+const Pass markVolatileStores{
+    "mark-volatile-stores", "ttir", "stores that a volatile load may read become atomic, element by element",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::markVolatileStores(function); });
+    }};
+const Pass chunkLargeTiles{"chunk-large-tiles", "ttir",
+                           "a kernel that streams tiles too large for registers becomes a loop over chunks",
+                           chunk};
+const Pass widenFactors{"widen-factors", "ttir",
+                        "factors that no matrix instruction takes become the next wider type",
+                        [](Unit &unit) {
+                          convert::widenFactors(unit.module, unit.machine);
+                          return Status();
+                        }};
+const Pass splitLoopCarriedOffsets{
+    "split-loop-carried-offsets", "ttir",
+    "`ptrs += step` around a loop becomes a base and a scalar that analyses see", [](Unit &unit) {
+      transforms::splitLoopCarriedOffsets(unit.module);
+      return Status();
+    }};
+const Pass checkRemainders{"check-remainders", "ttir",
+                           "`%` in addresses is checked once, so that wide accesses may rest on it",
+                           [](Unit &unit) {
+                             return eachFunction(unit, [&](tile::FuncOp function) {
+                               transforms::checkRemainders(function, unit.remarks);
+                             });
+                           }};
+
+// ---- simt ----
+
+const Pass tileToSimt{"tile-to-simt", "simt",
+                      "every tile gets a layout; conversions stand where two ops want different ones",
+                      [](Unit &unit) {
+                        convert::tileToSimt(unit.module, {unit.warps, unit.machine}, unit.remarks);
+                        return Status();
+                      }};
+const Pass hoistConverts{
+    "hoist-converts", "simt", "conversions to operands of products move up to the loads that they come from",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::hoistConverts(function); });
+    }};
+const Pass pipelineLoops{"pipeline-loops", "simt", "loads of products become copies that run trips ahead",
+                         [](Unit &unit) {
+                           return eachFunction(unit, [&](tile::FuncOp function) {
+                             transforms::pipelineLoops(function, unit.stages, unit.remarks);
+                           });
+                         }};
+const Pass operandsInShared{"operands-in-shared", "simt",
+                            "operands that no copy brings go through buffers, in the form of matrix loads",
+                            [](Unit &unit) {
+                              return eachFunction(unit, [&](tile::FuncOp function) {
+                                transforms::operandsInShared(function, unit.machine.registers, unit.remarks);
+                              });
+                            }};
+const Pass planConverts{"plan-converts", "simt", "how each conversion will happen is written on it",
+                        [](Unit &unit) {
+                          transforms::planConverts(unit.module, unit.remarks);
+                          return Status();
+                        }};
+const Pass allocateShared{
+    "allocate-shared", "simt", "buffers and scratch get their places in shared memory, by live ranges",
+    [](Unit &unit) { return transforms::allocateShared(unit.module, unit.machine.sharedBytes); }};
+const Pass insertBarriers{"insert-barriers", "simt",
+                          "warps meet where one may touch what another still needs", [](Unit &unit) {
+                            transforms::insertBarriers(unit.module);
+                            return Status();
+                          }};
+
+// ---- LLVM IR ----
+
+const Pass forbidContraction{"forbid-contraction", "llvm",
+                             "without enable_fp_fusion: no product and sum become one operation",
+                             [](Unit &unit) {
+                               if (!unit.fusesMultiplyAdd)
+                                 codegen::forbidContraction(*unit.code->module);
+                               return Status();
+                             }};
+const Pass linkMathlib{"link-mathlib", "llvm", "the functions of the math library that are called come in",
+                       [](Unit &unit) { return codegen::linkMathlib(*unit.code->module); }};
+const Pass optimize{"optimize", "llvm",
+                    "LLVM's own passes: temporaries become values, code folds and leaves loops",
+                    [](Unit &unit) {
+                      Status status = codegen::optimize(*unit.code->module, *unit.code->machine);
+                      if (!status.ok())
+                        codegen::abandon(std::move(unit.code));
+                      return status;
+                    }};
+
+} // namespace tegula::pipeline

@@ -1,0 +1,18 @@
+// The passes that any target's pipeline may take. What one does is in its row (Passes.cpp), and at length in
+// the header of the function behind it.
+#pragma once
+#include "pipeline/Pipeline.h"
+
+namespace tegula::pipeline {
+
+// On tile IR and simt: MLIR's own, under its names.
+extern const Pass canonicalize, cse, loopInvariantCodeMotion;
+// On tile IR.
+extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, splitLoopCarriedOffsets, checkRemainders;
+// From tile IR to simt, and on simt.
+extern const Pass tileToSimt, hoistConverts, pipelineLoops, operandsInShared, planConverts, allocateShared,
+    insertBarriers;
+// On LLVM IR.
+extern const Pass forbidContraction, linkMathlib, optimize;
+
+} // namespace tegula::pipeline

@@ -1,0 +1,84 @@
+#include "pipeline/Pipeline.h"
+
+#include "ir/simt/VerifyTokens.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace tegula::pipeline {
+
+std::string Unit::text() const {
+  std::string result;
+  llvm::raw_string_ostream out(result);
+  if (code)
+    out << *code->module;
+  else
+    module->print(out); // with aliases for the layouts
+  return result;
+}
+
+namespace {
+
+void show(const Looks &looks, const char *when, const Pass &pass, const Unit &unit) {
+  std::string heading = std::string(unit.code ? "; ---- " : "// ---- ") + when + " " + pass.name + " ----\n";
+  std::string text = unit.text();
+  if (!text.ends_with('\n'))
+    text += '\n';
+  looks.show(heading, text);
+}
+
+bool names(const std::string &wanted, const Pass &pass) { return wanted == "all" || wanted == pass.name; }
+
+Status verify(const Unit &unit, const Pass &pass) {
+  std::string complaint;
+  bool isBroken = false;
+  if (unit.code) {
+    llvm::raw_string_ostream out(complaint);
+    isBroken = llvm::verifyModule(*unit.code->module, &out);
+  } else {
+    ScopedDiagnosticHandler handler(unit.module->getContext(), [&](Diagnostic &diagnostic) {
+      complaint += diagnostic.str() + "\n";
+      return success();
+    });
+    isBroken = failed(mlir::verify(unit.module)) || failed(simt::verifyTokens(unit.module));
+  }
+  return isBroken ? Status::error(StatusCode::Internal, std::string("what the pass `") + pass.name +
+                                                            "` left does not verify: " + complaint)
+                  : Status::success();
+}
+
+} // namespace
+
+Status run(std::span<const Row> rows, Unit &unit, const Looks *looks) {
+  for (const Row &row : rows) {
+    if (row.isWanted && !row.isWanted(unit.machine))
+      continue;
+    const Pass &pass = *row.pass;
+    if (looks && names(looks->before, pass))
+      show(*looks, "before", pass, unit);
+    bool isOurs = !unit.code;
+    if (Status status = pass.run(unit); !status.ok())
+      return status;
+    if (looks && names(looks->after, pass))
+      show(*looks, "after", pass, unit);
+    // LLVM IR verifies behind emission. Behind LLVM's own passes it does when someone looks: it costs a tenth
+    // of a compile.
+    bool isLookedAt = looks && !(looks->before.empty() && looks->after.empty());
+    if (Status status = isOurs || isLookedAt ? verify(unit, pass) : Status(); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+std::vector<const Pass *> passesOf(std::span<const Row> rows, const simt::Machine *machine) {
+  std::vector<const Pass *> result;
+  for (const Row &row : rows)
+    if (!machine || !row.isWanted || row.isWanted(*machine))
+      result.push_back(row.pass);
+  return result;
+}
+
+} // namespace tegula::pipeline

@@ -1,0 +1,181 @@
+// The pipeline of this target as a table of contents, and the passes that no other target has.
+#include "targets/nvidia/Pipeline.h"
+
+#include "codegen/llvm/Recovery.h"
+#include "codegen/simt/Emitter.h"
+#include "codegen/simt/WideProducts.h"
+#include "pipeline/Passes.h"
+#include "targets/nvidia/NvidiaHardware.h"
+#include "targets/nvidia/Ops.h"
+
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace tegula::nvidia {
+
+namespace {
+
+using pipeline::Pass;
+using pipeline::Unit;
+
+NvidiaUnit &own(Unit &unit) { return static_cast<NvidiaUnit &>(unit); }
+
+Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &architecture) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return Status::error(StatusCode::Unsupported,
+                         "this build has no code generator for NVIDIA GPUs: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, architecture.name, architecture.features(), options,
+                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+// Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
+// registers, so that as many threads as possible fit; told that this many threads of a multiprocessor
+// do, it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
+// softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md).
+constexpr int streamingThreads = 640;
+constexpr int64_t mostElementsOfThread = 32; // above, registers are short without this
+
+bool loopsOverMemory(tile::FuncOp function, unsigned warps) {
+  bool found = false, small = true;
+  function.walk([&](tile::DotOp dot) { small = false; }); // products live of their registers
+  function.walk([&](tile::LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    found |= type && load->getParentOfType<LoopLikeOpInterface>();
+    small &= !type || type.getNumElements() <= mostElementsOfThread * 32 * warps;
+  });
+  return found && small;
+}
+
+// Marks the kernel and its launch bounds.
+void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, bool streams) {
+  unsigned threads = 32 * unit.warps;
+  kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
+  kernel.addFnAttr("nvvm.reqntid", std::to_string(threads) + ",1,1");
+  if (unit.maxRegisters)
+    kernel.addFnAttr("nvvm.maxnreg", std::to_string(unit.maxRegisters));
+  else if (streams)
+    kernel.addFnAttr("nvvm.minctasm", std::to_string((streamingThreads + threads - 1) / threads));
+}
+
+Status emitCode(Unit &any) {
+  NvidiaUnit &unit = own(any);
+  Result<std::unique_ptr<llvm::TargetMachine>> machine = makeMachine(unit.architecture);
+  if (!machine)
+    return machine.status();
+  unit.code = codegen::makeCode("tegula", std::move(*machine));
+  llvm::Module &code = *unit.code->module;
+  NvidiaHardware hardware(unit.architecture.capability, unit.warps);
+  auto function = *unit.module.getOps<tile::FuncOp>().begin();
+  unit.entry = function.getSymName().str();
+  simt::Emitter emitter(code, hardware, ops(), unit.warps);
+  markKernel(*emitter.emit(function, unit.entry), unit, loopsOverMemory(function, unit.warps));
+  code.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  return {};
+}
+
+Status emitText(Unit &any) {
+  NvidiaUnit &unit = own(any);
+  Result<std::string> ptx = codegen::emitAssembly(*unit.code->module, *unit.code->machine);
+  if (!ptx) {
+    codegen::abandon(std::move(unit.code));
+    return ptx.status();
+  }
+  unit.ptx = std::move(*ptx);
+  return {};
+}
+
+Status inlineSlowPaths(Unit &unit) {
+  for (llvm::Function &each : *unit.code->module)
+    if (each.hasInternalLinkage() && !each.isDeclaration()) {
+      each.removeFnAttr(llvm::Attribute::NoInline);
+      each.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+  return {};
+}
+
+template <void (*body)(llvm::Function &)> Status eachCode(Unit &unit) {
+  for (llvm::Function &each : *unit.code->module)
+    body(each);
+  return {};
+}
+
+constexpr Pass refuseUnlowered{"refuse-unlowered", nullptr,
+                               "an op that no row of this target lowers is refused by name and place",
+                               [](Unit &unit) { return checkLegal(unit.module); }};
+constexpr Pass emitLlvm{"emit-llvm", "llvm",
+                        "each op becomes LLVM IR of one thread, by the target's table of ops", emitCode};
+constexpr Pass inlineLibrary{
+    "inline-library", "llvm",
+    "slow paths that the library keeps apart become part of the kernel: a call would cost a stack",
+    inlineSlowPaths};
+constexpr Pass shareWideProducts{"share-wide-products", "llvm",
+                                 "both halves of a wide product come from one multiplication",
+                                 eachCode<simt::shareWideProducts>};
+constexpr Pass orderLoads{"order-accesses", "llvm",
+                          "predicated loads are ordered, so that the code generator moves none past a store",
+                          eachCode<orderAccesses>};
+constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
+                       emitText};
+
+bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
+bool hasMatrixLoad(const simt::Machine &machine) { return machine.hasMatrixLoad; }
+
+constexpr pipeline::Row table[] = {
+    {"simt", &refuseUnlowered},
+    {"simt", &pipeline::markVolatileStores},
+    {"simt", &pipeline::chunkLargeTiles},
+    {"simt", &pipeline::widenFactors},
+    {"simt", &pipeline::splitLoopCarriedOffsets},
+    {"simt", &pipeline::cse},
+    {"simt", &pipeline::canonicalize},
+    {"simt", &pipeline::loopInvariantCodeMotion},
+    {"simt", &pipeline::checkRemainders},
+    {"simt", &pipeline::tileToSimt},
+    {"simt", &pipeline::hoistConverts},
+    {"simt", &pipeline::pipelineLoops, hasAsyncCopy},
+    {"simt", &pipeline::cse}, // addresses that were computed again, once a layout
+    {"simt", &pipeline::loopInvariantCodeMotion},
+    {"simt", &pipeline::operandsInShared, hasMatrixLoad},
+    {"simt", &pipeline::planConverts},
+    {"simt", &pipeline::allocateShared},
+    {"simt", &pipeline::insertBarriers},
+    {"simt", &refuseUnlowered}, // what passes made, too
+    {"emit", &emitLlvm},
+    {"emit", &pipeline::forbidContraction},
+    {"emit", &pipeline::linkMathlib},
+    {"emit", &inlineLibrary},
+    {"optimize", &pipeline::optimize},
+    {"optimize", &shareWideProducts},
+    {"optimize", &orderLoads},
+    {"ptx", &emitPtx},
+};
+
+} // namespace
+
+std::span<const pipeline::Row> rows() { return table; }
+
+} // namespace tegula::nvidia

@@ -1,0 +1,28 @@
+// The way of a kernel to PTX: the rows of Pipeline.cpp, and what they work on.
+#pragma once
+#include "pipeline/Pipeline.h"
+#include "targets/nvidia/Architecture.h"
+#include "targets/nvidia/Nvidia.h"
+#include "targets/nvidia/NvidiaMachine.h"
+
+namespace tegula::nvidia {
+
+// A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
+inline constexpr pipeline::Streaming streaming{64, 16};
+
+struct NvidiaUnit : pipeline::Unit {
+  NvidiaUnit(const Architecture &architecture, const NvidiaMachine &machine, int maxRegisters)
+      : Unit(machine), architecture(architecture), maxRegisters(maxRegisters) {
+    Unit::streaming = nvidia::streaming;
+  }
+  std::string text() const override { return ptx.empty() ? Unit::text() : ptx; }
+
+  const Architecture &architecture;
+  int maxRegisters;       // of a thread; 0: as many as it takes
+  std::string entry, ptx; // once they are emitted
+};
+
+// Stages: "simt", "emit", "optimize", "ptx".
+std::span<const pipeline::Row> rows();
+
+} // namespace tegula::nvidia
