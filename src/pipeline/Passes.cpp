@@ -44,9 +44,9 @@ Status chunk(Unit &unit) {
   int64_t most = unit.streaming.mostElements * threads, chunk = unit.streaming.chunkElements * threads;
   return eachFunction(unit, [&](tile::FuncOp function) {
     if (most && transforms::chunkLargeTiles(function, most, chunk))
-      unit.remarks.push_back(
-          {tile::locationText(function.getLoc()), "nest",
-           "tiles too large for registers: a loop over chunks of " + std::to_string(chunk) + " elements"});
+      unit.remarks.push_back({tile::locationText(function.getLoc()), "nest",
+                              "tiles too large for registers: a loop over chunks of at most " +
+                                  std::to_string(chunk) + " elements"});
   });
 }
 

@@ -33,7 +33,7 @@ struct Unit {
   const simt::Machine &machine;
   mlir::ModuleOp module; // tile IR, then simt
   unsigned warps = 4;
-  unsigned stages = 3;                 // of loops that load ahead
+  unsigned stages = 3; // of loops that load ahead
   Streaming streaming;
   bool fusesMultiplyAdd = true;        // numerical-contract.md, N10
   std::shared_ptr<codegen::Code> code; // LLVM IR; null before it is emitted

@@ -1,8 +1,10 @@
 #include "transforms/ChunkLargeTiles.h"
+#include "analysis/AxisInfo.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -13,100 +15,242 @@ namespace {
 
 bool touchesTiles(Operation &op) { return hasTile(op.getOperands()) || hasTile(op.getResults()); }
 
-bool streams(Operation &op) {
-  if (isa<MakeRangeOp>(op))
-    return cast<MakeRangeOp>(op).getStart() == 0;
-  if (isa<SplatOp, LoadOp, StoreOp>(op))
-    return true;
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    return isa<SplatElementsAttr>(constant.getValue());
+RankedTensorType tileType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+bool isElementwise(Operation &op) {
   return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
          (op.hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op));
 }
 
-// Chunks one after another read and write what whole tiles would.
-bool chunksAreIndependent(Block &block) {
-  analysis::PointerOrigins origins;
-  for (StoreOp store : block.getOps<StoreOp>()) {
-    const analysis::OriginSet stored = origins.of(store.getPtr());
-    if (stored.isUnknown)
+bool streams(Operation &op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (auto load = dyn_cast<LoadOp>(op))
+    return !load.getIsVolatile();
+  return isa<MakeRangeOp, SplatOp, StoreOp, ExpandDimsOp, BroadcastOp, TransOp, ReduceOp>(op) ||
+         isElementwise(op);
+}
+
+// The kernel of which chunks are made: its stores, each cut along one axis, and what they ask of the ops
+// before them.
+class Chunks {
+public:
+  Chunks(FuncOp function, int64_t most, int64_t elements)
+      : block_(function.getBody().front()), axes_(function, analysis::Trust::Indices), most_(most),
+        elements_(elements) {}
+
+  bool run() {
+    if (!isStream() || !findLargest())
       return false;
-    for (Operation &op : block) {
-      Value other = isa<LoadOp, StoreOp>(op) && &op != store.getOperation() ? op.getOperand(0) : Value();
-      if (other && other != store.getPtr() && stored.mayShare(origins.of(other)))
+    // Along the least contiguous axis first: an access then keeps its neighbours.
+    SmallVector<unsigned> order = axes_.order(lead_.getPtr());
+    for (unsigned axis : llvm::reverse(order))
+      if (cutsAlong(axis)) {
+        rewrite();
+        return true;
+      }
+    return false;
+  }
+
+private:
+  bool isStream() {
+    for (Operation &op : block_) {
+      if (touchesTiles(op) ? !streams(op)
+                           : op.getNumRegions() != 0 || !(isMemoryEffectFree(&op) || isa<ReturnOp>(op)))
+        return false;
+      if (auto store = dyn_cast<StoreOp>(op))
+        stores_.push_back(store);
+    }
+    return true;
+  }
+
+  // The store of the most elements leads; the largest tile says how long a chunk may be.
+  bool findLargest() {
+    int64_t stored = 0;
+    for (StoreOp store : stores_)
+      if (int64_t elements = tileType(store.getPtr()).getNumElements(); elements > stored) {
+        stored = elements;
+        lead_ = store;
+      }
+    for (Operation &op : block_)
+      for (Value result : op.getResults())
+        if (RankedTensorType type = tileType(result))
+          largest_ = std::max(largest_, type.getNumElements());
+    return lead_ && largest_ > most_;
+  }
+
+  // Can all stores be cut so that they have one extent, with the lead along `axis`?
+  bool cutsAlong(unsigned axis) {
+    cuts_.clear();
+    whole_.clear();
+    RankedTensorType type = tileType(lead_.getPtr());
+    extent_ = type.getDimSize(axis);
+    int64_t others = largest_ / std::max<int64_t>(extent_, 1);
+    chunk_ = extent_;
+    while (chunk_ > 1 && chunk_ * others > elements_ && chunk_ % 2 == 0)
+      chunk_ /= 2;
+    if (chunk_ == extent_ || chunk_ * others > most_)
+      return false;
+    for (StoreOp store : stores_) {
+      RankedTensorType shape = tileType(store.getPtr());
+      unsigned own = shape == type ? axis : 0;
+      if (shape.getDimSize(own) != extent_ || !cut(store, own))
         return false;
     }
+    return chunksAreIndependent() && staysSmall();
   }
-  return true;
-}
 
-// The one extent of all tiles; 0: there are several, or something that does not stream.
-int64_t commonExtent(Block &block) {
-  int64_t extent = 0;
-  for (Operation &op : block) {
-    if (!touchesTiles(op)) {
-      if (op.getNumRegions() != 0 || !(isMemoryEffectFree(&op) || isa<ReturnOp>(op)))
-        return 0;
-      continue;
+  // Asks for a chunk of each result of `op` along `axis`, and for what that needs.
+  bool cut(Operation *op, unsigned axis) {
+    SmallVector<std::pair<Operation *, unsigned>> work{{op, axis}};
+    while (!work.empty()) {
+      auto [next, along] = work.pop_back_val();
+      SmallVector<unsigned> &known = cuts_[next];
+      if (llvm::is_contained(known, along))
+        continue;
+      known.push_back(along);
+      // Loads and reductions happen once.
+      if (known.size() > 1 && isa<LoadOp, ReduceOp>(next))
+        return false;
+      for (Value operand : next->getOperands()) {
+        if (!tileType(operand))
+          continue;
+        if (isa<BlockArgument>(operand) || !operand.getDefiningOp())
+          return false;
+        if (std::optional<unsigned> of = operandAxis(next, operand, along))
+          work.push_back({operand.getDefiningOp(), *of});
+        else
+          whole_.insert(operand);
+      }
     }
-    if (!streams(op))
-      return 0;
-    SmallVector<Type> types(op.getOperandTypes());
-    llvm::append_range(types, op.getResultTypes());
-    for (Type type : types) {
-      auto tile = dyn_cast<RankedTensorType>(type);
-      if (tile && (tile.getRank() != 1 || (extent != 0 && tile.getDimSize(0) != extent)))
-        return 0;
-      if (tile)
-        extent = tile.getDimSize(0);
-    }
+    return true;
   }
-  return extent;
-}
 
-} // namespace
+  // The axis of an operand along which a chunk of the result (of a store: of the tile) is cut; none: all of
+  // the operand is in each chunk.
+  static std::optional<unsigned> operandAxis(Operation *op, Value operand, unsigned axis) {
+    if (auto expand = dyn_cast<ExpandDimsOp>(op))
+      return axis < uint32_t(expand.getAxis()) ? axis : axis - 1;
+    if (isa<BroadcastOp>(op) && tileType(operand).getDimSize(axis) == 1)
+      return std::nullopt;
+    if (auto trans = dyn_cast<TransOp>(op))
+      return unsigned(trans.getOrder()[axis]);
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      return axis < uint32_t(reduce.getAxis()) ? axis : axis + 1;
+    return axis;
+  }
 
-bool chunkLargeTiles(Operation *function, int64_t most, int64_t chunk) {
-  Block &block = cast<FuncOp>(function).getBody().front();
-  int64_t extent = commonExtent(block);
-  if (extent <= most || extent % chunk != 0 || !chunksAreIndependent(block))
-    return false;
-  SmallVector<Operation *> tileOps;
-  for (Operation &op : block)
-    if (touchesTiles(op))
-      tileOps.push_back(&op);
-  // Scalars need no tile: all of them come before the loop.
-  OpBuilder builder(block.getTerminator());
-  Location where = tileOps.front()->getLoc();
-  auto number = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, where, builder.getI32IntegerAttr(int32_t(value)));
-  };
-  Value zero = number(0), end = number(extent), step = number(chunk);
-  auto loop = scf::ForOp::create(builder, where, zero, end, step);
-  builder.setInsertionPoint(loop.getBody()->getTerminator());
-  auto narrow = [&](Type type) -> Type {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    return tile ? RankedTensorType::get({chunk}, tile.getElementType()) : type;
-  };
-  IRMapping map;
-  for (Operation *op : tileOps) {
+  // Chunks one after another read and write what whole tiles would.
+  bool chunksAreIndependent() {
+    analysis::PointerOrigins origins;
+    for (StoreOp store : stores_) {
+      const analysis::OriginSet stored = origins.of(store.getPtr());
+      if (stored.isUnknown)
+        return false;
+      for (Operation &op : block_) {
+        Value other = isa<LoadOp, StoreOp>(op) && &op != store.getOperation() ? op.getOperand(0) : Value();
+        if (other && stored.mayShare(origins.of(other)) && !(other == store.getPtr() && isOneToOne(other)))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  // No two elements have one address.
+  bool isOneToOne(Value pointers) {
+    RankedTensorType type = tileType(pointers);
+    return type.getRank() == 1 && axes_.at(pointers).contiguity[0] >= type.getDimSize(0);
+  }
+
+  // Tiles that each chunk needs whole must not be too large in their turn, and a load must not be both.
+  bool staysSmall() {
+    SmallVector<Value> work(whole_.begin(), whole_.end());
+    for (Operation &op : block_) // scalars are made of whole tiles, ahead of the loop
+      if (hasTile(op.getOperands()) && !hasTile(op.getResults()) && !isa<StoreOp>(op))
+        llvm::append_range(work, op.getOperands());
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      RankedTensorType type = tileType(value);
+      if (!type || !seen.insert(value).second)
+        continue;
+      Operation *op = value.getDefiningOp();
+      if (type.getNumElements() > most_ || (isa<LoadOp, ReduceOp>(op) && cuts_.contains(op)))
+        return false;
+      llvm::append_range(work, op->getOperands());
+    }
+    return true;
+  }
+
+  RankedTensorType narrow(RankedTensorType type, unsigned axis) const {
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = chunk_;
+    return RankedTensorType::get(shape, type.getElementType());
+  }
+
+  // Clones each op once a cut, in order, into a loop behind all of them.
+  void rewrite() {
+    SmallVector<Operation *> tileOps;
+    for (Operation &op : block_)
+      if (touchesTiles(op))
+        tileOps.push_back(&op);
+    OpBuilder builder(block_.getTerminator());
+    Location where = tileOps.front()->getLoc();
+    auto number = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(builder, where, builder.getI32IntegerAttr(int32_t(value)));
+    };
+    Value zero = number(0), end = number(extent_), step = number(chunk_);
+    auto loop = scf::ForOp::create(builder, where, zero, end, step);
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+    for (Operation *op : tileOps)
+      if (auto found = cuts_.find(op); found != cuts_.end())
+        for (unsigned axis : found->second)
+          emit(builder, op, axis, loop.getInductionVar());
+    for (Operation *op : llvm::reverse(tileOps))
+      if (isa<StoreOp>(op) || op->use_empty())
+        op->erase();
+  }
+
+  void emit(OpBuilder &builder, Operation *op, unsigned axis, Value from) {
     if (auto range = dyn_cast<MakeRangeOp>(op)) {
-      auto type = cast<RankedTensorType>(narrow(range.getType()));
-      Value local = MakeRangeOp::create(builder, op->getLoc(), type, 0, uint32_t(chunk));
-      Value base = SplatOp::create(builder, op->getLoc(), type, loop.getInductionVar());
-      map.map(range.getResult(), arith::AddIOp::create(builder, op->getLoc(), base, local).getResult());
-      continue;
+      RankedTensorType type = narrow(tileType(range), axis);
+      uint32_t start = uint32_t(range.getStart());
+      Value local = MakeRangeOp::create(builder, op->getLoc(), type, start, start + uint32_t(chunk_));
+      Value base = SplatOp::create(builder, op->getLoc(), type, from);
+      made_[{range, axis}] = arith::AddIOp::create(builder, op->getLoc(), base, local);
+      return;
     }
+    IRMapping map;
+    for (Value operand : op->getOperands())
+      if (tileType(operand))
+        if (std::optional<unsigned> of = operandAxis(op, operand, axis))
+          map.map(operand, made_.at({operand, *of}));
     Operation *copy = builder.clone(*op, map);
-    for (Value result : copy->getResults())
-      result.setType(narrow(result.getType()));
+    for (auto [before, after] : llvm::zip(op->getResults(), copy->getResults())) {
+      after.setType(narrow(tileType(before), axis));
+      made_[{before, axis}] = after;
+    }
     if (auto constant = dyn_cast<arith::ConstantOp>(copy))
       constant.setValueAttr(
           cast<SplatElementsAttr>(constant.getValue()).resizeSplat(cast<ShapedType>(constant.getType())));
   }
-  for (Operation *op : llvm::reverse(tileOps))
-    op->erase();
-  return true;
+
+  Block &block_;
+  analysis::AxisInfoAnalysis axes_;
+  int64_t most_, elements_;
+  SmallVector<StoreOp> stores_;
+  StoreOp lead_;
+  int64_t largest_ = 0;                                      // elements of a tile
+  int64_t extent_ = 0, chunk_ = 0;                           // along the cut, of the whole and of a chunk
+  llvm::MapVector<Operation *, SmallVector<unsigned>> cuts_; // the axes along which an op is wanted
+  llvm::SetVector<Value> whole_;                             // wanted as they are
+  llvm::DenseMap<std::pair<Value, unsigned>, Value> made_;   // of a value and an axis: its chunk
+};
+
+} // namespace
+
+bool chunkLargeTiles(Operation *function, int64_t most, int64_t chunk) {
+  return Chunks(cast<FuncOp>(function), most, chunk).run();
 }
 
 } // namespace tegula::transforms

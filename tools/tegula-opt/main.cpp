@@ -25,7 +25,7 @@ struct NamedPass : PassWrapper<NamedPass, OperationPass<ModuleOp>> {
     registry.insert<simt::SimtDialect, arith::ArithDialect, scf::SCFDialect>();
   }
 
-  // What the option `target` asks for: its machine, and its pass of this name.
+  // The passes and the machine that the option `target` names.
   Result<compiler::PassList> choose() {
     diag::Sink sink;
     compiler::TargetOptions options;

@@ -1,12 +1,17 @@
 """A tile that no thread has registers for is a loop over chunks; one that may meet its own stores stays whole."""
 # RUN: tegula compile %s::scale --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=65536' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=SCALE
 # RUN: tegula compile %s::shift --signature 'x=*f32:16,n=i32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=SHIFT
+# RUN: tegula compile %s::repeat --signature 'x=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=REPEAT
+# RUN: tegula compile %s::bias --signature 'x=*f32:16,b=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=BIAS
+# RUN: tegula compile %s::by_columns --signature 'x=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=COLUMNS
+# RUN: tegula compile %s::rows --signature 'x=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ROWS
+# RUN: tegula compile %s::whole --signature 'x=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=WHOLE
 # RUN: tegula explain %s::scale --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=65536' --target sm_90a | FileCheck %s --check-prefix=SAID
 import triton
 import triton.language as tl
 
 
-# SAID: a loop over chunks of 2048 elements
+# SAID: a loop over chunks of at most 2048 elements
 # SCALE-LABEL: tt.func @scale
 # SCALE: scf.for
 # SCALE: tt.load {{.*}}simt.width = 4{{.*}}tensor<2048x
@@ -24,3 +29,57 @@ def scale(x, out, n, B: tl.constexpr):
 def shift(x, n, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(x + i + 1, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+# Chunks would see what others have stored.
+# REPEAT-LABEL: tt.func @repeat
+# REPEAT-NOT: scf.for
+@triton.jit
+def repeat(x, B: tl.constexpr):
+    p = x + tl.arange(0, B) // 2
+    tl.store(p, tl.load(p) + 1)
+
+
+# The row that all chunks share is loaded once; rows stay whole.
+# BIAS-LABEL: tt.func @bias
+# BIAS: tt.load {{.*}}tensor<256x
+# BIAS: scf.for
+# BIAS-NOT: tensor<256x!tt.ptr
+# BIAS: tt.load {{.*}}simt.width = 4{{.*}}tensor<8x256x
+# BIAS: tt.store {{.*}}simt.width = 4{{.*}}tensor<8x256x
+@triton.jit
+def bias(x, b, out):
+    i, j = tl.arange(0, 256), tl.arange(0, 256)
+    p = i[:, None] * 256 + j[None, :]
+    tl.store(out + p, tl.load(x + p) + tl.load(b + j)[None, :])
+
+
+# Chunks are cut across rows if columns lie together in memory.
+# COLUMNS-LABEL: tt.func @by_columns
+# COLUMNS: scf.for
+# COLUMNS: tt.load {{.*}}simt.width = 4{{.*}}tensor<256x8x
+@triton.jit
+def by_columns(x, out):
+    i, j = tl.arange(0, 256), tl.arange(0, 256)
+    p = i[:, None] + j[None, :] * 256
+    tl.store(out + p, tl.load(x + p) + 1)
+
+
+# ROWS-LABEL: tt.func @rows
+# ROWS: scf.for
+# ROWS: tt.reduce {{.*}}axis 1
+# ROWS: tt.store {{.*}}tensor<8x!tt.ptr
+@triton.jit
+def rows(x, out):
+    i, j = tl.arange(0, 256), tl.arange(0, 256)
+    tl.store(out + i, tl.sum(tl.load(x + i[:, None] * 256 + j[None, :]), 1))
+
+
+# The sum of all of a tile needs all of it.
+# WHOLE-LABEL: tt.func @whole
+# WHOLE-NOT: scf.for
+@triton.jit
+def whole(x, out):
+    i = tl.arange(0, 16384)
+    v = tl.load(x + i)
+    tl.store(out + i, v - tl.sum(v, 0))
