@@ -57,7 +57,7 @@ def call(*args, grid=(1,), **kwargs):
     return add[grid](*args, **kwargs)
 
 
-@pytest.mark.parametrize("grid", [3, (), (1, 2, 3, 4), (-1,), (1, -2), (1.5,), ("a",), None, "ab", (2**40,)],
+@pytest.mark.parametrize("grid", [3, (), (-1,), (1, -2), (1.5,), ("a",), None, "ab", (2**40,)],
                          ids=repr)
 def test_grid(grid):
     if grid is None:  # only compiling is asked for with warmup

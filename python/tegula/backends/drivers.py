@@ -63,7 +63,8 @@ class _CpuFunctions:
 def torch_with_gpu():
     """PyTorch, when the script uses it with a GPU."""
     torch = sys.modules.get("torch")
-    return torch if torch is not None and torch.cuda.is_available() else None
+    cuda = getattr(torch, "cuda", None)  # not there yet while PyTorch is being imported
+    return torch if cuda is not None and hasattr(cuda, "is_available") and cuda.is_available() else None
 
 
 _C_TYPES = {"i1": "int8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "u1": "uint8_t",
@@ -193,9 +194,14 @@ class CpuDriver(DriverBase):
         return do_bench
 
 
-@functools.lru_cache(maxsize=None)
 def has_gpu():
-    """Says whether a driver of GPUs is here and has a device."""
+    """Says whether a driver of GPUs is here and has a device. A process that was forked may not ask the driver
+    again; PyTorch, which knows that, is asked first."""
+    return torch_with_gpu() is not None or _driver_has_device()
+
+
+@functools.lru_cache(maxsize=None)
+def _driver_has_device():
     try:
         return core.device_count(_GPU) > 0
     except TritonError:

@@ -18,6 +18,9 @@ def when_expected(function):
     _told.append(function)
 
 
+DEEPEST = 100  # as bindings/Values.cpp: tuples nested deeper are no argument
+
+
 def expect(descriptor_class):
     """An object of `descriptor_class` has been made: launches are looked through from now on."""
     global _class
@@ -31,8 +34,11 @@ def are_expected():
     return _class is not None
 
 
-def _holds(value):
-    return type(value) is _class or (isinstance(value, (tuple, list)) and any(map(_holds, value)))
+def _holds(value, depth=0):
+    """Is it a descriptor, or a tuple with one? Those that are nested deeper than a launch takes are left to its refusal."""
+    if type(value) is _class:
+        return True
+    return isinstance(value, (tuple, list)) and depth <= DEEPEST and any(_holds(part, depth + 1) for part in value)
 
 
 def are_among(args, kwargs):

@@ -151,19 +151,34 @@ void limitTime(int seconds) {
   setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
-// Does memory still grow with each of the last repetitions? Caches of MLIR's fill over the first ones, and
-// stay.
-bool leaks(const std::string &text) {
-  constexpr int repetitions = 30, last = 5;
-  size_t before = 0;
-  int grown = 0;
-  for (int repetition = 0; repetition != repetitions; ++repetition) {
+size_t usedAfter(const std::string &text, int repetitions) {
+  for (int repetition = 0; repetition != repetitions; ++repetition)
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t *>(text.data()), text.size());
-    size_t now = mallinfo2().uordblks;
-    grown += repetition >= repetitions - last && now > before;
+  return mallinfo2().uordblks;
+}
+
+// Does memory still grow with each of the last repetitions? Caches fill over the first ones, and stay. Each
+// compile runs on a thread of its own, whose share of the heap settles over hundreds: who grows is watched
+// for longer, and leaks if each run leaves the smallest block there is.
+bool leaks(const std::string &text) {
+  constexpr int repetitions = 30, last = 5, many = 100, windows = 5;
+  size_t before = usedAfter(text, repetitions - last);
+  for (int repetition = 0; repetition != last; ++repetition) {
+    size_t now = usedAfter(text, 1);
+    if (now <= before)
+      return false;
     before = now;
   }
-  return grown == last;
+  constexpr size_t smallestBlock = 16;
+  size_t grown = 0;
+  for (int window = 0; window != windows; ++window) {
+    size_t now = usedAfter(text, many);
+    grown = now > before ? now - before : 0;
+    if (grown < many * smallestBlock)
+      return false;
+    before = now;
+  }
+  return true;
 }
 
 [[noreturn]] void runChild(const std::vector<std::string> &inputs, Random random, double until,

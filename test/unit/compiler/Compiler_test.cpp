@@ -49,7 +49,7 @@ TEST(CompilerTest, RecordsWhatItAskedTheHostOnceAQuestion) {
   Compiled kernel;
   sema::HostRecord record;
   ASSERT_TRUE(kernel.compile("x=*i32,n=i32", target("interp"), &record));
-  EXPECT_EQ(record.size(), 4u); // tl, range, N, and M of the default
+  EXPECT_EQ(record.size(), 5u); // tl, range, N, M of the default, and the default as the host evaluated it
   EXPECT_TRUE(record.holds());
   sema::HostRecord again;
   ASSERT_TRUE(kernel.compile("x=*i32,n=i32", target("interp"), &again));

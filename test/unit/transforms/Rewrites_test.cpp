@@ -53,9 +53,10 @@ TEST(Chunks, OfAStreamingKernel) {
       << "in place";
 }
 
-TEST(Chunks, NotOfWhatFitsOrDoesNotDivide) {
-  EXPECT_FALSE(isChunked(loadP + store("qa"), 64));
-  EXPECT_FALSE(isChunked(loadP + store("qa"), 16, 24));
+TEST(Chunks, NotOfWhatFits) { EXPECT_FALSE(isChunked(loadP + store("qa"), 64)); }
+
+TEST(Chunks, OfHalvesThatDivideTheTile) {
+  EXPECT_TRUE(isChunked(loadP + store("qa"), 16, 24)) << "chunks of 16";
 }
 
 TEST(Chunks, NotWhereAStoreCouldMeetALoad) {
