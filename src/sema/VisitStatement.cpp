@@ -168,8 +168,8 @@ bool Visitor::visitAnnAssign(const syntax::AnnAssign &node) {
   auto value = visit(node.value);
   if (!value)
     return false;
-  if (!value->constant())
-    return session.fail(Kind::ConstexprNeeded, {name->id, describeType(*value)}), false;
+  if (!value->constant()) // of a run-time value the annotation has no effect, as upstream
+    return assign(node.target, *value);
   // The body of an unrolled loop stands in the text once and runs many times.
   auto known = frame->locals.find(name->id);
   bool isTaken = known != frame->locals.end() && known->second.state == Local::Defined && !frame->staticLoops;
