@@ -64,7 +64,7 @@ def as_argument(value):
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 
-def _opaque_value(obj, flags, callable_too):
+def _opaque_value(obj, flags, callable_too=False):
     if isinstance(obj, lang.RunTimeValue):
         return core.OPAQUE, (obj.handle, obj.text), flags
     if takes_values(obj):
