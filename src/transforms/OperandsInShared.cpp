@@ -1,4 +1,5 @@
 #include "transforms/OperandsInShared.h"
+#include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
@@ -93,7 +94,7 @@ private:
     for (Operation *user : users)
       if (auto loop = user->getParentOfType<scf::ForOp>(); loop && !loop->isAncestor(convert_))
         held = std::max(held, heldBy(loop));
-    return held + registersOf(convert_.getResult()) > registers_ * 7 / 8;
+    return held + registersOf(convert_.getResult()) > registers_ * simt::costs.crowdedRegisters;
   }
 
   simt::ConvertOp convert_;

@@ -53,11 +53,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
 }
 
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
-// registers, so that as many threads as possible fit; told that this many threads of a multiprocessor
-// do, it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
+// registers, so that as many threads as possible fit; told that so many threads of a multiprocessor
+// do (Costs.def), it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
 // softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md).
-constexpr int streamingThreads = 640;
-constexpr int64_t mostElementsOfThread = 32; // above, registers are short without this
 
 bool loopsOverMemory(tile::FuncOp function, unsigned warps) {
   bool found = false, small = true;
@@ -65,7 +63,7 @@ bool loopsOverMemory(tile::FuncOp function, unsigned warps) {
   function.walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
-    small &= !type || type.getNumElements() <= mostElementsOfThread * 32 * warps;
+    small &= !type || type.getNumElements() <= simt::costs.streamedElements * 32 * warps;
   });
   return found && small;
 }
@@ -78,7 +76,7 @@ void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, bool streams) {
   if (unit.maxRegisters)
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(unit.maxRegisters));
   else if (streams)
-    kernel.addFnAttr("nvvm.minctasm", std::to_string((streamingThreads + threads - 1) / threads));
+    kernel.addFnAttr("nvvm.minctasm", std::to_string((simt::costs.streamingThreads + threads - 1) / threads));
 }
 
 Status emitCode(Unit &any) {

@@ -8,7 +8,7 @@
 namespace tegula::nvidia {
 
 // A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
-inline constexpr pipeline::Streaming streaming{64, 16};
+inline constexpr pipeline::Streaming streaming{simt::costs.largestTile, simt::costs.chunk};
 
 struct NvidiaUnit : pipeline::Unit {
   NvidiaUnit(const Architecture &architecture, const NvidiaMachine &machine, int maxRegisters)
