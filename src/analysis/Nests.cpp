@@ -3,7 +3,7 @@
 #include "analysis/Nests.h"
 #include "analysis/OpCost.h"
 
-#include "ir/tile/Tile.h"
+#include "ir/tile/Branches.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -97,14 +97,16 @@ bool readsBuffer(Operation *op, Value operand) {
 }
 
 bool isWhole(Operation *op) {
-  return isa<SplitOp, CatOp, ScanOp, HistogramOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op);
+  return isa<SplitOp, CatOp, ScanOp, HistogramOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op) ||
+         (isa<ReduceOp>(op) && hasBranches(op->getRegion(0)));
 }
 
 bool isFlattenedReduction(Operation *op) {
   auto reshape = dyn_cast<ReshapeOp>(op);
   return reshape && reshape.getAllowReorder() && shapeOf(reshape.getType()).size() == 1 &&
-         llvm::all_of(reshape->getUsers(),
-                      [](Operation *user) { return isa<ReduceOp>(user) && user->getNumOperands() == 1; });
+         llvm::all_of(reshape->getUsers(), [](Operation *user) {
+           return isa<ReduceOp>(user) && !isWhole(user) && user->getNumOperands() == 1;
+         });
 }
 
 namespace {
@@ -326,7 +328,7 @@ void Planner::schedule(Block *block) {
       scheduleRoot({RootKind::Store, &op, {}, {}});
       continue;
     }
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !isWhole(&op)) {
       Root root{RootKind::Reduce, &op, {}, ReduceOver::Lane};
       Operation *operand = reduce.getOperands()[0].getDefiningOp();
       if (operand && isFlattenedReduction(operand))
@@ -710,8 +712,8 @@ void Planner::planBlock(Block *block) {
   plan_.steps_[block] = std::move(steps_);
 
   for (Operation &op : *block) {
-    if (isa<ReduceOp, ScanOp>(op))
-      continue;
+    if (isa<ReduceOp, ScanOp>(op) && !hasBranches(op.getRegion(0)))
+      continue; // evaluated op by op; one that branches has steps of its own
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         Planner(access_, plan_).planBlock(&inner);

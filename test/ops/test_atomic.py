@@ -132,6 +132,25 @@ def test_elements_of_one_address_all_count(target, n):
     np.testing.assert_array_equal(counts, np.bincount(x % 7, minlength=7))
 
 
+@triton.jit
+def relay_kernel(turn_ptr, out_ptr, ORDER: tl.constexpr):
+    # Each program waits for its turn: those before it have lower numbers (P7).
+    pid = tl.program_id(0)
+    arrived = tl.atomic_poll(turn_ptr, pid, sem=ORDER)
+    tl.store(out_ptr + pid, arrived.to(tl.int32) + tl.load(out_ptr + pid - 1, mask=pid > 0, other=0, volatile=True))
+    tl.atomic_add(turn_ptr, 1, sem="release")
+
+
+@pytest.mark.parametrize("order", ["acquire", "relaxed"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_programs_wait_for_their_turn(target, dtype, order):
+    turn, out = np.zeros(1, dtype), np.zeros(20, np.int32)
+    relay_kernel[(20,)](turn, out, ORDER=order)
+    assert turn[0] == 20
+    if order == "acquire":
+        np.testing.assert_array_equal(out, np.arange(1, 21))
+
+
 @pytest.mark.parametrize("programs", [1, 50])
 def test_scalars_count_programs(target, programs):
     x, old = np.zeros(1, np.int32), np.full(programs, -1, np.int32)

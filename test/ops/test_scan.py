@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import torch
 
-import tegula
 import tegula as triton
 import tegula.language as tl
 from contract import assert_close, name_of, random
@@ -153,10 +152,6 @@ def test_functions_of_the_user_keep_the_order(target, n, reverse):
 def test_functions_with_control_flow(target, n):
     x = np.random.default_rng(n).integers(1, 1000, n).astype(np.int32) * 6
     divisor, smallest = np.zeros_like(x), np.zeros_like(x)
-    if target == "cpu" and n == 64:
-        with pytest.raises(tegula.CompilationError, match="control flow in a combine function"):
-            control_flow_kernel[(1,)](x, divisor, smallest, BLOCK=n)
-        return
     control_flow_kernel[(1,)](x, divisor, smallest, BLOCK=n)
     np.testing.assert_array_equal(smallest, np.minimum.accumulate(x))
     if n == 64:

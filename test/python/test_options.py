@@ -145,6 +145,7 @@ LANGUAGE_HINTS = {
 }
 # Obeyed; the test or the clause that shows it lies with the function's family. A new keyword must be put into one of the tables.
 LANGUAGE_OBEYED = {
+    "map_elementwise": {"pack"}, "atomic_poll": {"sem", "scope", "timeout_ns"},
     "cast": {"fp_downcast_rounding", "bitcast"}, "maximum": {"propagate_nan"}, "minimum": {"propagate_nan"},
     "clamp": {"propagate_nan"}, "softmax": {"dim", "keep_dims"}, "cat": {"dim"}, "flip": {"dim"}, "swizzle2d": set(),
     "load": {"mask", "other", "boundary_check", "padding_option", "volatile"}, "store": {"mask", "boundary_check"},

@@ -4,6 +4,7 @@
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Branches.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -14,16 +15,37 @@ namespace tegula::simt {
 
 namespace {
 
-// An element of each operand; `valid` null: it exists.
+// An element of each operand; `valid` null: it exists along the axis; `isInside`: along the others.
 struct Partial {
   Registers values;
-  llvm::Value *valid = nullptr;
+  llvm::Value *valid = nullptr, *isInside = nullptr;
 };
+
+// The function where `condition` holds (null: everywhere): one that branches is not run elsewhere, since what
+// lies outside of a tile may be nothing that its loops end on. Then the results are zeros.
+Registers callWhere(Emitter &e, llvm::Value *condition, Region &region, ArrayRef<llvm::Value *> arguments) {
+  if (!condition || !hasBranches(region))
+    return e.emitCombine(region, arguments);
+  llvm::BasicBlock *before = e.builder.GetInsertBlock(), *after = nullptr;
+  Registers results;
+  e.when(condition, [&] {
+    results = e.emitCombine(region, arguments);
+    after = e.builder.GetInsertBlock();
+  });
+  for (llvm::Value *&result : results) {
+    llvm::PHINode *phi = e.builder.CreatePHI(result->getType(), 2);
+    phi->addIncoming(result, after);
+    phi->addIncoming(llvm::Constant::getNullValue(result->getType()), before);
+    result = phi;
+  }
+  return results;
+}
 
 Partial combine(Emitter &e, ReduceOp op, const Partial &a, const Partial &b) {
   SmallVector<llvm::Value *> arguments(a.values.begin(), a.values.end());
   llvm::append_range(arguments, b.values);
-  Partial result{e.emitCombine(op.getCombine(), arguments), nullptr};
+  llvm::Value *exist = e.both(e.both(a.valid, b.valid), a.isInside);
+  Partial result{callWhere(e, exist, op.getCombine(), arguments), nullptr, a.isInside};
   if (!a.valid && !b.valid)
     return result;
   // What lies outside of the extent takes no part.
@@ -51,6 +73,7 @@ Partial tree(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
 
 Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) {
   Partial other;
+  other.isInside = mine.isInside;
   for (llvm::Value *value : mine.values) {
     SmallVector<llvm::Value *, 2> words = toWords(e, value);
     for (llvm::Value *&word : words)
@@ -63,6 +86,16 @@ Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) 
         e.builder.CreateTrunc(e.hardware.shuffleXor(e.builder, word, laneMask), e.builder.getInt1Ty());
   }
   return combine(e, op, mine, other);
+}
+
+// i1: the element lies inside of the extents of the other dimensions; null: always.
+llvm::Value *insideElsewhere(Emitter &e, const Layout &source, unsigned axis, unsigned reg) {
+  llvm::Value *result = nullptr;
+  for (unsigned d = 0; d != source.rank(); ++d)
+    if (d != axis && source.extents()[d] != source.hull(d))
+      result = e.both(result, e.builder.CreateICmpULT(e.coordinate(source, d, reg),
+                                                      e.builder.getInt32(uint32_t(source.extents()[d]))));
+  return result;
 }
 
 // All partial results of the warps that share a result, read back by every thread.
@@ -117,6 +150,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
     // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own
     // tree.
     Partial mine;
+    mine.isInside = parts[0].isInside;
     llvm::Value *lane = b.CreateAnd(e.thread(), b.getInt32(scratch.warps - 1));
     for (unsigned i = 0; i != parts[0].values.size(); ++i) {
       llvm::Type *type = parts[0].values[i]->getType();
@@ -132,7 +166,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
   for (unsigned reg = 0; reg != parts.size(); ++reg) {
     if (!parts[reg].values[0])
       continue;
-    std::vector<Partial> all(scratch.warps);
+    std::vector<Partial> all(scratch.warps, Partial{{}, nullptr, parts[reg].isInside});
     // The partial results of all warps, several in one access.
     auto fetch = [&](unsigned operand, llvm::Type *type,
                      llvm::function_ref<void(Partial &, llvm::Value *)> keep) {
@@ -161,6 +195,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
 void emitReduce(Emitter &e, ReduceOp op) {
   unsigned axis = unsigned(op.getAxis());
   Layout source = layoutOf(op.getOperands()[0]), result = source.sliced(axis);
+  bool branches = hasBranches(op.getCombine());
   bool bounded = source.extents()[axis] != source.hull(axis);
   // Registers by the result that they contribute to.
   llvm::DenseMap<uint32_t, unsigned> resultRegister;
@@ -178,13 +213,15 @@ void emitReduce(Emitter &e, ReduceOp op) {
     if (bounded)
       part.valid = e.builder.CreateICmpULT(e.coordinate(source, axis, reg),
                                            e.builder.getInt32(uint32_t(source.extents()[axis])));
+    if (branches)
+      part.isInside = insideElsewhere(e, source, axis, reg);
     groups[resultRegister.at(result.flatten(at))].push_back(std::move(part));
   }
   ReduceScratch scratch(op);
   std::vector<Partial> parts;
   for (std::vector<Partial> &group : groups) {
     if (group.empty()) { // outside of another extent
-      parts.push_back({Registers(op.getNumOperands(), nullptr), nullptr});
+      parts.push_back({Registers(op.getNumOperands(), nullptr)});
       continue;
     }
     Partial part = tree(e, op, std::move(group));

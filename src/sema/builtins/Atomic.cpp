@@ -1,6 +1,8 @@
 // Atomics: pointer, values and mask in one shape, values in the pointer's element type.
 #include "sema/builtins/Call.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 namespace tegula::sema::builtins {
 namespace arith = mlir::arith;
 using Kind = tile::AtomicKind;
@@ -194,6 +196,36 @@ std::optional<Value> call_atomic_cas(Call &call) {
     return std::nullopt;
   return emit<tile::AtomicCASOp>(call.session, value->type, value->value.getType(), order->sem, order->scope,
                                  pointer->value, cmp->value, value->value);
+}
+
+// A loop without a body around a compare-and-swap that leaves memory as it is.
+std::optional<Value> call_atomic_poll(Call &call) {
+  enum { Ptr, Expected, Sem, Scope, Timeout };
+  auto pointer = pointerOf(call);
+  auto order = pointer ? orderOf(call, Sem, Scope) : std::nullopt;
+  if (!order)
+    return std::nullopt;
+  if (!pointer->type.isScalar() || !isInteger(pointer->type.element) || bitWidth(pointer->type.element) < 16)
+    return refuse(call, *pointer, "a scalar pointer to an integer of 16, 32 or 64 bits");
+  if (!call.isNone(Timeout))
+    return call.wrong(Timeout, "None: not every target has a clock to wait by");
+  auto expected = valueOf(call, Expected, *pointer);
+  if (!expected)
+    return std::nullopt;
+  Session &session = call.session;
+  auto loop =
+      mlir::scf::WhileOp::create(session.builder, session.loc(), mlir::TypeRange(), mlir::ValueRange());
+  {
+    mlir::OpBuilder::InsertionGuard guard(session.builder);
+    session.builder.createBlock(&loop.getBefore());
+    Tensor found = emit<tile::AtomicCASOp>(session, expected->type, expected->value.getType(), order->sem,
+                                           order->scope, pointer->value, expected->value, expected->value);
+    Tensor differs = emitCompare(session, syntax::CompareOperator::Ne, found, *expected);
+    mlir::scf::ConditionOp::create(session.builder, session.loc(), differs.value, mlir::ValueRange());
+    session.builder.createBlock(&loop.getAfter());
+    mlir::scf::YieldOp::create(session.builder, session.loc());
+  }
+  return Value(literalTile(session, Const{true}, DType::I1, {}));
 }
 
 } // namespace tegula::sema::builtins

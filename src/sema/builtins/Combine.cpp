@@ -3,16 +3,6 @@
 namespace tegula::sema::builtins {
 namespace {
 
-std::optional<Value> callFunction(Call &call, size_t i, std::span<const Value> arguments) {
-  if (auto *constant = call[i].constant()) {
-    if (auto *function = std::get_if<std::shared_ptr<const Function>>(&constant->value))
-      return call.session.functions.callFunction(**function, arguments, {});
-    if (auto *builtin = std::get_if<BuiltinRef>(&constant->value))
-      return callBuiltin(call.session, builtin->name, arguments, {});
-  }
-  return call.wrong(i, "a function of the language");
-}
-
 // The function's results as scalars of the inputs' types.
 std::optional<std::vector<Tensor>> asScalars(Call &call, const Value &result, llvm::ArrayRef<Tensor> like) {
   auto elements = elementsOf(result);
@@ -38,6 +28,35 @@ std::optional<std::vector<Tensor>> asScalars(Call &call, const Value &result, ll
 }
 
 } // namespace
+
+std::optional<Value> callArgument(Call &call, size_t i, std::span<const Value> arguments) {
+  if (auto *constant = call[i].constant()) {
+    if (auto *function = std::get_if<std::shared_ptr<const Function>>(&constant->value))
+      return call.session.functions.callFunction(**function, arguments, {});
+    if (auto *builtin = std::get_if<BuiltinRef>(&constant->value))
+      return callBuiltin(call.session, builtin->name, arguments, {});
+  }
+  return call.wrong(i, "a function of the language");
+}
+
+bool checkScalarFunction(Call &call, mlir::Region &region) {
+  mlir::Operation *wrong = nullptr;
+  region.walk([&](mlir::Operation *op) {
+    bool hasTile = llvm::any_of(op->getResultTypes(), llvm::IsaPred<mlir::RankedTensorType>) ||
+                   llvm::any_of(op->getOperandTypes(), llvm::IsaPred<mlir::RankedTensorType>);
+    if (!wrong && (hasTile || !mlir::isMemoryEffectFree(op)))
+      wrong = op;
+  });
+  if (!wrong)
+    return true;
+  auto at = wrong->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+  std::string does =
+      mlir::isMemoryEffectFree(wrong) ? "computes with tiles" : "touches memory or has other effects";
+  call.fail(diag::Kind::CombineResult,
+            {"what " + does + (at ? " (line " + std::to_string(at.getLine()) + ")" : ""),
+             "what it computes from its scalars alone"});
+  return false;
+}
 
 bool buildCombine(Session &session, mlir::Region &region, llvm::ArrayRef<Type> types, Combine combine,
                   llvm::function_ref<void(mlir::ValueRange)> finish) {
@@ -79,7 +98,7 @@ std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::Array
                                                llvm::ArrayRef<Tensor> next) {
   std::vector<Value> arguments(accumulated.begin(), accumulated.end());
   arguments.insert(arguments.end(), next.begin(), next.end());
-  auto combined = callFunction(call, i, arguments);
+  auto combined = callArgument(call, i, arguments);
   return combined ? asScalars(call, *combined, accumulated) : std::nullopt;
 }
 

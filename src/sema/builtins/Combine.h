@@ -21,6 +21,12 @@ std::optional<std::vector<Tensor>> combinedInputs(Call &call);
 std::optional<std::vector<Tensor>> callCombine(Call &call, size_t i, llvm::ArrayRef<Tensor> accumulated,
                                                llvm::ArrayRef<Tensor> next);
 
+// Calls argument `i`, a function of the language, with values.
+std::optional<Value> callArgument(Call &call, size_t i, std::span<const Value> arguments);
+
+// Does the function that an op applies compute with scalars alone? False after a diagnostic.
+bool checkScalarFunction(Call &call, mlir::Region &region);
+
 // The result for one tile, or a tuple for a tuple of tiles.
 Value likeInputs(Call &call, std::vector<Tensor> results);
 

@@ -54,4 +54,20 @@ private:
   Evaluator evaluator_;
 };
 
+// A combine function that branches, on scalars: arguments -> what its terminator names. Its blocks have steps
+// in the plan.
+inline llvm::SmallVector<llvm::Value *> emitFunction(ProgramEmitter &p, mlir::Block &block,
+                                                     llvm::ArrayRef<llvm::Value *> arguments) {
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
+    p.setScalar(argument, value);
+  p.emitBlock(&block);
+  llvm::SmallVector<llvm::Value *> results;
+  for (mlir::Value value : block.getTerminator()->getOperands())
+    results.push_back(p.scalar(value));
+  return results;
+}
+
+// A reduction by such a function; lower/Scan.cpp.
+void emitReduce(ProgramEmitter &p, mlir::Operation *op);
+
 } // namespace tegula::cpu

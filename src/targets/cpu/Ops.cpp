@@ -3,7 +3,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
-#include "targets/cpu/ProgramEmitter.h"
+#include "targets/cpu/ElementLoop.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -15,12 +15,6 @@ namespace {
 // ---- refusals ----
 
 constexpr codegen::Refusal none = nullptr;
-
-std::string inCombine(Operation *op) {
-  return isa<ReduceOp, ScanOp>(op->getParentOp())
-             ? "control flow in a combine function; hint: compute both sides and choose with tl.where"
-             : "";
-}
 
 std::string dotOfTypes(Operation *op) {
   auto dot = cast<DotOp>(op);

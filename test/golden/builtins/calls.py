@@ -14,7 +14,7 @@
 # RUN: %refused no_attribute 'p=*f32'
 # RUN: %refused no_type_attribute 'p=*f32'
 # RUN: %refused method_argument 'p=*f32'
-# RUN: %refused atomic 'p=*f32'
+# RUN: %refused atomic 'p=*i32'
 # RUN: %refused method 'p=*f32'
 # RUN: %refused cuda 'p=*f32'
 # RUN: %refused printing 'p=*f32'
@@ -184,9 +184,8 @@ def method_argument(p):
 
 @triton.jit
 def atomic(p):
-    # atomic: `tl.atomic_poll` is not supported yet on any target [UnsupportedBuiltin]
-    # atomic: hint:
-    tl.atomic_poll(p, 1)
+    # atomic: parameter `timeout_ns` of `tl.atomic_poll` must be None: not every target has a clock to wait by
+    tl.atomic_poll(p, 1, timeout_ns=5)
 
 
 @triton.jit

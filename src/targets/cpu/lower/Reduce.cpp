@@ -1,6 +1,6 @@
 // What a reduction's combine function is to the emitter: an identity where it is one known
 // op, and the function itself on lanes. And histograms, which count into a buffer.
-#include "ir/tile/Tile.h"
+#include "ir/tile/Branches.h"
 #include "targets/cpu/ElementLoop.h"
 
 using namespace mlir;
@@ -52,8 +52,8 @@ Combiner::Combiner(ProgramEmitter &program, Operation *combining)
   if (types_.size() != 1 || block.getOperations().size() != 2)
     return;
   Operation *op = &block.front();
-  bool plain = op->getNumOperands() == 2 && op->getOperand(0) == block.getArgument(0) &&
-               op->getOperand(1) == block.getArgument(1) &&
+  bool plain = op->getNumRegions() == 0 && op->getNumOperands() == 2 &&
+               op->getOperand(0) == block.getArgument(0) && op->getOperand(1) == block.getArgument(1) &&
                block.getTerminator()->getOperand(0) == op->getResult(0);
   if (!plain)
     return;
@@ -66,6 +66,11 @@ llvm::SmallVector<llvm::Value *> Combiner::combine(llvm::ArrayRef<llvm::Value *>
   if (single_)
     return {lowerOp(program_, single_, {accumulated[0], next[0]})};
   Block &block = *block_;
+  if (hasBranches(*block.getParent())) {
+    llvm::SmallVector<llvm::Value *> all(accumulated);
+    llvm::append_range(all, next);
+    return emitFunction(program_, block, all);
+  }
   llvm::DenseMap<Value, llvm::Value *> values;
   for (unsigned i = 0; i < types_.size(); ++i) {
     values[block.getArgument(i)] = accumulated[i];

@@ -1,4 +1,5 @@
-// Scans: along the axis one element after the other, the accumulated scalars in registers.
+// Scans: along the axis one element after the other, the accumulated scalars in registers. So are
+// reductions by a function with branches: vectors cannot branch.
 #include "ir/tile/Tile.h"
 #include "targets/cpu/ElementLoop.h"
 
@@ -63,11 +64,63 @@ private:
   ElementLoop loop_;
 };
 
+// A reduction whose function branches: one element after the other into temporaries.
+void reduceLine(ProgramEmitter &p, ReduceOp op, Combiner &combiner, ElementLoop &loop,
+                const Coordinates &line, ArrayRef<llvm::AllocaInst *> accumulated) {
+  auto &b = p.builder;
+  unsigned axis = op.getAxis();
+  int64_t extent = shapeOf(op.getOperands()[0].getType())[axis];
+  auto elements = [&](const Coordinate &c) {
+    Coordinates at(line);
+    at[axis] = c;
+    return llvm::map_to_vector(op.getOperands(), [&](Value operand) { return loop.element(operand, at); });
+  };
+  auto keep = [&](ArrayRef<llvm::Value *> values) {
+    for (auto [value, slot] : llvm::zip_equal(values, accumulated))
+      b.CreateStore(value, slot);
+  };
+  keep(elements({p.i64(0), false, loop.evaluator().level(), -1}));
+  loop.along(p.i64(1), p.i64(extent), [&](const Coordinate &c) {
+    auto next = elements(c);
+    auto old = llvm::map_to_vector(accumulated, [&](llvm::AllocaInst *slot) -> llvm::Value * {
+      return b.CreateLoad(slot->getAllocatedType(), slot);
+    });
+    p.setLocation(op.getLoc());
+    keep(combiner.combine(old, next));
+  });
+}
+
 } // namespace
 
 void emitScan(ProgramEmitter &p, Operation *op) {
   p.remark(op, "scan", "one element after the other along the axis");
   ScanEmitter(p, cast<ScanOp>(op)).emit();
+}
+
+void emitReduce(ProgramEmitter &p, Operation *any) {
+  auto op = cast<ReduceOp>(any);
+  p.remark(op, "reduce", "one element after the other: its function branches");
+  Combiner combiner(p, op);
+  ElementLoop loop(p);
+  SmallVector<llvm::AllocaInst *, 2> accumulated;
+  for (llvm::Type *type : combiner.elementTypes())
+    accumulated.push_back(p.temporary(type, "reduced"));
+  auto shape = shapeOf(op.getOperands()[0].getType());
+  loop.over(
+      shape,
+      [&](const Coordinates &line) {
+        reduceLine(p, op, combiner, loop, line, accumulated);
+        Coordinates at(line);
+        at.erase(at.begin() + op.getAxis());
+        for (auto [slot, result] : llvm::zip_equal(accumulated, op.getResults())) {
+          llvm::Value *value = p.builder.CreateLoad(slot->getAllocatedType(), slot);
+          if (!isTile(result))
+            p.setScalar(result, value);
+          else if (const Buffer *buffer = p.plan.buffer(result))
+            loop.evaluator().write(*buffer, at, value);
+        }
+      },
+      op.getAxis());
 }
 
 } // namespace tegula::cpu
