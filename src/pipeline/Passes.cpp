@@ -3,6 +3,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Recovery.h"
 #include "convert/TileToSimt.h"
+#include "ir/tile/EqualOps.h"
 #include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/HoistConverts.h"
@@ -58,7 +59,10 @@ const Pass canonicalize{"canonicalize", nullptr,
                         "constants fold; values and carried values that nobody needs go",
                         [](Unit &unit) { return ofMlir(unit, createCanonicalizerPass()); }};
 const Pass cse{"cse", nullptr, "equal computations become one: equal addresses are then equal values",
-               [](Unit &unit) { return ofMlir(unit, createCSEPass()); }};
+               [](Unit &unit) {
+                 tile::eliminateEqualOps(unit.module);
+                 return Status::success();
+               }};
 const Pass loopInvariantCodeMotion{
     "loop-invariant-code-motion", nullptr,
     "what is the same in each trip of a loop is computed once, ahead of it",

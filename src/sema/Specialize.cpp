@@ -3,6 +3,7 @@
 // decided and what loops did not need to carry.
 #include "sema/Visitor.h"
 
+#include "ir/tile/EqualOps.h"
 #include "ir/tile/Tile.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -149,10 +150,10 @@ private:
     mlir::PassManager passes(module.getContext(), module.getOperationName());
     passes.enableVerifier(true);
     passes.addPass(mlir::createCanonicalizerPass());
-    passes.addPass(mlir::createCSEPass());
-    if (mlir::succeeded(mlir::verify(module)) && mlir::succeeded(passes.run(module)))
-      return true;
-    return fail(Kind::InternalCompilerError, {problem});
+    if (mlir::failed(mlir::verify(module)) || mlir::failed(passes.run(module)))
+      return fail(Kind::InternalCompilerError, {problem});
+    tile::eliminateEqualOps(module);
+    return true;
   }
 
   struct RunTimeParameter {

@@ -88,9 +88,8 @@ struct VerifyTokens : PassWrapper<VerifyTokens, OperationPass<ModuleOp>> {
 // Each once, whichever targets run it.
 void registerPasses() {
   PassRegistration<VerifyTokens>();
-  llvm::StringSet<llvm::MallocAllocator> known{"canonicalize", "cse", "loop-invariant-code-motion"};
+  llvm::StringSet<llvm::MallocAllocator> known{"canonicalize", "loop-invariant-code-motion"};
   mlir::registerCanonicalizerPass();
-  mlir::registerCSEPass();
   mlir::registerLoopInvariantCodeMotionPass();
   for (const compiler::Target &target : compiler::targets()) {
     Result<compiler::PassList> list = target.passes({});
