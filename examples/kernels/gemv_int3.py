@@ -1,4 +1,4 @@
-"""y = dequantised(w) @ x with weights of three bits, in three forms of unpacking.
+"""y = dequantised(w) @ x with weights of three bits, in four forms of unpacking.
 
 Eight values share three bytes, the first value in the lowest bits, so that values 2 and 5 of the eight straddle
 bytes. A row of K values is 3/8·K bytes. Every 128 values of a row, 48 bytes, share a scale: a weight is
@@ -96,7 +96,24 @@ def gemv_int3_join_kernel(packed_ptr, scale_ptr, x_ptr, y_ptr, N, K, BLOCK_N: tl
     tl.store(y_ptr + rows, y, mask=rows < N)
 
 
-KERNELS = {"scatter": gemv_int3_scatter_kernel, "gather": gemv_int3_gather_kernel, "join": gemv_int3_join_kernel}
+@triton.jit
+def gemv_int3_typed_kernel(packed_ptr, scale_ptr, x_ptr, y_ptr, N, K, BLOCK_N: tl.constexpr, GROUPS: tl.constexpr):
+    """Loads elements of three bits; the compiler unpacks."""
+    rows = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    inside = rows[:, None] < N
+    k, group = tl.arange(0, GROUPS * 128), tl.arange(0, GROUPS)
+    weights = packed_ptr.to(tl.pointer_type(tl.uint3)) + rows[:, None] * K
+    y = tl.zeros([BLOCK_N], dtype=tl.float32)
+    for start in range(0, K, GROUPS * 128):
+        values = tl.load(weights + (start + k)[None, :], mask=inside, other=0)
+        scales = tl.load(scale_ptr + rows[:, None] * (K // 128) + start // 128 + group[None, :], mask=inside, other=0.0)
+        x = tl.load(x_ptr + start + k).to(tl.float32)
+        y += dot_of_groups(values, x, scales, BLOCK_N, GROUPS)
+    tl.store(y_ptr + rows, y, mask=rows < N)
+
+
+KERNELS = {"scatter": gemv_int3_scatter_kernel, "gather": gemv_int3_gather_kernel, "join": gemv_int3_join_kernel,
+           "typed": gemv_int3_typed_kernel}
 
 
 def gemv_int3(form, packed, scales, x, y, block_n=4, groups=1, **options):

@@ -109,7 +109,22 @@ typedef enum tg_dtype {
   TG_F8E4NV = 14,
   TG_F8E4B8 = 15,
   TG_F8E5B16 = 16,
-  TG_F8E4B15 = 17
+  TG_F8E4B15 = 17,
+  /* of less than a byte, packed: pointers to them take bytes */
+  TG_I2 = 18,
+  TG_I3 = 19,
+  TG_I4 = 20,
+  TG_I5 = 21,
+  TG_I6 = 22,
+  TG_I7 = 23,
+  TG_U1 = 24,
+  TG_U2 = 25,
+  TG_U3 = 26,
+  TG_U4 = 27,
+  TG_U5 = 28,
+  TG_U6 = 29,
+  TG_U7 = 30,
+  TG_F4E2M1 = 31
 } tg_dtype;
 
 /* -1: there is no type of this name. */

@@ -121,6 +121,9 @@ def dtype_code(dtype):
     """The code of a dtype of NumPy or PyTorch."""
     name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
     code = core.dtype_from_name(name)
+    if code >= 0 and lang.dtype(name).is_packed():
+        raise TypeError(f"an array of {name} has a byte for each element, and pointers to {name} mean packed ones"
+                        "\n  hint: pass the packed bytes as uint8, and cast: ptr.to(tl.pointer_type(...))")
     if code < 0:
         raise TypeError(f"an array of {name} cannot be a kernel's argument\n  hint: use bool, int8 ... int64, "
                         "uint8 ... uint64, float16, bfloat16, float32 or float64")

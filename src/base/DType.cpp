@@ -51,6 +51,7 @@ std::optional<DType> dtypeFromName(std::string_view text) {
       {"float8e5b16", DType::F8E5B16},
       {"float8_e5m2fnuz", DType::F8E5B16},
       {"float8e4b15", DType::F8E4B15},
+      {"float4e2m1", DType::F4E2M1},
   };
   for (auto [spelling, type] : others)
     if (text == spelling)

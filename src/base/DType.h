@@ -25,6 +25,12 @@ std::optional<DType> dtypeFromName(std::string_view name);
 unsigned bitWidth(DType type);
 DTypeKind kind(DType type);
 
+// Is it an element of less than a byte? Such lie packed in memory; loads give them as `unpackedType`.
+inline bool isPacked(DType type) { return bitWidth(type) < 8 && kind(type) != DTypeKind::Bool; }
+inline DType unpackedType(DType type) {
+  return kind(type) == DTypeKind::Float ? DType::F16 : kind(type) == DTypeKind::SInt ? DType::I8 : DType::U8;
+}
+
 // Bytes of one element in memory; a bool takes one byte.
 inline unsigned byteSize(DType type) { return (bitWidth(type) + 7) / 8; }
 inline bool isFloat(DType type) { return kind(type) == DTypeKind::Float; }

@@ -21,7 +21,8 @@ static constexpr const char *dtypeNames[] = {
 #undef DTYPE
 };
 static_assert(TG_I1 == int(DType::I1) && TG_U64 == int(DType::U64) && TG_F64 == int(DType::F64) &&
-              TG_F8E4NV == int(DType::F8E4NV) && TG_F8E4B15 == int(DType::F8E4B15));
+              TG_F8E4NV == int(DType::F8E4NV) && TG_F8E4B15 == int(DType::F8E4B15) &&
+              TG_F4E2M1 == int(DType::F4E2M1));
 
 static bool isDtype(int dtype) { return dtype >= 0 && size_t(dtype) < std::size(dtypeNames); }
 

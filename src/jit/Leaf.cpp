@@ -127,7 +127,8 @@ static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &t
     return std::nullopt;
   };
   bool number = leaf.kind == LeafKind::Bool || leaf.kind == LeafKind::Int || leaf.kind == LeafKind::UInt;
-  if (type.pointer || !(number || (leaf.kind == LeafKind::Float && isFloat(type.element))))
+  if (type.pointer || isPacked(type.element) ||
+      !(number || (leaf.kind == LeafKind::Float && isFloat(type.element))))
     return mismatch();
   KeyLeaf key{.kind = KeyScalar, .dtype = uint8_t(type.element)};
   if (isFloat(type.element))
@@ -155,12 +156,15 @@ static std::optional<KeyLeaf> integerKey(const Leaf &leaf, const compiler::Param
 
 static std::optional<KeyLeaf> pointerKey(const Leaf &leaf, const compiler::Parameter &parameter,
                                          const sema::Function &function, diag::Sink &sink) {
-  if (parameter.pinned && (!parameter.pinned->pointer || parameter.pinned->element != leaf.dtype)) {
+  // Packed elements come as bytes.
+  const DType wanted = parameter.pinned ? parameter.pinned->element : leaf.dtype;
+  const bool isBytes = isPacked(wanted) && (leaf.dtype == DType::U8 || leaf.dtype == DType::I8);
+  if (parameter.pinned && (!parameter.pinned->pointer || (wanted != leaf.dtype && !isBytes))) {
     sink.report(Kind::ArgumentType, parameter.location,
                 {function.definition->name, parameter.name, pinnedText(*parameter.pinned), describe(leaf)});
     return std::nullopt;
   }
-  KeyLeaf key{.kind = KeyPointer, .dtype = uint8_t(leaf.dtype)};
+  KeyLeaf key{.kind = KeyPointer, .dtype = uint8_t(wanted)};
   if (leaf.bits % 16 == 0 && !parameter.doNotSpecialize && !parameter.doNotSpecializeOnAlignment)
     key.flags = KeyDivisibleBy16;
   return key;

@@ -5,7 +5,8 @@ from .core import (TRITON_MAX_TENSOR_NUMEL, cdiv, const, constexpr, constexpr_ty
                    tensor)
 
 for _name in ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-              "float32", "float64", "float8e5", "float8e4nv", "float8e4b8", "float8e5b16", "float8e4b15"):
+              "float32", "float64", "float8e5", "float8e4nv", "float8e4b8", "float8e5b16", "float8e4b15", "int2", "int3",
+              "int4", "int5", "int6", "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7", "float4e2m1"):
     globals()[_name] = dtype(_name)
 pi32_t = pointer_type(int32)  # noqa: F821
 

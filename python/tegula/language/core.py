@@ -1,6 +1,7 @@
 """The names of the language as Python objects. Their meaning is the compiler's; here they have names,
 so that kernels can be written, passed around and annotated."""
 import importlib
+import re
 import types
 import warnings
 
@@ -23,7 +24,7 @@ class dtype:
     def primitive_bitwidth(self):
         if self.is_bool():
             return 1
-        return 8 if self.is_fp8() else int("".join(c for c in self.name if c.isdigit()))
+        return int(re.search("[0-9]+", self.name).group())
 
     @property
     def itemsize(self):
@@ -37,6 +38,10 @@ class dtype:
 
     def is_bool(self):
         return self.name == "int1"
+
+    def is_packed(self):
+        """Is it smaller than a byte, and packed in memory? No value has such a type."""
+        return self.primitive_bitwidth < 8 and not self.is_bool()
 
     def is_floating(self):
         return self.name.startswith(("fp", "bf"))

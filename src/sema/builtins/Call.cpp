@@ -165,8 +165,12 @@ std::optional<std::string> Call::text(size_t i) const {
 
 std::optional<Type> Call::type(size_t i) const {
   if (auto *constant = values[i].constant())
-    if (auto *type = std::get_if<TypeRef>(&constant->value); type && !type->whole)
+    if (auto *type = std::get_if<TypeRef>(&constant->value); type && !type->whole) {
+      if (!type->pointer && isPacked(type->element))
+        return fail(diag::Kind::PackedElement,
+                    {std::string(name(type->element)), std::string(name(unpackedType(type->element)))});
       return typeOf(*type).scalar();
+    }
   return wrong(i, "a dtype");
 }
 

@@ -115,6 +115,9 @@ Tensor castElement(Session &session, const Tensor &value, DType to, std::optiona
 std::optional<Tensor> castPointer(Session &session, const Tensor &value, const Type &to) {
   mlir::MLIRContext *context = session.builder.getContext();
   Type result = to.withShape(value.type.shape);
+  // The address of a packed element is no number of bytes.
+  if (value.type.pointer && isPacked(value.type.element))
+    return session.fail(diag::Kind::CannotCast, {spelling(value.type.scalar()), spelling(to.scalar())});
   if (value.type.pointer && to.pointer) {
     if (lower(result, context) == value.value.getType())
       return Tensor{value.value, result};
@@ -142,6 +145,9 @@ namespace builtins {
 
 std::optional<Tensor> castTo(Session &session, const Tensor &value, const Type &to,
                              std::optional<tile::Rounding> rounding) {
+  if (!to.pointer && isPacked(to.element))
+    return session.fail(diag::Kind::PackedElement,
+                        {"a conversion", name(to.element), name(unpackedType(to.element))});
   bool narrows = !value.type.pointer && !to.pointer && isFloat(value.type.element) && isFloat(to.element) &&
                  bitWidth(to.element) < bitWidth(value.type.element);
   if (value.type.scalar() == to.scalar())
@@ -159,6 +165,8 @@ std::optional<Tensor> bitcastTo(Session &session, const Tensor &value, const Typ
     return value;
   if (value.type.pointer || to.pointer)
     return castPointer(session, value, to);
+  if (isPacked(to.element))
+    return castTo(session, value, to); // says why not
   unsigned from = bitWidth(value.type.element), bits = bitWidth(to.element);
   if (from != bits)
     return session.fail(diag::Kind::BitcastWidth, {spelling(value.type.scalar()), std::to_string(from),

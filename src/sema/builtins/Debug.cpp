@@ -45,6 +45,8 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
     auto tensor = toTensor(call.session, value);
     if (!tensor)
       return std::nullopt;
+    if (tensor->type.pointer && isPacked(tensor->type.element))
+      return call.fail(diag::Kind::NotPrintable, {describe(value)});
     if (!tensor->type.pointer && isFloatInByte(tensor->type.element))
       tensor = cast(call.session, *tensor, DType::F32);
     operands.push_back(tensor->value);

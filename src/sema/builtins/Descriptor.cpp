@@ -36,7 +36,7 @@ DType extentType(DType given) {
 // The scalar pointer that all of it lies behind. Bools are bytes here, as upstream has them.
 std::optional<Tensor> baseOf(Call &call, size_t i) {
   auto *base = call[i].tensor();
-  if (!base || !base->type.pointer || !base->type.isScalar())
+  if (!base || !base->type.pointer || !base->type.isScalar() || isPacked(base->type.element))
     return call.fail(Kind::BlockBase, {describe(call[i])});
   Tensor result = *base;
   if (isBool(result.type.element))

@@ -59,7 +59,7 @@ std::optional<Tensor> toTensor(Session &session, const Value &value) {
   const Const *constant = value.constant();
   if (!constant || !isNumber(*constant))
     return session.fail(diag::Kind::NotATensor, {describe(value)});
-  if (auto *flag = std::get_if<bool>(&constant->value))
+  if (std::holds_alternative<bool>(constant->value))
     return literal(session, *constant, DType::I1);
   if (auto *number = std::get_if<double>(&constant->value))
     return literal(session, *constant, typeOfFloat(*number));

@@ -1,5 +1,6 @@
 // tl.load and tl.store. Bools are bytes in memory.
 #include "sema/builtins/Block.h"
+#include "sema/builtins/PackedMemory.h"
 
 namespace tegula::sema::builtins {
 namespace {
@@ -45,8 +46,10 @@ std::optional<Tensor> maskOperand(Call &call, size_t i, const Tensor &pointer) {
   return scalarBesideScalar(call, i, pointer, *mask) ? mask : std::nullopt;
 }
 
-// The type elements have in memory: bytes for bools.
-DType storedAs(DType element) { return isBool(element) ? DType::I8 : element; }
+// The type that elements are loaded and stored as: bytes for bools, whole numbers of bytes for packed ones.
+DType storedAs(DType element) {
+  return isBool(element) ? DType::I8 : isPacked(element) ? unpackedType(element) : element;
+}
 
 } // namespace
 
@@ -91,6 +94,15 @@ std::optional<Value> call_load(Call &call) {
     mask = wide;
   }
   Type type = pointer->type.withElement(stored);
+  if (isPacked(pointer->type.element)) {
+    if (*isVolatile)
+      return call.wrong(Volatile, "False: packed elements share their bytes");
+    auto values = loadPacked(call, *pointer, mask, *call.text(CacheModifier), *call.text(EvictionPolicy));
+    if (!values || !mask)
+      return values ? std::optional<Value>(*values) : std::nullopt;
+    Tensor rest = other ? *other : literalTile(session, makeInt(0), stored, type.shape);
+    return emit<mlir::arith::SelectOp>(session, type, mask->value, values->value, rest.value);
+  }
   Tensor loaded = emit<tile::LoadOp>(session, type, lower(type, session.builder.getContext()), pointer->value,
                                      mask ? mask->value : mlir::Value(), other ? other->value : mlir::Value(),
                                      *cache, *eviction, *isVolatile);
@@ -107,6 +119,8 @@ std::optional<Value> call_store(Call &call) {
     return std::nullopt;
   if (pointer->type.isConst)
     return call.fail(diag::Kind::StoreToConst);
+  if (isPacked(pointer->type.element))
+    return call.fail(diag::Kind::PackedStore, {std::string(name(pointer->type.element))});
   auto cache = call.word<Cache>(
       CacheModifier,
       {{"", Cache::None}, {".wb", Cache::WB}, {".cg", Cache::CG}, {".cs", Cache::CS}, {".wt", Cache::WT}});

@@ -209,7 +209,8 @@ std::optional<DType> dtypeOf(std::string_view name) {
   constexpr std::pair<std::string_view, DType> floats[] = {
       {"float16", DType::F16},       {"bfloat16", DType::BF16},       {"float32", DType::F32},
       {"float64", DType::F64},       {"float8e5", DType::F8E5},       {"float8e4nv", DType::F8E4NV},
-      {"float8e4b8", DType::F8E4B8}, {"float8e5b16", DType::F8E5B16}, {"float8e4b15", DType::F8E4B15}};
+      {"float8e4b8", DType::F8E4B8}, {"float8e5b16", DType::F8E5B16}, {"float8e4b15", DType::F8E4B15},
+      {"float4e2m1", DType::F4E2M1}};
   for (auto [spelling, type] : floats)
     if (name == spelling)
       return type;

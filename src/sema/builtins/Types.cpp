@@ -5,14 +5,17 @@ namespace tegula::sema::builtins {
 
 std::optional<Value> call_pointer_type(Call &call) {
   enum { Element, AddressSpace, IsConst };
-  auto element = call.dtype(Element);
-  auto space = element ? call.integer(AddressSpace) : std::nullopt;
+  auto *constant = call[Element].constant(); // packed elements, too
+  auto *element = constant ? std::get_if<TypeRef>(&constant->value) : nullptr;
+  if (!element || element->pointer || element->whole)
+    return call.wrong(Element, "a dtype");
+  auto space = call.integer(AddressSpace);
   auto isConst = space ? call.flag(IsConst) : std::nullopt;
   if (!isConst)
     return std::nullopt;
   if (*space != 1)
     return call.wrong(AddressSpace, "1, global memory");
-  return Value(Const{TypeRef{*element, true, *isConst}});
+  return Value(Const{TypeRef{element->element, true, *isConst}});
 }
 
 std::optional<Value> call_dtype(Call &call) {
