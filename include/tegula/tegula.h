@@ -151,7 +151,11 @@ typedef enum tg_value_kind {
   /* In answers of a host's environment: */
   TG_MODULE = 12,  /* as.text: a module of the language by its canonical name, "triton.language" */
   TG_BUILTIN = 13, /* as.text: a builtin by its canonical name, "triton.language.load" */
-  TG_OPAQUE = 14   /* as.opaque: an object that only the host knows */
+  TG_OPAQUE = 14,  /* as.opaque: an object that only the host knows */
+  /* The class of tuples with named elements. as.tuple: its name (TG_STRING), the class itself (TG_OPAQUE),
+   * whether it is an aggregate (TG_BOOL), then the names of the fields (TG_STRING). */
+  TG_CLASS = 15,
+  TG_NAMED_TUPLE = 16 /* as.tuple: the class (TG_CLASS), then the elements */
 } tg_value_kind;
 
 typedef enum tg_value_flags {
@@ -159,7 +163,6 @@ typedef enum tg_value_flags {
   TG_TYPED = 2,     /* TG_BOOL, TG_INT, TG_UINT, TG_FLOAT, TG_LITERAL: the number has type `dtype` */
   TG_CONSTEXPR = 4, /* answers: a constant that kernels may use (tl.constexpr); arguments: a constant for any
                        parameter */
-  TG_FIELDS = 8 /* TG_STRING, first item of a tuple: the names of its fields with commas; no element itself */
 } tg_value_flags;
 
 /* Bits of an opaque handle. The host sets the first in the handle of a function that may be called with
@@ -306,6 +309,9 @@ typedef struct tg_host {
   /* In the place of `call`: names[i] is the keyword of argument i, NULL by position. */
   int (*call_named)(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names,
                     size_t count, tg_value *out);
+  /* The default of a parameter of the function that this host belongs to, evaluated. NULL, or 0: the text
+   * of the function says it. */
+  int (*default_of)(void *user, const char *parameter, tg_value *out);
 } tg_host;
 
 typedef struct tg_module tg_module;

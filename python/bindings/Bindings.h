@@ -45,7 +45,7 @@ struct State {
   PyObject *dtypeCode = nullptr;  // a dtype of NumPy or PyTorch -> tg_dtype; raises
   PyObject *hooked = nullptr;     // (function, grid, arguments, keywords): launches while there are hooks
   PyObject *dtypeCodes = nullptr; // dict: dtype object -> int
-  PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice;
+  PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice, *sFields;
   PyObject *currentStream =
       nullptr;                   // device index -> handle of PyTorch's current stream; None: there is none
   tg_context *context = nullptr; // made at first use
@@ -77,7 +77,6 @@ private:
   bool integer(PyObject *object, tg_value &out);
   bool typed(PyObject *payload, tg_value &out);
   bool sequence(PyObject *object, tg_value &out);
-  bool convertText(PyObject *object, tg_value &out);
   bool encode(PyObject *object, tg_value &out);
   std::vector<Ref> kept_;
   std::deque<std::vector<tg_value>> tuples_;

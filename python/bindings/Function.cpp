@@ -59,6 +59,14 @@ PyObject *toObject(Function *self, const tg_value &value) {
     }
     return tuple.release();
   }
+  case TG_CLASS: return toObject(self, value.as.tuple.items[1]);
+  case TG_NAMED_TUPLE: {
+    tg_value elements = value;
+    elements.kind = TG_TUPLE;
+    elements.as.tuple = {value.as.tuple.items + 1, value.as.tuple.count - 1};
+    Ref type(toObject(self, value.as.tuple.items[0])), values(type ? toObject(self, elements) : nullptr);
+    return values ? PyObject_CallObject(type.get(), values.get()) : nullptr;
+  }
   // Things that only Python knows how to find again.
   case TG_OPAQUE:
     if (value.as.opaque.handle & TG_RUN_TIME)
@@ -78,6 +86,12 @@ int lookup(void *user, const char *name, tg_value *out) {
   Gil gil;
   auto *self = static_cast<Function *>(user);
   return reply(PyObject_CallMethod(self->environment, "lookup", "s", name), out);
+}
+
+int defaultOf(void *user, const char *name, tg_value *out) {
+  Gil gil;
+  auto *self = static_cast<Function *>(user);
+  return reply(PyObject_CallMethod(self->environment, "default", "s", name), out);
 }
 
 int attribute(void *user, const tg_value *object, const char *name, tg_value *out) {
@@ -271,7 +285,7 @@ tg_function *functionHandle(Function *self) {
   tg_context *where = context();
   if (!where)
     return nullptr;
-  tg_host host{sizeof(tg_host), self, lookup, attribute, nullptr, version, callNamed};
+  tg_host host{sizeof(tg_host), self, lookup, attribute, nullptr, version, callNamed, defaultOf};
   tg_source description{sizeof(tg_source), path, text, size_t(size), line, column, &host};
   tg_module *module = nullptr;
   tg_diagnostics *problems = nullptr;

@@ -363,6 +363,8 @@ bool addConstants(PyObject *module) {
                                                     {"DTYPE", TG_DTYPE},
                                                     {"LITERAL", TG_LITERAL},
                                                     {"TUPLE", TG_TUPLE},
+                                                    {"CLASS", TG_CLASS},
+                                                    {"NAMED_TUPLE", TG_NAMED_TUPLE},
                                                     {"FUNCTION", TG_FUNCTION},
                                                     {"MODULE", TG_MODULE},
                                                     {"BUILTIN", TG_BUILTIN},
@@ -417,6 +419,7 @@ PyMODINIT_FUNC PyInit__tegula() {
   state.sIsCuda = PyUnicode_InternFromString("is_cuda");
   state.sGetDevice = PyUnicode_InternFromString("get_device");
   state.sDevice = PyUnicode_InternFromString("device");
+  state.sFields = PyUnicode_InternFromString("_fields");
   state.dtypeCodes = PyDict_New();
   if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0)
     return nullptr;

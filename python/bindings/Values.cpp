@@ -63,6 +63,8 @@ bool hasMember(PyTypeObject *type, PyObject *name) {
 Class classify(PyTypeObject *type) {
   if (hasMember(type, state.sDataPtr))
     return Class::Tensor;
+  if (std::strcmp(type->tp_name, "constexpr") == 0) // has numbers' methods, and says more than a number
+    return Class::Other;
   // NumPy's scalars have the protocol too, and cannot be assigned to.
   bool isMutable = type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript;
   if (isMutable && hasMember(type, state.sArrayStruct))
@@ -199,43 +201,28 @@ bool Arena::encode(PyObject *object, tg_value &out) {
   return kept_.back() && decode(kept_.back().get(), out);
 }
 
-// A tuple or a list; of a NamedTuple also the names of its fields.
+// A tuple or a list element by element; one of a class with names has the class in front.
 bool Arena::sequence(PyObject *object, tg_value &out) {
-  if (++depth_ > 100) {
+  if (depth_ == 100) {
     PyErr_SetString(PyExc_TypeError, "tuples within tuples, 100 of them or without an end");
     return false;
   }
-  Ref items(PySequence_Fast(object, "a tuple or a list"));
-  Ref fields(PyTuple_Check(object) ? PyObject_GetAttrString(object, "_fields") : nullptr);
-  PyErr_Clear(); // a tuple without names
-  Py_ssize_t size = items ? PySequence_Fast_GET_SIZE(items.get()) : 0;
-  std::vector<tg_value> values;
-  if (fields && size) {
-    Ref comma(PyUnicode_FromString(",")), joined(PyUnicode_Join(comma.get(), fields.get()));
-    tg_value names{};
-    if (!joined || !convertText(joined.get(), names))
-      return false;
-    names.flags = TG_FIELDS;
-    kept_.push_back(std::move(joined));
-    values.push_back(names);
-  }
-  for (Py_ssize_t i = 0; i != size; ++i)
-    if (values.emplace_back(); !convert(PySequence_Fast_GET_ITEM(items.get(), i), values.back()))
-      return false;
-  kept_.push_back(std::move(items)); // what was converted points at its items
-  tuples_.push_back(std::move(values));
-  out.kind = TG_TUPLE;
-  out.as.tuple = {tuples_.back().data(), tuples_.back().size()};
+  bool isNamed =
+      PyTuple_Check(object) && !PyTuple_CheckExact(object) && PyObject_HasAttr(object, state.sFields) == 1;
+  Ref elements(PySequence_Fast(object, "a tuple or a list"));
+  if (!elements)
+    return false;
+  std::vector<tg_value> items(size_t(PySequence_Fast_GET_SIZE(elements.get())) + isNamed);
+  bool isFine = !isNamed || encode(reinterpret_cast<PyObject *>(Py_TYPE(object)), items[0]);
+  ++depth_;
+  for (size_t i = isNamed; isFine && i != items.size(); ++i)
+    isFine = convert(PySequence_Fast_GET_ITEM(elements.get(), Py_ssize_t(i - isNamed)), items[i]);
   --depth_;
-  return true;
-}
-
-bool Arena::convertText(PyObject *object, tg_value &out) {
-  Py_ssize_t size = 0;
-  const char *text = PyUnicode_AsUTF8AndSize(object, &size);
-  out.kind = TG_STRING;
-  out.as.text = {text, size_t(size)};
-  return text != nullptr;
+  kept_.push_back(std::move(elements)); // what was converted points at its items
+  tuples_.push_back(std::move(items));
+  out.kind = isNamed ? TG_NAMED_TUPLE : TG_TUPLE;
+  out.as.tuple = {tuples_.back().data(), tuples_.back().size()};
+  return isFine;
 }
 
 bool Arena::convert(PyObject *object, tg_value &out) {
@@ -329,13 +316,15 @@ bool Arena::decode(PyObject *encoded, tg_value &out) {
     if (!(out.as.function = functionHandle(reinterpret_cast<Function *>(payload))))
       return false;
     break;
-  case TG_TUPLE: {
+  case TG_TUPLE:
+  case TG_CLASS:
+  case TG_NAMED_TUPLE: {
     std::vector<tg_value> items(size_t(PyTuple_GET_SIZE(payload)));
     for (size_t i = 0; i != items.size(); ++i)
       if (!decode(PyTuple_GET_ITEM(payload, Py_ssize_t(i)), items[i]))
         return false;
     tuples_.push_back(std::move(items));
-    out.kind = TG_TUPLE;
+    out.kind = uint8_t(kind);
     out.as.tuple = {tuples_.back().data(), tuples_.back().size()};
     break;
   }

@@ -61,16 +61,22 @@ def as_argument(value):
     return value if isinstance(value, lang.RunTimeValue) else lang.constexpr(value)
 
 
-def _opaque_value(obj, flags):
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+
+
+def _opaque_value(obj, flags, callable_too=False):
     if isinstance(obj, lang.RunTimeValue):
         return core.OPAQUE, (obj.handle, obj.text), flags
     if takes_values(obj):
         return core.OPAQUE, (_handle_of(obj) | _TAKES_VALUES, f"the function `{obj.__name__}`"), flags
-    if isinstance(obj, (types.FunctionType, types.BuiltinFunctionType)):  # handle 0: of no use to a kernel
+    is_function = isinstance(obj, _FUNCTIONS)
+    if is_function and not callable_too and not flags & core.CONSTEXPR:  # handle 0: of no use to a kernel
         return core.OPAQUE, (0, "a Python function without @triton.jit"), flags
     handle = _handle_of(obj)
     if isinstance(obj, (int, float, str, tuple)):
         what = repr(obj)
+    elif is_function:
+        what = f"the Python function `{obj.__name__}`"
     elif isinstance(obj, type):
         what = f"the class `{obj.__name__}`"
     elif hasattr(obj, "describes"):  # a constexpr_function
@@ -80,9 +86,28 @@ def _opaque_value(obj, flags):
     return core.OPAQUE, (handle, what), flags
 
 
-def encode(obj, flags=0):
+def _number_of(obj):
+    """A scalar of NumPy as Python's number; None: it is none."""
+    if type(obj).__module__ != "numpy" or getattr(obj, "ndim", None) != 0 or not hasattr(obj, "item"):
+        return None
+    number = obj.item()
+    return number if isinstance(number, (bool, int, float)) else None
+
+
+def fields_of(cls):
+    """The names of the elements of a NamedTuple or an aggregate; None of another class."""
+    return getattr(cls, "_fields", None)
+
+
+def _class_value(cls, flags):
+    is_aggregate = "__tegula_aggregate__" in vars(cls)
+    head = (encode(cls.__name__), (core.OPAQUE, (_handle_of(cls), f"the class `{cls.__name__}`"), 0), encode(is_aggregate))
+    return core.CLASS, (*head, *map(encode, fields_of(cls))), flags
+
+
+def encode(obj, flags=0, callable_too=False):
     """The value of `obj` for the compiler. What it cannot know is opaque: a name with a repr. Within a compile, what
-    can be changed in place is watched."""
+    can be changed in place is watched. A Python function is of use where `callable_too`: reached through a module."""
     if isinstance(obj, lang.constexpr):
         core.watch(core.WATCH_ATTRIBUTE, obj, "value", obj.value)
         if isinstance(obj.value, types.FunctionType) and not takes_values(obj.value):
@@ -109,12 +134,20 @@ def encode(obj, flags=0):
         if isinstance(obj, list):
             core.watch(core.WATCH_ELEMENTS, obj, None, tuple(obj))
         # A tuple is a constant when its elements are.
-        return core.TUPLE, tuple(encode(element) for element in obj), flags
+        elements = tuple(encode(element) for element in obj)
+        if hasattr(obj, "_fields"):
+            return core.NAMED_TUPLE, (encode(type(obj)), *elements), flags
+        return core.TUPLE, elements, flags
+    if isinstance(obj, type) and (issubclass(obj, tuple) or "__tegula_aggregate__" in vars(obj)) and fields_of(obj):
+        return _class_value(obj, flags)
     name = lang.name_of(obj)
     if name is not None:
         is_module = isinstance(obj, types.ModuleType)
         return core.MODULE if is_module else core.BUILTIN, name, flags
-    return _opaque_value(obj, flags)
+    number = _number_of(obj)
+    if number is not None:
+        return encode(number, flags)
+    return _opaque_value(obj, flags, callable_too)
 
 
 def dtype_code(dtype):

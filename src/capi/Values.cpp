@@ -23,20 +23,48 @@ static bool isTuple(const tg_value &value) {
   return value.as.tuple.count <= sema::maxConstElements && (value.as.tuple.items || !value.as.tuple.count);
 }
 
-// The names of a tuple's fields, which may be its first item.
-static bool namesFields(const tg_value &tuple) {
-  return tuple.as.tuple.count && tuple.as.tuple.items[0].kind == TG_STRING &&
-         tuple.as.tuple.items[0].flags & TG_FIELDS;
-}
-
 static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth);
 
-static std::optional<sema::Const> tupleOf(const tg_value &value, unsigned depth) {
-  if (!isTuple(value) || depth == sema::maxConstDepth)
+// The class that a TG_CLASS describes; null: it is none.
+static sema::TupleClassPtr classOf(const tg_value &value) {
+  if (value.kind != TG_CLASS || !isTuple(value) || value.as.tuple.count < 3)
+    return nullptr;
+  const tg_value *items = value.as.tuple.items;
+  auto result = std::make_shared<sema::TupleClass>();
+  for (size_t i = 0; i != value.as.tuple.count; ++i)
+    if (items[i].kind != (i == 1   ? TG_OPAQUE
+                          : i == 2 ? TG_BOOL
+                                   : TG_STRING) ||
+        (items[i].kind == TG_STRING && !isText(items[i])))
+      return nullptr;
+  result->name = textOf(items[0]);
+  result->self = {items[1].as.opaque.handle, items[1].as.opaque.repr ? items[1].as.opaque.repr : ""};
+  result->isAggregate = items[2].as.integer != 0;
+  for (size_t i = 3; i != value.as.tuple.count; ++i)
+    result->fields.push_back(textOf(items[i]));
+  return result;
+}
+
+// The elements of a tuple behind its class; nullopt: it is no tuple.
+static std::optional<std::span<const tg_value>> elementsOf(const tg_value &value, sema::TupleClassPtr &type) {
+  if (!isTuple(value))
     return std::nullopt;
+  std::span<const tg_value> items(value.as.tuple.items, value.as.tuple.count);
+  if (value.kind != TG_NAMED_TUPLE)
+    return items;
+  type = items.empty() ? nullptr : classOf(items.front());
+  if (!type || type->fields.size() != items.size() - 1)
+    return std::nullopt;
+  return items.subspan(1);
+}
+
+static std::optional<sema::Const> tupleOf(const tg_value &value, unsigned depth) {
   auto elements = std::make_shared<sema::ConstTuple>();
-  for (size_t i = namesFields(value); i != value.as.tuple.count; ++i) {
-    std::optional<sema::Const> element = constOf(value.as.tuple.items[i], depth + 1);
+  auto items = elementsOf(value, elements->type);
+  if (!items || depth == sema::maxConstDepth)
+    return std::nullopt;
+  for (const tg_value &item : *items) {
+    std::optional<sema::Const> element = constOf(item, depth + 1);
     if (!element)
       return std::nullopt;
     elements->push_back(std::move(*element));
@@ -64,7 +92,12 @@ static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth)
       return Const{sema::TypeRef{DType(value.dtype)}};
     return std::nullopt;
   case TG_LITERAL: return compiler::parseLiteral({value.as.text.data, value.as.text.size});
-  case TG_TUPLE: return tupleOf(value, depth);
+  case TG_TUPLE:
+  case TG_NAMED_TUPLE: return tupleOf(value, depth);
+  case TG_CLASS:
+    if (sema::TupleClassPtr type = classOf(value))
+      return Const{type};
+    return std::nullopt;
   case TG_FUNCTION:
     if (!isLive(value.as.function))
       return std::nullopt;
@@ -82,40 +115,32 @@ static std::optional<sema::Const> constOf(const tg_value &value, unsigned depth)
 }
 
 static std::optional<jit::Leaf> leafOf(const tg_value &value, unsigned depth);
+std::optional<jit::Leaf> leafOf(const tg_value &value) { return leafOf(value, 0); }
 
-static std::optional<jit::Leaf> tupleLeaf(const tg_value &value, unsigned depth) {
-  if (!isTuple(value) || depth == sema::maxConstDepth)
-    return std::nullopt;
+static std::optional<jit::Leaf> tupleLeafOf(const tg_value &value, unsigned depth) {
   auto tuple = std::make_shared<jit::LeafTuple>();
-  for (size_t i = namesFields(value); i != value.as.tuple.count; ++i) {
-    std::optional<jit::Leaf> element = leafOf(value.as.tuple.items[i], depth + 1);
-    if (!element)
+  auto items = elementsOf(value, tuple->type);
+  if (!items || depth == sema::maxConstDepth)
+    return std::nullopt;
+  for (const tg_value &item : *items) {
+    std::optional<jit::Leaf> element = leafOf(item, depth + 1);
+    if (!element || element->kind == jit::LeafKind::Absent)
       return std::nullopt;
     tuple->elements.push_back(std::move(*element));
   }
-  if (namesFields(value)) {
-    llvm::SmallVector<llvm::StringRef> names;
-    std::string text = textOf(value.as.tuple.items[0]);
-    llvm::StringRef(text).split(names, ',');
-    for (llvm::StringRef name : names)
-      tuple->fields.push_back(name.str());
-    if (tuple->fields.size() != tuple->elements.size())
-      return std::nullopt;
-  }
   jit::Leaf leaf;
   leaf.kind = jit::LeafKind::Tuple;
-  if (std::optional<sema::Const> constant = constOf(value))
-    leaf.constant = std::make_shared<const sema::Const>(std::move(*constant));
+  leaf.isConstant = value.flags & TG_CONSTEXPR;
   leaf.tuple = std::move(tuple);
   return leaf;
 }
 
-std::optional<jit::Leaf> leafOf(const tg_value &value) { return leafOf(value, 0); }
-
 static std::optional<jit::Leaf> leafOf(const tg_value &value, unsigned depth) {
   using jit::LeafKind;
+  if (value.kind == TG_TUPLE || value.kind == TG_NAMED_TUPLE)
+    return tupleLeafOf(value, depth);
   jit::Leaf leaf;
-  leaf.isConstexpr = value.flags & TG_CONSTEXPR;
+  leaf.isConstant = value.flags & TG_CONSTEXPR;
   leaf.typed = value.flags & TG_TYPED;
   leaf.readOnly = value.flags & TG_READ_ONLY;
   if (value.kind == TG_POINTER || leaf.typed) {
@@ -146,16 +171,15 @@ static std::optional<jit::Leaf> leafOf(const tg_value &value, unsigned depth) {
     leaf.kind = LeafKind::Pointer;
     leaf.bits = reinterpret_cast<uintptr_t>(value.as.address);
     return leaf;
-  case TG_TUPLE: return tupleLeaf(value, depth);
   default: break;
   }
   std::optional<sema::Const> constant = constOf(value);
   if (!constant)
     return std::nullopt;
   jit::Leaf result = jit::leafOf(*constant);
-  result.isConstexpr = leaf.isConstexpr;
   result.typed = leaf.typed;
   result.dtype = leaf.dtype;
+  result.isConstant = leaf.isConstant;
   return result;
 }
 
@@ -170,6 +194,13 @@ public:
   std::optional<sema::HostAnswer> lookup(std::string_view name) override {
     tg_value out{};
     return answer(host_.lookup ? host_.lookup(host_.user, std::string(name).c_str(), &out) : 0, out);
+  }
+
+  std::optional<sema::HostAnswer> defaultOf(std::string_view parameter) override {
+    tg_value out{};
+    if (!host_.default_of)
+      return std::nullopt;
+    return answer(host_.default_of(host_.user, std::string(parameter).c_str(), &out), out);
   }
 
   std::optional<sema::HostAnswer> attribute(const sema::Const &object, std::string_view name) override {
@@ -234,7 +265,7 @@ private:
       std::lock_guard guard(mutex_);
       functions_[&value.as.function->dispatcher.function()] = value.as.function;
     }
-    if (value.kind == TG_TUPLE)
+    if (value.kind == TG_TUPLE || value.kind == TG_NAMED_TUPLE)
       for (size_t i = 0; i != value.as.tuple.count; ++i)
         remember(value.as.tuple.items[i]);
   }
@@ -283,6 +314,8 @@ private:
       out.as.function = known->second;
     } else if (auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
       return lendTuple(**tuple, out, arena);
+    } else if (auto *type = std::get_if<sema::TupleClassPtr>(&value.value)) {
+      lendClass(**type, out, arena);
     } else {
       return false;
     }
@@ -290,14 +323,33 @@ private:
   }
 
   bool lendTuple(const sema::ConstTuple &tuple, tg_value &out, Arena &arena) {
-    std::vector<tg_value> items(tuple.size());
+    size_t first = tuple.type ? 1 : 0;
+    std::vector<tg_value> items(tuple.size() + first);
+    if (tuple.type)
+      lendClass(*tuple.type, items.front(), arena);
     for (size_t i = 0; i != tuple.size(); ++i)
-      if (!lend(tuple[i], items[i], arena))
+      if (!lend(tuple[i], items[i + first], arena))
         return false;
-    const std::vector<tg_value> &kept = arena.tuples.emplace_back(std::move(items));
-    out.kind = TG_TUPLE;
-    out.as.tuple = {kept.data(), kept.size()};
+    keepItems(tuple.type ? TG_NAMED_TUPLE : TG_TUPLE, std::move(items), out, arena);
     return true;
+  }
+
+  static void keepItems(tg_value_kind kind, std::vector<tg_value> items, tg_value &out, Arena &arena) {
+    const std::vector<tg_value> &kept = arena.tuples.emplace_back(std::move(items));
+    out.kind = kind;
+    out.as.tuple = {kept.data(), kept.size()};
+  }
+
+  static void lendClass(const sema::TupleClass &type, tg_value &out, Arena &arena) {
+    std::vector<tg_value> items(3 + type.fields.size());
+    setText(items[0], TG_STRING, type.name);
+    items[1].kind = TG_OPAQUE;
+    items[1].as.opaque = {type.self.handle, type.self.repr.c_str()};
+    items[2].kind = TG_BOOL;
+    items[2].as.integer = type.isAggregate;
+    for (size_t i = 0; i != type.fields.size(); ++i)
+      setText(items[i + 3], TG_STRING, type.fields[i]);
+    keepItems(TG_CLASS, std::move(items), out, arena);
   }
 
   tg_host host_;

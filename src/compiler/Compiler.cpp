@@ -57,6 +57,18 @@ Status simplify(mlir::ModuleOp module, const pipeline::Looks &looks) {
   return pipeline::run(simplification(), unit, &looks);
 }
 
+// The specification of this name, elements of tuples among them.
+const sema::ArgumentSpec *findSpec(llvm::ArrayRef<sema::ArgumentSpec> specs, llvm::StringRef name) {
+  for (const sema::ArgumentSpec &spec : specs) {
+    if (spec.name == name)
+      return &spec;
+    if (spec.elements)
+      if (auto *found = findSpec(*spec.elements, name))
+        return found;
+  }
+  return nullptr;
+}
+
 // The run-time arguments in order, by the names that the front end left on the function.
 std::vector<RuntimeArgument> runtimeArguments(mlir::ModuleOp module, const sema::Request &request) {
   std::vector<RuntimeArgument> arguments;
@@ -67,10 +79,9 @@ std::vector<RuntimeArgument> runtimeArguments(mlir::ModuleOp module, const sema:
     argument.written = written[i];
     if (auto name = function.getArgAttrOfType<mlir::StringAttr>(i, "tt.name"))
       argument.name = name.str();
-    for (const sema::ArgumentSpec &spec : request.arguments)
-      if (spec.name == argument.name)
-        if (auto *type = std::get_if<sema::Type>(&spec.value))
-          argument.type = *type;
+    if (const sema::ArgumentSpec *spec = findSpec(request.arguments, argument.name))
+      if (auto *type = std::get_if<sema::Type>(&spec->value))
+        argument.type = *type;
     arguments.push_back(std::move(argument));
   }
   return arguments;

@@ -17,7 +17,8 @@ struct Parameter {
   std::string defaultText; // as written; "" without
   bool isConstexpr = false;
   bool hasDefault = false;
-  bool isConst = false; // annotated tl.const: a pointer that is only read
+  bool isElement = false; // not a parameter, but an element of the tuple that is one's argument
+  bool isConst = false;   // annotated tl.const: a pointer that is only read
   // Named in the decorator's lists: the value 1 and multiples of 16 are nothing special.
   bool doNotSpecialize = false, doNotSpecializeOnAlignment = false;
   // `x: tl.int64`, `p: "*fp16"`: the argument has this type, whatever its value.

@@ -3,19 +3,17 @@
 #include "jit/Leaf.h"
 #include "sema/Session.h"
 
-#include <deque>
-
 namespace tegula::jit {
 
 using diag::Kind;
 
 // One call on its way: bound leaves, options, key. Lives on the stack of a launch.
 struct Dispatcher::Call {
-  llvm::SmallVector<const Leaf *, 24> leaves; // of the parameters, then with those of tuples
-  llvm::SmallVector<const compiler::Parameter *, 24> given;
-  std::deque<compiler::Parameter> elements; // of tuples: `x.0`
-  std::vector<sema::ArgumentSpec> tuples;
+  llvm::SmallVector<const Leaf *, 24> leaves; // one a parameter
   llvm::SmallVector<KeyLeaf, 25> key;
+  // In step with `key`, which has the elements of tuples behind each tuple: what they are, and of which
+  // parameter.
+  llvm::SmallVector<std::pair<const Leaf *, unsigned>, 24> parts;
   compiler::CompileOptions options;
   const compiler::Target *target = nullptr;
 };
@@ -77,8 +75,7 @@ static bool asksForNothing(std::string_view option, const Leaf &leaf) {
   if (leaf.kind != LeafKind::Constant)
     return false;
   auto *text = std::get_if<std::string>(&leaf.constant->value);
-  auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&leaf.constant->value);
-  return (text && text->empty()) || (tuple && (*tuple)->empty());
+  return text && text->empty();
 }
 
 static std::optional<sema::DotPrecision> dotPrecisionOf(const Leaf &leaf) {
@@ -185,34 +182,23 @@ bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sin
   return true;
 }
 
-// A tuple for a run-time parameter: its elements are arguments with names of their own.
-void Dispatcher::flatten(Call &call, const Leaf &leaf, const compiler::Parameter &parameter,
-                         llvm::SmallVector<const Leaf *, 24> &flat) {
-  if (leaf.kind != LeafKind::Tuple || parameter.isConstexpr || parameter.pinned) {
-    flat.push_back(&leaf);
-    call.given.push_back(&parameter);
+void Dispatcher::specialize(Call &call, const Leaf &leaf, const compiler::Parameter &parameter,
+                            unsigned index, diag::Sink &sink) {
+  call.parts.push_back({&leaf, index});
+  if (!isTakenApart(leaf, parameter)) {
+    if (std::optional<KeyLeaf> key = specializeLeaf(leaf, parameter, *function_, sink))
+      call.key.push_back(*key);
     return;
   }
-  call.key.push_back(tupleKey(*leaf.tuple, parameter));
-  call.tuples.push_back(
-      {parameter.name, sema::Const{sema::NoneValue{}}, 1, leaf.tuple->fields, leaf.tuple->elements.size()});
-  for (size_t i = 0; i != leaf.tuple->elements.size(); ++i) {
-    compiler::Parameter &element = call.elements.emplace_back(parameter);
-    element.name += "." + std::to_string(i);
-    element.hasDefault = false;
-    flatten(call, leaf.tuple->elements[i], element, flat);
-  }
+  call.key.push_back(tupleKey(*leaf.tuple));
+  for (size_t i = 0; i != leaf.tuple->elements.size(); ++i)
+    specialize(call, leaf.tuple->elements[i], elementOf(parameter, i), index, sink);
 }
 
 bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   size_t before = sink.errorCount();
-  llvm::SmallVector<const Leaf *, 24> flat;
-  for (size_t i = 0; i != parameters_.size(); ++i)
-    flatten(call, *call.leaves[i], parameters_[i], flat);
-  call.leaves = std::move(flat);
-  for (size_t i = 0; i != call.leaves.size(); ++i)
-    if (std::optional<KeyLeaf> key = specializeLeaf(*call.leaves[i], *call.given[i], *function_, sink))
-      call.key.push_back(*key);
+  for (unsigned i = 0; i != parameters_.size(); ++i)
+    specialize(call, *call.leaves[i], parameters_[i], i, sink);
   if (sink.errorCount() != before)
     return false;
   KeyLeaf options;
@@ -232,26 +218,52 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   return true;
 }
 
+// Says what the compiler is told of the argument whose key is the one at `at`, which moves on behind it.
+// `names` gets the name of each part.
+static sema::ArgumentSpec takeSpec(llvm::ArrayRef<std::pair<const Leaf *, unsigned>> parts,
+                                   llvm::ArrayRef<KeyLeaf> key, const compiler::Parameter &parameter,
+                                   size_t &at, std::vector<std::string> &names) {
+  const Leaf &leaf = *parts[at].first;
+  const KeyLeaf &own = key[at++];
+  names.push_back(parameter.name);
+  if (own.kind != KeyTuple)
+    return specOf(leaf, own, parameter);
+  sema::ArgumentSpec spec{parameter.name, sema::Const{}, 1, std::vector<sema::ArgumentSpec>(),
+                          leaf.tuple->type};
+  for (size_t i = 0; i != leaf.tuple->elements.size(); ++i)
+    spec.elements->push_back(takeSpec(parts, key, elementOf(parameter, i), at, names));
+  return spec;
+}
+
+// The key has the identities of functions among the constants.
+static void keepConstants(sema::HostRecord &record, llvm::ArrayRef<sema::ArgumentSpec> specs) {
+  for (const sema::ArgumentSpec &spec : specs) {
+    if (auto *constant = std::get_if<sema::Const>(&spec.value))
+      record.keep(*constant);
+    if (spec.elements)
+      keepConstants(record, *spec.elements);
+  }
+}
+
 KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
   auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
   sema::Request request{function_, {}, call.options.language, &kernel->record};
-  request.arguments = call.tuples;
-  const KeyLeaf *keys = call.key.data() + call.tuples.size();
-  for (size_t i = 0; i != call.leaves.size(); ++i)
-    if (keys[i].kind != KeyAbsent)
-      request.arguments.push_back(specOf(*call.leaves[i], keys[i], *call.given[i]));
-  // The key has the identities of functions among the constants.
-  for (const sema::ArgumentSpec &spec : request.arguments)
-    if (auto *constant = std::get_if<sema::Const>(&spec.value))
-      kernel->record.keep(*constant);
+  std::vector<std::string> names;
+  for (size_t i = 0, at = 0; i != parameters_.size(); ++i) {
+    bool isAbsent = call.key[at].kind == KeyAbsent;
+    sema::ArgumentSpec spec = takeSpec(call.parts, call.key, parameters_[i], at, names);
+    if (!isAbsent)
+      request.arguments.push_back(std::move(spec));
+  }
+  keepConstants(kernel->record, request.arguments);
   kernel->compilation = compiler::compile(request, call.options, sink);
   if (!kernel->compilation)
     return nullptr;
   kernel->record.seal();
   kernel->warnings = sink.all();
   for (const compiler::RuntimeArgument &argument : kernel->compilation->arguments())
-    for (unsigned i = 0; i != call.given.size(); ++i)
-      if (call.given[i]->name == argument.name)
+    for (unsigned i = 0; i != names.size(); ++i)
+      if (names[i] == argument.name)
         kernel->slots.push_back({i, argument.type.element, argument.type.pointer, argument.written});
   return kernel;
 }
@@ -308,11 +320,13 @@ KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<cons
   if (!kernel)
     return nullptr;
   llvm::SmallVector<uint64_t, 24> slots;
-  for (const SpecializedKernel::Slot &slot : kernel->slots) {
-    const Leaf &leaf = *call.leaves[slot.parameter];
+  for (size_t i = 0; i != kernel->slots.size(); ++i) {
+    const SpecializedKernel::Slot &slot = kernel->slots[i];
+    const auto &[part, index] = call.parts[slot.leaf];
+    const Leaf &leaf = *part;
     if (leaf.readOnly && slot.written) {
-      const compiler::Parameter &parameter = *call.given[slot.parameter];
-      sink.report(Kind::ArgumentReadOnly, parameter.location, {function_->definition->name, parameter.name});
+      const std::string &name = kernel->compilation->arguments()[i].name; // of an element too: "pair.0"
+      sink.report(Kind::ArgumentReadOnly, parameters_[index].location, {function_->definition->name, name});
       return nullptr;
     }
     slots.push_back(slotOf(leaf, slot.dtype, slot.pointer));

@@ -15,7 +15,6 @@
 namespace tegula::jit {
 
 enum class LeafKind : uint8_t { Absent, None, Bool, Int, UInt, Float, Pointer, Constant, Tuple };
-
 struct LeafTuple;
 
 struct Leaf {
@@ -23,19 +22,17 @@ struct Leaf {
   DType dtype = DType::I32; // of a pointer's elements; of a typed number
   bool typed = false;       // the caller says which type the number has
   bool readOnly = false;    // the memory must not be written
+  bool isConstant = false;  // the caller says that it is known when compiling, whatever the parameter says
   // Bool, Int, UInt: the value, extended; Float: the bits of a double; Pointer: the address.
   uint64_t bits = 0;
-  // Constant: a string, a type, a function, an integer wider than 64 bits; a tuple of constants is one too.
+  // Constant: a string, a type, a function, a tuple, an integer wider than 64 bits.
   std::shared_ptr<const sema::Const> constant;
   std::shared_ptr<const LeafTuple> tuple; // Tuple
-  bool isConstexpr = false;               // the caller says that it is a constant, for any parameter
 };
 
-// A tuple of arguments for one parameter: a constexpr one takes it whole, where all are constants; else each
-// element is specialized as an argument of its own.
 struct LeafTuple {
   std::vector<Leaf> elements;
-  std::vector<std::string> fields; // of a NamedTuple; else empty
+  sema::TupleClassPtr type; // null: a plain tuple
 };
 
 struct Argument {
@@ -73,9 +70,9 @@ private:
   struct Call;
   bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
-  void flatten(Call &call, const Leaf &leaf, const compiler::Parameter &parameter,
-               llvm::SmallVector<const Leaf *, 24> &flat);
   bool specialize(Call &call, diag::Sink &sink);
+  void specialize(Call &call, const Leaf &leaf, const compiler::Parameter &parameter, unsigned index,
+                  diag::Sink &sink);
   KernelRef find(Call &call, diag::Sink &sink);
   KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
                     diag::Sink &sink);

@@ -22,9 +22,9 @@ namespace tegula::jit {
 struct SpecializedKernel : llvm::ThreadSafeRefCountedBase<SpecializedKernel> {
   std::shared_ptr<compiler::Compilation> compilation;
   std::vector<diag::Diagnostic> warnings;
-  // For each slot the parameter that fills it, its type, and whether it is written.
+  // For each slot the leaf of the call that fills it, its type, and whether it is written.
   struct Slot {
-    unsigned parameter;
+    unsigned leaf;
     DType dtype;
     bool pointer, written;
   };

@@ -4,6 +4,7 @@
 #include "sema/Session.h"
 
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <bit>
 
@@ -27,7 +28,7 @@ std::string describe(const Leaf &leaf) {
   case LeafKind::Float: return "the float " + shortest(std::bit_cast<double>(leaf.bits));
   case LeafKind::Pointer: return "a pointer to " + std::string(name(leaf.dtype));
   case LeafKind::Constant: return "the constant " + sema::repr(*leaf.constant);
-  case LeafKind::Tuple: return "a tuple of " + std::to_string(leaf.tuple->elements.size()) + " arguments";
+  case LeafKind::Tuple: return "a tuple of " + std::to_string(leaf.tuple->elements.size());
   }
   return "nothing";
 }
@@ -48,6 +49,13 @@ Leaf leafOf(const sema::Const &value) {
   } else if (auto *real = std::get_if<double>(&value.value)) {
     leaf.kind = LeafKind::Float;
     leaf.bits = std::bit_cast<uint64_t>(*real);
+  } else if (auto *elements = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
+    auto tuple = std::make_shared<LeafTuple>();
+    tuple->type = (*elements)->type;
+    for (const sema::Const &element : **elements)
+      tuple->elements.push_back(leafOf(element));
+    leaf.kind = LeafKind::Tuple;
+    leaf.tuple = std::move(tuple);
   } else {
     leaf.kind = LeafKind::Constant;
     leaf.constant = std::make_shared<sema::Const>(value);
@@ -62,7 +70,13 @@ sema::Const constantOf(const Leaf &leaf) {
   case LeafKind::UInt: return {llvm::APInt(65, leaf.bits)};
   case LeafKind::Float: return {std::bit_cast<double>(leaf.bits)};
   case LeafKind::Constant: return *leaf.constant;
-  case LeafKind::Tuple: return leaf.constant ? *leaf.constant : sema::Const{sema::NoneValue{}};
+  case LeafKind::Tuple: {
+    auto tuple = std::make_shared<sema::ConstTuple>();
+    tuple->type = leaf.tuple->type;
+    for (const Leaf &element : leaf.tuple->elements)
+      tuple->push_back(constantOf(element));
+    return {std::move(tuple)};
+  }
   default: return {sema::NoneValue{}};
   }
 }
@@ -72,31 +86,39 @@ static KeyLeaf constantKey(const Leaf &leaf) {
   KeyLeaf key{.kind = KeyConstant};
   key.reserved[0] = uint8_t(leaf.kind);
   key.payload = leaf.bits;
-  if (leaf.kind == LeafKind::Constant) {
-    sema::Digest digest = sema::digestOf(*leaf.constant);
+  if (leaf.kind == LeafKind::Constant || leaf.kind == LeafKind::Tuple) {
+    sema::Digest digest = sema::digestOf(constantOf(leaf));
     key.payload = digest[0];
     memcpy(key.reserved + 1, &digest[1], 4);
   }
   return key;
 }
 
-// The constant that a tuple of constants is.
-static Leaf constantLeaf(const Leaf &leaf) {
-  Leaf constant;
-  constant.kind = LeafKind::Constant;
-  constant.constant = leaf.constant;
-  return constant;
+static bool holdsPointer(const Leaf &leaf) {
+  return leaf.kind == LeafKind::Pointer ||
+         (leaf.kind == LeafKind::Tuple && llvm::any_of(leaf.tuple->elements, holdsPointer));
 }
 
-KeyLeaf tupleKey(const LeafTuple &tuple, const compiler::Parameter &parameter) {
-  std::string fields = parameter.name + "=";
-  for (const std::string &field : tuple.fields)
-    fields += field + ",";
-  sema::Digest digest = sema::digestOf(sema::Const{fields});
+bool isTakenApart(const Leaf &leaf, const compiler::Parameter &parameter) {
+  return leaf.kind == LeafKind::Tuple && !parameter.isConstexpr && !leaf.isConstant;
+}
+
+compiler::Parameter elementOf(const compiler::Parameter &parameter, size_t index) {
+  compiler::Parameter element;
+  element.name = parameter.name + "." + std::to_string(index);
+  element.isConst = parameter.isConst;
+  element.doNotSpecialize = parameter.doNotSpecialize;
+  element.doNotSpecializeOnAlignment = parameter.doNotSpecializeOnAlignment;
+  element.isElement = true;
+  element.location = parameter.location;
+  return element;
+}
+
+KeyLeaf tupleKey(const LeafTuple &tuple) {
   KeyLeaf key{.kind = KeyTuple};
-  uint32_t count = uint32_t(tuple.elements.size());
-  memcpy(key.reserved + 1, &count, sizeof count);
-  key.payload = digest[0];
+  key.payload = tuple.elements.size();
+  if (tuple.type)
+    key.payload ^= sema::digestOf(sema::Const{tuple.type})[0] << 20;
   return key;
 }
 
@@ -170,6 +192,16 @@ static std::optional<KeyLeaf> pointerKey(const Leaf &leaf, const compiler::Param
   return key;
 }
 
+// A function of the language is a constant for any parameter, and a text or type is one within a tuple.
+static bool isAlwaysConstant(const Leaf &leaf, const compiler::Parameter &parameter) {
+  if (leaf.kind != LeafKind::Constant)
+    return false;
+  const auto &value = leaf.constant->value;
+  return std::holds_alternative<std::shared_ptr<const sema::Function>>(value) ||
+         (parameter.isElement && !std::holds_alternative<sema::OpaqueRef>(value) &&
+          !std::holds_alternative<llvm::APInt>(value));
+}
+
 std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
                                       const sema::Function &function, diag::Sink &sink) {
   const std::string &kernel = function.definition->name;
@@ -180,12 +212,8 @@ std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Paramete
                 {kernel, parameter.name});
     return std::nullopt;
   }
-  if (leaf.isConstexpr && !parameter.isConstexpr && leaf.kind != LeafKind::Pointer)
-    return constantKey(leaf);
-  if (parameter.isConstexpr) {
-    if (leaf.kind == LeafKind::Tuple && leaf.constant)
-      return constantKey(constantLeaf(leaf));
-    if (leaf.kind != LeafKind::Pointer && leaf.kind != LeafKind::Tuple)
+  if (parameter.isConstexpr || leaf.isConstant || isAlwaysConstant(leaf, parameter)) {
+    if (!holdsPointer(leaf))
       return constantKey(leaf);
     sink.report(Kind::ConstexprNeedsConstant, parameter.location, {kernel, parameter.name, describe(leaf)});
     return std::nullopt;

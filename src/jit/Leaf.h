@@ -9,11 +9,15 @@ namespace tegula::jit {
 enum KeyKind : uint8_t { KeyAbsent, KeyConstant, KeyScalar, KeyPointer, KeyTuple };
 enum KeyFlags : uint8_t { KeyDivisibleBy16 = 1 };
 
+// Does the argument of this parameter go into the key and to the compiler element by element?
+bool isTakenApart(const Leaf &leaf, const compiler::Parameter &parameter);
+// The parameter that an element of a tuple is for; its name is "pair.0".
+compiler::Parameter elementOf(const compiler::Parameter &parameter, size_t index);
+// The key of a tuple itself; those of its elements follow.
+KeyLeaf tupleKey(const LeafTuple &tuple);
 // The key of `leaf` as the argument of `parameter`; nullopt after a diagnostic.
 std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
                                       const sema::Function &function, diag::Sink &sink);
-// A tuple's own part of the key; those of its elements follow.
-KeyLeaf tupleKey(const LeafTuple &tuple, const compiler::Parameter &parameter);
 // What the compiler is told: of a leaf whose key is not KeyAbsent.
 sema::ArgumentSpec specOf(const Leaf &leaf, const KeyLeaf &key, const compiler::Parameter &parameter);
 sema::Const constantOf(const Leaf &leaf);

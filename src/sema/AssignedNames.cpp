@@ -21,7 +21,7 @@ public:
     return std::move(facts);
   }
 
-  void block(const syntax::Block &statements) {
+  void block(std::span<syntax::Stmt *const> statements) {
     for (const syntax::Stmt *statement : statements)
       this->statement(statement);
   }
@@ -75,6 +75,8 @@ public:
       facts.hasReturn = true;
       expression(s->value);
     }
+    facts.hasBreak |= as<syntax::Break>(node) && !loops_;
+    facts.hasContinue |= as<syntax::Continue>(node) && !loops_;
     if (auto *s = as<syntax::Assign>(node)) {
       expression(s->value);
       for (const syntax::Expr *each : s->targets)
@@ -100,12 +102,16 @@ public:
     if (auto *s = as<syntax::For>(node)) {
       expression(s->iterable);
       loopTarget(s->target);
+      ++loops_;
       block(s->body);
+      --loops_;
       block(s->orelse);
     }
     if (auto *s = as<syntax::While>(node)) {
       expression(s->condition);
+      ++loops_;
       block(s->body);
+      --loops_;
       block(s->orelse);
     }
     refused(node);
@@ -155,6 +161,8 @@ private:
   void target(const syntax::Expr *node) {
     if (auto *name = as<syntax::Name>(node))
       bind(name->id);
+    if (auto *attribute = as<syntax::Attribute>(node)) // a constructor sets a field
+      target(attribute->object);
     if (auto *tuple = as<syntax::Tuple>(node))
       for (const syntax::Expr *element : tuple->elements)
         target(element);
@@ -183,6 +191,7 @@ private:
   }
 
   AssignedNames::Decide decide_;
+  unsigned loops_ = 0; // around the statement, within the block
   llvm::DenseSet<llvm::StringRef> seen_;
 };
 
@@ -195,6 +204,12 @@ const BlockFacts &AssignedNames::of(const syntax::Block &block) {
   Collector collector(nullptr);
   collector.block(block);
   return facts_[&block] = collector.take();
+}
+
+BlockFacts AssignedNames::of(std::span<syntax::Stmt *const> statements) {
+  Collector collector(nullptr);
+  collector.block(statements);
+  return collector.take();
 }
 
 BlockFacts AssignedNames::of(const syntax::Stmt *statement) {

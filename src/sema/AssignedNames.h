@@ -9,12 +9,16 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
+#include <span>
+
 namespace tegula::sema {
 
 struct BlockFacts {
   llvm::SmallVector<llvm::StringRef, 8> assigned;      // in order of first appearance, once each
   llvm::SmallVector<llvm::StringRef, 2> loopVariables; // names that only `for` binds
-  bool hasReturn = false;
+  // Statements that leave the block: out of the function; out of the loop around it, or of a trip.
+  bool hasReturn = false, hasBreak = false, hasContinue = false;
+  bool hasExit() const { return hasReturn || hasBreak || hasContinue; }
   bool hasUnknown = false; // a statement outside of the language may bind more
 };
 
@@ -22,6 +26,8 @@ class AssignedNames {
 public:
   // Of a block, nested blocks included. The reference is valid until the next call.
   const BlockFacts &of(const syntax::Block &block);
+  // Of statements in a row, found anew each time.
+  static BlockFacts of(std::span<syntax::Stmt *const> statements);
   // Of one statement; loop variables are among the assigned.
   static BlockFacts of(const syntax::Stmt *statement);
   // Names that an expression assigns (walrus).

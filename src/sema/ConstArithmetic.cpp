@@ -73,6 +73,8 @@ std::string describeType(const Const &value) {
     return "the module " + module->name;
   if (auto *function = get<std::shared_ptr<const Function>>(value))
     return "the function " + (*function)->definition->name;
+  if (auto *type = get<TupleClassPtr>(value))
+    return "the class " + (*type)->name;
   return get<OpaqueRef>(value)->repr;
 }
 

@@ -146,6 +146,8 @@ bool isEqual(const Const &left, const Const &right) {
     return a->name == get<ModuleRef>(right)->name;
   if (auto *a = get<std::shared_ptr<const Function>>(left))
     return (*a)->definition == (*get<std::shared_ptr<const Function>>(right))->definition;
+  if (auto *a = get<TupleClassPtr>(left))
+    return **a == **get<TupleClassPtr>(right);
   return get<OpaqueRef>(left)->handle == get<OpaqueRef>(right)->handle;
 }
 

@@ -276,6 +276,8 @@ std::string repr(const Const &value) {
     return "<module " + module->name + ">";
   if (auto *function = get<std::shared_ptr<const Function>>(value))
     return "<function " + (*function)->definition->name + ">";
+  if (auto *type = get<TupleClassPtr>(value))
+    return "<class " + (*type)->name + ">";
   return get<OpaqueRef>(value)->repr;
 }
 

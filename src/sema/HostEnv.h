@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/APInt.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +35,8 @@ struct Function {
 
 // A compile-time value: any Python object a kernel may compute with before it runs.
 struct Const;
-using ConstTuple = std::vector<Const>;
+struct ConstTuple;
+struct TupleClass;
 
 struct NoneValue {};
 // `triton.language.load`: an entry of Builtins.def by its canonical dotted name.
@@ -66,8 +68,33 @@ struct OpaqueRef {
 struct Const {
   // Integers are Python's: any width, signed. APSInt-like, kept minimal by the evaluator.
   std::variant<NoneValue, bool, llvm::APInt, double, std::string, std::shared_ptr<ConstTuple>, TypeRef,
-               BuiltinRef, ModuleRef, std::shared_ptr<const Function>, OpaqueRef>
+               BuiltinRef, ModuleRef, std::shared_ptr<const Function>, OpaqueRef,
+               std::shared_ptr<const TupleClass>>
       value;
+};
+
+// The class of tuples whose elements have names: a NamedTuple, or an aggregate, which is no sequence and
+// whose methods the host knows as attributes of `self`.
+struct TupleClass {
+  std::string name;
+  std::vector<std::string> fields;
+  OpaqueRef self;
+  bool isAggregate = false;
+
+  // Of an element; the number of fields where there is none of this name.
+  size_t find(std::string_view field) const {
+    return size_t(std::find(fields.begin(), fields.end(), field) - fields.begin());
+  }
+  bool operator==(const TupleClass &other) const {
+    return name == other.name && self.handle == other.self.handle && fields == other.fields;
+  }
+};
+using TupleClassPtr = std::shared_ptr<const TupleClass>;
+
+struct ConstTuple : std::vector<Const> {
+  using std::vector<Const>::vector;
+  ConstTuple(std::vector<Const> elements = {}) : std::vector<Const>(std::move(elements)) {}
+  TupleClassPtr type; // null: a plain tuple
 };
 
 // An answer of a host. `annotatedConstexpr` is true for tl.constexpr(...) objects and for
@@ -93,6 +120,9 @@ public:
   virtual uint64_t version() { return 0; }
   // The meaning of a free name; nullopt: not defined.
   virtual std::optional<HostAnswer> lookup(std::string_view name) = 0;
+  // The default of a parameter of this environment's function as the host holds it, evaluated; nullopt: the
+  // tree says it.
+  virtual std::optional<HostAnswer> defaultOf(std::string_view parameter) { return std::nullopt; }
   // Attribute of an opaque object or of a module that the compiler does not know.
   virtual std::optional<HostAnswer> attribute(const Const &object, std::string_view name) {
     return std::nullopt;

@@ -24,6 +24,8 @@ void append(std::string &text, const Const &value) {
   text += char('A' + value.value.index());
   if (auto *tuple = tupleOf(value)) {
     append(text, uint64_t(tuple->size()));
+    if (tuple->type)
+      append(text, Const{tuple->type});
     for (const Const &element : *tuple)
       append(text, element);
   } else if (auto *function = get<std::shared_ptr<const Function>>(value)) {
@@ -31,6 +33,11 @@ void append(std::string &text, const Const &value) {
   } else if (auto *opaque = get<OpaqueRef>(value)) {
     append(text, opaque->handle);
     append(text, std::string_view(opaque->repr));
+  } else if (auto *type = get<TupleClassPtr>(value)) {
+    append(text, std::string_view((*type)->name));
+    append(text, (*type)->self.handle);
+    for (const std::string &field : (*type)->fields)
+      append(text, std::string_view(field));
   } else if (auto *number = get<double>(value)) {
     append(text, std::bit_cast<uint64_t>(*number));
   } else {
@@ -67,6 +74,7 @@ HostReply HostRecord::Question::ask() const {
   switch (kind) {
   case Lookup: return {env->lookup(name), {}};
   case Attribute: return {env->attribute(object, name), {}};
+  case Default: return {env->defaultOf(name), {}};
   case Call: return env->call(object, arguments, names);
   }
   return {};
@@ -105,6 +113,11 @@ std::optional<HostAnswer> HostRecord::lookup(const std::shared_ptr<HostEnv> &env
 std::optional<HostAnswer> HostRecord::attribute(const std::shared_ptr<HostEnv> &env, const Const &object,
                                                 std::string_view name) {
   return ask({Question::Attribute, env, std::string(name), object, {}, {}}).answer;
+}
+
+std::optional<HostAnswer> HostRecord::defaultOf(const std::shared_ptr<HostEnv> &env,
+                                                std::string_view parameter) {
+  return ask({Question::Default, env, std::string(parameter), {}, {}, {}}).answer;
 }
 
 HostReply HostRecord::call(const std::shared_ptr<HostEnv> &env, const Const &callee,

@@ -24,6 +24,7 @@ public:
   std::optional<HostAnswer> lookup(const std::shared_ptr<HostEnv> &env, std::string_view name);
   std::optional<HostAnswer> attribute(const std::shared_ptr<HostEnv> &env, const Const &object,
                                       std::string_view name);
+  std::optional<HostAnswer> defaultOf(const std::shared_ptr<HostEnv> &env, std::string_view parameter);
   HostReply call(const std::shared_ptr<HostEnv> &env, const Const &callee, std::span<const Const> arguments,
                  std::span<const std::string> names);
 
@@ -39,7 +40,7 @@ public:
 
 private:
   struct Question {
-    enum Kind : uint8_t { Lookup, Attribute, Call } kind;
+    enum Kind : uint8_t { Lookup, Attribute, Default, Call } kind;
     std::shared_ptr<HostEnv> env;
     std::string name;
     Const object;

@@ -10,8 +10,6 @@ struct Row {
 };
 
 static constexpr Row rows[] = {
-    {NodeKind::Break, "`break`", "use a `while` with a condition, or mask the rest of the iterations"},
-    {NodeKind::Continue, "`continue`", "put the rest of the body into an `if`"},
     {NodeKind::With, "the `with` statement", "write its body without it"},
     {NodeKind::FunctionDef, "a function inside a function", "define it at module level with @triton.jit"},
     {NodeKind::ClassDef, "a class", "use tuples and @triton.jit functions"},

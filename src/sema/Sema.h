@@ -16,9 +16,9 @@ struct ArgumentSpec {
   std::string name;
   std::variant<Type, Const> value;
   unsigned divisibility = 1; // 16: pointers by bytes, integers by value
-  // A tuple: its elements have specs of their own, `x.0`, `x.1`; `fields` are those of a NamedTuple.
-  std::vector<std::string> fields = {};
-  std::optional<size_t> elements = {};
+  // Of a tuple with run-time elements, then `value` says nothing: the elements in order, and their class.
+  std::optional<std::vector<ArgumentSpec>> elements = std::nullopt;
+  TupleClassPtr tupleClass = nullptr; // null: a plain tuple
 };
 
 struct Request {

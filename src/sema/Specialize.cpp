@@ -71,7 +71,7 @@ private:
     }
     visitor_.session.place.range = kernel_.definition->nameRange;
     for (const ArgumentSpec &argument : request_.arguments)
-      if (!locals_.contains(argument.name) && argument.name.find('.') == std::string::npos)
+      if (!locals_.contains(argument.name))
         return fail(Kind::UnknownKeyword, {name, argument.name});
     return true;
   }
@@ -92,42 +92,34 @@ private:
         local.value = std::move(*value);
       return value.has_value();
     }
-    if (auto *type = std::get_if<Type>(&spec->value); type && isConstexpr)
-      return fail(Kind::ConstexprParameter, {name, parameter.name, spelling(*type)});
-    return addValue(parameter, *spec, local.value);
+    local.value = valueOf(parameter, *spec);
+    if (!isConstexpr || local.value.constant())
+      return true;
+    return fail(Kind::ConstexprParameter, {name, parameter.name, describeType(local.value)});
   }
 
-  // A constant is its value at once. A run-time value gets the function's argument later, so `value` stays
-  // where it is.
-  bool addValue(const syntax::Parameter &parameter, const ArgumentSpec &spec, Value &value) {
-    if (spec.elements)
-      return addTuple(parameter, spec, value);
-    if (auto *constant = std::get_if<Const>(&spec.value)) {
-      value = *constant;
-      return true;
+  // The value of a parameter, or of an element of one; run-time values in it get the function's arguments
+  // later.
+  Value valueOf(const syntax::Parameter &parameter, const ArgumentSpec &spec) {
+    if (spec.elements) {
+      ValueTuple tuple;
+      tuple.type = spec.tupleClass;
+      for (const ArgumentSpec &element : *spec.elements)
+        tuple.push_back(valueOf(parameter, element));
+      return makeTupleValue(std::move(tuple));
     }
+    if (auto *constant = std::get_if<Const>(&spec.value))
+      return Value(*constant);
     const Type &type = std::get<Type>(spec.value);
     types_.push_back(lower(type, builder_.getContext()));
-    runTime_.push_back({&parameter, &spec, &type, &value});
-    return true;
-  }
-
-  bool addTuple(const syntax::Parameter &parameter, const ArgumentSpec &spec, Value &value) {
-    auto elements = std::make_shared<ValueTuple>(*spec.elements);
-    for (size_t i = 0; i != elements->size(); ++i) {
-      const ArgumentSpec *element = specOf(spec.name + "." + std::to_string(i));
-      if (!element || !addValue(parameter, *element, (*elements)[i]))
-        return fail(Kind::MissingArgument, {kernel_.definition->name, spec.name});
-    }
-    if (!spec.fields.empty())
-      visitor_.fields[elements.get()] = spec.fields;
-    value = Value(std::move(elements));
-    return true;
+    runTime_.push_back({&parameter, &spec});
+    return Value(Tensor{nullptr, type});
   }
 
   void addArguments(tile::FuncOp function, mlir::Block &entry) {
+    llvm::SmallVector<mlir::Value> values;
     for (size_t i = 0; i < runTime_.size(); ++i) {
-      const auto &[parameter, spec, type, place] = runTime_[i];
+      const auto &[parameter, spec] = runTime_[i];
       visitor_.session.place.range = parameter->range;
       mlir::Value value = entry.getNumArguments() > i ? entry.getArgument(i)
                                                       : entry.addArgument(types_[i], visitor_.session.loc());
@@ -136,8 +128,11 @@ private:
       if (spec->divisibility > 1)
         function.setArgAttr(i, "tt.divisibility",
                             builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility)));
-      *place = Value(Tensor{value, *type});
+      values.push_back(value);
     }
+    mlir::ValueRange left = values;
+    for (const syntax::Parameter &parameter : kernel_.definition->parameters)
+      locals_[parameter.name].value = rebuild(locals_[parameter.name].value, left);
   }
 
   bool cleanUp(mlir::ModuleOp module) {
@@ -159,8 +154,6 @@ private:
   struct RunTimeParameter {
     const syntax::Parameter *parameter;
     const ArgumentSpec *spec;
-    const Type *type;
-    Value *place;
   };
 
   HostRecord unasked_; // of a caller who does not want it

@@ -37,7 +37,7 @@ struct Tensor {
 };
 
 struct Value;
-using ValueTuple = std::vector<Value>;
+struct ValueTuple;
 
 // The type of a record: a block pointer or a tensor descriptor, for tiles of one shape. It has all of
 // the record that is constant: values of two types do not meet in a branch or a loop.
@@ -51,10 +51,7 @@ struct RecordType {
 // Upstream's spelling: "pointer<<['16', '8'], fp16>>", "tensor_descriptor<<['16', '8'], fp16>>".
 std::string spelling(const RecordType &type);
 
-struct Record {
-  RecordType type;
-  ValueTuple fields; // run-time values, and tuples of such; builtins/Block.h has their order
-};
+struct Record;
 
 struct Value {
   // ValueTuple holds at least one run-time element or a tuple built in the kernel.
@@ -77,14 +74,28 @@ struct Value {
     return pointer ? pointer->get() : nullptr;
   }
   // The values that a tuple of run-time values or a record is made of; null: it is neither.
-  const ValueTuple *parts() const { return record() ? &record()->fields : tuple(); }
+  const ValueTuple *parts() const;
   // The same with other parts; of the same number and types, for a record.
-  Value withParts(ValueTuple parts) const {
-    if (record())
-      return std::make_shared<const Record>(Record{record()->type, std::move(parts)});
-    return std::make_shared<ValueTuple>(std::move(parts));
-  }
+  Value withParts(ValueTuple parts) const;
   bool isNone() const { return constant() && std::holds_alternative<NoneValue>(constant()->value); }
 };
+
+struct ValueTuple : std::vector<Value> {
+  using std::vector<Value>::vector;
+  ValueTuple(std::vector<Value> elements = {}) : std::vector<Value>(std::move(elements)) {}
+  TupleClassPtr type = nullptr; // null: a plain tuple
+};
+
+struct Record {
+  RecordType type;
+  ValueTuple fields; // run-time values, and tuples of such; builtins/Block.h has their order
+};
+
+inline const ValueTuple *Value::parts() const { return record() ? &record()->fields : tuple(); }
+inline Value Value::withParts(ValueTuple parts) const {
+  if (record())
+    return std::make_shared<const Record>(Record{record()->type, std::move(parts)});
+  return std::make_shared<ValueTuple>(std::move(parts));
+}
 
 } // namespace tegula::sema

@@ -22,6 +22,13 @@ std::optional<Value> Visitor::visitCall(const syntax::Call &node) {
   if (method && isMethod(*object, method->attribute)) {
     if (visitArguments(node, arguments, keywords))
       result = callMethod(session, *object, method->attribute, arguments, keywords);
+  } else if (auto elements = method ? elementsOf(*object) : std::nullopt; elements && elements->type) {
+    // A method of the user's: the object is its first argument. A field may hold a function.
+    auto callee = attributeOf(*object, method->attribute);
+    if (callee && elements->type->find(method->attribute) == elements->size())
+      arguments.push_back(*object);
+    if (callee && visitArguments(node, arguments, keywords))
+      result = callValue(*callee, arguments, keywords);
   } else {
     auto callee = method ? attributeOf(*object, method->attribute) : visit(node.callee);
     if (callee && visitArguments(node, arguments, keywords))
@@ -94,9 +101,92 @@ std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Val
     std::shared_ptr<const Function> alive = *function;
     return callFunction(*alive, arguments, keywords);
   }
+  if (auto *type = get<TupleClassPtr>(*constant)) {
+    auto constructor = (*type)->isAggregate
+                           ? host.attribute(frame->function.env, Const{(*type)->self}, "__init__")
+                           : std::nullopt;
+    auto *function = constructor ? get<std::shared_ptr<const Function>>(constructor->value) : nullptr;
+    return function ? construct(TupleClassPtr(*type), std::shared_ptr(*function), arguments, keywords)
+                    : makeNamed(TupleClassPtr(*type), arguments, keywords);
+  }
   if (get<OpaqueRef>(*constant))
     return callHost(*constant, arguments, keywords);
   return session.fail(Kind::NotCallable, {describeType(callee)});
+}
+
+// An object of a class of tuples with names, from its fields in order or by name.
+std::optional<Value> Visitor::makeNamed(TupleClassPtr type, std::span<const Value> arguments,
+                                        std::span<const NamedValue> keywords) {
+  size_t count = type->fields.size();
+  if (arguments.size() > count)
+    return session.fail(Kind::CallTooManyArguments,
+                        {type->name, std::to_string(count), std::to_string(arguments.size())});
+  std::vector<MaybeValue> fields(arguments.begin(), arguments.end());
+  fields.resize(count);
+  for (const NamedValue &keyword : keywords) {
+    size_t index = type->find(keyword.name);
+    if (index == count)
+      return session.fail(Kind::UnknownKeyword, {type->name, keyword.name});
+    if (fields[index])
+      return session.fail(Kind::RepeatedArgument, {type->name, keyword.name});
+    fields[index] = keyword.value;
+  }
+  ValueTuple result;
+  result.type = type;
+  for (size_t i = 0; i < count; ++i) {
+    if (!fields[i])
+      return session.fail(Kind::MissingArgument, {type->name, type->fields[i]});
+    result.push_back(std::move(*fields[i]));
+  }
+  return type->isAggregate ? settleFields(std::move(result)) : tupleWithinLimits(std::move(result));
+}
+
+// An aggregate by the user's constructor, which is walked with fields that have no value yet.
+std::optional<Value> Visitor::construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
+                                        std::span<const Value> arguments,
+                                        std::span<const NamedValue> keywords) {
+  const auto &parameters = constructor->definition->parameters;
+  auto blank = std::make_shared<ValueTuple>(
+      std::vector<Value>(type->fields.size(), Value(Const{OpaqueRef{0, "a field without a value"}})));
+  blank->type = type;
+  std::vector<Value> all{Value(blank)};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  llvm::StringMap<Local> locals;
+  if (parameters.empty() || !bindParameters(*constructor, all, keywords, locals))
+    return parameters.empty() ? unsupported("a constructor without `self`", "name it first") : std::nullopt;
+  Value made;
+  if (!enter(*constructor, std::move(locals), &made))
+    return std::nullopt;
+  ValueTuple fields = *elementsOf(made);
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (auto *field = fields[i].constant();
+        field && get<OpaqueRef>(*field) && !get<OpaqueRef>(*field)->handle) {
+      session.fail(Kind::UndefinedName, {type->name + "." + type->fields[i]});
+      session.sink.last()->hint =
+          "its constructor must give it a value: `self." + type->fields[i] + " = ...`";
+      return std::nullopt;
+    }
+  return settleFields(std::move(fields));
+}
+
+// Fields of an aggregate that are annotated tl.constexpr hold constants, and all others run-time values, so
+// that loops can carry them.
+std::optional<Value> Visitor::settleFields(ValueTuple fields) {
+  auto constant = host.attribute(frame->function.env, Const{fields.type->self}, "_constexpr_fields");
+  auto *names = constant ? tupleOf(constant->value) : nullptr;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    Const field{fields.type->fields[i]};
+    bool isConstexpr = names && llvm::any_of(*names, [&](const Const &name) { return isEqual(name, field); });
+    if (isConstexpr && !fields[i].constant())
+      return session.fail(Kind::ConstexprNeeded, {fields.type->fields[i], describeType(fields[i])});
+    if (isConstexpr || !fields[i].constant() || !isNumber(*fields[i].constant()))
+      continue;
+    auto tensor = toTensor(session, fields[i]);
+    if (!tensor)
+      return std::nullopt;
+    fields[i] = *tensor;
+  }
+  return tupleWithinLimits(std::move(fields));
 }
 
 // Bits of a handle, as tegula.h has them: a function that takes run-time values; such a value, by its number
@@ -146,6 +236,11 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
   // A wrapper around the condition of a `while`; its hints are for other targets.
   if (name == "triton.language.condition" && !arguments.empty())
     return arguments.front();
+  if (name == "triton.language.aggregate_replace" && arguments.size() == 1)
+    return replaceFields(arguments.front(), keywords);
+  if ((name == "builtins.getattr" || name == "builtins.hasattr") && arguments.size() >= 2)
+    if (auto known = attributeByName(name == "builtins.hasattr", arguments))
+      return *known;
   bool isMath = llvm::StringRef(name).starts_with("math.");
   bool areConstant = llvm::all_of(arguments, [](const Value &value) { return value.constant() != nullptr; });
   if (areConstant && keywords.empty()) {
@@ -163,11 +258,53 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
   return callBuiltin(session, name, arguments, keywords);
 }
 
+// getattr and hasattr of what the host or a class answers for; nullopt: of something else.
+std::optional<std::optional<Value>> Visitor::attributeByName(bool isQuestion,
+                                                             std::span<const Value> arguments) {
+  const Value &object = arguments[0];
+  auto *constant = object.constant();
+  auto *name = arguments[1].constant() ? get<std::string>(*arguments[1].constant()) : nullptr;
+  auto elements = elementsOf(object);
+  bool isNamed = elements && elements->type;
+  bool isOfHost =
+      constant && (get<ModuleRef>(*constant) || get<OpaqueRef>(*constant) || get<TupleClassPtr>(*constant));
+  if (!name || !(isNamed || isOfHost))
+    return std::nullopt;
+  bool isKnown = isNamed && elements->type->find(*name) < elements->size();
+  if (auto *module = isOfHost ? get<ModuleRef>(*constant) : nullptr)
+    isKnown = moduleAttribute(*module, *name).has_value();
+  if (!isKnown) {
+    Const asked = isNamed ? Const{elements->type->self} : *constant;
+    if (auto *type = get<TupleClassPtr>(asked))
+      asked = Const{OpaqueRef((*type)->self)};
+    auto answer = host.attribute(frame->function.env, asked, *name);
+    auto *opaque = answer ? get<OpaqueRef>(answer->value) : nullptr;
+    isKnown = answer && (!opaque || opaque->handle);
+  }
+  if (isQuestion)
+    return MaybeValue(Value(Const{isKnown}));
+  return !isKnown && arguments.size() > 2 ? MaybeValue(arguments[2]) : attributeOf(object, *name);
+}
+
+std::optional<Value> Visitor::replaceFields(const Value &object, std::span<const NamedValue> changes) {
+  auto fields = elementsOf(object);
+  if (!fields || !fields->type || !fields->type->isAggregate)
+    return session.fail(Kind::BuiltinWrongArgument,
+                        {"tl.aggregate_replace", "obj", "an aggregate", describeType(object)});
+  for (const NamedValue &change : changes) {
+    size_t index = fields->type->find(change.name);
+    if (index == fields->size())
+      return session.fail(Kind::NoSuchAttribute, {describeType(object), change.name});
+    (*fields)[index] = change.value;
+  }
+  return settleFields(std::move(*fields));
+}
+
 // ---- functions of the language ----------------------------------------------------------
 
 std::optional<Const> Visitor::defaultValue(const Function &function, const syntax::Parameter &parameter) {
   // A host that has evaluated the definition knows the value.
-  if (auto answer = host.lookup(function.env, "default " + parameter.name)) {
+  if (auto answer = host.defaultOf(function.env, parameter.name)) {
     auto *opaque = get<OpaqueRef>(answer->value);
     if (!opaque || opaque->handle)
       return answer->value;
@@ -213,10 +350,18 @@ bool Visitor::bindParameters(const Function &callee, std::span<const Value> argu
   size_t position = 0;
   std::vector<bool> isUsed(keywords.size());
   for (const Parameter &parameter : callee.definition->parameters) {
-    if (parameter.kind == Parameter::VarArgs || parameter.kind == Parameter::KwArgs)
-      return unsupported("`*args` and `**kwargs` in the parameters of `" + name + "`",
-                         "name each parameter, or pass a tuple"),
+    if (parameter.kind == Parameter::KwArgs)
+      return unsupported("`**kwargs` in the parameters of `" + name + "`",
+                         "name each parameter, or take `*args`"),
              false;
+    if (parameter.kind == Parameter::VarArgs) {
+      size_t taken = std::min(position, arguments.size());
+      ValueTuple rest(arguments.begin() + static_cast<ptrdiff_t>(taken), arguments.end());
+      position = arguments.size();
+      if (!bindParameter(callee, parameter, makeTupleValue(std::move(rest)), locals))
+        return false;
+      continue;
+    }
     MaybeValue value;
     if (parameter.kind != Parameter::KeywordOnly && position < arguments.size())
       value = arguments[position++];
@@ -265,32 +410,36 @@ std::optional<Value> Visitor::callFunction(const Function &callee, std::span<con
 
 // Walks the body of `callee` here. Its ops carry the call as a call site; its reports name
 // the call in their notes.
-std::optional<Value> Visitor::enter(const Function &callee, llvm::StringMap<Local> locals) {
+// `made` is where a constructor leaves its object.
+std::optional<Value> Visitor::enter(const Function &callee, llvm::StringMap<Local> locals, Value *made) {
   diag::Location place = session.place;
   auto caller = session.caller;
   session.caller = session.loc();
   session.frames.insert(session.frames.begin(), {place, "called from here"});
   session.place.source = callee.tree->source;
-  Frame inner{callee, frame, std::move(locals), {}, 0, 0};
+  Frame inner{callee, frame, std::move(locals), {}, 0, 0, false};
+  inner.isConstructor = made != nullptr;
   frame = &inner;
   ++callDepth;
-  Flow flow = runToEnd(callee.definition->body, nullptr);
+  Flow flow = runToEnd(callee.definition->body);
+  if (made && flow == Flow::Exits)
+    *made = inner.locals[callee.definition->parameters.front().name].value;
   --callDepth;
   frame = inner.caller;
   session.frames.erase(session.frames.begin());
   session.caller = caller;
   session.place = place;
-  return flow == Flow::Returned ? std::move(inner.returned) : std::nullopt;
+  return flow == Flow::Exits ? std::move(inner.returned) : std::nullopt;
 }
 
 bool Visitor::visitKernel(const Function &kernel, llvm::StringMap<Local> parameters) {
   size_t errors = session.sink.errorCount();
   session.place = kernel.tree->at(kernel.definition);
-  Frame outermost{kernel, nullptr, std::move(parameters), {}, 0, 0};
+  Frame outermost{kernel, nullptr, std::move(parameters), {}, 0, 0, false};
   frame = &outermost;
-  Flow flow = runToEnd(kernel.definition->body, nullptr);
+  Flow flow = runToEnd(kernel.definition->body);
   frame = nullptr;
-  return flow == Flow::Returned && session.sink.errorCount() == errors;
+  return flow == Flow::Exits && session.sink.errorCount() == errors;
 }
 
 } // namespace tegula::sema

@@ -136,6 +136,18 @@ std::optional<Value> Visitor::visitAttribute(const syntax::Attribute &node) {
 
 std::optional<Value> Visitor::attributeOf(const Value &object, const std::string &name) {
   auto *constant = object.constant();
+  if (auto elements = elementsOf(object); elements && elements->type) {
+    const TupleClass &type = *elements->type;
+    if (size_t index = type.find(name); index < elements->size())
+      return (*elements)[index];
+    auto answer = host.attribute(frame->function.env, Const{type.self}, name);
+    auto *opaque = answer ? get<OpaqueRef>(answer->value) : nullptr;
+    if (answer && (!opaque || opaque->handle))
+      return Value(std::move(answer->value));
+    return session.fail(Kind::NoSuchAttribute, {describeType(object), name});
+  }
+  if (auto *type = constant ? get<TupleClassPtr>(*constant) : nullptr)
+    return attributeOf(Value(Const{(*type)->self}), name);
   auto *module = constant ? get<ModuleRef>(*constant) : nullptr;
   if (module)
     if (auto value = moduleAttribute(*module, name))
@@ -149,9 +161,6 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
     return session.fail(Kind::UnknownModuleAttribute,
                         {module ? module->name : get<OpaqueRef>(*constant)->repr, name});
   }
-  if (auto known = object.tuple() ? fields.find(object.tuple()) : fields.end(); known != fields.end())
-    if (auto found = llvm::find(known->second, name); found != known->second.end())
-      return (*object.tuple())[size_t(found - known->second.begin())];
   if (name == "value" && constant)
     return object; // constexpr.value: constants are their own value here
   return attribute(session, object, name);
@@ -173,6 +182,7 @@ std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &l
   }
   auto leftElements = elementsOf(left), rightElements = elementsOf(right);
   if (op == syntax::BinaryOperator::Add && leftElements && rightElements) {
+    leftElements->type = nullptr;
     leftElements->insert(leftElements->end(), rightElements->begin(), rightElements->end());
     return tupleWithinLimits(std::move(*leftElements));
   }
@@ -230,32 +240,46 @@ std::optional<Value> Visitor::visitBoolOp(const syntax::BoolOp &node) {
   return runTime ? runTime : constant;
 }
 
+// `a < b < c` is `a < b and b < c` with `b` evaluated once; elementwise for tiles.
 std::optional<Value> Visitor::visitCompare(const syntax::Compare &node) {
-  if (node.ops.size() > 1)
-    return unsupported("a chained comparison", "write `a < b and b < c`, or `(a < b) & (b < c)` for tiles");
-  auto op = node.ops.front();
   auto left = visit(node.left);
-  auto right = left ? visit(node.comparators.front()) : left;
-  if (!right)
-    return right;
+  MaybeValue result;
+  for (size_t i = 0; left && i < node.ops.size(); ++i) {
+    auto right = visit(node.comparators[i]);
+    auto holds = right ? compareOf(node.ops[i], *left, *right) : right;
+    if (!holds || (holds->constant() && !isTrue(*holds->constant())))
+      return holds;
+    bool isBoth = result && !result->constant() && !holds->constant();
+    if (isBoth)
+      result = logical(session, syntax::BoolOperator::And, *result, *holds);
+    else if (!result || result->constant())
+      result = holds;
+    if (!result)
+      return result;
+    left = right;
+  }
+  return left ? result : left;
+}
+
+std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value &left, const Value &right) {
   using syntax::CompareOperator;
-  if (left->constant() && right->constant()) {
+  if (left.constant() && right.constant()) {
     ConstError error;
-    auto result = evaluate(op, *left->constant(), *right->constant(), error);
+    auto result = evaluate(op, *left.constant(), *right.constant(), error);
     return result ? MaybeValue(std::move(*result)) : failConst(error);
   }
   // A run-time value is no constant: `x is None` is known here.
   if (op == CompareOperator::Is || op == CompareOperator::IsNot)
     return Value(Const{op == CompareOperator::IsNot});
   bool isEquality = op == CompareOperator::Eq || op == CompareOperator::Ne;
-  if (isEquality && (left->isNone() || right->isNone()))
+  if (isEquality && (left.isNone() || right.isNone()))
     return Value(Const{op == CompareOperator::Ne});
   if (op == CompareOperator::In || op == CompareOperator::NotIn)
     return unsupported("`" + std::string(spelling(op)) + "` with a run-time value",
                        "compare with each element");
-  if (elementsOf(*left) || elementsOf(*right))
-    return session.fail(Kind::ConstOperands, {spelling(op), describeType(*left), describeType(*right)});
-  return compare(session, op, *left, *right);
+  if (elementsOf(left) || elementsOf(right))
+    return session.fail(Kind::ConstOperands, {spelling(op), describeType(left), describeType(right)});
+  return compare(session, op, left, right);
 }
 
 // A run-time condition visits both sides, each in its own region, as values of one type.

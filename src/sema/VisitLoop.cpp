@@ -2,7 +2,7 @@
 // scf.while. What a loop carries is known before its body is visited, once: the names the
 // body assigns that have a value before it. Numbers among them become run-time values
 // first; carried values that turn out not to change are dropped by canonicalization.
-#include "sema/Visitor.h"
+#include "sema/LoopParts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -10,29 +10,6 @@ namespace tegula::sema {
 
 using diag::Kind;
 using syntax::as;
-
-struct Visitor::Bounds {
-  Value lower, upper, step;
-  // tl.range's hints, put on the op.
-  llvm::SmallVector<mlir::NamedAttribute> attributes;
-};
-
-struct Visitor::RunTimeRange {
-  Tensor lower, upper, step;
-  bool isReversed = false; // counts up, and the variable runs down
-};
-
-// Names in order, with the leaves of their values as the loop's operands.
-struct Visitor::Carried {
-  llvm::SmallVector<llvm::StringRef, 8> assigned;  // all names that the body assigns
-  llvm::SmallVector<llvm::StringRef, 2> variables; // of loops inside, in `assigned` too
-  std::vector<std::optional<Local>> before;        // what they were, `assigned` in step
-  llvm::SmallVector<llvm::StringRef> names;        // those with a run-time value before
-  std::vector<Value> initial;                      // in step with `names`
-  llvm::SmallVector<mlir::Value> operands;         // their leaves
-};
-
-namespace {
 
 void leaves(const Value &value, llvm::SmallVectorImpl<mlir::Value> &into) {
   if (auto *tensor = value.tensor())
@@ -42,7 +19,6 @@ void leaves(const Value &value, llvm::SmallVectorImpl<mlir::Value> &into) {
       leaves(part, into);
 }
 
-// `like` with its leaves replaced by `values`, in order.
 Value rebuild(const Value &like, mlir::ValueRange &values) {
   if (auto *tensor = like.tensor()) {
     Tensor result{values.front(), tensor->type};
@@ -52,21 +28,26 @@ Value rebuild(const Value &like, mlir::ValueRange &values) {
   auto *parts = like.parts();
   if (!parts)
     return like;
-  ValueTuple result;
-  for (const Value &part : *parts)
-    result.push_back(rebuild(part, values));
+  ValueTuple result = *parts; // with its class
+  for (Value &part : result)
+    part = rebuild(part, values);
   return like.withParts(std::move(result));
 }
 
+namespace {
+
 // Numbers become run-time scalars, in tuples too.
 std::optional<Value> toRunTime(Session &session, const Value &value) {
-  if (auto elements = elementsOf(value)) {
-    auto result = std::make_shared<ValueTuple>();
-    for (const Value &element : *elements) {
+  auto elements = elementsOf(value);
+  if (elements && elements->type && elements->type->isAggregate)
+    return value; // its constants are fields that are constexpr
+  if (elements) {
+    auto result = std::make_shared<ValueTuple>(std::move(*elements));
+    for (Value &element : *result) {
       auto converted = toRunTime(session, element);
       if (!converted)
         return converted;
-      result->push_back(std::move(*converted));
+      element = std::move(*converted);
     }
     return Value(std::move(result));
   }
@@ -103,7 +84,7 @@ bool collectLike(Session &session, const Value &like, const Value &value,
   }
   if (!expected)
     return value.constant() && like.constant() && isSame(*like.constant(), *value.constant());
-  if (!elements || elements->size() != expected->size())
+  if (!elements || elements->size() != expected->size() || !isSameClass(elements->type, expected->type))
     return false;
   for (size_t i = 0; i < expected->size(); ++i)
     if (!collectLike(session, (*expected)[i], (*elements)[i], into))
@@ -210,21 +191,44 @@ Flow Visitor::visitStaticRange(const syntax::For &node, const Bounds &bounds) {
   auto *target = as<syntax::Name>(node.target);
   if (!target)
     return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
-  ++frame->staticLoops;
+  ++frame->staticLoops, ++frame->loops;
   Flow flow = Flow::Next;
-  int64_t i = start;
-  while (flow == Flow::Next && (step > 0 ? i < stop : i > stop)) {
-    if (!spend()) {
-      flow = Flow::Failed;
-      break;
-    }
-    frame->locals[target->id] = Local{Local::Defined, false, lineOf(&node), Value(makeInt(i)), {}};
-    flow = visitBlock(node.body, nullptr);
-    if (__builtin_add_overflow(i, step, &i))
+  for (int64_t i = start; flow != Flow::Failed && (step > 0 ? i < stop : i > stop);) {
+    flow = visitTrip(node, target->id, i, flow);
+    if (flow == Flow::Exits || __builtin_add_overflow(i, step, &i))
       break;
   }
-  --frame->staticLoops;
-  return flow;
+  --frame->staticLoops, --frame->loops;
+  return flow == Flow::Failed ? flow : leaveStaticRange();
+}
+
+// One trip, on the paths that have not left the loop before.
+Flow Visitor::visitTrip(const syntax::For &node, llvm::StringRef variable, int64_t value, Flow before) {
+  if (!spend())
+    return Flow::Failed;
+  auto body = [&] {
+    frame->locals[variable] = Local{Local::Defined, false, lineOf(&node), Value(makeInt(value)), {}};
+    return visitBlock(node.body);
+  };
+  NameList changed{variable};
+  if (before == Flow::MayExit) {
+    const BlockFacts &facts = names.of(node.body);
+    changed.append(facts.assigned.begin(), facts.assigned.end());
+    changed.append(facts.loopVariables.begin(), facts.loopVariables.end());
+  }
+  Flow flow = goOn(before, node, std::move(changed), body);
+  bool goesOn = flow == Flow::Next || flow == Flow::MayExit || hasExit(exitContinue);
+  forget(exitContinue);
+  if (flow == Flow::Failed || !goesOn)
+    return flow;
+  return hasExit(exitBreak) || hasExit(exitReturn) ? Flow::MayExit : Flow::Next;
+}
+
+Flow Visitor::leaveStaticRange() {
+  bool goesOn = !hasExit(exitReturn);
+  bool mayGoOn = hasExit(exitBreak) || !isAlways(exitReturn);
+  forget(exitBreak);
+  return goesOn ? Flow::Next : mayGoOn ? Flow::MayExit : Flow::Exits;
 }
 
 // The bounds as run-time scalars of one type: upstream's promotion of the three.
@@ -270,11 +274,12 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
   if (!target)
     return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
   auto range = runTimeRange(bounds);
-  if (!range)
-    return Flow::Failed;
-  auto carried = carriedNames(&node, node.body, nullptr, target);
+  auto carried = range ? carriedNames(&node, node.body, nullptr, target) : std::nullopt;
   if (!carried)
     return Flow::Failed;
+  if (leavesEarly(node.body, *carried, target))
+    return visitForWithExits(node, *range, *carried);
+  auto outer = save({target->id}).front();
   mlir::Location loc = session.loc();
   auto op = mlir::scf::ForOp::create(builder, loc, range->lower.value, range->upper.value, range->step.value,
                                      carried->operands, /*bodyBuilder=*/nullptr,
@@ -299,9 +304,10 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
 
   Flow flow = Flow::Failed;
   if (regions < maxRegions) {
-    ++regions, ++frame->noReturn;
-    flow = visitBlock(node.body, nullptr);
-    --regions, --frame->noReturn;
+    ++regions, ++frame->loops;
+    flow = visitBlock(node.body);
+    --regions, --frame->loops;
+    forget(exitContinue);
   } else {
     isExhausted = true;
     session.fail(Kind::NestingTooDeep, {std::to_string(maxRegions)});
@@ -310,11 +316,53 @@ Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
   auto yields = flow == Flow::Failed ? std::nullopt : collectCarried(*carried);
   if (yields) {
     mlir::scf::YieldOp::create(builder, loc, *yields);
-    frame->locals[target->id] = Local{Local::LoopVariable, false, lineOf(&node), {}, {}};
   }
   leaveLoop(*carried, op.getResults(), lineOf(&node));
   builder.restoreInsertionPoint(after);
-  return yields ? Flow::Next : Flow::Failed;
+  if (!yields)
+    return Flow::Failed;
+  bindLastTrip(node, *range, outer);
+  return Flow::Next;
+}
+
+// The variable behind the loop: its last value; without a trip what it was before, else the start.
+void Visitor::bindLastTrip(const syntax::For &node, const RunTimeRange &range,
+                           const std::optional<Local> &before) {
+  namespace arith = mlir::arith;
+  mlir::Location loc = session.loc();
+  bool isUnsignedRange = isUnsigned(range.lower.type.element);
+  mlir::Value lower = range.lower.value, upper = range.upper.value, step = range.step.value;
+  auto less = isUnsignedRange ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  mlir::Value hasTrip = builder.createOrFold<arith::CmpIOp>(loc, less, lower, upper);
+  mlir::Value one = literal(session, makeInt(1), range.lower.type.element).value;
+  mlir::Value span = builder.createOrFold<arith::SubIOp>(loc, upper, lower);
+  mlir::Value inside = builder.createOrFold<arith::SubIOp>(loc, span, one);
+  mlir::Value isDivisor = builder.createOrFold<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::ne, step, literal(session, makeInt(0), range.lower.type.element).value);
+  mlir::Value divisor = builder.createOrFold<arith::SelectOp>(loc, isDivisor, step, one);
+  mlir::Value past = builder.createOrFold<arith::RemUIOp>(loc, inside, divisor);
+  mlir::Value last =
+      builder.createOrFold<arith::SubIOp>(loc, upper, builder.createOrFold<arith::AddIOp>(loc, past, one));
+  mlir::Value first = lower;
+  if (range.isReversed) {
+    mlir::Value sum = builder.createOrFold<arith::AddIOp>(loc, lower, upper);
+    last = builder.createOrFold<arith::SubIOp>(loc, sum, last);
+    first = upper;
+  }
+  last = builder.createOrFold<arith::SelectOp>(loc, hasTrip, last,
+                                               valueWithoutTrip(before, {first, range.lower.type}));
+  bindLoopVariable(node, {last, range.lower.type});
+}
+
+mlir::Value Visitor::valueWithoutTrip(const std::optional<Local> &before, const Tensor &start) {
+  auto *tensor = before && before->state == Local::Defined ? before->value.tensor() : nullptr;
+  return tensor && tensor->type == start.type ? tensor->value : start.value;
+}
+
+void Visitor::bindLoopVariable(const syntax::For &node, const Tensor &value) {
+  Local local{Local::Defined, false, lineOf(&node), Value(value), {}};
+  local.isLastTrip = true;
+  frame->locals[as<syntax::Name>(node.target)->id] = std::move(local);
 }
 
 // ---- while --------------------------------------------------------------------------------
@@ -329,6 +377,8 @@ Flow Visitor::visitWhile(const syntax::While &node) {
   auto carried = carriedNames(&node, node.body, node.condition, nullptr);
   if (!carried)
     return Flow::Failed;
+  if (leavesEarly(node.body, *carried, nullptr))
+    return visitWhileWithExits(node, *carried);
   mlir::Location loc = session.loc();
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<mlir::Location> locations(carried->operands.size(), loc);
@@ -338,7 +388,7 @@ Flow Visitor::visitWhile(const syntax::While &node) {
   mlir::OpBuilder::InsertPoint after = builder.saveInsertionPoint();
   mlir::Block *before = builder.createBlock(&op.getBefore(), {}, types, locations);
   bindCarried(*carried, before->getArguments());
-  ++regions, ++frame->noReturn;
+  ++regions, ++frame->loops;
 
   auto test = visit(node.condition);
   session.place.range = node.condition->range;
@@ -355,7 +405,8 @@ Flow Visitor::visitWhile(const syntax::While &node) {
     restore(carried->assigned, carried->before);
     mlir::Block *body = builder.createBlock(&op.getAfter(), {}, types, locations);
     bindCarried(*carried, body->getArguments());
-    isFine = visitBlock(node.body, nullptr) != Flow::Failed;
+    isFine = visitBlock(node.body) != Flow::Failed;
+    forget(exitContinue);
     session.place.range = node.range;
     auto yields = isFine ? collectCarried(*carried) : std::nullopt;
     if (yields)
@@ -363,7 +414,7 @@ Flow Visitor::visitWhile(const syntax::While &node) {
     isFine = yields.has_value();
   }
   isFine &= forwarded.has_value();
-  --regions, --frame->noReturn;
+  --regions, --frame->loops;
   leaveLoop(*carried, op.getResults(), lineOf(&node));
   builder.restoreInsertionPoint(after);
   if (isNever) {

@@ -20,32 +20,42 @@ bool Visitor::spend() {
   return false;
 }
 
-Flow Visitor::visitBlock(std::span<syntax::Stmt *const> statements, const Rest *rest) {
+Flow Visitor::visitBlock(std::span<syntax::Stmt *const> statements, bool isOutermost) {
   for (size_t i = 0; i < statements.size(); ++i) {
-    Rest after{statements.subspan(i + 1), rest};
+    Rest rest{statements.subspan(i + 1)};
     mlir::OpBuilder::InsertPoint place = builder.saveInsertionPoint();
-    Flow flow = visitStatement(statements[i], after);
-    bool mayRecover = flow == Flow::Failed && !rest && !frame->caller && !regions && !frame->staticLoops;
+    Flow flow = visitStatement(statements[i], rest);
+    if (flow == Flow::MayExit && !rest.isTaken) {
+      flow = goOn(flow, *statements[i], rest.statements);
+      rest.isTaken = true;
+    }
+    bool mayRecover = flow == Flow::Failed && isOutermost && !frame->caller && !regions;
     if (mayRecover && recover(statements[i])) {
       builder.restoreInsertionPoint(place);
+      forgetExits();
       continue;
     }
-    if (flow != Flow::Next)
+    if (flow != Flow::Next || rest.isTaken)
       return flow;
   }
   return Flow::Next;
 }
 
-// A block, then what comes after it, to the end of the function.
-Flow Visitor::runToEnd(std::span<syntax::Stmt *const> statements, const Rest *rest) {
-  Flow flow = visitBlock(statements, rest);
-  for (; flow == Flow::Next && rest; rest = rest->outer)
-    flow = visitBlock(rest->statements, rest->outer);
-  if (flow == Flow::Next) {
+// The body of a function. Where some paths have returned, the others return None at the end.
+Flow Visitor::runToEnd(std::span<syntax::Stmt *const> statements) {
+  Flow flow = visitBlock(statements, /*isOutermost=*/true);
+  auto returned = frame->locals.find(returnValue);
+  bool isNone = returned != frame->locals.end() && returned->second.value.isNone();
+  if (flow == Flow::Next)
     frame->returned = Value();
-    flow = Flow::Returned;
-  }
-  return flow;
+  if (flow == Flow::MayExit && !isNone)
+    flow = goOn(flow, *frame->function.definition, {}, [&] {
+      frame->locals[returnValue] = Local{Local::Defined, false, 0, {}, {}};
+      return leave(exitReturn);
+    });
+  if (flow == Flow::Exits || flow == Flow::MayExit)
+    frame->returned = frame->locals[returnValue].value;
+  return flow == Flow::Failed ? flow : Flow::Exits;
 }
 
 // The kernel is lost; later statements are still visited for what they have to say. The
@@ -64,7 +74,7 @@ bool Visitor::recover(const syntax::Stmt *node) {
   return true;
 }
 
-Flow Visitor::visitStatement(const syntax::Stmt *node, const Rest &rest) {
+Flow Visitor::visitStatement(const syntax::Stmt *node, Rest &rest) {
   diag::Range outer = session.place.range;
   session.place.range = node->range;
   Flow flow = Flow::Failed;
@@ -79,7 +89,7 @@ Flow Visitor::visitStatement(const syntax::Stmt *node, const Rest &rest) {
   return flow;
 }
 
-Flow Visitor::dispatchStatement(const syntax::Stmt *node, const Rest &rest) {
+Flow Visitor::dispatchStatement(const syntax::Stmt *node, Rest &rest) {
   using syntax::NodeKind;
   auto next = [](bool isFine) { return isFine ? Flow::Next : Flow::Failed; };
   switch (node->kind) {
@@ -94,6 +104,8 @@ Flow Visitor::dispatchStatement(const syntax::Stmt *node, const Rest &rest) {
   case NodeKind::For: return visitFor(*as<syntax::For>(node));
   case NodeKind::While: return visitWhile(*as<syntax::While>(node));
   case NodeKind::Return: return visitReturn(*as<syntax::Return>(node));
+  case NodeKind::Break: return leaveLoopBy(exitBreak);
+  case NodeKind::Continue: return leaveLoopBy(exitContinue);
   case NodeKind::Assert: return next(visitAssert(*as<syntax::Assert>(node)));
   case NodeKind::Pass: return Flow::Next;
   default: return next(refuse(node));
@@ -101,10 +113,6 @@ Flow Visitor::dispatchStatement(const syntax::Stmt *node, const Rest &rest) {
 }
 
 Flow Visitor::visitReturn(const syntax::Return &node) {
-  if (frame->noReturn) {
-    session.fail(Kind::ReturnInLoop);
-    return Flow::Failed;
-  }
   auto value = node.value ? visit(node.value) : MaybeValue(Value());
   if (!value)
     return Flow::Failed;
@@ -112,8 +120,8 @@ Flow Visitor::visitReturn(const syntax::Return &node) {
     session.fail(Kind::ReturnValueInKernel);
     return Flow::Failed;
   }
-  frame->returned = std::move(*value);
-  return Flow::Returned;
+  frame->locals[returnValue] = Local{Local::Defined, false, lineOf(&node), std::move(*value), {}};
+  return leave(exitReturn);
 }
 
 // A constant is decided now; a run-time assertion is a device assertion, which upstream
@@ -203,9 +211,29 @@ bool Visitor::assign(const syntax::Expr *target, const Value &value) {
     return unsupported("assignment to an element (`x[i] = ...`)",
                        "tiles are values: use tl.where(mask, new, x), or tl.store to memory"),
            false;
-  if (as<syntax::Attribute>(target))
-    return unsupported("assignment to an attribute", "use a local name"), false;
+  if (auto *attribute = as<syntax::Attribute>(target))
+    return assignField(*attribute, value);
   return unsupported("a starred target", "unpack each element into a name"), false;
+}
+
+// A field of the object that a constructor makes.
+bool Visitor::assignField(const syntax::Attribute &target, const Value &value) {
+  auto *name = as<syntax::Name>(target.object);
+  const auto &parameters = frame->function.definition->parameters;
+  if (!frame->isConstructor || !name || name->id != parameters.front().name)
+    return unsupported("assignment to an attribute",
+                       "use a local name; only __init__ of an aggregate sets fields"),
+           false;
+  auto object = visit(name);
+  auto fields = object ? elementsOf(*object) : std::nullopt;
+  if (!fields || !fields->type)
+    return object ? (unsupported("assignment to an attribute", "use a local name"), false) : false;
+  size_t index = fields->type->find(target.attribute);
+  if (index == fields->size())
+    return session.fail(Kind::NoSuchAttribute, {describeType(*object), target.attribute}), false;
+  (*fields)[index] = value;
+  frame->locals[name->id].value = Value(std::make_shared<ValueTuple>(std::move(*fields)));
+  return true;
 }
 
 // A plain number becomes a run-time scalar, as upstream has it; types, strings, tuples,

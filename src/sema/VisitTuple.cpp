@@ -13,18 +13,24 @@ using syntax::as;
 std::optional<ValueTuple> elementsOf(const Value &value) {
   if (auto *tuple = value.tuple())
     return *tuple;
-  if (auto *constant = value.constant())
-    if (auto *tuple = tupleOf(*constant))
-      return ValueTuple(tuple->begin(), tuple->end());
-  return std::nullopt;
+  auto *constant = value.constant();
+  auto *tuple = constant ? tupleOf(*constant) : nullptr;
+  if (!tuple)
+    return std::nullopt;
+  ValueTuple elements(tuple->begin(), tuple->end());
+  elements.type = tuple->type;
+  return elements;
 }
 
 static bool isTuple(const Value &value) {
   return value.tuple() || (value.constant() && tupleOf(*value.constant()));
 }
 
+bool isSameClass(const TupleClassPtr &a, const TupleClassPtr &b) { return a == b || (a && b && *a == *b); }
+
 Value makeTupleValue(ValueTuple elements) {
   ConstTuple constants;
+  constants.type = elements.type;
   for (const Value &element : elements) {
     if (!element.constant())
       return Value(std::make_shared<ValueTuple>(std::move(elements)));
@@ -40,10 +46,10 @@ std::string describeType(const Value &value) {
     return spelling(record->type);
   if (auto *constant = value.constant(); constant && !tupleOf(*constant))
     return describeType(*constant);
-  std::string result = "(";
   ValueTuple elements = *elementsOf(value);
-  for (const Value &element : elements)
-    result += (result.size() > 1 ? ", " : "") + describeType(element);
+  std::string result = (elements.type ? elements.type->name : "") + "(";
+  for (size_t i = 0; i < elements.size(); ++i)
+    result += (i ? ", " : "") + describeType(elements[i]);
   return result + ")";
 }
 

@@ -33,6 +33,9 @@ struct Local {
   uint32_t line = 0;        // of the statement that explains `state`, or assigned `number`
   Value value;
   std::optional<Const> number; // the constant whose plain assignment made the run-time `value`
+  bool isLastTrip = false;     // the variable of a loop that has ended: where types differ, nobody minds
+  // Defined on the paths that go on only: it is not where those meet that left a loop or a trip.
+  bool isOfPathsThatGoOn = false;
 };
 
 // One function being walked.
@@ -40,19 +43,22 @@ struct Frame {
   const Function &function;
   Frame *caller = nullptr;
   llvm::StringMap<Local> locals;
-  std::optional<Value> returned; // set when Flow::Returned
-  unsigned noReturn = 0;         // run-time regions that a return cannot leave
-  unsigned staticLoops = 0;      // unrolled loops around this point
+  std::optional<Value> returned; // set when the function has been walked
+  unsigned loops = 0;            // around this point
+  unsigned staticLoops = 0;      // of those the unrolled ones
   bool mayBindMore = false;      // a refused statement may have bound any name
+  bool isConstructor = false;    // of an aggregate: its first parameter has fields that it may set
 };
 
-enum class Flow : uint8_t { Next, Returned, Failed };
+// How a statement or a block ends: it goes on; some paths through it have left, and locals say under
+// which condition (VisitExits.cpp); all have left.
+enum class Flow : uint8_t { Next, MayExit, Exits, Failed };
 
-// The statements that run after a block, block by block outwards: an early return in a
-// run-time `if` moves them into the branch that goes on.
+// The statements of a block after one of them. A run-time `if` of which one branch leaves takes them into
+// the other.
 struct Rest {
   std::span<syntax::Stmt *const> statements;
-  const Rest *outer = nullptr;
+  bool isTaken = false;
 };
 
 class Visitor final : public FunctionCaller {
@@ -69,8 +75,7 @@ public:
                                     std::span<const NamedValue> keywords) override;
   // A parameter's default, evaluated where its function is defined.
   std::optional<Const> defaultValue(const Function &function, const syntax::Parameter &parameter);
-  unsigned operations = 0;                                             // counted by the builder's listener
-  llvm::DenseMap<const ValueTuple *, std::vector<std::string>> fields; // of NamedTuples among the arguments
+  unsigned operations = 0; // counted by the builder's listener
 
 private:
   using MaybeValue = std::optional<Value>;
@@ -90,6 +95,7 @@ private:
   MaybeValue visitUnary(const syntax::Unary &node);
   MaybeValue visitBoolOp(const syntax::BoolOp &node);
   MaybeValue visitCompare(const syntax::Compare &node);
+  MaybeValue compareOf(syntax::CompareOperator op, const Value &left, const Value &right);
   MaybeValue visitConditional(const syntax::Conditional &node);
   MaybeValue tupleWithinLimits(ValueTuple elements);
   MaybeValue visitElements(const std::vector<syntax::Expr *> &nodes);
@@ -103,8 +109,15 @@ private:
   MaybeValue visitCall(const syntax::Call &node);
   MaybeValue callValue(const Value &callee, std::span<const Value> arguments,
                        std::span<const NamedValue> keywords);
+  MaybeValue makeNamed(TupleClassPtr type, std::span<const Value> arguments,
+                       std::span<const NamedValue> keywords);
+  MaybeValue construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
+                       std::span<const Value> arguments, std::span<const NamedValue> keywords);
   MaybeValue callHost(const Const &callee, std::span<const Value> arguments,
                       std::span<const NamedValue> keywords);
+  std::optional<MaybeValue> attributeByName(bool isQuestion, std::span<const Value> arguments);
+  MaybeValue settleFields(ValueTuple fields);
+  MaybeValue replaceFields(const Value &object, std::span<const NamedValue> changes);
   MaybeValue callBuiltinByName(const std::string &name, std::span<const Value> arguments,
                                std::span<const NamedValue> keywords);
   bool visitArguments(const syntax::Call &node, std::vector<Value> &arguments,
@@ -113,14 +126,14 @@ private:
                       std::span<const NamedValue> keywords, llvm::StringMap<Local> &locals);
   bool bindParameter(const Function &callee, const syntax::Parameter &parameter, Value value,
                      llvm::StringMap<Local> &locals);
-  MaybeValue enter(const Function &callee, llvm::StringMap<Local> locals);
+  MaybeValue enter(const Function &callee, llvm::StringMap<Local> locals, Value *made = nullptr);
   void explainLostConstants(const syntax::Call &node, size_t firstDiagnostic);
 
   // VisitStatement.cpp
-  Flow visitBlock(std::span<syntax::Stmt *const> statements, const Rest *rest);
-  Flow runToEnd(std::span<syntax::Stmt *const> statements, const Rest *rest);
-  Flow visitStatement(const syntax::Stmt *node, const Rest &rest);
-  Flow dispatchStatement(const syntax::Stmt *node, const Rest &rest);
+  Flow visitBlock(std::span<syntax::Stmt *const> statements, bool isOutermost = false);
+  Flow runToEnd(std::span<syntax::Stmt *const> statements);
+  Flow visitStatement(const syntax::Stmt *node, Rest &rest);
+  Flow dispatchStatement(const syntax::Stmt *node, Rest &rest);
   bool recover(const syntax::Stmt *node);
   Flow visitReturn(const syntax::Return &node);
   bool visitAssign(const syntax::Assign &node);
@@ -130,6 +143,7 @@ private:
   bool refuse(const syntax::Stmt *node);
   bool assign(const syntax::Expr *target, const Value &value);
   bool assignName(const syntax::Name &name, const Value &value);
+  bool assignField(const syntax::Attribute &target, const Value &value);
   bool spend();
 
   // VisitIf.cpp
@@ -138,14 +152,30 @@ private:
     mlir::Value runTime;
   };
   std::optional<Condition> condition(const Value &value);
-  Flow visitIf(const syntax::If &node, const Rest &rest);
-  Flow visitRunTimeIf(const syntax::If &node, mlir::Value condition, const Rest &rest);
-  bool mergeBranches(mlir::scf::IfOp op, const syntax::If &node, llvm::ArrayRef<llvm::StringRef> names,
-                     std::vector<std::optional<Local>> before, std::vector<std::optional<Local>> afterThen,
-                     std::vector<std::optional<Local>> afterElse);
-  bool mergeReturns(mlir::scf::IfOp op, Value thenValue, Value elseValue);
+  Flow visitIf(const syntax::If &node, Rest &rest);
+  Flow visitRunTimeIf(const syntax::If &node, mlir::Value condition, Rest &rest);
+  using NameList = llvm::SmallVector<llvm::StringRef, 8>;
+  using VisitSide = llvm::function_ref<Flow()>;
+  // scf.if over two sides. `changed` are the names that they, or `rest`, may assign.
+  Flow visitBranches(const syntax::Node &place, mlir::Value condition, NameList changed, VisitSide then,
+                     VisitSide orelse, Rest &rest);
+  struct Sides;
+  struct SideMerge;
+  bool mergeSides(mlir::scf::IfOp op, const syntax::Node &place, Sides &sides);
   std::vector<std::optional<Local>> save(llvm::ArrayRef<llvm::StringRef> names);
   void restore(llvm::ArrayRef<llvm::StringRef> names, const std::vector<std::optional<Local>> &saved);
+
+  // VisitExits.cpp
+  bool hasExit(llvm::StringRef exit) const { return frame->locals.contains(exit); }
+  bool isAlways(llvm::StringRef exit) const;
+  Flow leave(llvm::StringRef exit);
+  Flow leaveLoopBy(llvm::StringRef exit);
+  void forget(llvm::StringRef exit);
+  void forgetExits();
+  mlir::Value exitFlag(llvm::ArrayRef<llvm::StringRef> exits);
+  mlir::Value negate(mlir::Value flag);
+  Flow goOn(Flow flow, const syntax::Node &place, NameList changed, VisitSide rest);
+  Flow goOn(Flow flow, const syntax::Node &place, std::span<syntax::Stmt *const> rest);
 
   // VisitLoop.cpp
   struct Bounds;
@@ -158,7 +188,21 @@ private:
   std::optional<Bounds> visitBounds(const syntax::Call &call, bool isStatic);
   Flow visitStaticRange(const syntax::For &node, const Bounds &bounds);
   Flow visitRunTimeFor(const syntax::For &node, const Bounds &bounds);
+  Flow visitTrip(const syntax::For &node, llvm::StringRef variable, int64_t value, Flow before);
+  Flow leaveStaticRange();
+  void bindLastTrip(const syntax::For &node, const RunTimeRange &range, const std::optional<Local> &before);
+  mlir::Value valueWithoutTrip(const std::optional<Local> &before, const Tensor &start);
+  void bindLoopVariable(const syntax::For &node, const Tensor &value);
   Flow visitWhile(const syntax::While &node);
+  // VisitLoopWithExits.cpp
+  bool leavesEarly(const syntax::Block &body, const Carried &carried, const syntax::Name *variable);
+  Flow visitForWithExits(const syntax::For &node, const RunTimeRange &range, Carried &carried);
+  Flow visitWhileWithExits(const syntax::While &node, Carried &carried);
+  struct ExitLoop;
+  using Values = llvm::SmallVector<mlir::Value>;
+  std::optional<Values> visitTripWithExits(const syntax::Stmt &node, ExitLoop &loop,
+                                           mlir::ValueRange arguments);
+  Flow visitLoopWithExits(const syntax::Stmt &node, ExitLoop &loop);
   std::optional<Carried> carriedNames(const syntax::Stmt *place, const syntax::Block &body,
                                       const syntax::Expr *condition, const syntax::Expr *target);
   void bindCarried(const Carried &carried, mlir::ValueRange values);
@@ -174,8 +218,20 @@ private:
   bool isExhausted = false; // a budget is spent: nothing may recover
 };
 
+// Exits as names that no kernel can have, since they are keywords: true where a path has left. What a
+// return gives is under `returnValue`.
+inline constexpr llvm::StringLiteral exitReturn = "return", exitBreak = "break", exitContinue = "continue";
+inline constexpr llvm::StringLiteral returnValue = "return value";
+
+// The run-time values in a value, in order; and `like` with others in their places.
+void leaves(const Value &value, llvm::SmallVectorImpl<mlir::Value> &into);
+Value rebuild(const Value &like, mlir::ValueRange &values);
+// Zeros, or null pointers; null after a diagnostic.
+mlir::Value zeroOf(Session &session, const Type &type);
+
 // The elements of a tuple of either kind; nullopt for other values.
 std::optional<ValueTuple> elementsOf(const Value &value);
+bool isSameClass(const TupleClassPtr &a, const TupleClassPtr &b);
 // A constant where all elements are.
 Value makeTupleValue(ValueTuple elements);
 // How messages call the type of a value: "fp32", "int", "tuple", "None".

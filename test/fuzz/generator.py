@@ -83,6 +83,7 @@ class Generator:
         self.held = form == "held"
         self.step_table = self.STEPS + (self.MOVES if form in ("moving", "held") else []) + (self.HELD if self.held else [])
         self.choosing = form == "pointers"
+        self.leaving = form == "exits"
         self.in_memory = INTEGERS if overlapping else INTEGERS + FLOATS
         self.program = Program(seed)
         self.lines = []
@@ -502,8 +503,10 @@ class Generator:
         self.depth += 1
         outer = list(self.pool)
         address = moving if walking else f"{self.address(source)} + {index} * {self.count}"
+        self.leave(index, ["continue", "break"])
         loaded = self.load(source, address)
         if dtype in INTEGERS:
+            self.leave(index, ["continue", "break", "return"])
             self.steps(self.rng.randint(0, 3))
             loaded = self.cast(self.integer(), dtype)
         self.line(f"{carried} = {carried} {self.rng.choice('+-')} {loaded.text}")
@@ -512,6 +515,19 @@ class Generator:
         self.depth -= 1
         self.pool = outer
         self.pool.append(Value(carried, dtype, self.shape, "int" if dtype in INTEGERS else "free"))
+
+    def leave(self, index, ways):
+        """An exit that some programs and trips take, within one `if` or two, in form "exits" only."""
+        if not self.leaving or self.rng.random() < 0.3:
+            return
+        depth = self.depth
+        if self.rng.random() < 0.4:
+            self.line(f"if {self.rng.choice(['pid % 2 == 0', 'n > 50', 'pid < 1'])}:")
+            self.depth += 1
+        test = self.rng.choice(["{0} == 1", "{0} > 1", "({0} + pid) % 3 == 1", "0 < {0} < 3"])
+        self.line(f"if {test.format(index)}:")
+        self.line(f"    {self.rng.choice(ways)}")
+        self.depth = depth
 
     def branch(self):
         """An `if` that is decided at run time, by a scalar argument or the program's number."""
@@ -526,6 +542,7 @@ class Generator:
         self.depth += 1
         self.steps(self.rng.randint(1, 3))
         self.line(f"{name} = {self.cast(self.spread(self.integer()), value.dtype).text}")
+        self.leave("pid", ["return"])
         self.depth -= 1
         self.pool = list(outer)
         if self.rng.random() < 0.5:
@@ -695,6 +712,8 @@ class Generator:
             if self.choosing:
                 getattr(self, self.rng.choice(["exchange", "exchange", "picked", "spread_over_two"]))()
             extra = self.rng.random()
+            if self.leaving:
+                extra = self.rng.choice([0.1, 0.1, 0.6])
             if extra < 0.2:
                 self.loop()
             elif extra < 0.4:
@@ -717,7 +736,7 @@ class Generator:
 
 
 def generate(seed, form=""):
-    """`form` "overlapping", "moving", "held" or "pointers", see above."""
+    """`form` "overlapping", "moving", "held", "pointers" or "exits", see above."""
     return Generator(seed, form).generate()
 
 

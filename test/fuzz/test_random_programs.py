@@ -10,10 +10,12 @@ OVERLAPPING = 150
 MOVING = 200
 HELD = 150
 POINTERS = 100
+EXITS = 100
 ON_DEVICE = {"sim": 20, "cuda": 150}
 MOVING_ON_DEVICE = {"sim": 20, "cuda": 100}
 HELD_ON_DEVICE = {"sim": 15, "cuda": 100}
 POINTERS_ON_DEVICE = {"sim": 40, "cuda": 100}
+EXITS_ON_DEVICE = {"sim": 20, "cuda": 100}
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
@@ -40,6 +42,12 @@ def test_agree_where_results_are_held(seed, tmp_path):
 @pytest.mark.parametrize("seed", range(POINTERS))
 def test_agree_where_addresses_are_chosen(seed, tmp_path):
     check(generate(seed, "pointers"), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(EXITS))
+def test_agree_where_paths_leave_early(seed, tmp_path):
+    check(generate(seed, "exits"), tmp_path)
+
 
 def device_cases(counts):
     marks = {"sim": pytest.mark.sim, "cuda": pytest.mark.gpu}
@@ -72,6 +80,12 @@ def test_devices_agree_where_results_are_held(target, seed, tmp_path, monkeypatc
 def test_devices_agree_where_addresses_are_chosen(target, seed, tmp_path, monkeypatch):
     """M12: `ptxvm` reports a barrier that is missing as a race."""
     check_on_device(generate(seed, "pointers"), tmp_path, target, monkeypatch)
+
+
+@pytest.mark.parametrize("target, seed", device_cases(EXITS_ON_DEVICE))
+def test_devices_agree_where_paths_leave_early(target, seed, tmp_path, monkeypatch):
+    check_on_device(generate(seed, "exits"), tmp_path, target, monkeypatch)
+
 
 def test_generator_is_deterministic():
     assert all(generate(seed).source == generate(seed).source for seed in range(20))

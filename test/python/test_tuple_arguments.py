@@ -68,7 +68,17 @@ def in_place(parts, value):
     tl.store(parts[0], value)
 
 
-KERNELS = [add_all, scaled, nested, extents, both, in_place]
+@triton.jit
+def plus_one(x):
+    return x + 1
+
+
+@triton.jit
+def applied(function, parts, out):
+    tl.store(out, function(parts[1](parts[0].to(parts[2]))))
+
+
+KERNELS = [applied, add_all, scaled, nested, extents, both, in_place]
 
 
 def zeros(n=8):
@@ -135,3 +145,9 @@ def test_an_empty_tuple_and_one_that_holds_itself():
         add_all[(1,)](endless, out, B=8)
     with pytest.raises(triton.LaunchError, match="a dict"):
         both[(1,)](({}, 1), (2,), out)
+
+
+def test_functions_and_types_are_constants():
+    out = zeros(1)
+    applied[(1,)](plus_one, (5, plus_one, tl.float32), out)
+    assert out[0] == 7

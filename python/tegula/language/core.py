@@ -185,6 +185,26 @@ class constexpr:
         return self.value(*args, **kwargs)
 
 
+def _aggregate(cls):
+    """A class of values with named fields, which are annotated: tensors, constexprs, tuples or aggregates. Kernels make
+    its objects and call its methods, which are @triton.jit functions."""
+    from ..runtime.jit import ConstexprFunction, jit
+
+    annotations = {}
+    for base in reversed(cls.__mro__):
+        annotations.update(vars(base).get("__annotations__", {}))
+    constructor = vars(cls).get("__init__")
+    if isinstance(constructor, ConstexprFunction):
+        constructor = constructor.fn
+    if constructor is not None:
+        cls.__init__ = jit(constructor)
+    cls._fields = tuple(annotations)
+    cls._constexpr_fields = tuple(name for name, kind in annotations.items()
+                                  if kind is constexpr or str(kind).split(".")[-1] == "constexpr")
+    cls.__tegula_aggregate__ = cls.__triton_aggregate__ = True
+    return cls
+
+
 def _unwrap(value):
     return value.value if isinstance(value, constexpr) else value
 

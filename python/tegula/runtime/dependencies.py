@@ -18,6 +18,16 @@ _IMPURE = {"input", "open", "eval", "exec", "globals", "locals", "vars", "__impo
 _UNSEEN = object()
 
 
+# Types whose objects depend on nothing but the arguments; named, since those packages are never imported here.
+_PURE_TYPES = {("torch", "finfo"), ("torch", "iinfo"), ("numpy", "finfo"), ("numpy", "iinfo"),
+               *(("numpy", f"{kind}{bits}") for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64))}
+
+
+def is_pure(callee):
+    """Is this a type whose objects depend on nothing but the arguments?"""
+    return isinstance(callee, type) and (callee.__module__, callee.__name__) in _PURE_TYPES
+
+
 class _Reader:
     """Watches what functions read. `is_settled` is false where that is more than can be watched."""
 

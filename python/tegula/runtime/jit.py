@@ -19,7 +19,7 @@ from ._async_compile import active_mode
 from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
 from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
 from .driver import driver
-from .dependencies import watch_call
+from .dependencies import is_pure, watch_call
 from .specialize import DeviceCaches, describe, mangle_type, native_specialize_impl
 from .tensors import MockTensor, TensorWrapper, reinterpret
 
@@ -59,6 +59,12 @@ def _cells_of(fn):
     return cells
 
 
+@functools.lru_cache(maxsize=1024)
+def _pure_result(callee, arguments, keywords):
+    """The same object for the same call, so that a kernel which asked for it is found again."""
+    return callee(*arguments, **dict(keywords))
+
+
 class KernelInterface(Generic[T]):
     """What can be launched as ``kernel[grid](...)``; a base for classes that wrap kernels, and give it a `run`."""
 
@@ -93,15 +99,7 @@ class _Environment:
         path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
         return path, textwrap.dedent(text), max(1, first), indent
 
-    def _default(self, name):
-        """The value of a parameter that is not given, as Python evaluated it at the definition."""
-        core.watch(core.WATCH_ATTRIBUTE, self.fn, "__defaults__", self.fn.__defaults__)
-        value = inspect.signature(self.fn).parameters[name].default
-        return None if value is inspect.Parameter.empty else encode(value)
-
     def lookup(self, name):
-        if name.startswith("default "):
-            return self._default(name.removeprefix("default "))
         names = self.fn.__code__.co_freevars
         if name in names:
             return self._from_cell(self.fn.__closure__[names.index(name)])
@@ -132,6 +130,13 @@ class _Environment:
         core.watch(core.WATCH_ITEM, annotations, name, annotation)
         return annotation is lang.constexpr or str(annotation).split(".")[-1] == "constexpr"
 
+    def default(self, name):
+        """The default of a parameter, as Python evaluated it."""
+        for attribute in ("__defaults__", "__kwdefaults__"):
+            core.watch(core.WATCH_ATTRIBUTE, self.fn, attribute, getattr(self.fn, attribute))
+        value = inspect.signature(self.fn).parameters[name].default
+        return None if value is inspect.Parameter.empty else encode(value)
+
     def attribute(self, obj, name):
         try:
             value = getattr(obj, name)
@@ -139,15 +144,17 @@ class _Environment:
             core.watch(core.WATCH_ATTRIBUTE, obj, name)
             return None
         core.watch(core.WATCH_ATTRIBUTE, obj, name, value)
-        return encode(value)
+        return encode(value, callable_too=True)
 
     def call(self, callee, arguments, keywords):
         if takes_values(callee):
             arguments = [as_argument(value) for value in arguments]
             keywords = {name: as_argument(value) for name, value in keywords.items()}
             return encode(callee(*arguments, _semantic=None, **keywords))
-        if not isinstance(callee, ConstexprFunction):
+        if not callable(callee) or isinstance(callee, (JITFunction, KernelInterface)):
             return None
+        if is_pure(callee):
+            return encode(lang.constexpr(_pure_result(callee, arguments, tuple(keywords.items()))))
         result = callee(*arguments, **keywords)
         watch_call(callee, arguments, keywords, result)
         return encode(lang.constexpr(result))

@@ -188,6 +188,8 @@ std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::
       if (!value->isNone())
         return session.fail(diag::Kind::UnsupportedIndex, {describe(*value)});
       result = expandDims(session, result, place);
+    } else if (tensor.type.isScalar()) {
+      continue; // a scalar has no dimension that `:` could take
     } else if (++taken > tensor.type.shape.size()) {
       return session.fail(diag::Kind::TooManyIndices, {spelling(tensor.type), std::to_string(taken)});
     }

@@ -18,6 +18,17 @@ std::optional<Value> call_pointer_type(Call &call) {
   return Value(Const{TypeRef{element->element, true, *isConst}});
 }
 
+std::optional<Value> call_block_type(Call &call) {
+  auto element = call.type(0);
+  auto shape = element ? call.shape(1) : std::nullopt;
+  if (shape && (!element->isScalar() || shape->empty()))
+    return element->isScalar() ? call.wrong(1, "at least one extent") : call.wrong(0, "the type of a scalar");
+  return shape ? std::optional<Value>(makeType(element->withShape(*shape))) : std::nullopt;
+}
+
+// With the fields to replace as keywords, which no row of the table can name, the visitor answers.
+std::optional<Value> call_aggregate_replace(Call &call) { return call.wrong(0, "an aggregate"); }
+
 std::optional<Value> call_dtype(Call &call) {
   auto text = call.text(0);
   auto type = text ? dtypeFromName(*text) : std::nullopt;

@@ -120,9 +120,10 @@ def early_return(p, n, m):
 
 @triton.jit
 def nested_return(p, n, m):
-    # Where a branch only may return, what comes after it follows in both.
+    # Where a branch only may return, what comes after it runs if it has not.
     # nested_return-LABEL: @nested_return
-    # nested_return-COUNT-2: tt.store {{.*}}, %cst
+    # nested_return-COUNT-2: scf.if
+    # nested_return: tt.store {{.*}}, %cst
     # nested_return-NOT: tt.store
     if n == 0:
         if m == 0:

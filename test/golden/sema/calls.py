@@ -229,14 +229,14 @@ def text_callable(p):
 
 
 @triton.jit
-def many(*arguments):
+def many(**arguments):
     return 1
 
 
 @triton.jit
 def variadic(p):
-    # variadic: error: `*args` and `**kwargs` in the parameters of `many` is not supported in a kernel [UnsupportedConstruct]
-    tl.store(p, many(1, 2))
+    # variadic: error: `**kwargs` in the parameters of `many` is not supported in a kernel [UnsupportedConstruct]
+    tl.store(p, many(a=1))
 
 
 @triton.jit

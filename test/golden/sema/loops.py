@@ -19,7 +19,7 @@
 # RUN: %refused changes_shape 'p=*f32,n=i32'
 # RUN: %refused none_carried 'p=*f32,n=i32'
 # RUN: %refused local_after 'p=*f32,n=i32'
-# RUN: %refused variable_after 'p=*f32,n=i32'
+# RUN: %ir variable_after 'p=*f32,n=i32'
 # RUN: %refused not_a_range 'p=*f32'
 # RUN: %refused float_bound 'p=*f32'
 # RUN: %refused zero_step 'p=*f32,n=i32'
@@ -28,7 +28,10 @@
 # RUN: %refused too_long 'p=*f32'
 # RUN: %refused too_many_operations 'p=*f32'
 # RUN: %refused endless_while_constant 'p=*f32,B=8'
-# RUN: %refused return_inside 'p=*f32,n=i32'
+# RUN: %ir return_inside 'p=*f32,n=i32'
+# RUN: %ir break_inside 'p=*f32,n=i32'
+# RUN: %ir continue_inside 'p=*f32,n=i32'
+# RUN: %ir dead_break 'p=*f32,n=i32,FLAG=False'
 # RUN: %refused constexpr_carried 'p=*f32,n=i32'
 # RUN: %refused loop_else 'p=*f32,n=i32'
 # RUN: %refused unknown_hint 'p=*f32,n=i32'
@@ -236,7 +239,11 @@ def local_after(p, n):
 
 @triton.jit
 def variable_after(p, n):
-    # variable_after: error: `i` is the variable of the loop at line [[@LINE+1]], and is not defined after it [LoopVariableGone]
+    # The last value is computed from the range, where it is asked for.
+    # variable_after-LABEL: @variable_after
+    # variable_after: scf.for {{.*}} : i32 {
+    # variable_after: [[LAST:%.*]] = arith.select
+    # variable_after: tt.addptr %arg0, [[LAST]]
     for i in range(n):
         tl.store(p + i, 1.0)
     tl.store(p + i, 2.0)
@@ -300,10 +307,59 @@ def endless_while_constant(p, B: tl.constexpr):
 
 @triton.jit
 def return_inside(p, n):
-    # return_inside: error: `return` inside a `for` or `while` loop is not supported [ReturnInLoop]
+    # The loop carries whether there is another trip, and whether a path has returned; what follows asks.
+    # return_inside-LABEL: @return_inside
+    # return_inside-NOT: scf.for
+    # return_inside: [[R:%.*]]:{{[0-9]+}} = scf.while
+    # return_inside: scf.condition
+    # return_inside: scf.if
+    # return_inside: tt.store
+    # return_inside: scf.yield
+    # return_inside: scf.if
+    # return_inside: tt.store
     for i in range(n):
         if i > 3:
             return
+        tl.store(p + i, 1.0)
+    tl.store(p, 2.0)
+
+
+@triton.jit
+def break_inside(p, n):
+    # break_inside-LABEL: @break_inside
+    # break_inside: scf.while
+    # break_inside: tt.load
+    # break_inside: scf.if
+    # break_inside: tt.store
+    # break_inside-NOT: scf.if
+    for i in range(n):
+        if tl.load(p + i) > 3:
+            break
+        tl.store(p + i, 1.0)
+
+
+@triton.jit
+def continue_inside(p, n):
+    # continue_inside-LABEL: @continue_inside
+    # continue_inside: scf.for
+    # continue_inside: scf.if
+    # continue_inside: tt.store
+    for i in range(n):
+        if tl.load(p + i) > 3:
+            continue
+        tl.store(p + i, 1.0)
+
+
+@triton.jit
+def dead_break(p, n, FLAG: tl.constexpr):
+    # A loop whose exits are dead code is an ordinary one.
+    # dead_break-LABEL: @dead_break
+    # dead_break-NOT: scf.while
+    # dead_break: scf.for
+    for i in range(n):
+        if FLAG:
+            if i > 3:
+                break
         tl.store(p + i, 1.0)
 
 

@@ -7,14 +7,7 @@ import triton.language as tl
 
 @triton.jit
 def constructs(p, n):
-    # constructs: error: `break` is not supported in a kernel [UnsupportedConstruct]
-    # constructs: hint: use a `while` with a condition
-    for i in range(n):
-        break
-    # constructs: error: `continue` is not supported in a kernel
-    for i in range(n):
-        continue
-    # constructs: error: the `with` statement is not supported in a kernel
+    # constructs: error: the `with` statement is not supported in a kernel [UnsupportedConstruct]
     with p as q:
         pass
     # constructs: error: {{.*}}lambda{{.*}} is not supported in a kernel
@@ -48,9 +41,6 @@ def constructs(p, n):
     p[0] = 3
     # constructs: error: assignment to an element (`x[i] = ...`) is not supported in a kernel
     p[0] += 3
-    # constructs: error: a chained comparison is not supported in a kernel
-    if 0 < n < 3:
-        pass
     # constructs: error: a starred target is not supported in a kernel
     a, *b = (1, 2)
     # constructs: error: a slice with bounds of a tile is not supported in a kernel

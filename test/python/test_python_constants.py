@@ -1,0 +1,116 @@
+"""Constants that Python evaluates: defaults, attributes of modules, calls of what a module or a tl.constexpr holds."""
+import math
+import types
+
+import numpy as np
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+settings = types.ModuleType("settings")
+settings.SCALE = 0.75
+settings.half = lambda x: x / 2
+LOWEST: tl.constexpr = torch.finfo(torch.float16).min
+TENTH = tl.constexpr(np.float32(0.1))
+
+
+@tl.constexpr
+def squared(x):
+    return x * x
+
+
+def stored(kernel, count, target, **kwargs):
+    out = np.zeros(count, np.float32)
+    kernel[(1,)](out, **kwargs)
+    return out.tolist()
+
+
+@triton.jit
+def defaults_kernel(out_ptr, LOW: tl.constexpr = torch.finfo(torch.float16).min, PI: tl.constexpr = math.pi,
+                    STEP: tl.constexpr = np.float32(0.1), MOST: tl.constexpr = torch.iinfo(torch.int8).max,
+                    eps=2.0**-3):
+    tl.store(out_ptr, LOW)
+    tl.store(out_ptr + 1, PI)
+    tl.store(out_ptr + 2, STEP)
+    tl.store(out_ptr + 3, MOST)
+    tl.store(out_ptr + 4, eps)
+
+
+def test_defaults_are_what_python_evaluated(target):
+    assert stored(defaults_kernel, 5, target) == [-65504, np.float32(math.pi), np.float32(0.1), 127, 0.125]
+    assert stored(defaults_kernel, 5, target, LOW=1.0, eps=2.0) == [1, np.float32(math.pi), np.float32(0.1), 127, 2]
+
+
+@triton.jit
+def lowest(x, floor: tl.constexpr = torch.finfo(torch.float32).tiny * 0 - 7):
+    return tl.maximum(x, floor)
+
+
+@triton.jit
+def helper_default_kernel(out_ptr):
+    tl.store(out_ptr, lowest(tl.program_id(0) - 100.0))
+
+
+def test_a_helper_has_defaults_that_python_evaluated(target):
+    assert stored(helper_default_kernel, 1, target) == [-7]
+
+
+@triton.jit
+def attributes_kernel(out_ptr):
+    tl.store(out_ptr, settings.SCALE)
+    tl.store(out_ptr + 1, torch.finfo(torch.bfloat16).eps)
+    tl.store(out_ptr + 2, np.float32(2.5) + np.int64(2))
+    tl.store(out_ptr + 3, settings.half(3))
+    tl.store(out_ptr + 4, LOWEST)
+    tl.store(out_ptr + 5, TENTH)
+
+
+def test_attributes_and_calls_through_modules_are_constants(target):
+    expected = [0.75, 2.0**-7, 4.5, 1.5, -65504, np.float32(0.1)]
+    assert stored(attributes_kernel, 6, target) == expected
+
+
+def test_what_a_module_says_is_compiled_once_and_read_again_when_it_changes(monkeypatch):
+    attributes_kernel.target = "interp"
+    out = np.zeros(6, np.float32)
+    first = attributes_kernel[(1,)](out)
+    assert attributes_kernel[(1,)](out) is first
+    monkeypatch.setattr(settings, "SCALE", 8.0)
+    assert attributes_kernel[(1,)](out) is not first and out[0] == 8
+    monkeypatch.setattr(settings, "half", lambda x: x * 10)
+    attributes_kernel[(1,)](out)
+    assert out[3] == 30
+
+
+@triton.jit
+def marked_function_kernel(out_ptr, N: tl.constexpr):
+    x = tl.full([squared(N)], 1.0, tl.float32)
+    tl.store(out_ptr, tl.sum(x) + squared(3))
+
+
+def test_tl_constexpr_marks_a_python_function(target):
+    assert stored(marked_function_kernel, 1, target, N=4) == [25]
+
+
+def plain(x):
+    return x
+
+
+@triton.jit
+def plain_function_kernel(out_ptr):
+    tl.store(out_ptr, plain(1))
+
+
+@triton.jit
+def run_time_argument_kernel(out_ptr, n):
+    tl.store(out_ptr, settings.half(n))
+
+
+def test_what_no_constant_can_be_is_refused():
+    out = np.zeros(1, np.float32)
+    with pytest.raises(triton.CompilationError, match="`plain` is a Python function without @triton.jit"):
+        plain_function_kernel[(1,)](out)
+    with pytest.raises(triton.CompilationError, match="needs a compile-time constant"):
+        run_time_argument_kernel[(1,)](out, 5)
