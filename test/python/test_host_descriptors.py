@@ -1,4 +1,6 @@
 """`triton.tools.tensor_descriptor`: descriptors as arguments of kernels, alone, annotated and within tuples (M24)."""
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 import torch
@@ -67,6 +69,31 @@ def test_within_tuples(target):
     first, second = (TensorDescriptor.from_tensor(t, [4, 8]) for t in (x, y))
     tuple_kernel[(1,)]((first, (second, 3)), out, 4, ROWS=4)
     torch.testing.assert_close(out, x[4:8] + 3 * y[4:8])
+
+
+class Pair(NamedTuple):
+    source: object
+    row: object
+
+
+class Turned(NamedTuple):
+    row: object
+    source: object
+
+
+@triton.jit
+def named_kernel(pairs, out_ptr, ROWS: tl.constexpr):
+    for i in tl.static_range(2):
+        pair = pairs[i]
+        tl.store(out_ptr + i * ROWS + tl.arange(0, ROWS), tl.sum(pair.source.load([pair.row, 0]), axis=1))
+
+
+def test_named_tuples_keep_their_names(target):
+    x, out = torch.arange(64.).reshape(8, 8), torch.zeros(8)
+    desc = TensorDescriptor.from_tensor(x, [4, 8])
+    for classes in ((Pair, Pair), (Turned, Pair), (Pair, Turned)):
+        named_kernel[(1,)](tuple(kind(source=desc, row=row) for kind, row in zip(classes, (0, 4))), out, ROWS=4)
+        assert (out == x.sum(1)).all()
 
 
 @triton.jit

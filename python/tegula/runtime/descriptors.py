@@ -50,7 +50,7 @@ class _Maker:
 
     def __init__(self, function):
         self.names, self.scope = set(function.arg_names), {"_kernel": function}
-        self.parameters, self.arguments, self.passed = [], {}, []
+        self.parameters, self.arguments, self.passed, self.classes = [], {}, [], []
 
     def add(self, name, value, annotation=None, is_own=False):
         """A parameter of this name, or of a name made of it; the name."""
@@ -78,12 +78,19 @@ class _Maker:
         return (f"tl.make_tensor_descriptor({base}, [{', '.join(shape)}], [{', '.join([*strides, '1'])}], "
                 f"{list(value.block_shape)!r}, {value.padding!r})")
 
+    def named(self, kind):
+        """The name of a class of NamedTuples within the text."""
+        if kind not in self.classes:
+            self.classes.append(kind)
+        return f"_class{self.classes.index(kind)}"
+
     def element(self, name, value):
         """The text of a value within a tuple, or of a descriptor."""
         if type(value) is _class:
             return self.descriptor(name, value)
         if isinstance(value, (tuple, list)) and _holds(value):
-            return "(" + "".join(self.element(f"{name}_{i}", part) + ", " for i, part in enumerate(value)) + ")"
+            elements = "".join(self.element(f"{name}_{i}", part) + ", " for i, part in enumerate(value))
+            return f"{self.named(type(value))}({elements})" if hasattr(value, "_fields") else f"({elements})"
         is_constant = value is None or isinstance(value, (str, lang.constexpr, lang.dtype)) or hasattr(value, "fn")
         return self.add(name, value, "tl.constexpr" if is_constant else None)
 
@@ -102,21 +109,23 @@ class _Maker:
 
 
 def _made(function, maker):
-    """The function of the language behind `maker`; one for each text."""
+    """The function of the language behind `maker`; one for each text and the classes that it names."""
     known = function.__dict__.setdefault("_of_descriptors", {})
     text = maker.text(function.__name__)
-    if text not in known:
+    key = (text, *maker.classes)
+    if key not in known:
         from .. import language
 
         path = f"<{function.__name__} of descriptors {len(known)}>"
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-        scope = {"__name__": function.__module__, "tl": language, **maker.scope}
+        scope = {"__name__": function.__module__, "tl": language, **maker.scope,
+                 **{f"_class{i}": kind for i, kind in enumerate(maker.classes)}}
         exec(compile(text, path, "exec"), scope)
         unmarked = [[name for name in names if isinstance(name, str) and name in maker.arguments]
                     for names in (function.do_not_specialize, function.do_not_specialize_on_alignment)]
-        known[text] = type(function)(scope[function.__name__], do_not_specialize=unmarked[0],
+        known[key] = type(function)(scope[function.__name__], do_not_specialize=unmarked[0],
                                      do_not_specialize_on_alignment=unmarked[1], debug=function.debug)
-    made = known[text]
+    made = known[key]
     made.target = function.target
     return made
 
