@@ -21,8 +21,14 @@ def check_on(target):
     """The check that `target` fails: run in a child, which alone imports the package."""
     def check(program):
         import differences
+        import pytest
 
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            if target == "cuda":  # the host's arrays go to the device and back
+                sys.path.append(str(Path(__file__).resolve().parent.parent))
+                import devices
+
+                devices.mirror_launches(patch)
             differences.check(program, Path(folder), (target,))
     return check
 
