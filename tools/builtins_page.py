@@ -75,7 +75,7 @@ def libdevice():
         else:
             there.append(f"`{fields[0]}({parameters.get(macro) or fields[1].replace('arg0', 'x').replace('arg1', 'y')})`")
     return ["\n## libdevice\n",
-            "`tl.extra.libdevice` (also `tl.extra.cuda.libdevice`, and under `tl.math`): fp32 and fp64, one result an element; "
+            "`tl.extra.libdevice` (also `tl.extra.cuda.libdevice`, and under `tl.math`): floats, one result an element; "
             "operands are promoted to one type.\n", ", ".join(there) + ".", *(["\nNot yet: " + ", ".join(missing) + "."] if missing else [])]
 
 

@@ -103,6 +103,17 @@ def ulps_off(out, exact):
     return np.where(equal, 0, off)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("op", [op for op in REFERENCE if op not in ("sqrt_rn", "sigmoid")])
+def test_narrow_floats_are_computed_in_f32_and_rounded_once(target, op, dtype):
+    """N25: upstream refuses most of these."""
+    x = torch.from_numpy(inputs(op, np.float32)).to(dtype)
+    out, wide = torch.zeros_like(x), np.zeros(len(x), np.float32)
+    unary_kernel[(triton.cdiv(len(x), 128),)](x, out, len(x), OP=op, BLOCK=128)
+    unary_kernel[(triton.cdiv(len(x), 128),)](x.float().numpy(), wide, len(x), OP=op, BLOCK=128)
+    assert torch.equal(torch.nan_to_num(out.float(), nan=7), torch.nan_to_num(torch.from_numpy(wide).to(dtype).float(), nan=7))
+
+
 @pytest.mark.parametrize("op", list(REFERENCE))
 def test_f32(target, op):
     x = inputs(op, np.float32)

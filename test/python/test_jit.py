@@ -120,6 +120,16 @@ def test_equal_keys_share_a_kernel():
     assert add[(1,)](x[1:], x, out, 33, BLOCK=64) is not first  # not aligned
 
 
+def test_names_that_are_no_parameters_are_not_specialized_either():
+    @triton.jit(do_not_specialize=["n", "of_another_kernel", 7], do_not_specialize_on_alignment=["nowhere"])
+    def kernel(out_ptr, n):
+        tl.store(out_ptr, n)
+
+    out = torch.zeros(1, dtype=torch.int32)
+    kernel[(1,)](out, 1)
+    assert out[0] == 1 and kernel.params[1].do_not_specialize
+
+
 def test_do_not_specialize():
     @triton.jit(do_not_specialize=["n"])
     def kernel(out_ptr, n):

@@ -232,12 +232,11 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
         return number in names or self.arg_names[number] in names
 
     def _do_not_specialize_marks(self):
-        marks = [(name, False) for name in self.do_not_specialize]
-        for name, only_alignment in [*marks, *((name, True) for name in self.do_not_specialize_on_alignment)]:
-            if name not in self.arg_names and not (isinstance(name, int) and name < len(self.arg_names)):
-                raise ValueError(f"do_not_specialize names `{name}`, which is no parameter of `{self.__name__}`")
-            index = name if isinstance(name, int) else self.arg_names.index(name)
-            self._do_not_specialize(index, only_alignment)
+        """Names that are no parameters are skipped, as upstream skips them: one list often serves several kernels."""
+        for names, only_alignment in ((self.do_not_specialize, False), (self.do_not_specialize_on_alignment, True)):
+            for index in range(len(self.arg_names)):
+                if self._is_named(index, names):
+                    self._do_not_specialize(index, only_alignment)
 
     def __getstate__(self):
         """Everything but the compiled kernels."""

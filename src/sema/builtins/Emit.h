@@ -66,14 +66,26 @@ Tensor emit(Session &session, const Type &type, Operands &&...operands) {
   return {op->getResult(0), type};
 }
 
-// An op on floats. 8-bit floats have no arithmetic: they are computed in fp32.
+// An op on floats of one type, computed in fp32 and rounded to their type once.
 template <class Op, class... Rest>
-Tensor emitFloat(Session &session, const Tensor &first, const Rest &...rest) {
-  if (bitWidth(first.type.element) != 8)
-    return emit<Op>(session, first.type, first.value, rest.value...);
+Tensor emitInF32(Session &session, const Tensor &first, const Rest &...rest) {
   Tensor wide = emit<Op>(session, first.type.withElement(DType::F32), cast(session, first, DType::F32)->value,
                          cast(session, rest, DType::F32)->value...);
   return *cast(session, wide, first.type.element);
+}
+
+// An op on floats. 8-bit floats have no arithmetic: they are computed in fp32.
+template <class Op, class... Rest>
+Tensor emitFloat(Session &session, const Tensor &first, const Rest &...rest) {
+  return bitWidth(first.type.element) == 8 ? emitInF32<Op>(session, first, rest...)
+                                           : emit<Op>(session, first.type, first.value, rest.value...);
+}
+
+// A function of the math library, which has fp32 and fp64 only: narrower floats are computed in fp32.
+template <class Op, class... Rest>
+Tensor emitReal(Session &session, const Tensor &first, const Rest &...rest) {
+  return bitWidth(first.type.element) < 32 ? emitInF32<Op>(session, first, rest...)
+                                           : emit<Op>(session, first.type, first.value, rest.value...);
 }
 
 // left <predicate> right, int1.

@@ -1,7 +1,8 @@
-// The functions of Libdevice.def. Operands are promoted to one type, which must be fp32 or
-// fp64; nothing else is converted.
+// The functions of Libdevice.def. Operands are promoted to one type, a float; what is narrower than fp32 is computed
+// in fp32 and rounded once.
 #include "sema/builtins/Call.h"
 
+#include <bit>
 #include <limits>
 
 namespace tegula::sema::builtins {
@@ -13,21 +14,21 @@ namespace {
 
 std::optional<Tensor> realOperand(Call &call, size_t i) {
   auto x = call.tensor(i);
-  if (x && (x->type.pointer || (x->type.element != DType::F32 && x->type.element != DType::F64)))
-    return call.fail(diag::Kind::BuiltinDType, {"fp32 or fp64", spelling(x->type)});
+  if (x && (x->type.pointer || !isFloat(x->type.element)))
+    return call.fail(diag::Kind::BuiltinDType, {"a float", spelling(x->type)});
   return x;
 }
 
 std::optional<Pair> realOperands(Call &call) {
   auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1]);
-  if (operands && operands->first.type.element != DType::F32 && operands->first.type.element != DType::F64)
-    return call.fail(diag::Kind::BuiltinDType, {"fp32 or fp64", spelling(operands->first.type)});
+  if (operands && !isFloat(operands->first.type.element))
+    return call.fail(diag::Kind::BuiltinDType, {"a float", spelling(operands->first.type)});
   return operands;
 }
 
 template <class Op> std::optional<Value> unaryFunction(Call &call) {
   auto x = realOperand(call, 0);
-  return x ? std::optional<Value>(emit<Op>(call.session, x->type, x->value)) : std::nullopt;
+  return x ? std::optional<Value>(emitReal<Op>(call.session, *x)) : std::nullopt;
 }
 
 template <class Op> std::optional<Value> binaryFunction(Call &call) {
@@ -35,7 +36,7 @@ template <class Op> std::optional<Value> binaryFunction(Call &call) {
   if (!operands)
     return std::nullopt;
   auto &[x, y] = *operands;
-  return emit<Op>(call.session, x.type, x.value, y.value);
+  return emitReal<Op>(call.session, x, y);
 }
 
 std::optional<Value> reinterpret(Call &call, DType from, DType to) {
@@ -55,7 +56,7 @@ std::optional<Value> againstInfinity(Call &call, CompareOp op) {
   auto x = realOperand(call, 0);
   if (!x)
     return std::nullopt;
-  Tensor magnitude = emit<math::AbsFOp>(call.session, x->type, x->value);
+  Tensor magnitude = emitFloat<math::AbsFOp>(call.session, *x);
   return emitCompare(call.session, op, magnitude,
                      fill(call.session, *x, std::numeric_limits<double>::infinity()));
 }
@@ -63,7 +64,7 @@ std::optional<Value> againstInfinity(Call &call, CompareOp op) {
 template <class Round> std::optional<Value> roundToInt64(Call &call) {
   auto x = realOperand(call, 0);
   auto result =
-      x ? cast(call.session, emit<Round>(call.session, x->type, x->value), DType::I64) : std::nullopt;
+      x ? cast(call.session, emitReal<Round>(call.session, *x), DType::I64) : std::nullopt;
   return result ? std::optional<Value>(*result) : std::nullopt;
 }
 
@@ -113,7 +114,7 @@ std::optional<Value> libdevice_fdim(Call &call) {
   if (!operands)
     return std::nullopt;
   auto &[x, y] = *operands;
-  Tensor difference = emit<arith::SubFOp>(call.session, x.type, x.value, y.value);
+  Tensor difference = emitFloat<arith::SubFOp>(call.session, x, y);
   Tensor notAbove = emitCompare(call.session, CompareOp::Le, x, y);
   return emit<arith::SelectOp>(call.session, x.type, notAbove.value, fill(call.session, x, 0).value,
                                difference.value);
@@ -132,7 +133,9 @@ std::optional<Value> libdevice_signbit(Call &call) {
   auto x = realOperand(call, 0);
   if (!x)
     return std::nullopt;
-  Tensor bits = *bitcastTo(call.session, *x, Type{x->type.element == DType::F32 ? DType::I32 : DType::I64});
+  static constexpr DType integers[] = {DType::I8, DType::I16, DType::I32, DType::I64};
+  DType integer = integers[std::countr_zero(bitWidth(x->type.element) / 8)];
+  Tensor bits = *bitcastTo(call.session, *x, Type{integer});
   Tensor zero = literalTile(call.session, makeInt(0), bits.type.element, bits.type.shape);
   return *cast(call.session, emitCompare(call.session, CompareOp::Lt, bits, zero), DType::I32);
 }

@@ -1,4 +1,4 @@
-// tl's math functions: fp32 and fp64 only, as upstream has them, but for abs.
+// tl's math functions. Upstream has most of them for fp32 and fp64 only.
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -7,19 +7,13 @@ namespace math = mlir::math;
 
 namespace {
 
-constexpr std::string_view realTypes = "fp32 or fp64";
-
-bool isReal(const Type &type) {
-  return !type.pointer && (type.element == DType::F32 || type.element == DType::F64);
-}
-
 template <class Op> std::optional<Value> realFunction(Call &call) {
   auto x = call.tensor(0);
   if (!x)
     return std::nullopt;
-  if (!isReal(x->type))
-    return call.fail(diag::Kind::BuiltinDType, {std::string(realTypes), spelling(x->type)});
-  return emit<Op>(call.session, x->type, x->value);
+  if (x->type.pointer || !isFloat(x->type.element))
+    return call.fail(diag::Kind::BuiltinDType, {"a float", spelling(x->type)});
+  return emitReal<Op>(call.session, *x);
 }
 
 } // namespace

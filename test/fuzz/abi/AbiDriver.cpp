@@ -241,8 +241,10 @@ int main(int argc, char **argv) {
   for (uint64_t child = 0; child == 0 || now() < until; ++child) {
     pid_t pid = fork();
     if (pid == 0) {
+#if !__has_feature(address_sanitizer) // its shadow takes terabytes of addresses
       rlimit memory{size_t(6) << 30, size_t(6) << 30};
       setrlimit(RLIMIT_AS, &memory);
+#endif
       runChild(corpus, Random(seed + child), until, *shared, replays);
     }
     int status = 0;

@@ -278,6 +278,6 @@ def not_a_function(p):
 @triton.jit
 def in_library(p):
     # An error in the library is reported there, with the call as a note.
-    # in_library: standard.py:{{.*}} `tl.exp` takes fp32 or fp64, not fp16 [BuiltinDType]
+    # in_library: sorting.py:{{.*}} static_assert failed: k must be from 1 to the extent of the dimension [StaticAssertFailed]
     # in_library: calls.py:[[#@LINE+1]]
-    tl.sigmoid(tl.load(p))
+    tl.topk(tl.load(p + tl.arange(0, 4)), 8)

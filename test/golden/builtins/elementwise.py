@@ -6,8 +6,8 @@
 # RUN: %ir integers 'p=*i32,u=u32,w=u64'
 # RUN: %ir folded 'p=*i32,n=i32'
 # RUN: %said condition_type 'p=*i32,n=i32'
-# RUN: %refused half 'p=*f16'
-# RUN: %refused device_half 'p=*f16'
+# RUN: %refused integer 'p=*f16'
+# RUN: %refused device_integer 'p=*f16'
 # RUN: %refused integer_clamp 'n=i32'
 # RUN: %refused precise_double 'x=f64'
 # RUN: %refused small_product 's=i8'
@@ -146,16 +146,16 @@ def condition_type(p, n):
 
 
 @triton.jit
-def half(p):
-    # half: `tl.exp` takes fp32 or fp64, not fp16 [BuiltinDType]
-    # half: hint: convert with `.to(...)` first
-    tl.exp(tl.load(p))
+def integer(p):
+    # integer: `tl.exp` takes a float, not int32 [BuiltinDType]
+    # integer: hint: convert with `.to(...)` first
+    tl.exp(tl.program_id(0))
 
 
 @triton.jit
-def device_half(p):
-    # device_half: `libdevice.tanh` takes fp32 or fp64, not fp16 [BuiltinDType]
-    libdevice.tanh(tl.load(p))
+def device_integer(p):
+    # device_integer: `libdevice.tanh` takes a float, not int32 [BuiltinDType]
+    libdevice.tanh(tl.program_id(0))
 
 
 @triton.jit

@@ -195,7 +195,9 @@ TEST(Call, UnknownValueKind) {
 }
 TEST(Call, UnknownElementTypeOfAPointer) {
   Kernels k;
-  expectError(k.pinned.call({1}, tg::pointer(k.out.data(), tg_dtype(99)), 1, 1.0), TG_LAUNCH, "HostMisuse");
+  tg_value strange = tg::pointer(k.out.data(), TG_F32);
+  strange.dtype = 99;
+  expectError(k.pinned.call({1}, strange, 1, 1.0), TG_LAUNCH, "HostMisuse");
 }
 TEST(Call, OptionOutOfRange) {
   expectError(Kernels().call({1}, tg::named("BLOCK", 16), tg::named("num_warps", 3)), TG_LAUNCH,

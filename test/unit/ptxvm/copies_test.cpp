@@ -19,12 +19,12 @@ const char *begin = R"(
 SnippetRun copy(const std::string &body, Copies copies, unsigned threads = 32, Schedule schedule = {}) {
   std::vector<uint64_t> in(threads);
   for (unsigned i = 0; i < threads; ++i)
-    in[i] = 0x1111111100000000 * (i % 15) + i;
+    in[i] = 0x1111111100000000u * (i % 15) + i;
   SnippetRun run = runText(snippetText(begin + body), in, threads, schedule, 0, {}, 1, copies);
   EXPECT_EQ(run.error, "") << body;
   return run;
 }
-uint64_t input(unsigned i) { return 0x1111111100000000 * (i % 15) + i; }
+uint64_t input(unsigned i) { return 0x1111111100000000u * (i % 15) + i; }
 
 TEST(Copies, ArriveWhenTheyWereWaitedFor) {
   for (std::string wait : {"cp.async.wait_all;", "cp.async.commit_group;\ncp.async.wait_group 0;"})
