@@ -120,7 +120,7 @@ private:
     OpBuilder builder(result.getContext());
     builder.setInsertionPointAfterValue(result);
     auto convert = simt::ConvertOp::create(builder, result.getLoc(), simt::withLayout(type, wanted), result,
-                                           StringAttr());
+                                           simt::ConversionAttr());
     result.replaceAllUsesExcept(convert, convert);
     converted_[convert.getResult()] = result;
   }
@@ -283,7 +283,7 @@ private:
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
     return simt::ConvertOp::create(builder, value.getLoc(), simt::withLayout(value.getType(), layout), value,
-                                   StringAttr());
+                                   simt::ConversionAttr());
   }
 
   Value computeAgain(Operation *op, const Layout &layout) {

@@ -15,6 +15,12 @@ SharedMap bestMap(const Layout &store, const Layout &load, unsigned elementBits,
 // The same layouts with as many lane bits as there are, and as many warp bits as the other has.
 std::pair<Layout, Layout> samePlaces(const Layout &from, const Layout &to);
 
+// The parts of planAsChosen for each way; the layouts have the same extents and blocks.
+std::optional<ConversionPlan> withinWarpAsChosen(const ConversionChoice &choice, const Layout &from,
+                                                 const Layout &to, unsigned elementBits);
+std::optional<ConversionPlan> sharedAsChosen(const ConversionChoice &choice, const Layout &from,
+                                             const Layout &to, unsigned elementBits);
+
 // Every warp of `to` finds what it needs in the same warp of `from`.
 bool staysWithinWarp(const Layout &from, const Layout &to);
 

@@ -1,4 +1,4 @@
-#include "layout/Conversion.h"
+#include "layout/Candidates.h"
 
 #include <algorithm>
 
@@ -11,6 +11,26 @@ ConversionPlan planConversion(const Layout &from, const Layout &to, unsigned ele
     return *within;
   ConversionPlan shared = planShared(from, to, elementBits, scratchBudget, costs);
   return within && within->cost <= shared.cost ? *within : shared;
+}
+
+std::optional<ConversionPlan> planAsChosen(const ConversionChoice &choice, const Layout &from,
+                                           const Layout &to, unsigned elementBits) {
+  if (from.extents() != to.extents() || from.bases(Axis::Block) != to.bases(Axis::Block))
+    return std::nullopt;
+  elementBits = std::max(8u, elementBits);
+  std::optional<ConversionPlan> plan;
+  switch (choice.kind) {
+  case ConversionChoice::Kind::None:
+    if (from == to)
+      plan.emplace();
+    break;
+  case ConversionChoice::Kind::Registers:
+  case ConversionChoice::Kind::Shuffle: plan = withinWarpAsChosen(choice, from, to, elementBits); break;
+  case ConversionChoice::Kind::Shared: plan = sharedAsChosen(choice, from, to, elementBits); break;
+  }
+  if (plan)
+    plan->cost = choice.cost;
+  return plan && static_cast<const ConversionChoice &>(*plan) == choice ? plan : std::nullopt;
 }
 
 static std::string describeSteps(const ConversionPlan &plan) {
@@ -42,7 +62,7 @@ static std::string describeShared(const ConversionPlan &plan) {
                      describeSide(plan.shared.load, loads, "loads");
   if (plan.shared.rounds.size() > 1)
     text += ", " + std::to_string(plan.shared.rounds.size()) + " rounds";
-  return text + (plan.shared.withinWarp ? ", each warp for itself" : "");
+  return text + (plan.withinWarp ? ", each warp for itself" : "");
 }
 
 std::string ConversionPlan::describe() const {

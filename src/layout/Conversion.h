@@ -1,7 +1,7 @@
-// Plans how a tile gets from one layout into another. A plan is chosen by cost from one table; code
-// generation follows it without asking again. Registers are numbered by all their bits as in Layout; a value
-// that a plan names by -1 or that nothing defined (a dead register) is poison, and nobody who matters reads
-// it.
+// Plans how a tile gets from one layout into another. The way is chosen by cost from one table, once; from
+// the choice and the two layouts the plan follows without a search, and code generation follows the plan.
+// Registers are numbered by all their bits as in Layout; a value that a plan names by -1 or that nothing
+// defined (a dead register) is poison, and nobody who matters reads it.
 //
 // planConversion assumes equal extents, the same number of lanes and warps, equal block bases, and that
 // `from` holds every element that `to` asks for (a surjective `from` does). It never fails: Shared always
@@ -71,21 +71,18 @@ struct SharedRound {
 };
 
 // Each round: stores; barrier; loads; and, where another round follows, barrier. The scratch
-// (ConversionPlan::scratchBytes) must be free before.
+// (ConversionChoice::scratchBytes) must be free before.
 struct SharedExchange {
-  SharedMap map; // the whole offset; its bits from `roundBits` up are the round's number
-  unsigned roundBits = 0;
   SharedSide store, load;
   // Only threads with (lane & freeLanes) == 0 and (warp & freeWarps) == 0 store; all load.
   uint32_t freeLanes = 0, freeWarps = 0;
   std::vector<SharedRound> rounds;
   // After all rounds: destination register `first` is a copy of `second`, which was loaded.
   std::vector<std::pair<unsigned, unsigned>> copies;
-  // Each warp loads only what it stored: a barrier of the warp suffices in place of the program's.
-  bool withinWarp = false;
 };
 
-struct ConversionPlan {
+// The decision between the ways, and all that was decided on the way chosen.
+struct ConversionChoice {
   enum class Kind : uint8_t {
     None,      // the layouts are equal
     Registers, // destination register r is the thread's own source register sourceRegister[r]
@@ -94,13 +91,27 @@ struct ConversionPlan {
   };
   Kind kind = Kind::None;
   unsigned cost = 0; // of one warp, in the unit of ConversionCosts
+  // Shuffle, Registers: registers packed * i .. packed * i + packed - 1 (of source and destination) travel as
+  // word i; their bits together are at most 32 where packed > 1. An element of 64 bits is a word of two
+  // shuffles.
+  unsigned packed = 1;
+  // Shuffle, Registers: a lane that holds an element already, in whichever register, takes it from itself;
+  // else only from the same register.
+  bool staysInLane = true;
+  // Shared: the whole offset of an element, of which the highest `roundBits` bits are the round's number.
+  SharedMap map;
+  unsigned roundBits = 0;
+  uint64_t scratchBytes = 0; // Shared: of shared memory, aligned to 16
+  // Shared: each warp loads only what it stored: a barrier of the warp suffices in place of the program's.
+  bool withinWarp = false;
+
+  bool operator==(const ConversionChoice &) const = default;
+};
+
+struct ConversionPlan : ConversionChoice {
   // Registers: one a destination register; for a dead one a dead one.
   std::vector<unsigned> sourceRegister;
-  // Shuffle: registers packed * i .. packed * i + packed - 1 (of source and destination) travel as word i;
-  // their bits together are at most 32 where packed > 1. An element of 64 bits is a word of two shuffles.
-  unsigned packed = 1;
   std::vector<ConversionStep> steps; // Shuffle: the words after the last step are the destination's
-  uint64_t scratchBytes = 0;         // Shared: of shared memory, aligned to 16
   SharedExchange shared;
 
   std::string describe() const; // one line for remarks
@@ -122,5 +133,10 @@ std::optional<ConversionPlan> planWithinWarp(const Layout &from, const Layout &t
 // The same, but always through shared memory.
 ConversionPlan planShared(const Layout &from, const Layout &to, unsigned elementBits,
                           uint64_t scratchBudget = defaultScratchBudget, const ConversionCosts &costs = {});
+
+// The plan of a choice that one of the three above made for these layouts and elements; none where the choice
+// does not fit them.
+std::optional<ConversionPlan> planAsChosen(const ConversionChoice &choice, const Layout &from,
+                                           const Layout &to, unsigned elementBits);
 
 } // namespace tegula::layout

@@ -18,6 +18,7 @@ struct SharedMap {
 
   uint32_t offset(uint32_t flat) const; // in elements: the xor of the images
   bool isInjective() const;
+  bool operator==(const SharedMap &) const = default;
 };
 
 // Flat coordinates as they are.

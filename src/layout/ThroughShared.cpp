@@ -103,35 +103,44 @@ std::vector<uint32_t> roundMasks(const Layout &store, const Layout &load, const 
   return result;
 }
 
+// The accesses of both sides under a map, without a cost.
 ConversionPlan planRounds(const Layout &from, const Layout &to, unsigned elementBits, const SharedMap &map,
-                          unsigned roundBits, const ConversionCosts &costs) {
+                          unsigned roundBits) {
   ConversionPlan plan;
   plan.kind = ConversionPlan::Kind::Shared;
+  plan.map = map;
+  plan.roundBits = roundBits;
   SharedExchange &shared = plan.shared;
   Layout store = storingPart(from);
-  shared.map = map;
-  shared.roundBits = from.totalBits() - roundBits;
+  unsigned roundShift = from.totalBits() - roundBits;
   shared.store = sideOf(store, map, elementBits);
   shared.load = sideOf(to, map, elementBits);
   shared.freeLanes = from.freeBits(Axis::Lane);
   shared.freeWarps = from.freeBits(Axis::Warp);
   shared.copies = copiesOf(to);
-  shared.withinWarp = shared.freeWarps == 0 && staysWithinWarp(from, to);
-  uint32_t roundMask = uint32_t((uint64_t(1) << shared.roundBits) - 1);
+  plan.withinWarp = shared.freeWarps == 0 && staysWithinWarp(from, to);
+  uint32_t roundMask = uint32_t((uint64_t(1) << roundShift) - 1);
   Groups stores = accessesOf(store, map, shared.store.width), loads = accessesOf(to, map, shared.load.width);
   shared.rounds.resize(size_t(1) << roundBits);
-  append(shared.rounds, &SharedRound::stores, stores, roundMask, shared.roundBits);
-  append(shared.rounds, &SharedRound::loads, loads, roundMask, shared.roundBits);
+  append(shared.rounds, &SharedRound::stores, stores, roundMask, roundShift);
+  append(shared.rounds, &SharedRound::loads, loads, roundMask, roundShift);
   std::erase_if(shared.rounds, [](const SharedRound &round) { return round.loads.empty(); });
   uint64_t elements = std::max(reach(shared.store, stores, roundMask), reach(shared.load, loads, roundMask));
   plan.scratchBytes = (elements * elementBits / 8 + 15) / 16 * 16;
-
-  unsigned barriers = 2 * unsigned(shared.rounds.size()) - 1;
-  plan.cost = barriers * (shared.withinWarp ? costs.warpBarrier : costs.barrier) +
-              unsigned(shared.rounds.size()) * costs.sharedLatency +
-              unsigned(stores.size()) * (costs.wavefront * shared.store.wavefronts + costs.sharedAddress) +
-              unsigned(loads.size()) * (costs.wavefront * shared.load.wavefronts + costs.sharedAddress);
   return plan;
+}
+
+unsigned costOf(const ConversionPlan &plan, const ConversionCosts &costs) {
+  const SharedExchange &shared = plan.shared;
+  unsigned rounds = unsigned(shared.rounds.size()), stores = 0, loads = 0;
+  for (const SharedRound &round : shared.rounds) {
+    stores += unsigned(round.stores.size());
+    loads += unsigned(round.loads.size());
+  }
+  return (2 * rounds - 1) * (plan.withinWarp ? costs.warpBarrier : costs.barrier) +
+         rounds * costs.sharedLatency +
+         stores * (costs.wavefront * shared.store.wavefronts + costs.sharedAddress) +
+         loads * (costs.wavefront * shared.load.wavefronts + costs.sharedAddress);
 }
 } // namespace
 
@@ -143,14 +152,30 @@ ConversionPlan planShared(const Layout &from, const Layout &to, unsigned element
   Layout store = storingPart(source);
   std::vector<uint32_t> everything = linearMap(from.totalBits()).images;
   SharedMap whole = bestMap(store, destination, elementBits, {}, everything);
-  ConversionPlan plan = planRounds(source, destination, elementBits, whole, 0, costs);
+  ConversionPlan plan = planRounds(source, destination, elementBits, whole, 0);
   for (unsigned count = 1; plan.scratchBytes > scratchBudget; ++count) {
     std::vector<uint32_t> masks = roundMasks(store, destination, whole, elementBits, count);
     if (masks.size() < count)
       break;
     SharedMap map = bestMap(store, destination, elementBits, {}, annihilator(masks, from.totalBits()));
-    plan = planRounds(source, destination, elementBits, map, count, costs);
+    plan = planRounds(source, destination, elementBits, map, count);
   }
+  plan.cost = costOf(plan, costs);
+  return plan;
+}
+
+std::optional<ConversionPlan> sharedAsChosen(const ConversionChoice &choice, const Layout &from,
+                                             const Layout &to, unsigned elementBits) {
+  unsigned bits = from.totalBits();
+  auto isOutside = [&](uint32_t image) { return uint64_t(image) >> bits != 0; };
+  if (choice.map.images.size() != bits || !choice.map.isInjective() || choice.roundBits > bits ||
+      std::any_of(choice.map.images.begin(), choice.map.images.end(), isOutside))
+    return std::nullopt;
+  auto [source, destination] = samePlaces(from, to);
+  ConversionPlan plan = planRounds(source, destination, elementBits, choice.map, choice.roundBits);
+  uint64_t moved = plan.shared.store.threadMask() | plan.shared.load.threadMask();
+  if (moved >> (bits - choice.roundBits))
+    return std::nullopt; // only registers tell rounds apart
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include "layout/Linear.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace tegula::layout {
@@ -273,15 +274,16 @@ unsigned exchangeCost(const ConversionPlan &plan, unsigned elementBits, const Co
   return cost;
 }
 
+// Without a cost.
 std::optional<ConversionPlan> planPacked(const Layout &from, const Layout &to, unsigned packedBits,
-                                         bool stayInLane, unsigned elementBits,
-                                         const ConversionCosts &costs) {
-  std::optional<Origins> origin = origins(from, to, packedBits, stayInLane);
+                                         bool staysInLane) {
+  std::optional<Origins> origin = origins(from, to, packedBits, staysInLane);
   if (!origin)
     return std::nullopt;
   ConversionPlan plan;
   plan.kind = ConversionPlan::Kind::Shuffle;
   plan.packed = 1u << packedBits;
+  plan.staysInLane = staysInLane;
   plan.steps = stepsOf(decompose(*origin), *origin);
   if (plan.steps.size() == 1 && plan.steps[0].kind == ConversionStep::Kind::Rename) {
     plan.kind = ConversionPlan::Kind::Registers;
@@ -289,15 +291,21 @@ std::optional<ConversionPlan> planPacked(const Layout &from, const Layout &to, u
       plan.sourceRegister.push_back(unsigned(plan.steps[0].sources[reg >> packedBits]) << packedBits |
                                     (reg & (plan.packed - 1)));
     plan.steps.clear();
-    plan.packed = 1;
     return plan;
   }
   std::vector<bool> live(size_t(to.size(Axis::Register)) >> packedBits, false);
   for (unsigned reg : to.liveRegisters())
     live[reg >> packedBits] = true;
   markNeeded(plan.steps, std::move(live), size_t(from.size(Axis::Register)) >> packedBits);
-  plan.cost = exchangeCost(plan, elementBits, costs);
   return plan;
+}
+
+// Do runs of this many registers hold the same neighbours on both sides, and fit in a word of 32 bits?
+bool canPack(const Layout &from, const Layout &to, unsigned packedBits, unsigned elementBits) {
+  const auto &a = from.bases(Axis::Register), &b = to.bases(Axis::Register);
+  return packedBits == 0 ||
+         ((elementBits << packedBits) <= 32 && packedBits <= std::min(a.size(), b.size()) &&
+          std::equal(a.begin(), a.begin() + packedBits, b.begin()));
 }
 } // namespace
 
@@ -322,21 +330,29 @@ std::optional<ConversionPlan> planWithinWarp(const Layout &from, const Layout &t
   elementBits = std::max(8u, elementBits);
   auto [source, destination] = samePlaces(from, to);
   std::optional<ConversionPlan> best;
-  const auto &a = source.bases(Axis::Register), &b = destination.bases(Axis::Register);
-  for (unsigned packed = 0; packed == 0 || (elementBits << packed) <= 32; ++packed) {
-    if (packed != 0 && (packed > std::min(a.size(), b.size()) || a[packed - 1] != b[packed - 1]))
-      break;
-    for (bool stayInLane : {true, false}) {
-      std::optional<ConversionPlan> plan =
-          planPacked(source, destination, packed, stayInLane, elementBits, costs);
+  for (unsigned packedBits = 0; canPack(source, destination, packedBits, elementBits); ++packedBits)
+    for (bool staysInLane : {true, false}) {
+      std::optional<ConversionPlan> plan = planPacked(source, destination, packedBits, staysInLane);
       if (!plan)
         continue;
+      if (plan->kind == ConversionPlan::Kind::Registers)
+        return plan; // nothing is cheaper
+      plan->cost = exchangeCost(*plan, elementBits, costs);
       // Fewer words at the same cost: the shuffles' unit is the narrower one.
       if (!best || plan->cost < best->cost || (plan->cost == best->cost && plan->packed > best->packed))
         best = std::move(plan);
     }
-  }
   return best;
+}
+
+std::optional<ConversionPlan> withinWarpAsChosen(const ConversionChoice &choice, const Layout &from,
+                                                 const Layout &to, unsigned elementBits) {
+  auto [source, destination] = samePlaces(from, to);
+  unsigned packedBits = unsigned(std::countr_zero(choice.packed));
+  if (!std::has_single_bit(choice.packed) || packedBits > 2 ||
+      !canPack(source, destination, packedBits, elementBits))
+    return std::nullopt;
+  return planPacked(source, destination, packedBits, choice.staysInLane);
 }
 
 } // namespace tegula::layout

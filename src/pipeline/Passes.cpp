@@ -11,6 +11,7 @@
 #include "transforms/OperandsInShared.h"
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
+#include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
@@ -111,6 +112,11 @@ const Pass hoistConverts{
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::hoistConverts(function); });
     }};
+const Pass planConverts{"plan-converts", "simt",
+                        "how each conversion will happen is decided and written on it", [](Unit &unit) {
+                          transforms::planConverts(unit.module, unit.machine.costs);
+                          return Status();
+                        }};
 const Pass pipelineLoops{"pipeline-loops", "simt", "loads of products become copies that run trips ahead",
                          [](Unit &unit) {
                            return eachFunction(unit, [&](tile::FuncOp function) {
@@ -124,11 +130,12 @@ const Pass operandsInShared{"operands-in-shared", "simt",
                                 transforms::operandsInShared(function, unit.machine.registers, unit.remarks);
                               });
                             }};
-const Pass planConverts{"plan-converts", "simt", "how each conversion will happen is written on it",
-                        [](Unit &unit) {
-                          transforms::planConverts(unit.module, unit.remarks);
-                          return Status();
-                        }};
+const Pass reportMoves{"report-moves", "simt",
+                       "what conversions, reductions and scans cost is told where it shows in the source",
+                       [](Unit &unit) {
+                         transforms::reportMoves(unit.module, unit.remarks);
+                         return Status();
+                       }};
 const Pass allocateShared{
     "allocate-shared", "simt", "buffers and scratch get their places in shared memory, by live ranges",
     [](Unit &unit) { return transforms::allocateShared(unit.module, unit.machine.sharedBytes); }};

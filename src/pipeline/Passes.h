@@ -10,8 +10,8 @@ extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
 extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, splitLoopCarriedOffsets, checkRemainders;
 // From tile IR to simt, and on simt.
-extern const Pass tileToSimt, hoistConverts, pipelineLoops, operandsInShared, planConverts, allocateShared,
-    insertBarriers;
+extern const Pass tileToSimt, hoistConverts, planConverts, pipelineLoops, operandsInShared, reportMoves,
+    allocateShared, insertBarriers;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, optimize;
 

@@ -113,7 +113,10 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
 Status allocateShared(ModuleOp module, uint64_t limit) {
   LiveRanges ranges(module);
   std::vector<User> users;
+  simt::ConvertOp unplanned;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto convert = dyn_cast<simt::ConvertOp>(op); convert && !convert.getPlan())
+      unplanned = convert;
     if (auto alloc = dyn_cast<simt::AllocOp>(op))
       users.push_back(ranges.of(alloc));
     else if (uint64_t bytes = simt::scratchBytes(op))
@@ -122,6 +125,10 @@ Status allocateShared(ModuleOp module, uint64_t limit) {
       return;
     users.back().bytes = llvm::alignTo(users.back().bytes, alignment);
   });
+  if (unplanned)
+    return Status::error(StatusCode::Internal, "nobody decided how the conversion at " +
+                                                   tile::locationText(unplanned.getLoc()) +
+                                                   " happens: plan-converts comes first");
   // Scratch that lives until the next one's op lies elsewhere than that one's: one barrier less.
   std::vector<User> apart = users;
   User *previous = nullptr;

@@ -80,7 +80,7 @@ void hoist(simt::ConvertOp convert) {
     OpBuilder builder(op);
     auto earlier =
         simt::ConvertOp::create(builder, convert.getLoc(), simt::withLayout(source->get().getType(), before),
-                                source->get(), StringAttr());
+                                source->get(), simt::ConversionAttr());
     for (OpOperand &operand : op->getOpOperands())
       if (&operand == source)
         operand.set(earlier);

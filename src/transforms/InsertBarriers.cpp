@@ -191,7 +191,7 @@ private:
     if (Pending::overlaps(state.reads, {begin, end}) || Pending::overlaps(state.writes, {begin, end}))
       meet(op, state);
     auto convert = dyn_cast<simt::ConvertOp>(op);
-    if (!convert || !simt::planOf(convert).shared.withinWarp)
+    if (!convert || !convert.getPlan()->getWithinWarp())
       state.meet(); // all warps meet between writing and reading
     state.reads.insert({begin, end});
   }

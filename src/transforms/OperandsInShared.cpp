@@ -47,7 +47,7 @@ public:
       return;
     bool isMoved =
         llvm::any_of(users, [&](Operation *user) { return user->getBlock() != convert_->getBlock(); });
-    if (simt::planOf(convert_).kind != layout::ConversionPlan::Kind::Shared)
+    if (!convert_.isThroughShared())
       return;
     Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
     unsigned bits = simt::storedBits(type.getElementType());

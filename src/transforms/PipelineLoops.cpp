@@ -94,7 +94,7 @@ private:
     SmallVector<simt::ConvertOp> result;
     for (Operation *user : load->getUsers())
       if (auto convert = dyn_cast<simt::ConvertOp>(user))
-        if (simt::planOf(convert).kind == layout::ConversionPlan::Kind::Shared)
+        if (convert.isThroughShared())
           result.push_back(convert);
     return result;
   }

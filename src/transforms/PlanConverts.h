@@ -1,14 +1,13 @@
-// Writes on each simt.convert how it will happen and at which cost. Appends a remark for each conversion that
-// costs something ("convert"), and one with the steps of each reduction ("reduce") and scan ("scan").
+// Decides how each conversion happens, once, by the costs of the machine. In: a simt kernel in which no later
+// pass makes a conversion. Out: a #simt.conversion on each `simt.convert`, which whoever follows reads, and
+// `simt.in_warp` on each gather whose elements lanes hand to each other.
 #pragma once
-#include "diag/Remark.h"
+#include "ir/simt/Costs.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <vector>
-
 namespace tegula::transforms {
 
-void planConverts(mlir::ModuleOp module, std::vector<diag::Remark> &remarks);
+void planConverts(mlir::ModuleOp module, const simt::Costs &costs);
 
 } // namespace tegula::transforms

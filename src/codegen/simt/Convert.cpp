@@ -192,7 +192,7 @@ private:
   }
 
   void meet() {
-    if (plan_.shared.withinWarp)
+    if (plan_.withinWarp)
       e_.hardware.warpBarrier(b_);
     else
       e_.hardware.barrier(b_);

@@ -21,8 +21,8 @@ public:
         indices_(e.registers(op.getIndices())), element_(e.type(elementType(op.getType()))) {}
 
   void emit() {
-    GatherPlan plan(op_);
-    if (!plan.withinWarp)
+    bool inWarp = op_->hasAttr(inWarpName);
+    if (!inWarp)
       share();
     Registers results(result_.size(Axis::Register), nullptr);
     for (unsigned reg = 0; reg != results.size(); ++reg) {
@@ -32,7 +32,7 @@ public:
       llvm::Value *extent = b_.getInt32(uint32_t(source_.extents()[axis_]));
       llvm::Value *inside = b_.CreateICmpULT(index, extent);
       index = b_.CreateSelect(inside, index, b_.getInt32(0));
-      llvm::Value *value = plan.withinWarp ? fromLanes(index, reg) : fromShared(index, reg);
+      llvm::Value *value = inWarp ? fromLanes(index, reg) : fromShared(index, reg);
       results[reg] = b_.CreateSelect(inside, value, llvm::Constant::getNullValue(element_));
     }
     e_.set(op_, std::move(results));

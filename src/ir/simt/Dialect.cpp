@@ -2,6 +2,7 @@
 #include "ir/simt/Simt.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
@@ -89,6 +90,62 @@ SharedAttr SharedAttr::get(MLIRContext *context, const layout::SharedMap &map) {
 
 layout::SharedMap SharedAttr::map() const { return {getImages().vec()}; }
 
+ConversionAttr ConversionAttr::get(MLIRContext *context, const layout::ConversionChoice &choice) {
+  return get(context, choice.kind, choice.cost, choice.packed, choice.staysInLane, choice.map.images,
+             choice.roundBits, choice.scratchBytes, choice.withinWarp);
+}
+
+layout::ConversionChoice ConversionAttr::choice() const {
+  return {getKind(),           getCost(),      getPacked(),       getStaysInLane(),
+          {getImages().vec()}, getRoundBits(), getScratchBytes(), getWithinWarp()};
+}
+
+void ConversionAttr::print(AsmPrinter &printer) const {
+  auto end = [&] { printer << " cost " << getCost() << ">"; };
+  switch (getKind()) {
+  case Kind::None: printer << "<none"; return end();
+  case Kind::Registers:
+  case Kind::Shuffle:
+    printer << (getKind() == Kind::Registers ? "<registers" : "<shuffle") << " packed " << getPacked()
+            << (getStaysInLane() ? " lanes" : "");
+    return end();
+  case Kind::Shared:
+    printer << "<shared [";
+    llvm::interleaveComma(getImages(), printer.getStream());
+    printer << "] rounds " << getRoundBits() << " bytes " << getScratchBytes()
+            << (getWithinWarp() ? " warps" : "");
+    return end();
+  }
+}
+
+Attribute ConversionAttr::parse(AsmParser &parser, Type) {
+  layout::ConversionChoice choice;
+  StringRef way;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&way))
+    return {};
+  if (way == "registers" || way == "shuffle") {
+    choice.kind = way == "shuffle" ? Kind::Shuffle : Kind::Registers;
+    if (parser.parseKeyword("packed") || parser.parseInteger(choice.packed))
+      return {};
+    choice.staysInLane = succeeded(parser.parseOptionalKeyword("lanes"));
+  } else if (way == "shared") {
+    choice.kind = Kind::Shared;
+    auto image = [&] { return parser.parseInteger(choice.map.images.emplace_back()); };
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, image) ||
+        parser.parseKeyword("rounds") || parser.parseInteger(choice.roundBits) ||
+        parser.parseKeyword("bytes") || parser.parseInteger(choice.scratchBytes))
+      return {};
+    choice.withinWarp = succeeded(parser.parseOptionalKeyword("warps"));
+  } else if (way != "none") {
+    parser.emitError(place, "the ways of a conversion are none, registers, shuffle and shared");
+    return {};
+  }
+  if (parser.parseKeyword("cost") || parser.parseInteger(choice.cost) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), choice);
+}
+
 // `!simt.buffer<64x32xf16, #shared, 3>`
 void BufferType::print(AsmPrinter &printer) const {
   printer << "<";
@@ -131,6 +188,18 @@ static LogicalResult verifySlot(Operation *op, RankedTensorType tile, Type eleme
   if (buffer.getMap().getImages().size() != bits)
     return op->emitOpError() << "has a map of " << buffer.getMap().getImages().size()
                              << " bits for coordinates of " << bits;
+  return success();
+}
+
+LogicalResult ConvertOp::verify() {
+  auto isLaidOut = [](Type type) {
+    return isa_and_nonnull<LayoutAttr>(cast<RankedTensorType>(type).getEncoding());
+  };
+  if (!isLaidOut(getValue().getType()) || !isLaidOut(getResult().getType()))
+    return emitOpError("converts between tiles with layouts");
+  if (getPlan() && !layout::planAsChosen(getPlan()->choice(), layoutOf(getValue()), layoutOf(getResult()),
+                                         storedBits(tile::elementType(getType()))))
+    return emitOpError() << "cannot go by " << *getPlan() << " from one layout into the other";
   return success();
 }
 

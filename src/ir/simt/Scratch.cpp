@@ -1,5 +1,4 @@
 #include "ir/simt/Scratch.h"
-#include "ir/simt/Costs.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
 
@@ -96,12 +95,11 @@ DotScratch::DotScratch(DotOp op) {
 
 unsigned DotScratch::bytesOf(Value operand) const { return storedBits(elementType(operand.getType())) / 8; }
 
-GatherPlan::GatherPlan(GatherOp op) {
+bool canGatherInWarp(GatherOp op) {
   Layout source = layoutOf(op.getSource()), result = layoutOf(op.getResult());
   unsigned axis = unsigned(op.getAxis());
-  // A warp that holds several registers of a line would exchange all of them.
-  withinWarp = layout::axisInWarp(source, axis) && source.size(Axis::Register) <= costs.gatheredRegisters &&
-               source.bases(Axis::Lane).size() == result.bases(Axis::Lane).size();
+  bool withinWarp =
+      layout::axisInWarp(source, axis) && source.bases(Axis::Lane).size() == result.bases(Axis::Lane).size();
   for (Axis hardware : {Axis::Register, Axis::Lane, Axis::Warp})
     for (uint32_t basis : source.bases(hardware))
       withinWarp &= basis == 0 || llvm::isPowerOf2_32(basis);
@@ -124,8 +122,7 @@ GatherPlan::GatherPlan(GatherOp op) {
         if (!(hardware == Axis::Warp && k == i))
           withinWarp &= (result.bases(hardware)[k] & wanted) == 0;
   }
-  if (!withinWarp)
-    bytes = (uint64_t(1) << source.totalBits()) * storedBits(elementType(op.getType())) / 8;
+  return withinWarp;
 }
 
 std::optional<Layout> concatenated(const Layout &operand, CatOp op) {
@@ -142,8 +139,11 @@ std::optional<Layout> concatenated(const Layout &operand, CatOp op) {
 }
 
 layout::ConversionPlan planOf(ConvertOp op) {
-  return layout::planConversion(layoutOf(op.getValue()), layoutOf(op.getResult()),
-                                storedBits(elementType(op.getType())));
+  std::optional<layout::ConversionPlan> plan =
+      layout::planAsChosen(op.getPlan()->choice(), layoutOf(op.getValue()), layoutOf(op.getResult()),
+                           storedBits(elementType(op.getType())));
+  assert(plan && "verified");
+  return std::move(*plan);
 }
 
 // What an atomic or a volatile load found, where threads that did not take the step want it.
@@ -180,17 +180,17 @@ uint64_t scratchBytes(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op))
     return op->hasAttr(matrixName) ? 0 : DotScratch(dot).bytes; // matrix instructions read registers
   if (auto gather = dyn_cast<GatherOp>(op))
-    return GatherPlan(gather).bytes;
+    return op->hasAttr(inWarpName) ? 0
+                                   : (uint64_t(1) << layoutOf(gather.getSource()).totalBits()) *
+                                         storedBits(elementType(gather.getType())) / 8;
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     auto type = cast<RankedTensorType>(reshape.getType());
     bool linear =
         layoutOf(reshape.getValue()).reshaped(type.getShape().vec()) == layoutOf(reshape.getResult());
     return linear ? 0 : uint64_t(type.getNumElements()) * storedBits(type.getElementType()) / 8;
   }
-  if (auto convert = dyn_cast<ConvertOp>(op)) {
-    layout::ConversionPlan plan = planOf(convert);
-    return plan.kind == layout::ConversionPlan::Kind::Shared ? plan.scratchBytes : 0;
-  }
+  if (auto convert = dyn_cast<ConvertOp>(op))
+    return convert.isThroughShared() ? convert.getPlan()->getScratchBytes() : 0;
   return 0;
 }
 

@@ -45,21 +45,18 @@ struct DotScratch {
   uint64_t bOffset, bytes;
 };
 
-// Do lanes exchange what a gather needs, or does the source go through shared memory?
-struct GatherPlan {
-  explicit GatherPlan(tile::GatherOp op);
-  bool withinWarp = false;
-  uint64_t bytes = 0;
-};
+// Can the lanes of each warp hand each other what a gather needs, without shared memory?
+bool canGatherInWarp(tile::GatherOp op);
 
 // The layout of two tiles in this layout behind each other along the axis, where that moves no element to
 // another thread: the lowest register bit tells them apart. Else none.
 std::optional<layout::Layout> concatenated(const layout::Layout &operand, tile::CatOp op);
 
+// The plan that was chosen for a conversion (#simt.conversion); the op must carry one.
 layout::ConversionPlan planOf(ConvertOp op);
 unsigned storedBits(mlir::Type element); // of an element in shared memory
 
-// Bytes of scratch; 0: the op needs none.
+// Bytes of scratch; 0: the op needs none. Conversions and gathers are planned before (plan-converts).
 uint64_t scratchBytes(mlir::Operation *op);
 
 } // namespace tegula::simt

@@ -2,6 +2,7 @@
 #pragma once
 #include "ir/tile/Tile.h"
 #include "layout/Builders.h"
+#include "layout/Conversion.h"
 #include "layout/SharedMap.h"
 
 #include "ir/simt/Dialect.h.inc"
@@ -43,6 +44,7 @@ inline constexpr llvm::StringLiteral sharedBytesName = "simt.shared_bytes";
 inline constexpr llvm::StringLiteral scratchName = "simt.scratch"; // offset in shared memory, in bytes
 inline constexpr llvm::StringLiteral widthName = "simt.width";     // elements of one access
 inline constexpr llvm::StringLiteral matrixName = "simt.matrix";   // of a dot: a #simt.matrix
+inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp";  // of a gather: lanes exchange elements
 unsigned warpsOf(mlir::Operation *op);
 
 } // namespace tegula::simt

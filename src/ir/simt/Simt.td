@@ -68,6 +68,27 @@ def Simt_Shared : AttrDef<Simt_Dialect, "Shared"> {
   }];
 }
 
+def Simt_Conversion : AttrDef<Simt_Dialect, "Conversion"> {
+  let mnemonic = "conversion";
+  let summary = "the way that a conversion takes, and what was decided on it";
+  let description = [{
+    A `ConversionChoice` (layout/Conversion.h). With the layouts of the op it gives the plan that is emitted:
+    `<none>`, `<registers packed 1>`, `<shuffle packed 2 lanes cost 40>`,
+    `<shared [1, 2, 4] rounds 1 bytes 4096 warps cost 120>`; `rounds` is the base-2 logarithm of their number,
+    `lanes` and `warps` say that none takes from another what it has itself.
+  }];
+  let parameters = (ins "::tegula::layout::ConversionChoice::Kind":$kind, "unsigned":$cost, "unsigned":$packed,
+                        "bool":$staysInLane, ArrayRefParameter<"uint32_t">:$images, "unsigned":$roundBits,
+                        "uint64_t":$scratchBytes, "bool":$withinWarp);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static ConversionAttr get(::mlir::MLIRContext *context, const ::tegula::layout::ConversionChoice &choice);
+    ::tegula::layout::ConversionChoice choice() const;
+    using Kind = ::tegula::layout::ConversionChoice::Kind;
+    bool isShared() const { return getKind() == Kind::Shared; }
+  }];
+}
+
 class Simt_Type<string name, string typeMnemonic> : TypeDef<Simt_Dialect, name> { let mnemonic = typeMnemonic; }
 
 def Simt_Buffer : Simt_Type<"Buffer", "buffer"> {
@@ -99,11 +120,16 @@ class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemo
 def Simt_ConvertOp : Simt_Op<"convert", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
   let summary = "the same tile in another layout";
   let description = [{
-    `plan` says how, once it is planned: "registers", "shuffle" or "shared", and at which cost.
+    `plan` says how, once it is decided (plan-converts); all that follows reads it there.
   }];
-  let arguments = (ins AnyRankedTensor:$value, OptionalAttr<StrAttr>:$plan);
+  let arguments = (ins AnyRankedTensor:$value, OptionalAttr<Simt_Conversion>:$plan);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$value (`by` $plan^)? attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    // Is it decided that the tile goes through shared memory?
+    bool isThroughShared() { return getPlan() && getPlan()->isShared(); }
+  }];
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier"> {

@@ -154,11 +154,12 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::checkRemainders},
     {"simt", &pipeline::tileToSimt},
     {"simt", &pipeline::hoistConverts},
+    {"simt", &pipeline::planConverts},
     {"simt", &pipeline::pipelineLoops, hasAsyncCopy},
     {"simt", &pipeline::cse}, // addresses that were computed again, once a layout
     {"simt", &pipeline::loopInvariantCodeMotion},
     {"simt", &pipeline::operandsInShared, hasMatrixLoad},
-    {"simt", &pipeline::planConverts},
+    {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::allocateShared},
     {"simt", &pipeline::insertBarriers},
     {"simt", &refuseUnlowered}, // what passes made, too

@@ -1,4 +1,4 @@
-// RUN: tegula-opt %s -tile-to-simt=warps=4 -allocate-shared -insert-barriers | FileCheck %s
+// RUN: tegula-opt %s -tile-to-simt=warps=4 -plan-converts -allocate-shared -insert-barriers | FileCheck %s
 // A barrier stands where an address may come from an argument that another warp still accesses, however the
 // address was chosen: carried by loops, picked by a branch or a select, an integer on the way. None stands
 // between accesses that can only come from two arguments.

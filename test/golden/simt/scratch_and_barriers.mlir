@@ -1,4 +1,4 @@
-// RUN: tegula-opt %s -tile-to-simt=warps=4 -allocate-shared -insert-barriers | FileCheck %s
+// RUN: tegula-opt %s -tile-to-simt=warps=4 -plan-converts -allocate-shared -insert-barriers | FileCheck %s
 // Two reductions in a row alternate between two places and need no barrier between; in a loop the first
 // place is read by the iteration before, which the second reduction's own meeting has ended. A store over
 // what an earlier load of the same argument still reads waits.

@@ -1,10 +1,10 @@
-// RUN: tegula-opt %s -tile-to-simt=warps=4 -allocate-shared -insert-barriers | FileCheck %s
+// RUN: tegula-opt %s -tile-to-simt=warps=4 -plan-converts -allocate-shared -insert-barriers | FileCheck %s
 // A tile read along rows and written along columns changes its layout once, through shared memory.
 
 // CHECK-LABEL: tt.func @transpose
 // CHECK: %[[V:.+]] = tt.load {{.*}}simt.width = 4
 // CHECK-NOT: simt.barrier
-// CHECK: %[[C:.+]] = simt.convert %[[V]] {{.*}}simt.scratch = 0
+// CHECK: %[[C:.+]] = simt.convert %[[V]] by <shared [{{.+}}] rounds 0 bytes 16384 cost {{[0-9]+}}> {simt.scratch = 0
 // CHECK-NOT: simt.convert
 // CHECK: tt.store %{{.+}}, %[[C]] {{.*}}simt.width = 4
 tt.func @transpose(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {

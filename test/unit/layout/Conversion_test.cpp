@@ -110,7 +110,7 @@ Program followShared(const ConversionPlan &plan, const Program &from, unsigned r
             faults += at % shared.load.width != 0;
             if (access.registers[i] < 0)
               continue;
-            faults += shared.withinWarp && cell.warp != nobody && cell.warp != warp;
+            faults += plan.withinWarp && cell.warp != nobody && cell.warp != warp;
             result[warp][lane].at(unsigned(access.registers[i])) = cell.value;
           }
   }
@@ -185,6 +185,8 @@ TEST(Conversion, EveryElementArrivesOnRandomPairs) {
     ConversionPlan plan = planConversion(from, to, bits);
     ++kinds[unsigned(plan.kind)];
     ASSERT_TRUE(converts(plan, from, to, warps, bits));
+    std::optional<ConversionPlan> again = planAsChosen(plan, from, to, bits);
+    ASSERT_TRUE(again && again->describe() == plan.describe() && converts(*again, from, to, warps, bits));
     if (std::optional<ConversionPlan> within = planWithinWarp(from, to, bits))
       ASSERT_TRUE(converts(*within, from, to, warps, bits));
     if (random.oneIn(2))
@@ -192,6 +194,33 @@ TEST(Conversion, EveryElementArrivesOnRandomPairs) {
   }
   for (unsigned kind = 1; kind != 4; ++kind)
     EXPECT_GT(kinds[kind], pairs / 100) << "kind " << kind;
+}
+
+TEST(Conversion, AChoiceForOtherLayoutsIsNone) {
+  Layout from = coalesced({64, 64}, 4, 4), to = coalesced({64, 64}, std::vector{0u, 1u}, 4, 4);
+  ConversionChoice choice = planConversion(from, to, 32);
+  ASSERT_EQ(choice.kind, ConversionPlan::Kind::Shared);
+  EXPECT_TRUE(planAsChosen(choice, from, to, 32));
+  EXPECT_FALSE(planAsChosen(choice, from, to, 16)); // half of the bytes
+  EXPECT_FALSE(planAsChosen(choice, from, coalesced({64, 32}, 4, 4), 32));
+  auto changed = [&](auto change) {
+    ConversionChoice other = choice;
+    change(other);
+    return planAsChosen(other, from, to, 32);
+  };
+  using Kind = ConversionPlan::Kind;
+  for (Kind kind : {Kind::None, Kind::Registers, Kind::Shuffle})
+    EXPECT_FALSE(changed([&](ConversionChoice &c) { c.kind = kind; }));
+  EXPECT_FALSE(changed([](ConversionChoice &c) { c.map.images.pop_back(); }));
+  EXPECT_FALSE(changed([](ConversionChoice &c) { c.map.images[0] = c.map.images[1]; }));
+  EXPECT_FALSE(changed([](ConversionChoice &c) { c.map.images[0] = 1u << 12; }));
+  EXPECT_FALSE(changed([](ConversionChoice &c) { c.scratchBytes -= 16; }));
+  EXPECT_FALSE(changed([](ConversionChoice &c) { c.withinWarp = true; }));
+  for (unsigned rounds : {1u, 13u})
+    EXPECT_FALSE(changed([&](ConversionChoice &c) { c.roundBits = rounds; }));
+  ConversionChoice none = planConversion(from, from, 32);
+  none.packed = 3;
+  EXPECT_FALSE(planAsChosen(none, from, from, 32));
 }
 
 TEST(Conversion, EqualLayoutsNeedNothing) {
