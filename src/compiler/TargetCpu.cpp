@@ -75,7 +75,7 @@ Result<std::unique_ptr<Executable>> buildCpu(mlir::ModuleOp module, const Target
 }
 
 Result<PassList> passesOfCpu(const TargetOptions &) {
-  return PassList{pipeline::passesOf(cpu::rows(), nullptr), std::make_shared<simt::Machine>(), {}};
+  return PassList{pipeline::passesOf(cpu::rows(), nullptr), std::make_shared<simt::Machine>()};
 }
 
 } // namespace tegula::compiler

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Executable>> buildInterp(mlir::ModuleOp module, const Tar
 }
 
 Result<PassList> passesOfInterp(const TargetOptions &) {
-  return PassList{{}, std::make_shared<simt::Machine>(), {}};
+  return PassList{{}, std::make_shared<simt::Machine>()};
 }
 
 } // namespace tegula::compiler

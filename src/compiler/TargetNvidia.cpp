@@ -119,12 +119,12 @@ Result<std::unique_ptr<Executable>> buildNvidia(mlir::ModuleOp module, const Tar
 
 Result<PassList> passesOfNvidia(const TargetOptions &options) {
   if (options.arch.empty())
-    return PassList{pipeline::passesOf(nvidia::rows(), nullptr), std::make_shared<simt::Machine>(), {}};
+    return PassList{pipeline::passesOf(nvidia::rows(), nullptr), std::make_shared<simt::Machine>()};
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
   if (!architecture)
     return architecture.status();
   auto machine = std::make_shared<nvidia::NvidiaMachine>(*architecture);
-  return PassList{pipeline::passesOf(nvidia::rows(), machine.get()), machine, nvidia::streaming};
+  return PassList{pipeline::passesOf(nvidia::rows(), machine.get()), machine};
 }
 
 } // namespace tegula::compiler

@@ -61,7 +61,6 @@ using Build = Result<std::unique_ptr<Executable>> (*)(mlir::ModuleOp module, con
 struct PassList {
   std::vector<const pipeline::Pass *> passes;
   std::shared_ptr<const simt::Machine> machine;
-  pipeline::Streaming streaming;
 };
 using ListPasses = Result<PassList> (*)(const TargetOptions &options);
 

@@ -221,10 +221,11 @@ Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) 
   while (2 * vector <= std::min<int64_t>(width, perThread))
     vector *= 2;
   std::span<const unsigned> dims(order.data(), order.size());
+  double full = machine_.costs.fullThreads;
   // Warps side by side along the slow dimensions: a reduction along the fast one then stays in a warp.
   return type.getRank() == 1
-             ? layout::coalesced(type.getShape().vec(), dims, unsigned(vector), warps_)
-             : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_);
+             ? layout::coalesced(type.getShape().vec(), dims, unsigned(vector), warps_, full)
+             : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_, full);
 }
 
 Layout LayoutChoice::coalesced(Value pointers, Value mask) const {
@@ -266,7 +267,8 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
   };
   if (auto dot = dyn_cast<DotOp>(op); dot && open(dot.getResult())) {
     auto type = cast<RankedTensorType>(dot.getType());
-    chosen_.try_emplace(classes_.leader(dot.getResult()), layout::dotBlocked(type.getShape().vec(), warps_));
+    chosen_.try_emplace(classes_.leader(dot.getResult()),
+                        layout::dotBlocked(type.getShape().vec(), warps_, 4, 4, machine_.costs.fullThreads));
     return classes_.leader(dot.getResult());
   }
   if (op->getNumResults() && op->getNumOperands() && open(op->getResult(0)) && known(op->getOperand(0)))

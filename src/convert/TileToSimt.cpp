@@ -15,7 +15,7 @@ class Rewrite {
 public:
   Rewrite(FuncOp function, const SimtOptions &options, std::vector<diag::Remark> &remarks)
       : function_(function), axes_(function), classes_(function, options.machine.costs),
-        choice_(function, classes_, axes_, options), remarks_(remarks) {}
+        choice_(function, classes_, axes_, options), machine_(options.machine), remarks_(remarks) {}
 
   void run() {
     // Before any type changes: the plain ops, and what each access and reader wants.
@@ -246,8 +246,8 @@ private:
       if (d != axis)
         order.push_back(d);
     unsigned run = unsigned(layout::registersAlong(own, axis).size());
-    Layout whole =
-        layout::coalesced(own.extents(), std::span(order.data(), order.size()), 1u << run, simt::warpsOf(op));
+    Layout whole = layout::coalesced(own.extents(), std::span(order.data(), order.size()), 1u << run,
+                                     simt::warpsOf(op), machine_.costs.fullThreads);
     return piecesOf(whole) < piecesOf(own) ? std::optional(whole) : std::nullopt;
   }
 
@@ -310,6 +310,7 @@ private:
   analysis::AxisInfoAnalysis axes_;
   Classes classes_;
   LayoutChoice choice_;
+  const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
   llvm::DenseMap<Operation *, Layout> access_;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> made_;

@@ -10,7 +10,8 @@ namespace {
 // Deals out the bits of the hull to axes, from each dimension's lowest bit up.
 class Dealer {
 public:
-  explicit Dealer(std::vector<int64_t> extents) : empty_(std::move(extents), {}), next_(empty_.rank(), 0) {}
+  explicit Dealer(std::vector<int64_t> extents, double fullThreads = someFullThreads)
+      : empty_(std::move(extents), {}), next_(empty_.rank(), 0), fullThreads_(fullThreads) {}
 
   unsigned left(unsigned dim) const { return empty_.hullBits(dim) - next_[dim]; }
 
@@ -37,14 +38,15 @@ public:
   Layout finish() { return {empty_.extents(), std::move(bases_)}; }
 
 private:
-  // Threads along the next bit are wholly used, up to an eighth.
+  // Are threads along the next bit used, but for few?
   bool isFull(unsigned dim) const {
     int64_t extent = empty_.extents()[dim], chunk = int64_t(2) << next_[dim];
     int64_t covered = (extent + chunk - 1) / chunk * chunk;
-    return 8 * covered <= 9 * extent;
+    return double(covered) <= fullThreads_ * double(extent);
   }
   Layout empty_;
   std::vector<unsigned> next_;
+  double fullThreads_;
   Layout::Bases bases_;
 };
 
@@ -71,9 +73,9 @@ unsigned vectorBits(std::span<const int64_t> extents, unsigned fastest, unsigned
 } // namespace
 
 Layout coalesced(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
-                 unsigned warps) {
+                 unsigned warps, double fullThreads) {
   assert(order.size() == extents.size());
-  Dealer dealer(extents);
+  Dealer dealer(extents, fullThreads);
   if (!order.empty())
     dealer.take(Axis::Register, order[0], vectorBits(extents, order[0], vectorElements, warps));
   dealer.takeThreads(Axis::Lane, order, laneBits);
@@ -88,14 +90,14 @@ Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned
 }
 
 Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const unsigned> order,
-                 unsigned vectorElements, unsigned warps) {
+                 unsigned vectorElements, unsigned warps, double fullThreads) {
   assert(order.size() == extents.size());
   std::vector<unsigned> axisLast;
   for (unsigned d : order)
     if (d != dim)
       axisLast.push_back(d);
   axisLast.push_back(dim);
-  Dealer dealer(extents);
+  Dealer dealer(extents, fullThreads);
   dealer.take(Axis::Register, order[0], vectorBits(extents, order[0], vectorElements, warps));
   dealer.takeThreads(Axis::Lane, order, laneBits);
   dealer.takeThreads(Axis::Warp, axisLast, log2Of(warps));
@@ -103,11 +105,12 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
   return dealer.finish();
 }
 
-Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM, unsigned tileN) {
+Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM, unsigned tileN,
+                  double fullThreads) {
   unsigned rank = unsigned(extents.size());
   assert(rank >= 2);
   unsigned m = rank - 2, n = rank - 1, count = log2Of(warps);
-  Dealer dealer(extents);
+  Dealer dealer(extents, fullThreads);
   // A small tile is shared out among all threads rather than computed by few.
   unsigned threads = laneBits + count, hull = bitsOf(extents[m]) + bitsOf(extents[n]);
   unsigned own = hull > threads ? hull - threads : 0;

@@ -4,10 +4,14 @@
 //
 // Extents that are no powers of two: bits of the hull that would leave threads idle stay registers (the
 // highest ones), where whole registers outside of the extent vanish, unless threads would only replicate.
+// Threads count as idle where along a dimension they are more than `fullThreads` times its extent; a machine
+// has its own number.
 #pragma once
 #include "layout/Layout.h"
 
 namespace tegula::layout {
+
+constexpr double someFullThreads = 1.125; // where no machine is at hand
 
 // Loads, stores and elementwise work: a run of `vectorElements` (a power of two) in registers along the
 // fastest dimension, then the lanes along the fastest dimension and on into the next, then the warps, then
@@ -15,19 +19,20 @@ namespace tegula::layout {
 // of lanes * warps * vector. `order`: dimensions, fastest first. The vector shrinks to what divides the
 // extent of the fastest dimension and to what leaves every thread an element.
 Layout coalesced(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
-                 unsigned warps);
+                 unsigned warps, double fullThreads = someFullThreads);
 // As coalesced, with the last dimension fastest.
 Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned warps);
 
 // A reduction or scan along `dim`: as coalesced, but warps take the other dimensions first, so that the axis
 // lies in one warp where the tile allows it.
 Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const unsigned> order,
-                 unsigned vectorElements, unsigned warps);
+                 unsigned vectorElements, unsigned warps, double fullThreads = someFullThreads);
 
 // The result (..., M, N) of a dot computed with scalar multiply-adds: a thread owns tileM x tileN neighbours
 // (powers of two), a warp 4 x 8 of these, warps cover the rest about square, what remains repeats in
 // registers.
-Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM = 4, unsigned tileN = 4);
+Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM = 4, unsigned tileN = 4,
+                  double fullThreads = someFullThreads);
 
 // The part that a thread needs of operand 0 (..., M, K) or 1 (..., K, N) to compute its part of `result`
 // alone: K wholly in registers (the lowest bits), the other bits as the result's; lanes and warps along the

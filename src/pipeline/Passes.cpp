@@ -43,9 +43,10 @@ template <typename Body> Status eachFunction(Unit &unit, Body body) {
 
 Status chunk(Unit &unit) {
   int64_t threads = 32 * int64_t(unit.warps);
-  int64_t most = unit.streaming.mostElements * threads, chunk = unit.streaming.chunkElements * threads;
+  const simt::Costs &costs = unit.machine.costs;
+  int64_t most = costs.largestTile * threads, chunk = costs.chunk * threads;
   return eachFunction(unit, [&](tile::FuncOp function) {
-    if (most && transforms::chunkLargeTiles(function, most, chunk))
+    if (transforms::chunkLargeTiles(function, most, chunk))
       unit.remarks.push_back({tile::locationText(function.getLoc()), "nest",
                               "tiles too large for registers: a loop over chunks of at most " +
                                   std::to_string(chunk) + " elements"});
@@ -127,7 +128,7 @@ const Pass operandsInShared{"operands-in-shared", "simt",
                             "operands that no copy brings go through buffers, in the form of matrix loads",
                             [](Unit &unit) {
                               return eachFunction(unit, [&](tile::FuncOp function) {
-                                transforms::operandsInShared(function, unit.machine.registers, unit.remarks);
+                                transforms::operandsInShared(function, unit.machine, unit.remarks);
                               });
                             }};
 const Pass reportMoves{"report-moves", "simt",
@@ -138,7 +139,9 @@ const Pass reportMoves{"report-moves", "simt",
                        }};
 const Pass allocateShared{
     "allocate-shared", "simt", "buffers and scratch get their places in shared memory, by live ranges",
-    [](Unit &unit) { return transforms::allocateShared(unit.module, unit.machine.sharedBytes); }};
+    [](Unit &unit) {
+      return transforms::allocateShared(unit.module, unit.machine.sharedBytes, unit.machine.costs);
+    }};
 const Pass insertBarriers{"insert-barriers", "simt",
                           "warps meet where one may touch what another still needs", [](Unit &unit) {
                             transforms::insertBarriers(unit.module);

@@ -16,12 +16,6 @@
 
 namespace tegula::pipeline {
 
-// Elements of a tile that a thread which only streams keeps at most, and takes at a time where tiles have
-// more; 0: any number.
-struct Streaming {
-  unsigned mostElements = 0, chunkElements = 0;
-};
-
 // A kernel on its way: what passes work on, and what they know besides. Targets add what only they need.
 struct Unit {
   explicit Unit(const simt::Machine &machine) : machine(machine) {}
@@ -33,8 +27,7 @@ struct Unit {
   const simt::Machine &machine;
   mlir::ModuleOp module; // tile IR, then simt
   unsigned warps = 4;
-  unsigned stages = 3; // of loops that load ahead
-  Streaming streaming;
+  unsigned stages = 3;                 // of loops that load ahead
   bool fusesMultiplyAdd = true;        // numerical-contract.md, N10
   std::shared_ptr<codegen::Code> code; // LLVM IR; null before it is emitted
   std::vector<diag::Remark> remarks;

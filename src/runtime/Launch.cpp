@@ -2,6 +2,7 @@
 // microseconds, so they are asked only when more than that is left. Programs may differ
 // in cost (causal attention), so the measure goes on while the caller is alone.
 #include "runtime/Launch.h"
+#include "runtime/Costs.h"
 #include "runtime/FloatState.h"
 #include "runtime/Pool.h"
 #include "runtime/Scratch.h"
@@ -13,8 +14,6 @@
 namespace tegula::runtime {
 
 namespace {
-
-constexpr double wakeNanoseconds = 20e3;
 
 using Clock = std::chrono::steady_clock;
 
@@ -34,7 +33,8 @@ int64_t runAlone(const CpuKernel &kernel, const uint64_t *arguments, const int64
     if (done == programs || report.failed())
       return done;
     double elapsed = nanosecondsSince(start);
-    if (elapsed > wakeNanoseconds || elapsed / double(done) * double(programs - done) > wakeNanoseconds)
+    if (elapsed > costs.wakeNanoseconds ||
+        elapsed / double(done) * double(programs - done) > costs.wakeNanoseconds)
       return done;
     chunk *= 2;
   }

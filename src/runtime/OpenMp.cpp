@@ -1,4 +1,5 @@
 #include "runtime/OpenMp.h"
+#include "runtime/Costs.h"
 #include "runtime/FloatState.h"
 #include "runtime/Scratch.h"
 
@@ -131,12 +132,12 @@ void OpenMp::forget() { isForked.store(true, std::memory_order_relaxed); }
 
 bool OpenMp::canRun(unsigned threads) const {
   int most = mostThreads_();
-  return most > 1 && unsigned(most) * 2 >= threads;
+  return most > 1 && unsigned(most) * costs.teamShare >= threads;
 }
 
 bool OpenMp::isAwake() const {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::microseconds look(2);
+  constexpr std::chrono::microseconds look(costs.lookMicroseconds);
   int64_t before = fellow ? runTimeOf(fellow) : -1;
   if (before < 0)
     return true; // a region will tell

@@ -4,6 +4,7 @@
 // that wakes late finds the gate closed, and nobody waits for it. `work` changes only
 // while the gate is closed and empty.
 #include "runtime/Pool.h"
+#include "runtime/Costs.h"
 #include "runtime/FloatState.h"
 #include "runtime/OpenMp.h"
 #include "runtime/Scratch.h"
@@ -22,14 +23,14 @@ namespace tegula::runtime {
 Work::Work(const CpuKernel &kernel, const uint64_t *arguments, const int64_t *grid, int64_t first,
            int64_t end, unsigned threads, Report &report)
     : kernel_(kernel), arguments_(arguments), grid_(grid), report_(report), end_(end),
-      smallest_(std::max<int64_t>(1, (end - first) / (int64_t(threads) * 64))), threads_(threads),
-      next_(first) {}
+      smallest_(std::max<int64_t>(1, (end - first) / (int64_t(threads) * costs.chunksOfThread))),
+      threads_(threads), next_(first) {}
 
 void Work::run(void *scratch) {
   ReportScope scope(report_);
   int64_t first = next_.load(std::memory_order_relaxed);
   while (first < end_ && !report_.failed()) {
-    int64_t share = std::max(smallest_, (end_ - first) / (int64_t(threads_) * 2));
+    int64_t share = std::max(smallest_, (end_ - first) / (int64_t(threads_) * costs.sharesOfRest));
     int64_t last = std::min(end_, first + share);
     if (!next_.compare_exchange_weak(first, last, std::memory_order_relaxed))
       continue;
@@ -41,9 +42,7 @@ void Work::run(void *scratch) {
 namespace {
 
 constexpr uint32_t openBit = uint32_t(1) << 31;
-// Longer than the gap between two launches in a loop (Python, and the wait for the slowest chunk),
-// shorter than a scheduler's slice. Waking a sleeping core of a virtual machine takes about 1 ms.
-constexpr std::chrono::microseconds spinTime(200);
+constexpr std::chrono::microseconds spinTime(costs.spinMicroseconds);
 
 void pause() {
 #if defined(__x86_64__)

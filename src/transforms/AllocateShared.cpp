@@ -1,4 +1,3 @@
-#include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
 #include "transforms/SharedMemory.h"
 
@@ -110,7 +109,7 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
 
 } // namespace
 
-Status allocateShared(ModuleOp module, uint64_t limit) {
+Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs) {
   LiveRanges ranges(module);
   std::vector<User> users;
   simt::ConvertOp unplanned;
@@ -139,7 +138,7 @@ Status allocateShared(ModuleOp module, uint64_t limit) {
       previous = &user;
     }
   uint64_t total = place(users), cheap = place(apart);
-  if (cheap <= std::max(total, simt::costs.freeSharedBytes)) {
+  if (cheap <= std::max(total, costs.freeSharedBytes)) {
     users = std::move(apart);
     total = cheap;
   }

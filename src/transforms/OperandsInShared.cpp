@@ -1,5 +1,4 @@
 #include "transforms/OperandsInShared.h"
-#include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
@@ -35,8 +34,8 @@ unsigned heldBy(scf::ForOp loop) {
 
 class OperandInShared {
 public:
-  OperandInShared(simt::ConvertOp convert, unsigned registers, std::vector<diag::Remark> &remarks)
-      : convert_(convert), registers_(registers), remarks_(remarks) {}
+  OperandInShared(simt::ConvertOp convert, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
+      : convert_(convert), machine_(machine), remarks_(remarks) {}
 
   void run() {
     auto type = cast<RankedTensorType>(convert_.getValue().getType());
@@ -94,21 +93,21 @@ private:
     for (Operation *user : users)
       if (auto loop = user->getParentOfType<scf::ForOp>(); loop && !loop->isAncestor(convert_))
         held = std::max(held, heldBy(loop));
-    return held + registersOf(convert_.getResult()) > registers_ * simt::costs.crowdedRegisters;
+    return held + registersOf(convert_.getResult()) > machine_.registers * machine_.costs.crowdedRegisters;
   }
 
   simt::ConvertOp convert_;
-  unsigned registers_;
+  const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
 };
 
 } // namespace
 
-void operandsInShared(Operation *function, unsigned registers, std::vector<diag::Remark> &remarks) {
+void operandsInShared(Operation *function, const simt::Machine &machine, std::vector<diag::Remark> &remarks) {
   SmallVector<simt::ConvertOp> converts;
   function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
   for (simt::ConvertOp convert : converts)
-    OperandInShared(convert, registers, remarks).run();
+    OperandInShared(convert, machine, remarks).run();
 }
 
 } // namespace tegula::transforms

@@ -1,6 +1,7 @@
 // Operands of matrix instructions that no copy brings: through shared memory in the form of matrix loads.
 #pragma once
 #include "diag/Remark.h"
+#include "ir/simt/Machine.h"
 
 #include "mlir/IR/Operation.h"
 
@@ -10,8 +11,9 @@ namespace tegula::transforms {
 
 // Rewrites a conversion to the layout of such an operand, where it would go through shared memory, as a store
 // into a buffer and a load from it next to the product. An operand from before a loop is loaded again in each
-// trip where the tiles that the loop holds would leave no room for it among `registers` of a thread. Appends
+// trip where the tiles that the loop holds would leave no room for it among a thread's registers. Appends
 // a remark ("buffer") for each of those.
-void operandsInShared(mlir::Operation *function, unsigned registers, std::vector<diag::Remark> &remarks);
+void operandsInShared(mlir::Operation *function, const simt::Machine &machine,
+                      std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -1,6 +1,7 @@
 // Shared memory of a simt kernel: where the scratch of each op lies, and where the warps must meet.
 #pragma once
 #include "base/Status.h"
+#include "ir/simt/Costs.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -10,7 +11,7 @@ namespace tegula::transforms {
 // and the module `simt.shared_bytes`. Scratch of consecutive ops lies in different places where that is
 // cheap, so that one can write while warps still read the other's. Resource, with the table of buffers and a
 // number of stages that fits: more than `limit` bytes.
-Status allocateShared(mlir::ModuleOp module, uint64_t limit);
+Status allocateShared(mlir::ModuleOp module, uint64_t limit, const simt::Costs &costs);
 
 // Puts a `simt.barrier` in front of each op that touches shared memory which other warps may still be
 // reading, or have written since the last meeting. Every op with scratch writes it, meets, and reads it.

@@ -243,4 +243,12 @@ def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     of_cores = (HERE.parents[1] / "src" / "targets" / "cpu" / "Costs.def").read_text()
     kernels = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_cores, re.M)
     assert len(kernels) == of_cores.count("\nCOST(")
-    assert set(kernels) <= {path.stem for path in (HERE.parent / "cases").glob("*.py")}
+    of_launches = (HERE.parents[1] / "src" / "runtime" / "Costs.def").read_text()
+    launched = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_launches, re.M)
+    assert len(launched) == of_launches.count("\nCOST(") > 0
+    assert {*kernels, *launched} <= {path.stem for path in (HERE.parent / "cases").glob("*.py")}
+    of_passes = (HERE.parents[1] / "src" / "codegen" / "llvm" / "Bounds.def").read_text()
+    shapes = re.findall(r'^(?:PASS|BOUND)\([^#]*?"([^"]+)"\)$', of_passes, re.M)
+    assert len(shapes) == of_passes.count("\nPASS(") + of_passes.count("\nBOUND(") > 0
+    text = (HERE.parents[1] / "test" / "growth" / "shapes.py").read_text()
+    assert set(shapes) <= set(re.findall(r"^@shape\(.*\)\ndef (\w+)", text, re.M))

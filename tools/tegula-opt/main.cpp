@@ -35,7 +35,7 @@ struct NamedPass : PassWrapper<NamedPass, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
-    compiler::PassList list{{&pass}, std::make_shared<simt::Machine>(plain()), {}};
+    compiler::PassList list{{&pass}, std::make_shared<simt::Machine>(plain())};
     if (!target.empty()) {
       Result<compiler::PassList> chosen = choose();
       if (!chosen) {
@@ -48,7 +48,6 @@ struct NamedPass : PassWrapper<NamedPass, OperationPass<ModuleOp>> {
     unit.module = getOperation();
     unit.warps = warps;
     unit.stages = stages;
-    unit.streaming = list.streaming;
     auto isOwn = [&](const pipeline::Pass *each) { return each->name == getArgument(); };
     auto own = llvm::find_if(list.passes, isOwn);
     const pipeline::Pass &chosen = own == list.passes.end() ? pass : **own;

@@ -10,42 +10,18 @@ namespace tegula::codegen {
 
 namespace {
 
-// Passes of LLVM whose time grows faster than the code. Each is left out where the code is larger than these
-// bounds. Within the bounds is what hand-written kernels have; larger is what unrolling makes.
-constexpr size_t anySize = SIZE_MAX;
 struct SteepPass {
   llvm::StringRef name;
   CodeSize bounds;
 };
+constexpr size_t any = SIZE_MAX;
 constexpr SteepPass steepPasses[] = {
-    // Cubic in the depth of products. No example has 1 % fewer instructions with it.
-    {"Straight line strength reduction", {0, 0, 0, 0}},
-    // Quadratic in the number of loops. It moves freezes for loop strength reduction; we emit none.
-    {"Canonicalize Freeze Instructions in Loops", {0, 0, 0, 0}},
-    // Asks for the range of each sum and of all that it is made of; cubic in loops that follow each other.
-    {"Nary reassociation", {1024, anySize, anySize, 64}},
-    {"Global Value Numbering", {4096, anySize, 256, anySize}},        // EarlyCSE has run already
-    {"GPU Load and Store Vectorizer", {4096, anySize, 256, anySize}}, // accesses are as wide as they can be
-    {"Loop Strength Reduction", {8192, 1024, anySize, 256}},          // with the users of every variable
-    // Compares what it hoists with all that it hoisted, and hoists more than there are registers.
-    {"Early Machine Loop Invariant Code Motion", {8192, anySize, anySize, anySize}},
-    // Dominators are computed again after each change.
-    {"CodeGen Prepare", {anySize, anySize, anySize, 1024}},
-    {"Machine code sinking", {anySize, anySize, anySize, 1024}}, // into which block, for every value
-    // The one asks what dominates each use of what a branch compares, the other what has the same operands.
-    {"Early CSE", {anySize, anySize, anySize, 4096}},
-    {"Machine Common Subexpression Elimination", {anySize, anySize, anySize, 4096}},
-    // Joins what each operation of a chain leaves with all that the chain left before. What is not joined is
-    // given the same register where that is free, and is not copied then.
-    {"Register Coalescer", {16384, anySize, anySize, 4096}},
-    {"Machine Instruction Scheduler",
-     {anySize, 512, anySize, anySize}}, // every store of a block depends on the others
-    {"Post RA top-down list latency scheduler", {anySize, 512, anySize, anySize}},
+#define PASS(name, instructions, block, accesses, blocks, why, shape)                                        \
+  {name, {instructions, block, accesses, blocks}},
+#include "codegen/llvm/Bounds.def"
+#undef PASS
 };
 
-// The instruction selector and the passes over machine code look at one block at a time, some of them at all
-// pairs of its accesses or at all that a sum is made of. A block of more instructions becomes several.
-constexpr size_t largestBlock = 1024;
 constexpr llvm::StringRef beforeSelection = "Insert stack protectors"; // the selector needs its results
 
 class CutBlocks : public llvm::FunctionPass {
@@ -69,7 +45,7 @@ private:
   static void collectPlaces(llvm::BasicBlock &block, llvm::SmallVectorImpl<llvm::Instruction *> &places) {
     size_t length = 0;
     for (llvm::Instruction &each : block)
-      if (++length > largestBlock && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(each)) {
+      if (++length > bounds.largestBlock && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(each)) {
         places.push_back(&each);
         length = 1;
       }
@@ -109,7 +85,7 @@ void BoundedPasses::add(llvm::Pass *pass) {
     delete pass;
     return;
   }
-  if (name == beforeSelection && size_.block > largestBlock)
+  if (name == beforeSelection && size_.block > bounds.largestBlock)
     llvm::legacy::PassManager::add(new CutBlocks);
   llvm::legacy::PassManager::add(pass);
 }

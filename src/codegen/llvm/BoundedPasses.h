@@ -9,6 +9,14 @@
 
 namespace tegula::codegen {
 
+// Sizes of code that passes of our own compare.
+struct Bounds {
+#define BOUND(name, value, why, shape) size_t name = value;
+#include "codegen/llvm/Bounds.def"
+#undef BOUND
+};
+inline constexpr Bounds bounds{};
+
 // Says how large the largest function of a module is.
 struct CodeSize {
   size_t instructions = 0, block = 0, accesses = 0, blocks = 0; // of the largest block; loads and stores

@@ -37,9 +37,6 @@ void forbidContraction(llvm::Module &module) {
 
 namespace {
 
-// Code with more blocks than this is made by unrolling. Some passes take time for each pair of its blocks.
-constexpr size_t mostBlocks = 512;
-
 // Hoists out of loops; where there are very many blocks only out of inner loops. What leaves the outermost
 // one lives across all blocks, and register allocation takes time for each value in each block.
 class Hoist : public llvm::PassInfoMixin<Hoist> {
@@ -77,15 +74,16 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::FunctionPassManager cleanup;
   cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)); // the emitter's temporaries
   // They ask each branch about the uses of what it compares, or each block about all that branch there.
-  bool simplifies = blocks <= 8 * mostBlocks;
+  bool simplifies = blocks <= 8 * bounds.mostBlocks;
   if (simplifies)
     cleanup.addPass(llvm::EarlyCSEPass());
-  if (blocks <= 2 * mostBlocks)
+  if (blocks <= 2 * bounds.mostBlocks)
     cleanup.addPass(llvm::InstCombinePass());
   if (simplifies)
     cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
-  cleanup.addPass(llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= mostBlocks), /*UseMemorySSA=*/true));
+  cleanup.addPass(
+      llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= bounds.mostBlocks), /*UseMemorySSA=*/true));
   if (simplifies)
     cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   cleanup.addPass(llvm::ADCEPass());

@@ -9,8 +9,10 @@ using tegula::layout::Layout;
 
 namespace tegula::simt {
 
-Emitter::Emitter(llvm::Module &module, const Hardware &hardware, const OpTable &ops, unsigned warps)
-    : module(module), hardware(hardware), ops(ops), warps(warps), builder(module.getContext()) {}
+Emitter::Emitter(llvm::Module &module, const Hardware &hardware, const OpTable &ops, const Costs &costs,
+                 unsigned warps)
+    : module(module), hardware(hardware), ops(ops), costs(costs), warps(warps), builder(module.getContext()) {
+}
 
 llvm::Type *Emitter::type(Type scalar) {
   if (isa<PointerType>(scalar))

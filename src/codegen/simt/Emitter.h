@@ -6,6 +6,7 @@
 // own op and its operands' types; Ops.def says which.
 #pragma once
 #include "codegen/simt/Ops.h"
+#include "ir/simt/Costs.h"
 #include "ir/simt/Simt.h"
 
 #include "llvm/IR/DIBuilder.h"
@@ -19,7 +20,8 @@ using Registers = llvm::SmallVector<llvm::Value *, 16>;
 class Emitter {
 public:
   // Each op of what is emitted has a row in `ops`, and none refuses (codegen/llvm/OpTable.h).
-  Emitter(llvm::Module &module, const Hardware &hardware, const OpTable &ops, unsigned warps);
+  Emitter(llvm::Module &module, const Hardware &hardware, const OpTable &ops, const Costs &costs,
+          unsigned warps);
 
   // The kernel as LLVM function `name`.
   llvm::Function *emit(tile::FuncOp function, llvm::StringRef name);
@@ -27,6 +29,7 @@ public:
   llvm::Module &module;
   const Hardware &hardware;
   const OpTable &ops;
+  const Costs &costs; // of the machine
   const unsigned warps;
   llvm::IRBuilder<> builder;
 

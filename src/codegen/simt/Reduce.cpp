@@ -146,7 +146,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       write(scratch.validity(), reg, parts[reg].valid);
   }
   e.hardware.barrier(b);
-  if (scratch.warps >= costs.gatheringWarps && parts.size() == 1 && !parts[0].valid) {
+  if (scratch.warps >= e.costs.gatheringWarps && parts.size() == 1 && !parts[0].valid) {
     // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own
     // tree.
     Partial mine;

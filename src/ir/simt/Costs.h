@@ -13,7 +13,4 @@ struct Costs {
   layout::ConversionCosts conversion; // of a change of layout
 };
 
-// For plans that allocation and code generation must make alike, without a machine at hand.
-inline constexpr Costs costs{};
-
 } // namespace tegula::simt

@@ -56,14 +56,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
 // registers, so that as many threads as possible fit; told that so many threads of a multiprocessor
 // do (Costs.def), it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
 // softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md).
-
-bool loopsOverMemory(tile::FuncOp function, unsigned warps) {
+bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
+  int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
   bool found = false, small = true;
   function.walk([&](tile::DotOp dot) { small = false; }); // products live of their registers
   function.walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
-    small &= !type || type.getNumElements() <= simt::costs.streamedElements * 32 * warps;
+    small &= !type || type.getNumElements() <= most;
   });
   return found && small;
 }
@@ -76,7 +76,8 @@ void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, bool streams) {
   if (unit.maxRegisters)
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(unit.maxRegisters));
   else if (streams)
-    kernel.addFnAttr("nvvm.minctasm", std::to_string((simt::costs.streamingThreads + threads - 1) / threads));
+    kernel.addFnAttr("nvvm.minctasm",
+                     std::to_string((unit.machine.costs.streamingThreads + threads - 1) / threads));
 }
 
 Status emitCode(Unit &any) {
@@ -89,8 +90,8 @@ Status emitCode(Unit &any) {
   NvidiaHardware hardware(unit.architecture.capability, unit.warps);
   auto function = *unit.module.getOps<tile::FuncOp>().begin();
   unit.entry = function.getSymName().str();
-  simt::Emitter emitter(code, hardware, ops(), unit.warps);
-  markKernel(*emitter.emit(function, unit.entry), unit, loopsOverMemory(function, unit.warps));
+  simt::Emitter emitter(code, hardware, ops(), unit.machine.costs, unit.warps);
+  markKernel(*emitter.emit(function, unit.entry), unit, loopsOverMemory(function, unit));
   code.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   return {};
 }

@@ -7,14 +7,9 @@
 
 namespace tegula::nvidia {
 
-// A thread that streams keeps at most so many elements of a tile; above, it runs over chunks.
-inline constexpr pipeline::Streaming streaming{simt::costs.largestTile, simt::costs.chunk};
-
 struct NvidiaUnit : pipeline::Unit {
   NvidiaUnit(const Architecture &architecture, const NvidiaMachine &machine, int maxRegisters)
-      : Unit(machine), architecture(architecture), maxRegisters(maxRegisters) {
-    Unit::streaming = nvidia::streaming;
-  }
+      : Unit(machine), architecture(architecture), maxRegisters(maxRegisters) {}
   std::string text() const override { return ptx.empty() ? Unit::text() : ptx; }
 
   const Architecture &architecture;

@@ -55,7 +55,7 @@ struct Lowered {
     simt::loadDialects(kernel.context);
     std::vector<diag::Remark> notes;
     convert::tileToSimt(*kernel.module, {4, simt::Machine()}, notes);
-    EXPECT_TRUE(transforms::allocateShared(*kernel.module, 1 << 16).ok());
+    EXPECT_TRUE(transforms::allocateShared(*kernel.module, 1 << 16, {}).ok());
     transforms::insertBarriers(*kernel.module);
   }
 

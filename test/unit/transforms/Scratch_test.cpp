@@ -15,7 +15,7 @@ struct Allocated {
     simt::loadDialects(kernel.context);
     std::vector<diag::Remark> notes;
     convert::tileToSimt(*kernel.module, {4, simt::Machine()}, notes);
-    status = transforms::allocateShared(*kernel.module, limit);
+    status = transforms::allocateShared(*kernel.module, limit, {});
     kernel.module->walk([&](mlir::Operation *op) {
       if (auto offset = op->getAttrOfType<mlir::IntegerAttr>(simt::scratchName))
         places.push_back({uint64_t(offset.getInt()), uint64_t(offset.getInt()) + simt::scratchBytes(op)});
