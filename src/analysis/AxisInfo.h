@@ -43,6 +43,10 @@ enum class Trust {
 // before (transforms/CheckRemainders.h).
 inline constexpr llvm::StringLiteral checkedRemainderName = "tt.checked";
 
+// An integer attribute of an op: its result is that operand, as long as somebody asks what would be if it
+// were.
+inline constexpr llvm::StringLiteral takenOperandName = "tt.taken";
+
 class AxisInfoAnalysis {
 public:
   explicit AxisInfoAnalysis(tile::FuncOp function, Trust trust = Trust::Nothing);

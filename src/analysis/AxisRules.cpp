@@ -32,6 +32,8 @@ public:
   }
 
   AxisFact compute() {
+    if (auto taken = op_->getAttrOfType<IntegerAttr>(takenOperandName))
+      return in_[size_t(taken.getInt())];
     Type element = elementType(result_.getType());
     bool isNumber = isa<PointerType>(element) || element.isIntOrIndex();
     if (!isNumber || !(indexing() || moves() || integers() || divisions() || bits() || choices() || casts()))

@@ -14,6 +14,7 @@
 #include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
+#include "transforms/VersionClampedLoops.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -99,6 +100,12 @@ const Pass checkRemainders{"check-remainders", "ttir",
                                transforms::checkRemainders(function, unit.remarks);
                              });
                            }};
+const Pass versionClampedLoops{
+    "version-clamped-loops", "ttir",
+    "a loop of products whose offsets are clamped gets a version for tiles in which none is", [](Unit &unit) {
+      return eachFunction(
+          unit, [&](tile::FuncOp function) { transforms::versionClampedLoops(function, unit.remarks); });
+    }};
 
 // ---- simt ----
 

@@ -80,3 +80,42 @@ def test_rows_that_another_load_names(target, trips, stages):
     gathered_kernel[(1,)](a, rows, b, c, trips, STAGES=stages)
     expected = sum(((1 + int(r.max()) % 2) * (a[r.long()].float() @ y.float()) for r, y in zip(rows[:trips], b)), torch.zeros(32, 32))
     assert torch.equal(c, expected)
+
+
+@triton.jit
+def clamped_kernel(a_ptr, b_ptr, c_ptr, M, N, K, a_row, b_row, c_row, FORM: tl.constexpr):
+    """Walks over all tiles; offsets stay inside of the matrices in one of three spellings."""
+    n, k = tl.arange(0, 32), tl.arange(0, 16)
+    for tile in range(tl.cdiv(M, 32) * tl.cdiv(N, 32)):
+        rows = tile // tl.cdiv(N, 32) * 32 + n
+        columns = tile % tl.cdiv(N, 32) * 32 + n
+        if FORM == "where":
+            am, bn = tl.where(rows < M, rows, 0), tl.where(columns < N, columns, 0)
+        elif FORM == "minimum":
+            am, bn = tl.minimum(rows, M - 1), tl.minimum(columns, N - 1)
+        else:  # a value that no tile is without
+            am, bn = tl.minimum(rows, M - 1), tl.where(columns != 40, columns, 41)
+            bn = tl.where(bn < N, bn, 0)
+        a_ptrs = a_ptr + am[:, None] * a_row + k[None, :]
+        b_ptrs = b_ptr + k[:, None] * b_row + bn[None, :]
+        acc = tl.zeros([32, 32], tl.float32)
+        for start in range(0, K, 16):
+            a = tl.load(a_ptrs, mask=k[None, :] < K - start, other=0.0)
+            b = tl.load(b_ptrs, mask=k[:, None] < K - start, other=0.0)
+            acc = tl.dot(a, b, acc)
+            a_ptrs += 16
+            b_ptrs += 16 * b_row
+        tl.store(c_ptr + rows[:, None] * c_row + columns[None, :], acc, mask=(rows < M)[:, None] & (columns < N)[None, :])
+
+
+@pytest.mark.parametrize("form", ["where", "minimum", "other"])
+@pytest.mark.parametrize("M, N, K", [(32, 64, 32), (40, 80, 24), (33, 48, 64), (20, 90, 40)])
+def test_offsets_that_are_clamped(target, form, M, N, K):
+    generator = torch.Generator().manual_seed(M)
+    a, b = (torch.randint(-4, 5, shape, generator=generator).half() for shape in ((M, K), (K, N)))
+    c = torch.full((M, N), 9.0)
+    clamped_kernel[(1,)](a, b, c, M, N, K, a.stride(0), b.stride(0), c.stride(0), FORM=form)
+    wanted = a.float() @ b.float()
+    if form == "other" and N > 41:
+        wanted[:, 40] = wanted[:, 41]
+    assert torch.equal(c, wanted)

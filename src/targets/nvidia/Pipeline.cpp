@@ -155,6 +155,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::canonicalize},
     {"simt", &pipeline::loopInvariantCodeMotion},
     {"simt", &pipeline::checkRemainders},
+    {"simt", &pipeline::versionClampedLoops, hasAsyncCopy},
     {"simt", &pipeline::tileToSimt},
     {"simt", &pipeline::hoistConverts},
     {"simt", &pipeline::planConverts},

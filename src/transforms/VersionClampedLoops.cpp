@@ -1,0 +1,226 @@
+#include "transforms/VersionClampedLoops.h"
+#include "analysis/AxisInfo.h"
+#include "ir/tile/Tile.h"
+
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::transforms {
+
+namespace {
+
+using analysis::AxisInfoAnalysis;
+using analysis::takenOperandName;
+
+constexpr unsigned accessBits = 128;
+// Each costs an analysis of the kernel; each loop its code twice.
+constexpr size_t mostClamps = 8, mostLoops = 4;
+
+// An op on integers that gives its operand `inside`, unless some element is out of bounds.
+struct Clamp {
+  Operation *op;
+  unsigned inside; // the operand's number
+};
+
+bool isUniform(Value tile) {
+  return tile.getDefiningOp<SplatOp>() || matchPattern(tile, m_Constant()) ||
+         !isa<RankedTensorType>(tile.getType());
+}
+
+std::optional<Clamp> matchClamp(Operation *op) {
+  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
+  if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
+    return std::nullopt;
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    if (isa<RankedTensorType>(select.getCondition().getType()) && isUniform(select.getFalseValue()))
+      return Clamp{op, 1};
+  if (isa<arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp>(op))
+    for (unsigned inside : {0u, 1u})
+      if (isUniform(op->getOperand(1 - inside)) && !isUniform(op->getOperand(inside)))
+        return Clamp{op, inside};
+  return std::nullopt;
+}
+
+// Tiles of conditions: where the clamp changes nothing.
+Value conditionOf(OpBuilder &builder, const Clamp &clamp) {
+  if (auto select = dyn_cast<arith::SelectOp>(clamp.op))
+    return select.getCondition();
+  return arith::CmpIOp::create(builder, clamp.op->getLoc(), arith::CmpIPredicate::eq, clamp.op->getResult(0),
+                               clamp.op->getOperand(clamp.inside));
+}
+
+// Are all elements true?
+Value allOf(OpBuilder &builder, Location loc, Value conditions) {
+  Type i1 = builder.getI1Type();
+  auto reduce = ReduceOp::create(builder, loc, TypeRange(i1), ValueRange(conditions), 0u);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&reduce.getCombine(), {}, {i1, i1}, {loc, loc});
+  Value both = arith::AndIOp::create(builder, loc, body->getArgument(0), body->getArgument(1));
+  ReduceReturnOp::create(builder, loc, both);
+  return reduce.getResult(0);
+}
+
+class Versioner {
+public:
+  Versioner(FuncOp function, scf::ForOp loop, std::vector<diag::Remark> &remarks)
+      : function_(function), loop_(loop), remarks_(remarks) {}
+
+  // Returns true if the loop became two.
+  bool run() {
+    if (!isCandidate())
+      return false;
+    for (Operation &op : *loop_.getBody())
+      if (auto load = dyn_cast<LoadOp>(op); load && isa<RankedTensorType>(load.getType()))
+        collect(load);
+    if (clamps_.empty() || clamps_.size() > mostClamps)
+      return false;
+    keepThoseThatCount();
+    if (chosen_.empty())
+      return false;
+    split();
+    return true;
+  }
+
+private:
+  bool isCandidate() {
+    bool hasDots = false, isInnermost = true;
+    loop_.getBody()->walk([&](Operation *op) {
+      hasDots |= isa<DotOp>(op);
+      isInnermost &= !isa<LoopLikeOpInterface>(op);
+    });
+    return hasDots && isInnermost;
+  }
+
+  // The clamps ahead of the loop that the addresses of a load come from.
+  void collect(LoadOp load) {
+    loads_.push_back(load);
+    SmallVector<Value> work{load.getPtr()};
+    llvm::DenseSet<Operation *> seen;
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == loop_.getBody() && argument != loop_.getInductionVar())
+          work.push_back(loop_.getInitArgs()[argument.getArgNumber() - 1]);
+        continue;
+      }
+      Operation *op = value.getDefiningOp();
+      if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op) || !seen.insert(op).second)
+        continue;
+      if (std::optional<Clamp> clamp = matchClamp(op); clamp && !loop_->isAncestor(op))
+        clamps_.insert({op, *clamp});
+      llvm::append_range(work, op->getOperands());
+    }
+  }
+
+  // What each load of the loop moves at once.
+  std::vector<unsigned> widths() {
+    AxisInfoAnalysis axes(function_);
+    std::vector<unsigned> result;
+    for (LoadOp load : loads_)
+      result.push_back(
+          axes.accessWidth(load.getPtr(), load.getMask(), axes.order(load.getPtr())[0], accessBits));
+    return result;
+  }
+
+  void keepThoseThatCount() {
+    std::vector<unsigned> before = widths();
+    for (auto &[op, clamp] : clamps_) {
+      op->setAttr(takenOperandName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), clamp.inside));
+      if (std::vector<unsigned> after = widths(); after != before) {
+        before = std::move(after);
+        chosen_.push_back(clamp);
+      } else {
+        op->removeAttr(takenOperandName);
+      }
+    }
+    for (const Clamp &clamp : chosen_)
+      clamp.op->removeAttr(takenOperandName);
+  }
+
+  void split() {
+    OpBuilder builder(loop_);
+    Location loc = loop_.getLoc();
+    Value all;
+    for (const Clamp &clamp : chosen_) {
+      Value stays = allOf(builder, clamp.op->getLoc(), conditionOf(builder, clamp));
+      all = all ? arith::AndIOp::create(builder, loc, all, stays).getResult() : stays;
+      remarks_.push_back(
+          {locationText(clamp.op->getLoc()), "access",
+           "a loop that loads by these offsets has a version for tiles in which none is clamped"});
+    }
+    auto branch = scf::IfOp::create(builder, loc, loop_.getResultTypes(), all, /*withElseRegion=*/true);
+    for (auto [old, result] : llvm::zip(loop_.getResults(), branch.getResults()))
+      old.replaceAllUsesWith(result);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    IRMapping map;
+    for (Operation *op : changedAhead())
+      if (const Clamp *clamp = chosen(op))
+        map.map(op->getResult(0), map.lookupOrDefault(op->getOperand(clamp->inside)));
+      else
+        builder.clone(*op, map);
+    Operation *wide = builder.clone(*loop_, map);
+    finish(branch.thenBlock(), wide);
+    loop_->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
+    finish(branch.elseBlock(), loop_);
+  }
+
+  // Ends a branch, which has no terminator yet where it gives values.
+  void finish(Block *block, Operation *loop) {
+    if (loop->getNumResults() == 0)
+      return;
+    OpBuilder builder = OpBuilder::atBlockEnd(block);
+    scf::YieldOp::create(builder, loop->getLoc(), loop->getResults());
+  }
+
+  const Clamp *chosen(Operation *op) const {
+    auto found = llvm::find_if(chosen_, [&](const Clamp &clamp) { return clamp.op == op; });
+    return found == chosen_.end() ? nullptr : found;
+  }
+
+  // The ops ahead of the loop through which what it reads comes from a chosen clamp, operands first.
+  llvm::SetVector<Operation *> changedAhead() {
+    llvm::DenseSet<Operation *> needed;
+    SmallVector<Value> work(loop_->getOperands());
+    loop_.getBody()->walk([&](Operation *op) { llvm::append_range(work, op->getOperands()); });
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (op && !loop_->isAncestor(op) && !op->getNumRegions() && isMemoryEffectFree(op) &&
+          needed.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    }
+    llvm::SetVector<Operation *> changed;
+    for (const Clamp &clamp : chosen_)
+      changed.insert(clamp.op);
+    for (size_t i = 0; i != changed.size(); ++i)
+      for (Operation *user : changed[i]->getUsers())
+        if (needed.contains(user))
+          changed.insert(user);
+    return topologicalSort(changed);
+  }
+
+  FuncOp function_;
+  scf::ForOp loop_;
+  std::vector<diag::Remark> &remarks_;
+  SmallVector<LoadOp> loads_;
+  llvm::MapVector<Operation *, Clamp> clamps_;
+  SmallVector<Clamp> chosen_;
+};
+
+} // namespace
+
+void versionClampedLoops(Operation *root, std::vector<diag::Remark> &remarks) {
+  auto function = cast<FuncOp>(root);
+  SmallVector<scf::ForOp> loops;
+  function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  size_t versions = 0;
+  for (scf::ForOp loop : loops)
+    if (versions != mostLoops)
+      versions += Versioner(function, loop, remarks).run();
+}
+
+} // namespace tegula::transforms
