@@ -117,7 +117,7 @@ private:
     }
   }
 
-  // What each load of the loop moves at once.
+  // The width of each load of the loop, in elements.
   std::vector<unsigned> widths() {
     AxisInfoAnalysis axes(function_);
     std::vector<unsigned> result;
