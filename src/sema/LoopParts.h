@@ -23,6 +23,8 @@ struct Visitor::Carried {
   llvm::SmallVector<llvm::StringRef> names;        // those with a run-time value before
   std::vector<Value> initial;                      // in step with `names`
   llvm::SmallVector<mlir::Value> operands;         // their leaves
+  std::vector<Value> entered;                      // what they are where the region begins
+  llvm::SmallVector<llvm::StringRef, 2> gone;      // variables that end with another type
 };
 
 } // namespace tegula::sema

@@ -349,18 +349,31 @@ void Visitor::bindLastTrip(const syntax::For &node, const RunTimeRange &range,
     last = builder.createOrFold<arith::SubIOp>(loc, sum, last);
     first = upper;
   }
-  last = builder.createOrFold<arith::SelectOp>(loc, hasTrip, last,
-                                               valueWithoutTrip(before, {first, range.lower.type}));
-  bindLoopVariable(node, {last, range.lower.type});
+  mlir::Value without = valueWithoutTrip(before, {first, range.lower.type});
+  if (without)
+    last = builder.createOrFold<arith::SelectOp>(loc, hasTrip, last, without);
+  bindLoopVariable(node, {last, range.lower.type}, without != nullptr);
 }
 
+// Null: it had a value that the variable's type cannot hold.
 mlir::Value Visitor::valueWithoutTrip(const std::optional<Local> &before, const Tensor &start) {
-  auto *tensor = before && before->state == Local::Defined ? before->value.tensor() : nullptr;
-  return tensor && tensor->type == start.type ? tensor->value : start.value;
+  if (!before || before->state != Local::Defined)
+    return start.value;
+  auto *constant = before->value.constant();
+  bool hasNumber = before->value.tensor() || (constant && isNumber(*constant));
+  auto tensor = hasNumber ? toTensor(session, before->value) : std::nullopt;
+  if (tensor && tensor->type == start.type)
+    return tensor->value;
+  bool isWhole =
+      tensor && tensor->type.isScalar() && !tensor->type.pointer && isInteger(tensor->type.element);
+  DType from = isWhole ? tensor->type.element : DType::I64, to = start.type.element;
+  bool isHeld = isWhole && bitWidth(from) < bitWidth(to) && (!isSigned(from) || isSigned(to));
+  auto held = isHeld ? cast(session, *tensor, to) : std::nullopt;
+  return held ? held->value : nullptr;
 }
 
-void Visitor::bindLoopVariable(const syntax::For &node, const Tensor &value) {
-  Local local{Local::Defined, false, lineOf(&node), Value(value), {}};
+void Visitor::bindLoopVariable(const syntax::For &node, const Tensor &value, bool isKnown) {
+  Local local{isKnown ? Local::Defined : Local::LoopVariable, false, lineOf(&node), Value(value), {}};
   local.isLastTrip = true;
   frame->locals[as<syntax::Name>(node.target)->id] = std::move(local);
 }
@@ -403,6 +416,8 @@ Flow Visitor::visitWhile(const syntax::While &node) {
     mlir::scf::ConditionOp::create(builder, loc, decided->runTime, *forwarded);
     // What the condition assigned and the loop does not carry stays behind in its region.
     restore(carried->assigned, carried->before);
+    for (llvm::StringRef name : carried->variables)
+      frame->locals[name] = Local{Local::LoopVariable, false, lineOf(&node), {}, {}};
     mlir::Block *body = builder.createBlock(&op.getAfter(), {}, types, locations);
     bindCarried(*carried, body->getArguments());
     isFine = visitBlock(node.body) != Flow::Failed;
@@ -471,9 +486,15 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place,
   size_t own = carried.assigned.size();
   carried.assigned.append(carried.variables.begin(), carried.variables.end());
   carried.before = save(carried.assigned);
-  // A value from before would be stale from the second round on.
-  for (llvm::StringRef name : carried.variables)
-    frame->locals[name] = Local{Local::LoopVariable, false, lineOf(place), {}, {}};
+  // Of the variables of loops inside, those with a value from before are carried; others have none yet.
+  auto isCarriedVariable = [&](size_t i) {
+    const auto &before = carried.before[i];
+    auto *tensor = before && before->state == Local::Defined ? before->value.tensor() : nullptr;
+    return tensor && tensor->type.isScalar() && !tensor->type.pointer;
+  };
+  for (size_t i = own; i < carried.assigned.size(); ++i)
+    if (!isCarriedVariable(i))
+      frame->locals[carried.assigned[i]] = Local{Local::LoopVariable, false, lineOf(place), {}, {}};
 
   std::optional<BlockFacts> live;
   auto isLive = [&](llvm::StringRef name) {
@@ -484,9 +505,9 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place,
     }
     return llvm::is_contained(live->assigned, name);
   };
-  for (size_t i = 0; i < own; ++i) {
+  for (size_t i = 0; i < carried.assigned.size(); ++i) {
     const auto &local = carried.before[i];
-    if (!local || local->state != Local::Defined || local->isConstexpr)
+    if (!local || local->state != Local::Defined || local->isConstexpr || (i >= own && !isCarriedVariable(i)))
       continue;
     if (local->value.constant() && !isLive(carried.assigned[i]))
       continue;
@@ -500,7 +521,8 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place,
   return carried;
 }
 
-void Visitor::bindCarried(const Carried &carried, mlir::ValueRange values) {
+void Visitor::bindCarried(Carried &carried, mlir::ValueRange values) {
+  carried.entered.clear();
   for (size_t i = 0; i < carried.names.size(); ++i) {
     Local &local = frame->locals[carried.names[i]];
     bool isRunTime = hasLeaves(carried.initial[i]);
@@ -508,21 +530,36 @@ void Visitor::bindCarried(const Carried &carried, mlir::ValueRange values) {
                       ? std::optional(*local.value.constant())
                       : local.number;
     local = Local{Local::Defined, false, local.line, rebuild(carried.initial[i], values), number};
+    local.isLastTrip = llvm::is_contained(carried.variables, carried.names[i]);
+    carried.entered.push_back(local.value);
   }
 }
 
+// The variable of a loop inside that ends without a value, or with one of another type, is not defined behind
+// the loop, unless its value from before is wanted in it.
+bool Visitor::letGo(Carried &carried, size_t i, llvm::SmallVectorImpl<mlir::Value> &into) {
+  mlir::Value held = carried.entered[i].tensor() ? carried.entered[i].tensor()->value : nullptr;
+  if (!held || !held.use_empty() || !llvm::is_contained(carried.variables, carried.names[i]))
+    return false;
+  carried.gone.push_back(carried.names[i]);
+  into.push_back(held);
+  return true;
+}
+
 // The carried names' values at the end of a region, in the types they started with.
-std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(const Carried &carried) {
+std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(Carried &carried) {
   llvm::SmallVector<mlir::Value> result;
   for (size_t i = 0; i < carried.names.size(); ++i) {
     const Local &local = frame->locals[carried.names[i]];
     if (local.state == Local::Broken)
       return std::nullopt;
+    if (local.state != Local::Defined && letGo(carried, i, result))
+      continue;
     if (local.state != Local::Defined) {
       auto kind = local.state == Local::LoopVariable ? Kind::LoopVariableGone : Kind::PartiallyDefined;
       return session.fail(kind, {carried.names[i], std::to_string(local.line)});
     }
-    if (!collectLike(session, carried.initial[i], local.value, result))
+    if (!collectLike(session, carried.initial[i], local.value, result) && !letGo(carried, i, result))
       return session.fail(Kind::LoopCarriedMismatch,
                           {carried.names[i], describeType(carried.initial[i]), describeType(local.value)});
   }
@@ -530,7 +567,7 @@ std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(const Carr
 }
 
 // After a loop: carried names have its results; names that it only used are gone.
-void Visitor::leaveLoop(const Carried &carried, mlir::ValueRange results, uint32_t line) {
+void Visitor::leaveLoop(Carried &carried, mlir::ValueRange results, uint32_t line) {
   restore(carried.assigned, carried.before);
   for (size_t i = 0; i < carried.assigned.size(); ++i) {
     const auto &before = carried.before[i];
@@ -540,6 +577,8 @@ void Visitor::leaveLoop(const Carried &carried, mlir::ValueRange results, uint32
   for (llvm::StringRef name : carried.variables)
     frame->locals[name] = Local{Local::LoopVariable, false, line, {}, {}};
   bindCarried(carried, results);
+  for (llvm::StringRef name : carried.gone)
+    frame->locals[name] = Local{Local::LoopVariable, false, line, {}, {}};
 }
 
 } // namespace tegula::sema

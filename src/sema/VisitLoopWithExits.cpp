@@ -164,10 +164,11 @@ Flow Visitor::visitForWithExits(const syntax::For &node, const RunTimeRange &ran
     return Values{builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, distance, step),
                   builder.createOrFold<arith::AddIOp>(loc, own[1], step), variable};
   };
-  ExitLoop loop{carried, {hasTrip, lower, valueWithoutTrip(outer, first)}, body, advance};
+  mlir::Value without = valueWithoutTrip(outer, first);
+  ExitLoop loop{carried, {hasTrip, lower, without ? without : first.value}, body, advance};
   Flow flow = visitLoopWithExits(node, loop);
   if (flow != Flow::Failed)
-    bindLoopVariable(node, {loop.own[2], type});
+    bindLoopVariable(node, {loop.own[2], type}, without != nullptr);
   return flow;
 }
 

@@ -192,7 +192,7 @@ private:
   Flow leaveStaticRange();
   void bindLastTrip(const syntax::For &node, const RunTimeRange &range, const std::optional<Local> &before);
   mlir::Value valueWithoutTrip(const std::optional<Local> &before, const Tensor &start);
-  void bindLoopVariable(const syntax::For &node, const Tensor &value);
+  void bindLoopVariable(const syntax::For &node, const Tensor &value, bool isKnown);
   Flow visitWhile(const syntax::While &node);
   // VisitLoopWithExits.cpp
   bool leavesEarly(const syntax::Block &body, const Carried &carried, const syntax::Name *variable);
@@ -205,9 +205,10 @@ private:
   Flow visitLoopWithExits(const syntax::Stmt &node, ExitLoop &loop);
   std::optional<Carried> carriedNames(const syntax::Stmt *place, const syntax::Block &body,
                                       const syntax::Expr *condition, const syntax::Expr *target);
-  void bindCarried(const Carried &carried, mlir::ValueRange values);
-  std::optional<llvm::SmallVector<mlir::Value>> collectCarried(const Carried &carried);
-  void leaveLoop(const Carried &carried, mlir::ValueRange results, uint32_t line);
+  void bindCarried(Carried &carried, mlir::ValueRange values);
+  bool letGo(Carried &carried, size_t i, llvm::SmallVectorImpl<mlir::Value> &into);
+  std::optional<llvm::SmallVector<mlir::Value>> collectCarried(Carried &carried);
+  void leaveLoop(Carried &carried, mlir::ValueRange results, uint32_t line);
 
   uint32_t lineOf(const syntax::Node *node) const;
 

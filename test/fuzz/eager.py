@@ -120,6 +120,9 @@ class Tile:
     def __add__(self, other):
         return other + self if isinstance(other, Pointer) else self.apply(other, np.add)
 
+    __radd__ = __add__
+
+    def __rmul__(self, other): return self.apply(other, np.multiply)
     def __sub__(self, other): return self.apply(other, np.subtract)
     def __rsub__(self, other): return Tile(np.array(other).astype(self.array.dtype)) - self
     def __mul__(self, other): return self.apply(other, np.multiply)
@@ -271,7 +274,7 @@ def language(program_id, arrays):
     tl.zeros = lambda shape, dtype: Tile(np.zeros(shape, numpy_type(dtype)))
     tl.load, tl.store, tl.where = load, store, where
     tl.full = lambda shape, value, dtype: Tile(np.full(shape, value, numpy_type(dtype)))
-    tl.int1 = "bool"
+    tl.int1, tl.static_range = "bool", range
     tl.pointer_type = lambda dtype: functools.partial(pointer_of, arrays)
     tl.maximum, tl.minimum = extreme(np.fmax), extreme(np.fmin)
     tl.sum, tl.max, tl.min = total, reduced_extreme(np.fmax), reduced_extreme(np.fmin)
@@ -294,7 +297,7 @@ def language(program_id, arrays):
 
 def run(program, arrays):
     """Changes the arrays as the program's launch would."""
-    body = program.source.split("@triton.jit\n")[1]
+    body = program.source.split("@triton.jit\n", 1)[1].replace("@triton.jit\n", "")
     code = compile(body, f"seed {program.seed}", "exec")
     grid = (*program.grid, 1, 1)[:3]
     for z, y, x in itertools.product(range(grid[2]), range(grid[1]), range(grid[0])):

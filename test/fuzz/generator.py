@@ -13,8 +13,9 @@ Moving programs scan, gather, flip, join, split and count, too. Held programs ar
 results of one op with a buffer are operands of another, at once and carried by a loop.
 Pointer programs choose addresses when they run: loops that swap pointers or carry tiles of them, branches, `tl.where`,
 integers on the way; each reads its neighbours' elements of what it has stored.
+Programs with exits leave loops, branches and helpers early: in loops within loops of every kind.
 
-`python3 test/fuzz/generator.py SEED [overlapping|moving|held|pointers]` prints the program of a seed.
+`python3 test/fuzz/generator.py SEED [overlapping|moving|held|pointers|exits]` prints the program of a seed.
 """
 import random
 import sys
@@ -84,6 +85,7 @@ class Generator:
         self.step_table = self.STEPS + (self.MOVES if form in ("moving", "held") else []) + (self.HELD if self.held else [])
         self.choosing = form == "pointers"
         self.leaving = form == "exits"
+        self.helper, self.helpers = "", []
         self.in_memory = INTEGERS if overlapping else INTEGERS + FLOATS
         self.program = Program(seed)
         self.lines = []
@@ -529,6 +531,75 @@ class Generator:
         self.line(f"    {self.rng.choice(ways)}")
         self.depth = depth
 
+    def nest(self):
+        """Two loops, one within the other, which some programs and trips leave; what they carry and their variables are
+        used behind them."""
+        rng, outer = self.rng, list(self.pool)
+        acc, count, i, j = self.name("acc"), self.name("count"), self.name("i"), self.name("j")
+        self.line(f"{acc} = {self.cast(self.spread(self.integer()), 'int32').text}")
+        self.line(f"{count}, {i}, {j} = 0, {rng.randint(0, 9)}, {rng.randint(0, 9)}")
+        depth = self.depth
+        self.enter(i, "0" if rng.random() < 0.7 else "pid")
+        self.leave(i, ["continue", "break"])
+        self.changes(acc, count, f"{i} * {rng.randint(1, 9)}")
+        inner = self.depth
+        self.enter(j, rng.choice(["0", "1", i]), may_unroll=True)
+        for _ in range(rng.randint(1, 2)):
+            self.leave(rng.choice([j, f"({i} + {j})", count]), ["continue", "break", "break", "return"])
+            self.changes(acc, count, f"{j} + {i}")
+        if self.helper and rng.random() < 0.6:
+            self.line(f"{count} += {self.helper}({count}, {j})")
+        self.depth = inner
+        self.leave(rng.choice([i, j, count]), ["continue", "break", "return"])
+        if len(self.shape) == 1 and rng.random() < 0.3:
+            self.line(f"if tl.max({acc}, axis=0) > 1000:")
+            self.line(f"    {rng.choice(['break', 'continue', 'return'])}")
+        self.changes(acc, count, str(rng.randint(1, 9)))
+        self.depth = depth
+        self.pool = outer
+        self.let(f"{acc} + ({count} * 64 + {i} * 8 + {j})", "int32", self.shape, "int")
+
+    def enter(self, index, start, may_unroll=False):
+        """The head of a loop of one of four kinds."""
+        trips = f"trips{len(self.program.scalars)}"
+        self.program.scalars[trips] = self.rng.randint(0, 5)
+        kind = self.rng.choice(["for", "for", "down", "while", "endless"] + ["static"] * 2 * may_unroll)
+        if kind in ("while", "endless"):
+            self.line(f"{index} = {start} - 1")
+        head = {"for": f"for {index} in range({start}, {trips}{self.rng.choice(['', ', 2'])}):",
+                "down": f"for {index} in range({trips}, {start}, -1):",
+                "static": f"for {index} in tl.static_range({self.rng.randint(1, 4)}):",
+                "while": f"while {index} + 1 < {trips}:", "endless": "while True:"}
+        self.line(head[kind])
+        self.depth += 1
+        if kind in ("while", "endless"):
+            self.line(f"{index} += 1")
+        if kind == "endless":
+            self.line(f"if {index} >= {trips}:")
+            self.line("    break")
+
+    def changes(self, acc, count, text):
+        """A trip changes a tile and a scalar; a load sometimes, or one side of a branch only."""
+        depth = self.depth
+        if self.rng.random() < 0.3:
+            self.line(f"if {self.rng.choice(['pid % 2 == 0', 'n > 50', count + ' % 2 == 1'])}:")
+            self.depth += 1
+        self.line(f"{acc} = {acc} {self.rng.choice('+-^')} ({text})")
+        if self.rng.random() < 0.4:
+            source = self.new_buffer("int32", "any", self.count)
+            self.line(f"{acc} = {acc} + tl.load({self.address(source)}, mask={self.fits(self.mask)}, other={count})")
+        self.line(f"{count} += 1")
+        self.depth = depth
+
+    def make_helper(self):
+        """A function that leaves its loop by `return`."""
+        self.helper = "helper"
+        test, step = self.rng.choice(["i * i > x", "x % 3 == i", "x - i < 2"]), self.rng.randint(1, 3)
+        other = self.rng.choice([["if x == i + 1:", "    continue"], ["if x + i == 9:", "    break"], []])
+        lines = ["def helper(x, most):", f"    for i in range(0, most, {step}):", f"        if {test}:", "            return i"]
+        lines += ["        " + line for line in other] + ["        x += 1", "    return x % 7"]
+        self.helpers = ["@triton.jit", *lines, "", ""]
+
     def branch(self):
         """An `if` that is decided at run time, by a scalar argument or the program's number."""
         value = self.pick(lambda v: v.kind == "int", self.shape)
@@ -701,6 +772,8 @@ class Generator:
         two = self.held or (self.rng.random() < 0.4 and not self.choosing)
         self.begin_2d() if two else self.begin_1d()
         self.load(self.new_buffer(self.rng.choice(INTEGERS), "any", self.count))
+        if self.leaving and self.rng.random() < 0.5:
+            self.make_helper()
         if self.held:
             self.load(self.new_buffer("float16", "ints", self.count))
         for _ in range(self.rng.randint(1, 3)):
@@ -713,7 +786,9 @@ class Generator:
                 getattr(self, self.rng.choice(["exchange", "exchange", "picked", "spread_over_two"]))()
             extra = self.rng.random()
             if self.leaving:
-                extra = self.rng.choice([0.1, 0.1, 0.6])
+                extra = self.rng.choice([0.1, 0.6, 1.0])
+                if extra == 1.0:
+                    self.nest()
             if extra < 0.2:
                 self.loop()
             elif extra < 0.4:
@@ -730,7 +805,7 @@ class Generator:
             self.place_across()
         parameters = [b.name for b in self.program.buffers] + list(self.program.scalars)
         header = ["import tegula as triton", "import tegula.language as tl", "", "",
-                  "@triton.jit", f"def kernel({', '.join(parameters)}):"]
+                  *self.helpers, "@triton.jit", f"def kernel({', '.join(parameters)}):"]
         self.program.source = "\n".join(header + self.lines) + "\n"
         return self.program
 
