@@ -117,6 +117,8 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
   }
   if (name == "debug")
     options.language.debug = value != 0;
+  else if (name == "sanitize_overflow")
+    options.language.sanitizesOverflow = value != 0;
   else if (name == "enable_fp_fusion")
     target.fusesMultiplyAdd = value != 0;
   else if (name == "launch_cooperative_grid")
@@ -204,8 +206,9 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   KeyLeaf options;
   options.kind = uint8_t(call.options.language.numWarps);
   options.dtype = uint8_t(call.options.language.numStages);
-  options.flags = uint8_t(call.options.language.debug | call.options.targetOptions.fusesMultiplyAdd << 1 |
-                          call.options.targetOptions.isCooperative << 2);
+  options.flags =
+      uint8_t(call.options.language.debug | call.options.targetOptions.fusesMultiplyAdd << 1 |
+              call.options.targetOptions.isCooperative << 2 | call.options.language.sanitizesOverflow << 3);
   // Cores have no such number: the same code for all of its values.
   auto registers = uint16_t(call.target->devices ? call.options.targetOptions.maxRegisters : 0);
   memcpy(&options.reserved[1], &registers, sizeof registers);

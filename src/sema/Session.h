@@ -23,6 +23,7 @@ struct LanguageOptions {
   int numWarps = 4;
   int numStages = 0; // 0: as the target likes
   bool debug = false;
+  bool sanitizesOverflow = true; // with `debug`: sums, differences and products of integers are checked
   DotPrecision dotPrecision = DotPrecision::TF32; // of a tl.dot that says nothing
 };
 
@@ -79,6 +80,8 @@ private:
 
 // ---- operators --------------------------------------------------------------------------
 std::optional<Value> binary(Session &, syntax::BinaryOperator, const Value &left, const Value &right);
+// And asserts that integers do not overflow, where the options of the session say so (Overflow.cpp).
+std::optional<Value> checkedBinary(Session &, syntax::BinaryOperator, const Value &left, const Value &right);
 std::optional<Value> compare(Session &, syntax::CompareOperator, const Value &left, const Value &right);
 std::optional<Value> unary(Session &, syntax::UnaryOperator, const Value &operand);
 // `and` / `or` of run-time values, elementwise; constants are the visitor's business.

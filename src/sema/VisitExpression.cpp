@@ -1,5 +1,6 @@
 // Expressions. Operands are visited left to right; where both are constants Python's
 // arithmetic answers at once, else the session's operators emit.
+#include "sema/LibraryKinds.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -199,7 +200,8 @@ std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &l
   }
   if (leftElements || rightElements)
     return session.fail(Kind::ConstOperands, {spelling(op), describeType(left), describeType(right)});
-  return binary(session, op, left, right);
+  // The library of the language computes with integers that wrap.
+  return (isOfLibrary(frame->function) ? binary : checkedBinary)(session, op, left, right);
 }
 
 std::optional<Value> Visitor::visitUnary(const syntax::Unary &node) {

@@ -34,9 +34,9 @@ def run(target="interp", grid=(1,), **options):
 
 
 # The tables say what is done with each option: they hold a value that is taken, and one that is not.
-OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "maxnreg": (64, 0), "enable_fp_fusion": (False, "no"),
+OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "sanitize_overflow": (False, "yes"), "maxnreg": (64, 0), "enable_fp_fusion": (False, "no"),
           "launch_cooperative_grid": (True, "yes"), "default_dot_input_precision": ("ieee", "fp4")}
-FIXED = {"num_ctas": (1, 2), "sanitize_overflow": (False, True), "extern_libs": (None, {"libdevice": "a.bc"}), "arch": (None, "sm90"),
+FIXED = {"num_ctas": (1, 2), "extern_libs": (None, {"libdevice": "a.bc"}), "arch": (None, "sm90"),
          "ptx_version": (None, 84), "ptx_options": ("", "--ftz=true"), "ir_override": (None, "a.ttir"),
          "instrumentation_mode": ("", "consan")}
 HINTS = {"launch_pdl": True, "enable_reflect_ftz": False, "allow_fp8e4nv": True, "max_num_imprecise_acc_default": 0,
@@ -139,12 +139,12 @@ LANGUAGE_HINTS = {
     "store": {"cache_modifier", "eviction_policy"},
     "dot": {"max_num_imprecise_acc"},
     "reshape": {"can_reorder"}, "ravel": {"can_reorder"}, "cat": {"can_reorder"},
-    "add": {"sanitize_overflow"}, "sub": {"sanitize_overflow"}, "mul": {"sanitize_overflow"},
     "fdiv": {"ieee_rounding"}, "softmax": {"ieee_rounding"},
     "static_print": {"flush"},
 }
 # Obeyed; the test or the clause that shows it lies with the function's family. A new keyword must be put into one of the tables.
 LANGUAGE_OBEYED = {
+    "add": {"sanitize_overflow"}, "sub": {"sanitize_overflow"}, "mul": {"sanitize_overflow"},
     "map_elementwise": {"pack"}, "atomic_poll": {"sem", "scope", "timeout_ns"},
     "cast": {"fp_downcast_rounding", "bitcast"}, "maximum": {"propagate_nan"}, "minimum": {"propagate_nan"},
     "clamp": {"propagate_nan"}, "softmax": {"dim", "keep_dims"}, "cat": {"dim"}, "flip": {"dim"}, "swizzle2d": set(),

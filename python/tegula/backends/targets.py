@@ -25,7 +25,7 @@ class Options:
     supported_fp8_dtypes: tuple = ("fp8e4b15", "fp8e4nv", "fp8e5")
     deprecated_fp8_dot_operand_dtypes: tuple = ()
     extern_libs: tuple | None = None
-    sanitize_overflow: bool = False
+    sanitize_overflow: bool = True
     backend_name: str = "cpu"
     arch: str | None = None
     ptx_version: int | None = None

@@ -44,7 +44,12 @@ std::optional<Value> extremum(Call &call) {
                                         : emit<Unsigned>(session, a.type, a.value, b.value));
 }
 
-std::optional<Value> operate(Call &call, BinOp op) { return binary(call.session, op, call[0], call[1]); }
+std::optional<Value> operate(Call &call, BinOp op) {
+  auto isChecked = call.flag(2);
+  if (!isChecked)
+    return std::nullopt;
+  return (*isChecked ? checkedBinary : binary)(call.session, op, call[0], call[1]);
+}
 
 // ---- inline assembly --------------------------------------------------------------------
 
