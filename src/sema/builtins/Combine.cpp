@@ -108,6 +108,10 @@ Value likeInputs(Call &call, std::vector<Tensor> results) {
   return makeValueTuple({results.begin(), results.end()});
 }
 
+DType accumulatorType(DType element) {
+  return isFloat(element) && bitWidth(element) < 32 ? DType::F32 : element;
+}
+
 DType sumType(DType element) {
   if (isFloat(element) || bitWidth(element) >= 32)
     return element;

@@ -32,5 +32,7 @@ Value likeInputs(Call &call, std::vector<Tensor> results);
 
 // The type in which a sum or product of `element` is computed: integers have at least 32 bits.
 DType sumType(DType element);
+// In which sums of that type are computed: fp32 for floats of 8 and 16 bits, which round once, at the end.
+DType accumulatorType(DType element);
 
 } // namespace tegula::sema::builtins

@@ -82,11 +82,7 @@ std::optional<std::vector<Tensor>> run(Session &session, Reduction reduction, Co
 // Reduces one tile by one op on two scalars.
 template <class Op> std::optional<Value> reduceBy(Session &session, Reduction reduction) {
   auto results = run(session, std::move(reduction), [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
-    // 8-bit floats are computed in fp32, within the region.
-    if constexpr (std::is_same_v<Op, arith::AddFOp>)
-      return std::optional(std::vector{emitFloat<Op>(session, a[0], b[0])});
-    else
-      return std::optional(std::vector{emit<Op>(session, a[0].type, a[0].value, b[0].value)});
+    return std::optional(std::vector{emit<Op>(session, a[0].type, a[0].value, b[0].value)});
   });
   return results ? std::optional<Value>((*results)[0]) : std::nullopt;
 }
@@ -201,11 +197,13 @@ std::optional<Value> call_sum(Call &call) {
   if (!call.isNone(Dtype))
     type = call.dtype(Dtype);
   auto value = type ? cast(call.session, *input, *type) : std::nullopt;
-  auto reduction = value ? reductionOf(call, {*value}, Axis, KeepDims) : std::nullopt;
+  auto wide = value ? cast(call.session, *value, accumulatorType(*type)) : std::nullopt;
+  auto reduction = wide ? reductionOf(call, {*wide}, Axis, KeepDims) : std::nullopt;
   if (!reduction)
     return std::nullopt;
-  return isFloat(*type) ? reduceBy<arith::AddFOp>(call.session, std::move(*reduction))
-                        : reduceBy<arith::AddIOp>(call.session, std::move(*reduction));
+  auto sum = isFloat(*type) ? reduceBy<arith::AddFOp>(call.session, std::move(*reduction))
+                            : reduceBy<arith::AddIOp>(call.session, std::move(*reduction));
+  return sum ? cast(call.session, *sum->tensor(), *type) : std::nullopt;
 }
 
 std::optional<Value> call_max(Call &call) { return extremumCall(call, Extremum::Max); }

@@ -31,21 +31,23 @@ std::optional<std::vector<Tensor>> scan(Session &session, llvm::ArrayRef<Tensor>
   return results;
 }
 
+// Running sums or products in the type of `given`.
 template <class OnFloats, class OnIntegers>
-std::optional<Value> cumulate(Call &call, const Tensor &input, size_t axisAt, size_t reverseAt) {
-  auto axis = call.axis(axisAt, input.type.shape.size());
+std::optional<Value> cumulate(Call &call, const Tensor &given, size_t axisAt, size_t reverseAt) {
+  auto axis = call.axis(axisAt, given.type.shape.size());
   auto reverse = axis ? call.flag(reverseAt) : std::nullopt;
   if (!reverse)
     return std::nullopt;
   Session &session = call.session;
+  const Tensor input = *cast(session, given, accumulatorType(given.type.element));
   auto results =
       scan(session, input, *axis, *reverse, [&](llvm::ArrayRef<Tensor> a, llvm::ArrayRef<Tensor> b) {
         Tensor one = isFloat(input.type.element)
-                         ? emitFloat<OnFloats>(session, a[0], b[0])
+                         ? emit<OnFloats>(session, a[0].type, a[0].value, b[0].value)
                          : emit<OnIntegers>(session, a[0].type, a[0].value, b[0].value);
         return std::optional(std::vector{one});
       });
-  return results ? std::optional<Value>((*results)[0]) : std::nullopt;
+  return results ? cast(session, (*results)[0], given.type.element) : std::nullopt;
 }
 
 // A tile of numbers; sums and products of bfloat16 are fp32.
