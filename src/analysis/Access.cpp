@@ -405,4 +405,30 @@ Conjunct AccessAnalysis::conjunctOf(Value mask) {
   return {*difference, {}};
 }
 
+bool isOneToOne(AccessAnalysis &access, Value pointers) {
+  const Address *address = access.address(pointers);
+  if (!address || address->offset.base.hasTiles())
+    return false;
+  auto shape = shapeOf(pointers.getType());
+  SmallVector<std::pair<uint64_t, uint64_t>> steps; // bytes, and how often
+  for (auto [stride, extent] : llvm::zip_equal(address->offset.strides, shape)) {
+    if (extent == 1)
+      continue;
+    std::optional<int64_t> bytes = stride.constant();
+    if (!bytes)
+      return false;
+    steps.push_back({uint64_t(std::abs(*bytes)), uint64_t(extent - 1)});
+  }
+  llvm::sort(steps);
+  // Each step goes beyond all that the smaller ones reach; within 31 bits, so that offsets which wrap stay
+  // apart.
+  uint64_t reach = 0;
+  for (auto [bytes, count] : steps) {
+    if (bytes <= reach || bytes > INT32_MAX)
+      return false;
+    reach += bytes * count;
+  }
+  return reach <= INT32_MAX;
+}
+
 } // namespace tegula::analysis

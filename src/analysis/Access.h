@@ -69,6 +69,10 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> numbers_;
 };
 
+// Have no two elements of a tile of pointers one address? Yes only where the strides say so, as constants;
+// where they may be anything, no.
+bool isOneToOne(AccessAnalysis &access, mlir::Value pointers);
+
 // How an op that only moves elements maps its result's coordinates to its operand's:
 // map[operand dimension] = result dimension, or -1 for the operand's extents of 1.
 // nullopt for other ops.

@@ -1,3 +1,4 @@
+#include "analysis/Access.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
@@ -84,7 +85,7 @@ struct Pending {
   }
 };
 
-// Whether several threads hold an element of the tile: all load it, one stores it.
+// Do several threads hold an element of the tile? All of them load it, and one stores it.
 bool hasCopies(Value tile, Operation *user) {
   if (!isa<RankedTensorType>(tile.getType()))
     return true;
@@ -92,12 +93,6 @@ bool hasCopies(Value tile, Operation *user) {
   bool fillsWarps =
       layout.size(layout::Axis::Lane) == 32 && layout.size(layout::Axis::Warp) >= simt::warpsOf(user);
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
-}
-
-// The same address in the same layout: each thread meets its own elements, in its own order, unless threads
-// hold copies: those are read by all of them and written by one.
-bool ownElements(Value a, Value b, Operation *user, bool bothWrite) {
-  return a == b && (bothWrite || !hasCopies(a, user));
 }
 
 class Barriers {
@@ -109,6 +104,13 @@ public:
   }
 
 private:
+  // The same address in the same layout: each thread meets its own elements, in its own order, unless threads
+  // hold copies, which all of them read and one writes, or several elements may have one address. Of two
+  // stores that does not matter: whichever is the last one, it is of the second.
+  bool ownElements(Value a, Value b, Operation *user, bool bothWrite) {
+    return a == b && (bothWrite || (!hasCopies(a, user) && analysis::isOneToOne(access_, a)));
+  }
+
   // May the two accesses touch one element of which another thread must see the right value? Of two arguments
   // the memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
   // the others may have yet to read. Of tiles without copies it asks nothing (M12).
@@ -257,6 +259,7 @@ private:
   }
 
   analysis::PointerOrigins origins_;
+  analysis::AccessAnalysis access_;
 };
 
 } // namespace

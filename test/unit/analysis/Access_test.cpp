@@ -24,6 +24,7 @@ TEST(Address, OfABlockOfAnArray) {
   EXPECT_EQ(address->offset.strides[0].constant(), 4);
   EXPECT_EQ(address->offset.base, *analysis::Polynomial(access.factor(kernel.argument(1))).scaled(4));
   EXPECT_EQ(address->offset.conditions.size(), 1u) << "the sum of 32 bits must not wrap";
+  EXPECT_TRUE(analysis::isOneToOne(access, kernel.marked()));
 }
 
 TEST(Address, OfRowsWithAStride) {
@@ -45,6 +46,7 @@ TEST(Address, OfRowsWithAStride) {
   EXPECT_EQ(address->offset.strides[0], *analysis::Polynomial(access.factor(kernel.argument(1))).scaled(2));
   EXPECT_EQ(address->offset.strides[1].constant(), 2);
   EXPECT_TRUE(address->offset.base.isZero());
+  EXPECT_FALSE(analysis::isOneToOne(access, kernel.marked())) << "rows of a stride below 16 overlap";
 }
 
 TEST(Address, OfLoadedIndicesVariesWithThem) {
@@ -58,6 +60,7 @@ TEST(Address, OfLoadedIndicesVariesWithThem) {
   ASSERT_NE(address, nullptr);
   EXPECT_TRUE(address->offset.base.dependsOn(0)) << "no stride describes it";
   EXPECT_TRUE(address->offset.strides[0].isZero());
+  EXPECT_FALSE(analysis::isOneToOne(access, kernel.marked())) << "an index may come twice";
 }
 
 TEST(Address, OfChosenPointersIsUnknown) {
