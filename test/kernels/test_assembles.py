@@ -13,7 +13,7 @@ from compile_time import KERNELS
 
 INT3 = "packed_ptr=*u8:16,scale_ptr=*f16:16,x_ptr=*f16:16,y_ptr=*f16:16,N=i32:16,K=i32:16,BLOCK_N=4,GROUPS=2"
 SIGNATURES = {kernel: signature for kernel, (signature, aim) in KERNELS.items()} | {
-    f"gemv_int3::gemv_int3_{form}_kernel": INT3 for form in ("scatter", "gather", "join")}
+    f"gemv_int3::gemv_int3_{form}_kernel": INT3 for form in ("scatter", "gather", "join", "typed")}
 ARCHITECTURES = ["sm_80", "sm_90a", "sm_120"]
 
 

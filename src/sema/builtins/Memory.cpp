@@ -97,11 +97,9 @@ std::optional<Value> call_load(Call &call) {
   if (isPacked(pointer->type.element)) {
     if (*isVolatile)
       return call.wrong(Volatile, "False: packed elements share their bytes");
-    auto values = loadPacked(call, *pointer, mask, *call.text(CacheModifier), *call.text(EvictionPolicy));
-    if (!values || !mask)
-      return values ? std::optional<Value>(*values) : std::nullopt;
-    Tensor rest = other ? *other : literalTile(session, makeInt(0), stored, type.shape);
-    return emit<mlir::arith::SelectOp>(session, type, mask->value, values->value, rest.value);
+    auto values =
+        loadPacked(call, *pointer, mask, other, *call.text(CacheModifier), *call.text(EvictionPolicy));
+    return values ? std::optional<Value>(*values) : std::nullopt;
   }
   Tensor loaded = emit<tile::LoadOp>(session, type, lower(type, session.builder.getContext()), pointer->value,
                                      mask ? mask->value : mlir::Value(), other ? other->value : mlir::Value(),

@@ -5,7 +5,9 @@
 // the elements out of them.
 #include "sema/builtins/PackedMemory.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 #include <numeric>
 
@@ -93,7 +95,7 @@ public:
     }
     if (mlir::isa<arith::ExtSIOp, arith::ExtUIOp>(op))
       return with(op->getOperand(0), [&](IrValue inner) { return again(op, {inner}, type); });
-    if (mlir::isa<arith::AddIOp, arith::MulIOp>(op))
+    if (mlir::isa<arith::AddIOp, arith::MulIOp, arith::AndIOp>(op))
       return ofTwo(op, type);
     return std::nullopt;
   }
@@ -130,10 +132,10 @@ private:
     return with(broadcast.getValue(), widen);
   }
 
-  // A product of terms that stay, a sum of any.
+  // A product or conjunction of terms that stay, a sum of any.
   std::optional<Collapsed> ofTwo(mlir::Operation *op, mlir::Type type) {
     auto left = (*this)(op->getOperand(0)), right = left ? (*this)(op->getOperand(1)) : std::nullopt;
-    if (!right || (mlir::isa<arith::MulIOp>(op) && left->ramps + right->ramps > 0))
+    if (!right || (!mlir::isa<arith::AddIOp>(op) && left->ramps + right->ramps > 0))
       return std::nullopt;
     return Collapsed{again(op, {left->value, right->value}, type), left->ramps + right->ramps};
   }
@@ -181,10 +183,55 @@ std::optional<Tensor> startOfRun(Session &session, const Address &address, llvm:
   return sumOf(session, starts, narrow);
 }
 
+// The mask of rows, where it is the same all along each.
+std::optional<Tensor> maskOfRows(Session &session, const Tensor &mask) {
+  auto collapsed = Collapse(session)(mask.value);
+  if (!collapsed || collapsed->ramps != 0)
+    return std::nullopt;
+  Shape narrow(mask.type.shape);
+  narrow.back() = 1;
+  return Tensor{collapsed->value, mask.type.withShape(narrow)};
+}
+
+// A power of two, at most 8, that divides every element: from constants, and from what is known or promised
+// of arguments.
+int64_t divisorOf(IrValue value) {
+  constexpr int64_t most = 8;
+  auto atMost = [&](int64_t known) { return known == 0 ? most : std::min(most, known & -known); };
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
+    mlir::Operation *owner = argument.getOwner()->getParentOp();
+    if (auto function = mlir::dyn_cast<tile::FuncOp>(owner)) {
+      auto known = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), "tt.divisibility");
+      return known ? atMost(known.getInt()) : 1;
+    }
+    auto loop = mlir::dyn_cast<mlir::scf::ForOp>(owner);
+    return loop && argument == loop.getInductionVar()
+               ? std::min(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()))
+               : 1;
+  }
+  mlir::Operation *op = value.getDefiningOp();
+  auto promise = op->getAttrOfType<mlir::DenseI64ArrayAttr>("tt.divisibility");
+  if (promise &&
+      !mlir::isa<mlir::ShapedType>(value.getType())) // of a tile it is that of the first of each run
+    return atMost(promise[0]);
+  llvm::APInt constant;
+  if (mlir::matchPattern(value, mlir::m_ConstantInt(&constant)))
+    return atMost(constant.getSExtValue());
+  if (mlir::isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ReshapeOp, arith::ExtSIOp,
+                arith::ExtUIOp>(op))
+    return divisorOf(op->getOperand(0));
+  if (mlir::isa<arith::AddIOp, arith::SubIOp>(op))
+    return std::min(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
+  if (mlir::isa<arith::MulIOp>(op))
+    return std::min(most, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
+  return 1;
+}
+
 } // namespace
 
 std::optional<Tensor> loadPacked(Call &call, const Tensor &pointer, const std::optional<Tensor> &mask,
-                                 std::string_view cache, std::string_view eviction) {
+                                 const std::optional<Tensor> &other, std::string_view cache,
+                                 std::string_view eviction) {
   Session &session = call.session;
   const DType element = pointer.type.element;
   const auto address = addressOf(session.builder, pointer.value);
@@ -197,17 +244,24 @@ std::optional<Tensor> loadPacked(Call &call, const Tensor &pointer, const std::o
   auto place = startOfRun(session, *address, shape);
   const bool isRun = place.has_value();
   auto maskOf = mask;
-  if (isRun) { // as rows
+  bool leavesZeros = false; // where the mask is false
+  if (isRun) {              // as rows
     const int64_t rows = std::accumulate(shape.begin(), shape.end() - 1, int64_t(1), std::multiplies<>());
     place = reshape(session, *place, {rows, 1});
-    if (mask)
+    auto ofRows = mask ? maskOfRows(session, *mask) : std::nullopt;
+    leavesZeros = ofRows.has_value();
+    if (ofRows)
+      maskOf = reshape(session, *ofRows, {rows, 1});
+    else if (mask)
       maskOf = reshape(session, *mask, {rows, shape.back()});
   } else {
     place = sumOf(session, address->offsets, shape);
   }
   llvm::SmallVector<Value> arguments{base, *place, maskOf ? Value(*maskOf) : Value()};
-  if (isRun)
+  if (isRun) {
     arguments.push_back(makeInt(shape.back()));
+    arguments.push_back(Const{divisorOf(place->value) == 8});
+  }
   arguments.push_back(makeInt(bitWidth(element)));
   arguments.push_back(Const{std::string(cache)});
   arguments.push_back(Const{std::string(eviction)});
@@ -223,7 +277,13 @@ std::optional<Tensor> loadPacked(Call &call, const Tensor &pointer, const std::o
                                                      std::span(decode).first(1), {})
                     : session.functions.callFunction(*findLibraryFunction("decode_packed"), decode, {});
   auto value = values ? toTensor(session, *values) : std::nullopt;
-  return value ? cast(session, *value, unpackedType(element)) : std::nullopt;
+  value = value ? cast(session, *value, unpackedType(element)) : std::nullopt;
+  bool wantsZeros = !other || mlir::matchPattern(other->value, mlir::m_Zero()) ||
+                    mlir::matchPattern(other->value, mlir::m_PosZeroFloat());
+  if (!value || !mask || (leavesZeros && wantsZeros))
+    return value;
+  const Tensor rest = other ? *other : literalTile(session, makeInt(0), value->type.element, shape);
+  return emit<arith::SelectOp>(session, value->type, mask->value, value->value, rest.value);
 }
 
 } // namespace tegula::sema::builtins

@@ -4,8 +4,9 @@
 
 namespace tegula::sema::builtins {
 
-// The elements at `pointer`, as values of `unpackedType`; undefined where the mask is false.
+// The elements at `pointer`, as values of `unpackedType`; where the mask is false `other`, or zeros.
 std::optional<Tensor> loadPacked(Call &call, const Tensor &pointer, const std::optional<Tensor> &mask,
-                                 std::string_view cache, std::string_view eviction);
+                                 const std::optional<Tensor> &other, std::string_view cache,
+                                 std::string_view eviction);
 
 } // namespace tegula::sema::builtins

@@ -24,26 +24,35 @@ def load_packed(base, index, mask, bits: tl.constexpr, cache: tl.constexpr, evic
 
 
 @triton.jit
-def load_packed_run(base, first, mask, n: tl.constexpr, bits: tl.constexpr, cache: tl.constexpr, eviction: tl.constexpr):
+def load_packed_run(base, first, mask, n: tl.constexpr, begins_at_byte: tl.constexpr, bits: tl.constexpr, cache: tl.constexpr,
+                    eviction: tl.constexpr):
     # Rows of n consecutive elements from first[row, 0] on. Eight of them are a word of `bits` bytes, and of one more
-    # where the row begins within a byte; the elements are shifted out of the word in registers.
+    # where the row begins within a byte; the elements are shifted out of the word in registers. `mask` has an element for
+    # each of them, or one for each row.
     rows: tl.constexpr = first.shape[0]
     groups: tl.constexpr = n // 8
-    within = (first & 7) * bits
-    phase = within & 7
-    byte = (first >> 3) * bits + (within >> 3) + tl.arange(0, groups)[None, :] * bits
-    at = phase + (tl.arange(0, 8) * bits)[None, :]  # where the elements begin in their word
-    wide: tl.constexpr = tl.uint64 if bits > 3 else tl.uint32
+    byte = (first >> 3) * bits + tl.arange(0, groups)[None, :] * bits
+    at = (tl.arange(0, 8) * bits)[None, :]  # where the elements begin in their word
+    parts: tl.constexpr = bits if begins_at_byte else bits + 1
+    if not begins_at_byte:
+        within = (first & 7) * bits
+        phase = within & 7
+        byte += within >> 3
+        at += phase
+    wide: tl.constexpr = tl.uint64 if bits > (4 if begins_at_byte else 3) else tl.uint32
     word = tl.zeros((rows, groups), wide)
-    for j in tl.static_range(bits + 1):
-        if mask is not None:
+    for j in tl.static_range(parts):
+        if mask is not None and mask.shape[1] != 1:
             touches = (at < 8 * (j + 1)) & (at + bits > 8 * j)
             used = touches[:, None, :] & tl.reshape(mask, (rows, groups, 8))
-            part = tl.load(base + byte + j, mask=tl.max(used.to(tl.int32), 2) != 0, other=0, cache_modifier=cache,
-                           eviction_policy=eviction)
-        elif j == bits:
-            begins = tl.broadcast_to(phase != 0, (rows, groups))
-            part = tl.load(base + byte + j, mask=begins, other=0, cache_modifier=cache, eviction_policy=eviction)
+            wanted = tl.max(used.to(tl.int32), 2) != 0
+            part = tl.load(base + byte + j, mask=wanted, other=0, cache_modifier=cache, eviction_policy=eviction)
+        elif mask is not None or j == bits:
+            wanted = phase != 0 if j == bits else mask
+            if mask is not None and j == bits:
+                wanted = wanted & mask
+            wanted = tl.broadcast_to(wanted, (rows, groups))
+            part = tl.load(base + byte + j, mask=wanted, other=0, cache_modifier=cache, eviction_policy=eviction)
         else:
             part = tl.load(base + byte + j, cache_modifier=cache, eviction_policy=eviction)
         word = word | (part.to(wide) << (8 * j))
