@@ -5,6 +5,7 @@ import weakref
 
 from . import _tegula as core
 from .language import core as lang
+from .language import extern
 
 # Objects that only Python knows, by handle: a weak reference, or a function that returns an object which cannot
 # have one; of such the last ones are kept. A handle is never given twice, so that a kernel compiled for an object
@@ -67,6 +68,8 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 def _opaque_value(obj, flags, callable_too=False):
     if isinstance(obj, lang.RunTimeValue):
         return core.OPAQUE, (obj.handle, obj.text), flags
+    if getattr(obj, "__triton_extern__", False) and (function := extern.function_of(obj)):
+        return core.FUNCTION, function, flags
     if takes_values(obj):
         return core.OPAQUE, (_handle_of(obj) | _TAKES_VALUES, f"the function `{obj.__name__}`"), flags
     is_function = isinstance(obj, _FUNCTIONS)

@@ -311,12 +311,10 @@ def builtin(fn):
     return fn
 
 
-extern = builtin
-
-
-def dispatch(func, lib_name, lib_path, args, arg_type_symbol_dict, ret_type=None, is_pure=True, _semantic=None):
-    raise NotImplementedError("functions of device libraries are called from kernels: tl.extern_elementwise, or a "
-                              "function of tl.extra.libdevice")
+def extern(fn):
+    """Marks a Python function that calls one of a device library: `extern_elementwise`."""
+    setattr(fn, "__triton_extern__", True)
+    return builtin(fn)
 
 
 def is_negative_zero(x):
@@ -400,5 +398,7 @@ def module_getattr(canonical):
 
     return __getattr__
 
+
+from .extern import dispatch, extern_elementwise  # noqa: E402,F401
 
 __getattr__ = module_getattr("triton.language")
