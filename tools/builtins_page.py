@@ -68,15 +68,13 @@ def page():
 
 def libdevice():
     parameters = {"UNARY": "x", "BINARY": "x, y", "TERNARY": "x, y, z"}
-    there, missing = [], []
+    there = []
     for macro, fields in rows(ROOM / "Libdevice.def"):
-        if macro == "MISSING":
-            missing.append(f"`{fields[0]}`")
-        else:
-            there.append(f"`{fields[0]}({parameters.get(macro) or fields[1].replace('arg0', 'x').replace('arg1', 'y')})`")
+        taken = parameters.get(macro) or fields[1].replace('arg0', 'x').replace('arg1', 'y')
+        there += [f"`{fields[0]}{suffix}({taken})`" for suffix in (("_rz", "_rd", "_ru") if macro == "DIRECTED" else ("",))]
     return ["\n## libdevice\n",
             "`tl.extra.libdevice` (also `tl.extra.cuda.libdevice`, and under `tl.math`): floats, one result an element; "
-            "operands are promoted to one type.\n", ", ".join(there) + ".", *(["\nNot yet: " + ", ".join(missing) + "."] if missing else [])]
+            "operands are promoted to one type.\n", ", ".join(there) + "."]
 
 
 if __name__ == "__main__":

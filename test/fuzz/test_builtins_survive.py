@@ -55,7 +55,9 @@ def callables():
     calls += [("td." + name, re.findall(r"(?:^|, )(\w+)", parameters)[1:]) for name, parameters in methods]
     calls += [("METHOD.to", ["dtype", "fp_downcast_rounding", "bitcast"])]
     calls += [(name, []) for name in re.findall(r'^PYTHON\((\w+),', table, re.M)]
-    device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL|WRITTEN)\((\w+),", (ROOM / "Libdevice.def").read_text())
+    rows = (ROOM / "Libdevice.def").read_text()
+    device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL|WRITTEN)\((\w+),", rows)
+    device += [name + way for name in re.findall(r"\bDIRECTED\((\w+),", rows) for way in ("_rz", "_rd", "_ru")]
     return calls + [("libdevice." + name, []) for name in device]
 
 

@@ -228,3 +228,12 @@ def test_pairs_of_special_numbers(target, kernel_of, name, reference, dtype):
     np.testing.assert_array_equal(out, expected)
     zeros = expected == 0
     np.testing.assert_array_equal(np.signbit(out[zeros]), np.signbit(expected[zeros]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("expression", ["libdevice.mul_rn(x, x) - y", "y - libdevice.mul_rn(x, x)", "libdevice.add_rn(x * x, -y)",
+                                        "libdevice.sub_rn(x * x, y)", "libdevice.sub_rn(libdevice.mul_rn(x, x), y)"])
+def test_products_and_sums_that_round_are_never_fused(target, kernel_of, expression, dtype):
+    """The square is rounded before the rounded square is taken from it: one operation would leave the rest of it."""
+    x = np.random.default_rng(5).uniform(1, 2, 300).astype(dtype)
+    np.testing.assert_array_equal(run(kernel_of(expression), x, x * x), np.zeros_like(x))

@@ -77,6 +77,24 @@ template <class Op> std::optional<Value> countBits(Call &call) {
   return *cast(call.session, emit<Op>(call.session, x->type, x->value), DType::I32);
 }
 
+// A function of sema/library/directed.py, whose last parameter is the direction.
+std::optional<Value> directed(Call &call, std::string_view function, const char *direction) {
+  std::vector<Value> arguments(call.values.begin(), call.values.end());
+  DType element = DType::F32;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!isNumber(arguments[i])) {
+      auto operand = realOperand(call, i);
+      if (!operand)
+        return std::nullopt;
+      element = operand->type.element;
+    }
+  for (Value &argument : arguments) // a number takes the type of the others
+    if (isNumber(argument))
+      argument = literalTile(call.session, *argument.constant(), element, {});
+  arguments.push_back(Const{std::string(direction)});
+  return call.session.functions.callFunction(*findLibraryFunction(function), arguments, {});
+}
+
 } // namespace
 
 #define UNARY(name, Op)                                                                                      \
@@ -86,16 +104,19 @@ template <class Op> std::optional<Value> countBits(Call &call) {
 #define TERNARY(name, Op)                                                                                    \
   std::optional<Value> libdevice_##name(Call &call) { return call_fma(call); }
 #define SPECIAL(name, parameters)
+#define DIRECTED(name, parameters)                                                                           \
+  std::optional<Value> libdevice_##name##_rz(Call &call) { return directed(call, "directed_" #name, "rz"); } \
+  std::optional<Value> libdevice_##name##_rd(Call &call) { return directed(call, "directed_" #name, "rd"); } \
+  std::optional<Value> libdevice_##name##_ru(Call &call) { return directed(call, "directed_" #name, "ru"); }
 #define WRITTEN(name, parameters)
-#define MISSING(name)
 std::optional<Value> call_fma(Call &call);
 #include "sema/builtins/Libdevice.def"
 #undef UNARY
 #undef BINARY
 #undef TERNARY
 #undef SPECIAL
+#undef DIRECTED
 #undef WRITTEN
-#undef MISSING
 
 std::optional<Value> libdevice_abs(Call &call) {
   auto x = call.tensor(0);
@@ -107,6 +128,32 @@ std::optional<Value> libdevice_abs(Call &call) {
 // An integer exponent is promoted like any operand.
 std::optional<Value> libdevice_pow(Call &call) { return binaryFunction<math::PowFOp>(call); }
 std::optional<Value> libdevice_fast_powf(Call &call) { return binaryFunction<math::PowFOp>(call); }
+
+// Sums and products that round on their own (N10): a fused operation is never contracted with another one.
+std::optional<Value> libdevice_add_rn(Call &call) {
+  auto operands = realOperands(call);
+  if (!operands)
+    return std::nullopt;
+  auto &[x, y] = *operands;
+  return emit<math::FmaOp>(call.session, x.type, x.value, fill(call.session, x, 1).value, y.value);
+}
+
+std::optional<Value> libdevice_sub_rn(Call &call) {
+  auto operands = realOperands(call);
+  if (!operands)
+    return std::nullopt;
+  auto &[x, y] = *operands;
+  Tensor negative = emit<arith::NegFOp>(call.session, y.type, y.value);
+  return emit<math::FmaOp>(call.session, x.type, x.value, fill(call.session, x, 1).value, negative.value);
+}
+
+std::optional<Value> libdevice_mul_rn(Call &call) {
+  auto operands = realOperands(call);
+  if (!operands)
+    return std::nullopt;
+  auto &[x, y] = *operands;
+  return emit<math::FmaOp>(call.session, x.type, x.value, y.value, fill(call.session, x, -0.0).value);
+}
 
 // x - y where x > y, else 0; NaN stays.
 std::optional<Value> libdevice_fdim(Call &call) {

@@ -30,15 +30,16 @@ namespace builtins {
 #define BINARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define TERNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
 #define SPECIAL(name, parameters) std::optional<Value> libdevice_##name(Call &call);
+#define DIRECTED(name, parameters)                                                                           \
+  SPECIAL(name##_rz, parameters) SPECIAL(name##_rd, parameters) SPECIAL(name##_ru, parameters)
 #define WRITTEN(name, parameters)
-#define MISSING(name)
 #include "sema/builtins/Libdevice.def"
 #undef UNARY
 #undef BINARY
 #undef TERNARY
 #undef SPECIAL
+#undef DIRECTED
 #undef WRITTEN
-#undef MISSING
 #undef LIBRARY
 #undef UNSUPPORTED
 #undef TOP
@@ -49,7 +50,6 @@ namespace {
 
 constexpr bool Member = true, Free = false;
 constexpr std::string_view libdeviceBound = "2 ulp", libdeviceDoc = "the function of C's math library";
-[[maybe_unused]] constexpr std::string_view libdeviceMissing = "compose it from functions that there are";
 
 const Row rawRows[] = {
 #define BUILTIN(name, family, member, parameters, bound, doc)                                                \
@@ -101,6 +101,8 @@ const Row rawRows[] = {
 #define BINARY(name, Op) LIBDEVICE(name, "arg0, arg1")
 #define TERNARY(name, Op) LIBDEVICE(name, "arg0, arg1, arg2")
 #define SPECIAL(name, parameters) LIBDEVICE(name, parameters)
+#define DIRECTED(name, parameters)                                                                           \
+  LIBDEVICE(name##_rz, parameters) LIBDEVICE(name##_rd, parameters) LIBDEVICE(name##_ru, parameters)
 #define WRITTEN(name, parameters)                                                                            \
   {"triton.language.extra.libdevice." #name,                                                                 \
    Family::Math,                                                                                             \
@@ -110,16 +112,6 @@ const Row rawRows[] = {
    parameters,                                                                                               \
    libdeviceBound,                                                                                           \
    libdeviceDoc,                                                                                             \
-   {}},
-#define MISSING(name)                                                                                        \
-  {"triton.language.extra.libdevice." #name,                                                                 \
-   Family::Math,                                                                                             \
-   Free,                                                                                                     \
-   nullptr,                                                                                                  \
-   false,                                                                                                    \
-   "",                                                                                                       \
-   "",                                                                                                       \
-   libdeviceMissing,                                                                                         \
    {}},
 #include "sema/builtins/Libdevice.def"
 };

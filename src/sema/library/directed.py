@@ -8,18 +8,6 @@ INFINITY: tl.constexpr = float("inf")
 
 
 @triton.jit
-def check_float(x):
-    tl.static_assert(x.dtype == tl.float32 or x.dtype == tl.float64, "libdevice takes fp32 or fp64")
-
-
-@triton.jit
-def kept(x):
-    # x, in a form that no product behind it is fused with: a choice that only one pattern of NaN would change.
-    bits = x.to(tl.int64, bitcast=True)
-    return tl.where(bits == 0x7FF4123456789ABC, 0.0, x)
-
-
-@triton.jit
 def two_sum(x, y):
     total = x + y
     part = total - x
@@ -55,7 +43,7 @@ def side_of(x, y, z, result):
     fx = libdevice.ldexp(fx, tl.maximum(of_product - top, -200))
     fz = libdevice.ldexp(fz, tl.maximum(ez - top, -200))
     near = libdevice.ldexp(result, -tl.maximum(top, -3000))
-    high = kept(fx * fy)
+    high = libdevice.mul_rn(fx, fy)
     low = libdevice.fma(fx, fy, -high)
     upper, lower = two_sum(fz, low)
     first, second = two_sum(high, upper)
@@ -104,7 +92,6 @@ def in_direction(x, y, z, result, finite, direction: tl.constexpr):
 
 @triton.jit
 def directed_fma(x, y, z, direction: tl.constexpr):
-    check_float(x)
     result = libdevice.fma(x, y, z)
     rounded, side = in_direction(x, y, z, result, is_finite(x) & is_finite(y) & is_finite(z), direction)
     if direction == "rd":
@@ -116,7 +103,6 @@ def directed_fma(x, y, z, direction: tl.constexpr):
 
 @triton.jit
 def directed_div(x, y, direction: tl.constexpr):
-    check_float(x)
     result = libdevice.div_rn(x, y)
     finite = is_finite(x) & is_finite(y) & (y != 0)
     wide = result.to(tl.float64)
@@ -132,7 +118,6 @@ def directed_div(x, y, direction: tl.constexpr):
 
 @triton.jit
 def directed_sqrt(x, direction: tl.constexpr):
-    check_float(x)
     result = libdevice.sqrt(x.to(tl.float64)).to(x.dtype)
     if x.dtype == tl.float32:
         result = libdevice.sqrt_rn(x)
@@ -144,111 +129,22 @@ def directed_sqrt(x, direction: tl.constexpr):
 
 
 @triton.jit
-def libdevice_fma_rz(x: real, y: real, z: real):
-    return directed_fma(x, y, z, "rz")
+def directed_add(x, y, direction: tl.constexpr):
+    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), y, direction)
 
 
 @triton.jit
-def libdevice_add_rz(x: real, y: real):
-    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), y, "rz")
+def directed_sub(x, y, direction: tl.constexpr):
+    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), -y, direction)
 
 
 @triton.jit
-def libdevice_sub_rz(x: real, y: real):
-    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), -y, "rz")
-
-
-@triton.jit
-def libdevice_mul_rz(x: real, y: real):
+def directed_mul(x, y, direction: tl.constexpr):
     # The addend takes the sign of the product, so that a product of 0 keeps its own.
     zero = libdevice.copysign(tl.zeros_like(x * y), x * y)
-    return directed_fma(x, y, zero, "rz")
+    return directed_fma(x, y, zero, direction)
 
 
 @triton.jit
-def libdevice_div_rz(x: real, y: real):
-    return directed_div(x, y, "rz")
-
-
-@triton.jit
-def libdevice_rcp_rz(x: real):
-    return directed_div(tl.full(x.shape, 1.0, x.dtype), x, "rz")
-
-
-@triton.jit
-def libdevice_sqrt_rz(x: real):
-    return directed_sqrt(x, "rz")
-
-
-@triton.jit
-def libdevice_fma_rd(x: real, y: real, z: real):
-    return directed_fma(x, y, z, "rd")
-
-
-@triton.jit
-def libdevice_add_rd(x: real, y: real):
-    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), y, "rd")
-
-
-@triton.jit
-def libdevice_sub_rd(x: real, y: real):
-    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), -y, "rd")
-
-
-@triton.jit
-def libdevice_mul_rd(x: real, y: real):
-    # The addend takes the sign of the product, so that a product of 0 keeps its own.
-    zero = libdevice.copysign(tl.zeros_like(x * y), x * y)
-    return directed_fma(x, y, zero, "rd")
-
-
-@triton.jit
-def libdevice_div_rd(x: real, y: real):
-    return directed_div(x, y, "rd")
-
-
-@triton.jit
-def libdevice_rcp_rd(x: real):
-    return directed_div(tl.full(x.shape, 1.0, x.dtype), x, "rd")
-
-
-@triton.jit
-def libdevice_sqrt_rd(x: real):
-    return directed_sqrt(x, "rd")
-
-
-@triton.jit
-def libdevice_fma_ru(x: real, y: real, z: real):
-    return directed_fma(x, y, z, "ru")
-
-
-@triton.jit
-def libdevice_add_ru(x: real, y: real):
-    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), y, "ru")
-
-
-@triton.jit
-def libdevice_sub_ru(x: real, y: real):
-    return directed_fma(x, tl.full(x.shape, 1.0, x.dtype), -y, "ru")
-
-
-@triton.jit
-def libdevice_mul_ru(x: real, y: real):
-    # The addend takes the sign of the product, so that a product of 0 keeps its own.
-    zero = libdevice.copysign(tl.zeros_like(x * y), x * y)
-    return directed_fma(x, y, zero, "ru")
-
-
-@triton.jit
-def libdevice_div_ru(x: real, y: real):
-    return directed_div(x, y, "ru")
-
-
-@triton.jit
-def libdevice_rcp_ru(x: real):
-    return directed_div(tl.full(x.shape, 1.0, x.dtype), x, "ru")
-
-
-@triton.jit
-def libdevice_sqrt_ru(x: real):
-    return directed_sqrt(x, "ru")
+def directed_rcp(x, direction: tl.constexpr):
+    return directed_div(tl.full(x.shape, 1.0, x.dtype), x, direction)

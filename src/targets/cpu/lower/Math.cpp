@@ -53,6 +53,9 @@ llvm::Value *lowerMath(ProgramEmitter &p, Operation *op, Values operands) {
   for (llvm::Value *operand : operands)
     wide.push_back(toFloat(p, operand));
   llvm::Value *result;
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  if (isa<math::FmaOp>(op))
+    b.clearFastMathFlags(); // rounds once, also where one of its two steps folds away
   if (auto id = intrinsicOf(op); id != llvm::Intrinsic::not_intrinsic) {
     result = b.CreateIntrinsic(id, {wide[0]->getType()}, wide);
   } else if (isa<math::RsqrtOp>(op)) {
