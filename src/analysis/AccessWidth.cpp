@@ -54,7 +54,7 @@ std::string withoutParentheses(const std::string &text) {
   return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
 }
 
-// Whether what stands for `value` in the text is a sum.
+// Is what stands for `value` in the text a sum?
 bool sumUnder(Value value) {
   Operation *op = value.getDefiningOp();
   while (

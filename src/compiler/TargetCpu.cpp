@@ -14,8 +14,7 @@ public:
   CpuExecutable(mlir::ModuleOp module, cpu::CpuOptions options, cpu::Artifact artifact)
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)) {
     remarks = std::move(artifact_.remarks);
-    const cpu::StageTimes &t = artifact_.times;
-    times = {{"plan", t.plan}, {"emit", t.emit}, {"optimize", t.optimize}, {"codegen", t.codegen}};
+    times = std::move(artifact_.times);
   }
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {

@@ -22,8 +22,7 @@ public:
         kernel_({assembled_ ? assembled_->cubin : artifact_.ptx, artifact_.entry, options_.arch,
                  artifact_.numWarps * 32, artifact_.sharedBytes, isCooperative}) {
     remarks = std::move(artifact_.remarks);
-    for (nvidia::StageTime &time : artifact_.times)
-      times.push_back({std::move(time.stage), time.milliseconds});
+    times = std::move(artifact_.times);
     if (assembled_)
       times.push_back({"assemble", assembled_->milliseconds});
     addUsageRemark();

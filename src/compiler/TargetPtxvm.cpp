@@ -35,8 +35,7 @@ public:
       : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
         parsed_(std::move(parsed)) {
     remarks = std::move(artifact_.remarks);
-    for (nvidia::StageTime &time : artifact_.times)
-      times.push_back({std::move(time.stage), time.milliseconds});
+    times = std::move(artifact_.times);
   }
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,

@@ -19,10 +19,7 @@
 
 namespace tegula::compiler {
 
-struct StageTime {
-  std::string stage;
-  double milliseconds = 0;
-};
+using pipeline::StageTime;
 
 // A kernel made for one target. Lives beside the module that it came from.
 class Executable {

@@ -1,5 +1,6 @@
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Elementwise.h"
 
 #include <set>
 

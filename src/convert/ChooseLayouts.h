@@ -44,7 +44,7 @@ private:
   };
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
-  // Whether the class waits for what its producers and readers want: a tile smaller than the threads, which
+  // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
   // repeat it anyway, or one that is only loaded, which threads can load as its readers want it.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?

@@ -1,4 +1,5 @@
 #include "convert/ChooseMatrices.h"
+#include "ir/tile/Elementwise.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 

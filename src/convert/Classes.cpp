@@ -1,5 +1,6 @@
 #include "convert/Classes.h"
 #include "analysis/OpCost.h"
+#include "ir/tile/Elementwise.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -24,10 +25,6 @@ constexpr analysis::OpCosts threadCosts{.position = 1,
                                         .math = tooMuch};
 
 } // namespace
-
-bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp, arith::ConstantOp>(op);
-}
 
 Classes::Classes(FuncOp function, const simt::Costs &costs) : recomputedOps_(costs.recomputedOps) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -43,7 +43,4 @@ private:
   std::vector<mlir::Value> leaders_;
 };
 
-// All results from operands of the same coordinates.
-bool isElementwise(mlir::Operation *op);
-
 } // namespace tegula::convert

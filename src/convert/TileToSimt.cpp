@@ -1,5 +1,6 @@
 #include "convert/TileToSimt.h"
 #include "convert/ChooseLayouts.h"
+#include "ir/tile/Elementwise.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
 
@@ -161,7 +162,7 @@ private:
                      : Value(parent->getResult(operand.getOperandNumber())));
       return;
     }
-    if (isElementwise(op) || isa<AtomicRMWOp, AtomicCASOp, ScanOp>(op)) {
+    if (isElementwise(op) || isa<arith::ConstantOp, AtomicRMWOp, AtomicCASOp, ScanOp>(op)) {
       std::optional<Layout> layout = ownLayout(op);
       bool isMoved = false;
       if (auto scan = dyn_cast<ScanOp>(op))

@@ -6,6 +6,9 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/IR/Verifier.h"
 
+#include <algorithm>
+#include <chrono>
+
 using namespace mlir;
 
 namespace tegula::pipeline {
@@ -71,6 +74,19 @@ Status run(std::span<const Row> rows, Unit &unit, const Looks *looks) {
       return status;
   }
   return {};
+}
+
+Status runStage(std::span<const Row> rows, std::string_view stage, Unit &unit, const Looks *looks,
+                std::vector<StageTime> &times) {
+  auto start = std::chrono::steady_clock::now();
+  auto isOfStage = [&](const Row &row) { return row.stage == stage; };
+  auto first = std::ranges::find_if(rows, isOfStage);
+  Status status = run({first, std::find_if_not(first, rows.end(), isOfStage)}, unit, looks);
+  auto end = std::chrono::steady_clock::now();
+  if (times.empty() || times.back().stage != stage)
+    times.push_back({std::string(stage), 0});
+  times.back().milliseconds += std::chrono::duration<double, std::milli>(end - start).count();
+  return status;
 }
 
 std::vector<const Pass *> passesOf(std::span<const Row> rows, const simt::Machine *machine) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace tegula::pipeline {
@@ -55,8 +56,17 @@ struct Looks {
   std::function<void(const std::string &heading, const std::string &text)> show;
 };
 
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+
 // Runs the rows that the machine wants. `looks` may be null. Internal: what a pass left does not verify.
 Status run(std::span<const Row> rows, Unit &unit, const Looks *looks);
+// Runs the rows of one stage, which stand together, and adds its time to that of the last entry, if that is the
+// stage's, or as a new one.
+Status runStage(std::span<const Row> rows, std::string_view stage, Unit &unit, const Looks *looks,
+                std::vector<StageTime> &times);
 
 // The passes of rows that a machine wants, in order; of all rows without one.
 std::vector<const Pass *> passesOf(std::span<const Row> rows, const simt::Machine *machine);

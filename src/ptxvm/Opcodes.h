@@ -58,7 +58,7 @@ struct Spelling {
 std::span<const Form> forms();
 // The rows of a mnemonic: "add".
 std::span<const Form *const> formsOf(std::string_view mnemonic);
-// Whether the parts after the mnemonic, split at dots, spell this form.
+// Do the parts after the mnemonic, split at dots, spell this form?
 std::optional<Spelling> match(const Form &form, std::span<const std::string_view> parts);
 std::string_view name(Modifier modifier);
 

@@ -1,7 +1,7 @@
 #include "transforms/ChunkLargeTiles.h"
 #include "analysis/AxisInfo.h"
 #include "analysis/PointerOrigins.h"
-#include "ir/tile/Tile.h"
+#include "ir/tile/Elementwise.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -17,18 +17,13 @@ bool touchesTiles(Operation &op) { return hasTile(op.getOperands()) || hasTile(o
 
 RankedTensorType tileType(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
-bool isElementwise(Operation &op) {
-  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-         (op.hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op));
-}
-
 bool streams(Operation &op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
   if (auto load = dyn_cast<LoadOp>(op))
     return !load.getIsVolatile();
   return isa<MakeRangeOp, SplatOp, StoreOp, ExpandDimsOp, BroadcastOp, TransOp, ReduceOp>(op) ||
-         isElementwise(op);
+         (op.getNumRegions() == 0 && isMemoryEffectFree(&op) && isElementwise(&op));
 }
 
 // The kernel of which chunks are made: its stores, each cut along one axis, and what they ask of the ops

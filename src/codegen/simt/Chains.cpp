@@ -14,7 +14,9 @@ namespace tegula::simt {
 namespace {
 
 // Computes each register from its operands' registers of the same number.
-bool isElementwise(Operation *op) {
+bool joinsChain(Operation *op) {
+  if (isa<arith::SelectOp>(op))
+    return isTile(op->getResult(0));
   return op->getNumResults() == 1 && isTile(op->getResult(0)) && op->hasTrait<OpTrait::Elementwise>() &&
          isMemoryEffectFree(op) &&
          isa<arith::ArithDialect, math::MathDialect, TileDialect>(op->getDialect()) &&
@@ -30,7 +32,7 @@ void Emitter::emitBlock(Block &block) {
     chain.clear();
   };
   for (Operation &op : block) {
-    bool joins = isElementwise(&op) || (isa<arith::SelectOp>(op) && isTile(op.getResult(0)));
+    bool joins = joinsChain(&op);
     if (joins) {
       if (!chain.empty() && cast<RankedTensorType>(chain.back()->getResult(0).getType()).getEncoding() !=
                                 cast<RankedTensorType>(op.getResult(0).getType()).getEncoding())

@@ -19,11 +19,11 @@ struct Scalars {
 llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                               llvm::Type *resultElement);
 
-// Whether two elements of the op are better computed at once: 16-bit floats, and conversions to
+// Are two elements of the op better computed at once? Yes for 16-bit floats, and conversions to
 // and from 8 bits.
 bool pairs(mlir::Operation *op);
 
-// Whether an op of the math dialect has a lowering: the library lacks some functions.
+// Has an op of the math dialect a lowering? The library lacks some functions.
 bool hasFunction(mlir::Operation *op);
 
 // The results of tt.elementwise_inline_asm on `packed_element` consecutive elements of each operand:

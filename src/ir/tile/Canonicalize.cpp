@@ -1,7 +1,7 @@
 // Patterns that make programs smaller and the same: scalars stay scalars (what is one
 // value for the whole tile is computed once), masks that are constant disappear.
 #include "ir/tile/Ranges.h"
-#include "ir/tile/Tile.h"
+#include "ir/tile/Elementwise.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -12,12 +12,12 @@ namespace tegula::tile {
 
 namespace {
 
-bool isElementwise(Operation *op) {
+// May the op work on scalars instead of splats of them?
+bool hasScalarForm(Operation *op) {
   // Packed elements are neighbours in a tile; a scalar has none.
   if (auto inlineAsm = dyn_cast<ElementwiseInlineAsmOp>(op); inlineAsm && inlineAsm.getPackedElement() != 1)
     return false;
-  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-         (op->hasTrait<OpTrait::Elementwise>() || isa<arith::SelectOp>(op));
+  return op->getNumResults() == 1 && op->getNumRegions() == 0 && isMemoryEffectFree(op) && isElementwise(op);
 }
 
 DenseElementsAttr splatConstant(Value value) {
@@ -31,7 +31,7 @@ struct ComputeSplatsAsScalars : RewritePattern {
   explicit ComputeSplatsAsScalars(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isElementwise(op) || !isa<RankedTensorType>(op->getResult(0).getType()))
+    if (!hasScalarForm(op) || !isa<RankedTensorType>(op->getResult(0).getType()))
       return failure();
     bool anySplat = false;
     for (Value operand : op->getOperands()) {

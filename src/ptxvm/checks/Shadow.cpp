@@ -3,7 +3,7 @@
 namespace tegula::ptxvm {
 namespace {
 
-// Whether nothing orders `earlier` before the access.
+// Does nothing order `earlier` before the access?
 bool isUnordered(const Epoch &earlier, const Access &access, const WarpClock &clock, bool checkLanes) {
   if (!earlier.isValid() || (earlier.strong && access.epoch.strong))
     return false;

@@ -80,7 +80,7 @@ private:
       ++at_;
     return token(Token::Kind::Number, start);
   }
-  // Whether the character before is the e of a decimal float such as 1.5e-3.
+  // Is the character before the e of a decimal float such as 1.5e-3?
   bool isExponent(size_t start) const {
     std::string_view so = text_.substr(start, at_ - start);
     return (so.back() == 'e' || so.back() == 'E') && so.find('.') != so.npos && isDigit(peek(1));

@@ -26,7 +26,7 @@ struct SimulationOptions {
   bool recordsAll = false; // the bundle is written also without
 };
 
-// Whether a file of this name holds code for the machine.
+// Does a file of this name hold code for the machine?
 inline bool isCodeFile(std::string_view path) { return path.ends_with(".ptx"); }
 
 std::optional<Schedule::Kind> scheduleFromName(std::string_view name); // "round-robin", "random", ...

@@ -8,25 +8,11 @@
 
 #include "mlir/IR/OwningOpRef.h"
 
-#include <chrono>
-
 using namespace mlir;
 
 namespace tegula::cpu {
 
 namespace {
-
-using pipeline::Looks;
-
-// The rows of one stage, which stand together; its milliseconds.
-Status runStage(const char *stage, CpuUnit &unit, const Looks *looks, double &time) {
-  auto start = std::chrono::steady_clock::now();
-  auto isOfStage = [&](const pipeline::Row &row) { return llvm::StringRef(row.stage) == stage; };
-  auto first = llvm::find_if(rows(), isOfStage), last = std::find_if_not(first, rows().end(), isOfStage);
-  Status status = pipeline::run({first, last}, unit, looks);
-  time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return status;
-}
 
 // A copy of a module on its way to optimized LLVM IR.
 struct Lowering {
@@ -44,13 +30,16 @@ Status lower(ModuleOp module, const CpuOptions &options, const Emit &emit, Lower
   unit.fusesMultiplyAdd = options.fusesMultiplyAdd;
   if (module.getOps<tile::FuncOp>().empty())
     return Status::error(StatusCode::Internal, "the module has no kernel");
-  if (Status status = runStage("plan", unit, emit.looks, artifact.times.plan); !status.ok())
+  auto runStage = [&](const char *stage) {
+    return pipeline::runStage(rows(), stage, unit, emit.looks, artifact.times);
+  };
+  if (Status status = runStage("plan"); !status.ok())
     return status;
   if (emit.plan)
     artifact.plan = unit.text();
-  if (Status status = runStage("emit", unit, emit.looks, artifact.times.emit); !status.ok())
+  if (Status status = runStage("emit"); !status.ok())
     return status;
-  if (Status status = runStage("optimize", unit, emit.looks, artifact.times.optimize); !status.ok())
+  if (Status status = runStage("optimize"); !status.ok())
     return status;
   if (emit.llvm)
     artifact.llvm = unit.text();
@@ -78,7 +67,7 @@ Result<Artifact> compile(ModuleOp module, const CpuOptions &options, const Emit 
   Lowering lowering;
   if (Status status = lower(module, options, emit, lowering, artifact); !status.ok())
     return status;
-  Status status = runStage("codegen", lowering.unit, emit.looks, artifact.times.codegen);
+  Status status = pipeline::runStage(rows(), "codegen", lowering.unit, emit.looks, artifact.times);
   if (!status.ok())
     return status;
   artifact.object = std::move(lowering.unit.object);

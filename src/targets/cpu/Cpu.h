@@ -2,6 +2,7 @@
 #pragma once
 #include "base/Status.h"
 #include "diag/Remark.h"
+#include "pipeline/Pipeline.h"
 #include "runtime/Launch.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -10,21 +11,12 @@
 #include <string>
 #include <vector>
 
-namespace tegula::pipeline {
-struct Looks;
-}
-
 namespace tegula::cpu {
 
 struct CpuOptions {
   // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
   std::string cpu;
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
-};
-
-// Milliseconds of each stage.
-struct StageTimes {
-  double plan = 0, emit = 0, optimize = 0, codegen = 0, load = 0;
 };
 
 // Kernel code loaded in memory, alive as long as this object.
@@ -41,7 +33,7 @@ struct Artifact {
   uint64_t scratchBytes = 0;
   std::string symbol; // the entry in the object
   std::vector<diag::Remark> remarks;
-  StageTimes times;
+  std::vector<pipeline::StageTime> times;
 };
 
 // The texts to make besides the object; `looks` may be null.

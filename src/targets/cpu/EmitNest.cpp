@@ -274,7 +274,7 @@ private:
     }
   }
 
-  // Whether the nest reads the tile from its buffer, to write it to another one.
+  // Does the nest read the tile from its buffer, to write it to another one?
   bool isCopied(const Root &root) const { return target_ && p_.plan.buffer(root.value); }
 
   void writeBuffer(const Root &root) {

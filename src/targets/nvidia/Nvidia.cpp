@@ -7,7 +7,6 @@
 
 #include "mlir/IR/OwningOpRef.h"
 
-#include <chrono>
 
 using namespace mlir;
 
@@ -17,29 +16,16 @@ namespace {
 
 using pipeline::Looks;
 
-// The rows of one stage, which stand together.
-Status runStage(const char *stage, NvidiaUnit &unit, const Looks *looks, std::vector<StageTime> &times) {
-  auto start = std::chrono::steady_clock::now();
-  auto isOfStage = [&](const pipeline::Row &row) { return llvm::StringRef(row.stage) == stage; };
-  auto first = llvm::find_if(rows(), isOfStage), last = std::find_if_not(first, rows().end(), isOfStage);
-  Status status = pipeline::run({first, last}, unit, looks);
-  auto end = std::chrono::steady_clock::now();
-  if (times.empty() || times.back().stage != stage)
-    times.push_back({stage, 0});
-  times.back().milliseconds += std::chrono::duration<double, std::milli>(end - start).count();
-  return status;
-}
-
 // Tile IR -> simt, of a copy of `module` that the unit then has. Where nobody asked for a number of stages
 // fewer are taken until the buffers fit.
 Result<OwningOpRef<ModuleOp>> toSimt(ModuleOp module, int numStages, NvidiaUnit &unit, const Looks *looks,
-                                     std::vector<StageTime> &times) {
+                                     std::vector<pipeline::StageTime> &times) {
   constexpr unsigned defaultStages = 3;
   for (unit.stages = numStages ? unsigned(numStages) : defaultStages;; --unit.stages) {
     OwningOpRef<ModuleOp> copy = module.clone();
     unit.module = *copy;
     unit.remarks.clear();
-    Status status = runStage("simt", unit, looks, times);
+    Status status = pipeline::runStage(rows(), "simt", unit, looks, times);
     if (!status.ok() && (status.code != StatusCode::Resource || numStages || unit.stages == 1))
       return status;
     if (!status.ok())
@@ -74,7 +60,7 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
   if (texts.simt)
     artifact.simt = unit.text() + "\n";
   for (const char *stage : {"emit", "optimize", "ptx"}) {
-    if (Status status = runStage(stage, unit, texts.looks, artifact.times); !status.ok())
+    if (Status status = pipeline::runStage(rows(), stage, unit, texts.looks, artifact.times); !status.ok())
       return status;
     if (texts.llvm && llvm::StringRef(stage) == "emit")
       artifact.llvm = unit.text();

@@ -8,15 +8,12 @@
 #pragma once
 #include "base/Status.h"
 #include "diag/Remark.h"
+#include "pipeline/Pipeline.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 #include <vector>
-
-namespace tegula::pipeline {
-struct Looks;
-}
 
 namespace tegula::nvidia {
 
@@ -34,18 +31,13 @@ struct Texts {
   const pipeline::Looks *looks = nullptr;
 };
 
-struct StageTime {
-  std::string stage;
-  double milliseconds = 0;
-};
-
 struct Artifact {
   std::string ptx;
   std::string entry; // its name; contains the function's
   unsigned numWarps = 4;
   uint64_t sharedBytes = 0; // dynamic shared memory of a block
   std::vector<diag::Remark> remarks;
-  std::vector<StageTime> times;
+  std::vector<pipeline::StageTime> times;
   std::string simt, llvm; // the texts that were asked for
 };
 
