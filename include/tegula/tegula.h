@@ -88,6 +88,7 @@ TG_API void tg_diagnostics_destroy(tg_diagnostics *list);
 /* ---- values ----------------------------------------------------------------------------- */
 
 typedef struct tg_function tg_function;
+typedef struct tg_held tg_held;
 typedef struct tg_value tg_value;
 
 /* Element types; the numbers are stable. */
@@ -155,7 +156,8 @@ typedef enum tg_value_kind {
   /* The class of tuples with named elements. as.tuple: its name (TG_STRING), the class itself (TG_OPAQUE),
    * whether it is an aggregate (TG_BOOL), then the names of the fields (TG_STRING). */
   TG_CLASS = 15,
-  TG_NAMED_TUPLE = 16 /* as.tuple: the class (TG_CLASS), then the elements */
+  TG_NAMED_TUPLE = 16, /* as.tuple: the class (TG_CLASS), then the elements */
+  TG_HELD = 17         /* as.held: a value of a program that runs one operation at a time */
 } tg_value_kind;
 
 typedef enum tg_value_flags {
@@ -182,6 +184,7 @@ struct tg_value {
     double real;
     void *address;
     tg_function *function;
+    tg_held *held;
     struct {
       const char *data;
       size_t size;
@@ -484,6 +487,79 @@ TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_
  * "triton.language.math" (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name,
  * or it has a meaning only in a kernel. */
 TG_API int tg_language_name(const char *dotted_name, tg_value *out);
+
+/* ---- one operation at a time ------------------------------------------------------------ */
+
+/* The programs of one launch, for a host that executes the statements of the kernel itself: a debugger, or
+ * Python. Each operation is typed by the rules that compile kernels, and has been carried out when it
+ * returns. Of one thread at a time. */
+typedef struct tg_program tg_program;
+
+/* Binds the arguments of a call to the function's parameters, with options as tg_call has them. `bound` has
+ * room for tg_function_parameter_count values: TG_HELD (the caller's, who releases it), TG_TUPLE of such, or
+ * TG_ABSENT: a constant, which the host has. Tuples live as long as the program. */
+TG_API tg_status tg_program_create(tg_function *function, const tg_argument *arguments, size_t count,
+                                   tg_value *bound, tg_program **out, tg_diagnostics **problems);
+TG_API void tg_program_destroy(tg_program *program);
+/* The operations that follow belong to this program of the grid; both have `count` entries, 1 to 3. The first
+ * program may be named of an empty grid, too. */
+TG_API tg_status tg_program_move(tg_program *program, const int64_t *index, const int64_t *grid, size_t count,
+                                 tg_diagnostics **problems);
+/* A file for places. `*number` is its number in a tg_span. The text is copied. */
+TG_API tg_status tg_program_add_source(tg_program *program, const char *path, const char *text, size_t size,
+                                       uint32_t *number, tg_diagnostics **problems);
+
+typedef enum tg_action {
+  TG_DO_CALL = 0,      /* the first operand, a TG_BUILTIN or TG_FUNCTION, with the others as arguments */
+  TG_DO_METHOD = 1,    /* the method `name` of the first operand, with the others as arguments */
+  TG_DO_ATTRIBUTE = 2, /* the attribute `name` of the operand */
+  TG_DO_BINARY = 3,    /* the operator that Python spells `name`: "+", "//"; for the next three, too */
+  TG_DO_COMPARE = 4,
+  TG_DO_UNARY = 5,
+  TG_DO_LOGICAL = 6,   /* "and", "or" */
+  TG_DO_SUBSCRIPT = 7, /* the first operand at the others; TG_ABSENT is `:` */
+  TG_DO_TENSOR = 8,    /* the operand, a number, as a scalar of a program */
+  TG_DO_RANGE = 9, /* (start, stop, step) of a loop -> (lower, upper, step, does it run down?), of one type */
+  TG_DO_CONDITION = 10 /* the truth of the operand, as `if` has it */
+} tg_action;
+
+/* A place in a source: lines and columns (in bytes) from 1; `end_column` is behind the last byte. */
+typedef struct tg_span {
+  uint32_t source, line, column, end_line, end_column;
+} tg_span;
+
+/* Carries out an operation. Operands: TG_HELD, constants, pointers and typed numbers, and tuples of such;
+ * those with names are keyword arguments and come last. `*out` is a constant, a TG_TUPLE, or TG_HELD: each of
+ * those is the caller's, who releases it; the rest lives until the next operation. `span` NULL: no place.
+ * `*problems` has warnings, and what tl.static_print says, when it succeeds. */
+TG_API tg_status tg_program_do(tg_program *program, tg_action action, const char *name,
+                               const tg_argument *operands, size_t count, const tg_span *span, tg_value *out,
+                               tg_diagnostics **problems);
+/* 1: `object.name` is a method, for TG_DO_METHOD. */
+TG_API int tg_program_has_method(tg_program *program, const tg_value *object, const char *name);
+
+typedef enum tg_held_kind {
+  TG_HELD_TILE = 0, /* a scalar (rank 0) or tile */
+  TG_HELD_BLOCK_POINTER = 1,
+  TG_HELD_DESCRIPTOR = 2,
+  TG_HELD_TYPE = 3 /* of a pointer or tile; an element type is a TG_DTYPE */
+} tg_held_kind;
+
+typedef struct tg_held_info {
+  size_t struct_size;
+  tg_held_kind kind;
+  tg_dtype dtype; /* of the elements, or of what pointers point at */
+  int is_pointer;
+  size_t rank;
+  const int64_t *shape; /* `rank` extents */
+  const char *type;     /* as messages spell it: "<['16'], fp32>" */
+} tg_held_info;
+/* Fills `*out`; what it points at lives as long as the value. */
+TG_API tg_status tg_held_get(tg_held *held, tg_held_info *out);
+/* The elements of a tile in row-major order, as they are in memory (a pointer is 8 bytes); they live as long
+ * as the value. NULL: it is no tile. */
+TG_API const void *tg_held_data(tg_held *held, size_t *size);
+TG_API void tg_held_release(tg_held *held);
 
 /* ---- simulation ------------------------------------------------------------------------- */
 

@@ -128,6 +128,9 @@ bool namesDevice(PyObject *target);
 extern PyTypeObject LauncherType;
 PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain = false);
 
+// Three extents of a grid's entries. Null with an exception set.
+PyObject *gridOf(PyObject *, PyObject *grid);
+
 // The Python object of a kernel that belongs to `function`; takes the kernel.
 PyObject *kernelObject(Function *function, tg_kernel *kernel);
 
@@ -139,6 +142,12 @@ tg_kernel *kernelHandle(PyObject *raw);
 PyObject *makeKernel(tg_kernel *kernel); // takes the kernel
 bool isKeptKernel(PyObject *raw);
 
+// Programs that Python runs one operation at a time.
+extern PyTypeObject ProgramType, HeldType;
+tg_held *heldHandle(PyObject *held);
+
+// Rows of a list, as errors.Diagnostic has them.
+PyObject *rowsOf(const tg_diagnostics *problems);
 // Raises a LaunchError; as PyErr_Format.
 PyObject *launchError(const char *format, ...);
 // Raises what `problems` says (and destroys it); `function` may hold the cause.

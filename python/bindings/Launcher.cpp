@@ -193,6 +193,14 @@ void dealloc(PyObject *object) {
 
 } // namespace
 
+PyObject *gridOf(PyObject *, PyObject *grid) {
+  int64_t extents[3] = {1, 1, 1};
+  int rank = readGrid(grid, extents);
+  return rank < 0
+             ? nullptr
+             : Py_BuildValue("(LLL)", (long long)extents[0], (long long)extents[1], (long long)extents[2]);
+}
+
 PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain) {
   Launcher *self;
   if (spareCount) {

@@ -14,8 +14,7 @@ tg_context *context() {
   return state.context;
 }
 
-// Rows of a list, as errors.Diagnostic has them.
-static PyObject *rowsOf(const tg_diagnostics *problems) {
+PyObject *rowsOf(const tg_diagnostics *problems) {
   Ref list(PyList_New(0));
   for (size_t i = 0; list && i != tg_diagnostics_count(problems); ++i) {
     tg_diagnostic d{};
@@ -338,6 +337,7 @@ PyMethodDef moduleMethods[] = {
     {"threads", threads, METH_NOARGS, "threads that launches use"},
     {"set_threads", setThreads, METH_O, "sets the number of threads"},
     {"launcher", launcher, METH_VARARGS, "(function, grid[, hooks were called]); grid None only compiles"},
+    {"grid_of", gridOf, METH_O, "three extents of a grid's entries"},
     {"set_hooked", setHooked, METH_O, "what launches go through from now on; None: nothing"},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -370,6 +370,22 @@ bool addConstants(PyObject *module) {
                                                     {"BUILTIN", TG_BUILTIN},
                                                     {"OPAQUE", TG_OPAQUE},
                                                     {"CONSTEXPR", TG_CONSTEXPR},
+                                                    {"HELD", TG_HELD},
+                                                    {"HELD_TILE", TG_HELD_TILE},
+                                                    {"HELD_BLOCK_POINTER", TG_HELD_BLOCK_POINTER},
+                                                    {"HELD_DESCRIPTOR", TG_HELD_DESCRIPTOR},
+                                                    {"HELD_TYPE", TG_HELD_TYPE},
+                                                    {"DO_CALL", TG_DO_CALL},
+                                                    {"DO_METHOD", TG_DO_METHOD},
+                                                    {"DO_ATTRIBUTE", TG_DO_ATTRIBUTE},
+                                                    {"DO_BINARY", TG_DO_BINARY},
+                                                    {"DO_COMPARE", TG_DO_COMPARE},
+                                                    {"DO_UNARY", TG_DO_UNARY},
+                                                    {"DO_LOGICAL", TG_DO_LOGICAL},
+                                                    {"DO_SUBSCRIPT", TG_DO_SUBSCRIPT},
+                                                    {"DO_TENSOR", TG_DO_TENSOR},
+                                                    {"DO_RANGE", TG_DO_RANGE},
+                                                    {"DO_CONDITION", TG_DO_CONDITION},
                                                     {"WATCH_ITEM", Watch::Item},
                                                     {"WATCH_CELL", Watch::Cell},
                                                     {"WATCH_ATTRIBUTE", Watch::Attribute},
@@ -421,12 +437,14 @@ PyMODINIT_FUNC PyInit__tegula() {
   state.sDevice = PyUnicode_InternFromString("device");
   state.sFields = PyUnicode_InternFromString("_fields");
   state.dtypeCodes = PyDict_New();
-  if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0)
+  if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0 ||
+      PyType_Ready(&ProgramType) < 0 || PyType_Ready(&HeldType) < 0)
     return nullptr;
   PyObject *module = PyModule_Create(&definition);
   if (!module || !addConstants(module) || PyModule_AddFunctions(module, stepMethods) < 0 ||
       PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0 ||
-      PyModule_AddObjectRef(module, "Kernel", reinterpret_cast<PyObject *>(&KernelType)) < 0)
+      PyModule_AddObjectRef(module, "Kernel", reinterpret_cast<PyObject *>(&KernelType)) < 0 ||
+      PyModule_AddObjectRef(module, "Program", reinterpret_cast<PyObject *>(&ProgramType)) < 0)
     return nullptr;
   return module;
 }

@@ -245,6 +245,11 @@ bool Arena::convert(PyObject *object, tg_value &out) {
   }
   if (PyTuple_Check(object) || PyList_Check(object))
     return sequence(object, out);
+  if (type == &HeldType) {
+    out.kind = TG_HELD;
+    out.as.held = heldHandle(object);
+    return true;
+  }
   switch (classOf(type)) {
   case Class::Array: return array(object, out);
   case Class::Tensor: return tensor(object, out);

@@ -143,6 +143,8 @@ def encode(obj, flags=0, callable_too=False):
         return core.TUPLE, elements, flags
     if isinstance(obj, type) and (issubclass(obj, tuple) or "__tegula_aggregate__" in vars(obj)) and fields_of(obj):
         return _class_value(obj, flags)
+    if isinstance(obj, lang.TypedNumber):
+        return core.INT, (obj.value, obj.dtype), core.TYPED
     name = lang.name_of(obj)
     if name is not None:
         is_module = isinstance(obj, types.ModuleType)

@@ -7,6 +7,7 @@
 #include "tegula/tegula.h"
 
 #include <cstring>
+#include <deque>
 #include <new>
 
 struct tg_diagnostics {
@@ -66,6 +67,8 @@ inline bool isLive(const tg_function *handle) { return isLive(handle, Handle::Fu
 inline bool isLive(const tg_kernel *handle) { return isLive(handle, Handle::Kernel); }
 inline bool isLive(const tg_diagnostics *handle) { return isLive(handle, Handle::Diagnostics); }
 inline bool isLive(const tg_simulation *handle) { return isLive(handle, Handle::Simulation); }
+inline bool isLive(const tg_program *handle) { return isLive(handle, Handle::Program); }
+inline bool isLive(const tg_held *handle) { return isLive(handle, Handle::Held); }
 
 // False after a diagnostic. `name` is the type's: "tg_function".
 template <class T> bool checkHandle(const T *handle, std::string_view name, diag::Sink &sink) {
@@ -150,6 +153,17 @@ inline std::optional<runtime::Place> placeOf(const tg_place *place, diag::Sink &
 // Values across the border. nullopt: the kind is none that may stand here.
 std::optional<sema::Const> constOf(const tg_value &value);
 std::optional<jit::Leaf> leafOf(const tg_value &value);
+// The arguments of a call. False after a diagnostic.
+bool readArguments(tg_function *function, std::span<const tg_argument> arguments,
+                   llvm::SmallVectorImpl<jit::Argument> &out, diag::Sink &sink);
+// Keeps what values point at that a host is shown.
+struct Loan {
+  std::deque<std::vector<tg_value>> tuples;
+  std::deque<std::string> texts;
+};
+using FunctionOf = llvm::function_ref<tg_function *(const sema::Function &)>; // null: not known to the host
+// What `out` points at is the value's or the loan's. False: a value that C cannot be shown.
+bool lend(const sema::Const &value, tg_value &out, Loan &loan, FunctionOf functionOf);
 
 // The environment that asks a host.
 std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host);

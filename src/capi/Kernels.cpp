@@ -186,9 +186,8 @@ tg_status tg_launch(tg_kernel *kernel, const tg_place *place, const uint64_t *sl
   });
 }
 
-// False after a diagnostic.
-static bool readArguments(tg_function *function, std::span<const tg_argument> arguments,
-                          llvm::SmallVectorImpl<jit::Argument> &out, diag::Sink &sink) {
+bool capi::readArguments(tg_function *function, std::span<const tg_argument> arguments,
+                         llvm::SmallVectorImpl<jit::Argument> &out, diag::Sink &sink) {
   for (const tg_argument &argument : arguments) {
     std::optional<jit::Leaf> leaf = capi::leafOf(argument.value);
     std::string_view name = argument.name ? argument.name : "";
@@ -222,7 +221,7 @@ static tg_status callOrPrepare(tg_function *function, const char *target, const 
     if (!where || !capi::checkHandle(function, "tg_function", sink) ||
         !capi::checkItems(arguments.data(), arguments.size(), capi::mostArguments, "arguments", sink) ||
         (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) ||
-        !readArguments(function, arguments, leaves, sink))
+        !capi::readArguments(function, arguments, leaves, sink))
       return;
     compiler::CompileOptions options;
     options.target = target ? target : function->defaultTarget;

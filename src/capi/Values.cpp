@@ -183,6 +183,84 @@ static std::optional<jit::Leaf> leafOf(const tg_value &value, unsigned depth) {
   return result;
 }
 
+static void setText(tg_value &out, tg_value_kind kind, std::string_view text) {
+  out.kind = kind;
+  out.as.text = {text.data(), text.size()};
+}
+
+static void keepItems(tg_value_kind kind, std::vector<tg_value> items, tg_value &out, Loan &loan) {
+  const std::vector<tg_value> &kept = loan.tuples.emplace_back(std::move(items));
+  out.kind = kind;
+  out.as.tuple = {kept.data(), kept.size()};
+}
+
+static void lendClass(const sema::TupleClass &type, tg_value &out, Loan &loan) {
+  std::vector<tg_value> items(3 + type.fields.size());
+  setText(items[0], TG_STRING, type.name);
+  items[1].kind = TG_OPAQUE;
+  items[1].as.opaque = {type.self.handle, type.self.repr.c_str()};
+  items[2].kind = TG_BOOL;
+  items[2].as.integer = type.isAggregate;
+  for (size_t i = 0; i != type.fields.size(); ++i)
+    setText(items[i + 3], TG_STRING, type.fields[i]);
+  keepItems(TG_CLASS, std::move(items), out, loan);
+}
+
+static bool lendTuple(const sema::ConstTuple &tuple, tg_value &out, Loan &loan, FunctionOf functionOf) {
+  size_t first = tuple.type ? 1 : 0;
+  std::vector<tg_value> items(tuple.size() + first);
+  if (tuple.type)
+    lendClass(*tuple.type, items.front(), loan);
+  for (size_t i = 0; i != tuple.size(); ++i)
+    if (!lend(tuple[i], items[i + first], loan, functionOf))
+      return false;
+  keepItems(tuple.type ? TG_NAMED_TUPLE : TG_TUPLE, std::move(items), out, loan);
+  return true;
+}
+
+bool lend(const sema::Const &value, tg_value &out, Loan &loan, FunctionOf functionOf) {
+  if (std::holds_alternative<sema::NoneValue>(value.value)) {
+    out.kind = TG_NONE;
+  } else if (auto *flag = std::get_if<bool>(&value.value)) {
+    out.kind = TG_BOOL;
+    out.as.integer = *flag;
+  } else if (auto *number = std::get_if<llvm::APInt>(&value.value)) {
+    if (number->isSignedIntN(64)) {
+      out.kind = TG_INT;
+      out.as.integer = number->getSExtValue();
+    } else {
+      setText(out, TG_LITERAL, loan.texts.emplace_back(llvm::toString(*number, 10, true)));
+    }
+  } else if (auto *real = std::get_if<double>(&value.value)) {
+    out.kind = TG_FLOAT;
+    out.as.real = *real;
+  } else if (auto *text = std::get_if<std::string>(&value.value)) {
+    setText(out, TG_STRING, *text);
+  } else if (auto *builtin = std::get_if<sema::BuiltinRef>(&value.value)) {
+    setText(out, TG_BUILTIN, builtin->name);
+  } else if (auto *module = std::get_if<sema::ModuleRef>(&value.value)) {
+    setText(out, TG_MODULE, module->name);
+  } else if (auto *opaque = std::get_if<sema::OpaqueRef>(&value.value)) {
+    out.kind = TG_OPAQUE;
+    out.as.opaque = {opaque->handle, opaque->repr.c_str()};
+  } else if (auto *type = std::get_if<sema::TypeRef>(&value.value);
+             type && !type->pointer && type->shape.empty()) {
+    out.kind = TG_DTYPE;
+    out.dtype = uint8_t(type->element);
+  } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
+    out.kind = TG_FUNCTION;
+    out.as.function = functionOf(**function);
+    return out.as.function != nullptr;
+  } else if (auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
+    return lendTuple(**tuple, out, loan, functionOf);
+  } else if (auto *type = std::get_if<sema::TupleClassPtr>(&value.value)) {
+    lendClass(**type, out, loan);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 namespace {
 
 class CallbackEnv : public sema::HostEnv {
@@ -204,22 +282,22 @@ public:
   }
 
   std::optional<sema::HostAnswer> attribute(const sema::Const &object, std::string_view name) override {
-    Arena arena;
+    Loan loan;
     tg_value self{}, out{};
-    if (!host_.attribute || !lend(object, self, arena))
+    if (!host_.attribute || !lend(object, self, loan))
       return std::nullopt;
     return answer(host_.attribute(host_.user, &self, std::string(name).c_str(), &out), out);
   }
 
   sema::HostReply call(const sema::Const &callee, std::span<const sema::Const> arguments,
                        std::span<const std::string> names) override {
-    Arena arena;
+    Loan loan;
     tg_value self{}, out{};
     std::vector<tg_value> values(arguments.size());
-    if (!(host_.call || host_.call_named) || !lend(callee, self, arena))
+    if (!(host_.call || host_.call_named) || !lend(callee, self, loan))
       return {};
     for (size_t i = 0; i != arguments.size(); ++i)
-      if (!lend(arguments[i], values[i], arena))
+      if (!lend(arguments[i], values[i], loan))
         return {{},
                 "an error: argument " + std::to_string(i) + ", `" + sema::repr(arguments[i]) +
                     "`, has no form outside of the compiler"};
@@ -237,12 +315,6 @@ public:
   }
 
 private:
-  // Keeps what lent values point at.
-  struct Arena {
-    std::deque<std::vector<tg_value>> tuples;
-    std::deque<std::string> texts;
-  };
-
   static std::string raisedText(const tg_value &value) {
     return value.kind == TG_STRING && isText(value) ? textOf(value) : "an error";
   }
@@ -270,86 +342,12 @@ private:
         remember(value.as.tuple.items[i]);
   }
 
-  static void setText(tg_value &out, tg_value_kind kind, std::string_view text) {
-    out.kind = kind;
-    out.as.text = {text.data(), text.size()};
-  }
-
-  // False: a value that C cannot be shown.
-  bool lend(const sema::Const &value, tg_value &out, Arena &arena) {
-    if (std::holds_alternative<sema::NoneValue>(value.value)) {
-      out.kind = TG_NONE;
-    } else if (auto *flag = std::get_if<bool>(&value.value)) {
-      out.kind = TG_BOOL;
-      out.as.integer = *flag;
-    } else if (auto *number = std::get_if<llvm::APInt>(&value.value)) {
-      if (number->isSignedIntN(64)) {
-        out.kind = TG_INT;
-        out.as.integer = number->getSExtValue();
-      } else {
-        setText(out, TG_LITERAL, arena.texts.emplace_back(llvm::toString(*number, 10, true)));
-      }
-    } else if (auto *real = std::get_if<double>(&value.value)) {
-      out.kind = TG_FLOAT;
-      out.as.real = *real;
-    } else if (auto *text = std::get_if<std::string>(&value.value)) {
-      setText(out, TG_STRING, *text);
-    } else if (auto *builtin = std::get_if<sema::BuiltinRef>(&value.value)) {
-      setText(out, TG_BUILTIN, builtin->name);
-    } else if (auto *module = std::get_if<sema::ModuleRef>(&value.value)) {
-      setText(out, TG_MODULE, module->name);
-    } else if (auto *opaque = std::get_if<sema::OpaqueRef>(&value.value)) {
-      out.kind = TG_OPAQUE;
-      out.as.opaque = {opaque->handle, opaque->repr.c_str()};
-    } else if (auto *type = std::get_if<sema::TypeRef>(&value.value);
-               type && !type->pointer && type->shape.empty()) {
-      out.kind = TG_DTYPE;
-      out.dtype = uint8_t(type->element);
-    } else if (auto *function = std::get_if<std::shared_ptr<const sema::Function>>(&value.value)) {
+  bool lend(const sema::Const &value, tg_value &out, Loan &loan) {
+    return capi::lend(value, out, loan, [this](const sema::Function &function) {
       std::lock_guard guard(mutex_);
-      auto known = functions_.find(function->get());
-      if (known == functions_.end())
-        return false;
-      out.kind = TG_FUNCTION;
-      out.as.function = known->second;
-    } else if (auto *tuple = std::get_if<std::shared_ptr<sema::ConstTuple>>(&value.value)) {
-      return lendTuple(**tuple, out, arena);
-    } else if (auto *type = std::get_if<sema::TupleClassPtr>(&value.value)) {
-      lendClass(**type, out, arena);
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  bool lendTuple(const sema::ConstTuple &tuple, tg_value &out, Arena &arena) {
-    size_t first = tuple.type ? 1 : 0;
-    std::vector<tg_value> items(tuple.size() + first);
-    if (tuple.type)
-      lendClass(*tuple.type, items.front(), arena);
-    for (size_t i = 0; i != tuple.size(); ++i)
-      if (!lend(tuple[i], items[i + first], arena))
-        return false;
-    keepItems(tuple.type ? TG_NAMED_TUPLE : TG_TUPLE, std::move(items), out, arena);
-    return true;
-  }
-
-  static void keepItems(tg_value_kind kind, std::vector<tg_value> items, tg_value &out, Arena &arena) {
-    const std::vector<tg_value> &kept = arena.tuples.emplace_back(std::move(items));
-    out.kind = kind;
-    out.as.tuple = {kept.data(), kept.size()};
-  }
-
-  static void lendClass(const sema::TupleClass &type, tg_value &out, Arena &arena) {
-    std::vector<tg_value> items(3 + type.fields.size());
-    setText(items[0], TG_STRING, type.name);
-    items[1].kind = TG_OPAQUE;
-    items[1].as.opaque = {type.self.handle, type.self.repr.c_str()};
-    items[2].kind = TG_BOOL;
-    items[2].as.integer = type.isAggregate;
-    for (size_t i = 0; i != type.fields.size(); ++i)
-      setText(items[i + 3], TG_STRING, type.fields[i]);
-    keepItems(TG_CLASS, std::move(items), out, arena);
+      auto known = functions_.find(&function);
+      return known == functions_.end() ? nullptr : known->second;
+    });
   }
 
   tg_host host_;

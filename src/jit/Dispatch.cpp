@@ -294,6 +294,48 @@ KernelRef Dispatcher::prepare(std::span<const Argument> arguments, const compile
   return findFor(call, arguments, place, sink);
 }
 
+static std::optional<TypedLeaf> typedLeaf(const Leaf &leaf, const compiler::Parameter &parameter,
+                                          const sema::Function &function, diag::Sink &sink) {
+  TypedLeaf typed;
+  if (leaf.kind == LeafKind::Tuple && !parameter.isConstexpr && !parameter.pinned) {
+    typed.elements.emplace();
+    compiler::Parameter element = parameter;
+    element.hasDefault = false;
+    for (const Leaf &part : leaf.tuple->elements) {
+      std::optional<TypedLeaf> row = typedLeaf(part, element, function, sink);
+      if (!row)
+        return std::nullopt;
+      typed.elements->push_back(std::move(*row));
+    }
+    return typed;
+  }
+  compiler::Parameter plain = parameter;
+  plain.doNotSpecialize = true;
+  std::optional<KeyLeaf> key = specializeLeaf(leaf, plain, function, sink);
+  if (!key || (key->kind != KeyScalar && key->kind != KeyPointer))
+    return key ? std::optional(typed) : std::nullopt;
+  typed.type = std::get<sema::Type>(specOf(leaf, *key, plain).value);
+  typed.type->isConst |= leaf.readOnly;
+  typed.bits = slotOf(leaf, typed.type->element, typed.type->pointer);
+  return typed;
+}
+
+std::optional<std::vector<TypedLeaf>> Dispatcher::bindForHost(std::span<const Argument> arguments,
+                                                              compiler::CompileOptions &options,
+                                                              diag::Sink &sink) {
+  Call call;
+  call.options = options;
+  if (!bind(call, arguments, sink))
+    return std::nullopt;
+  options = call.options;
+  std::vector<TypedLeaf> rows;
+  size_t before = sink.errorCount();
+  for (size_t i = 0; i != parameters_.size(); ++i)
+    if (std::optional<TypedLeaf> row = typedLeaf(*call.leaves[i], parameters_[i], *function_, sink))
+      rows.push_back(std::move(*row));
+  return sink.errorCount() == before ? std::optional(std::move(rows)) : std::nullopt;
+}
+
 std::optional<runtime::Grid> makeGrid(std::span<const int64_t> grid, diag::Location place, diag::Sink &sink) {
   if (grid.empty() || grid.size() > 3) {
     sink.report(Kind::GridRank, place, {std::to_string(grid.size())});

@@ -40,6 +40,14 @@ struct Argument {
   std::string_view name; // "": by position
 };
 
+// An argument as a host gets it that runs the function itself: the type and the bits of a run-time value;
+// neither for a constant; of a tuple its elements.
+struct TypedLeaf {
+  std::optional<sema::Type> type;
+  uint64_t bits = 0;
+  std::optional<std::vector<TypedLeaf>> elements;
+};
+
 // 16 bytes a parameter; the options follow.
 struct KeyLeaf {
   uint8_t kind = 0, dtype = 0, flags = 0, reserved[5] = {};
@@ -65,6 +73,12 @@ public:
   // The same, and runs it. Null after diagnostics. A grid with a 0 runs nothing.
   KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
                    const compiler::CompileOptions &options, const runtime::Place &place, diag::Sink &sink);
+
+  // Binds the arguments of a call without compiling: one row a parameter, typed as a compile types it, but
+  // that the integer 1 is a number as any other. Sets the options that the call gives. nullopt after
+  // diagnostics.
+  std::optional<std::vector<TypedLeaf>> bindForHost(std::span<const Argument> arguments,
+                                                    compiler::CompileOptions &options, diag::Sink &sink);
 
 private:
   struct Call;

@@ -269,6 +269,13 @@ std::optional<Visitor::RunTimeRange> Visitor::runTimeRange(const Bounds &bounds)
   return RunTimeRange{*parts[0], *parts[1], *parts[2], isReversed};
 }
 
+std::optional<Value> Visitor::rangeFromHost(const Value &lower, const Value &upper, const Value &step) {
+  auto range = runTimeRange({lower, upper, step, {}});
+  if (!range)
+    return std::nullopt;
+  return makeTupleValue({range->lower, range->upper, range->step, Value(Const{range->isReversed})});
+}
+
 Flow Visitor::visitRunTimeFor(const syntax::For &node, const Bounds &bounds) {
   auto *target = as<syntax::Name>(node.target);
   if (!target)

@@ -73,6 +73,14 @@ public:
   bool visitKernel(const Function &kernel, llvm::StringMap<Local> parameters);
   std::optional<Value> callFunction(const Function &callee, std::span<const Value> arguments,
                                     std::span<const NamedValue> keywords) override;
+  // Operations for a host that runs statements itself (VisitFromHost.cpp), within `fromHost`: a call of what
+  // it names; the bounds of a loop as (lower, upper, step) of one type, and whether the variable runs down
+  // from the upper one to the lower; the truth of a condition, as a constant or an int1.
+  std::optional<Value> fromHost(llvm::function_ref<std::optional<Value>()> operation);
+  std::optional<Value> callFromHost(const Value &callee, std::span<const Value> arguments,
+                                    std::span<const NamedValue> keywords);
+  std::optional<Value> rangeFromHost(const Value &lower, const Value &upper, const Value &step);
+  std::optional<Value> conditionFromHost(const Value &value);
   // A parameter's default, evaluated where its function is defined.
   std::optional<Const> defaultValue(const Function &function, const syntax::Parameter &parameter);
   unsigned operations = 0; // counted by the builder's listener

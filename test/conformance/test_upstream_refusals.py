@@ -75,6 +75,7 @@ def unstable_kernel(out, n):
     tl.store(out, x)
 
 
+@pytest.mark.compiled
 def test_carried_names_keep_their_type(device):
     refused(unstable_kernel, device, 5, match="Loop-carried variable x")
 
@@ -88,6 +89,7 @@ def branch_types_kernel(out, n):
     tl.store(out + tl.arange(0, 4), x)
 
 
+@pytest.mark.compiled
 def test_branches_agree_on_types(device):
     refused(branch_types_kernel, device, 5, match="Mismatched type for x between then block")
 
@@ -99,6 +101,7 @@ def one_branch_kernel(out, n):
     tl.store(out, y)
 
 
+@pytest.mark.compiled
 def test_names_of_one_branch_are_not_defined_after_it(device):
     refused(one_branch_kernel, device, 5, match="y")
 
@@ -148,6 +151,7 @@ def constexpr_again_kernel(out):
     tl.store(out, x)
 
 
+@pytest.mark.compiled
 def test_constants_are_assigned_once(device):
     refused(constexpr_again_kernel, device, match="constexpr")
 
@@ -160,6 +164,7 @@ def global_kernel(out):
     tl.store(out, plain_global)
 
 
+@pytest.mark.compiled
 def test_plain_globals(device):
     refused(global_kernel, device, match="plain_global")
 

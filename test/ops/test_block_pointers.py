@@ -301,11 +301,13 @@ def test_refused(tmp_path, line, kind):
     assert refusal(tmp_path, HEAD + f"    x = {line}\n", np.zeros(8, np.float32), np.zeros(8, np.int32), 8) == kind
 
 
+@pytest.mark.compiled
 def test_blocks_of_two_shapes_do_not_merge(tmp_path):
     body = "    if n > 4:\n        b = tl.make_block_ptr(p, (n,), (1,), (0,), (4,), (0,))\n    tl.load(b)\n"
     assert refusal(tmp_path, HEAD + body, np.zeros(8, np.float32), np.zeros(8, np.int32), 8) == "MergeInitialMismatch"
 
 
+@pytest.mark.compiled
 def test_a_block_pointer_does_not_change_its_shape_in_a_loop(tmp_path):
     body = "    for _ in range(n):\n        b = tl.make_block_ptr(p, (n,), (1,), (0,), (4,), (0,))\n"
     assert refusal(tmp_path, HEAD + body, np.zeros(8, np.float32), np.zeros(8, np.int32), 8) == "LoopCarriedMismatch"

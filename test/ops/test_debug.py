@@ -100,6 +100,7 @@ def test_prefixes_end_in_a_colon(target, capfd):
     assert printed(capfd) == [f"pid (0, 0, 0) idx (){prefix}7" for prefix in (" x: ", " x: ", " 100%: ", ": ")]
 
 
+@pytest.mark.compiled
 def test_print_2d_pads_indices(target, capfd):
     print_2d_kernel[(1,)](np.arange(22, dtype=np.int32).reshape(2, 11), R=2, C=11)
     assert sorted(printed(capfd)) == sorted(f"pid (0, 0, 0) idx ({r}, {c:2}) x: {r * 11 + c}" for r in range(2) for c in range(11))

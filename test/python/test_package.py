@@ -51,7 +51,7 @@ def test_install_as_triton(python):
     assert "triton.nowhere" in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("env, target", [({}, "cpu"), ({"TRITON_INTERPRET": "1"}, "interp"), ({"TRITON_INTERPRET": "0"}, "cpu"),
+@pytest.mark.parametrize("env, target", [({}, "cpu"), ({"TRITON_INTERPRET": "0"}, "cpu"),
                                          ({"TEGULA_TARGET": "interp"}, "interp")])
 def test_target_by_environment(python, env, target):
     script = KERNEL.replace("import triton\n", "import tegula\ntegula.install_as_triton()\nimport triton\n", 1)

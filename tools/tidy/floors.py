@@ -7,7 +7,7 @@ FLOORS = [
     {"diag", "layout", "runtime", "ptxvm"},
     {"syntax", "tile", "simt", "drivers_cuda"},
     {"analysis", "sema", "interp"},
-    {"transforms", "convert", "codegen_llvm"},
+    {"transforms", "convert", "codegen_llvm", "eager"},
     {"codegen", "codegen_simt", "pipeline"},
     {"cpu", "nvidia", "amd"},
     {"compiler"},

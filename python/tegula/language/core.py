@@ -1,13 +1,24 @@
 """The names of the language as Python objects. Their meaning is the compiler's; here they have names,
 so that kernels can be written, passed around and annotated."""
+import functools
 import importlib
 import re
+import threading
 import types
 import warnings
 
 from .. import _tegula as _core
 
 PREFIX = "triton.language."
+
+
+class _Running(threading.local):
+    """The programs that Python runs on this thread, operation by operation (runtime/eager.py)."""
+
+    session = None
+
+
+running = _Running()
 
 
 class dtype:
@@ -71,6 +82,8 @@ class dtype:
         # is_fp32(), is_int8() ...
         if name.startswith("is_") and _core.dtype_from_name(name[3:]) >= 0:
             return lambda: self._code == _core.dtype_from_name(name[3:])
+        if running.session is not None and not name.startswith("__"):
+            return running.session.attribute(self, name)
         raise AttributeError(f"dtype has no attribute `{name}`")
 
     def __eq__(self, other):
@@ -140,6 +153,13 @@ class RunTimeValue(tensor):
 
     def __repr__(self):
         return f"<a run-time value: {self.text}>"
+
+
+class TypedNumber:
+    """An int of a type, whose code `dtype` is."""
+
+    def __init__(self, value, dtype):
+        self.value, self.dtype = value, dtype
 
 
 class const:
@@ -213,7 +233,8 @@ def _add_operators():
     import operator
 
     def binary(function):
-        return lambda self, other: constexpr(function(self.value, _unwrap(other)))
+        return lambda self, other: NotImplemented if isinstance(other, tensor) else constexpr(
+            function(self.value, _unwrap(other)))
 
     def reflected(function):
         return lambda self, other: constexpr(function(_unwrap(other), self.value))
@@ -235,13 +256,15 @@ _add_operators()
 
 
 class Builtin:
-    """A function of the language. Kernels call it; Python cannot."""
+    """A function of the language. Kernels call it; Python cannot, but where it runs a kernel."""
 
     def __init__(self, name):
         self._name = name
         self.__name__ = name.rsplit(".", 1)[-1]
 
     def __call__(self, *args, _semantic=None, **kwargs):
+        if running.session is not None:
+            return running.session.call_named(self._name, args, kwargs)
         raise RuntimeError(f"`{self._name.replace(PREFIX, 'tl.')}` has a meaning only inside a kernel: a function "
                            "decorated with @triton.jit, called as kernel[grid](...)")
 
@@ -261,8 +284,15 @@ def host_function(name):
     """Marks a function that works in Python and in kernels, where it is the builtin `name`."""
 
     def decorate(function):
-        _HOST_FUNCTIONS[function] = name
-        return function
+
+        @functools.wraps(function)
+        def called(*args, **kwargs):
+            if running.session is not None:
+                return running.session.call_named(name, args, kwargs)
+            return function(*args, **kwargs)
+
+        _HOST_FUNCTIONS[called] = name
+        return called
 
     return decorate
 

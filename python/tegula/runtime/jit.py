@@ -29,13 +29,14 @@ JitFunctionInfo = hooks.JitFunctionInfo
 
 
 def _target():
-    """`TEGULA_TARGET`, the machine for TEGULA_DEVICE=sim, or the interpreter when TRITON_INTERPRET is set; read when a
-    kernel is defined."""
+    """`TEGULA_TARGET`, or the machine for TEGULA_DEVICE=sim; read when a kernel is defined."""
     if os.environ.get("TEGULA_DEVICE") == "sim":
         return "ptxvm"
-    if os.environ.get("TEGULA_TARGET"):
-        return os.environ["TEGULA_TARGET"]
-    return "interp" if os.environ.get("TRITON_INTERPRET", "0").lower() not in ("", "0", "false", "off") else "cpu"
+    return os.environ.get("TEGULA_TARGET") or "cpu"
+
+
+def _is_on(*variables):
+    return any(os.environ.get(name, "0").lower() not in ("", "0", "false", "off") for name in variables)
 
 
 _functions = weakref.WeakSet()
@@ -88,16 +89,7 @@ class _Environment:
         self.fn, self._owner = fn, weakref.ref(owner)
 
     def source(self):
-        """(path, text, first line, first column) of the function's definition."""
-        owner = self._owner()
-        owner._was_read = True
-        lines, first = owner._lines
-        if getattr(owner, "_is_updated", False):
-            return self.fn.__code__.co_filename, owner.src, max(1, first), 0
-        text = "".join(lines)
-        indent = len(lines[0]) - len(lines[0].lstrip())
-        path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
-        return path, textwrap.dedent(text), max(1, first), indent
+        return self._owner().source_text()
 
     def lookup(self, name):
         names = self.fn.__code__.co_freevars
@@ -206,6 +198,7 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
     """A function of the language. ``kernel[grid](...)`` compiles it for the arguments and runs it."""
 
     __getitem__ = core.Function.__getitem__
+    is_interpreted = False  # as those of runtime/interpreter.py are
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
                  noinline=None, repr=None, launch_metadata=None):
@@ -219,7 +212,7 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
                                    self._is_named(number, self.do_not_specialize_on_alignment))
                        for number, parameter in enumerate(self.signature.parameters.values())]
         self.constexprs = [parameter.num for parameter in self.params if parameter.is_constexpr]
-        self.pre_run_hooks, self.kernel = [], None
+        self.pre_run_hooks, self.kernel, self._body = [], None, None
         self._start(_target())
         self._do_not_specialize_marks()
 
@@ -241,12 +234,12 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
     def __getstate__(self):
         """Everything but the compiled kernels."""
         return {name: value for name, value in self.__dict__.items()
-                if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__", "_of_descriptors")} | {"_target": self.target}
+                if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__", "_of_descriptors", "_body")} | {"_target": self.target}
 
     def __setstate__(self, state):
         target = state.pop("_target")
         self.__dict__.update(state)
-        self._hash_lock = threading.RLock()
+        self._hash_lock, self._body = threading.RLock(), None
         self.__globals__ = self.fn and self.fn.__globals__
         if self.fn is not None:
             self.signature, self.__wrapped__ = inspect.signature(self.fn), self.fn
@@ -257,6 +250,17 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
         if self.fn is not None and _named(self.__module__, self.__qualname__) is self:
             return _named, (self.__module__, self.__qualname__)
         return _unpickled, (type(self),), self.__getstate__()
+
+    def source_text(self):
+        """(path, text, first line, first column) of the function's definition."""
+        self._was_read = True
+        lines, first = self._lines
+        if getattr(self, "_is_updated", False):
+            return self.fn.__code__.co_filename, self.src, max(1, first), 0
+        text = "".join(lines)
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename
+        return path, textwrap.dedent(text), max(1, first), indent
 
     def is_gluon(self):
         return False
@@ -303,6 +307,10 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
         return number >= len(self.params) or self.params[number].is_constexpr
 
     def __call__(self, *args, **kwargs):
+        if lang.running.session is not None:
+            from .eager import body_of
+
+            return body_of(self)(*args, **kwargs)
         raise RuntimeError(f"`{self.__name__}` is a kernel: call it as {self.__name__}[grid](...), or from another "
                            "@triton.jit function")
 
@@ -327,8 +335,7 @@ def _is_checked(debug):
     """`debug` of the decorator, or TEGULA_DEBUG or TRITON_DEBUG; read when a kernel is defined."""
     if debug is not None:
         return debug
-    texts = (os.environ.get("TEGULA_DEBUG", "0"), os.environ.get("TRITON_DEBUG", "0"))
-    return any(text.lower() not in ("", "0", "false", "off") for text in texts)
+    return _is_on("TEGULA_DEBUG", "TRITON_DEBUG")
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
@@ -341,6 +348,8 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit decorates a Python function, not {builtins.repr(fn)}")
         kind = CheckedFunction if _is_checked(debug) else JITFunction
+        if _is_on("TEGULA_INTERPRET", "TRITON_INTERPRET"):
+            from .interpreter import InterpretedFunction as kind
         return kind(fn, version=version, do_not_specialize=do_not_specialize,
                     do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug, noinline=noinline,
                     repr=repr, launch_metadata=launch_metadata)
