@@ -624,6 +624,22 @@ TG_API const char *tg_simulation_text(tg_simulation *simulation, const char *wha
  * constructs that kernels cannot have. TG_OK: none. */
 TG_API tg_status tg_check_file(tg_context *context, const char *path, tg_diagnostics **problems);
 
+/* What is known of a launch, besides types. */
+typedef struct tg_check_options {
+  size_t struct_size;
+  const char *signature;        /* as of tg_compile; NULL: `arguments` say the types */
+  const tg_argument *arguments; /* of a call; addresses are not looked at but for what divides them */
+  size_t count;
+  const int64_t *elements; /* of each argument: the elements of the array; -1: not known. NULL: none is */
+  const int64_t *grid;     /* NULL: not known */
+  size_t grid_count;
+} tg_check_options;
+/* The classic mistakes in a kernel that compiles: accesses of a tail without a mask, reductions over lanes
+ * that are masked off, offsets that overflow for these values, // and % of negative numbers, masks that are
+ * never used. TG_OK, with `*findings` NULL where there are none; the caller destroys it. */
+TG_API tg_status tg_check_kernel(tg_function *function, const tg_check_options *options,
+                                 tg_diagnostics **findings);
+
 #ifdef __cplusplus
 }
 #endif

@@ -325,6 +325,12 @@ public:
       return Error(status, problems);
     return Kernel::own(kernel);
   }
+  // The classic mistakes that it has. TG_OK and no diagnostics: none were found.
+  Error check(const tg_check_options &options) const {
+    tg_diagnostics *findings = nullptr;
+    tg_status status = tg_check_kernel(function_, &options, &findings);
+    return Error(status, findings);
+  }
   // Specializes on the arguments, compiles if that is new, and runs.
   Expected<Kernel> callWith(std::span<const int64_t> grid, std::span<const tg_argument> arguments,
                             const char *target = nullptr, const Place &place = {}) const {

@@ -65,25 +65,6 @@ PyObject *toObject(PyObject *wrap, const tg_value &value) {
   }
 }
 
-// Arguments by position, then by name. False with an exception set.
-bool readArguments(PyObject *const *values, Py_ssize_t count, PyObject *keywords, bool isSubscript,
-                   Arena &arena, std::vector<tg_argument> &out) {
-  for (Py_ssize_t i = 0; i != count; ++i) {
-    tg_argument argument{};
-    if (!(isSubscript && PySlice_Check(values[i])) && !arena.convert(values[i], argument.value))
-      return false;
-    out.push_back(argument);
-  }
-  PyObject *key, *value;
-  for (Py_ssize_t place = 0; keywords && PyDict_Next(keywords, &place, &key, &value);) {
-    tg_argument argument{};
-    if (!(argument.name = PyUnicode_AsUTF8(key)) || !arena.convert(value, argument.value))
-      return false;
-    out.push_back(argument);
-  }
-  return true;
-}
-
 // Program(function, wrap, arguments, keywords): binds a call; `arguments` has what the parameters get, where
 // that is not the object that the call gave: ... stands there.
 int init(PyObject *object, PyObject *args, PyObject *) {
@@ -250,6 +231,24 @@ PyGetSetDef heldAttributes[] = {
 };
 
 } // namespace
+
+bool readArguments(PyObject *const *values, Py_ssize_t count, PyObject *keywords, bool isSubscript,
+                   Arena &arena, std::vector<tg_argument> &out) {
+  for (Py_ssize_t i = 0; i != count; ++i) {
+    tg_argument argument{};
+    if (!(isSubscript && PySlice_Check(values[i])) && !arena.convert(values[i], argument.value))
+      return false;
+    out.push_back(argument);
+  }
+  PyObject *key, *value;
+  for (Py_ssize_t place = 0; keywords && PyDict_Next(keywords, &place, &key, &value);) {
+    tg_argument argument{};
+    if (!(argument.name = PyUnicode_AsUTF8(key)) || !arena.convert(value, argument.value))
+      return false;
+    out.push_back(argument);
+  }
+  return true;
+}
 
 tg_held *heldHandle(PyObject *object) { return reinterpret_cast<HeldObject *>(object)->held; }
 

@@ -121,6 +121,40 @@ PyObject *launch(PyObject *, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+// (function, arguments, keywords, elements or -1 of each, grid or None) -> rows of findings
+PyObject *check(PyObject *, PyObject *args) {
+  PyObject *object, *values, *keywords, *counts, *grid;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!O", &FunctionType, &object, &PyTuple_Type, &values, &PyDict_Type,
+                        &keywords, &PyTuple_Type, &counts, &grid))
+    return nullptr;
+  auto *function = reinterpret_cast<Function *>(object);
+  tg_function *handle = functionHandle(function);
+  Arena arena;
+  std::vector<tg_argument> arguments;
+  if (!handle || !function->watch->look() ||
+      !readArguments(&PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), keywords, false, arena, arguments))
+    return nullptr;
+  std::vector<int64_t> elements;
+  for (Py_ssize_t i = 0; i != PyTuple_GET_SIZE(counts); ++i)
+    elements.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(counts, i)));
+  elements.resize(arguments.size(), -1);
+  long long extents[3] = {1, 1, 1};
+  if (PyErr_Occurred() ||
+      (grid != Py_None && !PyArg_ParseTuple(grid, "LLL", &extents[0], &extents[1], &extents[2])))
+    return nullptr;
+  int64_t known[3] = {extents[0], extents[1], extents[2]};
+  tg_check_options options{sizeof options,  nullptr, arguments.data(), arguments.size(),
+                           elements.data(), grid == Py_None ? nullptr : known, grid == Py_None ? 0u : 3u};
+  tg_diagnostics *findings = nullptr;
+  tg_status status;
+  Asking asking(function);
+  Py_BEGIN_ALLOW_THREADS status = tg_check_kernel(handle, &options, &findings);
+  Py_END_ALLOW_THREADS if (status) return raise(status, findings, function);
+  Ref rows(rowsOf(findings));
+  tg_diagnostics_destroy(findings);
+  return rows.release();
+}
+
 // function -> the CompiledKernels that its launches have made and that are kept
 PyObject *kernelsOf(PyObject *, PyObject *object) {
   if (!isFunction(object)) {
@@ -139,6 +173,7 @@ PyObject *kernelsOf(PyObject *, PyObject *object) {
 PyMethodDef stepMethods[] = {
     {"prepare", prepare, METH_VARARGS, "(function, target, device, rows) -> CompiledKernel"},
     {"launch", launch, METH_VARARGS, "(kernel, grid, device, stream, values)"},
+    {"check", check, METH_VARARGS, "(function, arguments, keywords, elements, grid) -> rows of findings"},
     {"kernels_of", kernelsOf, METH_O, "the compiled kernels of a function"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -248,16 +248,34 @@ static void keepConstants(sema::HostRecord &record, llvm::ArrayRef<sema::Argumen
   }
 }
 
-KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
-  auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
-  sema::Request request{function_, {}, call.options.language, &kernel->record};
-  std::vector<std::string> names;
+sema::Request Dispatcher::requestOf(const Call &call, sema::HostRecord *record,
+                                    std::vector<std::string> &names) const {
+  sema::Request request{function_, {}, call.options.language, record};
   for (size_t i = 0, at = 0; i != parameters_.size(); ++i) {
     bool isAbsent = call.key[at].kind == KeyAbsent;
     sema::ArgumentSpec spec = takeSpec(call.parts, call.key, parameters_[i], at, names);
     if (!isAbsent)
       request.arguments.push_back(std::move(spec));
   }
+  return request;
+}
+
+std::optional<sema::Request> Dispatcher::requestFor(std::span<const Argument> arguments,
+                                                    const compiler::CompileOptions &options,
+                                                    diag::Sink &sink) {
+  Call call;
+  call.options = options;
+  call.target = compiler::requireTarget(options.target, sink);
+  if (!call.target || !bind(call, arguments, sink) || !specialize(call, sink))
+    return std::nullopt;
+  std::vector<std::string> names;
+  return requestOf(call, nullptr, names);
+}
+
+KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
+  auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
+  std::vector<std::string> names;
+  sema::Request request = requestOf(call, &kernel->record, names);
   keepConstants(kernel->record, request.arguments);
   kernel->compilation = compiler::compile(request, call.options, sink);
   if (!kernel->compilation)

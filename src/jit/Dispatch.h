@@ -74,6 +74,9 @@ public:
   KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
                    const compiler::CompileOptions &options, const runtime::Place &place, diag::Sink &sink);
 
+  // What a compile for these arguments asks of the front end. nullopt after diagnostics.
+  std::optional<sema::Request> requestFor(std::span<const Argument> arguments,
+                                          const compiler::CompileOptions &options, diag::Sink &sink);
   // Binds the arguments of a call without compiling: one row a parameter, typed as a compile types it, but
   // that the integer 1 is a number as any other. Sets the options that the call gives. nullopt after
   // diagnostics.
@@ -90,6 +93,7 @@ private:
   KernelRef find(Call &call, diag::Sink &sink);
   KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
                     diag::Sink &sink);
+  sema::Request requestOf(const Call &call, sema::HostRecord *record, std::vector<std::string> &names) const;
   KernelRef compile(const Call &call, diag::Sink &sink);
   diag::Location place() const;
 

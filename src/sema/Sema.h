@@ -8,6 +8,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
+
 namespace tegula::sema {
 
 // What is known of one argument: its run-time type, or its value when it is a constant
@@ -26,6 +28,8 @@ struct Request {
   std::vector<ArgumentSpec> arguments; // any order; parameters with defaults may be left out
   LanguageOptions options;
   HostRecord *record = nullptr; // gets what the host was asked; null: nobody wants to know
+  // Sees the module as the text has it, ahead of any clean-up; empty: nobody wants to.
+  std::function<void(mlir::ModuleOp)> asWritten = {};
 };
 
 // A module with one tt.func, named after the kernel, whose arguments are the run-time

@@ -45,6 +45,8 @@ public:
     if (!visitor_.visitKernel(kernel_, std::move(locals_)))
       return nullptr;
     tile::ReturnOp::create(builder_, loc);
+    if (request_.asWritten)
+      request_.asWritten(*module);
     return cleanUp(*module) ? std::move(module) : nullptr;
   }
 

@@ -32,7 +32,7 @@ std::variant<std::vector<int64_t>, UsageError> gridOf(std::string_view text) {
 namespace {
 
 // "f32[4096,781]"
-std::variant<Array, Problem> zeros(std::string_view text) {
+std::variant<Array, Problem> zeros(std::string_view text, bool hasMemory) {
   Problem malformed{"`new:" + std::string(text) + "` is not a new array", "write new:f32[4096,781]"};
   size_t bracket = text.find('[');
   if (bracket == std::string_view::npos || !text.ends_with(']'))
@@ -51,12 +51,14 @@ std::variant<Array, Problem> zeros(std::string_view text) {
   auto bytes = byteCount(tg_dtype(dtype), std::get<0>(shape));
   if (auto *problem = std::get_if<Problem>(&bytes))
     return *problem;
-  return makeArray(tg_dtype(dtype), std::move(std::get<0>(shape)), std::get<size_t>(bytes));
+  Array array = makeArray(tg_dtype(dtype), std::move(std::get<0>(shape)), hasMemory ? std::get<size_t>(bytes) : 0);
+  array.bytes = std::get<size_t>(bytes);
+  return array;
 }
 
 } // namespace
 
-int bind(Bound &bound, const std::string &text) {
+int bind(Bound &bound, const std::string &text, bool hasMemory) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     return usage(UsageError{"--arg `" + text + "` has no `NAME=`", "write --arg n=4096"});
@@ -68,7 +70,7 @@ int bind(Bound &bound, const std::string &text) {
   bound.names.push_back(name);
   tg_value result{};
   if (value.starts_with('@') || value.starts_with("new:")) {
-    auto array = value.starts_with('@') ? readNpy(value.substr(1)) : zeros(std::string_view(value).substr(4));
+    auto array = value.starts_with('@') ? readNpy(value.substr(1)) : zeros(std::string_view(value).substr(4), hasMemory);
     if (auto *problem = std::get_if<Problem>(&array))
       return report(value.starts_with('@') ? value.substr(1) : "--arg " + name, problem->reason,
                     problem->hint);

@@ -27,8 +27,8 @@ struct Bound {
   std::vector<tg_argument> arguments;
 };
 
-// NAME[:TYPE]=VALUE; -1: bound, else an exit code.
-int bind(Bound &bound, const std::string &text);
+// NAME[:TYPE]=VALUE; -1: bound, else an exit code. `hasMemory` false: new arrays are types and shapes only.
+int bind(Bound &bound, const std::string &text, bool hasMemory = true);
 // NAME=FILE.npy
 int save(Bound &bound, const std::string &text, bool isQuiet);
 

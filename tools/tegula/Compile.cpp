@@ -1,4 +1,5 @@
 // tegula compile, explain, check and passes.
+#include "Arguments.h"
 #include "Verbs.h"
 
 #include <cstring>
@@ -60,6 +61,45 @@ void printJson(const std::vector<tg::Diagnostic> &diagnostics) {
               << ", \"message\": " << escaped(d.message) << ", \"hint\": " << escaped(d.hint) << "}\n";
 }
 
+// One kernel, for a signature or for the arguments of a call.
+int checkKernel(const std::string &kernel, const CheckOptions &options) {
+  auto grid = gridOf(options.grid);
+  if (auto *error = std::get_if<UsageError>(&grid))
+    return usage(*error);
+  auto opened = open(kernel, "interp");
+  if (!opened)
+    return report(opened.error());
+  Bound bound;
+  for (const std::string &argument : options.arguments)
+    if (int code = cli::bind(bound, argument, /*hasMemory=*/false); code != -1)
+      return code;
+  std::vector<int64_t> elements;
+  for (const tg_argument &argument : bound.arguments) {
+    auto array = bound.arrays.find(argument.name);
+    elements.push_back(-1);
+    if (array != bound.arrays.end())
+      elements.back() = int64_t(array->second.bytes / tg_dtype_size(array->second.dtype));
+  }
+  const std::vector<int64_t> &extents = std::get<0>(grid);
+  tg_check_options raw{};
+  raw.struct_size = sizeof raw;
+  raw.signature = options.arguments.empty() ? options.signature.c_str() : nullptr;
+  raw.arguments = bound.arguments.data();
+  raw.count = bound.arguments.size();
+  raw.elements = elements.data();
+  raw.grid = extents.empty() ? nullptr : extents.data();
+  raw.grid_count = extents.size();
+  tg::Error findings = opened->function.check(raw);
+  if (findings.diagnostics().empty() && findings.status() == TG_OK)
+    return ExitOk;
+  if (!options.isJson)
+    return report(findings);
+  printJson(findings.diagnostics());
+  return ExitDiagnostics;
+}
+
+bool namesKernel(const std::string &file) { return file.rfind("::") != std::string::npos; }
+
 } // namespace
 
 int compile(const CompileFlags &options) {
@@ -104,11 +144,22 @@ int explain(const CompileFlags &options) {
 }
 
 int check(const CheckOptions &options) {
+  bool hasTypes = !options.signature.empty() || !options.arguments.empty();
+  if (!options.signature.empty() && !options.arguments.empty())
+    return usage(UsageError{"--signature and --arg both say types", "give one of them"});
+  for (const std::string &file : options.files)
+    if (namesKernel(file) != hasTypes)
+      return usage(hasTypes ? UsageError{"`" + file + "` names no kernel", "write FILE.py::KERNEL"}
+                            : UsageError{"a kernel is checked for types", "give --signature, or --arg of each parameter"});
   auto context = tg::Context::create();
   if (!context)
     return report(context.error());
   int code = ExitOk;
   for (const std::string &file : options.files) {
+    if (namesKernel(file)) {
+      code = std::max(code, checkKernel(file, options));
+      continue;
+    }
     auto checked = context->check(file);
     if (checked)
       continue;

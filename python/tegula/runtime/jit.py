@@ -21,7 +21,9 @@ from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_
 from .driver import driver
 from .dependencies import is_pure, watch_call
 from .specialize import DeviceCaches, describe, mangle_type, native_specialize_impl
-from .tensors import MockTensor, TensorWrapper, reinterpret
+from ..errors import Diagnostic
+from . import descriptors
+from .tensors import MockTensor, TensorWrapper, elements_reachable, reinterpret
 
 T = TypeVar("T")
 TRITON_MODULE, GLUON_MODULE = "triton.language", "triton.experimental.gluon.language"
@@ -305,6 +307,18 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
 
     def _takes_type(self, number):
         return number >= len(self.params) or self.params[number].is_constexpr
+
+    def check(self, *args, grid=None, **kwargs):
+        """The classic mistakes that the kernel has for these arguments, as diagnostics; empty: none were found. Runs nothing."""
+        if descriptors.are_among(args, kwargs):
+            self, grid, args, kwargs = descriptors.take_apart(self, grid, args, kwargs)
+        values = [*args, *kwargs.values()]
+        if callable(grid):
+            defaults = {p.name: p.default for p in self.params if p.has_default}
+            grid = grid({**defaults, **dict(zip(self.arg_names, args)), **kwargs})
+        counts = tuple(elements_reachable(value) for value in values)
+        rows = core.check(self, args, kwargs, counts, None if grid is None else core.grid_of(grid))
+        return [Diagnostic(*row) for row in rows]
 
     def __call__(self, *args, **kwargs):
         if lang.running.session is not None:

@@ -2,6 +2,20 @@
 from ..language import core as lang
 
 
+def elements_reachable(value):
+    """How many elements of its memory lie from the start of an array on; -1: not known, or no array."""
+    if hasattr(value, "untyped_storage") and hasattr(value, "element_size"):
+        return value.untyped_storage().nbytes() // value.element_size() - value.storage_offset()
+    interface = getattr(value, "__array_interface__", None)
+    if interface is None or getattr(value, "ndim", 0) == 0:
+        return -1
+    base = value
+    while getattr(base, "base", None) is not None and hasattr(base.base, "__array_interface__"):
+        base = base.base
+    start, end = base.__array_interface__["data"][0], base.__array_interface__["data"][0] + base.nbytes
+    return (end - interface["data"][0]) // value.itemsize if base.flags.c_contiguous and start <= interface["data"][0] else -1
+
+
 class MockTensor:
     """A tensor without memory, for compiles: its type, and an address that is divisible by 16."""
 
