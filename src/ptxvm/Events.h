@@ -38,6 +38,7 @@ struct MemoryEvent {
   bool nonCoherent = false; // ld.global.nc
   bool isCopy = false;      // one side of a cp.async, at its issue: see CopyEvent
   bool byWarp = false;      // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
+  bool isOperand = false;   // of wgmma, through the asynchronous proxy, at its issue: see ProductEvent
   uint32_t width = 0;       // bytes of one lane, the whole vector
   uint32_t mask = 0;        // the lanes that access
   const uint64_t *addresses =
@@ -59,6 +60,14 @@ struct CopyEvent {
   const uint64_t *to = nullptr;    // 32 offsets in shared memory
   const uint64_t *from = nullptr;  // 32 addresses of the host
   const uint32_t *sizes = nullptr; // 32: bytes read; the rest of `width` becomes zeros
+};
+
+// A warp's part of a wgmma.mma_async: from its issue until the warp has waited for its group, the operands
+// in shared memory may be read at any time.
+struct ProductEvent {
+  uint32_t instruction = 0;
+  uint64_t number = 0;              // of the product in its block
+  std::span<const uint64_t> pieces; // offsets in shared memory of the 16 bytes each that it reads
 };
 
 // Barriers of a block. `threads` is the number awaited.
@@ -114,10 +123,15 @@ public:
                                 std::span<const uint32_t> arrived, std::span<const uint32_t> waiters) {}
   virtual void warpSync(const WarpId &, const WarpSyncEvent &) {}
   virtual void fence(const WarpId &, const FenceEvent &) {}
+  // fence.proxy.async: what the lanes wrote before, asynchronous reads behind it see.
+  virtual void proxyFence(const WarpId &, uint32_t instruction, uint32_t mask) {}
   virtual void branch(const WarpId &, const BranchEvent &) {}
   // Behind the events of its two accesses; `copyCompletes` comes when lanes have waited for it, or end.
   virtual void copyIssued(const WarpId &, const CopyEvent &) {}
   virtual void copyCompletes(const WarpId &, const CopyEvent &, bool waited) {}
+  // Behind the events of what it reads; `productCompletes` comes when the warp has waited for it.
+  virtual void productIssued(const WarpId &, const ProductEvent &) {}
+  virtual void productCompletes(const WarpId &, const ProductEvent &) {}
   virtual void lanesExit(const WarpId &, uint32_t mask) {}
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <map>
 #include <unordered_map>
 
@@ -58,8 +59,23 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 struct Element {
   std::vector<Modifier> modifiers;
   std::vector<Type> types;
+  std::string_view shape; // "k16" of m64nNk16
   bool isOptional = false;
 };
+
+constexpr std::string_view rowsOfShape = "m64n";
+constexpr unsigned columnStep = 8, mostColumns = 256;
+
+// N of "m64n<N>k16", where `k` is "k16"; 0: another word.
+uint16_t columnsOf(std::string_view word, std::string_view k) {
+  if (!word.starts_with(rowsOfShape) || !word.ends_with(k))
+    return 0;
+  std::string_view digits = word.substr(rowsOfShape.size(), word.size() - rowsOfShape.size() - k.size());
+  uint16_t columns = 0;
+  auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  bool isNumber = code == std::errc() && end == digits.data() + digits.size() && !digits.starts_with('0');
+  return isNumber && columns % columnStep == 0 && columns <= mostColumns ? columns : 0;
+}
 
 std::vector<Element> compilePattern(std::string_view pattern) {
   std::vector<Element> result;
@@ -74,6 +90,8 @@ std::vector<Element> compilePattern(std::string_view pattern) {
         assert(typeFromName(type) && "Opcodes.def names a type that Types.def has not");
         element.types.push_back(*typeFromName(type));
       }
+    } else if (part.starts_with("m64nN")) {
+      element.shape = part.substr(5);
     } else {
       for (std::string_view modifier : split(part, '|')) {
         assert(modifierFromName(modifier) && "Opcodes.def names a modifier that Modifiers.def has not");
@@ -103,7 +121,8 @@ OperandSpec compileOperand(std::string_view text) {
     text.remove_suffix(1);
   }
   if (size_t star = text.find('*'); star != text.npos) {
-    spec.count = uint8_t(text[star + 1] - '0');
+    spec.ofColumns = text[star + 1] == 'N';
+    spec.count = spec.ofColumns ? 0 : uint8_t(text[star + 1] - '0');
     text = text.substr(0, star);
   }
   spec.afterBar = take("|");
@@ -222,6 +241,10 @@ std::optional<Spelling> match(const Form &form, std::span<const std::string_view
             spelling.types[slot] = one;
             found = true;
           }
+      if (uint16_t columns = element.shape.empty() ? 0 : columnsOf(parts[at], element.shape)) {
+        spelling.columns = columns;
+        found = true;
+      }
     }
     slot += !element.types.empty();
     at += found;

@@ -10,7 +10,7 @@
 
 namespace tegula::ptxvm {
 
-enum FormFlags : uint8_t { None = 0, Sync = 1, Aligned = 2, Convergent = 4, Memory = 8 };
+enum FormFlags : uint8_t { None = 0, Sync = 1, Aligned = 2, Convergent = 4, Memory = 8, Specific = 16 };
 
 // What an operand of a form may be.
 struct OperandSpec {
@@ -36,8 +36,9 @@ struct OperandSpec {
   bool isDouble = false;   // twice the width of the slot's type: mul.wide
   bool afterBar = false;   // written behind |
   bool isOptional = false;
-  bool maySink = false; // _ is allowed
-  uint8_t count = 0;    // a vector of so many registers, whatever the modifiers; 0: as Kind says
+  bool maySink = false;   // _ is allowed
+  uint8_t count = 0;      // a vector of so many registers, whatever the modifiers; 0: as Kind says
+  bool ofColumns = false; // a vector of half as many registers as the shape has columns
 };
 
 struct Form {
@@ -53,6 +54,7 @@ struct Spelling {
   uint32_t ptx = 0, sm = 0;
   Modifiers modifiers;
   std::array<Type, 4> types{};
+  uint16_t columns = 0; // N of m64nNk16
 };
 
 std::span<const Form> forms();

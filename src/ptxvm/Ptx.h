@@ -102,6 +102,7 @@ struct Instruction {
   const Form *form = nullptr;
   Modifiers modifiers;
   std::array<Type, 4> types{};                 // in the order written
+  uint16_t columns = 0;                        // N of m64nNk16
   uint32_t firstOperand = 0, operandCount = 0; // in PtxKernel::operands
   Operand guard;                               // a register, or Sink
   uint32_t line = 0;                           // 1-based, of the PTX text

@@ -38,9 +38,10 @@ struct Schedule {
   uint64_t seed = 0;
 };
 
-// When asynchronous copies complete: an adversary within what PTX allows.
+// When asynchronous copies and products (wgmma) complete: an adversary within what PTX allows.
 enum class Copies : uint8_t {
-  Late,   // when they are waited for: until then the destination holds poison, and then the source is read
+  Late,   // when they are waited for: until then the destination holds poison, and then the source is read;
+          // the results of a product are poison until its warp has waited
   AtOnce, // when they are issued
   Random, // somewhere between, lanes apart
 };

@@ -11,8 +11,8 @@ HEAD = """.version {version}
 .address_size 64
 .visible .entry test(.param .u64 a)
 {{
-.reg .pred %p<64>; .reg .b16 %h<64>; .reg .b32 %r<64>; .reg .b64 %rd<64>;
-.reg .f32 %f<64>; .reg .f64 %fd<64>; {wide}
+.reg .pred %p<200>; .reg .b16 %h<64>; .reg .b32 %r<200>; .reg .b64 %rd<200>;
+.reg .f32 %f<200>; .reg .f64 %fd<64>; {wide}
 LABEL:
 """
 
@@ -37,10 +37,16 @@ def rows():
                                                     TABLE.read_text(), re.MULTILINE)]
 
 
+def shapes(word):
+    """The words that a word of a row stands for: m64nNk16 for one of each N."""
+    return [word.replace("N", str(n)) for n in (8, 32, 80, 256)] if "nNk" in word else [word]
+
+
 def operands(rng, pattern, types, modifiers):
     """Operands that fit; None where this generator has none."""
     lanes = next((n for n in (2, 4, 8) if f"v{n}" in modifiers), 1)
     numbers = itertools.count(1)
+    columns = next((int(word[4:word.index("k")]) for word in modifiers if word.startswith("m64n")), 0)
 
     def register(kind, double=False):
         prefix = REGISTER[kind]
@@ -59,7 +65,10 @@ def operands(rng, pattern, types, modifiers):
         if kind in ("t", "call"):
             return None
         if count:
-            text = "{" + ", ".join(register(type) for _ in range(int(count))) + "}"
+            many = columns // 2 if count == "N" else int(count)
+            text = "{" + ", ".join(register(type) for _ in range(many)) + "}"
+        elif kind == "i" and columns:  # a scale, or whether a matrix is transposed
+            text = "1"
         elif kind == "i" and "async" in modifiers:  # the size of a copy
             text = "16"
         elif kind == "m":
@@ -80,7 +89,8 @@ def operands(rng, pattern, types, modifiers):
 def spellings(rng, row, most):
     """Instructions of a row; all of them where there are few."""
     mnemonic, modifiers, pattern = row
-    elements = [(re.split("[,|]", word.strip(":?")), word.endswith("?"), word.startswith(":")) for word in modifiers.split()]
+    elements = [(sum(map(shapes, re.split("[,|]", word.strip(":?"))), []), word.endswith("?"), word.startswith(":"))
+                for word in modifiers.split()]
     choices = [words + [None] * optional for words, optional, _ in elements]
     every = list(itertools.islice(itertools.product(*choices), most + 1))
     if len(every) > most:
@@ -99,7 +109,7 @@ def vocabulary():
     words = set()
     for _, modifiers, _ in rows():
         for word in modifiers.split():
-            words |= set(re.split("[,|]", word.strip(":?")))
+            words |= set(sum(map(shapes, re.split("[,|]", word.strip(":?"))), []))
     return sorted(words)
 
 

@@ -26,6 +26,8 @@ def spells(modifiers, parts):
     first, rest = modifiers[0], modifiers[1:]
     optional = first.endswith("?")
     choices = first[1:].split(",") if first[0] == ":" else first.rstrip("?").split("|")
+    if "nNk" in first and parts:
+        parts = [re.sub(r"^m64n\d+k", "m64nNk", parts[0]), *parts[1:]]
     return (bool(parts) and parts[0] in choices and spells(rest, parts[1:])) or (optional and spells(rest, parts))
 
 

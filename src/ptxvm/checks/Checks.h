@@ -21,6 +21,10 @@ std::unique_ptr<Observer> checkRaces(RaceOptions options = {});
 // orders a copy for others once it was waited for is the race check's.
 std::unique_ptr<Observer> checkAsyncCopies();
 
+// Writes to shared memory that a product (wgmma) under way still reads; products of what was written without
+// a fence.proxy.async of the writing thread before the barrier. That a barrier is there is the race check's.
+std::unique_ptr<Observer> checkProductOperands();
+
 // Reads of bytes of shared memory, or of buffers that begin uninitialised, that nobody has written.
 std::unique_ptr<Observer> checkInitialised();
 

@@ -94,6 +94,8 @@ void Counters::runEnds() {
 }
 
 void Counters::memory(const WarpId &who, const MemoryEvent &event) {
+  if (event.isOperand) // read by the matrix unit, not by an access of the warp
+    return;
   InstructionCounts &c = workers_[who.worker][event.instruction];
   unsigned lanes = unsigned(std::popcount(event.mask));
   if (event.isCopy && event.space == Space::Shared) {

@@ -15,6 +15,7 @@ namespace tegula::ptxvm {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint32_t pieceBytes = 16; // of an operand of a product
 
 // What releases have left at an address: for all, and for each block where their scope ends.
 struct Location {
@@ -120,6 +121,17 @@ public:
       eachCell(block, Space::Shared, event.to[lane], event.width, write);
       eachCell(block, Space::Global, event.from[lane], event.sizes[lane], read);
     }
+  }
+
+  // It may have read its operands only now.
+  void productCompletes(const WarpId &who, const ProductEvent &event) override {
+    Block &block = blockOf(who);
+    const WarpClock &clock = block.clocks[who.warp];
+    Epoch epoch{who.block, clock.now(), event.instruction, uint8_t(who.warp), severalLanes, false};
+    for (uint64_t piece : event.pieces)
+      eachCell(block, Space::Shared, piece, pieceBytes, [&](Cell &cell, uint64_t, unsigned) {
+        touch(cell, {epoch, true, false, false}, clock, false);
+      });
   }
 
   void fence(const WarpId &who, const FenceEvent &event) override {

@@ -71,6 +71,7 @@ void beginWarp(Block &block, Warp &warp, uint32_t index) {
   warp.predicates[0] = allLanes;
   warp.copies.clear();
   warp.committed.fill(0);
+  beginProducts(warp);
   warp.carry = 0;
   warp.groups.assign(1, Group());
   warp.groups[0].mask = warp.live;
@@ -171,7 +172,8 @@ void begin(Block &block, Worker &worker, uint32_t linear) {
   block.barriers.fill(Barrier());
   block.steps = 0;
   block.random = run.launch.schedule.seed * 0x2545f4914f6cdd1d + linear;
-  block.nextCopy = 0;
+  block.nextCopy = block.nextProduct = 0;
+  block.groups.assign((run.warpsPerBlock + 3) / 4, {});
   block.copyRandom = ~block.random;
   block.nextWarp = 0;
   block.done = false;
@@ -199,6 +201,7 @@ void advance(Block &block, uint64_t budget) {
     while (left && warp.isReady() && !run.stop) {
       uint64_t before = left;
       landSome(block);
+      landSomeProducts(block);
       runGroup(warp, pickGroup(block, warp), left);
       if (before == left) // it only met its siblings
         continue;

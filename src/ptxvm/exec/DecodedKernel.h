@@ -73,6 +73,7 @@ struct Op {
   uint8_t mode = 0;  // of the handler's own meaning
   bool flag = false; // .aligned of a barrier, negation of a predicate
   bool flag2 = false;
+  uint32_t touched = 0; // of DecodedKernel::touched: 0 where no product has a register of this operation
   FloatFunction function = nullptr;
   LaneMode laneMode;
 };
@@ -83,6 +84,20 @@ struct MatrixShape; // exec/MatrixShapes.h
 struct MatrixOp {
   const MatrixShape *shape = nullptr;
   std::array<uint32_t, 4> a{}, b{}, c{}, d{}; // places; d may be `nowhere`
+};
+
+// wgmma.mma_async: its operands. Registers of products are numbered by themselves (DecodedKernel::touched).
+struct ProductOp {
+  uint16_t columns = 0;
+  uint8_t k = 0, bits = 0; // of an instruction's K; of an element of A and B
+  Type a = Type::F16, b = Type::F16;
+  bool isInteger = false, saturates = false;
+  bool negatesA = false, negatesB = false, transposesA = false, transposesB = false;
+  bool isAInRegisters = false;
+  std::vector<uint32_t> d;              // places
+  std::array<uint32_t, 4> aRegisters{}; // places
+  uint32_t aDescriptor = nowhere, bDescriptor = nowhere;
+  std::vector<uint32_t> numbersOfD, numbersOfA;
 };
 
 struct CallSite {
@@ -107,6 +122,10 @@ struct DecodedKernel {
   std::vector<Op> ops; // one an instruction, and an exit behind the last
   std::vector<AccessForm> accesses;
   std::vector<MatrixOp> matrices;
+  std::vector<ProductOp> products;
+  // By Op::touched: the registers of products, by number, that an operation other than wgmma reads or writes.
+  std::vector<std::vector<uint32_t>> touched{{}};
+  uint32_t productRegisters = 0;
   std::vector<Conversion> conversions;
   std::vector<ConvertFunction> convertFunctions;
   std::vector<CallSite> calls;

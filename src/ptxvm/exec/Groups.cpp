@@ -170,6 +170,8 @@ void exitLanes(Warp &warp, size_t index, const Op &op, uint32_t mask) {
     observer->lanesExit(idOf(warp), mask);
   abandonCopies(warp, mask);
   Groups(warp).exit(index, mask);
+  if (!warp.live)
+    abandonProducts(warp);
   releaseBarriers(*warp.block);
 }
 
@@ -378,6 +380,8 @@ void runGroup(Warp &warp, size_t index, uint64_t &quantum) {
     uint32_t active = mask & (predicates[op.guard] ^ op.guardFlip);
     ++worker.executions[pc];
     worker.lanes[pc] += unsigned(std::popcount(active));
+    if (op.touched && active)
+      touchProductRegisters(warp, op);
     if (op.control == Control::None) {
       if (active)
         op.run(warp, op, active);

@@ -105,6 +105,11 @@ void fence(Warp &w, const Op &op, uint32_t mask) {
     observer->fence(idOf(w), {op.instruction, mask, Semantics(op.mode), Scope(op.value)});
 }
 
+void fenceOfProxies(Warp &w, const Op &op, uint32_t mask) {
+  for (Observer *observer : w.block->observers())
+    observer->proxyFence(idOf(w), op.instruction, mask);
+}
+
 } // namespace
 
 Scope scopeOf(const Lowering &l) {
@@ -234,6 +239,12 @@ void lowerFence(Lowering &l) {
   l.op.mode = uint8_t(semanticsOf(l, isMembar ? Semantics::Sequential : Semantics::AcquireRelease));
   l.op.value = uint64_t(scopeOf(l));
   l.op.run = fence;
+}
+void lowerProxyFence(Lowering &l) {
+  if (!l.has(Modifier::global)) // products read shared memory
+    l.op.run = fenceOfProxies;
+  else
+    l.op.run = [](Warp &, const Op &, uint32_t) {};
 }
 
 } // namespace tegula::ptxvm

@@ -179,7 +179,49 @@ private:
     end.instruction = uint32_t(kernel_.instructions.size());
     end.control = Control::Exit;
     program_.ops.push_back(end);
+    numberProductRegisters();
     return Status::success();
+  }
+
+  // Numbers the registers of products, and finds who else touches them.
+  void numberProductRegisters() {
+    std::map<uint32_t, uint32_t> numbers; // by place
+    for (ProductOp &product : program_.products) {
+      auto numberOf = [&](uint32_t place) {
+        return numbers.try_emplace(place, numbers.size()).first->second;
+      };
+      for (uint32_t place : product.d)
+        product.numbersOfD.push_back(numberOf(place));
+      if (product.isAInRegisters)
+        for (uint32_t place : product.aRegisters)
+          product.numbersOfA.push_back(numberOf(place));
+    }
+    program_.productRegisters = uint32_t(numbers.size());
+    if (numbers.empty())
+      return;
+    for (uint32_t i = 0; i < kernel_.instructions.size(); ++i) {
+      const Instruction &instruction = kernel_.instructions[i];
+      if (instruction.form->lower == "Product")
+        continue;
+      std::vector<uint32_t> touched;
+      auto touch = [&](const Operand &operand) {
+        if (operand.kind != OperandKind::Register || kernel_.registers[operand.index].type == Type::Pred)
+          return;
+        if (auto found = numbers.find(program_.registerPlaces[operand.index]); found != numbers.end())
+          touched.push_back(found->second);
+      };
+      for (uint32_t o = 0; o < instruction.operandCount; ++o) {
+        const Operand &operand = kernel_.operands[instruction.firstOperand + o];
+        touch(operand);
+        if (operand.kind == OperandKind::Vector || operand.kind == OperandKind::Address)
+          for (uint32_t p = 0; p < operand.count; ++p)
+            touch(kernel_.parts[operand.first + p]);
+      }
+      if (touched.empty())
+        continue;
+      program_.ops[i].touched = uint32_t(program_.touched.size());
+      program_.touched.push_back(std::move(touched));
+    }
   }
 
   const Module &module_;

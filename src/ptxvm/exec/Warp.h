@@ -60,15 +60,50 @@ struct Copy {
   std::array<uint32_t, warpSize> sizes{}, group{}; // of each lane
 };
 
+// A warp's part of one execution of wgmma.mma_async, until the warp has waited for its group.
+struct Product {
+  uint32_t instruction = 0;
+  const ProductOp *op = nullptr;
+  uint64_t number = 0; // in its block
+  uint32_t group = 0;
+  bool landed = false, scaleD = true;
+  uint64_t aDescriptor = 0, bDescriptor = 0;
+  std::vector<uint64_t> aPieces, bPieces; // of 16 bytes in shared memory; beyond it: zeros
+  std::vector<uint32_t> aWords;           // of the registers: by register and lane
+};
+
+// What products under way have made of a register of their results.
+struct Accumulator {
+  std::array<uint32_t, warpSize> values{};
+  uint32_t pending = 0; // products that have yet to add to it
+};
+
+// What a product is and what a warp of four executes, for those that must execute the same.
+struct GroupStep {
+  uint32_t instruction = 0;
+  uint64_t aDescriptor = 0, bDescriptor = 0;
+  bool scaleD = false;
+  bool operator==(const GroupStep &) const = default;
+};
+struct WarpGroup {
+  std::vector<GroupStep> steps; // in the order of the first warp that came
+};
+
 struct Warp {
   Block *block = nullptr;
   uint32_t index = 0;
   uint32_t exists = 0, live = 0; // lanes: of the block, and not exited
   std::vector<std::byte> file, local;
   std::vector<uint32_t> predicates;
-  std::vector<Copy> copies;                   // oldest first
-  std::array<uint32_t, warpSize> committed{}; // groups of copies, by lane
-  uint32_t carry = 0;                         // the condition code CC.CF, a bit a lane
+  std::vector<Copy> copies;                     // oldest first
+  std::array<uint32_t, warpSize> committed{};   // groups of copies, by lane
+  std::vector<Product> products;                // oldest first
+  uint32_t committedProducts = 0;               // groups
+  std::map<uint32_t, Accumulator> accumulators; // by place, of products that are to add to them
+  std::vector<bool> touched;                    // registers of products, since the last wgmma.fence
+  std::vector<uint32_t> readers, writers;       // products under way, by their registers
+  size_t groupSteps = 0;                        // executed, of WarpGroup::steps
+  uint32_t carry = 0;                           // the condition code CC.CF, a bit a lane
   std::vector<Group> groups;
   std::vector<Meeting> meetings;
   size_t nextGroup = 0;
@@ -98,7 +133,8 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   uint64_t steps = 0, random = 0;
-  uint64_t nextCopy = 0, copyRandom = 0;
+  uint64_t nextCopy = 0, copyRandom = 0, nextProduct = 0;
+  std::vector<WarpGroup> groups;      // of four warps
   std::vector<uint32_t> priorities;   // Schedule::Priority: warps, first is the first to run
   std::vector<uint64_t> changePoints; // steps at which the running warp falls to the end
   size_t nextWarp = 0;
@@ -157,6 +193,13 @@ const Range *findRange(const DecodedKernel &program, uint64_t address, uint64_t 
 void landSome(Block &block);
 // Lanes end with copies under way.
 void abandonCopies(Warp &warp, uint32_t mask);
+// ---- exec/Products.cpp ----
+void landSomeProducts(Block &block); // Copies::Random
+void beginProducts(Warp &warp);
+// All lanes of a warp have ended.
+void abandonProducts(Warp &warp);
+// An operation other than wgmma is about to touch registers of products.
+void touchProductRegisters(Warp &warp, const Op &op);
 uint64_t nextRandom(uint64_t &state); // exec/Block.cpp
 
 // ---- exec/Block.cpp, exec/Groups.cpp ----

@@ -151,6 +151,12 @@ SumModel sumModelOf(uint32_t arch, Type type) {
   return type == Type::TF32 ? row->tf32 : row->half;
 }
 
+SumModel productModelOf(Type type) {
+  if (type == Type::E4M3 || type == Type::E5M2)
+    return {32, 13, 13};
+  return type == Type::TF32 ? SumModel{8, 25, 23} : SumModel{16, 25, 23};
+}
+
 MatrixTerm matrixTerm(Type type, uint64_t bits, const SumModel &model) {
   if (model.asHalves)
     return termOf(Format::F16, convert(Format::F16, formatOf(type), bits, {}));

@@ -32,6 +32,8 @@ struct SumModel {
 };
 // `arch`: 90 of sm_90. `type`: F16 BF16 TF32 E4M3 E5M2.
 SumModel sumModelOf(uint32_t arch, Type type);
+// The same of wgmma, which sm_90a alone has.
+SumModel productModelOf(Type type);
 
 // A float of A or B as a matrix unit takes it apart: significand * 2^exponent. The exponent of subnormal
 // numbers is the least, that of zeros below every other.

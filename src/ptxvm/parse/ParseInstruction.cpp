@@ -94,7 +94,7 @@ bool Parser::instruction() {
   std::string reason;
   const Candidate *best = nullptr; // rows overlap: one that the module's version and target allow
   auto isAllowed = [&](const Candidate &one) {
-    return one.spelling.ptx <= module_.version && one.spelling.sm <= module_.arch;
+    return one.spelling.ptx <= module_.version && hasArchitecture(one);
   };
   for (const Candidate &candidate : possible) {
     std::string why = whyNot(candidate, operands);
@@ -108,17 +108,25 @@ bool Parser::instruction() {
   return failStatement(result.line, reason, result.text);
 }
 
+bool Parser::hasArchitecture(const Candidate &candidate) const {
+  uint32_t sm = candidate.spelling.sm;
+  if (candidate.form->flags & Specific)
+    return module_.arch == sm && module_.archSuffix == 'a';
+  return sm <= module_.arch;
+}
+
 bool Parser::finish(Instruction instruction, const Candidate &candidate, std::span<Written> operands) {
   const Form &form = *candidate.form;
   uint32_t ptx = candidate.spelling.ptx, sm = candidate.spelling.sm;
-  if (ptx > module_.version || sm > module_.arch)
+  if (ptx > module_.version || !hasArchitecture(candidate))
     return failStatement(instruction.line,
                          "needs .version " + std::to_string(ptx / 10) + "." + std::to_string(ptx % 10) +
-                             " and sm_" + std::to_string(sm),
+                             " and sm_" + std::to_string(sm) + (form.flags & Specific ? "a" : ""),
                          instruction.text);
   instruction.form = &form;
   instruction.modifiers = candidate.spelling.modifiers;
   instruction.types = candidate.spelling.types;
+  instruction.columns = candidate.spelling.columns;
   if (instruction.operandCount == 0) {
     instruction.firstOperand = uint32_t(kernel_->operands.size());
     instruction.operandCount = uint32_t(operands.size());
@@ -242,6 +250,7 @@ bool Parser::constant(Operand &result) {
 }
 
 bool Parser::vectorOperand(Operand &result) {
+  constexpr size_t mostParts = 128; // a lane's of 64 x 256 elements that four warps hold
   take();
   result.kind = OperandKind::Vector;
   std::vector<Operand> parts;
@@ -251,8 +260,8 @@ bool Parser::vectorOperand(Operand &result) {
       return false;
     if (unknown.kind == Token::Kind::Name)
       return fail(token, "unknown name");
-    if (parts.size() > 8)
-      return fail(token, "a vector has at most 8 parts");
+    if (parts.size() > mostParts)
+      return fail(token, "a vector has at most " + std::to_string(mostParts) + " parts");
   } while (accept(','));
   result.first = uint32_t(kernel_->parts.size());
   result.count = uint32_t(parts.size());
@@ -378,10 +387,12 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
     }
     Type type = spec.slot >= 0 ? candidate.spelling.types[size_t(spec.slot)] : spec.type;
     Operand &operand = operands[at].operand;
-    // Where the row names a type of bits, such as a mask or a cache policy, floats have no place.
+    // Where the row names a type of bits, such as a mask or a cache policy, floats have no place; nor in
+    // redux.
     bool isFloat = operand.isFloat || (operand.kind == OperandKind::Register &&
                                        kind(kernel_->registers[operand.index].type) == TypeKind::Float);
-    if (isFloat && spec.slot < 0 && kind(type) == TypeKind::Bits)
+    bool takesFloats = spec.slot >= 0 && form.lower != "Redux";
+    if (isFloat && !takesFloats && kind(type) == TypeKind::Bits)
       return "operand " + std::to_string(at + 1) + " is a float";
     if (std::string why = checkConstant(form, at, operand); !why.empty())
       return why;
@@ -394,6 +405,10 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
   }
   if (at != operands.size())
     return "too many operands";
+  bool isProduct = form.lower == "Product";
+  if (isProduct && isInteger(candidate.spelling.types[0]) && candidate.spelling.columns > 32 &&
+      candidate.spelling.columns % 16)
+    return "above 32 the columns of integers are a multiple of 16";
   return form.lower == "CopyAsync" ? checkCopySizes(has, operands) : "";
 }
 
@@ -422,6 +437,14 @@ std::string Parser::checkConstant(const Form &form, size_t at, const Operand &op
     auto value = operand.floatBits == 32 ? double(std::bit_cast<float>(uint32_t(operand.value)))
                                          : std::bit_cast<double>(operand.value);
     return value > 0 && value <= 1 ? "" : "a fraction is above 0 and at most 1";
+  }
+  if (form.lower == "ProductWait")
+    return operand.value < 0 ? "a number of groups is not negative" : "";
+  if (form.lower == "Product" && form.specs[at].kind == OperandSpec::Kind::Immediate) {
+    constexpr size_t scalesEnd = 6; // D, A, B, the predicate, two scales; then what is transposed
+    if (at < scalesEnd)
+      return operand.value == 1 || operand.value == -1 ? "" : "a scale is 1 or -1";
+    return operand.value == 0 || operand.value == 1 ? "" : "a matrix is transposed by 1, or not by 0";
   }
   if (form.lower != "Bar" && !isRed)
     return "";
@@ -482,6 +505,8 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
     return lanes == 1 ? checkRegister(spec, type, operand) : checkVector(spec, type, lanes, operand);
   case Kind::Destination:
   case Kind::Source:
+    if (spec.ofColumns)
+      return checkVector(spec, type, spelling.columns / 2u, operand);
     return spec.count ? checkVector(spec, type, spec.count, operand) : checkRegister(spec, type, operand);
   case Kind::Call: return "";
   }
@@ -494,7 +519,7 @@ std::string Parser::checkVector(const OperandSpec &spec, Type type, unsigned cou
   unsigned width = 0;
   for (uint32_t i = 0; i < operand.count; ++i) {
     const Operand &part = kernel_->parts[operand.first + i];
-    if (spec.count && part.kind == OperandKind::Immediate)
+    if ((spec.count || spec.ofColumns) && part.kind == OperandKind::Immediate)
       return "has a constant for a register of a matrix";
     if (std::string why = checkRegister(spec, type, part); !why.empty())
       return why;

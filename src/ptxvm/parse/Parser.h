@@ -106,6 +106,7 @@ private:
   std::string checkVector(const OperandSpec &spec, Type type, unsigned count, const Operand &operand);
   std::string checkRegister(const OperandSpec &spec, Type type, const Operand &operand);
   std::string checkMov(bool isSource, Type type, const Operand &operand);
+  bool hasArchitecture(const Candidate &candidate) const;
   bool finish(Instruction instruction, const Candidate &candidate, std::span<Written> operands);
 
   Module &module_;
