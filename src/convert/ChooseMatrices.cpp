@@ -16,6 +16,13 @@ namespace {
 // lie side by side along the dimension that the operand keeps.
 enum class Chain { None, Left, Right };
 
+// Is an operand what a load brings, as it lies in memory? Others are in registers.
+bool isLoaded(Value operand) {
+  while (auto trans = operand.getDefiningOp<TransOp>())
+    operand = trans.getValue();
+  return operand.getDefiningOp<LoadOp>() != nullptr;
+}
+
 // The dots whose results reach `operand` through ops that keep coordinates.
 void producers(Value operand, llvm::SmallPtrSetImpl<Operation *> &seen, SmallVectorImpl<DotOp> &dots) {
   SmallVector<Value> work{operand};
@@ -67,7 +74,9 @@ private:
       shape.isSwapped = m < int64_t(shape.m) && n > m;
       if (k % shape.k != 0)
         continue;
-      auto [warpsM, warpsN] = warpsOf(dot, m, n, shape);
+      if (shape.warps > 1 && !fitsSeveralWarps(dot, m, n, shape))
+        continue;
+      auto [warpsM, warpsN] = shape.warps > 1 ? groupsOf(m, shape) : warpsOf(dot, m, n, shape);
       Layout layout = layout::matrixResult(extents.vec(), shape, warpsM, warpsN, options_.warps);
       auto [known, isNew] = layouts_.try_emplace(classOf(dot), layout);
       if (!isNew && known->second != layout)
@@ -76,6 +85,32 @@ private:
       return;
     }
   }
+
+  // An instruction of several warps needs rows for each of them, and the second operand in shared memory;
+  // what is computed, as scaled weights are, would have to go there first. Its sums all stay in registers.
+  bool fitsSeveralWarps(DotOp dot, int64_t m, int64_t n, const MatrixShape &shape) const {
+    int64_t rows = int64_t(shape.m) * shape.warps;
+    if (shapeOf(dot.getType()).size() != 2 || options_.warps % shape.warps || m % rows || n % shape.n)
+      return false;
+    auto [warpsM, warpsN] = groupsOf(m, shape);
+    int64_t columns = n / warpsN;
+    bool isWhole = n % warpsN == 0 && columns % shape.n == 0 && columns <= mostColumns &&
+                   (warpsN == 1 || llvm::isPowerOf2_64(uint64_t(n)));
+    int64_t sums = m * n / (32 * options_.warps);
+    return isWhole && llvm::isPowerOf2_64(uint64_t(m)) && sums <= options_.machine.registers * 3 / 4 &&
+           isLoaded(dot.getB());
+  }
+
+  // Warps along M and N for such an instruction: along M as far as there are rows, since every warp reads all
+  // of its columns' operand.
+  std::pair<unsigned, unsigned> groupsOf(int64_t m, const MatrixShape &shape) const {
+    unsigned warpsM = shape.warps;
+    while (warpsM < options_.warps && m % (2 * int64_t(warpsM) * shape.m) == 0)
+      warpsM *= 2;
+    return {warpsM, options_.warps / warpsM};
+  }
+
+  static constexpr int64_t mostColumns = 256; // of one instruction
 
   // Warps along M and N: along one dimension for a chain, else such that each warp's part is about square,
   // which reads the least of both operands.

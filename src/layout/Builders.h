@@ -50,12 +50,15 @@ struct MatrixShape {
   // Rows of the instruction are columns of the tile: it computes the transposed product, b with the place of
   // a.
   bool isSwapped = false;
+  // That execute it together, each with m rows, side by side along M; they read operands in shared memory
+  // themselves (layout/OperandTile.h).
+  unsigned warps = 1;
   bool operator==(const MatrixShape &) const = default;
 };
 
 // The result (..., M, N) of a dot computed with matrix instructions: `warpsM` warps side by side along M and
 // `warpsN` along N (powers of two; the others repeat), the rest of N, then of M, then of a batch in
-// registers.
+// registers. Where several warps execute the instruction, those along N have columns in one piece.
 Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsigned warpsM, unsigned warpsN,
                     unsigned warps);
 // Returns what a thread needs of operand 0 (..., M, K) or 1 (..., K, N) for its part of such a `result`. In a

@@ -69,11 +69,18 @@ Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsi
   unsigned next[2] = {rank - 2 == rowDim ? rowBits : columnBits, rank - 1 == rowDim ? rowBits : columnBits};
   for (unsigned bit = 1; bit < warpsM; bit *= 2)
     warpBases.push_back(tile.at(rank - 2, next[0]++));
-  for (unsigned bit = 1; bit < warpsN; bit *= 2)
-    warpBases.push_back(tile.at(rank - 1, next[1]++));
+  unsigned end[2] = {tile.bits(rank - 2), tile.bits(rank - 1)};
+  if (shape.warps > 1) { // the highest bits of N
+    end[1] -= log2Of(warpsN);
+    for (unsigned bit = end[1]; bit != tile.bits(rank - 1); ++bit)
+      warpBases.push_back(tile.at(rank - 1, bit));
+  } else {
+    for (unsigned bit = 1; bit < warpsN; bit *= 2)
+      warpBases.push_back(tile.at(rank - 1, next[1]++));
+  }
   warpBases.resize(log2Of(warps), 0);
   for (unsigned dim : {rank - 1, rank - 2})
-    for (unsigned bit = next[dim - (rank - 2)]; bit < tile.bits(dim); ++bit)
+    for (unsigned bit = next[dim - (rank - 2)]; bit < end[dim - (rank - 2)]; ++bit)
       registers.push_back(tile.at(dim, bit));
   for (unsigned dim = rank - 2; dim-- != 0;)
     for (unsigned bit = 0; bit != tile.bits(dim); ++bit)

@@ -33,7 +33,11 @@ SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsig
   std::vector<uint32_t> images(tile.totalBits(), 0);
   unsigned next = 0, rowStart = 0;
   std::vector<unsigned> others;
-  for (unsigned bit = 0; bit != tile.hullBits(fastest); ++bit)
+  // Pieces of 16 bytes within what all banks hold at once; rows shorter than that fill it several at a time.
+  unsigned piece = log2Of(rowBytes * 8 / elementBits),
+           all = log2Of(shape.banks * shape.bankBytes * 8 / elementBits);
+  unsigned inPanel = std::min(tile.hullBits(fastest), all);
+  for (unsigned bit = 0; bit != inPanel; ++bit)
     images[tile.shift(fastest) + bit] = 1u << next++;
   rowStart = next;
   for (unsigned d = tile.rank(); d-- != 0;)
@@ -42,12 +46,10 @@ SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsig
         others.push_back(tile.shift(d) + bit);
         images[tile.shift(d) + bit] = 1u << next++;
       }
-  // Pieces of 16 bytes within what all banks hold at once; rows shorter than that fill it several at a time.
-  unsigned piece = log2Of(rowBytes * 8 / elementBits),
-           all = log2Of(shape.banks * shape.bankBytes * 8 / elementBits);
-  unsigned inRow =
-      rowStart > piece ? std::min(rowStart, all) - piece : 0; // bits that tell pieces of a row apart
-  unsigned skipped = all - piece - inRow;                     // rows that lie side by side
+  for (unsigned bit = inPanel; bit != tile.hullBits(fastest); ++bit)
+    images[tile.shift(fastest) + bit] = 1u << next++;
+  unsigned inRow = rowStart > piece ? rowStart - piece : 0; // bits that tell pieces of a row apart
+  unsigned skipped = all - piece - inRow;                   // rows that lie side by side
   for (unsigned i = 0; i != inRow && skipped + i < others.size(); ++i)
     images[others[skipped + i]] |= 1u << (piece + (i + log2Of(turn)) % inRow);
   return {images};

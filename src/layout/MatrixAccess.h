@@ -8,9 +8,10 @@
 namespace tegula::layout {
 
 // For tiles whose neighbours along `fastest` travel together, in pieces of 16 bytes: rows of a matrix lie in
-// different banks, and so do pieces that follow each other. The other dimensions in row-major order. `turn`:
-// by how many pieces a row is turned against the one before; 1 where rows of a matrix are read as such, more
-// where threads read single elements of several rows.
+// different banks, and so do pieces that follow each other. The other dimensions in row-major order; a row
+// longer than all banks is cut into panels of that length, which follow each other. `turn`: by how many
+// pieces a row is turned against the one before; 1 where rows of a matrix are read as such, more where
+// threads read single elements of several rows.
 SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits,
                     unsigned turn = 1, const SharedShape &shape = {});
 

@@ -14,6 +14,7 @@
 #include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
+#include "transforms/StartDots.h"
 #include "transforms/VersionClampedLoops.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -128,7 +129,7 @@ const Pass planConverts{"plan-converts", "simt",
 const Pass pipelineLoops{"pipeline-loops", "simt", "loads of products become copies that run trips ahead",
                          [](Unit &unit) {
                            return eachFunction(unit, [&](tile::FuncOp function) {
-                             transforms::pipelineLoops(function, unit.stages, unit.remarks);
+                             transforms::pipelineLoops(function, unit.stages, unit.machine, unit.remarks);
                            });
                          }};
 const Pass operandsInShared{"operands-in-shared", "simt",
@@ -138,6 +139,13 @@ const Pass operandsInShared{"operands-in-shared", "simt",
                                 transforms::operandsInShared(function, unit.machine, unit.remarks);
                               });
                             }};
+const Pass startDots{"start-dots", "simt",
+                     "products of several warps read buffers by themselves, and run while the warps go on",
+                     [](Unit &unit) {
+                       return eachFunction(unit, [&](tile::FuncOp function) {
+                         transforms::startDots(function, unit.machine, unit.remarks);
+                       });
+                     }};
 const Pass reportMoves{"report-moves", "simt",
                        "what conversions, reductions and scans cost is told where it shows in the source",
                        [](Unit &unit) {

@@ -11,8 +11,8 @@ extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, splitLoopCarriedOffsets, checkRemainders,
     versionClampedLoops;
 // From tile IR to simt, and on simt.
-extern const Pass tileToSimt, hoistConverts, planConverts, pipelineLoops, operandsInShared, reportMoves,
-    allocateShared, insertBarriers;
+extern const Pass tileToSimt, hoistConverts, planConverts, pipelineLoops, operandsInShared, startDots,
+    reportMoves, allocateShared, insertBarriers;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, optimize;
 

@@ -9,13 +9,14 @@ namespace tegula::transforms {
 
 namespace {
 
-constexpr uint64_t alignment = 128;
+constexpr uint64_t leastAlignment = 128, ofDots = 1024; // of operands that products read themselves
 
 // A user needs bytes from one op to another: ops are numbered in the order of the text.
 struct User {
   Operation *op;
   uint64_t bytes;
   uint64_t begin, end; // first and last op
+  uint64_t alignment = leastAlignment;
   uint64_t offset = 0;
 };
 
@@ -24,7 +25,7 @@ public:
   explicit LiveRanges(ModuleOp module) { number(module); }
 
   User of(simt::AllocOp alloc) {
-    uint64_t begin = numbers_.lookup(alloc).first, end = begin;
+    uint64_t begin = numbers_.lookup(alloc).first, end = begin, alignment = leastAlignment;
     SmallVector<Value> work{alloc.getBuffer()};
     while (!work.empty())
       for (Operation *user : work.pop_back_val().getUsers()) {
@@ -32,8 +33,10 @@ public:
         end = std::max(end, numbers_.lookup(alloc->getBlock()->findAncestorOpInBlock(*user)).second);
         if (auto view = dyn_cast<simt::ViewOp>(user))
           work.push_back(view.getResult());
+        if (isa<simt::DotAsyncOp>(user))
+          alignment = ofDots;
       }
-    return {alloc, alloc.getBuffer().getType().bytes(), begin, end};
+    return {alloc, alloc.getBuffer().getType().bytes(), begin, end, alignment};
   }
   User of(Operation *op, uint64_t bytes) {
     return {op, bytes, numbers_.lookup(op).first, numbers_.lookup(op).second};
@@ -66,7 +69,7 @@ uint64_t place(std::vector<User> &users) {
     user.offset = 0;
     for (const User *other : others)
       if (user.offset + user.bytes > other->offset)
-        user.offset = std::max(user.offset, other->offset + other->bytes);
+        user.offset = std::max(user.offset, llvm::alignTo(other->offset + other->bytes, user.alignment));
     total = std::max(total, user.offset + user.bytes);
   }
   return total;
@@ -82,7 +85,8 @@ int64_t fittingSlots(std::vector<User> users, uint64_t limit) {
     for (User &user : users)
       if (auto alloc = dyn_cast<simt::AllocOp>(user.op)) {
         auto type = alloc.getBuffer().getType();
-        user.bytes = llvm::alignTo(type.slotBytes() * uint64_t(std::min(slots, type.getSlots())), alignment);
+        user.bytes =
+            llvm::alignTo(type.slotBytes() * uint64_t(std::min(slots, type.getSlots())), leastAlignment);
       }
     if (place(users) <= limit)
       return slots;
@@ -122,7 +126,7 @@ Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs)
       users.push_back(ranges.of(op, bytes));
     else
       return;
-    users.back().bytes = llvm::alignTo(users.back().bytes, alignment);
+    users.back().bytes = llvm::alignTo(users.back().bytes, leastAlignment);
   });
   if (unplanned)
     return Status::error(StatusCode::Internal, "nobody decided how the conversion at " +

@@ -20,6 +20,9 @@ struct Pending {
   // waited for; and into which copies are under way.
   using Range = std::pair<uint64_t, uint64_t>;
   llvm::SmallSetVector<Range, 4> reads, writes, copies;
+  // That were written, and no barrier with a fence lies behind: products that read buffers themselves do not
+  // see it. And what products under way read.
+  llvm::SmallSetVector<Range, 4> unfenced, products;
   // Addresses of loads whose elements may not all be read yet.
   llvm::SmallSetVector<Value, 4> loads;
   // Addresses of stores whose elements may not all be there yet.
@@ -41,6 +44,8 @@ struct Pending {
     reads.insert(other.reads.begin(), other.reads.end());
     writes.insert(other.writes.begin(), other.writes.end());
     copies.insert(other.copies.begin(), other.copies.end());
+    unfenced.insert(other.unfenced.begin(), other.unfenced.end());
+    products.insert(other.products.begin(), other.products.end());
     loads.insert(other.loads.begin(), other.loads.end());
     stores.insert(other.stores.begin(), other.stores.end());
     oldLoads.insert(other.oldLoads.begin(), other.oldLoads.end());
@@ -52,14 +57,18 @@ struct Pending {
     return size() != before;
   }
   size_t size() const {
-    return reads.size() + writes.size() + copies.size() + loads.size() + stores.size() + updates.size() +
-           oldLoads.size() + oldStores.size() + oldUpdates.size() + accesses + acquires;
+    return reads.size() + writes.size() + copies.size() + unfenced.size() + products.size() + loads.size() +
+           stores.size() + updates.size() + oldLoads.size() + oldStores.size() + oldUpdates.size() +
+           accesses + acquires;
   }
 
-  // All warps have met. What copies, copies on.
-  void meet() {
+  // All warps have met. What copies, copies on, and what multiplies.
+  void meet(bool isFenced = false) {
     Pending met;
     met.copies = std::move(copies);
+    met.products = std::move(products);
+    if (!isFenced)
+      met.unfenced = std::move(unfenced);
     *this = std::move(met);
   }
 
@@ -97,6 +106,14 @@ bool hasCopies(Value tile, Operation *user) {
 
 class Barriers {
 public:
+  explicit Barriers(FuncOp function) {
+    function.walk([&](simt::DotAsyncOp dot) {
+      for (Value buffer : {dot.getABuffer(), dot.getB()})
+        if (buffer)
+          operands_.insert(rangeOf(buffer));
+    });
+  }
+
   Pending run(Block &block, Pending state) {
     for (Operation &op : llvm::make_early_inc_range(block))
       visit(&op, state);
@@ -126,13 +143,23 @@ private:
 
   void meet(Operation *before, Pending &state) {
     OpBuilder builder(before);
-    simt::BarrierOp::create(builder, before->getLoc());
-    state.meet();
+    bool isFenced = llvm::any_of(state.unfenced,
+                                 [&](Pending::Range range) { return Pending::overlaps(operands_, range); });
+    simt::BarrierOp::create(builder, before->getLoc(), isFenced);
+    state.meet(isFenced);
   }
 
   void visit(Operation *op, Pending &state) {
-    if (isa<simt::BarrierOp, tile::BarrierOp>(op)) {
+    if (auto barrier = dyn_cast<simt::BarrierOp>(op)) {
+      state.meet(barrier.getFence());
+    } else if (isa<tile::BarrierOp>(op)) {
       state.meet();
+    } else if (auto dot = dyn_cast<simt::DotAsyncOp>(op)) {
+      visitDot(dot, state);
+    } else if (auto wait = dyn_cast<simt::DotWaitOp>(op)) {
+      state.reads.insert(state.products.begin(), state.products.end());
+      if (wait.getPending() == 0)
+        state.products.clear();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       repeat(op, {loop.getBody()}, state);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
@@ -166,6 +193,16 @@ private:
     return {begin, begin + alloc.getBuffer().getType().bytes()};
   }
 
+  void visitDot(simt::DotAsyncOp dot, Pending &state) {
+    for (Value buffer : {dot.getABuffer(), dot.getB()})
+      if (buffer && (Pending::overlaps(state.writes, rangeOf(buffer)) ||
+                     Pending::overlaps(state.unfenced, rangeOf(buffer))))
+        meet(dot, state);
+    for (Value buffer : {dot.getABuffer(), dot.getB()})
+      if (buffer)
+        state.products.insert(rangeOf(buffer));
+  }
+
   void visitBuffer(Operation *op, Pending &state) {
     if (auto load = dyn_cast<simt::LocalLoadOp>(op)) {
       Pending::Range range = rangeOf(load.getBuffer());
@@ -174,6 +211,7 @@ private:
       state.reads.insert(range);
     } else if (auto wait = dyn_cast<simt::AsyncWaitOp>(op)) {
       state.writes.insert(state.copies.begin(), state.copies.end());
+      state.unfenced.insert(state.copies.begin(), state.copies.end());
       if (wait.getPending() == 0)
         state.copies.clear();
     } else {
@@ -184,6 +222,8 @@ private:
       if (copy)
         access(op, copy.getPointers(), /*reads=*/true, /*writes=*/false, state);
       (copy ? state.copies : state.writes).insert(range);
+      if (!copy)
+        state.unfenced.insert(range);
     }
   }
 
@@ -260,13 +300,14 @@ private:
 
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;
+  llvm::SmallSetVector<Pending::Range, 4> operands_; // of products that read buffers themselves
 };
 
 } // namespace
 
 void insertBarriers(ModuleOp module) {
   for (FuncOp function : module.getOps<FuncOp>())
-    Barriers().run(function.getBody().front(), {});
+    Barriers(function).run(function.getBody().front(), {});
 }
 
 } // namespace tegula::transforms

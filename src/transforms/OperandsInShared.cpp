@@ -53,7 +53,10 @@ public:
     std::optional<layout::SharedMap> map = mapFor(from, to, bits);
     if (!map)
       return;
-    bool again = isMoved && isCrowded(users);
+    bool isReadThere = llvm::any_of(users, [](Operation *user) { // by an instruction of several warps
+      return user->getAttrOfType<simt::MatrixAttr>(simt::matrixName).getWarps() > 1;
+    });
+    bool again = isMoved && (isReadThere || isCrowded(users));
     if (isMoved && !again)
       return; // fetched once, as it is
     OpBuilder builder(convert_);
@@ -67,7 +70,7 @@ public:
       Value loaded = simt::LocalLoadOp::create(builder, loc, convert_.getResult().getType(), buffer);
       user->replaceUsesOfWith(convert_.getResult(), loaded);
     }
-    if (again)
+    if (again && !isReadThere)
       remarks_.push_back(
           {locationText(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
     convert_.erase();

@@ -36,20 +36,23 @@ bool isZero(Value value) {
 
 class Pipeline {
 public:
-  Pipeline(scf::ForOp loop, unsigned stages, std::vector<diag::Remark> &remarks)
-      : loop_(loop), stages_(stages), remarks_(remarks) {
+  Pipeline(scf::ForOp loop, unsigned stages, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
+      : loop_(loop), machine_(machine), remarks_(remarks) {
     if (auto own = loop->getAttrOfType<IntegerAttr>(stagesName))
-      stages_ = unsigned(std::max<int64_t>(own.getInt(), 1));
+      stages = unsigned(std::max<int64_t>(own.getInt(), 1));
+    slots_ = stages;
+    aheadTrips_ = stages - 1;
   }
 
   void run() {
-    if (stages_ < 2 || !isCandidate())
+    if (slots_ < 2 || !isCandidate())
       return;
     for (Operation &op : *loop_.getBody())
       if (auto load = dyn_cast<LoadOp>(op))
         consider(load);
     if (copied_.empty())
       return;
+    letDotsRun();
     widenBounds();
     separate();
     insertCopies();
@@ -119,7 +122,8 @@ private:
     Layout layout = simt::layoutOf(type);
     unsigned bits = simt::storedBits(type.getElementType());
     unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
-    layout::SharedMap map = mapFor(layout, simt::layoutOf(converts[0].getResult()), bits, width);
+    layout::SharedMap map = mapFor(layout, simt::layoutOf(converts[0].getResult()), bits, width,
+                                   llvm::any_of(converts, isReadTogether));
     width = layout::copyWidth(layout, map, width);
     if (width * bits < 32)
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
@@ -127,13 +131,72 @@ private:
     return true;
   }
 
-  static layout::SharedMap mapFor(const Layout &load, const Layout &use, unsigned bits, unsigned width) {
+  // Is it read by an instruction of several warps, which want one form of it?
+  static bool isReadTogether(simt::ConvertOp convert) {
+    return llvm::any_of(convert->getUsers(), [](Operation *user) {
+      while (isa<TransOp>(user) && user->hasOneUse())
+        user = *user->getUsers().begin();
+      auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      return matrix && matrix.getWarps() > 1;
+    });
+  }
+
+  // Each product may run until the next trip has started its own, if all of the loop are of several warps,
+  // add up what nobody else reads, and take both operands from copies.
+  void letDotsRun() {
+    SmallVector<DotOp> dots;
+    bool areFree = true;
+    loop_.getBody()->walk([&](Operation *op) {
+      auto dot = dyn_cast<DotOp>(op);
+      areFree &= dot ? addsUp(dot) : !isa<simt::LocalStoreOp>(op);
+      if (dot)
+        dots.push_back(dot);
+    });
+    if (!areFree)
+      return;
+    uint64_t bytes = 0;
+    for (Copied &copied : copied_)
+      bytes += (uint64_t(1) << copied.map.images.size()) *
+               simt::storedBits(elementType(copied.load.getType())) / 8;
+    // Another slot, unless a program less would then run beside this one.
+    uint64_t most = std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(loop_), 1);
+    uint64_t now = std::min(most, machine_.sharedBytes / (slots_ * bytes)),
+             then = std::min(most, machine_.sharedBytes / ((slots_ + 1) * bytes));
+    if (then != 0 && (then == now || aheadTrips_ == 1))
+      ++slots_;
+    else if (aheadTrips_ > 1)
+      --aheadTrips_;
+    else
+      return;
+    for (DotOp dot : dots)
+      dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
+  }
+
+  bool addsUp(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+    if (!matrix || matrix.getWarps() == 1 || dot->getBlock() != loop_.getBody() || !sum ||
+        sum.getOwner() != loop_.getBody() || !sum.hasOneUse() || !dot.getResult().hasOneUse() ||
+        !elementType(dot.getType()).isF32())
+      return false;
+    return loop_.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() && isCopied(dot.getA()) &&
+           isCopied(dot.getB());
+  }
+
+  bool isCopied(Value operand) {
+    while (isa_and_nonnull<TransOp, simt::ConvertOp>(operand.getDefiningOp()))
+      operand = operand.getDefiningOp()->getOperand(0);
+    return llvm::any_of(copied_, [&](Copied &copied) { return copied.load.getResult() == operand; });
+  }
+
+  static layout::SharedMap mapFor(const Layout &load, const Layout &use, unsigned bits, unsigned width,
+                                  bool isReadTogether) {
     unsigned fastest = load.rank() - 1;
     for (unsigned d = load.rank(); d-- != 0;)
       if (load.contiguous(d) > load.contiguous(fastest))
         fastest = d;
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
-    if (layout::planMatrixLoad(use, best, bits))
+    if (isReadTogether || layout::planMatrixLoad(use, best, bits))
       return best;
     auto conflicts = [&](const layout::SharedMap &map) {
       unsigned vector = layout::accessWidth(use, map, bits);
@@ -238,13 +301,13 @@ private:
       auto type = cast<RankedTensorType>(copied.load.getType());
       auto map = simt::SharedAttr::get(loop_.getContext(), copied.map);
       auto buffer = simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
-                                          int64_t(stages_));
+                                          int64_t(slots_));
       buffers.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), buffer, IntegerAttr()));
     }
     // The slots that a trip fills and reads, one after the other.
     Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
     Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
-    Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(stages_)));
+    Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(slots_)));
     SmallVector<Operation *> next[2];
     auto replaced = loop_.replaceWithAdditionalYields(
         rewriter, {zero, zero}, /*replaceInitOperandUsesInLoop=*/false,
@@ -283,14 +346,14 @@ private:
     auto commit =
         simt::AsyncCommitOp::create(rewriter, loc, simt::TokenType::get(loop_.getContext()), tokens);
     ahead_.insert(commit);
-    // Of the groups that were started behind this trip's all but stages - 2 are there.
-    wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(stages_ - 2));
+    // Of the groups that were started behind this trip's none need be there.
+    wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(aheadTrips_ - 1));
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
       readFrom(rewriter, copied.load, buffer, read);
-    remarks_.push_back({locationText(loop_.getLoc()), "pipeline",
-                        std::to_string(copied_.size()) +
-                            (copied_.size() == 1 ? " load runs " : " loads run ") +
-                            std::to_string(stages_ - 1) + (stages_ == 2 ? " trip ahead" : " trips ahead")});
+    remarks_.push_back(
+        {locationText(loop_.getLoc()), "pipeline",
+         std::to_string(copied_.size()) + (copied_.size() == 1 ? " load runs " : " loads run ") +
+             std::to_string(aheadTrips_) + (aheadTrips_ == 1 ? " trip ahead" : " trips ahead")});
   }
 
   static simt::BufferType oneSlot(Value buffer) {
@@ -339,13 +402,13 @@ private:
       return under(rewriter, op, predicate);
     };
     options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
-      schedule.push_back({wait_, stages_ - 1});
+      schedule.push_back({wait_, aheadTrips_});
       for (Operation &op : loop.getBody()->without_terminator())
         if (ahead_.contains(&op))
           schedule.push_back({&op, 0});
       for (Operation &op : loop.getBody()->without_terminator())
         if (!ahead_.contains(&op) && &op != wait_)
-          schedule.push_back({&op, stages_ - 1});
+          schedule.push_back({&op, aheadTrips_});
     };
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPoint(loop_);
@@ -416,7 +479,8 @@ private:
   }
 
   scf::ForOp loop_;
-  unsigned stages_;
+  const simt::Machine &machine_;
+  unsigned slots_, aheadTrips_; // of each buffer; that a copy starts before its use
   std::vector<diag::Remark> &remarks_;
   std::vector<Copied> copied_;
   SmallVector<Value> written_; // addresses of stores and atomics
@@ -427,11 +491,12 @@ private:
 
 } // namespace
 
-void pipelineLoops(Operation *function, unsigned stages, std::vector<diag::Remark> &remarks) {
+void pipelineLoops(Operation *function, unsigned stages, const simt::Machine &machine,
+                   std::vector<diag::Remark> &remarks) {
   SmallVector<scf::ForOp> loops;
   function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    Pipeline(loop, stages, remarks).run();
+    Pipeline(loop, stages, machine, remarks).run();
 }
 
 } // namespace tegula::transforms

@@ -7,6 +7,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
+from matrix_forms import FLOATS, floats, integers
 
 THREADS, SPAN = 128, {"none": 16, "32": 32, "64": 64, "128": 128}
 CODE = {"none": 0, "128": 1, "64": 2, "32": 3}
@@ -175,3 +176,32 @@ def cases():
         yield Case("bf16", "bf16", n, negates=(-1, 1))
     for n in (64, 128, 256):
         yield Case(n=n, transposes=(0, 1))
+
+
+# ---- recordings -------------------------------------------------------------------------------
+
+WIDTH = {8: np.uint8, 16: np.uint16, 32: np.uint32}
+
+
+def sum_cases():
+    """(name of operands, case, seed): operands that tell one way of summing from another."""
+    pairs = [("f16", "f16"), ("bf16", "bf16"), ("tf32", "tf32"), *itertools.product(("e4m3", "e5m2"), repeat=2)]
+    for inputs, (a, b), a_in_registers in itertools.product(FLOATS, pairs, (False, True)):
+        yield inputs, Case(a, b, 8, "32", a_in_registers=a_in_registers), 1
+    for kind in ("s8", "u8"):
+        yield "integers", Case(kind, kind, 8, "32"), 1
+
+
+def bits_for(inputs, case, seed):
+    """A, B, C as bits."""
+    rng = np.random.default_rng([seed, *map(ord, inputs + case.name)])
+    matrices = []
+    for kind, shape, is_sum in ((case.a, (64, case.k), False), (case.b, (case.n, case.k), False), (case.sums, (64, case.n), True)):
+        count, width = shape[0] * shape[1], BITS.get(kind, 32)
+        values = integers(rng, width, count) if inputs == "integers" else floats(rng, kind, inputs, count, is_sum)
+        matrices.append(values.astype(WIDTH[width]).reshape(shape))
+    return matrices
+
+
+def label(inputs, case):
+    return f"{inputs}: {case.name}"

@@ -1,10 +1,12 @@
 """wgmma on the machine: every type and layout computes the product; what is wrong with its use is found."""
 import re
+from pathlib import Path
 
-import machine
 import numpy as np
 import pytest
-from products import THREADS, Case, cases, launch, matrix_of
+from products import THREADS, Case, bits_for, cases, label, launch, matrix_of, sum_cases
+
+RECORDED = Path(__file__).resolve().parent / "products.npz"
 
 EXACT = {"f16": 4, "bf16": 4, "tf32": 8, "e4m3": 3, "e5m2": 2, "s8": 100, "u8": 100}
 
@@ -33,12 +35,20 @@ def operands(case, rng):
     return a, b, rng.integers(-50, 51, (64, case.n))
 
 
-def product(case, seed=0, change=lambda text: text, **run):
+def operands_as_bits(case, seed):
+    """A, B and C, and what D is."""
     a, b, c = operands(case, np.random.default_rng(seed))
     kind = np.float32 if case.sums == "f32" else np.int32
-    code, arrays = launch(case, encode(case.a, a), encode(case.b, b), c.astype(kind))
-    found = machine.run(change(code), arrays, block=(THREADS, 1, 1), **run)
     wanted = case.negates[0] * case.negates[1] * (a @ b.T) + (c if case.scale_d else 0)
+    return (encode(case.a, a), encode(case.b, b), c.astype(kind)), wanted
+
+
+def product(case, seed=0, change=lambda text: text, **run):
+    import machine
+
+    bits, wanted = operands_as_bits(case, seed)
+    code, arrays = launch(case, *bits)
+    found = machine.run(change(code), arrays, block=(THREADS, 1, 1), **run)
     return found, matrix_of(case, arrays[-1]), wanted
 
 
@@ -47,6 +57,25 @@ def test_a_product_of_every_type_and_layout(case):
     found, got, wanted = product(case)
     assert found == ""
     np.testing.assert_array_equal(got, wanted)
+
+
+def test_an_h200_finds_every_operand_where_the_descriptors_say():
+    with np.load(RECORDED) as file:
+        assert str(file["exact"]).split("\n") == [case.name for case in cases()], "run record_products.py on a GPU"
+
+
+@pytest.mark.parametrize("inputs", sorted({inputs for inputs, _, _ in sum_cases()}))
+def test_sums_are_those_of_an_h200(inputs):
+    import machine
+
+    with np.load(RECORDED) as file:
+        recorded = dict(zip(str(file["names"]).split("\n"), file["sums"]))
+    assert recorded.keys() == {label(name, case) for name, case, _ in sum_cases()}, "run record_products.py on a GPU"
+    for name, case, seed in sum_cases():
+        if name == inputs:
+            code, arrays = launch(case, *bits_for(inputs, case, seed))
+            assert machine.run(code, arrays, block=(THREADS, 1, 1)) == ""
+            np.testing.assert_array_equal(arrays[-1].view(np.uint32), recorded[label(inputs, case)], err_msg=case.name)
 
 
 @pytest.mark.parametrize("copies", ["late", "at-once", "random"])
@@ -122,7 +151,8 @@ def test_late_products_show_a_missing_wait_in_the_numbers():
 
 
 def test_two_warpgroups_need_eight_warps():
-    a, b, c = operands(Case(), np.random.default_rng(0))
-    code, arrays = launch(Case(), encode("f16", a), encode("f16", b), c.astype(np.float32))
+    import machine
+
+    code, arrays = launch(Case(), *operands_as_bits(Case(), 0)[0])
     found = machine.run(code.replace(f".reqntid {THREADS}", ""), arrays, block=(96, 1, 1))
     assert "has no four warps" in found

@@ -44,6 +44,8 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
   kernelScope_ = subprogram(name, at);
   function_->setSubprogram(kernelScope_);
 
+  // Products that read buffers themselves want patterns that start at multiples of their size.
+  function.walk([&](DotAsyncOp) { sharedAlignment_ = 1024; });
   prologue_ = llvm::BasicBlock::Create(builder.getContext(), "prologue", function_);
   llvm::BasicBlock *body = newBlock("body");
   builder.SetInsertPoint(prologue_);
@@ -208,7 +210,7 @@ llvm::Value *Emitter::shared(unsigned offset) {
     shared_ = new llvm::GlobalVariable(module, llvm::ArrayType::get(builder.getInt8Ty(), 0), false,
                                        llvm::GlobalValue::ExternalLinkage, nullptr, "shared_memory", nullptr,
                                        llvm::GlobalValue::NotThreadLocal, 3);
-    shared_->setAlignment(llvm::Align(128));
+    shared_->setAlignment(llvm::Align(sharedAlignment_));
   }
   return builder.CreateConstInBoundsGEP1_32(builder.getInt8Ty(), shared_, offset);
 }

@@ -91,6 +91,7 @@ private:
   llvm::BasicBlock *prologue_ = nullptr;
   llvm::Value *thread_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
+  unsigned sharedAlignment_ = 128;
   llvm::DenseMap<mlir::Value, Registers> values_;
   std::map<std::vector<uint32_t>, llvm::Value *> linear_;
   std::unique_ptr<llvm::DIBuilder> debug_;
@@ -115,6 +116,10 @@ void emitHistogram(Emitter &e, tile::HistogramOp op);
 void emitScan(Emitter &e, tile::ScanOp op);
 void emitDot(Emitter &e, tile::DotOp op);
 void emitMatrixDot(Emitter &e, tile::DotOp op); // with matrix instructions
+// With matrix instructions of several warps, which read buffers and go on by themselves.
+void emitDotAsync(Emitter &e, DotAsyncOp op);
+void emitDotWait(Emitter &e, DotWaitOp op);
+void emitBarrier(Emitter &e, BarrierOp op);
 void emitConvert(Emitter &e, ConvertOp op);
 // Buffers: alloc, view, loads, stores, asynchronous copies. A buffer is one address.
 void emitBuffer(Emitter &e, mlir::Operation *op);

@@ -3,6 +3,7 @@
 // implementation a vendor, in targets/<vendor>. Everything is emitted at the builder's place.
 #pragma once
 #include "ir/tile/Tile.h"
+#include "layout/OperandTile.h"
 
 #include "llvm/IR/IRBuilder.h"
 
@@ -84,6 +85,32 @@ public:
   virtual Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
                                   llvm::ArrayRef<llvm::Value *> bWords,
                                   llvm::ArrayRef<llvm::Value *> c) const = 0;
+  // ---- matrix instructions of several warps; reached by whole groups of them ----
+  // Part of a product: `steps` along K of one piece of rows and all columns, added to what is in `sums`.
+  struct GroupProduct {
+    struct Step {
+      Values a; // the words of the fragment; or, of an operand in shared memory, its descriptor
+      llvm::Value *b = nullptr; // descriptor
+    };
+    llvm::StringRef name; // of the instruction
+    unsigned columns = 0;
+    llvm::SmallVector<llvm::Value *> sums; // in the order of the instruction's registers; empty: from zero
+    llvm::SmallVector<Step> steps;
+    bool isAInShared = false, isATransposed = false, isBTransposed = false;
+  };
+  // What names the operand at `address`, which lies there as `tile` says.
+  virtual llvm::Value *operandDescriptor(Builder &b, llvm::Value *address,
+                                         const layout::OperandTile &tile) const = 0;
+  // The descriptor `bytes` further.
+  virtual llvm::Value *advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const = 0;
+  // Starts it; the sums, which are there when the group was waited for.
+  virtual Values startProduct(Builder &b, const GroupProduct &product) const = 0;
+  virtual void commitProducts(Builder &b) const = 0; // groups what was started since
+  // For all but the last `pending` groups; gives the sums behind it.
+  virtual Values waitForProducts(Builder &b, unsigned pending, llvm::ArrayRef<llvm::Value *> sums) const = 0;
+  // What this thread wrote to shared memory, such instructions see behind the next barrier.
+  virtual void fenceForProducts(Builder &b) const = 0;
+
   // An f32 rounded to what such an instruction looks at of it.
   virtual llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const = 0;
 

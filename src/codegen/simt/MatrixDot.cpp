@@ -3,6 +3,7 @@
 // for each piece of the result that a warp holds. Registers are found by coordinates: a fragment's register
 // is the one whose coordinates are those of the piece plus those of the fragment.
 #include "codegen/simt/Emitter.h"
+#include "codegen/simt/RegisterMap.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -12,29 +13,6 @@ using tegula::layout::Layout;
 namespace tegula::simt {
 
 namespace {
-
-// The registers of one thread by flat coordinates (of lane 0 in warp 0); of several that hold the same
-// element the first.
-class RegisterMap {
-public:
-  explicit RegisterMap(const Layout &layout) : layout_(layout) {
-    for (unsigned reg = layout.size(Axis::Register); reg-- != 0;)
-      registers_[layout.apply(reg, 0, 0)] = reg;
-  }
-  // Of the coordinates (..., row, column); -1: beyond the tile.
-  int at(ArrayRef<int64_t> coordinates) const {
-    for (unsigned d = 0; d != layout_.rank(); ++d)
-      if (coordinates[d] >= layout_.hull(d))
-        return -1;
-    auto found = registers_.find(layout_.flatten(std::span(coordinates.data(), coordinates.size())));
-    return found == registers_.end() ? -1 : int(found->second);
-  }
-  const Layout &layout() const { return layout_; }
-
-private:
-  Layout layout_;
-  llvm::DenseMap<uint32_t, unsigned> registers_;
-};
 
 class MatrixProduct {
 public:

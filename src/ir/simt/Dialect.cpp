@@ -48,11 +48,11 @@ void SimtDialect::initialize() {
 }
 
 MatrixAttr MatrixAttr::get(MLIRContext *context, llvm::StringRef name, const layout::MatrixShape &shape) {
-  return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped);
+  return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped, shape.warps);
 }
 
 layout::MatrixShape MatrixAttr::shape() const {
-  return {getM(), getN(), getK(), getElementBits(), getIsSwapped()};
+  return {getM(), getN(), getK(), getElementBits(), getIsSwapped(), getWarps()};
 }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout) {
@@ -229,6 +229,17 @@ LogicalResult AsyncCopyOp::verify() {
   if (getMask() && cast<RankedTensorType>(getMask().getType()).getEncoding() != tile.getEncoding())
     return emitOpError("has a mask in another layout");
   return verifySlot(*this, tile, pointer.getPointee(), getBuffer().getType());
+}
+
+LogicalResult DotAsyncOp::verify() {
+  if (bool(getA()) == bool(getABuffer()))
+    return emitOpError("has its first operand in registers or in a buffer");
+  for (Value buffer : {getABuffer(), getB()})
+    if (buffer && cast<BufferType>(buffer.getType()).getSlots() != 1)
+      return emitOpError("needs a view of one slot");
+  if (getAcc() && getAcc().getType() != getResult().getType())
+    return emitOpError("adds to a tile in another layout");
+  return success();
 }
 
 void loadDialects(MLIRContext &context) {

@@ -34,6 +34,7 @@ public:
   unsigned registers = 255;   // of 32 bits, of a thread at most
   unsigned accessBits = 128;  // that one instruction of a thread moves
   bool hasMatrixLoad = false; // eight rows of 16 bytes of shared memory as fragments of matrix instructions
+  bool hasGroupDots = false;  // matrix instructions of several warps, which read shared memory by themselves
   bool hasAsyncCopy = false;  // from global to shared memory while the warps go on
 };
 

@@ -45,6 +45,8 @@ inline constexpr llvm::StringLiteral scratchName = "simt.scratch"; // offset in 
 inline constexpr llvm::StringLiteral widthName = "simt.width";     // elements of one access
 inline constexpr llvm::StringLiteral matrixName = "simt.matrix";   // of a dot: a #simt.matrix
 inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp";  // of a gather: lanes exchange elements
+// Of a dot in a loop: it may still run when the next trip begins, and its buffers have a slot for that.
+inline constexpr llvm::StringLiteral inFlightName = "simt.in_flight";
 unsigned warpsOf(mlir::Operation *op);
 
 } // namespace tegula::simt

@@ -45,8 +45,8 @@ def Simt_Matrix : AttrDef<Simt_Dialect, "Matrix"> {
     operands are laid out as the instruction wants them.
   }];
   let parameters = (ins StringRefParameter<"the row">:$name, "unsigned":$m, "unsigned":$n, "unsigned":$k,
-                        "unsigned":$elementBits, "bool":$isSwapped);
-  let assemblyFormat = "`<` $name `,` $m `,` $n `,` $k `,` $elementBits `,` $isSwapped `>`";
+                        "unsigned":$elementBits, "bool":$isSwapped, DefaultValuedParameter<"unsigned", "1">:$warps);
+  let assemblyFormat = "`<` $name `,` $m `,` $n `,` $k `,` $elementBits `,` $isSwapped (`,` $warps^)? `>`";
   let extraClassDeclaration = [{
     static MatrixAttr get(::mlir::MLIRContext *context, ::llvm::StringRef name, const ::tegula::layout::MatrixShape &shape);
     ::tegula::layout::MatrixShape shape() const;
@@ -134,6 +134,10 @@ def Simt_ConvertOp : Simt_Op<"convert", [Pure, SameOperandsAndResultShape, SameO
 
 def Simt_BarrierOp : Simt_Op<"barrier"> {
   let summary = "all warps of the program meet; accesses of shared memory before are seen by those behind";
+  let description = [{
+    `fence`: also by products that read their operands themselves (`dot_async`).
+  }];
+  let arguments = (ins UnitAttr:$fence);
   let assemblyFormat = "attr-dict";
 }
 
@@ -200,6 +204,37 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead<Simt_Shared
   let summary = "waits until the group is there, and with it all but the last `pending` groups of this thread";
   let arguments = (ins Simt_Token:$group, I32Attr:$pending);
   let assemblyFormat = "$group `pending` $pending attr-dict";
+}
+
+def Simt_DotAsyncOp : Simt_Op<"dot_async", [AttrSizedOperandSegments]> {
+  let summary = "starts acc + a x b, computed by several warps at a time that read buffers by themselves";
+  let description = [{
+    `a` is a tile in the instruction's layout, or lies in `aBuffer`; `b` lies in a buffer. A buffer of a transposed
+    operand holds its columns as rows. Without `acc` the sum starts from zero. The op makes a group: behind a
+    `dot_wait` that leaves fewer groups under way than were started since, the result may be read and the buffers
+    may be written. Until then the result may only be the `acc` of other such ops.
+  }];
+  let arguments = (ins Optional<AnyRankedTensor>:$a, Arg<Optional<Simt_Buffer>, "", [MemRead<Simt_SharedMemory>]>:$aBuffer,
+                   Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$b, Optional<AnyRankedTensor>:$acc,
+                   Simt_Matrix:$matrix, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    ($a^ `:` type($a))? (`in` $aBuffer^ `:` type($aBuffer))? `,` $b `:` type($b) (`plus` $acc^ `:` type($acc))?
+    `by` $matrix attr-dict `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_DotWaitOp : Simt_Op<"dot_wait", [AttrSizedOperandSegments, MemoryEffects<[MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>]> {
+  let summary = "waits for all but the last `pending` groups of products of this thread";
+  let description = [{
+    The results are the sums, which may be read now. `buffers`: those that the products have read, which live until here.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$sums, Variadic<Simt_Buffer>:$buffers, I32Attr:$pending);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    ($sums^ `:` type($sums))? (`of` $buffers^ `:` type($buffers))? `pending` $pending attr-dict (`->` type($results)^)?
+  }];
 }
 
 #endif // TEGULA_IR_SIMT

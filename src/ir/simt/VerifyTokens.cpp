@@ -94,6 +94,7 @@ private:
               .Case([&](AsyncCommitOp commit) { return this->commit(commit, state); })
               .Case([&](AsyncWaitOp wait) { return this->wait(wait, state); })
               .Case([&](LocalLoadOp load) { return touch(load, load.getBuffer(), "reads", state); })
+              .Case([&](DotAsyncOp dot) { return this->dot(dot, state); })
               .Case([&](LocalStoreOp store) { return touch(store, store.getBuffer(), "writes", state); })
               .Case([&](RegionBranchOpInterface branch) { return this->branch(branch, state); })
               .Default([](Operation *) { return success(); });
@@ -138,6 +139,30 @@ private:
     if (underWay >= slots)
       return op->emitOpError() << what << " one of " << slots << " slots while " << underWay
                                << " groups of copies into them may be under way";
+    return success();
+  }
+
+  static LogicalResult dot(DotAsyncOp dot, const State &state) {
+    for (Value buffer : {dot.getABuffer(), dot.getB()})
+      if (buffer && failed(touch(dot, buffer, "reads", state)))
+        return failure();
+    llvm::SmallPtrSet<void *, 4> seen;
+    SmallVector<Value> sums{dot.getResult()};
+    while (!sums.empty()) {
+      Value sum = sums.pop_back_val();
+      if (!seen.insert(sum.getAsOpaquePointer()).second)
+        continue;
+      for (OpOperand &use : sum.getUses()) {
+        auto next = dyn_cast<DotAsyncOp>(use.getOwner());
+        if (isa<DotWaitOp>(use.getOwner()) || (next && next.getAcc() == sum))
+          continue;
+        auto loop = dyn_cast<scf::ForOp>(use.getOwner()->getParentOp());
+        if (!loop || !isa<scf::YieldOp>(use.getOwner()))
+          return dot.emitOpError("has a result that is read without a wait for it");
+        sums.push_back(loop.getRegionIterArg(use.getOperandNumber()));
+        sums.push_back(loop.getResult(use.getOperandNumber()));
+      }
+    }
     return success();
   }
 
@@ -228,8 +253,9 @@ private:
 LogicalResult verifyTokens(ModuleOp module) {
   bool isAsync = module
                      .walk([](Operation *op) {
-                       return isa<AsyncCopyOp, AsyncCommitOp, AsyncWaitOp>(op) ? WalkResult::interrupt()
-                                                                               : WalkResult::advance();
+                       return isa<AsyncCopyOp, AsyncCommitOp, AsyncWaitOp, DotAsyncOp>(op)
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
                      })
                      .wasInterrupted();
   for (auto function : module.getOps<tile::FuncOp>())

@@ -7,7 +7,8 @@
 //     carry them in the order of their groups;
 //   - a slot is read, written or copied to only when no copy into it can be under way: a wait stands between,
 //     or the buffer has more slots than groups under way, and another slot is named;
-//   - at the end of the kernel no copy is under way.
+//   - at the end of the kernel no copy is under way;
+//   - what a product that runs by itself adds up is read behind a wait for it alone.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 

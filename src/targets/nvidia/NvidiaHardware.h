@@ -41,6 +41,13 @@ public:
   Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
                           llvm::ArrayRef<llvm::Value *> bWords,
                           llvm::ArrayRef<llvm::Value *> c) const override;
+  llvm::Value *operandDescriptor(Builder &b, llvm::Value *address,
+                                 const layout::OperandTile &tile) const override;
+  llvm::Value *advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const override;
+  Values startProduct(Builder &b, const GroupProduct &product) const override;
+  void commitProducts(Builder &b) const override;
+  Values waitForProducts(Builder &b, unsigned pending, llvm::ArrayRef<llvm::Value *> sums) const override;
+  void fenceForProducts(Builder &b) const override;
   llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const override;
   void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;
   void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,

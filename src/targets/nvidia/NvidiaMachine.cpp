@@ -35,12 +35,21 @@ constexpr Row rows[] = {
 #undef MMA
 };
 
+// Of four warps.
+constexpr Row rowsOfFour[] = {
+#define WGMMA(name, a, b, result, k, bits, types, transposes)                                                \
+  {name, Element::a, Element::b, Element::result, 16, 8, k, bits, 90},
+#include "targets/nvidia/Wgmma.def"
+#undef WGMMA
+};
+
 } // namespace
 
 NvidiaMachine::NvidiaMachine(const Architecture &architecture) : capability_(architecture.capability) {
   sharedBytes = architecture.sharedBytes;
   hasMatrixLoad = capability_ >= 75;
   hasAsyncCopy = capability_ >= 80;
+  hasGroupDots = capability_ == 90;
 }
 
 std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const simt::DotTypes &types) const {
@@ -49,12 +58,17 @@ std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const sim
   bool isExact = types.precision != tile::Precision::TF32 && types.precision != tile::Precision::TF32x3;
   if (types.a.isF32() && isExact)
     return result;
-  for (const Row &row : rows) {
+  auto fits = [&](const Row &row) {
     // Results of 16 bits are kept as 32 within a dot and rounded once.
-    bool fits = is(row.result, types.result) || (row.result == Element::F32 && types.result.isF16());
-    if (fits && is(row.a, types.a) && is(row.b, types.b) && capability_ >= row.capability)
+    bool isSum = is(row.result, types.result) || (row.result == Element::F32 && types.result.isF16());
+    return isSum && is(row.a, types.a) && is(row.b, types.b);
+  };
+  for (const Row &row : rowsOfFour)
+    if (capability_ == row.capability && fits(row))
+      result.push_back({row.name, {row.m, row.n, row.k, row.bits, false, 4}});
+  for (const Row &row : rows)
+    if (capability_ >= row.capability && fits(row))
       result.push_back({row.name, {row.m, row.n, row.k, row.bits, false}});
-  }
   return result;
 }
 

@@ -143,6 +143,7 @@ constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text
                        emitText};
 
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
+bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
 bool hasMatrixLoad(const simt::Machine &machine) { return machine.hasMatrixLoad; }
 
 constexpr pipeline::Row table[] = {
@@ -163,6 +164,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::cse}, // addresses that were computed again, once a layout
     {"simt", &pipeline::loopInvariantCodeMotion},
     {"simt", &pipeline::operandsInShared, hasMatrixLoad},
+    {"simt", &pipeline::startDots, hasGroupDots},
     {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::allocateShared},
     {"simt", &pipeline::insertBarriers},

@@ -1,5 +1,8 @@
 """Products reach matrix instructions: loads run ahead, operands come another way, and what stays says why."""
-# RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix PLAIN
+# RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_80 --emit simt | FileCheck %s --check-prefix PLAIN
+# RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TOGETHER
+# RUN: tegula compile %s::alone --signature 'a=*f16:16,b=*f16:16,c=*f32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix ALONE
+# RUN: tegula explain %s::weighted --signature 'a=*f16:16,b=*i8:16,c=*f32:16' --target sm_90a | FileCheck %s --check-prefix WEIGHTED
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_75 --emit simt | FileCheck %s --check-prefix OLD
 # RUN: tegula explain %s::turned --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix TURNED
 # RUN: tegula explain %s::stores --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix STORES
@@ -24,6 +27,21 @@ import triton.language as tl
 # Nothing is under way behind it.
 # PLAIN: simt.async_wait {{.*}} pending 0
 
+# Four warps multiply together, from buffers, and go on: each trip waits for the product of the one before. So the
+# buffers have a slot more, and one barrier a trip is enough.
+# TOGETHER: simt.alloc at 0 : <64x32xf16, #shared{{[0-9]*}}, 4>
+# TOGETHER: simt.alloc at 16384 : <32x64xf16, #shared{{[0-9]*}}, 4>
+# TOGETHER: scf.for
+# TOGETHER: simt.async_wait {{.*}} pending 1
+# TOGETHER: simt.barrier {fence}
+# TOGETHER-COUNT-2: simt.async_copy {{.*}} if
+# TOGETHER-NOT: simt.barrier
+# TOGETHER-NOT: local_load
+# TOGETHER: simt.dot_async in {{.*}} plus {{.*}} by <"wgmma.k16.f16", 16, 8, 16, 16, false, 4>
+# TOGETHER: simt.dot_wait pending 1
+# TOGETHER-NEXT: scf.yield
+# TOGETHER: simt.dot_wait {{.*}} pending 0
+
 # Without asynchronous copies operands go through a buffer of one slot.
 # OLD-NOT: async_copy
 # OLD: simt.local_store
@@ -38,6 +56,28 @@ def plain(a, b, c, K, N):
         y = tl.load(b + (i + k)[:, None] * N + n[None, :])
         acc += tl.dot(x, y)
     tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+# One product: its operands are stored, a barrier with a fence lets the instruction see them, and the sum starts from zero.
+# ALONE-COUNT-2: simt.local_store
+# ALONE: simt.barrier {fence}
+# ALONE: simt.dot_async in
+# ALONE-NOT: plus
+# ALONE-NEXT: simt.dot_wait
+@triton.jit
+def alone(a, b, c):
+    m, k = tl.arange(0, 64), tl.arange(0, 64)
+    x, y = tl.load(a + m[:, None] * 64 + k[None, :]), tl.load(b + m[:, None] * 64 + k[None, :])
+    tl.store(c + m[:, None] * 64 + k[None, :], tl.dot(x, y))
+
+
+# A second operand that is computed does not lie in shared memory: one warp's instructions take it from registers.
+# WEIGHTED: dot: matrix instruction m16n8k16.f16
+@triton.jit
+def weighted(a, b, c):
+    m, k = tl.arange(0, 64), tl.arange(0, 64)
+    x, y = tl.load(a + m[:, None] * 64 + k[None, :]), tl.load(b + m[:, None] * 64 + k[None, :])
+    tl.store(c + m[:, None] * 64 + k[None, :], tl.dot(x, y.to(tl.float16)))
 
 
 # A tile that is turned or cast on its way is copied as it lies.

@@ -1,0 +1,224 @@
+// Matrix products by instructions of several warps, which read their operands in shared memory by themselves
+// and go on while the warps do. In: `simt.dot_async`, its result laid out by layout::matrixResult, its
+// operands in buffers as layout/OperandTile.h says, the first perhaps in registers (layout::matrixOperand).
+// Out: for each piece of rows that a group of warps has, one instruction a step along k; all of them make one
+// group, for which `simt.dot_wait` waits.
+#include "codegen/simt/Emitter.h"
+#include "codegen/simt/RegisterMap.h"
+#include "ir/simt/Scratch.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Axis;
+using tegula::layout::Layout;
+
+namespace tegula::simt {
+
+namespace {
+
+class AsyncProduct {
+public:
+  AsyncProduct(Emitter &e, DotAsyncOp op)
+      : e_(e), b_(e.builder), op_(op), shape_(op.getMatrix().shape()), result_(layoutOf(op.getResult())),
+        columns_(unsigned(result_.layout().extents()[1])), rows_(shape_.m * shape_.warps) {
+    for (uint32_t basis : result_.layout().bases(Axis::Warp))
+      if (basis & result_.layout().dimMask(1))
+        columns_ /= 2;
+    if (op.getA())
+      a_.emplace(layoutOf(op.getA()));
+  }
+
+  void emit() {
+    std::optional<Operand> a;
+    if (op_.getABuffer())
+      a.emplace(operand(op_.getABuffer(), 0, op_.getATransposed(), rows_));
+    Operand b = operand(op_.getB(), 1, op_.getBTransposed(), columns_);
+    Registers sums(result_.layout().size(Axis::Register), nullptr);
+    if (op_.getAcc())
+      for (auto [sum, before] : llvm::zip(sums, e_.registers(op_.getAcc())))
+        sum = before ? widen(before) : nullptr;
+    int64_t k = a_ ? a_->layout().extents()[1] : lengthOfK();
+    for (int64_t row : rowsOfPieces()) {
+      std::vector<unsigned> registers = registersOf(row);
+      Hardware::GroupProduct product;
+      product.name = op_.getMatrix().getName();
+      product.columns = columns_;
+      product.isAInShared = a.has_value();
+      product.isATransposed = a && a->tile.isTransposed;
+      product.isBTransposed = b.tile.isTransposed;
+      if (op_.getAcc())
+        for (unsigned reg : registers)
+          product.sums.push_back(sums[reg]);
+      for (int64_t step = 0; step < k; step += shape_.k) {
+        Hardware::GroupProduct::Step one;
+        if (a)
+          one.a = {at(*a, row, step)};
+        else
+          one.a = wordsOfA(row, step);
+        one.b = at(b, 0, step);
+        product.steps.push_back(std::move(one));
+      }
+      Hardware::Values made = e_.hardware.startProduct(b_, product);
+      for (auto [reg, sum] : llvm::zip(registers, made))
+        sums[reg] = sum;
+    }
+    e_.hardware.commitProducts(b_);
+    e_.set(op_.getResult(), std::move(sums));
+  }
+
+private:
+  struct Operand {
+    layout::OperandTile tile;
+    llvm::Value *descriptor = nullptr; // of the group's first row, at the start of k
+    std::vector<uint32_t> rowImages, kImages;
+    unsigned bytes = 0;
+  };
+
+  llvm::Value *widen(llvm::Value *value) {
+    return value->getType()->isHalfTy() ? b_.CreateFPExt(value, b_.getFloatTy()) : value;
+  }
+
+  Operand operand(Value buffer, unsigned index, bool isTransposed, unsigned rows) {
+    auto type = cast<BufferType>(buffer.getType());
+    std::vector<uint32_t> images = type.getMap().map().images;
+    Layout tile(type.getShape().vec(), {});
+    unsigned rowDim = (index == 0) != isTransposed ? 0 : 1;
+    auto imagesOf = [&](unsigned dim) {
+      auto first = images.begin() + tile.shift(dim);
+      return std::vector<uint32_t>(first, first + tile.hullBits(dim));
+    };
+    Operand result;
+    result.rowImages = imagesOf(rowDim);
+    result.kImages = imagesOf(1 - rowDim);
+    result.bytes = shape_.elementBits / 8;
+    // There is one, or the op would not have been made (transforms/StartDots.cpp).
+    result.tile =
+        *layout::planOperandTile(result.rowImages, result.kImages, rows, shape_.k, shape_.elementBits);
+    llvm::Value *address = e_.scalar(buffer);
+    if (llvm::Value *offset = offsetOfGroup(result, index))
+      address = b_.CreateInBoundsPtrAdd(address, offset);
+    result.descriptor = e_.hardware.operandDescriptor(b_, address, result.tile);
+    return result;
+  }
+
+  // The bytes from the operand's start to the rows of this group of warps, the same in all of its lanes;
+  // null: 0.
+  llvm::Value *offsetOfGroup(const Operand &operand, unsigned index) {
+    const Layout &layout = result_.layout();
+    unsigned dim = index == 0 ? 0 : 1, inGroup = llvm::Log2_32(shape_.warps);
+    llvm::Value *offset = nullptr;
+    const auto &warps = layout.bases(Axis::Warp);
+    for (unsigned bit = inGroup; bit < warps.size(); ++bit) {
+      uint32_t image =
+          bytesOf(operand.rowImages, (warps[bit] & layout.dimMask(dim)) >> layout.shift(dim)) * operand.bytes;
+      if (image == 0)
+        continue;
+      if (!group_)
+        group_ = b_.CreateLShr(e_.hardware.shuffleIndex(b_, e_.warp(), b_.getInt32(0)), b_.getInt32(inGroup));
+      llvm::Value *chosen = b_.CreateAnd(b_.CreateLShr(group_, b_.getInt32(bit - inGroup)), b_.getInt32(1));
+      llvm::Value *part = b_.CreateMul(chosen, b_.getInt32(image));
+      offset = offset ? b_.CreateAdd(offset, part) : part;
+    }
+    return offset;
+  }
+
+  static uint32_t bytesOf(const std::vector<uint32_t> &images, uint64_t coordinate) {
+    uint32_t offset = 0;
+    for (unsigned bit = 0; bit != images.size(); ++bit)
+      offset ^= coordinate >> bit & 1 ? images[bit] : 0;
+    return offset;
+  }
+
+  llvm::Value *at(const Operand &operand, int64_t row, int64_t k) {
+    uint32_t elements = bytesOf(operand.rowImages, uint64_t(row)) ^ bytesOf(operand.kImages, uint64_t(k));
+    return e_.hardware.advanceDescriptor(b_, operand.descriptor, uint64_t(elements) * operand.bytes);
+  }
+
+  int64_t lengthOfK() {
+    auto type = cast<BufferType>(op_.getABuffer().getType());
+    return type.getShape()[op_.getATransposed() ? 0 : 1];
+  }
+
+  // The first rows of the pieces that a group has, as its first warp sees them.
+  std::vector<int64_t> rowsOfPieces() {
+    llvm::SmallSetVector<int64_t, 4> rows;
+    const Layout &layout = result_.layout();
+    for (unsigned reg : layout.liveRegisters()) {
+      int64_t row = layout.coordinates(layout.apply(reg, 0, 0))[0];
+      rows.insert(row - row % rows_);
+    }
+    return {rows.begin(), rows.end()};
+  }
+
+  // In the order of the instruction: of each eight columns two neighbours, in a row and in the eighth behind
+  // it.
+  std::vector<unsigned> registersOf(int64_t row) {
+    std::vector<unsigned> registers;
+    for (unsigned column = 0; column < columns_; column += 8)
+      for (unsigned half : {0u, 8u})
+        for (unsigned next : {0u, 1u})
+          registers.push_back(unsigned(result_.at({row + half, int64_t(column + next)})));
+    return registers;
+  }
+
+  // The words of the fragment of A at a piece of rows and a step.
+  Hardware::Values wordsOfA(int64_t row, int64_t k) {
+    const Registers &values = e_.registers(op_.getA());
+    unsigned perWord = 32 / shape_.elementBits;
+    Hardware::Values words;
+    for (unsigned far = 0; far < shape_.k; far += 4 * perWord)
+      for (unsigned half : {0u, 8u}) {
+        llvm::Value *word = nullptr;
+        for (unsigned near = 0; near != perWord; ++near) {
+          llvm::Value *value = values[unsigned(a_->at({row + half, k + far + near}))];
+          if (perWord == 1)
+            word = value;
+          else
+            word = b_.CreateInsertElement(
+                word ? word : llvm::PoisonValue::get(llvm::FixedVectorType::get(value->getType(), perWord)),
+                value, uint64_t(near));
+        }
+        words.push_back(b_.CreateBitCast(word, b_.getInt32Ty()));
+      }
+    return words;
+  }
+
+  Emitter &e_;
+  llvm::IRBuilder<> &b_;
+  DotAsyncOp op_;
+  layout::MatrixShape shape_;
+  RegisterMap result_;
+  unsigned columns_, rows_; // of one instruction
+  std::optional<RegisterMap> a_;
+  llvm::Value *group_ = nullptr; // the number of the group of warps
+};
+
+} // namespace
+
+void emitDotAsync(Emitter &e, DotAsyncOp op) { AsyncProduct(e, op).emit(); }
+
+void emitDotWait(Emitter &e, DotWaitOp op) {
+  SmallVector<llvm::Value *> sums;
+  for (Value each : op.getSums())
+    for (llvm::Value *sum : e.registers(each))
+      if (sum)
+        sums.push_back(sum);
+  Hardware::Values done = e.hardware.waitForProducts(e.builder, op.getPending(), sums);
+  auto *next = done.begin();
+  for (auto [before, result] : llvm::zip(op.getSums(), op.getResults())) {
+    Registers values = e.registers(before);
+    llvm::Type *type = e.type(elementType(result.getType()));
+    for (llvm::Value *&value : values)
+      if (value)
+        value = type->isHalfTy() ? e.builder.CreateFPTrunc(*next++, type) : *next++;
+    e.set(result, std::move(values));
+  }
+}
+
+void emitBarrier(Emitter &e, BarrierOp op) {
+  if (op.getFence())
+    e.hardware.fenceForProducts(e.builder);
+  e.hardware.barrier(e.builder);
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,114 @@
+#include "layout/OperandTile.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+namespace tegula::layout {
+
+namespace {
+
+constexpr unsigned rowsOfPattern = 3; // bits
+constexpr unsigned leastSwizzle = 32, mostSwizzle = 128;
+
+unsigned log2Of(uint64_t n) { return unsigned(std::bit_width(n)) - 1; }
+
+class Planner {
+public:
+  Planner(std::span<const uint32_t> rows, std::span<const uint32_t> k, unsigned bytes) {
+    for (uint32_t image : rows)
+      rows_.push_back(image * bytes);
+    for (uint32_t image : k)
+      k_.push_back(image * bytes);
+    bytes_ = bytes;
+  }
+
+  std::optional<OperandTile> straight(unsigned rowBits, unsigned kBits) {
+    OperandTile tile;
+    unsigned run = runOf(k_, tile);
+    if (run < kBits)
+      return std::nullopt;
+    // Eight rows, then the next eight.
+    for (unsigned bit = 0; bit < std::min(rowBits, rowsOfPattern); ++bit)
+      if (rows_[bit] != turned(tile.swizzle << bit, tile.swizzle))
+        return std::nullopt;
+    if (!repeats(rows_, rowsOfPattern, rowBits, tile.stride))
+      return std::nullopt;
+    return isPlain(rows_, rowBits, tile) && isPlain(k_, run, tile) && isFree(tile.stride, tile)
+               ? std::optional(tile)
+               : std::nullopt;
+  }
+
+  std::optional<OperandTile> transposed(unsigned rowBits, unsigned kBits) {
+    OperandTile tile;
+    tile.isTransposed = true;
+    unsigned run = runOf(rows_, tile);
+    if (run == 0 || kBits < rowsOfPattern)
+      return std::nullopt;
+    for (unsigned bit = 0; bit != rowsOfPattern; ++bit)
+      if (k_[bit] != turned(tile.swizzle << bit, tile.swizzle))
+        return std::nullopt;
+    if (!repeats(k_, rowsOfPattern, kBits, tile.stride) || !repeats(rows_, run, rowBits, tile.leading))
+      return std::nullopt;
+    return isPlain(rows_, std::max(run, rowBits), tile) && isPlain(k_, kBits, tile) &&
+                   isFree(tile.stride, tile) && isFree(tile.leading, tile)
+               ? std::optional(tile)
+               : std::nullopt;
+  }
+
+private:
+  // The bits of an address that choose a row of the pattern.
+  static uint32_t rowMask(unsigned swizzle) { return (swizzle / 16 - 1) << 7; }
+  static uint32_t turned(uint32_t address, unsigned swizzle) {
+    return address ^ (address & rowMask(swizzle)) >> 3;
+  }
+
+  // The bits that run through a row of a pattern; sets the swizzle. 0: none.
+  unsigned runOf(const std::vector<uint32_t> &images, OperandTile &tile) const {
+    unsigned run = 0;
+    while (run < images.size() && images[run] == bytes_ << run && bytes_ << run < mostSwizzle)
+      ++run;
+    tile.swizzle = bytes_ << run;
+    return tile.swizzle < leastSwizzle ? 0 : run;
+  }
+  // Bits `from` to `to` are steps of one length.
+  static bool repeats(const std::vector<uint32_t> &images, unsigned from, unsigned to, uint32_t &step) {
+    if (from >= to)
+      return true;
+    step = images[from];
+    for (unsigned bit = from; bit < to; ++bit)
+      if (images[bit] != step << (bit - from))
+        return false;
+    return true;
+  }
+  static bool isFree(uint32_t image, const OperandTile &tile) {
+    return (image & (tile.alignment() - 1)) == 0;
+  }
+  // The bits from `from` on start patterns.
+  static bool isPlain(const std::vector<uint32_t> &images, unsigned from, const OperandTile &tile) {
+    for (size_t bit = from; bit < images.size(); ++bit)
+      if (!isFree(images[bit], tile))
+        return false;
+    return true;
+  }
+
+  std::vector<uint32_t> rows_, k_; // bytes
+  unsigned bytes_ = 0;
+};
+
+} // namespace
+
+std::optional<OperandTile> planOperandTile(std::span<const uint32_t> rowImages,
+                                           std::span<const uint32_t> kImages, unsigned rows, unsigned k,
+                                           unsigned elementBits) {
+  // `rows` may be no power of two: their hull then counts.
+  unsigned rowBits = unsigned(std::bit_width(rows - 1)), kBits = log2Of(k);
+  if (rowImages.size() < rowBits || kImages.size() < kBits || elementBits % 8)
+    return std::nullopt;
+  Planner planner(rowImages, kImages, elementBits / 8);
+  if (auto tile = planner.straight(rowBits, kBits))
+    return tile;
+  return elementBits == 16 ? planner.transposed(rowBits, kBits) : std::nullopt;
+}
+
+} // namespace tegula::layout

@@ -1,0 +1,137 @@
+// Matrix instructions of four warps: wgmma. LLVM has no intrinsics for them; they are inline assembly, which
+// nothing may duplicate or make conditional. The registers of a sum are operands that the assembly both reads
+// and writes, so that they stay where they are from one instruction to the next. Source: PTX ISA,
+// "Asynchronous Warpgroup Level Matrix Instructions".
+#include "targets/nvidia/NvidiaHardware.h"
+
+#include "llvm/IR/InlineAsm.h"
+
+namespace tegula::nvidia {
+
+namespace {
+
+struct Row {
+  llvm::StringRef name, types;
+  unsigned k;
+  bool transposes;
+};
+constexpr Row rows[] = {
+#define WGMMA(name, a, b, result, k, bits, types, transposes) {name, types, k, transposes},
+#include "targets/nvidia/Wgmma.def"
+#undef WGMMA
+};
+
+const Row &rowOf(llvm::StringRef name) {
+  return *llvm::find_if(rows, [&](const Row &row) { return row.name == name; });
+}
+
+// Assembly that touches memory by itself and has its place.
+llvm::CallInst *emitAssembly(llvm::IRBuilderBase &b, llvm::Type *result, const std::string &text,
+                             std::string constraints, llvm::ArrayRef<llvm::Value *> arguments) {
+  llvm::SmallVector<llvm::Type *> types;
+  for (llvm::Value *argument : arguments)
+    types.push_back(argument->getType());
+  constraints += constraints.empty() ? "~{memory}" : ",~{memory}";
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, constraints,
+                                        /*hasSideEffects=*/true);
+  llvm::CallInst *call = b.CreateCall(assembly, arguments);
+  call->setConvergent();
+  return call;
+}
+
+std::string listed(unsigned first, unsigned count) {
+  std::string text = "{";
+  for (unsigned i = 0; i != count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return text + "}";
+}
+
+// "=f,=f,...", then, where they are read as well, "0,1,...".
+std::string sumConstraints(unsigned count, bool areRead) {
+  std::string text;
+  for (unsigned i = 0; i != count; ++i)
+    text += i ? ",=f" : "=f";
+  for (unsigned i = 0; areRead && i != count; ++i)
+    text += "," + std::to_string(i);
+  return text;
+}
+
+llvm::Type *sumsType(llvm::IRBuilderBase &b, unsigned count) {
+  return llvm::StructType::get(b.getContext(), llvm::SmallVector<llvm::Type *>(count, b.getFloatTy()));
+}
+
+simt::Hardware::Values parts(llvm::IRBuilderBase &b, llvm::Value *sums, unsigned count) {
+  simt::Hardware::Values result;
+  for (unsigned i = 0; i != count; ++i)
+    result.push_back(b.CreateExtractValue(sums, i));
+  return result;
+}
+
+constexpr unsigned unit = 16; // bytes, of addresses and distances in a descriptor
+
+} // namespace
+
+llvm::Value *NvidiaHardware::operandDescriptor(Builder &b, llvm::Value *address,
+                                               const layout::OperandTile &tile) const {
+  uint64_t code = tile.swizzle == 128 ? 1 : tile.swizzle == 64 ? 2 : 3;
+  // Without a next pattern a distance means nothing.
+  uint64_t leading = std::max<uint64_t>(tile.leading / unit, 1),
+           stride = std::max<uint64_t>(tile.stride / unit, 1);
+  uint64_t form = code << 62 | stride << 32 | leading << 16;
+  llvm::Value *low = b.CreateTrunc(b.CreatePtrToInt(address, b.getInt64Ty()), b.getInt32Ty());
+  low = b.CreateLShr(b.CreateAnd(low, 0x3ffff), b.getInt32(4));
+  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(form), "", /*IsDisjoint=*/true);
+}
+
+llvm::Value *NvidiaHardware::advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const {
+  return bytes ? b.CreateAdd(descriptor, b.getInt64(bytes / unit)) : descriptor;
+}
+
+simt::Hardware::Values NvidiaHardware::startProduct(Builder &b, const GroupProduct &product) const {
+  const Row &row = rowOf(product.name);
+  unsigned count = product.columns / 2;
+  bool areRead = !product.sums.empty();
+  std::string constraints = sumConstraints(count, areRead), text = "wgmma.fence.sync.aligned;";
+  llvm::SmallVector<llvm::Value *> arguments(product.sums.begin(), product.sums.end());
+  unsigned next = areRead ? 2 * count : count;
+  for (const GroupProduct::Step &step : product.steps) {
+    std::string a = product.isAInShared ? "$" + std::to_string(next) : listed(next, unsigned(step.a.size()));
+    for (llvm::Value *value : step.a) {
+      constraints += product.isAInShared ? ",l" : ",r";
+      arguments.push_back(value);
+      ++next;
+    }
+    constraints += ",l";
+    arguments.push_back(step.b);
+    bool isFirst = &step == &product.steps.front();
+    text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(product.columns) + "k" +
+            std::to_string(row.k) + "." + row.types.str() + " " + listed(0, count) + ", " + a + ", $" +
+            std::to_string(next++) + ", " + (isFirst && !areRead ? "0" : "1") + ", 1, 1";
+    if (row.transposes)
+      text += (product.isAInShared ? product.isATransposed ? ", 1" : ", 0" : "") +
+              std::string(product.isBTransposed ? ", 1" : ", 0");
+    text += ";";
+  }
+  return parts(b, emitAssembly(b, sumsType(b, count), text, constraints, arguments), count);
+}
+
+void NvidiaHardware::commitProducts(Builder &b) const {
+  emitAssembly(b, b.getVoidTy(), "wgmma.commit_group.sync.aligned;", "", {});
+}
+
+simt::Hardware::Values NvidiaHardware::waitForProducts(Builder &b, unsigned pending,
+                                                       llvm::ArrayRef<llvm::Value *> sums) const {
+  std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
+  unsigned count = unsigned(sums.size());
+  if (count == 0) {
+    emitAssembly(b, b.getVoidTy(), text, "", {});
+    return {};
+  }
+  return parts(b, emitAssembly(b, sumsType(b, count), text, sumConstraints(count, true), sums), count);
+}
+
+void NvidiaHardware::fenceForProducts(Builder &b) const {
+  emitAssembly(b, b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {});
+}
+
+} // namespace tegula::nvidia

@@ -1,0 +1,183 @@
+#include "transforms/StartDots.h"
+#include "ir/simt/Scratch.h"
+#include "ir/simt/Simt.h"
+#include "layout/OperandTile.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::transforms {
+
+namespace {
+
+// An operand that lies in shared memory.
+struct InBuffer {
+  Value buffer; // of one slot; null: it does not
+  bool isTransposed = false;
+};
+
+class StartDot {
+public:
+  StartDot(DotOp dot, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
+      : dot_(dot), matrix_(dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName)), machine_(machine),
+        remarks_(remarks) {}
+
+  void run() {
+    InBuffer b = find(dot_.getB(), 1);
+    if (!b.buffer)
+      return takeOneWarp();
+    InBuffer a = find(dot_.getA(), 0);
+    Value operands[2] = {dot_.getA(), dot_.getB()};
+    bool runsOn = dot_->hasAttr(simt::inFlightName) && a.buffer;
+    OpBuilder builder(dot_);
+    Location loc = dot_.getLoc();
+    Value sum = isZero(dot_.getAcc()) ? Value() : dot_.getAcc();
+    auto started = simt::DotAsyncOp::create(builder, loc, dot_.getType(), a.buffer ? Value() : dot_.getA(),
+                                            a.buffer, b.buffer, sum, matrix_, a.isTransposed, b.isTransposed);
+    if (runsOn)
+      waitBehindLoop(started);
+    else
+      waitNow(builder, started);
+    dot_.erase();
+    for (Value operand : operands)
+      eraseUnused(operand);
+  }
+
+private:
+  static bool isZero(Value value) {
+    return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+  }
+
+  InBuffer find(Value operand, unsigned index) {
+    bool isTransposed = false;
+    while (auto trans = operand.getDefiningOp<TransOp>()) {
+      operand = trans.getValue();
+      isTransposed = !isTransposed;
+    }
+    auto load = operand.getDefiningOp<simt::LocalLoadOp>();
+    if (!load || load->getBlock() != dot_->getBlock() || isChangedBetween(load))
+      return {};
+    auto type = load.getBuffer().getType();
+    std::vector<uint32_t> images = type.getMap().map().images;
+    layout::Layout tile = simt::layoutOf(load.getResult());
+    if (tile.rank() != 2)
+      return {};
+    auto imagesOf = [&](unsigned dim) {
+      return std::span(images).subspan(tile.shift(dim), tile.hullBits(dim));
+    };
+    unsigned rowDim = (index == 0) != isTransposed ? 0 : 1;
+    auto extents = shapeOf(dot_.getType());
+    layout::MatrixShape shape = matrix_.shape();
+    layout::Layout result = simt::layoutOf(dot_.getResult());
+    unsigned rows = index == 0 ? shape.m * shape.warps : columnsTogether(result, unsigned(extents[1]));
+    auto plan =
+        layout::planOperandTile(imagesOf(rowDim), imagesOf(1 - rowDim), rows, shape.k, shape.elementBits);
+    if (!plan || type.slotBytes() % plan->alignment())
+      return {};
+    return {load.getBuffer(), isTransposed};
+  }
+
+  // The columns that one instruction computes.
+  static unsigned columnsTogether(const layout::Layout &result, unsigned columns) {
+    for (uint32_t basis : result.bases(layout::Axis::Warp))
+      if (basis & result.dimMask(1))
+        columns /= 2;
+    return columns;
+  }
+
+  // The product reads the buffer later than the load did.
+  bool isChangedBetween(Operation *load) {
+    for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode())
+      if (op->getNumRegions() || isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op))
+        return true;
+    return false;
+  }
+
+  static SmallVector<Value> buffersOf(simt::DotAsyncOp started) {
+    SmallVector<Value> buffers;
+    if (started.getABuffer())
+      buffers.push_back(started.getABuffer());
+    if (started.getB() != started.getABuffer())
+      buffers.push_back(started.getB());
+    return buffers;
+  }
+
+  void waitNow(OpBuilder &builder, simt::DotAsyncOp started) {
+    auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
+                                        ValueRange{started.getResult()}, buffersOf(started), 0);
+    dot_.getResult().replaceAllUsesWith(wait.getResult(0));
+  }
+
+  // The groups of one trip are waited for in the next, behind its own; all of them behind the loop.
+  void waitBehindLoop(simt::DotAsyncOp started) {
+    dot_.getResult().replaceAllUsesWith(started.getResult());
+    auto loop = cast<scf::ForOp>(started->getParentOp());
+    unsigned index = started.getResult().getUses().begin()->getOperandNumber();
+    OpBuilder builder(started->getContext());
+    unsigned groups = 0;
+    for (Operation &op : llvm::make_early_inc_range(*loop.getBody())) {
+      auto dot = dyn_cast<simt::DotAsyncOp>(op);
+      groups += dot && isa<scf::YieldOp>(*dot.getResult().getUsers().begin());
+      if (auto wait = dyn_cast<simt::DotWaitOp>(op); wait && wait.getSums().empty())
+        wait.erase(); // of the products before this one
+    }
+    builder.setInsertionPoint(loop.getBody()->getTerminator());
+    simt::DotWaitOp::create(builder, started.getLoc(), TypeRange(), ValueRange(), ValueRange(), groups);
+    SmallVector<Value> allocs;
+    for (Value buffer : buffersOf(started))
+      allocs.push_back(simt::allocOf(buffer).getBuffer());
+    builder.setInsertionPointAfter(loop);
+    Value sum = loop.getResult(index);
+    auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},
+                                        allocs, 0);
+    sum.replaceAllUsesExcept(wait.getResult(0), wait);
+  }
+
+  // The layouts are those of an instruction of one warp, too.
+  void takeOneWarp() {
+    simt::DotTypes types{elementType(dot_.getA().getType()), elementType(dot_.getB().getType()),
+                         elementType(dot_.getType()), dot_.getPrecision()};
+    layout::MatrixShape wanted = matrix_.shape();
+    wanted.warps = 1;
+    for (const simt::MatrixInstruction &one : machine_.matrixInstructions(types))
+      if (one.shape == wanted) {
+        dot_->setAttr(simt::matrixName, simt::MatrixAttr::get(dot_.getContext(), one.name, one.shape));
+        remarks_.push_back({locationText(dot_.getLoc()), "dot",
+                            "matrix instruction " + one.name +
+                                " of one warp: the second operand lies in no buffer that several can read"});
+        return;
+      }
+    assert(false && "each instruction of several warps has one of one warp with the same layouts");
+  }
+
+  static void eraseUnused(Value operand) {
+    while (Operation *op = operand.getDefiningOp()) {
+      if (!isa<TransOp, simt::LocalLoadOp>(op) || !op->use_empty())
+        return;
+      operand = op->getOperand(0);
+      op->erase();
+    }
+  }
+
+  DotOp dot_;
+  simt::MatrixAttr matrix_;
+  const simt::Machine &machine_;
+  std::vector<diag::Remark> &remarks_;
+};
+
+} // namespace
+
+void startDots(Operation *function, const simt::Machine &machine, std::vector<diag::Remark> &remarks) {
+  SmallVector<DotOp> dots;
+  function->walk([&](DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    if (matrix && matrix.getWarps() > 1)
+      dots.push_back(dot);
+  });
+  for (DotOp dot : dots)
+    StartDot(dot, machine, remarks).run();
+}
+
+} // namespace tegula::transforms

@@ -1,0 +1,131 @@
+"""Products by instructions of several warps (wgmma on sm_90a): which kernels get them, that the assembler leaves them
+asynchronous, and that they are right and clean on the machine in many shapes, orders and chains."""
+import re
+import shutil
+import subprocess
+
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+ASSEMBLER = shutil.which("ptxas")
+
+
+@triton.jit
+def product_kernel(a, b, c, K, sam, sak, sbk, sbn, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, LOOP: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros([M, N], tl.float32)
+    if LOOP:
+        for i in range(0, K, BK):
+            x = tl.load(a + m[:, None] * sam + (i + k)[None, :] * sak)
+            y = tl.load(b + (i + k)[:, None] * sbk + n[None, :] * sbn)
+            acc += tl.dot(x, y)
+    else:
+        acc = tl.dot(tl.load(a + m[:, None] * sam + k[None, :] * sak), tl.load(b + k[:, None] * sbk + n[None, :] * sbn))
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+def integers(generator, *shape, dtype=torch.float16, by_columns=False):
+    made = torch.randint(-4, 5, shape[::-1] if by_columns else shape, generator=generator).to(dtype)
+    return made.T if by_columns else made
+
+
+@pytest.mark.parametrize("by_columns", [(0, 0), (0, 1), (1, 0), (1, 1)], ids=["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 64, 64, 4, 2), (64, 128, 16, 8, 4), (128, 128, 64, 8, 3),
+                                                     (64, 16, 128, 4, 2), (64, 256, 32, 4, 3), (128, 80, 16, 4, 3)])
+def test_shapes_and_orders(target, m, n, bk, warps, stages, by_columns):
+    generator = torch.Generator().manual_seed(m + n)
+    for trips, loop in ((1, False), (0, True), (1, True), (5, True)):
+        k = trips * bk
+        a = integers(generator, m, max(k, bk), by_columns=by_columns[0])
+        b = integers(generator, max(k, bk), n, by_columns=by_columns[1])
+        c = torch.full((m, n), 9.0)
+        product_kernel[(1,)](a, b, c, k, *a.stride(), *b.stride(), M=m, N=n, BK=bk, LOOP=loop, num_warps=warps, num_stages=stages)
+        assert torch.equal(c, a[:, :k].float() @ b[:k].float())
+
+
+@triton.jit
+def chain_kernel(q, k, v, o, trips, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    x = tl.load(q + m[:, None] * D + d[None, :])
+    acc = tl.zeros([M, D], tl.float32)
+    for i in range(0, trips):
+        y = tl.load(k + (i * N + n)[:, None] * D + d[None, :])
+        z = tl.load(v + (i * N + n)[:, None] * D + d[None, :])
+        p = tl.dot(x, tl.trans(y))
+        acc = acc * 2.0 + tl.dot(tl.maximum(p, 0.0).to(x.dtype), z)
+    tl.store(o + m[:, None] * D + d[None, :], acc)
+
+
+@pytest.mark.parametrize("m, n, d, warps", [(64, 64, 64, 4), (128, 32, 64, 4), (128, 64, 128, 8), (64, 32, 32, 8)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_product_of_a_product(target, m, n, d, warps, dtype):
+    generator = torch.Generator().manual_seed(3)
+    q, k, v = (torch.randint(-1, 2, shape, generator=generator).to(dtype) for shape in ((m, d), (3 * n, d), (3 * n, d)))
+    o, wanted = torch.full((m, d), 9.0), torch.zeros(m, d)
+    chain_kernel[(1,)](q, k, v, o, 3, M=m, N=n, D=d, num_warps=warps)
+    for i in range(3):
+        part = slice(i * n, (i + 1) * n)
+        wanted = wanted * 2 + (q.float() @ k[part].float().T).clamp(min=0) @ v[part].float()
+    assert torch.equal(o, wanted)
+
+
+@triton.jit
+def two_sums_kernel(a, b, c, d, K, N: tl.constexpr):
+    m, n, k = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, 32)
+    left, right = tl.zeros([64, N], tl.float32), tl.zeros([64, N], tl.float32)
+    for i in range(0, K, 32):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        left = tl.dot(x, tl.load(b + (i + k)[:, None] * N + n[None, :]), left)
+        right = tl.dot(x, tl.load(c + (i + k)[:, None] * N + n[None, :]), right)
+    tl.store(d + m[:, None] * N + n[None, :], left * right)
+
+
+def test_two_sums_run_together(target):
+    generator = torch.Generator().manual_seed(5)
+    a, b, c = (torch.randint(-2, 3, shape, generator=generator).half() for shape in ((64, 160), (160, 32), (160, 32)))
+    d = torch.full((64, 32), 9.0)
+    two_sums_kernel[(1,)](a, b, c, d, 160, N=32)
+    assert torch.equal(d, (a.float() @ b.float()) * (a.float() @ c.float()))
+
+
+@triton.jit
+def half_kernel(a, b, c, K):
+    m, k = tl.arange(0, 64), tl.arange(0, 32)
+    acc = tl.zeros([64, 64], tl.float16)
+    for i in range(0, K, 32):
+        acc = tl.dot(tl.load(a + m[:, None] * K + (i + k)[None, :]), tl.load(b + (i + k)[:, None] * 64 + m[None, :]), acc,
+                     out_dtype=tl.float16)
+    tl.store(c + m[:, None] * 64 + m[None, :], acc)
+
+
+def test_sums_of_sixteen_bits(target):
+    generator = torch.Generator().manual_seed(6)
+    a, b = integers(generator, 64, 96), integers(generator, 96, 64)
+    c = torch.full((64, 64), 9.0, dtype=torch.float16)
+    half_kernel[(1,)](a, b, c, 96)
+    assert torch.equal(c.float(), a.float() @ b.float())
+
+
+def assembled(text, folder):
+    """Returns the assembler's notes about a PTX text."""
+    (folder / "kernel.ptx").write_text(text)
+    done = subprocess.run([ASSEMBLER, "-arch=sm_90a", "-v", folder / "kernel.ptx", "-o", folder / "kernel.cubin"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr + done.stdout
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+@pytest.mark.parametrize("m, n, bk, warps", [(64, 64, 32, 4), (128, 128, 64, 4), (128, 128, 64, 8), (128, 256, 64, 8), (64, 256, 64, 4)])
+def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, bk, warps):
+    signature = f"a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,sam=i32:16,sak=1,sbk=i32:16,sbn=1,M={m},N={n},BK={bk},LOOP=True"
+    subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::product_kernel", "--target", "sm_90a", "--signature", signature,
+                    "--num-warps", str(warps), "--emit", "ptx", "-o", tmp_path / "code.ptx"], check=True, timeout=120)
+    text = (tmp_path / "code.ptx").read_text()
+    assert len(re.findall(r"wgmma\.mma_async", text)) == max(1, m // 64 * 4 // warps) * bk // 16
+    notes = assembled(text, tmp_path)
+    assert not re.search(r"C75\d\d", notes), notes
+    assert re.search(r" 0 bytes spill stores", notes), notes
