@@ -624,7 +624,7 @@ TG_API const char *tg_simulation_text(tg_simulation *simulation, const char *wha
  * constructs that kernels cannot have. TG_OK: none. */
 TG_API tg_status tg_check_file(tg_context *context, const char *path, tg_diagnostics **problems);
 
-/* What is known of a launch, besides types. */
+/* The values of a launch, as far as they are known. */
 typedef struct tg_check_options {
   size_t struct_size;
   const char *signature;        /* as of tg_compile; NULL: `arguments` say the types */

@@ -142,8 +142,8 @@ tg_kernel *kernelHandle(PyObject *raw);
 PyObject *makeKernel(tg_kernel *kernel); // takes the kernel
 bool isKeptKernel(PyObject *raw);
 
-// Arguments by position, then by name (`keywords` may be null); with `isSubscript` a slice is absent. False with an
-// exception set.
+// Arguments by position, then by name (`keywords` may be null); with `isSubscript` a slice is absent. False
+// with an exception set.
 bool readArguments(PyObject *const *values, Py_ssize_t count, PyObject *keywords, bool isSubscript,
                    Arena &arena, std::vector<tg_argument> &out);
 

@@ -132,7 +132,8 @@ PyObject *check(PyObject *, PyObject *args) {
   Arena arena;
   std::vector<tg_argument> arguments;
   if (!handle || !function->watch->look() ||
-      !readArguments(&PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), keywords, false, arena, arguments))
+      !readArguments(&PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values), keywords, false, arena,
+                     arguments))
     return nullptr;
   std::vector<int64_t> elements;
   for (Py_ssize_t i = 0; i != PyTuple_GET_SIZE(counts); ++i)
@@ -143,8 +144,9 @@ PyObject *check(PyObject *, PyObject *args) {
       (grid != Py_None && !PyArg_ParseTuple(grid, "LLL", &extents[0], &extents[1], &extents[2])))
     return nullptr;
   int64_t known[3] = {extents[0], extents[1], extents[2]};
-  tg_check_options options{sizeof options,  nullptr, arguments.data(), arguments.size(),
-                           elements.data(), grid == Py_None ? nullptr : known, grid == Py_None ? 0u : 3u};
+  tg_check_options options{sizeof options,           nullptr,         arguments.data(),
+                           arguments.size(),         elements.data(), grid == Py_None ? nullptr : known,
+                           grid == Py_None ? 0u : 3u};
   tg_diagnostics *findings = nullptr;
   tg_status status;
   Asking asking(function);

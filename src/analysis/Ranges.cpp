@@ -23,10 +23,11 @@ unsigned widthOf(Value value) {
 }
 
 Range ofType(unsigned width) {
-  return width >= 63 ? Range{-limit, limit} : Range{-(int64_t(1) << (width - 1)), (int64_t(1) << (width - 1)) - 1};
+  return width >= 63 ? Range{-limit, limit}
+                     : Range{-(int64_t(1) << (width - 1)), (int64_t(1) << (width - 1)) - 1};
 }
 
-// What nothing is known of.
+// The range of a value of which nothing is known.
 Range assumed(Value value, int64_t low = 0) {
   unsigned width = widthOf(value);
   return width == 1 ? Range{0, 1, true} : Range{low, ofType(width).high};
@@ -55,7 +56,8 @@ Range either(const Range &a, const Range &b) {
 Range quotient(const Range &a, const Range &b, Value value) {
   if (b.low <= 0)
     return assumed(value, a.low < 0 ? ofType(widthOf(value)).low : 0);
-  int64_t low = a.low < 0 ? a.low / b.low : a.low / b.high, high = a.high < 0 ? a.high / b.high : a.high / b.low;
+  int64_t low = a.low < 0 ? a.low / b.low : a.low / b.high,
+          high = a.high < 0 ? a.high / b.high : a.high / b.low;
   return {low, high, a.isKnown && b.isKnown};
 }
 
@@ -70,7 +72,9 @@ std::optional<Range> ofConstant(Value value) {
   if (!constant)
     return std::nullopt;
   bool isFlag = widthOf(value) == 1;
-  auto number = [&](const APInt &bits) { return isFlag ? int64_t(bits.getZExtValue()) : cut(bits.getSExtValue()); };
+  auto number = [&](const APInt &bits) {
+    return isFlag ? int64_t(bits.getZExtValue()) : cut(bits.getSExtValue());
+  };
   if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
     return Range{number(integer.getValue()), number(integer.getValue()), true};
   auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
@@ -165,7 +169,8 @@ Range Ranges::ofOp(Operation *op, unsigned result) {
     return {a.low >> by.low, a.high >> by.low, a.isKnown && by.isKnown};
   }
   if (auto id = dyn_cast<GetProgramIdOp>(op))
-    return given_.grid ? Range{0, std::max<int64_t>(0, (*given_.grid)[id.getAxis()] - 1), true} : assumed(value);
+    return given_.grid ? Range{0, std::max<int64_t>(0, (*given_.grid)[id.getAxis()] - 1), true}
+                       : assumed(value);
   if (auto count = dyn_cast<GetNumProgramsOp>(op))
     return given_.grid ? Range{(*given_.grid)[count.getAxis()], (*given_.grid)[count.getAxis()], true}
                        : assumed(value, 1);

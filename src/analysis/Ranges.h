@@ -1,8 +1,8 @@
-// Between which bounds the integers of a kernel lie, scalars and all elements of tiles. In: a kernel in tile IR,
-// and what is given of a launch: values of integer arguments, the grid. Out: ranges. A range is `known` where it
-// follows from constants and from what is given. Else something was assumed: integer arguments are at least 1,
-// and what comes from memory or is carried by a loop is not negative. Assumed ranges say what to warn of; they
-// prove nothing.
+// Between which bounds the integers of a kernel lie, scalars and all elements of tiles. In: a kernel in tile
+// IR, and what is given of a launch: values of integer arguments, the grid. Out: ranges. A range is `known`
+// where it follows from constants and from what is given. Else something was assumed: integer arguments are
+// at least 1, and what comes from memory or is carried by a loop is not negative. Assumed ranges say what to
+// warn of; they prove nothing.
 #pragma once
 #include "ir/tile/Tile.h"
 
@@ -32,7 +32,7 @@ public:
   Range at(mlir::Value integer);
   // Of a sum, difference or product as if its type had no end.
   Range unwrapped(mlir::Operation *op);
-  // How often a loop runs, where its bounds are known.
+  // The number of times that a loop runs, if its bounds are known.
   std::optional<int64_t> trips(mlir::scf::ForOp loop);
 
 private:

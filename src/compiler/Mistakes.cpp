@@ -80,7 +80,10 @@ private:
     StringRef line(source_->lineAt(place.range.begin));
     StringRef comment = line.substr(std::min(line.find("# tegula: allow("), line.size()));
     SmallVector<StringRef> names;
-    comment.drop_front(std::min(comment.find('('), comment.size())).ltrim('(').split(')').first.split(names, ',');
+    comment.drop_front(std::min(comment.find('('), comment.size()))
+        .ltrim('(')
+        .split(')')
+        .first.split(names, ',');
     return llvm::any_of(names, [&](StringRef name) { return name.trim() == StringRef(diag::name(kind)); });
   }
 
@@ -130,8 +133,9 @@ void walkAddress(Value address, llvm::function_ref<bool(Value)> visit) {
     if (!seen.insert(value).second || !visit(value))
       continue;
     Operation *op = value.getDefiningOp();
-    bool isPassed = op && (isa<AddPtrOp, SplatOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp>(op) ||
-                           analysis::coordinateMap(op));
+    bool isPassed =
+        op && (isa<AddPtrOp, SplatOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp>(op) ||
+               analysis::coordinateMap(op));
     if (isPassed)
       stack.append(op->operand_begin(), op->operand_end());
     auto argument = dyn_cast<BlockArgument>(value);
@@ -141,7 +145,9 @@ void walkAddress(Value address, llvm::function_ref<bool(Value)> visit) {
   }
 }
 
-bool isInBranch(Operation *op) { return op->getParentOfType<scf::IfOp>() || op->getParentOfType<scf::WhileOp>(); }
+bool isInBranch(Operation *op) {
+  return op->getParentOfType<scf::IfOp>() || op->getParentOfType<scf::WhileOp>();
+}
 
 std::string nameOf(FuncOp function, unsigned argument) {
   auto name = function.getArgAttrOfType<StringAttr>(argument, "tt.name");
@@ -181,7 +187,8 @@ private:
       given.arguments.push_back(known == launch.integers.end() ? std::nullopt : std::optional(known->second));
     }
     if (launch.grid)
-      given.grid = std::array<int64_t, 3>{launch.grid->extent[0], launch.grid->extent[1], launch.grid->extent[2]};
+      given.grid =
+          std::array<int64_t, 3>{launch.grid->extent[0], launch.grid->extent[1], launch.grid->extent[2]};
     return given;
   }
 
@@ -200,11 +207,13 @@ private:
       if (std::string reason = beyondArray(access); !reason.empty())
         findings_.report(Kind::TailWithoutMask, access.op->getLoc(), {access.what, reason});
       else if (std::string line = boundElsewhere(access, bounded); !line.empty())
-        findings_.report(Kind::TailWithoutMask, access.op->getLoc(),
-                         {access.what, "the access on line " + line + " compares the same offsets with a bound"});
+        findings_.report(
+            Kind::TailWithoutMask, access.op->getLoc(),
+            {access.what, "the access on line " + line + " compares the same offsets with a bound"});
       else if (!unused.empty() && dependsOnProgram(access) && isTile(access.pointers))
-        findings_.report(Kind::TailWithoutMask, access.op->getLoc(),
-                         {access.what, "the kernel takes `" + unused + "` and never compares offsets with it"});
+        findings_.report(
+            Kind::TailWithoutMask, access.op->getLoc(),
+            {access.what, "the kernel takes `" + unused + "` and never compares offsets with it"});
     }
   }
 
@@ -234,7 +243,8 @@ private:
     std::string line;
     walkAddress(access.pointers, [&](Value value) {
       auto found = bounded.find(value);
-      bool isSpread = isTile(value) && !value.getDefiningOp<SplatOp>() && !value.getDefiningOp<arith::ConstantOp>();
+      bool isSpread =
+          isTile(value) && !value.getDefiningOp<SplatOp>() && !value.getDefiningOp<arith::ConstantOp>();
       if (line.empty() && isSpread && found != bounded.end())
         line = found->second;
       return line.empty();
@@ -284,12 +294,14 @@ private:
   }
 
   static void move(Reach &reach, const analysis::Range &by) {
-    reach.elements.isKnown &= by.isKnown && std::abs(by.low) < (int64_t(1) << 61) && by.high < (int64_t(1) << 61);
+    reach.elements.isKnown &=
+        by.isKnown && std::abs(by.low) < (int64_t(1) << 61) && by.high < (int64_t(1) << 61);
     if (!reach.elements.isKnown)
       return;
     reach.elements.low += by.low;
     reach.elements.high += by.high;
-    reach.elements.isKnown = std::abs(reach.elements.low) < (int64_t(1) << 61) && reach.elements.high < (int64_t(1) << 61);
+    reach.elements.isKnown =
+        std::abs(reach.elements.low) < (int64_t(1) << 61) && reach.elements.high < (int64_t(1) << 61);
   }
 
   // A pointer that a loop moves by the same each trip.
@@ -305,7 +317,8 @@ private:
       return std::nullopt;
     analysis::Range step = ranges_.at(add.getOffset());
     int64_t times = std::max<int64_t>(0, *trips - 1);
-    __int128 low = __int128(std::min<int64_t>(step.low, 0)) * times, high = __int128(std::max<int64_t>(step.high, 0)) * times;
+    __int128 low = __int128(std::min<int64_t>(step.low, 0)) * times,
+             high = __int128(std::max<int64_t>(step.high, 0)) * times;
     if (!step.isKnown || low < -(__int128(1) << 60) || high > (__int128(1) << 60))
       return std::nullopt;
     move(*reach, {int64_t(low), int64_t(high), true});
@@ -338,8 +351,7 @@ private:
         continue;
       if (auto load = next.getDefiningOp<LoadOp>()) {
         if (load.getMask() && !load.getOther() && varies(load.getMask(), along))
-          findings_.report(Kind::ReductionOfMaskedLanes, op->getLoc(),
-                           {findings_.lineOf(load.getLoc())});
+          findings_.report(Kind::ReductionOfMaskedLanes, op->getLoc(), {findings_.lineOf(load.getLoc())});
         continue;
       }
       pushSources(next, along, stack);
@@ -347,11 +359,12 @@ private:
   }
 
   bool varies(Value mask, int dim) {
-    return llvm::any_of(forms_.conjuncts(mask),
-                        [&](const analysis::Conjunct &conjunct) { return conjunct.dependsOn(unsigned(dim)); });
+    return llvm::any_of(forms_.conjuncts(mask), [&](const analysis::Conjunct &conjunct) {
+      return conjunct.dependsOn(unsigned(dim));
+    });
   }
 
-  // Where elements of a value come from one by one; nothing behind tl.where, which chooses.
+  // The values that elements of a value come from one by one; none behind tl.where, which chooses.
   static void pushSources(Value value, int dim, SmallVectorImpl<std::pair<Value, int>> &stack) {
     Operation *op = value.getDefiningOp();
     if (!op || isa<arith::SelectOp>(op))
@@ -368,8 +381,9 @@ private:
       stack.emplace_back(loop.getBody()->getTerminator()->getOperand(number), dim);
       return;
     }
-    bool isElementwise = op->getNumRegions() == 0 && (isa<BitcastOp, FpToFpOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp>(op) ||
-                                                      isa<arith::ArithDialect, math::MathDialect>(op->getDialect()));
+    bool isElementwise =
+        op->getNumRegions() == 0 && (isa<BitcastOp, FpToFpOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp>(op) ||
+                                     isa<arith::ArithDialect, math::MathDialect>(op->getDialect()));
     if (isElementwise)
       for (Value operand : op->getOperands())
         if (shapeOf(operand.getType()) == shapeOf(value.getType()))
@@ -409,14 +423,15 @@ private:
 
 // ---- UnusedMask ---------------------------------------------------------------------------
 
-// The name that a statement in these tokens gives to what stands at `offset`, where no other token says the name:
-// another specialization may use it else.
+// The name that a statement in these tokens gives to what stands at `offset`, where no other token says the
+// name: another specialization may use it else.
 std::optional<std::string> nameUsedNowhere(const sema::Function &kernel, uint32_t offset) {
   using syntax::TokenKind;
   std::vector<syntax::Token> tokens;
   syntax::Lexer(kernel.tree->source).run(tokens);
   std::string_view text = kernel.tree->source->text();
-  auto at = std::find_if(tokens.begin(), tokens.end(), [&](const syntax::Token &token) { return token.end > offset; });
+  auto at = std::find_if(tokens.begin(), tokens.end(),
+                         [&](const syntax::Token &token) { return token.end > offset; });
   while (at != tokens.begin() && !at->startsLine)
     --at;
   if (tokens.end() - at < 2 || at->kind != TokenKind::Identifier || at[1].kind != TokenKind::Equal)
@@ -425,8 +440,8 @@ std::optional<std::string> nameUsedNowhere(const sema::Function &kernel, uint32_
   std::string_view name = textOf(*at);
   auto range = kernel.definition->range;
   for (const syntax::Token &token : tokens)
-    if (&token != &*at && token.kind == TokenKind::Identifier && token.begin >= range.begin && token.end <= range.end &&
-        textOf(token) == name)
+    if (&token != &*at && token.kind == TokenKind::Identifier && token.begin >= range.begin &&
+        token.end <= range.end && textOf(token) == name)
       return std::nullopt;
   return std::string(name);
 }
@@ -450,7 +465,8 @@ void unusedMasks(ModuleOp module, const sema::Function &kernel, Findings &findin
       return;
     for (const Memory &access : accesses)
       if (!access.mask && shapeOf(access.pointers.getType()) == shapeOf(op->getResult(0).getType()))
-        return findings.report(Kind::UnusedMask, op->getLoc(), {*name, access.what, findings.lineOf(access.op->getLoc())});
+        return findings.report(Kind::UnusedMask, op->getLoc(),
+                               {*name, access.what, findings.lineOf(access.op->getLoc())});
   });
 }
 

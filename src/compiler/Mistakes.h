@@ -1,5 +1,5 @@
-// The classic mistakes of kernels, looked for in tile IR: findings are warnings, each with its place, the reason
-// and a hint. A comment `# tegula: allow(NAME, ...)` on the line of a finding says that it is meant.
+// The classic mistakes of kernels, looked for in tile IR: findings are warnings, each with its place, the
+// reason and a hint. A comment `# tegula: allow(NAME, ...)` on the line of a finding says that it is meant.
 #pragma once
 #include "compiler/Compiler.h"
 
@@ -7,10 +7,10 @@
 
 namespace tegula::compiler {
 
-// What is known of a launch, besides the types and constants of its arguments.
+// Values that are known of a launch, besides the types and constants of its arguments.
 struct KnownLaunch {
-  llvm::StringMap<int64_t> integers;  // values of run-time arguments
-  llvm::StringMap<int64_t> elements;  // of the arrays that pointers point at
+  llvm::StringMap<int64_t> integers; // values of run-time arguments
+  llvm::StringMap<int64_t> elements; // of the arrays that pointers point at
   std::optional<runtime::Grid> grid;
 };
 

@@ -74,7 +74,7 @@ public:
   KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
                    const compiler::CompileOptions &options, const runtime::Place &place, diag::Sink &sink);
 
-  // What a compile for these arguments asks of the front end. nullopt after diagnostics.
+  // The request that a compile for these arguments makes of the front end. nullopt after diagnostics.
   std::optional<sema::Request> requestFor(std::span<const Argument> arguments,
                                           const compiler::CompileOptions &options, diag::Sink &sink);
   // Binds the arguments of a call without compiling: one row a parameter, typed as a compile types it, but

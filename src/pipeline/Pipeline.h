@@ -63,8 +63,8 @@ struct StageTime {
 
 // Runs the rows that the machine wants. `looks` may be null. Internal: what a pass left does not verify.
 Status run(std::span<const Row> rows, Unit &unit, const Looks *looks);
-// Runs the rows of one stage, which stand together, and adds its time to that of the last entry, if that is the
-// stage's, or as a new one.
+// Runs the rows of one stage, which stand together, and adds its time to that of the last entry, if that is
+// the stage's, or as a new one.
 Status runStage(std::span<const Row> rows, std::string_view stage, Unit &unit, const Looks *looks,
                 std::vector<StageTime> &times);
 

@@ -128,6 +128,13 @@ private:
     SmallVector<Value> allocs;
     for (Value buffer : buffersOf(started))
       allocs.push_back(simt::allocOf(buffer).getBuffer());
+    // The first sums become one definition for the loop and for the way past it: copies of constants on that
+    // way would make the assembler let products wait for each other.
+    builder.setInsertionPoint(loop);
+    OpOperand &first = loop.getInitArgsMutable()[index];
+    first.set(simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
+                                      ValueRange{first.get()}, ValueRange(), 0)
+                  .getResult(0));
     builder.setInsertionPointAfter(loop);
     Value sum = loop.getResult(index);
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},

@@ -106,6 +106,7 @@ def test_print_2d_pads_indices(target, capfd):
     assert sorted(printed(capfd)) == sorted(f"pid (0, 0, 0) idx ({r}, {c:2}) x: {r * 11 + c}" for r in range(2) for c in range(11))
 
 
+@pytest.mark.compiled
 def test_print_types(target, capfd):
     types_kernel[(1,)](np.zeros(1, np.float32), -3, 2**32 - 2, 0.5, B=1)
     values = [line.split("idx () ")[1] for line in printed(capfd)]

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
+OPS = [f"ops/test_{name}.py" for name in ("promotion", "casts", "reduce", "scan", "shape", "memory", "indexing", "sort",
+                                          "block_pointers", "tensor_descriptors", "atomic", "chains", "control")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what, least", [
     (["conformance"], 300), (["programs/test_programs.py", "-k", "beside_a_reference", "--share", "0/2"], 40),
-    (["ops", "--share", "3/25"], 80), (["kernels/test_softmax.py", "kernels/test_layernorm.py", "kernels/test_matmul.py",
+    ([*OPS, "--share", "3/12"], 80), (["kernels/test_softmax.py", "kernels/test_layernorm.py", "kernels/test_matmul.py",
                                         "kernels/test_attention.py", "--share", "0/6"], 8)], ids=lambda p: p[0] if isinstance(p, list) else "")
 def test_kernels_that_python_runs(what, least):
     environment = {**os.environ, "TRITON_INTERPRET": "1"}

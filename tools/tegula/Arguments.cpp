@@ -51,7 +51,8 @@ std::variant<Array, Problem> zeros(std::string_view text, bool hasMemory) {
   auto bytes = byteCount(tg_dtype(dtype), std::get<0>(shape));
   if (auto *problem = std::get_if<Problem>(&bytes))
     return *problem;
-  Array array = makeArray(tg_dtype(dtype), std::move(std::get<0>(shape)), hasMemory ? std::get<size_t>(bytes) : 0);
+  Array array =
+      makeArray(tg_dtype(dtype), std::move(std::get<0>(shape)), hasMemory ? std::get<size_t>(bytes) : 0);
   array.bytes = std::get<size_t>(bytes);
   return array;
 }
@@ -70,7 +71,8 @@ int bind(Bound &bound, const std::string &text, bool hasMemory) {
   bound.names.push_back(name);
   tg_value result{};
   if (value.starts_with('@') || value.starts_with("new:")) {
-    auto array = value.starts_with('@') ? readNpy(value.substr(1)) : zeros(std::string_view(value).substr(4), hasMemory);
+    auto array = value.starts_with('@') ? readNpy(value.substr(1))
+                                        : zeros(std::string_view(value).substr(4), hasMemory);
     if (auto *problem = std::get_if<Problem>(&array))
       return report(value.starts_with('@') ? value.substr(1) : "--arg " + name, problem->reason,
                     problem->hint);

@@ -150,7 +150,8 @@ int check(const CheckOptions &options) {
   for (const std::string &file : options.files)
     if (namesKernel(file) != hasTypes)
       return usage(hasTypes ? UsageError{"`" + file + "` names no kernel", "write FILE.py::KERNEL"}
-                            : UsageError{"a kernel is checked for types", "give --signature, or --arg of each parameter"});
+                            : UsageError{"a kernel is checked for types",
+                                         "give --signature, or --arg of each parameter"});
   auto context = tg::Context::create();
   if (!context)
     return report(context.error());

@@ -45,8 +45,8 @@ int compile(const CompileFlags &options);
 int explain(const CompileFlags &options);
 
 struct CheckOptions {
-  std::vector<std::string> files;                   // FILE.py or FILE.py::KERNEL
-  std::string signature, grid;                      // of a kernel
+  std::vector<std::string> files; // FILE.py or FILE.py::KERNEL
+  std::string signature, grid;    // of a kernel
   std::vector<std::string> arguments;
   bool isJson = false;
 };

@@ -86,14 +86,16 @@ static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
   CLI::App *verb =
       app.add_subcommand("check", "Print every problem of kernel files that shows without a signature; of a "
                                   "kernel with one, the classic mistakes");
-  verb->add_option("files", options.files, "FILE.py ..., or FILE.py::KERNEL with --signature or --arg")->required();
+  verb->add_option("files", options.files, "FILE.py ..., or FILE.py::KERNEL with --signature or --arg")
+      ->required();
   verb->add_option("--signature", options.signature, "As of `tegula compile`");
   verb->add_option("--arg", options.arguments,
                    "As of `tegula run`: then sizes count, too. new:f32[4096,781] takes no memory")
       ->allow_extra_args(false);
   verb->add_option("--grid", options.grid, "Programs along each axis: X[,Y[,Z]]");
   verb->add_flag("--json", options.isJson, "One JSON object a problem, on stdout");
-  verb->footer("Warnings are problems, too; a comment `# tegula: allow(TailWithoutMask)` on a line says that it is meant.\n\n"
+  verb->footer("Warnings are problems, too; a comment `# tegula: allow(TailWithoutMask)` on a line says that "
+               "it is meant.\n\n"
                "Example:\n  tegula check softmax.py\n"
                "  tegula check add.py::add_kernel --signature 'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=1024'\n"
                "  tegula check add.py::add_kernel --grid 4 --arg x=new:f32[4000] --arg y=new:f32[4000] \\\n"

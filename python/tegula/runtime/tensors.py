@@ -3,7 +3,7 @@ from ..language import core as lang
 
 
 def elements_reachable(value):
-    """How many elements of its memory lie from the start of an array on; -1: not known, or no array."""
+    """The number of elements of its memory from the start of an array on; -1: not known, or no array."""
     if hasattr(value, "untyped_storage") and hasattr(value, "element_size"):
         return value.untyped_storage().nbytes() // value.element_size() - value.storage_offset()
     interface = getattr(value, "__array_interface__", None)

@@ -38,30 +38,28 @@ public:
       for (auto [sum, before] : llvm::zip(sums, e_.registers(op_.getAcc())))
         sum = before ? widen(before) : nullptr;
     int64_t k = a_ ? a_->layout().extents()[1] : lengthOfK();
+    Hardware::GroupProduct product;
+    product.name = op_.getMatrix().getName();
+    product.columns = columns_;
+    product.isAInShared = a.has_value();
+    product.isATransposed = a && a->tile.isTransposed;
+    product.isBTransposed = b.tile.isTransposed;
+    for (int64_t step = 0; step < k; step += shape_.k)
+      product.b.push_back(at(b, 0, step));
+    std::vector<unsigned> registers;
     for (int64_t row : rowsOfPieces()) {
-      std::vector<unsigned> registers = registersOf(row);
-      Hardware::GroupProduct product;
-      product.name = op_.getMatrix().getName();
-      product.columns = columns_;
-      product.isAInShared = a.has_value();
-      product.isATransposed = a && a->tile.isTransposed;
-      product.isBTransposed = b.tile.isTransposed;
-      if (op_.getAcc())
-        for (unsigned reg : registers)
-          product.sums.push_back(sums[reg]);
-      for (int64_t step = 0; step < k; step += shape_.k) {
-        Hardware::GroupProduct::Step one;
-        if (a)
-          one.a = {at(*a, row, step)};
-        else
-          one.a = wordsOfA(row, step);
-        one.b = at(b, 0, step);
-        product.steps.push_back(std::move(one));
+      Hardware::GroupProduct::Piece piece;
+      for (unsigned reg : registersOf(row)) {
+        registers.push_back(reg);
+        if (op_.getAcc())
+          piece.sums.push_back(sums[reg]);
       }
-      Hardware::Values made = e_.hardware.startProduct(b_, product);
-      for (auto [reg, sum] : llvm::zip(registers, made))
-        sums[reg] = sum;
+      for (int64_t step = 0; step < k; step += shape_.k)
+        piece.a.push_back(a ? Hardware::Values{at(*a, row, step)} : wordsOfA(row, step));
+      product.pieces.push_back(std::move(piece));
     }
+    for (auto [reg, sum] : llvm::zip(registers, e_.hardware.startProduct(b_, product)))
+      sums[reg] = sum;
     e_.hardware.commitProducts(b_);
     e_.set(op_.getResult(), std::move(sums));
   }

@@ -86,16 +86,18 @@ public:
                                   llvm::ArrayRef<llvm::Value *> bWords,
                                   llvm::ArrayRef<llvm::Value *> c) const = 0;
   // ---- matrix instructions of several warps; reached by whole groups of them ----
-  // Part of a product: `steps` along K of one piece of rows and all columns, added to what is in `sums`.
+  // A product of some pieces of rows with all columns, in steps along K.
   struct GroupProduct {
-    struct Step {
-      Values a; // the words of the fragment; or, of an operand in shared memory, its descriptor
-      llvm::Value *b = nullptr; // descriptor
+    struct Piece {
+      llvm::SmallVector<llvm::Value *>
+          sums; // to add to, in the order of the instruction's registers; empty: from zero
+      llvm::SmallVector<Values>
+          a; // of each step the words of the fragment; or, in shared memory, its descriptor
     };
     llvm::StringRef name; // of the instruction
     unsigned columns = 0;
-    llvm::SmallVector<llvm::Value *> sums; // in the order of the instruction's registers; empty: from zero
-    llvm::SmallVector<Step> steps;
+    llvm::SmallVector<Piece, 2> pieces;
+    llvm::SmallVector<llvm::Value *> b; // of each step the descriptor
     bool isAInShared = false, isATransposed = false, isBTransposed = false;
   };
   // What names the operand at `address`, which lies there as `tile` says.
@@ -103,7 +105,7 @@ public:
                                          const layout::OperandTile &tile) const = 0;
   // The descriptor `bytes` further.
   virtual llvm::Value *advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const = 0;
-  // Starts it; the sums, which are there when the group was waited for.
+  // Starts it; the sums of all pieces, which are there when the group was waited for.
   virtual Values startProduct(Builder &b, const GroupProduct &product) const = 0;
   virtual void commitProducts(Builder &b) const = 0; // groups what was started since
   // For all but the last `pending` groups; gives the sums behind it.

@@ -1,7 +1,7 @@
 // Patterns that make programs smaller and the same: scalars stay scalars (what is one
 // value for the whole tile is computed once), masks that are constant disappear.
-#include "ir/tile/Ranges.h"
 #include "ir/tile/Elementwise.h"
+#include "ir/tile/Ranges.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"

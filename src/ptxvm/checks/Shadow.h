@@ -34,7 +34,8 @@ struct Access {
   bool storesSame = false; // the bytes that are there already
 };
 
-// The race of `access` by the warp with `clock` with what the cell remembers, if there is one; then remembers the access.
+// The race of `access` by the warp with `clock` with what the cell remembers, if there is one; then remembers
+// the access.
 std::optional<Conflict> touch(Cell &cell, const Access &access, const WarpClock &clock, bool checkLanes);
 
 // A copy that the cell knew as a write at its issue is complete: now it is one of this epoch.

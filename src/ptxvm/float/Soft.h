@@ -41,7 +41,8 @@ Number squareRoot(const Number &a);
 unsigned bitLength(Wide value);
 // Shifts right and keeps in the lowest bit whether something was lost.
 Wide shiftRightSticky(Wide value, unsigned count);
-// Does the magnitude grow? `kept` is what there was before rounding, and what was cut off is `below`, `half` or `above`.
+// Does the magnitude grow? `kept` is what there was before rounding, and what was cut off is `below`, `half`
+// or `above`.
 enum class Rest : uint8_t { None, BelowHalf, Half, AboveHalf };
 bool roundsUp(Round round, bool negative, bool keptIsOdd, Rest rest);
 Rest restOf(Wide value, unsigned count);

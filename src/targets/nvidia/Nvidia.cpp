@@ -7,7 +7,6 @@
 
 #include "mlir/IR/OwningOpRef.h"
 
-
 using namespace mlir;
 
 namespace tegula::nvidia {

@@ -87,30 +87,39 @@ llvm::Value *NvidiaHardware::advanceDescriptor(Builder &b, llvm::Value *descript
   return bytes ? b.CreateAdd(descriptor, b.getInt64(bytes / unit)) : descriptor;
 }
 
+// One text for all pieces and steps: between the first instruction and the last nothing moves their
+// registers, or the assembler would let each wait for the one before.
 simt::Hardware::Values NvidiaHardware::startProduct(Builder &b, const GroupProduct &product) const {
   const Row &row = rowOf(product.name);
-  unsigned count = product.columns / 2;
-  bool areRead = !product.sums.empty();
+  unsigned perPiece = product.columns / 2, count = perPiece * unsigned(product.pieces.size());
+  bool areRead = !product.pieces.front().sums.empty();
   std::string constraints = sumConstraints(count, areRead), text = "wgmma.fence.sync.aligned;";
-  llvm::SmallVector<llvm::Value *> arguments(product.sums.begin(), product.sums.end());
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (const GroupProduct::Piece &piece : product.pieces)
+    llvm::append_range(arguments, piece.sums);
   unsigned next = areRead ? 2 * count : count;
-  for (const GroupProduct::Step &step : product.steps) {
-    std::string a = product.isAInShared ? "$" + std::to_string(next) : listed(next, unsigned(step.a.size()));
-    for (llvm::Value *value : step.a) {
-      constraints += product.isAInShared ? ",l" : ",r";
-      arguments.push_back(value);
-      ++next;
+  auto operand = [&](llvm::Value *value, const char *constraint) {
+    constraints += constraint;
+    arguments.push_back(value);
+    return next++;
+  };
+  for (auto [step, descriptor] : llvm::enumerate(product.b)) {
+    std::string ofB = "$" + std::to_string(operand(descriptor, ",l"));
+    for (auto [index, piece] : llvm::enumerate(product.pieces)) {
+      unsigned first = next;
+      for (llvm::Value *value : piece.a[step])
+        operand(value, product.isAInShared ? ",l" : ",r");
+      std::string ofA =
+          product.isAInShared ? "$" + std::to_string(first) : listed(first, unsigned(piece.a[step].size()));
+      text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(product.columns) + "k" +
+              std::to_string(row.k) + "." + row.types.str() + " " +
+              listed(unsigned(index) * perPiece, perPiece) + ", " + ofA + ", " + ofB + ", " +
+              (step == 0 && !areRead ? "0" : "1") + ", 1, 1";
+      if (row.transposes)
+        text += (product.isAInShared ? product.isATransposed ? ", 1" : ", 0" : "") +
+                std::string(product.isBTransposed ? ", 1" : ", 0");
+      text += ";";
     }
-    constraints += ",l";
-    arguments.push_back(step.b);
-    bool isFirst = &step == &product.steps.front();
-    text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(product.columns) + "k" +
-            std::to_string(row.k) + "." + row.types.str() + " " + listed(0, count) + ", " + a + ", $" +
-            std::to_string(next++) + ", " + (isFirst && !areRead ? "0" : "1") + ", 1, 1";
-    if (row.transposes)
-      text += (product.isAInShared ? product.isATransposed ? ", 1" : ", 0" : "") +
-              std::string(product.isBTransposed ? ", 1" : ", 0");
-    text += ";";
   }
   return parts(b, emitAssembly(b, sumsType(b, count), text, constraints, arguments), count);
 }

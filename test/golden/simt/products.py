@@ -31,6 +31,7 @@ import triton.language as tl
 # buffers have a slot more, and one barrier a trip is enough.
 # TOGETHER: simt.alloc at 0 : <64x32xf16, #shared{{[0-9]*}}, 4>
 # TOGETHER: simt.alloc at 16384 : <32x64xf16, #shared{{[0-9]*}}, 4>
+# TOGETHER: simt.dot_wait {{.*}} pending 0
 # TOGETHER: scf.for
 # TOGETHER: simt.async_wait {{.*}} pending 1
 # TOGETHER: simt.barrier {fence}
