@@ -103,7 +103,7 @@ private:
 LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
                            const SimtOptions &options)
     : classes_(classes), axes_(axes), machine_(options.machine), warps_(options.warps),
-      matrices_(chooseMatrices(function, classes, options)),
+      matrices_(chooseMatrices(function, classes, axes, options)),
       locality_(Locality::defaultLimit, options.machine.costs) {
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);

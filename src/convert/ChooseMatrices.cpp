@@ -41,7 +41,8 @@ void producers(Value operand, llvm::SmallPtrSetImpl<Operation *> &seen, SmallVec
 
 class Chooser {
 public:
-  Chooser(const Classes &classes, const SimtOptions &options) : classes_(classes), options_(options) {}
+  Chooser(const Classes &classes, analysis::AxisInfoAnalysis &axes, const SimtOptions &options)
+      : classes_(classes), axes_(axes), options_(options) {}
 
   llvm::DenseMap<Operation *, MatrixDot> run(FuncOp function) {
     SmallVector<DotOp> dots;
@@ -56,12 +57,44 @@ public:
             chains_.try_emplace(classOf(each), index == 0 ? Chain::Left : Chain::Right);
       }
     for (DotOp dot : dots)
+      for (unsigned index : {0u, 1u}) {
+        bool isTurned = liesAlongResult(dot, index);
+        auto [known, isNew] = turned_.try_emplace({classOf(dot), index}, isTurned);
+        known->second &= isTurned; // all products of a class, or none
+      }
+    for (DotOp dot : dots)
       choose(dot);
     return std::move(result_);
   }
 
 private:
   Value classOf(DotOp dot) const { return classes_.leader(dot.getResult()); }
+
+  // Do neighbours of an operand of 8 bits lie in memory along the dimension that it shares with the result?
+  bool liesAlongResult(DotOp dot, unsigned index) {
+    Value operand = dot->getOperand(index);
+    unsigned rank = unsigned(shapeOf(operand.getType()).size());
+    if (elementType(operand.getType()).getIntOrFloatBitWidth() != 8)
+      return false;
+    unsigned along = index == 0 ? rank - 2 : rank - 1;
+    while (Operation *op = operand.getDefiningOp()) {
+      if (auto load = dyn_cast<LoadOp>(op)) {
+        unsigned fastest = axes_.order(load.getPtr())[0];
+        return fastest == along && axes_.at(load.getPtr()).contiguity[along] > 1;
+      }
+      auto transposed = dyn_cast<TransOp>(op);
+      if (!transposed)
+        return false;
+      along = unsigned(transposed.getOrder()[along]);
+      operand = transposed.getValue();
+    }
+    return false;
+  }
+
+  // May rows or columns be taken in pairs (MatrixShape)? `index`: of the operand that has them.
+  bool takesPairs(DotOp dot, unsigned index, int64_t extent) const {
+    return options_.machine.hasMatrixLoad && extent % 16 == 0 && turned_.lookup({classOf(dot), index});
+  }
 
   void choose(DotOp dot) {
     simt::DotTypes types{elementType(dot.getA().getType()), elementType(dot.getB().getType()),
@@ -72,6 +105,9 @@ private:
       MatrixShape &shape = instruction.shape;
       // Rows that the tile has not are computed in vain; as columns fewer are.
       shape.isSwapped = m < int64_t(shape.m) && n > m;
+      unsigned rows = shape.isSwapped ? 1 : 0;
+      shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, rows == 0 ? m : n);
+      shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, rows == 0 ? n : m);
       if (k % shape.k != 0)
         continue;
       if (shape.warps > 1 && !fitsSeveralWarps(dot, m, n, shape))
@@ -115,7 +151,8 @@ private:
   // Warps along M and N: along one dimension for a chain, else such that each warp's part is about square,
   // which reads the least of both operands.
   std::pair<unsigned, unsigned> warpsOf(DotOp dot, int64_t m, int64_t n, const MatrixShape &shape) const {
-    int64_t rows = shape.isSwapped ? shape.n : shape.m, columns = shape.isSwapped ? shape.m : shape.n;
+    int64_t along = shape.n * (shape.pairsColumns ? 2 : 1);
+    int64_t rows = shape.isSwapped ? along : shape.m, columns = shape.isSwapped ? shape.m : along;
     Chain chain = chains_.lookup(classOf(dot));
     unsigned warpsM = 1, warpsN = 1;
     while (warpsM * warpsN < options_.warps) {
@@ -129,8 +166,10 @@ private:
   }
 
   const Classes &classes_;
+  analysis::AxisInfoAnalysis &axes_;
   const SimtOptions &options_;
   llvm::DenseMap<Value, Chain> chains_;
+  llvm::DenseMap<std::pair<Value, unsigned>, bool> turned_; // by class and operand: liesAlongResult
   llvm::DenseMap<Value, Layout> layouts_;
   llvm::DenseMap<Operation *, MatrixDot> result_;
 };
@@ -138,8 +177,9 @@ private:
 } // namespace
 
 llvm::DenseMap<Operation *, MatrixDot> chooseMatrices(FuncOp function, const Classes &classes,
+                                                      analysis::AxisInfoAnalysis &axes,
                                                       const SimtOptions &options) {
-  return Chooser(classes, options).run(function);
+  return Chooser(classes, axes, options).run(function);
 }
 
 } // namespace tegula::convert

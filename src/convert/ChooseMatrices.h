@@ -2,6 +2,7 @@
 // a kernel in tile IR. All dots of one class (Classes.h) get one layout; a dot that would need another one is
 // left to multiply-adds, as is one whose extents no instruction divides.
 #pragma once
+#include "analysis/AxisInfo.h"
 #include "convert/Classes.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
@@ -17,6 +18,7 @@ struct MatrixDot {
 };
 
 llvm::DenseMap<mlir::Operation *, MatrixDot> chooseMatrices(tile::FuncOp function, const Classes &classes,
+                                                            analysis::AxisInfoAnalysis &axes,
                                                             const SimtOptions &options);
 
 } // namespace tegula::convert

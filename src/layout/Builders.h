@@ -53,6 +53,10 @@ struct MatrixShape {
   // That execute it together, each with m rows, side by side along M; they read operands in shared memory
   // themselves (layout/OperandTile.h).
   unsigned warps = 1;
+  // For operands of 8 bits that lie with the result's dimension fastest in memory, of which matrix loads bring
+  // pairs of neighbours: row r + 8i of the instruction is row 2r + i of the tile; column c is column 2c + i of
+  // the i-th of two instructions side by side. Extents are multiples of 16 there.
+  bool pairsRows = false, pairsColumns = false;
   bool operator==(const MatrixShape &) const = default;
 };
 

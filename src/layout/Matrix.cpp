@@ -31,15 +31,24 @@ unsigned bitsOfWord(const MatrixShape &shape) {
   return shape.elementBits >= 32 ? 0 : log2Of(32 / shape.elementBits);
 }
 
+// Says which bit of the tile's coordinate is bit `bit` of an instruction's row, of 8 or 16.
+unsigned rowBit(const MatrixShape &shape, unsigned bit) { return shape.pairsRows ? (bit + 1) % 4 : bit; }
+// The same for its column, of 8.
+unsigned columnBit(const MatrixShape &shape, unsigned bit) { return shape.pairsColumns ? bit + 1 : bit; }
+
+// The bits of a coordinate that one instruction covers.
+uint32_t rowsWithin(const MatrixShape &shape) { return shape.m - 1; }
+uint32_t columnsWithin(const MatrixShape &shape) { return (shape.n - 1) << (shape.pairsColumns ? 1 : 0); }
+
 // Holds what the result has of dimension `dim` alone in registers above the instruction, and in warps.
 struct Share {
   std::vector<uint32_t> registers, warps; // coordinates along dim
 };
-Share shareOf(const Layout &result, unsigned dim, unsigned instructionBits) {
+Share shareOf(const Layout &result, unsigned dim, uint32_t within) {
   Share share;
   auto along = [&](uint32_t basis) { return (basis & result.dimMask(dim)) >> result.shift(dim); };
   for (uint32_t basis : result.bases(Axis::Register))
-    if (along(basis) >> instructionBits)
+    if (along(basis) & ~within)
       share.registers.push_back(along(basis));
   for (uint32_t basis : result.bases(Axis::Warp))
     share.warps.push_back(along(basis));
@@ -61,11 +70,15 @@ Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsi
   auto &lanes = bases[size_t(Axis::Lane)];
   auto &warpBases = bases[size_t(Axis::Warp)];
   unsigned rowBits = log2Of(shape.m), columnBits = log2Of(shape.n);
-  registers.push_back(tile.at(columnDim, 0));
+  auto row = [&](unsigned bit) { return tile.at(rowDim, rowBit(shape, bit)); };
+  auto column = [&](unsigned bit) { return tile.at(columnDim, columnBit(shape, bit)); };
+  registers.push_back(column(0));
   if (rowBits == 4)
-    registers.push_back(tile.at(rowDim, 3));
-  lanes = {tile.at(columnDim, 1), tile.at(columnDim, 2), tile.at(rowDim, 0), tile.at(rowDim, 1),
-           tile.at(rowDim, 2)};
+    registers.push_back(row(3));
+  lanes = {column(1), column(2), row(0), row(1), row(2)};
+  if (shape.pairsColumns)
+    registers.push_back(tile.at(columnDim, 0)); // of two instructions
+  columnBits += shape.pairsColumns;
   unsigned next[2] = {rank - 2 == rowDim ? rowBits : columnBits, rank - 1 == rowDim ? rowBits : columnBits};
   for (unsigned bit = 1; bit < warpsM; bit *= 2)
     warpBases.push_back(tile.at(rank - 2, next[0]++));
@@ -94,7 +107,7 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
   // The operand's own dimension of the result, and the place where it has K instead of the other.
   unsigned own = operand == 0 ? rank - 2 : rank - 1, inner = operand == 0 ? rank - 1 : rank - 2;
   bool isRows = (operand == 0) != shape.isSwapped; // takes the place of the instruction's a
-  unsigned ownBits = isRows ? log2Of(shape.m) : log2Of(shape.n);
+  auto ownBit = [&](unsigned bit) { return isRows ? rowBit(shape, bit) : columnBit(shape, bit); };
   std::vector<int64_t> extents = result.extents();
   extents[inner] = k;
   Places tile(extents);
@@ -103,13 +116,13 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
   auto &registers = bases[size_t(Axis::Register)];
   for (unsigned bit = 0; bit != word; ++bit)
     registers.push_back(tile.at(inner, bit));
-  if (ownBits == 4)
-    registers.push_back(tile.at(own, 3));
+  if (isRows && shape.m == 16)
+    registers.push_back(tile.at(own, ownBit(3)));
   for (unsigned bit = word + 2; bit < kBits; ++bit)
     registers.push_back(tile.at(inner, bit));
-  bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, 0),
-                               tile.at(own, 1), tile.at(own, 2)};
-  Share share = shareOf(result, own, ownBits);
+  bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, ownBit(0)),
+                               tile.at(own, ownBit(1)), tile.at(own, ownBit(2))};
+  Share share = shareOf(result, own, isRows ? rowsWithin(shape) : columnsWithin(shape));
   Layout placed(extents, {});
   for (uint32_t coordinate : share.registers)
     registers.push_back(coordinate << placed.shift(own));

@@ -28,7 +28,7 @@ bool isWhole(const Layout &layout) {
 } // namespace
 
 SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsigned elementBits,
-                    unsigned turn, const SharedShape &shape) {
+                    unsigned turn, bool pairs, const SharedShape &shape) {
   Layout tile(extents, {});
   std::vector<uint32_t> images(tile.totalBits(), 0);
   unsigned next = 0, rowStart = 0;
@@ -48,6 +48,8 @@ SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsig
       }
   for (unsigned bit = inPanel; bit != tile.hullBits(fastest); ++bit)
     images[tile.shift(fastest) + bit] = 1u << next++;
+  if (pairs && others.size() >= 4)
+    std::rotate(others.begin() + 1, others.begin() + 2, others.begin() + 4); // bits 0, 2, 3, 1
   unsigned inRow = rowStart > piece ? rowStart - piece : 0; // bits that tell pieces of a row apart
   unsigned skipped = all - piece - inRow;                   // rows that lie side by side
   for (unsigned i = 0; i != inRow && skipped + i < others.size(); ++i)
@@ -103,6 +105,17 @@ std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap
     rows = {lanes[2], lanes[3], lanes[4]};
     return true;
   };
+  // Rows of a matrix are neighbours in pairs, columns are pairs of neighbours.
+  auto transposedPairs = [&] {
+    auto odd = std::find(registers.begin(), registers.end(), 1u);
+    if (elementBits != 8 || registers.size() < 3 || odd == registers.end() || odd - registers.begin() < 2 ||
+        lanes[2] != 2 || lanes[3] != 4 || lanes[4] != 8)
+      return false;
+    wordBits = {unsigned(odd - registers.begin()), 0};
+    rows = {registers[0], lanes[0], lanes[1]};
+    access.isTransposed = true;
+    return registers[0] != 0 && registers[1] != 0;
+  };
   auto transposed = [&] {
     if (elementBits != 16 || registers.empty() || lanes[2] != 1 || lanes[3] != 2 || lanes[4] != 4)
       return false;
@@ -114,7 +127,7 @@ std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap
   };
   if (!straight()) {
     wordBits.clear();
-    if (!transposed())
+    if (!transposed() && !transposedPairs())
       return std::nullopt;
   }
   for (unsigned bit = 0; bit != registers.size(); ++bit)
@@ -160,6 +173,15 @@ std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap
     access.pieces.push_back(std::move(piece));
   }
   return access;
+}
+
+std::optional<SharedMap> matrixMapFor(const Layout &use, unsigned fastest, unsigned elementBits) {
+  SharedMap map = matrixMap(use.extents(), fastest, elementBits);
+  std::optional<MatrixAccess> access = planMatrixLoad(use, map, elementBits);
+  if (!access)
+    return std::nullopt;
+  bool pairs = access->isTransposed && elementBits == 8;
+  return pairs ? matrixMap(use.extents(), fastest, elementBits, 1, true) : map;
 }
 
 } // namespace tegula::layout

@@ -83,11 +83,9 @@ private:
     for (unsigned d = from.rank(); d-- != 0;)
       if (from.contiguous(d) > from.contiguous(fastest))
         fastest = d;
-    for (unsigned d : {fastest, from.rank() - 1, from.rank() - 2}) {
-      layout::SharedMap map = layout::matrixMap(from.extents(), d, bits);
-      if (layout::planMatrixLoad(to, map, bits))
+    for (unsigned d : {fastest, from.rank() - 1, from.rank() - 2})
+      if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits))
         return map;
-    }
     return std::nullopt;
   }
 

@@ -196,8 +196,10 @@ private:
       if (load.contiguous(d) > load.contiguous(fastest))
         fastest = d;
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
-    if (isReadTogether || layout::planMatrixLoad(use, best, bits))
+    if (isReadTogether)
       return best;
+    if (std::optional<layout::SharedMap> map = layout::matrixMapFor(use, fastest, bits))
+      return *map;
     auto conflicts = [&](const layout::SharedMap &map) {
       unsigned vector = layout::accessWidth(use, map, bits);
       return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));

@@ -84,6 +84,8 @@ public:
             all);
   }
 
+  llvm::IRBuilder<> &builder() const { return b_; }
+
   std::optional<layout::MatrixAccess> matrixAccess() const {
     return e_.hardware.hasMatrixLoad() ? layout::planMatrixLoad(layout_, map_, bytes_ * 8) : std::nullopt;
   }
@@ -188,26 +190,46 @@ public:
         zero_(e.builder.getInt32(0)) {
     for (auto [index, piece] : llvm::enumerate(matrices_.pieces))
       for (auto [matrix, registers] : llvm::enumerate(piece.registers))
-        places_[registers[0]] = {unsigned(index), unsigned(matrix)};
+        for (auto [element, reg] : llvm::enumerate(registers))
+          places_[reg] = {unsigned(index), unsigned(matrix), unsigned(element)};
   }
 
   llvm::Value *word(ArrayRef<int> registers) override {
     auto place = places_.find(unsigned(registers[0]));
     if (place == places_.end()) // outside of the tile in every thread
       return zero_;
-    auto [index, matrix] = place->second;
-    Hardware::Values &words = loaded_[index];
-    if (words.empty())
-      words = access_.loadPiece(matrices_, matrices_.pieces[index]);
-    return words[matrix];
+    llvm::Value *first = loaded(place->second);
+    if (registers.size() < 4 || !matrices_.isTransposed)
+      return first;
+    // Bytes from two matrices: each has two of them.
+    const Place &other = places_.find(unsigned(registers[2]))->second;
+    SmallVector<int, 4> bytes;
+    for (auto [i, reg] : llvm::enumerate(registers))
+      bytes.push_back(int(places_.find(unsigned(reg))->second.element + (i < 2 ? 0 : 4)));
+    auto &b = access_.builder();
+    llvm::Type *type = llvm::FixedVectorType::get(b.getInt8Ty(), 4);
+    return b.CreateBitCast(b.CreateShuffleVector(b.CreateBitCast(first, type),
+                                                 b.CreateBitCast(loaded(other), type), bytes),
+                           b.getInt32Ty());
   }
 
 private:
+  struct Place {
+    unsigned piece, matrix, element;
+  };
+
+  llvm::Value *loaded(const Place &place) {
+    Hardware::Values &words = loaded_[place.piece];
+    if (words.empty())
+      words = access_.loadPiece(matrices_, matrices_.pieces[place.piece]);
+    return words[place.matrix];
+  }
+
   BufferAccess access_;
   layout::MatrixAccess matrices_;
   llvm::Value *zero_;
-  llvm::DenseMap<unsigned, std::pair<unsigned, unsigned>> places_; // by a word's first register
-  std::map<unsigned, Hardware::Values> loaded_;                    // by piece
+  llvm::DenseMap<unsigned, Place> places_;      // by register
+  std::map<unsigned, Hardware::Values> loaded_; // by piece
 };
 
 } // namespace

@@ -57,13 +57,17 @@ private:
   unsigned rowDim() const { return shape_.isSwapped ? rank_ - 1 : rank_ - 2; }
   unsigned columnDim() const { return shape_.isSwapped ? rank_ - 2 : rank_ - 1; }
 
+  // How far the instruction's column 1 and its row 8 are from the first ones, in the tile.
+  int64_t columnStep() const { return shape_.pairsColumns ? 2 : 1; }
+  int64_t rowStep() const { return shape_.pairsRows ? 1 : 8; }
+
   // The coordinates of the first element of each piece that lies in this thread's registers.
   template <typename Body> void forPieces(const Layout &result, Body body) {
     llvm::DenseSet<uint32_t> seen;
     for (unsigned reg : result.liveRegisters()) {
       std::vector<int64_t> at = result.coordinates(result.apply(reg, 0, 0));
-      at[rowDim()] -= at[rowDim()] % shape_.m;
-      at[columnDim()] -= at[columnDim()] % shape_.n;
+      at[rowDim()] &= ~int64_t(shape_.m - 1);
+      at[columnDim()] &= ~(int64_t(shape_.n - 1) * columnStep());
       if (seen.insert(result.flatten(at)).second)
         body(ArrayRef<int64_t>(at));
     }
@@ -76,9 +80,9 @@ private:
   // The register numbers of c in a piece: rows 0 and 8, two neighbours each.
   SmallVector<int, 4> resultRegisters(ArrayRef<int64_t> piece) {
     SmallVector<int, 4> result;
-    for (int64_t row = 0; row < int64_t(shape_.m); row += 8)
+    for (unsigned row = 0; row != shape_.m / 8; ++row)
       for (int64_t column = 0; column != 2; ++column)
-        result.push_back(find(c_, piece, rowDim(), row, columnDim(), column));
+        result.push_back(find(c_, piece, rowDim(), row * rowStep(), columnDim(), column * columnStep()));
     return result;
   }
 
@@ -104,10 +108,10 @@ private:
     unsigned perWord = shape_.elementBits >= 32 ? 1 : 32 / shape_.elementBits;
     Registers words;
     for (int64_t far = 0; far < int64_t(shape_.k); far += 4 * perWord)
-      for (int64_t row = 0; row < (isRows ? int64_t(shape_.m) : 8); row += 8) {
+      for (unsigned row = 0; row != (isRows ? shape_.m / 8 : 1); ++row) {
         SmallVector<int, 4> registers;
         for (int64_t near = 0; near != int64_t(perWord); ++near)
-          registers.push_back(find(map, at, own, row, inner, far + near));
+          registers.push_back(find(map, at, own, row * rowStep(), inner, far + near));
         words.push_back(word(tile, registers, small));
       }
     return words;

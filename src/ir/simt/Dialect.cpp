@@ -48,11 +48,19 @@ void SimtDialect::initialize() {
 }
 
 MatrixAttr MatrixAttr::get(MLIRContext *context, llvm::StringRef name, const layout::MatrixShape &shape) {
-  return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped, shape.warps);
+  return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped, shape.warps,
+             shape.pairsRows, shape.pairsColumns);
 }
 
 layout::MatrixShape MatrixAttr::shape() const {
-  return {getM(), getN(), getK(), getElementBits(), getIsSwapped(), getWarps()};
+  return {.m = getM(),
+          .n = getN(),
+          .k = getK(),
+          .elementBits = getElementBits(),
+          .isSwapped = getIsSwapped(),
+          .warps = getWarps(),
+          .pairsRows = getPairsRows(),
+          .pairsColumns = getPairsColumns()};
 }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout) {

@@ -45,8 +45,13 @@ def Simt_Matrix : AttrDef<Simt_Dialect, "Matrix"> {
     operands are laid out as the instruction wants them.
   }];
   let parameters = (ins StringRefParameter<"the row">:$name, "unsigned":$m, "unsigned":$n, "unsigned":$k,
-                        "unsigned":$elementBits, "bool":$isSwapped, DefaultValuedParameter<"unsigned", "1">:$warps);
-  let assemblyFormat = "`<` $name `,` $m `,` $n `,` $k `,` $elementBits `,` $isSwapped (`,` $warps^)? `>`";
+                        "unsigned":$elementBits, "bool":$isSwapped, DefaultValuedParameter<"unsigned", "1">:$warps,
+                        DefaultValuedParameter<"bool", "false">:$pairsRows,
+                        DefaultValuedParameter<"bool", "false">:$pairsColumns);
+  let assemblyFormat = [{
+    `<` $name `,` $m `,` $n `,` $k `,` $elementBits `,` $isSwapped (`,` $warps^)? (`rows` $pairsRows^)?
+    (`columns` $pairsColumns^)? `>`
+  }];
   let extraClassDeclaration = [{
     static MatrixAttr get(::mlir::MLIRContext *context, ::llvm::StringRef name, const ::tegula::layout::MatrixShape &shape);
     ::tegula::layout::MatrixShape shape() const;

@@ -13,6 +13,7 @@ using namespace tegula::layout;
 namespace {
 
 constexpr MatrixShape f16{16, 8, 16, 16}, tf32{16, 8, 8, 32}, s8{16, 8, 32, 8}, f64{8, 8, 4, 64};
+constexpr MatrixShape s8Pairs{16, 8, 32, 8, false, true, true};
 
 // PTX ISA, "Matrix Fragments for mma.m16n8k16": row and column of register i of a lane.
 TEST(Matrix, FragmentsOf16BitsAreTheManuals) {
@@ -99,8 +100,11 @@ std::map<unsigned, uint32_t> loaded(const MatrixAccess &access, unsigned lane, u
   for (const MatrixAccess::Piece &piece : access.pieces)
     for (unsigned matrix = 0; matrix != access.matrices; ++matrix)
       for (unsigned i = 0; i != perWord; ++i) {
-        unsigned row = access.isTransposed ? 2 * (lane % 4) + i : lane / 4;
-        unsigned column = access.isTransposed ? lane / 4 : perWord * (lane % 4) + i;
+        // Transposed units are of 16 bits: two elements where those have 8.
+        unsigned perUnit = 16 / elementBits;
+        unsigned row = access.isTransposed ? 2 * (lane % 4) + i / perUnit : lane / 4;
+        unsigned column =
+            access.isTransposed ? lane / 4 * perUnit + i % perUnit : perWord * (lane % 4) + i;
         uint32_t start = thread(8 * matrix + row) ^ piece.offset;
         EXPECT_EQ(start % perRow, 0u) << "a row is aligned to 16 bytes";
         result[piece.registers[matrix][i]] = start + column;
@@ -117,7 +121,8 @@ TEST(Matrix, LoadsOfMatricesBringEachRegisterItsElement) {
   for (const Case &each :
        {Case{f16, 0, 1, true}, Case{f16, 0, 0, true}, Case{f16, 1, 0, true}, Case{f16, 1, 1, true},
         Case{tf32, 0, 1, true}, Case{tf32, 1, 0, true}, Case{tf32, 1, 1, false}, Case{s8, 0, 1, true},
-        Case{s8, 1, 1, false}, Case{f64, 0, 1, false}}) {
+        Case{s8, 1, 1, false}, Case{s8Pairs, 0, 0, true}, Case{s8Pairs, 1, 1, true},
+        Case{s8Pairs, 1, 0, false}, Case{f64, 0, 1, false}}) {
     Layout layout = matrixOperand(matrixResult({64, 64}, each.shape, 2, 2, 4), each.shape, each.operand, 64);
     SharedMap map = matrixMap(layout.extents(), each.fastest, each.shape.elementBits);
     ASSERT_TRUE(map.isInjective());
@@ -140,6 +145,25 @@ TEST(Matrix, NoLoadOfMatricesReadsOutsideOfTheExtents) {
   EXPECT_FALSE(planMatrixLoad(layout, matrixMap(layout.extents(), 1, 16), 16));
 }
 
+// A fragment's words are the elements that the instruction wants, in other rows and columns of the tile.
+TEST(Matrix, PairsAreRowsAndColumnsOfTheInstruction) {
+  Layout c = matrixResult({16, 16}, s8Pairs, 1, 1, 1);
+  Layout a = matrixOperand(c, s8Pairs, 0, 32), b = matrixOperand(c, s8Pairs, 1, 32);
+  EXPECT_TRUE(c.isSurjective() && a.isSurjective() && b.isSurjective());
+  auto pairOf = [](unsigned index, unsigned odd) { return int64_t(2 * index + odd); };
+  for (unsigned lane = 0; lane != 32; ++lane) {
+    for (unsigned i = 0; i != 8; ++i) // column, row + 8, then the second instruction
+      EXPECT_EQ(c.coordinates(c.apply(i, lane, 0)),
+                (std::vector<int64_t>{pairOf(lane / 4, i / 2 % 2), pairOf(2 * (lane % 4) + (i & 1), i / 4)}));
+    for (unsigned i = 0; i != 16; ++i) {
+      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
+                (std::vector<int64_t>{pairOf(lane / 4, i / 4 % 2), lane % 4 * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
+      EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)),
+                (std::vector<int64_t>{lane % 4 * 4 + (i & 3) + (i & 4 ? 16 : 0), pairOf(lane / 4, i / 8)}));
+    }
+  }
+}
+
 // Eight rows of 16 bytes in one phase lie in different banks, whatever the length of a row.
 TEST(Matrix, RowsOfAMatrixLieInDifferentBanks) {
   for (int64_t columns : {8, 16, 32, 64, 128}) {
@@ -150,6 +174,21 @@ TEST(Matrix, RowsOfAMatrixLieInDifferentBanks) {
         std::set<uint32_t> banks;
         for (int64_t row = 0; row != 8; ++row)
           banks.insert(map.offset(tile.flatten(std::vector<int64_t>{first + row, column})) * 2 / 16 % 8);
+        EXPECT_EQ(banks.size(), 8u) << columns << " columns";
+      }
+  }
+}
+
+TEST(Matrix, RowsOfAMatrixOfPairsLieInDifferentBanks) {
+  for (int64_t columns : {32, 64, 128, 256}) {
+    Layout tile({64, columns}, {});
+    SharedMap map = matrixMap({64, columns}, 1, 8, 1, true);
+    ASSERT_TRUE(map.isInjective());
+    for (int64_t first : {0, 2, 16, 50})
+      for (int64_t column = 0; column < columns; column += 16) {
+        std::set<uint32_t> banks;
+        for (int64_t row : {0, 1, 4, 5, 8, 9, 12, 13})
+          banks.insert(map.offset(tile.flatten(std::vector<int64_t>{first + row, column})) / 16 % 8);
         EXPECT_EQ(banks.size(), 8u) << columns << " columns";
       }
   }
