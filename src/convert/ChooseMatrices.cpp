@@ -3,6 +3,8 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tegula::tile;
 using tegula::layout::Layout;
@@ -96,30 +98,100 @@ private:
     return options_.machine.hasMatrixLoad && extent % 16 == 0 && turned_.lookup({classOf(dot), index});
   }
 
+  // M, N, K of a product, and how many of them there are.
+  struct Extents {
+    int64_t m, n, k, batches = 1;
+  };
+  static Extents extentsOf(DotOp dot) {
+    auto result = shapeOf(dot.getType());
+    Extents extents{result[result.size() - 2], result.back(), shapeOf(dot.getA().getType()).back()};
+    for (int64_t batch : result.drop_back(2))
+      extents.batches *= batch;
+    return extents;
+  }
+
+  // Cycles of a warp, of which `warpsM` and `warpsN` lie along the result.
+  double costOf(const MatrixShape &shape, const Extents &e, unsigned warpsM, unsigned warpsN) const {
+    auto parts = [](int64_t extent, int64_t part) { return double((extent + part - 1) / part); };
+    double rows = shape.isSwapped ? shape.n : shape.m, columns = shape.isSwapped ? shape.m : shape.n;
+    double pieces = parts(e.m, int64_t(rows) * warpsM) * parts(e.n, int64_t(columns) * warpsN) *
+                    parts(e.k, shape.k) * double(e.batches);
+    double products = double(shape.m) * shape.n * shape.k * shape.elementBits / 16;
+    return pieces * (products / costs().matrixRate + costs().matrixIssue);
+  }
+
+  // The same by multiply-adds: a thread reads a row and a column of its part of the result for each k.
+  double costOfMultiplyAdds(const Extents &e) const {
+    double own = std::max(1.0, double(e.m * e.n * e.batches) / (32.0 * options_.warps));
+    double factors = 2 * std::ceil(std::sqrt(own));
+    return double(e.k) * (own * 32 / costs().multiplyRate + factors * costs().multiplyFactor);
+  }
+
+  const simt::Costs &costs() const { return options_.machine.costs; }
+
+  static std::string reasonOf(const simt::MatrixInstruction &instruction, const Extents &e) {
+    const MatrixShape &shape = instruction.shape;
+    std::string text = instruction.name + (shape.isSwapped ? ", operands swapped" : "");
+    auto fill = [&](const char *name, int64_t extent, int64_t part) {
+      if (extent % part != 0)
+        text += std::string(", ") + name + " filled up from " + std::to_string(extent) + " to " +
+                std::to_string((extent + part - 1) / part * part);
+    };
+    fill("M", e.m, shape.isSwapped ? shape.n : shape.m);
+    fill("N", e.n, shape.isSwapped ? shape.m : shape.n);
+    fill("K", e.k, shape.k);
+    return text;
+  }
+
   void choose(DotOp dot) {
     simt::DotTypes types{elementType(dot.getA().getType()), elementType(dot.getB().getType()),
                          elementType(dot.getType()), dot.getPrecision()};
-    auto extents = shapeOf(dot.getType());
-    int64_t m = extents[extents.size() - 2], n = extents.back(), k = shapeOf(dot.getA().getType()).back();
-    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types)) {
-      MatrixShape &shape = instruction.shape;
-      // Rows that the tile has not are computed in vain; as columns fewer are.
-      shape.isSwapped = m < int64_t(shape.m) && n > m;
-      unsigned rows = shape.isSwapped ? 1 : 0;
-      shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, rows == 0 ? m : n);
-      shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, rows == 0 ? n : m);
-      if (k % shape.k != 0)
-        continue;
-      if (shape.warps > 1 && !fitsSeveralWarps(dot, m, n, shape))
-        continue;
-      auto [warpsM, warpsN] = shape.warps > 1 ? groupsOf(m, shape) : warpsOf(dot, m, n, shape);
-      Layout layout = layout::matrixResult(extents.vec(), shape, warpsM, warpsN, options_.warps);
-      auto [known, isNew] = layouts_.try_emplace(classOf(dot), layout);
-      if (!isNew && known->second != layout)
-        continue;
-      result_.try_emplace(dot, MatrixDot{instruction, layout});
+    Extents e = extentsOf(dot);
+    std::optional<MatrixDot> best;
+    double least = costOfMultiplyAdds(e);
+    auto known = layouts_.find(classOf(dot));
+    if ((best = ofSeveralWarps(dot, types, e)))
+      least = 0; // it reads its operands by itself, and runs while the warps go on
+    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types))
+      for (bool isSwapped : {false, true}) {
+        MatrixShape &shape = instruction.shape;
+        if (shape.warps > 1)
+          break;
+        shape.isSwapped = isSwapped;
+        unsigned rows = isSwapped ? 1 : 0;
+        shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, isSwapped ? e.n : e.m);
+        shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, isSwapped ? e.m : e.n);
+        auto [warpsM, warpsN] = warpsOf(dot, e.m, e.n, shape);
+        double cost = costOf(shape, e, warpsM, warpsN) * (isSwapped ? costs().swapGain : 1);
+        if (cost >= least)
+          continue;
+        Layout layout =
+            layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
+        if (known != layouts_.end() && known->second != layout)
+          continue;
+        least = cost;
+        best = MatrixDot{instruction, layout, reasonOf(instruction, e)};
+      }
+    if (!best)
       return;
+    layouts_.try_emplace(classOf(dot), best->result);
+    result_.try_emplace(dot, std::move(*best));
+  }
+
+  // The first such instruction that fits.
+  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const simt::DotTypes &types, const Extents &e) {
+    auto known = layouts_.find(classOf(dot));
+    for (const simt::MatrixInstruction &instruction : options_.machine.matrixInstructions(types)) {
+      const MatrixShape &shape = instruction.shape;
+      if (shape.warps == 1 || e.k % shape.k != 0 || !fitsSeveralWarps(dot, e.m, e.n, shape))
+        continue;
+      auto [warpsM, warpsN] = groupsOf(e.m, shape);
+      Layout layout =
+          layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
+      if (known == layouts_.end() || known->second == layout)
+        return MatrixDot{instruction, layout, reasonOf(instruction, e)};
     }
+    return std::nullopt;
   }
 
   // An instruction of several warps needs rows for each of them, and the second operand in shared memory;

@@ -188,13 +188,12 @@ private:
                                                              matrix->instruction.shape));
         demand(dot.getAMutable(), matrix->operand(0, k));
         demand(dot.getBMutable(), matrix->operand(1, k));
-        remarks_.push_back(
-            {locationText(op->getLoc()), "dot", "matrix instruction " + matrix->instruction.name});
+        remarks_.push_back({locationText(op->getLoc()), "dot", "matrix instruction " + matrix->reason});
       } else {
         demandOwn(dot.getAMutable());
         demandOwn(dot.getBMutable());
         remarks_.push_back({locationText(op->getLoc()), "dot",
-                            "multiply-adds: no matrix instruction fits types and extents"});
+                            "multiply-adds: no matrix instruction takes these types, or one costs more"});
       }
       demandAs(dot.getAccMutable(), dot.getResult());
       return;

@@ -42,7 +42,8 @@ Layout dotOperand(const Layout &result, unsigned operand, int64_t k);
 // Says how a matrix instruction of one warp lays out a[m, k] x b[k, n] + c[m, n]: n is 8, m 8 or 16. Lanes
 // come in groups of four. Of c a lane holds two neighbours along n, in rows m and (where m is 16) m + 8; of
 // an operand words of `wordBits` of neighbours along k. A dimension of a tile that is shorter than the
-// instruction's repeats: the instruction computes the same elements several times. K must be a multiple of k.
+// instruction's repeats: the instruction computes the same elements several times. Along K, where those would
+// be added up, whoever multiplies puts zeros in their place, and behind the extent.
 // Source: PTX ISA, "Matrix Fragments for mma".
 struct MatrixShape {
   unsigned m = 16, n = 8, k = 16;
@@ -53,9 +54,9 @@ struct MatrixShape {
   // That execute it together, each with m rows, side by side along M; they read operands in shared memory
   // themselves (layout/OperandTile.h).
   unsigned warps = 1;
-  // For operands of 8 bits that lie with the result's dimension fastest in memory, of which matrix loads bring
-  // pairs of neighbours: row r + 8i of the instruction is row 2r + i of the tile; column c is column 2c + i of
-  // the i-th of two instructions side by side. Extents are multiples of 16 there.
+  // For operands of 8 bits that lie with the result's dimension fastest in memory, of which matrix loads
+  // bring pairs of neighbours: row r + 8i of the instruction is row 2r + i of the tile; column c is column 2c
+  // + i of the i-th of two instructions side by side. Extents are multiples of 16 there.
   bool pairsRows = false, pairsColumns = false;
   bool operator==(const MatrixShape &) const = default;
 };

@@ -208,9 +208,9 @@ public:
       bytes.push_back(int(places_.find(unsigned(reg))->second.element + (i < 2 ? 0 : 4)));
     auto &b = access_.builder();
     llvm::Type *type = llvm::FixedVectorType::get(b.getInt8Ty(), 4);
-    return b.CreateBitCast(b.CreateShuffleVector(b.CreateBitCast(first, type),
-                                                 b.CreateBitCast(loaded(other), type), bytes),
-                           b.getInt32Ty());
+    return b.CreateBitCast(
+        b.CreateShuffleVector(b.CreateBitCast(first, type), b.CreateBitCast(loaded(other), type), bytes),
+        b.getInt32Ty());
   }
 
 private:

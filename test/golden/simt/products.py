@@ -107,12 +107,18 @@ def stores(a, b, c, K):
         tl.store(a + m[:, None] * 32 + k[None, :], tl.dot(x, y).to(tl.float16))
 
 
-# ODD: dot: multiply-adds: no matrix instruction fits types and extents
+# ODD: dot: matrix instruction m16n8k8.tf32, M filled up from 10 to 16, N filled up from 10 to 16, K filled up from 5 to 8
+# ODD: dot: matrix instruction m16n8k4.tf32, operands swapped, M filled up from 3 to 8
+# ODD: dot: multiply-adds: no matrix instruction takes these types
 @triton.jit
 def odd(a, c):
-    m, k = tl.arange(0, 16), tl.arange(0, 5)
-    x = tl.load(a + m[:, None] * 5 + k[None, :])
+    m, n, k = tl.arange(0, 10), tl.arange(0, 64), tl.arange(0, 5)
+    x, y = tl.load(a + m[:, None] * 5 + k[None, :]), tl.load(a + n[None, :] * 5 + k[:, None])
     tl.store(c + m[:, None] * 16 + m[None, :], tl.dot(x, tl.trans(x)))
+    few, four = tl.arange(0, 3), tl.arange(0, 4)
+    z, w = tl.load(a + few[:, None] * 4 + four[None, :]), tl.load(a + n[None, :] * 4 + four[:, None])
+    tl.store(c + few[:, None] * 64 + n[None, :], tl.dot(z, w))
+    tl.store(c + m[:, None] * 64 + n[None, :], tl.dot(x, y, input_precision="ieee"))
 
 
 # LARGE: bytes of shared memory, and a program has 101376:

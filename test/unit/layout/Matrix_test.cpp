@@ -13,7 +13,8 @@ using namespace tegula::layout;
 namespace {
 
 constexpr MatrixShape f16{16, 8, 16, 16}, tf32{16, 8, 8, 32}, s8{16, 8, 32, 8}, f64{8, 8, 4, 64};
-constexpr MatrixShape s8Pairs{16, 8, 32, 8, false, true, true};
+constexpr MatrixShape s8Pairs{
+    .m = 16, .n = 8, .k = 32, .elementBits = 8, .pairsRows = true, .pairsColumns = true};
 
 // PTX ISA, "Matrix Fragments for mma.m16n8k16": row and column of register i of a lane.
 TEST(Matrix, FragmentsOf16BitsAreTheManuals) {
@@ -103,8 +104,7 @@ std::map<unsigned, uint32_t> loaded(const MatrixAccess &access, unsigned lane, u
         // Transposed units are of 16 bits: two elements where those have 8.
         unsigned perUnit = 16 / elementBits;
         unsigned row = access.isTransposed ? 2 * (lane % 4) + i / perUnit : lane / 4;
-        unsigned column =
-            access.isTransposed ? lane / 4 * perUnit + i % perUnit : perWord * (lane % 4) + i;
+        unsigned column = access.isTransposed ? lane / 4 * perUnit + i % perUnit : perWord * (lane % 4) + i;
         uint32_t start = thread(8 * matrix + row) ^ piece.offset;
         EXPECT_EQ(start % perRow, 0u) << "a row is aligned to 16 bytes";
         result[piece.registers[matrix][i]] = start + column;
@@ -156,8 +156,9 @@ TEST(Matrix, PairsAreRowsAndColumnsOfTheInstruction) {
       EXPECT_EQ(c.coordinates(c.apply(i, lane, 0)),
                 (std::vector<int64_t>{pairOf(lane / 4, i / 2 % 2), pairOf(2 * (lane % 4) + (i & 1), i / 4)}));
     for (unsigned i = 0; i != 16; ++i) {
-      EXPECT_EQ(a.coordinates(a.apply(i, lane, 0)),
-                (std::vector<int64_t>{pairOf(lane / 4, i / 4 % 2), lane % 4 * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
+      EXPECT_EQ(
+          a.coordinates(a.apply(i, lane, 0)),
+          (std::vector<int64_t>{pairOf(lane / 4, i / 4 % 2), lane % 4 * 4 + (i & 3) + (i >= 8 ? 16 : 0)}));
       EXPECT_EQ(b.coordinates(b.apply(i, lane, 0)),
                 (std::vector<int64_t>{lane % 4 * 4 + (i & 3) + (i & 4 ? 16 : 0), pairOf(lane / 4, i / 8)}));
     }
