@@ -154,6 +154,8 @@ private:
       least = 0; // it reads its operands by itself, and runs while the warps go on
     for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types))
       for (bool isSwapped : {false, true}) {
+        if (isSwapped && types.a != types.b)
+          break; // the instruction takes factors of two types in one order
         MatrixShape &shape = instruction.shape;
         if (shape.warps > 1)
           break;

@@ -48,8 +48,18 @@ SharedMap matrixMap(const std::vector<int64_t> &extents, unsigned fastest, unsig
       }
   for (unsigned bit = inPanel; bit != tile.hullBits(fastest); ++bit)
     images[tile.shift(fastest) + bit] = 1u << next++;
-  if (pairs && others.size() >= 4)
-    std::rotate(others.begin() + 1, others.begin() + 2, others.begin() + 4); // bits 0, 2, 3, 1
+  if (pairs && others.size() >= 4) {
+    // Bits 0, 2 and 3 tell the rows of a matrix apart: those that no bank bit is of take one that is free.
+    std::vector<unsigned> free;
+    uint32_t taken = images[others[0]] | images[others[2]] | images[others[3]];
+    for (unsigned bit = piece; bit != all; ++bit)
+      if (!(taken >> bit & 1))
+        free.push_back(bit);
+    for (unsigned i = 0; unsigned row : {others[0], others[2], others[3]})
+      if (images[row] >> all && i != free.size())
+        images[row] |= 1u << free[i++];
+    return {images};
+  }
   unsigned inRow = rowStart > piece ? rowStart - piece : 0; // bits that tell pieces of a row apart
   unsigned skipped = all - piece - inRow;                   // rows that lie side by side
   for (unsigned i = 0; i != inRow && skipped + i < others.size(); ++i)

@@ -204,3 +204,22 @@ def test_products_of_any_two_eight_bit_floats(target, left, right):
     out = np.zeros((16, 16), np.float32)
     product_kernel[(1,)](*bits, out, N=16, K=32)
     np.testing.assert_array_equal(out, x @ y)
+
+
+@triton.jit
+def few_rows_kernel(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a = tl.load(a_ptr + m[:, None] * K + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * N + n[None, :])
+    tl.store(out_ptr + m[:, None] * N + n[None, :], tl.dot(a, b))
+
+
+@pytest.mark.parametrize("left, right", [("float8e4nv", "float8e5"), ("float8e5", "float8e4nv")])
+def test_few_rows_of_one_type_times_another(target, left, right):
+    """Operands of two types keep their order, though the other one would fit few rows better."""
+    rng = np.random.default_rng(8)
+    x, y = rng.integers(-3, 4, (4, 32)).astype(float), rng.integers(-3, 4, (32, 64)).astype(float)
+    bits = [torch.from_numpy(v.astype(EIGHT_BITS[n][1]).view(np.uint8)).view(EIGHT_BITS[n][0]) for v, n in ((x, left), (y, right))]
+    out = np.zeros((4, 64), np.float32)
+    few_rows_kernel[(1,)](*bits, out, M=4, N=64, K=32)
+    np.testing.assert_array_equal(out, x @ y)

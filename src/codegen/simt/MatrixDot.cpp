@@ -57,7 +57,7 @@ private:
   unsigned rowDim() const { return shape_.isSwapped ? rank_ - 1 : rank_ - 2; }
   unsigned columnDim() const { return shape_.isSwapped ? rank_ - 2 : rank_ - 1; }
 
-  // How far the instruction's column 1 and its row 8 are from the first ones, in the tile.
+  // Steps of the tile from one column of the instruction to the next, and from its row 0 to its row 8.
   int64_t columnStep() const { return shape_.pairsColumns ? 2 : 1; }
   int64_t rowStep() const { return shape_.pairsRows ? 1 : 8; }
 
