@@ -1,4 +1,5 @@
 #include "compiler/ModuleFile.h"
+#include "sema/Decorators.h"
 #include "sema/Sema.h"
 #include "syntax/Parser.h"
 
@@ -44,7 +45,7 @@ Module makeModule(diag::SourcePtr source, std::shared_ptr<sema::HostEnv> env, di
   for (const syntax::Stmt *statement : module.tree->body)
     if (auto *definition = syntax::as<syntax::FunctionDef>(statement))
       module.functions.push_back(std::make_shared<sema::Function>(
-          sema::Function{module.tree, definition, module.env, false,
+          sema::Function{module.tree, definition, module.env, sema::saysNoinline(*definition),
                          module.tree->source->path() + "::" + definition->name}));
   return module;
 }

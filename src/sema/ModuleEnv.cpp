@@ -2,6 +2,7 @@
 // running it. A name that is bound in a way that only Python could follow is answered as
 // an opaque object whose text says what it is.
 #include "sema/ConstEvaluate.h"
+#include "sema/Decorators.h"
 #include "sema/Sema.h"
 #include "sema/Session.h"
 
@@ -17,34 +18,6 @@ using syntax::as;
 
 namespace {
 
-// The last word of a.b.c or of a.b.c(...): how decorators are recognised.
-std::string_view lastWord(const syntax::Expr *node) {
-  if (auto *call = as<syntax::Call>(node))
-    node = call->callee;
-  if (auto *attribute = as<syntax::Attribute>(node))
-    return attribute->attribute;
-  if (auto *name = as<syntax::Name>(node))
-    return name->id;
-  return {};
-}
-
-const syntax::Expr *decorator(const syntax::FunctionDef &function, std::string_view word) {
-  for (const syntax::Expr *node : function.decorators)
-    if (lastWord(node) == word)
-      return node;
-  return nullptr;
-}
-
-bool saysNoinline(const syntax::Expr *jit) {
-  auto *call = as<syntax::Call>(jit);
-  if (!call)
-    return false;
-  for (const syntax::Keyword &keyword : call->keywords)
-    if (auto *flag = as<syntax::BoolLiteral>(keyword.value); flag && keyword.name == "noinline")
-      return flag->value;
-  return false;
-}
-
 std::shared_ptr<const Function> makeFunction(const std::shared_ptr<const syntax::Tree> &tree,
                                              const syntax::FunctionDef &definition,
                                              std::shared_ptr<HostEnv> env) {
@@ -52,7 +25,7 @@ std::shared_ptr<const Function> makeFunction(const std::shared_ptr<const syntax:
   function->tree = tree;
   function->definition = &definition;
   function->env = std::move(env);
-  function->noinline_ = saysNoinline(decorator(definition, "jit"));
+  function->noinline_ = saysNoinline(definition);
   function->qualifiedName = tree->source->path() + "::" + definition.name;
   return function;
 }

@@ -1,5 +1,6 @@
 // Calls: of builtins through the session's door, of functions of the language by walking
 // their body in place, with constants passed on as constants.
+#include "sema/Decorators.h"
 #include "sema/LibraryKinds.h"
 #include "sema/Visitor.h"
 
@@ -14,6 +15,7 @@ std::optional<Value> Visitor::visitCall(const syntax::Call &node) {
   std::vector<Value> arguments;
   std::vector<NamedValue> keywords;
   size_t reported = session.sink.all().size();
+  bool isAlone = standsAlone == &node;
   MaybeValue result;
   auto *method = as<syntax::Attribute>(node.callee);
   auto object = method ? visit(method->object) : MaybeValue();
@@ -31,12 +33,35 @@ std::optional<Value> Visitor::visitCall(const syntax::Call &node) {
       result = callValue(*callee, arguments, keywords);
   } else {
     auto callee = method ? attributeOf(*object, method->attribute) : visit(node.callee);
+    if (callee && isAlone && !mayBeUnused(*callee))
+      return std::nullopt;
     if (callee && visitArguments(node, arguments, keywords))
       result = callValue(*callee, arguments, keywords);
   }
   if (!result && session.sink.all().size() > reported)
     explainLostConstants(node, reported);
   return result;
+}
+
+// False after a report: upstream's must_use_result, as a decorator of a function. Moving a block pointer has
+// no effect.
+bool Visitor::mayBeUnused(const Value &callee) {
+  auto *constant = callee.constant();
+  auto *builtin = constant ? get<BuiltinRef>(*constant) : nullptr;
+  if (builtin && builtin->name == "triton.language.advance")
+    return session.fail(Kind::ResultUnused,
+                        {"tl.advance", " A block pointer is a value: assign the moved one."}),
+           false;
+  auto *function = constant ? get<std::shared_ptr<const Function>>(*constant) : nullptr;
+  if (!function)
+    return true;
+  const syntax::FunctionDef &definition = *(*function)->definition;
+  const syntax::Expr *mark = decorator(definition, "must_use_result");
+  if (!mark)
+    return true;
+  auto *call = as<syntax::Call>(mark);
+  auto *reason = call && !call->arguments.empty() ? as<syntax::StringLiteral>(call->arguments[0]) : nullptr;
+  return session.fail(Kind::ResultUnused, {definition.name, reason ? " " + reason->value : ""}), false;
 }
 
 // A constexpr was wanted and a name was given that held one until it was assigned: say how
@@ -402,6 +427,10 @@ std::optional<Value> Visitor::callFunction(const Function &callee, std::span<con
   }
   if (!spend())
     return std::nullopt;
+  if (callee.noinline_ && !llvm::is_contained(inlinedAllTheSame, callee.definition)) {
+    inlinedAllTheSame.push_back(callee.definition);
+    session.warn(Kind::AlwaysInlined, {callee.definition->name});
+  }
   llvm::StringMap<Local> locals;
   if (!bindParameters(callee, arguments, keywords, locals))
     return std::nullopt;

@@ -98,6 +98,7 @@ Flow Visitor::dispatchStatement(const syntax::Stmt *node, Rest &rest) {
   case NodeKind::AnnAssign: return next(visitAnnAssign(*as<syntax::AnnAssign>(node)));
   case NodeKind::ExprStmt: {
     const syntax::Expr *value = as<syntax::ExprStmt>(node)->value;
+    standsAlone = as<syntax::Call>(value);
     return next(as<syntax::StringLiteral>(value) || as<syntax::EllipsisLiteral>(value) || visit(value));
   }
   case NodeKind::If: return visitIf(*as<syntax::If>(node), rest);

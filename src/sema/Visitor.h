@@ -115,6 +115,7 @@ private:
 
   // VisitCall.cpp
   MaybeValue visitCall(const syntax::Call &node);
+  bool mayBeUnused(const Value &callee);
   MaybeValue callValue(const Value &callee, std::span<const Value> arguments,
                        std::span<const NamedValue> keywords);
   MaybeValue makeNamed(TupleClassPtr type, std::span<const Value> arguments,
@@ -224,7 +225,9 @@ private:
   Frame *frame = nullptr;
   AssignedNames names;
   unsigned steps = 0, nesting = 0, callDepth = 0, regions = 0;
-  bool isExhausted = false; // a budget is spent: nothing may recover
+  llvm::SmallVector<const syntax::FunctionDef *, 1> inlinedAllTheSame; // noinline=True, and told
+  const syntax::Call *standsAlone = nullptr; // a statement that is a call, while it is visited
+  bool isExhausted = false;                  // a budget is spent: nothing may recover
 };
 
 // Exits as names that no kernel can have, since they are keywords: true where a path has left. What a

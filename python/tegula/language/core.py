@@ -273,7 +273,8 @@ class Builtin:
 
 
 def must_use_result(fn, is_checked=True):
-    """Accepted for source compatibility, with or without an argument: an unused result is not diagnosed."""
+    """Marks a @triton.jit function whose call may not stand alone as a statement; a text says why. The compiler reads the
+    decorator."""
     return fn if callable(fn) else lambda function: function
 
 

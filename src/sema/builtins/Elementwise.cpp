@@ -128,6 +128,37 @@ std::optional<std::vector<Tensor>> inOneShape(Call &call, size_t i, Shape &shape
   return operands;
 }
 
+struct Assembly {
+  std::string text, constraints;
+  bool isPure;
+  int64_t pack;
+};
+
+std::vector<Value> assemble(Session &session, Assembly assembly, llvm::ArrayRef<DType> types,
+                            std::vector<Tensor> operands, const Shape &shape) {
+  if (operands.empty()) { // the op has one, which the text does not name
+    operands.push_back(literalTile(session, makeInt(0), DType::I32, shape));
+    std::string inputs;
+    for (size_t i = 0; i != tile::registersOfRun(32, unsigned(assembly.pack)); ++i)
+      inputs += ",r";
+    assembly.constraints.insert(std::min(assembly.constraints.find(",~{"), assembly.constraints.size()),
+                                inputs);
+  }
+  llvm::SmallVector<mlir::Value> values;
+  llvm::SmallVector<mlir::Type> lowered;
+  for (const Tensor &operand : operands)
+    values.push_back(operand.value);
+  for (DType type : types)
+    lowered.push_back(lower(Type{type}.withShape(shape), session.builder.getContext()));
+  auto op = tile::ElementwiseInlineAsmOp::create(session.builder, session.loc(), lowered, assembly.text,
+                                                 assembly.constraints, assembly.isPure,
+                                                 uint32_t(assembly.pack), values);
+  std::vector<Value> made;
+  for (auto [value, type] : llvm::zip(op.getResults(), types))
+    made.push_back(Tensor{value, Type{type}.withShape(shape)});
+  return made;
+}
+
 std::optional<std::vector<DType>> dtypesOf(Call &call, size_t i) {
   auto elements = elementsOf(call[i]);
   std::vector<DType> types;
@@ -166,18 +197,29 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
     inputs.push_back(operand.type);
   if (!checkAssembly(call, *text, *constraints, results, inputs, *pack))
     return std::nullopt;
-  llvm::SmallVector<mlir::Value> values;
-  llvm::SmallVector<mlir::Type> lowered;
-  for (const Tensor &operand : *operands)
-    values.push_back(operand.value);
-  for (DType type : *types)
-    lowered.push_back(lower(Type{type}.withShape(shape), session.builder.getContext()));
-  auto op = tile::ElementwiseInlineAsmOp::create(session.builder, session.loc(), lowered, *text, *constraints,
-                                                 *isPure, uint32_t(*pack), values);
-  std::vector<Value> made;
-  for (auto [value, type] : llvm::zip(op.getResults(), *types))
-    made.push_back(Tensor{value, Type{type}.withShape(shape)});
+  std::vector<Value> made =
+      assemble(session, {*text, *constraints, *isPure, *pack}, *types, *operands, shape);
   return elementsOf(call[Dtype]) ? makeValueTuple(std::move(made)) : made[0];
+}
+
+// Instructions that read a register of the machine, or that wait: they have no operands.
+static Value instruction(Call &call, const char *text, const char *constraint, DType type, bool isPure) {
+  return assemble(call.session, {text, constraint, isPure, 1}, {type}, {}, {})[0];
+}
+
+std::optional<Value> cuda_globaltimer(Call &call) {
+  return instruction(call, "mov.u64 $0, %globaltimer;", "=l", DType::I64, false);
+}
+std::optional<Value> cuda_smid(Call &call) {
+  return instruction(call, "mov.u32 $0, %smid;", "=r", DType::I32, true);
+}
+std::optional<Value> cuda_gdc_wait(Call &call) {
+  instruction(call, "mov.u32 $0, 0; griddepcontrol.wait;", "=r,~{memory}", DType::I32, false);
+  return Value();
+}
+std::optional<Value> cuda_gdc_launch_dependents(Call &call) {
+  instruction(call, "mov.u32 $0, 0; griddepcontrol.launch_dependents;", "=r,~{memory}", DType::I32, false);
+  return Value();
 }
 
 std::optional<Value> call_cast(Call &call) {

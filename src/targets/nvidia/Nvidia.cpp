@@ -4,6 +4,7 @@
 #include "targets/nvidia/Pipeline.h"
 
 #include "ir/simt/Simt.h"
+#include "ir/tile/Tile.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
@@ -37,12 +38,32 @@ Result<OwningOpRef<ModuleOp>> toSimt(ModuleOp module, int numStages, NvidiaUnit 
   }
 }
 
+// PTX has at most 32,764 bytes of parameters, and two pointers of our own stand behind a kernel's.
+Status checkParameters(ModuleOp module) {
+  constexpr size_t most = 32764;
+  size_t bytes = 0;
+  for (tile::FuncOp function : module.getOps<tile::FuncOp>())
+    for (Type type : function.getArgumentTypes()) {
+      size_t size = type.isIntOrFloat() ? (type.getIntOrFloatBitWidth() + 7) / 8 : 8;
+      bytes = (bytes + size - 1) / size * size + size;
+    }
+  bytes = (bytes + 7) / 8 * 8 + 2 * 8;
+  if (bytes <= most)
+    return {};
+  return Status::error(StatusCode::Resource,
+                       std::to_string(bytes) + " bytes of arguments: a GPU's kernel takes " +
+                           std::to_string(most) +
+                           "; hint: pass a tensor of addresses in the place of pointers");
+}
+
 } // namespace
 
 Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Texts &texts) {
   Result<Architecture> architecture = findArchitecture(options.arch);
   if (!architecture)
     return architecture.status();
+  if (Status status = checkParameters(module); !status.ok())
+    return status;
   NvidiaMachine machine(*architecture);
   NvidiaUnit unit(*architecture, machine, options.maxRegisters);
   unit.warps = unsigned(options.numWarps);

@@ -196,8 +196,8 @@ def method(p):
 
 @triton.jit
 def cuda(p):
-    # cuda: `tl.extra.cuda.smid` is not supported yet on any target [UnsupportedBuiltin]
-    tl.extra.cuda.smid()
+    # cuda: `tl.extra.cuda.convert_custom_float8_sm70` is not supported yet on any target [UnsupportedBuiltin]
+    tl.extra.cuda.convert_custom_float8_sm70()
 
 
 @triton.jit

@@ -6,7 +6,7 @@
 # RUN: %ir unsigned 'p=*f32,n=u32'
 # RUN: %ir backwards 'p=*f32,n=i32'
 # RUN: %ir names_of_loops 'p=*f32,n=i32'
-# RUN: %refused stale_variable 'p=*f32,n=i32'
+# RUN: %ir variable_from_before 'p=*f32,n=i32'
 # RUN: %ir hints 'p=*f32,n=i32'
 # RUN: %ir tuple_carried 'p=*f32,n=i32'
 # RUN: %ir parameter 'p=*f32,n=i32,B=8'
@@ -403,7 +403,7 @@ def run_time_hint(p, n):
 
 @triton.jit
 def names_of_loops(p, n):
-    # Variables of loops are no operands of the loops around them.
+    # Variables of loops that nobody reads behind them are no operands of the loops around them.
     # names_of_loops-LABEL: @names_of_loops
     # names_of_loops-NOT: iter_args
     # names_of_loops: tt.return
@@ -423,8 +423,13 @@ def j_after(i):
 
 
 @triton.jit
-def stale_variable(p, n):
-    # stale_variable: error: `k` is the variable of the loop at line [[@LINE+2]], and is not defined after it [LoopVariableGone]
+def variable_from_before(p, n):
+    # In the second trip it has what the loop inside left.
+    # variable_from_before-LABEL: @variable_from_before
+    # variable_from_before: scf.for {{.*}} iter_args(%[[K:.*]] = %c5_i32)
+    # variable_from_before: tt.addptr %arg0, %[[K]]
+    # variable_from_before: scf.for
+    # variable_from_before: scf.yield %{{.*}} : i32
     k = 5
     for i in range(n):
         tl.store(p + k, 1.0)
