@@ -1,5 +1,5 @@
-"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]` and `./x bench growth [SHAPE...]`: measures, prints a
-table, keeps a file of results.
+"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]`, `./x bench growth [SHAPE...]` and `./x bench startup`:
+measures, prints a table, keeps a file of results.
 
 The file says how busy the machine was (its load average before and behind), and what TEGULA_BENCH_NOTE says.
 """
@@ -100,5 +100,10 @@ def bench_growth(names):
         print(f"above {growth.GOAL}, or ended: " + ", ".join(missed))
 
 
+def bench_startup(names):
+    import startup
+    save("startup", startup.measure_all())
+
+
 if __name__ == "__main__":
-    {"cpu": bench_cpu, "compile": bench_compile, "growth": bench_growth}[sys.argv[1]](sys.argv[2:])
+    {"startup": bench_startup, "cpu": bench_cpu, "compile": bench_compile, "growth": bench_growth}[sys.argv[1]](sys.argv[2:])

@@ -17,7 +17,7 @@ foreach(lib IN LISTS MLIR_EXPORTED_TARGETS)
 endforeach()
 
 llvm_map_components_to_libnames(tegula_llvm_components
-  X86 NVPTX OrcJIT Passes Core Support Target MC Object BitReader BitWriter IRReader Linker
+  X86 NVPTX Passes Core Support Target MC Object BitReader BitWriter IRReader Linker
   InstCombine ScalarOpts TransformUtils ipo Analysis AggressiveInstCombine TargetParser)
 
 target_link_libraries(tegula_llvm INTERFACE

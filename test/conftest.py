@@ -1,11 +1,16 @@
 """What every Python test shares: the targets, and where the example kernels are."""
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from shares import pytest_addoption, pytest_collection_modifyitems, pytest_configure  # hooks of pytest
+
+# Compiled kernels of these tests alone, and gone with them: no result of another build or run is found.
+_cache = tempfile.TemporaryDirectory(prefix="tegula-test-")
+os.environ["TEGULA_CACHE_DIR"] = _cache.name
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))

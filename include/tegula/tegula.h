@@ -406,6 +406,21 @@ TG_API size_t tg_kept_kernels(void);
 /* 1: a call may find the kernel again. 0: it was evicted, or comes from tg_compile. */
 TG_API int tg_kernel_is_kept(const tg_kernel *kernel);
 
+/* The compiled kernels on disk that all processes of a user share. Of a launch of a kernel that is new to its
+ * process they are asked first; tg_compile compiles in any case. TG_DATA: there is no cache, and why. */
+typedef struct tg_cache_info {
+  size_t struct_size;
+  const char *path;        /* of the folder; lives until this thread asks again */
+  uint64_t entries, bytes; /* in it */
+  uint64_t hits, misses;   /* of this process: found, compiled */
+  uint64_t damaged;        /* of this process: refused and removed */
+} tg_cache_info;
+TG_API tg_status tg_cache_get_info(tg_cache_info *out, tg_diagnostics **problems);
+/* Reads every entry and removes those that are damaged; both counts may be NULL. */
+TG_API tg_status tg_cache_verify(uint64_t *entries, uint64_t *damaged, tg_diagnostics **problems);
+/* Removes all entries. */
+TG_API tg_status tg_cache_clear(uint64_t *entries, tg_diagnostics **problems);
+
 TG_API const char *tg_kernel_name(const tg_kernel *kernel);
 TG_API const char *tg_kernel_target(const tg_kernel *kernel);
 /* The run-time arguments, in the order of slots. */

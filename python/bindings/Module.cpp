@@ -255,6 +255,19 @@ PyObject *setKernelLimit(PyObject *, PyObject *count) {
   Py_RETURN_NONE;
 }
 
+// {"path", "entries", "bytes", "hits", "misses", "damaged"}
+PyObject *cacheInfo(PyObject *, PyObject *) {
+  tg_cache_info info{};
+  info.struct_size = sizeof info;
+  tg_diagnostics *problems = nullptr;
+  if (tg_status status = tg_cache_get_info(&info, &problems))
+    return raise(status, problems);
+  return Py_BuildValue("{sssKsKsKsKsK}", "path", info.path, "entries", (unsigned long long)info.entries,
+                       "bytes", (unsigned long long)info.bytes, "hits", (unsigned long long)info.hits,
+                       "misses", (unsigned long long)info.misses, "damaged",
+                       (unsigned long long)info.damaged);
+}
+
 PyObject *deviceCount(PyObject *, PyObject *name) {
   const char *target = PyUnicode_AsUTF8(name);
   if (!target)
@@ -331,6 +344,7 @@ PyMethodDef moduleMethods[] = {
     {"kernel_limit", kernelLimit, METH_NOARGS, "how many compiled kernels the process keeps"},
     {"set_kernel_limit", setKernelLimit, METH_O, "sets it; 0 is no bound"},
     {"kept_kernels", keptKernels, METH_NOARGS, "how many there are"},
+    {"cache_info", cacheInfo, METH_NOARGS, "the compiled kernels on disk, and what this process found there"},
     {"device_count", deviceCount, METH_O, "devices of a target"},
     {"current_device", currentDevice, METH_O, "the device of a target that is current on this thread"},
     {"device", device, METH_VARARGS, "(target, index) -> what the device is"},

@@ -70,21 +70,22 @@ const sema::ArgumentSpec *findSpec(llvm::ArrayRef<sema::ArgumentSpec> specs, llv
 }
 
 // The run-time arguments in order, by the names that the front end left on the function.
-std::vector<RuntimeArgument> runtimeArguments(mlir::ModuleOp module, const sema::Request &request) {
-  std::vector<RuntimeArgument> arguments;
+std::vector<artifact::Parameter> parametersOf(mlir::ModuleOp module, const sema::Request &request) {
+  std::vector<artifact::Parameter> parameters;
   auto function = *module.getOps<tile::FuncOp>().begin();
   std::vector<bool> written = writtenArguments(function);
   for (unsigned i = 0; i != function.getNumArguments(); ++i) {
-    RuntimeArgument argument;
-    argument.written = written[i];
+    artifact::Parameter parameter;
+    parameter.isWritten = written[i];
     if (auto name = function.getArgAttrOfType<mlir::StringAttr>(i, "tt.name"))
-      argument.name = name.str();
-    if (const sema::ArgumentSpec *spec = findSpec(request.arguments, argument.name))
+      parameter.name = name.str();
+    if (const sema::ArgumentSpec *spec = findSpec(request.arguments, parameter.name))
       if (auto *type = std::get_if<sema::Type>(&spec->value))
-        argument.type = *type;
-    arguments.push_back(std::move(argument));
+        parameter.dtype = type->element, parameter.isPointer = type->pointer,
+        parameter.isConst = type->isConst;
+    parameters.push_back(std::move(parameter));
   }
-  return arguments;
+  return parameters;
 }
 
 // "kernel `add`, grid (4, 1, 1), device 0, stream 0x0, x=*fp32 0x7f0012345600, n=i32 4096"
@@ -114,7 +115,11 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
   std::string text;
   assert(std::find(stageNames_.begin(), stageNames_.end(), name) != stageNames_.end());
   if (name == "ttir") {
-    llvm::raw_string_ostream(text) << *module_ << "\n";
+    std::lock_guard reading(module_.mutex);
+    Result<mlir::ModuleOp> module = module_.get();
+    if (!module)
+      return module.status();
+    llvm::raw_string_ostream(text) << *module << "\n";
   } else {
     Result<std::string> made = executable_->stage(name);
     if (!made)
@@ -131,7 +136,7 @@ Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid 
     return Status::error(StatusCode::Launch,
                          "the grid of " + std::to_string(grid.programs()) +
                              " programs is cooperative (launch_cooperative_grid), and the target `" +
-                             targetName_ +
+                             targetName() +
                              "` runs programs one after another; hint: a grid of one "
                              "program, or a GPU");
   Status status = executable_->launch(slots, grid, place);
@@ -140,58 +145,96 @@ Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid 
   return status;
 }
 
-std::unique_ptr<Compilation> compile(const sema::Request &request, const CompileOptions &options,
-                                     diag::Sink &sink) {
-  TargetOptions targetOptions = options.targetOptions;
+const Target *prepare(const sema::Request &request, const CompileOptions &options,
+                      TargetOptions &targetOptions, diag::Sink &sink) {
+  targetOptions = options.targetOptions;
   targetOptions.numWarps = options.language.numWarps;
   targetOptions.numStages = options.language.numStages;
   targetOptions.looks = &options.looks;
   const Target *target = chooseTarget(options.target, targetOptions, -1, sink);
   diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
-  if (!target || !checkLooks(options.looks, *target, targetOptions, sink) ||
-      !checkWarps(targetOptions.numWarps, *target, place, sink) || !complete(request, sink))
-    return nullptr;
+  return target && checkLooks(options.looks, *target, targetOptions, sink) &&
+                 checkWarps(targetOptions.numWarps, *target, place, sink) && complete(request, sink)
+             ? target
+             : nullptr;
+}
 
-  std::unique_ptr<Compilation> result(new Compilation);
-  result->kernelName_ = request.kernel->definition->name;
-  result->targetName_ = target->name;
-  result->needsOneProgram_ = targetOptions.isCooperative && !target->devices;
+Status build(const sema::Request &request, const Target &target, const TargetOptions &options, Built &built,
+             diag::Sink &sink) {
+  const Status reported = Status::error(StatusCode::Type, "");
+  artifact::Artifact &artifact = built.artifact;
+  artifact.kernel = request.kernel->definition->name;
+  artifact.target = target.name;
+  artifact.arch = options.arch;
   auto start = Clock::now();
   auto lap = [&](std::string stage) {
-    result->times_.push_back({std::move(stage), millisecondsSince(start)});
+    built.report.times.push_back({std::move(stage), millisecondsSince(start)});
     start = Clock::now();
   };
-  result->context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  tile::loadDialects(*result->context_);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  tile::loadDialects(context);
   lap("context");
-  result->module_ = sema::specialize(*result->context_, request, sink);
-  if (!result->module_)
-    return nullptr;
+  mlir::OwningOpRef<mlir::ModuleOp> module = sema::specialize(context, request, sink);
+  if (!module)
+    return reported;
   lap("sema");
 
   // What MLIR itself complains about is our bug; it is told as one, not printed.
   std::string complaints;
-  mlir::ScopedDiagnosticHandler handler(result->context_.get(), [&](mlir::Diagnostic &diagnostic) {
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     complaints += diagnostic.str() + "\n";
     return mlir::success();
   });
-  if (Status status = simplify(*result->module_, options.looks); !status.ok()) {
+  if (Status status = simplify(*module, *options.looks); !status.ok()) {
     sink.report(diag::Kind::InternalCompilerError, {}, {status.message + complaints});
-    return nullptr;
+    return reported;
   }
   lap("simplify");
-  result->arguments_ = runtimeArguments(*result->module_, request);
-  Result<std::unique_ptr<Executable>> program = target->build(*result->module_, targetOptions);
-  if (!program) {
-    reportStatus(program.status(), options.target, place, sink);
+  artifact.parameters = parametersOf(*module, request);
+  artifact.parts.push_back({std::string(tilePart), moduleBytes(*module)});
+  lap("keep");
+  return target.build(*module, options, artifact, built.report);
+}
+
+std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptions &options,
+                                  std::vector<StageTime> times, diag::Location place, diag::Sink &sink) {
+  const Target *target = findTarget(artifact.target);
+  assert(target && artifact.part(tilePart) && "a compiled kernel has a target and its tile IR");
+  std::unique_ptr<Compilation> result(new Compilation(std::move(artifact)));
+  const artifact::Artifact &kept = result->artifact_;
+  Result<std::unique_ptr<Executable>> executable = target->load(kept, result->module_, options);
+  if (!executable) {
+    reportStatus(executable.status(), target->name, place, sink);
     return nullptr;
   }
-  result->executable_ = std::move(*program);
+  result->executable_ = std::move(*executable);
+  result->needsOneProgram_ = options.isCooperative && !target->devices;
+  for (const artifact::Parameter &parameter : kept.parameters)
+    result->arguments_.push_back(
+        {parameter.name, {parameter.dtype, parameter.isPointer, parameter.isConst, {}}, parameter.isWritten});
+  for (const artifact::Remark &remark : kept.remarks)
+    result->remarks_.push_back({remark.location, remark.kind, remark.text});
   result->stageNames_ = result->executable_->stageNames();
   result->stageNames_.insert(result->stageNames_.begin(), "ttir");
-  for (const StageTime &time : result->executable_->times)
-    result->times_.push_back(time);
+  result->times_ = std::move(times);
   return result;
+}
+
+std::unique_ptr<Compilation> compile(const sema::Request &request, const CompileOptions &options,
+                                     diag::Sink &sink) {
+  TargetOptions targetOptions;
+  const Target *target = prepare(request, options, targetOptions, sink);
+  if (!target)
+    return nullptr;
+  diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
+  Built built;
+  size_t before = sink.errorCount();
+  if (Status status = build(request, *target, targetOptions, built, sink); !status.ok()) {
+    if (sink.errorCount() == before)
+      reportStatus(status, options.target, place, sink);
+    return nullptr;
+  }
+  return load(std::move(built.artifact), targetOptions, std::move(built.report.times), place, sink);
 }
 
 } // namespace tegula::compiler

@@ -1,13 +1,11 @@
-// A kernel and what is known of its arguments -> a compilation: a program that can be
-// launched, the texts of its stages, remarks and times. Each compile has a fresh,
-// single-threaded MLIR context; nothing is shared between two of them.
+// A kernel and what is known of its arguments -> a compilation: an artifact, loaded and ready to be launched,
+// the texts of its stages, remarks and times. Each compile has a fresh, single-threaded MLIR context; nothing
+// is shared between two of them, and nothing of it stays.
 #pragma once
 #include "compiler/Targets.h"
 #include "diag/Diagnostic.h"
+#include "diag/Remark.h"
 #include "sema/Sema.h"
-
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
 
 #include <map>
 #include <mutex>
@@ -30,11 +28,12 @@ struct RuntimeArgument {
 
 class Compilation {
 public:
-  const std::string &kernelName() const { return kernelName_; }
-  const std::string &targetName() const { return targetName_; }
-  std::string_view arch() const { return executable_->arch(); }
+  const std::string &kernelName() const { return artifact_.kernel; }
+  const std::string &targetName() const { return artifact_.target; }
+  // As a target's name; "" where there is one only.
+  const std::string &arch() const { return artifact_.arch; }
   const std::vector<RuntimeArgument> &arguments() const { return arguments_; }
-  const std::vector<diag::Remark> &remarks() const { return executable_->remarks; }
+  const std::vector<diag::Remark> &remarks() const { return remarks_; }
   const std::vector<StageTime> &times() const { return times_; }
 
   // "ttir", then the target's own. The text lives as long as this object.
@@ -46,18 +45,20 @@ public:
   Result<runtime::KernelAttributes> attributes() { return executable_->attributes(); }
 
 private:
-  friend std::unique_ptr<Compilation> compile(const sema::Request &, const CompileOptions &, diag::Sink &);
-  Compilation() = default;
+  friend std::unique_ptr<Compilation> load(artifact::Artifact, const TargetOptions &, std::vector<StageTime>,
+                                           diag::Location, diag::Sink &);
+  explicit Compilation(artifact::Artifact artifact)
+      : artifact_(std::move(artifact)), module_(*artifact_.part(tilePart)) {}
 
-  // In this order: the program reads the module, the module its context.
-  std::unique_ptr<mlir::MLIRContext> context_;
-  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  // In this order: each reads those in front of it.
+  const artifact::Artifact artifact_;
+  KeptModule module_;
   std::unique_ptr<Executable> executable_;
 
-  std::string kernelName_, targetName_;
   bool needsOneProgram_ = false; // the grid is cooperative, and programs run one after another
   std::vector<std::string> stageNames_;
   std::vector<RuntimeArgument> arguments_;
+  std::vector<diag::Remark> remarks_;
   std::vector<StageTime> times_;
   std::mutex textMutex_;
   std::map<std::string, std::string, std::less<>> texts_;
@@ -66,5 +67,21 @@ private:
 // Null after diagnostics.
 std::unique_ptr<Compilation> compile(const sema::Request &request, const CompileOptions &options,
                                      diag::Sink &sink);
+
+// The two halves of it. `build` fills the artifact all but for key and answers; a target's own refusal is its
+// status and no diagnostic yet, all others are diagnostics and Type.
+struct Built {
+  artifact::Artifact artifact;
+  BuildReport report;
+};
+Status build(const sema::Request &request, const Target &target, const TargetOptions &options, Built &built,
+             diag::Sink &sink);
+// `options` are those of the build. Null after diagnostics at `place`.
+std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptions &options,
+                                  std::vector<StageTime> times, diag::Location place, diag::Sink &sink);
+
+// A target and its options as a compile takes them; null after diagnostics.
+const Target *prepare(const sema::Request &request, const CompileOptions &options,
+                      TargetOptions &targetOptions, diag::Sink &sink);
 
 } // namespace tegula::compiler

@@ -1,6 +1,8 @@
-// Machine code for this machine's cores. The texts of the stages are made when they are
-// asked for, by compiling a copy of the module again: a launch never pays for them.
+// Machine code for this machine's cores. The texts of the stages are made when they are asked for, by
+// compiling a copy of the kept module again: a launch never pays for them.
+#include "codegen/llvm/Target.h"
 #include "compiler/Targets.h"
+#include "runtime/LoadedCode.h"
 #include "targets/cpu/Cpu.h"
 #include "targets/cpu/Pipeline.h"
 
@@ -9,27 +11,33 @@
 namespace tegula::compiler {
 namespace {
 
+constexpr std::string_view objectPart = "obj";
+
+cpu::CpuOptions optionsOf(const TargetOptions &options) {
+  return {.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
+}
+
 class CpuExecutable : public Executable {
 public:
-  CpuExecutable(mlir::ModuleOp module, cpu::CpuOptions options, cpu::Artifact artifact)
-      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)) {
-    remarks = std::move(artifact_.remarks);
-    times = std::move(artifact_.times);
-  }
+  CpuExecutable(const artifact::Artifact &artifact, KeptModule &module, cpu::CpuOptions options)
+      : artifact_(artifact), module_(module), options_(std::move(options)) {}
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {
     if (Status status = load(); !status.ok())
       return status;
-    return runtime::launch(loaded_->kernel(), slots, grid);
+    return runtime::launch(loaded_.kernel, slots, grid);
   }
 
   std::vector<std::string> stageNames() const override { return {"nests", "llvm", "asm", "obj"}; }
 
   Result<std::string> stage(std::string_view name) override {
-    if (name == "obj")
-      return artifact_.object;
-    std::lock_guard guard(texts_);
-    mlir::OwningOpRef<mlir::ModuleOp> copy = module_.clone();
+    if (name == objectPart)
+      return *artifact_.part(objectPart);
+    std::lock_guard guard(module_.mutex);
+    Result<mlir::ModuleOp> module = module_.get();
+    if (!module)
+      return module.status();
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
     if (name == "asm")
       return cpu::assembly(*copy, options_);
     Result<cpu::Artifact> again =
@@ -43,7 +51,9 @@ private:
   // Code for another machine is compiled and looked at, and loaded only when it is run.
   Status load() {
     std::call_once(once_, [&] {
-      Result<std::unique_ptr<cpu::LoadedKernel>> loaded = cpu::load(artifact_);
+      const artifact::LaunchData &launch = artifact_.launch;
+      Result<runtime::LoadedKernel> loaded =
+          runtime::loadKernel(*artifact_.part(objectPart), launch.entry, launch.scratchBytes);
       if (loaded)
         loaded_ = std::move(*loaded);
       else
@@ -52,25 +62,43 @@ private:
     return failure_;
   }
 
-  mlir::ModuleOp module_;
+  const artifact::Artifact &artifact_;
+  KeptModule &module_;
   cpu::CpuOptions options_;
-  cpu::Artifact artifact_;
   std::once_flag once_;
-  std::unique_ptr<cpu::LoadedKernel> loaded_;
+  runtime::LoadedKernel loaded_;
   Status failure_;
-  std::mutex texts_;
 };
 
 } // namespace
 
-Result<std::unique_ptr<Executable>> buildCpu(mlir::ModuleOp module, const TargetOptions &options) {
-  cpu::CpuOptions cpuOptions{.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
+Status buildCpu(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
+                BuildReport &report) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<cpu::Artifact> artifact = cpu::compile(*copy, cpuOptions, {.looks = options.looks});
-  if (!artifact)
-    return artifact.status();
-  return std::unique_ptr<Executable>(
-      std::make_unique<CpuExecutable>(module, std::move(cpuOptions), std::move(*artifact)));
+  Result<cpu::Artifact> made = cpu::compile(*copy, optionsOf(options), {.looks = options.looks});
+  if (!made) {
+    if (made.status().code == StatusCode::Resource)
+      report.lasting = made.status();
+    return made.status();
+  }
+  std::move(made->times.begin(), made->times.end(), std::back_inserter(report.times));
+  artifact.launch.entry = std::move(made->symbol);
+  artifact.launch.scratchBytes = made->scratchBytes;
+  artifact.parts.push_back({std::string(objectPart), std::move(made->object)});
+  for (diag::Remark &remark : made->remarks)
+    artifact.remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
+  return Status::success();
+}
+
+std::optional<std::string> identityOfCpu(const TargetOptions &options) {
+  return codegen::machineIdentity(options.cpu);
+}
+
+Result<std::unique_ptr<Executable>> loadCpu(const artifact::Artifact &artifact, KeptModule &module,
+                                            const TargetOptions &options) {
+  if (!artifact.part(objectPart))
+    return Status::error(StatusCode::Data, "the artifact holds no code for this target");
+  return std::unique_ptr<Executable>(std::make_unique<CpuExecutable>(artifact, module, optionsOf(options)));
 }
 
 Result<PassList> passesOfCpu(const TargetOptions &) {

@@ -2,18 +2,16 @@
 #include "compiler/Targets.h"
 #include "interp/Interp.h"
 
-#include <mutex>
-
 namespace tegula::compiler {
 namespace {
 
 class InterpExecutable : public Executable {
 public:
-  explicit InterpExecutable(mlir::ModuleOp module) : module_(module) {}
+  InterpExecutable(KeptModule &kept, mlir::ModuleOp module) : kept_(kept), module_(module) {}
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {
     // The context is single-threaded: one run at a time.
-    std::lock_guard guard(running_);
+    std::lock_guard guard(kept_.mutex);
     return interp::run(module_, slots, grid);
   }
   std::vector<std::string> stageNames() const override { return {}; }
@@ -22,14 +20,25 @@ public:
   }
 
 private:
+  KeptModule &kept_;
   mlir::ModuleOp module_;
-  std::mutex running_;
 };
 
 } // namespace
 
-Result<std::unique_ptr<Executable>> buildInterp(mlir::ModuleOp module, const TargetOptions &) {
-  return std::unique_ptr<Executable>(std::make_unique<InterpExecutable>(module));
+Status buildInterp(mlir::ModuleOp, const TargetOptions &, artifact::Artifact &, BuildReport &) {
+  return Status::success();
+}
+
+// A compile for it costs no more than a look on disk.
+std::optional<std::string> identityOfInterp(const TargetOptions &) { return std::nullopt; }
+
+Result<std::unique_ptr<Executable>> loadInterp(const artifact::Artifact &, KeptModule &kept,
+                                               const TargetOptions &) {
+  Result<mlir::ModuleOp> module = kept.get();
+  if (!module)
+    return module.status();
+  return std::unique_ptr<Executable>(std::make_unique<InterpExecutable>(kept, *module));
 }
 
 Result<PassList> passesOfInterp(const TargetOptions &) {

@@ -3,12 +3,10 @@
 // ptxvm::Simulation, which knows extents and keeps what it finds; without, on the memory of the
 // process. A finding is the launch's failure.
 #include "base/Environment.h"
-#include "compiler/Targets.h"
+#include "compiler/Ptx.h"
 #include "ptxvm/simulate/Simulation.h"
-#include "targets/nvidia/Nvidia.h"
 
 #include <cstdio>
-#include <mutex>
 
 namespace tegula::compiler {
 namespace {
@@ -30,21 +28,17 @@ Status statusOf(const ptxvm::Simulation &simulation) {
 
 class PtxvmExecutable : public Executable {
 public:
-  PtxvmExecutable(mlir::ModuleOp module, nvidia::NvidiaOptions options, nvidia::Artifact artifact,
+  PtxvmExecutable(const artifact::Artifact &artifact, KeptModule &module, nvidia::NvidiaOptions options,
                   std::shared_ptr<const ptxvm::Module> parsed)
-      : module_(module), options_(std::move(options)), artifact_(std::move(artifact)),
-        parsed_(std::move(parsed)) {
-    remarks = std::move(artifact_.remarks);
-    times = std::move(artifact_.times);
-  }
+      : artifact_(artifact), module_(module), options_(std::move(options)), parsed_(std::move(parsed)) {}
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
                 const runtime::Place &place) override {
     ptxvm::LaunchShape shape;
     for (size_t axis = 0; axis != 3; ++axis)
       shape.grid[axis] = uint32_t(grid.extent[axis]);
-    shape.block = {artifact_.numWarps * kWarpSize, 1, 1};
-    shape.sharedBytes = artifact_.sharedBytes;
+    shape.block = {artifact_.launch.warps * kWarpSize, 1, 1};
+    shape.sharedBytes = artifact_.launch.sharedBytes;
     shape.parameters.assign(slots.begin(), slots.end());
     shape.parameters.resize(slots.size() + kScratchPointers);
     ptxvm::Simulation own({});
@@ -55,7 +49,7 @@ public:
           StatusCode::Launch,
           "the stream is no simulation that lives: pass what tg_simulation_stream gives, or none");
     ptxvm::Simulation &simulation = *given;
-    Status status = simulation.run(parsed_, artifact_.entry, shape);
+    Status status = simulation.run(parsed_, artifact_.launch.entry, shape);
     if (isOwn)
       printAtOnce(own.printed());
     return status.ok() ? statusOf(simulation) : status;
@@ -63,19 +57,21 @@ public:
 
   Result<runtime::KernelAttributes> attributes() override {
     runtime::KernelAttributes known;
-    known.warps = int(artifact_.numWarps);
-    known.sharedBytes = int64_t(artifact_.sharedBytes);
+    known.warps = int(artifact_.launch.warps);
+    known.sharedBytes = int64_t(artifact_.launch.sharedBytes);
     return known;
   }
 
-  std::string_view arch() const override { return options_.arch; }
   std::vector<std::string> stageNames() const override { return {"simt", "llvm", "ptx"}; }
 
   Result<std::string> stage(std::string_view name) override {
     if (name == "ptx")
-      return artifact_.ptx;
-    std::lock_guard guard(texts_);
-    mlir::OwningOpRef<mlir::ModuleOp> copy = module_.clone();
+      return *artifact_.part("ptx");
+    std::lock_guard guard(module_.mutex);
+    Result<mlir::ModuleOp> module = module_.get();
+    if (!module)
+      return module.status();
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
     Result<nvidia::Artifact> again =
         nvidia::compile(*copy, options_, {.simt = name == "simt", .llvm = name == "llvm"});
     if (!again)
@@ -84,12 +80,16 @@ public:
   }
 
 private:
-  mlir::ModuleOp module_;
+  const artifact::Artifact &artifact_;
+  KeptModule &module_;
   nvidia::NvidiaOptions options_;
-  nvidia::Artifact artifact_;
   std::shared_ptr<const ptxvm::Module> parsed_;
-  std::mutex texts_;
 };
+
+// It has no registers to run short of.
+nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
+  return {options.arch, options.numWarps, options.numStages, 0, options.fusesMultiplyAdd};
+}
 
 } // namespace
 
@@ -98,19 +98,25 @@ const char *archOfPtxvm() {
   return *wanted ? wanted : "sm_90a";
 }
 
-Result<std::unique_ptr<Executable>> buildPtxvm(mlir::ModuleOp module, const TargetOptions &options) {
-  nvidia::NvidiaOptions nvidiaOptions{options.arch, options.numWarps, options.numStages, 0,
-                                      options.fusesMultiplyAdd};
-  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<nvidia::Artifact> artifact = nvidia::compile(*copy, nvidiaOptions, {.looks = options.looks});
-  if (!artifact)
-    return artifact.status();
-  Result<std::shared_ptr<const ptxvm::Module>> parsed = ptxvm::parse(artifact->ptx, artifact->entry + ".ptx");
+Status buildPtxvm(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
+                  BuildReport &report) {
+  return buildPtx(module, optionsOf(options), options.looks, artifact, report);
+}
+
+// It checks the compiler as much as the kernel: what it runs was compiled just now.
+std::optional<std::string> identityOfPtxvm(const TargetOptions &) { return std::nullopt; }
+
+Result<std::unique_ptr<Executable>> loadPtxvm(const artifact::Artifact &artifact, KeptModule &module,
+                                              const TargetOptions &options) {
+  const std::string *ptx = artifact.part("ptx");
+  if (!ptx)
+    return Status::error(StatusCode::Data, "the artifact holds no code for this target");
+  Result<std::shared_ptr<const ptxvm::Module>> parsed = ptxvm::parse(*ptx, artifact.launch.entry + ".ptx");
   if (!parsed)
     return Status::error(StatusCode::Internal,
                          "the machine does not understand the code: " + parsed.status().message);
-  return std::unique_ptr<Executable>(std::make_unique<PtxvmExecutable>(
-      module, std::move(nvidiaOptions), std::move(*artifact), std::move(*parsed)));
+  return std::unique_ptr<Executable>(
+      std::make_unique<PtxvmExecutable>(artifact, module, optionsOf(options), std::move(*parsed)));
 }
 
 // It runs the very code of the GPU target.

@@ -1,9 +1,11 @@
-// What the compiler asks of a target: make a program of a module in tile IR, run it, show its
-// stages. The table Targets.def lists the targets; nothing else names them.
+// What the compiler asks of a target: make an artifact of a module in tile IR; load an artifact, this
+// process's or another one's, and run it; show stages. The table Targets.def lists the targets; nothing else
+// names them.
 #pragma once
+#include "artifact/Artifact.h"
 #include "base/Status.h"
+#include "compiler/KeptModule.h"
 #include "diag/Diagnostic.h"
-#include "diag/Remark.h"
 #include "runtime/Launch.h"
 #include "runtime/Place.h"
 
@@ -12,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +24,10 @@ namespace tegula::compiler {
 
 using pipeline::StageTime;
 
-// A kernel made for one target. Lives beside the module that it came from.
+// The part of every artifact that is the kernel in tile IR, from which all other stages can be made again.
+inline constexpr std::string_view tilePart = "tile";
+
+// An artifact, ready to run. Lives beside it.
 class Executable {
 public:
   virtual ~Executable() = default;
@@ -31,13 +37,19 @@ public:
                         const runtime::Place &place) = 0;
   // What a launch takes of a device.
   virtual Result<runtime::KernelAttributes> attributes() { return runtime::KernelAttributes{}; }
-  // Of which architecture the code is, as a target's name; "" where there is one only.
-  virtual std::string_view arch() const { return ""; } // ends with a zero
   // The target's own stages, in order: names that `stage` answers.
   virtual std::vector<std::string> stageNames() const = 0;
   virtual Result<std::string> stage(std::string_view name) = 0;
-  std::vector<diag::Remark> remarks;
+};
+
+// What a build says besides the artifact.
+struct BuildReport {
   std::vector<StageTime> times;
+  // Another build of the same would give the same; where it is false, a tool was another one than `identity`
+  // says.
+  bool isRepeatable = true;
+  // A refusal that the next build would meet as well; in words that hold then too.
+  std::optional<Status> lasting;
 };
 
 struct TargetOptions {
@@ -50,8 +62,16 @@ struct TargetOptions {
   const pipeline::Looks *looks = nullptr; // of whoever compiles, while a program is built
 };
 
-// `module` outlives the program.
-using Build = Result<std::unique_ptr<Executable>> (*)(mlir::ModuleOp module, const TargetOptions &options);
+// Adds to `artifact` what a target makes of the module: parts, launch data, remarks. The module is not
+// changed.
+using Build = Status (*)(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
+                         BuildReport &report);
+// All outside of options and compiler that decides what a build makes: the processor, the assembler. nullopt:
+// nothing that this target makes is kept on disk.
+using Identify = std::optional<std::string> (*)(const TargetOptions &options);
+// The artifact and the module of its tile part live longer. `options` are those that it was built with.
+using Load = Result<std::unique_ptr<Executable>> (*)(const artifact::Artifact &artifact, KeptModule &module,
+                                                     const TargetOptions &options);
 
 // The target's own passes for such options, in order, and the machine that they ask. Of no architecture where
 // the options name none: then all that the target has.
@@ -74,7 +94,10 @@ struct Devices {
   Status (*synchronize)(const runtime::Place &place);
 };
 #define TARGET(Name, name, text)                                                                             \
-  Result<std::unique_ptr<Executable>> build##Name(mlir::ModuleOp, const TargetOptions &);                    \
+  Status build##Name(mlir::ModuleOp, const TargetOptions &, artifact::Artifact &, BuildReport &);            \
+  std::optional<std::string> identityOf##Name(const TargetOptions &);                                        \
+  Result<std::unique_ptr<Executable>> load##Name(const artifact::Artifact &, KeptModule &,                   \
+                                                 const TargetOptions &);                                     \
   Result<PassList> passesOf##Name(const TargetOptions &);
 #define DEVICE_TARGET(Name, name, text)                                                                      \
   TARGET(Name, name, text)                                                                                   \
@@ -90,6 +113,8 @@ struct Devices {
 struct Target {
   std::string_view name, text;
   Build build;
+  Load load;
+  Identify identity;
   ListPasses passes;
   const Devices *devices; // null: it runs on the cores of this machine
   // Of a target with architectures and no devices: the architecture that is wanted now.

@@ -1,4 +1,5 @@
 #include "jit/Dispatch.h"
+#include "compiler/KernelCache.h"
 #include "compiler/Literal.h"
 #include "jit/Leaf.h"
 #include "sema/Session.h"
@@ -277,7 +278,7 @@ KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
   std::vector<std::string> names;
   sema::Request request = requestOf(call, &kernel->record, names);
   keepConstants(kernel->record, request.arguments);
-  kernel->compilation = compiler::compile(request, call.options, sink);
+  kernel->compilation = compiler::findOrCompile(request, call.options, sink);
   if (!kernel->compilation)
     return nullptr;
   kernel->record.seal();

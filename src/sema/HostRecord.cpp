@@ -1,4 +1,5 @@
 #include "sema/HostRecord.h"
+#include "artifact/Sha256.h"
 #include "sema/Const.h"
 #include "sema/Session.h"
 
@@ -132,6 +133,83 @@ void HostRecord::keep(const Const &value) {
   if (auto *tuple = tupleOf(value))
     for (const Const &element : *tuple)
       keep(element);
+}
+
+// 256 bits of an answer, the same in every process; what is new in it gets its name.
+static artifact::Sha256 describe(const HostReply &reply, Naming &naming) {
+  artifact::Writer out;
+  out.number(uint8_t(reply.answer.has_value()));
+  if (reply.answer) {
+    out.number(uint8_t(reply.answer->isConstexpr));
+    naming.describe(reply.answer->value, out);
+  } else {
+    out.text(reply.raised);
+  }
+  return artifact::sha256(out.bytes());
+}
+
+bool HostRecord::Question::write(Naming &naming, artifact::Writer &out) const {
+  std::optional<uint32_t> number = naming.numberOf(env.get());
+  out.number(uint8_t(kind));
+  out.number(number.value_or(0));
+  out.text(name);
+  bool isNamed = number && naming.write(object, out);
+  out.count(arguments.size());
+  for (const Const &argument : arguments)
+    isNamed = isNamed && naming.write(argument, out);
+  out.count(names.size());
+  for (const std::string &one : names)
+    out.text(one);
+  return isNamed;
+}
+
+bool HostRecord::write(Naming &naming, artifact::Writer &out) const {
+  out.count(questions_.size());
+  for (const Question &question : questions_) {
+    auto answer = answers_.find(question.key());
+    if (answer == answers_.end() || !question.write(naming, out))
+      return false;
+    for (uint8_t byte : describe(answer->second, naming))
+      out.number(byte);
+  }
+  return true;
+}
+
+std::optional<HostRecord::Question> HostRecord::readQuestion(artifact::Reader &in,
+                                                             const Naming &naming) const {
+  auto kind = in.number<uint8_t>();
+  Question question;
+  question.kind = Question::Kind(kind);
+  question.env = naming.environment(in.number<uint32_t>());
+  question.name = in.text();
+  std::optional<Const> object = naming.read(in);
+  if (!question.env || !object || kind > Question::Call)
+    return std::nullopt;
+  question.object = std::move(*object);
+  for (size_t left = in.count(1); left; --left) {
+    std::optional<Const> argument = naming.read(in);
+    if (!argument)
+      return std::nullopt;
+    question.arguments.push_back(std::move(*argument));
+  }
+  for (size_t left = in.count(8); left; --left)
+    question.names.emplace_back(in.text());
+  return in.ok() && question.names.size() <= question.arguments.size() ? std::optional(std::move(question))
+                                                                       : std::nullopt;
+}
+
+bool HostRecord::replay(artifact::Reader &in, Naming &naming) {
+  for (size_t left = in.count(32); left; --left) {
+    std::optional<Question> question = readQuestion(in, naming);
+    if (!question)
+      return false;
+    artifact::Sha256 now = describe(ask(std::move(*question)), naming), then;
+    for (uint8_t &byte : then)
+      byte = in.number<uint8_t>();
+    if (!in.ok() || now != then)
+      return false;
+  }
+  return in.isWhole();
 }
 
 bool HostRecord::holds() const {

@@ -7,7 +7,7 @@
 // first that differs: an environment that only a later answer leads to is asked only when the
 // earlier answers still lead to it.
 #pragma once
-#include "sema/HostEnv.h"
+#include "sema/Naming.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -33,6 +33,13 @@ public:
   // The compile has ended: answers are forgotten, their digests stay.
   void seal() { answers_.clear(); }
 
+  // The questions for another process, with what `naming` makes of the answers. While the compile runs:
+  // answers are not forgotten yet. False: one of them is about something that has no name.
+  bool write(Naming &naming, artifact::Writer &out) const;
+  // Asks the questions that another record wrote, as far as they have the answers that it got; they become
+  // those of this record. `naming` knows what the compile is given besides, as it did when they were written.
+  bool replay(artifact::Reader &in, Naming &naming);
+
   bool holds() const;
   size_t size() const { return questions_.size(); }
   // Of the questions and their answers: equal records found the same things.
@@ -50,8 +57,10 @@ private:
 
     HostReply ask() const;
     std::string key() const;
+    bool write(Naming &naming, artifact::Writer &out) const;
   };
   HostReply ask(Question question);
+  std::optional<Question> readQuestion(artifact::Reader &in, const Naming &naming) const;
 
   std::vector<Question> questions_;
   llvm::StringMap<HostReply> answers_;

@@ -58,6 +58,11 @@ struct PassesFlags {
 // Prints the passes of a compile for the target, in order.
 int passes(const PassesFlags &options);
 
+// Of the compiled kernels on disk: how many there are; reads each; removes all.
+int cacheStats();
+int cacheVerify();
+int cacheClear();
+
 // Prints the variables of the environment that count, and what they are set to.
 int environment();
 

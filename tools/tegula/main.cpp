@@ -118,6 +118,18 @@ static void addEnvironment(CLI::App &app, int &code) {
   verb->callback([&code] { code = environment(); });
 }
 
+static void addCache(CLI::App &app, int &code) {
+  CLI::App *verb = app.add_subcommand("cache", "The compiled kernels on disk, which all processes share");
+  verb->require_subcommand(1);
+  verb->add_subcommand("stats", "Print the folder, how many there are, and their size")->callback([&code] {
+    code = cacheStats();
+  });
+  verb->add_subcommand("verify", "Read each; damaged ones are removed, and the exit code is 1")
+      ->callback([&code] { code = cacheVerify(); });
+  verb->add_subcommand("clear", "Remove all")->callback([&code] { code = cacheClear(); });
+  verb->footer("Example:\n  tegula cache stats\n");
+}
+
 int main(int argc, char **argv) {
   CLI::App app{"Tegula: the tile language and its compiler"};
   app.require_subcommand(1);
@@ -159,6 +171,7 @@ int main(int argc, char **argv) {
   addCheck(app, checkOptions, code);
 
   addEnvironment(app, code);
+  addCache(app, code);
 
   try {
     app.parse(argc, argv);

@@ -1,7 +1,7 @@
 // libnvJitLink, as a library for PTX -> cubin.
 #include "Tools.h"
 
-#include "base/Environment.h"
+#include "targets/nvidia/ToolSearch.h"
 
 #include <array>
 #include <cstdlib>
@@ -46,17 +46,7 @@ bool resolveAll(void *library, Library &out) {
 }
 
 const Library *open() {
-  std::vector<std::string> paths;
-  if (const char *named = valueOf(Variable::Nvjitlink); *named)
-    paths = {named};
-  else
-    for (const char *name : {"libnvJitLink.so.13", "libnvJitLink.so.12"}) {
-      for (const std::string &folder : toolFolders())
-        for (const char *below : {"/", "/../lib64/", "/../lib/"})
-          paths.push_back(folder + below + name);
-      paths.push_back(name);
-    }
-  for (const std::string &path : paths)
+  for (const std::string &path : libraryPaths(toolFolders()))
     if (void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
       auto *made = new Library;
       made->path = path;

@@ -1,7 +1,7 @@
 // ptxas, nvdisasm and cuobjdump, on pipes and memory files.
 #include "Tools.h"
 
-#include "base/Environment.h"
+#include "targets/nvidia/ToolSearch.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -54,18 +54,8 @@ private:
   int descriptor_;
 };
 
-bool isProgram(const std::string &path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
-}
-
 std::string findProgram(Variable variable, const char *name) {
-  if (const char *named = valueOf(variable); *named)
-    return named;
-  for (const std::string &folder : toolFolders())
-    if (std::string path = folder + "/" + name; isProgram(path))
-      return path;
-  return {};
+  return nvidia::findProgram(variable, name, toolFolders());
 }
 
 // A program under way. Its text comes through a pipe, its outputs go to memory files.
@@ -179,25 +169,9 @@ std::unique_ptr<Process> startAssembler(const std::string &arch) {
 } // namespace
 
 std::vector<std::string> toolFolders() {
-  std::vector<std::string> folders;
-  auto addList = [&](std::string list) {
-    for (size_t start = 0; start < list.size();) {
-      size_t end = std::min(list.find(':', start), list.size());
-      if (end != start)
-        folders.push_back(list.substr(start, end - start));
-      start = end + 1;
-    }
-  };
-  addList(valueOf(Variable::Tools));
   char self[4096];
-  if (ssize_t size = ::readlink("/proc/self/exe", self, sizeof self); size > 0) {
-    std::string path(self, size_t(size));
-    folders.push_back(path.substr(0, path.rfind('/')));
-  }
-  const char *path = std::getenv("PATH");
-  addList(path ? path : "");
-  folders.push_back("/usr/local/cuda/bin");
-  return folders;
+  ssize_t size = ::readlink("/proc/self/exe", self, sizeof self);
+  return nvidia::toolFolders(size > 0 ? std::string(self, size_t(size)) : "");
 }
 
 void prepareProgram(const std::string &arch) {

@@ -93,7 +93,7 @@ def compile(src, target=None, options=None, _env_vars=None):
     kernel.metadata_group = _files_of(kernel, get_cache_manager(key))
     if knobs.compilation.listener:
         knobs.compilation.listener(src=src, metadata=kernel.metadata._asdict(), metadata_group=kernel.metadata_group,
-                                   times=timer.end(kernel), cache_hit=False)
+                                   times=timer.end(kernel), cache_hit="disk cache" in kernel.times)
     return kernel
 
 

@@ -284,7 +284,8 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
         return DeviceCaches(self)
 
     def preload(self, specialization_data):
-        raise NotImplementedError("kernels are not kept on disk\n  hint: warm the kernel up, kernel.warmup(...)")
+        raise NotImplementedError("specializations are not read from texts\n"
+                                  "  hint: what another process compiled is found on disk; or kernel.warmup(...)")
 
     def run(self, *args, grid, warmup=False, **kwargs):
         """``kernel[grid](*args, **kwargs)``; with `warmup` only compiles."""

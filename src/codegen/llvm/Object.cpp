@@ -44,7 +44,33 @@ Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine,
   return std::string(bytes.data(), bytes.size());
 }
 
+struct Processor {
+  std::string name, features;
+};
+
+// The one at hand: asked once, since each question may be a trap into a hypervisor.
+const Processor &hostProcessor() {
+  static const Processor host = [] {
+    Processor found{llvm::sys::getHostCPUName().str(), {}};
+    llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+    std::vector<std::string> sorted;
+    for (auto &feature : features)
+      sorted.push_back((feature.second ? "+" : "-") + feature.first().str());
+    llvm::sort(sorted);
+    found.features = llvm::join(sorted, ",");
+    return found;
+  }();
+  return host;
+}
+
 } // namespace
+
+std::string machineIdentity(const std::string &cpu) {
+  if (!cpu.empty())
+    return cpu;
+  const Processor &host = hostProcessor();
+  return host.name + " " + host.features + " " + std::to_string(hostCacheBytes());
+}
 
 Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu) {
   initializeOnce();
@@ -58,16 +84,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
     return Status::error(StatusCode::Unsupported,
                          "LLVM knows no x86-64 machine named `" + cpu +
                              "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
-  std::string name = cpu, features;
-  if (cpu.empty()) {
-    name = llvm::sys::getHostCPUName().str();
-    llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-    std::vector<std::string> sorted;
-    for (auto &feature : host)
-      sorted.push_back((feature.second ? "+" : "-") + feature.first().str());
-    llvm::sort(sorted);
-    features = llvm::join(sorted, ",");
-  }
+  const auto &[name, features] = cpu.empty() ? hostProcessor() : Processor{cpu, {}};
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(
@@ -78,7 +95,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
   return machine;
 }
 
-uint64_t hostCacheBytes() {
+static uint64_t askForCacheBytes() {
   // CPUID's list of caches, as Intel (leaf 4) and AMD (leaf 0x8000001d) give it: the largest one
   // is that of one group of cores. What sysconf says is the sum over the groups of the host.
   uint64_t largest = 0;
@@ -90,6 +107,11 @@ uint64_t hostCacheBytes() {
       largest = std::max(largest, ways * partitions * line * (uint64_t(c) + 1));
     }
   return largest;
+}
+
+uint64_t hostCacheBytes() {
+  static const uint64_t bytes = askForCacheBytes();
+  return bytes;
 }
 
 Result<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine) {

@@ -1,5 +1,4 @@
-// What LLVM offers every target: a machine, optimization, objects, assembly text, and
-// loading an object into this process.
+// What LLVM offers every target: a machine, optimization, objects, assembly text.
 #pragma once
 #include "base/Status.h"
 
@@ -14,6 +13,9 @@ namespace tegula::codegen {
 
 // A machine for x86-64. `cpu` "" is this one, with exactly the features it reports.
 Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu);
+
+// All of a machine that decides about code: its name, what it can do, its caches. `cpu` as above.
+std::string machineIdentity(const std::string &cpu);
 
 // Code of one kernel on its way to a target's instructions; the context is destroyed last.
 struct Code {
@@ -38,15 +40,5 @@ void forbidContraction(llvm::Module &module);
 
 Result<std::string> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 Result<std::string> emitAssembly(llvm::Module &module, llvm::TargetMachine &machine);
-
-// Code linked into this process, alive as long as the object.
-class LoadedObject {
-public:
-  virtual ~LoadedObject() = default;
-  virtual void *address(const std::string &symbol) = 0; // nullptr: not there
-};
-// Functions of ours that the object may call, by name.
-using HostFunctions = std::vector<std::pair<std::string, void *>>;
-Result<std::unique_ptr<LoadedObject>> loadObject(const std::string &object, const HostFunctions &host = {});
 
 } // namespace tegula::codegen

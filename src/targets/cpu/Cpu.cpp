@@ -1,10 +1,9 @@
-// From a module to an artifact, by the rows of Pipeline.cpp; and the artifact loaded into this process.
+// From a module to an artifact, by the rows of Pipeline.cpp.
 #include "targets/cpu/Cpu.h"
 #include "targets/cpu/Pipeline.h"
 
 #include "codegen/llvm/Recovery.h"
 #include "ir/tile/Tile.h"
-#include "runtime/Report.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
@@ -49,17 +48,6 @@ Status lower(ModuleOp module, const CpuOptions &options, const Emit &emit, Lower
   return {};
 }
 
-class OrcKernel : public LoadedKernel {
-public:
-  OrcKernel(std::unique_ptr<codegen::LoadedObject> object, runtime::CpuKernel kernel)
-      : object_(std::move(object)), kernel_(kernel) {}
-  runtime::CpuKernel kernel() const override { return kernel_; }
-
-private:
-  std::unique_ptr<codegen::LoadedObject> object_;
-  runtime::CpuKernel kernel_;
-};
-
 } // namespace
 
 Result<Artifact> compile(ModuleOp module, const CpuOptions &options, const Emit &emit) {
@@ -84,20 +72,6 @@ Result<std::string> assembly(ModuleOp module, const CpuOptions &options) {
   if (!text)
     codegen::abandon(std::move(lowering.unit.code));
   return text;
-}
-
-Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact) {
-  auto object = codegen::loadObject(
-      artifact.object,
-      {{"tegula_assertion_failed", reinterpret_cast<void *>(&runtime::tegula_assertion_failed)},
-       {"tegula_print", reinterpret_cast<void *>(&runtime::tegula_print)}});
-  if (!object)
-    return object.status();
-  void *entry = (*object)->address(artifact.symbol);
-  if (!entry)
-    return Status::error(StatusCode::Internal, "the object lacks its entry " + artifact.symbol);
-  runtime::CpuKernel kernel{reinterpret_cast<runtime::CpuEntry>(entry), artifact.scratchBytes};
-  return std::unique_ptr<LoadedKernel>(std::make_unique<OrcKernel>(std::move(*object), kernel));
 }
 
 } // namespace tegula::cpu

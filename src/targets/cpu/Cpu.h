@@ -3,7 +3,6 @@
 #include "base/Status.h"
 #include "diag/Remark.h"
 #include "pipeline/Pipeline.h"
-#include "runtime/Launch.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,13 +16,6 @@ struct CpuOptions {
   // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
   std::string cpu;
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
-};
-
-// Kernel code loaded in memory, alive as long as this object.
-class LoadedKernel {
-public:
-  virtual ~LoadedKernel() = default;
-  virtual runtime::CpuKernel kernel() const = 0;
 };
 
 struct Artifact {
@@ -46,7 +38,5 @@ struct Emit {
 Result<Artifact> compile(mlir::ModuleOp module, const CpuOptions &options, const Emit &emit);
 // The assembly text of an artifact's code (a second code generation of the same IR).
 Result<std::string> assembly(mlir::ModuleOp module, const CpuOptions &options);
-// Links the object into this process.
-Result<std::unique_ptr<LoadedKernel>> load(const Artifact &artifact);
 
 } // namespace tegula::cpu

@@ -1,4 +1,5 @@
 #include "targets/nvidia/Assembler.h"
+#include "targets/nvidia/ToolSearch.h"
 #include "targets/nvidia/Workers.h"
 
 #include <algorithm>
@@ -6,6 +7,8 @@
 #include <cstdlib>
 #include <optional>
 #include <vector>
+
+#include <sys/stat.h>
 
 namespace tegula::nvidia {
 namespace {
@@ -82,7 +85,35 @@ void readUsage(const std::string &log, Assembled &out) {
 
 void prepareToAssemble(const std::string &arch) { tellWorker({.task = worker::Task::Prepare}, arch); }
 
-Result<Assembled> assemble(const std::string &ptx, const std::string &arch) {
+std::string identityOfTool(const std::string &path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return path;
+  return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec);
+}
+
+// The order is the worker's (tools/worker/main.cpp): a library that is named, the program, a library.
+std::optional<std::string> identityOfAssembler() {
+  char resolved[4096];
+  std::string worker = workerProgram();
+  std::vector<std::string> folders =
+      toolFolders(!worker.empty() && ::realpath(worker.c_str(), resolved) ? resolved : worker);
+  if (*valueOf(Variable::Nvjitlink))
+    return identityOfTool(valueOf(Variable::Nvjitlink));
+  if (std::string program = findProgram(Variable::Ptxas, "ptxas", folders); !program.empty())
+    return identityOfTool(program);
+  for (const std::string &path : libraryPaths(folders)) {
+    struct stat status{};
+    if (path.find('/') == path.npos)
+      return std::nullopt;
+    if (::stat(path.c_str(), &status) == 0)
+      return identityOfTool(path);
+  }
+  return std::nullopt;
+}
+
+Result<Assembled> assemble(const std::string &ptx, const std::string &arch, std::optional<Status> *refusal) {
   using Clock = std::chrono::steady_clock;
   auto start = Clock::now();
   Result<WorkerAnswer> answer = askWorker({.task = worker::Task::Assemble}, arch, ptx);
@@ -99,10 +130,16 @@ Result<Assembled> assemble(const std::string &ptx, const std::string &arch) {
   case worker::Outcome::Crashed:
     return Status::error(StatusCode::Toolchain, "the assembler crashed: `" + answer->tool + "`" +
                                                     shorten(answer->log) + "\n  the PTX is " + keep(ptx));
-  case worker::Outcome::Refused:
-    return Status::error(isTooLarge(answer->log) ? StatusCode::Resource : StatusCode::Toolchain,
-                         "the assembler refuses the kernel: `" + answer->tool + "` for " + arch +
-                             shorten(answer->log) + "\n  the PTX is " + keep(ptx));
+  case worker::Outcome::Refused: {
+    Status status = Status::error(isTooLarge(answer->log) ? StatusCode::Resource : StatusCode::Toolchain,
+                                  "the assembler refuses the kernel: `" + answer->tool + "` for " + arch +
+                                      shorten(answer->log));
+    // A worker that was started before the environment changed has the tool of then.
+    if (refusal && identityOfTool(answer->tool) == identityOfAssembler())
+      *refusal = status;
+    status.message += "\n  the PTX is " + keep(ptx);
+    return status;
+  }
   case worker::Outcome::Done: break;
   }
   Assembled result;

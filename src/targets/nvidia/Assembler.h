@@ -5,6 +5,7 @@
 #include "base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tegula::nvidia {
@@ -24,8 +25,17 @@ struct Assembled {
 void prepareToAssemble(const std::string &arch);
 
 // `arch` is "sm_90a". Toolchain: what went wrong. Resource: the kernel needs more registers or
-// shared memory than there is. Unsupported: there is no worker or no assembler.
-Result<Assembled> assemble(const std::string &ptx, const std::string &arch);
+// shared memory than there is. Unsupported: there is no worker or no assembler. `refusal`, if it is given,
+// gets what the tool has against this text, in words that hold later too; it stays as it is after other
+// failures.
+Result<Assembled> assemble(const std::string &ptx, const std::string &arch,
+                           std::optional<Status> *refusal = nullptr);
+
+// Tells the file of one tool from other versions of it: path, size, time of its last change.
+std::string identityOfTool(const std::string &path);
+// That of the assembler which a worker that is started now would use. nullopt: none is found in a folder, and
+// only the system's loader knows whether there is the library.
+std::optional<std::string> identityOfAssembler();
 
 // A cubin as the vendor's disassembler prints it. Unsupported: there is none.
 Result<std::string> disassemble(const std::string &cubin);

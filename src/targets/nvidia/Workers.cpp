@@ -56,31 +56,6 @@ Pool &thePool() {
   return *pool;
 }
 
-bool isProgram(const std::string &path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
-}
-
-// TEGULA_WORKER, or beside this library, or in the bin folder next to its folder.
-std::string workerProgram() {
-  if (const char *named = valueOf(Variable::Worker); *named)
-    return named;
-  Dl_info info{};
-  std::string folder;
-  if (dladdr(reinterpret_cast<void *>(&workerProgram), &info) && info.dli_fname) {
-    char resolved[4096];
-    // Of a program that is linked statically this may be a bare name.
-    std::string file = std::strchr(info.dli_fname, '/') && realpath(info.dli_fname, resolved) ? resolved : "";
-    if (ssize_t size; file.empty() && (size = ::readlink("/proc/self/exe", resolved, sizeof resolved)) > 0)
-      file.assign(resolved, size_t(size));
-    folder = file.substr(0, file.rfind('/'));
-  }
-  for (const char *below : {"/", "/../bin/", "/../../bin/"})
-    if (std::string path = folder + below + "tegula-worker"; isProgram(path))
-      return path;
-  return {};
-}
-
 Status start(Worker &worker) {
   std::string program = workerProgram();
   if (program.empty())
@@ -217,6 +192,31 @@ bool isAlive(Worker &worker) {
 }
 
 } // namespace
+
+static bool isProgram(const std::string &path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// TEGULA_WORKER, or beside this library, or in the bin folder next to its folder.
+std::string workerProgram() {
+  if (const char *named = valueOf(Variable::Worker); *named)
+    return named;
+  Dl_info info{};
+  std::string folder;
+  if (dladdr(reinterpret_cast<void *>(&workerProgram), &info) && info.dli_fname) {
+    char resolved[4096];
+    // Of a program that is linked statically this may be a bare name.
+    std::string file = std::strchr(info.dli_fname, '/') && realpath(info.dli_fname, resolved) ? resolved : "";
+    if (ssize_t size; file.empty() && (size = ::readlink("/proc/self/exe", resolved, sizeof resolved)) > 0)
+      file.assign(resolved, size_t(size));
+    folder = file.substr(0, file.rfind('/'));
+  }
+  for (const char *below : {"/", "/../bin/", "/../../bin/"})
+    if (std::string path = folder + below + "tegula-worker"; isProgram(path))
+      return path;
+  return {};
+}
 
 Result<WorkerAnswer> askWorker(worker::Request request, const std::string &arch, const std::string &text) {
   request.archSize = uint32_t(arch.size());

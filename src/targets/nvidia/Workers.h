@@ -15,6 +15,9 @@ struct WorkerAnswer {
 // The sizes of the request are filled in here.
 Result<WorkerAnswer> askWorker(worker::Request request, const std::string &arch, const std::string &text);
 
+// The program that would be started as a worker; "" where there is none.
+std::string workerProgram();
+
 // For what has no reply. Starts a worker if none runs; what fails shows when one is asked.
 void tellWorker(worker::Request request, const std::string &arch);
 

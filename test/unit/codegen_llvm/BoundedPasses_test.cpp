@@ -1,6 +1,7 @@
 // Code that is longer than some of LLVM's passes can bear is compiled without them, and computes the same.
 #include "codegen/llvm/BoundedPasses.h"
 #include "codegen/llvm/Target.h"
+#include "runtime/LoadedCode.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
@@ -26,7 +27,7 @@ std::string sumOf(unsigned count) {
 }
 
 struct Compiled {
-  std::unique_ptr<codegen::LoadedObject> code;
+  std::unique_ptr<runtime::LoadedCode> code;
   double seconds = 0; // of the processor
 };
 
@@ -41,7 +42,7 @@ Compiled compile(const std::string &text) {
   auto object = codegen::emitObject(*module, **machine);
   double seconds = double(std::clock() - began) / CLOCKS_PER_SEC;
   EXPECT_TRUE(object.ok());
-  auto loaded = codegen::loadObject(*object);
+  auto loaded = runtime::LoadedCode::load(*object);
   EXPECT_TRUE(loaded.ok());
   return {std::move(*loaded), seconds};
 }

@@ -2,6 +2,7 @@
 // values of 8 and 16 bits, and floats around every place where a rounding changes.
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Target.h"
+#include "runtime/LoadedCode.h"
 
 #include "llvm/ADT/APFloat.h"
 #include <gtest/gtest.h>
@@ -53,8 +54,8 @@ std::vector<uint64_t> run(llvm::Type *(*typeOf)(llvm::LLVMContext &, mlir::Type)
   b.CreateRet(b.CreateZExt(result, b.getInt64Ty()));
   EXPECT_TRUE(codegen::optimize(module, **machine).ok());
   auto object = codegen::emitObject(module, **machine);
-  auto loaded = object.ok() ? codegen::loadObject(*object)
-                            : Result<std::unique_ptr<codegen::LoadedObject>>(object.status());
+  auto loaded = object.ok() ? runtime::LoadedCode::load(*object)
+                            : Result<std::unique_ptr<runtime::LoadedCode>>(object.status());
   if (!loaded.ok()) {
     ADD_FAILURE() << loaded.status().message;
     return {};

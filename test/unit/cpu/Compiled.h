@@ -1,6 +1,7 @@
 // Tile IR given as text, compiled for this machine and run on the test's memory.
 #pragma once
 #include "ir/tile/Tile.h"
+#include "runtime/LoadedCode.h"
 #include "targets/cpu/Cpu.h"
 
 #include "mlir/Parser/Parser.h"
@@ -29,8 +30,8 @@ struct Compiled {
   Status run(std::vector<uint64_t> arguments, runtime::Grid grid = {}) {
     if (!status.ok())
       return status;
-    auto loaded = cpu::load(artifact);
-    return loaded ? runtime::launch((*loaded)->kernel(), arguments, grid) : loaded.status();
+    auto loaded = runtime::loadKernel(artifact.object, artifact.symbol, artifact.scratchBytes);
+    return loaded ? runtime::launch(loaded->kernel, arguments, grid) : loaded.status();
   }
 
   bool hasRemark(const std::string &kind, const std::string &text) const {

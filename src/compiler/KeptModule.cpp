@@ -1,0 +1,44 @@
+#include "compiler/KeptModule.h"
+#include "ir/tile/Tile.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+namespace tegula::compiler {
+
+std::string moduleBytes(mlir::ModuleOp module) {
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  // It fails where a version is asked for that MLIR cannot write, and none is asked for.
+  if (mlir::failed(mlir::writeBytecodeToFile(module, out)))
+    bytes.clear();
+  return bytes;
+}
+
+Result<mlir::ModuleOp> KeptModule::get() {
+  std::call_once(once_, [&] {
+    context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+    tile::loadDialects(*context_);
+    std::string complaints;
+    mlir::ScopedDiagnosticHandler handler(context_.get(), [&](mlir::Diagnostic &diagnostic) {
+      complaints += diagnostic.str() + "\n";
+      return mlir::success();
+    });
+    mlir::Block block;
+    mlir::ParserConfig config(context_.get());
+    auto buffer = llvm::MemoryBufferRef(llvm::StringRef(bytes_.data(), bytes_.size()), "tile");
+    if (mlir::succeeded(mlir::readBytecodeFile(buffer, &block, config)) &&
+        llvm::hasSingleElement(block.getOperations()))
+      if (auto module = mlir::dyn_cast<mlir::ModuleOp>(block.front())) {
+        module->remove();
+        module_ = module;
+        return;
+      }
+    failure_ = Status::error(StatusCode::Internal, "the tile IR of a kernel cannot be read: " + complaints);
+  });
+  return failure_.ok() ? Result(*module_) : Result<mlir::ModuleOp>(failure_);
+}
+
+} // namespace tegula::compiler
