@@ -132,3 +132,39 @@ def test_heuristics_under_autotune():
     x = np.zeros(16, np.float32)
     kernel[grid](x, 13)
     assert x.sum() == 13
+
+
+def test_configurations_are_compiled_side_by_side(monkeypatch):
+    """Two compiles meet within a function that both call; one after the other they would wait for ever."""
+    import os
+    import threading
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    meeting, calls = threading.Barrier(2, timeout=60), []
+
+    @triton.constexpr_function
+    def meet():
+        calls.append(threading.get_ident())
+        if len(calls) <= 2:
+            meeting.wait()
+        return 3
+
+    @triton.autotune(configs=[triton.Config({"B": 16}), triton.Config({"B": 32})], key=[])
+    @triton.jit
+    def kernel(out, B: tl.constexpr):
+        tl.store(out + tl.arange(0, B), meet())
+
+    out = np.zeros(32, np.float32)
+    kernel[(1,)](out)
+    assert out[0] == 3
+    assert len(set(calls[:2])) == 2
+
+
+def test_a_mistake_in_a_configuration_is_told_once_it_is_measured():
+    @triton.autotune(configs=[triton.Config({"B": 16}), triton.Config({"B": 32})], key=[])
+    @triton.jit
+    def kernel(out, B: tl.constexpr):
+        tl.store(out + tl.arange(0, B), nothing)  # noqa: F821
+
+    with pytest.raises(triton.CompilationError, match="nothing"):
+        kernel[(1,)](np.zeros(32, np.float32))

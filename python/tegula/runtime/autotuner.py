@@ -2,7 +2,9 @@
 
 A configuration is timed on the caller's own arguments. What a run writes is put back after each, so
 that kernels which work in place stay right: the arrays that a compiled kernel stores to are known."""
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from .. import _tegula as core
 from .. import knobs
@@ -166,7 +168,7 @@ class Autotuner(_Wrapper):
         file = TimingFile(self, key, configs) if self.cache_results or knobs.autotuning.cache else None
         timings = file.read() if file else None
         if timings is None:
-            timings = {config: self._bench(*args, config=config, **options) for config in configs}
+            timings = self._measure_all(configs, args, options)
             if file:
                 file.write(timings)
         best = min(timings, key=lambda config: _ranking(timings[config]))
@@ -176,6 +178,28 @@ class Autotuner(_Wrapper):
         if knobs.autotuning.print:
             print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
         return best
+
+    def _measure_all(self, configs, args, options):
+        """Compiles side by side, and measures one at a time: on a device while others are compiled, on the cores behind all."""
+        measure = lambda config: self._bench(*args, config=config, **options)
+        # A hook may change what the arguments are; a subclass's own way may compile something else.
+        ahead = [config for config in configs if not config.pre_hook] if type(self)._bench is Autotuner._bench else []
+        if len(ahead) < 2:
+            return {config: measure(config) for config in configs}
+        with ThreadPoolExecutor(min(len(ahead), len(os.sched_getaffinity(0)))) as threads:
+            futures = {config: threads.submit(self._compile, config, args, options) for config in ahead}
+            if getattr(self.base_fn, "target", "cpu") in ("cpu", "interp", "ptxvm"):
+                wait(futures.values())
+            timings = {}
+            for config in configs:
+                if config in futures:
+                    futures[config].exception()  # waits; a mistake is told where the configuration is measured
+                timings[config] = measure(config)
+        return timings
+
+    def _compile(self, config, args, options):
+        meta = {name: value for name, value in options.items() if name != "grid"}
+        return self.fn.warmup(*args, grid=options["grid"], **{**meta, **config.all_kwargs()})
 
     def prune_configs(self, kwargs):
         """The configurations that are worth measuring for the arguments in `nargs` and `kwargs`."""
