@@ -11,7 +11,7 @@ import shapes
 MOST = 1.6
 SECONDS = (0.1, 0.5, 2.0)  # of the largest compile of a series: longer ones where a shorter one is steep or tells nothing
 REFUSALS = ("TileTooLarge", "NestingTooDeep", "RecursionTooDeep", "FileTooLarge", "ConstTooLarge", "TooLarge", "TooMany",
-            "TooDeep", "TooLong")  # names of diagnostics that state a bound
+            "TooDeep", "TooLong", "TargetTooSmall")  # names of diagnostics that state a bound
 
 
 @pytest.mark.parametrize("target", growth.TARGETS)

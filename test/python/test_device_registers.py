@@ -11,6 +11,12 @@ import tegula.language as tl
 DEVICES = [pytest.param("sim", marks=pytest.mark.sim), pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
+@pytest.fixture(autouse=True)
+def the_host_again():
+    yield
+    triton.set_target("cpu")
+
+
 @triton.jit
 def registers_kernel(out_ptr, GRID_ORDER: tl.constexpr):
     if GRID_ORDER:

@@ -34,23 +34,6 @@ TEST(Legality, DotsOfMixedKinds) {
                 "dot");
 }
 
-TEST(Legality, ControlFlowInACombineFunction) {
-  for (const std::string name : {"reduce", "scan"}) {
-    std::string result = name == "scan" ? "tensor<64xi32>" : "i32";
-    expectRefused(overTwoArrays("%y = \"tt." + name + R"("(%i) <{axis = 0 : i32}> ({
-      ^bb0(%a: i32, %b: i32):
-        %c = arith.cmpi slt, %a, %b : i32
-        %d = scf.if %c -> i32 {
-          scf.yield %a : i32
-        } else {
-          scf.yield %b : i32
-        }
-        tt.)" + name + ".return %d : i32\n }) : (tensor<64xi32>) -> " +
-                                result),
-                  "combine function");
-  }
-}
-
 TEST(Legality, ProcessorsThatLlvmDoesNotKnow) {
   testing::internal::CaptureStderr();
   Compiled kernel(overTwoArrays(""), "vax");

@@ -29,7 +29,7 @@ TEST(Parse, RefusesWithLineAndText) {
   EXPECT_NE(errorOf("@%r0 ret;"), "");
   EXPECT_NE(errorOf("ld.global.v4.b64 {%rd0, %rd1, %rd2, %rd3}, [%in];"), "");
   EXPECT_NE(errorOf("L: ret; L: ret;"), "");
-  EXPECT_NE(errorOf("wgmma.fence.sync.aligned;"), "");
+  EXPECT_NE(errorOf("tcgen05.fence::before_thread_sync;"), "");
 }
 
 TEST(Parse, RefusesWhatIsNewerThanTheModule) {
