@@ -155,8 +155,8 @@ private:
       MatrixShape &shape = instruction.shape;
       if (shape.warps > 1 || e.k % shape.k != 0)
         continue;
-      // Rows that the tile has not are computed in vain; as columns fewer are. An instruction takes factors of
-      // two types in one order.
+      // Rows that the tile has not are computed in vain; as columns fewer are. An instruction takes factors
+      // of two types in one order.
       shape.isSwapped = types.a == types.b && e.m < int64_t(shape.m) && e.n > e.m;
       unsigned rows = shape.isSwapped ? 1 : 0;
       shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, rows == 0 ? e.m : e.n);

@@ -13,6 +13,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def caches_are_on():
+    """Other modules of the session, benchmarks among them, may have switched them off."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("TEGULA_DISK_CACHE", "TRITON_ALWAYS_COMPILE"):
+            patch.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A cache of the test alone."""

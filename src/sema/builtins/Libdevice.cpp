@@ -1,5 +1,5 @@
-// The functions of Libdevice.def. Operands are promoted to one type, a float; what is narrower than fp32 is computed
-// in fp32 and rounded once.
+// The functions of Libdevice.def. Operands are promoted to one type, a float; what is narrower than fp32 is
+// computed in fp32 and rounded once.
 #include "sema/builtins/Call.h"
 
 #include <bit>
@@ -63,8 +63,7 @@ std::optional<Value> againstInfinity(Call &call, CompareOp op) {
 
 template <class Round> std::optional<Value> roundToInt64(Call &call) {
   auto x = realOperand(call, 0);
-  auto result =
-      x ? cast(call.session, emitReal<Round>(call.session, *x), DType::I64) : std::nullopt;
+  auto result = x ? cast(call.session, emitReal<Round>(call.session, *x), DType::I64) : std::nullopt;
   return result ? std::optional<Value>(*result) : std::nullopt;
 }
 
