@@ -56,7 +56,8 @@ def test_shares_are_merged():
     outcomes, skipped, failures = tool.merged([one, two, {}])
     assert outcomes == {"ops": {"passed": 5, "failed": 1}, "fuzz": {"passed": 1}}
     assert skipped == {"refused: x": 3} and len(failures) == 1
-    assert not tool.right({"tests": {"failures": failures}}) and tool.right({"tests": {"failures": []}})
+    assert not tool.right({"tests": {"failures": failures}}) and tool.right({"tests": {"failures": [], "outcomes": {"ops": {"passed": 1}}}})
+    assert not tool.right({"tests": {"failures": [], "outcomes": {}}}), "where no test ran nothing is right"
     assert not tool.right({"set": {"status": 1}}) and not tool.right({"tests": "ValueError: x"})
 
 

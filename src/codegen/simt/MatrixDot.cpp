@@ -121,11 +121,11 @@ private:
   llvm::Value *word(Value tile, ArrayRef<int> registers, bool small) {
     llvm::Value *&known = words_[{tile, {registers.begin(), registers.end()}, small}];
     if (!known)
-      known = wordAsItIs(tile, registers, small);
+      known = makeWord(tile, registers, small);
     return known;
   }
 
-  llvm::Value *wordAsItIs(Value tile, ArrayRef<int> registers, bool small) {
+  llvm::Value *makeWord(Value tile, ArrayRef<int> registers, bool small) {
     OperandWords *lying = lying_[tile == op_.getA() ? 0 : 1].get();
     if (lying && shape_.elementBits < 32)
       return lying->word(registers);
