@@ -251,8 +251,8 @@ def interleave(a, b):
     return Tile(joined.reshape(*a.array.shape[:-1], -1))
 
 
-def dot(a, b, acc=None, out_dtype=None):
-    """Exact where all partial sums are."""
+def dot(a, b, acc=None, out_dtype=None, input_precision=None):
+    """Exact where all partial sums are, in every precision of the factors."""
     dtype = "int32" if a.dtype == "int8" else out_dtype or "float32"
     wide = np.int64 if a.dtype == "int8" else np.float64
     product = a.array.astype(wide) @ b.array.astype(wide)

@@ -386,6 +386,8 @@ class Generator:
         if high > EXACT.get(dtype, high):
             acc, high = None, a.high
         options = (f", {acc.text}" if acc else "") + (f", out_dtype=tl.{dtype}" if dtype != "int32" else "")
+        if a.dtype == "float32" and a.high > 2**11:  # more digits than tf32 keeps
+            options += ", input_precision='ieee'"
         return self.let(f"tl.dot({a.text}, {self.selection(a.dtype)}{options})", dtype, self.shape, a.kind, high)
 
     def sorted_rows(self):

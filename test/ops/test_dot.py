@@ -127,6 +127,54 @@ def as_argument(array):
 
 
 @triton.jit
+def use_of_product_kernel(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, USE: tl.constexpr):
+    m = tl.arange(0, M)[:, None]
+    n = tl.arange(0, N)[None, :]
+    k = tl.arange(0, K)
+    x = tl.dot(tl.load(a_ptr + m * K + k[None, :]), tl.load(b_ptr + k[:, None] * N + n)).to(tl.int32)
+    if USE == "sum of rows":
+        x = x * 0 + tl.sum(x, axis=1)[:, None]
+    elif USE == "sum of columns":
+        x = x * 0 + tl.sum(x, axis=0)[None, :]
+    elif USE == "xor of rows":
+        x = x * 0 + tl.xor_sum(x, axis=1)[:, None]
+    elif USE == "sum of pieces":
+        x = tl.reshape(x, [M * N // 2, 2])
+        x = tl.reshape(x * 0 + tl.sum(x, axis=1)[:, None], [M, N])
+    elif USE == "scan of rows":
+        x = tl.cumsum(x, axis=1)
+    elif USE == "scan of columns":
+        x = tl.cumsum(x, axis=0, reverse=True)
+    elif USE == "histogram":
+        x = tl.reshape(tl.histogram(tl.ravel(x) & (M * N - 1), M * N), [M, N])
+    elif USE == "atomics":
+        tl.atomic_add(out_ptr + m * N + n, x)
+    else:
+        tl.static_assert(USE == "sort")
+        x = tl.sort(x)
+    tl.atomic_add(out_ptr + m * N + n, x)
+
+
+@pytest.mark.parametrize("use", ["sum of rows", "sum of columns", "xor of rows", "sum of pieces", "scan of rows",
+                                 "scan of columns", "histogram", "atomics", "sort"])
+@pytest.mark.parametrize("M, N, K", [(1, 8, 16), (1, 64, 32), (2, 16, 16), (4, 32, 64), (8, 8, 8), (64, 1, 16), (32, 4, 16)])
+def test_each_element_of_a_product_takes_part_once(target, M, N, K, use):
+    """Matrix instructions hold small products more than once in the registers of a thread."""
+    rng = np.random.default_rng(M * N)
+    a, b = rng.integers(-3, 4, (M, K)).astype(np.float16), rng.integers(-3, 4, (K, N)).astype(np.float16)
+    out = np.zeros((M, N), np.int32)
+    use_of_product_kernel[(1,)](a, b, out, M=M, N=N, K=K, USE=use)
+    x = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int32)
+    pieces = x.reshape(-1, 2).sum(1, keepdims=True).repeat(2, 1).reshape(M, N)
+    expected = {
+        "sum of rows": x.sum(1, keepdims=True), "sum of columns": x.sum(0)[None, :],
+        "xor of rows": np.bitwise_xor.reduce(x, 1)[:, None], "sum of pieces": pieces, "scan of rows": x.cumsum(1),
+        "scan of columns": x[::-1].cumsum(0)[::-1], "atomics": 2 * x, "sort": np.sort(x, 1),
+        "histogram": np.bincount(x.ravel() & (M * N - 1), minlength=M * N).reshape(M, N)}[use]
+    np.testing.assert_array_equal(out, np.broadcast_to(expected, (M, N)))
+
+
+@triton.jit
 def accumulate_in_halves_kernel(x_ptr, y_ptr, out_ptr, trips, N: tl.constexpr, OUT: tl.constexpr):
     i = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     acc = tl.zeros((N, N), OUT)

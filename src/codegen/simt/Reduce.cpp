@@ -203,7 +203,7 @@ void emitReduce(Emitter &e, ReduceOp op) {
     resultRegister[result.apply(reg, 0, 0)] = reg;
   std::vector<std::vector<Partial>> groups(result.size(Axis::Register));
   for (unsigned reg = 0; reg != source.size(Axis::Register); ++reg) {
-    if (!source.isLive(reg))
+    if (!source.isLive(reg) || (reg & source.freeBits(Axis::Register))) // each element takes part once
       continue;
     std::vector<int64_t> at = source.coordinates(source.apply(reg, 0, 0));
     at.erase(at.begin() + axis);

@@ -26,7 +26,7 @@ ReduceScratch::ReduceScratch(ReduceOp op) {
     for (auto [i, basis] : llvm::enumerate(source.bases(hardware)))
       if (basis & along)
         result |= 1u << i;
-    return result;
+    return result & ~source.freeBits(hardware); // those bits lead to elements that the thread has already
   };
   laneBits = bits(Axis::Lane);
   warpBits = bits(Axis::Warp);
