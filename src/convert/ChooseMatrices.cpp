@@ -139,6 +139,7 @@ private:
     };
     fill("M", e.m, shape.isSwapped ? shape.n : shape.m);
     fill("N", e.n, shape.isSwapped ? shape.m : shape.n);
+    fill("K", e.k, shape.k);
     return text;
   }
 
@@ -151,27 +152,28 @@ private:
     auto known = layouts_.find(classOf(dot));
     if ((best = ofSeveralWarps(dot, types, e)))
       least = 0; // it reads its operands by itself, and runs while the warps go on
-    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types)) {
-      MatrixShape &shape = instruction.shape;
-      if (shape.warps > 1 || e.k % shape.k != 0)
-        continue;
-      // Rows that the tile has not are computed in vain; as columns fewer are. An instruction takes factors
-      // of two types in one order.
-      shape.isSwapped = types.a == types.b && e.m < int64_t(shape.m) && e.n > e.m;
-      unsigned rows = shape.isSwapped ? 1 : 0;
-      shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, rows == 0 ? e.m : e.n);
-      shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, rows == 0 ? e.n : e.m);
-      auto [warpsM, warpsN] = warpsOf(dot, e.m, e.n, shape);
-      double cost = costOf(shape, e, warpsM, warpsN);
-      if (cost >= least)
-        continue;
-      Layout layout =
-          layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
-      if (known != layouts_.end() && known->second != layout)
-        continue;
-      least = cost;
-      best = MatrixDot{instruction, layout, reasonOf(instruction, e)};
-    }
+    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types))
+      for (bool isSwapped : {false, true}) {
+        if (isSwapped && types.a != types.b)
+          break; // the instruction takes factors of two types in one order
+        MatrixShape &shape = instruction.shape;
+        if (shape.warps > 1)
+          break;
+        shape.isSwapped = isSwapped;
+        unsigned rows = isSwapped ? 1 : 0;
+        shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, isSwapped ? e.n : e.m);
+        shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, isSwapped ? e.m : e.n);
+        auto [warpsM, warpsN] = warpsOf(dot, e.m, e.n, shape);
+        double cost = costOf(shape, e, warpsM, warpsN) * (isSwapped ? costs().swapGain : 1);
+        if (cost >= least)
+          continue;
+        Layout layout =
+            layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
+        if (known != layouts_.end() && known->second != layout)
+          continue;
+        least = cost;
+        best = MatrixDot{instruction, layout, reasonOf(instruction, e)};
+      }
     if (!best)
       return;
     layouts_.try_emplace(classOf(dot), best->result);

@@ -1,7 +1,8 @@
 // Chooses the dots that are computed with matrix instructions, and how their results lie over the warps. In:
 // a kernel in tile IR. All dots of one class (Classes.h) get one layout; a dot that would need another one is
-// left to multiply-adds. Between the instructions and multiply-adds the machine's costs decide; rows and
-// columns that the instruction does not divide are filled up (they repeat), K must be divided.
+// left to multiply-adds. Between the instructions, the two orders of operands and multiply-adds the machine's
+// costs decide; an extent that the instruction does not divide is filled up: rows and columns repeat, K has
+// zeros.
 #pragma once
 #include "analysis/AxisInfo.h"
 #include "convert/Classes.h"

@@ -111,18 +111,42 @@ private:
       for (unsigned row = 0; row != (isRows ? shape_.m / 8 : 1); ++row) {
         SmallVector<int, 4> registers;
         for (int64_t near = 0; near != int64_t(perWord); ++near)
-          registers.push_back(find(map, at, own, row * rowStep(), inner, far + near));
-        words.push_back(word(tile, registers, small));
+          registers.push_back(k + far + near < map.layout().hull(inner)
+                                  ? find(map, at, own, row * rowStep(), inner, far + near)
+                                  : -1);
+        words.push_back(word(tile, registers, k + far, small));
       }
     return words;
   }
 
-  // Neighbours along k as one word, found once for all pieces that need it.
-  llvm::Value *word(Value tile, ArrayRef<int> registers, bool small) {
+  // Neighbours along k as one word, those of a group's first lane from `first` on. Found once for all pieces
+  // that need it.
+  llvm::Value *word(Value tile, ArrayRef<int> registers, int64_t first, bool small) {
     llvm::Value *&known = words_[{tile, {registers.begin(), registers.end()}, small}];
     if (!known)
-      known = makeWord(tile, registers, small);
+      known = withinK(makeWord(tile, registers, small), first, unsigned(registers.size()));
     return known;
+  }
+
+  // The word with zeros in place of what lies behind the end of K, or repeats there. The lanes of a group of
+  // four have neighbouring words.
+  llvm::Value *withinK(llvm::Value *word, int64_t first, unsigned count) {
+    int64_t left = shapeOf(op_.getA().getType()).back() - first;
+    if (left >= 4 * int64_t(count))
+      return word;
+    llvm::Value *lane = b_.CreateAnd(e_.lane(), b_.getInt32(3));
+    if (shape_.elementBits == 64)
+      return b_.CreateSelect(b_.CreateICmpULT(lane, b_.getInt32(uint32_t(std::max<int64_t>(left, 0)))), word,
+                             llvm::Constant::getNullValue(word->getType()));
+    auto mask = [&](int64_t inGroup) {
+      int64_t elements = std::clamp<int64_t>(left - inGroup * count, 0, count);
+      return b_.getInt32(uint32_t((uint64_t(1) << (elements * shape_.elementBits)) - 1));
+    };
+    llvm::Value *kept = mask(3);
+    for (int64_t inGroup : {2, 1, 0})
+      if (mask(inGroup) != kept)
+        kept = b_.CreateSelect(b_.CreateICmpULE(lane, b_.getInt32(uint32_t(inGroup))), mask(inGroup), kept);
+    return b_.CreateAnd(word, kept);
   }
 
   llvm::Value *makeWord(Value tile, ArrayRef<int> registers, bool small) {

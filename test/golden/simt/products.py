@@ -107,7 +107,7 @@ def stores(a, b, c, K):
         tl.store(a + m[:, None] * 32 + k[None, :], tl.dot(x, y).to(tl.float16))
 
 
-# ODD: dot: multiply-adds: no matrix instruction takes these types
+# ODD: dot: matrix instruction m16n8k8.tf32, M filled up from 10 to 16, N filled up from 10 to 16, K filled up from 5 to 8
 # ODD: dot: matrix instruction m16n8k4.tf32, operands swapped, M filled up from 3 to 8
 # ODD: dot: multiply-adds: no matrix instruction takes these types
 @triton.jit
