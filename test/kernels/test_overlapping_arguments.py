@@ -63,3 +63,25 @@ def test_a_sum_has_what_was_loaded_before_a_store(target, block):
     x, out = torch.arange(1, block + 1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
     zero_then_sum[(1,)](x, x, out, B=block)
     assert out.item() == block * (block + 1) // 2 and not x.any()
+
+
+@triton.jit
+def copy_two_by_remainder(x, w, y, z, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = (i * 7 + 3) % n
+    tl.store(y + i, tl.load(x + at))
+    tl.store(z + i, tl.load(w + at))
+
+
+def test_overlap_is_judged_by_the_indices_of_this_launch(target):
+    """M13: indices that the loop itself keeps for later are not those that a launch before left in the buffer"""
+    if target in ("cuda", "sim"):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
+    memory, other = torch.arange(4000, dtype=torch.int64), torch.zeros(4000, dtype=torch.int64)
+    at = (torch.arange(512) * 7 + 3) % 509
+    expected = memory.clone()
+    expected[3:515] = memory[at]
+    expected[3000:3512] = expected[at]
+    copy_two_by_remainder[(1,)](other, other, other[3:], other[3000:], 2, B=512)  # reads beside what it stores
+    copy_two_by_remainder[(1,)](memory, memory, memory[3:], memory[3000:], 509, B=512)
+    assert_same(memory, expected)

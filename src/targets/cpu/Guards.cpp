@@ -99,7 +99,11 @@ private:
 
 class GuardEmitter {
 public:
-  explicit GuardEmitter(ProgramEmitter &program) : p_(program), b_(program.builder) {}
+  GuardEmitter(ProgramEmitter &program, const Nest &nest) : p_(program), b_(program.builder) {
+    for (const Root &root : nest.roots)
+      if (root.kind == RootKind::Buffer)
+        notFilled_.insert(root.value);
+  }
 
   llvm::Value *holds() const { return holds_; }
   llvm::Value *apart() const { return apart_; }
@@ -148,6 +152,13 @@ public:
   }
 
 private:
+  // The nest runs behind its guards: tiles that it buffers are computed here.
+  Evaluator computing() {
+    Evaluator evaluator(p_, 1, true);
+    evaluator.written = notFilled_;
+    return evaluator;
+  }
+
   Range rangeOf(const NestAccess &access) {
     const Address &address = *p_.access.address(access.pointers);
     Range offsets = rangeOf(address.offset, shapeOf(access.pointers.getType()));
@@ -157,7 +168,7 @@ private:
   }
 
   llvm::Value *constantPart(const Polynomial &value) {
-    Evaluator evaluator(p_, 1, true);
+    Evaluator evaluator = computing();
     evaluator.pushLevel();
     return evaluator.polynomial(value, {});
   }
@@ -172,7 +183,7 @@ private:
       if (needed)
         dims.push_back(d);
     }
-    Evaluator evaluator(p_, 1, true);
+    Evaluator evaluator = computing();
     evaluator.pushLevel();
     if (dims.empty())
       return rangeAt(form, shape, evaluator, Coordinates(shape.size(), evaluator.zero()), {});
@@ -315,7 +326,7 @@ private:
   ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   llvm::Value *holds_ = nullptr, *apart_ = nullptr;
-  llvm::DenseSet<Value> done_;
+  llvm::DenseSet<Value> notFilled_, done_;
   llvm::DenseMap<Value, Range> ranges_; // of the addresses of pointers
 };
 
@@ -348,7 +359,7 @@ NestAccesses accessesOf(const Nest &nest, const NestPlan &plan) { return AccessW
 
 Guards emitGuards(ProgramEmitter &program, const Nest &nest, const NestAccesses &accesses,
                   const std::optional<Bound> &bound) {
-  GuardEmitter emitter(program);
+  GuardEmitter emitter(program, nest);
   Guards guards;
   auto hasForm = [&](const NestAccess &access) {
     return Evaluator::usesForm(program.access.address(access.pointers), laneDimOf(access, nest.lane));
