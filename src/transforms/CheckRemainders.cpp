@@ -1,6 +1,6 @@
 #include "transforms/CheckRemainders.h"
 #include "analysis/AxisInfo.h"
-#include "ir/tile/Tile.h"
+#include "ir/tile/Checks.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -52,10 +52,11 @@ void check(Operation *op) {
     Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
     holds = arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
   }
-  AssertOp::create(
+  auto check = AssertOp::create(
       builder, loc, holds,
       builder.getStringAttr("an address is made with `%` of a negative multiple of the divisor, or by 0; "
                             "make the dividend non-negative"));
+  check->setAttr(ownCheckName, builder.getUnitAttr());
 }
 
 } // namespace

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 import torch
 
+import devices
 import tegula as triton
 import tegula.language as tl
 
@@ -170,6 +171,14 @@ def assembled(text, folder):
     return done.stderr + done.stdout
 
 
+def compiled(build_dir, folder, kernel, signature, warps, stages=3):
+    """Returns a kernel of this file as PTX."""
+    subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::{kernel}", "--target", "sm_90a", "--signature", signature,
+                    "--num-warps", str(warps), "--num-stages", str(stages), "--emit", "ptx", "-o", folder / "code.ptx"],
+                   check=True, timeout=120)
+    return (folder / "code.ptx").read_text()
+
+
 @pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
 @pytest.mark.parametrize("order, pieces", [("nn", 8), ("nt", 4), ("tt", 4), ("tn", 0)])
 @pytest.mark.parametrize("factor, result, step", [("fp32", "fp32", 8), ("i8", "i32", 32), ("fp8e4nv", "fp32", 32)])
@@ -193,10 +202,61 @@ def test_the_assembler_leaves_all_types_asynchronous(build_dir, tmp_path, factor
 @pytest.mark.parametrize("m, n, bk, warps", [(64, 64, 32, 4), (128, 128, 64, 4), (128, 128, 64, 8), (128, 256, 64, 8), (64, 256, 64, 4)])
 def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, bk, warps):
     signature = f"a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,sam=i32:16,sak=1,sbk=i32:16,sbn=1,M={m},N={n},BK={bk},LOOP=True"
-    subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::product_kernel", "--target", "sm_90a", "--signature", signature,
-                    "--num-warps", str(warps), "--emit", "ptx", "-o", tmp_path / "code.ptx"], check=True, timeout=120)
-    text = (tmp_path / "code.ptx").read_text()
+    text = compiled(build_dir, tmp_path, "product_kernel", signature, warps)
     assert len(re.findall(r"wgmma\.mma_async", text)) == max(1, m // 64 * 4 // warps) * bk // 16
     notes = assembled(text, tmp_path)
     assert not re.search(r"C75\d\d", notes), notes
     assert re.search(r" 0 bytes spill stores", notes), notes
+
+
+@triton.jit
+def wrapped_kernel(a, b, c, M, K, first, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = (first + tl.arange(0, BM)) % M, (first + tl.arange(0, BN)) % BN, tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] + (i + k)[None, :] * M, mask=k[None, :] < K - i, other=0.0)
+        y = tl.load(b + (i + k)[:, None] * BN + n[None, :], mask=k[:, None] < K - i, other=0.0)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :], acc)
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+def test_checked_remainders_leave_products_asynchronous(build_dir, tmp_path):
+    """A kernel that calls a function has its products one after the other, wherever the call is."""
+    signature = "a=*f16:16,b=*f16:16,c=*f32:16,M=i32:16,K=i32:16,first=i32:16,BM=128,BN=128,BK=64"
+    text = compiled(build_dir, tmp_path, "wrapped_kernel", signature, 8)
+    assert "wgmma.mma_async" in text and "trap;" in text and "call" not in text
+    assert not re.search(r"C75\d\d", assembled(text, tmp_path))
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("first", [0, 16, 48, -64])
+def test_checked_remainders_of_products(first, monkeypatch):
+    devices.use("sim", monkeypatch)
+    generator = torch.Generator().manual_seed(7)
+    a, b = integers(generator, 64, 80, by_columns=True), integers(generator, 80, 64)
+    c = torch.full((64, 64), 9.0)
+    run = lambda: wrapped_kernel[(1,)](a, b, c, 64, 80, first, BM=64, BN=64, BK=32)
+    if first < 0:
+        with pytest.raises(triton.TritonError, match="trap"):
+            run()
+        return
+    run()
+    assert torch.equal(c, torch.roll(torch.roll(a.float() @ b.float(), -first, 0), -first, 1))
+
+
+@triton.jit
+def mixed_kernel(a, b, c, K, stride, N: tl.constexpr, BK: tl.constexpr):
+    """One operand is copied; the other is loaded element by element."""
+    m, n, k = tl.arange(0, 128), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros([128, N], tl.float32)
+    for i in range(0, K, BK):
+        acc = tl.dot(tl.load(a + m[:, None] * K + (i + k)[None, :]), tl.load(b + (i + k)[:, None] * stride + n[None, :] * 3), acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+def test_loads_beside_products_leave_them_their_registers(build_dir, tmp_path):
+    text = compiled(build_dir, tmp_path, "mixed_kernel", "a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,stride=i32,N=128,BK=64", 8)
+    assert "wgmma.mma_async" in text and ".minnctapersm" not in text
+    assembled(text, tmp_path)

@@ -2,6 +2,7 @@
 // interpreter's. A check fails in the threads that hold a false element.
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/simt/Emitter.h"
+#include "ir/tile/Checks.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -124,6 +125,8 @@ void emitAssert(Emitter &e, AssertOp op) {
       }
     fails = e.both(e.isFirstCopy(layout), fails);
   }
+  if (op->hasAttr(wordlessName))
+    return e.hardware.failWordless(b, fails);
   auto at = op.getLoc()->findInstanceOf<FileLineColLoc>();
   e.when(fails, [&] {
     e.hardware.fail(b, op.getMessage(), at ? at.getFilename().getValue() : "", at ? at.getLine() : 0,

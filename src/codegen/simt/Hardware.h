@@ -122,6 +122,9 @@ public:
   // Ends the launch with an error.
   virtual void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
                     llvm::StringRef function) const = 0;
+  // Ends the launch with an error without a text, if the condition (i1) holds in a lane of the warp; all
+  // lanes must come here.
+  virtual void failWordless(Builder &b, llvm::Value *condition) const = 0;
 
   // ---- arithmetic ----
   // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the

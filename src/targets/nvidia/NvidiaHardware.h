@@ -52,6 +52,7 @@ public:
   void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;
   void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
             llvm::StringRef function) const override;
+  void failWordless(Builder &b, llvm::Value *condition) const override;
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
   llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,

@@ -61,7 +61,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
 bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
   int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
   bool found = false, small = true;
-  function.walk([&](tile::DotOp dot) { small = false; }); // products live of their registers
+  // Products live of their registers.
+  function.walk([&](Operation *op) { small &= !isa<tile::DotOp, simt::DotAsyncOp>(op); });
   function.walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
