@@ -382,7 +382,9 @@ typedef struct tg_compile_options {
    * is a comment; "all", or NULL: none. A kernel that does not compile is shown as far as it came. */
   const char *print_before, *print_after;
   void (*print)(void *user, const char *text);
-  void *user; /* what `print` gets first */
+  void *user;          /* what `print` gets first */
+  const char *options; /* NULL: none. Options of a launch with constants: "num_warps=8,maxnreg=64"; of those
+                          that stand here and above the ones above count */
 } tg_compile_options;
 
 /* Compiles `function` for a signature: "x=*f32:16,n=i32,B=64,ACT='relu'". Each parameter is
@@ -420,6 +422,19 @@ TG_API tg_status tg_cache_get_info(tg_cache_info *out, tg_diagnostics **problems
 TG_API tg_status tg_cache_verify(uint64_t *entries, uint64_t *damaged, tg_diagnostics **problems);
 /* Removes all entries. */
 TG_API tg_status tg_cache_clear(uint64_t *entries, tg_diagnostics **problems);
+
+/* A kernel of an archive. Entries with one name, one behind the other, are one kernel for several targets;
+ * they have the same parameters. */
+typedef struct tg_archive_entry {
+  const char *name; /* of the function in the header: a name of C */
+  const tg_kernel *kernel;
+} tg_archive_entry;
+/* Writes compiled kernels as an archive for libtegula-rt (tegula/runtime.h), and the header with a typed
+ * function for each. `header` is the path of the header, NULL: none is written; names in it begin with
+ * `prefix`. Files are whole or not there. TG_LAUNCH: the entries do not go together. TG_DATA: a file cannot
+ * be written. */
+TG_API tg_status tg_archive_write(const tg_archive_entry *entries, size_t count, const char *path,
+                                  const char *header, const char *prefix, tg_diagnostics **problems);
 
 TG_API const char *tg_kernel_name(const tg_kernel *kernel);
 TG_API const char *tg_kernel_target(const tg_kernel *kernel);

@@ -187,6 +187,7 @@ public:
   }
 
   tg_kernel *handle() const { return kernel_.get(); }
+  std::string name() const { return tg_kernel_name(handle()); }
   std::string target() const { return tg_kernel_target(handle()); }
 
   std::vector<std::string> stages() const {
@@ -263,6 +264,7 @@ struct CompileOptions {
   // Passes by name, or "all": `print` gets the kernel ahead of and behind them.
   std::string printBefore, printAfter;
   std::function<void(const char *text)> print;
+  std::string options; // of a launch: "num_warps=8,maxnreg=64"
 };
 
 struct Pass {
@@ -282,6 +284,22 @@ inline Expected<std::vector<Pass>> passes(const std::string &target) {
       return Error(status, problems);
     all.push_back({pass.name, pass.gives, pass.what});
   }
+}
+
+// Writes kernels as an archive for libtegula-rt, and its header where `header` names one. Kernels of one
+// name, one behind the other, are one kernel for several targets.
+inline Expected<Done> writeArchive(std::span<const std::string> names, std::span<const Kernel> kernels,
+                                   const std::string &path, const std::string &header,
+                                   const std::string &prefix) {
+  std::vector<tg_archive_entry> entries;
+  for (size_t i = 0; i != kernels.size(); ++i)
+    entries.push_back({names[i].c_str(), kernels[i].handle()});
+  tg_diagnostics *problems = nullptr;
+  if (tg_status status =
+          tg_archive_write(entries.data(), entries.size(), path.c_str(),
+                           header.empty() ? nullptr : header.c_str(), prefix.c_str(), &problems))
+    return Error(status, problems);
+  return Done{};
 }
 
 // Borrowed from its module.
@@ -313,6 +331,7 @@ public:
     raw.debug = options.debug;
     raw.print_before = options.printBefore.empty() ? nullptr : options.printBefore.c_str();
     raw.print_after = options.printAfter.empty() ? nullptr : options.printAfter.c_str();
+    raw.options = options.options.empty() ? nullptr : options.options.c_str();
     if (options.print) {
       raw.print = [](void *user, const char *text) {
         (*static_cast<const std::function<void(const char *)> *>(user))(text);

@@ -40,10 +40,16 @@ bool flag(Reader &in) {
 void writeKernel(const Artifact &from, Writer &out) {
   for (const std::string *text : {&from.kernel, &from.target, &from.arch})
     out.text(*text);
+  out.count(from.features.size());
+  for (const std::string &feature : from.features)
+    out.text(feature);
 }
 void readKernel(Reader &in, Artifact &to) {
   for (std::string *text : {&to.kernel, &to.target, &to.arch})
     *text = in.text();
+  to.features.resize(in.count(8));
+  for (std::string &feature : to.features)
+    feature = in.text();
 }
 
 void writeParameters(const Artifact &from, Writer &out) {
@@ -52,15 +58,17 @@ void writeParameters(const Artifact &from, Writer &out) {
     out.text(parameter.name);
     out.text(name(parameter.dtype));
     out.number(uint8_t(parameter.isPointer | parameter.isConst << 1 | parameter.isWritten << 2));
+    out.number(parameter.divisibility);
   }
 }
 void readParameters(Reader &in, Artifact &to) {
-  to.parameters.resize(in.count(17));
+  to.parameters.resize(in.count(21));
   for (Parameter &parameter : to.parameters) {
     parameter.name = in.text();
     std::optional<DType> dtype = dtypeFromName(in.text());
     auto bits = in.number<uint8_t>();
-    if (!dtype || bits > 7)
+    parameter.divisibility = in.number<uint32_t>();
+    if (!dtype || bits > 7 || parameter.divisibility == 0)
       return in.fail();
     parameter.dtype = *dtype;
     parameter.isPointer = bits & 1, parameter.isConst = bits & 2, parameter.isWritten = bits & 4;

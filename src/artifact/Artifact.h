@@ -22,14 +22,15 @@
 namespace tegula::artifact {
 
 // Changes with the meaning of the bytes; another version is refused.
-constexpr uint32_t formatVersion = 1;
+constexpr uint32_t formatVersion = 2;
 
 // A run-time argument: one 8-byte slot of a launch, in this order.
 struct Parameter {
   std::string name;
   DType dtype = DType::I32; // of a pointer what it points to
   bool isPointer = false, isConst = false;
-  bool isWritten = false; // the kernel may store through it
+  bool isWritten = false;    // the kernel may store through it
+  uint32_t divisibility = 1; // of the address or number: the code is wrong for others
   bool operator==(const Parameter &) const = default;
 };
 
@@ -88,6 +89,7 @@ struct Artifact {
   std::string answers; // of the host, which the compile came to ask
 
   std::string kernel, target, arch;
+  std::vector<std::string> features; // that the processor must have (runtime/CpuFeatures.h)
   std::vector<Parameter> parameters;
   LaunchData launch;
   std::vector<Part> parts; // code, and stages that are kept

@@ -10,6 +10,22 @@ using capi::guarded;
 using capi::isLive;
 using capi::kernelOf;
 
+// "num_warps=8,maxnreg=64". No constant of an option has a comma. False after a diagnostic.
+static bool readOptions(std::string_view text, compiler::CompileOptions &options, diag::Sink &sink) {
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    std::string_view option = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    size_t equals = std::min(option.find('='), option.size());
+    if (equals != option.size() &&
+        jit::setOption(options, option.substr(0, equals), option.substr(equals + 1)))
+      continue;
+    sink.report(diag::Kind::OptionsSyntax, {}, {option});
+    return false;
+  }
+  return true;
+}
+
 tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options,
                      tg_kernel **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
@@ -24,11 +40,14 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     compiler::CompileOptions compilerOptions;
     compilerOptions.target = wanted.target ? wanted.target : function->defaultTarget;
     compilerOptions.targetOptions.cpu = wanted.cpu ? wanted.cpu : "";
+    if (wanted.options && !readOptions(wanted.options, compilerOptions, sink))
+      return;
     if (wanted.num_warps > 0)
       compilerOptions.language.numWarps = wanted.num_warps;
     if (wanted.num_stages > 0)
       compilerOptions.language.numStages = wanted.num_stages;
-    compilerOptions.language.debug = wanted.debug != 0;
+    if (wanted.debug)
+      compilerOptions.language.debug = true;
     pipeline::Looks &looks = compilerOptions.looks;
     looks.before = wanted.print_before ? wanted.print_before : "";
     looks.after = wanted.print_after ? wanted.print_after : "";

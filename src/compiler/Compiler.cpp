@@ -82,7 +82,7 @@ std::vector<artifact::Parameter> parametersOf(mlir::ModuleOp module, const sema:
     if (const sema::ArgumentSpec *spec = findSpec(request.arguments, parameter.name))
       if (auto *type = std::get_if<sema::Type>(&spec->value))
         parameter.dtype = type->element, parameter.isPointer = type->pointer,
-        parameter.isConst = type->isConst;
+        parameter.isConst = type->isConst, parameter.divisibility = std::max(1u, spec->divisibility);
     parameters.push_back(std::move(parameter));
   }
   return parameters;

@@ -17,6 +17,7 @@ struct CompileOptions {
   TargetOptions targetOptions;
   sema::LanguageOptions language;
   pipeline::Looks looks; // at the kernel between passes
+  bool isClosed = false; // a call finds its kernel on disk, or fails
 };
 
 // A run-time argument: one slot of a launch.
@@ -28,6 +29,7 @@ struct RuntimeArgument {
 
 class Compilation {
 public:
+  const artifact::Artifact &artifact() const { return artifact_; }
   const std::string &kernelName() const { return artifact_.kernel; }
   const std::string &targetName() const { return artifact_.target; }
   // As a target's name; "" where there is one only.

@@ -3,6 +3,7 @@
 #include "artifact/Sha256.h"
 #include "base/Environment.h"
 #include "compiler/BuildId.h"
+#include "compiler/Specializations.h"
 
 #include <charconv>
 #include <chrono>
@@ -334,6 +335,16 @@ Result<std::shared_ptr<DiskCache>> diskCache() {
   return known = *opened;
 }
 
+namespace {
+
+// A compile for a call, unless the process may not compile.
+std::unique_ptr<Compilation> compileForCall(const sema::Request &request, const CompileOptions &options,
+                                            diag::Sink &sink) {
+  return isClosed(options) ? refuseToCompile(request, options, sink) : compile(request, options, sink);
+}
+
+} // namespace
+
 std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const CompileOptions &options,
                                            diag::Sink &sink) {
   assert(request.record && "the answers are part of what is looked for");
@@ -341,20 +352,24 @@ std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const C
   const Target *target = prepare(request, options, targetOptions, sink);
   if (!target)
     return nullptr;
+  if (Status status = record(request, options, targetOptions); !status.ok()) {
+    reportStatus(status, options.target, {}, sink);
+    return nullptr;
+  }
   bool isLookedAt = !options.looks.before.empty() || !options.looks.after.empty();
   std::optional<Key> key = isLookedAt ? std::nullopt : keyOf(request, *target, targetOptions);
   if (!key)
-    return compile(request, options, sink);
+    return compileForCall(request, options, sink);
   Result<std::shared_ptr<DiskCache>> disk = diskCache();
   if (!disk) {
     if (disk.status().code != StatusCode::Unsupported)
       tellOnce(disk.status(), sink);
-    return compile(request, options, sink);
+    return compileForCall(request, options, sink);
   }
   Search search{request, options, *target, targetOptions, sink, **disk, std::move(*key)};
   if (std::optional<Search::Found> found = search.find())
     return std::move(found->compilation);
-  return findOrTakeTurn(search);
+  return isClosed(options) ? refuseToCompile(request, options, sink) : findOrTakeTurn(search);
 }
 
 Verified verify(const DiskCache &disk) {

@@ -124,7 +124,17 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
     target.fusesMultiplyAdd = value != 0;
   else if (name == "launch_cooperative_grid")
     target.isCooperative = value != 0;
+  else if (name == "closed")
+    options.isClosed = value != 0;
   return true;
+}
+
+bool setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value) {
+  std::optional<sema::Const> constant = compiler::parseLiteral(value);
+  for (const Option &row : optionTable)
+    if (row.name == name && row.use == OptionUse::Obeyed)
+      return constant && obey(options, name, leafOf(*constant));
+  return false;
 }
 
 bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sink) {

@@ -105,6 +105,9 @@ private:
   KernelTable table_;
 };
 
+// Sets an option that launches obey, by its name and the text of a constant. False: there is no such option,
+// or it does not take the value.
+bool setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value);
 // The leaf of a compile-time value.
 Leaf leafOf(const sema::Const &value);
 // "an int", "a pointer to fp32": for messages.

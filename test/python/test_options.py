@@ -35,7 +35,8 @@ def run(target="interp", grid=(1,), **options):
 
 # The tables say what is done with each option: they hold a value that is taken, and one that is not.
 OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "sanitize_overflow": (False, "yes"), "maxnreg": (64, 0), "enable_fp_fusion": (False, "no"),
-          "launch_cooperative_grid": (True, "yes"), "default_dot_input_precision": ("ieee", "fp4")}
+          "launch_cooperative_grid": (True, "yes"), "default_dot_input_precision": ("ieee", "fp4"),
+          "closed": (False, "yes")}
 FIXED = {"num_ctas": (1, 2), "extern_libs": (None, {"libdevice": "a.bc"}), "arch": (None, "sm90"),
          "ptx_version": (None, 84), "ptx_options": ("", "--ftz=true"), "ir_override": (None, "a.ttir"),
          "instrumentation_mode": ("", "consan")}

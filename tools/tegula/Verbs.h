@@ -44,6 +44,13 @@ struct CompileFlags {
 int compile(const CompileFlags &options);
 int explain(const CompileFlags &options);
 
+struct BuildOptions {
+  std::string kernel, signature, name; // of one kernel: FILE.py::KERNEL
+  std::string list;                    // or a file with a line for each
+  std::string targets, options, output = "kernels.tga", header, prefix, cmake;
+};
+int build(const BuildOptions &options);
+
 struct CheckOptions {
   std::vector<std::string> files; // FILE.py or FILE.py::KERNEL
   std::string signature, grid;    // of a kernel

@@ -82,6 +82,28 @@ static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, C
   return verb;
 }
 
+static void addBuild(CLI::App &app, BuildOptions &options, int &code) {
+  CLI::App *verb = app.add_subcommand(
+      "build", "Compile kernels ahead of time: an archive and a header for programs without a compiler");
+  verb->add_option("kernel", options.kernel, "FILE.py::KERNEL");
+  verb->add_option("--signature", options.signature, "As of `tegula compile`");
+  verb->add_option("--name", options.name, "Of the function in the header (default: the kernel's)");
+  verb->add_option("--options", options.options, "Of the launch: num_warps=8,maxnreg=64");
+  verb->add_option("--list", options.list,
+                   "A file with a kernel a line, as TEGULA_RECORD=FILE of a run writes it");
+  verb->add_option(
+      "--targets", options.targets,
+      "cpu (default, this machine), cpu:haswell (a processor by LLVM's name), sm_80, sm_90a, ...: "
+      "separated by commas; in the place of those in the list");
+  verb->add_option("-o,--output", options.output, "The archive (default: kernels.tga)");
+  verb->add_option("--header", options.header, "A header of C and C++ with a typed function for each kernel");
+  verb->add_option("--prefix", options.prefix, "Of names in the header (default: the archive's name)");
+  verb->add_option("--cmake", options.cmake, "A file for CMake, beside the archive: a target to link");
+  verb->footer("Example:\n  tegula build add.py::add_kernel --targets sm_80,sm_90a,cpu -o kernels.tga \\\n"
+               "      --header kernels.h --signature 'x=*f32:16,y=*f32:16,out=*f32:16,n=i32,BLOCK=1024'\n");
+  verb->callback([&options, &code] { code = build(options); });
+}
+
 static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
   CLI::App *verb =
       app.add_subcommand("check", "Print every problem of kernel files that shows without a signature; of a "
@@ -166,6 +188,9 @@ int main(int argc, char **argv) {
 
   PassesFlags passesOptions;
   addPasses(app, passesOptions, code);
+
+  BuildOptions buildOptions;
+  addBuild(app, buildOptions, code);
 
   CheckOptions checkOptions;
   addCheck(app, checkOptions, code);

@@ -6,7 +6,7 @@ FLOORS = [
     {"base", "mathlib"},
     {"artifact", "cache", "diag", "layout", "runtime", "ptxvm"},
     {"syntax", "tile", "simt", "drivers_cuda"},
-    {"analysis", "sema", "interp"},
+    {"analysis", "sema", "interp", "loader"},
     {"transforms", "convert", "codegen_llvm", "eager"},
     {"codegen", "codegen_simt", "pipeline"},
     {"cpu", "nvidia", "amd"},
@@ -19,12 +19,12 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 # Two modules of one floor that know each other on purpose.
 SAME_FLOOR = {("simt", "tile")}
 
-FREE_OF_MLIR = {"base", "mathlib", "artifact", "cache", "diag", "layout", "runtime", "ptxvm", "syntax", "drivers_cuda"}
+FREE_OF_MLIR = {"base", "mathlib", "artifact", "cache", "diag", "layout", "runtime", "ptxvm", "syntax", "drivers_cuda", "loader"}
 VENDORS = re.compile(r"\b(nvidia|cuda|ptx|cubin|hopper|amdgpu|rocm|hip)\b", re.IGNORECASE)
 # These may name a vendor outside of its rooms: the registry of targets and the table of variables, where users' names
 # arrive, and upstream's names of the language's modules.
 REGISTRY = ("src/compiler/Targets.cpp", "src/compiler/TargetNvidia.cpp", "src/compiler/TargetPtxvm.cpp", "src/compiler/Ptx.h",
-            "src/compiler/Targets.def", "src/base/Environment.def")
+            "src/compiler/Targets.def", "src/base/Environment.def", "src/loader/LoadNvidia.cpp", "src/loader/Loaders.def")
 LANGUAGE_NAMES = re.compile(r"(triton\.language\.|tl\.)extra\.\w+")
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".def", ".td", ".inc")
 

@@ -65,6 +65,10 @@ const Processor &hostProcessor() {
 
 } // namespace
 
+bool hasFeature(const llvm::TargetMachine &machine, std::string_view feature) {
+  return machine.getMCSubtargetInfo()->checkFeatures("+" + std::string(feature));
+}
+
 std::string machineIdentity(const std::string &cpu) {
   if (!cpu.empty())
     return cpu;

@@ -14,6 +14,9 @@ namespace tegula::codegen {
 // A machine for x86-64. `cpu` "" is this one, with exactly the features it reports.
 Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu);
 
+// Does the machine have the feature that LLVM calls so?
+bool hasFeature(const llvm::TargetMachine &machine, std::string_view feature);
+
 // All of a machine that decides about code: its name, what it can do, its caches. `cpu` as above.
 std::string machineIdentity(const std::string &cpu);
 

@@ -4,6 +4,7 @@
 
 #include "codegen/llvm/Recovery.h"
 #include "ir/tile/Tile.h"
+#include "runtime/CpuFeatures.h"
 
 #include "mlir/IR/OwningOpRef.h"
 
@@ -59,6 +60,9 @@ Result<Artifact> compile(ModuleOp module, const CpuOptions &options, const Emit 
   if (!status.ok())
     return status;
   artifact.object = std::move(lowering.unit.object);
+  for (std::string_view feature : runtime::cpuFeatures())
+    if (codegen::hasFeature(*lowering.unit.code->machine, feature))
+      artifact.features.emplace_back(feature);
   return artifact;
 }
 

@@ -23,7 +23,8 @@ struct Artifact {
   std::string plan;   // the nests as text, only when asked for
   std::string object; // ELF object
   uint64_t scratchBytes = 0;
-  std::string symbol; // the entry in the object
+  std::string symbol;                // the entry in the object
+  std::vector<std::string> features; // of those in runtime/CpuFeatures.h, what the code may use
   std::vector<diag::Remark> remarks;
   std::vector<pipeline::StageTime> times;
 };

@@ -1,0 +1,37 @@
+// Kernels that are compiled ahead of time, in one file: under each name the artifacts of one specialization, one
+// for each architecture or processor. The bytes carry a digest over everything, as those of an artifact do.
+#pragma once
+#include "artifact/Artifact.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tegula::artifact {
+
+struct Archive {
+  struct Entry {
+    std::string name; // an identifier of C; no two are the same
+    std::vector<Artifact> code;
+    bool operator==(const Entry &) const = default;
+  };
+  std::vector<Entry> entries;
+  bool operator==(const Archive &) const = default;
+};
+
+// Data: a name is none of C or is there twice; an entry has no code, or artifacts whose parameters differ.
+Status check(const Archive &archive);
+
+std::string write(const Archive &archive);
+// Data: the bytes are not what `write` made of an archive that `check` accepts; why.
+Result<Archive> readArchive(std::string_view bytes);
+
+// 16 hexadecimal digits over names and parameters, in order: equal where callers of one archive can call the
+// other one.
+std::string interfaceDigest(const Archive &archive);
+
+// A header of C and C++ with one function a kernel, over tegula/runtime.h. `prefix` begins the names of what
+// opens the archive.
+std::string headerOf(const Archive &archive, const std::string &prefix);
+
+} // namespace tegula::artifact

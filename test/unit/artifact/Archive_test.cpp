@@ -1,0 +1,102 @@
+// Archives of kernels: what is written is read, and nothing else is; headers that a compiler takes.
+#include "artifact/Archive.h"
+
+#include <gtest/gtest.h>
+
+using namespace tegula;
+using artifact::Archive;
+using artifact::Artifact;
+
+namespace {
+
+Artifact code(const std::string &target, const std::string &arch) {
+  Artifact a;
+  a.kernel = "add";
+  a.target = target, a.arch = arch;
+  a.features = {"avx2", "fma"};
+  a.parameters = {{"out", DType::F16, true, false, true, 16},
+                  {"x", DType::F32, true, false, false, 1},
+                  {"scale", DType::F32, false, false, false, 1},
+                  {"pair.0", DType::I64, false, false, false, 1},
+                  {"int", DType::U8, false, false, false, 1}};
+  a.launch.entry = "add";
+  a.parts = {{"obj", std::string(100, '\3')}};
+  return a;
+}
+
+Archive sample() {
+  return {{{"add", {code("cpu", ""), code("cuda", "sm_90a")}}, {"add_2", {code("cuda", "sm_80")}}}};
+}
+
+TEST(Archive, IsReadAsItWasWritten) {
+  for (const Archive &archive : {sample(), Archive{}}) {
+    Result<Archive> read = artifact::readArchive(artifact::write(archive));
+    ASSERT_TRUE(read) << read.status().message;
+    EXPECT_TRUE(*read == archive);
+  }
+}
+
+TEST(Archive, EveryChangedOrMissingByteIsARefusal) {
+  std::string bytes = artifact::write(sample());
+  for (size_t i = 0; i != bytes.size(); ++i) {
+    std::string other = bytes;
+    other[i] = char(other[i] ^ 0x20);
+    Result<Archive> read = artifact::readArchive(other);
+    ASSERT_FALSE(read) << i;
+    EXPECT_EQ(read.status().code, StatusCode::Data);
+    ASSERT_FALSE(artifact::readArchive(std::string_view(bytes).substr(0, i))) << i;
+  }
+  EXPECT_FALSE(artifact::readArchive(bytes + "x"));
+}
+
+TEST(Archive, RefusesEntriesThatDoNotGoTogether) {
+  auto refused = [](Archive archive, const std::string &why) {
+    Status status = artifact::check(archive);
+    EXPECT_EQ(status.code, StatusCode::Data);
+    EXPECT_NE(status.message.find(why), std::string::npos) << status.message;
+    EXPECT_FALSE(artifact::readArchive(artifact::write(archive)));
+  };
+  Archive archive = sample();
+  archive.entries[1].name = "add";
+  refused(archive, "two kernels named `add`");
+  for (const char *name : {"", "2add", "a-b", "a b", "\xc3\xa4"}) {
+    archive.entries[1].name = name;
+    refused(archive, "no name of C");
+  }
+  archive = sample();
+  archive.entries[0].code[1].parameters[2].dtype = DType::F64;
+  refused(archive, "differ between targets");
+  archive = sample();
+  archive.entries[0].code.clear();
+  refused(archive, "no code for `add`");
+  archive = sample();
+  archive.entries[0].code[0].parts.clear();
+  refused(archive, "no code for `add` on cpu");
+}
+
+TEST(Archive, AnInterfaceIsNamesAndParametersOnly) {
+  Archive archive = sample();
+  std::string digest = artifact::interfaceDigest(archive);
+  EXPECT_EQ(digest.size(), 16u);
+  archive.entries[0].code.pop_back();
+  archive.entries[0].code[0].parts[0].bytes = "other code";
+  EXPECT_EQ(artifact::interfaceDigest(archive), digest);
+  archive.entries[0].code[0].parameters[2].dtype = DType::F64;
+  EXPECT_NE(artifact::interfaceDigest(archive), digest);
+  archive = sample();
+  archive.entries[0].name = "sum";
+  EXPECT_NE(artifact::interfaceDigest(archive), digest);
+}
+
+TEST(Archive, AHeaderTypesEachParameter) {
+  std::string header = artifact::headerOf(sample(), "kernels");
+  for (const char *part :
+       {"static inline tg_status add(kernels_library *library, const tg_place *place, tgr_grid grid, void *out, "
+        "const float *x, float scale, int64_t pair_0, uint8_t int_)",
+        "static inline tg_status add_2(", "out: *fp16, address divisible by 16", "#ifndef KERNELS_KERNELS_H",
+        "kernels_open(", "slots[3] = (uint64_t)(int64_t)pair_0;", "memcpy(&slots[2], &scale, sizeof scale);",
+        "tgr_library_kernel((tgr_library *)library, 1)"})
+    EXPECT_NE(header.find(part), std::string::npos) << part << "\n" << header;
+}
+
+} // namespace
