@@ -120,18 +120,22 @@ private:
 
   void addArguments(tile::FuncOp function, mlir::Block &entry) {
     llvm::SmallVector<mlir::Value> values;
+    llvm::SmallVector<mlir::DictionaryAttr> attributes; // set together: each setting copies those of all
     for (size_t i = 0; i < runTime_.size(); ++i) {
       const auto &[parameter, spec] = runTime_[i];
       visitor_.session.place.range = parameter->range;
       mlir::Value value = entry.getNumArguments() > i ? entry.getArgument(i)
                                                       : entry.addArgument(types_[i], visitor_.session.loc());
       value.setLoc(visitor_.session.loc());
-      function.setArgAttr(i, "tt.name", builder_.getStringAttr(spec->name));
+      llvm::SmallVector<mlir::NamedAttribute, 2> known{
+          builder_.getNamedAttr("tt.name", builder_.getStringAttr(spec->name))};
       if (spec->divisibility > 1)
-        function.setArgAttr(i, "tt.divisibility",
-                            builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility)));
+        known.push_back(builder_.getNamedAttr(
+            "tt.divisibility", builder_.getI32IntegerAttr(static_cast<int32_t>(spec->divisibility))));
+      attributes.push_back(builder_.getDictionaryAttr(known));
       values.push_back(value);
     }
+    function.setAllArgAttrs(attributes);
     mlir::ValueRange left = values;
     for (const syntax::Parameter &parameter : kernel_.definition->parameters)
       locals_[parameter.name].value = rebuild(locals_[parameter.name].value, left);
