@@ -80,6 +80,7 @@ def joined(a, b):
 class Generator:
     def __init__(self, seed, form=""):
         self.rng = random.Random(f"{form} {seed}" if form else seed)
+        self.of_dots = set()  # names of what tl.dot gave
         self.overlapping = overlapping = form == "overlapping"
         self.held = form == "held"
         self.step_table = self.STEPS + (self.MOVES if form in ("moving", "held") else []) + (self.HELD if self.held else [])
@@ -220,6 +221,8 @@ class Generator:
             high = a.high * b.high if op == "*" else a.high + b.high
             if high <= EXACT[a.dtype]:
                 return self.let(f"{a.text} {op} {b.text}", a.dtype, shape, "exact", high)
+        if op != "*" and self.of_dots & {a.text, b.text}:
+            return None  # the sum may start from the other one, and round on the way
         if op == "*" and a.dtype == "float32":
             kind = "product"
         return self.let(f"{a.text} {op} {b.text}", a.dtype, shape, kind, high)
@@ -388,7 +391,9 @@ class Generator:
         options = (f", {acc.text}" if acc else "") + (f", out_dtype=tl.{dtype}" if dtype != "int32" else "")
         if a.dtype == "float32" and a.high > 2**11:  # more digits than tf32 keeps
             options += ", input_precision='ieee'"
-        return self.let(f"tl.dot({a.text}, {self.selection(a.dtype)}{options})", dtype, self.shape, a.kind, high)
+        value = self.let(f"tl.dot({a.text}, {self.selection(a.dtype)}{options})", dtype, self.shape, a.kind, high)
+        self.of_dots.add(value.text)
+        return value
 
     def sorted_rows(self):
         a = self.whole("int", "exact")
@@ -422,6 +427,7 @@ class Generator:
         self.depth -= 1
         self.pool = outer
         kind, high = ("int", 0.0) if dtype == "int8" else ("exact", 64.0 * trips)
+        self.of_dots.add(acc)
         self.pool.append(Value(acc, result, self.shape, kind, high))
         return self.pool[-1]
 

@@ -7,7 +7,7 @@ from integers import TYPES, apply, interesting, wrapped
 
 
 @triton.jit
-def binary_kernel(x_ptr, y_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
+def binary_kernel(x_ptr, y_ptr, out_ptr, wide_ptr, half_ptr, n, OP: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i, mask=i < n)
     y = tl.load(y_ptr + i, mask=i < n)
@@ -41,6 +41,8 @@ def binary_kernel(x_ptr, y_ptr, out_ptr, n, OP: tl.constexpr, BLOCK: tl.constexp
         tl.static_assert(OP == "not")
         z = ~x
     tl.store(out_ptr + i, z, mask=i < n)
+    tl.store(wide_ptr + i, z.to(tl.int64), mask=i < n)
+    tl.store(half_ptr + i, z >> 1, mask=i < n)
 
 
 @triton.jit
@@ -81,11 +83,14 @@ def pairs(dtype):
                                 "neg", "not"])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_binary(target, dtype, op):
-    """N1 to N5: x // 0, INT_MIN // -1 and shifts by the width included"""
+    """N1 to N5: x // 0, INT_MIN // -1 and shifts by the width included; a result wraps before more is done with it"""
     x, y = pairs(dtype)
-    out = np.zeros_like(x)
-    binary_kernel[(triton.cdiv(x.size, 100),)](x, y, out, x.size, OP=op, BLOCK=100)
-    np.testing.assert_array_equal(out, apply(op, x, y, dtype))
+    out, wide, half = np.zeros_like(x), np.zeros(x.size, np.int64), np.zeros_like(x)
+    binary_kernel[(triton.cdiv(x.size, 100),)](x, y, out, wide, half, x.size, OP=op, BLOCK=100)
+    expected = apply(op, x, y, dtype)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(wide, expected.astype(np.int64))
+    np.testing.assert_array_equal(half, expected >> 1)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -114,6 +119,6 @@ def test_mixed_types_promote(target, types):
     """The usual conversions by width, without promotion to int32"""
     x, y = interesting(types[0], 40, 1), interesting(types[1], 40, 2)
     out = np.zeros(40, dtype=np.int64)
-    binary_kernel[(1,)](x, y, out, 40, OP="add", BLOCK=64)
+    binary_kernel[(1,)](x, y, out, np.zeros_like(out), np.zeros_like(out), 40, OP="add", BLOCK=64)
     both = wrapped([int(a) + int(b) for a, b in zip(wrapped(x, types[2]), wrapped(y, types[2]))], types[2])
     np.testing.assert_array_equal(out, both.astype(np.int64))

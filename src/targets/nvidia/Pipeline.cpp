@@ -5,6 +5,7 @@
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/WideProducts.h"
 #include "pipeline/Passes.h"
+#include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/Ops.h"
 
@@ -142,6 +143,13 @@ constexpr Pass orderLoads{"order-accesses", "llvm",
                           eachCode<orderAccesses>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
+constexpr Pass widenDifferences{"widen-narrow-differences", "ptx",
+                                "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
+                                [](Unit &any) {
+                                  NvidiaUnit &unit = own(any);
+                                  unit.ptx = widenNarrowDifferences(unit.ptx);
+                                  return Status::success();
+                                }};
 
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
@@ -178,6 +186,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &shareWideProducts},
     {"optimize", &orderLoads},
     {"ptx", &emitPtx},
+    {"ptx", &widenDifferences},
 };
 
 } // namespace
