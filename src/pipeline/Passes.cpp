@@ -7,6 +7,7 @@
 #include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/HoistConverts.h"
+#include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/OperandsInShared.h"
 #include "transforms/PipelineLoops.h"
@@ -88,6 +89,13 @@ const Pass widenFactors{"widen-factors", "ttir",
                           convert::widenFactors(unit.module, unit.machine);
                           return Status();
                         }};
+const Pass loadInOwnTrip{"load-in-own-trip", "ttir",
+                         "operands that a loop of products loads a trip ahead are loaded in their own",
+                         [](Unit &unit) {
+                           return eachFunction(unit, [&](tile::FuncOp function) {
+                             transforms::loadInOwnTrip(function, unit.remarks);
+                           });
+                         }};
 const Pass splitLoopCarriedOffsets{
     "split-loop-carried-offsets", "ttir",
     "`ptrs += step` around a loop becomes a base and a scalar that analyses see", [](Unit &unit) {

@@ -8,8 +8,8 @@ namespace tegula::pipeline {
 // On tile IR and simt: MLIR's own, under its names.
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
-extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, splitLoopCarriedOffsets, checkRemainders,
-    versionClampedLoops;
+extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, loadInOwnTrip, splitLoopCarriedOffsets,
+    checkRemainders, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, hoistConverts, planConverts, pipelineLoops, operandsInShared, startDots,
     reportMoves, allocateShared, insertBarriers;

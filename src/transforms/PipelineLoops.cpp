@@ -48,6 +48,7 @@ public:
   void run() {
     if (slots_ < 2 || !isCandidate())
       return;
+    defineYieldedInside();
     for (Operation &op : *loop_.getBody())
       if (auto load = dyn_cast<LoadOp>(op))
         consider(load);
@@ -86,6 +87,23 @@ private:
       return refuse(loop_.getLoc(),
                     "loads stay where they are: the step of the loop is no positive constant");
     return true;
+  }
+
+  // The expansion wants an op of the loop behind each carried value that runs ahead.
+  void defineYieldedInside() {
+    Operation *yield = loop_.getBody()->getTerminator();
+    OpBuilder builder(yield);
+    for (OpOperand &operand : yield->getOpOperands()) {
+      Value value = operand.get();
+      if (!value.getDefiningOp() || !loop_.isDefinedOutsideOfLoop(value))
+        continue;
+      Type type = builder.getI1Type();
+      TypedAttr always = builder.getBoolAttr(true);
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+        always = DenseElementsAttr::get(tile.clone(type), true);
+      Value condition = arith::ConstantOp::create(builder, loop_.getLoc(), always);
+      operand.set(arith::SelectOp::create(builder, loop_.getLoc(), condition, value, value));
+    }
   }
 
   bool refuse(Location location, StringRef why) {

@@ -58,6 +58,72 @@ def test_tiles_that_are_passed_on_over_two_trips(target, trips, stages):
 
 
 @triton.jit
+def by_hand_kernel(a_ptr, b_ptr, c_ptr, rest_ptr, K, FORM: tl.constexpr, STAGES: tl.constexpr):
+    m, k = tl.arange(0, 32), tl.arange(0, 16)
+    acc = tl.zeros([32, 32], tl.float32)
+    a_ptrs, b_ptrs = a_ptr + m[:, None] * K + k[None, :], b_ptr + k[:, None] * 32 + m[None, :]
+    x = tl.load(a_ptrs, mask=k[None, :] < K, other=0.0)
+    y = tl.load(b_ptrs, mask=k[:, None] < K, other=0.0)
+    for i in tl.range(0, K, 16, num_stages=STAGES):
+        if FORM == "anew":
+            next_x = tl.load(a_ptr + m[:, None] * K + (i + 16 + k)[None, :], mask=(i + 16 + k)[None, :] < K, other=0.0)
+            next_y = tl.load(b_ptr + (i + 16 + k)[:, None] * 32 + m[None, :], mask=(i + 16 + k)[:, None] < K, other=0.0)
+        else:
+            a_ptrs += 16
+            b_ptrs += 16 * 32
+            next_x = tl.load(a_ptrs, mask=k[None, :] < K - i - 16, other=0.0)
+            next_y = tl.load(b_ptrs, mask=k[:, None] < K - i - 16, other=0.0)
+        acc = tl.dot(x, y, acc)
+        if FORM == "stores":  # over what the next trip's product has loaded
+            tl.store(a_ptrs, next_x * 2, mask=k[None, :] < K - i - 16)
+        x, y = next_x, next_y
+    tl.store(c_ptr + m[:, None] * 32 + m[None, :], acc)
+    if FORM == "kept":
+        tl.store(rest_ptr + m[:, None] * 16 + k[None, :], x)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("form", ["walks", "anew", "stores", "kept"])
+@pytest.mark.parametrize("K", [0, 5, 16, 40, 96])
+def test_operands_that_are_loaded_a_trip_ahead_by_hand(target, K, form, stages):
+    generator = torch.Generator().manual_seed(K)
+    a, b = (torch.randint(-4, 5, shape, generator=generator).half() for shape in ((32, max(K, 1)), (max(K, 1), 32)))
+    c, rest, given = torch.full((32, 32), 9.0), torch.full((32, 16), 9.0, dtype=torch.float16), a.clone()
+    by_hand_kernel[(1,)](a, b, c, rest, K, FORM=form, STAGES=stages)
+    assert torch.equal(c, given[:, :K].float() @ b[:K].float())
+    if form == "kept":
+        last = torch.zeros(32, 16, dtype=torch.float16)
+        assert torch.equal(rest, last)
+
+
+@triton.jit
+def shifted_kernel(a_ptr, b_ptr, c_ptr, trips, n, STAGES: tl.constexpr):
+    m, k = tl.arange(0, 32), tl.arange(0, 16)
+    acc = tl.zeros([32, 32], tl.float32)
+    shift, later, rows = 0, tl.program_id(0) + n, m
+    others = (m + n) % 32
+    for i in tl.range(0, trips, num_stages=STAGES):
+        x = tl.load(a_ptr + shift + i * 512 + rows[:, None] * 16 + k[None, :])
+        acc = tl.dot(x, tl.load(b_ptr + i * 512 + k[:, None] * 32 + m[None, :]), acc)
+        shift, rows = later, others
+    tl.store(c_ptr + m[:, None] * 32 + m[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("trips", [0, 1, 4])
+def test_addresses_with_what_is_computed_before_the_loop_from_the_second_trip_on(target, trips, stages):
+    generator = torch.Generator().manual_seed(trips)
+    a, b = (torch.randint(-4, 5, (trips + 2, *shape), generator=generator).half() for shape in ((32, 16), (16, 32)))
+    c, n = torch.full((32, 32), 9.0), 3
+    shifted_kernel[(1,)](a, b, c, trips, n, STAGES=stages)
+    wanted = torch.zeros(32, 32)
+    for i in range(trips):
+        x = a[i] if i == 0 else torch.roll(a.flatten()[i * 512 + n:i * 512 + n + 512].reshape(32, 16), -n, 0)
+        wanted += x.float() @ b[i].float()
+    assert torch.equal(c, wanted)
+
+
+@triton.jit
 def gathered_kernel(a_ptr, rows_ptr, b_ptr, c_ptr, trips, STAGES: tl.constexpr):
     m, k = tl.arange(0, 32), tl.arange(0, 16)
     acc = tl.zeros([32, 32], tl.float32)

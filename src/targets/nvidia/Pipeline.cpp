@@ -160,6 +160,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::markVolatileStores},
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
+    {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
     {"simt", &pipeline::cse},
     {"simt", &pipeline::canonicalize},
