@@ -23,7 +23,8 @@ int main(int argc, char **argv) {
   for (int i = 0; i != 3; ++i)
     if (tgr_memory_allocate(library, -1, sizeof x, (void **)&memory[i]))
       return fail("allocate", 77);
-  if (tgr_memory_copy(library, -1, memory[0], x, sizeof x) || tgr_memory_copy(library, -1, memory[1], y, sizeof y))
+  if (tgr_memory_copy(library, -1, memory[0], x, sizeof x) ||
+      tgr_memory_copy(library, -1, memory[1], y, sizeof y))
     return fail("copy", 1);
 
   tgr_grid grid = {(n + block - 1) / block, 1, 1};

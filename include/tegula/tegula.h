@@ -513,6 +513,23 @@ TG_API tg_status tg_prepare(tg_function *function, const char *target, const tg_
                             const tg_argument *arguments, size_t count, tg_kernel **kernel,
                             tg_diagnostics **problems);
 
+/* A call that is bound once: specialized, compiled, its arguments in slots. Launches of it look nothing up.
+ */
+typedef struct tg_bound tg_bound;
+/* Binds a call as tg_call takes it, and runs nothing. `place` and `grid` are those of its launches. A tuple
+ * among the arguments is TG_UNSUPPORTED. What changes in the host later does not change the kernel. */
+TG_API tg_status tg_bind(tg_function *function, const char *target, const tg_place *place,
+                         const tg_argument *arguments, size_t count, const int64_t *grid, size_t grid_count,
+                         tg_bound **out, tg_diagnostics **problems);
+/* Replaces argument `index` of the call, from 0, by one of the same kind: TG_LAUNCH where the kernel would be
+ * another one (another type, a constant, an address that is not divisible by 16 any more). */
+TG_API tg_status tg_bound_set(tg_bound *bound, size_t index, const tg_value *value,
+                              tg_diagnostics **problems);
+/* Runs it; of one thread at a time. `place` NULL: the one that it was bound with; `grid` NULL as well. */
+TG_API tg_status tg_bound_launch(tg_bound *bound, const tg_place *place, const int64_t *grid,
+                                 size_t grid_count, tg_diagnostics **problems);
+TG_API void tg_bound_destroy(tg_bound *bound);
+
 /* Gives the meaning of a dotted name in the language: "triton.language.load" (TG_BUILTIN),
  * "triton.language.math" (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name,
  * or it has a meaning only in a kernel. */

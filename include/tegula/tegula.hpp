@@ -302,6 +302,31 @@ inline Expected<Done> writeArchive(std::span<const std::string> names, std::span
   return Done{};
 }
 
+// A call that is bound once and launched often; of one thread at a time.
+class Bound {
+public:
+  static Bound own(tg_bound *bound) { return Bound(std::shared_ptr<tg_bound>(bound, tg_bound_destroy)); }
+  tg_bound *handle() const { return bound_.get(); }
+  // Replaces an argument, counted from 0, by one for which the kernel is the same.
+  template <class T> Expected<Done> set(size_t index, const T &value) const {
+    tg_diagnostics *problems = nullptr;
+    tg_argument raw = argument(value);
+    if (tg_status status = tg_bound_set(handle(), index, &raw.value, &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+  Expected<Done> launch() const {
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_bound_launch(handle(), nullptr, nullptr, 0, &problems))
+      return Error(status, problems);
+    return Done{};
+  }
+
+private:
+  explicit Bound(std::shared_ptr<tg_bound> bound) : bound_(std::move(bound)) {}
+  std::shared_ptr<tg_bound> bound_;
+};
+
 // Borrowed from its module.
 class Function {
 public:
@@ -372,6 +397,23 @@ public:
                           const T &...arguments) const {
     std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
     return callWith({grid.begin(), grid.size()}, all, nullptr, place);
+  }
+  // Binds such a call for many launches.
+  template <class... T>
+  Expected<Bound> bindOn(const Place &place, std::initializer_list<int64_t> grid,
+                         const T &...arguments) const {
+    std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
+    tg_bound *bound = nullptr;
+    tg_diagnostics *problems = nullptr;
+    tg_place where = place.raw();
+    if (tg_status status = tg_bind(function_, nullptr, &where, all.data(), all.size(), grid.begin(),
+                                   grid.size(), &bound, &problems))
+      return Error(status, problems);
+    return Bound::own(bound);
+  }
+  template <class... T>
+  Expected<Bound> bind(std::initializer_list<int64_t> grid, const T &...arguments) const {
+    return bindOn(Place{}, grid, arguments...);
   }
 
 private:

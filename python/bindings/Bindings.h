@@ -7,7 +7,7 @@
 
 #include "tegula/tegula.h"
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,13 +73,13 @@ public:
 private:
   bool array(PyObject *object, tg_value &out);
   bool tensor(PyObject *object, tg_value &out);
-  bool locate(PyObject *object);
+  bool locate(PyObject *object, const struct Members &members);
   bool integer(PyObject *object, tg_value &out);
   bool typed(PyObject *payload, tg_value &out);
   bool sequence(PyObject *object, tg_value &out);
   bool encode(PyObject *object, tg_value &out);
   std::vector<Ref> kept_;
-  std::deque<std::vector<tg_value>> tuples_;
+  std::list<std::vector<tg_value>> tuples_; // allocates nothing while there are none
   int depth_ = 0;
 };
 
@@ -127,6 +127,15 @@ bool namesDevice(PyObject *target);
 
 extern PyTypeObject LauncherType;
 PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain = false);
+
+// The stream of the place's device on which PyTorch works now. False with an exception set.
+bool setStream(tg_place &place);
+
+extern PyTypeObject BoundType;
+// Takes the bound call. The arguments are kept, the last of them under the names of `keywords`, which may be
+// null.
+PyObject *makeBound(Function *function, tg_bound *bound, int device, PyObject *const *args, Py_ssize_t count,
+                    PyObject *keywords);
 
 // Three extents of a grid's entries. Null with an exception set.
 PyObject *gridOf(PyObject *, PyObject *grid);

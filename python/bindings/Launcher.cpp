@@ -2,6 +2,7 @@
 #include "Simulated.h"
 #include "Watch.h"
 
+#include <cstring>
 #include <new>
 
 namespace tegula::python {
@@ -119,67 +120,109 @@ PyObject *launchHooked(Launcher *self, PyObject *const *args, Py_ssize_t count, 
                                       values.get(), named.get(), nullptr);
 }
 
+// All of a call that the library asks for.
+struct Gathered {
+  static constexpr Py_ssize_t inlineCount = 32;
+  tg_function *handle = nullptr;
+  Py_ssize_t count = 0;
+  tg_argument *arguments = few;
+  Arena arena;
+  int64_t extents[4];
+  int rank = 0;
+  Ref targetName; // may be set anew while the GIL is away
+  const char *target = nullptr;
+  tg_place place{sizeof(tg_place), -1, nullptr};
+
+  tg_argument few[inlineCount];
+  std::vector<tg_argument> many;
+};
+
+// False with an exception set.
+bool gather(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords,
+            Gathered &call) {
+  Function *function = self->function;
+  call.handle = functionHandle(function);
+  if (!call.handle || !function->watch->look())
+    return false;
+  call.count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+  if (call.count > Gathered::inlineCount) {
+    call.many.resize(size_t(call.count));
+    call.arguments = call.many.data();
+  }
+  for (Py_ssize_t i = 0; i != call.count; ++i) {
+    call.arguments[i] = {};
+    if (i >= positional &&
+        !(call.arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+      return false;
+    if (!call.arena.convert(args[i], call.arguments[i].value))
+      return false;
+  }
+  if (self->grid && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
+    Ref meta(metaOf(function, args, positional, keywords));
+    Ref grid(meta ? PyObject_CallOneArg(self->grid, meta.get()) : nullptr);
+    if (!grid || (call.rank = readGrid(grid.get(), call.extents)) < 0)
+      return false;
+  } else if (self->grid && (call.rank = readGrid(self->grid, call.extents)) < 0) {
+    return false;
+  }
+  call.targetName = Ref(Py_NewRef(function->target));
+  call.target = PyUnicode_AsUTF8(call.targetName.get());
+  return choosePlace(call.arena, function, call.target, call.place);
+}
+
 PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
   Function *function = self->function;
   if (state.hooked && !self->isPlain)
     return launchHooked(self, args, PyVectorcall_NARGS(nargsf), keywords);
-  tg_function *handle = functionHandle(function);
-  if (!handle || !function->watch->look())
+  Gathered call;
+  if (!gather(self, args, PyVectorcall_NARGS(nargsf), keywords, call))
     return nullptr;
-  Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
-  Py_ssize_t count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
-  constexpr Py_ssize_t inlineCount = 32;
-  tg_argument few[inlineCount];
-  std::vector<tg_argument> many;
-  tg_argument *arguments = few;
-  if (count > inlineCount) {
-    many.resize(size_t(count));
-    arguments = many.data();
-  }
-  Arena arena;
-  for (Py_ssize_t i = 0; i != count; ++i) {
-    arguments[i] = {};
-    if (i >= positional &&
-        !(arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
-      return nullptr;
-    if (!arena.convert(args[i], arguments[i].value))
-      return nullptr;
-  }
-
-  int64_t extents[4];
-  int rank = 0;
   bool runs = self->grid != nullptr;
-  if (runs && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
-    Ref meta(metaOf(function, args, positional, keywords));
-    Ref grid(meta ? PyObject_CallOneArg(self->grid, meta.get()) : nullptr);
-    if (!grid || (rank = readGrid(grid.get(), extents)) < 0)
-      return nullptr;
-  } else if (runs && (rank = readGrid(self->grid, extents)) < 0) {
-    return nullptr;
-  }
-
-  Ref targetName(Py_NewRef(function->target)); // may be set anew while the GIL is away
-  const char *target = PyUnicode_AsUTF8(targetName.get());
-  tg_place place{sizeof(tg_place), -1, nullptr};
-  if (!choosePlace(arena, function, target, place))
-    return nullptr;
   Simulated simulated;
-  if (runs && !simulated.prepare(target, args, count, place))
+  if (runs && !simulated.prepare(call.target, args, call.count, call.place))
     return nullptr;
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
   Asking asking(function);
   Py_BEGIN_ALLOW_THREADS status =
-      runs ? tg_call(handle, target, &place, arguments, size_t(count), extents, size_t(rank), &kernel,
-                     &problems)
-           : tg_prepare(handle, target, &place, arguments, size_t(count), &kernel, &problems);
+      runs ? tg_call(call.handle, call.target, &call.place, call.arguments, size_t(call.count), call.extents,
+                     size_t(call.rank), &kernel, &problems)
+           : tg_prepare(call.handle, call.target, &call.place, call.arguments, size_t(call.count), &kernel,
+                        &problems);
   Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
   if (status != TG_OK)
     return raise(status, problems, function);
   return kernelObject(function, kernel);
 }
+
+PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
+  auto *self = reinterpret_cast<Launcher *>(object);
+  Gathered call;
+  if (!self->grid)
+    return launchError("a call is bound with its grid, which is %R\n  hint: kernel[grid].bind(...)", Py_None);
+  if (!gather(self, args, positional, keywords, call))
+    return nullptr;
+  if (std::strcmp(call.target, "ptxvm") == 0)
+    return launchError("a call on %R is not bound: it is checked anew each time\n  hint: call the kernel",
+                       self->function->target);
+  tg_bound *bound = nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Asking asking(self->function);
+  Py_BEGIN_ALLOW_THREADS status =
+      tg_bind(call.handle, call.target, &call.place, call.arguments, size_t(call.count), call.extents,
+              size_t(call.rank), &bound, &problems);
+  Py_END_ALLOW_THREADS if (status != TG_OK) return raise(status, problems, self->function);
+  return makeBound(self->function, bound, call.arena.device, args, call.count, keywords);
+}
+
+PyMethodDef launcherMethods[] = {
+    {"bind", reinterpret_cast<PyCFunction>(bind), METH_FASTCALL | METH_KEYWORDS,
+     "Binds a call for many launches: bound() runs it, bound[name] = value replaces an argument."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 void dealloc(PyObject *object) {
   auto *self = reinterpret_cast<Launcher *>(object);
@@ -224,6 +267,7 @@ PyTypeObject LauncherType = [] {
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
   type.tp_vectorcall_offset = offsetof(Launcher, vectorcall);
   type.tp_call = PyVectorcall_Call;
+  type.tp_methods = launcherMethods;
   type.tp_dealloc = dealloc;
   return type;
 }();

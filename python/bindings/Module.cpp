@@ -451,8 +451,8 @@ PyMODINIT_FUNC PyInit__tegula() {
   state.sDevice = PyUnicode_InternFromString("device");
   state.sFields = PyUnicode_InternFromString("_fields");
   state.dtypeCodes = PyDict_New();
-  if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&KernelType) < 0 ||
-      PyType_Ready(&ProgramType) < 0 || PyType_Ready(&HeldType) < 0)
+  if (PyType_Ready(&FunctionType) < 0 || PyType_Ready(&LauncherType) < 0 || PyType_Ready(&BoundType) < 0 ||
+      PyType_Ready(&KernelType) < 0 || PyType_Ready(&ProgramType) < 0 || PyType_Ready(&HeldType) < 0)
     return nullptr;
   PyObject *module = PyModule_Create(&definition);
   if (!module || !addConstants(module) || PyModule_AddFunctions(module, stepMethods) < 0 ||

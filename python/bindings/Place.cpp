@@ -19,7 +19,14 @@ PyObject *findCurrentStream() {
   return torch ? Py_NewRef(Py_None) : nullptr;
 }
 
-// False with an exception set.
+// The text may name the target.
+bool refuse(const char *text, PyObject *target) {
+  launchError(text, target);
+  return false;
+}
+
+} // namespace
+
 bool setStream(tg_place &place) {
   if (!state.currentStream && !(state.currentStream = findCurrentStream()))
     return true;
@@ -32,14 +39,6 @@ bool setStream(tg_place &place) {
   place.stream = PyLong_AsVoidPtr(handle.get());
   return place.stream || !PyErr_Occurred();
 }
-
-// The text may name the target.
-bool refuse(const char *text, PyObject *target) {
-  launchError(text, target);
-  return false;
-}
-
-} // namespace
 
 bool namesDevice(PyObject *target) {
   const char *name = PyUnicode_AsUTF8(target);

@@ -4,6 +4,51 @@
 #include <cstring>
 
 namespace tegula::python {
+
+// An attribute of a type's objects, or a method without arguments, by the C function that its descriptor has:
+// half the time of a look-up by name, which a tensor costs four times. Where there is none, by name.
+class Member {
+public:
+  Member() = default;
+  Member(PyTypeObject *type, PyObject *name, bool isMethod) : name_(name), isMethod_(isMethod) {
+    Ref found(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), name));
+    if (!found)
+      PyErr_Clear();
+    else if (!isMethod && Py_TYPE(found.get()) == &PyGetSetDescr_Type) {
+      const PyGetSetDef *row = reinterpret_cast<PyGetSetDescrObject *>(found.get())->d_getset;
+      get_ = row->get, closure_ = row->closure;
+    } else if (isMethod && Py_TYPE(found.get()) == &PyMethodDescr_Type) {
+      const PyMethodDef *row = reinterpret_cast<PyMethodDescrObject *>(found.get())->d_method;
+      call_ = row->ml_flags == METH_NOARGS ? row->ml_meth : nullptr;
+    }
+  }
+  // Null with an exception set.
+  PyObject *of(PyObject *object) const {
+    if (get_)
+      return get_(object, closure_);
+    if (call_)
+      return call_(object, nullptr);
+    return isMethod_ ? PyObject_CallMethodNoArgs(object, name_) : PyObject_GetAttr(object, name_);
+  }
+
+private:
+  PyObject *name_ = nullptr;
+  bool isMethod_ = false;
+  getter get_ = nullptr;
+  void *closure_ = nullptr;
+  PyCFunction call_ = nullptr;
+};
+
+// Of a class of tensors.
+struct Members {
+  Member isCpu, isCuda, dtype, device, address;
+  Members() = default;
+  explicit Members(PyTypeObject *type)
+      : isCpu(type, state.sIsCpu, false), isCuda(type, state.sIsCuda, false),
+        dtype(type, state.sDtype, false), device(type, state.sGetDevice, true),
+        address(type, state.sDataPtr, true) {}
+};
+
 namespace {
 
 // The layout behind __array_struct__, fixed by NumPy's array interface protocol, version 3.
@@ -30,9 +75,9 @@ int plainDtype(char kind, int size) {
   }
 }
 
-// By the dtype object; the answer is kept. -1 with an exception set.
-int dtypeOf(PyObject *object) {
-  Ref dtype(PyObject_GetAttr(object, state.sDtype));
+// By the dtype object, which it takes; the answer is kept. -1 with an exception set.
+int dtypeOf(PyObject *stolen) {
+  Ref dtype(stolen);
   if (!dtype)
     return -1;
   PyObject *known = PyDict_GetItemWithError(state.dtypeCodes, dtype.get());
@@ -49,8 +94,9 @@ int dtypeOf(PyObject *object) {
 // What a type's objects are; asked once a type. The types stay alive.
 enum class Class { Other, Array, Tensor, Real, Integer };
 struct Known {
-  PyTypeObject *type;
-  Class what;
+  PyTypeObject *type = nullptr;
+  Class what = Class::Other;
+  Members members; // of Tensor
 };
 Known known[64];
 size_t knownCount = 0;
@@ -76,16 +122,18 @@ Class classify(PyTypeObject *type) {
   return std::strncmp(type->tp_name, "numpy.float", 11) == 0 ? Class::Real : Class::Other;
 }
 
-Class classOf(PyTypeObject *type) {
+// Lives until the next call with another type.
+const Known &knownOf(PyTypeObject *type) {
+  static Known other; // where the table is full
   for (size_t i = 0; i != knownCount; ++i)
     if (known[i].type == type)
-      return known[i].what;
+      return known[i];
   Class what = classify(type);
-  if (knownCount != std::size(known)) {
-    Py_INCREF(type);
-    known[knownCount++] = {type, what};
-  }
-  return what;
+  Known fresh{type, what, what == Class::Tensor ? Members(type) : Members()};
+  if (knownCount == std::size(known))
+    return other = fresh;
+  Py_INCREF(type);
+  return known[knownCount++] = fresh;
 }
 
 } // namespace
@@ -98,7 +146,7 @@ bool Arena::array(PyObject *object, tg_value &out) {
   if (!array)
     return false;
   int dtype = plainDtype(array->typekind, array->itemsize);
-  if (dtype < 0 && (dtype = dtypeOf(object)) < 0)
+  if (dtype < 0 && (dtype = dtypeOf(PyObject_GetAttr(object, state.sDtype))) < 0)
     return false;
   if (!(array->flags & notSwapped) && array->itemsize > 1) {
     PyErr_SetString(
@@ -115,12 +163,12 @@ bool Arena::array(PyObject *object, tg_value &out) {
 }
 
 // Where a tensor's memory is. PyTorch's tensors say it; objects of the host's own need not.
-bool Arena::locate(PyObject *object) {
+bool Arena::locate(PyObject *object, const Members &members) {
   static bool expectCuda = false; // as the last one: saves asking twice
   bool isCuda = expectCuda, denies = false;
   int asked = 0;
   for (; asked != 2; ++asked, isCuda = !isCuda) {
-    Ref answer(PyObject_GetAttr(object, isCuda ? state.sIsCuda : state.sIsCpu));
+    Ref answer((isCuda ? members.isCuda : members.isCpu).of(object));
     if (answer.get() == Py_True)
       break;
     if (!answer)
@@ -141,7 +189,7 @@ bool Arena::locate(PyObject *object) {
     hasHostMemory = true;
     return true;
   }
-  Ref index(PyObject_CallMethodNoArgs(object, state.sGetDevice));
+  Ref index(members.device.of(object));
   long found = index ? PyLong_AsLong(index.get()) : -1;
   if (PyErr_Occurred())
     return false;
@@ -155,12 +203,13 @@ bool Arena::locate(PyObject *object) {
 }
 
 bool Arena::tensor(PyObject *object, tg_value &out) {
-  if (!locate(object))
+  const Members members = knownOf(Py_TYPE(object)).members; // what is asked may run code that asks for others
+  if (!locate(object, members))
     return false;
-  int dtype = dtypeOf(object);
+  int dtype = dtypeOf(members.dtype.of(object));
   if (dtype < 0)
     return false;
-  Ref address(PyObject_CallMethodNoArgs(object, state.sDataPtr));
+  Ref address(members.address.of(object));
   if (!address)
     return false;
   out.kind = TG_POINTER;
@@ -250,7 +299,7 @@ bool Arena::convert(PyObject *object, tg_value &out) {
     out.as.held = heldHandle(object);
     return true;
   }
-  switch (classOf(type)) {
+  switch (knownOf(type).what) {
   case Class::Array: return array(object, out);
   case Class::Tensor: return tensor(object, out);
   case Class::Integer: {

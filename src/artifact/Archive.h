@@ -1,5 +1,6 @@
-// Kernels that are compiled ahead of time, in one file: under each name the artifacts of one specialization, one
-// for each architecture or processor. The bytes carry a digest over everything, as those of an artifact do.
+// Kernels that are compiled ahead of time, in one file: under each name the artifacts of one specialization,
+// one for each architecture or processor. The bytes carry a digest over everything, as those of an artifact
+// do.
 #pragma once
 #include "artifact/Artifact.h"
 

@@ -34,10 +34,11 @@ std::string typeOf(const Parameter &parameter) {
 // Names of parameters become names of C: elements of tuples have dots, and C reserves words.
 std::vector<std::string> namesOf(const std::vector<Parameter> &parameters) {
   static const std::set<std::string> reserved = {
-      "auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double",
-      "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "new", "private", "register",
-      "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "typedef", "union",
-      "unsigned", "using", "void", "volatile", "while", "library", "place", "grid", "slots"};
+      "auto",     "bool",   "break",  "case",     "char",   "class",    "const",    "continue", "default",
+      "delete",   "do",     "double", "else",     "enum",   "extern",   "float",    "for",      "goto",
+      "if",       "inline", "int",    "long",     "new",    "private",  "register", "return",   "short",
+      "signed",   "sizeof", "static", "struct",   "switch", "template", "this",     "typedef",  "union",
+      "unsigned", "using",  "void",   "volatile", "while",  "library",  "place",    "grid",     "slots"};
   std::vector<std::string> names;
   std::set<std::string> used;
   for (const Parameter &parameter : parameters) {
@@ -95,14 +96,15 @@ std::string headerOf(const Archive &archive, const std::string &prefix) {
   std::string guard;
   for (char c : prefix)
     guard += char(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  std::string text = "/* Made by `tegula build`: the kernels of an archive as functions of C and C++.\n"
-                     " *\n"
-                     " * Open the archive for a target, \"cpu\" or the name of a GPU's (" +
-                     prefix +
-                     "_open), then call.\n"
-                     " * Each function returns when the work is queued on `place` (NULL: the current device's\n"
-                     " * default stream), on cores when it is done. What went wrong is in tgr_message().\n"
-                     " */\n";
+  std::string text =
+      "/* Made by `tegula build`: the kernels of an archive as functions of C and C++.\n"
+      " *\n"
+      " * Open the archive for a target, \"cpu\" or the name of a GPU's (" +
+      prefix +
+      "_open), then call.\n"
+      " * Each function returns when the work is queued on `place` (NULL: the current device's\n"
+      " * default stream), on cores when it is done. What went wrong is in tgr_message().\n"
+      " */\n";
   text += "#ifndef " + guard + "_KERNELS_H\n#define " + guard + "_KERNELS_H\n\n";
   text += "#include \"tegula/runtime.h\"\n\n#include <stdbool.h>\n#include <string.h>\n\n";
   text += "/* Names and parameters of the kernels; an archive with others is not opened. */\n";
@@ -112,8 +114,9 @@ std::string headerOf(const Archive &archive, const std::string &prefix) {
           "_library **out) {\n  return tgr_library_open(path, target, " + guard +
           "_INTERFACE, (tgr_library **)out);\n}\n";
   text += "/* The same of an archive in memory, which is copied. */\n";
-  text += "static inline tg_status " + prefix + "_open_bytes(const void *data, size_t size, const char *target, " +
-          prefix + "_library **out) {\n  return tgr_library_open_bytes(data, size, target, " + guard +
+  text += "static inline tg_status " + prefix +
+          "_open_bytes(const void *data, size_t size, const char *target, " + prefix +
+          "_library **out) {\n  return tgr_library_open_bytes(data, size, target, " + guard +
           "_INTERFACE, (tgr_library **)out);\n}\n";
   text += "static inline void " + prefix + "_close(" + prefix +
           "_library *library) {\n  tgr_library_close((tgr_library *)library);\n}\n";

@@ -51,8 +51,8 @@ static std::optional<artifact::Archive> collect(std::span<const tg_archive_entry
   return std::nullopt;
 }
 
-tg_status tg_archive_write(const tg_archive_entry *entries, size_t count, const char *path, const char *header,
-                           const char *prefix, tg_diagnostics **problems) {
+tg_status tg_archive_write(const tg_archive_entry *entries, size_t count, const char *path,
+                           const char *header, const char *prefix, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     if (!capi::checkItems(entries, count, capi::mostArguments, "entries", sink) && count)
       return;

@@ -68,6 +68,7 @@ inline bool isLive(const tg_kernel *handle) { return isLive(handle, Handle::Kern
 inline bool isLive(const tg_diagnostics *handle) { return isLive(handle, Handle::Diagnostics); }
 inline bool isLive(const tg_simulation *handle) { return isLive(handle, Handle::Simulation); }
 inline bool isLive(const tg_program *handle) { return isLive(handle, Handle::Program); }
+inline bool isLive(const tg_bound *handle) { return isLive(handle, Handle::Bound); }
 inline bool isLive(const tg_held *handle) { return isLive(handle, Handle::Held); }
 
 // False after a diagnostic. `name` is the type's: "tg_function".
@@ -153,6 +154,8 @@ inline std::optional<runtime::Place> placeOf(const tg_place *place, diag::Sink &
 // Values across the border. nullopt: the kind is none that may stand here.
 std::optional<sema::Const> constOf(const tg_value &value);
 std::optional<jit::Leaf> leafOf(const tg_value &value);
+// An argument that needs no memory of its own; false: it does.
+bool readPlain(const tg_argument &argument, jit::PlainArgument &out);
 // The arguments of a call. False after a diagnostic.
 bool readArguments(tg_function *function, std::span<const tg_argument> arguments,
                    llvm::SmallVectorImpl<jit::Argument> &out, diag::Sink &sink);

@@ -229,23 +229,77 @@ bool capi::readArguments(tg_function *function, std::span<const tg_argument> arg
   return true;
 }
 
+bool capi::readPlain(const tg_argument &argument, jit::PlainArgument &plain) {
+  using jit::LeafKind;
+  const tg_value &value = argument.value;
+  plain.typed = value.flags & TG_TYPED;
+  plain.readOnly = value.flags & TG_READ_ONLY;
+  plain.isConstant = value.flags & TG_CONSTEXPR;
+  plain.name = argument.name ? argument.name : "";
+  if (value.kind == TG_POINTER || plain.typed) {
+    if (!tg_dtype_name(value.dtype))
+      return false;
+    plain.dtype = DType(value.dtype);
+  }
+  plain.bits = value.as.bits;
+  switch (value.kind) {
+  case TG_NONE: plain.kind = LeafKind::None, plain.bits = 0; return true;
+  case TG_BOOL: plain.kind = LeafKind::Bool, plain.bits = value.as.integer != 0; return true;
+  case TG_INT: plain.kind = LeafKind::Int; return true;
+  case TG_UINT: plain.kind = value.as.integer < 0 ? LeafKind::UInt : LeafKind::Int; return true;
+  case TG_FLOAT: plain.kind = LeafKind::Float; return true;
+  case TG_POINTER: plain.kind = LeafKind::Pointer; return true;
+  case TG_STRING:
+    if (value.as.text.size > 1000 || (value.as.text.size && !value.as.text.data))
+      return false;
+    plain.kind = LeafKind::Constant, plain.bits = 0;
+    plain.text = {value.as.text.data, value.as.text.size};
+    return true;
+  default: return false;
+  }
+}
+
+// False: one of them needs memory.
+static bool readPlain(std::span<const tg_argument> arguments,
+                      llvm::SmallVectorImpl<jit::PlainArgument> &out) {
+  for (const tg_argument &argument : arguments)
+    if (!capi::readPlain(argument, out.emplace_back()))
+      return false;
+  return true;
+}
+
 static tg_status callOrPrepare(tg_function *function, const char *target, const tg_place *place,
                                std::span<const tg_argument> arguments, const std::span<const int64_t> *grid,
                                tg_kernel **kernel, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
-    llvm::SmallVector<jit::Argument, 16> leaves;
     std::optional<runtime::Place> where = capi::placeOf(place, sink);
     if (kernel)
       *kernel = nullptr;
     if (!where || !capi::checkHandle(function, "tg_function", sink) ||
         !capi::checkItems(arguments.data(), arguments.size(), capi::mostArguments, "arguments", sink) ||
-        (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)) ||
-        !capi::readArguments(function, arguments, leaves, sink))
+        (grid && !grid->empty() && !capi::checkGiven(grid->data(), "grid", sink)))
+      return;
+    jit::Dispatcher &dispatcher = function->dispatcher;
+    llvm::SmallVector<jit::PlainArgument, 24> plain;
+    bool isPlain = grid && readPlain(arguments, plain);
+    if (isPlain) {
+      jit::KernelRef known = dispatcher.launchKnown(
+          plain, *grid, target ? target : std::string_view(function->defaultTarget), *where, sink);
+      if (known || sink.hasErrors()) {
+        if (kernel)
+          *kernel = capi::handOver(std::move(known));
+        return;
+      }
+    }
+    llvm::SmallVector<jit::Argument, 16> leaves;
+    if (!capi::readArguments(function, arguments, leaves, sink))
       return;
     compiler::CompileOptions options;
     options.target = target ? target : function->defaultTarget;
-    jit::KernelRef made = grid ? function->dispatcher.launch(leaves, *grid, options, *where, sink)
-                               : function->dispatcher.prepare(leaves, options, *where, sink);
+    jit::KernelRef made = grid ? dispatcher.launch(leaves, *grid, options, *where, sink)
+                               : dispatcher.prepare(leaves, options, *where, sink);
+    if (made && isPlain)
+      dispatcher.remember(plain, options.target, *where, made);
     if (kernel && made)
       *kernel = capi::handOver(std::move(made));
   });

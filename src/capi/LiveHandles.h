@@ -6,7 +6,17 @@
 
 namespace tegula::capi {
 
-enum class Handle : uint8_t { Context, Module, Function, Kernel, Diagnostics, Simulation, Program, Held };
+enum class Handle : uint8_t {
+  Context,
+  Module,
+  Function,
+  Kernel,
+  Diagnostics,
+  Simulation,
+  Program,
+  Held,
+  Bound
+};
 
 // A handle that is given out several times, as a kernel is, lives until it left as often.
 void enter(const void *handle, Handle kind);

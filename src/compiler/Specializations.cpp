@@ -48,11 +48,13 @@ std::string optionsText(const sema::LanguageOptions &language, const TargetOptio
   add(language.numWarps != plain.numWarps, "num_warps", std::to_string(language.numWarps));
   add(language.numStages != plain.numStages, "num_stages", std::to_string(language.numStages));
   add(language.debug != plain.debug, "debug", word(language.debug));
-  add(language.sanitizesOverflow != plain.sanitizesOverflow, "sanitize_overflow", word(language.sanitizesOverflow));
+  add(language.sanitizesOverflow != plain.sanitizesOverflow, "sanitize_overflow",
+      word(language.sanitizesOverflow));
   add(language.dotPrecision != plain.dotPrecision, "default_dot_input_precision",
       "'" + std::string(precisionNames[size_t(language.dotPrecision)]) + "'");
   add(target.maxRegisters != 0, "maxnreg", std::to_string(target.maxRegisters));
-  add(target.fusesMultiplyAdd != plainTarget.fusesMultiplyAdd, "enable_fp_fusion", word(target.fusesMultiplyAdd));
+  add(target.fusesMultiplyAdd != plainTarget.fusesMultiplyAdd, "enable_fp_fusion",
+      word(target.fusesMultiplyAdd));
   add(target.isCooperative, "launch_cooperative_grid", word(target.isCooperative));
   return text;
 }
@@ -103,24 +105,27 @@ std::unique_ptr<Compilation> refuseToCompile(const sema::Request &request, const
   std::optional<std::string> signature = signatureOf(request.arguments);
   std::string what = signature ? "signature " + shellQuoted(*signature)
                                : "arguments that a signature cannot say (functions, classes, tuples)";
-  std::string how = signature ? "tegula build " + placeOf(request) + " --targets " + options.target + " --signature " +
-                                    shellQuoted(*signature) +
-                                    " for C and C++; for Python run it once with TEGULA_CLOSED=0, and ship `tegula "
-                                    "cache export`"
-                              : "run it once with TEGULA_CLOSED=0, and ship `tegula cache export`";
+  std::string how = signature
+                        ? "tegula build " + placeOf(request) + " --targets " + options.target +
+                              " --signature " + shellQuoted(*signature) +
+                              " for C and C++; for Python run it once with TEGULA_CLOSED=0, and ship `tegula "
+                              "cache export`"
+                        : "run it once with TEGULA_CLOSED=0, and ship `tegula cache export`";
   sink.report(diag::Kind::ClosedProcess, request.kernel->tree->at(request.kernel->definition->nameRange),
               {request.kernel->definition->name, options.target, what, how});
   return nullptr;
 }
 
-Status record(const sema::Request &request, const CompileOptions &options, const TargetOptions &targetOptions) {
+Status record(const sema::Request &request, const CompileOptions &options,
+              const TargetOptions &targetOptions) {
   const char *path = valueOf(Variable::Record);
   if (!*path)
     return Status::success();
   std::optional<std::string> signature = signatureOf(request.arguments);
   std::string target = targetOptions.arch.empty() ? options.target : targetOptions.arch;
-  return append(path, (signature ? "" : "# no signature can say its arguments: ") + placeOf(request) + "\t" + target +
-                          "\t" + optionsText(request.options, targetOptions) + "\t" + signature.value_or("") + "\n");
+  return append(path, (signature ? "" : "# no signature can say its arguments: ") + placeOf(request) + "\t" +
+                          target + "\t" + optionsText(request.options, targetOptions) + "\t" +
+                          signature.value_or("") + "\n");
 }
 
 } // namespace tegula::compiler

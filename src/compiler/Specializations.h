@@ -3,8 +3,9 @@
 //
 //   FILE.py::KERNEL <tab> TARGET <tab> OPTIONS <tab> SIGNATURE
 //
-// TARGET is a name of `tegula compile --target`, OPTIONS are NAME=VALUE of a launch, with commas; SIGNATURE is one of
-// Signature.h. A line with `#` in front is a comment: a specialization that has no such text is one.
+// TARGET is a name of `tegula compile --target`, OPTIONS are NAME=VALUE of a launch, with commas; SIGNATURE
+// is one of Signature.h. A line with `#` in front is a comment: a specialization that has no such text is
+// one.
 #pragma once
 #include "compiler/Compiler.h"
 
@@ -12,8 +13,8 @@
 
 namespace tegula::compiler {
 
-// The text that parseSignature reads as these arguments. nullopt: a function, a type of the host or a tuple with
-// run-time elements is among them.
+// The text that parseSignature reads as these arguments. nullopt: a function, a type of the host or a tuple
+// with run-time elements is among them.
 std::optional<std::string> signatureOf(std::span<const sema::ArgumentSpec> arguments);
 
 // May a call of this process not compile? By its options, or by TEGULA_CLOSED.
@@ -22,7 +23,9 @@ bool isClosed(const CompileOptions &options);
 std::unique_ptr<Compilation> refuseToCompile(const sema::Request &request, const CompileOptions &options,
                                              diag::Sink &sink);
 
-// Adds the line to the file that TEGULA_RECORD names; nothing where it names none. Data: the file cannot be written.
-Status record(const sema::Request &request, const CompileOptions &options, const TargetOptions &targetOptions);
+// Adds the line to the file that TEGULA_RECORD names; nothing where it names none. Data: the file cannot be
+// written.
+Status record(const sema::Request &request, const CompileOptions &options,
+              const TargetOptions &targetOptions);
 
 } // namespace tegula::compiler

@@ -405,13 +405,89 @@ KernelRef Dispatcher::launch(std::span<const Argument> arguments, std::span<cons
     }
     slots.push_back(slotOf(leaf, slot.dtype, slot.pointer));
   }
-  if (extents->extent[0] == 0 || extents->extent[1] == 0 || extents->extent[2] == 0)
-    return kernel;
-  Status status = kernel->compilation->launch(slots, *extents, place);
-  if (status.ok())
-    return kernel;
-  compiler::reportStatus(status, kernel->compilation->targetName(), this->place(), sink);
-  return nullptr;
+  return run(*kernel, slots, *extents, place, sink) ? kernel : nullptr;
+}
+
+// A grid with a 0 runs nothing. False after a diagnostic.
+bool Dispatcher::run(SpecializedKernel &kernel, std::span<const uint64_t> slots, const runtime::Grid &grid,
+                     const runtime::Place &place, diag::Sink &sink) {
+  if (grid.extent[0] == 0 || grid.extent[1] == 0 || grid.extent[2] == 0)
+    return true;
+  Status status = kernel.compilation->launch(slots, grid, place);
+  if (!status.ok())
+    compiler::reportStatus(status, kernel.compilation->targetName(), this->place(), sink);
+  return status.ok();
+}
+
+KernelRef Dispatcher::launchKnown(std::span<const PlainArgument> arguments, std::span<const int64_t> grid,
+                                  std::string_view target, const runtime::Place &place, diag::Sink &sink) {
+  llvm::SmallVector<uint64_t, 24> slots;
+  KernelRef kernel = known_.find(arguments, target, place.device, function_->env->version(), parameters_,
+                                 *function_, table_, slots);
+  if (!kernel)
+    return nullptr;
+  std::optional<runtime::Grid> extents = makeGrid(grid, this->place(), sink);
+  return extents && run(*kernel, slots, *extents, place, sink) ? kernel : nullptr;
+}
+
+// nullopt: a default among them is a tuple.
+std::optional<KnownCall> Dispatcher::knownCallOf(std::span<const PlainArgument> arguments,
+                                                 const SpecializedKernel &kernel) {
+  KnownCall call;
+  std::vector<int> argumentOf(parameters_.size(), -1);
+  diag::Sink unheard;
+  for (size_t i = 0, position = 0; i != arguments.size(); ++i) {
+    const PlainArgument &argument = arguments[i];
+    KnownCall::Argument &known = call.arguments.emplace_back();
+    known.like = argument;
+    known.like.name = known.like.text = {};
+    known.name = argument.name;
+    known.text = argument.text;
+    size_t index = 0;
+    if (argument.name.empty())
+      index = position++;
+    else
+      while (index != parameters_.size() && parameters_[index].name != argument.name)
+        ++index;
+    known.isExact = index == parameters_.size() || parameters_[index].isConstexpr || argument.isConstant ||
+                    argument.kind == LeafKind::None || argument.kind == LeafKind::Constant;
+    if (index == parameters_.size())
+      continue;
+    known.parameter = int(index);
+    argumentOf[index] = int(i);
+    if (known.isExact)
+      continue;
+    Leaf leaf{argument.kind,       argument.dtype, argument.typed, argument.readOnly,
+              argument.isConstant, argument.bits,  nullptr,        nullptr};
+    std::optional<KeyLeaf> key = specializeLeaf(leaf, parameters_[index], *function_, unheard);
+    if (!key)
+      return std::nullopt;
+    known.key = *key;
+  }
+  // Without tuples the leaves of a call are its parameters.
+  for (size_t i = 0; i != parameters_.size(); ++i)
+    if (argumentOf[i] < 0 && defaults_[i].kind == LeafKind::Tuple)
+      return std::nullopt;
+  for (const SpecializedKernel::Slot &slot : kernel.slots) {
+    KnownCall::Slot &known = call.slots.emplace_back();
+    known = {argumentOf[slot.leaf], 0, slot.dtype, slot.pointer};
+    if (known.argument < 0)
+      known.bits = slotOf(defaults_[slot.leaf], slot.dtype, slot.pointer);
+  }
+  return call;
+}
+
+void Dispatcher::remember(std::span<const PlainArgument> arguments, const std::string &target,
+                          const runtime::Place &place, const KernelRef &kernel) {
+  // A target whose architecture is chosen at each launch has other code the next time.
+  const compiler::Target *found = compiler::findTarget(target);
+  if (!found || found->arch || (found->devices && place.device < 0))
+    return;
+  std::optional<uint64_t> drops = known_.wantsMore() ? table_.dropsWhileKept(*kernel) : std::nullopt;
+  if (!drops)
+    return;
+  if (std::optional<KnownCall> call = knownCallOf(arguments, *kernel))
+    known_.add(std::move(*call), target, place.device, kernel.get(), *drops);
 }
 
 } // namespace tegula::jit

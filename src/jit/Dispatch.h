@@ -8,37 +8,13 @@
 // the type. Safe from several threads.
 #pragma once
 #include "compiler/Parameters.h"
+#include "jit/Arguments.h"
 #include "jit/KernelTable.h"
+#include "jit/KnownCalls.h"
 
 #include <mutex>
 
 namespace tegula::jit {
-
-enum class LeafKind : uint8_t { Absent, None, Bool, Int, UInt, Float, Pointer, Constant, Tuple };
-struct LeafTuple;
-
-struct Leaf {
-  LeafKind kind = LeafKind::Absent;
-  DType dtype = DType::I32; // of a pointer's elements; of a typed number
-  bool typed = false;       // the caller says which type the number has
-  bool readOnly = false;    // the memory must not be written
-  bool isConstant = false;  // the caller says that it is known when compiling, whatever the parameter says
-  // Bool, Int, UInt: the value, extended; Float: the bits of a double; Pointer: the address.
-  uint64_t bits = 0;
-  // Constant: a string, a type, a function, a tuple, an integer wider than 64 bits.
-  std::shared_ptr<const sema::Const> constant;
-  std::shared_ptr<const LeafTuple> tuple; // Tuple
-};
-
-struct LeafTuple {
-  std::vector<Leaf> elements;
-  sema::TupleClassPtr type; // null: a plain tuple
-};
-
-struct Argument {
-  Leaf leaf;
-  std::string_view name; // "": by position
-};
 
 // An argument as a host gets it that runs the function itself: the type and the bits of a run-time value;
 // neither for a constant; of a tuple its elements.
@@ -47,13 +23,6 @@ struct TypedLeaf {
   uint64_t bits = 0;
   std::optional<std::vector<TypedLeaf>> elements;
 };
-
-// 16 bytes a parameter; the options follow.
-struct KeyLeaf {
-  uint8_t kind = 0, dtype = 0, flags = 0, reserved[5] = {};
-  uint64_t payload = 0;
-};
-static_assert(sizeof(KeyLeaf) == 16);
 
 class Dispatcher {
 public:
@@ -74,6 +43,19 @@ public:
   KernelRef launch(std::span<const Argument> arguments, std::span<const int64_t> grid,
                    const compiler::CompileOptions &options, const runtime::Place &place, diag::Sink &sink);
 
+  // The call again that `arguments` are like: one of the last that `remember` was told of. Null: there is
+  // none such, and nothing was done; or it failed, with diagnostics.
+  KernelRef launchKnown(std::span<const PlainArgument> arguments, std::span<const int64_t> grid,
+                        std::string_view target, const runtime::Place &place, diag::Sink &sink);
+  // That `launch` with these arguments ran this kernel.
+  void remember(std::span<const PlainArgument> arguments, const std::string &target,
+                const runtime::Place &place, const KernelRef &kernel);
+
+  // The way in which `arguments` fill the slots of this kernel, which `prepare` found for them. nullopt: a tuple is in the
+  // way.
+  std::optional<KnownCall> knownCallOf(std::span<const PlainArgument> arguments,
+                                       const SpecializedKernel &kernel);
+
   // The request that a compile for these arguments makes of the front end. nullopt after diagnostics.
   std::optional<sema::Request> requestFor(std::span<const Argument> arguments,
                                           const compiler::CompileOptions &options, diag::Sink &sink);
@@ -85,6 +67,8 @@ public:
 
 private:
   struct Call;
+  bool run(SpecializedKernel &kernel, std::span<const uint64_t> slots, const runtime::Grid &grid,
+           const runtime::Place &place, diag::Sink &sink);
   bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
@@ -103,6 +87,7 @@ private:
   bool takesPlainParameters_ = true; // no *args, no **kwargs
   std::vector<Leaf> defaults_;
   KernelTable table_;
+  KnownCalls known_;
 };
 
 // Sets an option that launches obey, by its name and the text of a constant. False: there is no such option,

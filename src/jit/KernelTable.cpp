@@ -87,6 +87,7 @@ private:
           return false;
         kernel->isKept = false;
         --count;
+        ++table.drops_;
         gone.push_back(kernel);
         return true;
       });
@@ -150,6 +151,7 @@ KernelRef KernelTable::insert(llvm::StringRef key, uint64_t version, KernelRef k
       replaced = entry.pop_back_val();
       replaced->isKept = false;
       --bound.count;
+      ++drops_;
     }
     entry.insert(entry.begin(), kernel);
     kernel->isKept = true;
@@ -165,6 +167,20 @@ size_t KernelTable::size() {
   for (auto &entry : entries_)
     count += entry.second.size();
   return count;
+}
+
+std::optional<uint64_t> KernelTable::dropsWhileKept(const SpecializedKernel &kernel) {
+  std::lock_guard guard(mutex_);
+  return kernel.isKept ? std::optional(drops_) : std::nullopt;
+}
+
+KernelRef KernelTable::findAgain(SpecializedKernel *kernel, uint64_t drops, uint64_t version) {
+  std::lock_guard guard(mutex_);
+  if (drops != drops_ || kernel->heldAt.load(std::memory_order_relaxed) != version)
+    return nullptr;
+  kernel->lastUse.store(KernelBound::get().compiles.load(std::memory_order_relaxed),
+                        std::memory_order_relaxed);
+  return kernel;
 }
 
 size_t kernelLimit() { return KernelBound::get().limit; }

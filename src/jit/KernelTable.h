@@ -49,6 +49,11 @@ public:
   // and is returned. May evict others.
   KernelRef insert(llvm::StringRef key, uint64_t version, KernelRef kernel);
   size_t size();
+  // The number of kernels that the table has given up, while it keeps `kernel`; nullopt: it does not.
+  std::optional<uint64_t> dropsWhileKept(const SpecializedKernel &kernel);
+  // `kernel`, which may be gone, if the table has given up no kernel since `drops`, and it was found to hold
+  // at `version`; else null.
+  KernelRef findAgain(SpecializedKernel *kernel, uint64_t drops, uint64_t version);
 
   // Of one key: constants that change back and forth find their kernels again, up to so many.
   static constexpr size_t mostOfOneKey = 8;
@@ -58,6 +63,7 @@ private:
   using Entry = llvm::SmallVector<KernelRef, 1>; // the latest first
   std::mutex mutex_;
   llvm::StringMap<Entry> entries_;
+  uint64_t drops_ = 0;
 };
 
 // Says how many compiled kernels the tables of this process keep: TEGULA_MAX_KERNELS, else 1024; a few

@@ -27,7 +27,9 @@ tg_status finish(Status status) {
     lastMessage() = std::move(status.message);
   return tg_status(status.code);
 }
-tg_status misuse(std::string message) { return finish(Status::error(StatusCode::Launch, std::move(message))); }
+tg_status misuse(std::string message) {
+  return finish(Status::error(StatusCode::Launch, std::move(message)));
+}
 
 // Runs `body`, which gives a Status; an exception is one.
 template <class Body> tg_status guarded(Body body) {
@@ -55,8 +57,8 @@ bool readPlace(const tg_place *place, runtime::Place &out) {
 Status openBytes(std::string_view bytes, const char *target, const char *interface, tgr_library **out) {
   const loader::Loader *found = loader::findLoader(target);
   if (!found)
-    return Status::error(StatusCode::Unsupported,
-                         "there is no target `" + std::string(target) + "`; targets are " + loader::loaderNames());
+    return Status::error(StatusCode::Unsupported, "there is no target `" + std::string(target) +
+                                                      "`; targets are " + loader::loaderNames());
   auto kernels = loader::open(bytes, *found, interface ? interface : "");
   if (!kernels)
     return kernels.status();
@@ -80,7 +82,8 @@ tg_status tgr_library_open(const char *path, const char *target, const char *int
     std::ifstream file(path, std::ios::binary);
     std::stringstream bytes;
     if (!file || !(bytes << file.rdbuf()))
-      return Status::error(StatusCode::Data, "cannot read `" + std::string(path) + "`: " + std::strerror(errno) +
+      return Status::error(StatusCode::Data, "cannot read `" + std::string(path) +
+                                                 "`: " + std::strerror(errno) +
                                                  "; hint: `tegula build -o` writes archives");
     return openBytes(bytes.view(), target, interface, out);
   });
@@ -112,11 +115,13 @@ tg_status tgr_launch(tgr_kernel *kernel, const tg_place *place, const uint64_t *
                      tgr_grid grid) {
   runtime::Place where;
   if (!kernel || (slot_count && !slots))
-    return misuse(kernel ? "slots is NULL" : "the kernel is NULL: the archive has no code for it on this target");
+    return misuse(kernel ? "slots is NULL"
+                         : "the kernel is NULL: the archive has no code for it on this target");
   if (!readPlace(place, where))
     return misuse(noPlace);
   return guarded([&] {
-    return reinterpret_cast<loader::Kernel *>(kernel)->launch({slots, slot_count}, {{grid.x, grid.y, grid.z}}, where);
+    return reinterpret_cast<loader::Kernel *>(kernel)->launch({slots, slot_count}, {{grid.x, grid.y, grid.z}},
+                                                              where);
   });
 }
 

@@ -11,7 +11,8 @@ namespace {
 class NvidiaCode : public Code {
 public:
   explicit NvidiaCode(cuda::Image image) : kernel_(std::move(image)) {}
-  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) override {
+  Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                const runtime::Place &place) override {
     return kernel_.launch(slots, grid, place);
   }
 
@@ -39,8 +40,8 @@ Result<int> device(const runtime::Place &place) {
 // From here up binary code runs.
 constexpr int own = 3000, sameMajor = 2000, later = 1000;
 
-// CUDA programming guide, "Compute capabilities" and "Application compatibility": code of X.y runs on X.z with
-// z >= y, PTX on every later architecture; with a suffix both run on their own only.
+// CUDA programming guide, "Compute capabilities" and "Application compatibility": code of X.y runs on X.z
+// with z >= y, PTX on every later architecture; with a suffix both run on their own only.
 Result<int> fitness(const artifact::Artifact &artifact, int device) {
   Result<const runtime::DeviceInfo *> info = cuda::deviceInfo(device);
   if (!info)
@@ -77,7 +78,7 @@ Result<std::unique_ptr<Code>> load(const artifact::Artifact &artifact, int devic
 
 } // namespace
 
-const Loader loaderOfNvidia{"cuda",        device,        fitness,    describe,         load,
+const Loader loaderOfNvidia{"cuda",         device,        fitness,    describe,         load,
                             cuda::allocate, cuda::release, cuda::copy, cuda::synchronize};
 
 } // namespace tegula::loader

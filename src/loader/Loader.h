@@ -1,5 +1,5 @@
-// An archive and a target -> kernels that can be launched, without a compiler. Of the artifacts of a kernel the one
-// that fits the processor or device best is taken; it is loaded at the first launch there.
+// An archive and a target -> kernels that can be launched, without a compiler. Of the artifacts of a kernel
+// the one that fits the processor or device best is taken; it is loaded at the first launch there.
 #pragma once
 #include "artifact/Archive.h"
 #include "runtime/Launch.h"
@@ -19,7 +19,8 @@ namespace tegula::loader {
 class Code {
 public:
   virtual ~Code() = default;
-  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &place) = 0;
+  virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
+                        const runtime::Place &place) = 0;
 };
 
 // A row of Loaders.def: how code of one target is chosen and loaded, and the memory that it reaches.
@@ -71,9 +72,9 @@ private:
   std::array<std::atomic<Code *>, mostDevices> ofDevice_{};
 };
 
-// The kernels of an archive that have code for the target, under their numbers in the archive; null where there is
-// none. Data: the bytes are no archive, or its interface is another than `interface` ("": any). Unsupported: the
-// target has no loader, or no kernel has code for it.
+// The kernels of an archive that have code for the target, under their numbers in the archive; null where
+// there is none. Data: the bytes are no archive, or its interface is another than `interface` ("": any).
+// Unsupported: the target has no loader, or no kernel has code for it.
 Result<std::vector<std::unique_ptr<Kernel>>> open(std::string_view bytes, const Loader &loader,
                                                   std::string_view interface);
 

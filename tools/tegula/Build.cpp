@@ -31,8 +31,9 @@ std::string kernelName(const std::string &kernel) {
   return separator == std::string::npos ? "" : kernel.substr(separator + 2);
 }
 
-// FILE.py::KERNEL <tab> TARGET[,TARGET] <tab> OPTIONS <tab> SIGNATURE. Lines that differ in the target only are
-// one kernel; a further specialization of a kernel gets a number behind its name. -1: read, else an exit code.
+// FILE.py::KERNEL <tab> TARGET[,TARGET] <tab> OPTIONS <tab> SIGNATURE. Lines that differ in the target only
+// are one kernel; a further specialization of a kernel gets a number behind its name. -1: read, else an exit
+// code.
 int readList(const BuildOptions &options, std::vector<Wanted> &all) {
   std::ifstream file(options.list);
   if (!file)
@@ -64,7 +65,9 @@ int readList(const BuildOptions &options, std::vector<Wanted> &all) {
       if (std::ranges::find(known->targets, target) == known->targets.end())
         known->targets.push_back(target);
   }
-  return all.empty() ? report(options.list, "has no specialization", "TEGULA_RECORD=FILE of a run writes some") : -1;
+  return all.empty()
+             ? report(options.list, "has no specialization", "TEGULA_RECORD=FILE of a run writes some")
+             : -1;
 }
 
 // "cpu:haswell" is a processor, "sm_90a" an architecture.
@@ -138,7 +141,8 @@ int build(const BuildOptions &options) {
     return usage({"the --cmake file is not beside the archive", "name it in the folder of -o"});
   if (options.list.empty())
     all.push_back({options.name.empty() ? kernelName(options.kernel) : options.name, options.kernel,
-                   options.signature, options.options, split(options.targets.empty() ? "cpu" : options.targets, ',')});
+                   options.signature, options.options,
+                   split(options.targets.empty() ? "cpu" : options.targets, ',')});
   else if (int code = readList(options, all); code != -1)
     return code;
 

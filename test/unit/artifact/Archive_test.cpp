@@ -91,7 +91,8 @@ TEST(Archive, AnInterfaceIsNamesAndParametersOnly) {
 TEST(Archive, AHeaderTypesEachParameter) {
   std::string header = artifact::headerOf(sample(), "kernels");
   for (const char *part :
-       {"static inline tg_status add(kernels_library *library, const tg_place *place, tgr_grid grid, void *out, "
+       {"static inline tg_status add(kernels_library *library, const tg_place *place, tgr_grid grid, void "
+        "*out, "
         "const float *x, float scale, int64_t pair_0, uint8_t int_)",
         "static inline tg_status add_2(", "out: *fp16, address divisible by 16", "#ifndef KERNELS_KERNELS_H",
         "kernels_open(", "slots[3] = (uint64_t)(int64_t)pair_0;", "memcpy(&slots[2], &scale, sizeof scale);",

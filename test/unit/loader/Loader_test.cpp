@@ -1,5 +1,5 @@
-// The choice among the code of an archive, and what is refused before anything runs. Devices are of a driver that
-// writes its calls down; they are sm_90a.
+// The choice among the code of an archive, and what is refused before anything runs. Devices are of a driver
+// that writes its calls down; they are sm_90a.
 #include "artifact/Archive.h"
 #include "runtime/CpuFeatures.h"
 #include "tegula/runtime.h"
@@ -30,7 +30,8 @@ Artifact code(const std::string &target, const std::string &arch, std::vector<ar
 tgr_library *open(const Archive &archive, const char *target) {
   std::string bytes = artifact::write(archive);
   tgr_library *library = nullptr;
-  EXPECT_EQ(tgr_library_open_bytes(bytes.data(), bytes.size(), target, nullptr, &library), TG_OK) << tgr_message();
+  EXPECT_EQ(tgr_library_open_bytes(bytes.data(), bytes.size(), target, nullptr, &library), TG_OK)
+      << tgr_message();
   return library;
 }
 
@@ -58,7 +59,9 @@ Archive of(std::vector<Artifact> code) { return {{{"add", std::move(code)}}}; }
 
 TEST_F(Loading, TakesTheCodeOfTheDevicesOwnArchitecture) {
   std::vector<artifact::Part> both = {{"ptx", "text"}, {"cubin", "binary"}};
-  EXPECT_EQ(launch(of({code("cuda", "sm_80", both), code("cuda", "sm_90a", both), code("cuda", "sm_90", both)})), TG_OK)
+  EXPECT_EQ(
+      launch(of({code("cuda", "sm_80", both), code("cuda", "sm_90a", both), code("cuda", "sm_90", both)})),
+      TG_OK)
       << tgr_message();
   EXPECT_NE(said.find("add_sm_90a"), std::string::npos) << said;
   EXPECT_EQ(launch(of({code("cuda", "sm_80", both), code("cuda", "sm_90", both)})), TG_OK);
@@ -67,14 +70,17 @@ TEST_F(Loading, TakesTheCodeOfTheDevicesOwnArchitecture) {
 
 TEST_F(Loading, TextOfAnEarlierArchitectureRuns) {
   std::vector<artifact::Part> both = {{"ptx", "text"}, {"cubin", "binary"}};
-  EXPECT_EQ(launch(of({code("cuda", "sm_75", both), code("cuda", "sm_80", both), code("cuda", "sm_100a", both)})), TG_OK)
+  EXPECT_EQ(
+      launch(of({code("cuda", "sm_75", both), code("cuda", "sm_80", both), code("cuda", "sm_100a", both)})),
+      TG_OK)
       << tgr_message();
   EXPECT_NE(said.find("add_sm_80"), std::string::npos) << said;
 }
 
 TEST_F(Loading, RefusesADeviceWithoutCodeByName) {
   std::vector<artifact::Part> both = {{"ptx", "text"}, {"cubin", "binary"}};
-  EXPECT_EQ(launch(of({code("cuda", "sm_80", {{"cubin", "binary"}}), code("cuda", "sm_100a", both)})), TG_UNSUPPORTED);
+  EXPECT_EQ(launch(of({code("cuda", "sm_80", {{"cubin", "binary"}}), code("cuda", "sm_100a", both)})),
+            TG_UNSUPPORTED);
   for (const char *part : {"compiled for sm_80, sm_100a", "(sm_90a)", "--targets"})
     EXPECT_NE(std::strstr(tgr_message(), part), nullptr) << tgr_message();
   EXPECT_EQ(said.find("Launch"), std::string::npos) << said;
@@ -83,7 +89,8 @@ TEST_F(Loading, RefusesADeviceWithoutCodeByName) {
 TEST_F(Loading, RefusesAValueThatIsNotDivisible) {
   Archive archive = of({code("cuda", "sm_90a", {{"cubin", "binary"}})});
   EXPECT_EQ(launch(archive, 8), TG_LAUNCH);
-  EXPECT_NE(std::strstr(tgr_message(), "argument `x` of kernel `add` is not divisible by 16"), nullptr) << tgr_message();
+  EXPECT_NE(std::strstr(tgr_message(), "argument `x` of kernel `add` is not divisible by 16"), nullptr)
+      << tgr_message();
   EXPECT_EQ(said, "");
 }
 

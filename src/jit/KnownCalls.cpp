@@ -1,0 +1,113 @@
+#include "jit/KnownCalls.h"
+#include "jit/Leaf.h"
+
+#include <cstring>
+
+namespace tegula::jit {
+namespace {
+
+// The part of an argument that a key is made of.
+Leaf leafOf(const PlainArgument &argument) {
+  Leaf leaf;
+  leaf.kind = argument.kind;
+  leaf.dtype = argument.dtype;
+  leaf.typed = argument.typed;
+  leaf.readOnly = argument.readOnly;
+  leaf.isConstant = argument.isConstant;
+  leaf.bits = argument.bits;
+  return leaf;
+}
+
+class Entered {
+public:
+  explicit Entered(std::atomic_flag &flag) : flag_(flag), isIn_(!flag.test_and_set(std::memory_order_acquire)) {}
+  ~Entered() {
+    if (isIn_)
+      flag_.clear(std::memory_order_release);
+  }
+  Entered(const Entered &) = delete;
+  explicit operator bool() const { return isIn_; }
+
+private:
+  std::atomic_flag &flag_;
+  bool isIn_;
+};
+
+} // namespace
+
+bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
+            std::span<const compiler::Parameter> parameters, const sema::Function &function) {
+  const PlainArgument &like = known.like;
+  if (like.kind != argument.kind || like.dtype != argument.dtype || like.typed != argument.typed ||
+      like.readOnly != argument.readOnly || like.isConstant != argument.isConstant)
+    return false;
+  if (known.isExact)
+    return like.bits == argument.bits && known.text == argument.text;
+  diag::Sink unheard; // what is refused is like nothing
+  std::optional<KeyLeaf> key =
+      specializeLeaf(leafOf(argument), parameters[size_t(known.parameter)], function, unheard);
+  return key && std::memcmp(&*key, &known.key, sizeof(KeyLeaf)) == 0;
+}
+
+uint64_t slotOf(const PlainArgument &argument, const KnownCall::Slot &slot) {
+  return slot.isPointer || isInteger(slot.dtype) ? argument.bits
+                                                 : slotOf(leafOf(argument), slot.dtype, slot.isPointer);
+}
+
+bool KnownCall::isLike(std::span<const PlainArgument> others, std::span<const compiler::Parameter> parameters,
+                       const sema::Function &function) const {
+  if (others.size() != arguments.size())
+    return false;
+  for (size_t i = 0; i != others.size(); ++i)
+    if (arguments[i].name != others[i].name || !jit::isLike(arguments[i], others[i], parameters, function))
+      return false;
+  return true;
+}
+
+void KnownCall::fill(std::span<const PlainArgument> values, llvm::SmallVectorImpl<uint64_t> &out) const {
+  for (const Slot &slot : slots)
+    out.push_back(slot.argument < 0 ? slot.bits : slotOf(values[size_t(slot.argument)], slot));
+}
+
+KernelRef KnownCalls::find(std::span<const PlainArgument> arguments, std::string_view target, int device,
+                           uint64_t version, std::span<const compiler::Parameter> parameters,
+                           const sema::Function &function, KernelTable &table,
+                           llvm::SmallVectorImpl<uint64_t> &slots) {
+  Entered entered(isBusy_);
+  if (!entered)
+    return nullptr;
+  for (size_t i = 0; i != rows_.size(); ++i) {
+    size_t at = (latest_ + i) % rows_.size();
+    Row &row = rows_[at];
+    if (row.device != device || row.target != target || !row.kernel || !row.call.isLike(arguments, parameters, function))
+      continue;
+    KernelRef kernel = table.findAgain(row.kernel, row.drops, version);
+    if (!kernel) {
+      row.kernel = nullptr; // the longer way finds it, or another one
+      continue;
+    }
+    latest_ = at;
+    isWorthIt_ = true;
+    row.call.fill(arguments, slots);
+    return kernel;
+  }
+  return nullptr;
+}
+
+bool KnownCalls::wantsMore() {
+  constexpr unsigned patience = 64;
+  return isWorthIt_.load(std::memory_order_relaxed) || skipped_.fetch_add(1, std::memory_order_relaxed) < rows_.size() ||
+         skipped_.load(std::memory_order_relaxed) % patience == 0;
+}
+
+void KnownCalls::add(KnownCall call, std::string target, int device, SpecializedKernel *kernel, uint64_t drops) {
+  Entered entered(isBusy_);
+  if (!entered)
+    return;
+  rows_[next_] = {std::move(call), std::move(target), device, kernel, drops};
+  latest_ = next_;
+  isWorthIt_ = false;
+  next_ = (next_ + 1) % rows_.size();
+}
+
+} // namespace tegula::jit

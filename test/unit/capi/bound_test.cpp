@@ -1,0 +1,99 @@
+// Calls that are bound once: launched, changed and refused through the interface.
+#include "tegula/tegula.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr const char *text = "import triton\n"
+                             "import triton.language as tl\n"
+                             "@triton.jit\n"
+                             "def scale(out, n, f, KIND: tl.constexpr = 1):\n"
+                             "    tl.store(out + tl.program_id(0), n * f + KIND)\n";
+
+class BoundCall : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    tg_source source{sizeof(tg_source), "k.py", text, std::char_traits<char>::length(text), 1, 0, nullptr};
+    ASSERT_EQ(tg_context_create(nullptr, &context_, nullptr), TG_OK);
+    ASSERT_EQ(tg_module_from_text(context_, &source, &module_, nullptr), TG_OK);
+    ASSERT_EQ(tg_module_find(module_, "scale", &function, nullptr), TG_OK);
+  }
+  void TearDown() override {
+    tg_module_destroy(module_);
+    tg_context_destroy(context_);
+  }
+  tg_bound *bind(std::vector<tg_argument> arguments, int64_t programs = 2) {
+    tg_bound *bound = nullptr;
+    tg_diagnostics *problems = nullptr;
+    tg_bind(function, GetParam(), nullptr, arguments.data(), arguments.size(), &programs, 1, &bound, &problems);
+    EXPECT_TRUE(bound) << tg_diagnostics_text(problems);
+    tg_diagnostics_destroy(problems);
+    return bound;
+  }
+
+  tg_function *function = nullptr;
+
+private:
+  tg_context *context_ = nullptr;
+  tg_module *module_ = nullptr;
+};
+
+TEST_P(BoundCall, RunsWithItsArgumentsAndWithOnesInTheirPlace) {
+  alignas(16) float out[4] = {}, other[4] = {};
+  tg_bound *bound = bind({tg::argument(+out), tg::argument(3), tg::argument(2.0)});
+  ASSERT_EQ(tg_bound_launch(bound, nullptr, nullptr, 0, nullptr), TG_OK);
+  EXPECT_EQ(out[0], 7);
+  EXPECT_EQ(out[1], 7);
+  tg_value n = tg::argument(5).value, where = tg::argument(+other).value, f = tg::argument(0.5).value;
+  EXPECT_EQ(tg_bound_set(bound, 0, &where, nullptr), TG_OK);
+  EXPECT_EQ(tg_bound_set(bound, 1, &n, nullptr), TG_OK);
+  EXPECT_EQ(tg_bound_set(bound, 2, &f, nullptr), TG_OK);
+  int64_t grid[] = {3};
+  EXPECT_EQ(tg_bound_launch(bound, nullptr, grid, 1, nullptr), TG_OK);
+  EXPECT_EQ(other[2], 3.5f);
+  EXPECT_EQ(out[2], 0);
+  grid[0] = -1;
+  EXPECT_EQ(tg_bound_launch(bound, nullptr, grid, 1, nullptr), TG_LAUNCH);
+  tg_bound_destroy(bound);
+}
+
+TEST_P(BoundCall, RefusesWhatWouldBeAnotherKernel) {
+  alignas(16) float out[8] = {};
+  tg_bound *bound = bind({tg::argument(+out), tg::argument(3), tg::argument(2.0), tg::named("KIND", 4)});
+  tg_value one = tg::argument(1).value, real = tg::argument(1.5).value, unaligned = tg::argument(out + 1).value,
+           three = tg::argument(3).value;
+  for (auto [index, value] : {std::pair<size_t, tg_value *>{1, &one}, {1, &real}, {0, &unaligned}, {3, &three}, {4, &three}}) {
+    tg_diagnostics *problems = nullptr;
+    EXPECT_EQ(tg_bound_set(bound, index, value, &problems), TG_LAUNCH) << index;
+    EXPECT_NE(std::string(tg_diagnostics_text(problems)).find("BoundArgument"), std::string::npos);
+    tg_diagnostics_destroy(problems);
+  }
+  EXPECT_EQ(tg_bound_set(bound, 1, nullptr, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_bound_launch(bound, nullptr, nullptr, 0, nullptr), TG_OK);
+  EXPECT_EQ(out[0], 10);
+  tg_bound_destroy(bound);
+  EXPECT_EQ(tg_bound_launch(bound, nullptr, nullptr, 0, nullptr), TG_LAUNCH);
+  tg_bound_destroy(bound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, BoundCall, testing::Values("cpu", "interp"));
+
+TEST(Bound, IsAValueInCpp) {
+  auto context = tg::Context::create("cpu");
+  ASSERT_TRUE(context);
+  auto module = context->parse(text);
+  ASSERT_TRUE(module);
+  auto function = module->function("scale");
+  ASSERT_TRUE(function);
+  alignas(16) float out[2] = {};
+  auto bound = function->bind({2}, +out, 3, 2.0);
+  ASSERT_TRUE(bound) << bound.error().text();
+  EXPECT_TRUE(bound->set(1, 4));
+  EXPECT_FALSE(bound->set(1, 16));
+  EXPECT_TRUE(bound->launch());
+  EXPECT_EQ(out[1], 9);
+  EXPECT_EQ(function->bind({2}, +out, 3).error().status(), TG_LAUNCH);
+}
+
+} // namespace
