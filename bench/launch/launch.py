@@ -1,4 +1,4 @@
-"""Host time of a launch with five arguments, in microseconds: what the calling thread spends, not the kernel.
+"""Host time of a launch with five and with twenty arguments, and of bound ones, in microseconds: what the calling thread spends, not the kernel.
 
     python bench/launch/launch.py                    on a GPU: ours, torch.add, and upstream's Triton when it is installed
     python bench/launch/launch.py --driver FAKE.so   without one: ours, on the driver of the tests (libtegula_fake_cuda.so),
@@ -30,15 +30,24 @@ def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) + tl.load(y_ptr + offsets, mask=mask), mask=mask)
 """
 
+NAMES = [f"p{i}" for i in range(10)] + [f"n{i}" for i in range(9)]
+KERNEL += f"""
 
-def kernel_of(package, folder):
+@triton.jit
+def twenty_kernel({", ".join(NAMES)}, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(p0 + offsets, {" + ".join(f"tl.load({name} + offsets)" for name in NAMES[1:10])} + {" + ".join(NAMES[10:])})
+"""
+
+
+def kernels_of(package, folder):
     """The same source for each package; both read a kernel's text from its file."""
     path = Path(folder) / f"launch_{package}.py"
     path.write_text(KERNEL.format(package=package))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.add_kernel
+    return module.add_kernel, module.twenty_kernel
 
 
 def microseconds(call, finish):
@@ -73,18 +82,27 @@ def on_fake_driver(torch, folder):
     FakeTensor.dtype = torch.float32
     torch._C._cuda_getCurrentRawStream = int
     ctypes.CDLL(os.environ["TEGULA_LIBCUDA"]).fakeCudaQuiet(True)
-    kernel = kernel_of("tegula", folder)
-    x, y, out = FakeTensor(), FakeTensor(), FakeTensor()
-    return measure({"tegula": lambda: kernel[(4,)](x, y, out, 3000, BLOCK=1024)}, lambda: None)
+    return measure(ours([FakeTensor() for _ in range(10)], folder), lambda: None)
+
+
+def ours(tensors, folder):
+    add, twenty = kernels_of("tegula", folder)
+    x, y, out, *_ = tensors
+    numbers = [3000 + i for i in range(9)]
+    return {"tegula": lambda: add[(3,)](x, y, out, 3000, BLOCK=1024),
+            "tegula, 20 arguments": lambda: twenty[(1,)](*tensors, *numbers, BLOCK=128),
+            "tegula, bound": add[(3,)].bind(x, y, out, 3000, BLOCK=1024),
+            "tegula, bound, 20 arguments": twenty[(1,)].bind(*tensors, *numbers, BLOCK=128)}
 
 
 def on_gpu(torch, folder):
-    x, y, out = (torch.ones(3000, device="cuda") for _ in range(3))
-    ours = kernel_of("tegula", folder)
-    contestants = {"tegula": lambda: ours[(3,)](x, y, out, 3000, BLOCK=1024), "torch.add": lambda: torch.add(x, y, out=out)}
+    tensors = [torch.ones(3000, device="cuda") for _ in range(10)]
+    x, y, out, *_ = tensors
+    contestants = {**ours(tensors, folder), "torch.add": lambda: torch.add(x, y, out=out)}
     if importlib.util.find_spec("triton"):
-        theirs = kernel_of("triton", folder)
-        contestants["triton"] = lambda: theirs[(3,)](x, y, out, 3000, BLOCK=1024)
+        add, twenty = kernels_of("triton", folder)
+        contestants["triton"] = lambda: add[(3,)](x, y, out, 3000, BLOCK=1024)
+        contestants["triton, 20 arguments"] = lambda: twenty[(1,)](*tensors, *[3000 + i for i in range(9)], BLOCK=128)
     return measure(contestants, torch.cuda.synchronize)
 
 
