@@ -66,8 +66,7 @@ public:
                                          })
             ->getOperation());
     loop_ = made;
-    for (auto [pair, argument] :
-         llvm::zip(carried_, made.getRegionIterArgs().take_back(carried_.size())))
+    for (auto [pair, argument] : llvm::zip(carried_, made.getRegionIterArgs().take_back(carried_.size())))
       known_[pair] = argument;
     for (auto [pair, index] : carriedAlready_)
       known_[pair] = made.getRegionIterArg(index);
@@ -84,8 +83,8 @@ private:
     auto type = dyn_cast<RankedTensorType>(ahead.getType());
     Operation *first = ahead.getDefiningOp(), *second = next.getDefiningOp();
     if (!type || type.getRank() < 2 || !first || !second || !loop_.getResult(index_).use_empty() ||
-        second->getBlock() != loop_.getBody() || !next.hasOneUse() || first->getBlock() != loop_->getBlock() ||
-        !feedsDot(loop_.getRegionIterArg(index_)))
+        second->getBlock() != loop_.getBody() || !next.hasOneUse() ||
+        first->getBlock() != loop_->getBlock() || !feedsDot(loop_.getRegionIterArg(index_)))
       return false;
     bool isQuiet = true;
     for (Operation *op = first; op != loop_.getOperation(); op = op->getNextNode())
@@ -143,8 +142,7 @@ private:
         continue;
       OpBuilder builder(loop_);
       Type type = offset.getValue().getType();
-      Value zero =
-          arith::ConstantOp::create(builder, next->getLoc(), type, builder.getIntegerAttr(type, 0));
+      Value zero = arith::ConstantOp::create(builder, next->getLoc(), type, builder.getIntegerAttr(type, 0));
       if (!match(zero, offset.getValue()))
         return false;
       displaced_[{first, next->getResult(0)}] = {moved, zero};
@@ -153,8 +151,8 @@ private:
     return false;
   }
 
-  // A scalar, or a row or column of numbers. What the loop is given for a trip is nothing that it can carry on:
-  // it would go over two.
+  // A scalar, or a row or column of numbers. What the loop is given for a trip is nothing that it can carry
+  // on: it would go over two.
   bool canCarry(Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     if (argument && argument.getOwner() == loop_.getBody())
@@ -174,9 +172,8 @@ private:
       auto [moved, zero] = displaced->second;
       auto offset = next->getOperand(1 - moved).getDefiningOp<SplatOp>();
       map.map(next->getOperand(moved), build(rewriter, {pair.first, next->getOperand(moved)}));
-      map.map(offset.getResult(),
-              SplatOp::create(rewriter, offset.getLoc(), offset.getType(),
-                              build(rewriter, {zero, offset.getValue()})));
+      map.map(offset.getResult(), SplatOp::create(rewriter, offset.getLoc(), offset.getType(),
+                                                  build(rewriter, {zero, offset.getValue()})));
     } else {
       for (auto [first, second] : llvm::zip(ahead->getOperands(), next->getOperands()))
         map.map(second, build(rewriter, {first, second}));

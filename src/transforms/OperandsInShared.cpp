@@ -12,22 +12,14 @@ namespace tegula::transforms {
 
 namespace {
 
-// Registers of 32 bits that a thread needs for a tile.
-unsigned registersOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.getEncoding())
-    return 0;
-  return unsigned(simt::layoutOf(type).liveRegisters().size()) * simt::storedBits(type.getElementType()) / 32;
-}
-
 // Counts about what a loop holds at its fullest: what it carries, and the largest other result of a product.
 unsigned heldBy(scf::ForOp loop) {
   unsigned carried = 0, largest = 0;
   for (Value argument : loop.getRegionIterArgs())
-    carried += registersOf(argument);
+    carried += simt::registersOf(argument.getType());
   loop.getBody()->walk([&](DotOp dot) {
     if (!dot.getResult().hasOneUse() || !isa<scf::YieldOp>(*dot->getUsers().begin()))
-      largest = std::max(largest, registersOf(dot.getResult()));
+      largest = std::max(largest, simt::registersOf(dot.getType()));
   });
   return carried + largest;
 }
@@ -94,7 +86,8 @@ private:
     for (Operation *user : users)
       if (auto loop = user->getParentOfType<scf::ForOp>(); loop && !loop->isAncestor(convert_))
         held = std::max(held, heldBy(loop));
-    return held + registersOf(convert_.getResult()) > machine_.registers * machine_.costs.crowdedRegisters;
+    return held + simt::registersOf(convert_.getResult().getType()) >
+           machine_.registers * machine_.costs.crowdedRegisters;
   }
 
   simt::ConvertOp convert_;

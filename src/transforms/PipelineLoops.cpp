@@ -55,6 +55,7 @@ public:
     if (copied_.empty())
       return;
     letDotsRun();
+    letLastDotsRun();
     widenBounds();
     separate();
     insertCopies();
@@ -178,24 +179,64 @@ private:
       if (dot)
         dots.push_back(dot);
     });
-    if (!areFree)
+    if (!areFree || dots.empty() || !keepSlotsLonger(0))
       return;
+    for (DotOp dot : dots)
+      dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
+  }
+
+  // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
+  // one, or with copies that start a trip later. `others`: bytes of shared memory that lie beside the slots.
+  // Returns false where neither can be.
+  bool keepSlotsLonger(uint64_t others) {
     uint64_t bytes = 0;
     for (Copied &copied : copied_)
       bytes += (uint64_t(1) << copied.map.images.size()) *
                simt::storedBits(elementType(copied.load.getType())) / 8;
-    // Another slot, unless a program less would then run beside this one.
     uint64_t most = std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(loop_), 1);
-    uint64_t now = std::min(most, machine_.sharedBytes / (slots_ * bytes)),
-             then = std::min(most, machine_.sharedBytes / ((slots_ + 1) * bytes));
+    uint64_t now = std::min(most, machine_.sharedBytes / (slots_ * bytes + others)),
+             then = std::min(most, machine_.sharedBytes / ((slots_ + 1) * bytes + others));
     if (then != 0 && (then == now || aheadTrips_ == 1))
       ++slots_;
     else if (aheadTrips_ > 1)
       --aheadTrips_;
     else
+      return false;
+    return true;
+  }
+
+  // The last product of a trip, whose first factor the trip computes, may run until the next trip waits for
+  // its first product: where that is before the sums are scaled, and where the program fills its
+  // multiprocessor alone, so that no other one's work runs beside.
+  void letLastDotsRun() {
+    DotOp last, first;
+    unsigned dots = 0, held = 0;
+    bool areAsync = true;
+    loop_.getBody()->walk([&](DotOp dot) {
+      auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      areAsync &= matrix && matrix.getWarps() > 1 && dot->getBlock() == loop_.getBody() &&
+                  !dot->hasAttr(simt::inFlightName);
+      if (dots++ == 0)
+        first = dot;
+      held += simt::registersOf(dot.getType());
+      last = dot;
+    });
+    if (dots != 2 || !areAsync || !isCopied(first.getB()) || !isCopied(last.getB()) ||
+        isCopied(last.getA()) || loop_.isDefinedOutsideOfLoop(last.getA()) || !last->hasOneUse() ||
+        !elementType(last.getType()).isF32() || held < machine_.registers * machine_.costs.heldAlone)
       return;
-    for (DotOp dot : dots)
-      dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
+    OpOperand *use = &*last->getUses().begin();
+    if (!isa<scf::YieldOp>(use->getOwner()))
+      return;
+    for (Operation *user : loop_.getRegionIterArg(use->getOperandNumber()).getUsers())
+      if (!first->isBeforeInBlock(loop_.getBody()->findAncestorOpInBlock(*user)))
+        return;
+    uint64_t bytes = 0;
+    if (!isCopied(first.getA()))
+      bytes = uint64_t(cast<RankedTensorType>(first.getA().getType()).getNumElements()) *
+              simt::storedBits(elementType(first.getA().getType())) / 8;
+    if (keepSlotsLonger(bytes))
+      last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
   }
 
   bool addsUp(DotOp dot) {

@@ -41,7 +41,7 @@ public:
                                             a.buffer, b.buffer, sum, matrix_, a.isTransposed, b.isTransposed);
     if (runsOn)
       waitBehindLoop(started);
-    else
+    else if (!dot_->hasAttr(simt::inFlightName) || !waitInNextTrip(started))
       waitNow(builder, started);
     dot_.erase();
     for (Value operand : operands)
@@ -107,6 +107,35 @@ private:
     }
     builder.setInsertionPoint(loop.getBody()->getTerminator());
     simt::DotWaitOp::create(builder, started.getLoc(), TypeRange(), ValueRange(), ValueRange(), groups);
+    waitAround(loop, index, started);
+  }
+
+  // Waits where the loop waits for its first product: groups end in their order. Returns false where it waits
+  // for none before it reads the sums.
+  bool waitInNextTrip(simt::DotAsyncOp started) {
+    auto loop = cast<scf::ForOp>(started->getParentOp());
+    auto waits = loop.getBody()->getOps<simt::DotWaitOp>();
+    unsigned index = dot_.getResult().getUses().begin()->getOperandNumber();
+    Value sum = loop.getRegionIterArg(index);
+    if (waits.empty() || (*waits.begin()).getPending() != 0)
+      return false;
+    simt::DotWaitOp first = *waits.begin();
+    for (Operation *user : sum.getUsers())
+      if (!first->isBeforeInBlock(loop.getBody()->findAncestorOpInBlock(*user)))
+        return false;
+    dot_.getResult().replaceAllUsesWith(started.getResult());
+    OpBuilder builder(started->getContext());
+    builder.setInsertionPointAfter(first);
+    auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},
+                                        ValueRange(), 0);
+    sum.replaceAllUsesExcept(wait.getResult(0), wait);
+    waitAround(loop, index, started);
+    return true;
+  }
+
+  // Ahead of a loop and behind it, for sums that its trips hand on while they run.
+  void waitAround(scf::ForOp loop, unsigned index, simt::DotAsyncOp started) {
+    OpBuilder builder(started->getContext());
     SmallVector<Value> allocs;
     for (Value buffer : buffersOf(started))
       allocs.push_back(simt::allocOf(buffer).getBuffer());

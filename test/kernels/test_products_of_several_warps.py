@@ -245,6 +245,28 @@ def test_checked_remainders_of_products(first, monkeypatch):
     assert torch.equal(c, torch.roll(torch.roll(a.float() @ b.float(), -first, 0), -first, 1))
 
 
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+@pytest.mark.parametrize("m, n, d, warps, stages", [(128, 64, 64, 4, 3), (128, 64, 128, 8, 3), (128, 128, 128, 8, 2), (64, 64, 64, 4, 4)])
+def test_products_of_products_stay_asynchronous(build_dir, tmp_path, m, n, d, warps, stages):
+    text = compiled(build_dir, tmp_path, "chain_kernel", f"q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,trips=i32,M={m},N={n},D={d}", warps,
+                    stages)
+    assert "wgmma.mma_async" in text
+    assert not re.search(r"C75\d\d", assembled(text, tmp_path))
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("trips", [0, 1, 2, 7])
+def test_any_number_of_products_of_products(target, trips, stages):
+    generator = torch.Generator().manual_seed(trips)
+    q, k, v = (torch.randint(-1, 2, shape, generator=generator).half() for shape in ((64, 64), (7 * 64, 64), (7 * 64, 64)))
+    o, wanted = torch.full((64, 64), 9.0), torch.zeros(64, 64)
+    chain_kernel[(1,)](q, k, v, o, trips, M=64, N=64, D=64, num_warps=4, num_stages=stages)
+    for i in range(trips):
+        part = slice(i * 64, (i + 1) * 64)
+        wanted = wanted * 2 + (q.float() @ k[part].float().T).clamp(min=0) @ v[part].float()
+    assert torch.equal(o, wanted)
+
+
 @triton.jit
 def mixed_kernel(a, b, c, K, stride, N: tl.constexpr, BK: tl.constexpr):
     """One operand is copied; the other is loaded element by element."""

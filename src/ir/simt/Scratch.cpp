@@ -15,6 +15,13 @@ unsigned storedBits(Type element) {
   return std::max(8u, element.getIntOrFloatBitWidth());
 }
 
+unsigned registersOf(Type tile) {
+  auto type = dyn_cast<RankedTensorType>(tile);
+  if (!type || !type.getEncoding())
+    return 0;
+  return unsigned(layoutOf(type).liveRegisters().size()) * storedBits(type.getElementType()) / 32;
+}
+
 ReduceScratch::ReduceScratch(ReduceOp op) {
   Layout source = layoutOf(op.getOperands()[0]);
   unsigned axis = unsigned(op.getAxis()), shift = 0;

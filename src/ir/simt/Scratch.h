@@ -55,6 +55,7 @@ std::optional<layout::Layout> concatenated(const layout::Layout &operand, tile::
 // The plan that was chosen for a conversion (#simt.conversion); the op must carry one.
 layout::ConversionPlan planOf(ConvertOp op);
 unsigned storedBits(mlir::Type element); // of an element in shared memory
+unsigned registersOf(mlir::Type tile);   // of 32 bits, that a thread needs; 0: no tile with a layout
 
 // Bytes of scratch; 0: the op needs none. Conversions and gathers are planned before (plan-converts).
 uint64_t scratchBytes(mlir::Operation *op);

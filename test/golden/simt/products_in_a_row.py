@@ -1,0 +1,39 @@
+"""The second product of a trip runs until the next trip waits for its first: then its sums are scaled."""
+# RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit simt -o - | FileCheck %s --check-prefix=RUNS
+# RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=32' --target sm_90a --num-warps 8 --emit simt -o - | FileCheck %s --check-prefix=WAITS
+import triton
+import triton.language as tl
+
+# Its operand stays in its slot for a trip more.
+# RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
+# RUNS: scf.for
+# RUNS: %[[FIRST:.+]] = simt.dot_async
+# RUNS-NEXT: simt.dot_wait %[[FIRST]]
+# RUNS-NEXT: simt.dot_wait %arg{{[0-9]+}} : tensor<128x128xf32
+# RUNS: %[[SECOND:.+]] = simt.dot_async
+# RUNS-NOT: simt.dot_wait
+# RUNS: scf.yield {{.*}}%[[SECOND]]
+# RUNS: simt.dot_wait
+
+# Few sums leave room for another program on the multiprocessor, whose work runs beside.
+# WAITS: simt.alloc {{.*}}<64x32xf16, #{{.*}}, 3>
+# WAITS: scf.for
+# WAITS: %[[FIRST:.+]] = simt.dot_async
+# WAITS-NEXT: simt.dot_wait %[[FIRST]]
+# WAITS: %[[SECOND:.+]] = simt.dot_async
+# WAITS-NEXT: simt.dot_wait %[[SECOND]]
+# WAITS: scf.yield
+
+
+@triton.jit
+def weighed(q, k, v, o, N, D: tl.constexpr):
+    m, n, d = tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, D)
+    x = tl.load(q + m[:, None] * D + d[None, :])
+    acc, total = tl.zeros([128, D], tl.float32), tl.zeros([128], tl.float32)
+    for i in range(0, N, 64):
+        y = tl.load(k + (i + n)[None, :] * D + d[:, None])
+        z = tl.load(v + (i + n)[:, None] * D + d[None, :])
+        s = tl.dot(x, y)
+        total += tl.sum(s, 1)
+        acc = tl.dot(s.to(tl.float16), z, acc * total[:, None])
+    tl.store(o + m[:, None] * D + d[None, :], acc)
