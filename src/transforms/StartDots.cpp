@@ -1,6 +1,7 @@
 #include "transforms/StartDots.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "ir/simt/Turns.h"
 #include "ir/tile/Checks.h"
 #include "layout/OperandTile.h"
 
@@ -129,12 +130,19 @@ private:
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},
                                         ValueRange(), 0);
     sum.replaceAllUsesExcept(wait.getResult(0), wait);
-    waitAround(loop, index, started);
+    auto [opens, closes] = waitAround(loop, index, started);
+    auto firstProduct = first.getSums().front().getDefiningOp<simt::DotAsyncOp>();
+    unsigned warps = matrix_.shape().warps;
+    if (firstProduct && simt::warpsOf(loop) >= 2 * warps) {
+      firstProduct->setAttr(simt::inTurnName, builder.getUnitAttr());
+      opens->setAttr(simt::opensTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
+      closes->setAttr(simt::closesTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
+    }
     return true;
   }
 
   // Ahead of a loop and behind it, for sums that its trips hand on while they run.
-  void waitAround(scf::ForOp loop, unsigned index, simt::DotAsyncOp started) {
+  std::pair<Operation *, Operation *> waitAround(scf::ForOp loop, unsigned index, simt::DotAsyncOp started) {
     OpBuilder builder(started->getContext());
     SmallVector<Value> allocs;
     for (Value buffer : buffersOf(started))
@@ -143,14 +151,15 @@ private:
     // way would make the assembler let products wait for each other.
     builder.setInsertionPoint(loop);
     OpOperand &first = loop.getInitArgsMutable()[index];
-    first.set(simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
-                                      ValueRange{first.get()}, ValueRange(), 0)
-                  .getResult(0));
+    auto ahead = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
+                                         ValueRange{first.get()}, ValueRange(), 0);
+    first.set(ahead.getResult(0));
     builder.setInsertionPointAfter(loop);
     Value sum = loop.getResult(index);
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},
                                         allocs, 0);
     sum.replaceAllUsesExcept(wait.getResult(0), wait);
+    return {ahead, wait};
   }
 
   // The layouts are those of an instruction of one warp, too.

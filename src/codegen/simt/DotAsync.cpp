@@ -7,6 +7,7 @@
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/RegisterMap.h"
 #include "ir/simt/Scratch.h"
+#include "ir/simt/Turns.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -16,6 +17,42 @@ using tegula::layout::Layout;
 namespace tegula::simt {
 
 namespace {
+
+// The groups of warps of a program, one of which has the turn. The barrier of group i is 1 + i: to it come
+// the group itself, which waits, and the one before it.
+class Turns {
+public:
+  Turns(Emitter &e, unsigned warpsOfGroup, unsigned warps)
+      : e_(e), groups_(warps / warpsOfGroup), threads_(2 * 32 * warpsOfGroup) {
+    auto &b = e.builder;
+    group_ = b.CreateLShr(e.hardware.shuffleIndex(b, e.warp(), b.getInt32(0)),
+                          b.getInt32(llvm::Log2_32(warpsOfGroup)));
+  }
+
+  void await() { meet(group_, true); }
+  void handOn() {
+    auto &b = e_.builder;
+    meet(b.CreateAnd(b.CreateAdd(group_, b.getInt32(1)), b.getInt32(groups_ - 1)), false);
+  }
+  void open() {
+    auto &b = e_.builder;
+    e_.when(b.CreateICmpEQ(group_, b.getInt32(groups_ - 1)), [&] { meet(b.getInt32(0), false); });
+  }
+  void close() {
+    auto &b = e_.builder;
+    e_.when(b.CreateICmpEQ(group_, b.getInt32(0)), [&] { meet(b.getInt32(0), true); });
+  }
+
+private:
+  void meet(llvm::Value *group, bool waits) {
+    auto &b = e_.builder;
+    e_.hardware.namedBarrier(b, b.CreateAdd(group, b.getInt32(1)), threads_, waits);
+  }
+
+  Emitter &e_;
+  unsigned groups_, threads_; // that come to a barrier
+  llvm::Value *group_;
+};
 
 class AsyncProduct {
 public:
@@ -57,9 +94,16 @@ public:
         piece.a.push_back(a ? Hardware::Values{at(*a, row, step)} : wordsOfA(row, step));
       product.pieces.push_back(std::move(piece));
     }
+    std::optional<Turns> turns;
+    if (op_->hasAttr(inTurnName))
+      turns.emplace(e_, shape_.warps, warpsOf(op_));
+    if (turns)
+      turns->await();
     for (auto [reg, sum] : llvm::zip(registers, e_.hardware.startProduct(b_, product)))
       sums[reg] = sum;
     e_.hardware.commitProducts(b_);
+    if (turns)
+      turns->handOn();
     e_.set(op_.getResult(), std::move(sums));
   }
 
@@ -210,6 +254,10 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
       if (sum)
         sums.push_back(sum);
   Hardware::Values done = e.hardware.waitForProducts(e.builder, op.getPending(), sums);
+  if (auto warps = op->getAttrOfType<IntegerAttr>(opensTurnsName))
+    Turns(e, unsigned(warps.getInt()), warpsOf(op)).open();
+  if (auto warps = op->getAttrOfType<IntegerAttr>(closesTurnsName))
+    Turns(e, unsigned(warps.getInt()), warpsOf(op)).close();
   auto *next = done.begin();
   for (auto [before, result] : llvm::zip(op.getSums(), op.getResults())) {
     Registers values = e.registers(before);

@@ -155,6 +155,12 @@ void NvidiaHardware::barrier(Builder &b) const {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {b.getInt32(0)});
 }
 
+void NvidiaHardware::namedBarrier(Builder &b, llvm::Value *number, unsigned threads, bool waits) const {
+  b.CreateIntrinsic(waits ? llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count
+                          : llvm::Intrinsic::nvvm_barrier_cta_arrive_aligned_count,
+                    {}, {number, b.getInt32(threads)});
+}
+
 void NvidiaHardware::warpBarrier(Builder &b) const {
   b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {allLanes(b)});
 }

@@ -6,14 +6,25 @@ import triton.language as tl
 
 # Its operand stays in its slot for a trip more.
 # RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
+# RUNS: simt.dot_wait {{.*}}simt.opens_turns = 4
 # RUNS: scf.for
-# RUNS: %[[FIRST:.+]] = simt.dot_async
+# RUNS: %[[FIRST:.+]] = simt.dot_async {{.*}}simt.in_turn
 # RUNS-NEXT: simt.dot_wait %[[FIRST]]
 # RUNS-NEXT: simt.dot_wait %arg{{[0-9]+}} : tensor<128x128xf32
 # RUNS: %[[SECOND:.+]] = simt.dot_async
 # RUNS-NOT: simt.dot_wait
 # RUNS: scf.yield {{.*}}%[[SECOND]]
-# RUNS: simt.dot_wait
+# RUNS: simt.dot_wait {{.*}}simt.closes_turns = 4
+
+# Two groups of four warps come to each other's barrier.
+# RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit ptx -o - | FileCheck %s --check-prefix=TURNS
+# RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 4 --emit ptx -o - | FileCheck %s --check-prefix=ALONE
+# TURNS: bar.arrive{{.*}} 1, 256;
+# TURNS: bar.sync{{.*}} %r{{[0-9]+}}, 256;
+# TURNS-NOT: wgmma.wait_group
+# TURNS: bar.arrive{{.*}} %r{{[0-9]+}}, 256;
+# TURNS: bar.sync{{.*}} 1, 256;
+# ALONE-NOT: bar.arrive
 
 # Few sums leave room for another program on the multiprocessor, whose work runs beside.
 # WAITS: simt.alloc {{.*}}<64x32xf16, #{{.*}}, 3>
