@@ -1,5 +1,6 @@
-/* Host time of a launch from C, in microseconds: the driver's own, and one through libtegula-rt with slots that are kept.
- * In: an archive whose first kernel has 3 pointers and an i32. The two take turns, in batches that never fill the queue.
+/* Host time of a launch from C, in microseconds: the driver's own, and one through libtegula-rt with slots
+ * that are kept. In: an archive whose first kernel has 3 pointers and an i32. The two take turns, in batches
+ * that never fill the queue.
  *
  *   tegula build examples/kernels/vector_add.py::add_kernel --targets sm_90a -o add.tga --signature ...
  *   cc -O2 -I include bench/launch/prepared.c -L build/lib -ltegula-rt -ldl -o prepared && ./prepared add.tga
@@ -13,11 +14,13 @@
 
 enum { batch = 200, rounds = 200 };
 
-static const char *const text = ".version 7.0\n.target sm_75\n.address_size 64\n"
-                                ".visible .entry nothing(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n"
-                                "{\n  ret;\n}\n";
+static const char *const text =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry nothing(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)\n"
+    "{\n  ret;\n}\n";
 
-typedef int (*Launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+typedef int (*Launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
+                      void **, void **);
 
 static double now(void) {
   struct timespec time;
@@ -52,7 +55,8 @@ int main(int argc, char **argv) {
 
   void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *module = NULL, *function = NULL;
   int (*load)(void **, const void *) = (int (*)(void **, const void *))dlsym(cuda, "cuModuleLoadData");
-  int (*get)(void **, void *, const char *) = (int (*)(void **, void *, const char *))dlsym(cuda, "cuModuleGetFunction");
+  int (*get)(void **, void *, const char *) =
+      (int (*)(void **, void *, const char *))dlsym(cuda, "cuModuleGetFunction");
   Launch launch = (Launch)dlsym(cuda, "cuLaunchKernel");
   void *parameters[] = {&slots[0], &slots[1], &slots[2], &slots[3]};
   if (load(&module, text) || get(&function, module, "nothing"))
@@ -72,7 +76,8 @@ int main(int argc, char **argv) {
   }
   qsort(driver, rounds, sizeof *driver, compare);
   qsort(ours, rounds, sizeof *ours, compare);
-  printf("{\"cuLaunchKernel\": {\"median\": %.3f, \"least\": %.3f}, \"tgr_launch\": {\"median\": %.3f, \"least\": %.3f}}\n",
+  printf("{\"cuLaunchKernel\": {\"median\": %.3f, \"least\": %.3f}, \"tgr_launch\": {\"median\": %.3f, "
+         "\"least\": %.3f}}\n",
          driver[rounds / 2], driver[0], ours[rounds / 2], ours[0]);
   return 0;
 }

@@ -423,6 +423,16 @@ TG_API tg_status tg_cache_verify(uint64_t *entries, uint64_t *damaged, tg_diagno
 /* Removes all entries. */
 TG_API tg_status tg_cache_clear(uint64_t *entries, tg_diagnostics **problems);
 
+/* Writes all entries to a file, and adds those of such a file that are not there: to take compiled kernels to
+ * another machine. Entries that do not fit it (another processor, another build of the library) are not found
+ * there. The file holds code: take it only from where you take programs. `*entries`, which may be NULL:
+ * written, added. */
+TG_API tg_status tg_cache_export(const char *path, uint64_t *entries, tg_diagnostics **problems);
+TG_API tg_status tg_cache_import(const char *path, uint64_t *entries, tg_diagnostics **problems);
+
+/* The features of this processor that generated code may use, by LLVM's names; NULL past the last. */
+TG_API const char *tg_cpu_feature(size_t index);
+
 /* A kernel of an archive. Entries with one name, one behind the other, are one kernel for several targets;
  * they have the same parameters. */
 typedef struct tg_archive_entry {

@@ -17,8 +17,9 @@ struct Bound {
 PyObject *launch(PyObject *object, PyObject *const *, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Bound *>(object);
   if (PyVectorcall_NARGS(nargsf) || (keywords && PyTuple_GET_SIZE(keywords)))
-    return launchError("a bound launch takes no arguments, not even %R\n  hint: bound[name] = value replaces one",
-                       keywords ? keywords : Py_None);
+    return launchError(
+        "a bound launch takes no arguments, not even %R\n  hint: bound[name] = value replaces one",
+        keywords ? keywords : Py_None);
   tg_place place{sizeof(tg_place), self->device, nullptr};
   if (self->device >= 0 && !setStream(place))
     return nullptr;
@@ -110,7 +111,8 @@ PyObject *makeBound(Function *function, tg_bound *bound, int device, PyObject *c
 PyTypeObject BoundType = [] {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
   type.tp_name = "_tegula.Bound";
-  type.tp_doc = "A call of a kernel with its arguments: bound() launches, bound[name or number] = value replaces one.";
+  type.tp_doc =
+      "A call of a kernel with its arguments: bound() launches, bound[name or number] = value replaces one.";
   type.tp_basicsize = sizeof(Bound);
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
   type.tp_vectorcall_offset = offsetof(Bound, vectorcall);

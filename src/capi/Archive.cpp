@@ -20,8 +20,7 @@ static artifact::Artifact shipped(const artifact::Artifact &artifact) {
   return kept;
 }
 
-// Beside its place, then moved there.
-static bool writeFile(const std::string &path, std::string_view bytes, diag::Sink &sink) {
+bool capi::writeFile(const std::string &path, std::string_view bytes, diag::Sink &sink) {
   std::string beside = path + ".new";
   errno = 0;
   std::ofstream file(beside, std::ios::binary | std::ios::trunc);
@@ -59,7 +58,7 @@ tg_status tg_archive_write(const tg_archive_entry *entries, size_t count, const 
     if (!capi::checkGiven(path, "path", sink) || (header && !capi::checkGiven(prefix, "prefix", sink)))
       return;
     std::optional<artifact::Archive> archive = collect({entries, count}, sink);
-    if (archive && writeFile(path, artifact::write(*archive), sink) && header)
-      writeFile(header, artifact::headerOf(*archive, prefix), sink);
+    if (archive && capi::writeFile(path, artifact::write(*archive), sink) && header)
+      capi::writeFile(header, artifact::headerOf(*archive, prefix), sink);
   });
 }

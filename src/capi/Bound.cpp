@@ -15,10 +15,12 @@ struct tg_bound {
 };
 
 // Constants that need memory of their own stand for themselves: nothing else may come in their place.
-static bool readToBind(std::span<const tg_argument> arguments, llvm::SmallVectorImpl<jit::PlainArgument> &out) {
+static bool readToBind(std::span<const tg_argument> arguments,
+                       llvm::SmallVectorImpl<jit::PlainArgument> &out) {
   for (const tg_argument &argument : arguments) {
     jit::PlainArgument &plain = out.emplace_back();
-    if (argument.value.kind == TG_TUPLE || argument.value.kind == TG_NAMED_TUPLE || argument.value.kind == TG_ABSENT)
+    if (argument.value.kind == TG_TUPLE || argument.value.kind == TG_NAMED_TUPLE ||
+        argument.value.kind == TG_ABSENT)
       return false;
     if (!capi::readPlain(argument, plain))
       plain.kind = jit::LeafKind::Constant;
@@ -52,7 +54,8 @@ static std::unique_ptr<tg_bound> bind(tg_function &function, const char *target,
   bound->place = place;
   bound->call.fill(plain, bound->slots);
   for (size_t i = 0; i != bound->slots.size(); ++i)
-    if (int from = bound->call.slots[i].argument; from >= 0 && bound->kernel->slots[i].written && plain[size_t(from)].readOnly) {
+    if (int from = bound->call.slots[i].argument;
+        from >= 0 && bound->kernel->slots[i].written && plain[size_t(from)].readOnly) {
       const compiler::RuntimeArgument &argument = bound->kernel->compilation->arguments()[i];
       sink.report(diag::Kind::ArgumentReadOnly, {}, {tg_function_name(&function), argument.name});
       return nullptr;
@@ -66,8 +69,9 @@ static std::optional<runtime::Grid> gridOf(const int64_t *grid, size_t count, di
   return jit::makeGrid({grid, count}, {}, sink);
 }
 
-tg_status tg_bind(tg_function *function, const char *target, const tg_place *place, const tg_argument *arguments,
-                  size_t count, const int64_t *grid, size_t grid_count, tg_bound **out, tg_diagnostics **problems) {
+tg_status tg_bind(tg_function *function, const char *target, const tg_place *place,
+                  const tg_argument *arguments, size_t count, const int64_t *grid, size_t grid_count,
+                  tg_bound **out, tg_diagnostics **problems) {
   return guarded(problems, [&](diag::Sink &sink) {
     if (!capi::checkGiven(out, "out", sink))
       return;

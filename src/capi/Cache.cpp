@@ -1,6 +1,11 @@
 // The compiled kernels on disk.
 #include "capi/Handles.h"
+#include "compiler/CacheFile.h"
 #include "compiler/KernelCache.h"
+#include "runtime/CpuFeatures.h"
+
+#include <cerrno>
+#include <fstream>
 
 using namespace tegula;
 using capi::guarded;
@@ -53,4 +58,46 @@ tg_status tg_cache_clear(uint64_t *entries, tg_diagnostics **problems) {
     if (entries)
       *entries = removed;
   });
+}
+
+tg_status tg_cache_export(const char *path, uint64_t *entries, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    std::shared_ptr<cache::DiskCache> disk = capi::checkGiven(path, "path", sink) ? theCache(sink) : nullptr;
+    if (!disk)
+      return;
+    uint64_t written = 0;
+    if (capi::writeFile(path, compiler::exported(*disk, written), sink) && entries)
+      *entries = written;
+  });
+}
+
+tg_status tg_cache_import(const char *path, uint64_t *entries, tg_diagnostics **problems) {
+  return guarded(problems, [&](diag::Sink &sink) {
+    std::shared_ptr<cache::DiskCache> disk = capi::checkGiven(path, "path", sink) ? theCache(sink) : nullptr;
+    if (!disk)
+      return;
+    std::ifstream file(path, std::ios::binary);
+    std::string bytes(std::istreambuf_iterator<char>(file), {});
+    if (!file.is_open() || file.bad()) {
+      sink.report(diag::Kind::FileUnreadable, {}, {path, std::strerror(errno)});
+      return;
+    }
+    uint64_t added = 0;
+    Status status = compiler::import(*disk, bytes, added);
+    if (entries)
+      *entries = added;
+    if (!status.ok())
+      sink.report(diag::Kind::CacheFile, {}, {path, status.message});
+  });
+}
+
+const char *tg_cpu_feature(size_t index) {
+  static const std::vector<const char *> *const features = [] {
+    auto *all = new std::vector<const char *>;
+    for (std::string_view feature : runtime::cpuFeatures())
+      if (runtime::cpuHas(feature))
+        all->push_back(feature.data()); // of a table of literals
+    return all;
+  }();
+  return index < features->size() ? (*features)[index] : nullptr;
 }

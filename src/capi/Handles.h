@@ -168,6 +168,9 @@ using FunctionOf = llvm::function_ref<tg_function *(const sema::Function &)>; //
 // What `out` points at is the value's or the loan's. False: a value that C cannot be shown.
 bool lend(const sema::Const &value, tg_value &out, Loan &loan, FunctionOf functionOf);
 
+// Writes a file beside its place and moves it there. False after a diagnostic.
+bool writeFile(const std::string &path, std::string_view bytes, diag::Sink &sink);
+
 // The environment that asks a host.
 std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host);
 

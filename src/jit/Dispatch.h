@@ -51,8 +51,8 @@ public:
   void remember(std::span<const PlainArgument> arguments, const std::string &target,
                 const runtime::Place &place, const KernelRef &kernel);
 
-  // The way in which `arguments` fill the slots of this kernel, which `prepare` found for them. nullopt: a tuple is in the
-  // way.
+  // The way in which `arguments` fill the slots of this kernel, which `prepare` found for them. nullopt: a
+  // tuple is in the way.
   std::optional<KnownCall> knownCallOf(std::span<const PlainArgument> arguments,
                                        const SpecializedKernel &kernel);
 

@@ -20,7 +20,8 @@ Leaf leafOf(const PlainArgument &argument) {
 
 class Entered {
 public:
-  explicit Entered(std::atomic_flag &flag) : flag_(flag), isIn_(!flag.test_and_set(std::memory_order_acquire)) {}
+  explicit Entered(std::atomic_flag &flag)
+      : flag_(flag), isIn_(!flag.test_and_set(std::memory_order_acquire)) {}
   ~Entered() {
     if (isIn_)
       flag_.clear(std::memory_order_release);
@@ -79,7 +80,8 @@ KernelRef KnownCalls::find(std::span<const PlainArgument> arguments, std::string
   for (size_t i = 0; i != rows_.size(); ++i) {
     size_t at = (latest_ + i) % rows_.size();
     Row &row = rows_[at];
-    if (row.device != device || row.target != target || !row.kernel || !row.call.isLike(arguments, parameters, function))
+    if (row.device != device || row.target != target || !row.kernel ||
+        !row.call.isLike(arguments, parameters, function))
       continue;
     KernelRef kernel = table.findAgain(row.kernel, row.drops, version);
     if (!kernel) {
@@ -96,11 +98,13 @@ KernelRef KnownCalls::find(std::span<const PlainArgument> arguments, std::string
 
 bool KnownCalls::wantsMore() {
   constexpr unsigned patience = 64;
-  return isWorthIt_.load(std::memory_order_relaxed) || skipped_.fetch_add(1, std::memory_order_relaxed) < rows_.size() ||
+  return isWorthIt_.load(std::memory_order_relaxed) ||
+         skipped_.fetch_add(1, std::memory_order_relaxed) < rows_.size() ||
          skipped_.load(std::memory_order_relaxed) % patience == 0;
 }
 
-void KnownCalls::add(KnownCall call, std::string target, int device, SpecializedKernel *kernel, uint64_t drops) {
+void KnownCalls::add(KnownCall call, std::string target, int device, SpecializedKernel *kernel,
+                     uint64_t drops) {
   Entered entered(isBusy_);
   if (!entered)
     return;

@@ -1,6 +1,6 @@
-// The last calls of a function, each with all that decided about its kernel: a call that is like one of them has the
-// same kernel, without its key being made. The rules of specialization are those of Leaf.h; nothing here keeps
-// a kernel alive.
+// The last calls of a function, each with all that decided about its kernel: a call that is like one of them
+// has the same kernel, without its key being made. The rules of specialization are those of Leaf.h; nothing
+// here keeps a kernel alive.
 #pragma once
 #include "compiler/Parameters.h"
 #include "jit/Arguments.h"
@@ -20,8 +20,8 @@ struct KnownCall {
   struct Argument {
     PlainArgument like; // but its texts
     std::string name, text;
-    int parameter = -1;    // -1: it is an option
-    bool isExact = false;  // only the same value has the same kernel; else whatever has the same key
+    int parameter = -1;   // -1: it is an option
+    bool isExact = false; // only the same value has the same kernel; else whatever has the same key
     KeyLeaf key;
   };
   struct Slot {
@@ -44,13 +44,14 @@ bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
             std::span<const compiler::Parameter> parameters, const sema::Function &function);
 uint64_t slotOf(const PlainArgument &argument, const KnownCall::Slot &slot);
 
-// Safe from several threads. A thread that finds another one here looks nothing up: its call takes the longer way.
+// Safe from several threads. A thread that finds another one here looks nothing up: its call takes the longer
+// way.
 class KnownCalls {
 public:
   // Null: none is like it, or its kernel is gone.
-  KernelRef find(std::span<const PlainArgument> arguments, std::string_view target, int device, uint64_t version,
-                 std::span<const compiler::Parameter> parameters, const sema::Function &function,
-                 KernelTable &table, llvm::SmallVectorImpl<uint64_t> &slots);
+  KernelRef find(std::span<const PlainArgument> arguments, std::string_view target, int device,
+                 uint64_t version, std::span<const compiler::Parameter> parameters,
+                 const sema::Function &function, KernelTable &table, llvm::SmallVectorImpl<uint64_t> &slots);
   // False most of the time while calls differ from each other more than there are rows.
   bool wantsMore();
   void add(KnownCall call, std::string target, int device, SpecializedKernel *kernel, uint64_t drops);

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
-#include <sstream>
 
 using namespace tegula;
 
@@ -80,12 +79,12 @@ tg_status tgr_library_open(const char *path, const char *target, const char *int
   *out = nullptr;
   return guarded([&] {
     std::ifstream file(path, std::ios::binary);
-    std::stringstream bytes;
-    if (!file || !(bytes << file.rdbuf()))
+    std::string bytes(std::istreambuf_iterator<char>(file), {});
+    if (!file.is_open() || file.bad())
       return Status::error(StatusCode::Data, "cannot read `" + std::string(path) +
                                                  "`: " + std::strerror(errno) +
                                                  "; hint: `tegula build -o` writes archives");
-    return openBytes(bytes.view(), target, interface, out);
+    return openBytes(bytes, target, interface, out);
   });
 }
 

@@ -26,6 +26,24 @@ int cacheVerify() {
   return damaged ? ExitDiagnostics : ExitOk;
 }
 
+int cacheExport(const std::string &path) {
+  uint64_t entries = 0;
+  tg_diagnostics *problems = nullptr;
+  if (tg_status status = tg_cache_export(path.c_str(), &entries, &problems))
+    return report(tg::Error(status, problems));
+  std::printf("%" PRIu64 " compiled kernels are written to %s\n", entries, path.c_str());
+  return ExitOk;
+}
+
+int cacheImport(const std::string &path) {
+  uint64_t entries = 0;
+  tg_diagnostics *problems = nullptr;
+  if (tg_status status = tg_cache_import(path.c_str(), &entries, &problems))
+    return report(tg::Error(status, problems));
+  std::printf("%" PRIu64 " compiled kernels are added\n", entries);
+  return ExitOk;
+}
+
 int cacheClear() {
   uint64_t entries = 0;
   tg_diagnostics *problems = nullptr;

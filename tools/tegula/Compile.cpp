@@ -1,5 +1,6 @@
 // tegula compile, explain, check and passes.
 #include "Arguments.h"
+#include "Json.h"
 #include "Verbs.h"
 
 #include <cstring>
@@ -33,32 +34,15 @@ int write(const std::string &path, const std::string &text) {
   return ExitOk;
 }
 
-std::string escaped(const std::string &text) {
-  std::string out;
-  for (unsigned char c : text) {
-    char code[8];
-    if (c == '"' || c == '\\')
-      out += {'\\', char(c)};
-    else if (c == '\n')
-      out += "\\n";
-    else if (c < 0x20) {
-      std::snprintf(code, sizeof code, "\\u%04x", c);
-      out += code;
-    } else
-      out += char(c);
-  }
-  return '"' + out + '"';
-}
-
 void printJson(const std::vector<tg::Diagnostic> &diagnostics) {
   for (const tg::Diagnostic &d : diagnostics)
     std::cout << "{\"severity\": \""
               << (d.severity == TG_ERROR     ? "error"
                   : d.severity == TG_WARNING ? "warning"
                                              : "remark")
-              << "\", \"kind\": " << escaped(d.kind) << ", \"file\": " << escaped(d.file)
+              << "\", \"kind\": " << json(d.kind) << ", \"file\": " << json(d.file)
               << ", \"line\": " << d.line << ", \"column\": " << d.column
-              << ", \"message\": " << escaped(d.message) << ", \"hint\": " << escaped(d.hint) << "}\n";
+              << ", \"message\": " << json(d.message) << ", \"hint\": " << json(d.hint) << "}\n";
 }
 
 // One kernel, for a signature or for the arguments of a call.

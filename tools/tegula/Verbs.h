@@ -69,6 +69,16 @@ int passes(const PassesFlags &options);
 int cacheStats();
 int cacheVerify();
 int cacheClear();
+// To a file, and from one.
+int cacheExport(const std::string &path);
+int cacheImport(const std::string &path);
+
+// Says what is here to compile and to run kernels with, and what to do about what is not.
+int doctor(bool isJson);
+
+// `verify` and `bench` of a kernel file are Python's: runs the package's module with these arguments. Does
+// not return where that is found.
+int runPython(const std::string &verb, const std::vector<std::string> &arguments);
 
 // Prints the variables of the environment that count, and what they are set to.
 int environment();

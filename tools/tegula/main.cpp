@@ -140,7 +140,7 @@ static void addEnvironment(CLI::App &app, int &code) {
   verb->callback([&code] { code = environment(); });
 }
 
-static void addCache(CLI::App &app, int &code) {
+static void addCache(CLI::App &app, std::string &path, int &code) {
   CLI::App *verb = app.add_subcommand("cache", "The compiled kernels on disk, which all processes share");
   verb->require_subcommand(1);
   verb->add_subcommand("stats", "Print the folder, how many there are, and their size")->callback([&code] {
@@ -149,7 +149,31 @@ static void addCache(CLI::App &app, int &code) {
   verb->add_subcommand("verify", "Read each; damaged ones are removed, and the exit code is 1")
       ->callback([&code] { code = cacheVerify(); });
   verb->add_subcommand("clear", "Remove all")->callback([&code] { code = cacheClear(); });
+  CLI::App *file = verb->add_subcommand("export", "Write all to a file, for another machine");
+  file->add_option("file", path)->required();
+  file->callback([&path, &code] { code = cacheExport(path); });
+  file =
+      verb->add_subcommand("import", "Add those of such a file; it holds code, so mind where it comes from");
+  file->add_option("file", path)->required();
+  file->callback([&path, &code] { code = cacheImport(path); });
   verb->footer("Example:\n  tegula cache stats\n");
+}
+
+static void addDoctor(CLI::App &app, bool &isJson, int &code) {
+  CLI::App *verb = app.add_subcommand(
+      "doctor", "Say what is here to compile and run kernels with, and what to do about what is not");
+  verb->add_flag("--json", isJson, "One JSON object on stdout");
+  verb->footer("Exits with 1 when something is wrong; a GPU that is not there is not wrong.\n\n"
+               "Example:\n  tegula doctor\n");
+  verb->callback([&isJson, &code] { code = doctor(isJson); });
+}
+
+// Python's own parser reads what follows these verbs.
+static void addPython(CLI::App &app, const char *name, const char *text, int &code) {
+  CLI::App *verb = app.add_subcommand(name, text);
+  verb->prefix_command();
+  verb->set_help_flag();
+  verb->callback([verb, name, &code] { code = runPython(name, verb->remaining()); });
 }
 
 int main(int argc, char **argv) {
@@ -196,7 +220,14 @@ int main(int argc, char **argv) {
   addCheck(app, checkOptions, code);
 
   addEnvironment(app, code);
-  addCache(app, code);
+  std::string cacheFile;
+  addCache(app, cacheFile, code);
+  bool isJson = false;
+  addDoctor(app, isJson, code);
+  addPython(app, "verify",
+            "Run a kernel file against its reference (FILE.py with kernel_fn, reference_fn, get_inputs)",
+            code);
+  addPython(app, "bench", "Time a kernel file beside its reference, once it is right", code);
 
   try {
     app.parse(argc, argv);

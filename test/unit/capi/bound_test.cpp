@@ -26,7 +26,8 @@ protected:
   tg_bound *bind(std::vector<tg_argument> arguments, int64_t programs = 2) {
     tg_bound *bound = nullptr;
     tg_diagnostics *problems = nullptr;
-    tg_bind(function, GetParam(), nullptr, arguments.data(), arguments.size(), &programs, 1, &bound, &problems);
+    tg_bind(function, GetParam(), nullptr, arguments.data(), arguments.size(), &programs, 1, &bound,
+            &problems);
     EXPECT_TRUE(bound) << tg_diagnostics_text(problems);
     tg_diagnostics_destroy(problems);
     return bound;
@@ -61,9 +62,10 @@ TEST_P(BoundCall, RunsWithItsArgumentsAndWithOnesInTheirPlace) {
 TEST_P(BoundCall, RefusesWhatWouldBeAnotherKernel) {
   alignas(16) float out[8] = {};
   tg_bound *bound = bind({tg::argument(+out), tg::argument(3), tg::argument(2.0), tg::named("KIND", 4)});
-  tg_value one = tg::argument(1).value, real = tg::argument(1.5).value, unaligned = tg::argument(out + 1).value,
-           three = tg::argument(3).value;
-  for (auto [index, value] : {std::pair<size_t, tg_value *>{1, &one}, {1, &real}, {0, &unaligned}, {3, &three}, {4, &three}}) {
+  tg_value one = tg::argument(1).value, real = tg::argument(1.5).value,
+           unaligned = tg::argument(out + 1).value, three = tg::argument(3).value;
+  for (auto [index, value] :
+       {std::pair<size_t, tg_value *>{1, &one}, {1, &real}, {0, &unaligned}, {3, &three}, {4, &three}}) {
     tg_diagnostics *problems = nullptr;
     EXPECT_EQ(tg_bound_set(bound, index, value, &problems), TG_LAUNCH) << index;
     EXPECT_NE(std::string(tg_diagnostics_text(problems)).find("BoundArgument"), std::string::npos);
