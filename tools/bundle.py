@@ -32,7 +32,7 @@ def link_with_archives(build, library):
          build / "src/capi/CMakeFiles/tegula.dir/exports.cpp.o", "-Wl,--whole-archive", build / "lib/libtegula_capi.a",
          "-Wl,--no-whole-archive", f"-Wl,--version-script={ROOT / 'src/capi/exports.map'}", "-Wl,--as-needed",
          "-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-Wl,--strip-all", "-Wl,--start-group", *ours, *llvm,
-         "-Wl,--end-group", "-l:libmd.a", "-ldl", "-lz", "-lzstd", "-lpthread"], check=True)
+         "-Wl,--end-group", "-l:libmd.a", "-l:libz.a", "-l:libzstd.a", "-ldl", "-lpthread"], check=True)
 
 
 def other_pythons():
@@ -94,4 +94,5 @@ def main():
         sys.exit(f"bundle: more than {MOST} MiB")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 std::string findPackage() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char *place : {"../python", "../lib/tegula-python", "../lib/x86_64-linux-gnu/tegula-python"})
+  for (const char *place : {"../python", "../..", "../lib/tegula-python", "../lib/x86_64-linux-gnu/tegula-python"})
     if (fs::exists(program / place / "tegula" / "__init__.py", error))
       return fs::weakly_canonical(program / place, error).string();
   return "";
