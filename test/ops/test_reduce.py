@@ -199,3 +199,22 @@ def test_over_all_axes(target, shape):
     out = np.zeros(3, np.float32)
     whole_kernel[(1,)](x, out, R=shape[0], C=shape[1])
     np.testing.assert_array_equal(out, [x.sum(), x.max(), x.sum()])
+
+
+@triton.jit
+def columns_kernel(x_ptr, sum_ptr, largest_ptr, R: tl.constexpr, C: tl.constexpr):
+    r, c = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    x = tl.load(x_ptr + r * C + c)
+    tl.store(sum_ptr + c, tl.sum(x, axis=0, keep_dims=True))
+    tl.store(largest_ptr + c, tl.max(x, axis=0, keep_dims=True))
+
+
+@pytest.mark.parametrize("warps", [1, 4, 8, 16, 32])
+@pytest.mark.parametrize("shape", [(2048, 1), (1024, 2), (512, 4), (512, 3), (128, 16)], ids=str)
+def test_few_columns_that_neighbouring_lanes_hold(target, shape, warps):
+    """Each column's warps are put together with those of no other one."""
+    x = np.random.default_rng(9).integers(-9, 10, shape).astype(np.float32)
+    total, largest = np.zeros(shape[1], np.float32), np.zeros(shape[1], np.float32)
+    columns_kernel[(1,)](x, total, largest, R=shape[0], C=shape[1], num_warps=warps)
+    np.testing.assert_array_equal(total, x.sum(axis=0))
+    np.testing.assert_array_equal(largest, x.max(axis=0))

@@ -98,6 +98,14 @@ llvm::Value *insideElsewhere(Emitter &e, const Layout &source, unsigned axis, un
   return result;
 }
 
+// Do as many neighbouring lanes as `count`, a power of two, hold the same result?
+bool isSharedByLanes(const Layout &result, unsigned count) {
+  for (unsigned i = 0; (1u << i) < count; ++i)
+    if (i == result.bases(Axis::Lane).size() || result.bases(Axis::Lane)[i] != 0)
+      return false;
+  return true;
+}
+
 // All partial results of the warps that share a result, read back by every thread.
 void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &result,
                  std::vector<Partial> &parts) {
@@ -146,7 +154,8 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       write(scratch.validity(), reg, parts[reg].valid);
   }
   e.hardware.barrier(b);
-  if (scratch.warps >= e.costs.gatheringWarps && parts.size() == 1 && !parts[0].valid) {
+  if (scratch.warps >= e.costs.gatheringWarps && parts.size() == 1 && !parts[0].valid &&
+      isSharedByLanes(result, scratch.warps)) {
     // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own
     // tree.
     Partial mine;
