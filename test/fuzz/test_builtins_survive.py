@@ -56,7 +56,7 @@ def callables():
     calls += [("METHOD.to", ["dtype", "fp_downcast_rounding", "bitcast"])]
     calls += [(name, []) for name in re.findall(r'^PYTHON\((\w+),', table, re.M)]
     rows = (ROOM / "Libdevice.def").read_text()
-    device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL|WRITTEN)\((\w+),", rows)
+    device = re.findall(r"\b(?:UNARY|BINARY|TERNARY|SPECIAL|WRITTEN|WIDENED)\((\w+),", rows)
     device += [name + way for name in re.findall(r"\bDIRECTED\((\w+),", rows) for way in ("_rz", "_rd", "_ru")]
     return calls + [("libdevice." + name, []) for name in device]
 

@@ -16,7 +16,7 @@ def functions():
     for path in sorted((ROOT / "src" / "sema" / "library").glob("*.py")):
         defined |= {node.name: node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
     names = re.findall(r"^LIBRARY\((\w+),", (ROOM / "Builtins.def").read_text(), re.M)
-    device = re.findall(r'\bWRITTEN\((?!name)(\w+),', (ROOM / "Libdevice.def").read_text())
+    device = re.findall(r'\b(?:WRITTEN|WIDENED)\((?!name)(\w+),', (ROOM / "Libdevice.def").read_text())
     return [("tl." + name, defined[name]) for name in names] + [("libdevice." + name, defined["libdevice_" + name]) for name in device]
 
 

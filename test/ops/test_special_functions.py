@@ -210,3 +210,28 @@ def test_rcp64h(target, kernel_of):
     out = run(kernel_of("libdevice.rcp64h(x)"), x)
     np.testing.assert_allclose(out, 1 / x, rtol=2.0**-20)
     assert not (out.view(np.uint64) & 0xFFFFFFFF).any()
+
+WIDENED = {"rcp_rn": "x", "exp10": "x", "fast_exp10f": "x", "hypot": "x, y", "rhypot": "x, y", "norm3d": "x, y, z",
+           "norm4d": "x, y, z, x", "rnorm3d": "x, y, z", "rnorm4d": "x, y, z, x", "sinpi": "x", "cospi": "x", "rcbrt": "x",
+           "ldexp": "x, i - 3", "scalbn": "x, i - 3", "logb": "x", "remainder": "x, y", **{name: "x" for name in UNARY},
+           "jn": "2, x", "yn": "2, x"}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", sorted(WIDENED))
+def test_narrow_floats_are_computed_in_f32_and_rounded_once(target, kernel_of, name, dtype):
+    """N25: the value is that of the f32 function, rounded to the type."""
+    import torch
+
+    x, y, z = (torch.tensor(values).to(getattr(torch, dtype)) for values in
+               ([0.25, 0.75, 0.9, 0.5, 0.125, 0.3], [3.0, 2.5, 7.0, 1.0, 0.5, 9.0], [1.0, 2.0, 0.5, 4.0, 3.0, 1.5]))
+    out, wide = torch.zeros_like(x), torch.zeros(6)
+    run_on = lambda kernel, *tensors: kernel[(1,)](*tensors, 6, BLOCK=8, num_warps=1)  # noqa: E731
+    run_on(kernel_of(f"libdevice.{name}({WIDENED[name]})"), x, y, z, out)
+    run_on(kernel_of(f"libdevice.{name}({WIDENED[name]})"), x.float(), y.float(), z.float(), wide)
+    assert torch.equal(out, wide.to(out.dtype)) and out.isfinite().all() and (out != 0).any()
+
+
+def test_ilogb_of_narrow_floats(target, kernel_of):
+    x = np.array([0.3, 1, 6, 2.0**-14], np.float16)
+    np.testing.assert_array_equal(run(kernel_of("libdevice.ilogb(x)"), x, out=np.zeros(4, np.int32)), [-2, 0, 2, -14])

@@ -90,11 +90,44 @@ struct Binder {
 
 } // namespace
 
+// Floats below fp32 go through `function` as fp32, and so does what it makes of them, rounded to their type.
+static std::optional<Value> callWidened(Session &session, const Function &function,
+                                        std::span<const Value> arguments,
+                                        std::span<const NamedValue> keywords) {
+  std::optional<DType> narrow;
+  bool isWide = false; // a float among them is fp32 or fp64
+  auto widened = [&](const Value &value) -> Value {
+    const Tensor *tensor = value.tensor();
+    if (!tensor || tensor->type.pointer || !isFloat(tensor->type.element))
+      return value;
+    if (bitWidth(tensor->type.element) >= 32) {
+      isWide = true;
+      return value;
+    }
+    isWide |= narrow && narrow != tensor->type.element;
+    narrow = tensor->type.element;
+    return *cast(session, *tensor, DType::F32);
+  };
+  std::vector<Value> positional;
+  std::vector<NamedValue> named(keywords.begin(), keywords.end());
+  for (const Value &argument : arguments)
+    positional.push_back(widened(argument));
+  for (NamedValue &keyword : named)
+    keyword.value = widened(keyword.value);
+  auto result = session.functions.callFunction(function, positional, named);
+  const Tensor *made = result && narrow && !isWide ? result->tensor() : nullptr;
+  if (!made || made->type.element != DType::F32)
+    return result;
+  auto rounded = cast(session, *made, *narrow);
+  return rounded ? std::optional<Value>(*rounded) : std::nullopt;
+}
+
 std::optional<Value> runBuiltin(Session &session, const Row &row, std::span<const Value> arguments,
                                 std::span<const NamedValue> keywords) {
   if (row.isLibrary) {
     auto function = findLibraryFunction(row.libraryName());
-    return session.functions.callFunction(*function, arguments, keywords);
+    return row.widensFloats ? callWidened(session, *function, arguments, keywords)
+                            : session.functions.callFunction(*function, arguments, keywords);
   }
   if (!row.meaning)
     return session.fail(diag::Kind::UnsupportedBuiltin, {row.display(), row.doc});

@@ -108,6 +108,7 @@ std::optional<Value> directed(Call &call, std::string_view function, const char 
   std::optional<Value> libdevice_##name##_rd(Call &call) { return directed(call, "directed_" #name, "rd"); } \
   std::optional<Value> libdevice_##name##_ru(Call &call) { return directed(call, "directed_" #name, "ru"); }
 #define WRITTEN(name, parameters)
+#define WIDENED(name, parameters)
 std::optional<Value> call_fma(Call &call);
 #include "sema/builtins/Libdevice.def"
 #undef UNARY
@@ -116,6 +117,7 @@ std::optional<Value> call_fma(Call &call);
 #undef SPECIAL
 #undef DIRECTED
 #undef WRITTEN
+#undef WIDENED
 
 std::optional<Value> libdevice_abs(Call &call) {
   auto x = call.tensor(0);

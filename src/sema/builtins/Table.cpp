@@ -33,6 +33,7 @@ namespace builtins {
 #define DIRECTED(name, parameters)                                                                           \
   SPECIAL(name##_rz, parameters) SPECIAL(name##_rd, parameters) SPECIAL(name##_ru, parameters)
 #define WRITTEN(name, parameters)
+#define WIDENED(name, parameters)
 #include "sema/builtins/Libdevice.def"
 #undef UNARY
 #undef BINARY
@@ -40,6 +41,7 @@ namespace builtins {
 #undef SPECIAL
 #undef DIRECTED
 #undef WRITTEN
+#undef WIDENED
 #undef LIBRARY
 #undef UNSUPPORTED
 #undef TOP
@@ -103,7 +105,7 @@ const Row rawRows[] = {
 #define SPECIAL(name, parameters) LIBDEVICE(name, parameters)
 #define DIRECTED(name, parameters)                                                                           \
   LIBDEVICE(name##_rz, parameters) LIBDEVICE(name##_rd, parameters) LIBDEVICE(name##_ru, parameters)
-#define WRITTEN(name, parameters)                                                                            \
+#define IN_THE_LANGUAGE(name, parameters, widens)                                                            \
   {"triton.language.extra.libdevice." #name,                                                                 \
    Family::Math,                                                                                             \
    Free,                                                                                                     \
@@ -112,7 +114,10 @@ const Row rawRows[] = {
    parameters,                                                                                               \
    libdeviceBound,                                                                                           \
    libdeviceDoc,                                                                                             \
-   {}},
+   {},                                                                                                       \
+   widens},
+#define WRITTEN(name, parameters) IN_THE_LANGUAGE(name, parameters, false)
+#define WIDENED(name, parameters) IN_THE_LANGUAGE(name, parameters, true)
 #include "sema/builtins/Libdevice.def"
 };
 
@@ -294,7 +299,7 @@ std::optional<Const> findBuiltin(std::string_view dottedName) {
   const Row *row = findRow(name);
   if (!row)
     return std::nullopt;
-  if (row->isLibrary)
+  if (row->isLibrary && !row->widensFloats) // those go through runBuiltin, which widens
     return Const{findLibraryFunction(row->libraryName())};
   return Const{BuiltinRef{name}};
 }

@@ -46,6 +46,7 @@ struct Row {
   bool isLibrary = false;                     // written in the language
   std::string_view parameterText, bound, doc; // doc: the reason where not supported
   std::vector<Parameter> parameters;
+  bool widensFloats = false; // written for fp32 and fp64: narrower floats are computed in fp32
 
   bool isSupported() const { return meaning || isLibrary; }
   std::string display() const;     // "tl.load"
