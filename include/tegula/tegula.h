@@ -156,8 +156,12 @@ typedef enum tg_value_kind {
   /* The class of tuples with named elements. as.tuple: its name (TG_STRING), the class itself (TG_OPAQUE),
    * whether it is an aggregate (TG_BOOL), then the names of the fields (TG_STRING). */
   TG_CLASS = 15,
-  TG_NAMED_TUPLE = 16, /* as.tuple: the class (TG_CLASS), then the elements */
-  TG_HELD = 17         /* as.held: a value of a program that runs one operation at a time */
+  /* as.tuple: the class (TG_CLASS), then the elements. An argument of a class with the name
+   * "triton.language.tensor_descriptor" is a tensor descriptor: base (TG_POINTER), shape and strides
+   * (TG_TUPLE of integers), block_shape (TG_TUPLE of integers, TG_CONSTEXPR) and padding ("zero" or "nan"),
+   * as tl.make_tensor_descriptor takes them. */
+  TG_NAMED_TUPLE = 16,
+  TG_HELD = 17 /* as.held: a value of a program that runs one operation at a time */
 } tg_value_kind;
 
 typedef enum tg_value_flags {

@@ -154,6 +154,65 @@ inline tg_value literal(std::string_view text) {
   return result;
 }
 
+// A tensor descriptor as an argument of a kernel, of memory that lies row after row: what it points into
+// lives in it.
+class Descriptor {
+public:
+  // `padding`: "zero" or "nan".
+  Descriptor(tg_value base, const std::vector<int64_t> &shape, const std::vector<int64_t> &blockShape,
+             std::string_view padding = "zero") {
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;)
+      strides[i - 1] = strides[i] * shape[i];
+    tg_value self{};
+    self.kind = TG_OPAQUE;
+    self.as.opaque = {0, "tensor_descriptor"};
+    class_ = {value("triton.language.tensor_descriptor"),
+              self,
+              value(false),
+              value("base"),
+              value("shape"),
+              value("strides"),
+              value("block_shape"),
+              value("padding")};
+    fill(shape_, shape);
+    fill(strides_, strides);
+    fill(block_, blockShape);
+    if (!strides_.empty())
+      strides_.back().flags = TG_CONSTEXPR;
+    tg_value block = tuple(block_);
+    block.flags = TG_CONSTEXPR;
+    tg_value description = tuple(class_);
+    description.kind = TG_CLASS;
+    parts_ = {description, base, tuple(shape_), tuple(strides_), block, value(padding)};
+  }
+  Descriptor(const Descriptor &) = delete;
+  Descriptor &operator=(const Descriptor &) = delete;
+
+  // The same of memory elsewhere; values that were taken from this descriptor see it.
+  void moveTo(void *address) { parts_[1].as.address = address; }
+
+  operator tg_value() const {
+    tg_value all = tuple(parts_);
+    all.kind = TG_NAMED_TUPLE;
+    return all;
+  }
+
+private:
+  static void fill(std::vector<tg_value> &list, const std::vector<int64_t> &numbers) {
+    for (int64_t number : numbers)
+      list.push_back(value(number));
+  }
+  static tg_value tuple(const std::vector<tg_value> &items) {
+    tg_value all{};
+    all.kind = TG_TUPLE;
+    all.as.tuple = {items.data(), items.size()};
+    return all;
+  }
+
+  std::vector<tg_value> class_, shape_, strides_, block_, parts_;
+};
+
 inline tg_argument argument(tg_argument given) { return given; }
 template <class T> tg_argument argument(const T &given) { return {value(given), nullptr}; }
 // By name; the name outlives the call.

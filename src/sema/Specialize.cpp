@@ -42,6 +42,8 @@ public:
         function.getBody().empty() ? &function.getBody().emplaceBlock() : &function.getBody().front();
     addArguments(function, *entry);
     builder_.setInsertionPointToEnd(entry);
+    if (!makeDescriptors())
+      return nullptr;
     if (!visitor_.visitKernel(kernel_, std::move(locals_)))
       return nullptr;
     tile::ReturnOp::create(builder_, loc);
@@ -139,6 +141,44 @@ private:
     mlir::ValueRange left = values;
     for (const syntax::Parameter &parameter : kernel_.definition->parameters)
       locals_[parameter.name].value = rebuild(locals_[parameter.name].value, left);
+  }
+
+  // A host hands a tensor descriptor over as its parts, in a tuple of a class with this name.
+  static bool isDescriptor(const ValueTuple &tuple) {
+    return tuple.type && tuple.type->name == "triton.language.tensor_descriptor";
+  }
+
+  // `value` with descriptors in the place of their parts; nothing after a diagnostic.
+  std::optional<Value> withDescriptors(const Value &value) {
+    const ValueTuple *parts = value.tuple();
+    if (!parts)
+      return value;
+    if (isDescriptor(*parts))
+      return callBuiltin(visitor_.session, "triton.language.make_tensor_descriptor", *parts, {});
+    ValueTuple all;
+    all.type = parts->type;
+    for (const Value &part : *parts) {
+      std::optional<Value> made = withDescriptors(part);
+      if (!made)
+        return std::nullopt;
+      all.push_back(std::move(*made));
+    }
+    return makeTupleValue(std::move(all));
+  }
+
+  bool makeDescriptors() {
+    for (const syntax::Parameter &parameter : kernel_.definition->parameters) {
+      visitor_.session.place.range = parameter.range;
+      Value &value = locals_[parameter.name].value;
+      if (!value.tuple() || value.constant())
+        continue;
+      std::optional<Value> made = withDescriptors(value);
+      if (!made)
+        return false;
+      value = std::move(*made);
+    }
+    visitor_.session.place.range = kernel_.definition->nameRange;
+    return true;
   }
 
   bool cleanUp(mlir::ModuleOp module) {

@@ -97,3 +97,59 @@ def test_help_has_an_example(tegula, verb):
 
 def test_version(tegula):
     assert tegula("--version").stdout.startswith("tegula 0.")
+
+
+DESCRIPTORS = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double_rows(src, dst, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * BLOCK
+    for start in range(0, src.shape[1], 16):
+        dst.store([row, start], src.load([row, start]) * 2)
+
+
+@triton.jit
+def padded(src, out_ptr):
+    tile = src.load([0, 24])
+    tl.store(out_ptr, tl.sum((tile != tile).to(tl.int32)))
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", pytest.param("ptxvm", marks=pytest.mark.sim)])
+def test_tensor_descriptors_are_arguments(tegula, tmp_path, target):
+    (tmp_path / "rows.py").write_text(DESCRIPTORS)
+    x = np.arange(24 * 40, dtype=np.float32).reshape(24, 40)
+    np.save(tmp_path / "x.npy", x)
+    done = tegula("run", f"{tmp_path}/rows.py::double_rows", "--grid", "3", "--arg", f"src=desc[8,16]:@{tmp_path}/x.npy", "--arg",
+                  "dst=desc[8,16]:new:f32[24,40]", "--arg", "BLOCK=8", "--save", f"dst={tmp_path}/out.npy", "--target", target)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), x * 2)
+
+
+def test_the_padding_of_a_descriptor(tegula, tmp_path):
+    (tmp_path / "rows.py").write_text(DESCRIPTORS)
+    for padding, expected in (("", 0), ("zero", 0), ("nan", 8 * 8)):  # half of the block is outside
+        done = tegula("run", f"{tmp_path}/rows.py::padded", "--grid", "1", "--arg", f"src=desc[8,16]{padding}:new:f32[8,32]", "--arg",
+                      "out_ptr=new:i32[1]", "--save", f"out_ptr={tmp_path}/out.npy")
+        assert done.returncode == 0, done.stderr
+        assert np.load(tmp_path / "out.npy")[0] == expected
+
+
+@pytest.mark.sim
+def test_a_simulation_takes_tensor_descriptors(tegula, tmp_path):
+    (tmp_path / "rows.py").write_text(DESCRIPTORS)
+    done = tegula("simulate", f"{tmp_path}/rows.py::double_rows", "--grid", "3", "--arg", "src=desc[8,16]:new:f32[24,40]", "--arg",
+                  "dst=desc[8,16]:new:f32[24,40]", "--arg", "BLOCK=8")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("text, said", [("desc[8,16]:3", "is no tensor descriptor"), ("desc[8;16]:new:f32[8,16]", "is no tensor descriptor"),
+                                        ("desc[8,16]up:new:f32[8,16]", "Padding option up"), ("desc[8,2]:new:f32[8,16]", "16 bytes"),
+                                        ("desc[8]:new:f32[8,16]", "block_shape")])
+def test_descriptors_that_are_none_are_refused(tegula, tmp_path, text, said):
+    (tmp_path / "rows.py").write_text(DESCRIPTORS)
+    done = tegula("run", f"{tmp_path}/rows.py::padded", "--grid", "1", "--arg", f"src={text}", "--arg", "out_ptr=new:i32[1]")
+    assert done.returncode != 0 and said in done.stderr, done.stderr

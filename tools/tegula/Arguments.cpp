@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <iostream>
+#include <optional>
 
 namespace tegula::cli {
 
@@ -57,6 +58,29 @@ std::variant<Array, Problem> zeros(std::string_view text, bool hasMemory) {
   return array;
 }
 
+// "desc[32,64]:VALUE", "desc[32,64]nan:VALUE": the block, the padding and what they describe.
+struct Described {
+  std::vector<int64_t> block;
+  std::string padding = "zero", array;
+};
+std::variant<Described, UsageError> describedOf(std::string_view text) {
+  UsageError malformed{"`" + std::string(text) + "` is no tensor descriptor",
+                       "write desc[32,64]:@FILE.npy, desc[32,64]:new:f16[128,256] or desc[32,64]nan:..."};
+  size_t close = text.find(']'), colon = text.find(':');
+  if (close == std::string_view::npos || colon == std::string_view::npos || colon < close)
+    return malformed;
+  Described described;
+  auto block = gridOf(text.substr(5, close - 5));
+  if (std::holds_alternative<UsageError>(block))
+    return malformed;
+  described.block = std::move(std::get<0>(block));
+  if (std::string_view padding = text.substr(close + 1, colon - close - 1); !padding.empty())
+    described.padding = padding;
+  described.array = text.substr(colon + 1);
+  bool isArray = described.array.starts_with('@') || described.array.starts_with("new:");
+  return isArray ? std::variant<Described, UsageError>(std::move(described)) : malformed;
+}
+
 } // namespace
 
 int bind(Bound &bound, const std::string &text, bool hasMemory) {
@@ -70,6 +94,14 @@ int bind(Bound &bound, const std::string &text, bool hasMemory) {
   }
   bound.names.push_back(name);
   tg_value result{};
+  std::optional<Described> described;
+  if (value.starts_with("desc[")) {
+    auto found = describedOf(value);
+    if (auto *error = std::get_if<UsageError>(&found))
+      return usage(*error);
+    described = std::move(std::get<Described>(found));
+    value = described->array;
+  }
   if (value.starts_with('@') || value.starts_with("new:")) {
     auto array = value.starts_with('@') ? readNpy(value.substr(1))
                                         : zeros(std::string_view(value).substr(4), hasMemory);
@@ -85,6 +117,11 @@ int bind(Bound &bound, const std::string &text, bool hasMemory) {
       return report("--arg " + name, "`" + type + "` does not fit elements of " + tg_dtype_name(kept.dtype),
                     "");
     result = tg::pointer(kept.data(), kept.dtype);
+    if (described) {
+      bound.texts.push_back(described->padding);
+      result = bound.descriptors.try_emplace(name, result, kept.shape, described->block, bound.texts.back())
+                   .first->second;
+    }
   } else {
     bound.texts.push_back(value);
     result = tg::literal(bound.texts.back());

@@ -24,6 +24,7 @@ std::variant<std::vector<int64_t>, UsageError> gridOf(std::string_view text);
 struct Bound {
   std::map<std::string, Array> arrays; // by name; stable addresses
   std::deque<std::string> names, texts;
+  std::map<std::string, tg::Descriptor> descriptors; // by the argument's name, of the array of this name
   std::vector<tg_argument> arguments;
 };
 

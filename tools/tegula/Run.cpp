@@ -28,7 +28,10 @@ public:
         return memory.error();
       if (auto copied = memory->copyFrom(array->second.data(), array->second.bytes); !copied)
         return copied.error();
-      argument.value.as.address = memory->data();
+      if (auto descriptor = bound.descriptors.find(argument.name); descriptor != bound.descriptors.end())
+        descriptor->second.moveTo(memory->data());
+      else
+        argument.value.as.address = memory->data();
       copies_.emplace_back(&array->second, *memory);
     }
     return std::nullopt;

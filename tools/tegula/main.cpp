@@ -21,7 +21,8 @@ static void addRun(CLI::App &app, RunOptions &options, int &code) {
   verb->add_option(
           "--arg", options.arguments,
           "NAME=VALUE: a number, True, None, 'text', a type (tl.float16), @FILE.npy (an array, modified in\n"
-          "memory) or new:f32[4096,781] (zeros). NAME:TYPE=VALUE gives a number this type")
+          "memory) or new:f32[4096,781] (zeros). NAME:TYPE=VALUE gives a number this type.\n"
+          "desc[32,64]:@FILE.npy is a tensor descriptor of the array with blocks of 32 x 64")
       ->allow_extra_args(false);
   verb->add_option("--save", options.saves, "NAME=FILE.npy: writes an array argument after the run")
       ->allow_extra_args(false);
