@@ -2,6 +2,7 @@
 
 #include "ir/tile/Tile.h"
 #include "runtime/FloatState.h"
+#include "sema/PackedPlace.h"
 #include "sema/Visitor.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -61,16 +62,22 @@ public:
   Value in(const Held &held) {
     if (auto *constant = held.constant())
       return Value(*constant);
-    if (auto *tile = held.get<HeldTile>()) {
-      mlir::Type type = sema::lower(tile->type, builder_.getContext());
-      auto placeholder = mlir::UnrealizedConversionCastOp::create(builder_, builder_.getUnknownLoc(), type,
-                                                                  mlir::ValueRange());
-      machine_.define(placeholder.getResult(0), tile->tile);
-      return sema::Tensor{placeholder.getResult(0), tile->type};
-    }
+    if (auto *tile = held.get<HeldTile>())
+      return sema::Tensor{tile->place ? atPlace(*tile) : placeholder(tile->type, tile->tile), tile->type};
     if (auto *record = held.get<HeldRecord>())
       return std::make_shared<const sema::Record>(sema::Record{record->type, in(record->fields)});
     return std::make_shared<sema::ValueTuple>(in(*held.get<HeldTuple>()));
+  }
+
+  // Ahead of their execution: what of a result is not its value.
+  void prepare(sema::Session &session, const Value &value) {
+    auto *tensor = value.tensor();
+    if (tensor && tensor->type.pointer && isPacked(tensor->type.element))
+      if (auto place = sema::packedPlaceOf(session, *tensor))
+        places_.insert({tensor->value, *place});
+    if (auto *tuple = value.tuple())
+      for (const Value &element : *tuple)
+        prepare(session, element);
   }
 
   // When the ops have been executed.
@@ -78,13 +85,47 @@ public:
     if (auto *constant = value.constant())
       return {*constant};
     if (auto *tensor = value.tensor())
-      return {std::make_shared<const HeldTile>(HeldTile{tensor->type, machine_.value(tensor->value)})};
+      return {std::make_shared<const HeldTile>(outTile(*tensor))};
     if (auto *record = value.record())
       return {std::make_shared<const HeldRecord>(HeldRecord{record->type, out(record->fields)})};
     return {std::make_shared<const HeldTuple>(out(*value.tuple()))};
   }
 
 private:
+  mlir::Value placeholder(const sema::Type &type, const interp::Tile &tile) {
+    auto cast = mlir::UnrealizedConversionCastOp::create(
+        builder_, builder_.getUnknownLoc(), sema::lower(type, builder_.getContext()), mlir::ValueRange());
+    machine_.define(cast.getResult(0), tile);
+    return cast.getResult(0);
+  }
+
+  // A pointer to packed elements, made again by ops that sema can read.
+  mlir::Value atPlace(const HeldTile &held) {
+    mlir::Location nowhere = builder_.getUnknownLoc();
+    mlir::Type type = sema::lower(held.type, builder_.getContext());
+    mlir::Value base = placeholder(held.type.scalar(), held.place->base);
+    sema::Type offsets = sema::Type{held.place->offsetType}.withShape(held.type.shape);
+    mlir::Value offset = placeholder(offsets, held.place->offset);
+    if (!held.type.shape.empty())
+      base = tile::SplatOp::create(builder_, nowhere, type, base);
+    return tile::AddPtrOp::create(builder_, nowhere, type, base, offset);
+  }
+
+  HeldTile outTile(const sema::Tensor &tensor) {
+    HeldTile held{tensor.type, machine_.value(tensor.value)};
+    auto found = places_.find(tensor.value);
+    if (found == places_.end())
+      return held;
+    const sema::PackedPlace &place = found->second;
+    auto parts = std::make_shared<HeldPlace>(
+        HeldPlace{machine_.value(place.base), machine_.value(place.offset.value), place.offset.type.element});
+    for (size_t i = 0; i != held.tile.size(); ++i)
+      held.tile.bits[i] =
+          parts->base.bits[0] + uint64_t(parts->offset.asSigned(i) * bitWidth(tensor.type.element) >> 3);
+    held.place = std::move(parts);
+    return held;
+  }
+
   sema::ValueTuple in(const HeldTuple &elements) {
     sema::ValueTuple values;
     for (const Held &element : elements)
@@ -100,6 +141,7 @@ private:
 
   mlir::OpBuilder &builder_;
   interp::Interpreter &machine_;
+  llvm::DenseMap<mlir::Value, sema::PackedPlace> places_;
 };
 
 namespace {
@@ -210,6 +252,7 @@ std::optional<Held> Program::run(const Step &step, const diag::Location &place, 
   auto result = visitor.fromHost([&] { return operate(visitor, step, operands); });
   if (!result || sink.hasErrors())
     return std::nullopt;
+  exchange.prepare(visitor.session, *result);
   for (mlir::Operation &op : *block_) {
     if (llvm::isa<mlir::UnrealizedConversionCastOp>(op))
       continue;

@@ -20,10 +20,18 @@ class Visitor;
 
 namespace tegula::eager {
 
+// The parts of a pointer to elements of less than a byte: the address of the first, and elements behind
+// it.
+struct HeldPlace {
+  interp::Tile base, offset;
+  DType offsetType = DType::I64;
+};
+
 // A scalar or tile of a program that runs.
 struct HeldTile {
   sema::Type type;
-  interp::Tile tile; // rank 0 for a scalar
+  interp::Tile tile; // rank 0 for a scalar; of pointers to packed elements the bytes in which they begin
+  std::shared_ptr<const HeldPlace> place = nullptr; // of such pointers behind arithmetic
 };
 
 struct Held;

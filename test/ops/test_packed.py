@@ -5,7 +5,6 @@ import pytest
 import tegula as triton
 import tegula.language as tl
 
-pytestmark = pytest.mark.compiled  # an access to packed elements needs to know where its pointer came from
 
 INTEGERS = [f"int{bits}" for bits in range(2, 8)] + [f"uint{bits}" for bits in range(1, 8)]
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float16)

@@ -4,6 +4,7 @@
 // that made the pointer. Those ops then have no use and go. sema/library/packed.py loads the bytes and takes
 // the elements out of them.
 #include "sema/builtins/PackedMemory.h"
+#include "sema/PackedPlace.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -34,7 +35,9 @@ IrValue withShapeOf(mlir::OpBuilder &builder, mlir::Operation *shapeOp, IrValue 
 bool isFirstElement(IrValue pointer) {
   if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(pointer))
     return argument.getOwner()->isEntryBlock() && mlir::isa<tile::FuncOp>(argument.getOwner()->getParentOp());
-  return mlir::isa_and_present<tile::BitcastOp, tile::IntToPtrOp>(pointer.getDefiningOp());
+  // A cast without operands stands for a value that somebody else holds (eager/).
+  return mlir::isa_and_present<tile::BitcastOp, tile::IntToPtrOp, mlir::UnrealizedConversionCastOp>(
+      pointer.getDefiningOp());
 }
 
 // The base and the offsets of a pointer, or nothing where one of its makers does not say.
@@ -287,3 +290,14 @@ std::optional<Tensor> loadPacked(Call &call, const Tensor &pointer, const std::o
 }
 
 } // namespace tegula::sema::builtins
+
+namespace tegula::sema {
+
+std::optional<PackedPlace> packedPlaceOf(Session &session, const Tensor &pointer) {
+  auto address = builtins::addressOf(session.builder, pointer.value);
+  if (!address)
+    return std::nullopt;
+  return PackedPlace{address->base, builtins::sumOf(session, address->offsets, pointer.type.shape)};
+}
+
+} // namespace tegula::sema
