@@ -9,7 +9,7 @@ namespace tegula::sema {
 
 using diag::Kind;
 
-// A scalar, or a tile of one element, compared with zero.
+// A scalar, or a tile of one element, compared with zero; a pointer with null, as upstream does.
 std::optional<Visitor::Condition> Visitor::condition(const Value &value) {
   if (auto *constant = value.constant())
     return Condition{isTrue(*constant), nullptr};
@@ -18,8 +18,6 @@ std::optional<Visitor::Condition> Visitor::condition(const Value &value) {
   if (value.record()) // an object of Python's: true
     return Condition{true, nullptr};
   Tensor tensor = *value.tensor();
-  if (tensor.type.pointer)
-    return session.fail(Kind::ConditionType, {spelling(tensor.type)});
   if (!tensor.type.isScalar()) {
     for (int64_t extent : tensor.type.shape)
       if (extent != 1)

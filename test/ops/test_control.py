@@ -209,3 +209,37 @@ def test_an_empty_axis_runs_nothing(target, grid):
     out = np.full(4, 5, dtype=np.int32)
     grid_kernel[grid](out)
     assert (out == 5).all()
+
+
+@triton.jit
+def optional_kernel(x_ptr, bias_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    if bias_ptr:
+        x += tl.load(bias_ptr + i)
+    x = x * 2 if bias_ptr else x
+    tl.store(out_ptr + i, x)
+
+
+def test_a_pointer_is_true_unless_it_is_null(target):
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    optional_kernel[(1,)](x, np.full(8, 3, np.float32), out, N=8)
+    np.testing.assert_array_equal(out, (x + 3) * 2)
+    optional_kernel[(1,)](x, None, out, N=8)
+    np.testing.assert_array_equal(out, x)
+
+
+@triton.jit
+def address_kernel(address, out_ptr):
+    p = address.to(tl.int64).to(tl.pointer_type(tl.float32))
+    value = 1
+    if p:
+        value = 2
+    tl.store(out_ptr, value)
+
+
+@pytest.mark.parametrize("address, expected", [(0, 1), (1 << 40, 2)])
+def test_an_address_from_memory_may_be_null(target, address, expected):
+    out = np.zeros(1, np.int32)
+    address_kernel[(1,)](address, out)
+    assert out[0] == expected

@@ -168,3 +168,21 @@ def test_a_mistake_in_a_configuration_is_told_once_it_is_measured():
 
     with pytest.raises(triton.CompilationError, match="nothing"):
         kernel[(1,)](np.zeros(32, np.float32))
+
+
+def test_a_tuner_of_others_hands_on_all_that_its_run_was_given():
+    """Subclasses with a `run` of their own call `_bench` with `grid` and `warmup` among the keywords."""
+    class Tuner(triton.Autotuner):
+        def run(self, *args, **kwargs):
+            self.nargs = dict(zip(self.arg_names, args))
+            self.measured = [self._bench(*args, config=config, **kwargs) for config in self.prune_configs(kwargs)]
+            return super().run(*args, **kwargs)
+
+    @triton.jit
+    def kernel(out, B: tl.constexpr):
+        tl.store(out + tl.arange(0, B), 1.0)
+
+    tuner = Tuner(kernel, kernel.arg_names, [triton.Config({"B": 16})], [], None, None)
+    out = np.zeros(16, np.float32)
+    tuner.run(out, grid=(1,), warmup=False)
+    assert len(tuner.measured) == 1 and tuner.measured[0][0] < float("inf") and (out == 1).all()

@@ -221,8 +221,9 @@ class Autotuner(_Wrapper):
         """Measures a call."""
         return self._do_bench(kernel_call, quantiles=quantiles)
 
-    def _bench(self, *args, config, grid, **meta):
-        """Milliseconds of a run, or what `do_bench` says of it; infinite when the configuration cannot run."""
+    def _bench(self, *args, config, grid, warmup=False, **meta):
+        """Milliseconds of a run, or what `do_bench` says of it; infinite when the configuration cannot run. Tuners of others
+        call it with all that their `run` was given, and so with `warmup`, which means nothing here."""
         given, options = self.named(args, meta), {**meta, **config.all_kwargs()}
         try:
             kernel = self.fn.warmup(*args, grid=grid, **options)

@@ -17,7 +17,6 @@
 # RUN: %refused return_mismatch 'p=*f32,n=i32'
 # RUN: %refused conditional_mismatch 'p=*f32,n=i32'
 # RUN: %refused ambiguous 'p=*f32'
-# RUN: %refused pointer_condition 'p=*f32'
 # RUN: %refused return_value 'p=*f32'
 import triton
 import triton.language as tl
@@ -255,13 +254,6 @@ def conditional_mismatch(p, n):
 def ambiguous(p):
     # ambiguous: error: the truth of a tile of type {{.*}} is ambiguous: only a scalar can decide a branch [AmbiguousCondition]
     if tl.load(p + tl.arange(0, 4)) > 0:
-        tl.store(p, 1.0)
-
-
-@triton.jit
-def pointer_condition(p):
-    # pointer_condition: error: a value of type pointer<fp32> cannot be a condition [ConditionType]
-    if p:
         tl.store(p, 1.0)
 
 
