@@ -63,10 +63,12 @@ tg_context *context();
 class Arena {
 public:
   bool hasHostMemory = false;
-  int device = -1; // of the arguments that are on one
+  int device = -1;          // of the arguments that are on one
+  bool hasUnplaced = false; // an address whose object says nothing of a device
 
   // False with an exception set.
   bool convert(PyObject *object, tg_value &out);
+  bool convert(PyObject *object, const char *name, tg_value &out);
   // What `encode` returned.
   bool decode(PyObject *encoded, tg_value &out);
 
@@ -74,6 +76,8 @@ private:
   bool array(PyObject *object, tg_value &out);
   bool tensor(PyObject *object, tg_value &out);
   bool locate(PyObject *object, const struct Members &members);
+  bool isOnDevice(long index);
+  bool locateByDevice(PyObject *object);
   bool integer(PyObject *object, tg_value &out);
   bool typed(PyObject *payload, tg_value &out);
   bool sequence(PyObject *object, tg_value &out);

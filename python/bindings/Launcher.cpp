@@ -154,7 +154,7 @@ bool gather(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObje
     if (i >= positional &&
         !(call.arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
       return false;
-    if (!call.arena.convert(args[i], call.arguments[i].value))
+    if (!call.arena.convert(args[i], call.arguments[i].name, call.arguments[i].value))
       return false;
   }
   if (self->grid && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {

@@ -19,6 +19,16 @@ PyObject *findCurrentStream() {
   return torch ? Py_NewRef(Py_None) : nullptr;
 }
 
+// Does this process use PyTorch on a GPU? Asked of a PyTorch that is loaded.
+bool usesGpu() {
+  PyObject *modules = PyImport_GetModuleDict(); // borrowed
+  PyObject *torch = modules ? PyDict_GetItemString(modules, "torch.cuda") : nullptr;
+  Ref answer(torch ? PyObject_CallMethod(torch, "is_initialized", nullptr) : nullptr);
+  if (!answer)
+    PyErr_Clear();
+  return answer.get() == Py_True;
+}
+
 // The text may name the target.
 bool refuse(const char *text, PyObject *target) {
   launchError(text, target);
@@ -47,7 +57,11 @@ bool namesDevice(PyObject *target) {
 
 bool choosePlace(const Arena &arena, Function *function, const char *&target, tg_place &place) {
   if (arena.device < 0) {
-    if (!function->targetsDevice)
+    // What does not say where it is lies where PyTorch's tensors are, as upstream takes it.
+    bool isOnGpu = arena.hasUnplaced && !arena.hasHostMemory && std::strcmp(target, "cpu") == 0 && usesGpu();
+    if (isOnGpu)
+      target = gpu;
+    else if (!function->targetsDevice)
       return true;
     if (arena.hasHostMemory)
       return refuse("the target is `%U`, and an argument is in the host's memory\n  hint: move it with "

@@ -1,6 +1,7 @@
 // Python values -> tg_values.
 #include "Bindings.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace tegula::python {
@@ -178,7 +179,7 @@ bool Arena::locate(PyObject *object, const Members &members) {
   }
   if (asked == 2) {
     if (!denies)
-      return true;
+      return locateByDevice(object);
     Ref device(PyObject_GetAttr(object, state.sDevice));
     launchError("the tensor is on device `%S`, which no target of this build runs on; use tensor.cpu()",
                 device ? device.get() : Py_None);
@@ -191,18 +192,43 @@ bool Arena::locate(PyObject *object, const Members &members) {
   }
   Ref index(members.device.of(object));
   long found = index ? PyLong_AsLong(index.get()) : -1;
-  if (PyErr_Occurred())
-    return false;
-  if (device >= 0 && device != found) {
+  return !PyErr_Occurred() && isOnDevice(found);
+}
+
+bool Arena::isOnDevice(long index) {
+  if (device >= 0 && device != index) {
     launchError("the arguments are on two devices, cuda:%d and cuda:%ld\n  hint: move them to one", device,
-                found);
+                index);
     return false;
   }
-  device = int(found);
+  device = int(index);
+  return true;
+}
+
+// An object of a library that stands for a tensor: its `device`, as PyTorch spells it ("cuda:0", "cpu"), if
+// it has one.
+bool Arena::locateByDevice(PyObject *object) {
+  Ref place(PyObject_GetAttr(object, state.sDevice));
+  if (!place) {
+    PyErr_Clear();
+    hasUnplaced = true;
+    return true;
+  }
+  Ref text(PyObject_Str(place.get()));
+  const char *name = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  if (!name)
+    return false;
+  if (std::strncmp(name, "cuda:", 5) == 0)
+    return isOnDevice(std::strtol(name + 5, nullptr, 10));
+  if (std::strcmp(name, "cpu") == 0)
+    hasHostMemory = true;
+  else
+    hasUnplaced = true;
   return true;
 }
 
 bool Arena::tensor(PyObject *object, tg_value &out) {
+  bool hadUnplaced = hasUnplaced;
   const Members members = knownOf(Py_TYPE(object)).members; // what is asked may run code that asks for others
   if (!locate(object, members))
     return false;
@@ -215,6 +241,8 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
   out.kind = TG_POINTER;
   out.dtype = uint8_t(dtype);
   out.as.address = PyLong_AsVoidPtr(address.get());
+  if (!out.as.address) // of a type alone, for a compile
+    hasUnplaced = hadUnplaced;
   return out.as.address || !PyErr_Occurred();
 }
 
@@ -314,6 +342,17 @@ bool Arena::convert(PyObject *object, tg_value &out) {
   case Class::Other: return encode(object, out);
   }
   return false;
+}
+
+// The argument of this name, null by position. What extern_libs names goes as pairs.
+bool Arena::convert(PyObject *object, const char *name, tg_value &out) {
+  if (!name || std::strcmp(name, "extern_libs") != 0 || !PyDict_Check(object))
+    return convert(object, out);
+  Ref items(PyDict_Items(object));
+  if (!items || !convert(items.get(), out))
+    return false;
+  kept_.push_back(std::move(items));
+  return true;
 }
 
 // (number, dtype): a number or an address whose type the caller says

@@ -36,10 +36,11 @@ def toenv(value):
 
 class env_base:
     """A switch: what was set, else the environment's variable `key`, else the default. A value that is set is written
-    into the environment too, where the compiler and child processes read it."""
+    into the environment too, where the compiler and child processes read it. `ours` is a second name, which goes before
+    upstream's."""
 
-    def __init__(self, key, default=None, obeyed=True):
-        self.key, self.default, self.obeyed = key, default, obeyed
+    def __init__(self, key, default=None, obeyed=True, ours=None):
+        self.key, self.default, self.obeyed, self.ours = key, default, obeyed, ours
 
     def __set_name__(self, owner, name):
         self.name = name
@@ -62,8 +63,12 @@ class env_base:
     def __delete__(self, group):
         vars(group).pop(self.name, None)
 
+    def _text(self):
+        text = getenv(self.ours) if self.ours else None
+        return getenv(self.key) if text is None else text
+
     def get(self):
-        text = getenv(self.key)
+        text = self._text()
         return self.default if text is None else self.parse(text)
 
     def parse(self, text):
@@ -80,8 +85,8 @@ class env_opt_str(env_base):
 
 class env_bool(env_base):
 
-    def __init__(self, key, default=False, obeyed=True):
-        super().__init__(key, default, obeyed)
+    def __init__(self, key, default=False, obeyed=True, ours=None):
+        super().__init__(key, default, obeyed, ours)
 
     def parse(self, text):
         return text.lower() in _TRUE
@@ -104,8 +109,11 @@ class env_int(env_base):
 
 class env_str_callable_default(env_base):
 
+    def __init__(self, key, default, ours=None):
+        super().__init__(key, default, True, ours)
+
     def get(self):
-        text = getenv(self.key)
+        text = self._text()
         return self.default() if text is None else text
 
 

@@ -73,7 +73,7 @@ class redis_knobs(base_knobs):
 class cache_knobs(base_knobs):
     home_dir = env_str_callable_default("TRITON_HOME", lambda: os.path.expanduser("~/"))
     dir = env_str_callable_default("TRITON_CACHE_DIR", lambda: cache.get_triton_dir("cache"))
-    dump_dir = env_str_callable_default("TRITON_DUMP_DIR", lambda: cache.get_triton_dir("dump"))
+    dump_dir = env_str_callable_default("TRITON_DUMP_DIR", lambda: cache.get_triton_dir("dump"), "TEGULA_DUMP_DIR")
     override_dir = env_str_callable_default("TRITON_OVERRIDE_DIR", lambda: cache.get_triton_dir("override"))
     manager_class = env_class("TRITON_CACHE_MANAGER", "CacheManager")
     remote_manager_class = env_class("TRITON_REMOTE_CACHE_BACKEND", "RemoteCacheBackend")
@@ -84,7 +84,7 @@ class cache_knobs(base_knobs):
 
 class compilation_knobs(base_knobs):
     override = env_bool("TRITON_KERNEL_OVERRIDE", obeyed=False)
-    dump_ir = env_bool("TRITON_KERNEL_DUMP", obeyed=False)
+    dump_ir = env_bool("TRITON_KERNEL_DUMP", ours="TEGULA_KERNEL_DUMP")
     dump_ir_extract_di_local_variables = env_bool("LLVM_EXTRACT_DI_LOCAL_VARIABLES", obeyed=False)
     store_binary_only = env_bool("TRITON_STORE_BINARY_ONLY")
     always_compile = env_bool("TRITON_ALWAYS_COMPILE")
@@ -92,14 +92,14 @@ class compilation_knobs(base_knobs):
     enable_asan = env_bool("TRITON_ENABLE_ASAN", obeyed=False)
     disable_line_info = env_bool("TRITON_DISABLE_LINE_INFO", obeyed=False)
     front_end_debugging = env_bool("TRITON_FRONT_END_DEBUGGING", obeyed=False)
-    allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS", obeyed=False)
+    allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
     instrumentation_mode = env_str("TRITON_INSTRUMENTATION_MODE", "", obeyed=False)
     listener = None
 
 
 class autotuning_knobs(base_knobs):
     cache = env_bool("TRITON_CACHE_AUTOTUNING")
-    print = env_bool("TRITON_PRINT_AUTOTUNING")
+    print = env_bool("TRITON_PRINT_AUTOTUNING", ours="TEGULA_PRINT_AUTOTUNING")
     listener = None
 
 
@@ -145,7 +145,7 @@ class nvidia_knobs(base_knobs):
     ptxas_blackwell = env_opt_str("TRITON_PTXAS_BLACKWELL_PATH", obeyed=False)
     cuobjdump = env_opt_str("TRITON_CUOBJDUMP_PATH")
     nvdisasm = env_opt_str("TRITON_NVDISASM_PATH", obeyed=False)
-    dump_nvptx = env_bool("NVPTX_ENABLE_DUMP", obeyed=False)
+    dump_nvptx = env_bool("NVPTX_ENABLE_DUMP", ours="TEGULA_PRINT_PTX")
     disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT", obeyed=False)
     ptxas_options = env_opt_str("PTXAS_OPTIONS", obeyed=False)
     mock_ptx_version = env_opt_str("TRITON_MOCK_PTX_VERSION", obeyed=False)

@@ -82,6 +82,7 @@ void writeLaunch(const Artifact &from, Writer &out) {
   out.number(launch.sharedBytes);
   out.number(launch.scratchBytes);
   out.number(uint8_t(launch.isCooperative));
+  out.number(uint8_t(launch.launchesEarly));
   for (int64_t number : {launch.registers, launch.spillBytes, launch.ownSharedBytes})
     out.number(number);
 }
@@ -92,6 +93,7 @@ void readLaunch(Reader &in, Artifact &to) {
   launch.sharedBytes = in.number<uint64_t>();
   launch.scratchBytes = in.number<uint64_t>();
   launch.isCooperative = flag(in);
+  launch.launchesEarly = flag(in);
   for (int64_t *number : {&launch.registers, &launch.spillBytes, &launch.ownSharedBytes})
     *number = in.number<int64_t>();
 }

@@ -36,11 +36,12 @@ struct Parameter {
 
 // Of one block of a device, or of one thread of the cores. -1: not known.
 struct LaunchData {
-  std::string entry;         // its name in the code
-  uint32_t warps = 0;        // 0: the target has none
-  uint64_t sharedBytes = 0;  // that the launch asks for
-  uint64_t scratchBytes = 0; // of a thread on cores
-  bool isCooperative = false;
+  std::string entry;          // its name in the code
+  uint32_t warps = 0;         // 0: the target has none
+  uint64_t sharedBytes = 0;   // that the launch asks for
+  uint64_t scratchBytes = 0;  // of a thread on cores
+  bool isCooperative = false; // all programs run at the same time
+  bool launchesEarly = false; // before the launch ahead of it has ended
   int64_t registers = -1, spillBytes = -1;
   int64_t ownSharedBytes = 0; // that the code has besides
   bool operator==(const LaunchData &) const = default;

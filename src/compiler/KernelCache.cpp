@@ -74,14 +74,20 @@ struct Key {
 
 void writeOptions(const TargetOptions &options, const sema::LanguageOptions &language, Writer &out) {
   // All there is of both: a new option does not compile until it stands here.
-  const auto &[cpu, arch, numWarps, numStages, maxRegisters, fuses, isCooperative, looks] = options;
+  const auto &[cpu, arch, numWarps, numStages, maxRegisters, fuses, isCooperative, launchesEarly, libraries,
+               looks] = options;
   const auto &[languageWarps, languageStages, debug, sanitizesOverflow, dotPrecision] = language;
   out.text(cpu);
   out.text(arch);
   for (int number : {numWarps, numStages, maxRegisters, languageWarps, languageStages})
     out.number(number);
-  for (bool flag : {fuses, isCooperative, debug, sanitizesOverflow})
+  for (bool flag : {fuses, isCooperative, launchesEarly, debug, sanitizesOverflow})
     out.number(uint8_t(flag));
+  out.count(libraries.size());
+  for (const auto &library : libraries) {
+    out.text(library->name);
+    out.text(library->digest);
+  }
   out.number(uint8_t(dotPrecision));
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view objectPart = "obj";
 
 cpu::CpuOptions optionsOf(const TargetOptions &options) {
-  return {.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd};
+  return {.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd, .libraries = options.libraries};
 }
 
 class CpuExecutable : public Executable {

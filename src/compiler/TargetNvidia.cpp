@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
-  return {options.arch, options.numWarps, options.numStages, options.maxRegisters, options.fusesMultiplyAdd};
+  return {options.arch,         options.numWarps,         options.numStages,
+          options.maxRegisters, options.fusesMultiplyAdd, options.libraries};
 }
 
 // The assembler's code; without one the driver's own takes the text.
@@ -27,7 +28,8 @@ public:
   NvidiaExecutable(const artifact::Artifact &artifact, KeptModule &module, nvidia::NvidiaOptions options)
       : artifact_(artifact), module_(module), options_(std::move(options)),
         kernel_({codeOf(artifact), artifact.launch.entry, artifact.arch, artifact.launch.warps * 32,
-                 artifact.launch.sharedBytes, artifact.launch.isCooperative}) {}
+                 artifact.launch.sharedBytes, artifact.launch.isCooperative, artifact.launch.launchesEarly}) {
+  }
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
                 const runtime::Place &place) override {
@@ -114,6 +116,9 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
     return status;
   artifact::LaunchData &launch = artifact.launch;
   launch.isCooperative = options.isCooperative;
+  // One that does not wait for the launch ahead of it would read what that has not written yet.
+  launch.launchesEarly =
+      options.launchesEarly && artifact.part(ptxPart)->find("griddepcontrol.wait") != std::string::npos;
   Result<nvidia::Assembled> assembled =
       nvidia::assemble(*artifact.part(ptxPart), options.arch, &report.lasting);
   if (!assembled && assembled.status().code == StatusCode::Unsupported)

@@ -88,7 +88,7 @@ private:
 
 // It has no registers to run short of.
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
-  return {options.arch, options.numWarps, options.numStages, 0, options.fusesMultiplyAdd};
+  return {options.arch, options.numWarps, options.numStages, 0, options.fusesMultiplyAdd, options.libraries};
 }
 
 } // namespace

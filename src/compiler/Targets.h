@@ -56,9 +56,11 @@ struct TargetOptions {
   std::string cpu;  // of targets that are cores; "" is this machine
   std::string arch; // of targets that are devices; "" is the device of the launch
   int numWarps = 4, numStages = 0;
-  int maxRegisters = 0;                   // of a thread, on devices; 0: as many as it likes
-  bool fusesMultiplyAdd = true;           // a product and the sum that uses it may become one operation (N10)
-  bool isCooperative = false;             // a launch runs all programs of its grid at the same time, or fails
+  int maxRegisters = 0;               // of a thread, on devices; 0: as many as it likes
+  bool fusesMultiplyAdd = true;       // a product and the sum that uses it may become one operation (N10)
+  bool isCooperative = false;         // a launch runs all programs of its grid at the same time, or fails
+  bool launchesEarly = false;         // a launch may begin before the one ahead of it in its stream has ended
+  codegen::ExternLibraries libraries; // of the user, whose functions the kernel may call
   const pipeline::Looks *looks = nullptr; // of whoever compiles, while a program is built
 };
 

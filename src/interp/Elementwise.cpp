@@ -158,4 +158,9 @@ template <> bool execute(Interpreter &machine, tile::ElementwiseInlineAsmOp op) 
                       "inline assembly runs on the machine it is written for; the interpreter is no machine");
 }
 
+template <> bool execute(Interpreter &machine, tile::ExternElementwiseOp op) {
+  return machine.fail(op, StatusCode::Unsupported,
+                      "a function of a library is machine code, which the interpreter does not run");
+}
+
 } // namespace tegula::interp

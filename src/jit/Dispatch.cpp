@@ -1,8 +1,12 @@
 #include "jit/Dispatch.h"
+#include "base/Environment.h"
 #include "compiler/KernelCache.h"
 #include "compiler/Literal.h"
 #include "jit/Leaf.h"
+#include "jit/Libraries.h"
 #include "sema/Session.h"
+
+#include <cstdio>
 
 namespace tegula::jit {
 
@@ -68,9 +72,9 @@ static constexpr Option optionTable[] = {
 };
 
 // False, 0, "", (): of an option that no target obeys.
-static bool asksForNothing(std::string_view option, const Leaf &leaf) {
+static bool asksForNothing(const Leaf &leaf) {
   if (leaf.kind == LeafKind::Bool || leaf.kind == LeafKind::Int)
-    return leaf.bits == uint64_t(option == "num_ctas");
+    return leaf.bits == 0;
   if (leaf.kind == LeafKind::Tuple)
     return leaf.tuple->elements.empty();
   if (leaf.kind != LeafKind::Constant)
@@ -124,6 +128,8 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
     target.fusesMultiplyAdd = value != 0;
   else if (name == "launch_cooperative_grid")
     target.isCooperative = value != 0;
+  else if (name == "launch_pdl")
+    target.launchesEarly = value != 0;
   else if (name == "closed")
     options.isClosed = value != 0;
   return true;
@@ -132,8 +138,21 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
 bool setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value) {
   std::optional<sema::Const> constant = compiler::parseLiteral(value);
   for (const Option &row : optionTable)
-    if (row.name == name && row.use == OptionUse::Obeyed)
+    if (row.name == name && row.use == OptionUse::Obeyed && name != "extern_libs") // a text names none
       return constant && obey(options, name, leafOf(*constant));
+  return false;
+}
+
+// extern_libs; false after a diagnostic.
+bool Dispatcher::setLibraries(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink) {
+  Result<codegen::ExternLibraries> libraries = librariesOf(leaf);
+  if (libraries) {
+    call.options.targetOptions.libraries = std::move(*libraries);
+    return true;
+  }
+  const std::string &reason = libraries.status().message;
+  sink.report(Kind::OptionValue, place(),
+              {"extern_libs", reason.empty() ? describe(leaf) : reason, std::string(takes)});
   return false;
 }
 
@@ -149,8 +168,9 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
   const Leaf &leaf = argument.leaf;
   if (option->use == OptionUse::Hint || leaf.kind == LeafKind::None)
     return true;
-  if (option->use == OptionUse::Fixed ? asksForNothing(option->name, leaf)
-                                      : obey(call.options, option->name, leaf))
+  if (option->name == "extern_libs")
+    return setLibraries(call, leaf, option->takes, sink);
+  if (option->use == OptionUse::Fixed ? asksForNothing(leaf) : obey(call.options, option->name, leaf))
     return true;
   sink.report(Kind::OptionValue, place(), {argument.name, describe(leaf), option->takes});
   return false;
@@ -219,7 +239,8 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   options.dtype = uint8_t(call.options.language.numStages);
   options.flags =
       uint8_t(call.options.language.debug | call.options.targetOptions.fusesMultiplyAdd << 1 |
-              call.options.targetOptions.isCooperative << 2 | call.options.language.sanitizesOverflow << 3);
+              call.options.targetOptions.isCooperative << 2 | call.options.language.sanitizesOverflow << 3 |
+              call.options.targetOptions.launchesEarly << 4);
   // Cores have no such number: the same code for all of its values.
   auto registers = uint16_t(call.target->devices ? call.options.targetOptions.maxRegisters : 0);
   memcpy(&options.reserved[1], &registers, sizeof registers);
@@ -229,6 +250,12 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
   const std::string &arch = call.options.targetOptions.arch;
   memcpy(&options.payload, arch.data(), std::min<size_t>(8, arch.size()));
   call.key.push_back(options);
+  for (const auto &library : call.options.targetOptions.libraries) {
+    KeyLeaf leaf;
+    leaf.kind = KeyConstant;
+    leaf.payload = uint64_t(reinterpret_cast<uintptr_t>(library.get()));
+    call.key.push_back(leaf);
+  }
   return true;
 }
 
@@ -283,12 +310,31 @@ std::optional<sema::Request> Dispatcher::requestFor(std::span<const Argument> ar
   return requestOf(call, nullptr, names);
 }
 
+// TEGULA_PRINT_PASSES: on, or the name of this kernel?
+static bool printsPasses(std::string_view kernel) {
+  for (Variable variable : {Variable::PrintPasses, Variable::MlirEnableDump})
+    if (std::string_view text = valueOf(variable); text == "1" || text == kernel)
+      return true;
+  return false;
+}
+
+static void printAheadOfPasses(pipeline::Looks &looks) {
+  looks.before = "all";
+  looks.show = [](const std::string &heading, const std::string &text) {
+    std::string both = heading + text + "\n";
+    std::fwrite(both.data(), 1, both.size(), stderr);
+  };
+}
+
 KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
+  compiler::CompileOptions options = call.options;
+  if (printsPasses(function_->definition->name))
+    printAheadOfPasses(options.looks);
   auto kernel = llvm::makeIntrusiveRefCnt<SpecializedKernel>();
   std::vector<std::string> names;
   sema::Request request = requestOf(call, &kernel->record, names);
   keepConstants(kernel->record, request.arguments);
-  kernel->compilation = compiler::findOrCompile(request, call.options, sink);
+  kernel->compilation = compiler::findOrCompile(request, options, sink);
   if (!kernel->compilation)
     return nullptr;
   kernel->record.seal();

@@ -70,6 +70,7 @@ private:
   bool run(SpecializedKernel &kernel, std::span<const uint64_t> slots, const runtime::Grid &grid,
            const runtime::Place &place, diag::Sink &sink);
   bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
+  bool setLibraries(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink);
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
   void specialize(Call &call, const Leaf &leaf, const compiler::Parameter &parameter, unsigned index,

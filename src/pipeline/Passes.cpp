@@ -182,6 +182,10 @@ const Pass forbidContraction{"forbid-contraction", "llvm",
                              }};
 const Pass linkMathlib{"link-mathlib", "llvm", "the functions of the math library that are called come in",
                        [](Unit &unit) { return codegen::linkMathlib(*unit.code->module); }};
+const Pass linkExternLibraries{
+    "link-extern-libraries", "llvm",
+    "the functions of the user's libraries (extern_libs) that are called come in",
+    [](Unit &unit) { return codegen::linkExternLibraries(*unit.code->module, unit.libraries); }};
 const Pass optimize{"optimize", "llvm",
                     "LLVM's own passes: temporaries become values, code folds and leaves loops",
                     [](Unit &unit) {

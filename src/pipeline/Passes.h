@@ -14,6 +14,6 @@ extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, loadInOwnTr
 extern const Pass tileToSimt, hoistConverts, planConverts, pipelineLoops, operandsInShared, startDots,
     reportMoves, allocateShared, insertBarriers;
 // On LLVM IR.
-extern const Pass forbidContraction, linkMathlib, optimize;
+extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 
 } // namespace tegula::pipeline

@@ -3,6 +3,7 @@
 // that failed. A host may look at the kernel between two rows (Looks).
 #pragma once
 #include "base/Status.h"
+#include "codegen/llvm/ExternLibraries.h"
 #include "codegen/llvm/Target.h"
 #include "diag/Remark.h"
 #include "ir/simt/Machine.h"
@@ -30,6 +31,7 @@ struct Unit {
   unsigned warps = 4;
   unsigned stages = 3;                 // of loops that load ahead
   bool fusesMultiplyAdd = true;        // numerical-contract.md, N10
+  codegen::ExternLibraries libraries;  // whose functions the kernel may call
   std::shared_ptr<codegen::Code> code; // LLVM IR; null before it is emitted
   std::vector<diag::Remark> remarks;
 };

@@ -154,6 +154,23 @@ def test_inline_asm_with_tied_operands(target):
     np.testing.assert_array_equal(out, x + 1)
 
 
+@triton.jit
+def immediates_kernel(x_ptr, out_ptr, N: tl.constexpr, MASK: tl.constexpr):
+    i = tl.arange(0, N)
+    y, z = tl.inline_asm_elementwise("and.b32 $0, $2, ${3}; add.s32 $1, $4, $5;", "=&r,=r,r,n,n,r",
+                                     [tl.load(x_ptr + i), MASK, -7, i], dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
+    tl.store(out_ptr + i, y)
+    tl.store(out_ptr + N + i, z)
+
+
+def test_inline_asm_with_constants_in_the_text(target):
+    if target in ("interp", "cpu"):
+        pytest.skip("refused by name, see test_inline_asm")
+    x, out = np.arange(64, dtype=np.int32), np.zeros(128, np.int32)
+    immediates_kernel[(1,)](x, out, N=64, MASK=5)
+    np.testing.assert_array_equal(out, [*(x & 5), *(x - 7)])
+
+
 def test_inline_asm_on_packed_bytes(target):
     if target in ("interp", "cpu"):
         pytest.skip("refused by name, see test_inline_asm")

@@ -102,3 +102,22 @@ def test_more_parameters_than_a_gpu_takes_are_refused(tmp_path):
     kernel.target = "cpu"
     kernel[(1,)](*[x] * len(names))
     assert x[0] == 1
+
+
+@triton.jit
+def chained_kernel(x_ptr, N: tl.constexpr):
+    tl.extra.cuda.gdc_wait()
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(x_ptr + i, x + 1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_launches_that_begin_early_wait_for_what_they_read(device, monkeypatch):
+    devices.use(device, monkeypatch)
+    chained_kernel.target = devices.TARGET_OF[device]
+    x = array(device, 64 * 128)
+    for _ in range(4 if device == "sim" else 200):
+        chained_kernel[(64,)](x, N=128, launch_pdl=True)
+    assert (x == (3 if device == "sim" else 199)).all()

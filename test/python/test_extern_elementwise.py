@@ -105,7 +105,7 @@ def test_a_marked_function_that_calls_nothing(target):
 
 @pytest.mark.parametrize("function,dtype,text", [
     (arc_sine, np.int32, r"input arg type does not match. Expect one of \(fp32\), \(fp64\)"),
-    (of_a_file, np.float32, r"`my_function` of `/nowhere/mine.bc`: bitcode of other libraries is not linked"),
+    (of_a_file, np.float32, "`my_function` is of the library `mine`, which the launch does not bring"),
     (unknown, np.float32, "libdevice has no function `__nv_nonsense`"),
     (of_the_wrong_type, np.float32, "`__nv_asin` takes fp64, not fp32")], ids=["type", "file", "symbol", "row"])
 def test_refusals(function, dtype, text):

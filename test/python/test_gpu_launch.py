@@ -252,3 +252,42 @@ def test_a_launch_costs_microseconds(build_dir):
     assert done.returncode == 0, done.stderr
     measured = json.loads(done.stdout)["microseconds"]["tegula"]
     assert measured["least"] < 10, measured  # 1.6 on the machine that it was written on
+
+
+def test_stand_ins_for_tensors_say_their_device(script):
+    script("""
+        class Buffer:
+            dtype = np.dtype("f4")
+
+            def __init__(self, device):
+                self.device = device
+
+            def data_ptr(self):
+                return MEMORY.ctypes.data
+
+        launch(Buffer("cuda:1"), Buffer("cuda:1"), Buffer("cuda:1"))
+        assert "on 1 grid" in calls()[-1], calls()
+        count = len(calls())
+        launch(Buffer("cpu"), Buffer("cpu"), Buffer("cpu"), n=0)
+        assert len(calls()) == count, "the cores"
+    """)
+
+
+def test_addresses_that_say_nothing_are_where_pytorch_works(script):
+    script("""
+        class Address:
+            dtype = np.dtype("f4")
+
+            def data_ptr(self):
+                return MEMORY.ctypes.data
+
+        for is_initialized in (False, True):
+            fake_torch()
+            sys.modules["torch.cuda"] = types.SimpleNamespace(is_initialized=lambda: is_initialized)
+            before = len(calls())
+            launch(Address(), Address(), Address(), n=0)
+            assert (len(calls()) > before) == is_initialized, calls()
+            after = len(calls())
+            launch(Address(), MEMORY, Address(), n=0)
+            assert len(calls()) == after, "beside memory of the host: the cores"
+    """)

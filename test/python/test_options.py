@@ -35,12 +35,13 @@ def run(target="interp", grid=(1,), **options):
 
 # The tables say what is done with each option: they hold a value that is taken, and one that is not.
 OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "sanitize_overflow": (False, "yes"), "maxnreg": (64, 0), "enable_fp_fusion": (False, "no"),
-          "launch_cooperative_grid": (True, "yes"), "default_dot_input_precision": ("ieee", "fp4"),
+          "launch_cooperative_grid": (True, "yes"), "launch_pdl": (True, "yes"), "extern_libs": ({}, {"mine": "/nowhere/mine.bc"}),
+          "default_dot_input_precision": ("ieee", "fp4"),
           "closed": (False, "yes")}
-FIXED = {"num_ctas": (1, 2), "extern_libs": (None, {"libdevice": "a.bc"}), "arch": (None, "sm90"),
+FIXED = {"arch": (None, "sm90"),
          "ptx_version": (None, 84), "ptx_options": ("", "--ftz=true"), "ir_override": (None, "a.ttir"),
          "instrumentation_mode": ("", "consan")}
-HINTS = {"launch_pdl": True, "enable_reflect_ftz": False, "allow_fp8e4nv": True, "max_num_imprecise_acc_default": 0,
+HINTS = {"num_ctas": 2, "enable_reflect_ftz": False, "allow_fp8e4nv": True, "max_num_imprecise_acc_default": 0,
          "waves_per_eu": 2, "matrix_instr_nonkdim": 16, "kpack": 2}
 
 
@@ -288,7 +289,7 @@ def test_unknown_pruning_is_refused():
         tuned(prune_configs_by={"early_prune": lambda *args, **kwargs: []})
 
 
-@pytest.mark.parametrize("option", [{"num_ctas": 2}, {"ir_override": "a.ttir"}])
+@pytest.mark.parametrize("option", [{"ir_override": "a.ttir"}])
 def test_a_configuration_that_asks_for_what_is_not_there_is_refused(option):
     @triton.autotune(configs=[triton.Config({"BLOCK": 16}, **option)], key=[])
     @triton.jit

@@ -78,7 +78,7 @@ class ASTSource:
     def rows(self, options):
         """((name, encoded value), ...) of the parameters and of the options of a compile."""
         described = self._described()
-        return tuple(described.items()) + tuple((name, encode(value)) for name, value in options.items()
+        return tuple(described.items()) + tuple((name, encode(_pairs(value))) for name, value in options.items()
                                                 if name not in described)
 
     def hash(self):
@@ -97,6 +97,11 @@ class ASTSource:
 
     def parse_options(self):
         return {}
+
+
+def _pairs(option):
+    """A dict, as `extern_libs` is one, as the compiler takes it."""
+    return tuple(option.items()) if isinstance(option, dict) else option
 
 
 class IRSource:

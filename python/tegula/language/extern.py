@@ -1,8 +1,9 @@
 """Functions of device libraries: ``tl.core.extern_elementwise`` in a Python function marked ``@tl.core.extern``.
 
 Upstream calls a symbol of a bitcode file, chosen by the types of the arguments. Here the symbols of NVIDIA's libdevice,
-``__nv_*``, are the functions of tl.extra.libdevice on every target, and bitcode of others is refused with a reason. A marked
-function is run once, with placeholders for its arguments; what it asks for becomes a function of the language."""
+``__nv_*``, are the functions of tl.extra.libdevice on every target; symbols of others are `tl.extern_call`, and their bitcode is
+what the launch brings: ``kernel[grid](..., extern_libs={name: path})``. A marked function is run once, with placeholders for its
+arguments; what it asks for becomes a function of the language."""
 import inspect
 import itertools
 import linecache
@@ -36,14 +37,15 @@ class _Argument:
 class ExternCall:
     """The answer of a marked function: a symbol for each row of types."""
 
-    def __init__(self, library, path, arguments, symbols):
-        self.library, self.path, self.arguments, self.symbols = library, path, arguments, symbols
+    def __init__(self, library, arguments, symbols, is_pure):
+        self.library, self.arguments, self.symbols, self.is_pure = library, arguments, symbols, is_pure
 
 
 def extern_elementwise(lib_name, lib_path, args, arg_type_symbol_dict, is_pure, _semantic=None):
     """Calls a function of a device library on each element: the one that the dictionary names for the arguments' types, as
-    ``{(dtype, ...): (symbol, result dtype)}``. Only in a function marked ``@tl.core.extern``."""
-    return ExternCall(lib_name, lib_path, list(args), dict(arg_type_symbol_dict))
+    ``{(dtype, ...): (symbol, result dtype)}``. Only in a function marked ``@tl.core.extern``. `lib_path` says nothing, as
+    upstream: a launch's `extern_libs` has the file of `lib_name`."""
+    return ExternCall(lib_name, list(args), dict(arg_type_symbol_dict), is_pure)
 
 
 def dispatch(func, lib_name, lib_path, args, arg_type_symbol_dict, ret_type=None, is_pure=True, _semantic=None):
@@ -72,18 +74,22 @@ def name_of_symbol(symbol):
     return None
 
 
+def _is_foreign(symbol):
+    return not symbol.startswith("__nv_")
+
+
 def _refusal(call):
     """The reason why a call cannot be made, whatever its types; None: it can."""
-    foreign = sorted({symbol for symbol, _ in call.symbols.values() if not symbol.startswith("__nv_")})
-    if foreign:
-        return (f"`{foreign[0]}` of `{call.path or call.library}`: bitcode of other libraries is not linked; "
-                "write the function with @triton.jit, or use one of tl.extra.libdevice")
     for types, (symbol, _) in call.symbols.items():
+        if len(types) != len(call.arguments):
+            return f"`{symbol}` is given {len(call.arguments)} arguments, and types of {len(types)}"
+        if _is_foreign(symbol):
+            if not call.library:
+                return f"`{symbol}` is of no library: extern_elementwise was given no name of one"
+            continue
         found = name_of_symbol(symbol)
         if found is None:
             return f"libdevice has no function `{symbol}` here; tl.extra.libdevice lists those that there are"
-        if len(types) != len(call.arguments):
-            return f"`{symbol}` is given {len(call.arguments)} arguments, and types of {len(types)}"
         wrong = [each for each in types if each.is_floating() and found[1] and each.name != found[1]]
         if wrong:
             return f"`{symbol}` takes {found[1]}, not {wrong[0].name}"
@@ -105,6 +111,9 @@ def _source(fn, parameters, call):
     lines += [f"    {name} = tl.to_tensor({_constant(value)})" for name, value in zip(names, call.arguments)]
 
     def returns(symbol, result, given):
+        if _is_foreign(symbol):
+            return (f"return tl.extern_call({symbol!r}, {call.library!r}, ({', '.join(given)},), tl.dtype({result.name!r}), "
+                    f"{bool(call.is_pure)})")
         name = name_of_symbol(symbol)[0]
         callee = name if name.startswith("tl.") else "libdevice." + name
         return f"return {callee}({', '.join(given)}).to(tl.dtype({result.name!r}))"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from .. import _tegula as core
 from ..backends.compiler import GPUTarget
 from ..errors import Diagnostic, ToolchainError
+from . import dumps
 from .callables import found_again
 
 Argument = namedtuple("Argument", "name dtype is_pointer is_written")
@@ -95,6 +96,7 @@ class CompiledKernel:
                 print(diagnostic.message)
             else:
                 warnings.warn(f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}: {diagnostic.message}", stacklevel=2)
+        dumps.show(self)
 
     @classmethod
     def from_source(cls, compiled, src, target, options, key):

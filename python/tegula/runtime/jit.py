@@ -103,7 +103,7 @@ class _Environment:
             return None
         value = scope[name]
         core.watch(core.WATCH_ITEM, scope, name, value)
-        pinned = self._is_pinned(scope, name)
+        pinned = self._is_pinned(scope, name) or knobs.compilation.allow_non_constexpr_globals
         return encode(lang.constexpr(value) if pinned else value)
 
     def _from_cell(self, cell):

@@ -1,6 +1,7 @@
 #include "codegen/simt/Ops.h"
 
 #include "codegen/llvm/Arithmetic.h"
+#include "codegen/llvm/ExternLibraries.h"
 #include "codegen/simt/Emitter.h"
 
 using namespace mlir;
@@ -47,6 +48,12 @@ std::string functionOfWidth(Operation *op) {
 
 llvm::Value *integers(Scalars &s, Operation *op, ArrayRef<llvm::Value *> v, llvm::Type *element) {
   return codegen::lowerIntegers(s.builder, op, v, element);
+}
+
+llvm::Value *externCall(Scalars &s, Operation *op, ArrayRef<llvm::Value *> v, llvm::Type *element) {
+  auto call = cast<ExternElementwiseOp>(op);
+  return codegen::callExtern(s.builder, s.module, call.getLibrary(), call.getSymbol(), call.getPure(),
+                             element, v);
 }
 
 OpTable makeTable() {

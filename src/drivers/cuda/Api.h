@@ -53,6 +53,24 @@ enum FunctionAttribute {
 enum JitOption { errorLogBuffer = 5, errorLogBufferSizeBytes = 6 };
 enum CaptureMode { captureModeRelaxed = 2 };
 
+// The arguments of cuLaunchKernelEx (CUlaunchConfig, CUlaunchAttribute): 56 bytes, and 72 an attribute.
+struct LaunchAttribute {
+  int id = 0;
+  char padding[4] = {};
+  union {
+    char bytes[64] = {};
+    int number;
+  } value;
+};
+enum LaunchAttributeId { cooperative = 2, programmaticStreamSerialization = 6 };
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  CUstream stream;
+  const LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
+
 struct Api {
 #define SYMBOL(name, exported, parameters) CUresult(*name) parameters = nullptr;
 #include "drivers/cuda/Symbols.def"

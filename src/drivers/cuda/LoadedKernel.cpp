@@ -140,24 +140,39 @@ Result<CUfunction> LoadedKernel::functionOn(const Api &api, const Current &curre
   return loaded;
 }
 
-Status LoadedKernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
-                           void **parameters) {
-  auto x = unsigned(grid.extent[0]), y = unsigned(grid.extent[1]), z = unsigned(grid.extent[2]);
-  auto shared = unsigned(image_.sharedBytes);
-  if (!image_.isCooperative) {
-    CUresult result =
-        api.launchKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters, nullptr);
-    return result == success ? Status::success() : failure(api, "cuLaunchKernel", result);
-  }
-  CUresult result =
-      api.launchCooperativeKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters);
+// The driver's answer to a launch by `call`.
+static Status statusOf(const Api &api, CUresult result, const char *call, const runtime::Grid &grid) {
   if (result == cooperativeLaunchTooLarge)
     return Status::error(StatusCode::Launch,
                          "the grid of " + std::to_string(grid.programs()) +
                              " programs is cooperative (launch_cooperative_grid), and this GPU cannot run "
                              "so many of this kernel at the same time; hint: a smaller grid, in which each "
                              "program loops over its share");
-  return result == success ? Status::success() : failure(api, "cuLaunchCooperativeKernel", result);
+  return result == success ? Status::success() : failure(api, call, result);
+}
+
+Status LoadedKernel::start(const Api &api, CUfunction function, const runtime::Grid &grid, CUstream stream,
+                           void **parameters) {
+  auto x = unsigned(grid.extent[0]), y = unsigned(grid.extent[1]), z = unsigned(grid.extent[2]);
+  auto shared = unsigned(image_.sharedBytes);
+  if (image_.launchesEarly && api.launchKernelEx) { // of an older driver launches wait, as without the option
+    LaunchAttribute attributes[2];
+    attributes[0].id = programmaticStreamSerialization;
+    attributes[1].id = cooperative;
+    attributes[0].value.number = attributes[1].value.number = 1;
+    LaunchConfig config{x, y,      z,      image_.threads, 1,
+                        1, shared, stream, attributes,     image_.isCooperative ? 2u : 1u};
+    return statusOf(api, api.launchKernelEx(&config, function, parameters, nullptr), "cuLaunchKernelEx",
+                    grid);
+  }
+  if (!image_.isCooperative) {
+    CUresult result =
+        api.launchKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters, nullptr);
+    return statusOf(api, result, "cuLaunchKernel", grid);
+  }
+  return statusOf(
+      api, api.launchCooperativeKernel(function, x, y, z, image_.threads, 1, 1, shared, stream, parameters),
+      "cuLaunchCooperativeKernel", grid);
 }
 
 Status LoadedKernel::launch(std::span<const uint64_t> slots, const runtime::Grid &grid,

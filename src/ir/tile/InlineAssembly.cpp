@@ -89,6 +89,60 @@ Status checkAsmText(StringRef text, size_t operands) {
   return {};
 }
 
+static llvm::SmallVector<StringRef> partsOf(StringRef constraints) {
+  llvm::SmallVector<StringRef> each;
+  if (!constraints.empty())
+    constraints.split(each, ',');
+  return each;
+}
+
+static bool isInput(StringRef constraint) {
+  return !constraint.starts_with("=") && !constraint.starts_with("~");
+}
+
+llvm::SmallVector<bool> immediatesOf(StringRef constraints) {
+  llvm::SmallVector<bool> immediates;
+  for (StringRef constraint : partsOf(constraints))
+    if (isInput(constraint))
+      immediates.push_back(constraint == "n" || constraint == "i");
+  return immediates;
+}
+
+AsmText withoutImmediates(StringRef text, StringRef constraints,
+                          llvm::ArrayRef<std::optional<int64_t>> numbers) {
+  AsmText result;
+  llvm::SmallVector<std::string> operands; // of the text, by number: as they are spelled from now on
+  size_t input = 0, kept = 0;
+  for (StringRef constraint : partsOf(constraints)) {
+    bool isOperand = !constraint.starts_with("~");
+    std::optional<int64_t> number = isInput(constraint) ? numbers[input++] : std::nullopt;
+    if (isOperand)
+      operands.push_back(number ? std::to_string(*number) : "${" + std::to_string(kept++) + "}");
+    if (!number)
+      result.constraints += (result.constraints.empty() ? "" : ",") + constraint.str();
+  }
+  for (size_t at = 0; at != text.size();) {
+    if (text[at] != '$' || text.substr(at).starts_with("$$")) {
+      size_t length = text[at] == '$' ? 2 : 1;
+      result.text += text.substr(at, length);
+      at += length;
+      continue;
+    }
+    StringRef rest = text.drop_front(at + 1);
+    bool braced = rest.consume_front("{");
+    StringRef digits = rest.take_while(llvm::isDigit);
+    size_t operand = 0;
+    if (digits.getAsInteger(10, operand) ||
+        operand >= operands.size()) { // checkAsmText says what is wrong with it
+      result.text += text[at++];
+      continue;
+    }
+    result.text += operands[operand];
+    at += 1 + digits.size() + (braced ? 2 : 0);
+  }
+  return result;
+}
+
 unsigned registerBits(unsigned bits, unsigned pack) {
   bits = std::max(bits, 8u);
   return bits >= 32 ? bits : bits * std::min(pack, 32 / bits);

@@ -12,10 +12,12 @@
 #pragma once
 #include "base/Status.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
+#include <string>
 
 namespace tegula::tile {
 
@@ -34,6 +36,17 @@ Result<AsmConstraints> parseAsmConstraints(llvm::StringRef constraints);
 
 // Type, with the piece of text, for a `$` that stands for none of the `operands` registers, or a zero byte.
 Status checkAsmText(llvm::StringRef text, size_t operands);
+
+// An assembly with constants among its operands: inputs `n` and `i`, which the text has as numbers and no
+// register holds. `numbers` has one entry an input, empty where that is no constant. Out: text and
+// constraints without them.
+struct AsmText {
+  std::string text, constraints;
+};
+AsmText withoutImmediates(llvm::StringRef text, llvm::StringRef constraints,
+                          llvm::ArrayRef<std::optional<int64_t>> numbers);
+// Is each input, in order, of this kind?
+llvm::SmallVector<bool> immediatesOf(llvm::StringRef constraints);
 
 // A run of `pack` elements of `bits` (1 to 64): those below 32 bits share registers of 32 bits, lowest first.
 size_t registersOfRun(unsigned bits, unsigned pack);

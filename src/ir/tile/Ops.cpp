@@ -269,6 +269,18 @@ void ElementwiseInlineAsmOp::getEffects(Effects &effects) {
     readAndWrite(effects);
 }
 
+LogicalResult ExternElementwiseOp::verify() {
+  if (getOperands().empty())
+    return emitOpError("needs an operand");
+  return getSymbol().empty() || getLibrary().empty() ? emitOpError("needs a symbol and a library")
+                                                     : LogicalResult(success());
+}
+
+void ExternElementwiseOp::getEffects(Effects &effects) {
+  if (!getPure())
+    readAndWrite(effects);
+}
+
 LogicalResult BitcastOp::verify() {
   auto bits = [](Type type) -> unsigned {
     Type element = elementType(type);

@@ -103,13 +103,40 @@ bool checkAssembly(Call &call, const std::string &text, const std::string &const
   return fits.ok();
 }
 
-// The operands in one shape; `shape` becomes it.
-std::optional<std::vector<Tensor>> inOneShape(Call &call, size_t i, Shape &shape) {
+std::vector<Value> argumentsOf(Call &call, size_t i) {
   auto elements = elementsOf(call[i]);
-  if (!elements)
-    elements = std::vector<Value>{call[i]};
+  return elements ? *elements : std::vector<Value>{call[i]};
+}
+
+// Puts the constants that inputs `n` ask for into the text, and takes them from `elements`. One element at a
+// time.
+bool putImmediates(Call &call, std::string &text, std::string &constraints, std::vector<Value> &elements) {
+  llvm::SmallVector<bool> immediates = tile::immediatesOf(constraints);
+  if (!llvm::is_contained(immediates, true) || immediates.size() != elements.size())
+    return true;
+  llvm::SmallVector<std::optional<int64_t>> numbers;
+  std::vector<Value> others;
+  for (auto [isImmediate, element] : llvm::zip(immediates, elements)) {
+    std::optional<int64_t> number =
+        isImmediate && element.constant() ? asInt64(*element.constant()) : std::nullopt;
+    if (isImmediate && !number) {
+      call.fail(diag::Kind::InlineAsmConstraint, {"the constraint 'n' asks for a constant integer"});
+      return false;
+    }
+    numbers.push_back(number);
+    if (!isImmediate)
+      others.push_back(element);
+  }
+  tile::AsmText put = tile::withoutImmediates(text, constraints, numbers);
+  text = std::move(put.text), constraints = std::move(put.constraints), elements = std::move(others);
+  return true;
+}
+
+// The operands in one shape; `shape` becomes it.
+std::optional<std::vector<Tensor>> inOneShape(Call &call, size_t i, const std::vector<Value> &elements,
+                                              Shape &shape) {
   std::vector<Tensor> operands;
-  for (const Value &element : *elements) {
+  for (const Value &element : elements) {
     if (!element.tensor() && !isNumber(element))
       return call.wrong(i, "a tuple of tiles");
     auto tensor = toTensor(call.session, element);
@@ -187,7 +214,10 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
   if (*pack < 1 || *pack > 64)
     return call.wrong(Pack, "from 1 to 64");
   Shape shape;
-  auto operands = inOneShape(call, Args, shape);
+  std::vector<Value> elements = argumentsOf(call, Args);
+  if (*pack == 1 && !putImmediates(call, *text, *constraints, elements))
+    return std::nullopt;
+  auto operands = inOneShape(call, Args, elements, shape);
   if (!operands)
     return std::nullopt;
   llvm::SmallVector<Type> results, inputs;
@@ -200,6 +230,30 @@ std::optional<Value> call_inline_asm_elementwise(Call &call) {
   std::vector<Value> made =
       assemble(session, {*text, *constraints, *isPure, *pack}, *types, *operands, shape);
   return elementsOf(call[Dtype]) ? makeValueTuple(std::move(made)) : made[0];
+}
+
+std::optional<Value> call_extern_call(Call &call) {
+  enum { Symbol, Library, Args, Dtype, IsPure };
+  Session &session = call.session;
+  auto symbol = call.text(Symbol), library = symbol ? call.text(Library) : std::nullopt;
+  auto type = library ? call.type(Dtype) : std::nullopt;
+  auto isPure = type ? call.flag(IsPure) : std::nullopt;
+  if (!isPure)
+    return std::nullopt;
+  if (symbol->empty() || library->empty())
+    return call.wrong(symbol->empty() ? Symbol : Library, "a name");
+  Shape shape;
+  auto operands = inOneShape(call, Args, argumentsOf(call, Args), shape);
+  if (!operands || operands->empty())
+    return operands ? call.wrong(Args, "one argument or more") : std::nullopt;
+  llvm::SmallVector<mlir::Value> values;
+  for (const Tensor &operand : *operands)
+    values.push_back(operand.value);
+  Type result = Type{type->element}.withShape(shape);
+  auto op = tile::ExternElementwiseOp::create(session.builder, session.loc(),
+                                              lower(result, session.builder.getContext()), *symbol, *library,
+                                              *isPure, values);
+  return Tensor{op.getResult(), result};
 }
 
 // Instructions that read a register of the machine, or that wait: they have no operands.

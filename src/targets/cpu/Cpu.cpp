@@ -28,6 +28,7 @@ Status lower(ModuleOp module, const CpuOptions &options, const Emit &emit, Lower
   unit.module = *lowering.module;
   unit.cpu = options.cpu;
   unit.fusesMultiplyAdd = options.fusesMultiplyAdd;
+  unit.libraries = options.libraries;
   if (module.getOps<tile::FuncOp>().empty())
     return Status::error(StatusCode::Internal, "the module has no kernel");
   auto runStage = [&](const char *stage) {

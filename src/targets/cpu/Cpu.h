@@ -16,6 +16,7 @@ struct CpuOptions {
   // "" is this machine; else an x86-64 name of LLVM ("haswell", "sapphirerapids").
   std::string cpu;
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
+  codegen::ExternLibraries libraries = {};
 };
 
 struct Artifact {

@@ -1,6 +1,7 @@
 #include "targets/cpu/Ops.h"
 
 #include "codegen/llvm/Arithmetic.h"
+#include "codegen/llvm/ExternLibraries.h"
 #include "ir/tile/Tile.h"
 #include "mathlib/Mathlib.h"
 #include "targets/cpu/ElementLoop.h"
@@ -35,10 +36,21 @@ std::string functionOfWidth(Operation *op) {
          " bits; hint: convert the operand with `.to(...)` first";
 }
 
+// The planner chooses how often a nest computes an element.
+std::string externOfPureFunctions(Operation *op) {
+  return cast<ExternElementwiseOp>(op).getPure() ? "" : "calls of a library with is_pure=False";
+}
+
 // ---- the table ----
 
 llvm::Value *integers(ProgramEmitter &p, Operation *op, ArrayRef<llvm::Value *> v) {
   return codegen::lowerIntegers(p.builder, op, v, p.type(elementType(op->getResult(0).getType())));
+}
+
+llvm::Value *externCall(ProgramEmitter &p, Operation *op, ArrayRef<llvm::Value *> v) {
+  auto call = cast<ExternElementwiseOp>(op);
+  return codegen::callExtern(p.builder, p.module, call.getLibrary(), call.getSymbol(), call.getPure(),
+                             p.type(elementType(call.getType())), v);
 }
 
 codegen::OpTable<Lowering> makeTable() {

@@ -89,6 +89,7 @@ constexpr pipeline::Row table[] = {
     {"plan", &planNests},
     {"emit", &emitLlvm},
     {"emit", &pipeline::forbidContraction},
+    {"emit", &pipeline::linkExternLibraries},
     {"emit", &pipeline::linkMathlib},
     {"optimize", &pipeline::optimize},
     {"codegen", &emitObject},

@@ -68,6 +68,7 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
   NvidiaUnit unit(*architecture, machine, options.maxRegisters);
   unit.warps = unsigned(options.numWarps);
   unit.fusesMultiplyAdd = options.fusesMultiplyAdd;
+  unit.libraries = options.libraries;
   Artifact artifact;
   artifact.numWarps = unit.warps;
   simt::loadDialects(*module.getContext());

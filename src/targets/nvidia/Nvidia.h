@@ -23,6 +23,7 @@ struct NvidiaOptions {
   int numStages = 0;            // of loops that load ahead; 0: up to 3, as many as fit
   int maxRegisters = 0;         // of a thread; 0: as many as it takes
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
+  codegen::ExternLibraries libraries = {};
 };
 
 // The texts of the stages to make besides the PTX; `looks` may be null.

@@ -181,6 +181,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &refuseUnlowered}, // what passes made, too
     {"emit", &emitLlvm},
     {"emit", &pipeline::forbidContraction},
+    {"emit", &pipeline::linkExternLibraries},
     {"emit", &pipeline::linkMathlib},
     {"emit", &inlineLibrary},
     {"optimize", &pipeline::optimize},

@@ -189,5 +189,7 @@ tt.func @inline_asm(%x: f32) {
   %0 = tt.elementwise_inline_asm "add $0, $1, $1;" {constraints = "=r,r", pure = true, packedElement = 1 : i32} %a : tensor<4xf32> -> tensor<4xf32>
   // CHECK: tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,=r,=r,=r,=r,=r,=r,r,r,r,r", packedElement = 4 : i32, pure = false} %{{.*}} : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
   %1:2 = tt.elementwise_inline_asm "mov $0, $2;" {constraints = "=r,=r,=r,=r,=r,=r,=r,=r,r,r,r,r", pure = false, packedElement = 4 : i32} %a : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
+  // CHECK: tt.extern_elementwise "blend" of "mine" {pure = true} %{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  %2 = tt.extern_elementwise "blend" of "mine" {pure = true} %a, %a : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
   tt.return
 }

@@ -139,7 +139,7 @@ TEST_F(KernelCacheTest, OtherArgumentsAreAnotherKernel) {
 
 TEST_F(KernelCacheTest, OtherOptionsAreAnotherKernel) {
   ASSERT_TRUE(compile());
-  std::vector<Asked> others(9);
+  std::vector<Asked> others(11);
   others[0].options.language.numWarps = 8;
   others[1].options.language.numStages = 2;
   others[2].options.language.debug = true;
@@ -149,6 +149,9 @@ TEST_F(KernelCacheTest, OtherOptionsAreAnotherKernel) {
   others[6].options.targetOptions.maxRegisters = 32;
   others[7].options.targetOptions.cpu = "haswell";
   others[8].options.targetOptions.cpu = "sapphirerapids";
+  others[9].options.targetOptions.launchesEarly = true;
+  others[10].options.targetOptions.libraries = {
+      std::make_shared<codegen::ExternLibrary>(codegen::ExternLibrary{"mine", "mine.bc", "", "0123"})};
   for (const Asked &asked : others) {
     EXPECT_FALSE(isFound(asked)) << &asked - others.data();
     EXPECT_TRUE(isFound(asked)) << &asked - others.data();

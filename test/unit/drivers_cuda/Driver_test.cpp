@@ -206,6 +206,20 @@ TEST_F(DriverTest, LaunchesACooperativeGridAndRefusesOneThatDoesNotFit) {
   EXPECT_TRUE(LoadedKernel(image()).launch({}, {{265, 1, 1}}, {}).ok());
 }
 
+TEST_F(DriverTest, LaunchesAheadOfTheEndOfTheLaunchBefore) {
+  Image early = image();
+  early.launchesEarly = true;
+  EXPECT_TRUE(LoadedKernel(early).launch({}, {{4, 1, 1}}, {}).ok());
+  EXPECT_NE(calls().find("attribute 6 is 1\nlaunch softmax_kernel on 0 grid 4,1,1"), std::string::npos)
+      << calls();
+  early.isCooperative = true;
+  LoadedKernel both(std::move(early));
+  EXPECT_TRUE(both.launch({}, {{264, 1, 1}}, {}).ok());
+  EXPECT_NE(calls().find("attribute 6 is 1\nattribute 2 is 1\nlaunch softmax_kernel"), std::string::npos)
+      << calls();
+  EXPECT_EQ(both.launch({}, {{265, 1, 1}}, {}).code, StatusCode::Launch);
+}
+
 TEST_F(DriverTest, NamesTheDriversErrors) {
   fail("cuLaunchKernel", 700);
   Status status = LoadedKernel(image()).launch({}, {{1, 1, 1}}, {});

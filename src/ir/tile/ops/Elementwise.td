@@ -72,4 +72,18 @@ def Tile_ElementwiseInlineAsmOp : Tile_Op<"elementwise_inline_asm", [Elementwise
   let hasVerifier = 1;
 }
 
+def Tile_ExternElementwiseOp : Tile_Op<"extern_elementwise", [Elementwise, SameOperandsAndResultShape,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a function of a user's library on each element; only some targets have it";
+  let description = [{
+    `symbol` takes and gives scalars of the types of the operands' and the result's elements. The body is in the
+    library of this name, which whoever compiles hands to the target. An op that is not `pure` has side effects of
+    its own.
+  }];
+  let arguments = (ins StrAttr:$symbol, StrAttr:$library, BoolAttr:$pure, Variadic<Tile_Any>:$operands);
+  let results = (outs Tile_Any:$result);
+  let assemblyFormat = "$symbol `of` $library attr-dict $operands `:` type($operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // TEGULA_IR_TILE_ELEMENTWISE

@@ -221,6 +221,25 @@ EXPORT int cuLaunchCooperativeKernel(void *function, unsigned x, unsigned y, uns
     return 720;
   return cuLaunchKernel(function, x, y, z, threads, 1, 1, shared, stream, parameters, nullptr);
 }
+struct Attribute {
+  int id, padding, value, rest[15];
+};
+struct Config {
+  unsigned x, y, z, threads, threadsY, threadsZ, shared;
+  void *stream;
+  const Attribute *attributes;
+  unsigned count;
+};
+EXPORT int cuLaunchKernelEx(const Config *config, void *function, void **parameters, void **extra) {
+  for (unsigned i = 0; i != config->count; ++i) {
+    note("attribute " + std::to_string(config->attributes[i].id) + " is " +
+         std::to_string(config->attributes[i].value));
+    if (config->attributes[i].id == 2 && uint64_t(config->x) * config->y * config->z > 264)
+      return 720;
+  }
+  return cuLaunchKernel(function, config->x, config->y, config->z, config->threads, 1, 1, config->shared,
+                        config->stream, parameters, extra);
+}
 EXPORT int cuMemAlloc_v2(unsigned long long *memory, size_t bytes) {
   if (stack.empty())
     return InvalidContext;
