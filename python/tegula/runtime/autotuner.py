@@ -233,15 +233,29 @@ class Autotuner(_Wrapper):
                   if argument.is_written and _is_array(given.get(argument.name))}
         saved = {name: _copy(array) for name, array in arrays.items()}
 
-        def once(run):
-            self._prepare(config, {**given, **options})
-            elapsed = run(lambda: self._launch(args, grid, options, {**given, **options}))
+        def restore():
             for name, array in arrays.items():
                 _restore(array, saved[name])
-            return elapsed
 
-        once(lambda launch: launch())
-        return self._time(once, stopwatch(given.values()))
+        def prepare():
+            restore()
+            self._prepare(config, {**given, **options})
+
+        launch = lambda: self._launch(args, grid, options, {**given, **options})  # noqa: E731
+        clock = stopwatch(given.values())
+
+        def measure(count):
+            times = clock.each(launch, count, prepare)
+            restore()
+            return times
+
+        def once():
+            prepare()
+            launch()
+            restore()
+
+        once()
+        return self._time(once, measure, clock)
 
     def _prepare(self, config, full):
         if config.pre_hook:
@@ -256,19 +270,21 @@ class Autotuner(_Wrapper):
             raise
         self.post_hook(full, exception=None)
 
-    def _time(self, once, clock):
+    def _time(self, once, measure, clock):
+        """`once()` is a run, `measure(count)` the milliseconds of each of some; arrays are afterwards what they were."""
         milliseconds = self.num_reps or 20
         if self._do_bench:
-            return self.do_bench(lambda: once(lambda launch: launch()), quantiles=(0.5, 0.2, 0.8))
+            return self.do_bench(once, quantiles=(0.5, 0.2, 0.8))
         if self.use_cuda_graph and is_device_clock(clock):
-            return do_bench_cudagraph(lambda: once(lambda launch: launch()), rep=milliseconds, quantiles=(0.5, 0.2, 0.8))
+            return do_bench_cudagraph(once, rep=milliseconds, quantiles=(0.5, 0.2, 0.8))
         spent = 0.0
         while spent < (self.num_warmups or 0):
-            spent += once(clock.milliseconds)
-        times, spent = [], 0.0
-        while len(times) < 3 or (spent < milliseconds and len(times) < 100):
-            times.append(once(clock.milliseconds))
-            spent += times[-1]
+            spent += sum(measure(1))
+        # Few first, which say how many there is time for: a device is waited for twice, and not behind each launch.
+        times = measure(3)
+        more = min(97, int((milliseconds - sum(times)) / max(sum(times) / 3, 1e-4)))
+        if more > 0:
+            times += measure(more)
         return summary(times, (0.5, 0.2, 0.8), "mean")
 
 
