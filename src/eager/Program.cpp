@@ -1,4 +1,5 @@
 #include "eager/Program.h"
+#include "eager/InlineAssembly.h"
 
 #include "ir/tile/Tile.h"
 #include "runtime/FloatState.h"
@@ -69,15 +70,19 @@ public:
     return std::make_shared<sema::ValueTuple>(in(*held.get<HeldTuple>()));
   }
 
-  // Ahead of their execution: what of a result is not its value.
-  void prepare(sema::Session &session, const Value &value) {
+  // Ahead of their execution: what of a result is not its value. False: a pointer hides its place.
+  bool prepare(sema::Session &session, const Value &value) {
     auto *tensor = value.tensor();
-    if (tensor && tensor->type.pointer && isPacked(tensor->type.element))
-      if (auto place = sema::packedPlaceOf(session, *tensor))
-        places_.insert({tensor->value, *place});
-    if (auto *tuple = value.tuple())
-      for (const Value &element : *tuple)
-        prepare(session, element);
+    if (tensor && tensor->type.pointer && isPacked(tensor->type.element)) {
+      auto place = sema::packedPlaceOf(session, *tensor);
+      if (!place) {
+        session.fail(diag::Kind::PackedPointer, {name(tensor->type.element)});
+        return false;
+      }
+      places_.insert({tensor->value, *place});
+    }
+    auto *tuple = value.tuple();
+    return !tuple || llvm::all_of(*tuple, [&](const Value &element) { return prepare(session, element); });
   }
 
   // When the ops have been executed.
@@ -112,13 +117,13 @@ private:
   }
 
   HeldTile outTile(const sema::Tensor &tensor) {
-    HeldTile held{tensor.type, machine_.value(tensor.value)};
     auto found = places_.find(tensor.value);
     if (found == places_.end())
-      return held;
+      return {tensor.type, machine_.value(tensor.value)};
     const sema::PackedPlace &place = found->second;
     auto parts = std::make_shared<HeldPlace>(
         HeldPlace{machine_.value(place.base), machine_.value(place.offset.value), place.offset.type.element});
+    HeldTile held{tensor.type, interp::Interpreter::make(tensor.value.getType())};
     for (size_t i = 0; i != held.tile.size(); ++i)
       held.tile.bits[i] =
           parts->base.bits[0] + uint64_t(parts->offset.asSigned(i) * bitWidth(tensor.type.element) >> 3);
@@ -208,6 +213,15 @@ MaybeValue operate(sema::Visitor &visitor, const Step &step, const Operands &ope
                                                "operators are spelled as in Python"});
 }
 
+// Arithmetic on pointers to packed elements has no address as its result: sema reads it off the ops.
+bool onlyMovesPlace(mlir::Operation &op) {
+  if (op.getNumResults() != 1 || llvm::isa<tile::BitcastOp, tile::IntToPtrOp>(op))
+    return false;
+  auto pointer = llvm::dyn_cast<tile::PointerType>(tile::elementType(op.getResult(0).getType()));
+  return pointer && pointer.getPointee().isIntOrFloat() && pointer.getPointee().getIntOrFloatBitWidth() < 8 &&
+         !pointer.getPointee().isSignlessInteger(1);
+}
+
 size_t operandsOf(Action action) {
   switch (action) {
   case Action::Binary:
@@ -252,12 +266,18 @@ std::optional<Held> Program::run(const Step &step, const diag::Location &place, 
   auto result = visitor.fromHost([&] { return operate(visitor, step, operands); });
   if (!result || sink.hasErrors())
     return std::nullopt;
-  exchange.prepare(visitor.session, *result);
+  if (!exchange.prepare(visitor.session, *result))
+    return std::nullopt;
   for (mlir::Operation &op : *block_) {
-    if (llvm::isa<mlir::UnrealizedConversionCastOp>(op))
+    if (llvm::isa<mlir::UnrealizedConversionCastOp>(op) || onlyMovesPlace(op))
       continue;
     if (mlir::failed(mlir::verify(&op)))
       return visitor.session.fail(diag::Kind::InternalCompilerError, {complaints});
+    if (auto assembly = llvm::dyn_cast<tile::ElementwiseInlineAsmOp>(op)) {
+      if (status = runInlineAssembly(assembly, machine); !status.ok())
+        return std::nullopt;
+      continue;
+    }
     if (!machine.runOp(&op)) {
       status = machine.status();
       return std::nullopt;

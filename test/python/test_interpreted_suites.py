@@ -9,7 +9,7 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 OPS = [f"ops/test_{name}.py" for name in ("promotion", "casts", "reduce", "scan", "shape", "memory", "indexing", "sort",
-                                          "block_pointers", "tensor_descriptors", "atomic", "chains", "control", "packed")]
+                                          "block_pointers", "tensor_descriptors", "atomic", "chains", "control", "packed", "debug")]
 
 
 @pytest.mark.slow
