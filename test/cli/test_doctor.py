@@ -1,7 +1,7 @@
 """`tegula doctor`, and taking the disk cache to another machine."""
 import json
 
-QUIET = {"TEGULA_LIBCUDA": "/nowhere/libcuda.so"}
+QUIET = {"TEGULA_LIBCUDA": "/nowhere/libcuda.so", "TEGULA_DISK_CACHE": "1", "TRITON_ALWAYS_COMPILE": "0"}
 
 
 def findings(done):
@@ -38,24 +38,24 @@ def test_doctor_says_what_to_do(tegula, tmp_path):
 
 def run(tegula, folder, **environment):
     return tegula("run", "add.py::add", "--grid", 1, "--arg", "x_ptr=new:f32[8]", "--arg", "y_ptr=new:f32[8]", "--arg",
-                  "out_ptr=new:f32[8]", "--arg", "n=8", "--arg", "BLOCK=8", env={"TEGULA_CACHE_DIR": str(folder), **environment})
+                  "out_ptr=new:f32[8]", "--arg", "n=8", "--arg", "BLOCK=8", env={**QUIET, "TEGULA_CACHE_DIR": str(folder), **environment})
 
 
 def test_compiled_kernels_are_taken_to_another_folder(tegula, add_file, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     assert run(tegula, ours).returncode == 0
     assert run(tegula, theirs, TEGULA_CLOSED="1").returncode == 1
-    done = tegula("cache", "export", "all.tgc", env={"TEGULA_CACHE_DIR": str(ours)})
+    done = tegula("cache", "export", "all.tgc", env={**QUIET, "TEGULA_CACHE_DIR": str(ours)})
     assert done.returncode == 0 and "1 compiled kernels are written" in done.stdout, done.stderr
-    done = tegula("cache", "import", "all.tgc", env={"TEGULA_CACHE_DIR": str(theirs)})
+    done = tegula("cache", "import", "all.tgc", env={**QUIET, "TEGULA_CACHE_DIR": str(theirs)})
     assert done.returncode == 0 and "1 compiled kernels are added" in done.stdout, done.stderr
     assert run(tegula, theirs, TEGULA_CLOSED="1").returncode == 0
-    again = tegula("cache", "import", "all.tgc", env={"TEGULA_CACHE_DIR": str(theirs)})
+    again = tegula("cache", "import", "all.tgc", env={**QUIET, "TEGULA_CACHE_DIR": str(theirs)})
     assert "0 compiled kernels are added" in again.stdout
 
 
 def test_a_damaged_or_foreign_file_is_not_imported(tegula, add_file, tmp_path):
-    env = {"TEGULA_CACHE_DIR": str(tmp_path / "cache")}
+    env = {**QUIET, "TEGULA_CACHE_DIR": str(tmp_path / "cache")}
     run(tegula, tmp_path / "cache")
     tegula("cache", "export", "all.tgc", env=env)
     good = (tmp_path / "all.tgc").read_bytes()
