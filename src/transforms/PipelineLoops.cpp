@@ -214,14 +214,14 @@ private:
     bool areAsync = true;
     loop_.getBody()->walk([&](DotOp dot) {
       auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-      areAsync &= matrix && matrix.getWarps() > 1 && dot->getBlock() == loop_.getBody() &&
-                  !dot->hasAttr(simt::inFlightName);
+      areAsync &= matrix && matrix.getWarps() > 1 && !matrix.getIsSwapped() &&
+                  dot->getBlock() == loop_.getBody() && !dot->hasAttr(simt::inFlightName);
       if (dots++ == 0)
         first = dot;
       held += simt::registersOf(dot.getType());
       last = dot;
     });
-    if (dots != 2 || !areAsync || !isCopied(first.getB()) || !isCopied(last.getB()) ||
+    if (dots != 2 || !areAsync || !isReadThere(first.getB()) || !isReadThere(last.getB()) ||
         isCopied(last.getA()) || loop_.isDefinedOutsideOfLoop(last.getA()) || !last->hasOneUse() ||
         !elementType(last.getType()).isF32() || held < machine_.registers * machine_.costs.heldAlone)
       return;
@@ -248,6 +248,13 @@ private:
       return false;
     return loop_.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() && isReadThere(dot.getA()) &&
            isReadThere(dot.getB());
+  }
+
+  // Is an operand copied, in whatever form it is read?
+  bool isCopied(Value operand) {
+    while (isa_and_nonnull<TransOp, simt::ConvertOp>(operand.getDefiningOp()))
+      operand = operand.getDefiningOp()->getOperand(0);
+    return llvm::any_of(copied_, [&](Copied &copied) { return copied.load.getResult() == operand; });
   }
 
   // Is an operand copied, and read where the copy lies?
