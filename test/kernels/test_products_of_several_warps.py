@@ -238,7 +238,7 @@ def test_checked_remainders_of_products(first, monkeypatch):
     c = torch.full((64, 64), 9.0)
     run = lambda: wrapped_kernel[(1,)](a, b, c, 64, 80, first, BM=64, BN=64, BK=32)
     if first < 0:
-        with pytest.raises(triton.TritonError, match="trap"):
+        with pytest.raises(triton.TritonError, match="trap|negative multiple"):  # with words where no product is of several warps
             run()
         return
     run()
