@@ -17,7 +17,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-os.environ["TRITON_ALWAYS_COMPILE"] = "1"
 
 import torch
 
@@ -241,6 +240,7 @@ class Worker:
 
 
 def main():
+    os.environ["TRITON_ALWAYS_COMPILE"] = "1"  # both compile anew
     pipe = Pipe(int(sys.argv[1]))
     worker = Worker(pipe)
     pipe.say("idle")
