@@ -13,7 +13,9 @@ constexpr std::string_view magic = "TEGCACHE";
 constexpr uint32_t fileVersion = 1;
 constexpr size_t digestBytes = 32;
 
-Status refuse(const std::string &what) { return Status::error(StatusCode::Data, "the file of compiled kernels " + what); }
+Status refuse(const std::string &what) {
+  return Status::error(StatusCode::Data, "the file of compiled kernels " + what);
+}
 
 // An entry's name says what it was made from.
 bool isWhole(const std::string &bytes, std::string &name) {

@@ -22,7 +22,8 @@ constexpr const char *kernelText = "import triton\n"
                                    "    tl.store(out + i, i + n)\n";
 
 // A failure as the library tells it: its message, and its hint.
-Finding failed(const std::string &subject, Finding::State state, const tg::Error &error, const std::string &advice) {
+Finding failed(const std::string &subject, Finding::State state, const tg::Error &error,
+               const std::string &advice) {
   Finding finding{subject, state, error.text(), advice};
   for (const tg::Diagnostic &diagnostic : error.diagnostics())
     if (diagnostic.severity == TG_ERROR) {
@@ -67,15 +68,17 @@ std::vector<Finding> gpus() {
                    "kernels run on the cores; for a GPU install its driver")};
   std::vector<Finding> all;
   for (const tg::Device &device : *devices)
-    all.push_back({"GPU " + std::to_string(all.size()), Finding::Fine,
-                   device.name + ", " + device.arch + ", " + std::to_string(device.memoryBytes >> 20) + " MiB", ""});
+    all.push_back(
+        {"GPU " + std::to_string(all.size()), Finding::Fine,
+         device.name + ", " + device.arch + ", " + std::to_string(device.memoryBytes >> 20) + " MiB", ""});
   return all;
 }
 
 // Assembles a kernel for a GPU that need not be here.
 Finding assembler() {
-  const std::string advice = "without one the driver assembles each kernel in each process: install ptxas (of the CUDA "
-                             "toolkit, or `pip install nvidia-cuda-nvcc`), or name one in TEGULA_PTXAS";
+  const std::string advice =
+      "without one the driver assembles each kernel in each process: install ptxas (of the CUDA "
+      "toolkit, or `pip install nvidia-cuda-nvcc`), or name one in TEGULA_PTXAS";
   auto context = tg::Context::create("sm_80");
   if (!context)
     return failed("assembler", Finding::Wrong, context.error(), advice);
@@ -87,7 +90,8 @@ Finding assembler() {
     return failed("assembler", Finding::Wrong, kernel.error(), advice);
   for (const auto &[step, milliseconds] : kernel->times())
     if (step == "assemble")
-      return {"assembler", Finding::Fine, "assembled a kernel in " + std::to_string(int(milliseconds + 0.5)) + " ms", ""};
+      return {"assembler", Finding::Fine,
+              "assembled a kernel in " + std::to_string(int(milliseconds + 0.5)) + " ms", ""};
   return {"assembler", Finding::Absent, "there is none", advice};
 }
 
@@ -98,7 +102,8 @@ Finding cache() {
   if (tg_status status = tg_cache_get_info(&info, &problems)) {
     Finding finding = failed("disk cache", Finding::Wrong, tg::Error(status, problems), "");
     if (finding.text.find("switched off") != std::string::npos)
-      finding.state = Finding::Absent, finding.advice = "take TEGULA_DISK_CACHE and TRITON_ALWAYS_COMPILE out of the environment";
+      finding.state = Finding::Absent,
+      finding.advice = "take TEGULA_DISK_CACHE and TRITON_ALWAYS_COMPILE out of the environment";
     return finding;
   }
   char size[40];
@@ -120,7 +125,8 @@ std::vector<Finding> variables() {
 constexpr const char *stateNames[] = {"fine", "absent", "wrong"};
 
 void printJson(const std::vector<Finding> &findings, bool isWell) {
-  std::printf("{\"version\": %s, \"well\": %s, \"findings\": [", json(tg_version()).c_str(), isWell ? "true" : "false");
+  std::printf("{\"version\": %s, \"well\": %s, \"findings\": [", json(tg_version()).c_str(),
+              isWell ? "true" : "false");
   const char *separator = "";
   for (const Finding &finding : findings) {
     std::printf("%s\n  {\"subject\": %s, \"state\": \"%s\", \"text\": %s, \"advice\": %s}", separator,

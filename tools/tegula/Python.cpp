@@ -12,11 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The package of this build or installation; "": none is beside the program, and Python finds one or does not.
+// The package of this build or installation; "": none is beside the program, and Python finds one or does
+// not.
 std::string findPackage() {
   std::error_code error;
   fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char *place : {"../python", "../..", "../lib/tegula-python", "../lib/x86_64-linux-gnu/tegula-python"})
+  for (const char *place :
+       {"../python", "../..", "../lib/tegula-python", "../lib/x86_64-linux-gnu/tegula-python"})
     if (fs::exists(program / place / "tegula" / "__init__.py", error))
       return fs::weakly_canonical(program / place, error).string();
   return "";
@@ -45,7 +47,8 @@ int runPython(const std::string &verb, const std::vector<std::string> &arguments
     command.push_back(const_cast<char *>(argument.c_str()));
   command.push_back(nullptr);
   ::execvp(python.c_str(), command.data());
-  return report(python, std::string("cannot be run: ") + std::strerror(errno), "name a Python in TEGULA_PYTHON");
+  return report(python, std::string("cannot be run: ") + std::strerror(errno),
+                "name a Python in TEGULA_PYTHON");
 }
 
 } // namespace tegula::cli

@@ -27,7 +27,8 @@ std::string inWords(llvm::StringRef instruction) {
   else if (name == "abs.s16" && operands.size() == 2)
     end = widened("wide", operands[1], true) + "abs.s32 wide, wide; ";
   else if (name == "sub.s16" && operands.size() == 3)
-    end = widened("wide", operands[1], false) + widened("other", operands[2], false) + "sub.s32 wide, wide, other; ";
+    end = widened("wide", operands[1], false) + widened("other", operands[2], false) +
+          "sub.s32 wide, wide, other; ";
   else
     return {};
   return start + end + "cvt.u16.u32 " + operands[0].str() + ", wide; }";

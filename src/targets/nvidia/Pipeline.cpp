@@ -143,13 +143,14 @@ constexpr Pass orderLoads{"order-accesses", "llvm",
                           eachCode<orderAccesses>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
-constexpr Pass widenDifferences{"widen-narrow-differences", "ptx",
-                                "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
-                                [](Unit &any) {
-                                  NvidiaUnit &unit = own(any);
-                                  unit.ptx = widenNarrowDifferences(unit.ptx);
-                                  return Status::success();
-                                }};
+constexpr Pass widenDifferences{
+    "widen-narrow-differences", "ptx",
+    "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
+    [](Unit &any) {
+      NvidiaUnit &unit = own(any);
+      unit.ptx = widenNarrowDifferences(unit.ptx);
+      return Status::success();
+    }};
 
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
