@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import torch
 
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i8": torch.int8, "i32": torch.int32}
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i8": torch.int8, "i32": torch.int32,
+          "f8": torch.float8_e4m3fn}
 ULP = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 
 
@@ -73,6 +74,11 @@ def tf32_bound(s):
     return product_bound(s) + 2.0**-9 * magnitude(s)
 
 
+def byte_bound(s):
+    """Units of 8-bit floats keep 13 bits below the largest of 32 products and the sum so far."""
+    return product_bound(s) + (s["a"].shape[-1] // 32 + 1) * 34 * 2.0**-13 * magnitude(s)
+
+
 def product_flops(s):
     a, b = s["a"], s["b"]
     return 2 * a.shape[-2] * a.shape[-1] * b.shape[-1] * (a.shape[0] if a.ndim == 3 else 1)
@@ -88,6 +94,11 @@ def tf32_library(s):
         return torch.matmul(s["a"], s["b"])
     finally:
         torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def byte_library(s):
+    one = torch.ones((), device=s["a"].device)
+    return torch._scaled_mm(s["a"], s["b"], one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
 
 
 CUBLAS = {"cuBLAS": matmul_library}
@@ -173,6 +184,8 @@ MATMULS = [
            library={"cuBLAS": lambda s: torch._int_mm(s["a"], s["b"])}),
     matmul("int8 nt", "matmul_plain", simple("integer"), layout="nt", kinds=("i8",), result="i32", bound=lambda s: 0.0,
            library={"cuBLAS": lambda s: torch._int_mm(s["a"], s["b"])}),
+    matmul("fp8 nt", "matmul_plain", into("wrapped", torch.bfloat16), layout="nt", kinds=("f8",), result="bf16", bound=byte_bound,
+           library={"cuBLAS": byte_library}),
     matmul("bias gelu", "matmul_fused",
            lambda f, s, out, config: f.activated(s["a"], s["b"], s["bias"], "gelu", out, **config), make=with_bias,
            expected=activated(torch.nn.functional.gelu), bound=activated_bound,

@@ -41,8 +41,10 @@ def label(config):
 # Best first, as far as that is known: the quick form takes the first ones.
 WIDE = [product(128, 256, 64, 8, 3), product(128, 128, 64, 8, 3), product(128, 128, 32, 4, 4), product(128, 128, 64, 4, 4),
         product(256, 128, 64, 8, 3), product(64, 128, 64, 4, 4)]
-TF32 = [product(128, 128, 32, 8, 3), product(128, 256, 32, 8, 3), product(128, 128, 32, 4, 4), product(64, 128, 32, 4, 4)]
-INT8 = [product(128, 256, 128, 8, 3), product(128, 128, 128, 8, 3), product(128, 128, 64, 4, 4), product(64, 128, 128, 4, 4)]
+TF32 = [product(128, 128, 32, 8, 3), product(128, 256, 32, 8, 3), product(128, 128, 32, 4, 4), product(64, 128, 32, 4, 4),
+        product(256, 128, 32, 8, 3), product(128, 128, 32, 4, 3)]
+INT8 = [product(128, 256, 128, 8, 3), product(128, 128, 128, 8, 3), product(128, 128, 64, 4, 4), product(64, 128, 128, 4, 4),
+        product(256, 128, 128, 8, 3), product(128, 128, 128, 4, 3)]
 TWO_SUMS = [product(128, 128, 64, 8, 3), product(128, 128, 32, 8, 3), product(128, 64, 64, 4, 3)]
 CUBES = [product(64, 64, 32, 4, 3), product(64, 128, 32, 8, 3), product(32, 64, 32, 4, 3)]
 FEW = [product(16, 32, 256, 4, 3), product(16, 64, 128, 4, 4), product(16, 16, 256, 4, 4), product(16, 32, 128, 2, 5)]
@@ -87,6 +89,7 @@ def required(quick):
         yield Case("GEMM tf32 4096", f"matmul, {name}", "f32", cube(4096), TF32[:count])
     for name in ("int8 nt", "int8 nn") if not quick else ("int8 nt",):
         yield Case("GEMM int8 4096", f"matmul, {name}", "i8", cube(4096), INT8[:count])
+    yield Case("GEMM fp8 4096", "matmul, fp8 nt", "f8", cube(4096), INT8[:count])
     for length in (4096, 16384):
         for head in (64, 128):
             for causal in (True, False):

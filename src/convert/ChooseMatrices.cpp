@@ -60,7 +60,7 @@ public:
       }
     for (DotOp dot : dots)
       for (unsigned index : {0u, 1u}) {
-        bool isTurned = liesAlongResult(dot, index);
+        bool isTurned = lies(dot, index) == Lies::AlongResult;
         auto [known, isNew] = turned_.try_emplace({classOf(dot), index}, isTurned);
         known->second &= isTurned; // all products of a class, or none
       }
@@ -72,25 +72,28 @@ public:
 private:
   Value classOf(DotOp dot) const { return classes_.leader(dot.getResult()); }
 
-  // Do neighbours of an operand of 8 bits lie in memory along the dimension that it shares with the result?
-  bool liesAlongResult(DotOp dot, unsigned index) {
+  // The dimension along which neighbours of an operand lie in memory: that which it shares with the result,
+  // or K.
+  enum class Lies { Unknown, AlongResult, AlongK };
+  Lies lies(DotOp dot, unsigned index) {
     Value operand = dot->getOperand(index);
     unsigned rank = unsigned(shapeOf(operand.getType()).size());
-    if (elementType(operand.getType()).getIntOrFloatBitWidth() != 8)
-      return false;
-    unsigned along = index == 0 ? rank - 2 : rank - 1;
+    unsigned along = index == 0 ? rank - 2 : rank - 1, inner = index == 0 ? rank - 1 : rank - 2;
     while (Operation *op = operand.getDefiningOp()) {
       if (auto load = dyn_cast<LoadOp>(op)) {
         unsigned fastest = axes_.order(load.getPtr())[0];
-        return fastest == along && axes_.at(load.getPtr()).contiguity[along] > 1;
+        if (axes_.at(load.getPtr()).contiguity[fastest] == 1)
+          return Lies::Unknown;
+        return fastest == along ? Lies::AlongResult : fastest == inner ? Lies::AlongK : Lies::Unknown;
       }
       auto transposed = dyn_cast<TransOp>(op);
       if (!transposed)
-        return false;
+        return Lies::Unknown;
       along = unsigned(transposed.getOrder()[along]);
+      inner = unsigned(transposed.getOrder()[inner]);
       operand = transposed.getValue();
     }
-    return false;
+    return Lies::Unknown;
   }
 
   // May rows or columns be taken in pairs (MatrixShape)? `index`: of the operand that has them.
@@ -149,7 +152,7 @@ private:
     std::optional<MatrixDot> best;
     double least = costOfMultiplyAdds(e);
     auto known = layouts_.find(classOf(dot));
-    if ((best = ofSeveralWarps(dot, types, e)))
+    if ((best = ofSeveralWarps(dot, types, e, false)) || (best = ofSeveralWarps(dot, types, e, true)))
       least = 0; // it reads its operands by itself, and runs while the warps go on
     for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types)) {
       MatrixShape &shape = instruction.shape;
@@ -178,44 +181,61 @@ private:
     result_.try_emplace(dot, std::move(*best));
   }
 
-  // The first such instruction that fits.
-  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const simt::DotTypes &types, const Extents &e) {
+  // The first such instruction that fits, perhaps of the transposed product.
+  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, simt::DotTypes types, const Extents &e, bool isSwapped) {
     auto known = layouts_.find(classOf(dot));
-    for (const simt::MatrixInstruction &instruction : options_.machine.matrixInstructions(types)) {
-      const MatrixShape &shape = instruction.shape;
-      if (shape.warps == 1 || e.k % shape.k != 0 || !fitsSeveralWarps(dot, e.m, e.n, shape))
+    if (isSwapped)
+      std::swap(types.a, types.b);
+    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types)) {
+      MatrixShape &shape = instruction.shape;
+      shape.isSwapped = isSwapped;
+      if (shape.warps == 1 || e.k % shape.k != 0 || !fitsSeveralWarps(dot, e, instruction) ||
+          !operandsLie(dot, e, shape))
         continue;
-      auto [warpsM, warpsN] = groupsOf(e.m, shape);
-      Layout layout =
-          layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
+      auto [rows, columns] = groupsOf(isSwapped ? e.n : e.m, shape);
+      Layout layout = layout::matrixResult(shapeOf(dot.getType()).vec(), shape, isSwapped ? columns : rows,
+                                           isSwapped ? rows : columns, options_.warps);
       if (known == layouts_.end() || known->second == layout)
         return MatrixDot{instruction, layout, reasonOf(instruction, e)};
     }
     return std::nullopt;
   }
 
-  // An instruction of several warps needs rows for each of them, and the second operand in shared memory;
-  // what is computed, as scaled weights are, would have to go there first. Its sums all stay in registers.
-  bool fitsSeveralWarps(DotOp dot, int64_t m, int64_t n, const MatrixShape &shape) const {
-    int64_t rows = int64_t(shape.m) * shape.warps;
-    if (shapeOf(dot.getType()).size() != 2 || options_.warps % shape.warps || m % rows || n % shape.n)
+  // An instruction of several warps needs rows for each of them. Its sums all stay in registers.
+  bool fitsSeveralWarps(DotOp dot, const Extents &e, const simt::MatrixInstruction &instruction) const {
+    const MatrixShape &shape = instruction.shape;
+    int64_t ofRows = shape.isSwapped ? e.n : e.m, ofColumns = shape.isSwapped ? e.m : e.n;
+    if (shapeOf(dot.getType()).size() != 2 || options_.warps % shape.warps ||
+        ofRows % (int64_t(shape.m) * shape.warps))
       return false;
-    auto [warpsM, warpsN] = groupsOf(m, shape);
-    int64_t columns = n / warpsN;
-    bool isWhole = n % warpsN == 0 && columns % shape.n == 0 && columns <= mostColumns &&
-                   (warpsN == 1 || llvm::isPowerOf2_64(uint64_t(n)));
-    int64_t sums = m * n / (32 * options_.warps);
-    return isWhole && llvm::isPowerOf2_64(uint64_t(m)) && sums <= options_.machine.registers * 3 / 4 &&
-           isLoaded(dot.getB());
+    unsigned groups = groupsOf(ofRows, shape).second;
+    int64_t columns = ofColumns / groups, sums = e.m * e.n / (32 * options_.warps);
+    bool isOdd = instruction.oddColumns && columns > instruction.oddColumns;
+    bool isWhole = ofColumns % groups == 0 && columns % (shape.n * (isOdd ? 2 : 1)) == 0 &&
+                   columns <= mostColumns && (groups == 1 || llvm::isPowerOf2_64(uint64_t(ofColumns)));
+    return isWhole && llvm::isPowerOf2_64(uint64_t(ofRows)) && sums <= options_.machine.registers * 3 / 4;
   }
 
-  // Warps along M and N for such an instruction: along M as far as there are rows, since every warp reads all
-  // of its columns' operand.
-  std::pair<unsigned, unsigned> groupsOf(int64_t m, const MatrixShape &shape) const {
-    unsigned warpsM = shape.warps;
-    while (warpsM < options_.warps && m % (2 * int64_t(warpsM) * shape.m) == 0)
-      warpsM *= 2;
-    return {warpsM, options_.warps / warpsM};
+  // It reads its columns in shared memory; what is computed, as scaled weights are, would have to go there
+  // first. Factors of 16 bits may lie there either way; of others K has to be innermost. Its rows come from
+  // registers where they do not lie so, in pairs where they lie along the result.
+  bool operandsLie(DotOp dot, const Extents &e, MatrixShape &shape) {
+    unsigned rows = shape.isSwapped ? 1 : 0;
+    if (shape.elementBits == 16)
+      return !shape.isSwapped && isLoaded(dot.getB());
+    if (lies(dot, 1 - rows) != Lies::AlongK)
+      return false;
+    shape.pairsRows = takesPairs(dot, rows, rows == 0 ? e.m : e.n);
+    return shape.pairsRows || lies(dot, rows) != Lies::AlongResult;
+  }
+
+  // Warps along rows and columns of such an instruction: along rows as far as there are some, since every
+  // warp reads all of its columns' operand.
+  std::pair<unsigned, unsigned> groupsOf(int64_t rows, const MatrixShape &shape) const {
+    unsigned along = shape.warps;
+    while (along < options_.warps && rows % (2 * int64_t(along) * shape.m) == 0)
+      along *= 2;
+    return {along, options_.warps / along};
   }
 
   static constexpr int64_t mostColumns = 256; // of one instruction
@@ -241,7 +261,7 @@ private:
   analysis::AxisInfoAnalysis &axes_;
   const SimtOptions &options_;
   llvm::DenseMap<Value, Chain> chains_;
-  llvm::DenseMap<std::pair<Value, unsigned>, bool> turned_; // by class and operand: liesAlongResult
+  llvm::DenseMap<std::pair<Value, unsigned>, bool> turned_; // by class and operand: lies AlongResult
   llvm::DenseMap<Value, Layout> layouts_;
   llvm::DenseMap<Operation *, MatrixDot> result_;
 };

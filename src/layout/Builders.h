@@ -51,19 +51,19 @@ struct MatrixShape {
   // Rows of the instruction are columns of the tile: it computes the transposed product, b with the place of
   // a.
   bool isSwapped = false;
-  // That execute it together, each with m rows, side by side along M; they read operands in shared memory
-  // themselves (layout/OperandTile.h).
+  // That execute it together, each with m rows, side by side along the instruction's rows; they read operands
+  // in shared memory themselves (layout/OperandTile.h).
   unsigned warps = 1;
-  // For operands of 8 bits that lie with the result's dimension fastest in memory, of which matrix loads
-  // bring pairs of neighbours: row r + 8i of the instruction is row 2r + i of the tile; column c is column 2c
-  // + i of the i-th of two instructions side by side. Extents are multiples of 16 there.
+  // For operands that lie with the result's dimension fastest in memory, of which loads bring pairs of
+  // neighbours: row r + 8i of the instruction is row 2r + i of the tile; column c is column 2c + i of the
+  // i-th of two instructions side by side. Extents are multiples of 16 there.
   bool pairsRows = false, pairsColumns = false;
   bool operator==(const MatrixShape &) const = default;
 };
 
 // The result (..., M, N) of a dot computed with matrix instructions: `warpsM` warps side by side along M and
 // `warpsN` along N (powers of two; the others repeat), the rest of N, then of M, then of a batch in
-// registers. Where several warps execute the instruction, those along N have columns in one piece.
+// registers. Where several warps execute the instruction, those along its columns have them in one piece.
 Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsigned warpsM, unsigned warpsN,
                     unsigned warps);
 // Returns what a thread needs of operand 0 (..., M, K) or 1 (..., K, N) for its part of such a `result`. In a

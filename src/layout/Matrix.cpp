@@ -80,16 +80,18 @@ Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsi
     registers.push_back(tile.at(columnDim, 0)); // of two instructions
   columnBits += shape.pairsColumns;
   unsigned next[2] = {rank - 2 == rowDim ? rowBits : columnBits, rank - 1 == rowDim ? rowBits : columnBits};
-  for (unsigned bit = 1; bit < warpsM; bit *= 2)
-    warpBases.push_back(tile.at(rank - 2, next[0]++));
-  unsigned end[2] = {tile.bits(rank - 2), tile.bits(rank - 1)};
-  if (shape.warps > 1) { // the highest bits of N
-    end[1] -= log2Of(warpsN);
-    for (unsigned bit = end[1]; bit != tile.bits(rank - 1); ++bit)
-      warpBases.push_back(tile.at(rank - 1, bit));
+  unsigned end[2] = {tile.bits(rank - 2), tile.bits(rank - 1)}, along[2] = {warpsM, warpsN};
+  unsigned rows = rowDim - (rank - 2), columns = 1 - rows;
+  if (shape.warps > 1) { // the lowest bits of the rows, the highest of the columns
+    for (unsigned bit = 1; bit < along[rows]; bit *= 2)
+      warpBases.push_back(tile.at(rowDim, next[rows]++));
+    end[columns] -= log2Of(along[columns]);
+    for (unsigned bit = end[columns]; bit != tile.bits(columnDim); ++bit)
+      warpBases.push_back(tile.at(columnDim, bit));
   } else {
-    for (unsigned bit = 1; bit < warpsN; bit *= 2)
-      warpBases.push_back(tile.at(rank - 1, next[1]++));
+    for (unsigned dim : {0u, 1u})
+      for (unsigned bit = 1; bit < along[dim]; bit *= 2)
+        warpBases.push_back(tile.at(rank - 2 + dim, next[dim]++));
   }
   warpBases.resize(log2Of(warps), 0);
   for (unsigned dim : {rank - 1, rank - 2})

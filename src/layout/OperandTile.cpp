@@ -111,4 +111,27 @@ std::optional<OperandTile> planOperandTile(std::span<const uint32_t> rowImages,
   return elementBits == 16 ? planner.transposed(rowBits, kBits) : std::nullopt;
 }
 
+unsigned columnsTogether(const Layout &result, const MatrixShape &shape) {
+  unsigned dim = shape.isSwapped ? 0 : 1, columns = unsigned(result.extents()[dim]);
+  for (uint32_t basis : result.bases(Axis::Warp))
+    if (basis & result.dimMask(dim))
+      columns /= 2;
+  return columns;
+}
+
+std::optional<OperandTile> planOperandTile(const Layout &tile, const SharedMap &map, bool isTransposed,
+                                           unsigned operand, const Layout &result, const MatrixShape &shape) {
+  bool isRows = (operand == 0) != shape.isSwapped;
+  if (tile.rank() != 2 || (isRows && shape.pairsRows)) // pairs are made in registers
+    return std::nullopt;
+  auto imagesOf = [&](unsigned dim) {
+    return std::span(map.images).subspan(tile.shift(dim), tile.hullBits(dim));
+  };
+  unsigned rowDim = (operand == 0) != isTransposed ? 0 : 1;
+  unsigned rows = isRows ? shape.m * shape.warps : columnsTogether(result, shape);
+  auto plan = planOperandTile(imagesOf(rowDim), imagesOf(1 - rowDim), rows, shape.k, shape.elementBits);
+  uint64_t slotBytes = (uint64_t(1) << map.images.size()) * shape.elementBits / 8;
+  return plan && slotBytes % plan->alignment() == 0 ? plan : std::nullopt;
+}
+
 } // namespace tegula::layout

@@ -3,6 +3,7 @@
 // turned: bits 4 to 6 of an address, as many as the swizzle has, are xored with those from bit 7 on. Source:
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout".
 #pragma once
+#include "layout/Builders.h"
 #include "layout/SharedMap.h"
 
 #include <optional>
@@ -25,5 +26,13 @@ struct OperandTile {
 std::optional<OperandTile> planOperandTile(std::span<const uint32_t> rowImages,
                                            std::span<const uint32_t> kImages, unsigned rows, unsigned k,
                                            unsigned elementBits);
+
+// The same of operand 0 or 1 of a product with this `result`, of which buffers hold `tile` by `map`: the
+// operand or, if `isTransposed`, its transpose. None, too, where slots of a buffer do not begin as the
+// instruction wants.
+std::optional<OperandTile> planOperandTile(const Layout &tile, const SharedMap &map, bool isTransposed,
+                                           unsigned operand, const Layout &result, const MatrixShape &shape);
+// The columns that one instruction computes of such a `result`.
+unsigned columnsTogether(const Layout &result, const MatrixShape &shape);
 
 } // namespace tegula::layout

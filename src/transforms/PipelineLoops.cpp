@@ -3,6 +3,7 @@
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
+#include "layout/OperandTile.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
@@ -122,8 +123,7 @@ private:
     Layout layout = simt::layoutOf(type);
     unsigned bits = simt::storedBits(type.getElementType());
     unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
-    layout::SharedMap map = mapFor(layout, simt::layoutOf(converts[0].getResult()), bits, width,
-                                   llvm::any_of(converts, isReadTogether));
+    layout::SharedMap map = mapFor(layout, converts, bits, width);
     width = layout::copyWidth(layout, map, width);
     if (width * bits < 32)
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
@@ -131,13 +131,21 @@ private:
     return true;
   }
 
-  // Is it read by an instruction of several warps, which want one form of it?
-  static bool isReadTogether(simt::ConvertOp convert) {
-    return llvm::any_of(convert->getUsers(), [](Operation *user) {
-      while (isa<TransOp>(user) && user->hasOneUse())
-        user = *user->getUsers().begin();
-      auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-      return matrix && matrix.getWarps() > 1;
+  // Is a tile in a buffer read by an instruction of several warps itself, if it lies there by `map`?
+  static bool isReadTogether(Value tile, const layout::SharedMap &map, bool isTransposed = false) {
+    return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
+      if (auto trans = dyn_cast<TransOp>(use.getOwner()))
+        return isReadTogether(trans.getResult(), map, !isTransposed);
+      auto matrix = use.getOwner()->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      auto dot = dyn_cast<DotOp>(use.getOwner());
+      if (!matrix || matrix.getWarps() == 1 || !dot)
+        return false;
+      Layout lies = simt::layoutOf(tile);
+      if (isTransposed)
+        lies = lies.transposed(std::vector<int32_t>{1, 0});
+      return layout::planOperandTile(lies, map, isTransposed, use.getOperandNumber(),
+                                     simt::layoutOf(dot.getResult()), matrix.shape())
+          .has_value();
     });
   }
 
@@ -177,27 +185,32 @@ private:
     auto sum = dyn_cast<BlockArgument>(dot.getAcc());
     if (!matrix || matrix.getWarps() == 1 || dot->getBlock() != loop_.getBody() || !sum ||
         sum.getOwner() != loop_.getBody() || !sum.hasOneUse() || !dot.getResult().hasOneUse() ||
-        !elementType(dot.getType()).isF32())
+        elementType(dot.getType()).getIntOrFloatBitWidth() != 32)
       return false;
-    return loop_.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() && isCopied(dot.getA()) &&
-           isCopied(dot.getB());
+    return loop_.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() && isReadThere(dot.getA()) &&
+           isReadThere(dot.getB());
   }
 
-  bool isCopied(Value operand) {
-    while (isa_and_nonnull<TransOp, simt::ConvertOp>(operand.getDefiningOp()))
-      operand = operand.getDefiningOp()->getOperand(0);
-    return llvm::any_of(copied_, [&](Copied &copied) { return copied.load.getResult() == operand; });
+  // Is an operand copied, and read where the copy lies?
+  bool isReadThere(Value operand) {
+    while (auto trans = operand.getDefiningOp<TransOp>())
+      operand = trans.getValue();
+    auto convert = operand.getDefiningOp<simt::ConvertOp>();
+    return convert && llvm::any_of(copied_, [&](Copied &copied) {
+             return copied.load.getResult() == convert.getValue() && isReadTogether(operand, copied.map);
+           });
   }
 
-  static layout::SharedMap mapFor(const Layout &load, const Layout &use, unsigned bits, unsigned width,
-                                  bool isReadTogether) {
+  static layout::SharedMap mapFor(const Layout &load, ArrayRef<simt::ConvertOp> converts, unsigned bits,
+                                  unsigned width) {
     unsigned fastest = load.rank() - 1;
     for (unsigned d = load.rank(); d-- != 0;)
       if (load.contiguous(d) > load.contiguous(fastest))
         fastest = d;
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
-    if (isReadTogether)
+    if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
       return best;
+    Layout use = simt::layoutOf(converts[0]->getResult(0));
     if (std::optional<layout::SharedMap> map = layout::matrixMapFor(use, fastest, bits))
       return *map;
     auto conflicts = [&](const layout::SharedMap &map) {

@@ -25,16 +25,18 @@ public:
         remarks_(remarks) {}
 
   void run() {
-    InBuffer b = find(dot_.getB(), 1);
+    // Of the instruction, whose rows are perhaps the tile's columns.
+    unsigned ofRows = matrix_.getIsSwapped() ? 1 : 0;
+    Value operands[2] = {dot_->getOperand(ofRows), dot_->getOperand(1 - ofRows)};
+    InBuffer b = find(operands[1], 1 - ofRows);
     if (!b.buffer)
       return takeOneWarp();
-    InBuffer a = find(dot_.getA(), 0);
-    Value operands[2] = {dot_.getA(), dot_.getB()};
+    InBuffer a = find(operands[0], ofRows);
     bool runsOn = dot_->hasAttr(simt::inFlightName) && a.buffer;
     OpBuilder builder(dot_);
     Location loc = dot_.getLoc();
     Value sum = isZero(dot_.getAcc()) ? Value() : dot_.getAcc();
-    auto started = simt::DotAsyncOp::create(builder, loc, dot_.getType(), a.buffer ? Value() : dot_.getA(),
+    auto started = simt::DotAsyncOp::create(builder, loc, dot_.getType(), a.buffer ? Value() : operands[0],
                                             a.buffer, b.buffer, sum, matrix_, a.isTransposed, b.isTransposed);
     if (runsOn)
       waitBehindLoop(started);
@@ -59,32 +61,11 @@ private:
     auto load = operand.getDefiningOp<simt::LocalLoadOp>();
     if (!load || load->getBlock() != dot_->getBlock() || isChangedBetween(load))
       return {};
-    auto type = load.getBuffer().getType();
-    std::vector<uint32_t> images = type.getMap().map().images;
-    layout::Layout tile = simt::layoutOf(load.getResult());
-    if (tile.rank() != 2)
-      return {};
-    auto imagesOf = [&](unsigned dim) {
-      return std::span(images).subspan(tile.shift(dim), tile.hullBits(dim));
-    };
-    unsigned rowDim = (index == 0) != isTransposed ? 0 : 1;
-    auto extents = shapeOf(dot_.getType());
-    layout::MatrixShape shape = matrix_.shape();
-    layout::Layout result = simt::layoutOf(dot_.getResult());
-    unsigned rows = index == 0 ? shape.m * shape.warps : columnsTogether(result, unsigned(extents[1]));
-    auto plan =
-        layout::planOperandTile(imagesOf(rowDim), imagesOf(1 - rowDim), rows, shape.k, shape.elementBits);
-    if (!plan || type.slotBytes() % plan->alignment())
-      return {};
-    return {load.getBuffer(), isTransposed};
-  }
-
-  // The columns that one instruction computes.
-  static unsigned columnsTogether(const layout::Layout &result, unsigned columns) {
-    for (uint32_t basis : result.bases(layout::Axis::Warp))
-      if (basis & result.dimMask(1))
-        columns /= 2;
-    return columns;
+    layout::SharedMap map = load.getBuffer().getType().getMap().map();
+    bool isReadable = layout::planOperandTile(simt::layoutOf(load.getResult()), map, isTransposed, index,
+                                              simt::layoutOf(dot_.getResult()), matrix_.shape())
+                          .has_value();
+    return isReadable ? InBuffer{load.getBuffer(), isTransposed} : InBuffer();
   }
 
   // The product reads the buffer later than the load did.
@@ -144,16 +125,20 @@ private:
 
   // The layouts are those of an instruction of one warp, too.
   void takeOneWarp() {
-    simt::DotTypes types{elementType(dot_.getA().getType()), elementType(dot_.getB().getType()),
-                         elementType(dot_.getType()), dot_.getPrecision()};
     layout::MatrixShape wanted = matrix_.shape();
+    Type factors[2] = {elementType(dot_.getA().getType()), elementType(dot_.getB().getType())};
+    if (wanted.isSwapped)
+      std::swap(factors[0], factors[1]);
+    simt::DotTypes types{factors[0], factors[1], elementType(dot_.getType()), dot_.getPrecision()};
     wanted.warps = 1;
+    layout::MatrixShape plain = wanted; // as tables have it
+    plain.isSwapped = plain.pairsRows = false;
     for (const simt::MatrixInstruction &one : machine_.matrixInstructions(types))
-      if (one.shape == wanted) {
-        dot_->setAttr(simt::matrixName, simt::MatrixAttr::get(dot_.getContext(), one.name, one.shape));
+      if (one.shape == plain) {
+        dot_->setAttr(simt::matrixName, simt::MatrixAttr::get(dot_.getContext(), one.name, wanted));
         remarks_.push_back({locationText(dot_.getLoc()), "dot",
                             "matrix instruction " + one.name +
-                                " of one warp: the second operand lies in no buffer that several can read"});
+                                " of one warp: no operand lies in a buffer that several can read"});
         return;
       }
     assert(false && "each instruction of several warps has one of one warp with the same layouts");

@@ -47,6 +47,58 @@ def test_shapes_and_orders(target, m, n, bk, warps, stages, by_columns):
 
 
 @triton.jit
+def precise_kernel(a, b, c, N: tl.constexpr, K: tl.constexpr, MOST: tl.constexpr):
+    n, k = tl.arange(0, N), tl.arange(0, K)
+    x, y = tl.load(a + n[:, None] * K + k[None, :]), tl.load(b + n[None, :] * K + k[:, None])
+    tl.store(c + n[:, None] * N + n[None, :], tl.dot(x, y, max_num_imprecise_acc=MOST))
+
+
+@pytest.mark.parametrize("most", [0, 32, 64])
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=["e4m3", "e5m2"])
+def test_sums_of_bytes_are_precise_where_that_is_asked(target, dtype, most):
+    """The unit of 8-bit floats keeps 13 bits of a sum: one large product hides small ones from it."""
+    a, b = torch.full((64, 64), 0.125), torch.full((64, 64), 0.125)
+    a[:, 5], b[:, 5] = 256, 256
+    c = torch.full((64, 64), 9.0)
+    precise_kernel[(1,)](a.to(dtype), b.to(dtype), c, N=64, K=64, MOST=most)
+    assert torch.equal(c, a @ b.T)
+
+
+# --- factors of 8 and 32 bits: one of them lies with K innermost, and is read there; the rows come from registers where they lie otherwise
+
+
+@triton.jit
+def typed_kernel(a, b, c, K, sam, sak, sbk, sbn, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, OUT: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros([M, N], OUT)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * sam + (i + k)[None, :] * sak)
+        y = tl.load(b + (i + k)[:, None] * sbk + n[None, :] * sbn)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+FACTORS = {"tf32": (torch.float32,) * 2, "int8": (torch.int8,) * 2, "e4m3": (torch.float8_e4m3fn,) * 2, "e5m2": (torch.float8_e5m2,) * 2,
+           "e4m3 e5m2": (torch.float8_e4m3fn, torch.float8_e5m2)}
+ORDERS = {"nn": (0, 0), "nt": (0, 1), "tn": (1, 0), "tt": (1, 1)}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("factors", FACTORS)
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 64, 64, 4, 2), (64, 128, 32, 8, 4), (128, 128, 64, 8, 3),
+                                                     (64, 16, 128, 4, 2), (64, 80, 32, 4, 1)])
+def test_types_and_orders(target, m, n, bk, warps, stages, factors, order):
+    generator = torch.Generator().manual_seed(m + n)
+    out = (torch.int32, tl.int32) if factors == "int8" else (torch.float32, tl.float32)
+    for k in (0, bk, 5 * bk):
+        a, b = (integers(generator, *shape, dtype=dtype, by_columns=by)
+                for shape, dtype, by in zip(((m, max(k, bk)), (max(k, bk), n)), FACTORS[factors], ORDERS[order]))
+        c = torch.full((m, n), 9, dtype=out[0])
+        typed_kernel[(1,)](a, b, c, k, *a.stride(), *b.stride(), M=m, N=n, BK=bk, OUT=out[1], num_warps=warps, num_stages=stages)
+        assert torch.equal(c.float(), a.float()[:, :k] @ b.float()[:k])
+
+
+@triton.jit
 def chain_kernel(q, k, v, o, trips, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
     x = tl.load(q + m[:, None] * D + d[None, :])
@@ -116,6 +168,25 @@ def assembled(text, folder):
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stderr + done.stdout
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+@pytest.mark.parametrize("order, pieces", [("nn", 8), ("nt", 4), ("tt", 4), ("tn", 0)])
+@pytest.mark.parametrize("factor, result, step", [("fp32", "fp32", 8), ("i8", "i32", 32), ("fp8e4nv", "fp32", 32)])
+def test_the_assembler_leaves_all_types_asynchronous(build_dir, tmp_path, factor, result, step, order, pieces):
+    strides = {"n": ("i32:16", "1"), "t": ("1", "i32:16")}
+    (sam, sak), (sbk, sbn) = (strides[one] for one in order)
+    out = {"fp32": "fp32", "i32": "int32"}[result]
+    signature = (f"a=*{factor}:16,b=*{factor}:16,c=*{result}:16,K=i32:16,sam={sam},sak={sak},sbk={sbk},sbn={sbn},"
+                 f"M=128,N=256,BK={4 * step},OUT={out}")
+    subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::typed_kernel", "--target", "sm_90a", "--signature", signature,
+                    "--num-warps", "8", "--emit", "ptx", "-o", tmp_path / "code.ptx"], check=True, timeout=120)
+    text = (tmp_path / "code.ptx").read_text()
+    assert len(re.findall(r"wgmma\.mma_async", text)) == pieces
+    if pieces:
+        notes = assembled(text, tmp_path)
+        assert not re.search(r"C75\d\d", notes), notes
+        assert re.search(r" 0 bytes spill stores", notes), notes
 
 
 @pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")

@@ -55,7 +55,7 @@ def product_size(name, m, n, k):
 
 def product_config(blocks, warps, stages, kind):
     m, n, k = blocks
-    return dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=max(k, 32) if kind == "i8" else k, num_warps=warps, num_stages=stages)
+    return dict(BLOCK_M=m, BLOCK_N=n, BLOCK_K=max(k, 32) if kind in ("i8", "f8") else k, num_warps=warps, num_stages=stages)
 
 
 def attention_size(name, length, causal, head=16):

@@ -1,6 +1,7 @@
 // Matrix products by instructions of several warps, which read their operands in shared memory by themselves
 // and go on while the warps do. In: `simt.dot_async`, its result laid out by layout::matrixResult, its
-// operands in buffers as layout/OperandTile.h says, the first perhaps in registers (layout::matrixOperand).
+// operands in buffers as layout/OperandTile.h says, that of the instruction's rows perhaps in registers
+// (layout::matrixOperand).
 // Out: for each piece of rows that a group of warps has, one instruction a step along k; all of them make one
 // group, for which `simt.dot_wait` waits.
 #include "codegen/simt/Emitter.h"
@@ -20,10 +21,8 @@ class AsyncProduct {
 public:
   AsyncProduct(Emitter &e, DotAsyncOp op)
       : e_(e), b_(e.builder), op_(op), shape_(op.getMatrix().shape()), result_(layoutOf(op.getResult())),
-        columns_(unsigned(result_.layout().extents()[1])), rows_(shape_.m * shape_.warps) {
-    for (uint32_t basis : result_.layout().bases(Axis::Warp))
-      if (basis & result_.layout().dimMask(1))
-        columns_ /= 2;
+        rowDim_(shape_.isSwapped ? 1 : 0), columns_(layout::columnsTogether(result_.layout(), shape_)),
+        rows_(shape_.m * shape_.warps) {
     if (op.getA())
       a_.emplace(layoutOf(op.getA()));
   }
@@ -31,16 +30,16 @@ public:
   void emit() {
     std::optional<Operand> a;
     if (op_.getABuffer())
-      a.emplace(operand(op_.getABuffer(), 0, op_.getATransposed(), rows_));
-    Operand b = operand(op_.getB(), 1, op_.getBTransposed(), columns_);
+      a.emplace(operand(op_.getABuffer(), rowDim_, op_.getATransposed()));
+    Operand b = operand(op_.getB(), 1 - rowDim_, op_.getBTransposed());
     Registers sums(result_.layout().size(Axis::Register), nullptr);
     if (op_.getAcc())
       for (auto [sum, before] : llvm::zip(sums, e_.registers(op_.getAcc())))
         sum = before ? widen(before) : nullptr;
-    int64_t k = a_ ? a_->layout().extents()[1] : lengthOfK();
+    int64_t k = a_ ? a_->layout().extents()[1 - rowDim_] : lengthOfK();
     Hardware::GroupProduct product;
     product.name = op_.getMatrix().getName();
-    product.columns = columns_;
+    product.columns = unsigned(columns_);
     product.isAInShared = a.has_value();
     product.isATransposed = a && a->tile.isTransposed;
     product.isBTransposed = b.tile.isTransposed;
@@ -76,13 +75,14 @@ private:
     return value->getType()->isHalfTy() ? b_.CreateFPExt(value, b_.getFloatTy()) : value;
   }
 
-  Operand operand(Value buffer, unsigned index, bool isTransposed, unsigned rows) {
+  // `index`: of the operand of the tiles' product.
+  Operand operand(Value buffer, unsigned index, bool isTransposed) {
     auto type = cast<BufferType>(buffer.getType());
-    std::vector<uint32_t> images = type.getMap().map().images;
+    layout::SharedMap map = type.getMap().map();
     Layout tile(type.getShape().vec(), {});
     unsigned rowDim = (index == 0) != isTransposed ? 0 : 1;
     auto imagesOf = [&](unsigned dim) {
-      auto first = images.begin() + tile.shift(dim);
+      auto first = map.images.begin() + tile.shift(dim);
       return std::vector<uint32_t>(first, first + tile.hullBits(dim));
     };
     Operand result;
@@ -90,8 +90,7 @@ private:
     result.kImages = imagesOf(1 - rowDim);
     result.bytes = shape_.elementBits / 8;
     // There is one, or the op would not have been made (transforms/StartDots.cpp).
-    result.tile =
-        *layout::planOperandTile(result.rowImages, result.kImages, rows, shape_.k, shape_.elementBits);
+    result.tile = *layout::planOperandTile(tile, map, isTransposed, index, result_.layout(), shape_);
     llvm::Value *address = e_.scalar(buffer);
     if (llvm::Value *offset = offsetOfGroup(result, index))
       address = b_.CreateInBoundsPtrAdd(address, offset);
@@ -103,7 +102,7 @@ private:
   // null: 0.
   llvm::Value *offsetOfGroup(const Operand &operand, unsigned index) {
     const Layout &layout = result_.layout();
-    unsigned dim = index == 0 ? 0 : 1, inGroup = llvm::Log2_32(shape_.warps);
+    unsigned dim = index, inGroup = llvm::Log2_32(shape_.warps);
     llvm::Value *offset = nullptr;
     const auto &warps = layout.bases(Axis::Warp);
     for (unsigned bit = inGroup; bit < warps.size(); ++bit) {
@@ -134,7 +133,7 @@ private:
 
   int64_t lengthOfK() {
     auto type = cast<BufferType>(op_.getABuffer().getType());
-    return type.getShape()[op_.getATransposed() ? 0 : 1];
+    return type.getShape()[op_.getATransposed() ? rowDim_ : 1 - rowDim_];
   }
 
   // The first rows of the pieces that a group has, as its first warp sees them.
@@ -142,20 +141,28 @@ private:
     llvm::SmallSetVector<int64_t, 4> rows;
     const Layout &layout = result_.layout();
     for (unsigned reg : layout.liveRegisters()) {
-      int64_t row = layout.coordinates(layout.apply(reg, 0, 0))[0];
+      int64_t row = layout.coordinates(layout.apply(reg, 0, 0))[rowDim_];
       rows.insert(row - row % rows_);
     }
     return {rows.begin(), rows.end()};
+  }
+
+  // Steps of the tile from the instruction's row 0 to its row 8.
+  int64_t rowStep() const { return shape_.pairsRows ? 1 : 8; }
+
+  // `row` and `other` of a tile whose dimension of rows is `dim`.
+  static int at(const RegisterMap &map, unsigned dim, int64_t row, int64_t other) {
+    return dim == 0 ? map.at({row, other}) : map.at({other, row});
   }
 
   // In the order of the instruction: of each eight columns two neighbours, in a row and in the eighth behind
   // it.
   std::vector<unsigned> registersOf(int64_t row) {
     std::vector<unsigned> registers;
-    for (unsigned column = 0; column < columns_; column += 8)
-      for (unsigned half : {0u, 8u})
-        for (unsigned next : {0u, 1u})
-          registers.push_back(unsigned(result_.at({row + half, int64_t(column + next)})));
+    for (int64_t column = 0; column < columns_; column += 8)
+      for (int64_t half : {0, 1})
+        for (int64_t next : {0, 1})
+          registers.push_back(unsigned(at(result_, rowDim_, row + half * rowStep(), column + next)));
     return registers;
   }
 
@@ -165,10 +172,10 @@ private:
     unsigned perWord = 32 / shape_.elementBits;
     Hardware::Values words;
     for (unsigned far = 0; far < shape_.k; far += 4 * perWord)
-      for (unsigned half : {0u, 8u}) {
+      for (int64_t half : {0, 1}) {
         llvm::Value *word = nullptr;
         for (unsigned near = 0; near != perWord; ++near) {
-          llvm::Value *value = values[unsigned(a_->at({row + half, k + far + near}))];
+          llvm::Value *value = values[unsigned(at(*a_, rowDim_, row + half * rowStep(), k + far + near))];
           if (perWord == 1)
             word = value;
           else
@@ -186,7 +193,8 @@ private:
   DotAsyncOp op_;
   layout::MatrixShape shape_;
   RegisterMap result_;
-  unsigned columns_, rows_; // of one instruction
+  unsigned rowDim_;        // the dimension of the result along which the instruction's rows lie
+  int64_t columns_, rows_; // of one instruction
   std::optional<RegisterMap> a_;
   llvm::Value *group_ = nullptr; // the number of the group of warps
 };

@@ -19,6 +19,8 @@ struct DotTypes {
 struct MatrixInstruction {
   std::string name; // of a row of the target's table
   layout::MatrixShape shape;
+  // Of several warps: more columns than these are a multiple of twice `shape.n`; 0: of `shape.n`, too.
+  unsigned oddColumns = 0;
 };
 
 // As it stands: a machine with warps and shared memory, and nothing more.

@@ -84,6 +84,15 @@ std::optional<tile::Precision> precisionOf(Call &call, DType operand) {
   return wanted && operand != DType::F32 ? Precision::IEEE : wanted;
 }
 
+// Units of some targets add products of 8-bit floats with fewer bits than f32 has. A number of products up
+// to which that is permitted, and which one dot reaches, asks for sums that are made otherwise.
+std::optional<bool> wantsPreciseSums(Call &call, const Type &a, const Type &b) {
+  if (!isByteFloat(a.element) || !isByteFloat(b.element) || call.isNone(MaxImprecise))
+    return false;
+  std::optional<int64_t> most = call.integer(MaxImprecise);
+  return most ? std::optional(*most <= a.shape.back()) : std::nullopt;
+}
+
 // Leading dimensions as one.
 Tensor asBatch(Session &session, const Tensor &value) {
   const Shape &shape = value.type.shape;
@@ -108,7 +117,8 @@ std::optional<Value> call_dot(Call &call) {
   }
   auto element = resultElement(call, a->type.element, acc);
   auto precision = element ? precisionOf(call, a->type.element) : std::nullopt;
-  if (!precision)
+  auto isPrecise = precision ? wantsPreciseSums(call, a->type, b->type) : std::nullopt;
+  if (!isPrecise)
     return std::nullopt;
   Shape shape = a->type.shape;
   shape.back() = b->type.shape.back();
@@ -120,7 +130,7 @@ std::optional<Value> call_dot(Call &call) {
   if (!acc)
     acc = literalTile(session, makeInt(0), *element, shape);
   // Of these 8-bit floats f16 holds all numbers, and so the products are exact.
-  if (isFloatInByte(a->type.element) || isFloatInByte(b->type.element)) {
+  if (*isPrecise || isFloatInByte(a->type.element) || isFloatInByte(b->type.element)) {
     a = cast(session, *a, DType::F16);
     b = cast(session, *b, DType::F16);
   }

@@ -37,11 +37,13 @@ constexpr Row rows[] = {
 
 // Of four warps.
 constexpr Row rowsOfFour[] = {
-#define WGMMA(name, a, b, result, k, bits, types, transposes)                                                \
+#define WGMMA(name, a, b, result, k, bits, types)                                                            \
   {name, Element::a, Element::b, Element::result, 16, 8, k, bits, 90},
 #include "targets/nvidia/Wgmma.def"
 #undef WGMMA
 };
+
+constexpr unsigned oddColumns = 24; // of products of integers
 
 } // namespace
 
@@ -64,8 +66,9 @@ std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const sim
     return isSum && is(row.a, types.a) && is(row.b, types.b);
   };
   for (const Row &row : rowsOfFour)
-    if (capability_ == row.capability && fits(row))
-      result.push_back({row.name, {row.m, row.n, row.k, row.bits, false, 4}});
+    if (capability_ == row.capability && fits(row) && types.precision != tile::Precision::TF32x3)
+      result.push_back(
+          {row.name, {row.m, row.n, row.k, row.bits, false, 4}, row.result == Element::I32 ? oddColumns : 0});
   for (const Row &row : rows)
     if (capability_ >= row.capability && fits(row))
       result.push_back({row.name, {row.m, row.n, row.k, row.bits, false}});

@@ -12,11 +12,12 @@ namespace {
 
 struct Row {
   llvm::StringRef name, types;
-  unsigned k;
-  bool transposes;
+  unsigned k, bits;
+  bool isInteger() const { return types.starts_with("s32"); }
+  bool transposes() const { return bits == 16; }
 };
 constexpr Row rows[] = {
-#define WGMMA(name, a, b, result, k, bits, types, transposes) {name, types, k, transposes},
+#define WGMMA(name, a, b, result, k, bits, types) {name, types, k, bits},
 #include "targets/nvidia/Wgmma.def"
 #undef WGMMA
 };
@@ -47,22 +48,19 @@ std::string listed(unsigned first, unsigned count) {
 }
 
 // "=f,=f,...", then, where they are read as well, "0,1,...".
-std::string sumConstraints(unsigned count, bool areRead) {
+std::string sumConstraints(llvm::ArrayRef<llvm::Type *> types, bool areRead) {
   std::string text;
-  for (unsigned i = 0; i != count; ++i)
-    text += i ? ",=f" : "=f";
-  for (unsigned i = 0; areRead && i != count; ++i)
+  for (llvm::Type *type : types)
+    text += std::string(text.empty() ? "=" : ",=") + (type->isIntegerTy() ? "r" : "f");
+  for (size_t i = 0; areRead && i != types.size(); ++i)
     text += "," + std::to_string(i);
   return text;
 }
 
-llvm::Type *sumsType(llvm::IRBuilderBase &b, unsigned count) {
-  return llvm::StructType::get(b.getContext(), llvm::SmallVector<llvm::Type *>(count, b.getFloatTy()));
-}
-
-simt::Hardware::Values parts(llvm::IRBuilderBase &b, llvm::Value *sums, unsigned count) {
+// The parts of a result of several values.
+simt::Hardware::Values parts(llvm::IRBuilderBase &b, llvm::Value *sums) {
   simt::Hardware::Values result;
-  for (unsigned i = 0; i != count; ++i)
+  for (unsigned i = 0; i != sums->getType()->getStructNumElements(); ++i)
     result.push_back(b.CreateExtractValue(sums, i));
   return result;
 }
@@ -93,7 +91,8 @@ simt::Hardware::Values NvidiaHardware::startProduct(Builder &b, const GroupProdu
   const Row &row = rowOf(product.name);
   unsigned perPiece = product.columns / 2, count = perPiece * unsigned(product.pieces.size());
   bool areRead = !product.pieces.front().sums.empty();
-  std::string constraints = sumConstraints(count, areRead), text = "wgmma.fence.sync.aligned;";
+  llvm::SmallVector<llvm::Type *> types(count, row.isInteger() ? b.getInt32Ty() : b.getFloatTy());
+  std::string constraints = sumConstraints(types, areRead), text = "wgmma.fence.sync.aligned;";
   llvm::SmallVector<llvm::Value *> arguments;
   for (const GroupProduct::Piece &piece : product.pieces)
     llvm::append_range(arguments, piece.sums);
@@ -114,14 +113,15 @@ simt::Hardware::Values NvidiaHardware::startProduct(Builder &b, const GroupProdu
       text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(product.columns) + "k" +
               std::to_string(row.k) + "." + row.types.str() + " " +
               listed(unsigned(index) * perPiece, perPiece) + ", " + ofA + ", " + ofB + ", " +
-              (step == 0 && !areRead ? "0" : "1") + ", 1, 1";
-      if (row.transposes)
+              (step == 0 && !areRead ? "0" : "1") + (row.isInteger() ? "" : ", 1, 1");
+      if (row.transposes())
         text += (product.isAInShared ? product.isATransposed ? ", 1" : ", 0" : "") +
                 std::string(product.isBTransposed ? ", 1" : ", 0");
       text += ";";
     }
   }
-  return parts(b, emitAssembly(b, sumsType(b, count), text, constraints, arguments), count);
+  return parts(b,
+               emitAssembly(b, llvm::StructType::get(b.getContext(), types), text, constraints, arguments));
 }
 
 void NvidiaHardware::commitProducts(Builder &b) const {
@@ -131,12 +131,15 @@ void NvidiaHardware::commitProducts(Builder &b) const {
 simt::Hardware::Values NvidiaHardware::waitForProducts(Builder &b, unsigned pending,
                                                        llvm::ArrayRef<llvm::Value *> sums) const {
   std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
-  unsigned count = unsigned(sums.size());
-  if (count == 0) {
+  if (sums.empty()) {
     emitAssembly(b, b.getVoidTy(), text, "", {});
     return {};
   }
-  return parts(b, emitAssembly(b, sumsType(b, count), text, sumConstraints(count, true), sums), count);
+  llvm::SmallVector<llvm::Type *> types;
+  for (llvm::Value *sum : sums)
+    types.push_back(sum->getType());
+  return parts(b, emitAssembly(b, llvm::StructType::get(b.getContext(), types), text,
+                               sumConstraints(types, true), sums));
 }
 
 void NvidiaHardware::fenceForProducts(Builder &b) const {

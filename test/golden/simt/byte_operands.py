@@ -1,8 +1,8 @@
 """Operands of 8 bits whose rows lie along the result's columns, and columns along its rows: matrix loads bring pairs of neighbours."""
-# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=i32:16,a_col=1,b_row=i32:16,b_col=1' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=NN
-# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=i32:16,a_col=1,b_row=i32:16,b_col=1' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=PTX
-# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=1,a_col=i32:16,b_row=1,b_col=i32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=TT
-# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=i32:16,a_col=1,b_row=1,b_col=i32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=NT
+# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=i32:16,a_col=1,b_row=i32:16,b_col=1' --target sm_89 --emit simt -o - | FileCheck %s --check-prefix=NN
+# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=i32:16,a_col=1,b_row=i32:16,b_col=1' --target sm_89 --emit ptx -o - | FileCheck %s --check-prefix=PTX
+# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=1,a_col=i32:16,b_row=1,b_col=i32:16' --target sm_89 --emit simt -o - | FileCheck %s --check-prefix=TT
+# RUN: tegula compile %s::product --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,a_row=i32:16,a_col=1,b_row=1,b_col=i32:16' --target sm_89 --emit simt -o - | FileCheck %s --check-prefix=NT
 import triton
 import triton.language as tl
 

@@ -1,6 +1,9 @@
 """Products reach matrix instructions: loads run ahead, operands come another way, and what stays says why."""
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_80 --emit simt | FileCheck %s --check-prefix PLAIN
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TOGETHER
+# RUN: tegula compile %s::plain --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix BYTES
+# RUN: tegula explain %s::plain --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a | FileCheck %s --check-prefix TF32
+# RUN: tegula compile %s::turned --signature 'a=*fp8e4nv:16,b=*fp8e5:16,c=*f32:16,K=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TURNED8
 # RUN: tegula compile %s::alone --signature 'a=*f16:16,b=*f16:16,c=*f32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix ALONE
 # RUN: tegula explain %s::weighted --signature 'a=*f16:16,b=*i8:16,c=*f32:16' --target sm_90a | FileCheck %s --check-prefix WEIGHTED
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_75 --emit simt | FileCheck %s --check-prefix OLD
@@ -43,6 +46,25 @@ import triton.language as tl
 # TOGETHER-NEXT: scf.yield
 # TOGETHER: simt.dot_wait {{.*}} pending 0
 
+# Factors of 8 bits are read in shared memory with K innermost alone. The second operand does not lie so: the transposed
+# product takes the first one from there and this one from registers, in pairs of rows. It is waited for at once.
+# BYTES: simt.alloc at 0 : <64x32xi8, #shared{{[0-9]*}}, 3>
+# BYTES: scf.for
+# BYTES: simt.barrier {fence}
+# BYTES: simt.local_load {{.*}} : <32x64xi8, #[[MAP:shared[0-9]*]], 1>
+# BYTES-NOT: simt.local_load
+# BYTES: simt.dot_async %{{[0-9]+}} : tensor<32x64xi8, {{.*}} by <"wgmma.k32.s8", 16, 8, 32, 8, true, 4 rows true>
+# BYTES-NEXT: simt.dot_wait
+# BYTES: scf.yield
+# TF32: dot: matrix instruction wgmma.k8.tf32, operands swapped
+
+# If both have K innermost, both are read there, and the product goes on into the next trip.
+# TURNED8: simt.alloc at 0 : <64x32xf8E4M3FN, #shared{{[0-9]*}}, 4>
+# TURNED8: scf.for
+# TURNED8-NOT: simt.local_load
+# TURNED8: simt.dot_async in {{.*}} by <"wgmma.k32.e4m3.e5m2", 16, 8, 32, 8, false, 4> {bTransposed}
+# TURNED8: simt.dot_wait pending 1
+
 # Without asynchronous copies operands go through a buffer of one slot.
 # OLD-NOT: async_copy
 # OLD: simt.local_store
@@ -51,7 +73,7 @@ import triton.language as tl
 @triton.jit
 def plain(a, b, c, K, N):
     m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
-    acc = tl.zeros([64, 64], tl.float32)
+    acc = tl.zeros([64, 64], c.dtype.element_ty)
     for i in range(0, K, 32):
         x = tl.load(a + m[:, None] * K + (i + k)[None, :])
         y = tl.load(b + (i + k)[:, None] * N + n[None, :])
