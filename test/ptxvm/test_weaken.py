@@ -2,8 +2,8 @@
 import subprocess
 
 import numpy as np
+import products
 import pytest
-
 import weaken
 
 # Copies n of 32 numbers; each warp stores the first one to a place of its own, from all lanes or from one.
@@ -80,6 +80,21 @@ def test_a_bound_is_widened_where_it_guards_accesses(bundle):
     rows = judged(WIDENED, bundle(20))
     assert rows["setp.lt.s32 %p1, %r2, %r1;"] is True
     assert rows["setp.lt.s32 %p2, %r2, 1;"] is None
+
+
+def test_waits_and_commits_of_products_matter(tmp_path):
+    case = products.Case()
+    code, arrays = products.launch(case, *products.bits_for("integers", case, 1))
+    (tmp_path / "form.ptx").write_text(code)
+    for number, array in enumerate(arrays):
+        np.save(tmp_path / f"{number}.npy", array)
+    done = subprocess.run([weaken.PROGRAM, "simulate", "form.ptx::form", "--grid", "1", "--block", str(products.THREADS), "--arg", "@0.npy",
+                           "--arg", "@1.npy", "--arg", "@2.npy", "--bundle", "bundle", "--record", "--quiet"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = {kind.name: judged(kind, tmp_path / "bundle") for kind in weaken.KINDS if "products" in kind.name}
+    commit, wait = (next(line for line in code.split("\n") if line.startswith(f"wgmma.{what}_group")) for what in ("commit", "wait"))
+    assert rows == {"wait or commit of products deleted": {commit: True, wait: True}, "wait for one group of products too few": {wait: True}}
 
 
 def test_every_site_is_of_a_kind_with_a_judge():

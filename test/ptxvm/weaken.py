@@ -11,8 +11,9 @@ What cannot matter is no mutant. That is judged at the site, on the kernel as it
 - a barrier that ordered nothing in the run does not, as the profile says by brute force, without clocks: the compiler puts
   some there for arguments that overlap;
 - the order of an atomic with no store to global memory before it and no load from there behind it does not;
-- a wait for copies, or a commit, matters on a run whose memory differs without it when copies complete as late as they may:
-  that shows in bytes, not in findings. Such a mutant is killed by a finding, whenever copies complete.
+- a wait for copies or for products of four warps, or a commit of theirs, matters on a run whose memory differs without it when
+  copies and products complete as late as they may: that shows in bytes, not in findings. Such a mutant is killed by a finding, whenever
+  they complete.
 Another kind of mutant is one more row of KINDS. `python weaken.py FOLDER [MOST]`: at most MOST sites of each kind, spread over all.
 """
 import concurrent.futures
@@ -35,6 +36,8 @@ BARRIER = re.compile(r"^\s*(bar|barrier)(\.cta)?\.(warp\.)?sync\S*\s")
 FENCE = re.compile(r"^\s*(fence|membar)\.")
 COMMIT = re.compile(r"^\s*(@\S+\s+)?cp\.async\.commit_group;")
 WAIT = re.compile(r"^(\s*(?:@\S+\s+)?cp\.async\.wait_)(?:group\s+(\d+)|all);")
+PRODUCT_COMMIT = re.compile(r"^\s*wgmma\.commit_group\.sync\.aligned;")
+PRODUCT_WAIT = re.compile(r"^(\s*wgmma\.wait_group\.sync\.aligned\s+)(\d+);")
 COPIES = ("late", "at-once", "random")
 ORDERED = re.compile(r"\.(acq_rel|acquire|release)\b")
 LOAD = re.compile(r"\s*(@\S+\s+)?ld\.")
@@ -202,6 +205,14 @@ def weaker_waits(lines):
     return ((i, f"{match[1]}group {int(match[2] or 0) + 1};") for i, line in enumerate(lines) if (match := WAIT.match(line)))
 
 
+def product_waits(lines):
+    return ((i, "") for i, line in enumerate(lines) if PRODUCT_WAIT.match(line) or PRODUCT_COMMIT.match(line))
+
+
+def weaker_product_waits(lines):
+    return ((i, f"{match[1]}{int(match[2]) + 1};") for i, line in enumerate(lines) if (match := PRODUCT_WAIT.match(line)))
+
+
 class Kind(NamedTuple):
     name: str
     sites: Callable    # lines -> (line number, the line instead of it)
@@ -211,7 +222,9 @@ class Kind(NamedTuple):
 KINDS = [Kind("barrier deleted", barriers, orders_something), Kind("fence deleted", fences, always),
          Kind("mask dropped", masks, touches_more), Kind("mask widened", bounds, touches_one_more),
          Kind("order relaxed", orders, always), Kind("wait or commit of copies deleted", waits, differs_late),
-         Kind("wait for one group too few", weaker_waits, differs_late)]
+         Kind("wait for one group too few", weaker_waits, differs_late),
+         Kind("wait or commit of products deleted", product_waits, differs_late),
+         Kind("wait for one group of products too few", weaker_product_waits, differs_late)]
 
 
 # --- the campaign ----------------------------------------------------------------------------
