@@ -38,6 +38,7 @@ struct MemoryEvent {
   bool nonCoherent = false; // ld.global.nc
   bool isCopy = false;      // one side of a cp.async, at its issue: see CopyEvent
   bool byWarp = false;      // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
+  bool isBulk = false;      // one side of a cp.async.bulk, at its issue: see BulkEvent
   bool isOperand = false;   // of wgmma, through the asynchronous proxy, at its issue: see ProductEvent
   uint32_t width = 0;       // bytes of one lane, the whole vector
   uint32_t mask = 0;        // the lanes that access
@@ -68,6 +69,24 @@ struct ProductEvent {
   uint32_t instruction = 0;
   uint64_t number = 0;              // of the product in its block
   std::span<const uint64_t> pieces; // offsets in shared memory of the 16 bytes each that it reads
+};
+
+// An mbarrier, by its offset in shared memory.
+struct PhaseEvent {
+  uint32_t instruction = 0;
+  uint64_t barrier = 0;
+};
+
+// A lane's cp.async.bulk: from its issue until the phase of its barrier is complete, its bytes may arrive at
+// any time. It writes through the asynchronous proxy.
+struct BulkPart {
+  uint64_t to = 0, from = 0; // offset in shared memory, address of the host; 0: zeros
+  uint32_t bytes = 0;
+};
+struct BulkEvent {
+  uint32_t instruction = 0, lane = 0;
+  uint64_t barrier = 0;
+  std::span<const BulkPart> parts;
 };
 
 // Barriers of a block. `threads` is the number awaited.
@@ -126,6 +145,15 @@ public:
   // fence.proxy.async: what the lanes wrote before, asynchronous reads behind it see.
   virtual void proxyFence(const WarpId &, uint32_t instruction, uint32_t mask) {}
   virtual void branch(const WarpId &, const BranchEvent &) {}
+  // A lane initialises an mbarrier; one arrives; the phase ends; a warp has seen that the last phase so far
+  // has.
+  virtual void phaseBegins(const WarpId &, const PhaseEvent &) {}
+  virtual void phaseArrives(const WarpId &, const PhaseEvent &) {}
+  virtual void phaseCompletes(uint32_t worker, uint32_t block, uint64_t barrier) {}
+  virtual void phaseWaited(const WarpId &, const PhaseEvent &) {}
+  // `bulkCompletes` comes when its bytes count, before `phaseCompletes`; `who` is the warp that issued it.
+  virtual void bulkIssued(const WarpId &, const BulkEvent &) {}
+  virtual void bulkCompletes(const WarpId &, const BulkEvent &) {}
   // Behind the events of its two accesses; `copyCompletes` comes when lanes have waited for it, or end.
   virtual void copyIssued(const WarpId &, const CopyEvent &) {}
   virtual void copyCompletes(const WarpId &, const CopyEvent &, bool waited) {}

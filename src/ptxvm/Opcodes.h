@@ -37,7 +37,7 @@ struct OperandSpec {
   bool afterBar = false;   // written behind |
   bool isOptional = false;
   bool maySink = false;   // _ is allowed
-  uint8_t count = 0;      // a vector of so many registers, whatever the modifiers; 0: as Kind says
+  uint8_t count = 0;      // a vector of so many registers, or coordinates of an address; 0: as Kind says
   bool ofColumns = false; // a vector of half as many registers as the shape has columns
 };
 

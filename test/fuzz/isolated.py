@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 # The machine's findings (src/ptxvm/Findings.def), as a message names them.
 FINDING = re.compile(r": (out-of-bounds|misaligned|read-only|uninitialised|race|divergent-barrier|missing-barrier|unaligned-warp|"
-                     r"copy-under-way|copy-unfinished|operand-under-way|register-under-way|missing-fence|product-unfinished|"
+                     r"copy-under-way|copy-unfinished|operand-under-way|register-under-way|missing-fence|product-unfinished|phase-misuse|"
                      r"mask-mismatch|inactive-source|deadlock|step-limit|assert|trap|bad-launch|bad-operand): ")
 
 

@@ -64,7 +64,9 @@ def operands(rng, pattern, types, modifiers):
         type = named or (types[int(slot)] if slot else None)
         if kind in ("t", "call"):
             return None
-        if count:
+        if count and kind == "m":  # a tensor map and coordinates
+            text = "[%rd50, {" + ", ".join(register("u32") for _ in range(int(count))) + "}]"
+        elif count:
             many = columns // 2 if count == "N" else int(count)
             text = "{" + ", ".join(register(type) for _ in range(many)) + "}"
         elif kind == "i" and columns:  # a scale, or whether a matrix is transposed

@@ -1,6 +1,7 @@
 #include "ptxvm/checks/Clocks.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tegula::ptxvm {
 namespace {
@@ -55,6 +56,16 @@ void WarpClock::acquire(const Published &published) {
   bool hasOthers = published->size() > published->count(block_);
   if (hasOthers)
     others_ = joined(others_, published);
+}
+
+void PhaseClocks::arrive(uint64_t barrier, const Published &past) {
+  Published &arrived = barriers_[barrier].arrived;
+  arrived = joined(arrived, past);
+}
+
+void PhaseClocks::complete(uint64_t barrier) {
+  Barrier &one = barriers_[barrier];
+  one.completed = joined(one.completed, std::exchange(one.arrived, nullptr));
 }
 
 bool WarpClock::isAfter(const Epoch &epoch) const {

@@ -53,4 +53,19 @@ private:
   Published others_;
 };
 
+// Order through mbarriers: whoever has waited for a phase is behind all who arrived in it.
+class PhaseClocks {
+public:
+  void arrive(uint64_t barrier, const Published &past);
+  void complete(uint64_t barrier);
+  // Of all phases that are complete.
+  const Published &completed(uint64_t barrier) { return barriers_[barrier].completed; }
+
+private:
+  struct Barrier {
+    Published arrived, completed;
+  };
+  std::map<uint64_t, Barrier> barriers_;
+};
+
 } // namespace tegula::ptxvm

@@ -48,6 +48,7 @@ struct Block {
   std::vector<WarpClock> clocks;
   std::vector<std::vector<ProxyFence>> fences; // by warp
   std::map<uint32_t, Published> arrived;       // by barrier, since its last completion
+  PhaseClocks phases;
   uint64_t sequence = 0;
 };
 
@@ -77,7 +78,9 @@ public:
     if (event.kind == AccessKind::Load)
       return;
     checkReaders(block, who, event);
-    if (!event.isCopy) // a copy writes when it was waited for
+    if (event.isBulk) // through the same proxy as products read
+      forget(block, event);
+    else if (!event.isCopy) // a copy writes when it was waited for
       write(block, who, event.instruction, event.mask, event.addresses, event.width);
   }
 
@@ -111,6 +114,19 @@ public:
         block.clocks[warp].acquire(arrived);
   }
 
+  void phaseArrives(const WarpId &who, const PhaseEvent &event) override {
+    if (isNeeded_)
+      blockOf(who).phases.arrive(event.barrier, blockOf(who).clocks[who.warp].publish());
+  }
+  void phaseCompletes(uint32_t worker, uint32_t block, uint64_t barrier) override {
+    if (isNeeded_)
+      workers_[worker].at(block)->phases.complete(barrier);
+  }
+  void phaseWaited(const WarpId &who, const PhaseEvent &event) override {
+    if (isNeeded_)
+      blockOf(who).clocks[who.warp].acquire(blockOf(who).phases.completed(event.barrier));
+  }
+
   void productIssued(const WarpId &who, const ProductEvent &event) override {
     Block &block = blockOf(who);
     for (uint64_t piece : event.pieces)
@@ -138,6 +154,14 @@ private:
       unsigned lane = unsigned(std::countr_zero(mask));
       for (uint64_t cell = addresses[lane] / cellBytes; cell * cellBytes < addresses[lane] + width; ++cell)
         block.writes[cell] = {block.sequence, instruction, uint8_t(who.warp), uint8_t(lane)};
+    }
+  }
+
+  static void forget(Block &block, const MemoryEvent &event) {
+    for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
+      uint64_t begin = event.addresses[std::countr_zero(mask)];
+      for (uint64_t cell = begin / cellBytes; cell * cellBytes < begin + event.width; ++cell)
+        block.writes[cell] = {};
     }
   }
 

@@ -5,6 +5,7 @@
 #include "ptxvm/checks/Overlap.h"
 #include "ptxvm/checks/Shadow.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -16,6 +17,9 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint32_t pieceBytes = 16; // of an operand of a product
+// Bulk copies write by themselves: those of a barrier are an agent beside the warps, and its epochs have the
+// warp that issued the copy in place of a lane.
+constexpr uint32_t firstCopier = 32, agentsWithCopiers = 64;
 
 // What releases have left at an address: for all, and for each block where their scope ends.
 struct Location {
@@ -34,12 +38,21 @@ struct Shard {
 };
 
 struct Block {
-  Block(uint32_t block, uint32_t warps, size_t sharedBytes)
+  Block(uint32_t block, uint32_t agents, size_t sharedBytes)
       : shared((sharedBytes + cellBytes - 1) / cellBytes) {
-    for (uint32_t warp = 0; warp < warps; ++warp)
-      clocks.emplace_back(block, warp, warps);
+    for (uint32_t agent = 0; agent < agents; ++agent)
+      clocks.emplace_back(block, agent, agents);
   }
-  std::vector<WarpClock> clocks;
+  // Who writes for a barrier's copies.
+  uint32_t copierOf(uint64_t barrier) {
+    auto [copier, isNew] = copiers.try_emplace(barrier, firstCopier + uint32_t(copiers.size()) %
+                                                                          (agentsWithCopiers - firstCopier));
+    return copier->second;
+  }
+  std::vector<WarpClock> clocks;        // of the warps and, where there are bulk copies, of those
+  std::map<uint64_t, uint32_t> copiers; // by mbarrier
+  std::map<uint64_t, Epoch> inits;      // of mbarriers
+  PhaseClocks phases;
   Cells shared;
   std::unordered_map<uint64_t, Location> locations; // in shared memory
   std::map<uint32_t, Published> arrived;            // by barrier, since its last completion
@@ -62,16 +75,21 @@ public:
     workers_.resize(view.workers);
     for (Shard &shard : shards_)
       shard.pages.clear();
+    const auto &instructions = view.kernel.instructions;
+    bool hasBulk = std::any_of(instructions.begin(), instructions.end(), [](const Instruction &instruction) {
+      return instruction.text.find("cp.async.bulk") != std::string_view::npos;
+    });
+    agents_ = hasBulk ? agentsWithCopiers : view.warpsPerBlock;
   }
 
   void blockBegins(uint32_t worker, uint32_t block, std::span<std::byte> shared) override {
-    workers_[worker][block] = std::make_unique<Block>(block, view_->warpsPerBlock, shared.size());
+    workers_[worker][block] = std::make_unique<Block>(block, agents_, shared.size());
   }
   void blockEnds(uint32_t worker, uint32_t block) override { workers_[worker].erase(block); }
 
   void memory(const WarpId &who, const MemoryEvent &event) override {
     bool isChecked = event.space == Space::Global || event.space == Space::Shared;
-    if (!isChecked || event.kind == AccessKind::Prefetch)
+    if (!isChecked || event.kind == AccessKind::Prefetch || (event.isBulk && event.kind == AccessKind::Store))
       return;
     Block &block = blockOf(who);
     bool isAtomic = event.kind == AccessKind::Atomic || event.kind == AccessKind::Reduction;
@@ -121,6 +139,54 @@ public:
       eachCell(block, Space::Shared, event.to[lane], event.width, write);
       eachCell(block, Space::Global, event.from[lane], event.sizes[lane], read);
     }
+  }
+
+  void phaseBegins(const WarpId &who, const PhaseEvent &event) override {
+    Block &block = blockOf(who);
+    block.inits[event.barrier] = {
+        who.block, block.clocks[who.warp].now(), event.instruction, uint8_t(who.warp), 0, false};
+  }
+  void phaseArrives(const WarpId &who, const PhaseEvent &event) override {
+    Block &block = blockOf(who);
+    checkInit(block, who, event);
+    block.phases.arrive(event.barrier, block.clocks[who.warp].publish());
+  }
+  void phaseCompletes(uint32_t worker, uint32_t block, uint64_t barrier) override {
+    workers_[worker].at(block)->phases.complete(barrier);
+  }
+  void phaseWaited(const WarpId &who, const PhaseEvent &event) override {
+    Block &block = blockOf(who);
+    checkInit(block, who, event);
+    block.clocks[who.warp].acquire(block.phases.completed(event.barrier));
+  }
+
+  void bulkIssued(const WarpId &who, const BulkEvent &event) override {
+    Block &block = blockOf(who);
+    uint32_t copier = block.copierOf(event.barrier);
+    WarpClock &clock = block.clocks[copier];
+    clock.tick(); // what was complete before does not speak for this copy
+    clock.acquire(block.clocks[who.warp].publish());
+    Epoch epoch{who.block, clock.now(), event.instruction, uint8_t(copier), uint8_t(who.warp), false};
+    std::optional<Conflict> first;
+    for (const BulkPart &part : event.parts) {
+      auto write = [&](Cell &cell, uint64_t, unsigned) {
+        std::optional<Conflict> found = touch(cell, {epoch, false, true, false}, clock, false);
+        first = first ? first : found;
+      };
+      auto read = [&](Cell &cell, uint64_t, unsigned) {
+        std::optional<Conflict> found = touch(cell, {epoch, true, false, false}, clock, false);
+        first = first ? first : found;
+      };
+      eachCell(block, Space::Shared, part.to, part.bytes, write);
+      if (part.from)
+        eachCell(block, Space::Global, part.from, part.bytes, read);
+    }
+    if (first)
+      reportCopy(who, event, *first);
+  }
+  void bulkCompletes(const WarpId &who, const BulkEvent &event) override {
+    Block &block = blockOf(who);
+    block.phases.arrive(event.barrier, block.clocks[block.copierOf(event.barrier)].publish());
   }
 
   // It may have read its operands only now.
@@ -278,8 +344,45 @@ private:
     return {instruction, {block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]}, warp, lane};
   }
 
+  bool isByCopier(const Epoch &epoch) const {
+    return agents_ == agentsWithCopiers && epoch.warp >= firstCopier;
+  }
+
+  // Others use an mbarrier behind a barrier that lies behind its initialization.
+  void checkInit(Block &block, const WarpId &who, const PhaseEvent &event) {
+    const Epoch &init = block.inits[event.barrier];
+    if (init.warp != who.warp && !block.clocks[who.warp].isAfter(init))
+      view_->findings.add(FindingKind::Race,
+                          "uses an mbarrier that warp " + std::to_string(init.warp) +
+                              " has initialised, and no barrier lies between",
+                          siteOf(event.instruction, who.block, who.warp, 0),
+                          siteOf(init.instruction, init.block, init.warp, 0));
+  }
+
+  // What a bulk copy meets.
+  void reportCopy(const WarpId &who, const BulkEvent &event, const Conflict &conflict) {
+    const Epoch &earlier = conflict.earlier;
+    bool byCopier = isByCopier(earlier);
+    view_->findings.add(
+        FindingKind::Race,
+        std::string(conflict.earlierWrote ? "copies to or from what " : "writes what ") +
+            (byCopier ? "another copy" : "warp " + std::to_string(earlier.warp)) +
+            (conflict.earlierWrote ? " has written" : " has read") + ", and nothing orders the two",
+        siteOf(event.instruction, who.block, who.warp, event.lane),
+        siteOf(earlier.instruction, earlier.block, byCopier ? earlier.lane : earlier.warp, 0));
+  }
+
   void report(const WarpId &who, const MemoryEvent &event, unsigned lane, const Conflict &conflict) {
     const Epoch &earlier = conflict.earlier;
+    if (isByCopier(earlier)) {
+      view_->findings.add(FindingKind::CopyUnderWay,
+                          subject(event) + " that a bulk copy " +
+                              (conflict.earlierWrote ? "writes" : "reads") +
+                              ": its warp has not waited for the phase of the copy's mbarrier",
+                          siteOf(event.instruction, who.block, who.warp, lane),
+                          siteOf(earlier.instruction, earlier.block, earlier.lane, 0));
+      return;
+    }
     uint32_t otherLane = earlier.lane == severalLanes ? 0 : earlier.lane;
     std::string message = subject(event) + " that ";
     if (earlier.block != who.block)
@@ -302,6 +405,7 @@ private:
   }
 
   RaceOptions options_;
+  uint32_t agents_ = 0; // of a block
   const RunView *view_ = nullptr;
   std::vector<std::unordered_map<uint32_t, std::unique_ptr<Block>>> workers_;
   std::array<Shard, 64> shards_;

@@ -25,7 +25,7 @@ bool hasStoredIt(const Cell &cell, const Access &access) {
 
 void rememberWrite(Cell &cell, const Access &access, bool sharesValue) {
   bool sameBlock = cell.write.isValid() && cell.write.block == access.epoch.block;
-  uint32_t both = 1u << cell.write.warp | 1u << access.epoch.warp;
+  uint64_t both = uint64_t(1) << cell.write.warp | uint64_t(1) << access.epoch.warp;
   cell.sameWarps = sharesValue && sameBlock ? cell.sameWarps | both : 0;
   cell.write = access.epoch;
   cell.reads = {};

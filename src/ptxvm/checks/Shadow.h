@@ -17,7 +17,7 @@ inline constexpr uint32_t cellBytes = 4;
 
 struct Cell {
   Epoch write;
-  uint32_t sameWarps = 0; // warps of its block that have stored the same value since, unordered
+  uint64_t sameWarps = 0; // agents of its block that have stored the same value since, unordered
   std::array<Epoch, 2> reads;
   int32_t split = -1; // index of the bytes' cells
 };

@@ -132,6 +132,7 @@ void reportDeadlock(Block &block) {
   const Warp *waiting = nullptr;
   const Group *where = nullptr;
   std::optional<Site> other;
+  bool phases = false; // some wait for an mbarrier
   const PtxKernel &kernel = *block.program().kernel;
   for (const Warp &warp : block.warps) {
     states += (states.empty() ? "warp " : "; warp ") + std::to_string(warp.index) + ": ";
@@ -139,9 +140,12 @@ void reportDeadlock(Block &block) {
       states += "ended";
     uint32_t known = 0;
     for (const Group &group : warp.groups) {
-      bool atSync = group.state == Group::State::AtSync;
+      bool atSync = group.state == Group::State::AtSync, atPhase = group.state == Group::State::AtPhase;
+      phases |= atPhase;
       states += (known ? ", lanes " : "lanes ") + lanesText(group.mask) + " at line " +
                 std::to_string(kernel.instructions[group.pc].line);
+      if (atPhase)
+        states += " " + phaseText(block, group.barrier);
       known |= group.mask;
       if (!where || (atSync && where->state != Group::State::AtSync)) {
         waiting = &warp;
@@ -158,6 +162,11 @@ void reportDeadlock(Block &block) {
     return;
   }
   bool atSync = where->state == Group::State::AtSync;
+  if (phases) {
+    block.findings().add(FindingKind::Deadlock, states, siteOf(*waiting, where->pc, firstLane(where->mask)),
+                         other);
+    return;
+  }
   std::string message = atSync ? "lanes " + lanesText(where->members & waiting->live & ~where->mask) +
                                      " are named by the mask and do not come"
                                : "the barrier awaits threads that do not come";

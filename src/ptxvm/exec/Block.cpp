@@ -172,7 +172,9 @@ void begin(Block &block, Worker &worker, uint32_t linear) {
   block.barriers.fill(Barrier());
   block.steps = 0;
   block.random = run.launch.schedule.seed * 0x2545f4914f6cdd1d + linear;
-  block.nextCopy = block.nextProduct = 0;
+  block.nextCopy = block.nextProduct = block.nextBulk = 0;
+  block.phaseBarriers.clear();
+  block.bulkCopies.clear();
   block.groups.assign((run.warpsPerBlock + 3) / 4, {});
   block.copyRandom = ~block.random;
   block.nextWarp = 0;
@@ -192,7 +194,12 @@ void advance(Block &block, uint64_t budget) {
     if (at == noWarp && std::any_of(block.warps.begin(), block.warps.end(), releaseSoft))
       continue;
     if (at == noWarp) {
-      if (std::any_of(block.warps.begin(), block.warps.end(), [](const Warp &w) { return w.live != 0; }))
+      bool isOver =
+          std::none_of(block.warps.begin(), block.warps.end(), [](const Warp &w) { return w.live != 0; });
+      if (!isOver && landBulk(block, 1)) // as late as can be
+        continue;
+      abandonBulk(block);
+      if (!isOver)
         reportDeadlock(block);
       return finish(block);
     }
@@ -202,6 +209,7 @@ void advance(Block &block, uint64_t budget) {
       uint64_t before = left;
       landSome(block);
       landSomeProducts(block);
+      landSomeBulk(block);
       runGroup(warp, pickGroup(block, warp), left);
       if (before == left) // it only met its siblings
         continue;

@@ -31,7 +31,18 @@ struct Op;
 using Handler = void (*)(Warp &warp, const Op &op, uint32_t mask);
 
 // What the interpreter's loop must do besides calling the handler.
-enum class Control : uint8_t { None, Branch, BranchIndexed, Exit, Trap, Barrier, Sync, Aligned, Yield };
+enum class Control : uint8_t {
+  None,
+  Branch,
+  BranchIndexed,
+  Exit,
+  Trap,
+  Barrier,
+  Sync,
+  Aligned,
+  Yield,
+  Phase
+};
 
 // A load, store, atomic or prefetch.
 struct AccessForm {
@@ -46,6 +57,8 @@ struct AccessForm {
   uint32_t size = 4, count = 1;
   uint32_t alignment = 0;  // of the address; 0: the width
   bool isCopy = false;     // by cp.async, which goes on behind the instruction
+  bool isBarrier = false;  // of an mbarrier
+  bool isBulk = false;     // by cp.async.bulk, which goes on behind the instruction
   bool byWarp = false;     // lanes give the addresses, the warp accesses as one: ldmatrix, stmatrix
   uint32_t base = nowhere; // register of the address
   uint64_t offset = 0;
@@ -100,6 +113,14 @@ struct ProductOp {
   std::vector<uint32_t> numbersOfD, numbersOfA;
 };
 
+// cp.async.bulk and cp.async.bulk.tensor: which of DecodedKernel::accesses are its destination, its source or
+// map, its barrier; the size, or the coordinates, innermost first.
+struct BulkOp {
+  uint32_t to = 0, from = 0, barrier = 0;
+  bool isTensor = false;
+  std::vector<uint32_t> places;
+};
+
 struct CallSite {
   std::string name;
   std::vector<uint32_t> arguments; // places in local memory
@@ -123,6 +144,7 @@ struct DecodedKernel {
   std::vector<AccessForm> accesses;
   std::vector<MatrixOp> matrices;
   std::vector<ProductOp> products;
+  std::vector<BulkOp> bulks;
   // By Op::touched: the registers of products, by number, that an operation other than wgmma reads or writes.
   std::vector<std::vector<uint32_t>> touched{{}};
   uint32_t productRegisters = 0;

@@ -326,6 +326,15 @@ bool control(Warp &warp, size_t index, const Op &op, uint32_t mask) {
       return false;
     }
     break;
+  case Control::Phase: {
+    if (mask)
+      op.run(warp, op, mask);
+    bool goesOn = mask != group.mask || isWaitOver(warp, op, mask);
+    group.pc += goesOn;
+    if (!goesOn)
+      group.state = Group::State::AtPhase;
+    return false;
+  }
   case Control::Yield:
     if (mask && op.run)
       op.run(warp, op, mask);

@@ -106,6 +106,7 @@ void fence(Warp &w, const Op &op, uint32_t mask) {
 }
 
 void fenceOfProxies(Warp &w, const Op &op, uint32_t mask) {
+  fencePhases(w, mask);
   for (Observer *observer : w.block->observers())
     observer->proxyFence(idOf(w), op.instruction, mask);
 }

@@ -113,9 +113,24 @@ private:
         report(FindingKind::ReadOnly, space, i, "");
       } else {
         bytes_[i] = base + i * stride + addresses_[i];
+        if (space == Space::Shared && !access_.isBarrier && !w_.block->phaseBarriers.empty())
+          checkPhaseBarriers(i);
       }
     });
     return kept;
+  }
+
+  // The bytes of a living mbarrier are its own.
+  void checkPhaseBarriers(unsigned lane) {
+    auto next = w_.block->phaseBarriers.lower_bound(addresses_[lane] + width_);
+    if (next == w_.block->phaseBarriers.begin())
+      return;
+    auto [offset, barrier] = *std::prev(next);
+    if (offset + 8 > addresses_[lane])
+      w_.block->findings().add(FindingKind::PhaseMisuse,
+                               std::string(verb(access_.kind)) + " bytes of an mbarrier that lives",
+                               siteOf(w_, op_.instruction, lane),
+                               Site{barrier.instruction, w_.block->id, barrier.warp, barrier.lane});
   }
 
   uint32_t inRanges(Space space, uint32_t mask) {
@@ -177,6 +192,7 @@ private:
     event.scope = access_.scope;
     event.nonCoherent = access_.nonCoherent;
     event.isCopy = access_.isCopy;
+    event.isBulk = access_.isBulk;
     event.byWarp = access_.byWarp;
     event.width = width_;
     event.mask = mask;

@@ -2,6 +2,7 @@
 // see the warp; everything they may touch hangs on it.
 #pragma once
 #include "ptxvm/exec/DecodedKernel.h"
+#include "ptxvm/exec/PhaseBarrier.h"
 
 #include <atomic>
 #include <map>
@@ -33,12 +34,13 @@ struct Worker {
 
 // Lanes of a warp that go together.
 struct Group {
-  enum class State : uint8_t { Ready, AtBarrier, AtSync };
+  enum class State : uint8_t { Ready, AtBarrier, AtSync, AtPhase };
   uint32_t pc = 0, mask = 0;
   uint32_t join = nowhere; // the pc where this group waits for its siblings
   int32_t meeting = -1;    // of Warp::meetings
   State state = State::Ready;
   uint32_t members = 0; // AtSync: the lanes awaited
+  uint64_t barrier = 0; // AtPhase: where the mbarrier is
 };
 
 // A place where the lanes that parted at a branch come together.
@@ -133,10 +135,12 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   uint64_t steps = 0, random = 0;
-  uint64_t nextCopy = 0, copyRandom = 0, nextProduct = 0;
-  std::vector<WarpGroup> groups;      // of four warps
-  std::vector<uint32_t> priorities;   // Schedule::Priority: warps, first is the first to run
-  std::vector<uint64_t> changePoints; // steps at which the running warp falls to the end
+  uint64_t nextCopy = 0, copyRandom = 0, nextProduct = 0, nextBulk = 0;
+  std::map<uint64_t, PhaseBarrier> phaseBarriers; // by offset in shared memory, those that live
+  std::vector<BulkCopy> bulkCopies;               // under way, oldest first
+  std::vector<WarpGroup> groups;                  // of four warps
+  std::vector<uint32_t> priorities;               // Schedule::Priority: warps, first is the first to run
+  std::vector<uint64_t> changePoints;             // steps at which the running warp falls to the end
   size_t nextWarp = 0;
   uint32_t quantumLeft = 0;
   bool done = false;
@@ -193,6 +197,19 @@ const Range *findRange(const DecodedKernel &program, uint64_t address, uint64_t 
 void landSome(Block &block);
 // Lanes end with copies under way.
 void abandonCopies(Warp &warp, uint32_t mask);
+// ---- exec/PhaseBarriers.cpp ----
+// The phase of the mbarrier at an offset ends, if all has come.
+void completePhase(Block &block, uint64_t offset);
+// Copies behind this see the mbarriers that these lanes have initialised.
+void fencePhases(Warp &warp, uint32_t mask);
+// Of a try_wait that was executed: may its lanes go on?
+bool isWaitOver(Warp &warp, const Op &op, uint32_t mask);
+std::string phaseText(const Block &block, uint64_t offset); // who waits there for what
+// ---- exec/BulkCopies.cpp ----
+// The bytes of some copies arrive, the oldest first; false: none was under way.
+bool landBulk(Block &block, size_t most);
+void landSomeBulk(Block &block); // Copies::Random
+void abandonBulk(Block &block);  // the block has ended
 // ---- exec/Products.cpp ----
 void landSomeProducts(Block &block); // Copies::Random
 void beginProducts(Warp &warp);

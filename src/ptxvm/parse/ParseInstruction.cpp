@@ -269,7 +269,7 @@ bool Parser::vectorOperand(Operand &result) {
   return expect('}');
 }
 
-// [base], [base + N], [base - N], [N]
+// [base], [base + N], [base - N], [N], [base, {coordinates}]
 bool Parser::addressOperand(Operand &result) {
   take();
   result.kind = OperandKind::Address;
@@ -292,6 +292,19 @@ bool Parser::addressOperand(Operand &result) {
       if (!integer(offset))
         return false;
       result.value = int64_t(uint64_t(result.value) + offset);
+    }
+    if (accept(',')) {
+      Operand coordinates;
+      if (!peek().is('{'))
+        return fail(peek(), "coordinates are a list in braces");
+      if (!vectorOperand(coordinates))
+        return false;
+      // They follow the base.
+      std::vector<Operand> parts(kernel_->parts.begin() + coordinates.first, kernel_->parts.end());
+      result.first = uint32_t(kernel_->parts.size());
+      result.count = 1 + uint32_t(parts.size());
+      kernel_->parts.push_back(base);
+      kernel_->parts.insert(kernel_->parts.end(), parts.begin(), parts.end());
     }
   }
   return expect(']');
@@ -438,6 +451,8 @@ std::string Parser::checkConstant(const Form &form, size_t at, const Operand &op
                                          : std::bit_cast<double>(operand.value);
     return value > 0 && value <= 1 ? "" : "a fraction is above 0 and at most 1";
   }
+  if (form.lower == "MoveMatrix")
+    return "a fragment is a register";
   if (form.lower == "ProductWait")
     return operand.value < 0 ? "a number of groups is not negative" : "";
   if (form.lower == "Product" && form.specs[at].kind == OperandSpec::Kind::Immediate) {
@@ -475,8 +490,19 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
   case Kind::Address: {
     if (operand.kind != OperandKind::Address)
       return "is not an address";
+    auto isCoordinate = [&](const Operand &part) {
+      if (part.kind == OperandKind::Immediate)
+        return !part.isFloat;
+      Type partType = part.kind == OperandKind::Register ? kernel_->registers[part.index].type : Type::None;
+      return bitWidth(partType) == 32 && (kind(partType) == TypeKind::Bits || isInteger(partType));
+    };
+    if (operand.count != 0 && operand.count != spec.count + 1u)
+      return spec.count ? "has another number of coordinates" : "has coordinates";
+    for (uint32_t i = 1; i < operand.count; ++i)
+      if (!isCoordinate(kernel_->parts[operand.first + i]))
+        return "has a coordinate that is no integer of 32 bits";
     if (operand.count == 0)
-      return "";
+      return spec.count ? "has no coordinates" : "";
     const Operand &base = kernel_->parts[operand.first];
     if (base.kind != OperandKind::Register)
       return base.kind == OperandKind::Variable || base.kind == OperandKind::Parameter ? ""
@@ -485,8 +511,8 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
     bool isInt = kind(baseType) == TypeKind::Bits || isInteger(baseType);
     const Modifiers &has = spelling.modifiers;
     bool isNear = has[size_t(Modifier::shared)] || has[size_t(Modifier::sharedCta)] ||
-                  has[size_t(Modifier::local)] || has[size_t(Modifier::Const)] ||
-                  has[size_t(Modifier::param)];
+                  has[size_t(Modifier::sharedCluster)] || has[size_t(Modifier::local)] ||
+                  has[size_t(Modifier::Const)] || has[size_t(Modifier::param)];
     unsigned bits = bitWidth(baseType);
     bool isWide = type == Type::B64 || !isNear; // an address of global memory beside one of shared memory
     return isInt && (bits == 64 || (bits == 32 && !isWide)) ? "" : "has a base that is no address";
