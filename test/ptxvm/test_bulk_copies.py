@@ -3,6 +3,7 @@ import re
 
 import machine
 import numpy as np
+import products
 import pytest
 from tensor_maps import aligned, boxed, encoded
 
@@ -270,3 +271,63 @@ def test_wrong_rings_are_found(name, copies):
 def test_a_deadlock_says_who_waits_for_what():
     found, _, _ = run_ring(change=without("leave"))
     assert re.search(r"deadlock: .*waiting for the mbarrier at byte \d+, whose phase 0 lacks 96 arrivals and 0 bytes", found), found
+
+
+# --- what tensor copies bring, products read: no thread has written it, and no fence is asked for -------------
+
+SPAN = 64  # f16 of K in a row of 128 bytes
+PRODUCT = HEAD + """.visible .entry product(.param .u64 a, .param .u64 b, .param .u64 out, .param .u64 x, .param .u64 y)
+{
+.reg .pred %p<4>; .reg .b32 %r<16>; .reg .b64 %rd<24>; .reg .f32 %d<32>;
+.shared .align 1024 .b8 tiles[16384];
+.shared .align 8 .b8 barrier[8];
+ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [out];
+mov.u32 %r0, %tid.x; mov.u32 %r1, tiles; mov.u32 %r2, barrier;
+setp.ne.u32 %p1, %r0, 0;
+@%p1 bra START;
+mbarrier.init.shared::cta.b64 [%r2], 1;
+fence.mbarrier_init.release.cluster;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16384;
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {0, 0}], [%r2];
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1+8192], [%rd2, {0, 0}], [%r2];
+START: bar.sync 0;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; // wait
+@!%p2 bra WAIT; // wait
+and.b32 %r3, %r1, 262143; shr.u32 %r3, %r3, 4; cvt.u64.u32 %rd4, %r3;
+mov.b64 %rd5, 0x4000004000010000; or.b64 %rd6, %rd4, %rd5; add.s64 %rd7, %rd6, 512;
+wgmma.fence.sync.aligned;
+""" + "".join(f"add.s64 %rd8, %rd6, {2 * step}; add.s64 %rd9, %rd7, {2 * step};\n"
+              f"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{', '.join(f'%d{i}' for i in range(32))}}}, %rd8, %rd9, {int(step > 0)}, 1, 1, 0, 0;\n"
+              for step in range(4)) + """wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+mul.wide.u32 %rd10, %r0, 128; add.s64 %rd11, %rd3, %rd10;
+""" + "\n".join(f"st.global.f32 [%rd11+{4 * i}], %d{i};" for i in range(32)) + "\nret;\n}\n"
+
+
+def run_product(change=lambda text: text, **run):
+    rng = np.random.default_rng(7)
+    a, b = (numbers((64, SPAN), np.float16) for _ in range(2))
+    a[...], b[...] = rng.integers(-4, 5, (2, 64, SPAN))
+    out = np.zeros((128, 32), np.float32)
+    found = machine.run(change(PRODUCT), [encoded(a, (64, SPAN), 128), encoded(b, (64, SPAN), 128), out, a, b], block=(128, 1, 1), **run)
+    return found, products.matrix_of(products.Case(), out), a.astype(np.float64) @ b.T.astype(np.float64)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_products_of_what_tensor_copies_bring(schedule, copies):
+    found, got, wanted = run_product(schedule=schedule, copies=copies, seed=2)
+    assert found == ""
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+def test_products_that_do_not_wait_for_their_copies(copies):
+    found, _, _ = run_product(change=without("wait"), copies=copies)
+    assert "copy-under-way: " in found, found
+
+
+def test_a_copy_into_what_a_product_reads():
+    again = "@!%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {0, 0}], [%r2];"
+    found, _, _ = run_product(change=replaced("wgmma.wait_group", f"{again}\nwgmma.wait_group"))
+    assert "operand-under-way: " in found, found
