@@ -119,6 +119,20 @@ unsigned columnsTogether(const Layout &result, const MatrixShape &shape) {
   return columns;
 }
 
+std::optional<uint32_t> planOperandHalves(const Layout &tile, const SharedMap &map, bool isTransposed,
+                                          unsigned operand, const MatrixShape &shape) {
+  bool isRows = (operand == 0) != shape.isSwapped;
+  unsigned kDim = (operand == 0) != isTransposed ? 1 : 0;
+  if (!isRows || tile.rank() != 2 || tile.extents()[kDim] % (2 * int64_t(shape.k)) ||
+      !std::has_single_bit(uint64_t(tile.extents()[kDim])))
+    return std::nullopt;
+  unsigned highest = tile.shift(kDim) + tile.hullBits(kDim) - 1;
+  for (unsigned bit = 0; bit != map.images.size(); ++bit)
+    if (bit != highest && (map.images[bit] & map.images[highest]))
+      return std::nullopt;
+  return map.images[highest];
+}
+
 std::optional<OperandTile> planOperandTile(const Layout &tile, const SharedMap &map, bool isTransposed,
                                            unsigned operand, const Layout &result, const MatrixShape &shape) {
   bool isRows = (operand == 0) != shape.isSwapped;

@@ -32,6 +32,10 @@ std::optional<OperandTile> planOperandTile(std::span<const uint32_t> rowImages,
 // instruction wants.
 std::optional<OperandTile> planOperandTile(const Layout &tile, const SharedMap &map, bool isTransposed,
                                            unsigned operand, const Layout &result, const MatrixShape &shape);
+// The rows of an instruction that it cannot read in the buffer may be fetched half of K at a time: so many
+// elements behind what the first half reads lies the same of the second. None: no addition leads there.
+std::optional<uint32_t> planOperandHalves(const Layout &tile, const SharedMap &map, bool isTransposed,
+                                          unsigned operand, const MatrixShape &shape);
 // The columns that one instruction computes of such a `result`.
 unsigned columnsTogether(const Layout &result, const MatrixShape &shape);
 

@@ -160,24 +160,35 @@ private:
       if (dot)
         dots.push_back(dot);
     });
-    if (!areFree)
+    bool fetches = areFree && llvm::any_of(dots, [&](DotOp dot) { return fetchesRows(dot); });
+    if (!areFree || (fetches && dots.size() > 1))
       return;
     uint64_t bytes = 0;
     for (Copied &copied : copied_)
       bytes += (uint64_t(1) << copied.map.images.size()) *
                simt::storedBits(elementType(copied.load.getType())) / 8;
-    // Another slot, unless a program less would then run beside this one.
+    // Another slot, unless a program less would then run beside this one. Rows that are fetched leave the
+    // unit idle for half a trip at most, which other programs, and copies further ahead, make up for
+    // (measured: a tile of 128x128 and eight warps).
     uint64_t most = std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(loop_), 1);
+    if (fetches)
+      most *= std::max<uint64_t>(manySums / sumsOf(dots.front()), 1);
     uint64_t now = std::min(most, machine_.sharedBytes / (slots_ * bytes)),
              then = std::min(most, machine_.sharedBytes / ((slots_ + 1) * bytes));
-    if (then != 0 && (then == now || aheadTrips_ == 1))
+    if (then != 0 && (then == now || (aheadTrips_ == 1 && !fetches)))
       ++slots_;
-    else if (aheadTrips_ > 1)
+    else if (aheadTrips_ > 1 && !fetches)
       --aheadTrips_;
     else
       return;
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
+  }
+
+  // Of a thread; so many are what Costs::productWarps counts with.
+  static constexpr uint64_t manySums = 128;
+  static unsigned sumsOf(DotOp dot) {
+    return unsigned(simt::layoutOf(dot.getResult()).liveRegisters().size());
   }
 
   bool addsUp(DotOp dot) {
@@ -187,18 +198,43 @@ private:
         sum.getOwner() != loop_.getBody() || !sum.hasOneUse() || !dot.getResult().hasOneUse() ||
         elementType(dot.getType()).getIntOrFloatBitWidth() != 32)
       return false;
-    return loop_.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() && isReadThere(dot.getA()) &&
-           isReadThere(dot.getB());
+    unsigned rows = matrix.getIsSwapped() ? 1 : 0;
+    return loop_.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() &&
+           isReadThere(dot->getOperand(1 - rows)) && (isReadThere(dot->getOperand(rows)) || fetchesRows(dot));
+  }
+
+  // An operand that is copied, as its buffer holds it.
+  struct Lying {
+    Copied *copied = nullptr; // null: it is not
+    Value tile;
+    bool isTransposed = false;
+  };
+  Lying find(Value operand) {
+    Lying lying;
+    for (; auto trans = operand.getDefiningOp<TransOp>(); lying.isTransposed = !lying.isTransposed)
+      operand = trans.getValue();
+    lying.tile = operand;
+    auto convert = operand.getDefiningOp<simt::ConvertOp>();
+    for (Copied &copied : copied_)
+      if (convert && copied.load.getResult() == convert.getValue())
+        lying.copied = &copied;
+    return lying;
   }
 
   // Is an operand copied, and read where the copy lies?
   bool isReadThere(Value operand) {
-    while (auto trans = operand.getDefiningOp<TransOp>())
-      operand = trans.getValue();
-    auto convert = operand.getDefiningOp<simt::ConvertOp>();
-    return convert && llvm::any_of(copied_, [&](Copied &copied) {
-             return copied.load.getResult() == convert.getValue() && isReadTogether(operand, copied.map);
-           });
+    Lying lying = find(operand);
+    return lying.copied && isReadTogether(lying.tile, lying.copied->map);
+  }
+
+  // Are the rows of the instruction copied, and fetched from there in halves?
+  bool fetchesRows(DotOp dot) {
+    layout::MatrixShape shape = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName).shape();
+    unsigned rows = shape.isSwapped ? 1 : 0;
+    Lying lying = find(dot->getOperand(rows));
+    return lying.copied && !isReadTogether(lying.tile, lying.copied->map) &&
+           layout::planOperandHalves(simt::layoutOf(lying.tile), lying.copied->map, lying.isTransposed, rows,
+                                     shape);
   }
 
   static layout::SharedMap mapFor(const Layout &load, ArrayRef<simt::ConvertOp> converts, unsigned bits,

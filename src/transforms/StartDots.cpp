@@ -32,7 +32,12 @@ public:
     if (!b.buffer)
       return takeOneWarp();
     InBuffer a = find(operands[0], ofRows);
-    bool runsOn = dot_->hasAttr(simt::inFlightName) && a.buffer;
+    bool runsOn = dot_->hasAttr(simt::inFlightName);
+    if (!a.buffer && runsOn) { // the rows are fetched half by half, as the products before are done with them
+      a = find(operands[0], ofRows, /*isFetched=*/true);
+      groups_ = 2;
+    }
+    runsOn &= bool(a.buffer);
     OpBuilder builder(dot_);
     Location loc = dot_.getLoc();
     Value sum = isZero(dot_.getAcc()) ? Value() : dot_.getAcc();
@@ -52,7 +57,7 @@ private:
     return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
   }
 
-  InBuffer find(Value operand, unsigned index) {
+  InBuffer find(Value operand, unsigned index, bool isFetched = false) {
     bool isTransposed = false;
     while (auto trans = operand.getDefiningOp<TransOp>()) {
       operand = trans.getValue();
@@ -62,9 +67,11 @@ private:
     if (!load || load->getBlock() != dot_->getBlock() || isChangedBetween(load))
       return {};
     layout::SharedMap map = load.getBuffer().getType().getMap().map();
-    bool isReadable = layout::planOperandTile(simt::layoutOf(load.getResult()), map, isTransposed, index,
-                                              simt::layoutOf(dot_.getResult()), matrix_.shape())
-                          .has_value();
+    layout::Layout tile = simt::layoutOf(load.getResult()), result = simt::layoutOf(dot_.getResult());
+    layout::MatrixShape shape = matrix_.shape();
+    bool isReadable =
+        isFetched ? layout::planOperandHalves(tile, map, isTransposed, index, shape).has_value()
+                  : layout::planOperandTile(tile, map, isTransposed, index, result, shape).has_value();
     return isReadable ? InBuffer{load.getBuffer(), isTransposed} : InBuffer();
   }
 
@@ -100,7 +107,8 @@ private:
     unsigned groups = 0;
     for (Operation &op : llvm::make_early_inc_range(*loop.getBody())) {
       auto dot = dyn_cast<simt::DotAsyncOp>(op);
-      groups += dot && isa<scf::YieldOp>(*dot.getResult().getUsers().begin());
+      if (dot && isa<scf::YieldOp>(*dot.getResult().getUsers().begin()))
+        groups += groups_;
       if (auto wait = dyn_cast<simt::DotWaitOp>(op); wait && wait.getSums().empty())
         wait.erase(); // of the products before this one
     }
@@ -155,6 +163,7 @@ private:
 
   DotOp dot_;
   simt::MatrixAttr matrix_;
+  unsigned groups_ = 1; // that a product makes
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
 };

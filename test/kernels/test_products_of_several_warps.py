@@ -98,6 +98,20 @@ def test_types_and_orders(target, m, n, bk, warps, stages, factors, order):
         assert torch.equal(c.float(), a.float()[:, :k] @ b.float()[:k])
 
 
+@pytest.mark.parametrize("order", ["nn", "tt"])
+@pytest.mark.parametrize("factors, bk", [("tf32", 64), ("int8", 256), ("e4m3", 256)])
+def test_rows_are_fetched_half_by_half(target, factors, bk, order):
+    """So large a step that another slot costs no program: the product goes on into the next trip."""
+    generator = torch.Generator().manual_seed(bk)
+    out = (torch.int32, tl.int32) if factors == "int8" else (torch.float32, tl.float32)
+    for k in (0, bk, 2 * bk, 7 * bk):
+        a, b = (integers(generator, *shape, dtype=dtype, by_columns=by)
+                for shape, dtype, by in zip(((64, max(k, bk)), (max(k, bk), 64)), FACTORS[factors], ORDERS[order]))
+        c = torch.full((64, 64), 9, dtype=out[0])
+        typed_kernel[(1,)](a, b, c, k, *a.stride(), *b.stride(), M=64, N=64, BK=bk, OUT=out[1], num_warps=4, num_stages=5)
+        assert torch.equal(c.float(), a.float()[:, :k] @ b.float()[:k])
+
+
 @triton.jit
 def chain_kernel(q, k, v, o, trips, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)

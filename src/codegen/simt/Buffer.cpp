@@ -1,7 +1,7 @@
 // Buffers in shared memory: a buffer is the address of its first byte. Offsets of elements are linear in the
 // bits of thread and register (layout/SharedMap.h): what the thread adds is computed once a kernel, the
 // register's part is a constant that is XORed in where bits could meet and else part of the address.
-#include "codegen/simt/Emitter.h"
+#include "codegen/simt/BufferTile.h"
 #include "ir/simt/Scratch.h"
 #include "layout/MatrixAccess.h"
 
@@ -17,10 +17,12 @@ namespace {
 class BufferAccess {
 public:
   BufferAccess(Emitter &e, Value buffer, Type tile)
-      : e_(e), b_(e.builder), buffer_(e.scalar(buffer)), layout_(layoutOf(tile)),
-        map_(cast<BufferType>(buffer.getType()).getMap().map()),
-        element_(e.type(cast<BufferType>(buffer.getType()).getElementType())),
-        stored_(storedType(e, element_)), bytes_(stored_->getScalarSizeInBits() / 8) {
+      : BufferAccess(e, e.scalar(buffer), layoutOf(tile), cast<BufferType>(buffer.getType()).getMap().map(),
+                     cast<BufferType>(buffer.getType()).getElementType()) {}
+  BufferAccess(Emitter &e, llvm::Value *buffer, Layout layout, layout::SharedMap map, Type element)
+      : e_(e), b_(e.builder), buffer_(buffer), layout_(std::move(layout)), map_(std::move(map)),
+        element_(e.type(element)), stored_(storedType(e, element_)),
+        bytes_(stored_->getScalarSizeInBits() / 8) {
     for (Axis axis : {Axis::Lane, Axis::Warp}) {
       for (uint32_t basis : layout_.bases(axis))
         threads_.push_back(map_.offset(basis));
@@ -245,6 +247,11 @@ bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
   auto type = cast<BufferType>(load.getBuffer().getType());
   return e.hardware.hasMatrixLoad() && layout::planMatrixLoad(layoutOf(load.getResult()), type.getMap().map(),
                                                               storedBits(type.getElementType()));
+}
+
+Registers loadTile(Emitter &e, llvm::Value *address, const Layout &layout, const layout::SharedMap &map,
+                   Type element) {
+  return BufferAccess(e, address, layout, map, element).load();
 }
 
 std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, Value operand, DotOp user) {

@@ -1,10 +1,11 @@
 // Matrix products by instructions of several warps, which read their operands in shared memory by themselves
 // and go on while the warps do. In: `simt.dot_async`, its result laid out by layout::matrixResult, its
 // operands in buffers as layout/OperandTile.h says, that of the instruction's rows perhaps in registers
-// (layout::matrixOperand).
-// Out: for each piece of rows that a group of warps has, one instruction a step along k; all of them make one
-// group, for which `simt.dot_wait` waits.
-#include "codegen/simt/Emitter.h"
+// (layout::matrixOperand), perhaps fetched from there by the op itself, half of K at a time: each half is a
+// group of its own, and its registers are those of the same half of the product before. Out: for each piece
+// of rows that a group of warps has, one instruction a step along k; all of them make one group, for which
+// `simt.dot_wait` waits.
+#include "codegen/simt/BufferTile.h"
 #include "codegen/simt/RegisterMap.h"
 #include "ir/simt/Scratch.h"
 
@@ -28,39 +29,18 @@ public:
   }
 
   void emit() {
-    std::optional<Operand> a;
-    if (op_.getABuffer())
-      a.emplace(operand(op_.getABuffer(), rowDim_, op_.getATransposed()));
-    Operand b = operand(op_.getB(), 1 - rowDim_, op_.getBTransposed());
-    Registers sums(result_.layout().size(Axis::Register), nullptr);
+    columnsTile_.emplace(operand(op_.getB(), 1 - rowDim_, op_.getBTransposed()));
+    sums_.assign(result_.layout().size(Axis::Register), nullptr);
     if (op_.getAcc())
-      for (auto [sum, before] : llvm::zip(sums, e_.registers(op_.getAcc())))
+      for (auto [sum, before] : llvm::zip(sums_, e_.registers(op_.getAcc())))
         sum = before ? widen(before) : nullptr;
+    hasSums_ = bool(op_.getAcc());
     int64_t k = a_ ? a_->layout().extents()[1 - rowDim_] : lengthOfK();
-    Hardware::GroupProduct product;
-    product.name = op_.getMatrix().getName();
-    product.columns = unsigned(columns_);
-    product.isAInShared = a.has_value();
-    product.isATransposed = a && a->tile.isTransposed;
-    product.isBTransposed = b.tile.isTransposed;
-    for (int64_t step = 0; step < k; step += shape_.k)
-      product.b.push_back(at(b, 0, step));
-    std::vector<unsigned> registers;
-    for (int64_t row : rowsOfPieces()) {
-      Hardware::GroupProduct::Piece piece;
-      for (unsigned reg : registersOf(row)) {
-        registers.push_back(reg);
-        if (op_.getAcc())
-          piece.sums.push_back(sums[reg]);
-      }
-      for (int64_t step = 0; step < k; step += shape_.k)
-        piece.a.push_back(a ? Hardware::Values{at(*a, row, step)} : wordsOfA(row, step));
-      product.pieces.push_back(std::move(piece));
-    }
-    for (auto [reg, sum] : llvm::zip(registers, e_.hardware.startProduct(b_, product)))
-      sums[reg] = sum;
-    e_.hardware.commitProducts(b_);
-    e_.set(op_.getResult(), std::move(sums));
+    if (op_.getABuffer() && !planOf(op_.getABuffer(), rowDim_, op_.getATransposed()))
+      fetchAndStart(k);
+    else
+      start(0, k, a_ ? &e_.registers(op_.getA()) : nullptr);
+    e_.set(op_.getResult(), std::move(sums_));
   }
 
 private:
@@ -70,6 +50,70 @@ private:
     std::vector<uint32_t> rowImages, kImages;
     unsigned bytes = 0;
   };
+
+  // The product of `length` elements of K from `begin` on, as a group. `rows`: those that a_ lays out; null:
+  // they lie in the buffer.
+  void start(int64_t begin, int64_t length, const Registers *rows) {
+    std::optional<Operand> a;
+    if (!rows)
+      a.emplace(operand(op_.getABuffer(), rowDim_, op_.getATransposed()));
+    Hardware::GroupProduct product;
+    product.name = op_.getMatrix().getName();
+    product.columns = unsigned(columns_);
+    product.isAInShared = a.has_value();
+    product.isATransposed = a && a->tile.isTransposed;
+    product.isBTransposed = columnsTile_->tile.isTransposed;
+    for (int64_t step = 0; step < length; step += shape_.k)
+      product.b.push_back(at(*columnsTile_, 0, begin + step));
+    std::vector<unsigned> registers;
+    for (int64_t row : rowsOfPieces()) {
+      Hardware::GroupProduct::Piece piece;
+      for (unsigned reg : registersOf(row)) {
+        registers.push_back(reg);
+        if (hasSums_)
+          piece.sums.push_back(sums_[reg]);
+      }
+      for (int64_t step = 0; step < length; step += shape_.k)
+        piece.a.push_back(a ? Hardware::Values{at(*a, row, begin + step)} : wordsOfA(*rows, row, step));
+      product.pieces.push_back(std::move(piece));
+    }
+    for (auto [reg, sum] : llvm::zip(registers, e_.hardware.startProduct(b_, product)))
+      sums_[reg] = sum;
+    hasSums_ = true;
+    e_.hardware.commitProducts(b_);
+  }
+
+  // Of the groups before, all but the last are done: that which had the same half among them. The other one
+  // goes on.
+  void fetchAndStart(int64_t k) {
+    auto type = cast<BufferType>(op_.getABuffer().getType());
+    bool isTransposed = op_.getATransposed();
+    layout::SharedMap map = type.getMap().map();
+    uint32_t step =
+        *layout::planOperandHalves(Layout(type.getShape().vec(), {}), map, isTransposed, rowDim_, shape_);
+    Layout whole = layout::matrixOperand(result_.layout(), shape_, rowDim_, k);
+    Layout::Bases bases;
+    for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp})
+      bases[size_t(axis)] = whole.bases(axis);
+    uint32_t highest = whole.dimMask(1 - rowDim_) & ~(whole.dimMask(1 - rowDim_) >> 1);
+    std::erase(bases[size_t(Axis::Register)], highest);
+    Layout rows(whole.extents(), std::move(bases)); // of the first half
+    a_.emplace(rows);
+    Layout lying = isTransposed ? rows.transposed(std::vector<int32_t>{1, 0}) : rows;
+    for (int64_t half : {0, 1}) {
+      e_.hardware.waitForProducts(b_, 1, {});
+      llvm::Value *address = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), e_.scalar(op_.getABuffer()),
+                                                           unsigned(half) * step * shape_.elementBits / 8);
+      Registers values = loadTile(e_, address, lying, map, type.getElementType());
+      start(half * k / 2, k / 2, &values);
+    }
+  }
+
+  std::optional<layout::OperandTile> planOf(Value buffer, unsigned index, bool isTransposed) {
+    auto type = cast<BufferType>(buffer.getType());
+    return layout::planOperandTile(Layout(type.getShape().vec(), {}), type.getMap().map(), isTransposed,
+                                   index, result_.layout(), shape_);
+  }
 
   llvm::Value *widen(llvm::Value *value) {
     return value->getType()->isHalfTy() ? b_.CreateFPExt(value, b_.getFloatTy()) : value;
@@ -90,7 +134,7 @@ private:
     result.kImages = imagesOf(1 - rowDim);
     result.bytes = shape_.elementBits / 8;
     // There is one, or the op would not have been made (transforms/StartDots.cpp).
-    result.tile = *layout::planOperandTile(tile, map, isTransposed, index, result_.layout(), shape_);
+    result.tile = *planOf(buffer, index, isTransposed);
     llvm::Value *address = e_.scalar(buffer);
     if (llvm::Value *offset = offsetOfGroup(result, index))
       address = b_.CreateInBoundsPtrAdd(address, offset);
@@ -167,8 +211,7 @@ private:
   }
 
   // The words of the fragment of A at a piece of rows and a step.
-  Hardware::Values wordsOfA(int64_t row, int64_t k) {
-    const Registers &values = e_.registers(op_.getA());
+  Hardware::Values wordsOfA(const Registers &values, int64_t row, int64_t k) {
     unsigned perWord = 32 / shape_.elementBits;
     Hardware::Values words;
     for (unsigned far = 0; far < shape_.k; far += 4 * perWord)
@@ -196,6 +239,9 @@ private:
   unsigned rowDim_;        // the dimension of the result along which the instruction's rows lie
   int64_t columns_, rows_; // of one instruction
   std::optional<RegisterMap> a_;
+  std::optional<Operand> columnsTile_;
+  Registers sums_;               // by register of the result
+  bool hasSums_ = false;         // else they start from zero
   llvm::Value *group_ = nullptr; // the number of the group of warps
 };
 

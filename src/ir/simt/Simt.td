@@ -215,7 +215,10 @@ def Simt_DotAsyncOp : Simt_Op<"dot_async", [AttrSizedOperandSegments]> {
   let summary = "starts acc + a x b, computed by several warps at a time that read buffers by themselves";
   let description = [{
     `a` is a tile in the instruction's layout, or lies in `aBuffer`; `b` lies in a buffer. A buffer of a transposed
-    operand holds its columns as rows. Without `acc` the sum starts from zero. The op makes a group: behind a
+    operand holds its columns as rows. Of a swapped matrix instruction `a` is the second operand of the tiles' product
+    and `b` the first: they are its rows and its columns. Without `acc` the sum starts from zero. The op makes a group, or
+    two where the instruction cannot read the rows in `aBuffer` (layout/OperandTile.h): then the op fetches them, half of
+    K at a time, and only one group of those before may go on meanwhile. Behind a
     `dot_wait` that leaves fewer groups under way than were started since, the result may be read and the buffers
     may be written. Until then the result may only be the `acc` of other such ops.
   }];

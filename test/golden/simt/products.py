@@ -3,6 +3,8 @@
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TOGETHER
 # RUN: tegula compile %s::plain --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix BYTES
 # RUN: tegula explain %s::plain --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a | FileCheck %s --check-prefix TF32
+# RUN: tegula compile %s::plain --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 5 --emit simt | FileCheck %s --check-prefix FETCHED
+# RUN: tegula compile %s::plain --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 5 --emit ptx | FileCheck %s --check-prefix HALVES
 # RUN: tegula compile %s::turned --signature 'a=*fp8e4nv:16,b=*fp8e5:16,c=*f32:16,K=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TURNED8
 # RUN: tegula compile %s::alone --signature 'a=*f16:16,b=*f16:16,c=*f32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix ALONE
 # RUN: tegula explain %s::weighted --signature 'a=*f16:16,b=*i8:16,c=*f32:16' --target sm_90a | FileCheck %s --check-prefix WEIGHTED
@@ -57,6 +59,24 @@ import triton.language as tl
 # BYTES-NEXT: simt.dot_wait
 # BYTES: scf.yield
 # TF32: dot: matrix instruction wgmma.k8.tf32, operands swapped
+
+# With room for another slot it goes on into the next trip: the op fetches its rows from the buffer itself, half of K at a
+# time, when the product before is done with the same half.
+# FETCHED: simt.alloc at 0 : <64x32xf32, #shared{{[0-9]*}}, 6>
+# FETCHED: scf.for
+# FETCHED-NOT: simt.local_load
+# FETCHED: simt.dot_async in {{.*}} plus {{.*}} by <"wgmma.k8.tf32", 16, 8, 8, 32, true, 4 rows true>
+# FETCHED: simt.dot_wait pending 2
+# FETCHED-NEXT: scf.yield
+# HALVES: wgmma.wait_group.sync.aligned 1;
+# HALVES: ld.shared.v2
+# HALVES-COUNT-2: wgmma.mma_async
+# HALVES: wgmma.commit_group
+# HALVES: wgmma.wait_group.sync.aligned 1;
+# HALVES: ld.shared.v2
+# HALVES-COUNT-2: wgmma.mma_async
+# HALVES-NOT: wgmma.mma_async
+# HALVES: wgmma.commit_group
 
 # If both have K innermost, both are read there, and the product goes on into the next trip.
 # TURNED8: simt.alloc at 0 : <64x32xf8E4M3FN, #shared{{[0-9]*}}, 4>
