@@ -8,8 +8,7 @@ using namespace tegula;
 uint32_t tg_abi_version() { return TG_ABI_VERSION; }
 const char *tg_version() { return TEGULA_VERSION; }
 
-// A host in C may pass any number.
-__attribute__((no_sanitize("enum"))) const char *tg_status_name(tg_status status) {
+const char *tg_status_name(tg_status status) {
   static constexpr const char *names[] = {"TG_OK",       "TG_PARSE",     "TG_TYPE",     "TG_UNSUPPORTED",
                                           "TG_RESOURCE", "TG_TOOLCHAIN", "TG_DRIVER",   "TG_LAUNCH",
                                           "TG_DATA",     "TG_INTERNAL",  "TG_ASSERTION"};

@@ -162,8 +162,9 @@ void compile(tg_function *function, const Fields &fields, const char *target) {
 
 void call(tg_function *function, const Fields &fields) {
   Arguments arguments;
-  const char *letters = orNull(fields, "args");
-  argumentsOf(letters ? letters : "pppiiiiiiiii", arguments);
+  const char *given = orNull(fields, "args");
+  const std::string letters = given ? given : "pppiiiiiiiii"; // texts among the arguments lie in it
+  argumentsOf(letters, arguments);
   tg_simulation_options options{};
   options.struct_size = sizeof options;
   options.step_limit = 20'000;
