@@ -25,10 +25,9 @@
 
 #ifdef __cplusplus
 extern "C" {
-/* A host may pass any number, which C++ allows only where the type is said. */
-#define TG_ENUM(name) enum name : unsigned
+#define TG_OF_ANY_NUMBER : unsigned /* a host may pass any, which C++ allows only where the type is said */
 #else
-#define TG_ENUM(name) enum name
+#define TG_OF_ANY_NUMBER
 #endif
 
 #if defined(__GNUC__)
@@ -46,23 +45,24 @@ TG_API const char *tg_version(void);
 /* ---- status and diagnostics ------------------------------------------------------------- */
 
 /* Stable numbers; new ones are appended. */
-typedef TG_ENUM(tg_status){
-    TG_OK = 0,          TG_PARSE = 1, /* the text is not the language */
-    TG_TYPE = 2,                      /* the program means nothing: types, shapes, names, constexprs */
-    TG_UNSUPPORTED = 3,               /* right, but not on this target */
-    TG_RESOURCE = 4,                  /* too large: memory, limits, budgets */
-    TG_TOOLCHAIN = 5,                 /* an assembler or linker failed */
-    TG_DRIVER = 6,                    /* a device's driver refused */
-    TG_LAUNCH = 7,                    /* arguments or grid do not fit the kernel */
-    TG_DATA = 8,                      /* a file or buffer is not what it claims */
-    TG_INTERNAL = 9,                  /* a bug of this library */
-    TG_ASSERTION = 10                 /* a tl.device_assert was false while the kernel ran */
+typedef enum tg_status TG_OF_ANY_NUMBER {
+  TG_OK = 0,
+  TG_PARSE = 1,       /* the text is not the language */
+  TG_TYPE = 2,        /* the program means nothing: types, shapes, names, constexprs */
+  TG_UNSUPPORTED = 3, /* right, but not on this target */
+  TG_RESOURCE = 4,    /* too large: memory, limits, budgets */
+  TG_TOOLCHAIN = 5,   /* an assembler or linker failed */
+  TG_DRIVER = 6,      /* a device's driver refused */
+  TG_LAUNCH = 7,      /* arguments or grid do not fit the kernel */
+  TG_DATA = 8,        /* a file or buffer is not what it claims */
+  TG_INTERNAL = 9,    /* a bug of this library */
+  TG_ASSERTION = 10   /* a tl.device_assert was false while the kernel ran */
 } tg_status;
 
 /* "TG_OK", "TG_PARSE", ... */
 TG_API const char *tg_status_name(tg_status status);
 
-typedef TG_ENUM(tg_severity){TG_ERROR = 0, TG_WARNING = 1, TG_REMARK = 2} tg_severity;
+typedef enum tg_severity TG_OF_ANY_NUMBER { TG_ERROR = 0, TG_WARNING = 1, TG_REMARK = 2 } tg_severity;
 
 /* A list of diagnostics: what a call refused, or what a compile warned of. */
 typedef struct tg_diagnostics tg_diagnostics;
@@ -95,13 +95,41 @@ typedef struct tg_held tg_held;
 typedef struct tg_value tg_value;
 
 /* Element types; the numbers are stable. */
-typedef TG_ENUM(tg_dtype){TG_I1 = 0, TG_I8 = 1, TG_I16 = 2, TG_I32 = 3, TG_I64 = 4, TG_U8 = 5, TG_U16 = 6,
-                          TG_U32 = 7, TG_U64 = 8, TG_F16 = 9, TG_BF16 = 10, TG_F32 = 11, TG_F64 = 12,
-                          TG_F8E5 = 13, TG_F8E4NV = 14, TG_F8E4B8 = 15, TG_F8E5B16 = 16, TG_F8E4B15 = 17,
-                          /* of less than a byte, packed: pointers to them take bytes */
-                          TG_I2 = 18, TG_I3 = 19, TG_I4 = 20, TG_I5 = 21, TG_I6 = 22, TG_I7 = 23, TG_U1 = 24,
-                          TG_U2 = 25, TG_U3 = 26, TG_U4 = 27, TG_U5 = 28, TG_U6 = 29, TG_U7 = 30,
-                          TG_F4E2M1 = 31} tg_dtype;
+typedef enum tg_dtype TG_OF_ANY_NUMBER {
+  TG_I1 = 0,
+  TG_I8 = 1,
+  TG_I16 = 2,
+  TG_I32 = 3,
+  TG_I64 = 4,
+  TG_U8 = 5,
+  TG_U16 = 6,
+  TG_U32 = 7,
+  TG_U64 = 8,
+  TG_F16 = 9,
+  TG_BF16 = 10,
+  TG_F32 = 11,
+  TG_F64 = 12,
+  TG_F8E5 = 13,
+  TG_F8E4NV = 14,
+  TG_F8E4B8 = 15,
+  TG_F8E5B16 = 16,
+  TG_F8E4B15 = 17,
+  /* of less than a byte, packed: pointers to them take bytes */
+  TG_I2 = 18,
+  TG_I3 = 19,
+  TG_I4 = 20,
+  TG_I5 = 21,
+  TG_I6 = 22,
+  TG_I7 = 23,
+  TG_U1 = 24,
+  TG_U2 = 25,
+  TG_U3 = 26,
+  TG_U4 = 27,
+  TG_U5 = 28,
+  TG_U6 = 29,
+  TG_U7 = 30,
+  TG_F4E2M1 = 31
+} tg_dtype;
 
 /* -1: there is no type of this name. */
 TG_API int tg_dtype_from_name(const char *name);
@@ -110,38 +138,40 @@ TG_API const char *tg_dtype_name(int dtype);
 /* Bytes of an element in memory; 0: there is no such type. */
 TG_API size_t tg_dtype_size(int dtype);
 
-typedef TG_ENUM(tg_value_kind){
-    TG_ABSENT = 0,            /* no value: the parameter's default counts */
-    TG_NONE = 1, TG_BOOL = 2, /* as.integer */
-    TG_INT = 3,               /* as.integer */
-    TG_UINT = 4,              /* as.bits; for values above 2^63 - 1 */
-    TG_FLOAT = 5,             /* as.real */
-    TG_POINTER = 6,           /* as.address, dtype */
-    TG_STRING = 7,            /* as.text */
-    TG_DTYPE = 8,             /* dtype */
-    TG_LITERAL = 9,   /* as.text: a constant as Python writes it: "3", "1e-5", "None", "'relu'", "tl.float16",
-                         "(1, 2)" */
-    TG_TUPLE = 10,    /* as.tuple */
-    TG_FUNCTION = 11, /* as.function: a function of the language */
-    /* In answers of a host's environment: */
-    TG_MODULE = 12,  /* as.text: a module of the language by its canonical name, "triton.language" */
-    TG_BUILTIN = 13, /* as.text: a builtin by its canonical name, "triton.language.load" */
-    TG_OPAQUE = 14,  /* as.opaque: an object that only the host knows */
-    /* The class of tuples with named elements. as.tuple: its name (TG_STRING), the class itself (TG_OPAQUE),
-     * whether it is an aggregate (TG_BOOL), then the names of the fields (TG_STRING). */
-    TG_CLASS = 15,
-    /* as.tuple: the class (TG_CLASS), then the elements. An argument of a class with the name
-     * "triton.language.tensor_descriptor" is a tensor descriptor: base (TG_POINTER), shape and strides
-     * (TG_TUPLE of integers), block_shape (TG_TUPLE of integers, TG_CONSTEXPR) and padding ("zero" or "nan"),
-     * as tl.make_tensor_descriptor takes them. */
-    TG_NAMED_TUPLE = 16, TG_HELD = 17 /* as.held: a value of a program that runs one operation at a time */
+typedef enum tg_value_kind TG_OF_ANY_NUMBER {
+  TG_ABSENT = 0, /* no value: the parameter's default counts */
+  TG_NONE = 1,
+  TG_BOOL = 2,    /* as.integer */
+  TG_INT = 3,     /* as.integer */
+  TG_UINT = 4,    /* as.bits; for values above 2^63 - 1 */
+  TG_FLOAT = 5,   /* as.real */
+  TG_POINTER = 6, /* as.address, dtype */
+  TG_STRING = 7,  /* as.text */
+  TG_DTYPE = 8,   /* dtype */
+  TG_LITERAL =
+      9, /* as.text: a constant as Python writes it: "3", "1e-5", "None", "'relu'", "tl.float16", "(1, 2)" */
+  TG_TUPLE = 10,    /* as.tuple */
+  TG_FUNCTION = 11, /* as.function: a function of the language */
+  /* In answers of a host's environment: */
+  TG_MODULE = 12,  /* as.text: a module of the language by its canonical name, "triton.language" */
+  TG_BUILTIN = 13, /* as.text: a builtin by its canonical name, "triton.language.load" */
+  TG_OPAQUE = 14,  /* as.opaque: an object that only the host knows */
+  /* The class of tuples with named elements. as.tuple: its name (TG_STRING), the class itself (TG_OPAQUE),
+   * whether it is an aggregate (TG_BOOL), then the names of the fields (TG_STRING). */
+  TG_CLASS = 15,
+  /* as.tuple: the class (TG_CLASS), then the elements. An argument of a class with the name
+   * "triton.language.tensor_descriptor" is a tensor descriptor: base (TG_POINTER), shape and strides
+   * (TG_TUPLE of integers), block_shape (TG_TUPLE of integers, TG_CONSTEXPR) and padding ("zero" or "nan"),
+   * as tl.make_tensor_descriptor takes them. */
+  TG_NAMED_TUPLE = 16,
+  TG_HELD = 17 /* as.held: a value of a program that runs one operation at a time */
 } tg_value_kind;
 
-typedef TG_ENUM(tg_value_flags){
-    TG_READ_ONLY = 1, /* TG_POINTER: a kernel that stores through it is refused */
-    TG_TYPED = 2,     /* TG_BOOL, TG_INT, TG_UINT, TG_FLOAT, TG_LITERAL: the number has type `dtype` */
-    TG_CONSTEXPR = 4, /* answers: a constant that kernels may use (tl.constexpr); arguments: a constant for
-                         any parameter */
+typedef enum tg_value_flags TG_OF_ANY_NUMBER {
+  TG_READ_ONLY = 1, /* TG_POINTER: a kernel that stores through it is refused */
+  TG_TYPED = 2,     /* TG_BOOL, TG_INT, TG_UINT, TG_FLOAT, TG_LITERAL: the number has type `dtype` */
+  TG_CONSTEXPR = 4, /* answers: a constant that kernels may use (tl.constexpr); arguments: a constant for any
+                       parameter */
 } tg_value_flags;
 
 /* Bits of an opaque handle. The host sets the first in the handle of a function that may be called with
@@ -543,17 +573,18 @@ TG_API tg_status tg_program_move(tg_program *program, const int64_t *index, cons
 TG_API tg_status tg_program_add_source(tg_program *program, const char *path, const char *text, size_t size,
                                        uint32_t *number, tg_diagnostics **problems);
 
-typedef TG_ENUM(tg_action){
-    TG_DO_CALL = 0,      /* the first operand, a TG_BUILTIN or TG_FUNCTION, with the others as arguments */
-    TG_DO_METHOD = 1,    /* the method `name` of the first operand, with the others as arguments */
-    TG_DO_ATTRIBUTE = 2, /* the attribute `name` of the operand */
-    TG_DO_BINARY = 3,    /* the operator that Python spells `name`: "+", "//"; for the next three, too */
-    TG_DO_COMPARE = 4,   TG_DO_UNARY = 5, TG_DO_LOGICAL = 6, /* "and", "or" */
-    TG_DO_SUBSCRIPT = 7, /* the first operand at the others; TG_ABSENT is `:` */
-    TG_DO_TENSOR = 8,    /* the operand, a number, as a scalar of a program */
-    TG_DO_RANGE = 9, /* (start, stop, step) of a loop -> (lower, upper, step, does it run down?), of one type
-                      */
-    TG_DO_CONDITION = 10 /* the truth of the operand, as `if` has it */
+typedef enum tg_action TG_OF_ANY_NUMBER {
+  TG_DO_CALL = 0,      /* the first operand, a TG_BUILTIN or TG_FUNCTION, with the others as arguments */
+  TG_DO_METHOD = 1,    /* the method `name` of the first operand, with the others as arguments */
+  TG_DO_ATTRIBUTE = 2, /* the attribute `name` of the operand */
+  TG_DO_BINARY = 3,    /* the operator that Python spells `name`: "+", "//"; for the next three, too */
+  TG_DO_COMPARE = 4,
+  TG_DO_UNARY = 5,
+  TG_DO_LOGICAL = 6,   /* "and", "or" */
+  TG_DO_SUBSCRIPT = 7, /* the first operand at the others; TG_ABSENT is `:` */
+  TG_DO_TENSOR = 8,    /* the operand, a number, as a scalar of a program */
+  TG_DO_RANGE = 9, /* (start, stop, step) of a loop -> (lower, upper, step, does it run down?), of one type */
+  TG_DO_CONDITION = 10 /* the truth of the operand, as `if` has it */
 } tg_action;
 
 /* A place in a source: lines and columns (in bytes) from 1; `end_column` is behind the last byte. */
@@ -571,10 +602,11 @@ TG_API tg_status tg_program_do(tg_program *program, tg_action action, const char
 /* 1: `object.name` is a method, for TG_DO_METHOD. */
 TG_API int tg_program_has_method(tg_program *program, const tg_value *object, const char *name);
 
-typedef TG_ENUM(tg_held_kind){
-    TG_HELD_TILE = 0, /* a scalar (rank 0) or tile */
-    TG_HELD_BLOCK_POINTER = 1, TG_HELD_DESCRIPTOR = 2,
-    TG_HELD_TYPE = 3 /* of a pointer or tile; an element type is a TG_DTYPE */
+typedef enum tg_held_kind TG_OF_ANY_NUMBER {
+  TG_HELD_TILE = 0, /* a scalar (rank 0) or tile */
+  TG_HELD_BLOCK_POINTER = 1,
+  TG_HELD_DESCRIPTOR = 2,
+  TG_HELD_TYPE = 3 /* of a pointer or tile; an element type is a TG_DTYPE */
 } tg_held_kind;
 
 typedef struct tg_held_info {

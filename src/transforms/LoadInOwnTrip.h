@@ -13,8 +13,7 @@ namespace tegula::transforms {
 // what the body adds to an address, scalars and rows of a mask. Loops that write memory stay as they are, and
 // so do loads that are not the same but for such parts, volatile ones, and tiles that are used behind the
 // loop. The value of each load is as before; the last one, which nobody uses, does not happen. Appends a
-// remark
-// ("pipeline") for each loop that is rewritten.
+// remark ("pipeline") for each loop that is rewritten.
 void loadInOwnTrip(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

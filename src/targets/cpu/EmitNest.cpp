@@ -594,9 +594,7 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     Nest saving = elementwiseNest(load->getResult(0));
     NestEmitter emitter(*this, saving, saving.roots, lanes, exact, results,
                         &plan.saveArea(load->getResult(0)));
-    for (const Root &root : nest.roots)
-      if (root.kind == RootKind::Buffer)
-        emitter.evaluator().written.insert(root.value);
+    emitter.evaluator().written.insert_range(filledBy(nest));
     emitter.emit(std::nullopt, 1);
   };
   llvm::Value *isSaved = nullptr; // some load would see what the nest stores: its tile was read whole

@@ -20,11 +20,7 @@ struct Range {
 // nest's.
 class AccessWalk {
 public:
-  AccessWalk(const Nest &nest, const NestPlan &plan) : nest_(nest), plan_(plan) {
-    for (const Root &root : nest.roots)
-      if (root.kind == RootKind::Buffer)
-        written_.insert(root.value);
-  }
+  AccessWalk(const Nest &nest, const NestPlan &plan) : nest_(nest), plan_(plan), filled_(filledBy(nest)) {}
 
   NestAccesses run() {
     SmallVector<int8_t, 4> identity;
@@ -58,7 +54,7 @@ private:
   };
 
   bool isRead(Value value) const {
-    return !isa<RankedTensorType>(value.getType()) || (plan_.buffer(value) && !written_.contains(value));
+    return !isa<RankedTensorType>(value.getType()) || (plan_.buffer(value) && !filled_.contains(value));
   }
 
   void visit(Value value, ArrayRef<int8_t> map) {
@@ -92,18 +88,15 @@ private:
 
   const Nest &nest_;
   const NestPlan &plan_;
+  llvm::DenseSet<Value> filled_;
   NestAccesses found_;
-  llvm::DenseSet<Value> written_;
   std::set<Key> seen_; // membership only
 };
 
 class GuardEmitter {
 public:
-  GuardEmitter(ProgramEmitter &program, const Nest &nest) : p_(program), b_(program.builder) {
-    for (const Root &root : nest.roots)
-      if (root.kind == RootKind::Buffer)
-        notFilled_.insert(root.value);
-  }
+  GuardEmitter(ProgramEmitter &program, const Nest &nest)
+      : p_(program), b_(program.builder), filled_(filledBy(nest)) {}
 
   llvm::Value *holds() const { return holds_; }
   llvm::Value *apart() const { return apart_; }
@@ -155,7 +148,7 @@ private:
   // The nest runs behind its guards: tiles that it buffers are computed here.
   Evaluator computing() {
     Evaluator evaluator(p_, 1, true);
-    evaluator.written = notFilled_;
+    evaluator.written = filled_;
     return evaluator;
   }
 
@@ -326,7 +319,7 @@ private:
   ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   llvm::Value *holds_ = nullptr, *apart_ = nullptr;
-  llvm::DenseSet<Value> notFilled_, done_;
+  llvm::DenseSet<Value> filled_, done_;
   llvm::DenseMap<Value, Range> ranges_; // of the addresses of pointers
 };
 
@@ -353,6 +346,14 @@ bool isLikeABuffer(ProgramEmitter &program, const NestAccess &access, unsigned l
 int64_t elementBytes(Value pointers) {
   Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
   return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+llvm::DenseSet<Value> filledBy(const Nest &nest) {
+  llvm::DenseSet<Value> tiles;
+  for (const Root &root : nest.roots)
+    if (root.kind == RootKind::Buffer)
+      tiles.insert(root.value);
+  return tiles;
 }
 
 NestAccesses accessesOf(const Nest &nest, const NestPlan &plan) { return AccessWalk(nest, plan).run(); }

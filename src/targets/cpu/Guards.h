@@ -24,6 +24,8 @@ int64_t elementBytes(mlir::Value pointers);
 struct NestAccesses {
   llvm::SmallVector<NestAccess, 4> loads, stores;
 };
+// Tiles whose buffers the nest itself fills: ahead of it they must be computed.
+llvm::DenseSet<mlir::Value> filledBy(const analysis::Nest &nest);
 NestAccesses accessesOf(const analysis::Nest &nest, const analysis::NestPlan &plan);
 
 struct Guards {
