@@ -4,7 +4,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "python"))
+PACKAGE = Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "python"
+if any(PACKAGE.glob("tegula/_tegula.*")):  # a bundle's is on the path already; its python/ has no extension
+    sys.path.insert(0, str(PACKAGE))
 
 from tegula.kernel_file import main  # noqa: E402
 

@@ -1,6 +1,7 @@
 """Kernel files with kernel_fn, reference_fn and get_inputs: verified, and timed when they are right."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,7 @@ def call(verb, *arguments, command="script"):
     done = subprocess.run([*COMMANDS[command](verb), *map(str, arguments)], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "TEGULA_PYTHON": sys.executable})
     answer = json.loads(done.stdout) if done.stdout else None
+    assert answer or done.returncode == 2, done.stderr
     assert done.stdout.count("\n") == (1 if answer else 0)
     return done, answer
 
@@ -132,6 +134,22 @@ def test_a_file_for_a_gpu(kernel):
     path = kernel(device="cuda")
     assert call("verify", path)[1]["correct"]
     assert call("bench", path)[1]["speedup"] > 0
+
+
+def test_sources_of_the_package_without_its_extension_are_passed_over(kernel, tmp_path):
+    """A bundle holds both: python/ as the repository has it, and what Python imports."""
+    program = tmp_path / "bundle" / "bin" / "tegula"
+    program.parent.mkdir(parents=True)
+    shutil.copy2(BUILD / "bin" / "tegula", program)
+    sources = tmp_path / "bundle" / "python" / "tegula"
+    sources.mkdir(parents=True)
+    (sources / "__init__.py").write_text("from . import _tegula\n")
+    libraries = ":".join(map(str, (BUILD / "lib", os.environ.get("LD_LIBRARY_PATH", ""))))
+    for command in ([program, "verify"], [sys.executable, ROOT / "scripts" / "verify_kernel.py"]):
+        done = subprocess.run([*map(str, command), str(kernel())], capture_output=True, text=True, timeout=120, env={
+            **os.environ, "TEGULA_PYTHON": sys.executable, "LD_LIBRARY_PATH": libraries,
+            "TEGULA_BUILD_DIR": str(tmp_path / "bundle"), "PYTHONPATH": str(BUILD / "python")})
+        assert done.returncode == 0 and json.loads(done.stdout)["correct"], done.stderr
 
 
 def test_a_command_line_that_is_not_understood(kernel):

@@ -12,6 +12,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Returns true if `package` holds the extension as well: the sources of the package alone are none that Python
+// can import, and a checkout or a bundle has them too.
+bool canBeImported(const fs::path &package) {
+  std::error_code error;
+  if (!fs::exists(package / "__init__.py", error))
+    return false;
+  for (fs::directory_iterator entry(package, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().filename().string().starts_with("_tegula."))
+      return true;
+  return false;
+}
+
 // The package of this build or installation; "": none is beside the program, and Python finds one or does
 // not.
 std::string findPackage() {
@@ -19,7 +31,7 @@ std::string findPackage() {
   fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char *place :
        {"../python", "../..", "../lib/tegula-python", "../lib/x86_64-linux-gnu/tegula-python"})
-    if (fs::exists(program / place / "tegula" / "__init__.py", error))
+    if (canBeImported(program / place / "tegula"))
       return fs::weakly_canonical(program / place, error).string();
   return "";
 }
