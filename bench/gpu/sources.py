@@ -64,12 +64,12 @@ def load(name, package, folder=EXAMPLES):
     return module
 
 
-def for_each(name, build, packages=None, watched=True):
+def for_each(name, build, packages=None, watched=True, folder=EXAMPLES):
     """{contestant: build(module)}, or the exception that loading or building ended in."""
     contestants = {}
     for contestant, package in (packages or PACKAGES).items():
         try:
-            module = load(name, package)
+            module = load(name, package, folder)
             if watched:
                 watch(vars(module))
             contestants[contestant] = build(module)

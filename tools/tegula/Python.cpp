@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns true if `package` holds the extension as well: the sources of the package alone are none that Python
-// can import, and a checkout or a bundle has them too.
+// Returns true if `package` holds the extension as well: the sources of the package alone are none that
+// Python can import, and a checkout or a bundle has them too.
 bool canBeImported(const fs::path &package) {
   std::error_code error;
   if (!fs::exists(package / "__init__.py", error))
