@@ -21,8 +21,10 @@ public:
 
   llvm::DenseMap<Value, AxisInfo> infos() const {
     llvm::DenseMap<Value, AxisInfo> infos;
-    for (const auto &[value, fact] : facts_)
+    for (auto [value, fact] : facts_) {
+      addAddressHints(fact, value);
       infos[value] = fact.info();
+    }
     return infos;
   }
 

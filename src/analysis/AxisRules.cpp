@@ -492,18 +492,30 @@ llvm::SmallVector<int64_t, 4> numbersOf(Attribute hint, unsigned rank) {
   return numbers;
 }
 
-void Rule::hints() {
-  auto promise = [&](StringRef name, int64_t Dimension::*part) {
-    if (Attribute hint = op_->getDiscardableAttr(name))
-      for (auto [dim, number] : llvm::zip(fact_.dims, numbersOf(hint, rank())))
+// Adds what attributes of `op` promise, whose names begin with `prefix`.
+void addHints(AxisFact &fact, Operation *op, StringRef prefix) {
+  auto promise = [&](StringRef name, int64_t AxisFact::Dimension::*part) {
+    if (Attribute hint = op->getDiscardableAttr((prefix + name).str()))
+      for (auto [dim, number] : llvm::zip(fact.dims, numbersOf(hint, fact.dims.size())))
         dim.*part = std::max(dim.*part, powerOfTwoIn(number));
   };
-  promise("tt.contiguity", &Dimension::contiguity);
-  promise("tt.divisibility", &Dimension::divisibility);
-  promise("tt.constancy", &Dimension::constancy);
+  promise("contiguity", &AxisFact::Dimension::contiguity);
+  promise("divisibility", &AxisFact::Dimension::divisibility);
+  promise("constancy", &AxisFact::Dimension::constancy);
 }
 
+void Rule::hints() { addHints(fact_, op_, "tt."); }
+
 } // namespace
+
+void addAddressHints(AxisFact &fact, Value address) {
+  if (!isa<PointerType>(elementType(address.getType())))
+    return;
+  for (OpOperand &use : address.getUses())
+    if (isa<LoadOp, StoreOp>(use.getOwner()) && use.getOperandNumber() == 0 &&
+        use.getOwner()->getBlock() == address.getParentBlock())
+      addHints(fact, use.getOwner(), "tt.address_");
+}
 
 AxisFact ruleOf(Operation *op, unsigned index, bool trust, FactOf operands) {
   return Rule(op, index, trust, operands).compute();

@@ -61,6 +61,14 @@ public:
   // The op location of the innermost of `frames`; unset in the kernel itself.
   std::optional<mlir::Location> caller;
 
+  // Promises of a value that a loop carries: no op made it, so that the accesses it is the address of carry them, as
+  // `tt.address_divisibility` and the like. They hold in `block` and inside of it.
+  struct Promise {
+    mlir::Block *block;
+    mlir::NamedAttribute attribute;
+  };
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Promise, 2>> promises;
+
   // Reports at `place` and returns nullopt: `return session.fail(Kind::X, {...})`.
   std::nullopt_t fail(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});
   void warn(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});

@@ -17,8 +17,8 @@ std::optional<uint32_t> gridAxis(Call &call) {
 // A parameter's divisibility is an attribute of the function; its other promises are dropped,
 // since a scalar has no run.
 void promiseOfParameter(mlir::BlockArgument argument, llvm::StringRef attribute, int64_t value) {
-  auto function = llvm::dyn_cast<tile::FuncOp>(argument.getOwner()->getParentOp());
-  if (!function || attribute != "tt.divisibility" || value < 1 || value > INT32_MAX)
+  auto function = llvm::cast<tile::FuncOp>(argument.getOwner()->getParentOp());
+  if (attribute != "tt.divisibility" || value < 1 || value > INT32_MAX)
     return;
   auto known = function.getArgAttrOfType<mlir::IntegerAttr>(argument.getArgNumber(), attribute);
   if (!known || known.getInt() < value)
@@ -27,9 +27,17 @@ void promiseOfParameter(mlir::BlockArgument argument, llvm::StringRef attribute,
 }
 
 // A promise travels as an attribute of the op that made the value. Constants need none.
-void attach(mlir::Value value, llvm::StringRef attribute, llvm::ArrayRef<int64_t> entries) {
-  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
-    return promiseOfParameter(argument, attribute, entries.front());
+void attach(Session &session, mlir::Value value, llvm::StringRef attribute, llvm::ArrayRef<int64_t> entries) {
+  if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value)) {
+    if (llvm::isa<tile::FuncOp>(argument.getOwner()->getParentOp()))
+      return promiseOfParameter(argument, attribute, entries.front());
+    mlir::Builder builder(value.getContext());
+    std::string name = ("tt.address_" + attribute.drop_front(3)).str();
+    session.promises[value].push_back(
+        {session.builder.getInsertionBlock(),
+         builder.getNamedAttr(name, mlir::DenseI64ArrayAttr::get(value.getContext(), entries))});
+    return;
+  }
   mlir::Operation *op = value.getDefiningOp();
   if (!llvm::isa<mlir::arith::ConstantOp>(op))
     op->setAttr(attribute, mlir::DenseI64ArrayAttr::get(op->getContext(), entries));
@@ -42,7 +50,7 @@ std::optional<Value> promise(Call &call, llvm::StringRef attribute) {
     return std::nullopt;
   if (values->size() != std::max<size_t>(input->type.shape.size(), 1))
     return call.wrong(1, "one integer for each dimension");
-  attach(input->value, attribute, *values);
+  attach(call.session, input->value, attribute, *values);
   return Value(*input);
 }
 
@@ -52,7 +60,7 @@ std::optional<int64_t> constantScalar(mlir::Value value) {
 }
 
 // `x % c == 0` of scalars is the promise that tl.multiple_of makes.
-void attachAssumedDivisibility(mlir::Value condition) {
+void attachAssumedDivisibility(Session &session, mlir::Value condition) {
   auto compare = condition.getDefiningOp<mlir::arith::CmpIOp>();
   if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::eq ||
       constantScalar(compare.getRhs()) != 0)
@@ -61,7 +69,7 @@ void attachAssumedDivisibility(mlir::Value condition) {
   if (!llvm::isa_and_nonnull<mlir::arith::RemSIOp, mlir::arith::RemUIOp>(remainder))
     return;
   if (auto divisor = constantScalar(remainder->getOperand(1)); divisor && *divisor > 0)
-    attach(remainder->getOperand(0), "tt.divisibility", *divisor);
+    attach(session, remainder->getOperand(0), "tt.divisibility", *divisor);
 }
 
 std::optional<Value> onlyInLoop(Call &call, std::string_view statement) {
@@ -91,7 +99,7 @@ std::optional<Value> call_assume(Call &call) {
     return call.wrong(0, "a condition");
   // What holds in a branch need not hold outside of it.
   if (llvm::isa<tile::FuncOp>(call.session.builder.getInsertionBlock()->getParentOp()))
-    attachAssumedDivisibility(condition->value);
+    attachAssumedDivisibility(call.session, condition->value);
   return Value();
 }
 

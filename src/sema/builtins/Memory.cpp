@@ -46,6 +46,16 @@ std::optional<Tensor> maskOperand(Call &call, size_t i, const Tensor &pointer) {
   return scalarBesideScalar(call, i, pointer, *mask) ? mask : std::nullopt;
 }
 
+// Gives an access the promises that hold here of its address, if a loop carries that.
+void carryPromises(Session &session, mlir::Value address, mlir::Operation *access) {
+  auto found = session.promises.find(address);
+  if (found == session.promises.end())
+    return;
+  for (const Session::Promise &promise : found->second)
+    if (promise.block->getParent()->isAncestor(access->getParentRegion()))
+      access->setAttr(promise.attribute.getName(), promise.attribute.getValue());
+}
+
 // The type that elements are loaded and stored as: bytes for bools, whole numbers of bytes for packed ones.
 DType storedAs(DType element) {
   return isBool(element) ? DType::I8 : isPacked(element) ? unpackedType(element) : element;
@@ -104,6 +114,7 @@ std::optional<Value> call_load(Call &call) {
   Tensor loaded = emit<tile::LoadOp>(session, type, lower(type, session.builder.getContext()), pointer->value,
                                      mask ? mask->value : mlir::Value(), other ? other->value : mlir::Value(),
                                      *cache, *eviction, *isVolatile);
+  carryPromises(session, pointer->value, loaded.value.getDefiningOp());
   return isBool(pointer->type.element) ? *cast(session, loaded, DType::I1) : loaded;
 }
 
@@ -140,8 +151,9 @@ std::optional<Value> call_store(Call &call) {
     if (!mask)
       return std::nullopt;
   }
-  tile::StoreOp::create(session.builder, session.loc(), pointer->value, elements->value,
-                        mask ? mask->value : mlir::Value(), *cache, *eviction);
+  auto stored = tile::StoreOp::create(session.builder, session.loc(), pointer->value, elements->value,
+                                      mask ? mask->value : mlir::Value(), *cache, *eviction);
+  carryPromises(session, pointer->value, stored);
   return Value();
 }
 

@@ -4,6 +4,7 @@
 # RUN: %ir types 'p=*f32'
 # RUN: %ir python 'p=*f32,n=i32'
 # RUN: %ir hints 'p=*f32,n=i32'
+# RUN: %ir hints_of_carried 'p=*f32,n=i32'
 # RUN: %said printed 'p=*f32,n=i32'
 # RUN: %refused unknown_keyword 'p=*f32'
 # RUN: %refused missing 'p=*f32'
@@ -116,6 +117,21 @@ def hints(p, n):
     tl.device_assert(n > 0, "only with debug")
     # A parameter has no op; the function keeps what is promised of it.
     tl.store(tl.multiple_of(p, 16) + o, 0.0)
+
+
+@triton.jit
+def hints_of_carried(p, n):
+    o = p + tl.arange(0, 8)
+    for i in range(n):
+        if i > 4:
+            # What holds in a branch does not hold behind it.
+            tl.max_constancy(o, 2)
+            # hints_of_carried: tt.load {{.*}} {tt.address_constancy = array<i64: 2>}
+            tl.device_print("x", tl.load(o))
+        tl.multiple_of(o, 16)
+        # hints_of_carried: tt.store {{.*}} {tt.address_divisibility = array<i64: 16>}
+        tl.store(o, 0.0)
+        o += n
 
 
 @triton.jit

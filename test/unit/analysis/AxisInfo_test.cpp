@@ -74,6 +74,22 @@ TEST(AxisInfo, RangeOfAnyExtentIsOneGroup) {
   EXPECT_EQ(info.divisibility, Numbers{4});
 }
 
+TEST(AxisInfo, AnAccessInTheSameBlockPromisesForItsAddress) {
+  auto kernel = [](const std::string &load, const std::string &inside = "") {
+    return Kernel("%p: !tt.ptr<f32>, %on: i1",
+                  range64 +
+                      "%s = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n"
+                      "%a = tt.addptr %s, %r {here} : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n" +
+                      load +
+                      "%x = tt.load %a {tt.address_divisibility = array<i64: 16>} : "
+                      "tensor<64x!tt.ptr<f32>> -> tensor<64xf32>\n" +
+                      inside)
+        .info();
+  };
+  EXPECT_EQ(kernel("").divisibility, Numbers{16});
+  EXPECT_EQ(kernel("scf.if %on {\n", "}\n").divisibility, Numbers{1});
+}
+
 TEST(AxisInfo, SplatIsConstantAndKeepsDivisibility) {
   AxisInfo info = Kernel(n16, "%s = tt.splat %n {here} : i32 -> tensor<8x4xi32>").info();
   EXPECT_EQ(info.constancy, (Numbers{8, 4}));
