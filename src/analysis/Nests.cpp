@@ -601,6 +601,39 @@ bool readsOnlyInPlace(Value value, Value argument, const NestPlan &plan) {
   return readsOnlyInPlace(value, argument, plan, walked);
 }
 
+// The arguments of a block that the expressions of some tiles read, down to tiles in memory.
+class InlineReads {
+public:
+  void add(Value tile, const NestPlan &plan) {
+    llvm::SmallVector<Value> work{tile};
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      Operation *op = value.getDefiningOp();
+      if (!op)
+        note(value, tile);
+      else if (isInline(op) && (value == tile || !plan.buffer(value)))
+        work.append(op->operand_begin(), op->operand_end());
+    }
+  }
+
+  bool noneBut(Value tile, Value argument) const {
+    auto found = reader_.find(argument);
+    return found == reader_.end() || found->second == tile;
+  }
+
+private:
+  void note(Value argument, Value tile) {
+    auto [found, isFirst] = reader_.try_emplace(argument, tile);
+    if (!isFirst && found->second != tile)
+      found->second = nullptr;
+  }
+
+  llvm::DenseMap<Value, Value> reader_; // null: several
+};
+
 } // namespace
 
 // Gives the loop's carried tiles their buffers; a tile that may be updated in place shares.
@@ -612,9 +645,10 @@ void Planner::coalesceLoop(Operation *terminator) {
   llvm::DenseMap<unsigned, SmallVector<Value>> writtenIn;
   for (auto [value, step] : writtenAt_)
     writtenIn[step].push_back(value);
+  llvm::DenseMap<unsigned, InlineReads> readIn; // of steps that were asked for
+  llvm::SmallDenseSet<Value> yieldedValues(terminator->operand_begin(), terminator->operand_end());
   for (auto [argument, yielded] : llvm::zip(loop.getRegionIterArgs(), terminator->getOperands())) {
-    if (!isTile(argument.getType()) || !yielded.hasOneUse() ||
-        llvm::is_contained(terminator->getOperands(), argument))
+    if (!isTile(argument.getType()) || !yielded.hasOneUse() || yieldedValues.contains(argument))
       continue;
     Operation *op = yielded.getDefiningOp();
     if (!op || op->getBlock() != body)
@@ -641,19 +675,11 @@ void Planner::coalesceLoop(Operation *terminator) {
     if (written == writtenAt_.end() || !readsOnlyInPlace(yielded, argument, plan_))
       continue;
     // Other tiles of the same step must not read the argument: they might come later.
-    bool onlyReader = true;
-    for (Value value : writtenIn[written->second])
-      if (value != yielded) {
-        llvm::SmallVector<Value> work{value};
-        llvm::DenseSet<Value> seen;
-        while (!work.empty()) {
-          Value v = work.pop_back_val();
-          onlyReader &= v != argument;
-          Operation *def = v.getDefiningOp();
-          if (def && seen.insert(v).second && isInline(def) && (v == value || !plan_.buffer(v)))
-            work.append(def->operand_begin(), def->operand_end());
-        }
-      }
+    auto [reads, isNew] = readIn.try_emplace(written->second);
+    if (isNew)
+      for (Value value : writtenIn[written->second])
+        reads->second.add(value, plan_);
+    bool onlyReader = reads->second.noneBut(yielded, argument);
     bool inYield = steps_[written->second].kind != StepKind::Nest;
     if (onlyReader && inYield && canShare(argument, yielded, written->second, true, body))
       setBuffer(yielded, shared);

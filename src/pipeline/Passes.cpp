@@ -3,6 +3,7 @@
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/llvm/Recovery.h"
 #include "convert/TileToSimt.h"
+#include "ir/tile/Canonicalizer.h"
 #include "ir/tile/EqualOps.h"
 #include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
@@ -58,11 +59,13 @@ Status chunk(Unit &unit) {
 
 } // namespace
 
-// ---- MLIR's ----
+// ---- tile IR and simt, under the names that MLIR's passes of their purposes have ----
 
 const Pass canonicalize{"canonicalize", nullptr,
-                        "constants fold; values and carried values that nobody needs go",
-                        [](Unit &unit) { return ofMlir(unit, createCanonicalizerPass()); }};
+                        "constants fold; values and carried values that nobody needs go", [](Unit &unit) {
+                          tile::canonicalize(unit.module);
+                          return Status::success();
+                        }};
 const Pass cse{"cse", nullptr, "equal computations become one: equal addresses are then equal values",
                [](Unit &unit) {
                  tile::eliminateEqualOps(unit.module);

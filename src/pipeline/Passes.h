@@ -5,7 +5,7 @@
 
 namespace tegula::pipeline {
 
-// On tile IR and simt: MLIR's own, under its names.
+// On tile IR and simt, under MLIR's names of passes of their purposes.
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
 extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, loadInOwnTrip, splitLoopCarriedOffsets,

@@ -3,11 +3,11 @@
 // decided and what loops did not need to carry.
 #include "sema/Visitor.h"
 
+#include "ir/tile/Canonicalizer.h"
 #include "ir/tile/EqualOps.h"
 #include "ir/tile/Tile.h"
 
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
+#include "mlir/IR/Verifier.h"
 
 namespace tegula::sema {
 
@@ -188,10 +188,10 @@ private:
         problem = diagnostic.str();
       return mlir::success();
     });
-    mlir::PassManager passes(module.getContext(), module.getOperationName());
-    passes.enableVerifier(true);
-    passes.addPass(mlir::createCanonicalizerPass());
-    if (mlir::failed(mlir::verify(module)) || mlir::failed(passes.run(module)))
+    if (mlir::failed(mlir::verify(module)))
+      return fail(Kind::InternalCompilerError, {problem});
+    tile::canonicalize(module);
+    if (mlir::failed(mlir::verify(module)))
       return fail(Kind::InternalCompilerError, {problem});
     tile::eliminateEqualOps(module);
     return true;

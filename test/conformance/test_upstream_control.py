@@ -155,6 +155,33 @@ def test_while(device, n, right):
 
 
 @triton.jit
+def step_of_a_loop(i, n):
+    goes_on = i < n
+    if goes_on:
+        value = 7 + tl.program_id(0)
+    else:
+        value = i
+    return goes_on, value, value
+
+
+@triton.jit
+def condition_with_a_tuple_kernel(out, n):
+    i = 0
+    total = 0
+    step = (i < n, 0, 0)
+    while (step := step_of_a_loop(i, n))[0]:
+        total += step[1] * 100 + step[2]
+        i += 1
+    tl.store(out, total)
+    tl.store(out + 1, step[1] * 100 + step[2])
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_condition_that_branches_hands_on_one_value_twice(device, n):
+    assert run(condition_with_a_tuple_kernel, device, n)[:2] == [707 * n, 101 * n]
+
+
+@triton.jit
 def carried_kernel(out, n):
     a = tl.arange(0, 8)
     b = tl.zeros((8,), tl.int32)

@@ -1,7 +1,7 @@
 // mlir-opt with the tile and simt dialects: reads them as text or bytecode, verifies, runs passes on request
 // and prints. A tool for golden tests. Every pass on tile IR and simt that some target runs is here under its
-// name (`tegula passes`): -tile-to-simt=warps=4, -allocate-shared, -insert-barriers. MLIR's own passes are
-// MLIR's.
+// name (`tegula passes`): -tile-to-simt=warps=4, -allocate-shared, -insert-barriers. Hoisting out of
+// loops is MLIR's pass.
 #include "compiler/Passes.h"
 #include "ir/simt/Simt.h"
 #include "ir/simt/VerifyTokens.h"
@@ -87,8 +87,7 @@ struct VerifyTokens : PassWrapper<VerifyTokens, OperationPass<ModuleOp>> {
 // Each once, whichever targets run it.
 void registerPasses() {
   PassRegistration<VerifyTokens>();
-  llvm::StringSet<llvm::MallocAllocator> known{"canonicalize", "loop-invariant-code-motion"};
-  mlir::registerCanonicalizerPass();
+  llvm::StringSet<llvm::MallocAllocator> known{"loop-invariant-code-motion"};
   mlir::registerLoopInvariantCodeMotionPass();
   for (const compiler::Target &target : compiler::targets()) {
     Result<compiler::PassList> list = target.passes({});

@@ -2,9 +2,10 @@
 #pragma once
 #include "convert/TileToSimt.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/Canonicalizer.h"
+#include "ir/tile/EqualOps.h"
 
 #include "mlir/Parser/Parser.h"
-#include "mlir/Transforms/Passes.h"
 
 #include <gtest/gtest.h>
 
@@ -19,10 +20,8 @@ struct Converted {
       ADD_FAILURE() << "does not parse:\n" << text;
       return;
     }
-    mlir::PassManager passes(&context);
-    passes.addPass(mlir::createCSEPass());
-    passes.addPass(mlir::createCanonicalizerPass());
-    EXPECT_TRUE(mlir::succeeded(passes.run(*module))) << text;
+    tile::eliminateEqualOps(*module);
+    tile::canonicalize(*module);
     accesses = count<tile::LoadOp>() + count<tile::StoreOp>();
     tileToSimt(*module, {warps, simt::Machine()}, remarks);
   }

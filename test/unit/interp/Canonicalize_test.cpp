@@ -3,8 +3,8 @@
 // corners that other languages leave undefined.
 #include "Program.h"
 
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
+#include "ir/tile/Canonicalizer.h"
+#include "ir/tile/EqualOps.h"
 
 #include <random>
 
@@ -127,10 +127,8 @@ Results run(const std::string &text, bool canonicalize, unsigned seed) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   EXPECT_TRUE(module) << text;
   if (canonicalize) {
-    mlir::PassManager passes(&context);
-    passes.addPass(mlir::createCanonicalizerPass());
-    passes.addPass(mlir::createCSEPass());
-    EXPECT_TRUE(mlir::succeeded(passes.run(*module)));
+    tile::canonicalize(*module);
+    tile::eliminateEqualOps(*module);
   }
   Results results;
   std::mt19937 random(seed);

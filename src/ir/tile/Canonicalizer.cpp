@@ -1,0 +1,47 @@
+#include "ir/tile/Canonicalizer.h"
+
+#include "ir/tile/CarriedValues.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace tegula::tile {
+namespace {
+
+constexpr int mostRounds = 10; // as of MLIR's canonicalizer
+
+// By the ends of their names. The first three are `simplifyCarriedValues`. The last one moves a branch out of
+// the condition of a `while`; where the condition hands on one of its results twice, the second becomes the
+// value of the other side (repaired in LLVM 24, llvm-project issue 219456).
+constexpr StringLiteral leftOut[] = {"::MakeRegionBranchOpSuccessorInputsDead",
+                                     "::RemoveDuplicateSuccessorInputUses",
+                                     "::RemoveDeadRegionBranchOpSuccessorInputs", "::WhileMoveIfDown"};
+
+FrozenRewritePatternSet patternsOf(MLIRContext *context) {
+  RewritePatternSet patterns(context);
+  for (Dialect *dialect : context->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName name : context->getRegisteredOperations())
+    name.getCanonicalizationPatterns(patterns, context);
+  llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
+    return llvm::any_of(leftOut, [&](StringRef name) { return pattern->getDebugName().ends_with(name); });
+  });
+  return patterns;
+}
+
+} // namespace
+
+void canonicalize(Operation *root) {
+  FrozenRewritePatternSet patterns = patternsOf(root->getContext());
+  GreedyRewriteConfig config;
+  config.setUseTopDownTraversal().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+  for (int round = 0; round < mostRounds; ++round) {
+    (void)applyPatternsGreedily(root, patterns, config); // where it stops early, what is left is right, too
+    if (!simplifyCarriedValues(root))
+      return;
+  }
+}
+
+} // namespace tegula::tile
