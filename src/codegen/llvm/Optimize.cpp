@@ -16,6 +16,7 @@
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/SSAUpdater.h"
 
 namespace tegula::codegen {
 
@@ -54,6 +55,62 @@ private:
   bool fromOutermost_;
 };
 
+// Makes values of the emitter's temporaries, each in the time of the blocks between its stores and loads.
+// SROA, which promotes them, too, takes the time of all blocks behind the first store of each.
+struct PromoteTemporaries : llvm::PassInfoMixin<PromoteTemporaries> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    for (llvm::Instruction &each : llvm::make_early_inc_range(function.getEntryBlock()))
+      if (auto *temporary = llvm::dyn_cast<llvm::AllocaInst>(&each))
+        promote(*temporary);
+    return llvm::PreservedAnalyses::none();
+  }
+
+private:
+  static bool isAccess(const llvm::User *user, const llvm::AllocaInst &temporary) {
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(user))
+      return load->isSimple() && load->getType() == temporary.getAllocatedType();
+    auto *store = llvm::dyn_cast<llvm::StoreInst>(user);
+    return store && store->isSimple() && store->getPointerOperand() == &temporary &&
+           store->getValueOperand()->getType() == temporary.getAllocatedType();
+  }
+
+  static void promote(llvm::AllocaInst &temporary) {
+    if (temporary.isArrayAllocation() ||
+        !llvm::all_of(temporary.users(), [&](const llvm::User *user) { return isAccess(user, temporary); }))
+      return;
+    llvm::SmallVector<llvm::Instruction *> accesses;
+    for (llvm::User *user : temporary.users())
+      accesses.push_back(llvm::cast<llvm::Instruction>(user));
+    llvm::SSAUpdater values;
+    llvm::LoadAndStorePromoter(accesses, values, temporary.getName()).run(accesses);
+    temporary.eraseFromParent();
+  }
+};
+
+// The number of times that a pass which looks, for each branch, at each use of what it compares, looks at
+// one: in the function with the most.
+uint64_t usesOfCompared(const llvm::Module &module) {
+  uint64_t most = 0;
+  for (const llvm::Function &function : module) {
+    llvm::DenseMap<const llvm::Value *, uint64_t> branches;
+    for (const llvm::BasicBlock &block : function) {
+      auto *branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
+      if (!branch || !branch->isConditional())
+        continue;
+      ++branches[branch->getCondition()];
+      if (auto *comparison = llvm::dyn_cast<llvm::CmpInst>(branch->getCondition()))
+        for (const llvm::Value *operand : comparison->operands())
+          if (!llvm::isa<llvm::Constant>(operand))
+            ++branches[operand];
+    }
+    uint64_t sum = 0;
+    for (auto [value, number] : branches)
+      sum += number * value->getNumUses();
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 } // namespace
 
 static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -72,20 +129,17 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.addPass(llvm::AlwaysInlinerPass());
   size_t blocks = CodeSize::of(module).blocks;
   llvm::FunctionPassManager cleanup;
+  if (blocks > bounds.mostBlocks)
+    cleanup.addPass(PromoteTemporaries());
   cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)); // the emitter's temporaries
-  // They ask each branch about the uses of what it compares, or each block about all that branch there.
-  bool simplifies = blocks <= 8 * bounds.mostBlocks;
-  if (simplifies)
-    cleanup.addPass(llvm::EarlyCSEPass());
-  if (blocks <= 2 * bounds.mostBlocks)
+  cleanup.addPass(llvm::EarlyCSEPass());
+  if (usesOfCompared(module) <= bounds.mostUsesOfCompared)
     cleanup.addPass(llvm::InstCombinePass());
-  if (simplifies)
-    cleanup.addPass(llvm::SimplifyCFGPass());
+  cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
   cleanup.addPass(
       llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= bounds.mostBlocks), /*UseMemorySSA=*/true));
-  if (simplifies)
-    cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());

@@ -31,7 +31,28 @@ struct Compiled {
   double seconds = 0; // of the processor
 };
 
-Compiled compile(const std::string &text) {
+// A function of `count` loops in a row, each of which adds its trips to what it was given, in temporaries.
+// Another one is written as a float and read as an integer.
+std::string loopsOf(unsigned count) {
+  std::string temporaries, text, before = "entry";
+  for (unsigned i = 0; i < count; ++i) {
+    std::string n = std::to_string(i), last = i + 1 == count ? "end" : "before" + std::to_string(i + 1);
+    temporaries += "%i" + n + " = alloca i32\n%s" + n + " = alloca i32\n";
+    std::string given = i ? "%x" + std::to_string(i - 1) : "%n";
+    text += "before" + n + ":\n" + (i ? given + " = load i32, ptr %s" + std::to_string(i - 1) + "\n" : "") +
+            "store i32 0, ptr %i" + n + "\nstore i32 " + given + ", ptr %s" + n + "\nbr label %head" + n +
+            "\nhead" + n + ":\n%a" + n + " = load i32, ptr %i" + n + "\n%c" + n + " = icmp slt i32 %a" + n +
+            ", %n\nbr i1 %c" + n + ", label %body" + n + ", label %" + last + "\nbody" + n + ":\n%b" + n +
+            " = load i32, ptr %s" + n + "\n%d" + n + " = add i32 %b" + n + ", %a" + n + "\nstore i32 %d" + n +
+            ", ptr %s" + n + "\n%e" + n + " = add i32 %a" + n + ", 1\nstore i32 %e" + n + ", ptr %i" + n +
+            "\nbr label %head" + n + "\n";
+  }
+  return "define i32 @f(i32 %n) {\n%bits = alloca float\n" + temporaries +
+         "store float 1.0, ptr %bits\nbr label %before0\n" + text + "end:\n%r = load i32, ptr %s" +
+         std::to_string(count - 1) + "\n%one = load i32, ptr %bits\n%q = xor i32 %r, %one\nret i32 %q\n}\n";
+}
+
+Compiled compile(const std::string &text, bool isOptimized = false) {
   auto machine = codegen::makeHostMachine("");
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
@@ -39,6 +60,8 @@ Compiled compile(const std::string &text) {
   module->setTargetTriple((*machine)->getTargetTriple());
   module->setDataLayout((*machine)->createDataLayout());
   std::clock_t began = std::clock();
+  if (isOptimized)
+    EXPECT_TRUE(codegen::optimize(*module, **machine).ok());
   auto object = codegen::emitObject(*module, **machine);
   double seconds = double(std::clock() - began) / CLOCKS_PER_SEC;
   EXPECT_TRUE(object.ok());
@@ -56,6 +79,21 @@ TEST(BoundedPasses, ALongBlockComputesTheSame) {
     std::iota(values.begin(), values.end(), 7);
     EXPECT_EQ(function(values.data()), std::accumulate(values.begin(), values.end(), 0)) << count;
   }
+}
+
+TEST(BoundedPasses, ManyLoopsComputeTheSame) {
+  for (unsigned count : {1u, 100u, 200u, 1000u}) {
+    Compiled compiled = compile(loopsOf(count), /*isOptimized=*/true);
+    auto *function = reinterpret_cast<int (*)(int)>(compiled.code->address("f"));
+    ASSERT_TRUE(function);
+    for (int n : {0, 1, 5})
+      EXPECT_EQ(function(n), (n + int(count) * n * (n - 1) / 2) ^ 0x3F800000) << count;
+  }
+}
+
+TEST(BoundedPasses, TimeOfLoopsInARowGrowsWithThem) {
+  double base = compile(loopsOf(500), true).seconds, more = compile(loopsOf(2'000), true).seconds;
+  EXPECT_LT(more, 8 * base + 0.2) << "16 times as long would be quadratic";
 }
 
 TEST(BoundedPasses, TimeOfALongBlockGrowsWithIt) {
