@@ -52,10 +52,12 @@ public:
     for (Operation &op : *loop_.getBody())
       if (auto load = dyn_cast<LoadOp>(op))
         consider(load);
+    considerFactorsOfFactors();
     if (copied_.empty())
       return;
     letDotsRun();
     letLastDotsRun();
+    holdSmallLoads();
     widenBounds();
     separate();
     insertCopies();
@@ -125,8 +127,11 @@ private:
   bool consider(LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     SmallVector<simt::ConvertOp> converts = type ? convertsOf(load) : SmallVector<simt::ConvertOp>();
-    if (converts.empty())
-      return false;
+    return !converts.empty() && copyAhead(load, converts);
+  }
+
+  bool copyAhead(LoadOp load, ArrayRef<simt::ConvertOp> converts) {
+    auto type = cast<RankedTensorType>(load.getType());
     if (load.getIsVolatile())
       return refuse(load.getLoc(), "stays where it is: volatile");
     if (!isZero(load.getOther()))
@@ -148,6 +153,67 @@ private:
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
     copied_.push_back({load, std::move(map), width});
     return true;
+  }
+
+  // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, as
+  // long as everything fits into shared memory. Each thread reads back what it would have loaded.
+  void considerFactorsOfFactors() {
+    uint64_t others = 0; // bytes of factors that the loop computes and puts into shared memory
+    loop_.getBody()->walk([&](DotOp dot) {
+      for (Value factor : {dot.getA(), dot.getB()})
+        if (!isCopied(factor) && !loop_.isDefinedOutsideOfLoop(factor))
+          others += bytesOf(factor);
+    });
+    for (LoadOp load : loop_.getBody()->getOps<LoadOp>()) {
+      auto type = dyn_cast<RankedTensorType>(load.getType());
+      if (!type || isCopied(load) || !isFactorOfFactor(load) || isSmall(load))
+        continue;
+      uint64_t bytes = bytesOf(load);
+      for (Copied &copied : copied_)
+        bytes += bytesOf(copied.load);
+      if ((slots_ + 1) * bytes + others <= machine_.sharedBytes)
+        copyAhead(load, {});
+    }
+  }
+
+  static uint64_t bytesOf(Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return uint64_t(type.getNumElements()) * simt::storedBits(type.getElementType()) / 8;
+  }
+
+  // Is a factor of a product of the loop computed from the value, element by element?
+  bool isFactorOfFactor(Value value) {
+    llvm::SetVector<Value> reached;
+    reached.insert(value);
+    for (unsigned i = 0; i != reached.size(); ++i)
+      for (OpOperand &use : reached[i].getUses()) {
+        Operation *user = use.getOwner();
+        if (isa<DotOp>(user) && use.getOperandNumber() < 2)
+          return true;
+        if (user->getBlock() == loop_.getBody() && user->getNumRegions() == 0 && user->getNumResults() == 1 &&
+            isMemoryEffectFree(user) && !isa<DotOp>(user))
+          reached.insert(user->getResult(0));
+      }
+    return false;
+  }
+
+  // May the value wait in registers for all of the trips that a load runs ahead?
+  bool isSmall(LoadOp load) const {
+    unsigned registers = isa<RankedTensorType>(load.getType()) ? simt::registersOf(load.getType()) : 1;
+    return registers * aheadTrips_ <= machine_.costs.heldAhead;
+  }
+
+  // Small tiles and scalars that the trip computes with run ahead into registers.
+  void holdSmallLoads() {
+    for (LoadOp load : loop_.getBody()->getOps<LoadOp>()) {
+      if (isCopied(load) || ahead_.contains(load) || load.getIsVolatile() || !isSmall(load) ||
+          llvm::any_of(written_, [&](Value written) {
+            return origins_.of(load.getPtr()).mayShare(origins_.of(written));
+          }))
+        continue;
+      if (!reasonAgainst(load))
+        ahead_.insert(load);
+    }
   }
 
   // Is a tile in a buffer read by an instruction of several warps itself, if it lies there by `map`?
@@ -276,6 +342,8 @@ private:
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
     if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
       return best;
+    if (converts.empty())
+      return layout::swizzled(load, load, bits);
     Layout use = simt::layoutOf(converts[0]->getResult(0));
     if (std::optional<layout::SharedMap> map = layout::matrixMapFor(use, fastest, bits))
       return *map;

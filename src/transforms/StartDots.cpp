@@ -6,6 +6,7 @@
 #include "layout/OperandTile.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -91,6 +92,39 @@ private:
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
                                         ValueRange{started.getResult()}, buffersOf(started), 0);
     dot_.getResult().replaceAllUsesWith(wait.getResult(0));
+    loadAheadOf(wait);
+  }
+
+  // Loads behind the wait that need no sum start ahead of it, while the product runs: up to the next op that
+  // writes, meets other threads or has a region.
+  static void loadAheadOf(simt::DotWaitOp wait) {
+    SmallVector<LoadOp> loads;
+    for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+      auto load = dyn_cast<LoadOp>(op);
+      if (load && !load.getIsVolatile())
+        loads.push_back(load);
+      else if (op->getNumRegions() || !isMemoryEffectFree(op))
+        break;
+    }
+    for (LoadOp load : loads) {
+      llvm::SetVector<Operation *> needed;
+      needed.insert(load);
+      bool needsSum = false;
+      for (unsigned i = 0; i != needed.size(); ++i)
+        for (Value operand : needed[i]->getOperands())
+          if (Operation *op = operand.getDefiningOp();
+              op && op->getBlock() == wait->getBlock() && !op->isBeforeInBlock(wait)) {
+            needsSum |= op == wait.getOperation();
+            if (!needsSum)
+              needed.insert(op);
+          }
+      if (needsSum)
+        continue;
+      SmallVector<Operation *> inOrder(needed.begin(), needed.end());
+      llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+      for (Operation *op : inOrder)
+        op->moveBefore(wait);
+    }
   }
 
   // The groups of one trip are waited for in the next, behind its own; all of them behind the loop.

@@ -4,11 +4,13 @@
 #include "codegen/llvm/Recovery.h"
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/WideProducts.h"
+#include "ir/simt/Scratch.h"
 #include "pipeline/Passes.h"
 #include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/Ops.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -29,6 +31,8 @@ namespace {
 
 using pipeline::Pass;
 using pipeline::Unit;
+
+constexpr int registerFile = 65536; // registers of a multiprocessor, since sm_50
 
 NvidiaUnit &own(Unit &unit) { return static_cast<NvidiaUnit &>(unit); }
 
@@ -55,13 +59,39 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
                                   llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
+// Registers of a thread that a loop's tiles take: those it carries, reads from outside and loads.
+unsigned registersHeld(Operation *loop) {
+  llvm::SetVector<Value> tiles;
+  loop->walk([&](Operation *op) {
+    if (isa<tile::LoadOp>(op))
+      tiles.insert(op->getResult(0));
+    for (Value operand : op->getOperands())
+      if (!operand.getDefiningOp<arith::ConstantOp>() &&
+          !loop->isAncestor(operand.getParentRegion()->getParentOp()))
+        tiles.insert(operand);
+  });
+  for (Region &region : loop->getRegions())
+    for (Value argument : region.getArguments())
+      tiles.insert(argument);
+  unsigned registers = 0;
+  for (Value tile : tiles)
+    if (!isa<tile::PointerType>(tile::elementType(tile.getType())))
+      registers += simt::registersOf(tile.getType());
+  return registers;
+}
+
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
 // registers, so that as many threads as possible fit; told that so many threads of a multiprocessor
 // do (Costs.def), it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
-// softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md).
+// softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md). A loop that holds more than
+// such threads have is left alone: a backward pass of RMSNorm on four warps spilled, and took 1.8 times as
+// long.
 bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
   int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
+  const simt::Costs &costs = unit.machine.costs;
+  double room = registerFile / costs.streamingThreads * costs.heldStreaming;
   bool found = false, small = true;
+  function.walk([&](LoopLikeOpInterface loop) { small &= registersHeld(loop) <= room; });
   // Products live of their registers.
   function.walk([&](Operation *op) { small &= !isa<tile::DotOp, simt::DotAsyncOp>(op); });
   function.walk([&](tile::LoadOp load) {
