@@ -272,6 +272,14 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
     return combine(form(op->getOperand(0)), form(op->getOperand(1)), -1);
   if (isa<arith::MulIOp>(op))
     return multiply(form(op->getOperand(0)), form(op->getOperand(1)));
+  if (auto remainder = dyn_cast<arith::RemSIOp>(op); remainder && throughRemainders_) {
+    Form result = form(remainder.getLhs());
+    if (!isUniform(form(remainder.getRhs())))
+      return std::nullopt;
+    addCondition(result, remainder.getLhs());
+    result.conditions.push_back(remainder);
+    return result;
+  }
   if (auto extension = dyn_cast<arith::ExtSIOp>(op)) {
     if (elementType(extension.getIn().getType()).isInteger(1))
       return std::nullopt;

@@ -46,6 +46,11 @@ struct Conjunct {
 
 class AccessAnalysis {
 public:
+  AccessAnalysis() = default;
+  // With `throughRemainders` the form of `x % d`, d the same in the whole tile, is that of x: then the value
+  // of the remainder is among the conditions, and holds where 0 <= x < d in the whole tile.
+  explicit AccessAnalysis(bool throughRemainders) : throughRemainders_(throughRemainders) {}
+
   // The form of an integer (scalar or tile). Always succeeds: at worst the value itself.
   const Form &form(mlir::Value integer);
   // The address behind a tile of pointers, or nullptr.
@@ -64,6 +69,7 @@ private:
   Form opaque(mlir::Value value);
   unsigned number(mlir::Value value);
 
+  bool throughRemainders_ = false;
   llvm::DenseMap<mlir::Value, std::unique_ptr<Form>> forms_;
   llvm::DenseMap<mlir::Value, std::unique_ptr<std::optional<Address>>> addresses_;
   llvm::DenseMap<mlir::Value, unsigned> numbers_;

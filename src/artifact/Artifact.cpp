@@ -85,6 +85,14 @@ void writeLaunch(const Artifact &from, Writer &out) {
   out.number(uint8_t(launch.launchesEarly));
   for (int64_t number : {launch.registers, launch.spillBytes, launch.ownSharedBytes})
     out.number(number);
+  out.count(launch.copyMaps.size());
+  for (const CopyMap &map : launch.copyMaps) {
+    for (uint32_t number : {map.pointer, uint32_t(map.strideOf), map.elementBytes, map.columns, map.rows,
+                            map.boxColumns, map.boxRows})
+      out.number(number);
+    out.number(uint8_t(map.isNarrow));
+    out.number(map.strideScale);
+  }
 }
 void readLaunch(Reader &in, Artifact &to) {
   LaunchData &launch = to.launch;
@@ -96,6 +104,18 @@ void readLaunch(Reader &in, Artifact &to) {
   launch.launchesEarly = flag(in);
   for (int64_t *number : {&launch.registers, &launch.spillBytes, &launch.ownSharedBytes})
     *number = in.number<int64_t>();
+  launch.copyMaps.resize(in.count(37));
+  for (CopyMap &map : launch.copyMaps) {
+    map.pointer = in.number<uint32_t>();
+    map.strideOf = int32_t(in.number<uint32_t>());
+    for (uint32_t *number : {&map.elementBytes, &map.columns, &map.rows, &map.boxColumns, &map.boxRows})
+      *number = in.number<uint32_t>();
+    map.isNarrow = flag(in);
+    map.strideScale = in.number<int64_t>();
+    auto isParameter = [&](int64_t index) { return index < int64_t(to.parameters.size()); };
+    if (!isParameter(map.pointer) || !isParameter(map.strideOf) || map.strideOf < -1)
+      return in.fail();
+  }
 }
 
 void writeParts(const Artifact &from, Writer &out) {

@@ -10,6 +10,7 @@
 //
 // A reader takes bytes from anywhere: whatever is not exactly what a writer made is refused.
 #pragma once
+#include "base/CopyMap.h"
 #include "base/DType.h"
 #include "base/Status.h"
 
@@ -22,7 +23,7 @@
 namespace tegula::artifact {
 
 // Changes with the meaning of the bytes; another version is refused.
-constexpr uint32_t formatVersion = 2;
+constexpr uint32_t formatVersion = 3;
 
 // A run-time argument: one 8-byte slot of a launch, in this order.
 struct Parameter {
@@ -44,6 +45,8 @@ struct LaunchData {
   bool launchesEarly = false; // before the launch ahead of it has ended
   int64_t registers = -1, spillBytes = -1;
   int64_t ownSharedBytes = 0; // that the code has besides
+  // The first pointer to scratch memory points to these, one behind the other; or is null.
+  std::vector<CopyMap> copyMaps;
   bool operator==(const LaunchData &) const = default;
 };
 

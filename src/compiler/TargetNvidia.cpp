@@ -28,8 +28,8 @@ public:
   NvidiaExecutable(const artifact::Artifact &artifact, KeptModule &module, nvidia::NvidiaOptions options)
       : artifact_(artifact), module_(module), options_(std::move(options)),
         kernel_({codeOf(artifact), artifact.launch.entry, artifact.arch, artifact.launch.warps * 32,
-                 artifact.launch.sharedBytes, artifact.launch.isCooperative, artifact.launch.launchesEarly}) {
-  }
+                 artifact.launch.sharedBytes, artifact.launch.isCooperative, artifact.launch.launchesEarly, 2,
+                 artifact.launch.copyMaps}) {}
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
                 const runtime::Place &place) override {
@@ -150,6 +150,7 @@ Status buildPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options, con
   artifact.launch.entry = std::move(made->entry);
   artifact.launch.warps = made->numWarps;
   artifact.launch.sharedBytes = made->sharedBytes;
+  artifact.launch.copyMaps = std::move(made->copyMaps);
   artifact.parts.push_back({std::string(ptxPart), std::move(made->ptx)});
   for (diag::Remark &remark : made->remarks)
     artifact.remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});

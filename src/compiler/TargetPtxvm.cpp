@@ -4,6 +4,7 @@
 // process. A finding is the launch's failure.
 #include "base/Environment.h"
 #include "compiler/Ptx.h"
+#include "ptxvm/exec/TensorMap.h"
 #include "ptxvm/simulate/Simulation.h"
 
 #include <cstdio>
@@ -24,6 +25,30 @@ Status statusOf(const ptxvm::Simulation &simulation) {
     return Status::success();
   bool asserts = simulation.findings().front().kind == ptxvm::FindingKind::AssertFailed;
   return Status::error(asserts ? StatusCode::Assertion : StatusCode::Launch, simulation.findingsText());
+}
+
+struct alignas(64) AlignedMap : ptxvm::TensorMap {};
+
+// The kernel's copy maps for these arguments, as the machine reads them; none where one cannot be.
+std::vector<AlignedMap> mapsFor(std::span<const CopyMap> maps, std::span<const uint64_t> slots) {
+  std::vector<AlignedMap> made;
+  for (const CopyMap &map : maps) {
+    std::optional<uint64_t> stride = map.strideIn(slots);
+    if (!stride)
+      return {};
+    AlignedMap one;
+    one.magic = ptxvm::TensorMap::mark;
+    one.rank = 3;
+    one.elementBytes = uint8_t(map.elementBytes);
+    one.swizzle = uint8_t(map.swizzle());
+    one.address = slots[map.pointer];
+    one.strides = {*stride, CopyMap::unit};
+    one.extents = {map.columns, map.rows, uint32_t(CopyMap::origins), 1, 1};
+    one.box = {uint16_t(map.boxColumns), uint16_t(map.boxRows), 1, 1, 1};
+    one.elementStrides = {1, 1, 1, 1, 1};
+    made.push_back(one);
+  }
+  return made;
 }
 
 class PtxvmExecutable : public Executable {
@@ -49,6 +74,14 @@ public:
           StatusCode::Launch,
           "the stream is no simulation that lives: pass what tg_simulation_stream gives, or none");
     ptxvm::Simulation &simulation = *given;
+    // A bundle holds buffers, and maps hold addresses of this process: a launch that is kept copies without.
+    std::vector<AlignedMap> maps;
+    if (simulation.options().bundle.empty())
+      maps = mapsFor(artifact_.launch.copyMaps, slots);
+    if (!maps.empty()) {
+      shape.parameters[slots.size()] = reinterpret_cast<uint64_t>(maps.data());
+      shape.own.push_back({maps.data(), maps.size() * sizeof(AlignedMap), false, true, "copy maps"});
+    }
     Status status = simulation.run(parsed_, artifact_.launch.entry, shape);
     if (isOwn)
       printAtOnce(own.printed());

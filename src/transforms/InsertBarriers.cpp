@@ -171,6 +171,9 @@ private:
       state.merge(otherwise);
     } else if (isa<AtomicRMWOp, AtomicCASOp>(op)) {
       visitAtomic(op, state);
+    } else if (isa<simt::SignalInitOp, simt::SignalArriveOp, simt::SignalWaitOp, simt::SignalEndOp,
+                   simt::BulkCopyOp>(op)) {
+      visitSignal(op, state);
     } else if (isa<simt::LocalLoadOp, simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op)) {
       visitBuffer(op, state);
     } else if (auto load = dyn_cast<LoadOp>(op); load && isVolatile(load)) {
@@ -225,6 +228,25 @@ private:
       if (!copy)
         state.unfenced.insert(range);
     }
+  }
+
+  // A signal begins and ends once, ahead of and behind what all threads do with it. What copies at it write,
+  // each thread may read that has waited for it: no barrier is needed for that.
+  void visitSignal(Operation *op, Pending &state) {
+    auto copy = dyn_cast<simt::BulkCopyOp>(op);
+    Pending::Range signal = rangeOf(copy ? copy.getSignal() : op->getOperand(0));
+    bool isWritten = isa<simt::SignalInitOp, simt::SignalEndOp>(op);
+    bool waits =
+        Pending::overlaps(state.writes, signal) || (isWritten && Pending::overlaps(state.reads, signal));
+    if (copy) {
+      Pending::Range to = rangeOf(copy.getBuffer());
+      waits |= Pending::overlaps(state.reads, to) || Pending::overlaps(state.writes, to);
+    }
+    if (waits)
+      meet(op, state);
+    if (copy)
+      access(op, copy.getPointers(), /*reads=*/true, /*writes=*/false, state);
+    (isWritten ? state.writes : state.reads).insert(signal);
   }
 
   void visitScratch(Operation *op, Pending &state) {

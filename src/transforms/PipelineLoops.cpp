@@ -4,6 +4,7 @@
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
+#include "transforms/BulkCopies.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/Matchers.h"
@@ -249,6 +250,7 @@ private:
       return;
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
+    dotsRun_ = true;
   }
 
   // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
@@ -453,56 +455,130 @@ private:
                                           int64_t(slots_));
       buffers.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), buffer, IntegerAttr()));
     }
-    // The slots that a trip fills and reads, one after the other.
+    if (dotsRun_ && machine_.hasBulkCopy)
+      planBoxes(rewriter);
+    // The slots that a trip fills and reads, one after the other, and the parity of signals in the latter.
     Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
     Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
     Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(slots_)));
     SmallVector<Operation *> next[2];
+    SmallVector<Value> begins{zero, zero};
+    if (signals_)
+      begins.push_back(zero);
     auto replaced = loop_.replaceWithAdditionalYields(
-        rewriter, {zero, zero}, /*replaceInitOperandUsesInLoop=*/false,
+        rewriter, begins, /*replaceInitOperandUsesInLoop=*/false,
         [&](OpBuilder &builder, Location at, ArrayRef<BlockArgument> slots) {
           SmallVector<Value> yields;
+          Value wraps;
           for (unsigned i : {0u, 1u}) {
             Value more = arith::AddIOp::create(builder, at, slots[i], one);
-            Value wraps = arith::CmpIOp::create(builder, at, arith::CmpIPredicate::eq, more, count);
+            wraps = arith::CmpIOp::create(builder, at, arith::CmpIPredicate::eq, more, count);
             Value slot = arith::SelectOp::create(builder, at, wraps, zero, more);
             next[i] = {more.getDefiningOp(), wraps.getDefiningOp(), slot.getDefiningOp()};
             yields.push_back(slot);
+          }
+          if (signals_) {
+            Value turns = arith::ExtUIOp::create(builder, at, builder.getI32Type(), wraps);
+            yields.push_back(arith::XOrIOp::create(builder, at, slots[2], turns));
           }
           return yields;
         });
     loop_ = cast<scf::ForOp>(replaced->getOperation());
     ahead_.insert(next[0].begin(), next[0].end());
-    Value fill = loop_.getRegionIterArgs().drop_back().back(), read = loop_.getRegionIterArgs().back();
+    ArrayRef<BlockArgument> own = loop_.getRegionIterArgs().take_back(begins.size());
+    Value fill = own[0], read = own[1];
 
     SmallVector<Value> tokens;
-    Operation *last = nullptr;
-    for (auto [copied, buffer] : llvm::zip(copied_, buffers)) {
-      rewriter.setInsertionPoint(copied.load);
-      Location at = copied.load.getLoc();
-      auto slotType = oneSlot(buffer);
-      auto view = simt::ViewOp::create(rewriter, at, slotType, buffer, fill);
-      auto copy = simt::AsyncCopyOp::create(rewriter, at, simt::TokenType::get(loop_.getContext()),
-                                            copied.load.getPtr(), copied.load.getMask(), Value(), view,
-                                            copied.load.getCache(), copied.load.getEvict());
+    Operation *last = copied_.back().load; // in the order of the block
+    rewriter.setInsertionPoint(last);
+    Operation *before = last->getPrevNode();
+    SmallVector<Value> views;
+    for (auto [copied, buffer] : llvm::zip(copied_, buffers))
+      views.push_back(simt::ViewOp::create(rewriter, copied.load.getLoc(), oneSlot(buffer), buffer, fill));
+    Value others = signals_ ? insertBoxes(rewriter, fill, views) : Value();
+    for (auto [copied, view] : llvm::zip(copied_, views)) {
+      bool isBox = llvm::any_of(boxes_, [&](auto &plan) { return plan.load == copied.load; });
+      auto copy =
+          simt::AsyncCopyOp::create(rewriter, copied.load.getLoc(), simt::TokenType::get(loop_.getContext()),
+                                    copied.load.getPtr(), copied.load.getMask(), isBox ? others : Value(),
+                                    view, copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
       tokens.push_back(copy.getToken());
-      ahead_.insert(view);
-      ahead_.insert(copy);
-      last = copied.load; // the last in the order of the block
     }
+    for (Operation *op = before ? before->getNextNode() : &loop_.getBody()->front(); op != last;
+         op = op->getNextNode())
+      ahead_.insert(op);
     rewriter.setInsertionPoint(last);
     auto commit =
         simt::AsyncCommitOp::create(rewriter, loc, simt::TokenType::get(loop_.getContext()), tokens);
     ahead_.insert(commit);
     // Of the groups that were started behind this trip's none need be there.
     wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(aheadTrips_ - 1));
+    if (signals_)
+      waitForBoxes(rewriter, read, own[2], buffers);
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
       readFrom(rewriter, copied.load, buffer, read);
     remarks_.push_back(
         {locationText(loop_.getLoc()), "pipeline",
          std::to_string(copied_.size()) + (copied_.size() == 1 ? " load runs " : " loads run ") +
              std::to_string(aheadTrips_) + (aheadTrips_ == 1 ? " trip ahead" : " trips ahead")});
+  }
+
+  // Which loads one thread can start as copies of boxes; then there is a signal for each slot.
+  void planBoxes(IRRewriter &rewriter) {
+    std::string why;
+    BulkCopies bulk(loop_->getParentOfType<FuncOp>());
+    for (Copied &copied : copied_)
+      if (auto plan = bulk.plan(copied.load, copied.map, why))
+        boxes_.push_back(*plan);
+      else
+        remarks_.push_back(
+            {locationText(copied.load.getLoc()), "pipeline", "is copied by all threads: " + why});
+    if (boxes_.empty())
+      return;
+    // An element more than the signal: slots begin at multiples of 16 bytes.
+    auto map = simt::SharedAttr::get(loop_.getContext(), layout::linearMap(1));
+    auto type = simt::BufferType::get(loop_.getContext(), {2}, rewriter.getI64Type(), map, int64_t(slots_));
+    signals_ = simt::AllocOp::create(rewriter, loop_.getLoc(), type, IntegerAttr());
+    simt::SignalInitOp::create(rewriter, loop_.getLoc(), signals_);
+    remarks_.push_back({locationText(loop_.getLoc()), "pipeline",
+                        std::to_string(boxes_.size()) + (boxes_.size() == 1 ? " load is" : " loads are") +
+                            " copied by one thread in boxes, wherever the tile is a window of memory"});
+  }
+
+  // Starts the copies of boxes of a trip; its result: they are to be made by all threads instead.
+  Value insertBoxes(IRRewriter &rewriter, Value fill, ArrayRef<Value> views) {
+    Location loc = loop_.getLoc();
+    Value fits = simt::CopyMapsOp::create(rewriter, loc, rewriter.getI1Type());
+    SmallVector<BulkCopies::Place> places;
+    uint64_t bytes = 0;
+    BulkCopies bulk(loop_->getParentOfType<FuncOp>()); // the loop has other arguments since they were planned
+    for (const BulkCopies::Plan &plan : boxes_) {
+      places.push_back(bulk.locate(rewriter, plan, fits));
+      bytes += uint64_t(plan.map.columns) * plan.map.rows * plan.map.elementBytes;
+    }
+    Value all = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(bytes)));
+    Value none = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
+    Value announced = arith::SelectOp::create(rewriter, loc, fits, all, none);
+    Value signal = simt::ViewOp::create(rewriter, loc, oneSlot(signals_), signals_, fill);
+    simt::SignalArriveOp::create(rewriter, loc, signal, announced, Value());
+    auto module = loop_->getParentOfType<ModuleOp>();
+    for (auto [plan, place] : llvm::zip(boxes_, places))
+      for (auto [copied, view] : llvm::zip(copied_, views))
+        if (copied.load == plan.load)
+          simt::BulkCopyOp::create(rewriter, copied.load.getLoc(), copied.load.getPtr(), place.column,
+                                   place.row, place.origin, fits, view, signal,
+                                   rewriter.getI32IntegerAttr(int32_t(simt::addCopyMap(module, plan.map))));
+    Value yes = arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    return arith::XOrIOp::create(rewriter, loc, fits, yes);
+  }
+
+  // Ahead of the wait for the other copies.
+  void waitForBoxes(IRRewriter &rewriter, Value read, Value parity, ArrayRef<Value> buffers) {
+    rewriter.setInsertionPoint(wait_);
+    auto signal = simt::ViewOp::create(rewriter, loop_.getLoc(), oneSlot(signals_), signals_, read);
+    auto wait = simt::SignalWaitOp::create(rewriter, loop_.getLoc(), signal, parity, buffers);
+    waits_ = {signal, wait};
   }
 
   static simt::BufferType oneSlot(Value buffer) {
@@ -551,24 +627,28 @@ private:
       return under(rewriter, op, predicate);
     };
     options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
+      for (Operation *wait : waits_)
+        schedule.push_back({wait, aheadTrips_});
       schedule.push_back({wait_, aheadTrips_});
       for (Operation &op : loop.getBody()->without_terminator())
         if (ahead_.contains(&op))
           schedule.push_back({&op, 0});
       for (Operation &op : loop.getBody()->without_terminator())
-        if (!ahead_.contains(&op) && &op != wait_)
+        if (!ahead_.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op))
           schedule.push_back({&op, aheadTrips_});
     };
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPoint(loop_);
     loop_->removeAttr(stagesName);
     FailureOr<scf::ForOp> made = scf::pipelineForLoop(rewriter, loop_, options);
+    rewriter.setInsertionPointAfter(failed(made) ? loop_ : *made);
+    if (signals_)
+      rewriter.setInsertionPoint(simt::SignalEndOp::create(rewriter, signals_.getLoc(), signals_));
     if (failed(made)) { // the copies then happen in their own trip
       wait_.setPending(0);
       return;
     }
     // Nothing is under way when the memory serves others.
-    rewriter.setInsertionPointAfter(*made);
     simt::AsyncCommitOp rest = simt::AsyncCommitOp::create(
         rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
     simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0);
@@ -612,6 +692,17 @@ private:
       copy.getPredicateMutable().assign(both);
       return op;
     }
+    if (isa<simt::SignalArriveOp, simt::BulkCopyOp>(op)) {
+      rewriter.setInsertionPoint(op);
+      auto arrive = dyn_cast<simt::SignalArriveOp>(op);
+      Value own = arrive ? arrive.getPredicate() : cast<simt::BulkCopyOp>(op).getPredicate();
+      Value both = own ? Value(arith::AndIOp::create(rewriter, op->getLoc(), own, predicate)) : predicate;
+      if (arrive)
+        arrive.getPredicateMutable().assign(both);
+      else
+        cast<simt::BulkCopyOp>(op).getPredicateMutable().set(both);
+      return op;
+    }
     if (auto load = dyn_cast<LoadOp>(op)) {
       rewriter.setInsertionPoint(op);
       Value mask = predicate;
@@ -636,6 +727,10 @@ private:
   analysis::PointerOrigins origins_;
   llvm::SetVector<Operation *> ahead_; // ops of stage 0
   simt::AsyncWaitOp wait_;
+  bool dotsRun_ = false;                // into the next trip
+  SmallVector<BulkCopies::Plan> boxes_; // loads that may be copies of boxes
+  Value signals_;                       // of the slots; null: there are none
+  SmallVector<Operation *> waits_;      // for a signal, and its slot
 };
 
 } // namespace

@@ -74,7 +74,9 @@ private:
   // The product reads the buffer later than the load did.
   bool isChangedBetween(Operation *load) {
     for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode())
-      if (op->getNumRegions() || isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op))
+      if (op->getNumRegions() ||
+          isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp, simt::BulkCopyOp, simt::SignalWaitOp>(
+              op))
         return true;
     return false;
   }

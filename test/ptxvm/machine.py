@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "lib" / "libtegula.so"
-POINTER, U64 = 6, 8  # tg_value_kind, tg_dtype
+INT, POINTER, U64 = 3, 6, 8  # tg_value_kind, tg_dtype
 
 
 class Value(ctypes.Structure):
@@ -31,18 +31,32 @@ _library.tg_simulation_text.restype = _library.tg_diagnostics_text.restype = cty
 _library.tg_simulation_finding_count.restype = ctypes.c_size_t
 
 
-def run(text, arrays, grid=(1, 1, 1), block=(32, 1, 1), schedule="round-robin", seed=0, copies="late", step_limit=0):
-    """Runs the only entry; the arrays are its arguments and change in place. Returns what was found, "" for nothing."""
+class Part:
+    """An argument that points into `whole`, the memory that the kernel may touch, to where `part` begins."""
+
+    def __init__(self, whole, part):
+        self.whole, self.part = whole, part
+
+
+def run(text, arrays, grid=(1, 1, 1), block=(32, 1, 1), schedule="round-robin", seed=0, copies="late", step_limit=0, shared=0):
+    """Runs the only entry; the arrays are its arguments and change in place, others are numbers. Returns what was found, "" for nothing."""
     options = Options(ctypes.sizeof(Options), schedule.encode(), seed, step_limit, 0, 0, None, 0, copies.encode())
     simulation, problems = ctypes.c_void_p(), ctypes.c_void_p()
     assert _library.tg_simulation_create(ctypes.byref(options), ctypes.byref(simulation), ctypes.byref(problems)) == 0
     try:
         values = (Value * len(arrays))()
         for value, array in zip(values, arrays):
+            if isinstance(array, int):
+                value.kind, value.address = INT, array
+                continue
+            if isinstance(array, Part):
+                value.kind, value.dtype, value.address, array = POINTER, U64, array.part.ctypes.data, array.whole
+                _library.tg_simulation_add_memory(simulation, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), b"", 1)
+                continue
             value.kind, value.dtype, value.address = POINTER, U64, array.ctypes.data
             _library.tg_simulation_add_memory(simulation, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), b"", 1)
         code = text.encode()
-        launch = Launch(ctypes.sizeof(Launch), b"form.ptx", code, len(code), b"", grid, block, 0, values, len(arrays))
+        launch = Launch(ctypes.sizeof(Launch), b"form.ptx", code, len(code), b"", grid, block, shared, values, len(arrays))
         if _library.tg_simulation_run(simulation, ctypes.byref(launch), ctypes.byref(problems)):
             said = _library.tg_diagnostics_text(problems).decode()
             _library.tg_diagnostics_destroy(problems)

@@ -62,6 +62,7 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
           llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(uint64_t(divisor.getInt()))));
     set(argument, {value});
   }
+  acquireCopyMaps(*this, function->getParentOfType<ModuleOp>());
   emitBlock(function.getBody().front());
   builder.CreateRetVoid();
   debug_->finalize();

@@ -61,6 +61,10 @@ public:
   // The address `bytes` behind the scratch of an op.
   llvm::Value *scratch(mlir::Operation *op, llvm::Value *bytes);
 
+  // ---- copy maps ----
+  // The address of the first one (base/CopyMap.h), or null.
+  llvm::Value *copyMaps() { return function_->getArg(unsigned(function_->arg_size()) - 2); }
+
   // ---- code ----
   void emitBlock(mlir::Block &block);
   // The single-element function of a region: arguments -> what its terminator yields.
@@ -123,6 +127,10 @@ void emitBarrier(Emitter &e, BarrierOp op);
 void emitConvert(Emitter &e, ConvertOp op);
 // Buffers: alloc, view, loads, stores, asynchronous copies. A buffer is one address.
 void emitBuffer(Emitter &e, mlir::Operation *op);
+// Signals, and copies of boxes that count at them.
+void emitSignal(Emitter &e, mlir::Operation *op);
+// At the beginning of a kernel: what the host wrote into its copy maps is seen, and on its way.
+void acquireCopyMaps(Emitter &e, mlir::ModuleOp module);
 
 // An operand of a matrix instruction in words, fetched when they are asked for: an operand that lies in
 // shared memory takes registers for the steps at hand only.

@@ -75,6 +75,25 @@ public:
   virtual void asyncCommit(Builder &b) const = 0;                 // groups what this thread started
   virtual void asyncWait(Builder &b, unsigned pending) const = 0; // for all but the last `pending` groups
 
+  // ---- signals in shared memory, and copies of boxes that count at them ----
+  // Each is done where the predicate holds; of a signal and its copies by one thread of the program, always
+  // the same.
+  virtual void initSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const = 0;
+  virtual void publishSignals(Builder &b, llvm::Value *predicate) const = 0; // behind their beginning
+  // The one arrival of a phase, which announces so many bytes (i32).
+  virtual void arriveAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+                              llvm::Value *predicate) const = 0;
+  virtual void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const = 0;
+  // i1: the phase of this parity (i32) has ended; false where it took long.
+  virtual llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const = 0;
+  // What the host wrote into a map (base/CopyMap.h) copies of this thread see; and the map is fetched.
+  virtual void acquireCopyMap(Builder &b, llvm::Value *map, llvm::Value *predicate) const = 0;
+  struct BoxCopy {
+    llvm::Value *to = nullptr, *map = nullptr, *signal = nullptr, *predicate = nullptr;
+    llvm::Value *column = nullptr, *row = nullptr, *origin = nullptr; // i32, in the map's window; its place
+  };
+  virtual void copyBox(Builder &b, const BoxCopy &copy) const = 0;
+
   // ---- matrix instructions; reached by whole warps ----
   virtual bool hasMatrixLoad() const = 0;
   // `count` matrices (layout/MatrixAccess.h) as one i32 each, lane 8i + r at the address of row r of matrix

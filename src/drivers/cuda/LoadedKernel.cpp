@@ -6,18 +6,6 @@ namespace {
 
 constexpr size_t logBytes = 8192;
 
-// Loading is refused while another thread captures a graph, unless this thread says that it
-// takes care: what we load belongs to no stream.
-class DuringCapture {
-public:
-  explicit DuringCapture(const Api &api) : api_(api) { api_.threadExchangeStreamCaptureMode(&mode_); }
-  ~DuringCapture() { api_.threadExchangeStreamCaptureMode(&mode_); }
-
-private:
-  const Api &api_;
-  int mode_ = captureModeRelaxed;
-};
-
 // A place for what the driver's assembler says of a PTX text.
 struct AssemblerLog {
   std::string text = std::string(logBytes, '\0');
@@ -194,12 +182,13 @@ Status LoadedKernel::launch(std::span<const uint64_t> slots, const runtime::Grid
     return function.status();
 
   static uint64_t noScratch = 0;
+  uint64_t maps = copyMaps_.addressOf(api, slots);
   void *parameters[inlineSlots + 8];
   size_t count = 0;
   for (const uint64_t &slot : slots)
     parameters[count++] = const_cast<uint64_t *>(&slot);
   for (unsigned i = 0; i != image_.hiddenPointers; ++i)
-    parameters[count++] = &noScratch;
+    parameters[count++] = i == 0 ? &maps : &noScratch;
   auto stream = static_cast<CUstream>(place.stream);
   if (Status status = start(api, *function, grid, stream, parameters); !status.ok())
     return status;

@@ -1,7 +1,8 @@
 // A cubin (or PTX, which the driver then assembles) -> launches of its entry, on any device.
-// Loaded on a device before its first launch there; a launch itself neither allocates nor waits,
-// so that it can be captured into a graph. Safe from several threads.
+// Loaded on a device before its first launch there; a launch itself neither allocates nor waits in its
+// stream, so that it can be captured into a graph. Safe from several threads.
 #pragma once
+#include "drivers/cuda/CopyMaps.h"
 #include "drivers/cuda/Devices.h"
 #include "runtime/Launch.h"
 
@@ -19,13 +20,15 @@ struct Image {
   uint64_t sharedBytes = 0;   // dynamic, of a block
   bool isCooperative = false; // all blocks of a launch run at the same time, or it is refused
   bool launchesEarly = false; // a launch may begin before the one ahead of it in its stream has ended
-  // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`).
+  // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`); but the first
+  // points to the kernel's copy maps, where there are some.
   unsigned hiddenPointers = 2;
+  std::vector<CopyMap> copyMaps;
 };
 
 class LoadedKernel {
 public:
-  explicit LoadedKernel(Image image) : image_(std::move(image)) {}
+  explicit LoadedKernel(Image image) : image_(std::move(image)), copyMaps_(image_.copyMaps) {}
 
   // One 8-byte slot a parameter. Launch: the grid does not fit the hardware. Resource: the block
   // does not. Driver: what the driver says.
@@ -44,6 +47,7 @@ private:
   Status allowShared(const Api &api, const Current &current, CUfunction function);
 
   const Image image_;
+  CopyMaps copyMaps_;
   std::mutex mutex_;
   // Never unloaded: a captured graph may still run the code when its kernel is forgotten.
   CUkernel kernel_ = nullptr;

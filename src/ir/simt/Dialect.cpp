@@ -265,6 +265,33 @@ RankedTensorType withLayout(Type tile, const layout::Layout &layout) {
                                LayoutAttr::get(tile.getContext(), layout));
 }
 
+std::vector<CopyMap> copyMapsOf(ModuleOp module) {
+  std::vector<CopyMap> maps;
+  auto all = module->getAttrOfType<ArrayAttr>(copyMapsName);
+  for (Attribute each : all ? all.getValue() : ArrayRef<Attribute>()) {
+    ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(each).asArrayRef();
+    maps.push_back({uint32_t(numbers[0]), int32_t(numbers[1]), numbers[2] != 0, numbers[3],
+                    uint32_t(numbers[4]), uint32_t(numbers[5]), uint32_t(numbers[6]), uint32_t(numbers[7]),
+                    uint32_t(numbers[8])});
+  }
+  return maps;
+}
+
+uint32_t addCopyMap(ModuleOp module, const CopyMap &map) {
+  std::vector<CopyMap> maps = copyMapsOf(module);
+  auto known = llvm::find(maps, map);
+  if (known != maps.end())
+    return uint32_t(known - maps.begin());
+  SmallVector<Attribute> all;
+  if (auto before = module->getAttrOfType<ArrayAttr>(copyMapsName))
+    all.append(before.begin(), before.end());
+  all.push_back(DenseI64ArrayAttr::get(module.getContext(), {map.pointer, map.strideOf, map.isNarrow,
+                                                             map.strideScale, map.elementBytes, map.columns,
+                                                             map.rows, map.boxColumns, map.boxRows}));
+  module->setAttr(copyMapsName, ArrayAttr::get(module.getContext(), all));
+  return uint32_t(maps.size());
+}
+
 unsigned warpsOf(Operation *op) {
   auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
   return unsigned(module->getAttrOfType<IntegerAttr>(warpsName).getInt());

@@ -38,6 +38,7 @@ public:
   bool hasMatrixLoad = false; // eight rows of 16 bytes of shared memory as fragments of matrix instructions
   bool hasGroupDots = false;  // matrix instructions of several warps, which read shared memory by themselves
   bool hasAsyncCopy = false;  // from global to shared memory while the warps go on
+  bool hasBulkCopy = false;   // of whole boxes, which one thread starts, counted by signals
 };
 
 } // namespace tegula::simt

@@ -1,5 +1,6 @@
 // The simt dialect: its attribute, its ops, and the questions every reader of layouts asks.
 #pragma once
+#include "base/CopyMap.h"
 #include "ir/tile/Tile.h"
 #include "layout/Builders.h"
 #include "layout/Conversion.h"
@@ -47,6 +48,12 @@ inline constexpr llvm::StringLiteral matrixName = "simt.matrix";   // of a dot: 
 inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp";  // of a gather: lanes exchange elements
 // Of a dot in a loop: it may still run when the next trip begins, and its buffers have a slot for that.
 inline constexpr llvm::StringLiteral inFlightName = "simt.in_flight";
+inline constexpr llvm::StringLiteral copyMapsName = "simt.copy_maps"; // of a module: see copyMapsOf
 unsigned warpsOf(mlir::Operation *op);
+
+// The copy maps of a module, by number.
+std::vector<CopyMap> copyMapsOf(mlir::ModuleOp module);
+// Adds one, or finds an equal one; its number.
+uint32_t addCopyMap(mlir::ModuleOp module, const CopyMap &map);
 
 } // namespace tegula::simt

@@ -242,4 +242,66 @@ def Simt_DotWaitOp : Simt_Op<"dot_wait", [AttrSizedOperandSegments, MemoryEffect
   }];
 }
 
+// ---- copies of whole boxes ----
+
+class Simt_SignalOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, traits>;
+
+def Simt_SignalInitOp : Simt_SignalOp<"signal_init"> {
+  let summary = "makes a signal of each slot of a buffer: it counts one arrival a phase, and the bytes of copies";
+  let description = [{
+    The buffer holds one i64 a slot and nothing else until `signal_end`.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$signals);
+  let assemblyFormat = "$signals attr-dict `:` type($signals)";
+}
+
+def Simt_SignalArriveOp : Simt_SignalOp<"signal_arrive"> {
+  let summary = "the one arrival of a phase, which announces `bytes` bytes of copies";
+  let description = [{
+    One thread arrives, the same that starts the copies. Where `predicate` is false nothing happens.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>:$signal,
+                   I32:$bytes, Optional<I1>:$predicate);
+  let assemblyFormat = "$signal `,` $bytes (`if` $predicate^)? attr-dict `:` type($signal)";
+}
+
+def Simt_SignalWaitOp : Simt_SignalOp<"signal_wait"> {
+  let summary = "waits for the end of the signal's phase of this parity; what its copies wrote may be read then";
+  let description = [{
+    `buffers`: those into which the copies went.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>:$signal,
+                   I32:$parity, Variadic<Simt_Buffer>:$buffers);
+  let assemblyFormat = "$signal `,` $parity (`of` $buffers^ `:` type($buffers))? attr-dict `:` type($signal)";
+}
+
+def Simt_SignalEndOp : Simt_SignalOp<"signal_end"> {
+  let summary = "ends the signals: their bytes may serve others";
+  let arguments = (ins Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$signals);
+  let assemblyFormat = "$signals attr-dict `:` type($signals)";
+}
+
+def Simt_CopyMapsOp : Simt_Op<"copy_maps", [Pure]> {
+  let summary = "did the launch bring the copy maps?";
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_BulkCopyOp : Simt_SignalOp<"bulk_copy"> {
+  let summary = "one thread starts to copy a tile from global memory into a buffer of one slot, box by box";
+  let description = [{
+    Through the copy map of this number (base/CopyMap.h). The tile begins at row `row` and column `column` of the
+    map's window, `origin` units of 16 bytes behind the map's address; elements outside of the window become zeros.
+    The bytes count at `signal`. Where `predicate` is false nothing happens. `pointers` is not read: it says what may
+    be.
+  }];
+  let arguments = (ins Arg<AnyRankedTensor, "", [MemRead<Simt_GlobalMemory>]>:$pointers, I32:$column, I32:$row,
+                   I32:$origin, I1:$predicate, Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$buffer,
+                   Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$signal, I32Attr:$map);
+  let assemblyFormat = [{
+    $map `at` $column `,` $row `,` $origin `if` $predicate `,` $buffer `,` $signal `of` $pointers attr-dict `:`
+    type($buffer) `,` type($signal) `,` type($pointers)
+  }];
+}
+
 #endif // TEGULA_IR_SIMT

@@ -86,8 +86,12 @@ bool addBox(Warp &w, const Op &op, unsigned lane, const BulkOp &form, uint64_t t
       isInside &= at >= 0 && at < int64_t(map.extents[d]);
       address += uint64_t(at) * map.strides[d - 1];
     }
-    uint64_t rowEnd = uint64_t(map.extents[0]) * map.elementBytes;
-    if (isInside && !isReadable(w, op, lane, address, rowEnd))
+    // Of a row what lies in the box.
+    int64_t first = std::clamp<int64_t>(corner[0], 0, map.extents[0]),
+            behind = std::clamp<int64_t>(corner[0] + map.box[0], 0, map.extents[0]);
+    isInside &= first != behind;
+    if (isInside && !isReadable(w, op, lane, address + uint64_t(first) * map.elementBytes,
+                                uint64_t(behind - first) * map.elementBytes))
       return false;
     addRow(copy, map, to + number * map.rowBytes(),
            isInside ? reinterpret_cast<const std::byte *>(address) : nullptr, corner[0]);

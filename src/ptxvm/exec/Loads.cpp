@@ -248,4 +248,9 @@ void lowerProxyFence(Lowering &l) {
     l.op.run = [](Warp &, const Op &, uint32_t) {};
 }
 
+// A map that a fence or a prefetch names: what the host wrote the machine sees anyway.
+void lowerMapFence(Lowering &l) {
+  l.op.run = [](Warp &, const Op &, uint32_t) {};
+}
+
 } // namespace tegula::ptxvm

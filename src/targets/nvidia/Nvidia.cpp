@@ -78,6 +78,7 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
     return lowered.status();
   artifact.remarks = std::move(unit.remarks);
   artifact.sharedBytes = uint64_t(unit.module->getAttrOfType<IntegerAttr>(simt::sharedBytesName).getInt());
+  artifact.copyMaps = simt::copyMapsOf(unit.module);
   if (texts.simt)
     artifact.simt = unit.text() + "\n";
   for (const char *stage : {"emit", "optimize", "ptx"}) {

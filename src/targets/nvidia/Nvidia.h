@@ -4,8 +4,10 @@
 // coverage table says is missing.
 //
 // Parameters of the entry (ABI mode `plain`): the kernel's run-time parameters in order, each
-// of its own type, then two 64-bit pointers to scratch memory (0 where the kernel asks for none).
+// of its own type, then two 64-bit pointers to scratch memory (0 where the kernel asks for none). The first
+// of them points to the kernel's copy maps; it may be 0 as well.
 #pragma once
+#include "base/CopyMap.h"
 #include "base/Status.h"
 #include "diag/Remark.h"
 #include "pipeline/Pipeline.h"
@@ -37,6 +39,7 @@ struct Artifact {
   std::string entry; // its name; contains the function's
   unsigned numWarps = 4;
   uint64_t sharedBytes = 0; // dynamic shared memory of a block
+  std::vector<CopyMap> copyMaps;
   std::vector<diag::Remark> remarks;
   std::vector<pipeline::StageTime> times;
   std::string simt, llvm; // the texts that were asked for

@@ -36,6 +36,14 @@ public:
   void asyncCopy(Builder &b, llvm::Value *to, const simt::Access &from) const override;
   void asyncCommit(Builder &b) const override;
   void asyncWait(Builder &b, unsigned pending) const override;
+  void initSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const override;
+  void publishSignals(Builder &b, llvm::Value *predicate) const override;
+  void arriveAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+                      llvm::Value *predicate) const override;
+  void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const override;
+  llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const override;
+  void acquireCopyMap(Builder &b, llvm::Value *map, llvm::Value *predicate) const override;
+  void copyBox(Builder &b, const BoxCopy &copy) const override;
   bool hasMatrixLoad() const override { return capability_ >= 75; }
   Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const override;
   Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,

@@ -52,6 +52,7 @@ NvidiaMachine::NvidiaMachine(const Architecture &architecture) : capability_(arc
   hasMatrixLoad = capability_ >= 75;
   hasAsyncCopy = capability_ >= 80;
   hasGroupDots = capability_ == 90;
+  hasBulkCopy = capability_ == 90;
 }
 
 std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const simt::DotTypes &types) const {

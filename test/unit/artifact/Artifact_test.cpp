@@ -20,7 +20,16 @@ Artifact sample() {
   a.target = "cpu";
   a.arch = "";
   a.parameters = {{"out_ptr", DType::F32, true, false, true}, {"n", DType::I32, false, false, false}};
-  a.launch = {"tegula_softmax_kernel", 4, 49152, 256, true, true, 40, 0, 16};
+  a.launch = {"tegula_softmax_kernel",
+              4,
+              49152,
+              256,
+              true,
+              true,
+              40,
+              0,
+              16,
+              {{0, 1, true, 2, 2, 64, 128, 64, 128}, {0, -1, false, 512, 4, 32, 64, 32, 64}}};
   a.parts = {{"obj", std::string(300, '\x7f')}, {"tile", "ML\xefR"}};
   a.remarks = {{"k.py:3:5", "access", "16 lanes"}, {"", "pipeline", "num_stages=2"}};
   a.warnings = {{"StaticPrint", "BLOCK 128", "", {0, 4, 9}, {{{1, 0, 3}, "called from here"}}}};

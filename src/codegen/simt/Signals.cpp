@@ -1,0 +1,92 @@
+// Signals and copies of boxes (base/CopyMap.h). A signal lies in a slot of a buffer; thread 0 begins and ends
+// it, arrives, and starts the copies that count there, so that they follow each other in one thread's order.
+// All threads wait for themselves.
+#include "codegen/simt/Emitter.h"
+
+using namespace mlir;
+
+namespace tegula::simt {
+
+namespace {
+
+llvm::Value *isFirst(Emitter &e, llvm::Value *and_ = nullptr) {
+  return e.both(e.builder.CreateICmpEQ(e.thread(), e.builder.getInt32(0)), and_);
+}
+
+llvm::Value *mapAt(Emitter &e, int32_t number) {
+  return e.builder.CreateConstInBoundsGEP1_32(e.builder.getInt8Ty(), e.copyMaps(),
+                                              unsigned(number) * CopyMap::bytes);
+}
+
+template <typename Body> void forSlots(Emitter &e, Value signals, Body body) {
+  auto type = cast<BufferType>(signals.getType());
+  for (int64_t slot = 0; slot != type.getSlots(); ++slot)
+    body(e.builder.CreateConstInBoundsGEP1_32(e.builder.getInt8Ty(), e.scalar(signals),
+                                              unsigned(uint64_t(slot) * type.slotBytes())));
+}
+
+void emitInit(Emitter &e, SignalInitOp op) {
+  llvm::Value *first = isFirst(e);
+  forSlots(e, op.getSignals(), [&](llvm::Value *signal) { e.hardware.initSignal(e.builder, signal, first); });
+  e.hardware.publishSignals(e.builder, first);
+}
+
+// Waiting may be cut short by the machine: it is a loop.
+void emitWait(Emitter &e, SignalWaitOp op) {
+  llvm::BasicBlock *wait = e.newBlock("wait"), *there = e.newBlock("there");
+  llvm::Value *signal = e.scalar(op.getSignal()), *parity = e.scalar(op.getParity());
+  e.builder.CreateBr(wait);
+  e.builder.SetInsertPoint(wait);
+  e.builder.CreateCondBr(e.hardware.trySignal(e.builder, signal, parity), there, wait);
+  e.builder.SetInsertPoint(there);
+}
+
+// The boxes of a tile lie one behind the other: down its rows, then from panel to panel of columns.
+void emitCopy(Emitter &e, BulkCopyOp op) {
+  auto &b = e.builder;
+  CopyMap map = copyMapsOf(op->getParentOfType<ModuleOp>())[size_t(op.getMap())];
+  Hardware::BoxCopy copy;
+  copy.map = mapAt(e, op.getMap());
+  copy.signal = e.scalar(op.getSignal());
+  copy.predicate = isFirst(e, e.scalar(op.getPredicate()));
+  copy.origin = e.scalar(op.getOrigin());
+  for (uint32_t column = 0; column != map.columns; column += map.boxColumns)
+    for (uint32_t row = 0; row != map.rows; row += map.boxRows) {
+      uint32_t offset = (column * map.rows + row * map.boxColumns) * map.elementBytes;
+      copy.to = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), e.scalar(op.getBuffer()), offset);
+      copy.column = b.CreateAdd(e.scalar(op.getColumn()), b.getInt32(column));
+      copy.row = b.CreateAdd(e.scalar(op.getRow()), b.getInt32(row));
+      e.hardware.copyBox(b, copy);
+    }
+}
+
+} // namespace
+
+void acquireCopyMaps(Emitter &e, ModuleOp module) {
+  size_t count = copyMapsOf(module).size();
+  if (count == 0)
+    return;
+  llvm::Value *reads = isFirst(e, e.builder.CreateIsNotNull(e.copyMaps()));
+  for (size_t number = 0; number != count; ++number)
+    e.hardware.acquireCopyMap(e.builder, mapAt(e, int32_t(number)), reads);
+}
+
+void emitSignal(Emitter &e, Operation *op) {
+  if (auto init = dyn_cast<SignalInitOp>(op))
+    return emitInit(e, init);
+  if (auto wait = dyn_cast<SignalWaitOp>(op))
+    return emitWait(e, wait);
+  if (auto copy = dyn_cast<BulkCopyOp>(op))
+    return emitCopy(e, copy);
+  if (auto maps = dyn_cast<CopyMapsOp>(op))
+    return e.set(maps.getResult(), {e.builder.CreateIsNotNull(e.copyMaps())});
+  if (auto end = dyn_cast<SignalEndOp>(op))
+    return forSlots(e, end.getSignals(),
+                    [&](llvm::Value *signal) { e.hardware.endSignal(e.builder, signal, isFirst(e)); });
+  auto arrive = cast<SignalArriveOp>(op);
+  llvm::Value *also = arrive.getPredicate() ? e.scalar(arrive.getPredicate()) : nullptr;
+  e.hardware.arriveAtSignal(e.builder, e.scalar(arrive.getSignal()), e.scalar(arrive.getBytes()),
+                            isFirst(e, also));
+}
+
+} // namespace tegula::simt

@@ -1,0 +1,305 @@
+#include "transforms/BulkCopies.h"
+#include "ir/simt/Scratch.h"
+
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::analysis::Address;
+using tegula::analysis::Conjunct;
+using tegula::analysis::Factor;
+using tegula::analysis::Form;
+using tegula::analysis::Monomial;
+using tegula::analysis::Polynomial;
+
+namespace tegula::transforms {
+
+namespace {
+
+constexpr uint32_t mostOfBox = 256, rowsOfPattern = 8, longestSwizzle = 128, shortestSwizzle = 32;
+
+Value withoutExtension(Value value) {
+  while (auto extension = value.getDefiningOp<arith::ExtSIOp>())
+    value = extension.getIn();
+  return value;
+}
+
+// Bits beyond which a factor has none, without its sign; 64: not known.
+unsigned bitsOf(const Factor &factor) {
+  auto type = dyn_cast<IntegerType>(withoutExtension(factor.value).getType());
+  return !factor.isTile() && type && type.getWidth() > 1 && type.getWidth() <= 64 ? type.getWidth() - 1 : 64;
+}
+
+// What the polynomial's size is at most, whatever its factors are; infinite where that is not known.
+double sizeOf(const Polynomial &polynomial) {
+  double sum = 0;
+  for (const Monomial &term : polynomial.terms()) {
+    double size = std::abs(double(term.coefficient));
+    for (const Factor &factor : term.factors)
+      size *= bitsOf(factor) < 64 ? std::ldexp(1.0, int(bitsOf(factor))) : HUGE_VAL;
+    sum += size;
+  }
+  return sum;
+}
+
+// Beyond which sums of two are not computed in 64 bits; rounding is far below the rest.
+const double largest = std::ldexp(1.0, 62) * 1.5;
+
+bool isScalar(const Polynomial &polynomial) {
+  return llvm::all_of(polynomial.terms(), [](const Monomial &term) {
+    return llvm::all_of(term.factors, [](const Factor &factor) { return bitsOf(factor) < 64; });
+  });
+}
+
+// Is the form's range over a tile of such a shape computed in 64 bits?
+bool hasRange(const Form &form, ArrayRef<int64_t> shape) {
+  double size = sizeOf(form.base);
+  for (auto [stride, extent] : llvm::zip(form.strides, shape))
+    size += sizeOf(stride) * double(extent - 1);
+  return size < largest;
+}
+
+// The elements of a row of a box that lies in a buffer by `map`; 0: the buffer has another order. `inner`:
+// the dimension of columns.
+uint32_t boxColumnsOf(const layout::SharedMap &map, ArrayRef<int64_t> shape, unsigned inner,
+                      unsigned elementBytes) {
+  auto columns = uint32_t(shape[inner]), rows = uint32_t(shape[1 - inner]);
+  uint32_t box = std::min(columns, longestSwizzle / elementBytes), swizzle = box * elementBytes;
+  if (swizzle < shortestSwizzle || rows % rowsOfPattern)
+    return 0;
+  layout::Layout tile(shape.vec(), {});
+  auto holds = [&](unsigned dim, unsigned bit, uint32_t element) {
+    uint32_t bytes = element * elementBytes;
+    bytes ^= bytes >> 3 & (swizzle / 16 - 1) << 4;
+    return map.images[tile.shift(dim) + bit] * elementBytes == bytes;
+  };
+  for (unsigned bit = 0; (1u << bit) < columns; ++bit) {
+    uint32_t column = 1u << bit;
+    if (!holds(inner, bit, column < box ? column : column * rows))
+      return 0;
+  }
+  for (unsigned bit = 0; (1u << bit) < rows; ++bit)
+    if (!holds(1 - inner, bit, box << bit))
+      return 0;
+  return box;
+}
+
+// Arithmetic of 64 bits on scalars of the program.
+struct Emitted {
+  OpBuilder &b;
+  Location loc;
+
+  Value constant(int64_t number) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(number)); }
+  template <typename Op> Value make(Value x, Value y) { return b.createOrFold<Op>(loc, x, y); }
+  Value compare(arith::CmpIPredicate predicate, Value x, int64_t y) {
+    return b.createOrFold<arith::CmpIOp>(loc, predicate, x, constant(y));
+  }
+  Value both(Value x, Value y) { return make<arith::AndIOp>(x, y); }
+
+  Value of(const Factor &factor) {
+    return factor.value.getType().isInteger(64)
+               ? factor.value
+               : b.createOrFold<arith::ExtSIOp>(loc, b.getI64Type(), factor.value);
+  }
+  Value of(const Polynomial &polynomial) {
+    Value sum;
+    for (const Monomial &term : polynomial.terms()) {
+      Value product = term.factors.empty() || term.coefficient != 1 ? constant(term.coefficient) : Value();
+      for (const Factor &factor : term.factors)
+        product = product ? make<arith::MulIOp>(product, of(factor)) : of(factor);
+      sum = sum ? make<arith::AddIOp>(sum, product) : product;
+    }
+    return sum ? sum : constant(0);
+  }
+  // The least and the greatest value over a tile of such a shape.
+  std::pair<Value, Value> range(const Form &form, ArrayRef<int64_t> shape) {
+    Value least = of(form.base), greatest = least, zero = constant(0);
+    for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
+      if (stride.isZero() || extent == 1)
+        continue;
+      Value end = make<arith::MulIOp>(of(stride), constant(extent - 1));
+      least = make<arith::AddIOp>(least, make<arith::MinSIOp>(end, zero));
+      greatest = make<arith::AddIOp>(greatest, make<arith::MaxSIOp>(end, zero));
+    }
+    return {least, greatest};
+  }
+};
+
+void addAll(llvm::SmallSetVector<Value, 8> &conditions, const Form &form) {
+  conditions.insert(form.conditions.begin(), form.conditions.end());
+}
+
+} // namespace
+
+BulkCopies::BulkCopies(Operation *function) : function_(function) {}
+
+// Boxes are read by another proxy than that through which threads write global memory.
+bool BulkCopies::isEverywhereRead(LoadOp load) {
+  bool isRead = true;
+  const analysis::OriginSet from = origins_.of(load.getPtr());
+  function_->walk([&](Operation *op) {
+    auto assembly = dyn_cast<ElementwiseInlineAsmOp>(op);
+    if (isa<AtomicRMWOp, AtomicCASOp, BarrierOp>(op) || (assembly && !assembly.getPure()))
+      isRead = false;
+    else if (auto store = dyn_cast<StoreOp>(op))
+      isRead &= !from.mayShare(origins_.of(store.getPtr()));
+  });
+  return isRead;
+}
+
+std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::SharedMap &map,
+                                                 std::string &why) {
+  auto refuse = [&](const char *text) {
+    why = text;
+    return std::nullopt;
+  };
+  auto type = cast<RankedTensorType>(load.getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  unsigned bits = simt::storedBits(type.getElementType());
+  if (shape.size() != 2 || !llvm::all_of(shape, [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
+    return refuse("its tile has not two dimensions, both powers of two");
+  const Address *address = access_.address(load.getPtr());
+  auto pointer = address ? dyn_cast<BlockArgument>(address->pointer) : BlockArgument();
+  if (!pointer || pointer.getOwner() != &function_->getRegion(0).front())
+    return refuse("its addresses are no parameter's and an offset");
+  Plan plan{load, {}, 1};
+  int64_t size = bits / 8;
+  auto isInner = [&](unsigned d) { return address->offset.strides[d].constant() == size; };
+  plan.inner = isInner(1) ? 1 : 0;
+  if (!isInner(plan.inner))
+    return refuse("its elements do not follow each other");
+  CopyMap &made = plan.map;
+  made.pointer = pointer.getArgNumber();
+  made.elementBytes = uint32_t(size);
+  const Polynomial &stride = address->offset.strides[1 - plan.inner];
+  if (stride.terms().size() != 1 || stride.terms()[0].factors.size() > 1)
+    return refuse("the distance of its rows is no parameter");
+  made.strideScale = stride.terms()[0].coefficient;
+  for (const Factor &factor : stride.terms()[0].factors) {
+    auto parameter = dyn_cast<BlockArgument>(withoutExtension(factor.value));
+    if (factor.isTile() || !parameter || parameter.getOwner() != pointer.getOwner())
+      return refuse("the distance of its rows is no parameter");
+    unsigned width = parameter.getType().getIntOrFloatBitWidth();
+    if (width != 32 && width != 64)
+      return refuse("the distance of its rows is no parameter of 32 or 64 bits");
+    made.strideOf = int32_t(parameter.getArgNumber());
+    made.isNarrow = width == 32;
+  }
+  made.columns = uint32_t(shape[plan.inner]);
+  made.rows = uint32_t(shape[1 - plan.inner]);
+  made.boxRows = std::min(made.rows, mostOfBox);
+  made.boxColumns = boxColumnsOf(map, shape, plan.inner, made.elementBytes);
+  if (made.boxColumns == 0)
+    return refuse("its buffer is in another order");
+  // Everything that is computed of it.
+  llvm::SmallSetVector<Value, 8> conditions;
+  addAll(conditions, address->offset);
+  if (!isScalar(address->offset.base))
+    return refuse("where it begins is no scalar");
+  if (load.getMask())
+    for (const Conjunct &conjunct : access_.conjuncts(load.getMask())) {
+      if (!conjunct.form) {
+        if (conjunct.opaque.isTile() || !conjunct.opaque.value.getType().isInteger(1))
+          return refuse("its mask is more than bounds");
+        continue;
+      }
+      unsigned along = 0;
+      for (const Polynomial &each : conjunct.form->strides) {
+        along += !each.isZero();
+        if (!each.isZero() && each.constant() != 1 && each.constant() != -1)
+          return refuse("its mask is more than bounds");
+      }
+      if (along > 1 || !(sizeOf(conjunct.form->base) < largest))
+        return refuse("its mask is more than bounds");
+      addAll(conditions, *conjunct.form);
+    }
+  for (Value condition : conditions) {
+    auto remainder = condition.getDefiningOp<arith::RemSIOp>();
+    Value value = remainder ? remainder.getLhs() : condition;
+    if (!hasRange(access_.form(value), shapeOf(value.getType())) ||
+        (remainder && !(sizeOf(access_.form(remainder.getRhs()).base) < largest)))
+      return refuse("its arithmetic could wrap in ways that are not computed");
+  }
+  if (!isEverywhereRead(load))
+    return refuse("the kernel may write what it reads");
+  return plan;
+}
+
+BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, Value &fits) {
+  using enum arith::CmpIPredicate;
+  LoadOp load = plan.load;
+  Emitted e{builder, load.getLoc()};
+  const Address &address = *access_.address(load.getPtr());
+  llvm::SmallSetVector<Value, 8> conditions;
+  addAll(conditions, address.offset);
+  auto also = [&](Value condition) { fits = e.both(fits, condition); };
+
+  int64_t extents[2] = {plan.map.columns, plan.map.rows};
+  Value bounds[2]; // of columns and rows
+  for (const Conjunct &conjunct :
+       load.getMask() ? access_.conjuncts(load.getMask()) : SmallVector<Conjunct, 2>()) {
+    if (!conjunct.form) {
+      also(conjunct.opaque.value);
+      continue;
+    }
+    addAll(conditions, *conjunct.form);
+    Value base = e.of(conjunct.form->base);
+    unsigned dim = 2;
+    for (unsigned d : {0u, 1u})
+      if (conjunct.form->strides[d].constant() == 1)
+        dim = d;
+    if (dim == 2) { // holds for all indices if it does for the first
+      also(e.compare(slt, base, 0));
+      continue;
+    }
+    Value bound = e.make<arith::SubIOp>(e.constant(0), base);
+    Value &known = bounds[dim == plan.inner ? 0 : 1];
+    known = known ? e.make<arith::MinSIOp>(known, bound) : bound;
+  }
+  for (Value condition : conditions) {
+    auto remainder = condition.getDefiningOp<arith::RemSIOp>();
+    Value value = remainder ? remainder.getLhs() : condition;
+    auto [least, greatest] = e.range(access_.form(value), shapeOf(value.getType()));
+    if (remainder) {
+      also(e.compare(sge, least, 0));
+      Value divisor = e.of(access_.form(remainder.getRhs()).base);
+      also(builder.createOrFold<arith::CmpIOp>(e.loc, slt, greatest, divisor));
+      continue;
+    }
+    unsigned width = elementType(value.getType()).getIntOrFloatBitWidth();
+    if (width == 64)
+      continue;
+    also(e.compare(sge, least, -(int64_t(1) << (width - 1))));
+    also(e.compare(slt, greatest, int64_t(1) << (width - 1)));
+  }
+
+  // The first column and row inside of the window; its end is the end of the bounds.
+  Value first[2];
+  for (unsigned i : {0u, 1u}) {
+    Value extent = e.constant(extents[i]);
+    if (!bounds[i]) {
+      first[i] = e.constant(0);
+      continue;
+    }
+    Value bound = e.make<arith::MaxSIOp>(e.make<arith::MinSIOp>(bounds[i], extent), e.constant(0));
+    first[i] = e.make<arith::SubIOp>(extent, bound);
+  }
+  Value stride = e.of(address.offset.strides[1 - plan.inner]);
+  Value begin = e.of(address.offset.base);
+  begin = e.make<arith::SubIOp>(begin, e.make<arith::MulIOp>(first[0], e.constant(plan.map.elementBytes)));
+  begin = e.make<arith::SubIOp>(begin, e.make<arith::MulIOp>(first[1], stride));
+  also(e.compare(sge, begin, 0));
+  also(e.compare(slt, begin, int64_t(CopyMap::unit * CopyMap::origins)));
+  also(e.compare(eq, e.make<arith::AndIOp>(begin, e.constant(CopyMap::unit - 1)), 0));
+  Value origin = e.make<arith::ShRUIOp>(begin, e.constant(llvm::Log2_64(CopyMap::unit)));
+  auto narrow = [&](Value value) {
+    return builder.createOrFold<arith::TruncIOp>(e.loc, builder.getI32Type(), value);
+  };
+  return {narrow(first[0]), narrow(first[1]), narrow(origin)};
+}
+
+} // namespace tegula::transforms

@@ -1,0 +1,44 @@
+// Which tile loads one thread can start as copies of boxes, and what the copies need. In: loads in simt whose
+// tiles go to buffers by a given map. Out: copy maps (base/CopyMap.h), and scalars of the program that say
+// where a tile begins.
+//
+// A tile is such a window of memory if its addresses are `pointer + base + row·stride + column·size`, the
+// pointer and what the stride is made of being parameters, and its mask is bounds of rows and columns. What
+// of this depends on numbers of the run is a condition that the program computes: no arithmetic wrapped, no
+// remainder was taken of what wraps around inside of the tile, and the place is one that maps have.
+#pragma once
+#include "analysis/Access.h"
+#include "analysis/PointerOrigins.h"
+#include "ir/simt/Simt.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace tegula::transforms {
+
+class BulkCopies {
+public:
+  explicit BulkCopies(mlir::Operation *function);
+
+  struct Plan {
+    tile::LoadOp load;
+    CopyMap map;
+    unsigned inner = 1; // the dimension of the columns; the other one's are rows
+  };
+  // Why a load is none is appended to `why`.
+  std::optional<Plan> plan(tile::LoadOp load, const layout::SharedMap &map, std::string &why);
+
+  struct Place {
+    mlir::Value column, row, origin; // of simt.bulk_copy
+  };
+  // Emits where the tile begins; `fits` becomes false, too, where a condition does not hold.
+  Place locate(mlir::OpBuilder &builder, const Plan &plan, mlir::Value &fits);
+
+private:
+  bool isEverywhereRead(tile::LoadOp load);
+
+  mlir::Operation *function_;
+  analysis::AccessAnalysis access_{/*throughRemainders=*/true};
+  analysis::PointerOrigins origins_;
+};
+
+} // namespace tegula::transforms

@@ -1,0 +1,174 @@
+"""Copies of boxes in products: taken where a tile is a window of memory, and only there; right whenever they arrive; and what holds
+them together is needed, bit by bit."""
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import machine
+import numpy as np
+import pytest
+from tensor_maps import aligned, encoded
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "bin" / "tegula"
+BM, BN, BK = 64, 128, 64
+COPIES, SCHEDULES = ["late", "at-once", "random"], ["round-robin", "random", "priority", "apart"]
+
+KERNEL = """
+import tegula as triton
+import tegula.language as tl
+
+@triton.jit
+def product(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    x, y = a + (m % M)[:, None] * sa + k[None, :], b + k[:, None] * sb + (n % N)[None, :]
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, tl.cdiv(K, BK)):
+        acc = tl.dot(tl.load(x, mask=k[None, :] < K - i * BK, other=0), tl.load(y, mask=k[:, None] < K - i * BK, other=0), acc)
+        x += BK
+        y += BK * sb
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
+def bounded(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * sa + (i + k)[None, :], mask=(m < M)[:, None] & (i + k < K)[None, :], other=0)
+        y = tl.load(b + (i + k)[:, None] * sb + n[None, :], mask=(i + k < K)[:, None] & (n < N)[None, :], other=0)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+"""
+
+
+class Compiled:
+    def __init__(self, folder, name):
+        (folder / "kernel.py").write_text(KERNEL)
+        signature = "a=*f16:16,b=*f16:16,c=*f32:16,M=i32,N=i32:16,K=i32:16,sa=i32:16,sb=i32:16" + f",BM={BM},BN={BN},BK={BK}"
+
+        def emitted(stage):
+            command = [PROGRAM, "compile", f"kernel.py::{name}", "--signature", signature, "--target", "sm_90a", "--emit", stage]
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+        self.ptx, simt = emitted("ptx"), emitted("simt")
+        self.shared = int(re.search(r"simt.shared_bytes = (\d+)", simt)[1])
+        maps = re.search(r"simt.copy_maps = \[(.*?)\]", simt)[1]
+        self.maps = [list(map(int, text.split(","))) for text in re.findall(r"array<i64: (.*?)>", maps)]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("boxes")
+    return {name: Compiled(folder, name) for name in ("product", "bounded")}
+
+
+def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, **how):
+    """The findings, the result and what it should be, of matrices whose rows are a little apart."""
+    random = np.random.default_rng(m + n + k)
+
+    def matrix(rows, columns):
+        stride = -(-columns // 16) * 16 + 2 * pad
+        memory = aligned(2 * (rows * stride + shift) + 64).view(np.float16)
+        memory[:] = np.nan
+        made = np.lib.stride_tricks.as_strided(memory[shift:], (rows, columns), (2 * stride, 2))
+        made[...] = random.integers(-4, 5, (rows, columns))
+        return made, stride, memory
+    a, sa, room_a = matrix(m, k)
+    b, sb, room_b = matrix(k, n)
+    c = np.full((m, n), 9, np.float32)
+    slots = [a, b, c, m, n, k, sa, sb]
+    made = []
+    for pointer, stride_of, narrow, scale, size, columns, rows, box_columns, box_rows in kernel.maps:
+        assert narrow == 1
+        made.append(encoded(slots[pointer], (1, 1), box_columns * size, rank=3, element_bytes=size,
+                            strides=[slots[stride_of] * scale, 16, 0, 0], extents=[columns, rows, 2**31, 1, 1],
+                            box_extents=[box_columns, box_rows, 1, 1, 1]))
+    place = aligned(128 * len(made))
+    place[:] = np.concatenate(made)
+    found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k, sa, sb, place if maps else 0, 0],
+                        grid=(-(-m // BM), -(-n // BN), 1), block=(128, 1, 1), shared=kernel.shared, step_limit=20_000_000, **how)
+    return found, c, a.astype(np.float32) @ b.astype(np.float32)
+
+
+def replaced(pattern, instead, count=0):
+    def change(text):
+        changed, number = re.subn(pattern, instead, text, count=count, flags=re.M)
+        assert number
+        return changed
+    return change
+
+
+without_threads = replaced(r"^\s*cp\.async\.cg.*$", "trap;")  # copies that all threads make
+without_boxes = replaced(r"^(\s*@\S+) cp\.async\.bulk.*$", r"\1 trap;")
+WHOLE = (2 * BM, 2 * BN, 5 * BK)
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", ["product", "bounded"])
+def test_whole_tiles_come_in_boxes(kernels, name, schedule, copies):
+    found, c, wanted = run(kernels[name], *WHOLE, without_threads, schedule=schedule, copies=copies, seed=3)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize("name", ["product", "bounded"])
+@pytest.mark.parametrize("m, n, k", [(BM, BN, BK), (BM, BN, 16), (BM, BN, 3 * BK + 16), (BM, BN, 4 * BK + 48), (2 * BM, BN, 2 * BK + 32)])
+def test_a_tail_of_k_lies_outside_of_the_window(kernels, name, m, n, k):
+    change = without_threads if k >= BK else lambda text: text  # the window of a tile at the very beginning would begin ahead of it
+    found, c, wanted = run(kernels[name], m, n, k, change)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize("m, n, k", [(BM + 8, BN, 2 * BK), (3 * BM - 1, 2 * BN - 16, BK + 16), (5, 16, 16), (5, 16, 5 * BK)])
+def test_bounds_of_rows_and_columns_are_those_of_the_window(kernels, m, n, k):
+    found, c, wanted = run(kernels["bounded"], m, n, k)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize("m, n, k", [(BM + 8, BN, 2 * BK), (BM - 1, BN, BK), (BM, BN + 48, BK + 16), (10, 32, 3 * BK)])
+def test_tiles_that_wrap_around_are_copied_by_all_threads(kernels, m, n, k):
+    found, c, wanted = run(kernels["product"], m, n, k)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
+    found, _, _ = run(kernels["product"], m, n, k, without_threads)
+    assert "trap" in found
+
+
+@pytest.mark.parametrize("name", ["product", "bounded"])
+def test_launches_without_maps_are_copied_by_all_threads(kernels, name):
+    found, c, wanted = run(kernels[name], *WHOLE, without_boxes, maps=False)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
+
+
+def in_all_threads(text):
+    """The predicate of the thread that begins signals holds everywhere."""
+    predicate = re.search(r"@(%p\d+) mbarrier\.init", text)[1]
+    return replaced(rf"^\s*setp\.\S+\s+{predicate}, (%r\d+), .*$", rf"setp.eq.b32 {predicate}, \1, \1;")(text)
+
+
+MUTANTS = {
+    "no wait": replaced(r"mbarrier\.try_wait\.parity\.shared::cta\.b64 (%p\d+), .*;", r"setp.eq.u32 \1, %r1, %r1;"),
+    "fewer bytes announced": replaced(r"selp\.b32 (\s*%r\d+), 24576, 0", r"selp.b32 \1, 24560, 0"),
+    "more bytes announced": replaced(r"selp\.b32 (\s*%r\d+), 24576, 0", r"selp.b32 \1, 24592, 0"),
+    "signals are not published": replaced(r"^\s*@\S+ fence\.mbarrier_init.*$", ""),
+    "signals are not initialised": replaced(r"^\s*@\S+ mbarrier\.init.*$", "", 1),
+    "nobody arrives": replaced(r"^\s*@\S+ mbarrier\.arrive.*$", "", 1),
+    "no barrier": replaced(r"^\s*bar\.sync.*$", ""),
+    "other place in the buffer": replaced(r"^(\s*@\S+ cp\.async\.bulk[^\[]*\[)([^\]]*)(\])", r"\1\2+1024\3", 1),
+    "all threads begin signals": in_all_threads,
+}
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_each_part_is_needed(kernels, mutant):
+    killed = False
+    for schedule, copies in (("round-robin", "late"), ("random", "random"), ("apart", "late")):
+        found, c, wanted = run(kernels["product"], BM, BN, 6 * BK, MUTANTS[mutant], schedule=schedule, copies=copies, seed=1)
+        killed |= found != "" or not np.array_equal(c, wanted)
+    assert killed
