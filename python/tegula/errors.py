@@ -1,5 +1,6 @@
 """What a compile or a launch raises. ``str(error)`` is the rendered diagnostic: place, line, caret,
 reason and hint; ``error.diagnostics`` is the list behind it."""
+import functools
 from collections import namedtuple
 
 Diagnostic = namedtuple("Diagnostic", "severity kind file line column message hint")
@@ -65,6 +66,10 @@ class RangeError(LaunchError, OverflowError):
     """An integer that its parameter's type cannot hold."""
 
 
+class OptionError(LaunchError, AssertionError):
+    """An option of a launch has a value that it does not take."""
+
+
 class KeywordError(LaunchError, KeyError):
     """A keyword that is neither a parameter nor an option."""
 
@@ -103,10 +108,19 @@ _BY_KIND = {
     "StaticAssertFailed": CompileTimeAssertionFailure,
     "KeywordUnknown": KeywordError,
     "ArgumentRange": RangeError,
+    "OptionValue": OptionError,
 }
 _BY_STATUS = {LAUNCH: LaunchError, RESOURCE: OutOfResources, INTERNAL: InternalError,
               TOOLCHAIN: ToolchainError, DRIVER: DriverError,
               ASSERTION: DeviceAssertionError}
+
+
+@functools.cache
+def _of_interpreter(cls):
+    """The error of an operation that Python runs is an InterpreterError, too."""
+    if issubclass(cls, InterpreterError):
+        return cls
+    return type(cls.__name__, (cls, InterpreterError), {"__doc__": cls.__doc__, "__module__": cls.__module__})
 
 
 def make_error(status, text, rows):
@@ -114,4 +128,11 @@ def make_error(status, text, rows):
     diagnostics = [Diagnostic(*row) for row in rows]
     kind = next((d.kind for d in diagnostics if d.severity == 0), "")
     cls = _BY_KIND.get(kind) or _BY_STATUS.get(status, CompilationError)
-    return cls(text, diagnostics)
+    from .language.core import running
+
+    if running.session is not None:
+        cls = _of_interpreter(cls)
+    error = cls(text, diagnostics)
+    if issubclass(cls, CompilationError) and not issubclass(cls, CompileTimeAssertionFailure):
+        error.__cause__ = ValueError(error.error_message)  # as upstream's errors have what an operation raised
+    return error

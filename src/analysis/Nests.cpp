@@ -98,7 +98,7 @@ bool readsBuffer(Operation *op, Value operand) {
 
 bool isWhole(Operation *op) {
   return isa<SplitOp, CatOp, ScanOp, HistogramOp, AtomicRMWOp, AtomicCASOp, PrintOp, AssertOp>(op) ||
-         (isa<ReduceOp>(op) && hasBranches(op->getRegion(0)));
+         (isa<ReduceOp>(op) && runsOneByOne(op->getRegion(0)));
 }
 
 bool isFlattenedReduction(Operation *op) {
@@ -738,7 +738,7 @@ void Planner::planBlock(Block *block) {
   plan_.steps_[block] = std::move(steps_);
 
   for (Operation &op : *block) {
-    if (isa<ReduceOp, ScanOp>(op) && !hasBranches(op.getRegion(0)))
+    if (isa<ReduceOp, ScanOp>(op) && !runsOneByOne(op.getRegion(0)))
       continue; // evaluated op by op; one that branches has steps of its own
     for (Region &region : op.getRegions())
       for (Block &inner : region)

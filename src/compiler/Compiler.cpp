@@ -45,7 +45,7 @@ bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sin
     return true;
   sink.report(
       diag::Kind::OptionValue, place,
-      {"num_warps", "the int " + std::to_string(warps), "a power of two from 1 to " + std::to_string(most)});
+      {"num_warps", "the int " + std::to_string(warps), "a power of 2 from 1 to " + std::to_string(most)});
   return false;
 }
 

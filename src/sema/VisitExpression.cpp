@@ -279,9 +279,36 @@ std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value 
   if (op == CompareOperator::In || op == CompareOperator::NotIn)
     return unsupported("`" + std::string(spelling(op)) + "` with a run-time value",
                        "compare with each element");
-  if (elementsOf(left) || elementsOf(right))
+  auto leftElements = elementsOf(left), rightElements = elementsOf(right);
+  if (isEquality && leftElements && rightElements)
+    return equalityOfTuples(op, *leftElements, *rightElements);
+  if (leftElements || rightElements)
     return session.fail(Kind::ConstOperands, {spelling(op), describeType(left), describeType(right)});
   return compare(session, op, left, right);
+}
+
+// Tuples are equal if all of their elements are; what no run-time value decides is a constant.
+std::optional<Value> Visitor::equalityOfTuples(syntax::CompareOperator op, const ValueTuple &left,
+                                               const ValueTuple &right) {
+  bool isUnequal = op == syntax::CompareOperator::Ne;
+  if (left.size() != right.size())
+    return Value(Const{isUnequal});
+  MaybeValue runTime;
+  for (auto [a, b] : llvm::zip_equal(left, right)) {
+    auto holds = compareOf(op, a, b);
+    if (!holds)
+      return holds;
+    if (auto *known = holds->constant()) {
+      if (isTrue(*known) == isUnequal)
+        return holds;
+      continue;
+    }
+    auto both = isUnequal ? syntax::BoolOperator::Or : syntax::BoolOperator::And;
+    runTime = runTime ? logical(session, both, *runTime, *holds) : holds;
+    if (!runTime)
+      return runTime;
+  }
+  return runTime ? runTime : MaybeValue(Value(Const{!isUnequal}));
 }
 
 // A run-time condition visits both sides, each in its own region, as values of one type.

@@ -174,9 +174,7 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
   auto addIndex = [&](const syntax::Expr *index) {
     if (auto *slice = as<syntax::Slice>(index)) {
       if (slice->lower || slice->upper || slice->step)
-        return unsupported("a slice with bounds of a tile",
-                           "only `:` and `None` index a tile; use masks, or tl.reshape and tl.split"),
-               false;
+        return session.fail(diag::Kind::UnsupportedIndex, {"a slice with bounds"}), false;
       indices.push_back(FullSlice{});
       return true;
     }

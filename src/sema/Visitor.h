@@ -104,6 +104,7 @@ private:
   MaybeValue visitBoolOp(const syntax::BoolOp &node);
   MaybeValue visitCompare(const syntax::Compare &node);
   MaybeValue compareOf(syntax::CompareOperator op, const Value &left, const Value &right);
+  MaybeValue equalityOfTuples(syntax::CompareOperator op, const ValueTuple &left, const ValueTuple &right);
   MaybeValue visitConditional(const syntax::Conditional &node);
   MaybeValue tupleWithinLimits(ValueTuple elements);
   MaybeValue visitElements(const std::vector<syntax::Expr *> &nodes);

@@ -1,4 +1,4 @@
-# error: BuiltinWrongArgument 8:9
+# error: GridAxis 8:9
 import triton
 import triton.language as tl
 

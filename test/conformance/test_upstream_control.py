@@ -398,3 +398,17 @@ def min_max_kernel(out, a, b, N: tl.constexpr):
 
 def test_pythons_functions_in_kernels(device):
     assert run(min_max_kernel, device, 9, 7, N=8)[:5] == [7, 9, 6, 6, 8]
+
+
+@triton.jit
+def tuple_equality_kernel(out, n):
+    tl.store(out + 0, tl.tuple((1, 2)) == (1, 2))
+    tl.store(out + 1, tl.tuple((1, 2)) == (1, 3))
+    tl.store(out + 2, tl.tuple((1, 2)) == (1, 2, 3))
+    tl.static_assert(tl.tuple((1, 2)) == (1, 2))
+
+
+def test_tuples_are_equal_by_their_elements(device):
+    out = torch.full((3, ), 7, dtype=torch.int32, device=device)
+    tuple_equality_kernel[(1, )](out, 3)
+    assert out.tolist() == [1, 0, 0]

@@ -64,8 +64,7 @@ def smaller_in_steps(a, b):
 def control_flow_kernel(x_ptr, divisor_ptr, smallest_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i)
-    if BLOCK == 64:
-        tl.store(divisor_ptr + i, tl.associative_scan(x, 0, greatest_divisor, reverse=True))
+    tl.store(divisor_ptr + i, tl.associative_scan(x, 0, greatest_divisor, reverse=True))
     tl.store(smallest_ptr + i, tl.associative_scan(x, 0, smaller_in_steps))
 
 
@@ -177,3 +176,35 @@ def test_histogram(target, n, bins, dtype):
     counted = x.astype(np.int64)
     counted = counted[(counted >= 0) & (counted < bins)]
     np.testing.assert_array_equal(out, np.bincount(counted, minlength=bins))
+
+
+@triton.jit
+def checked_add(a, b):
+    tl.device_assert(a + b <= 9, "the sum is too large")
+    return a + b
+
+
+@triton.jit
+def checked_maximum(a, b):
+    tl.device_assert((a > 0) & (b > 0), "this element is none of the tile's")
+    return tl.maximum(a, b)
+
+
+@triton.jit(debug=True)
+def checked_sums_kernel(x_ptr, out_ptr, total_ptr, REVERSE: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    i = tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :]
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.associative_scan(x, 1, checked_add, reverse=REVERSE))
+    tl.store(total_ptr + tl.arange(0, R), tl.reduce(x + 10, 1, checked_maximum))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("rows, columns", [(1, 512), (4, 64), (3, 40), (5, 7)])
+def test_assertions_see_what_is_combined_only(target, rows, columns, reverse):
+    """Sums of neighbours are 0 or 9; twice an element, or an element outside of the tile, would be more."""
+    x = np.zeros((rows, columns), np.int32)
+    x[:, 0::2], x[:, 1::2] = 9, -9
+    out, total = torch.zeros(x.shape, dtype=torch.int32), torch.zeros(rows, dtype=torch.int32)
+    checked_sums_kernel[(1, )](torch.from_numpy(x), out, total, reverse, rows, columns)
+    expected = np.flip(np.cumsum(np.flip(x, 1), 1), 1) if reverse else np.cumsum(x, 1)
+    assert (out.numpy() == expected).all() and (total.numpy() == 19).all()

@@ -214,9 +214,9 @@ def test_builtin_called_in_python():
         tl.load(X)
 
 
-def test_function_without_a_file():
+def test_function_whose_text_is_gone():
     names = {}
-    exec("import tegula\n@tegula.jit\ndef kernel(x): pass\n", names)
+    exec("".join(["import tegula\n@tegula.jit\n", "def kernel(x): pass\n"]), names)
     with pytest.raises(ValueError, match="should be defined in a Python file"):
         names["kernel"][(1,)](X)
 
@@ -224,6 +224,22 @@ def test_function_without_a_file():
 def test_attribute_of_the_language():
     with pytest.raises(AttributeError, match="nonsense"):
         tl.nonsense
+
+
+def test_cause_of_an_error_is_what_is_wrong():
+    @triton.jit
+    def kernel(x_ptr):
+        tl.expand_dims(tl.arange(0, 4), 5)
+
+    with pytest.raises(triton.CompilationError) as caught:
+        kernel[(1,)](X)
+    assert isinstance(caught.value.__cause__, ValueError) and "axis" in str(caught.value.__cause__)
+    assert str(caught.value.__cause__) == caught.value.error_message
+
+
+def test_wrong_option_is_an_assertion_too():
+    with pytest.raises(AssertionError, match="must be a power of 2"):
+        add[(1,)](X, X, X, 8, 8, num_warps=3)
 
 
 def test_exception_in_a_constexpr_function():

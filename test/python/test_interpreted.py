@@ -55,6 +55,45 @@ def test_print_format_and_numpy(capsys):
         array[0] = 1
 
 
+def test_kernel_that_exec_made():
+    text = """
+@interpreted
+def kernel(x_ptr, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, BLOCK))
+    total = 7
+    total = total // -2
+    tl.store(x_ptr + tl.arange(0, BLOCK), x + total)
+"""
+    names = {}
+    exec(text, globals(), names)
+    x = np.arange(8, dtype=np.int32)
+    names["kernel"][(1, )](x, 8)
+    assert (x == np.arange(8) - 3).all()  # `total` is a value of the kernel: its division cuts
+
+
+def test_shapes_equal_lists_and_types_equal_constants():
+
+    @interpreted
+    def kernel(N: tl.constexpr):
+        x = tl.zeros((N, 2), tl.int32)
+        assert x.shape == [N, 2] and x.shape == [tl.constexpr(N), tl.constexpr(2)] and x.shape != [N]
+        assert x.dtype == tl.constexpr(tl.int32) and x.shape == (N, 2)
+
+    kernel[(1, )](4)
+
+
+def test_refused_operation_is_an_error_of_the_interpreter():
+
+    @interpreted
+    def kernel(x_ptr):
+        tl.program_id(20)
+
+    with pytest.raises(triton.runtime.errors.InterpreterError) as caught:
+        kernel[(1, )](np.zeros(1, np.int32))
+    assert isinstance(caught.value, triton.CompilationError)
+    assert "program_id axis must be 0, 1, or 2 but got 20" in str(caught.value.__cause__)
+
+
 def test_tensors_of_pytorch_in_place():
     x, y = torch.arange(10, dtype=torch.bfloat16), torch.zeros(10, dtype=torch.bfloat16)
     add_kernel[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]), )](x, y, n=10)

@@ -54,7 +54,7 @@ def test_the_table_has_every_option():
 def test_a_value_is_taken_or_refused_by_name(name, values):
     good, bad = values
     run(**{name: good})
-    with pytest.raises(triton.LaunchError, match=f"option `{name}` was given .*; it takes ") as caught:
+    with pytest.raises(triton.LaunchError, match=f"option `{name}` was given .*; it must be ") as caught:
         run(**{name: bad})
     assert caught.value.kind == "OptionValue"
     run(**{name: None})  # as left out

@@ -185,3 +185,21 @@ def test_what_is_not_here_says_so():
                     else triton.testing.cuda_memcheck(), lambda: triton.jit(find).preload("")):
         with pytest.raises(NotImplementedError, match="hint: "):
             refused()
+
+
+def test_parts_of_element_types():
+    import tegula.language as tl
+
+    assert [tl.dtype(name).fp_mantissa_width for name in tl.dtype.FP_TYPES] == [3, 3, 3, 2, 2, 10, 7, 23, 52]
+    assert (tl.float8e4nv.exponent_bias, tl.float8e5b16.exponent_bias, tl.bfloat16.exponent_bias) == (7, 16, 127)
+    assert (tl.int8.get_int_max_value(), tl.int8.get_int_min_value()) == (127, -128)
+    assert (tl.uint64.get_int_max_value(), tl.uint64.get_int_min_value()) == (2**64 - 1, 0)
+    assert tl.int1.get_int_max_value() == 1 and tl.int1.kind() == tl.dtype.KIND.BOOLEAN
+    assert tl.uint8.int_signedness == tl.dtype.SIGNEDNESS.UNSIGNED and tl.float16.kind() == tl.dtype.KIND.FLOATING
+    assert all(tl.dtype.is_dtype(name) and tl.dtype(name).name == name for name in tl.dtype.SINT_TYPES + tl.dtype.UINT_TYPES)
+    assert tl.int32 == tl.constexpr(tl.int32) and tl.pi32_t == tl.constexpr(tl.pi32_t)
+    for missing in ("fp_mantissa_width", "exponent_bias"):
+        with pytest.raises(AttributeError):
+            getattr(tl.int32, missing)
+    with pytest.raises(AttributeError):
+        tl.float32.int_bitwidth

@@ -1,5 +1,6 @@
 """The names of the language as Python objects. Their meaning is the compiler's; here they have names,
 so that kernels can be written, passed around and annotated."""
+import enum
 import functools
 import importlib
 import re
@@ -21,8 +22,28 @@ class _Running(threading.local):
 running = _Running()
 
 
+# Of the floats: bits of the mantissa, bias of the exponent.
+_FLOAT_PARTS = {"fp8e4b15": (3, 15), "fp8e4nv": (3, 7), "fp8e4b8": (3, 8), "fp8e5": (2, 15), "fp8e5b16": (2, 16),
+                "fp16": (10, 15), "bf16": (7, 127), "fp32": (23, 127), "fp64": (52, 1023), "fp4e2m1": (1, 1)}
+
+
 class dtype:
     """An element type."""
+
+    SINT_TYPES = ["int8", "int16", "int32", "int64"]
+    UINT_TYPES = ["int1", "uint8", "uint16", "uint32", "uint64"]
+    STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
+    FP_TYPES = ["fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", *STANDARD_FP_TYPES]
+    OTHER_TYPES = ["void"]
+
+    class SIGNEDNESS(enum.Enum):
+        SIGNED = 0
+        UNSIGNED = 1
+
+    class KIND(enum.Enum):
+        BOOLEAN = 0
+        INTEGRAL = 1
+        FLOATING = 2
 
     def __init__(self, name):
         code = _core.dtype_from_name(name)
@@ -41,7 +62,49 @@ class dtype:
     def itemsize(self):
         return max(1, self.primitive_bitwidth // 8)
 
-    int_bitwidth = primitive_bitwidth
+    def _int_bitwidth(self):
+        if self.is_floating():
+            raise AttributeError(f"{self.name} is no type of integers: it has no `int_bitwidth`")
+        return self.primitive_bitwidth
+
+    def _int_signedness(self):
+        if self.is_floating():
+            raise AttributeError(f"{self.name} is no type of integers: it has no `int_signedness`")
+        return self.SIGNEDNESS.SIGNED if self.is_int_signed() else self.SIGNEDNESS.UNSIGNED
+
+    def _float_part(self, name, index):
+        if not self.is_floating():
+            raise AttributeError(f"{self.name} is no type of floats: it has no `{name}`")
+        return _FLOAT_PARTS[self.name][index]
+
+    int_bitwidth, int_signedness = property(_int_bitwidth), property(_int_signedness)
+    fp_mantissa_width = property(lambda self: self._float_part("fp_mantissa_width", 0))
+    exponent_bias = property(lambda self: self._float_part("exponent_bias", 1))
+
+    def kind(self):
+        if self.is_bool():
+            return self.KIND.BOOLEAN
+        return self.KIND.FLOATING if self.is_floating() else self.KIND.INTEGRAL
+
+    def get_int_max_value(self):
+        """The largest number of a type of integers."""
+        return 2 ** (self.int_bitwidth - self.is_int_signed()) - 1
+
+    def get_int_min_value(self):
+        return -2 ** (self.int_bitwidth - 1) if self.is_int_signed() else 0
+
+    @staticmethod
+    def is_dtype(name):
+        """Does a type have this name?"""
+        return name in dtype.SINT_TYPES + dtype.UINT_TYPES + dtype.FP_TYPES + dtype.OTHER_TYPES
+
+    @staticmethod
+    def is_void():
+        return False
+
+    @staticmethod
+    def is_const():
+        return False
 
     @property
     def scalar(self):
@@ -87,6 +150,7 @@ class dtype:
         raise AttributeError(f"dtype has no attribute `{name}`")
 
     def __eq__(self, other):
+        other = _unwrap(other)
         return isinstance(other, dtype) and self._code == other._code
 
     def __hash__(self):
@@ -115,6 +179,7 @@ class pointer_type:
         return f"pointer<{self.element_ty}>"
 
     def __eq__(self, other):
+        other = _unwrap(other)
         return isinstance(other, pointer_type) and self.element_ty == other.element_ty and self.const == other.const
 
     def __hash__(self):

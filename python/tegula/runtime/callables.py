@@ -5,12 +5,14 @@ import hashlib
 import importlib.util
 import inspect
 import re
+import sys
 import textwrap
 import threading
 import types
 
 from .. import _tegula as core
 from ..language import core as lang
+from .rewrite import FEATURES
 
 
 def get_full_name(fn):
@@ -100,6 +102,32 @@ def type_name(annotation):
     return str(annotation)
 
 
+def _lines_in_callers(code):
+    """(lines, first line) of a function that `exec` made, where a caller still has the text as a variable: a text is that
+    of the function if it compiles to the same code. None where there is no such text."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        for text in list(frame.f_locals.values()):
+            if type(text) is str and f"def {code.co_name}" in text and _compiles_to(text, code):
+                lines = text.splitlines(keepends=True)
+                first = code.co_firstlineno
+                return inspect.getblock(lines[first - 1:]), first
+        frame = frame.f_back
+    return None
+
+
+def _compiles_to(text, code):
+    try:
+        waiting = [compile(text, code.co_filename, "exec", code.co_flags & FEATURES, dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return False
+    for found in waiting:
+        if found == code:
+            return True
+        waiting.extend(constant for constant in found.co_consts if isinstance(constant, types.CodeType))
+    return False
+
+
 class JITCallable:
     """A function with its source, its parameters and a key that another text would change."""
 
@@ -110,12 +138,18 @@ class JITCallable:
         self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
         self.__module__, self.__globals__, self.__wrapped__ = fn.__module__, fn.__globals__, fn
         self.used_global_vals, self.hash, self._hash_lock = {}, None, threading.RLock()
+        if fn.__code__.co_filename.startswith("<"):
+            self._found_lines = _lines_in_callers(fn.__code__)
+
+    _found_lines = None  # of a function that `exec` made
 
     @functools.cached_property
     def _lines(self):
         try:
             return inspect.getsourcelines(self.fn)
         except (OSError, TypeError) as error:
+            if self._found_lines is not None:
+                return self._found_lines
             raise ValueError(f"@jit functions should be defined in a Python file: the source of `{self.fn.__name__}` "
                              f"cannot be read ({error})") from None
 

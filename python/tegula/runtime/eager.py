@@ -87,6 +87,22 @@ class BlockPointer(_Value, lang.tensor):
     __slots__ = ()
 
 
+class Shape(tuple):
+    """A tuple of the language, which is equal to a list of the same numbers."""
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other):
+        if not isinstance(other, (tuple, list)):
+            return NotImplemented
+        return tuple(self) == tuple(map(lang._unwrap, other))
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+
 class Handle:
     """``x.handle``, as upstream's interpreter has it: `data` is a NumPy array."""
 
@@ -290,7 +306,8 @@ class Session:
         if self.program.has_method(self._lower(value), name):
             return lambda *args, **kwargs: self.do(core.DO_METHOD, name, (value, *args), kwargs)
         try:
-            return self.do(core.DO_ATTRIBUTE, name, (value, ))
+            found = self.do(core.DO_ATTRIBUTE, name, (value, ))
+            return Shape(found) if type(found) is tuple else found
         except CompilationError as error:
             if error.kind != "NoSuchAttribute":
                 raise

@@ -16,7 +16,7 @@ import types
 
 RUNTIME = "__tegula__"
 _CALLED = {"min", "max", "isinstance", "print"}
-_FEATURES = functools.reduce(lambda flags, name: flags | getattr(__future__, name).compiler_flag,
+FEATURES = functools.reduce(lambda flags, name: flags | getattr(__future__, name).compiler_flag,
                              __future__.all_feature_names, 0)
 
 
@@ -164,7 +164,7 @@ def rewritten(fn, text, first_line, column, runtime):
         name="outer", args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in (*fn.__code__.co_freevars, RUNTIME)],
                                          kwonlyargs=[], kw_defaults=[], defaults=[]), body=[definition], decorator_list=[])
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    flags = fn.__code__.co_flags & _FEATURES
+    flags = fn.__code__.co_flags & FEATURES
     whole = compile(module, fn.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
     code = _code_of(_code_of(whole, "outer"), fn.__name__)
     cells = {**dict(zip(fn.__code__.co_freevars, fn.__closure__ or ())), RUNTIME: types.CellType(runtime)}

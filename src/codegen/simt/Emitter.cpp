@@ -1,5 +1,7 @@
 #include "codegen/simt/Emitter.h"
 
+#include "ir/tile/Branches.h"
+
 #include "llvm/IR/CallingConv.h"
 
 using namespace mlir;
@@ -244,6 +246,34 @@ Registers Emitter::emitCombine(Region &region, ArrayRef<llvm::Value *> arguments
   for (Value value : block.getTerminator()->getOperands())
     results.push_back(scalar(value));
   return results;
+}
+
+Registers Emitter::emitCombineWhere(llvm::Value *condition, Region &region,
+                                    ArrayRef<llvm::Value *> arguments) {
+  if (!condition || !runsOneByOne(region))
+    return emitCombine(region, arguments);
+  llvm::BasicBlock *before = builder.GetInsertBlock(), *after = nullptr;
+  Registers results;
+  when(condition, [&] {
+    results = emitCombine(region, arguments);
+    after = builder.GetInsertBlock();
+  });
+  for (llvm::Value *&result : results) {
+    llvm::PHINode *phi = builder.CreatePHI(result->getType(), 2);
+    phi->addIncoming(result, after);
+    phi->addIncoming(llvm::Constant::getNullValue(result->getType()), before);
+    result = phi;
+  }
+  return results;
+}
+
+llvm::Value *Emitter::isInside(const Layout &layout, unsigned reg, std::optional<unsigned> except) {
+  llvm::Value *result = nullptr;
+  for (unsigned d = 0; d != layout.rank(); ++d)
+    if (d != except && layout.extents()[d] != layout.hull(d))
+      result = both(result, builder.CreateICmpULT(coordinate(layout, d, reg),
+                                                  builder.getInt32(uint32_t(layout.extents()[d]))));
+  return result;
 }
 
 void Emitter::emitOp(Operation *op) {

@@ -69,6 +69,13 @@ public:
   void emitBlock(mlir::Block &block);
   // The single-element function of a region: arguments -> what its terminator yields.
   Registers emitCombine(mlir::Region &region, llvm::ArrayRef<llvm::Value *> arguments);
+  // The function where `condition` holds (null: everywhere): one that branches, or asserts, is not run
+  // elsewhere, since what lies outside of a tile may be nothing that its loops end on. Then the results are
+  // zeros.
+  Registers emitCombineWhere(llvm::Value *condition, mlir::Region &region,
+                             llvm::ArrayRef<llvm::Value *> arguments);
+  // i1: the element of a register lies inside of the extents of all dimensions but `except`; null: always.
+  llvm::Value *isInside(const layout::Layout &layout, unsigned reg, std::optional<unsigned> except = {});
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
   // Runs `body` in threads where `condition` holds.
   void when(llvm::Value *condition, llvm::function_ref<void()> body);

@@ -23,20 +23,6 @@ std::string dotOfTypes(Operation *op) {
   return refused ? "dot of these element types; hint: convert the operands with `.to(...)` first" : "";
 }
 
-// In the function of a scan, which threads also call with elements outside of the extents, a loop need not
-// end.
-std::string whileOverPadding(Operation *op) {
-  Operation *parent = op->getParentOp();
-  while (parent && !isa<ScanOp>(parent))
-    parent = parent->getParentOp();
-  bool padded = parent && llvm::any_of(shapeOf(parent->getOperand(0).getType()),
-                                       [](int64_t extent) { return !llvm::isPowerOf2_64(extent); });
-  return padded
-             ? "`while` in the function of a scan where an extent is no power of two; hint: take an extent "
-               "that is one"
-             : "";
-}
-
 // The math library lacks some functions of some widths.
 std::string functionOfWidth(Operation *op) {
   return hasFunction(op)

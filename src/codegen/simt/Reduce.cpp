@@ -21,31 +21,11 @@ struct Partial {
   llvm::Value *valid = nullptr, *isInside = nullptr;
 };
 
-// The function where `condition` holds (null: everywhere): one that branches is not run elsewhere, since what
-// lies outside of a tile may be nothing that its loops end on. Then the results are zeros.
-Registers callWhere(Emitter &e, llvm::Value *condition, Region &region, ArrayRef<llvm::Value *> arguments) {
-  if (!condition || !hasBranches(region))
-    return e.emitCombine(region, arguments);
-  llvm::BasicBlock *before = e.builder.GetInsertBlock(), *after = nullptr;
-  Registers results;
-  e.when(condition, [&] {
-    results = e.emitCombine(region, arguments);
-    after = e.builder.GetInsertBlock();
-  });
-  for (llvm::Value *&result : results) {
-    llvm::PHINode *phi = e.builder.CreatePHI(result->getType(), 2);
-    phi->addIncoming(result, after);
-    phi->addIncoming(llvm::Constant::getNullValue(result->getType()), before);
-    result = phi;
-  }
-  return results;
-}
-
 Partial combine(Emitter &e, ReduceOp op, const Partial &a, const Partial &b) {
   SmallVector<llvm::Value *> arguments(a.values.begin(), a.values.end());
   llvm::append_range(arguments, b.values);
   llvm::Value *exist = e.both(e.both(a.valid, b.valid), a.isInside);
-  Partial result{callWhere(e, exist, op.getCombine(), arguments), nullptr, a.isInside};
+  Partial result{e.emitCombineWhere(exist, op.getCombine(), arguments), nullptr, a.isInside};
   if (!a.valid && !b.valid)
     return result;
   // What lies outside of the extent takes no part.
@@ -86,16 +66,6 @@ Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) 
         e.builder.CreateTrunc(e.hardware.shuffleXor(e.builder, word, laneMask), e.builder.getInt1Ty());
   }
   return combine(e, op, mine, other);
-}
-
-// i1: the element lies inside of the extents of the other dimensions; null: always.
-llvm::Value *insideElsewhere(Emitter &e, const Layout &source, unsigned axis, unsigned reg) {
-  llvm::Value *result = nullptr;
-  for (unsigned d = 0; d != source.rank(); ++d)
-    if (d != axis && source.extents()[d] != source.hull(d))
-      result = e.both(result, e.builder.CreateICmpULT(e.coordinate(source, d, reg),
-                                                      e.builder.getInt32(uint32_t(source.extents()[d]))));
-  return result;
 }
 
 // Do as many neighbouring lanes as `count`, a power of two, hold the same result?
@@ -204,7 +174,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
 void emitReduce(Emitter &e, ReduceOp op) {
   unsigned axis = unsigned(op.getAxis());
   Layout source = layoutOf(op.getOperands()[0]), result = source.sliced(axis);
-  bool branches = hasBranches(op.getCombine());
+  bool branches = runsOneByOne(op.getCombine());
   bool bounded = source.extents()[axis] != source.hull(axis);
   // Registers by the result that they contribute to.
   llvm::DenseMap<uint32_t, unsigned> resultRegister;
@@ -223,7 +193,7 @@ void emitReduce(Emitter &e, ReduceOp op) {
       part.valid = e.builder.CreateICmpULT(e.coordinate(source, axis, reg),
                                            e.builder.getInt32(uint32_t(source.extents()[axis])));
     if (branches)
-      part.isInside = insideElsewhere(e, source, axis, reg);
+      part.isInside = e.isInside(source, reg, axis);
     groups[resultRegister.at(result.flatten(at))].push_back(std::move(part));
   }
   ReduceScratch scratch(op);

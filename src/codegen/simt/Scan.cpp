@@ -6,6 +6,7 @@
 // part.
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Branches.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -74,6 +75,7 @@ private:
   void collect() {
     unsigned axis = unsigned(op_.getAxis());
     bool bounded = reverse_ && layout_.extents()[axis] != layout_.hull(axis);
+    bool oneByOne = runsOneByOne(op_.getCombine()); // and then never outside of the tile
     elements_.resize(layout_.size(Axis::Register));
     for (unsigned reg = 0; reg != elements_.size(); ++reg) {
       if (!layout_.isLive(reg) || (reg & layout_.freeBits(Axis::Register)))
@@ -81,7 +83,9 @@ private:
       Part part;
       for (Value operand : op_.getOperands())
         part.values.push_back(e_.registers(operand)[reg]);
-      if (bounded)
+      if (oneByOne)
+        part.valid = e_.isInside(layout_, reg);
+      else if (bounded)
         part.valid = b_.CreateICmpULT(e_.coordinate(layout_, axis, reg),
                                       b_.getInt32(uint32_t(layout_.extents()[axis])));
       elements_[reg] = part;
@@ -104,12 +108,14 @@ private:
     }
   }
 
-  Part combine(const Part &first, const Part &next) {
+  // `used`: where the result is looked at; null: everywhere.
+  Part combine(const Part &first, const Part &next, llvm::Value *used = nullptr) {
     if (first.values.empty() || next.values.empty())
       return first.values.empty() ? next : first;
     SmallVector<llvm::Value *> arguments(first.values.begin(), first.values.end());
     llvm::append_range(arguments, next.values);
-    Part both{e_.emitCombine(op_.getCombine(), arguments), nullptr};
+    llvm::Value *where = e_.both(e_.both(first.valid, next.valid), used);
+    Part both{e_.emitCombineWhere(where, op_.getCombine(), arguments), nullptr};
     for (auto [value, a, b] : llvm::zip(both.values, first.values, next.values)) {
       if (first.valid)
         value = b_.CreateSelect(first.valid, value, b);
@@ -199,7 +205,7 @@ private:
       for (unsigned lower = 0; unsigned bit : level.bits) {
         Part other = shuffle(sum, reverse_ ? laneWith(bit, lower) : laneWith(lower, bit));
         llvm::Value *set = b_.CreateICmpNE(b_.CreateAnd(lane, bit), b_.getInt32(0));
-        Part both = combine(other, sum);
+        Part both = combine(other, sum, reverse_ ? b_.CreateNot(set) : set);
         sum = reverse_ ? select(set, sum, both) : select(set, both, sum);
         lower |= bit;
       }

@@ -1,4 +1,6 @@
 #include "ir/simt/Scratch.h"
+
+#include "ir/tile/Branches.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
 
@@ -63,7 +65,9 @@ ScanScratch::ScanScratch(ScanOp op) {
   Layout source = layoutOf(op.getOperands()[0]);
   unsigned axis = unsigned(op.getAxis());
   allBits = uint32_t((uint64_t(1) << source.totalBits()) - 1);
-  hasValidity = op.getReverse() && source.extents()[axis] != source.hull(axis);
+  bool oneByOne = tile::runsOneByOne(op.getCombine());
+  for (unsigned d = 0; d != source.rank(); ++d)
+    hasValidity |= (oneByOne || (op.getReverse() && d == axis)) && source.extents()[d] != source.hull(d);
   for (Value operand : op.getOperands())
     elementBytes.push_back(storedBits(elementType(operand.getType())) / 8);
   if (hasValidity)

@@ -31,7 +31,8 @@ struct ScanScratch {
   explicit ScanScratch(tile::ScanOp op);
   std::vector<ScanLevel> levels; // of the lowest stride first
   uint32_t allBits = 0;          // of a flat coordinate
-  // Behind the operands, in reverse where the extent is no power of two: does the total exist?
+  // Behind the operands, where an extent is no power of two and the scan runs in reverse, or its function
+  // branches or asserts: does the total exist?
   bool hasValidity = false;
   llvm::SmallVector<unsigned, 2> elementBytes;
   uint64_t bytes = 0;

@@ -17,11 +17,19 @@ const std::vector<Parser::Candidate> &Parser::candidates(std::string_view mnemon
     dot = std::min(mnemonic.find('.', start), mnemonic.size());
     parts.push_back(mnemonic.substr(start, dot - start));
   }
-  // Compilers also write an atomic's scope behind its space, as PTX once had it.
-  auto isScope = [](std::string_view part) { return part == "cta" || part == "gpu" || part == "sys"; };
-  auto isSpace = [](std::string_view part) { return part == "global" || part == "shared"; };
-  if (parts.size() > 2 && (parts[0] == "atom" || parts[0] == "red") && isSpace(parts[1]) && isScope(parts[2]))
-    std::swap(parts[1], parts[2]);
+  // Compilers also write an atomic's scope and semantic behind its space, in any order.
+  if (parts[0] == "atom" || parts[0] == "red") {
+    auto rank = [](std::string_view part) {
+      if (part == "relaxed" || part == "acquire" || part == "release" || part == "acq_rel")
+        return 0;
+      if (part == "cta" || part == "gpu" || part == "sys")
+        return 1;
+      return part == "global" || part == "shared" ? 2 : 3;
+    };
+    auto end =
+        std::find_if(parts.begin() + 1, parts.end(), [&](std::string_view part) { return rank(part) == 3; });
+    std::stable_sort(parts.begin() + 1, end, [&](auto a, auto b) { return rank(a) < rank(b); });
+  }
   for (const Form *form : formsOf(parts[0]))
     if (std::optional<Spelling> spelling = match(*form, std::span(parts).subspan(1)))
       it->second.push_back({form, *spelling});

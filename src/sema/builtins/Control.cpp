@@ -7,10 +7,10 @@
 namespace tegula::sema::builtins {
 namespace {
 
-std::optional<uint32_t> gridAxis(Call &call) {
+std::optional<uint32_t> gridAxis(Call &call, std::string_view builtin) {
   auto axis = call.integer(0);
   if (axis && (*axis < 0 || *axis > 2))
-    return call.wrong(0, "0, 1 or 2");
+    return call.session.fail(diag::Kind::GridAxis, {builtin, std::to_string(*axis)});
   return axis ? std::optional(uint32_t(*axis)) : std::nullopt;
 }
 
@@ -79,13 +79,13 @@ std::optional<Value> onlyInLoop(Call &call, std::string_view statement) {
 } // namespace
 
 std::optional<Value> call_program_id(Call &call) {
-  auto axis = gridAxis(call);
+  auto axis = gridAxis(call, "program_id");
   return axis ? std::optional<Value>(emit<tile::GetProgramIdOp>(call.session, Type{DType::I32}, *axis))
               : std::nullopt;
 }
 
 std::optional<Value> call_num_programs(Call &call) {
-  auto axis = gridAxis(call);
+  auto axis = gridAxis(call, "num_programs");
   return axis ? std::optional<Value>(emit<tile::GetNumProgramsOp>(call.session, Type{DType::I32}, *axis))
               : std::nullopt;
 }

@@ -15,21 +15,37 @@ using Builder = simt::Hardware::Builder;
 
 namespace {
 
-std::string orderOf(const Atomic &atomic) {
-  std::string text;
+std::string semanticOf(const Atomic &atomic) {
   switch (atomic.sem) {
-  case MemSemantic::Relaxed: text = ".relaxed"; break;
-  case MemSemantic::Acquire: text = ".acquire"; break;
-  case MemSemantic::Release: text = ".release"; break;
-  case MemSemantic::AcquireRelease: text = ".acq_rel"; break;
+  case MemSemantic::Relaxed: return ".relaxed";
+  case MemSemantic::Acquire: return ".acquire";
+  case MemSemantic::Release: return ".release";
+  case MemSemantic::AcquireRelease: return ".acq_rel";
   }
+}
+
+std::string scopeOf(const Atomic &atomic) {
   switch (atomic.scope) {
-  case MemScope::GPU: text += ".gpu"; break;
-  case MemScope::CTA: text += ".cta"; break;
-  case MemScope::System: text += ".sys"; break;
+  case MemScope::GPU: return ".gpu";
+  case MemScope::CTA: return ".cta";
+  case MemScope::System: return ".sys";
   }
+}
+
+std::string spaceOf(const Atomic &atomic) {
   bool isShared = llvm::cast<llvm::PointerType>(atomic.pointer->getType())->getAddressSpace() == 3;
-  return text + (isShared ? ".shared" : ".global");
+  return isShared ? ".shared" : ".global";
+}
+
+// The modifiers in the manual's order.
+std::string orderOf(const Atomic &atomic) { return semanticOf(atomic) + scopeOf(atomic) + spaceOf(atomic); }
+
+// Assemblers take these modifiers in any order. Here they stand as upstream writes them, since programs
+// search the PTX of their kernels for `atom.global.gpu.acq_rel`, and for `atom.global.acq_rel` of a
+// compare-and-swap.
+std::string upstreamOrderOf(const Atomic &atomic, bool isSwap) {
+  return spaceOf(atomic) +
+         (isSwap ? semanticOf(atomic) + scopeOf(atomic) : scopeOf(atomic) + semanticOf(atomic));
 }
 
 // The operation and its type; "": there is no such instruction.
@@ -127,10 +143,10 @@ llvm::Value *swap(Builder &b, const Atomic &atomic, llvm::Value *expected, llvm:
   if (!atomic.isUsed) { // `red` cannot compare
     Atomic used = atomic;
     used.isUsed = true;
-    call(b, used, "atom" + orderOf(atomic) + type, {{expected}, {desired}});
+    call(b, used, "atom" + upstreamOrderOf(atomic, true) + type, {{expected}, {desired}});
     return nullptr;
   }
-  return call(b, atomic, "atom" + orderOf(atomic) + type, {{expected}, {desired}});
+  return call(b, atomic, "atom" + upstreamOrderOf(atomic, true) + type, {{expected}, {desired}});
 }
 
 // Adds until no other thread came between.
@@ -174,7 +190,9 @@ llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicK
     return addBySwapping(b, atomic, value);
   Atomic step = atomic;
   step.isUsed = needsAtom(atomic) || kind == AtomicKind::Exch;
-  llvm::Value *old = call(b, step, (step.isUsed ? "atom" : "red") + orderOf(atomic) + operation, {{bits}});
+  llvm::Value *old = call(
+      b, step, (step.isUsed ? "atom" + upstreamOrderOf(atomic, false) : "red" + orderOf(atomic)) + operation,
+      {{bits}});
   return atomic.isUsed ? valueOf(b, old, type) : nullptr;
 }
 

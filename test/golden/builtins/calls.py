@@ -176,7 +176,7 @@ def run_time_axis(p, n):
 
 @triton.jit
 def bad_axis(p):
-    # bad_axis: parameter `axis` of `tl.program_id` must be 0, 1 or 2, not 3 [BuiltinWrongArgument]
+    # bad_axis: program_id axis must be 0, 1, or 2 but got 3 [GridAxis]
     tl.program_id(3)
 
 

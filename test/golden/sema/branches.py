@@ -239,14 +239,14 @@ def two_types(n):
 
 @triton.jit
 def return_mismatch(p, n):
-    # return_mismatch: error: `two_types` returns float on one path and int32 on another [ReturnMismatch]
+    # return_mismatch: error: Inconsistent return types: `two_types` returns float on one path and int32 on another [ReturnMismatch]
     # return_mismatch: called from here
     tl.store(p, two_types(n))
 
 
 @triton.jit
 def conditional_mismatch(p, n):
-    # conditional_mismatch: error: the two sides of this conditional expression have types fp32 and int32 [ConditionalMismatch]
+    # conditional_mismatch: error: Ternary expression with dynamic condition has inconsistent types fp32 and int32 [ConditionalMismatch]
     tl.store(p, 1.0 if n > 0 else 2)
 
 

@@ -43,7 +43,7 @@ def constructs(p, n):
     p[0] += 3
     # constructs: error: a starred target is not supported in a kernel
     a, *b = (1, 2)
-    # constructs: error: a slice with bounds of a tile is not supported in a kernel
+    # constructs: error: unsupported tensor index: a slice with bounds
     x = tl.arange(0, 8)[0:4]
     # constructs: error: `...` as a value is not supported in a kernel
     y = tl.arange(0, 8)[..., None]

@@ -35,7 +35,7 @@ def ticket(x, out):
 
 
 # TICKET-NOT: bar.sync
-# TICKET: atom.acq_rel.sys.global.add.u32
+# TICKET: atom.global.sys.acq_rel.add.u32
 # TICKET: st.shared.b32
 # TICKET: bar.sync
 # TICKET: ld.shared.b32
@@ -48,10 +48,10 @@ def add(x, out, BLOCK: tl.constexpr):
 
 
 # NATIVE-NOT: bar.sync
-# NATIVE: atom.relaxed.gpu.global.add.noftz.bf16
+# NATIVE: atom.global.gpu.relaxed.add.noftz.bf16
 # NATIVE-NOT: bar.sync
 # LOOP: ld.volatile.global.b16
-# LOOP: atom.relaxed.gpu.global.cas.b16
+# LOOP: atom.global.relaxed.gpu.cas.b16
 # LOOP: bra
 
 
@@ -63,7 +63,7 @@ def publish(x, flag, BLOCK: tl.constexpr):
 
 # PUBLISH: st.global
 # PUBLISH: bar.sync
-# PUBLISH: atom.release.gpu.global.exch.b32
+# PUBLISH: atom.global.gpu.release.exch.b32
 # PUBLISH-NOT: bar.sync
 
 
@@ -75,7 +75,7 @@ def consume(x, out, flag, BLOCK: tl.constexpr):
 
 
 # CONSUME-NOT: bar.sync
-# CONSUME: atom.acquire.gpu.global.add.u32
+# CONSUME: atom.global.gpu.acquire.add.u32
 # CONSUME: bar.sync
 # CONSUME: ld.global
 

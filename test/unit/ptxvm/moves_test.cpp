@@ -91,6 +91,10 @@ TEST(Atomics, EachOperation) {
       atomicOf("atom.shared.exch.b64 %rd3, [s], 8; add.s64 %rd3, %rd3, 1; st.shared.b64 [s], %rd3;", 41),
       42u);
   EXPECT_EQ(atomicOf("atom.shared.cas.b16 %h0, [s], 3, 7;", 3), 7u);
+  // Modifiers in any order.
+  EXPECT_EQ(atomicOf("atom.shared.gpu.acq_rel.cas.b32 %r1, [s], 3, 7;", 3), 7u);
+  EXPECT_EQ(atomicOf("atom.shared.acq_rel.gpu.cas.b32 %r1, [s], 3, 7;", 3), 7u);
+  EXPECT_EQ(atomicOf("red.gpu.shared.relaxed.add.u32 [s], 4;", 3), 7u);
   EXPECT_EQ(atomicOf("red.shared.add.noftz.f16x2 [s], %r9;", 0x3c003c00), 0x3c003c00u);
   EXPECT_EQ(atomicOf("red.shared.add.f64 [s], 0d3FF0000000000000;", 0x3ff0000000000000), 0x4000000000000000u);
   EXPECT_EQ(atomicOf("mov.b32 %f0, 0f3F800000; atom.shared.add.f32 %f1, [s], %f0;", 0x40000000), 0x40400000u);

@@ -66,7 +66,7 @@ llvm::SmallVector<llvm::Value *> Combiner::combine(llvm::ArrayRef<llvm::Value *>
   if (single_)
     return {lowerOp(program_, single_, {accumulated[0], next[0]})};
   Block &block = *block_;
-  if (hasBranches(*block.getParent())) {
+  if (runsOneByOne(*block.getParent())) {
     llvm::SmallVector<llvm::Value *> all(accumulated);
     llvm::append_range(all, next);
     return emitFunction(program_, block, all);
