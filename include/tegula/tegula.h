@@ -552,6 +552,96 @@ TG_API void tg_bound_destroy(tg_bound *bound);
  * or it has a meaning only in a kernel. */
 TG_API int tg_language_name(const char *dotted_name, tg_value *out);
 
+/* ---- tuning ----------------------------------------------------------------------------- */
+
+/* One of the ways to compile and launch a kernel that a tuning compares. */
+typedef struct tg_configuration {
+  const char *name;             /* NULL: made of what it adds, "BLOCK=64, num_warps=4" */
+  const tg_argument *arguments; /* constants and options that it adds to the call, each with its name */
+  size_t count;
+  const char *text; /* NULL: nothing more. The same as text: "BLOCK=64,num_warps=4" */
+  int32_t is_late;  /* 1: of a tg_tune_host: compile it where it is measured, on the thread that called */
+} tg_configuration;
+
+typedef struct tg_memory_range {
+  void *address;
+  size_t bytes;
+} tg_memory_range;
+
+/* A host that compiles and measures itself, for calls that only it can make. Both return 1; or 0: the
+ * configuration cannot run here, why is `*text` (TG_STRING); or -1: an error, whose text it is. What `*text`
+ * points at stays valid until the same thread's next call of one of these functions. */
+typedef struct tg_tune_host {
+  size_t struct_size;
+  void *user;
+  /* `*text`: a text that is the same for configurations whose launches do the same, or TG_ABSENT. Called from
+   * several threads at a time. */
+  int (*compile)(void *user, size_t configuration, tg_value *text);
+  /* The milliseconds of each of `runs` runs. Called on the thread that called tg_tune. */
+  int (*measure)(void *user, size_t configuration, size_t runs, double *milliseconds, tg_value *text);
+  int32_t measures_quantiles; /* 1: `measure` is called once for each, with 3 runs, and gives the quantiles
+                                 0.5, 0.2 and 0.8, which count as they are */
+  int32_t measures_beside_compiles; /* 1: a device runs what is measured, and compiles do not disturb it */
+  const char *subject;              /* the kernel and the device, of which results are kept; NULL: none are */
+  const char *call;                 /* types and constants of the call */
+  const int64_t *sizes;             /* its numbers: results of near ones say where to begin */
+  size_t size_count;
+} tg_tune_host;
+
+typedef struct tg_tune_options {
+  size_t struct_size;
+  const char *target;           /* NULL: the context's */
+  const tg_place *place;        /* as of tg_call */
+  const tg_argument *arguments; /* of the call, without those of the configurations */
+  size_t count;
+  const tg_configuration *configurations; /* NULL: those that the decorator @autotune in the file lists */
+  size_t configuration_count;
+  const char *grid;              /* one to three integers of arguments and constants, as Python writes them:
+                                    "cdiv(n, BLOCK), 1" */
+  const tg_memory_range *memory; /* the memory behind every pointer through which the kernel writes: it is put
+                                    back behind each run. TG_LAUNCH: one is missing */
+  size_t memory_count;
+  uint32_t threads;         /* that compile; 0: the cores */
+  double milliseconds;      /* that a configuration is measured for; 0: 20 */
+  int32_t forgets;          /* 1: what was measured is neither kept on disk nor looked for there */
+  int32_t shows_progress;   /* 1: a line on the error stream, where that is a terminal */
+  const tg_tune_host *host; /* NULL: the library compiles and measures. Else only configurations, threads,
+                               milliseconds, forgets and shows_progress are looked at */
+} tg_tune_options;
+
+typedef struct tg_tuning tg_tuning;
+
+/* Finds the fastest configuration of a call: compiles all of them side by side, measures each alone, equal
+ * code once, those at the front again until their order is certain; where it does not become so, the earlier
+ * in the list wins. Arguments are afterwards what they were. What was measured before on this device, for
+ * this code, call and configuration, is not measured again. TG_RESOURCE: no configuration can run. `function`
+ * may be NULL with a host. */
+TG_API tg_status tg_tune(tg_function *function, const tg_tune_options *options, tg_tuning **out,
+                         tg_diagnostics **problems);
+TG_API void tg_tuning_destroy(tg_tuning *tuning);
+
+/* A configuration's result. */
+typedef struct tg_tuning_row {
+  size_t struct_size;
+  const char *name;
+  const char *refusal; /* why it cannot run here; "": it can */
+  double milliseconds, low,
+      high;        /* the quantiles 0.5, 0.2 and 0.8 of its runs; infinite where it cannot run */
+  uint64_t runs;   /* in this tuning */
+  int64_t same_as; /* the configuration whose code it has, and whose times; -1: none */
+  int32_t is_kept; /* 1: an earlier tuning measured it */
+} tg_tuning_row;
+TG_API size_t tg_tuning_count(const tg_tuning *tuning);
+/* Fills `*out`; its strings live as long as the tuning. */
+TG_API tg_status tg_tuning_get(const tg_tuning *tuning, size_t index, tg_tuning_row *out);
+/* The number of the fastest. */
+TG_API size_t tg_tuning_best(const tg_tuning *tuning);
+/* Says what the tuning began with, and why. NULL past the last. */
+TG_API const char *tg_tuning_remark(const tg_tuning *tuning, size_t index);
+
+/* Writes 64 digits and a zero: the same for kernels whose launches do the same. */
+TG_API tg_status tg_kernel_digest(const tg_kernel *kernel, char out[65]);
+
 /* ---- one operation at a time ------------------------------------------------------------ */
 
 /* The programs of one launch, for a host that executes the statements of the kernel itself: a debugger, or

@@ -386,6 +386,52 @@ private:
   std::shared_ptr<tg_bound> bound_;
 };
 
+// A configuration's result; `sameAs` is -1 or the row whose code and times it has.
+struct TuningRow {
+  std::string name, refusal;
+  double milliseconds, low, high;
+  uint64_t runs;
+  int64_t sameAs;
+  bool isKept;
+};
+
+class Tuning {
+public:
+  static Tuning own(tg_tuning *tuning) {
+    std::unique_ptr<tg_tuning, void (*)(tg_tuning *)> owner(tuning, tg_tuning_destroy);
+    Tuning result;
+    result.best_ = tg_tuning_best(tuning);
+    for (size_t i = 0; i != tg_tuning_count(tuning); ++i) {
+      tg_tuning_row row{};
+      row.struct_size = sizeof row;
+      if (tg_tuning_get(tuning, i, &row) == TG_OK)
+        result.rows_.push_back({row.name, row.refusal, row.milliseconds, row.low, row.high, row.runs,
+                                row.same_as, row.is_kept != 0});
+    }
+    while (const char *remark = tg_tuning_remark(tuning, result.remarks_.size()))
+      result.remarks_.push_back(remark);
+    return result;
+  }
+  size_t best() const { return best_; }
+  const std::vector<TuningRow> &rows() const { return rows_; }
+  const std::vector<std::string> &remarks() const { return remarks_; }
+
+private:
+  size_t best_ = 0;
+  std::vector<TuningRow> rows_;
+  std::vector<std::string> remarks_;
+};
+
+// As tg_tune_options. Without configurations those that the decorator @autotune in the file lists.
+struct TuneSettings {
+  std::string grid;                        // "cdiv(n, BLOCK), 1"
+  std::vector<std::string> configurations; // "BLOCK=64,num_warps=4"
+  std::vector<tg_memory_range> memory;     // behind every pointer through which the kernel writes
+  uint32_t threads = 0;
+  double milliseconds = 0;
+  bool forgets = false, showsProgress = false;
+};
+
 // Borrowed from its module.
 class Function {
 public:
@@ -456,6 +502,31 @@ public:
                           const T &...arguments) const {
     std::array<tg_argument, sizeof...(T)> all{argument(arguments)...};
     return callWith({grid.begin(), grid.size()}, all, nullptr, place);
+  }
+  // Finds the fastest of several configurations of such a call.
+  Expected<Tuning> tune(std::span<const tg_argument> arguments, const TuneSettings &settings,
+                        const char *target = nullptr, const Place &place = {}) const {
+    std::vector<tg_configuration> configurations;
+    for (const std::string &text : settings.configurations)
+      configurations.push_back({nullptr, nullptr, 0, text.c_str(), 0});
+    tg_place where = place.raw();
+    tg_tune_options options{};
+    options.struct_size = sizeof options;
+    options.target = target;
+    options.place = &where;
+    options.arguments = arguments.data(), options.count = arguments.size();
+    options.configurations = configurations.data(), options.configuration_count = configurations.size();
+    options.grid = settings.grid.c_str();
+    options.memory = settings.memory.data(), options.memory_count = settings.memory.size();
+    options.threads = settings.threads;
+    options.milliseconds = settings.milliseconds;
+    options.forgets = settings.forgets;
+    options.shows_progress = settings.showsProgress;
+    tg_tuning *tuning = nullptr;
+    tg_diagnostics *problems = nullptr;
+    if (tg_status status = tg_tune(function_, &options, &tuning, &problems))
+      return Error(status, problems);
+    return Tuning::own(tuning);
   }
   // Binds such a call for many launches.
   template <class... T>

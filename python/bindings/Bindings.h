@@ -149,6 +149,8 @@ PyObject *kernelObject(Function *function, tg_kernel *kernel);
 
 // Compiling and launching step by step, as triton.compile has it: functions of the module.
 extern PyMethodDef stepMethods[];
+// Finding the fastest of several configurations: functions of the module.
+extern PyMethodDef tuneMethods[];
 
 extern PyTypeObject KernelType;
 tg_kernel *kernelHandle(PyObject *raw);

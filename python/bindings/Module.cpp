@@ -456,6 +456,7 @@ PyMODINIT_FUNC PyInit__tegula() {
     return nullptr;
   PyObject *module = PyModule_Create(&definition);
   if (!module || !addConstants(module) || PyModule_AddFunctions(module, stepMethods) < 0 ||
+      PyModule_AddFunctions(module, tuneMethods) < 0 ||
       PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0 ||
       PyModule_AddObjectRef(module, "Kernel", reinterpret_cast<PyObject *>(&KernelType)) < 0 ||
       PyModule_AddObjectRef(module, "Program", reinterpret_cast<PyObject *>(&ProgramType)) < 0)

@@ -69,6 +69,7 @@ inline bool isLive(const tg_diagnostics *handle) { return isLive(handle, Handle:
 inline bool isLive(const tg_simulation *handle) { return isLive(handle, Handle::Simulation); }
 inline bool isLive(const tg_program *handle) { return isLive(handle, Handle::Program); }
 inline bool isLive(const tg_bound *handle) { return isLive(handle, Handle::Bound); }
+inline bool isLive(const tg_tuning *handle) { return isLive(handle, Handle::Tuning); }
 inline bool isLive(const tg_held *handle) { return isLive(handle, Handle::Held); }
 
 // False after a diagnostic. `name` is the type's: "tg_function".

@@ -15,7 +15,8 @@ enum class Handle : uint8_t {
   Simulation,
   Program,
   Held,
-  Bound
+  Bound,
+  Tuning
 };
 
 // A handle that is given out several times, as a kernel is, lives until it left as often.

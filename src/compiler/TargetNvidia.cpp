@@ -3,6 +3,7 @@
 #include "compiler/Ptx.h"
 #include "drivers/cuda/LoadedKernel.h"
 #include "drivers/cuda/Memory.h"
+#include "drivers/cuda/Timing.h"
 #include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
 #include "targets/nvidia/Pipeline.h"
@@ -106,8 +107,8 @@ Result<int> current() { return cuda::currentDevice(); }
 
 } // namespace
 
-const Devices devicesOfNvidia{count,         info,       current,          cuda::allocate,
-                              cuda::release, cuda::copy, cuda::synchronize};
+const Devices devicesOfNvidia{count,         info,       current,           cuda::allocate,
+                              cuda::release, cuda::copy, cuda::synchronize, cuda::time};
 
 Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
                    BuildReport &report) {

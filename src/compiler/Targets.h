@@ -13,6 +13,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -94,6 +95,11 @@ struct Devices {
   Status (*copy)(int device, void *to, const void *from, size_t bytes);
   // Waits for what was queued on the place's stream.
   Status (*synchronize)(const runtime::Place &place);
+  // The milliseconds of `launch` on the place's stream, `runs` times, each behind a `prepare` whose work is
+  // done by then, and with a cache in which nothing of the kernel's is left.
+  Result<std::vector<double>> (*time)(const runtime::Place &place, size_t runs,
+                                      const std::function<Status()> &prepare,
+                                      const std::function<Status()> &launch);
 };
 #define TARGET(Name, name, text)                                                                             \
   Status build##Name(mlir::ModuleOp, const TargetOptions &, artifact::Artifact &, BuildReport &);            \

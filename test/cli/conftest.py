@@ -19,7 +19,7 @@ def tegula(tmp_path):
         assert done.returncode >= 0, f"killed by signal {-done.returncode}"
         return done
 
-    run.folder = tmp_path
+    run.folder, run.program = tmp_path, PROGRAM
     return run
 
 

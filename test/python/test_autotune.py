@@ -186,3 +186,187 @@ def test_a_tuner_of_others_hands_on_all_that_its_run_was_given():
     out = np.zeros(16, np.float32)
     tuner.run(out, grid=(1,), warmup=False)
     assert len(tuner.measured) == 1 and tuner.measured[0][0] < float("inf") and (out == 1).all()
+
+
+def accumulating(kind, configs):
+    """Kernels that work on what they find: in place, atomically, into a slice, through a descriptor or a tuple."""
+    @triton.jit
+    def in_place(x, y, n, BLOCK: tl.constexpr):
+        o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x + o, tl.load(x + o, mask=o < n) * 2 + 1, mask=o < n)
+
+    @triton.jit
+    def atomic(x, y, n, BLOCK: tl.constexpr):
+        o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.atomic_add(x + o % 8, tl.load(y + o, mask=o < n, other=0), mask=o < n)
+
+    @triton.jit
+    def both(x, y, n, BLOCK: tl.constexpr):
+        o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        old = tl.load(x + o, mask=o < n)
+        tl.store(x + o, old + tl.load(y + o, mask=o < n), mask=o < n)
+        tl.store(y + o, old, mask=o < n)
+
+    @triton.jit
+    def counter(x, y, n, BLOCK: tl.constexpr):
+        o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.atomic_add(x, tl.sum(tl.where(o < n, 1.0, 0.0)))
+
+    @triton.jit
+    def pair(xy, n, BLOCK: tl.constexpr):
+        o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(xy[0] + o, tl.load(xy[0] + o, mask=o < n) + tl.load(xy[1] + o, mask=o < n), mask=o < n)
+
+    @triton.jit
+    def descriptor(x, y, n, BLOCK: tl.constexpr):
+        # the block is the descriptor's own: programs beyond it write nothing
+        tile = x.load([tl.program_id(0) * 16])
+        x.store([tl.program_id(0) * 16], tile + 1)
+
+    fn = {"in_place": in_place, "atomic": atomic, "both": both, "counter": counter, "pair": pair,
+          "descriptor": descriptor}[kind]
+    return triton.autotune(configs, key=["n"], rep=1)(fn), fn
+
+
+@pytest.mark.parametrize("kind", ["in_place", "atomic", "both", "counter", "pair", "descriptor"])
+@pytest.mark.parametrize("array", ["numpy", "torch", "slice"])
+@pytest.mark.parametrize("count", [1, 2, 7, 64])
+def test_one_clean_run_whatever_the_number_and_order_of_configurations(kind, array, count):
+    from tegula.tools.tensor_descriptor import TensorDescriptor
+
+    n = 100
+    configs = [triton.Config({"BLOCK": 16 << i % 4}, num_warps=1 << i // 4 % 4, num_stages=1 + i // 16) for i in range(count)]
+
+    def make():
+        whole = np.arange(3 * n, dtype=np.float32) % 17
+        whole = whole if array == "numpy" and kind != "descriptor" else torch.from_numpy(whole)
+        x, y = (whole[:n], whole[2 * n:]) if array == "slice" else (whole[:n].copy() if isinstance(whole, np.ndarray)
+                                                                    else whole[:n].clone(), whole[2 * n:])
+        return whole, x, y
+
+    def call(kernel, grid, x, y, **options):
+        if kind == "pair":
+            return kernel[grid]((x, y), n, **options)
+        first = TensorDescriptor(x, [n], [1], [16]) if kind == "descriptor" else x
+        return kernel[grid](first, y, n, **options)
+
+    results = []
+    for order in (configs, configs[::-1]):
+        tuned, plain = accumulating(kind, order)
+        whole, x, y = make()
+        blocks = (lambda meta: (7,)) if kind == "descriptor" else grid
+        call(tuned, blocks, x, y)
+        results.append((np.asarray(whole).copy(), np.asarray(x).copy()))
+    whole, x, y = make()
+    call(plain, (7,), x, y, BLOCK=16)
+    for found in results:
+        np.testing.assert_array_equal(found[0], np.asarray(whole).copy())
+        np.testing.assert_array_equal(found[1], np.asarray(x).copy())
+
+
+def test_memory_behind_a_view_is_put_back():
+    """A row is passed, and the kernel walks over all rows by their stride."""
+    @triton.autotune([triton.Config({"B": 8}, num_warps=w) for w in (1, 2, 4)] + [triton.Config({"B": 16})], key=[])
+    @triton.jit
+    def walk(row, rows, stride, B: tl.constexpr):
+        o = tl.arange(0, B)
+        for i in range(rows):
+            place = row + i * stride + o
+            tl.store(place, tl.load(place, mask=o < 8) + 1, mask=o < 8)
+
+    for x in (torch.zeros(5, 8), np.zeros((5, 8), np.float32)):
+        walk[(1,)](x[0], 5, 8)
+        assert (x == 1).all()
+
+
+def test_equal_code_is_measured_once(monkeypatch):
+    from tegula.runtime import tuning
+
+    measured = []
+    run = tuning.Measured.run
+    monkeypatch.setattr(tuning.Measured, "run", lambda self, count: measured.append(self.config) or run(self, count))
+    configs = [triton.Config({"BLOCK": 64}, num_warps=w) for w in (1, 2, 4, 8)]  # cores have no warps
+    increment = triton.autotune(configs, key=["n"], rep=1)(make().fn)
+    increment[grid](np.zeros(333, np.float32), 333)
+    assert len(set(map(id, measured))) == 1 and increment.best_config is configs[0]
+    assert len({tuple(times) for times in increment.configs_timings.values()}) == 1
+
+
+def test_what_a_process_measured_another_finds(tmp_path):
+    """And of one more configuration, only that one is measured."""
+    import json
+    import os
+    import subprocess
+    import sys
+
+    program = """
+import json, sys
+import numpy as np
+import tegula as triton, tegula.language as tl
+from tegula.runtime import tuning
+measured = []
+run = tuning.Measured.run
+tuning.Measured.run = lambda self, count: measured.append(str(self.config)) or run(self, count)
+@triton.autotune([triton.Config({"BLOCK": int(b)}) for b in sys.argv[1].split(",")], key=["n"], rep=1)
+@triton.jit
+def increment(x, n, BLOCK: tl.constexpr):
+    o = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + o, tl.load(x + o, mask=o < n) + 1, mask=o < n)
+for n in map(int, sys.argv[2].split(",")):
+    x = np.zeros(n, np.float32)
+    increment[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, n)
+    assert (x == 1).all()
+print(json.dumps([sorted(set(measured)), str(increment.best_config), increment.tuning_remarks]))
+"""
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    environment = {**os.environ, "TEGULA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(blocks, sizes="40000"):
+        done = subprocess.run([sys.executable, str(path), blocks, sizes], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""  # no progress in a pipe
+        return json.loads(done.stdout)
+
+    first = run("16,1024")
+    assert len(first[0]) == 2
+    assert run("16,1024") == [[], first[1], []]
+    # 2 is far slower than both, so that nothing of theirs is measured again
+    assert run("2,16,1024")[0] == ["BLOCK: 2, num_warps: 4, num_stages: 3, num_ctas: 1"]
+    near = run("16,1024", "39000")
+    assert near[2] == [f"began with {first[1]}, the best of sizes (40000, 40000)"]
+
+
+def test_hooks_are_called_around_each_run():
+    seen = []
+    increment = make(pre_hook=lambda kwargs, reset_only=False: seen.append("pre"),
+                     post_hook=lambda kwargs, exception: seen.append("post"))
+    increment[grid](np.zeros(64, np.float32), 64)
+    assert seen[:4] == ["pre", "post"] * 2 and seen.count("pre") == seen.count("post") > 3
+    assert all(seen[i:i + 2] == ["pre", "post"] for i in range(0, len(seen), 2))
+
+
+def test_restore_value_and_own_benchmark():
+    asked = []
+
+    def bench(call, quantiles):
+        call()
+        asked.append(quantiles)
+        return [3.0 - len(asked), 0.0, 0.0]
+
+    increment = make(do_bench=bench, restore_value=["x_ptr"])
+    x = np.zeros(64, np.float32)
+    increment[grid](x, 64)
+    assert (x == 1).all() and asked == [(0.5, 0.2, 0.8)] * 3
+    assert increment.best_config is CONFIGS[2] and increment.configs_timings[CONFIGS[0]] == [2.0, 0.0, 0.0]
+
+
+def test_an_exception_of_a_launch_ends_the_tuning():
+    """An assertion that is false is the program's mistake, and no slow configuration."""
+    @triton.autotune([triton.Config({"B": 16}), triton.Config({"B": 32})], key=[])
+    @triton.jit
+    def kernel(x, B: tl.constexpr):
+        tl.device_assert(tl.load(x) == 1, "x is one")
+
+    with pytest.raises(triton.TritonError, match="x is one"):
+        kernel.run(np.zeros(4, np.float32), grid=(1,), debug=True)

@@ -47,14 +47,14 @@ std::string wantedPython() {
 
 } // namespace
 
-int runPython(const std::string &verb, const std::vector<std::string> &arguments) {
+int runPython(const std::string &name, const std::vector<std::string> &arguments) {
   if (std::string package = findPackage(); !package.empty()) {
     const char *before = std::getenv("PYTHONPATH");
     std::string path = package + (before && *before ? std::string(":") + before : "");
     setenv("PYTHONPATH", path.c_str(), 1);
   }
-  std::string python = wantedPython(), module = "tegula.kernel_file", flag = "-m";
-  std::vector<char *> command = {python.data(), flag.data(), module.data(), const_cast<char *>(verb.c_str())};
+  std::string python = wantedPython(), module = "tegula." + name, flag = "-m";
+  std::vector<char *> command = {python.data(), flag.data(), module.data()};
   for (const std::string &argument : arguments)
     command.push_back(const_cast<char *>(argument.c_str()));
   command.push_back(nullptr);

@@ -76,9 +76,19 @@ int cacheImport(const std::string &path);
 // Says what is here to compile and to run kernels with, and what to do about what is not.
 int doctor(bool isJson);
 
-// `verify` and `bench` of a kernel file are Python's: runs the package's module with these arguments. Does
-// not return where that is found.
-int runPython(const std::string &verb, const std::vector<std::string> &arguments);
+struct TuneFlags {
+  std::string kernel, grid = "1", target = "cpu", plot;
+  std::vector<std::string> arguments, configurations;
+  unsigned threads = 0;
+  double milliseconds = 20;
+  bool isJson = false, forgets = false;
+};
+// Measures the configurations of a kernel and prints them, the fastest first.
+int tune(const TuneFlags &options);
+
+// Runs a module of the Python package with these arguments: `verify` and `bench` of a kernel file are
+// Python's. Does not return where that is found.
+int runPython(const std::string &name, const std::vector<std::string> &arguments);
 
 // Prints the variables of the environment that count, and what they are set to.
 int environment();

@@ -126,6 +126,32 @@ static void addCheck(CLI::App &app, CheckOptions &options, int &code) {
   verb->callback([&options, &code] { code = check(options); });
 }
 
+static void addTune(CLI::App &app, TuneFlags &options, int &code) {
+  CLI::App *verb =
+      app.add_subcommand("tune", "Find the fastest configuration of a kernel for these arguments");
+  verb->add_option("kernel", options.kernel, "FILE.py::KERNEL")->required();
+  verb->add_option("--grid", options.grid,
+                   "Programs along each axis, of arguments and constants: 'cdiv(n, BLOCK)'")
+      ->required();
+  verb->add_option("--arg", options.arguments, "As of `tegula run`")->allow_extra_args(false);
+  verb->add_option(
+          "--config", options.configurations,
+          "Constants and options: BLOCK=64,num_warps=4. Without any: those that the decorator @autotune "
+          "in the file lists")
+      ->allow_extra_args(false);
+  verb->add_option("--target", options.target, targetHelp);
+  verb->add_option("--threads", options.threads, "That compile; 0 (default): as many as there are cores");
+  verb->add_option("--milliseconds", options.milliseconds, "That each is measured for (default: 20)");
+  verb->add_flag("--forget", options.forgets, "Measure all again, and keep nothing on disk");
+  verb->add_flag("--json", options.isJson, "One JSON object on stdout");
+  verb->add_option("--plot", options.plot, "Draw the times into a file, out.png (with Python's matplotlib)");
+  verb->footer(
+      "What was measured is kept beside the compiled kernels, and not measured again.\n\n"
+      "Example:\n  tegula tune add.py::add_kernel --grid 'cdiv(n, BLOCK)' --arg x=@x.npy --arg y=@y.npy \\\n"
+      "      --arg out=new:f32[4096] --arg n=4096 --config BLOCK=256 --config BLOCK=1024\n");
+  verb->callback([&options, &code] { code = tune(options); });
+}
+
 static void addPasses(CLI::App &app, PassesFlags &options, int &code) {
   CLI::App *verb = app.add_subcommand("passes", "Print the passes of a compile for a target, in order: name, "
                                                 "form of the kernel behind it, reason");
@@ -174,7 +200,11 @@ static void addPython(CLI::App &app, const char *name, const char *text, int &co
   CLI::App *verb = app.add_subcommand(name, text);
   verb->prefix_command();
   verb->set_help_flag();
-  verb->callback([verb, name, &code] { code = runPython(name, verb->remaining()); });
+  verb->callback([verb, name, &code] {
+    std::vector<std::string> arguments = verb->remaining();
+    arguments.insert(arguments.begin(), name);
+    code = runPython("kernel_file", arguments);
+  });
 }
 
 int main(int argc, char **argv) {
@@ -210,6 +240,9 @@ int main(int argc, char **argv) {
   verb->footer("Example:\n  tegula explain add.py::add_kernel --signature "
                "'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=1024'\n");
   verb->callback([&] { code = explain(explainOptions); });
+
+  TuneFlags tuneOptions;
+  addTune(app, tuneOptions, code);
 
   PassesFlags passesOptions;
   addPasses(app, passesOptions, code);

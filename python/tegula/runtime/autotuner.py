@@ -2,16 +2,15 @@
 
 A configuration is timed on the caller's own arguments. What a run writes is put back after each, so
 that kernels which work in place stay right: the arrays that a compiled kernel stores to are known."""
-import os
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
 
 from .. import _tegula as core
 from .. import knobs
-from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError, ToolchainError
-from ..testing import do_bench_cudagraph, is_device_clock, stopwatch, summary
+from ..errors import AutotunerError, OutOfResources
+from ..testing import do_bench_cudagraph, is_device_clock, summary
 from .autotune_files import TimingFile
-from .jit import JITFunction, KernelInterface
+from .jit import KernelInterface
+from .tuning import REFUSALS, Measured, Tuning, copied, is_array, restore
 
 
 class Config:
@@ -45,21 +44,6 @@ class Config:
 def _ranking(measured):
     """What configurations are ordered by: a number of milliseconds, or quantiles, the first of which counts first."""
     return tuple(measured) if isinstance(measured, (tuple, list)) else (measured,)
-
-
-def _copy(array):
-    return array.clone() if hasattr(array, "clone") else array.copy()
-
-
-def _restore(array, saved):
-    if hasattr(array, "copy_"):
-        array.copy_(saved)
-    else:
-        array[...] = saved
-
-
-def _is_array(value):
-    return hasattr(value, "data_ptr") or (hasattr(value, "__array_interface__") and hasattr(value, "__setitem__"))
 
 
 class _Wrapper(KernelInterface):
@@ -99,6 +83,7 @@ class Autotuner(_Wrapper):
         self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
         self._do_bench, self.cache_results = do_bench, cache_results
         self.cache, self.configs_timings, self.best_config, self.bench_time = {}, {}, None, None
+        self.tuning_remarks = []
         for name in (*self.reset_to_zero, *self.restore_value):
             if name not in self.arg_names:
                 raise ValueError(f"autotune names `{name}`, which is no parameter of `{self.__name__}`")
@@ -113,14 +98,14 @@ class Autotuner(_Wrapper):
     def _reset_and_save(self, kwargs, reset_only=False):
         """The hook before a run: zeroes, and saves what is to be restored."""
         for name in self.reset_to_zero:
-            _restore(kwargs[name], 0) if not hasattr(kwargs[name], "zero_") else kwargs[name].zero_()
+            restore(kwargs[name], 0) if not hasattr(kwargs[name], "zero_") else kwargs[name].zero_()
         if not reset_only:
-            self.restore_copies = {name: _copy(kwargs[name]) for name in self.restore_value}
+            self.restore_copies = {name: copied(kwargs[name]) for name in self.restore_value}
 
     def _restore(self, kwargs, exception):
         """The hook after a run."""
         for name, saved in self.restore_copies.items():
-            _restore(kwargs[name], saved)
+            restore(kwargs[name], saved)
         self.restore_copies = {}
 
     def run(self, *args, grid, warmup=False, **kwargs):
@@ -144,7 +129,7 @@ class Autotuner(_Wrapper):
     def _key(self, given):
         """What a choice holds for. A key that no argument has says nothing."""
         key = [given[name] for name in self.keys if name in given]
-        key += [str(value.dtype) for value in given.values() if hasattr(value, "dtype") and _is_array(value)]
+        key += [str(value.dtype) for value in given.values() if hasattr(value, "dtype") and is_array(value)]
         return tuple(key)
 
     def _choose(self, args, options):
@@ -168,38 +153,28 @@ class Autotuner(_Wrapper):
         file = TimingFile(self, key, configs) if self.cache_results or knobs.autotuning.cache else None
         timings = file.read() if file else None
         if timings is None:
-            timings = self._measure_all(configs, args, options)
+            best, timings = self._tune(key, configs, args, options)
             if file:
                 file.write(timings)
-        best = min(timings, key=lambda config: _ranking(timings[config]))
-        if _ranking(timings[best])[0] == float("inf"):
+        else:
+            best = min(timings, key=lambda config: _ranking(timings[config]))
+        if best is None or _ranking(timings[best])[0] == float("inf"):
             raise OutOfResources(f"no configuration of `{self.__name__}` can run")
         self.bench_time, self.configs_timings = time.perf_counter() - start, timings
         if knobs.autotuning.print:
             print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
         return best
 
-    def _measure_all(self, configs, args, options):
-        """Compiles side by side, and measures one at a time: on a device while others are compiled, on the cores behind all."""
-        measure = lambda config: self._bench(*args, config=config, **options)
-        # A hook may change what the arguments are; a subclass's own way may compile something else.
-        ahead = [config for config in configs if not config.pre_hook] if type(self)._bench is Autotuner._bench else []
-        if len(ahead) < 2:
-            return {config: measure(config) for config in configs}
-        with ThreadPoolExecutor(min(len(ahead), len(os.sched_getaffinity(0)))) as threads:
-            futures = {config: threads.submit(self._compile, config, args, options) for config in ahead}
-            if getattr(self.base_fn, "target", "cpu") in ("cpu", "interp", "ptxvm"):
-                wait(futures.values())
-            timings = {}
-            for config in configs:
-                if config in futures:
-                    futures[config].exception()  # waits; a mistake is told where the configuration is measured
-                timings[config] = measure(config)
-        return timings
-
-    def _compile(self, config, args, options):
-        meta = {name: value for name, value in options.items() if name != "grid"}
-        return self.fn.warmup(*args, grid=options["grid"], **{**meta, **config.all_kwargs()})
+    def _tune(self, key, configs, args, options):
+        """(best, {config: times}). The library decides what is compiled and measured, and when; compiling and measuring
+        are this class's, since hooks, heuristics and subclasses are Python's."""
+        tuning = Tuning(self, key, configs, args, options)
+        try:
+            best, rows, self.tuning_remarks = tuning.run()
+        except OutOfResources:
+            return None, dict.fromkeys(configs, [float("inf")] * 3)
+        return configs[best], {config: tuning.own_times.get(number, list(row[1:4]))
+                               for number, (config, row) in enumerate(zip(configs, rows))}
 
     def prune_configs(self, kwargs):
         """The configurations that are worth measuring for the arguments in `nargs` and `kwargs`."""
@@ -224,38 +199,11 @@ class Autotuner(_Wrapper):
     def _bench(self, *args, config, grid, warmup=False, **meta):
         """Milliseconds of a run, or what `do_bench` says of it; infinite when the configuration cannot run. Tuners of others
         call it with all that their `run` was given, and so with `warmup`, which means nothing here."""
-        given, options = self.named(args, meta), {**meta, **config.all_kwargs()}
         try:
-            kernel = self.fn.warmup(*args, grid=grid, **options)
-        except (OutOfResources, CompileTimeAssertionFailure, ToolchainError):
+            measured = Measured(self, config, args, grid, meta)
+        except REFUSALS:
             return [float("inf")] * 3
-        arrays = {argument.name: given[argument.name] for argument in getattr(kernel, "arguments", ())
-                  if argument.is_written and _is_array(given.get(argument.name))}
-        saved = {name: _copy(array) for name, array in arrays.items()}
-
-        def restore():
-            for name, array in arrays.items():
-                _restore(array, saved[name])
-
-        def prepare():
-            restore()
-            self._prepare(config, {**given, **options})
-
-        launch = lambda: self._launch(args, grid, options, {**given, **options})  # noqa: E731
-        clock = stopwatch(given.values())
-
-        def measure(count):
-            times = clock.each(launch, count, prepare)
-            restore()
-            return times
-
-        def once():
-            prepare()
-            launch()
-            restore()
-
-        once()
-        return self._time(once, measure, clock)
+        return self._time(measured)
 
     def _prepare(self, config, full):
         if config.pre_hook:
@@ -270,21 +218,27 @@ class Autotuner(_Wrapper):
             raise
         self.post_hook(full, exception=None)
 
-    def _time(self, once, measure, clock):
-        """`once()` is a run, `measure(count)` the milliseconds of each of some; arrays are afterwards what they were."""
+    def _measures_itself(self):
+        """What measures is not ours: a function of the program, a subclass, a graph of launches."""
+        return self._has_own_bench() or self._do_bench is not None or self.use_cuda_graph
+
+    def _has_own_bench(self):
+        return type(self)._bench is not Autotuner._bench
+
+    def _time(self, measured):
+        """The quantiles 0.5, 0.2 and 0.8 of the runs of one configuration."""
+        measured.once()
         milliseconds = self.num_reps or 20
         if self._do_bench:
-            return self.do_bench(once, quantiles=(0.5, 0.2, 0.8))
-        if self.use_cuda_graph and is_device_clock(clock):
-            return do_bench_cudagraph(once, rep=milliseconds, quantiles=(0.5, 0.2, 0.8))
-        spent = 0.0
-        while spent < (self.num_warmups or 0):
-            spent += sum(measure(1))
+            return self.do_bench(measured.once, quantiles=(0.5, 0.2, 0.8))
+        if self.use_cuda_graph and is_device_clock(measured.clock):
+            return do_bench_cudagraph(measured.once, rep=milliseconds, quantiles=(0.5, 0.2, 0.8))
+        measured.warm_up(self.num_warmups or 0)
         # Few first, which say how many there is time for: a device is waited for twice, and not behind each launch.
-        times = measure(3)
+        times = measured.run(3)
         more = min(97, int((milliseconds - sum(times)) / max(sum(times) / 3, 1e-4)))
         if more > 0:
-            times += measure(more)
+            times += measured.run(more)
         return summary(times, (0.5, 0.2, 0.8), "mean")
 
 

@@ -16,6 +16,7 @@ using CUfunction = struct CUfunc_st *;
 using CUlibrary = struct CUlib_st *;
 using CUkernel = struct CUkern_st *;
 using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
 using CUdeviceptr = unsigned long long; // of the host's memory too: one address space for all
 
 enum Error : CUresult {

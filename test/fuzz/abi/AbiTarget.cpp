@@ -1,8 +1,8 @@
 // One input of the fuzzer -> calls of the C interface. An input is a kernel file; a first line `#fuzz
 // KEY=VALUE;...` may say what else a host passes: signature, target, cpu, warps, stages, debug, args (see
-// `argumentsOf`), grid. Nothing is launched but in a simulation that knows its memory, for what a mutated
-// kernel writes is nobody's promise. Whatever comes in, every call returns; the driver (AbiDriver.cpp, or
-// libFuzzer) judges the rest.
+// `argumentsOf`), grid, config, listed (the configurations of the file). Nothing is launched but in a
+// simulation that knows its memory, for what a mutated kernel writes is nobody's promise. Whatever comes in,
+// every call returns; the driver (AbiDriver.cpp, or libFuzzer) judges the rest.
 #include "AbiTarget.h"
 
 #include "tegula/tegula.h"
@@ -184,6 +184,51 @@ void call(tg_function *function, const Fields &fields) {
   tg_simulation_destroy(simulation);
 }
 
+// The configurations of the file's decorator, or one of the input, and a grid of it; in a simulation as a
+// call.
+void tune(tg_function *function, const Fields &fields) {
+  Arguments arguments;
+  const char *given = orNull(fields, "args");
+  const std::string letters = given ? given : "pppiiiiiiiii";
+  argumentsOf(letters, arguments);
+  tg_simulation_options simulated{};
+  simulated.struct_size = sizeof simulated;
+  simulated.step_limit = 2'000;
+  simulated.threads = 1;
+  tg_simulation *simulation = nullptr;
+  if (tg_simulation_create(&simulated, &simulation, nullptr) != TG_OK)
+    return;
+  tg_simulation_add_memory(simulation, arguments.memory.data(), arguments.memory.size() * sizeof(float),
+                           "memory", 1);
+  tg_place place{sizeof place, -1, tg_simulation_stream(simulation)};
+  const char *grid = orNull(fields, "grid");
+  const char *text = orNull(fields, "config");
+  tg_configuration configuration{nullptr, nullptr, 0, text ? text : "num_warps=2", 0};
+  tg_memory_range memory{arguments.memory.data(), arguments.memory.size() * sizeof(float)};
+  tg_tune_options options{};
+  options.struct_size = sizeof options;
+  options.target = "ptxvm";
+  options.place = &place;
+  options.arguments = arguments.list.data(), options.count = arguments.list.size();
+  options.configurations = &configuration, options.configuration_count = fields.contains("listed") ? 0 : 1;
+  options.grid = grid && letters.size() % 2 ? grid : "cdiv(4, 2)";
+  options.memory = &memory, options.memory_count = 1;
+  options.threads = 1;
+  options.milliseconds = 0.001;
+  options.forgets = 1;
+  tg_tuning *tuning = nullptr;
+  tg_diagnostics *problems = nullptr;
+  if (tg_tune(function, &options, &tuning, &problems) == TG_OK)
+    for (size_t i = 0; i != tg_tuning_count(tuning); ++i) {
+      tg_tuning_row row{};
+      row.struct_size = sizeof row;
+      (void)tg_tuning_get(tuning, i, &row);
+    }
+  tg_tuning_destroy(tuning);
+  tg_diagnostics_destroy(problems);
+  tg_simulation_destroy(simulation);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -212,6 +257,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       compile(function, fields, target ? target : targets[(size + i) % 4]);
       if (size % 4 == 0)
         call(function, fields);
+      if (size % 8 == 1 || fields.contains("config") || fields.contains("listed"))
+        tune(function, fields);
     }
   }
   tg_diagnostics_destroy(problems);

@@ -2,6 +2,7 @@
 // driver: what needs another one, or a fork, runs in a child.
 #include "drivers/cuda/LoadedKernel.h"
 #include "drivers/cuda/Memory.h"
+#include "drivers/cuda/Timing.h"
 
 #include <gtest/gtest.h>
 
@@ -262,6 +263,26 @@ TEST_F(DriverTest, AllocatesCopiesAndWaits) {
   EXPECT_EQ(cuda::allocate(0, size_t(1) << 40).status().code, StatusCode::Resource);
   fail("cuStreamSynchronize", 700);
   EXPECT_EQ(cuda::synchronize({}).code, StatusCode::Driver);
+}
+
+TEST_F(DriverTest, TimesLaunchesBehindAColdCache) {
+  LoadedKernel kernel(image());
+  int prepared = 0;
+  auto prepare = [&] { return ++prepared, Status::success(); };
+  auto launch = [&] { return kernel.launch({}, {{1, 1, 1}}, {}); };
+  Result<std::vector<double>> times = cuda::time({}, 3, prepare, launch);
+  ASSERT_TRUE(times.ok()) << times.status().message;
+  EXPECT_EQ(*times, (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(prepared, 3);
+  std::string noted = calls();
+  EXPECT_LT(noted.find("set "), noted.find("launch softmax_kernel")) << noted;
+  for (const char *function : {"cuEventCreate", "cuEventRecord", "cuMemsetD8Async", "cuEventSynchronize"}) {
+    fail(function, 700);
+    EXPECT_EQ(cuda::time({}, 1, prepare, launch).status().code, StatusCode::Driver) << function;
+  }
+  fail("", 0);
+  auto refused = [] { return Status::error(StatusCode::Resource, "too large"); };
+  EXPECT_EQ(cuda::time({}, 1, prepare, refused).status().code, StatusCode::Resource);
 }
 
 TEST_F(DriverTest, AChildForkedAfterTheFirstUseIsToldSo) {

@@ -37,6 +37,7 @@ int failing = 0;        // what the next launches answer
 std::string failsIn;    // the function that fails
 bool capturing = false; // some thread captures in global mode
 int loads = 0;
+int launches = 0;
 std::vector<uint64_t> seen; // parameters of the last launch
 bool initialised = false;
 Context primaries[8] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
@@ -208,6 +209,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, un
   const char *text = std::getenv("FAKE_CUDA_PARAMETERS");
   size_t wanted = text ? size_t(std::atoi(text)) : 0;
   std::lock_guard guard(mutex);
+  ++launches;
   seen.clear();
   for (size_t i = 0; i != wanted; ++i)
     seen.push_back(*static_cast<uint64_t *>(parameters[i]));
@@ -254,4 +256,21 @@ EXPORT int cuMemcpy(unsigned long long to, unsigned long long from, size_t bytes
   return stack.empty() ? InvalidContext : answer("cuMemcpy");
 }
 EXPORT int cuStreamSynchronize(void *) { return note("synchronize"), answer("cuStreamSynchronize"); }
+// Events count the launches ahead of them: between two is a millisecond for each.
+EXPORT int cuEventCreate(void **event, unsigned) {
+  if (stack.empty())
+    return InvalidContext;
+  return *event = new int(0), answer("cuEventCreate");
+}
+EXPORT int cuEventDestroy_v2(void *event) { return delete static_cast<int *>(event), Ok; }
+EXPORT int cuEventRecord(void *event, void *) {
+  return *static_cast<int *>(event) = launches, answer("cuEventRecord");
+}
+EXPORT int cuEventSynchronize(void *) { return answer("cuEventSynchronize"); }
+EXPORT int cuEventElapsedTime(float *milliseconds, void *start, void *stop) {
+  return *milliseconds = float(*static_cast<int *>(stop) - *static_cast<int *>(start)), Ok;
+}
+EXPORT int cuMemsetD8Async(unsigned long long, unsigned char, size_t bytes, void *) {
+  return note("set " + std::to_string(bytes)), answer("cuMemsetD8Async");
+}
 EXPORT int cuStreamIsCapturing(void *, int *status) { return *status = capturing, Ok; }

@@ -1,0 +1,187 @@
+"""Measuring configurations on the arguments of a call, for the library's tuner: how one is compiled, run and put back."""
+import os
+
+from .. import _tegula as core
+from ..errors import CompileTimeAssertionFailure, OutOfResources, ToolchainError
+from ..testing import stopwatch
+from .driver import driver
+
+REFUSALS = (OutOfResources, CompileTimeAssertionFailure, ToolchainError)  # others may run all the same
+
+
+def copied(array):
+    return array.clone() if hasattr(array, "clone") else array.copy()
+
+
+def restore(array, saved):
+    if hasattr(array, "copy_"):
+        array.copy_(saved)
+    else:
+        array[...] = saved
+
+
+def is_array(value):
+    return hasattr(value, "data_ptr") or (hasattr(value, "__array_interface__") and hasattr(value, "__setitem__"))
+
+
+def arrays_in(value, name):
+    """(name, array) of all arrays in an argument: itself, the elements of a tuple, what a descriptor describes."""
+    if is_array(value):
+        yield name, value
+    elif isinstance(value, (tuple, list)):
+        for number, element in enumerate(value):
+            yield from arrays_in(element, f"{name}.{number}")
+    elif is_array(getattr(value, "base", None)):
+        yield None, value.base
+
+
+def _whole(array):
+    """All the memory that a kernel reaches from an array: of a view that of which it is one, if that is not much more."""
+    if hasattr(array, "untyped_storage"):
+        storage = array.untyped_storage()
+        if array.numel() and 0 < storage.nbytes() <= max(4 * array.numel() * array.element_size(), 1 << 26):
+            import torch
+
+            return torch.empty(0, dtype=torch.uint8, device=array.device).set_(storage)
+        return array
+    while getattr(array, "base", None) is not None and is_array(array.base):
+        array = array.base
+    return array
+
+
+class Measured:
+    """One configuration, compiled; its runs leave the arrays as they were."""
+
+    def __init__(self, tuner, config, args, grid, meta):
+        self.tuner, self.config, self.args, self.grid = tuner, config, args, grid
+        self.options = {**meta, **config.all_kwargs()}
+        given = tuner.named(args, meta)
+        self.full = {**given, **self.options}
+        self.kernel = tuner.fn.warmup(*args, grid=grid, **self.options)
+        self.arrays = [_whole(array) for array in self._written(given)]
+        self.saved = [copied(array) for array in self.arrays]
+        self.clock = stopwatch([array for value in given.values() for _, array in arrays_in(value, "")])
+
+    def _written(self, given):
+        """The arrays that the kernel may store to; all of them, where their names do not say which."""
+        written = {argument.name for argument in getattr(self.kernel, "arguments", ()) if argument.is_written}
+        known = [pair for name, value in given.items() for pair in arrays_in(value, name)]
+        chosen = [array for name, array in known if name in written]
+        return chosen if written <= {name for name, _ in known} else [array for _, array in known]
+
+    def put_back(self):
+        for array, saved in zip(self.arrays, self.saved):
+            restore(array, saved)
+
+    def _prepare(self):
+        self.put_back()
+        self.tuner._prepare(self.config, self.full)
+
+    def _launch(self):
+        self.tuner._launch(self.args, self.grid, self.options, self.full)
+
+    def run(self, count):
+        """The milliseconds of each of some runs."""
+        times = self.clock.each(self._launch, count, self._prepare)
+        self.put_back()
+        return times
+
+    def once(self):
+        self._prepare()
+        self._launch()
+        self.put_back()
+
+    def warm_up(self, milliseconds):
+        spent = 0.0
+        while spent < milliseconds:
+            spent += sum(self.run(1))
+
+
+class Tuning:
+    """The configurations of one tuning, as the library asks for them."""
+
+    def __init__(self, tuner, key, configs, args, options):
+        self.tuner, self.key, self.configs, self.args, self.options = tuner, key, configs, args, options
+        self.measured, self.own_times = {}, {}
+        self.meta = {name: value for name, value in options.items() if name != "grid"}
+
+    def run(self):
+        """(number of the best, rows, remarks)"""
+        tuner = self.tuner
+        is_ours = not tuner._measures_itself()
+        # A hook may change what the arguments are; a subclass's own way may compile something else.
+        late = tuple(bool(config.pre_hook) or tuner._has_own_bench() for config in self.configs)
+        keeps = is_ours and not any(late) and not tuner.user_defined_pre_hook and not tuner.user_defined_post_hook
+        threads = len(os.sched_getaffinity(0))
+        target = getattr(tuner.base_fn, "target", "cpu")
+        beside = target not in ("cpu", "interp", "ptxvm")
+        milliseconds = float(tuner.num_reps or 20)
+        return core.tune(tuple(map(str, self.configs)), late, self.compile, self.measure if is_ours else self.measure_itself,
+                         not is_ours, beside, threads, milliseconds, True, self._subject() if keeps else None, repr(self._call()),
+                         self._sizes())
+
+    def _subject(self):
+        return f"{self.tuner.__name__} for {driver.active.get_current_target()} {self._device()} {len(os.sched_getaffinity(0))}"
+
+    def _device(self):
+        for value in self.tuner.named(self.args, self.meta).values():
+            for _, array in arrays_in(value, ""):
+                if getattr(array, "is_cuda", False) is True:
+                    import torch
+
+                    return torch.cuda.get_device_name(array.device)
+        return "cores"
+
+    def _call(self):
+        """The key of the choice without its numbers."""
+        return tuple("int" if type(value) is int else value for value in self.key)
+
+    def _sizes(self):
+        numbers = [value for value in self.key if type(value) is int and -2**63 <= value < 2**63]
+        given = self.tuner.named(self.args, self.meta).values()
+        sizes = [array.numel() if hasattr(array, "numel") else array.size for value in given
+                 for _, array in arrays_in(value, "")]
+        return tuple(numbers + [int(size) for size in sizes])
+
+    def compile(self, number):
+        """(runs, digest or reason); of any thread."""
+        config = self.configs[number]
+        if self.tuner._has_own_bench():
+            return True, ""
+        if config.pre_hook:
+            return True, f"late {number}"
+        try:
+            kernel = self.tuner.fn.warmup(*self.args, grid=self.options["grid"], **{**self.meta, **config.all_kwargs()})
+        except REFUSALS as refusal:
+            return False, str(refusal)
+        raw = getattr(kernel, "_raw", None)
+        return True, "" if raw is None else f"{core.digest_of(raw)} {self._grid(config)} {config.ir_override}"
+
+    def _grid(self, config):
+        """Equal code on another grid is another launch."""
+        grid = self.options["grid"]
+        if callable(grid):
+            grid = grid({**self.tuner.named(self.args, self.meta), **config.all_kwargs()})
+        return tuple(grid)
+
+    def measure(self, number, runs):
+        """(runs, milliseconds or reason)"""
+        measured = self.measured.get(number)
+        try:
+            if measured is None:
+                measured = self.measured[number] = Measured(self.tuner, self.configs[number], self.args, self.options["grid"],
+                                                            self.meta)
+                measured.once()
+                measured.warm_up(self.tuner.num_warmups or 0)
+            return True, measured.run(runs)
+        except REFUSALS as refusal:
+            return False, str(refusal)
+
+    def measure_itself(self, number, _):
+        """The same where something else than this module measures: what it says counts as it is."""
+        times = self.tuner._bench(*self.args, config=self.configs[number], **self.options)
+        self.own_times[number] = times
+        three = list(times)[:3] if isinstance(times, (list, tuple)) else [times]
+        three = [float(value) for value in three + [three[-1]] * (3 - len(three))]
+        return (False, "it cannot run") if three[0] == float("inf") else (True, three)
+
