@@ -56,6 +56,7 @@ public:
     considerFactorsOfFactors();
     if (copied_.empty())
       return;
+    llvm::sort(copied_, [](Copied &a, Copied &b) { return a.load->isBeforeInBlock(b.load); });
     letDotsRun();
     letLastDotsRun();
     holdSmallLoads();
