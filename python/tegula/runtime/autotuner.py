@@ -6,10 +6,10 @@ import time
 
 from .. import _tegula as core
 from .. import knobs
-from ..errors import AutotunerError, OutOfResources
+from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError  # noqa: F401
 from ..testing import do_bench_cudagraph, is_device_clock, summary
 from .autotune_files import TimingFile
-from .jit import KernelInterface
+from .jit import JITFunction, KernelInterface  # noqa: F401
 from .tuning import REFUSALS, Measured, Tuning, copied, is_array, restore
 
 
