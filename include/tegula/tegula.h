@@ -423,6 +423,9 @@ typedef struct tg_cache_info {
   uint64_t entries, bytes; /* in it */
   uint64_t hits, misses;   /* of this process: found, compiled */
   uint64_t damaged;        /* of this process: refused and removed */
+  /* Of this process and the remote cache (TEGULA_REMOTE_CACHE): taken from there; refused, since nobody who
+   * is believed has signed them */
+  uint64_t remote_hits, remote_refused;
 } tg_cache_info;
 TG_API tg_status tg_cache_get_info(tg_cache_info *out, tg_diagnostics **problems);
 /* Reads every entry and removes those that are damaged; both counts may be NULL. */

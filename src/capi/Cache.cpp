@@ -29,8 +29,11 @@ tg_status tg_cache_get_info(tg_cache_info *out, tg_diagnostics **problems) {
       return;
     cache::DiskCache::Usage usage = disk->usage();
     path = disk->path();
+    Result<std::shared_ptr<cache::RemoteCache>> opened = compiler::remoteCache();
+    std::shared_ptr<cache::RemoteCache> remote = opened ? *opened : nullptr;
     if (capi::fill<tg_cache_info>(out, {0, path.c_str(), usage.entries, usage.bytes, disk->hits, disk->misses,
-                                        disk->refused}) != TG_OK)
+                                        disk->refused, remote ? remote->hits.load() : 0,
+                                        remote ? remote->refused.load() : 0}) != TG_OK)
       sink.report(diag::Kind::HostMisuse, {},
                   {"struct_size of a tg_cache_info is not set", "set it to its sizeof"});
   });

@@ -5,10 +5,12 @@
 #include "compiler/BuildId.h"
 #include "compiler/Specializations.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <thread>
 
 namespace tegula::compiler {
@@ -63,6 +65,36 @@ void tellOnce(const Status &status, diag::Sink &sink) {
   std::lock_guard guard(all.mutex);
   if (!std::exchange(all.isTold[wantedPath()], true))
     sink.report(diag::Kind::CacheUnusable, {}, {status.message});
+}
+
+cache::RemoteSettings wantedRemote() {
+  cache::RemoteSettings settings{valueOf(Variable::RemoteCache), valueOf(Variable::RemoteCacheWriter),
+                                 valueOf(Variable::RemoteCacheKeys),
+                                 valueOf(Variable::RemoteCacheSigningKey)};
+  int64_t milliseconds = settings.time.count();
+  std::string_view text = valueOf(Variable::RemoteCacheTimeout);
+  std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+  settings.time = std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 1, 60'000));
+  return settings;
+}
+
+// Says that the remote cache is of no use now; once a process and reason.
+void tellOfRemote(const std::string &problem, diag::Sink &sink) {
+  static auto *mutex = new std::mutex;
+  static auto *told = new std::set<std::string>;
+  std::lock_guard guard(*mutex);
+  if (problem.empty() || !told->insert(problem).second)
+    return;
+  diag::Diagnostic &diagnostic = sink.report(diag::Kind::CacheUnusable, {}, {problem});
+  diagnostic.message = "the remote cache is not used: " + problem;
+  diagnostic.hint = "see docs/howto/cache.md, or take TEGULA_REMOTE_CACHE away";
+}
+// Null: there is none. Tells why.
+std::shared_ptr<cache::RemoteCache> usableRemote(diag::Sink &sink) {
+  Result<std::shared_ptr<cache::RemoteCache>> remote = remoteCache();
+  if (!remote)
+    tellOfRemote(remote.status().message, sink);
+  return remote ? *remote : nullptr;
 }
 
 // ---- what a compile is made from -----------------------------------------------------------
@@ -216,15 +248,26 @@ struct Search {
     std::unique_ptr<Compilation> compilation; // null: what is known is a refusal, which was reported
   };
   std::optional<Found> find();
+  // The same, of entries that others compiled; those that fit are kept on disk.
+  std::optional<Found> findRemote();
   std::unique_ptr<Compilation> compile();
 
 private:
-  std::optional<Found> take(Artifact artifact, Clock::time_point start);
+  std::optional<Artifact> read(std::string_view bytes) const;
+  std::optional<Found> take(Artifact artifact, Clock::time_point start, const char *from);
   void keep(Artifact &artifact, size_t firstSaid);
   diag::Location place() const { return request.kernel->tree->at(request.kernel->definition->nameRange); }
 };
 
-std::optional<Search::Found> Search::take(Artifact artifact, Clock::time_point start) {
+// nullopt: it is not whole, or of something else.
+std::optional<Artifact> Search::read(std::string_view bytes) const {
+  Result<Artifact> artifact = artifact::read(bytes);
+  bool isWhole = artifact && artifact->key == key.bytes && artifact->target == target.name &&
+                 (artifact->failure || artifact->part(tilePart));
+  return isWhole ? std::optional(std::move(*artifact)) : std::nullopt;
+}
+
+std::optional<Search::Found> Search::take(Artifact artifact, Clock::time_point start, const char *from) {
   sema::HostRecord record = *request.record; // with the functions that the caller keeps in it
   sema::Naming naming = key.naming;
   artifact::Reader answers(artifact.answers);
@@ -241,7 +284,7 @@ std::optional<Search::Found> Search::take(Artifact artifact, Clock::time_point s
     return Found{};
   }
   double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  return Found{load(std::move(artifact), targetOptions, {{"disk cache", milliseconds}}, place(), sink)};
+  return Found{load(std::move(artifact), targetOptions, {{from, milliseconds}}, place(), sink)};
 }
 
 std::optional<Search::Found> Search::find() {
@@ -250,17 +293,35 @@ std::optional<Search::Found> Search::find() {
     std::optional<std::string> bytes = disk.get(key.name, slot);
     if (!bytes)
       continue;
-    Result<Artifact> artifact = artifact::read(*bytes);
-    bool isWhole = artifact && artifact->key == key.bytes && artifact->target == target.name &&
-                   (artifact->failure || artifact->part(tilePart));
-    if (!isWhole) {
+    std::optional<Artifact> artifact = read(*bytes);
+    if (!artifact) {
       disk.drop(key.name, slot);
       continue;
     }
-    if (std::optional<Found> found = take(std::move(*artifact), start)) {
+    if (std::optional<Found> found = take(std::move(*artifact), start, "disk cache")) {
       ++disk.hits;
       return found;
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<Search::Found> Search::findRemote() {
+  std::shared_ptr<cache::RemoteCache> remote = usableRemote(sink);
+  auto start = Clock::now();
+  for (unsigned slot = 0; remote && slot != cache::slotsOfName; ++slot) {
+    cache::RemoteCache::Found entry = remote->get(key.name, slot);
+    tellOfRemote(entry.problem, sink);
+    if (entry.answer == RemoteNone || entry.answer == RemoteFailed)
+      return std::nullopt;
+    std::optional<Artifact> artifact = entry.answer == RemoteFound ? read(entry.bytes) : std::nullopt;
+    std::optional<Found> found = artifact ? take(std::move(*artifact), start, "remote cache") : std::nullopt;
+    if (!found)
+      continue;
+    ++remote->hits;
+    if (Status status = disk.put(key.name, entry.bytes); !status.ok())
+      tellOnce(status, sink);
+    return found;
   }
   return std::nullopt;
 }
@@ -273,8 +334,11 @@ void Search::keep(Artifact &artifact, size_t firstSaid) {
     return;
   artifact.key = key.bytes;
   artifact.answers = answers.take();
-  if (Status status = disk.put(key.name, artifact::write(artifact)); !status.ok())
+  std::string bytes = artifact::write(artifact);
+  if (Status status = disk.put(key.name, bytes); !status.ok())
     tellOnce(status, sink);
+  if (std::shared_ptr<cache::RemoteCache> remote = usableRemote(sink))
+    tellOfRemote(remote->put(key.name, bytes), sink);
 }
 
 std::unique_ptr<Compilation> Search::compile() {
@@ -314,6 +378,8 @@ std::unique_ptr<Compilation> findOrTakeTurn(Search &search) {
   // Another process may have ended its compile since the first look.
   if (std::optional<Search::Found> found = search.find())
     return std::move(found->compilation);
+  if (std::optional<Search::Found> found = search.findRemote())
+    return std::move(found->compilation);
   bool outer = std::exchange(isCompiling, true);
   std::unique_ptr<Compilation> compiled = search.compile();
   isCompiling = outer;
@@ -339,6 +405,23 @@ Result<std::shared_ptr<DiskCache>> diskCache() {
   if (!opened)
     return all.failures[path] = opened.status();
   return known = *opened;
+}
+
+Result<std::shared_ptr<cache::RemoteCache>> remoteCache() {
+  static auto *mutex = new std::mutex;
+  static auto *known = new std::map<std::string, Result<std::shared_ptr<cache::RemoteCache>>>;
+  if (!*valueOf(Variable::RemoteCache))
+    return std::shared_ptr<cache::RemoteCache>();
+  cache::RemoteSettings settings = wantedRemote();
+  std::string name;
+  for (const std::string &part : {settings.readerUrl, settings.writerUrl, settings.publicKeys,
+                                  settings.signingKey, std::to_string(settings.time.count())})
+    name += part + '\n';
+  std::lock_guard guard(*mutex);
+  auto found = known->find(name);
+  if (found == known->end())
+    found = known->emplace(name, cache::RemoteCache::open(settings)).first;
+  return found->second;
 }
 
 namespace {
@@ -375,7 +458,10 @@ std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const C
   Search search{request, options, *target, targetOptions, sink, **disk, std::move(*key)};
   if (std::optional<Search::Found> found = search.find())
     return std::move(found->compilation);
-  return isClosed(options) ? refuseToCompile(request, options, sink) : findOrTakeTurn(search);
+  if (!isClosed(options))
+    return findOrTakeTurn(search);
+  std::optional<Search::Found> found = search.findRemote();
+  return found ? std::move(found->compilation) : refuseToCompile(request, options, sink);
 }
 
 Verified verify(const DiskCache &disk) {

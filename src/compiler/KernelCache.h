@@ -8,6 +8,7 @@
 // as well.
 #pragma once
 #include "cache/DiskCache.h"
+#include "cache/RemoteCache.h"
 #include "compiler/Compiler.h"
 
 namespace tegula::compiler {
@@ -20,6 +21,10 @@ std::unique_ptr<Compilation> findOrCompile(const sema::Request &request, const C
 // HOME). Unsupported: it is switched off (TEGULA_DISK_CACHE, TRITON_ALWAYS_COMPILE). Data: why there can be
 // none.
 Result<std::shared_ptr<cache::DiskCache>> diskCache();
+
+// The remote cache of this process's environment (TEGULA_REMOTE_CACHE); null: none is wanted. Data: why there
+// can be none.
+Result<std::shared_ptr<cache::RemoteCache>> remoteCache();
 
 // Reads every entry; how many there are, and how many were damaged, which are removed.
 struct Verified {

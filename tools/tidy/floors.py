@@ -5,7 +5,7 @@ import re
 FLOORS = [
     {"base", "mathlib"},
     {"artifact", "cache", "diag", "layout", "runtime", "ptxvm"},
-    {"syntax", "tile", "simt", "drivers_cuda", "tune"},
+    {"syntax", "tile", "simt", "drivers_cuda", "remote", "tune"},
     {"analysis", "sema", "interp", "loader"},
     {"transforms", "convert", "codegen_llvm", "eager"},
     {"codegen", "codegen_simt", "pipeline"},
@@ -19,7 +19,7 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 # Two modules of one floor that know each other on purpose.
 SAME_FLOOR = {("simt", "tile")}
 
-FREE_OF_MLIR = {"base", "mathlib", "artifact", "cache", "diag", "layout", "runtime", "ptxvm", "syntax", "drivers_cuda", "loader", "tune"}
+FREE_OF_MLIR = {"base", "mathlib", "artifact", "cache", "diag", "layout", "runtime", "ptxvm", "syntax", "drivers_cuda", "loader", "remote", "tune"}
 VENDORS = re.compile(r"\b(nvidia|cuda|ptx|cubin|hopper|amdgpu|rocm|hip)\b", re.IGNORECASE)
 # These may name a vendor outside of its rooms: the registry of targets and the table of variables, where users' names
 # arrive, and upstream's names of the language's modules.

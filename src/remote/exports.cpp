@@ -1,0 +1,1 @@
+// CMake wants a source of its own for the shared library; its code is the archive tegula_remote.
