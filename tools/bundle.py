@@ -1,7 +1,7 @@
 """`./x bundle`: one compressed folder that runs elsewhere: library, command line, package, headers, tests.
 
 In: a build, and the folder to write to. Out: dist/tegula-VERSION-linux-x86_64.tar.xz and its size. A release build has
-LLVM inside of the library; with `--dev` the objects of the development build are linked anew with LLVM's archives, which
+LLVM inside of libtegula-core; with `--dev` the objects of the development build are linked anew with LLVM's archives, which
 takes seconds. The package is in lib/tegula-python, with an extension for each Python given and the one that built it.
 """
 import argparse
@@ -24,15 +24,14 @@ def tracked(path):
 
 
 def link_with_archives(build, library):
-    """The development build's shared library, linked anew so that it needs no LLVM of the machine."""
+    """The development build's libtegula-core, linked anew so that it needs no LLVM of the machine."""
     ours = sorted((build / "lib").glob("libtegula_*.a"))
     llvm = [*sorted(LLVM.glob("libMLIR*.a")), *sorted(LLVM.glob("libLLVM*.a"))]
     subprocess.run(
-        ["clang++-22", "-fPIC", "-fuse-ld=lld", "-shared", "-Wl,-soname,libtegula.so.0", "-o", library,
-         build / "src/capi/CMakeFiles/tegula.dir/exports.cpp.o", "-Wl,--whole-archive", build / "lib/libtegula_capi.a",
-         "-Wl,--no-whole-archive", f"-Wl,--version-script={ROOT / 'src/capi/exports.map'}", "-Wl,--as-needed",
-         "-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-Wl,--strip-all", "-Wl,--start-group", *ours, *llvm,
-         "-Wl,--end-group", "-l:libmd.a", "-l:libz.a", "-l:libzstd.a", "-ldl", "-lpthread"], check=True)
+        ["clang++-22", "-fPIC", "-fuse-ld=lld", "-shared", "-Wl,-soname,libtegula-core.so.0", "-o", library,
+         build / "src/compiler/CMakeFiles/tegula_core.dir/CoreExport.cpp.o",
+         f"-Wl,--version-script={ROOT / 'src/compiler/core.map'}", "-Wl,--as-needed", "-Wl,--gc-sections", "-Wl,-Bsymbolic",
+         "-Wl,--strip-all", "-Wl,--start-group", *ours, *llvm, "-Wl,--end-group", "-l:libmd.a", "-l:libz.a", "-l:libzstd.a", "-ldl", "-lpthread"], check=True)
 
 
 def other_pythons():
@@ -78,7 +77,7 @@ def main():
     args.dist.mkdir(exist_ok=True)
     subprocess.run(["cmake", "--install", args.build, "--prefix", stage, "--strip"], check=True, stdout=subprocess.DEVNULL)
     if args.dev:
-        link_with_archives(args.build, stage / "lib" / f"libtegula.so.{version}")
+        link_with_archives(args.build, stage / "lib" / f"libtegula-core.so.{version}")
     extensions = {compile_extension(python, stage) for python in args.python or other_pythons()} - {None}
     for source in SOURCES:
         for file in tracked(source):

@@ -1,6 +1,6 @@
 """The Python package as a wheel: `./x wheel`, and what pip calls for `pip install .` (PEP 517).
 
-In: a build. Out: tegula-VERSION-cpXY-cpXY-PLATFORM.whl, with the library (LLVM inside of it), the extension for the Python that
+In: a build. Out: tegula-VERSION-cpXY-cpXY-PLATFORM.whl, with the library and its compiler (LLVM inside of it), the extension for the Python that
 runs this, `tegula`, the worker, libtegula-rt and the headers. Nothing is fetched. PLATFORM is manylinux_2_N where the
 libraries ask for nothing but the C and C++ libraries of such systems, else linux: the check that auditwheel makes.
 """
@@ -67,12 +67,12 @@ def fill(package, build, dev):
         (package / "lib").mkdir()
         (package / "bin").mkdir()
         shutil.copytree(stage / "include", package / "include")
-        for name in ("libtegula.so.0", "libtegula-rt.so.0"):
+        for name in ("libtegula.so.0", "libtegula-core.so.0", "libtegula-rt.so.0"):
             shutil.copy(stage / "lib" / name, package / "lib" / name)  # the file behind the link
         for name in ("tegula", "tegula-worker"):
             shutil.copy(stage / "bin" / name, package / "bin" / name)
     if dev:
-        link_with_archives(build, package / "lib" / "libtegula.so.0")
+        link_with_archives(build, package / "lib" / "libtegula-core.so.0")
     compile_extension(package)
 
 

@@ -1,6 +1,6 @@
 // The mistakes of a kernel, for the values of a launch.
 #include "capi/Handles.h"
-#include "compiler/Mistakes.h"
+#include "compiler/Core.h"
 #include "compiler/Signature.h"
 
 using namespace tegula;
@@ -56,7 +56,8 @@ tg_status tg_check_kernel(tg_function *function, const tg_check_options *options
     if (known->grid && !(launch.grid = jit::makeGrid({known->grid, known->grid_count}, {}, sink)))
       return;
     if (std::optional<sema::Request> request = requestOf(function, *known, arguments, sink))
-      compiler::findMistakes(*request, launch, sink);
+      if (const compiler::Core *core = compiler::requireCore("interp", sink))
+        core->findMistakes(*request, launch, sink);
     warnings = sink.all();
   });
   if (status == TG_OK && findings && !warnings.empty())

@@ -1,8 +1,7 @@
 // Contexts, modules and functions.
 #include "base/Environment.h"
 #include "capi/Handles.h"
-#include "compiler/Check.h"
-#include "compiler/Passes.h"
+#include "compiler/Core.h"
 #include "ptxvm/simulate/Simulation.h"
 #include "runtime/Launch.h"
 #include "sema/Session.h"
@@ -62,7 +61,10 @@ tg_status tg_pass_get(const char *target, size_t index, tg_pass *out, tg_diagnos
     const compiler::Target *found = compiler::chooseTarget(target, options, -1, sink);
     if (!found)
       return;
-    Result<compiler::PassList> list = compiler::passesOf(*found, options);
+    const compiler::Core *core = compiler::requireCore(found->name, sink);
+    if (!core)
+      return;
+    Result<compiler::PassList> list = core->passesOf(*found, options);
     if (!list)
       return compiler::reportStatus(list.status(), target, {}, sink);
     if (index >= list->passes.size())
@@ -204,8 +206,11 @@ tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problem
     if (source && ptxvm::isCodeFile(path)) {
       if (auto module = ptxvm::parse(source->text(), path); !module)
         sink.report(diag::Kind::CodeNotUnderstood, {}, {module.status().message});
-    } else if (source)
-      compiler::check(compiler::makeModule(std::move(source), nullptr, sink), sink);
+    } else if (source) {
+      compiler::Module module = compiler::makeModule(std::move(source), nullptr, sink);
+      if (const compiler::Core *core = compiler::requireCore("interp", sink))
+        core->check(module, sink);
+    }
   });
 }
 

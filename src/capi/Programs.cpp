@@ -1,7 +1,6 @@
 // Programs that a host runs one operation at a time, and the values between the operations.
 #include "capi/Handles.h"
-#include "compiler/Targets.h"
-#include "eager/Program.h"
+#include "compiler/Core.h"
 #include "jit/Leaf.h"
 #include "sema/Const.h"
 
@@ -17,13 +16,13 @@ struct tg_held {
 };
 
 struct tg_program {
-  explicit tg_program(const sema::LanguageOptions &options) : program(options) {}
+  explicit tg_program(std::unique_ptr<eager::Program> program) : program(std::move(program)) {}
 
   struct Source {
     diag::SourcePtr source;
     std::vector<uint32_t> lines; // the offset of each
   };
-  eager::Program program;
+  std::unique_ptr<eager::Program> program;
   std::vector<Source> sources;
   capi::Loan bound, lent; // what the arguments and the last result point at
 };
@@ -115,7 +114,7 @@ std::optional<Held> heldOf(tg_program &program, const tg_value &value, unsigned 
     if (!isPointer && !(isNumber && (leaf->kind != jit::LeafKind::Float || isFloat(leaf->dtype))))
       return std::nullopt;
     sema::Type type{leaf->dtype, isPointer, isPointer && leaf->readOnly, {}};
-    return program.program.scalar(type, jit::slotOf(*leaf, leaf->dtype, isPointer));
+    return program.program->scalar(type, jit::slotOf(*leaf, leaf->dtype, isPointer));
   }
   std::optional<sema::Const> constant = capi::constOf(value);
   return constant ? std::optional(Held{std::move(*constant)}) : std::nullopt;
@@ -127,7 +126,7 @@ void bindRows(tg_program &program, std::span<const jit::TypedLeaf> rows, tg_valu
     *out = {};
     if (row.type) {
       out->kind = TG_HELD;
-      out->as.held = handOut(program.program.scalar(*row.type, row.bits));
+      out->as.held = handOut(program.program->scalar(*row.type, row.bits));
     } else if (row.elements) {
       std::vector<tg_value> &items = program.bound.tuples.emplace_back(row.elements->size());
       bindRows(program, *row.elements, items.data());
@@ -188,7 +187,10 @@ tg_status tg_program_create(tg_function *function, const tg_argument *arguments,
     auto rows = function->dispatcher.bindForHost(leaves, options, sink);
     if (!rows)
       return;
-    auto program = std::make_unique<tg_program>(options.language);
+    const compiler::Core *core = compiler::requireCore("interp", sink);
+    if (!core)
+      return;
+    auto program = std::make_unique<tg_program>(core->makeProgram(options.language));
     bindRows(*program, *rows, bound);
     capi::enter(*out = program.release(), capi::Handle::Program);
   });
@@ -216,9 +218,9 @@ tg_status tg_program_move(tg_program *program, const int64_t *index, const int64
                      "an index is at least 0 and below the grid's extent"});
         return;
       }
-    program->program.grid = *extents;
-    program->program.index = {};
-    std::copy_n(index, count, program->program.index.begin());
+    program->program->grid = *extents;
+    program->program->index = {};
+    std::copy_n(index, count, program->program->index.begin());
   });
 }
 
@@ -257,7 +259,7 @@ tg_status tg_program_do(tg_program *program, tg_action action, const char *name,
     Status failed = Status::success();
     diag::Location place = locationOf(*program, span);
     std::optional<Held> result =
-        program->program.run({eager::Action(action), name ? name : "", read}, place, sink, failed);
+        program->program->run({eager::Action(action), name ? name : "", read}, place, sink, failed);
     if (!failed.ok())
       return compiler::reportStatus(failed, "interp", place, sink);
     program->lent = {};
@@ -275,7 +277,7 @@ int tg_program_has_method(tg_program *program, const tg_value *object, const cha
   if (!capi::isLive(program) || !object || !name)
     return 0;
   std::optional<Held> held = heldOf(*program, *object);
-  return held && eager::Program::hasMethod(*held, name);
+  return held && program->program->hasMethod(*held, name);
 }
 
 tg_status tg_held_get(tg_held *held, tg_held_info *out) {

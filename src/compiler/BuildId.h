@@ -4,8 +4,25 @@
 
 namespace tegula::compiler {
 
-// Made once a process, from what the linker wrote into the libraries ("build id"): no file is read. Where a
-// library has none, the size and the time of its file stand for it.
+// Differs between builds of this library, of the core and of the LLVM and MLIR under it. Opens none of them:
+// their files say it.
 const std::string &buildId();
+
+// The part of the build id that is the core's, in libtegula (CoreOpened.cpp) and where it is linked
+// (CoreInPlace.cpp).
+std::string identityOfCore();
+// The linker's build ids of the libraries that LLVM and MLIR are in, in the core's own process; "" where they
+// are in the core itself.
+std::string identityOfLlvm();
+
+// The library that holds an address: its build id, else path, size and time of its file.
+std::string identityOfLibraryWith(const void *address);
+
+// A library as a file: its identity as above, and those of the libraries that it needs and brings, in folders
+// that it names itself. Both are "" of a file that is none.
+struct LibraryFile {
+  std::string identity, identityOfNeeded;
+};
+LibraryFile readLibrary(const std::string &path);
 
 } // namespace tegula::compiler

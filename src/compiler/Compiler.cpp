@@ -1,21 +1,12 @@
 #include "compiler/Compiler.h"
+#include "compiler/Core.h"
 #include "compiler/Parameters.h"
-#include "compiler/Passes.h"
-#include "compiler/WrittenArguments.h"
-#include "ir/tile/Tile.h"
 
-#include "llvm/Support/Format.h"
-
-#include <chrono>
+#include <cassert>
+#include <charconv>
 
 namespace tegula::compiler {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double millisecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // Every parameter has a value, every constexpr one a constant.
 bool complete(const sema::Request &request, diag::Sink &sink) {
@@ -49,59 +40,23 @@ bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sin
   return false;
 }
 
-// The kernel as a reader of IR wants it: folded, without dead code.
-Status simplify(mlir::ModuleOp module, const pipeline::Looks &looks) {
-  simt::Machine none;
-  pipeline::Unit unit(none);
-  unit.module = module;
-  return pipeline::run(simplification(), unit, &looks);
-}
-
-// The specification of this name, elements of tuples among them.
-const sema::ArgumentSpec *findSpec(llvm::ArrayRef<sema::ArgumentSpec> specs, llvm::StringRef name) {
-  for (const sema::ArgumentSpec &spec : specs) {
-    if (spec.name == name)
-      return &spec;
-    if (spec.elements)
-      if (auto *found = findSpec(*spec.elements, name))
-        return found;
-  }
-  return nullptr;
-}
-
-// The run-time arguments in order, by the names that the front end left on the function.
-std::vector<artifact::Parameter> parametersOf(mlir::ModuleOp module, const sema::Request &request) {
-  std::vector<artifact::Parameter> parameters;
-  auto function = *module.getOps<tile::FuncOp>().begin();
-  std::vector<bool> written = writtenArguments(function);
-  for (unsigned i = 0; i != function.getNumArguments(); ++i) {
-    artifact::Parameter parameter;
-    parameter.isWritten = written[i];
-    if (auto name = function.getArgAttrOfType<mlir::StringAttr>(i, "tt.name"))
-      parameter.name = name.str();
-    if (const sema::ArgumentSpec *spec = findSpec(request.arguments, parameter.name))
-      if (auto *type = std::get_if<sema::Type>(&spec->value))
-        parameter.dtype = type->element, parameter.isPointer = type->pointer,
-        parameter.isConst = type->isConst, parameter.divisibility = std::max(1u, spec->divisibility);
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
+std::string hexadecimal(uint64_t number) {
+  char digits[16];
+  return "0x" + std::string(digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr);
 }
 
 // "kernel `add`, grid (4, 1, 1), device 0, stream 0x0, x=*fp32 0x7f0012345600, n=i32 4096"
 std::string describeLaunch(const Compilation &compilation, std::span<const uint64_t> slots,
                            const runtime::Grid &grid, const runtime::Place &place) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  out << "kernel `" << compilation.kernelName() << "`, grid (" << grid.extent[0] << ", " << grid.extent[1]
-      << ", " << grid.extent[2] << "), "
-      << (place.device < 0 ? "current device" : "device " + std::to_string(place.device)) << ", stream "
-      << llvm::format_hex(reinterpret_cast<uintptr_t>(place.stream), 3);
+  std::string text = "kernel `" + compilation.kernelName() + "`, grid (" + std::to_string(grid.extent[0]) +
+                     ", " + std::to_string(grid.extent[1]) + ", " + std::to_string(grid.extent[2]) + "), " +
+                     (place.device < 0 ? "current device" : "device " + std::to_string(place.device)) +
+                     ", stream " + hexadecimal(reinterpret_cast<uintptr_t>(place.stream));
   for (size_t i = 0; i != slots.size(); ++i) {
     const RuntimeArgument &argument = compilation.arguments()[i];
     bool isNumber = !argument.type.pointer && !isFloat(argument.type.element);
-    out << ", " << argument.name << "=" << sema::spelling(argument.type) << " ";
-    isNumber ? out << int64_t(slots[i]) : out << llvm::format_hex(slots[i], 3);
+    text += ", " + argument.name + "=" + sema::spelling(argument.type) + " " +
+            (isNumber ? std::to_string(int64_t(slots[i])) : hexadecimal(slots[i]));
   }
   return text;
 }
@@ -112,21 +67,19 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
   std::lock_guard guard(textMutex_);
   if (auto known = texts_.find(name); known != texts_.end())
     return std::string_view(known->second);
-  std::string text;
   assert(std::find(stageNames_.begin(), stageNames_.end(), name) != stageNames_.end());
-  if (name == "ttir") {
-    std::lock_guard reading(module_.mutex);
-    Result<mlir::ModuleOp> module = module_.get();
-    if (!module)
-      return module.status();
-    llvm::raw_string_ostream(text) << *module << "\n";
-  } else {
-    Result<std::string> made = executable_->stage(name);
-    if (!made)
-      return made.status();
-    text = std::move(*made);
+  if (const std::string *kept = executable_->stage(name))
+    return std::string_view(*kept);
+  if (!stages_) {
+    Result<const Core *> opened = core();
+    if (!opened)
+      return opened.status();
+    stages_ = (*opened)->stages(artifact_, options_);
   }
-  return std::string_view(texts_.emplace(name, std::move(text)).first->second);
+  Result<std::string> text = stages_->text(name);
+  if (!text)
+    return text.status();
+  return std::string_view(texts_.emplace(name, std::move(*text)).first->second);
 }
 
 Status Compilation::launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
@@ -153,47 +106,29 @@ const Target *prepare(const sema::Request &request, const CompileOptions &option
   targetOptions.looks = &options.looks;
   const Target *target = chooseTarget(options.target, targetOptions, -1, sink);
   diag::Location place = request.kernel->tree->at(request.kernel->definition->nameRange);
-  return target && checkLooks(options.looks, *target, targetOptions, sink) &&
-                 checkWarps(targetOptions.numWarps, *target, place, sink) && complete(request, sink)
-             ? target
-             : nullptr;
+  if (!target)
+    return nullptr;
+  if (!options.looks.before.empty() || !options.looks.after.empty()) {
+    const Core *opened = requireCore(target->name, sink);
+    if (!opened || !opened->checkLooks(options.looks, *target, targetOptions, sink))
+      return nullptr;
+  }
+  return checkWarps(targetOptions.numWarps, *target, place, sink) && complete(request, sink) ? target
+                                                                                             : nullptr;
 }
 
 Status build(const sema::Request &request, const Target &target, const TargetOptions &options, Built &built,
              diag::Sink &sink) {
-  const Status reported = Status::error(StatusCode::Type, "");
-  artifact::Artifact &artifact = built.artifact;
-  artifact.kernel = request.kernel->definition->name;
-  artifact.target = target.name;
-  artifact.arch = options.arch;
-  auto start = Clock::now();
-  auto lap = [&](std::string stage) {
-    built.report.times.push_back({std::move(stage), millisecondsSince(start)});
-    start = Clock::now();
-  };
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  tile::loadDialects(context);
-  lap("context");
-  mlir::OwningOpRef<mlir::ModuleOp> module = sema::specialize(context, request, sink);
-  if (!module)
-    return reported;
-  lap("sema");
+  Result<const Core *> opened = core();
+  return opened ? (*opened)->build(request, target, options, built, sink) : opened.status();
+}
 
-  // What MLIR itself complains about is our bug; it is told as one, not printed.
-  std::string complaints;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    complaints += diagnostic.str() + "\n";
-    return mlir::success();
-  });
-  if (Status status = simplify(*module, *options.looks); !status.ok()) {
-    sink.report(diag::Kind::InternalCompilerError, {}, {status.message + complaints});
-    return reported;
-  }
-  lap("simplify");
-  artifact.parameters = parametersOf(*module, request);
-  artifact.parts.push_back({std::string(tilePart), moduleBytes(*module)});
-  lap("keep");
-  return target.build(*module, options, artifact, built.report);
+const Core *requireCore(std::string_view target, diag::Sink &sink) {
+  Result<const Core *> opened = core();
+  if (opened)
+    return *opened;
+  reportStatus(opened.status(), target, {}, sink);
+  return nullptr;
 }
 
 std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptions &options,
@@ -202,12 +137,14 @@ std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptio
   assert(target && artifact.part(tilePart) && "a compiled kernel has a target and its tile IR");
   std::unique_ptr<Compilation> result(new Compilation(std::move(artifact)));
   const artifact::Artifact &kept = result->artifact_;
-  Result<std::unique_ptr<Executable>> executable = target->load(kept, result->module_, options);
+  Result<std::unique_ptr<Executable>> executable = target->load(kept);
   if (!executable) {
     reportStatus(executable.status(), target->name, place, sink);
     return nullptr;
   }
   result->executable_ = std::move(*executable);
+  result->options_ = options;
+  result->options_.looks = nullptr; // of the build
   result->needsOneProgram_ = options.isCooperative && !target->devices;
   for (const artifact::Parameter &parameter : kept.parameters)
     result->arguments_.push_back(

@@ -1,6 +1,5 @@
 // A kernel and what is known of its arguments -> a compilation: an artifact, loaded and ready to be launched,
-// the texts of its stages, remarks and times. Each compile has a fresh, single-threaded MLIR context; nothing
-// is shared between two of them, and nothing of it stays.
+// the texts of its stages, remarks and times. What makes the artifact is behind Core.h.
 #pragma once
 #include "compiler/Targets.h"
 #include "diag/Diagnostic.h"
@@ -11,6 +10,13 @@
 #include <mutex>
 
 namespace tegula::compiler {
+
+// The stages of a kernel that its artifact does not hold, made again from its tile IR. Not for two threads.
+class Stages {
+public:
+  virtual ~Stages() = default;
+  virtual Result<std::string> text(std::string_view name) = 0;
+};
 
 struct CompileOptions {
   std::string target = "cpu";
@@ -49,13 +55,12 @@ public:
 private:
   friend std::unique_ptr<Compilation> load(artifact::Artifact, const TargetOptions &, std::vector<StageTime>,
                                            diag::Location, diag::Sink &);
-  explicit Compilation(artifact::Artifact artifact)
-      : artifact_(std::move(artifact)), module_(*artifact_.part(tilePart)) {}
+  explicit Compilation(artifact::Artifact artifact) : artifact_(std::move(artifact)) {}
 
-  // In this order: each reads those in front of it.
-  const artifact::Artifact artifact_;
-  KeptModule module_;
+  const artifact::Artifact artifact_; // the others read it
+  TargetOptions options_;
   std::unique_ptr<Executable> executable_;
+  std::unique_ptr<Stages> stages_; // when one is asked for
 
   bool needsOneProgram_ = false; // the grid is cooperative, and programs run one after another
   std::vector<std::string> stageNames_;

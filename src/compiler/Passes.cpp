@@ -1,4 +1,5 @@
 #include "compiler/Passes.h"
+#include "compiler/Builders.h"
 
 #include "pipeline/Passes.h"
 
@@ -12,7 +13,7 @@ static constexpr pipeline::Row simplify[] = {
 std::span<const pipeline::Row> simplification() { return simplify; }
 
 Result<PassList> passesOf(const Target &target, const TargetOptions &options) {
-  Result<PassList> own = target.passes(options);
+  Result<PassList> own = builderOf(target).passes(options);
   if (!own)
     return own.status();
   PassList list{pipeline::passesOf(simplification(), nullptr), own->machine};

@@ -3,7 +3,7 @@
 // ptxvm::Simulation, which knows extents and keeps what it finds; without, on the memory of the
 // process. A finding is the launch's failure.
 #include "base/Environment.h"
-#include "compiler/Ptx.h"
+#include "compiler/Targets.h"
 #include "ptxvm/exec/TensorMap.h"
 #include "ptxvm/simulate/Simulation.h"
 
@@ -53,9 +53,8 @@ std::vector<AlignedMap> mapsFor(std::span<const CopyMap> maps, std::span<const u
 
 class PtxvmExecutable : public Executable {
 public:
-  PtxvmExecutable(const artifact::Artifact &artifact, KeptModule &module, nvidia::NvidiaOptions options,
-                  std::shared_ptr<const ptxvm::Module> parsed)
-      : artifact_(artifact), module_(module), options_(std::move(options)), parsed_(std::move(parsed)) {}
+  PtxvmExecutable(const artifact::Artifact &artifact, std::shared_ptr<const ptxvm::Module> parsed)
+      : artifact_(artifact), parsed_(std::move(parsed)) {}
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
                 const runtime::Place &place) override {
@@ -97,32 +96,14 @@ public:
 
   std::vector<std::string> stageNames() const override { return {"simt", "llvm", "ptx"}; }
 
-  Result<std::string> stage(std::string_view name) override {
-    if (name == "ptx")
-      return *artifact_.part("ptx");
-    std::lock_guard guard(module_.mutex);
-    Result<mlir::ModuleOp> module = module_.get();
-    if (!module)
-      return module.status();
-    mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
-    Result<nvidia::Artifact> again =
-        nvidia::compile(*copy, options_, {.simt = name == "simt", .llvm = name == "llvm"});
-    if (!again)
-      return again.status();
-    return name == "llvm" ? std::move(again->llvm) : std::move(again->simt);
+  const std::string *stage(std::string_view name) const override {
+    return name == "ptx" ? artifact_.part("ptx") : nullptr;
   }
 
 private:
   const artifact::Artifact &artifact_;
-  KeptModule &module_;
-  nvidia::NvidiaOptions options_;
   std::shared_ptr<const ptxvm::Module> parsed_;
 };
-
-// It has no registers to run short of.
-nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
-  return {options.arch, options.numWarps, options.numStages, 0, options.fusesMultiplyAdd, options.libraries};
-}
 
 } // namespace
 
@@ -131,16 +112,10 @@ const char *archOfPtxvm() {
   return *wanted ? wanted : "sm_90a";
 }
 
-Status buildPtxvm(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
-                  BuildReport &report) {
-  return buildPtx(module, optionsOf(options), options.looks, artifact, report);
-}
-
 // It checks the compiler as much as the kernel: what it runs was compiled just now.
 std::optional<std::string> identityOfPtxvm(const TargetOptions &) { return std::nullopt; }
 
-Result<std::unique_ptr<Executable>> loadPtxvm(const artifact::Artifact &artifact, KeptModule &module,
-                                              const TargetOptions &options) {
+Result<std::unique_ptr<Executable>> loadPtxvm(const artifact::Artifact &artifact) {
   const std::string *ptx = artifact.part("ptx");
   if (!ptx)
     return Status::error(StatusCode::Data, "the artifact holds no code for this target");
@@ -148,11 +123,7 @@ Result<std::unique_ptr<Executable>> loadPtxvm(const artifact::Artifact &artifact
   if (!parsed)
     return Status::error(StatusCode::Internal,
                          "the machine does not understand the code: " + parsed.status().message);
-  return std::unique_ptr<Executable>(
-      std::make_unique<PtxvmExecutable>(artifact, module, optionsOf(options), std::move(*parsed)));
+  return std::unique_ptr<Executable>(std::make_unique<PtxvmExecutable>(artifact, std::move(*parsed)));
 }
-
-// It runs the very code of the GPU target.
-Result<PassList> passesOfPtxvm(const TargetOptions &options) { return passesOfNvidia(options); }
 
 } // namespace tegula::compiler

@@ -6,12 +6,9 @@
 namespace tegula::compiler {
 
 static constexpr Target table[] = {
-#define TARGET(Name, name, text)                                                                             \
-  {name, text, build##Name, load##Name, identityOf##Name, passesOf##Name, nullptr},
-#define DEVICE_TARGET(Name, name, text)                                                                      \
-  {name, text, build##Name, load##Name, identityOf##Name, passesOf##Name, &devicesOf##Name},
-#define ARCH_TARGET(Name, name, text)                                                                        \
-  {name, text, build##Name, load##Name, identityOf##Name, passesOf##Name, nullptr, archOf##Name},
+#define TARGET(Name, name, text) {name, text, load##Name, identityOf##Name, nullptr},
+#define DEVICE_TARGET(Name, name, text) {name, text, load##Name, identityOf##Name, &devicesOf##Name},
+#define ARCH_TARGET(Name, name, text) {name, text, load##Name, identityOf##Name, nullptr, archOf##Name},
 #include "compiler/Targets.def"
 #undef ARCH_TARGET
 #undef DEVICE_TARGET

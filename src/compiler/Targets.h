@@ -1,17 +1,14 @@
-// What the compiler asks of a target: make an artifact of a module in tile IR; load an artifact, this
-// process's or another one's, and run it; show stages. The table Targets.def lists the targets; nothing else
-// names them.
+// What a launch asks of a target: load an artifact, this process's or another one's, and run it; its devices.
+// The table Targets.def lists the targets; nothing else names them. What a compile asks of one is in
+// Builders.h: that needs MLIR and LLVM, and this does not.
 #pragma once
 #include "artifact/Artifact.h"
 #include "base/Status.h"
-#include "compiler/KeptModule.h"
 #include "diag/Diagnostic.h"
 #include "runtime/Launch.h"
 #include "runtime/Place.h"
 
 #include "pipeline/Pipeline.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include <functional>
 #include <memory>
@@ -38,9 +35,10 @@ public:
                         const runtime::Place &place) = 0;
   // What a launch takes of a device.
   virtual Result<runtime::KernelAttributes> attributes() { return runtime::KernelAttributes{}; }
-  // The target's own stages, in order: names that `stage` answers.
+  // The target's own stages, in order.
   virtual std::vector<std::string> stageNames() const = 0;
-  virtual Result<std::string> stage(std::string_view name) = 0;
+  // Of those the ones that the artifact holds; null: it is made again from tile IR (Stages in Compiler.h).
+  virtual const std::string *stage(std::string_view name) const { return nullptr; }
 };
 
 // What a build says besides the artifact.
@@ -65,16 +63,11 @@ struct TargetOptions {
   const pipeline::Looks *looks = nullptr; // of whoever compiles, while a program is built
 };
 
-// Adds to `artifact` what a target makes of the module: parts, launch data, remarks. The module is not
-// changed.
-using Build = Status (*)(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
-                         BuildReport &report);
 // All outside of options and compiler that decides what a build makes: the processor, the assembler. nullopt:
 // nothing that this target makes is kept on disk.
 using Identify = std::optional<std::string> (*)(const TargetOptions &options);
-// The artifact and the module of its tile part live longer. `options` are those that it was built with.
-using Load = Result<std::unique_ptr<Executable>> (*)(const artifact::Artifact &artifact, KeptModule &module,
-                                                     const TargetOptions &options);
+// The artifact lives longer.
+using Load = Result<std::unique_ptr<Executable>> (*)(const artifact::Artifact &artifact);
 
 // The target's own passes for such options, in order, and the machine that they ask. Of no architecture where
 // the options name none: then all that the target has.
@@ -82,7 +75,6 @@ struct PassList {
   std::vector<const pipeline::Pass *> passes;
   std::shared_ptr<const simt::Machine> machine;
 };
-using ListPasses = Result<PassList> (*)(const TargetOptions &options);
 
 // The devices of a target that has such. Driver: there is no driver or no device.
 struct Devices {
@@ -102,11 +94,8 @@ struct Devices {
                                       const std::function<Status()> &launch);
 };
 #define TARGET(Name, name, text)                                                                             \
-  Status build##Name(mlir::ModuleOp, const TargetOptions &, artifact::Artifact &, BuildReport &);            \
   std::optional<std::string> identityOf##Name(const TargetOptions &);                                        \
-  Result<std::unique_ptr<Executable>> load##Name(const artifact::Artifact &, KeptModule &,                   \
-                                                 const TargetOptions &);                                     \
-  Result<PassList> passesOf##Name(const TargetOptions &);
+  Result<std::unique_ptr<Executable>> load##Name(const artifact::Artifact &);
 #define DEVICE_TARGET(Name, name, text)                                                                      \
   TARGET(Name, name, text)                                                                                   \
   extern const Devices devicesOf##Name;
@@ -120,10 +109,8 @@ struct Devices {
 
 struct Target {
   std::string_view name, text;
-  Build build;
   Load load;
   Identify identity;
-  ListPasses passes;
   const Devices *devices; // null: it runs on the cores of this machine
   // Of a target with architectures and no devices: the architecture that is wanted now.
   const char *(*arch)() = nullptr;

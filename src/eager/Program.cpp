@@ -16,14 +16,6 @@ namespace tegula::eager {
 
 using sema::Value;
 
-std::vector<std::byte> bytesOf(const HeldTile &tile) {
-  const size_t size = tile.type.pointer ? sizeof(uint64_t) : byteSize(tile.type.element);
-  std::vector<std::byte> bytes(size * tile.tile.size());
-  for (size_t i = 0; i != tile.tile.size(); ++i)
-    std::memcpy(bytes.data() + i * size, &tile.tile.bits[i], size);
-  return bytes;
-}
-
 Program::Program(const sema::LanguageOptions &options)
     : options(options),
       context_(std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
@@ -44,7 +36,7 @@ Held Program::scalar(const sema::Type &type, uint64_t bits) {
   return {std::make_shared<const HeldTile>(HeldTile{type.scalar(), std::move(tile)})};
 }
 
-bool Program::hasMethod(const Held &object, std::string_view name) {
+bool Program::hasMethod(const Held &object, std::string_view name) const {
   if (auto *constant = object.constant())
     return sema::isMethod(Value(*constant), name);
   if (auto *tile = object.get<HeldTile>())

@@ -12,6 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <cstring>
 #include <memory>
 
 namespace tegula::sema {
@@ -57,7 +58,13 @@ struct Held {
 };
 
 // The elements in row-major order, as they are in memory: a pointer is 8 bytes, an int1 one byte.
-std::vector<std::byte> bytesOf(const HeldTile &tile);
+inline std::vector<std::byte> bytesOf(const HeldTile &tile) {
+  const size_t size = tile.type.pointer ? sizeof(uint64_t) : byteSize(tile.type.element);
+  std::vector<std::byte> bytes(size * tile.tile.size());
+  for (size_t i = 0; i != tile.tile.size(); ++i)
+    std::memcpy(bytes.data() + i * size, &tile.tile.bits[i], size);
+  return bytes;
+}
 
 enum class Action : uint8_t {
   Call,      // the first operand is what is called
@@ -86,22 +93,24 @@ struct Step {
   std::span<const Operand> operands;
 };
 
+// Callers that do not link this module get one from the compiler's core and go through its virtual functions.
 class Program {
 public:
   explicit Program(const sema::LanguageOptions &options);
-  ~Program();
+  virtual ~Program();
 
   sema::LanguageOptions options;
   runtime::Grid grid;
   std::array<int64_t, 3> index{}; // of the program in the grid
 
   // A scalar of this type: a number's bits, or an address.
-  Held scalar(const sema::Type &type, uint64_t bits);
+  virtual Held scalar(const sema::Type &type, uint64_t bits);
   // Runs one operation. nullopt after diagnostics, with the place as sema has it; or with `status` set, by
   // interp, whose errors start with the place.
-  std::optional<Held> run(const Step &step, const diag::Location &place, diag::Sink &sink, Status &status);
+  virtual std::optional<Held> run(const Step &step, const diag::Location &place, diag::Sink &sink,
+                                  Status &status);
   // Is there a method of this name, so that `object.name` is to be called?
-  static bool hasMethod(const Held &object, std::string_view name);
+  virtual bool hasMethod(const Held &object, std::string_view name) const;
 
 private:
   class Exchange;

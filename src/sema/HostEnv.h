@@ -118,6 +118,8 @@ public:
   // A number that is another one when an answer, of this environment or of one that its answers
   // lead to, may be another one than before. Cheap: it is asked at each launch.
   virtual uint64_t version() { return 0; }
+  // Of the language's own library: its answers are a part of this build of the compiler.
+  bool isOfLanguage = false;
   // The meaning of a free name; nullopt: not defined.
   virtual std::optional<HostAnswer> lookup(std::string_view name) = 0;
   // The default of a parameter of this environment's function as the host holds it, evaluated; nullopt: the

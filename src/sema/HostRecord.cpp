@@ -94,6 +94,8 @@ std::string HostRecord::Question::key() const {
 }
 
 HostReply HostRecord::ask(Question question) {
+  if (question.env->isOfLanguage)
+    return question.ask();
   std::string key = question.key();
   if (auto known = answers_.find(key); known != answers_.end())
     return known->second;

@@ -2,6 +2,9 @@
 // compile runs, a question that was asked before gets the same answer again; afterwards
 // `holds` asks all of them anew and says whether every answer is still the same.
 //
+// The language's own library is no host: what it answers is a part of this build of the compiler, and no
+// question to it is kept.
+//
 // The record keeps the functions of its answers alive, so that one which compares equal is the
 // same one. Questions are kept in the order in which they were asked, and `holds` stops at the
 // first that differs: an environment that only a later answer leads to is asked only when the

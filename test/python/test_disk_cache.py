@@ -218,17 +218,20 @@ except triton.TritonError as error:
 # ---- the compiler itself -----------------------------------------------------------------------
 
 
-def test_another_build_of_the_compiler_finds_nothing(script, tmp_path):
-    """The build id in a copy of the library is changed by one bit."""
+@pytest.mark.parametrize("changed", ["libtegula.so.0", "libtegula-core.so.0"])
+def test_another_build_of_the_compiler_finds_nothing(script, tmp_path, changed):
+    """The build id in a copy of the library, or of what it opens to compile, is changed by one bit."""
     build = Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build"))
-    library = build / "lib" / "libtegula.so.0"
+    library = build / "lib" / changed
     note = subprocess.run(["readelf", "-n", library], capture_output=True, text=True, check=True).stdout
     build_id = bytes.fromhex(note.split("Build ID:")[1].split()[0])
     data = library.read_bytes()
     assert data.count(build_id) == 1
     copy = tmp_path / "lib"
     copy.mkdir()
-    (copy / "libtegula.so.0").write_bytes(data.replace(build_id, bytes([build_id[0] ^ 1]) + build_id[1:]))
+    for name in ("libtegula.so.0", "libtegula-core.so.0"):
+        shutil.copy(build / "lib" / name, copy / name)
+    (copy / changed).write_bytes(data.replace(build_id, bytes([build_id[0] ^ 1]) + build_id[1:]))
     text = HEAD + "@triton.jit\ndef kernel(out):\n    tl.store(out, 3)\n" + TAIL
     preload = {"LD_PRELOAD": str(copy / "libtegula.so.0"), "TEGULA_WORKER": str(build / "bin" / "tegula-worker")}
     assert script(text)["misses"] == 1

@@ -2,6 +2,7 @@
 // and prints. A tool for golden tests. Every pass on tile IR and simt that some target runs is here under its
 // name (`tegula passes`): -tile-to-simt=warps=4, -allocate-shared, -insert-barriers. Hoisting out of
 // loops is MLIR's pass.
+#include "compiler/Builders.h"
 #include "compiler/Passes.h"
 #include "ir/simt/Simt.h"
 #include "ir/simt/VerifyTokens.h"
@@ -30,7 +31,7 @@ struct NamedPass : PassWrapper<NamedPass, OperationPass<ModuleOp>> {
     diag::Sink sink;
     compiler::TargetOptions options;
     if (const compiler::Target *found = compiler::chooseTarget(target, options, -1, sink))
-      return found->passes(options);
+      return compiler::builderOf(*found).passes(options);
     return Status::error(StatusCode::Unsupported, "there is no target `" + target + "` here");
   }
 
@@ -90,7 +91,7 @@ void registerPasses() {
   llvm::StringSet<llvm::MallocAllocator> known{"loop-invariant-code-motion"};
   mlir::registerLoopInvariantCodeMotionPass();
   for (const compiler::Target &target : compiler::targets()) {
-    Result<compiler::PassList> list = target.passes({});
+    Result<compiler::PassList> list = compiler::builderOf(target).passes({});
     if (!list)
       continue;
     StringRef form = "ttir";

@@ -24,7 +24,7 @@ VENDORS = re.compile(r"\b(nvidia|cuda|ptx|cubin|hopper|amdgpu|rocm|hip)\b", re.I
 # These may name a vendor outside of its rooms: the registry of targets and the table of variables, where users' names
 # arrive, and upstream's names of the language's modules.
 REGISTRY = ("src/compiler/Targets.cpp", "src/compiler/TargetNvidia.cpp", "src/compiler/TargetPtxvm.cpp", "src/compiler/Ptx.h",
-            "src/compiler/Targets.def", "src/base/Environment.def", "src/loader/LoadNvidia.cpp", "src/loader/Loaders.def")
+            "src/compiler/BuildNvidia.cpp", "src/compiler/BuildPtxvm.cpp", "src/compiler/Targets.def", "src/base/Environment.def", "src/loader/LoadNvidia.cpp", "src/loader/Loaders.def")
 LANGUAGE_NAMES = re.compile(r"(triton\.language\.|tl\.)extra\.\w+")
 SOURCES = (".h", ".hpp", ".c", ".cpp", ".def", ".td", ".inc")
 

@@ -69,13 +69,6 @@ bool hasFeature(const llvm::TargetMachine &machine, std::string_view feature) {
   return machine.getMCSubtargetInfo()->checkFeatures("+" + std::string(feature));
 }
 
-std::string machineIdentity(const std::string &cpu) {
-  if (!cpu.empty())
-    return cpu;
-  const Processor &host = hostProcessor();
-  return host.name + " " + host.features + " " + std::to_string(hostCacheBytes());
-}
-
 Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &cpu) {
   initializeOnce();
   std::string triple = llvm::sys::getDefaultTargetTriple(), error;

@@ -17,9 +17,6 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
 // Does the machine have the feature that LLVM calls so?
 bool hasFeature(const llvm::TargetMachine &machine, std::string_view feature);
 
-// All of a machine that decides about code: its name, what it can do, its caches. `cpu` as above.
-std::string machineIdentity(const std::string &cpu);
-
 // Code of one kernel on its way to a target's instructions; the context is destroyed last.
 struct Code {
   std::unique_ptr<llvm::LLVMContext> context;

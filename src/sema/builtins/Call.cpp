@@ -129,7 +129,7 @@ std::optional<Value> runBuiltin(Session &session, const Row &row, std::span<cons
     return row.widensFloats ? callWidened(session, *function, arguments, keywords)
                             : session.functions.callFunction(*function, arguments, keywords);
   }
-  if (!row.meaning)
+  if (!row.hasMeaning)
     return session.fail(diag::Kind::UnsupportedBuiltin, {row.display(), row.doc});
   Binder binder{session, row};
   if (!binder.takePositional(arguments) || !binder.takeKeywords(keywords))
@@ -138,7 +138,7 @@ std::optional<Value> runBuiltin(Session &session, const Row &row, std::span<cons
   if (!values)
     return std::nullopt;
   Call call(session, row, std::move(*values));
-  return row.meaning(call);
+  return meaningOf(row)(call);
 }
 
 // ---- reading arguments ------------------------------------------------------------------

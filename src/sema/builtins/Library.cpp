@@ -3,6 +3,7 @@
 #include "sema/builtins/Table.h"
 #include "syntax/Parser.h"
 
+#include <atomic>
 #include <cassert>
 #include <map>
 
@@ -41,6 +42,7 @@ Functions collect() {
   Functions functions;
   for (const auto &tree : trees()) {
     auto env = makeModuleEnv(tree);
+    env->isOfLanguage = true;
     for (const syntax::Stmt *statement : tree->body)
       if (auto *definition = syntax::as<syntax::FunctionDef>(statement)) {
         auto function = std::make_shared<Function>();
@@ -54,9 +56,15 @@ Functions collect() {
   return functions;
 }
 
+std::atomic<FindFunction> shared{nullptr}; // of another library, whose functions are used
+
 } // namespace
 
+void shareLibrary(FindFunction find) { shared = find; }
+
 std::shared_ptr<const Function> findLibraryFunction(std::string_view name) {
+  if (FindFunction find = shared.load(std::memory_order_acquire))
+    return find(name);
   // An environment remembers its answers and is not for two threads.
   thread_local const Functions functions = collect();
   auto found = functions.find(name);

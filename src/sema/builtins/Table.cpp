@@ -1,7 +1,8 @@
-// Builtins.def and Libdevice.def as rows, and names as answers.
+// Builtins.def and Libdevice.def as rows, and names as answers. What gives a row its meaning is in
+// Meanings.cpp: names are looked up where no compiler is.
 #include "sema/builtins/Table.h"
 
-#include "sema/builtins/Call.h"
+#include "sema/Const.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -11,43 +12,6 @@
 namespace tegula::sema {
 namespace builtins {
 
-// The functions that the rows name, in the files of their families.
-#define BUILTIN(name, family, member, parameters, bound, doc) std::optional<Value> call_##name(Call &call);
-#define PYTHON(name, parameters, doc) std::optional<Value> python_##name(Call &call);
-#define CUDA_QUERY(name, parameters, doc) std::optional<Value> cuda_##name(Call &call);
-#define DESCRIPTOR(name, parameters, doc) std::optional<Value> descriptor_##name(Call &call);
-#define LIBRARY(name, family, member, parameters, bound, doc)
-#define UNSUPPORTED(name, family, member, reason)
-#define TOP(name, parameters, doc)
-#define PYTHON_MISSING(name, reason)
-#define CUDA_MISSING(name, reason)
-#include "sema/builtins/Builtins.def"
-#undef BUILTIN
-#undef PYTHON
-#undef DESCRIPTOR
-#undef CUDA_QUERY
-#define UNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
-#define BINARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
-#define TERNARY(name, Op) std::optional<Value> libdevice_##name(Call &call);
-#define SPECIAL(name, parameters) std::optional<Value> libdevice_##name(Call &call);
-#define DIRECTED(name, parameters)                                                                           \
-  SPECIAL(name##_rz, parameters) SPECIAL(name##_rd, parameters) SPECIAL(name##_ru, parameters)
-#define WRITTEN(name, parameters)
-#define WIDENED(name, parameters)
-#include "sema/builtins/Libdevice.def"
-#undef UNARY
-#undef BINARY
-#undef TERNARY
-#undef SPECIAL
-#undef DIRECTED
-#undef WRITTEN
-#undef WIDENED
-#undef LIBRARY
-#undef UNSUPPORTED
-#undef TOP
-#undef PYTHON_MISSING
-#undef CUDA_MISSING
-
 namespace {
 
 constexpr bool Member = true, Free = false;
@@ -55,45 +19,37 @@ constexpr std::string_view libdeviceBound = "2 ulp", libdeviceDoc = "the functio
 
 const Row rawRows[] = {
 #define BUILTIN(name, family, member, parameters, bound, doc)                                                \
-  {"triton.language." #name, Family::family, member, call_##name, false, parameters, bound, doc, {}},
+  {"triton.language." #name, Family::family, member, true, false, parameters, bound, doc, {}},
 #define LIBRARY(name, family, member, parameters, bound, doc)                                                \
-  {"triton.language." #name, Family::family, member, nullptr, true, parameters, bound, doc, {}},
+  {"triton.language." #name, Family::family, member, false, true, parameters, bound, doc, {}},
 #define UNSUPPORTED(name, family, member, reason)                                                            \
-  {"triton.language." #name, Family::family, member, nullptr, false, "", "", reason, {}},
+  {"triton.language." #name, Family::family, member, false, false, "", "", reason, {}},
 #define TOP(name, parameters, doc)                                                                           \
-  {"triton." #name, Family::Python, Free, call_##name, false, parameters, "exact", doc, {}},
+  {"triton." #name, Family::Python, Free, true, false, parameters, "exact", doc, {}},
 #define PYTHON(name, parameters, doc)                                                                        \
-  {"builtins." #name, Family::Python, Free, python_##name, false, parameters, "exact", doc, {}},
+  {"builtins." #name, Family::Python, Free, true, false, parameters, "exact", doc, {}},
 #define DESCRIPTOR(name, parameters, doc)                                                                    \
   {"triton.language.tensor_descriptor." #name,                                                               \
    Family::Descriptor,                                                                                       \
    Free,                                                                                                     \
-   descriptor_##name,                                                                                        \
+   true,                                                                                                     \
    false,                                                                                                    \
    parameters,                                                                                               \
    "exact",                                                                                                  \
    doc,                                                                                                      \
    {}},
 #define PYTHON_MISSING(name, reason)                                                                         \
-  {"builtins." #name, Family::Python, Free, nullptr, false, "", "", reason, {}},
+  {"builtins." #name, Family::Python, Free, false, false, "", "", reason, {}},
 #define CUDA_QUERY(name, parameters, doc)                                                                    \
-  {"triton.language.extra.cuda." #name,                                                                      \
-   Family::Control,                                                                                          \
-   Free,                                                                                                     \
-   cuda_##name,                                                                                              \
-   false,                                                                                                    \
-   parameters,                                                                                               \
-   "exact",                                                                                                  \
-   doc,                                                                                                      \
-   {}},
+  {"triton.language.extra.cuda." #name, Family::Control, Free, true, false, parameters, "exact", doc, {}},
 #define CUDA_MISSING(name, reason)                                                                           \
-  {"triton.language.extra.cuda." #name, Family::Control, Free, nullptr, false, "", "", reason, {}},
+  {"triton.language.extra.cuda." #name, Family::Control, Free, false, false, "", "", reason, {}},
 #include "sema/builtins/Builtins.def"
 #define LIBDEVICE(name, parameters)                                                                          \
   {"triton.language.extra.libdevice." #name,                                                                 \
    Family::Math,                                                                                             \
    Free,                                                                                                     \
-   libdevice_##name,                                                                                         \
+   true,                                                                                                     \
    false,                                                                                                    \
    parameters,                                                                                               \
    libdeviceBound,                                                                                           \
@@ -109,7 +65,7 @@ const Row rawRows[] = {
   {"triton.language.extra.libdevice." #name,                                                                 \
    Family::Math,                                                                                             \
    Free,                                                                                                     \
-   nullptr,                                                                                                  \
+   false,                                                                                                    \
    true,                                                                                                     \
    parameters,                                                                                               \
    libdeviceBound,                                                                                           \
@@ -302,14 +258,6 @@ std::optional<Const> findBuiltin(std::string_view dottedName) {
   if (row->isLibrary && !row->widensFloats) // those go through runBuiltin, which widens
     return Const{findLibraryFunction(row->libraryName())};
   return Const{BuiltinRef{name}};
-}
-
-std::optional<Value> callBuiltin(Session &session, std::string_view name, std::span<const Value> arguments,
-                                 std::span<const NamedValue> keywords) {
-  const Row *row = findRow(canonical(name));
-  if (!row)
-    return session.fail(diag::Kind::NotABuiltin, {name});
-  return runBuiltin(session, *row, arguments, keywords);
 }
 
 } // namespace tegula::sema

@@ -1,5 +1,5 @@
 // The table of builtins as data: Builtins.def and Libdevice.def, read once. A row has the
-// canonical name of a builtin, its parameters and the function that gives it meaning.
+// canonical name of a builtin and its parameters; `meaningOf` is the function that gives it meaning.
 #pragma once
 #include "sema/Session.h"
 
@@ -42,19 +42,21 @@ struct Row {
   std::string_view name; // canonical: "triton.language.load"
   Family family;
   bool isMember = false;                      // also a method of run-time values: x.sum()
-  Meaning meaning = nullptr;                  // null: written in the language, or not supported
+  bool hasMeaning = false;                    // false: written in the language, or not supported
   bool isLibrary = false;                     // written in the language
   std::string_view parameterText, bound, doc; // doc: the reason where not supported
   std::vector<Parameter> parameters;
   bool widensFloats = false; // written for fp32 and fp64: narrower floats are computed in fp32
 
-  bool isSupported() const { return meaning || isLibrary; }
+  bool isSupported() const { return hasMeaning || isLibrary; }
   std::string display() const;     // "tl.load"
   std::string libraryName() const; // of the function in sema/library
 };
 
 // Rows in the order of the table.
 const std::vector<Row> &table();
+// Of a row of the table; null: it has none.
+Meaning meaningOf(const Row &row);
 // By canonical name; null: none.
 const Row *findRow(std::string_view canonicalName);
 // "triton.language.math.exp" -> "triton.language.exp"; names without an alias stay.
@@ -64,5 +66,9 @@ const Row *findMember(std::string_view name);
 
 // A function of the language's own library by its bare name; null: none (our bug).
 std::shared_ptr<const Function> findLibraryFunction(std::string_view name);
+// Two libraries of one process that hold this code have one library of the language: the functions of the one
+// that finds them so are from now on those of the other, too.
+using FindFunction = std::shared_ptr<const Function> (*)(std::string_view name);
+void shareLibrary(FindFunction find);
 
 } // namespace tegula::sema::builtins

@@ -1,0 +1,119 @@
+// NVIDIA GPUs, as code for them is made: PTX from the compiler, a cubin from the assembler. Where there is no
+// assembler the driver's own takes the PTX at the first launch.
+#include "compiler/Builders.h"
+#include "compiler/Ptx.h"
+#include "ir/tile/Tile.h"
+#include "targets/nvidia/Assembler.h"
+#include "targets/nvidia/Pipeline.h"
+
+namespace tegula::compiler {
+namespace {
+
+constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
+
+nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
+  return {options.arch,         options.numWarps,         options.numStages,
+          options.maxRegisters, options.fusesMultiplyAdd, options.libraries};
+}
+
+std::string placeOfKernel(mlir::ModuleOp module) {
+  for (mlir::Operation &function : *module.getBody())
+    if (std::string place = tile::locationText(function.getLoc()); !place.empty())
+      return place;
+  return {};
+}
+
+std::string describeUsage(const nvidia::Assembled &assembled, const artifact::LaunchData &launch) {
+  std::string text = std::to_string(assembled.registers) + " registers a thread, ";
+  text += assembled.spillBytes > 0 ? std::to_string(assembled.spillBytes) + " bytes of them spilled, "
+                                   : "none spilled, ";
+  return text + std::to_string(launch.sharedBytes + uint64_t(assembled.sharedBytes)) +
+         " bytes of shared memory a block of " + std::to_string(launch.warps) + " warps";
+}
+
+// Of an artifact that holds none, since there was no assembler: the reason, unless there is one now.
+Result<std::string> cubinOf(const artifact::Artifact &artifact) {
+  if (const std::string *cubin = artifact.part(cubinPart))
+    return *cubin;
+  Result<nvidia::Assembled> assembled = nvidia::assemble(*artifact.part(ptxPart), artifact.arch);
+  return assembled ? Result(std::move(assembled->cubin)) : assembled.status();
+}
+
+} // namespace
+
+Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
+                   BuildReport &report) {
+  nvidia::prepareToAssemble(options.arch);
+  if (Status status = buildPtx(module, optionsOf(options), options.looks, artifact, report); !status.ok())
+    return status;
+  artifact::LaunchData &launch = artifact.launch;
+  launch.isCooperative = options.isCooperative;
+  // One that does not wait for the launch ahead of it would read what that has not written yet.
+  launch.launchesEarly =
+      options.launchesEarly && artifact.part(ptxPart)->find("griddepcontrol.wait") != std::string::npos;
+  Result<nvidia::Assembled> assembled =
+      nvidia::assemble(*artifact.part(ptxPart), options.arch, &report.lasting);
+  if (!assembled && assembled.status().code == StatusCode::Unsupported)
+    return Status::success(); // there is no assembler
+  if (!assembled)
+    return assembled.status();
+  // A worker that was started before the environment changed has the tool of then.
+  report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
+  report.times.push_back({"assemble", assembled->milliseconds});
+  launch.registers = assembled->registers;
+  launch.spillBytes = assembled->spillBytes;
+  launch.ownSharedBytes = assembled->sharedBytes;
+  if (assembled->registers >= 0)
+    artifact.remarks.push_back({placeOfKernel(module), "usage", describeUsage(*assembled, launch)});
+  artifact.parts.push_back({std::string(cubinPart), std::move(assembled->cubin)});
+  return Status::success();
+}
+
+Status buildPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options, const pipeline::Looks *looks,
+                artifact::Artifact &artifact, BuildReport &report) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  Result<nvidia::Artifact> made = nvidia::compile(*copy, options, {.looks = looks});
+  if (!made) {
+    if (made.status().code == StatusCode::Resource)
+      report.lasting = made.status();
+    return made.status();
+  }
+  std::move(made->times.begin(), made->times.end(), std::back_inserter(report.times));
+  artifact.launch.entry = std::move(made->entry);
+  artifact.launch.warps = made->numWarps;
+  artifact.launch.sharedBytes = made->sharedBytes;
+  artifact.launch.copyMaps = std::move(made->copyMaps);
+  artifact.parts.push_back({std::string(ptxPart), std::move(made->ptx)});
+  for (diag::Remark &remark : made->remarks)
+    artifact.remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
+  return Status::success();
+}
+
+Result<std::string> ptxStage(mlir::ModuleOp module, const nvidia::NvidiaOptions &options,
+                             std::string_view name) {
+  Result<nvidia::Artifact> again =
+      nvidia::compile(module, options, {.simt = name == "simt", .llvm = name == "llvm"});
+  if (!again)
+    return again.status();
+  return name == "llvm" ? std::move(again->llvm) : std::move(again->simt);
+}
+
+Result<std::string> stageOfNvidia(const artifact::Artifact &artifact, mlir::ModuleOp module,
+                                  const TargetOptions &options, std::string_view name) {
+  if (name != cubinPart && name != "sass")
+    return ptxStage(module, optionsOf(options), name);
+  Result<std::string> cubin = cubinOf(artifact);
+  return !cubin || name == cubinPart ? cubin : nvidia::disassemble(*cubin);
+}
+
+Result<PassList> passesOfNvidia(const TargetOptions &options) {
+  if (options.arch.empty())
+    return PassList{pipeline::passesOf(nvidia::rows(), nullptr), std::make_shared<simt::Machine>()};
+  Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
+  if (!architecture)
+    return architecture.status();
+  auto machine = std::make_shared<nvidia::NvidiaMachine>(*architecture);
+  return PassList{pipeline::passesOf(nvidia::rows(), machine.get()), machine};
+}
+
+} // namespace tegula::compiler
