@@ -1,5 +1,5 @@
 // Where a call runs: the arguments say which device, PyTorch says which stream.
-#include "Bindings.h"
+#include "Exchange.h"
 
 #include <cstring>
 
@@ -41,6 +41,8 @@ bool setStream(tg_place &place) {
   if (!state.currentStream && !(state.currentStream = findCurrentStream()))
     return true;
   if (state.currentStream == Py_None)
+    return true;
+  if (const ExchangeApi *api = exchangeInUse(); api && readStream(*api, place.device, place.stream))
     return true;
   Ref index(PyLong_FromLong(place.device));
   Ref handle(index ? PyObject_CallOneArg(state.currentStream, index.get()) : nullptr);

@@ -1,5 +1,5 @@
 // Python values -> tg_values.
-#include "Bindings.h"
+#include "Exchange.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -97,7 +97,8 @@ enum class Class { Other, Array, Tensor, Real, Integer };
 struct Known {
   PyTypeObject *type = nullptr;
   Class what = Class::Other;
-  Members members; // of Tensor
+  Members members;                       // of Tensor
+  const ExchangeApi *exchange = nullptr; // of PyTorch's own
 };
 Known known[64];
 size_t knownCount = 0;
@@ -130,7 +131,8 @@ const Known &knownOf(PyTypeObject *type) {
     if (known[i].type == type)
       return known[i];
   Class what = classify(type);
-  Known fresh{type, what, what == Class::Tensor ? Members(type) : Members()};
+  Known fresh{type, what, what == Class::Tensor ? Members(type) : Members(),
+              what == Class::Tensor ? findExchangeApi(type) : nullptr};
   if (knownCount == std::size(known))
     return other = fresh;
   Py_INCREF(type);
@@ -228,6 +230,15 @@ bool Arena::locateByDevice(PyObject *object) {
 }
 
 bool Arena::tensor(PyObject *object, tg_value &out) {
+  ExchangedTensor exchanged;
+  if (const ExchangeApi *api = knownOf(Py_TYPE(object)).exchange;
+      api && readTensor(*api, object, exchanged)) {
+    out.kind = TG_POINTER;
+    out.dtype = uint8_t(exchanged.dtype);
+    out.as.address = exchanged.address;
+    hasHostMemory |= exchanged.device < 0;
+    return exchanged.device < 0 || isOnDevice(exchanged.device);
+  }
   bool hadUnplaced = hasUnplaced;
   const Members members = knownOf(Py_TYPE(object)).members; // what is asked may run code that asks for others
   if (!locate(object, members))

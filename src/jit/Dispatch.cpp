@@ -44,6 +44,7 @@ const std::vector<compiler::Parameter> &Dispatcher::parameters() {
 }
 
 void Dispatcher::doNotSpecialize(unsigned parameter, bool onlyAlignment) {
+  known_.forget();
   if (parameter < parameters().size())
     (onlyAlignment ? parameters_[parameter].doNotSpecializeOnAlignment
                    : parameters_[parameter].doNotSpecialize) = true;
@@ -56,6 +57,7 @@ bool Dispatcher::annotate(unsigned parameter, std::string_view annotation) {
   if (!compiler::applyAnnotation(annotation, annotated))
     return false;
   parameters_[parameter] = std::move(annotated);
+  known_.forget();
   return true;
 }
 
@@ -509,6 +511,7 @@ std::optional<KnownCall> Dispatcher::knownCallOf(std::span<const PlainArgument> 
     if (!key)
       return std::nullopt;
     known.key = *key;
+    known.rule = ruleOf(argument, parameters_[index]);
   }
   // Without tuples the leaves of a call are its parameters.
   for (size_t i = 0; i != parameters_.size(); ++i)

@@ -2,6 +2,7 @@
 #include "jit/Leaf.h"
 
 #include <cstring>
+#include <thread>
 
 namespace tegula::jit {
 namespace {
@@ -36,6 +37,25 @@ private:
 
 } // namespace
 
+// All that specializeLeaf looks at of an int without an annotation.
+static unsigned integerClass(uint64_t bits) {
+  return unsigned(bits == 1) | unsigned(bits % 16 == 0) << 1 | unsigned(int64_t(bits) == int32_t(bits)) << 2;
+}
+
+KnownCall::Argument::Rule ruleOf(const PlainArgument &argument, const compiler::Parameter &parameter) {
+  using Rule = KnownCall::Argument::Rule;
+  if (argument.kind == LeafKind::Pointer)
+    return Rule::Divisible;
+  if (argument.typed || parameter.pinned)
+    return Rule::MakeKey;
+  switch (argument.kind) {
+  case LeafKind::Bool:
+  case LeafKind::Float: return Rule::Any;
+  case LeafKind::Int: return Rule::Integer;
+  default: return Rule::MakeKey;
+  }
+}
+
 bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
             std::span<const compiler::Parameter> parameters, const sema::Function &function) {
   const PlainArgument &like = known.like;
@@ -44,6 +64,12 @@ bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
     return false;
   if (known.isExact)
     return like.bits == argument.bits && known.text == argument.text;
+  switch (known.rule) {
+  case KnownCall::Argument::Rule::Any: return true;
+  case KnownCall::Argument::Rule::Divisible: return (like.bits % 16 == 0) == (argument.bits % 16 == 0);
+  case KnownCall::Argument::Rule::Integer: return integerClass(like.bits) == integerClass(argument.bits);
+  case KnownCall::Argument::Rule::MakeKey: break;
+  }
   diag::Sink unheard; // what is refused is like nothing
   std::optional<KeyLeaf> key =
       specializeLeaf(leafOf(argument), parameters[size_t(known.parameter)], function, unheard);
@@ -94,6 +120,14 @@ KernelRef KnownCalls::find(std::span<const PlainArgument> arguments, std::string
     return kernel;
   }
   return nullptr;
+}
+
+void KnownCalls::forget() {
+  while (isBusy_.test_and_set(std::memory_order_acquire))
+    std::this_thread::yield();
+  for (Row &row : rows_)
+    row.kernel = nullptr;
+  isBusy_.clear(std::memory_order_release);
 }
 
 bool KnownCalls::wantsMore() {

@@ -22,6 +22,8 @@ struct KnownCall {
     std::string name, text;
     int parameter = -1;   // -1: it is an option
     bool isExact = false; // only the same value has the same kernel; else whatever has the same key
+    // Of a plain parameter's argument the key is a matter of some bits of its value.
+    enum class Rule : uint8_t { MakeKey, Divisible, Integer, Any } rule = Rule::MakeKey;
     KeyLeaf key;
   };
   struct Slot {
@@ -39,6 +41,8 @@ struct KnownCall {
   void fill(std::span<const PlainArgument> arguments, llvm::SmallVectorImpl<uint64_t> &slots) const;
 };
 
+// By this rule `isLike` decides about an argument that is not exact.
+KnownCall::Argument::Rule ruleOf(const PlainArgument &argument, const compiler::Parameter &parameter);
 // May the argument stand in the place of the known one without another kernel?
 bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
             std::span<const compiler::Parameter> parameters, const sema::Function &function);
@@ -55,6 +59,8 @@ public:
   // False most of the time while calls differ from each other more than there are rows.
   bool wantsMore();
   void add(KnownCall call, std::string target, int device, SpecializedKernel *kernel, uint64_t drops);
+  // Parameters specialize in another way from now on.
+  void forget();
 
 private:
   struct Row {
