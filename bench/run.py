@@ -93,7 +93,7 @@ def bench_growth(names):
             series = growth.run(name, target, growth.BENCH_SECONDS)
             results.append(series)
             print(growth.line_of(series), flush=True)
-            if series["fault"] or (series["exponent"] or 0) > growth.GOAL:
+            if series["fault"] or growth.is_steep(series, growth.GOAL):
                 missed.append(f"{name} on {target}")
     save("growth", results)
     if missed:

@@ -22,6 +22,7 @@ TARGETS = ("cpu", "ptxvm")  # the latter goes down to PTX, and no further
 LARGEST = 1 << 20
 GOAL, BENCH_SECONDS = 1.3, 10.0  # what `./x bench growth` asks
 LEAST_OF_BASE = 3.0  # a point counts if it takes so many times what an empty kernel takes
+LEAST_SECONDS = 0.5  # of the largest compile: what a budget ends below is not slow, however it grows
 
 
 class Options(ctypes.Structure):
@@ -84,6 +85,11 @@ def exponent(points):
         return None
     mean_x, mean_y = (sum(each[axis] for each in telling) / len(telling) for axis in (0, 1))
     return (sum((x - mean_x) * (y - mean_y) for x, y in telling) / sum((x - mean_x) ** 2 for x, _ in telling))
+
+
+def is_steep(series, most):
+    """Does a series grow faster than n^most, and to a compile for which somebody waits?"""
+    return (series["exponent"] or 0) > most and series["points"][-1]["seconds"] >= LEAST_SECONDS
 
 
 def line_of(series):
