@@ -15,12 +15,18 @@ std::string codeDigest(const Artifact &artifact, std::string_view description) {
     out.number(parameter.divisibility);
   }
   const auto &[entry, warps, sharedBytes, scratchBytes, isCooperative, launchesEarly, registers, spillBytes,
-               ownSharedBytes] = artifact.launch; // all there is
+               ownSharedBytes, copyMaps] = artifact.launch; // all there is
   out.text(entry);
   for (uint64_t number :
        {uint64_t(warps), sharedBytes, scratchBytes, uint64_t(isCooperative), uint64_t(launchesEarly),
         uint64_t(registers), uint64_t(spillBytes), uint64_t(ownSharedBytes)})
     out.number(number);
+  for (const auto &[pointer, strideOf, isNarrow, strideScale, elementBytes, columns, rows, boxColumns,
+                    boxRows] : copyMaps)
+    for (uint64_t number :
+         {uint64_t(pointer), uint64_t(strideOf), uint64_t(isNarrow), uint64_t(strideScale),
+          uint64_t(elementBytes), uint64_t(columns), uint64_t(rows), uint64_t(boxColumns), uint64_t(boxRows)})
+      out.number(number);
   for (const Part &part : artifact.parts)
     if (part.name != description || artifact.parts.size() == 1) {
       out.text(part.name);
