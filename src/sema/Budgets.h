@@ -16,6 +16,7 @@ inline constexpr unsigned maxSteps = 1'000'000; // statements, unrolled iteratio
 inline constexpr unsigned maxCallDepth = 64;    // functions that call functions; RecursionTooDeep
 inline constexpr unsigned maxNesting = 2'000; // of expressions and statements, through calls; NestingTooDeep
 inline constexpr unsigned maxRegions = 200;   // of run-time ifs and loops in one another; NestingTooDeep
+inline constexpr size_t maxCarried = 4096;    // values that one loop carries; TooManyCarried
 
 // ---- constants ----
 inline constexpr unsigned maxConstBits = 4096; // of an integer; ConstTooLarge

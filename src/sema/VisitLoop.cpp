@@ -525,6 +525,11 @@ std::optional<Visitor::Carried> Visitor::carriedNames(const syntax::Stmt *place,
     leaves(*initial, carried.operands);
     carried.initial.push_back(std::move(*initial));
   }
+  if (carried.operands.size() > maxCarried) {
+    session.place.range = place->range;
+    return session.fail(Kind::TooManyCarried,
+                        {std::to_string(carried.operands.size()), std::to_string(maxCarried)});
+  }
   return carried;
 }
 
