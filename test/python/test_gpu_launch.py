@@ -134,6 +134,23 @@ def test_the_compiled_kernel_says_what_it_takes(script):
     """)
 
 
+def test_profilers_find_names_and_lines(script):
+    """The kernel's own name, and a table of lines of its file in the text and in the code."""
+    script("""
+        import re
+        from kernels import vector_add
+        kernel = launch()
+        ptx, cubin = kernel.asm["ptx"], kernel.asm["cubin"]
+        files = dict(re.findall(r'[.]file\\s+(\\d+) "([^"]*)"', ptx))
+        places = set(re.findall(r"[.]loc\\s+(\\d+) (\\d+)", ptx))
+        text = open(vector_add.__file__).read().splitlines()
+        stores = {(number, str(line + 1)) for number, name in files.items() if name.endswith("vector_add.py")
+                  for line, words in enumerate(text) if "tl.store" in words}
+        assert stores and stores <= places, (files, places)
+        assert b".debug_line" in cubin and b"vector_add.py" in cubin and b".text.add_kernel" in cubin
+    """)
+
+
 @pytest.mark.parametrize("tensors, words", [
     ("OnGpu(), MEMORY, OnGpu()", "some arguments are on the GPU and some in the host's memory"),
     ("OnGpu(0), OnGpu(1), OnGpu(0)", "on two devices, cuda:0 and cuda:1"),

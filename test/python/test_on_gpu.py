@@ -71,6 +71,18 @@ def test_the_kernel_knows_what_it_takes():
     assert kernel.arch.startswith(f"sm_{major}{minor}") and kernel.asm["cubin"][1:4] == b"ELF"
 
 
+def test_pytorchs_profiler_shows_the_kernel_by_its_name():
+    from torch.profiler import ProfilerActivity, profile
+
+    x, y, out = tensors()
+    add(x, y, out)
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        for _ in range(3):
+            add(x, y, out)
+        torch.cuda.synchronize()
+    assert {row.key: row.count for row in seen.key_averages()}.get("add_kernel") == 3
+
+
 def test_the_device_is_what_pytorch_says():
     properties = tegula.runtime.driver.active.utils.get_device_properties(0)
     known = torch.cuda.get_device_properties(0)
