@@ -470,7 +470,7 @@ bool Dispatcher::run(SpecializedKernel &kernel, std::span<const uint64_t> slots,
 KernelRef Dispatcher::launchKnown(std::span<const PlainArgument> arguments, std::span<const int64_t> grid,
                                   std::string_view target, const runtime::Place &place, diag::Sink &sink) {
   llvm::SmallVector<uint64_t, 24> slots;
-  KernelRef kernel = known_.find(arguments, target, place.device, function_->env->version(), parameters_,
+  KernelRef kernel = known_.find(arguments, target, place.device, function_->env->version(), parameters(),
                                  *function_, table_, slots);
   if (!kernel)
     return nullptr;

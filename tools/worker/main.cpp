@@ -74,7 +74,8 @@ int main(int, char **) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN); // a program may end before it has read its text
   rlimit core{0, 0};
-#if !__has_feature(address_sanitizer) // its shadow takes terabytes of addresses
+  // The shadows of sanitizers take terabytes of addresses.
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
   rlimit memory{rlim_t(16) << 30, rlim_t(16) << 30};
   setrlimit(RLIMIT_AS, &memory);
 #endif
