@@ -1,4 +1,4 @@
-"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]`, `./x bench growth [SHAPE...]` and `./x bench startup`:
+"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]`, `./x bench growth [SHAPE...]`, `./x bench startup` and `./x bench tune`:
 measures, prints a table, keeps a file of results.
 
 The file says how busy the machine was (its load average before and behind), and what TEGULA_BENCH_NOTE says.
@@ -105,5 +105,10 @@ def bench_startup(names):
     save("startup", startup.measure_all())
 
 
+def bench_tune(names):
+    import tune
+    save("tune", tune.measure_all())
+
+
 if __name__ == "__main__":
-    {"startup": bench_startup, "cpu": bench_cpu, "compile": bench_compile, "growth": bench_growth}[sys.argv[1]](sys.argv[2:])
+    {"startup": bench_startup, "tune": bench_tune, "cpu": bench_cpu, "compile": bench_compile, "growth": bench_growth}[sys.argv[1]](sys.argv[2:])
