@@ -34,7 +34,7 @@ unsigned bitsOf(const Factor &factor) {
   return !factor.isTile() && type && type.getWidth() > 1 && type.getWidth() <= 64 ? type.getWidth() - 1 : 64;
 }
 
-// What the polynomial's size is at most, whatever its factors are; infinite where that is not known.
+// The polynomial's size is at most this, whatever its factors are; infinite where that is not known.
 double sizeOf(const Polynomial &polynomial) {
   double sum = 0;
   for (const Monomial &term : polynomial.terms()) {

@@ -1,6 +1,6 @@
-// Which tile loads one thread can start as copies of boxes, and what the copies need. In: loads in simt whose
-// tiles go to buffers by a given map. Out: copy maps (base/CopyMap.h), and scalars of the program that say
-// where a tile begins.
+// Finds the tile loads that one thread can start as copies of boxes, and says where their tiles begin. In:
+// loads in simt whose tiles go to buffers by a given map. Out: copy maps (base/CopyMap.h), and scalars of the
+// program.
 //
 // A tile is such a window of memory if its addresses are `pointer + base + row·stride + column·size`, the
 // pointer and what the stride is made of being parameters, and its mask is bounds of rows and columns. What

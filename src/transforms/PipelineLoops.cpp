@@ -251,7 +251,20 @@ private:
       return;
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
-    dotsRun_ = true;
+    areWide_ = llvm::all_of(dots, [&](DotOp dot) { return isWide(dot); });
+  }
+
+  // Is a product so wide that copies of boxes pay: its instructions have many columns, and it takes long
+  // enough to hide the one thread's work, or other programs run beside this one.
+  bool isWide(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    auto a = cast<RankedTensorType>(dot.getA().getType());
+    const simt::Costs &costs = machine_.costs;
+    return matrix.getElementBits() == costs.boxedBits &&
+           layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >= costs.boxedColumns &&
+           (simt::warpsOf(loop_) < costs.productWarps ||
+            a.getNumElements() * cast<RankedTensorType>(dot.getType()).getShape().back() >=
+                costs.boxedProducts);
   }
 
   // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
@@ -456,7 +469,7 @@ private:
                                           int64_t(slots_));
       buffers.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), buffer, IntegerAttr()));
     }
-    if (dotsRun_ && machine_.hasBulkCopy)
+    if (machine_.hasBulkCopy && areWide_)
       planBoxes(rewriter);
     // The slots that a trip fills and reads, one after the other, and the parity of signals in the latter.
     Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
@@ -525,7 +538,7 @@ private:
              std::to_string(aheadTrips_) + (aheadTrips_ == 1 ? " trip ahead" : " trips ahead")});
   }
 
-  // Which loads one thread can start as copies of boxes; then there is a signal for each slot.
+  // Finds the loads that one thread can start as copies of boxes; then there is a signal for each slot.
   void planBoxes(IRRewriter &rewriter) {
     std::string why;
     BulkCopies bulk(loop_->getParentOfType<FuncOp>());
@@ -728,7 +741,7 @@ private:
   analysis::PointerOrigins origins_;
   llvm::SetVector<Operation *> ahead_; // ops of stage 0
   simt::AsyncWaitOp wait_;
-  bool dotsRun_ = false;                // into the next trip
+  bool areWide_ = false;                // the products, which run into the next trip
   SmallVector<BulkCopies::Plan> boxes_; // loads that may be copies of boxes
   Value signals_;                       // of the slots; null: there are none
   SmallVector<Operation *> waits_;      // for a signal, and its slot

@@ -12,8 +12,8 @@
 
 namespace tegula::cuda {
 
-// What is done while it lives belongs to no stream of the caller: it is not refused while some thread
-// captures a graph.
+// While it lives this thread's work belongs to no stream of the caller, and is not refused because some
+// thread captures a graph.
 class DuringCapture {
 public:
   explicit DuringCapture(const Api &api) : api_(api) { api_.threadExchangeStreamCaptureMode(&mode_); }
