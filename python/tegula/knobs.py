@@ -141,10 +141,10 @@ class language_knobs(base_knobs):
 
 
 class nvidia_knobs(base_knobs):
-    ptxas = env_opt_str("TRITON_PTXAS_PATH", obeyed=False)
+    ptxas = env_opt_str("TRITON_PTXAS_PATH")
     ptxas_blackwell = env_opt_str("TRITON_PTXAS_BLACKWELL_PATH", obeyed=False)
     cuobjdump = env_opt_str("TRITON_CUOBJDUMP_PATH")
-    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH", obeyed=False)
+    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH")
     dump_nvptx = env_bool("NVPTX_ENABLE_DUMP", ours="TEGULA_PRINT_PTX")
     disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT", obeyed=False)
     ptxas_options = env_opt_str("PTXAS_OPTIONS", obeyed=False)

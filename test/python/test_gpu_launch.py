@@ -238,7 +238,7 @@ def test_an_assembler_that_refuses(script, tool):
         from tegula.runtime.errors import PTXASError
         error = error_of(launch)
         assert error.kind == "ToolchainFailed" and isinstance(error, PTXASError) and ".ptx" in str(error), error
-    """, TEGULA_PTXAS=tool("echo 'ptxas error : no' >&2; exit 1"))
+    """, TRITON_PTXAS_PATH=tool("echo 'ptxas error : no' >&2; exit 1"))
 
 
 def test_a_kernel_that_needs_more_than_there_is(script, tool):

@@ -71,6 +71,21 @@ def kernel(x_ptr, BLOCK: tl.constexpr):
     assert (x == np.arange(8) - 3).all()  # `total` is a value of the kernel: its division cuts
 
 
+def test_last_stride_of_a_descriptor_is_an_argument():
+
+    @interpreted
+    def kernel(x_ptr, y_ptr, rows, columns, stride, one):
+        x = tl.make_tensor_descriptor(x_ptr, [rows, columns], [stride, one], [4, 4])
+        y = tl.make_tensor_descriptor(y_ptr, shape=[rows, columns], strides=[stride, one], block_shape=[4, 4])
+        y.store([0, 0], x.load([0, 0]))
+
+    x, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros((4, 4), np.float32)
+    kernel[(1, )](x, y, 4, 4, 4, 1)
+    assert (x == y).all()
+    with pytest.raises(triton.CompilationError, match="last dim must be 1"):
+        kernel[(1, )](x, y, 4, 4, 4, 2)
+
+
 def test_shapes_equal_lists_and_types_equal_constants():
 
     @interpreted

@@ -300,6 +300,8 @@ class Session:
             return builtins.range(*map(_constant, args))
         if name == "triton.language.range":
             return loop(*args, **{key: kwargs[key] for key in ("arg1", "arg2", "step") if key in kwargs})
+        if name == "triton.language.make_tensor_descriptor":
+            args, kwargs = _with_known_strides(args, kwargs)
         return self.do(core.DO_CALL, "", (lang.Builtin(name), *args), kwargs)
 
     def attribute(self, value, name):
@@ -342,6 +344,21 @@ class Session:
                         body(*arguments)
         finally:
             running.session = outer
+
+
+def _with_known_strides(args, kwargs):
+    """A compile knows that an argument is 1, and asks that of a descriptor's last stride."""
+    strides = kwargs.get("strides", args[2] if len(args) > 2 else None)
+    strides = lang._unwrap(strides)
+    if not isinstance(strides, (tuple, list)) or not strides or not isinstance(strides[-1], Tensor):
+        return args, kwargs
+    last = strides[-1]
+    if last._held.shape or int(last) != 1:
+        return args, kwargs
+    strides = (*strides[:-1], 1)
+    if "strides" in kwargs:
+        return args, {**kwargs, "strides": strides}
+    return (*args[:2], strides, *args[3:]), kwargs
 
 
 def _constant(value):

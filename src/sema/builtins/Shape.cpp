@@ -97,8 +97,12 @@ std::optional<Value> call_expand_dims(Call &call) {
     places.push_back(axis < 0 ? axis + rank : axis);
   }
   llvm::sort(places);
-  if (std::adjacent_find(places.begin(), places.end()) != places.end())
-    return call.wrong(1, "a tuple of different axes");
+  if (std::adjacent_find(places.begin(), places.end()) != places.end()) {
+    std::string text;
+    for (int64_t place : places)
+      text += (text.empty() ? "" : ", ") + std::to_string(place);
+    return call.fail(diag::Kind::DuplicateAxes, {text});
+  }
   Tensor result = *input;
   for (int64_t place : places)
     result = expandDims(call.session, result, place);

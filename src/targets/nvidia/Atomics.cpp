@@ -188,11 +188,11 @@ llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicK
   std::string operation = operationOf(kind, type->isPointerTy() ? bits->getType() : type, capability_);
   if (operation.empty())
     return addBySwapping(b, atomic, value);
+  // In global memory the assembler makes of an `atom` whose result is unused what it makes of `red`.
   Atomic step = atomic;
-  step.isUsed = needsAtom(atomic) || kind == AtomicKind::Exch;
-  llvm::Value *old = call(
-      b, step, (step.isUsed ? "atom" + upstreamOrderOf(atomic, false) : "red" + orderOf(atomic)) + operation,
-      {{bits}});
+  step.isUsed = needsAtom(atomic) || kind == AtomicKind::Exch || spaceOf(atomic) == ".global";
+  std::string order = step.isUsed ? "atom" + upstreamOrderOf(atomic, false) : "red" + orderOf(atomic);
+  llvm::Value *old = call(b, step, order + operation, {{bits}});
   return atomic.isUsed ? valueOf(b, old, type) : nullptr;
 }
 

@@ -32,8 +32,12 @@ std::vector<std::string> toolFolders(const std::string &workerProgram) {
 }
 
 std::string findProgram(Variable variable, const char *name, const std::vector<std::string> &folders) {
-  if (const char *named = valueOf(variable); *named)
-    return named;
+  Variable upstreams = variable == Variable::Ptxas      ? Variable::TritonPtxas
+                       : variable == Variable::Nvdisasm ? Variable::TritonNvdisasm
+                                                        : Variable::TritonCuobjdump;
+  for (Variable each : {variable, upstreams})
+    if (const char *named = valueOf(each); *named)
+      return named;
   for (const std::string &folder : folders)
     if (std::string path = folder + "/" + name; isProgram(path))
       return path;

@@ -139,7 +139,7 @@ def scalar(x):
 
 @triton.jit
 def axis(p):
-    # axis: `tl.max`: axis 1 is outside a value of 1 dimensions [BadAxis]
+    # axis: `tl.max`: invalid axis 1 of a value of 1 dimensions [BadAxis]
     tl.max(tl.arange(0, 8), axis=1)
 
 

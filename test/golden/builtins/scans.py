@@ -99,7 +99,7 @@ def scalar(x):
 
 @triton.jit
 def axis(p):
-    # axis: `tl.cumsum`: axis 1 is outside a value of 1 dimensions [BadAxis]
+    # axis: `tl.cumsum`: invalid axis 1 of a value of 1 dimensions [BadAxis]
     tl.cumsum(tl.arange(0, 8), axis=1)
 
 

@@ -171,7 +171,7 @@ def permutation(p):
 
 @triton.jit
 def axis(p):
-    # axis: `tl.expand_dims`: axis 3 is outside a value of 2 dimensions [BadAxis]
+    # axis: `tl.expand_dims`: invalid axis 3 of a value of 2 dimensions [BadAxis]
     tl.expand_dims(tl.arange(0, 6), 3)
 
 
@@ -208,7 +208,7 @@ def cannot_broadcast(p):
 
 @triton.jit
 def index(p):
-    # index: a tile cannot be indexed with 0 [UnsupportedIndex]
+    # index: unsupported tensor index: 0 [UnsupportedIndex]
     tl.arange(0, 6)[0]
 
 
@@ -220,7 +220,7 @@ def too_many(p):
 
 @triton.jit
 def repeated_axis(p):
-    # repeated_axis: parameter `axis` of `tl.expand_dims` must be a tuple of different axes, not (0, 0) [BuiltinWrongArgument]
+    # repeated_axis: `tl.expand_dims`: duplicate axes, normalized axes = [0, 0] [DuplicateAxes]
     tl.expand_dims(tl.arange(0, 6), (0, 0))
 
 

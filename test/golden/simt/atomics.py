@@ -23,7 +23,7 @@ def count(x, counts, n, BLOCK: tl.constexpr):
 
 # Sums need no order among themselves, and other arguments none.
 # COUNT-NOT: bar.sync
-# COUNT: @%p{{[0-9]+}} red.relaxed.gpu.global.add.u32
+# COUNT: @%p{{[0-9]+}} atom.global.gpu.relaxed.add.u32
 # COUNT-NOT: bar.sync
 
 
@@ -90,4 +90,4 @@ def accumulate(x, BLOCK: tl.constexpr):
 # OCTETS-COUNT-1: red.relaxed.gpu.global.add.noftz.v4.bf16x2
 # OCTETS-NOT: red.
 # PAIRS-COUNT-4: red.relaxed.gpu.global.add.noftz.f16x2
-# SINGLE-COUNT-4: red.relaxed.gpu.global.add.f32
+# SINGLE-COUNT-4: atom.global.gpu.relaxed.add.f32
