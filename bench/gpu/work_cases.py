@@ -150,14 +150,17 @@ def product(s):
 # --- attention -----------------------------------------------------------------------------------
 
 
+SPARE = 3  # keys behind the end of a sequence
+
+
 def make_decode(g, batch, length, heads, kv_heads, head, splits):
     return {"q": normal(g, batch, heads, head), "k": normal(g, batch, length, kv_heads, head), "v": normal(g, batch, length, kv_heads, head),
             "part": empty(g, batch, heads, splits, head, dtype=torch.float32), "lse": empty(g, batch, heads, splits, dtype=torch.float32),
-            "lengths": torch.full((batch,), length - 3, dtype=torch.int32, device=g.device), "out": empty(g, batch, heads, head)}
+            "lengths": torch.full((batch,), length - SPARE, dtype=torch.int32, device=g.device), "out": empty(g, batch, heads, head)}
 
 
 def grouped_attention(s, dtype=torch.float64):
-    group, length = s["q"].shape[1] // s["k"].shape[2], int(s["lengths"][0])
+    group, length = s["q"].shape[1] // s["k"].shape[2], s["k"].shape[1] - SPARE
     k, v = (s[name][:, :length].transpose(1, 2).to(dtype) for name in "kv")
     batch, heads, head = s["q"].shape
     q = s["q"].to(dtype).view(batch, heads // group, group, head)

@@ -184,4 +184,3 @@ class Tuning:
         three = list(times)[:3] if isinstance(times, (list, tuple)) else [times]
         three = [float(value) for value in three + [three[-1]] * (3 - len(three))]
         return (False, "it cannot run") if three[0] == float("inf") else (True, three)
-
