@@ -157,8 +157,9 @@ private:
     return true;
   }
 
-  // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, as
-  // long as everything fits into shared memory. Each thread reads back what it would have loaded.
+  // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
+  // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Each thread
+  // reads back what it would have loaded, so that all of a tile's layout must lie in the buffer.
   void considerFactorsOfFactors() {
     uint64_t others = 0; // bytes of factors that the loop computes and puts into shared memory
     loop_.getBody()->walk([&](DotOp dot) {
@@ -168,13 +169,19 @@ private:
     });
     for (LoadOp load : loop_.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
-      if (!type || isCopied(load) || !isFactorOfFactor(load) || isSmall(load))
+      if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
+          !isFactorOfFactor(load) || isSmall(load))
         continue;
       uint64_t bytes = bytesOf(load);
       for (Copied &copied : copied_)
         bytes += bytesOf(copied.load);
-      if ((slots_ + 1) * bytes + others <= machine_.sharedBytes)
-        copyAhead(load, {});
+      unsigned slots = slots_;
+      while (slots >= 2 && slots * bytes + others > machine_.sharedBytes / 2)
+        --slots;
+      if (slots < 2 || !copyAhead(load, {}))
+        continue;
+      slots_ = slots;
+      aheadTrips_ = slots - 1;
     }
   }
 

@@ -461,6 +461,8 @@ std::string Parser::checkConstant(const Form &form, size_t at, const Operand &op
   }
   if (form.lower == "MoveMatrix")
     return "a fragment is a register";
+  if (form.lower == "MapFence")
+    return operand.value == 128 ? "" : "a map has 128 bytes";
   if (form.lower == "ProductWait")
     return operand.value < 0 ? "a number of groups is not negative" : "";
   if (form.lower == "Product" && form.specs[at].kind == OperandSpec::Kind::Immediate) {

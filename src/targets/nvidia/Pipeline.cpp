@@ -59,14 +59,16 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
                                   llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-// Registers of a thread that a loop's tiles take: those it carries, reads from outside and loads.
+// Registers of a thread that a loop's tiles take: those it carries and loads, and floats from outside.
+// Indices and masks from there are recomputed as needed.
 unsigned registersHeld(Operation *loop) {
   llvm::SetVector<Value> tiles;
   loop->walk([&](Operation *op) {
     if (isa<tile::LoadOp>(op))
       tiles.insert(op->getResult(0));
     for (Value operand : op->getOperands())
-      if (!operand.getDefiningOp<arith::ConstantOp>() &&
+      if (isa<FloatType>(tile::elementType(operand.getType())) &&
+          !operand.getDefiningOp<arith::ConstantOp>() &&
           !loop->isAncestor(operand.getParentRegion()->getParentOp()))
         tiles.insert(operand);
   });
