@@ -30,6 +30,9 @@ class _HostClock:
             times.append(self.milliseconds(fn))
         return times
 
+    def of_a_repetition(self, fn, count):
+        return sum(self.each(fn, count, lambda: None)) / count
+
 
 class _DeviceClock:
     """Kernels on a GPU: PyTorch's events around each, the cache overwritten before it."""
@@ -60,6 +63,17 @@ class _DeviceClock:
             stop.record()
         self.torch.cuda.synchronize()
         return [start.elapsed_time(stop) for start, stop in pairs]
+
+    def of_a_repetition(self, fn, count):
+        """The mean with all that measuring adds: overwriting the cache takes longer than a small kernel."""
+        start, stop = self._events()
+        start.record()
+        for _ in range(count):
+            self._flush()
+            fn()
+        stop.record()
+        stop.synchronize()
+        return start.elapsed_time(stop) / count
 
 
 def _gpu():
@@ -94,13 +108,13 @@ def _check_mode(return_mode):
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Milliseconds of a call of `fn`: its mean (or min, max, median, all), or quantiles.
-    `warmup` and `rep` are milliseconds. Where PyTorch has a GPU, its events measure, and the cache
+    `warmup` and `rep` are milliseconds that all repetitions take together. Where PyTorch has a GPU, its events measure, and the cache
     is overwritten before each call."""
     _check_mode(return_mode)
     torch = _gpu()
     clock = _DeviceClock(torch) if torch else _HostClock()
     fn()
-    estimate = max(sum(clock.each(fn, 5, lambda: None)) / 5, 1e-4)
+    estimate = max(clock.of_a_repetition(fn, 5), 1e-4)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
 

@@ -298,3 +298,27 @@ def test_a_configuration_that_asks_for_what_is_not_there_is_refused(option):
 
     with pytest.raises(triton.LaunchError, match=next(iter(option))):
         kernel[(1,)](np.zeros(1, np.float32))
+
+
+def test_repetitions_are_counted_with_what_measuring_them_takes(monkeypatch):
+    """A kernel of two microseconds beside a cache that takes 60 to overwrite: 100 ms are 1,600 repetitions, not 50,000."""
+    from tegula import testing
+
+    counts = []
+
+    class Clock:
+        def __init__(self, torch):
+            pass
+
+        def of_a_repetition(self, fn, count):
+            return 0.0625
+
+        def each(self, fn, count, before):
+            counts.append(count)
+            return [0.002] * count
+
+    monkeypatch.setattr(testing, "_DeviceClock", Clock)
+    monkeypatch.setattr(testing, "_gpu", lambda: True)
+    calls = []
+    assert testing.do_bench(lambda: calls.append(1), warmup=25, rep=100) == pytest.approx(0.002)
+    assert counts == [1600] and len(calls) == 1 + 400
