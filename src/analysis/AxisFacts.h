@@ -40,8 +40,8 @@ using FactOf = llvm::function_ref<AxisFact(mlir::Value)>;
 // The fact of result `index` of an op without regions, from its operands'. With `trust`, see
 // Trust::Indices. Hints on the op are included.
 AxisFact ruleOf(mlir::Operation *op, unsigned index, bool trust, FactOf operands);
-// Adds what loads and stores promise of `address` (`tt.address_divisibility` and the like). Of those in its own block,
-// which run wherever the address is made.
+// Adds what loads and stores promise of `address` (`tt.address_divisibility` and the like). Of those in its
+// own block, which run wherever the address is made.
 void addAddressHints(AxisFact &fact, mlir::Value address);
 // The fact of a kernel's argument: `tt.divisibility`.
 AxisFact argumentFact(tile::FuncOp function, unsigned index, bool trust);

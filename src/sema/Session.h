@@ -61,8 +61,8 @@ public:
   // The op location of the innermost of `frames`; unset in the kernel itself.
   std::optional<mlir::Location> caller;
 
-  // Promises of a value that a loop carries: no op made it, so that the accesses it is the address of carry them, as
-  // `tt.address_divisibility` and the like. They hold in `block` and inside of it.
+  // Promises of a value that a loop carries: no op made it, so that the accesses it is the address of carry
+  // them, as `tt.address_divisibility` and the like. They hold in `block` and inside of it.
   struct Promise {
     mlir::Block *block;
     mlir::NamedAttribute attribute;
