@@ -14,6 +14,16 @@
 
 namespace tegula::python {
 
+// Holds the GIL: callbacks run inside of compiles, which run without it.
+class Gil {
+public:
+  Gil() : state_(PyGILState_Ensure()) {}
+  ~Gil() { PyGILState_Release(state_); }
+
+private:
+  PyGILState_STATE state_;
+};
+
 // ---- owners of references -----------------------------------------------------------------
 class Ref {
 public:

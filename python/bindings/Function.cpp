@@ -7,16 +7,6 @@
 namespace tegula::python {
 namespace {
 
-// Callbacks run inside of compiles, which run without the GIL.
-class Gil {
-public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-
-private:
-  PyGILState_STATE state_;
-};
-
 // The answer of a Python callback -> the library. None: there is no such thing.
 int reply(PyObject *stolen, tg_value *out) {
   Ref answer(stolen);

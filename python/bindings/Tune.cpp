@@ -44,15 +44,6 @@ struct Host {
   }
 };
 
-class Gil {
-public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-
-private:
-  PyGILState_STATE state_;
-};
-
 // (runs, text): what a callable returned. 1, 0 or -1.
 int read(Host &host, size_t configuration, Ref result, tg_value *out, PyObject *&payload) {
   int runs = 0;

@@ -212,10 +212,13 @@ private:
     return registers * aheadTrips_ <= machine_.costs.heldAhead;
   }
 
-  // Small tiles and scalars that the trip computes with run ahead into registers.
+  // Small tiles and scalars that the trip computes with run ahead into registers. Not those whose masked
+  // elements are replaced by what the trip computes: the loop could not be expanded, and nothing would run
+  // ahead.
   void holdSmallLoads() {
     for (LoadOp load : loop_.getBody()->getOps<LoadOp>()) {
-      if (isCopied(load) || ahead_.contains(load) || load.getIsVolatile() || !isSmall(load) ||
+      bool takesOfTrip = load.getOther() && !loop_.isDefinedOutsideOfLoop(load.getOther());
+      if (isCopied(load) || ahead_.contains(load) || load.getIsVolatile() || takesOfTrip || !isSmall(load) ||
           llvm::any_of(written_, [&](Value written) {
             return origins_.of(load.getPtr()).mayShare(origins_.of(written));
           }))
