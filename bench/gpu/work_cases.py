@@ -4,49 +4,17 @@ A `Work` is one problem: its tensors, the call, the exact result. Two users: the
 test/kernels/test_work.py small ones on every target. References are computed in f64.
 """
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 import sources
+import work_more
 from rounds import MADE, Case
+from work_problem import F8, Work, empty, normal, options, whole
 
 FOLDER = Path(__file__).resolve().parent / "work"
-F8 = torch.float8_e4m3fn
-
-
-@dataclass(frozen=True)
-class Work:
-    name: str
-    source: str                                   # file in bench/gpu/work
-    call: object                                  # (module, tensors, **configuration)
-    make: object                                  # (generator, **size) -> {name: tensor}
-    outputs: tuple                                # names of the tensors that the call fills
-    expected: object                              # tensors as they were before the call -> exact results, in the order of outputs
-    small: dict                                   # a size for every target, with a configuration that fits it
-    sizes: dict                                   # label -> size, for a GPU
-    configs: list                                 # configurations for a GPU
-    allowed: float = 2e-2
-    library: dict = field(default_factory=dict)   # name -> (tensors -> result)
-    kept: tuple = ()                              # inputs that the call changes in place: each run gets them anew
-
-
-def normal(g, *shape, dtype=torch.float16, scale=1.0):
-    return (torch.randn(*shape, generator=g, device=g.device) * scale).to(dtype)
-
-
-def empty(g, *shape, dtype=torch.float16):
-    return torch.empty(*shape, dtype=dtype, device=g.device)
-
-
-def whole(g, low, high, *shape, dtype=torch.int32):
-    return torch.randint(low, high, shape, generator=g, device=g.device).to(dtype)
-
-
-def options(warps, stages=1, **more):
-    return dict(num_warps=warps, num_stages=stages, **more)
 
 
 # --- products ------------------------------------------------------------------------------------
@@ -416,8 +384,16 @@ def case(work, size_label, size, packages):
                 prepare=lambda s: put_back(work, s))
 
 
-def work(clock, packages):
+def cases(problems, packages):
     """Every problem at each of its sizes."""
-    for problem in WORK:
+    for problem in problems:
         for size_label, size in problem.sizes.items():
             yield case(problem, size_label, size, packages)
+
+
+def work(clock, packages):
+    return cases(WORK, packages)
+
+
+def more_work(clock, packages):
+    return cases(work_more.WORK, packages)
