@@ -86,6 +86,7 @@ private:
     return std::min({dim.contiguity, dim.divisibility, bits == 1 ? 1 : int64_t(1) << (bits - 1)});
   }
 
+  bool carriesNothing() const;
   bool indexing();
   bool moves();
   bool integers();
@@ -231,6 +232,34 @@ void Rule::reshape() {
   }
 }
 
+// A power of two above every element: of a number, or of neighbours that count from 0. 0: unknown.
+int64_t boundOf(const AxisFact &fact, ArrayRef<int64_t> shape, unsigned bits) {
+  if (!fact.nonNegative || bits > 32)
+    return 0;
+  if (fact.constant)
+    return int64_t(llvm::PowerOf2Ceil(uint64_t(*fact.constant) + 1));
+  int64_t bound = 0;
+  for (auto [dim, extent] : llvm::zip(fact.dims, shape)) {
+    int64_t hull = int64_t(llvm::PowerOf2Ceil(uint64_t(extent)));
+    if (dim.constancy >= hull)
+      continue;
+    // The first is a multiple of more than the type holds: it is 0.
+    if (bound || dim.contiguity < hull || dim.divisibility >> bits == 0)
+      return 0;
+    bound = hull;
+  }
+  return bound;
+}
+
+// The sum of what is not negative does not wrap: one operand is below a power of two that divides the other.
+bool Rule::carriesNothing() const {
+  unsigned bits = bitsOf(result_);
+  for (auto [low, high] : {std::pair(0, 1), std::pair(1, 0)})
+    if (int64_t bound = boundOf(in_[low], shape_, bits); bound && in_[high].divisibilityOfAll() >= bound)
+      return true;
+  return false;
+}
+
 void Rule::add(bool subtract) {
   for (unsigned d = 0; d < rank(); ++d) {
     const Dimension &l = in(0, d), &r = in(1, d);
@@ -243,7 +272,7 @@ void Rule::add(bool subtract) {
       constancy = std::max(constancy, std::min(l.contiguity, r.contiguity));
     fact_.dims[d] = {group, divisibility, constancy};
   }
-  fact_.nonNegative = !subtract && trust_ && in_[0].nonNegative && in_[1].nonNegative;
+  fact_.nonNegative = !subtract && in_[0].nonNegative && in_[1].nonNegative && (trust_ || carriesNothing());
 }
 
 bool Rule::integers() {

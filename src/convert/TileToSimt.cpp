@@ -1,5 +1,6 @@
 #include "convert/TileToSimt.h"
 #include "convert/ChooseLayouts.h"
+#include "ir/simt/Runs.h"
 #include "ir/tile/Elementwise.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
@@ -23,6 +24,8 @@ public:
     std::vector<Operation *> ops;
     function_.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
+      markNeighbours(op);
+    for (Operation *op : ops)
       if (isa<LoadOp, StoreOp>(op) && isTile(op->getOperand(0)))
         decideAccess(op);
       else if (auto atomic = dyn_cast<AtomicRMWOp>(op); atomic && isTile(atomic.getResult()))
@@ -41,6 +44,35 @@ public:
 private:
   bool isCheap(Operation *op) const {
     return op->getNumResults() == 1 && isTile(op->getResult(0)) && !classes_.isData(op->getResult(0));
+  }
+
+  // Notes which neighbours of the result follow from one another (ir/simt/Runs.h).
+  void markNeighbours(Operation *op) {
+    if (!isElementwise(op) || op->getNumResults() != 1 || !isTile(op->getResult(0)) ||
+        !isa<IntegerType>(elementType(op->getResult(0).getType())))
+      return;
+    const analysis::AxisInfo &result = axes_.at(op->getResult(0));
+    SmallVector<int64_t> counted(result.rank(), 1);
+    bool isDivision = isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
+    bool isEqual = false, isCounted = false;
+    for (unsigned d = 0; d != result.rank(); ++d) {
+      int64_t equal = result.constancy[d];
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          equal = std::min(equal, axes_.at(operand).constancy[d]);
+      isEqual |= result.constancy[d] > equal;
+      if (!isDivision || isCounted)
+        continue;
+      const analysis::AxisInfo &x = axes_.at(op->getOperand(0)), &y = axes_.at(op->getOperand(1));
+      counted[d] = std::min({x.contiguity[d], x.divisibility[d], y.constancy[d], y.divisibility[d]});
+      isCounted = counted[d] > std::max<int64_t>(1, result.constancy[d]);
+      if (!isCounted)
+        counted[d] = 1;
+    }
+    if (isEqual)
+      op->setAttr(simt::equalName, DenseI64ArrayAttr::get(op->getContext(), result.constancy));
+    if (isCounted)
+      op->setAttr(simt::countedName, DenseI64ArrayAttr::get(op->getContext(), counted));
   }
 
   // The layout in which a memory access happens: its class's, unless that one scatters.

@@ -35,6 +35,18 @@ std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim) {
   return masksAlong(layout, Axis::Warp, dim);
 }
 
+unsigned registersInside(const Layout &layout, std::span<const int64_t> groups) {
+  unsigned mask = 0;
+  for (unsigned bit = 0; bit != layout.bases(Axis::Register).size(); ++bit) {
+    std::vector<int64_t> moved = layout.coordinates(layout.bases(Axis::Register)[bit]);
+    bool isInside = true;
+    for (unsigned d = 0; d != layout.rank(); ++d)
+      isInside &= moved[d] < groups[d];
+    mask |= isInside ? 1u << bit : 0;
+  }
+  return mask;
+}
+
 bool axisInWarp(const Layout &layout, unsigned dim) {
   return bitsAlong(layout, Axis::Warp, dim).empty() && bitsAlong(layout, Axis::Block, dim).empty();
 }

@@ -18,6 +18,10 @@ std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim);
 std::vector<unsigned> lanesAlong(const Layout &layout, unsigned dim);
 std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim);
 
+// The register bits, as a mask, whose images move inside of aligned groups of `groups[d]` neighbours (a power
+// of two) along each dimension d.
+unsigned registersInside(const Layout &layout, std::span<const int64_t> groups);
+
 // No warp or block bit moves along `dim`: one warp holds each line along it.
 bool axisInWarp(const Layout &layout, unsigned dim);
 // No lane, warp or block bit moves along `dim`: one thread holds each line along it.

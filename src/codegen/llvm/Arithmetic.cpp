@@ -45,6 +45,29 @@ llvm::Value *divide(Builder &b, Values v, bool isSigned, bool remainder) {
   return b.CreateSelect(bad, zero, b.CreateSub(v[0], b.CreateMul(quotient, divisor)));
 }
 
+} // namespace
+
+llvm::Value *divideBehind(Builder &b, Operation *op, llvm::Value *first, llvm::Value *divisor,
+                          llvm::Value *dividend) {
+  llvm::Type *type = first->getType();
+  llvm::Value *zero = llvm::Constant::getNullValue(type), *one = llvm::ConstantInt::get(type, 1);
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
+  llvm::Value *quotient = divide(b, {first, divisor}, isSigned, false);
+  if (isSigned) { // toward zero: those behind a negative multiple of the divisor are nearer
+    llvm::Value *isMultiple = b.CreateICmpEQ(b.CreateMul(quotient, divisor), first);
+    llvm::Value *isTorn = b.CreateAnd(b.CreateICmpSLT(first, zero), isMultiple);
+    llvm::Value *nearer =
+        b.CreateSelect(b.CreateICmpSLT(divisor, zero), llvm::Constant::getAllOnesValue(type), one);
+    quotient = b.CreateAdd(quotient, b.CreateSelect(isTorn, nearer, zero));
+  }
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op))
+    return quotient;
+  llvm::Value *rest = b.CreateSub(dividend, b.CreateMul(quotient, divisor));
+  return b.CreateSelect(b.CreateICmpEQ(divisor, zero), zero, rest);
+}
+
+namespace {
+
 llvm::Value *shift(Builder &b, Operation *op, Values v) {
   llvm::Type *type = v[0]->getType();
   unsigned bits = type->getScalarSizeInBits();

@@ -22,6 +22,11 @@ bool isSmallFloat(llvm::Value *value);
 // An op whose operands and result are integers or conditions, and addptr; null for another one. `element`
 // is the result's.
 llvm::Value *lowerIntegers(Builder &b, mlir::Operation *op, Values operands, llvm::Type *element);
+// A division or remainder of one of the neighbours that count up from `first`, behind the first, by
+// `divisor`, where a power of two that holds them all divides `first` and `divisor` (simt::countedName). All
+// have one quotient; `dividend` is read by a remainder only.
+llvm::Value *divideBehind(Builder &b, mlir::Operation *op, llvm::Value *first, llvm::Value *divisor,
+                          llvm::Value *dividend);
 // The same bits as another type; integers and pointers become each other.
 llvm::Value *bitcast(Builder &b, llvm::Value *value, llvm::Type *element);
 llvm::CmpInst::Predicate predicateOf(mlir::arith::CmpFPredicate predicate);

@@ -1,9 +1,12 @@
 // Blocks, and the order of elementwise work in them. A long chain of elementwise ops (a random number
 // is a hundred) is emitted a few registers at a time through the whole chain, not op by op through all
 // registers: what is live at once is then a few elements' intermediate values, not all elements'.
+#include "codegen/llvm/Arithmetic.h"
 #include "codegen/simt/Elementwise.h"
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Costs.h"
+#include "ir/simt/Runs.h"
+#include "layout/Queries.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -21,6 +24,24 @@ bool joinsChain(Operation *op) {
          isMemoryEffectFree(op) &&
          isa<arith::ArithDialect, math::MathDialect, TileDialect>(op->getDialect()) &&
          !isa<arith::ConstantOp, AddPtrOp, PtrToIntOp, IntToPtrOp, ElementwiseInlineAsmOp>(op);
+}
+
+// Registers of an op's result that follow from others (ir/simt/Runs.h).
+struct Neighbours {
+  unsigned equal = 0;   // register bits between equal elements
+  unsigned counted = 1; // aligned groups of so many registers hold neighbours whose dividends count up
+};
+
+Neighbours neighboursOf(Operation *op) {
+  Neighbours found;
+  Value result = op->getResult(0);
+  if (auto equal = op->getAttrOfType<DenseI64ArrayAttr>(equalName))
+    found.equal = layout::registersInside(layoutOf(result), equal.asArrayRef());
+  if (auto counted = op->getAttrOfType<DenseI64ArrayAttr>(countedName))
+    for (auto [d, size] : llvm::enumerate(counted.asArrayRef()))
+      if (size > 1)
+        found.counted = std::min(unsigned(size), layoutOf(result).contiguous(unsigned(d)));
+  return found;
 }
 
 } // namespace
@@ -100,12 +121,22 @@ void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Register
       operands.push_back(isTile(operand) ? registers(operand)[reg] : scalar(operand));
     return operands;
   };
+  const Neighbours neighbours = isTile(op->getResult(0)) ? neighboursOf(op) : Neighbours();
   bool paired = (end - begin) % 2 == 0 && pairs(op);
   SmallVector<llvm::Value *, 4> previous;
   for (unsigned reg = begin; reg != end; ++reg) {
     SmallVector<llvm::Value *, 4> operands = operandsAt(reg);
     if (llvm::is_contained(operands, nullptr))
       continue;
+    if (unsigned equal = reg & ~neighbours.equal; equal != reg && results[equal]) {
+      results[reg] = results[equal];
+      continue;
+    }
+    if (unsigned first = reg & ~(neighbours.counted - 1); first != reg) {
+      auto [dividend, divisor] = std::pair(operandsAt(first)[0], operands[1]);
+      results[reg] = codegen::divideBehind(builder, op, dividend, divisor, operands[0]);
+      continue;
+    }
     if (reg != begin && operands == previous) { // the same value along a repeated dimension
       results[reg] = results[reg - 1];
       continue;

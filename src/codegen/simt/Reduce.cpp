@@ -1,7 +1,7 @@
 // Reductions in three steps: the registers of a thread as a tree, lanes by butterflies, warps by one
 // trip through shared memory in which every thread reads all partial results. Every thread
 // ends with the results that the sliced layout gives it.
-#include "codegen/simt/Emitter.h"
+#include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Branches.h"
@@ -81,14 +81,16 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
                  std::vector<Partial> &parts) {
   auto &b = e.builder;
   ReduceScratch scratch(op);
-  // Which of a result's warps this is: its bits along the axis, packed.
-  std::vector<uint32_t> which(5, 0);
+  // Which result, and which of its warps: its bits along the axis, packed.
+  std::vector<std::pair<uint32_t, uint32_t>> threads;
+  for (uint32_t basis : result.bases(Axis::Lane))
+    threads.push_back({basis, 0});
+  threads.resize(layout::laneBits);
   for (unsigned i = 0, next = 1; i != source.bases(Axis::Warp).size(); ++i) {
     bool along = scratch.warpBits & (1u << i);
-    which.push_back(along ? next : 0);
+    threads.push_back({result.bases(Axis::Warp)[i], along ? next : 0});
     next <<= along;
   }
-  llvm::Value *slot = e.linear(which);
   // One lane of those that hold the same result writes.
   llvm::Value *writes = nullptr;
   uint32_t skip = 0;
@@ -100,73 +102,51 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       skip |= 32u << i;
   if (skip)
     writes = b.CreateICmpEQ(b.CreateAnd(e.thread(), skip), b.getInt32(0));
-  auto place = [&](unsigned operand, unsigned reg, llvm::Value *warpSlot) {
-    unsigned bytes = scratch.elementBytes[operand];
-    llvm::Value *index = b.CreateMul(e.flatCoordinate(result, reg), b.getInt32(scratch.warps));
-    if (warpSlot)
-      index = b.CreateAdd(index, warpSlot);
-    llvm::Value *offset =
-        b.CreateAdd(b.CreateMul(index, b.getInt32(bytes)), b.getInt32(unsigned(scratch.offsets[operand])));
-    return e.scratch(op, offset);
-  };
-  auto write = [&](unsigned operand, unsigned reg, llvm::Value *value) {
-    llvm::Value *stored = toStored(e, value);
-    Access access;
-    access.pointer = place(operand, reg, slot);
-    access.element = stored->getType();
-    access.predicate = writes;
-    e.hardware.store(b, access, {stored});
-  };
-  for (unsigned reg = 0; reg != parts.size(); ++reg) {
-    for (unsigned i = 0; parts[reg].values[0] && i != parts[reg].values.size(); ++i)
-      write(i, reg, parts[reg].values[i]);
-    if (parts[reg].valid)
-      write(scratch.validity(), reg, parts[reg].valid);
+  SmallVector<unsigned> live;
+  SmallVector<uint32_t> of;
+  for (unsigned reg = 0; reg != parts.size(); ++reg)
+    if (parts[reg].values[0]) {
+      live.push_back(reg);
+      of.push_back(result.apply(reg, 0, 0));
+    }
+  WarpSlots slots(e, op, 1u << result.totalBits(), scratch.warps, threads, of);
+  bool haveValid = parts[live[0]].valid;
+  unsigned operands = unsigned(parts[live[0]].values.size());
+  for (unsigned i = 0; i != operands + haveValid; ++i) {
+    SmallVector<llvm::Value *> values;
+    for (unsigned reg : live)
+      values.push_back(i == operands ? parts[reg].valid : parts[reg].values[i]);
+    slots.write(scratch.offsets[i], values, writes);
   }
   e.hardware.barrier(b);
-  if (scratch.warps >= e.costs.gatheringWarps && parts.size() == 1 && !parts[0].valid &&
+  if (scratch.warps >= e.costs.gatheringWarps && parts.size() == 1 && !haveValid &&
       isSharedByLanes(result, scratch.warps)) {
     // A lane reads one partial result, and lanes combine them: fewer instructions than each thread's own
     // tree.
     Partial mine;
     mine.isInside = parts[0].isInside;
     llvm::Value *lane = b.CreateAnd(e.thread(), b.getInt32(scratch.warps - 1));
-    for (unsigned i = 0; i != parts[0].values.size(); ++i) {
-      llvm::Type *type = parts[0].values[i]->getType();
-      llvm::Value *stored =
-          b.CreateAlignedLoad(storedType(e, type), place(i, 0, lane), llvm::Align(scratch.elementBytes[i]));
-      mine.values.push_back(fromStored(e, stored, type));
-    }
+    for (unsigned i = 0; i != operands; ++i)
+      mine.values.push_back(slots.readOne(scratch.offsets[i], parts[0].values[i]->getType(), lane));
     for (unsigned mask = scratch.warps / 2; mask != 0; mask /= 2)
       mine = across(e, op, mine, mask);
     parts[0] = std::move(mine);
     return;
   }
-  for (unsigned reg = 0; reg != parts.size(); ++reg) {
-    if (!parts[reg].values[0])
-      continue;
-    std::vector<Partial> all(scratch.warps, Partial{{}, nullptr, parts[reg].isInside});
-    // The partial results of all warps, several in one access.
-    auto fetch = [&](unsigned operand, llvm::Type *type,
-                     llvm::function_ref<void(Partial &, llvm::Value *)> keep) {
-      llvm::Type *stored = storedType(e, type);
-      unsigned bytes = scratch.elementBytes[operand], run = std::min(scratch.warps, 16 / bytes);
-      llvm::Value *base = place(operand, reg, nullptr);
-      for (unsigned w = 0; w < scratch.warps; w += run) {
-        llvm::Value *at = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), base, w * bytes);
-        llvm::Value *vector =
-            b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
-        for (unsigned k = 0; k != run; ++k)
-          keep(all[w + k], fromStored(e, b.CreateExtractElement(vector, uint64_t(k)), type));
-      }
-    };
-    for (unsigned i = 0; i != parts[reg].values.size(); ++i)
-      fetch(i, parts[reg].values[i]->getType(),
-            [](Partial &part, llvm::Value *value) { part.values.push_back(value); });
-    if (parts[reg].valid)
-      fetch(scratch.validity(), b.getInt1Ty(), [](Partial &part, llvm::Value *value) { part.valid = value; });
-    parts[reg] = tree(e, op, std::move(all));
+  std::vector<std::vector<Partial>> all(live.size());
+  for (auto [k, reg] : llvm::enumerate(live))
+    all[k].assign(scratch.warps, Partial{{}, nullptr, parts[reg].isInside});
+  for (unsigned i = 0; i != operands + haveValid; ++i) {
+    llvm::Type *type = i == operands ? b.getInt1Ty() : parts[live[0]].values[i]->getType();
+    for (auto [found, partials] : llvm::zip(slots.read(scratch.offsets[i], type), all))
+      for (auto [value, partial] : llvm::zip(found, partials))
+        if (i == operands)
+          partial.valid = value;
+        else
+          partial.values.push_back(value);
   }
+  for (auto [k, reg] : llvm::enumerate(live))
+    parts[reg] = tree(e, op, std::move(all[k]));
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 // combined with what comes before all of their blocks once, in the end. In reverse everything
 // runs from the highest coordinate down, so that what lies outside of the extent comes first and takes no
 // part.
-#include "codegen/simt/Emitter.h"
+#include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Branches.h"
 
@@ -231,24 +231,6 @@ private:
 
   // ---- warps ----
 
-  llvm::Value *address(const ScanLevel &level, unsigned operand, uint32_t key, bool ofFirst) {
-    uint32_t bytes = scratch_.elementBytes[operand], warps = 1u << level.bits.size();
-    auto place = [&](uint32_t flat) {
-      uint32_t slot = squeeze(flat, scratch_.allBits & ~level.below & ~level.image) * warps;
-      return (slot | (ofFirst ? 0 : squeeze(flat, level.image))) * bytes;
-    };
-    std::vector<uint32_t> bases;
-    for (uint32_t basis : layout_.bases(Axis::Lane))
-      bases.push_back(place(basis));
-    bases.resize(layout::laneBits, 0);
-    for (uint32_t basis : layout_.bases(Axis::Warp))
-      bases.push_back(place(basis));
-    llvm::Value *offset = e_.linear(bases);
-    if (uint32_t constant = place(key))
-      offset = b_.CreateXor(offset, b_.getInt32(constant));
-    return e_.scratch(op_, b_.CreateAdd(offset, b_.getInt32(uint32_t(level.offsets[operand]))));
-  }
-
   // One thread of those that know a total writes it.
   llvm::Value *writes(const ScanLevel &level) {
     unsigned lanes = 0, warps = 0;
@@ -264,69 +246,65 @@ private:
   }
 
   void overWarps(const ScanLevel &level) {
+    uint32_t blocks = scratch_.allBits & ~level.below & ~level.image;
+    std::vector<std::pair<uint32_t, uint32_t>> threads;
+    for (Axis axis : {Axis::Lane, Axis::Warp}) {
+      for (uint32_t basis : layout_.bases(axis))
+        threads.push_back({squeeze(basis, blocks), squeeze(basis, level.image)});
+      if (axis == Axis::Lane)
+        threads.resize(layout::laneBits);
+    }
+    SmallVector<uint32_t> of;
+    for (const Block &block : blocks_)
+      of.push_back(squeeze(block.key, blocks));
+    unsigned warps = 1u << level.bits.size();
+    WarpSlots slots(e_, op_, 1u << llvm::popcount(blocks), warps, threads, of);
+    unsigned operands = unsigned(blocks_[0].total.values.size());
     llvm::Value *predicate = writes(level);
-    auto write = [&](unsigned operand, uint32_t key, llvm::Value *value) {
-      llvm::Value *stored = toStored(e_, value);
-      Access access;
-      access.pointer = address(level, operand, key, false);
-      access.element = stored->getType();
-      access.predicate = predicate;
-      e_.hardware.store(b_, access, {stored});
-    };
-    for (const Block &block : blocks_) {
-      for (auto [i, value] : llvm::enumerate(block.total.values))
-        write(unsigned(i), block.key, value);
-      if (scratch_.hasValidity)
-        write(unsigned(block.total.values.size()), block.key,
-              block.total.valid ? block.total.valid : b_.getTrue());
+    for (unsigned i = 0; i != operands + scratch_.hasValidity; ++i) {
+      SmallVector<llvm::Value *> values;
+      for (const Block &block : blocks_)
+        values.push_back(i < operands        ? block.total.values[i]
+                         : block.total.valid ? block.total.valid
+                                             : b_.getTrue());
+      slots.write(level.offsets[i], values, predicate);
     }
     e_.hardware.barrier(b_);
+    std::vector<std::vector<Part>> totals(blocks_.size(), std::vector<Part>(warps));
+    for (unsigned i = 0; i != operands + scratch_.hasValidity; ++i) {
+      llvm::Type *type = i < operands ? blocks_[0].total.values[i]->getType() : b_.getInt1Ty();
+      for (auto [found, parts] : llvm::zip(slots.read(level.offsets[i], type), totals))
+        for (auto [value, part] : llvm::zip(found, parts))
+          if (i < operands)
+            part.values.push_back(value);
+          else
+            part.valid = value;
+    }
     std::vector<uint32_t> index(layout::laneBits, 0);
     for (uint32_t basis : layout_.bases(Axis::Warp))
       index.push_back(squeeze(basis & level.image, level.image));
     llvm::Value *own = e_.linear(index);
-    for (Block &block : blocks_) {
-      std::vector<Part> totals = read(level, block);
-      Part before;
-      block.total = {};
-      for (unsigned i = 0, warps = unsigned(totals.size()); i != warps; ++i) {
-        unsigned warp = reverse_ ? warps - 1 - i : i;
-        if (i == 1)
-          before = block.total;
-        else if (i > 1)
-          before = select(b_.CreateICmpEQ(own, b_.getInt32(warp)), block.total, before);
-        block.total = combine(block.total, totals[warp]);
-      }
-      uint32_t first = reverse_ ? uint32_t(totals.size()) - 1 : 0;
-      before.valid = e_.both(before.valid, b_.CreateICmpNE(own, b_.getInt32(first)));
-      for (unsigned group : block.groups)
-        groups_[group].before = combine(before, groups_[group].before);
-    }
+    for (auto [block, parts] : llvm::zip(blocks_, totals))
+      overWarps(block, parts, own);
   }
 
-  // The totals of all warps of a block, several in one access.
-  std::vector<Part> read(const ScanLevel &level, const Block &block) {
-    std::vector<Part> totals(size_t(1) << level.bits.size());
-    auto fetch = [&](unsigned operand, llvm::Type *type,
-                     llvm::function_ref<void(Part &, llvm::Value *)> keep) {
-      llvm::Type *stored = storedType(e_, type);
-      unsigned bytes = scratch_.elementBytes[operand], run = std::min(unsigned(totals.size()), 16 / bytes);
-      llvm::Value *base = address(level, operand, block.key, true);
-      for (unsigned warp = 0; warp < totals.size(); warp += run) {
-        llvm::Value *at = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), base, warp * bytes);
-        llvm::Value *vector =
-            b_.CreateAlignedLoad(llvm::FixedVectorType::get(stored, run), at, llvm::Align(run * bytes));
-        for (unsigned k = 0; k != run; ++k)
-          keep(totals[warp + k], fromStored(e_, b_.CreateExtractElement(vector, uint64_t(k)), type));
-      }
-    };
-    for (unsigned i = 0; i != block.total.values.size(); ++i)
-      fetch(i, block.total.values[i]->getType(),
-            [](Part &part, llvm::Value *value) { part.values.push_back(value); });
-    if (scratch_.hasValidity)
-      fetch(unsigned(block.total.values.size()), b_.getInt1Ty(),
-            [](Part &part, llvm::Value *value) { part.valid = value; });
-    return totals;
+  // Finds the total of a block and the total before it from those of all warps; `own`: the number of this
+  // one.
+  void overWarps(Block &block, ArrayRef<Part> totals, llvm::Value *own) {
+    Part before;
+    block.total = {};
+    for (unsigned i = 0, warps = unsigned(totals.size()); i != warps; ++i) {
+      unsigned warp = reverse_ ? warps - 1 - i : i;
+      if (i == 1)
+        before = block.total;
+      else if (i > 1)
+        before = select(b_.CreateICmpEQ(own, b_.getInt32(warp)), block.total, before);
+      block.total = combine(block.total, totals[warp]);
+    }
+    uint32_t first = reverse_ ? uint32_t(totals.size()) - 1 : 0;
+    before.valid = e_.both(before.valid, b_.CreateICmpNE(own, b_.getInt32(first)));
+    for (unsigned group : block.groups)
+      groups_[group].before = combine(before, groups_[group].before);
   }
 
   Emitter &e_;

@@ -343,3 +343,12 @@ TEST(Queries, AxisBitsAscendBySignificance) {
   EXPECT_TRUE(axisInWarp(layout, 1));
   EXPECT_FALSE(axisInWarp(layout, 0));
 }
+
+TEST(Queries, RegistersInsideOfGroupsOfNeighbours) {
+  // A thread holds four rows of eight neighbours.
+  unsigned rows[] = {1, 0};
+  Layout layout = coalesced({16, 256}, rows, 8, 1);
+  for (int64_t size : {1, 2, 4, 8, 256})
+    EXPECT_EQ(registersInside(layout, std::vector<int64_t>{1, size}), std::min<int64_t>(size, 8) - 1);
+  EXPECT_EQ(registersInside(layout, std::vector<int64_t>{16, 256}), layout.size(Axis::Register) - 1);
+}
