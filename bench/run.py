@@ -1,4 +1,4 @@
-"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]`, `./x bench growth [SHAPE...]`, `./x bench startup` and `./x bench tune`:
+"""`./x bench cpu [KERNEL...]`, `./x bench compile [KERNEL...]`, `./x bench startup` and `./x bench tune`:
 measures, prints a table, keeps a file of results.
 
 The file says how busy the machine was (its load average before and behind), and what TEGULA_BENCH_NOTE says.
@@ -80,26 +80,6 @@ def bench_compile(names):
     save("compile", compile_time.measure_all(names))
 
 
-def bench_growth(names):
-    """Of each shape of test/growth, until a compile takes ten seconds: the exponent of CPU time in the size."""
-    sys.path.append(str(HERE.parent / "test" / "growth"))
-    import growth
-    import shapes
-    results, missed = [], []
-    for name in shapes.SHAPES:
-        if names and not any(part in name for part in names):
-            continue
-        for target in growth.TARGETS:
-            series = growth.run(name, target, growth.BENCH_SECONDS)
-            results.append(series)
-            print(growth.line_of(series), flush=True)
-            if series["fault"] or growth.is_steep(series, growth.GOAL):
-                missed.append(f"{name} on {target}")
-    save("growth", results)
-    if missed:
-        print(f"above {growth.GOAL}, or ended: " + ", ".join(missed))
-
-
 def bench_startup(names):
     import startup
     save("startup", startup.measure_all())
@@ -111,4 +91,4 @@ def bench_tune(names):
 
 
 if __name__ == "__main__":
-    {"startup": bench_startup, "tune": bench_tune, "cpu": bench_cpu, "compile": bench_compile, "growth": bench_growth}[sys.argv[1]](sys.argv[2:])
+    {"startup": bench_startup, "tune": bench_tune, "cpu": bench_cpu, "compile": bench_compile}[sys.argv[1]](sys.argv[2:])

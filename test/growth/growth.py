@@ -22,6 +22,7 @@ TARGETS = ("cpu", "ptxvm")  # the latter goes down to PTX, and no further
 LARGEST = 1 << 20
 GOAL, BENCH_SECONDS = 1.3, 10.0  # what `./x bench growth` asks
 LEAST_OF_BASE = 3.0  # a point counts if it takes so many times what an empty kernel takes
+TOTAL = 2.5  # times the largest compile: what a series may take in all
 LEAST_SECONDS = 0.5  # of the largest compile: what a budget ends below is not slow, however it grows
 
 
@@ -92,6 +93,11 @@ def is_steep(series, most):
     return (series["exponent"] or 0) > most and series["points"][-1]["seconds"] >= LEAST_SECONDS
 
 
+def ends_early(series):
+    """Does a budget end a series before it takes time? Its exponent is of milliseconds, and nobody waits for it."""
+    return bool(series["refusal"]) and not series["fault"] and series["points"][-1]["seconds"] < LEAST_SECONDS
+
+
 def line_of(series):
     """One line of a table."""
     last = series["points"][-1] if series["points"] else {"n": 0, "seconds": 0.0}
@@ -111,20 +117,22 @@ def grow(name, target, seconds):
     compiler.compile(*row.make(row.first))
     points = [{"n": 0, "seconds": min(compiler.compile(*empty)[0] for _ in range(3))}]
     print(json.dumps(points[-1]), flush=True)
-    n = row.first
+    n, total, before = row.first, 0.0, 0.0
     while n <= 2 * LARGEST:
         took, stages, refusal = compiler.compile(*row.make(n))
         if took < 0.03 and not refusal:  # short: the least of three
             took = min(took, *(compiler.compile(*row.make(n))[0] for _ in range(2)))
         print(json.dumps({"n": n, "seconds": took, "stages": stages, "refusal": refusal}), flush=True)
-        if refusal or took > seconds / 2:
+        total += took
+        next_one = took * max(2.0, took / before if before > 0.1 else 2.0)
+        if refusal or took > seconds / 2 or total + next_one > TOTAL * seconds:
             return
-        n *= 2
+        n, before = 2 * n, took
 
 
-def run(name, target, seconds):
+def run(name, target, seconds, wall=None):
     """The series of a row as a dict: points, exponent, how it ended."""
-    limit = 20 * seconds + 60  # of the wall: a hang is a result, too
+    limit = wall or 20 * seconds + 60  # of the wall: a hang is a result, too
     command = [sys.executable, __file__, name, target, str(seconds)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

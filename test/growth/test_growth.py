@@ -45,3 +45,11 @@ def test_a_steep_series_is_seen():
     steep = {"exponent": 2.0, "points": points}
     assert growth.is_steep(steep, MOST) and not growth.is_steep(steep, 2.1)
     assert not growth.is_steep({"exponent": 2.0, "points": points[:3]}, MOST)
+
+
+def test_a_series_that_a_budget_ends_early_is_counted_by_itself():
+    points = [{"n": 0, "seconds": 0.01}, *({"n": n, "seconds": 0.01 + 1e-6 * n ** 2} for n in (64, 128, 256, 512))]
+    series = {"exponent": 2.0, "points": points, "refusal": "nested more than 200 levels deep", "fault": ""}
+    assert growth.ends_early(series) and not growth.is_steep(series, MOST)
+    assert not growth.ends_early({**series, "refusal": ""})
+    assert not growth.ends_early({**series, "points": [*points, {"n": 1024, "seconds": 1.06}]})
