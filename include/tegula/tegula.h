@@ -548,6 +548,17 @@ TG_API tg_status tg_bound_set(tg_bound *bound, size_t index, const tg_value *val
 /* Runs it; of one thread at a time. `place` NULL: the one that it was bound with; `grid` NULL as well. */
 TG_API tg_status tg_bound_launch(tg_bound *bound, const tg_place *place, const int64_t *grid,
                                  size_t grid_count, tg_diagnostics **problems);
+/* Has a call with these arguments, in the order in which they were bound, the kernel of the bound one? Then
+ * 1, and `slots` gets what tg_bound_run takes: `*slot_count` of them, of which there is room for as many as
+ * there are arguments and defaults; above `room` the answer is 0. Names are not looked at. 0 as well once the
+ * function's table has given the kernel up (tg_set_kernel_limit). Safe from several threads. */
+TG_API int tg_bound_fits(const tg_bound *bound, const tg_argument *arguments, size_t count, uint64_t *slots,
+                         size_t room, size_t *slot_count);
+/* Runs the kernel of the bound call with slots that tg_bound_fits wrote, as tg_call does. Safe from several
+ * threads. */
+TG_API tg_status tg_bound_run(const tg_bound *bound, const tg_place *place, const uint64_t *slots,
+                              size_t slot_count, const int64_t *grid, size_t grid_count,
+                              tg_diagnostics **problems);
 TG_API void tg_bound_destroy(tg_bound *bound);
 
 /* Gives the meaning of a dotted name in the language: "triton.language.load" (TG_BUILTIN),

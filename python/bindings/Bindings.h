@@ -53,7 +53,9 @@ struct State {
   PyObject *makeError = nullptr;  // (status, text, [diagnostic]) -> exception
   PyObject *makeKernel = nullptr; // (Kernel, Function) -> CompiledKernel
   PyObject *dtypeCode = nullptr;  // a dtype of NumPy or PyTorch -> tg_dtype; raises
-  PyObject *hooked = nullptr;     // (function, grid, arguments, keywords): launches while there are hooks
+  // While there are hooks launches go through (function, grid, arguments, keywords), and bound ones through
+  // (function, grid, arguments, keywords, kernel, bound); without kernel and bound a call is being bound.
+  PyObject *hooked = nullptr, *hookedBound = nullptr;
   PyObject *dtypeCodes = nullptr; // dict: dtype object -> int
   PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice, *sFields;
   PyObject *currentStream =
@@ -110,6 +112,7 @@ struct Function {
   PyObject *target;      // str
   int targetsDevice;     // whether `target` is one whose pointers are a GPU's
   class Watch *watch;    // where the constants came from that compiled kernels depend on
+  class Recent *recent;  // the last calls, bound
   tg_kernel *lastKernel; // the kernel of the last call, and its object
   PyObject *lastObject;
 };
@@ -146,10 +149,12 @@ PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain = false)
 bool setStream(tg_place &place);
 
 extern PyTypeObject BoundType;
-// Takes the bound call. The arguments are kept, the last of them under the names of `keywords`, which may be
-// null.
-PyObject *makeBound(Function *function, tg_bound *bound, int device, PyObject *const *args, Py_ssize_t count,
-                    PyObject *keywords);
+// Takes the bound call, whose kernel is `kernel` to Python. The arguments are kept, the last of them under
+// the names of `keywords`, which may be null.
+PyObject *makeBound(Function *function, tg_bound *bound, PyObject *kernel, PyObject *grid, int device,
+                    PyObject *const *args, Py_ssize_t count, PyObject *keywords);
+// (arguments by position, those by name) of a call. False with an exception set.
+bool packArguments(PyObject *const *args, Py_ssize_t positional, PyObject *keywords, Ref &values, Ref &named);
 
 // Three extents of a grid's entries. Null with an exception set.
 PyObject *gridOf(PyObject *, PyObject *grid);

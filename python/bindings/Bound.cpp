@@ -11,15 +11,14 @@ struct Bound {
   Function *function;
   PyObject *arguments; // list: what the slots point at lives as long
   PyObject *names;     // tuple: of the arguments by name, which are the last
+  PyObject *grid;      // three ints
+  PyObject *kernel;    // as Python has it
   int device;          // -1: the target has none
 };
 
-PyObject *launch(PyObject *object, PyObject *const *, size_t nargsf, PyObject *keywords) {
+// Past the hooks.
+PyObject *run(PyObject *object, PyObject *) {
   auto *self = reinterpret_cast<Bound *>(object);
-  if (PyVectorcall_NARGS(nargsf) || (keywords && PyTuple_GET_SIZE(keywords)))
-    return launchError(
-        "a bound launch takes no arguments, not even %R\n  hint: bound[name] = value replaces one",
-        keywords ? keywords : Py_None);
   tg_place place{sizeof(tg_place), self->device, nullptr};
   if (self->device >= 0 && !setStream(place))
     return nullptr;
@@ -29,6 +28,29 @@ PyObject *launch(PyObject *object, PyObject *const *, size_t nargsf, PyObject *k
       tg_bound_launch(self->bound, self->device >= 0 ? &place : nullptr, nullptr, 0, &problems);
   Py_END_ALLOW_THREADS if (status != TG_OK) return raise(status, problems, self->function);
   Py_RETURN_NONE;
+}
+
+// With hooks a launch is Python's.
+PyObject *launchHooked(Bound *self) {
+  Ref list(PyList_AsTuple(self->arguments)), values, named;
+  if (!list || !packArguments(&PyTuple_GET_ITEM(list.get(), 0),
+                              PyTuple_GET_SIZE(list.get()) - PyTuple_GET_SIZE(self->names), self->names,
+                              values, named))
+    return nullptr;
+  Ref done(PyObject_CallFunctionObjArgs(state.hookedBound, self->function, self->grid, values.get(),
+                                        named.get(), self->kernel, self, nullptr));
+  if (!done)
+    return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject *launch(PyObject *object, PyObject *const *, size_t nargsf, PyObject *keywords) {
+  auto *self = reinterpret_cast<Bound *>(object);
+  if (PyVectorcall_NARGS(nargsf) || (keywords && PyTuple_GET_SIZE(keywords)))
+    return launchError(
+        "a bound launch takes no arguments, not even %R\n  hint: bound[name] = value replaces one",
+        keywords ? keywords : Py_None);
+  return state.hookedBound ? launchHooked(self) : run(object, nullptr);
 }
 
 // The number of an argument that is named by its parameter or by its number; -1 with an exception set.
@@ -81,16 +103,22 @@ void dealloc(PyObject *object) {
   tg_bound_destroy(self->bound);
   Py_XDECREF(self->arguments);
   Py_XDECREF(self->names);
+  Py_XDECREF(self->grid);
+  Py_XDECREF(self->kernel);
   Py_XDECREF(self->function);
   PyObject_Free(object);
 }
 
 PyMappingMethods mapping = {nullptr, nullptr, set};
+PyMethodDef methods[] = {
+    {"_run", run, METH_NOARGS, "A launch that calls no hooks."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 } // namespace
 
-PyObject *makeBound(Function *function, tg_bound *bound, int device, PyObject *const *args, Py_ssize_t count,
-                    PyObject *keywords) {
+PyObject *makeBound(Function *function, tg_bound *bound, PyObject *kernel, PyObject *grid, int device,
+                    PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
   Ref arguments(PyList_New(count)), names(keywords ? Py_NewRef(keywords) : PyTuple_New(0));
   Bound *self = arguments && names ? PyObject_New(Bound, &BoundType) : nullptr;
   if (!self) {
@@ -104,6 +132,8 @@ PyObject *makeBound(Function *function, tg_bound *bound, int device, PyObject *c
   self->function = reinterpret_cast<Function *>(Py_NewRef(function));
   self->arguments = arguments.release();
   self->names = names.release();
+  self->grid = Py_NewRef(grid);
+  self->kernel = Py_NewRef(kernel);
   self->device = device;
   return reinterpret_cast<PyObject *>(self);
 }
@@ -118,6 +148,7 @@ PyTypeObject BoundType = [] {
   type.tp_vectorcall_offset = offsetof(Bound, vectorcall);
   type.tp_call = PyVectorcall_Call;
   type.tp_as_mapping = &mapping;
+  type.tp_methods = methods;
   type.tp_dealloc = dealloc;
   return type;
 }();

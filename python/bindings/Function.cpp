@@ -1,5 +1,6 @@
 // The type Function: source text on the Python side, a tg_function behind it, and the
 // environment of its free names through callbacks.
+#include "Recent.h"
 #include "Watch.h"
 
 #include <new>
@@ -131,6 +132,8 @@ int init(PyObject *object, PyObject *args, PyObject *) {
   Py_XSETREF(self->kernels, PyDict_New());
   if (!self->watch)
     self->watch = new Watch;
+  if (!self->recent)
+    self->recent = new Recent;
   return self->kernels ? 0 : -1;
 }
 
@@ -143,6 +146,8 @@ int clear(PyObject *object) {
   Py_CLEAR(self->pending);
   if (self->watch)
     self->watch->clear();
+  if (self->recent)
+    self->recent->clear();
   Py_CLEAR(self->target);
   self->lastObject = nullptr;
   self->lastKernel = nullptr;
@@ -156,6 +161,8 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->names);
   Py_VISIT(self->defaults);
   Py_VISIT(self->pending);
+  if (int result = self->recent ? self->recent->traverse(visit, arg) : 0)
+    return result;
   return self->watch ? self->watch->traverse(visit, arg) : 0;
 }
 
@@ -165,6 +172,7 @@ void dealloc(PyObject *object) {
   clear(object);
   tg_module_destroy(self->module);
   delete self->watch;
+  delete self->recent;
   Py_TYPE(object)->tp_free(object);
 }
 
@@ -180,6 +188,7 @@ PyObject *doNotSpecialize(PyObject *object, PyObject *args) {
   tg_function *function = functionHandle(reinterpret_cast<Function *>(object));
   if (!function)
     return nullptr;
+  reinterpret_cast<Function *>(object)->recent->clear();
   Asking asking(reinterpret_cast<Function *>(object));
   Py_BEGIN_ALLOW_THREADS tg_function_do_not_specialize(function, size_t(index), onlyAlignment);
   Py_END_ALLOW_THREADS Py_RETURN_NONE;

@@ -1,4 +1,5 @@
 // kernel[grid]: an object whose call goes straight to tg_call (PEP 590 vectorcall).
+#include "Recent.h"
 #include "Simulated.h"
 #include "Watch.h"
 
@@ -71,6 +72,7 @@ bool dropEvicted(Function *function) {
       continue;
     if (PyTuple_GET_ITEM(row, 1) == function->lastObject)
       function->lastKernel = nullptr, function->lastObject = nullptr;
+    function->recent->drop(PyTuple_GET_ITEM(row, 1));
     if (PyDict_DelItem(function->kernels, key) < 0)
       return false;
   }
@@ -104,17 +106,24 @@ PyObject *kernelObject(Function *function, tg_kernel *kernel) {
   return Py_NewRef(object);
 }
 
-namespace {
-
-// With hooks a launch is Python's: state.hooked(function, grid, arguments, keywords).
-PyObject *launchHooked(Launcher *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
-  Ref values(PyTuple_New(count)), named(PyDict_New());
-  for (Py_ssize_t i = 0; values && i != count; ++i)
+bool packArguments(PyObject *const *args, Py_ssize_t positional, PyObject *keywords, Ref &values,
+                   Ref &named) {
+  values = Ref(PyTuple_New(positional));
+  named = Ref(PyDict_New());
+  for (Py_ssize_t i = 0; values && i != positional; ++i)
     PyTuple_SET_ITEM(values.get(), i, Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; named && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
-    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), args[count + i]) < 0)
-      return nullptr;
-  if (!values || !named)
+    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), args[positional + i]) < 0)
+      return false;
+  return values && named;
+}
+
+namespace {
+
+// With hooks a launch is Python's.
+PyObject *launchHooked(Launcher *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+  Ref values, named;
+  if (!packArguments(args, count, keywords, values, named))
     return nullptr;
   return PyObject_CallFunctionObjArgs(state.hooked, self->function, self->grid ? self->grid : Py_None,
                                       values.get(), named.get(), nullptr);
@@ -137,10 +146,8 @@ struct Gathered {
   std::vector<tg_argument> many;
 };
 
-// False with an exception set.
-bool gather(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords,
-            Gathered &call) {
-  Function *function = self->function;
+// The function's handle, and room for the arguments. False with an exception set.
+bool begin(Function *function, Py_ssize_t positional, PyObject *keywords, Gathered &call) {
   call.handle = functionHandle(function);
   if (!call.handle || !function->watch->look())
     return false;
@@ -149,38 +156,96 @@ bool gather(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObje
     call.many.resize(size_t(call.count));
     call.arguments = call.many.data();
   }
+  return true;
+}
+
+// The arguments and the grid. False with an exception set.
+bool convert(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords,
+             bool wantsNames, Gathered &call) {
   for (Py_ssize_t i = 0; i != call.count; ++i) {
-    call.arguments[i] = {};
-    if (i >= positional &&
-        !(call.arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+    tg_argument &argument = call.arguments[i];
+    argument = {};
+    // What a dict is depends on its name.
+    bool isNamed = i >= positional && (wantsNames || PyDict_Check(args[i]));
+    if (isNamed && !(argument.name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
       return false;
-    if (!call.arena.convert(args[i], call.arguments[i].name, call.arguments[i].value))
+    if (!call.arena.convert(args[i], argument.name, argument.value))
       return false;
   }
   if (self->grid && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
-    Ref meta(metaOf(function, args, positional, keywords));
+    Ref meta(metaOf(self->function, args, positional, keywords));
     Ref grid(meta ? PyObject_CallOneArg(self->grid, meta.get()) : nullptr);
-    if (!grid || (call.rank = readGrid(grid.get(), call.extents)) < 0)
-      return false;
-  } else if (self->grid && (call.rank = readGrid(self->grid, call.extents)) < 0) {
-    return false;
+    return grid && (call.rank = readGrid(grid.get(), call.extents)) >= 0;
   }
+  return !self->grid || (call.rank = readGrid(self->grid, call.extents)) >= 0;
+}
+
+bool addNames(Py_ssize_t positional, PyObject *keywords, Gathered &call) {
+  for (Py_ssize_t i = positional; i < call.count; ++i)
+    if (!(call.arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+      return false;
+  return true;
+}
+
+bool choosePlace(Function *function, Gathered &call) {
   call.targetName = Ref(Py_NewRef(function->target));
   call.target = PyUnicode_AsUTF8(call.targetName.get());
   return choosePlace(call.arena, function, call.target, call.place);
 }
 
+PyObject *runKnown(Function *function, const Recent::Row &row, const uint64_t *slots, size_t slotCount,
+                   Gathered &call) {
+  Ref object(Py_NewRef(row.object.get()));
+  std::shared_ptr<tg_bound> bound = row.bound; // the row may go while the GIL is away
+  call.place.device = row.device;
+  if (row.device >= 0 && !setStream(call.place))
+    return nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Py_BEGIN_ALLOW_THREADS status =
+      tg_bound_run(bound.get(), &call.place, slots, slotCount, call.extents, size_t(call.rank), &problems);
+  Py_END_ALLOW_THREADS if (status != TG_OK) return raise(status, problems, function);
+  return object.release();
+}
+
+// A row for calls like this one, which has run. Tuples and what has no place take the longer way each time.
+void remember(Function *function, const CallShape &shape, Gathered &call, PyObject *object) {
+  bool isPlaced = call.arena.device >= 0 || (!call.arena.hasUnplaced && std::strcmp(call.target, "cpu") == 0);
+  if (!isPlaced || !function->recent->wantsMore())
+    return;
+  tg_bound *bound = nullptr;
+  Asking asking(function);
+  Py_BEGIN_ALLOW_THREADS tg_bind(call.handle, call.target, &call.place, call.arguments, size_t(call.count),
+                                 call.extents, size_t(call.rank), &bound, nullptr);
+  Py_END_ALLOW_THREADS if (bound) function->recent->add(shape, call.arena, bound, object);
+}
+
 PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
   Function *function = self->function;
+  Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
   if (state.hooked && !self->isPlain)
-    return launchHooked(self, args, PyVectorcall_NARGS(nargsf), keywords);
+    return launchHooked(self, args, positional, keywords);
   Gathered call;
-  if (!gather(self, args, PyVectorcall_NARGS(nargsf), keywords, call))
+  if (!begin(function, positional, keywords, call))
     return nullptr;
   bool runs = self->grid != nullptr;
+  call.targetName = Ref(Py_NewRef(function->target));
+  CallShape shape{keywords, call.count, call.targetName.get(), function->watch->version};
+  bool mayBeKnown = runs && function->recent->has(shape);
+  if (!convert(self, args, positional, keywords, !mayBeKnown, call))
+    return nullptr;
+  if (mayBeKnown) {
+    uint64_t slots[Gathered::inlineCount];
+    size_t slotCount = 0;
+    if (const Recent::Row *row =
+            function->recent->find(shape, call.arena, call.arguments, slots, std::size(slots), slotCount))
+      return runKnown(function, *row, slots, slotCount, call);
+    if (!addNames(positional, keywords, call))
+      return nullptr;
+  }
   Simulated simulated;
-  if (runs && !simulated.prepare(call.target, args, call.count, call.place))
+  if (!choosePlace(function, call) || (runs && !simulated.prepare(call.target, args, call.count, call.place)))
     return nullptr;
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
@@ -194,7 +259,24 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
   if (status != TG_OK)
     return raise(status, problems, function);
-  return kernelObject(function, kernel);
+  Ref made(kernelObject(function, kernel));
+  if (made && runs)
+    remember(function, shape, call, made.get());
+  return made.release();
+}
+
+// Whether hooks of compiles want the kernel is asked here; those of launches are called by each launch.
+bool isWanted(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
+  if (!state.hookedBound || self->isPlain)
+    return true;
+  Ref values, named;
+  if (!packArguments(args, positional, keywords, values, named))
+    return false;
+  Ref answer(PyObject_CallFunctionObjArgs(state.hookedBound, self->function, self->grid, values.get(),
+                                          named.get(), Py_None, Py_None, nullptr));
+  if (answer && answer.get() == Py_None)
+    launchError("a hook refuses to compile this call of %R, so that it cannot be bound", self->function);
+  return answer && answer.get() != Py_None;
 }
 
 PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
@@ -202,20 +284,34 @@ PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, P
   Gathered call;
   if (!self->grid)
     return launchError("a call is bound with its grid, which is %R\n  hint: kernel[grid].bind(...)", Py_None);
-  if (!gather(self, args, positional, keywords, call))
+  if (!isWanted(self, args, positional, keywords) || !begin(self->function, positional, keywords, call) ||
+      !convert(self, args, positional, keywords, true, call) || !choosePlace(self->function, call))
     return nullptr;
   if (std::strcmp(call.target, "ptxvm") == 0)
     return launchError("a call on %R is not bound: it is checked anew each time\n  hint: call the kernel",
                        self->function->target);
   tg_bound *bound = nullptr;
+  tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
   Asking asking(self->function);
   Py_BEGIN_ALLOW_THREADS status =
       tg_bind(call.handle, call.target, &call.place, call.arguments, size_t(call.count), call.extents,
               size_t(call.rank), &bound, &problems);
-  Py_END_ALLOW_THREADS if (status != TG_OK) return raise(status, problems, self->function);
-  return makeBound(self->function, bound, call.arena.device, args, call.count, keywords);
+  if (status == TG_OK) // the same kernel, as Python has it
+    status = tg_prepare(call.handle, call.target, &call.place, call.arguments, size_t(call.count), &kernel,
+                        &problems);
+  Py_END_ALLOW_THREADS std::unique_ptr<tg_bound, void (*)(tg_bound *)> owner(bound, tg_bound_destroy);
+  if (status != TG_OK)
+    return raise(status, problems, self->function);
+  Ref made(kernelObject(self->function, kernel));
+  Ref grid(made ? Py_BuildValue("(LLL)", (long long)call.extents[0],
+                                (long long)(call.rank > 1 ? call.extents[1] : 1),
+                                (long long)(call.rank > 2 ? call.extents[2] : 1))
+                : nullptr);
+  return grid ? makeBound(self->function, owner.release(), made.get(), grid.get(), call.arena.device, args,
+                          call.count, keywords)
+              : nullptr;
 }
 
 PyMethodDef launcherMethods[] = {

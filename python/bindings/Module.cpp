@@ -328,8 +328,12 @@ PyObject *launcher(PyObject *, PyObject *args) {
   return makeLauncher(reinterpret_cast<Function *>(function), grid, isPlain);
 }
 
-PyObject *setHooked(PyObject *, PyObject *callable) {
-  Py_XSETREF(state.hooked, callable == Py_None ? nullptr : Py_NewRef(callable));
+PyObject *setHooked(PyObject *, PyObject *args) {
+  PyObject *launch, *bound;
+  if (!PyArg_ParseTuple(args, "OO", &launch, &bound))
+    return nullptr;
+  Py_XSETREF(state.hooked, launch == Py_None ? nullptr : Py_NewRef(launch));
+  Py_XSETREF(state.hookedBound, bound == Py_None ? nullptr : Py_NewRef(bound));
   Py_RETURN_NONE;
 }
 
@@ -352,7 +356,8 @@ PyMethodDef moduleMethods[] = {
     {"set_threads", setThreads, METH_O, "sets the number of threads"},
     {"launcher", launcher, METH_VARARGS, "(function, grid[, hooks were called]); grid None only compiles"},
     {"grid_of", gridOf, METH_O, "three extents of a grid's entries"},
-    {"set_hooked", setHooked, METH_O, "what launches go through from now on; None: nothing"},
+    {"set_hooked", setHooked, METH_VARARGS,
+     "what launches, and bound ones, go through from now on; None: nothing"},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -183,6 +183,13 @@ KernelRef KernelTable::findAgain(SpecializedKernel *kernel, uint64_t drops, uint
   return kernel;
 }
 
+bool KernelTable::use(SpecializedKernel &kernel) {
+  uint64_t now = KernelBound::get().compiles.load(std::memory_order_relaxed);
+  if (kernel.lastUse.load(std::memory_order_relaxed) != now)
+    kernel.lastUse.store(now, std::memory_order_relaxed);
+  return kernel.isKept.load(std::memory_order_relaxed);
+}
+
 size_t kernelLimit() { return KernelBound::get().limit; }
 void setKernelLimit(size_t kernels) { KernelBound::get().limit = kernels; }
 size_t keptKernels() { return KernelBound::get().count; }

@@ -55,6 +55,9 @@ public:
   // at `version`; else null.
   KernelRef findAgain(SpecializedKernel *kernel, uint64_t drops, uint64_t version);
 
+  // Counts as used now, as one that was found does. False: its table has given it up.
+  static bool use(SpecializedKernel &kernel);
+
   // Of one key: constants that change back and forth find their kernels again, up to so many.
   static constexpr size_t mostOfOneKey = 8;
 

@@ -37,11 +37,6 @@ private:
 
 } // namespace
 
-// All that specializeLeaf looks at of an int without an annotation.
-static unsigned integerClass(uint64_t bits) {
-  return unsigned(bits == 1) | unsigned(bits % 16 == 0) << 1 | unsigned(int64_t(bits) == int32_t(bits)) << 2;
-}
-
 KnownCall::Argument::Rule ruleOf(const PlainArgument &argument, const compiler::Parameter &parameter) {
   using Rule = KnownCall::Argument::Rule;
   if (argument.kind == LeafKind::Pointer)
@@ -62,14 +57,10 @@ bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
   if (like.kind != argument.kind || like.dtype != argument.dtype || like.typed != argument.typed ||
       like.readOnly != argument.readOnly || like.isConstant != argument.isConstant)
     return false;
+  if (std::optional<bool> answer = isLikeByBits(known, argument.bits))
+    return *answer;
   if (known.isExact)
     return like.bits == argument.bits && known.text == argument.text;
-  switch (known.rule) {
-  case KnownCall::Argument::Rule::Any: return true;
-  case KnownCall::Argument::Rule::Divisible: return (like.bits % 16 == 0) == (argument.bits % 16 == 0);
-  case KnownCall::Argument::Rule::Integer: return integerClass(like.bits) == integerClass(argument.bits);
-  case KnownCall::Argument::Rule::MakeKey: break;
-  }
   diag::Sink unheard; // what is refused is like nothing
   std::optional<KeyLeaf> key =
       specializeLeaf(leafOf(argument), parameters[size_t(known.parameter)], function, unheard);

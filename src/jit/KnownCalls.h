@@ -48,6 +48,26 @@ bool isLike(const KnownCall::Argument &known, const PlainArgument &argument,
             std::span<const compiler::Parameter> parameters, const sema::Function &function);
 uint64_t slotOf(const PlainArgument &argument, const KnownCall::Slot &slot);
 
+// All that specializeLeaf looks at of an int without an annotation.
+inline unsigned integerClass(uint64_t bits) {
+  return unsigned(bits == 1) | unsigned(bits % 16 == 0) << 1 | unsigned(int64_t(bits) == int32_t(bits)) << 2;
+}
+// The same of a value that has the known one's kind, type and flags; nullopt: its text or its key decides.
+inline std::optional<bool> isLikeByBits(const KnownCall::Argument &known, uint64_t bits) {
+  using Rule = KnownCall::Argument::Rule;
+  if (known.isExact && known.like.kind == LeafKind::Constant)
+    return std::nullopt;
+  if (known.isExact)
+    return known.like.bits == bits;
+  switch (known.rule) {
+  case Rule::Any: return true;
+  case Rule::Divisible: return (known.like.bits % 16 == 0) == (bits % 16 == 0);
+  case Rule::Integer: return integerClass(known.like.bits) == integerClass(bits);
+  case Rule::MakeKey: break;
+  }
+  return std::nullopt;
+}
+
 // Safe from several threads. A thread that finds another one here looks nothing up: its call takes the longer
 // way.
 class KnownCalls {

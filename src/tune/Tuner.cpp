@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -13,6 +14,7 @@ namespace tegula::tune {
 namespace {
 
 constexpr size_t fewRuns = 3, mostRuns = 100, runsOfARound = 10, mostRounds = 24;
+constexpr double runsInAnyCase = 7; // that there is time for
 constexpr double givesUpAt = 2;     // times the best median
 constexpr double fineEnough = 0.01; // of a time: more precisely nobody wants to know it
 
@@ -79,7 +81,8 @@ private:
 
 class Tuning {
 public:
-  explicit Tuning(const Task &task) : task_(task), samples_(task.candidates.size()) {
+  explicit Tuning(const Task &task)
+      : task_(task), samples_(task.candidates.size()), walls_(task.candidates.size()) {
     outcome_.rows.resize(task.candidates.size());
   }
 
@@ -148,9 +151,34 @@ private:
     return task_.measuresQuantiles ? takeQuantiles(candidate) : measure(candidate);
   }
 
+  double now() const {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    return task_.clock ? task_.clock()
+                       : Milliseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  // Of the `wanted` runs of a candidate those that there is time for.
+  size_t affordable(size_t candidate, size_t wanted) const {
+    double left = allowed_ - spent_, each = walls_[candidate];
+    if (left <= 0)
+      return 0;
+    return each > 0 ? std::min(wanted, size_t(std::min(left / each, double(mostRuns)))) : wanted;
+  }
+
+  // The first run of a candidate, which compiles or loads what it needs.
+  bool addFirst(size_t candidate, Status &status) {
+    allowed_ += task_.mostMilliseconds;
+    double before = spent_;
+    bool isFine = add(candidate, 1, status);
+    spent_ = before;
+    return isFine;
+  }
   // False: it cannot run, or is a mistake, which `status` then is.
   bool add(size_t candidate, size_t runs, Status &status) {
+    double start = now();
     Times times = task_.measure(candidate, runs);
+    double wall = std::max(now() - start, 0.0);
+    spent_ += wall;
+    walls_[candidate] = wall / double(runs);
     Row &row = outcome_.rows[candidate];
     if (!times.status.ok()) {
       row = Row{.refusal = times.status.message, .digest = row.digest};
@@ -187,19 +215,22 @@ private:
     Samples &samples = samples_[candidate];
     Status status;
     // The first run loads code and memory. Its time tells nothing, unless it is enough by itself.
-    if (!add(candidate, 1, status))
+    if (!addFirst(candidate, status))
       return status;
     if (samples.median() < 10 * task_.milliseconds || !isFarBehind(samples.median() / 2)) {
       samples = {};
       if (!add(candidate, fewRuns, status))
         return status;
     }
-    double mean = std::max(samples.sum() / double(samples.count()), 1e-5);
-    auto more =
-        size_t(std::clamp((task_.milliseconds - samples.sum()) / mean, 0.0, double(mostRuns - fewRuns)));
+    // The median: one run beside something else says nothing of the others.
+    double each = std::max(samples.median(), 1e-5),
+           left = task_.milliseconds - each * double(samples.count());
+    auto wanted = size_t(std::clamp(left / each, 0.0, double(mostRuns - fewRuns)));
+    allowed_ += std::max(0.0, runsInAnyCase * each - task_.mostMilliseconds);
+    size_t more = affordable(candidate, wanted);
     if (more > 0 && !isFarBehind(samples.least()) && !add(candidate, more, status))
       return status;
-    if (size_t dropped = samples.dropOutliers(); dropped && !add(candidate, dropped, status))
+    if (size_t again = affordable(candidate, samples.dropOutliers()); again && !add(candidate, again, status))
       return status;
     summarize(candidate);
     best_ = std::min(best_, samples.median());
@@ -245,9 +276,12 @@ private:
         Samples &samples = samples_[candidate];
         Status status;
         double time = std::max(outcome_.rows[candidate].median, 1e-5);
-        auto count = size_t(std::clamp(task_.milliseconds / time, 1.0, double(runsOfARound)));
-        if (samples.empty() && !add(candidate, 1, status)) // kept times: its code is new to this process
+        auto wanted = size_t(std::clamp(task_.milliseconds / time, 1.0, double(runsOfARound)));
+        if (samples.empty() && !addFirst(candidate, status)) // kept times: its code is new to this process
           return status;
+        size_t count = affordable(candidate, wanted);
+        if (count == 0)
+          return Status::success();
         if (outcome_.rows[candidate].isKept)
           samples = {}, outcome_.rows[candidate].isKept = false;
         if (!add(candidate, count, status))
@@ -279,6 +313,8 @@ private:
   const Task &task_;
   Outcome outcome_;
   std::vector<Samples> samples_;
+  std::vector<double> walls_;      // of a run of each, when it was last measured
+  double spent_ = 0, allowed_ = 0; // milliseconds on the wall
   std::map<std::string, size_t> byDigest_;
   double best_ = std::numeric_limits<double>::infinity();
 };

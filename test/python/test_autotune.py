@@ -1,4 +1,6 @@
 """autotune and heuristics."""
+import time
+
 import numpy as np
 import pytest
 import torch
@@ -301,6 +303,8 @@ def test_what_a_process_measured_another_finds(tmp_path):
 
     program = """
 import json, sys
+import time
+
 import numpy as np
 import tegula as triton, tegula.language as tl
 from tegula.runtime import tuning
@@ -370,3 +374,28 @@ def test_an_exception_of_a_launch_ends_the_tuning():
 
     with pytest.raises(triton.TritonError, match="x is one"):
         kernel.run(np.zeros(4, np.float32), grid=(1,), debug=True)
+
+
+class SlowRuns:
+    """Runs of a microsecond, each with 10 ms of something else: a full device, arrays that are put back."""
+    clock = None
+
+    def __init__(self):
+        self.runs = 0
+
+    def once(self):
+        pass
+
+    def warm_up(self, milliseconds):
+        pass
+
+    def run(self, count):
+        self.runs += count
+        time.sleep(0.01 * count)
+        return [0.001] * count
+
+
+def test_runs_of_a_configuration_are_bounded_on_the_clock_on_the_wall():
+    slow = SlowRuns()
+    assert make()._time(slow) == pytest.approx([0.001] * 3)
+    assert 3 <= slow.runs <= 13

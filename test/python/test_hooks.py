@@ -73,6 +73,48 @@ def test_before_runs_of_one_kernel():
     assert seen == [(5, {"B": 8})]
 
 
+def test_around_bound_launches():
+    seen, kernel = [], make(launch_metadata=describe)
+    x = np.zeros(8, np.float32)
+    bound = kernel[(1,)].bind(x, n=5, B=8)
+    triton.knobs.runtime.launch_enter_hook.add(lambda data: seen.append(("enter", data.get(), x[0])))
+    triton.knobs.runtime.launch_exit_hook.add(lambda data: seen.append(("exit", data.get()["flops"], x[0])))
+    kernel.add_pre_run_hook(lambda *args, **kwargs: seen.append((args[0] is x, kwargs, x[0])))
+    bound["n"] = 6
+    bound()
+    assert (x[:6] == 3).all() and not x[6:].any() and len(seen) == 3
+    assert seen[0] == (True, {"n": 6, "B": 8}, 0)
+    assert seen[1][0] == "enter" and seen[1][1]["flops"] == 12 and seen[1][1]["grid"] == (1, 1, 1) and seen[1][2] == 0
+    assert seen[2] == ("exit", 12, 3)
+
+
+def test_a_hook_that_fails_keeps_a_bound_call_from_running():
+    x, kernel = np.zeros(8, np.float32), make()
+    bound = kernel[(1,)].bind(x, 5, B=8)
+
+    def fail(data):
+        raise KeyError("no")
+
+    triton.knobs.runtime.launch_enter_hook.add(fail)
+    with pytest.raises(KeyError):
+        bound()
+    assert not x.any()
+    triton.knobs.runtime.launch_enter_hook.remove(fail)
+    bound()
+    assert (x[:5] == 3).all()
+
+
+def test_hooks_of_compiles_are_called_where_a_call_is_bound():
+    seen, kernel, x = [], make(), np.zeros(8, np.float32)
+    triton.knobs.runtime.jit_cache_hook = lambda **told: seen.append(told["repr"])
+    kernel[(1,)].bind(x, 5, B=8)()
+    kernel[(1,)](x, 5, B=8)
+    assert len(seen) == 1
+    triton.knobs.runtime.jit_cache_hook = lambda **told: True
+    with pytest.raises(triton.LaunchError, match="hook refuses"):
+        make()[(1,)].bind(x, 5, B=8)
+
+
 def test_debug_at_run_time():
     @triton.jit
     def check(x_ptr):

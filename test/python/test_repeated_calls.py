@@ -87,6 +87,93 @@ def scaled(out_ptr, n):
     tl.store(out_ptr, n * SCALE)
 
 
+def test_names_and_places_of_arguments_are_told_apart():
+    """Calls with as many values under other names, in another order, or with names that nobody interned."""
+    out = np.zeros(8)
+    for _ in range(5):
+        record[(1,)](out, n=5, f=2.0)
+        assert out[2:4].tolist() == [5, 2]
+        record[(1,)](out, f=5.0, n=2)
+        assert out[2:4].tolist() == [2, 5]
+        record[(1,)](out, 7, 3.0)
+        assert out[2:4].tolist() == [7, 3]
+        fresh = "".join(["FL", "AG"])
+        record[(1,)](out, 5, 1.0, **{fresh: 3})
+        assert out[1] == 12
+        record[(1,)](out, 5, 1.0, num_warps=2)
+        assert out[1] == 0
+    assert out[0] == 25
+
+
+def test_grids_of_repeated_calls_are_their_own():
+    out = np.zeros(8)
+    for grid in [(1,), (3,), [2], lambda meta: (meta["n"] - 1,), (2, 2), (1,)]:
+        counted[grid](out, 5)
+    assert out[0] == 1 + 3 + 2 + 4 + 4 + 1
+    with pytest.raises(triton.LaunchError, match="grid"):
+        counted[5](out, 5)
+    with pytest.raises(triton.LaunchError, match="negative|-1"):
+        counted[(-1,)](out, 5)
+    counted[(0,)](out, 5)
+    assert out[0] == 15
+
+
+@triton.jit
+def counted(out_ptr, n):
+    tl.atomic_add(out_ptr, 1.0)
+
+
+def test_a_failing_repeated_call_runs_once_and_says_where():
+    out = np.zeros(8)
+    for _ in range(3):
+        checked[(1,)](out, 5, debug=True)
+    with pytest.raises(triton.DeviceAssertionError, match="too large") as caught:
+        checked[(1,)](out, 7, debug=True)
+    assert out[0] == 4 and __file__ in str(caught.value)
+    checked[(1,)](out, 5, debug=True)
+    assert out[0] == 5
+
+
+@triton.jit
+def checked(out_ptr, n):
+    tl.store(out_ptr, tl.load(out_ptr) + 1)
+    tl.device_assert(n < 6, "too large")
+
+
+def test_a_repeated_call_has_the_object_of_its_kernel():
+    out, other = np.zeros(8), np.zeros(8, np.float32)
+    first, second = counted[(1,)](out, 5), counted[(1,)](other, 5)
+    assert first is not second
+    for _ in range(4):
+        assert counted[(1,)](out, 7) is first and counted[(1,)](other, 9) is second
+    before = triton.get_kernel_limit()
+    triton.set_kernel_limit(1)
+    try:
+        again = scaled[(1,)](out, 5.5)
+        third = counted[(1,)](out, 5)
+        assert third is not first and again is not third
+    finally:
+        triton.set_kernel_limit(before)
+    assert counted[(1,)](out, 5) is third
+
+
+def test_threads_that_repeat_calls_each_get_their_own():
+    import threading
+
+    outs, failures = [np.zeros(4) for _ in range(4)], []
+
+    def work(number):
+        for _ in range(300):
+            kernel = record[(1,)](outs[number], 5 + number, 1.0 + number, FLAG=number % 2)
+            if outs[number][1:4].tolist() != [4 * (number % 2), 5 + number, 1 + number] or kernel is None:
+                failures.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not failures and all(out[0] == 300 for out in outs)
+
+
 # ---- bound launches --------------------------------------------------------------------------------
 
 

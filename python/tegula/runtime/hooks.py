@@ -26,7 +26,8 @@ def _is_hooked():
 
 
 def _switch():
-    core.set_hooked(_launch if _is_hooked() or descriptors.are_expected() else None)
+    is_used = _is_hooked() or descriptors.are_expected()
+    core.set_hooked(_launch if is_used else None, _launch_bound if is_used else None)
 
 
 class _Call:
@@ -104,6 +105,22 @@ def _launch(function, grid, args, kwargs):
 
 
 def _run(call, kernel, grid, args, kwargs):
+    launcher = core.launcher(call.function, grid, True)
+    _between_hooks(call, kernel, grid, lambda: launcher(*args, **kwargs))
+    return kernel
+
+
+def _launch_bound(function, grid, args, kwargs, kernel, bound):
+    """A launch of `bound`; without one a call is being bound, and the kernel is compiled, or None where a hook wants none."""
+    if kernel is None:
+        return _compile(_Call(function, args, kwargs), args, kwargs, False) if _is_hooked() else True
+    for hook in function.pre_run_hooks:
+        hook(*args, **kwargs)
+    _between_hooks(_Call(function, args, kwargs), kernel, grid, bound._run)
+    return kernel
+
+
+def _between_hooks(call, kernel, grid, launch):
     from .driver import driver
 
     told = None
@@ -111,10 +128,9 @@ def _run(call, kernel, grid, args, kwargs):
         stream = driver.active.get_current_stream(driver.active.get_current_device())
         told = kernel.launch_metadata(grid, stream, *call.bound.values())
         knobs.runtime.launch_enter_hook(told)
-    core.launcher(call.function, grid, True)(*args, **kwargs)
+    launch()
     if knobs.runtime.launch_exit_hook:
         knobs.runtime.launch_exit_hook(told)
-    return kernel
 
 
 knobs.when_hooks_change(_switch)

@@ -79,6 +79,68 @@ TEST_P(BoundCall, RefusesWhatWouldBeAnotherKernel) {
   tg_bound_destroy(bound);
 }
 
+TEST_P(BoundCall, FitsOtherArgumentsOfTheSameKind) {
+  alignas(16) float out[8] = {}, other[8] = {};
+  tg_bound *bound = bind({tg::argument(+out), tg::argument(3), tg::argument(2.0), tg::named("KIND", 4)});
+  uint64_t slots[8] = {};
+  size_t count = 0;
+  auto fits = [&](std::vector<tg_argument> arguments, size_t room = 8) {
+    return tg_bound_fits(bound, arguments.data(), arguments.size(), slots, room, &count);
+  };
+  tg_argument where = tg::argument(+other), n = tg::argument(5), f = tg::argument(0.5),
+              kind = tg::argument(4);
+  ASSERT_EQ(fits({where, n, f, kind}), 1);
+  tg_place place{sizeof(tg_place), -1, nullptr};
+  int64_t grid[] = {3}, nothing[] = {0}, wrong[] = {-1};
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count, grid, 1, nullptr), TG_OK);
+  EXPECT_EQ(other[2], 6.5f);
+  EXPECT_EQ(other[3], 0);
+  EXPECT_EQ(out[0], 0);
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count, nothing, 1, nullptr), TG_OK);
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count, wrong, 1, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count, nullptr, 1, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count, grid, 0, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count - 1, grid, 1, nullptr), TG_LAUNCH);
+  EXPECT_EQ(tg_bound_run(bound, nullptr, slots, count, grid, 1, nullptr), TG_OK);
+
+  // Another type, another class of the value, another constant, another number of them.
+  tg_argument one = tg::argument(1), whole = tg::argument(16), wide = tg::argument(int64_t(1) << 40),
+              odd = tg::argument(other + 1), none = tg::argument(nullptr);
+  tg_argument frozen = where;
+  frozen.value.flags = TG_READ_ONLY;
+  for (const tg_argument &bad : {one, whole, wide, f, none, where})
+    EXPECT_EQ(fits({where, bad, f, kind}), 0);
+  for (const tg_argument &bad : {odd, n, frozen, none})
+    EXPECT_EQ(fits({bad, n, f, kind}), 0);
+  for (const tg_argument &bad : {n, f, one})
+    EXPECT_EQ(fits({where, n, f, bad}), 0);
+  EXPECT_EQ(fits({where, n, f}), 0);
+  EXPECT_EQ(fits({where, n, f, kind, kind}), 0);
+  EXPECT_EQ(fits({where, n, f, kind}, 1), 0);
+  EXPECT_EQ(tg_bound_fits(bound, nullptr, 4, slots, 8, &count), 0);
+  EXPECT_EQ(tg_bound_fits(nullptr, nullptr, 0, slots, 8, &count), 0);
+  tg_bound_destroy(bound);
+  EXPECT_EQ(fits({where, n, f, kind}), 0);
+  EXPECT_EQ(tg_bound_run(bound, &place, slots, count, grid, 1, nullptr), TG_LAUNCH);
+}
+
+TEST_P(BoundCall, FitsNothingWhenItsKernelIsGivenUp) {
+  alignas(16) float out[8] = {};
+  std::vector<tg_argument> arguments{tg::argument(+out), tg::argument(3), tg::argument(2.0)};
+  tg_bound *bound = bind(arguments);
+  uint64_t slots[8];
+  size_t count = 0, before = tg_kernel_limit();
+  EXPECT_EQ(tg_bound_fits(bound, arguments.data(), 3, slots, 8, &count), 1);
+  tg_set_kernel_limit(1);
+  for (int kind = 5; kind != 8; ++kind)
+    tg_bound_destroy(bind({arguments[0], arguments[1], arguments[2], tg::named("KIND", kind)}));
+  tg_set_kernel_limit(before);
+  EXPECT_EQ(tg_bound_fits(bound, arguments.data(), 3, slots, 8, &count), 0);
+  EXPECT_EQ(tg_bound_launch(bound, nullptr, nullptr, 0, nullptr), TG_OK);
+  EXPECT_EQ(out[0], 7);
+  tg_bound_destroy(bound);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, BoundCall, testing::Values("cpu", "interp"));
 
 TEST(Bound, IsAValueInCpp) {
