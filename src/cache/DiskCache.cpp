@@ -1,4 +1,5 @@
 #include "cache/DiskCache.h"
+#include "cache/OpenFile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,24 +22,6 @@ constexpr const char *ownName = "kernels-1";
 constexpr const char *newFolder = "new", *lockFile = "turns";
 constexpr uint64_t largestEntry = uint64_t(1) << 30;
 constexpr time_t secondsOfUse = 3600; // how exactly the time of the last use is known
-
-class File {
-public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0)
-      ::close(descriptor_);
-  }
-  File(const File &) = delete;
-  operator int() const { return descriptor_; }
-
-private:
-  int descriptor_;
-};
-
-Status systemError(const std::string &what) {
-  return Status::error(StatusCode::Data, what + ": " + std::strerror(errno));
-}
 
 std::string shardName(size_t shard) { return std::string(1, "0123456789abcdef"[shard]); }
 size_t shardOf(std::string_view name) { return size_t(name[0] <= '9' ? name[0] - '0' : name[0] - 'a' + 10); }
@@ -104,7 +87,7 @@ Result<std::shared_ptr<DiskCache>> DiskCache::open(const std::string &path, uint
 }
 
 std::optional<std::string> DiskCache::get(std::string_view name, unsigned slot) const {
-  File file(::openat(folder_.descriptor(), fileOf(name, slot).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  OpenFile file(folder_.descriptor(), fileOf(name, slot), O_RDONLY);
   struct stat status{};
   if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
       uint64_t(status.st_size) > largestEntry)
@@ -130,8 +113,7 @@ void DiskCache::drop(std::string_view name, unsigned slot) const {
 }
 
 Status DiskCache::write(const std::string &name, std::string_view bytes) const {
-  int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  File file(::openat(folder_.descriptor(), name.c_str(), flags, 0600));
+  OpenFile file(folder_.descriptor(), name, O_WRONLY | O_CREAT | O_EXCL);
   if (file < 0)
     return systemError(path() + "/" + name);
   while (!bytes.empty()) {

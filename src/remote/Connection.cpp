@@ -48,6 +48,12 @@ Result<Address> parseAddress(const std::string &url) {
     address.shown = url;
     return address.path.size() < sizeof(sockaddr_un::sun_path) ? Result<Address>(address) : malformed;
   }
+  if (url.starts_with("rediss://"))
+    return Status::error(
+        StatusCode::Data,
+        "the remote cache is not reached over TLS (rediss://), and without TLS the password and the "
+        "kernels can be read on the way (changed ones are refused: entries are signed); hint: a tunnel "
+        "(stunnel, ssh -L) on this machine, and TEGULA_REMOTE_CACHE=redis://127.0.0.1:PORT");
   if (!url.starts_with("redis://"))
     return malformed;
   std::string rest = url.substr(8);

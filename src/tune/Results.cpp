@@ -1,6 +1,7 @@
 #include "tune/Results.h"
 #include "artifact/Bytes.h"
 #include "artifact/Sha256.h"
+#include "cache/OpenFile.h"
 
 #include <algorithm>
 #include <bit>
@@ -81,25 +82,6 @@ std::optional<Kept> rowOf(std::string_view line) {
   return in.isWhole() && isTime ? std::optional(row) : std::nullopt;
 }
 
-class File {
-public:
-  File(int folder, const std::string &name, int flags)
-      : descriptor_(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600)) {}
-  ~File() {
-    if (descriptor_ >= 0)
-      ::close(descriptor_);
-  }
-  File(const File &) = delete;
-  operator int() const { return descriptor_; }
-
-private:
-  int descriptor_;
-};
-
-Status systemError(const std::string &what) {
-  return Status::error(StatusCode::Data, what + ": " + std::strerror(errno));
-}
-
 bool writeAll(int file, std::string_view bytes) {
   ssize_t count = 0;
   do
@@ -122,7 +104,7 @@ std::string Results::fileOf(std::string_view subject) const {
 }
 
 std::string Results::text(const std::string &name) const {
-  File file(folder_.descriptor(), name, O_RDONLY);
+  cache::OpenFile file(folder_.descriptor(), name, O_RDONLY);
   struct stat status{};
   if (file < 0 || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
     return "";
@@ -165,14 +147,14 @@ Status Results::shorten(const std::string &name, const std::string &all) const {
   size_t from = std::min(all.find('\n', all.size() / 2), all.size() - 1) + 1;
   std::string fresh = name + "." + std::to_string(::getpid());
   {
-    File file(folder_.descriptor(), fresh, O_WRONLY | O_CREAT | O_TRUNC);
+    cache::OpenFile file(folder_.descriptor(), fresh, O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0 || !writeAll(file, std::string_view(all).substr(from))) {
       ::unlinkat(folder_.descriptor(), fresh.c_str(), 0);
-      return systemError(folder_.path() + "/" + fresh);
+      return cache::systemError(folder_.path() + "/" + fresh);
     }
   }
   if (::renameat(folder_.descriptor(), fresh.c_str(), folder_.descriptor(), name.c_str()) != 0)
-    return systemError(folder_.path() + "/" + name);
+    return cache::systemError(folder_.path() + "/" + name);
   return Status::success();
 }
 
@@ -183,9 +165,9 @@ Status Results::add(std::string_view subject, std::span<const Kept> rows) const 
   if (rows.empty())
     return Status::success();
   {
-    File file(folder_.descriptor(), name, O_WRONLY | O_CREAT | O_APPEND);
+    cache::OpenFile file(folder_.descriptor(), name, O_WRONLY | O_CREAT | O_APPEND);
     if (file < 0 || !writeAll(file, lines))
-      return systemError(folder_.path() + "/" + name);
+      return cache::systemError(folder_.path() + "/" + name);
   }
   std::string all = text(name);
   return all.size() > mostBytes ? shorten(name, all) : Status::success();

@@ -2,6 +2,8 @@
 import json
 import os
 import pty
+import struct
+import sys
 
 import pytest
 
@@ -80,11 +82,16 @@ def test_a_terminal_gets_a_line_of_progress(tune, tegula):
     assert done.returncode == 0 and "tuning add [" in shown and "1/2" in shown and shown.endswith("\x1b[K")
 
 
-def test_plot(tune, tegula):
-    matplotlib = pytest.importorskip("matplotlib")
+def test_plot(tune, tegula, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setenv("TEGULA_PYTHON", sys.executable)
     done = tune(*CALL, "--plot", "out.png")
-    assert matplotlib and done.returncode == 0, done.stderr
-    assert (tegula.folder / "out.png").read_bytes().startswith(b"\x89PNG")
+    assert done.returncode == 0 and "the fastest" in done.stdout, done.stderr
+    png = (tegula.folder / "out.png").read_bytes()
+    width, height = struct.unpack(">II", png[16:24])
+    assert png.startswith(b"\x89PNG") and png.endswith(b"IEND\xaeB`\x82") and width > 600 and height > 100
+    done = tune(*CALL, "--plot", "missing/out.png")
+    assert done.returncode == 1 and "missing/out.png: error" in done.stderr
 
 
 def test_plot_without_matplotlib_says_so(tune, tegula, monkeypatch):

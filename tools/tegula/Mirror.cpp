@@ -41,4 +41,17 @@ std::optional<tg::Error> Mirror::copyOut() {
   return std::nullopt;
 }
 
+int prepare(const std::string &kernel, const std::string &target, const std::vector<std::string> &arguments,
+            Prepared &out) {
+  auto opened = open(kernel, target);
+  if (!opened)
+    return report(opened.error());
+  out.opened = std::move(*opened);
+  for (const std::string &argument : arguments)
+    if (int code = bind(out.bound, argument); code != -1)
+      return code;
+  auto error = out.mirror.copyIn(out.bound);
+  return error ? report(*error) : -1;
+}
+
 } // namespace tegula::cli

@@ -2,6 +2,7 @@
 // device.
 #pragma once
 #include "Arguments.h"
+#include "Verbs.h"
 
 #include <optional>
 
@@ -22,5 +23,16 @@ private:
   std::vector<std::pair<Array *, tg::Memory>> copies_;
   std::vector<tg_memory_range> ranges_;
 };
+
+// A kernel with its arguments, and their arrays where its target reaches them.
+struct Prepared {
+  explicit Prepared(const std::string &target) : mirror(target) {}
+  std::optional<Opened> opened;
+  Bound bound;
+  Mirror mirror;
+};
+// From FILE.py::KERNEL and NAME=VALUE; -1, else an exit code, which has been told.
+int prepare(const std::string &kernel, const std::string &target, const std::vector<std::string> &arguments,
+            Prepared &out);
 
 } // namespace tegula::cli

@@ -10,16 +10,10 @@ int run(const RunOptions &options) {
   auto grid = gridOf(options.grid);
   if (auto *error = std::get_if<UsageError>(&grid))
     return usage(*error);
-  auto opened = open(options.kernel, options.target);
-  if (!opened)
-    return report(opened.error());
-  Bound bound;
-  for (const std::string &argument : options.arguments)
-    if (int code = cli::bind(bound, argument); code != -1)
-      return code;
-  Mirror mirror(options.target);
-  if (auto error = mirror.copyIn(bound))
-    return report(*error);
+  Prepared prepared(options.target);
+  if (int code = prepare(options.kernel, options.target, options.arguments, prepared); code != -1)
+    return code;
+  auto &[opened, bound, mirror] = prepared;
   auto start = std::chrono::steady_clock::now();
   auto kernel = opened->function.callWith(std::get<0>(grid), bound.arguments);
   if (!kernel)

@@ -78,16 +78,10 @@ int draw(const std::string &path, const std::string &object) {
 } // namespace
 
 int tune(const TuneFlags &options) {
-  auto opened = open(options.kernel, options.target);
-  if (!opened)
-    return report(opened.error());
-  Bound bound;
-  for (const std::string &argument : options.arguments)
-    if (int code = cli::bind(bound, argument); code != -1)
-      return code;
-  Mirror mirror(options.target);
-  if (auto error = mirror.copyIn(bound))
-    return report(*error);
+  Prepared prepared(options.target);
+  if (int code = prepare(options.kernel, options.target, options.arguments, prepared); code != -1)
+    return code;
+  auto &[opened, bound, mirror] = prepared;
   tg::TuneSettings settings;
   settings.grid = options.grid;
   settings.configurations = options.configurations;

@@ -109,6 +109,15 @@ TEST(Address, IsReadOrRefused) {
   EXPECT_FALSE(parseAddress("unix:///" + std::string(200, 'x')));
 }
 
+TEST(Address, TlsIsRefusedWithAWayOut) {
+  Result<Address> address = parseAddress("rediss://who:secret@host:6380");
+  ASSERT_FALSE(address);
+  const std::string &said = address.status().message;
+  for (const char *part : {"rediss://", "TLS", "hint", "redis://127.0.0.1"})
+    EXPECT_NE(said.find(part), std::string::npos) << part;
+  EXPECT_EQ(said.find("secret"), std::string::npos);
+}
+
 // A server that answers each command as it was told.
 class Server {
 public:
