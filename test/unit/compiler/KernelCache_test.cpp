@@ -249,7 +249,7 @@ TEST_F(KernelCacheTest, ADamagedEntryIsCompiledAnewAndReplaced) {
   EXPECT_EQ(run(*compile(), 4), (std::vector<int32_t>{7, 7, 0, 0}));
 }
 
-// What disks, cables and power cuts make of an entry; `other` is the entry of another kernel.
+// An entry after a disk, a cable or a power cut had its way; `other` is the entry of another kernel.
 std::string damagedCopy(const std::string &whole, const std::string &other, std::mt19937_64 &random) {
   std::string bytes = whole;
   size_t at = random() % bytes.size(), length = 1 + random() % 600;
