@@ -11,8 +11,9 @@ import pytest
 import growth
 import shapes
 
-MOST = 1.6
-SECONDS = (0.1, 0.5, 2.0)  # of the largest compile of a series: longer ones where a shorter one is steep or tells nothing
+MOST = 1.4  # all but the shortest series are below 1.3 where nothing else runs; what is quadratic is above 1.6
+# Of the largest compile of a series: longer ones where a shorter one is steep or tells nothing. The last is another try.
+SECONDS = (0.1, 0.5, 2.0, 2.0)
 REFUSALS = ("TileTooLarge", "NestingTooDeep", "RecursionTooDeep", "FileTooLarge", "ConstTooLarge", "TooLarge", "TooMany",
             "TooDeep", "TooLong", "TargetTooSmall")  # names of diagnostics that state a bound
 

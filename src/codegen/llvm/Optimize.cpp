@@ -1,9 +1,11 @@
 // The middle end. The emitter has chosen vector widths, unrolling and storage; what is left
 // is to promote its temporaries, fold, and hoist.
 #include "codegen/llvm/BoundedPasses.h"
+#include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -87,6 +89,35 @@ private:
   }
 };
 
+// Values about which a branch on the condition says something: what its comparisons compare, and of what that
+// is computed in one step.
+void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Value *, 8> &compared) {
+  constexpr size_t most = 16; // operands of one condition that LLVM's own search looks at are few, too
+  llvm::SmallSetVector<llvm::Value *, 8> parts;
+  parts.insert(condition);
+  for (size_t index = 0; index < parts.size() && index < most; ++index) {
+    auto *part = llvm::dyn_cast<llvm::Instruction>(parts[index]);
+    if (!part)
+      continue;
+    compared.insert(part);
+    bool isComparison = llvm::isa<llvm::CmpInst>(part);
+    for (llvm::Value *operand : part->operands()) {
+      if (llvm::isa<llvm::Constant>(operand))
+        continue;
+      if (!isComparison && operand->getType()->isIntegerTy(1)) {
+        parts.insert(operand);
+        continue;
+      }
+      compared.insert(operand);
+      if (auto *step = llvm::dyn_cast<llvm::Instruction>(operand);
+          isComparison && step && (step->isBinaryOp() || step->isCast()))
+        for (llvm::Value *source : step->operands())
+          if (!llvm::isa<llvm::Constant>(source))
+            compared.insert(source);
+    }
+  }
+}
+
 // The number of times that a pass which looks, for each branch, at each use of what it compares, looks at
 // one: in the function with the most.
 uint64_t usesOfCompared(const llvm::Module &module) {
@@ -97,15 +128,15 @@ uint64_t usesOfCompared(const llvm::Module &module) {
       auto *branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
       if (!branch || !branch->isConditional())
         continue;
-      ++branches[branch->getCondition()];
-      if (auto *comparison = llvm::dyn_cast<llvm::CmpInst>(branch->getCondition()))
-        for (const llvm::Value *operand : comparison->operands())
-          if (!llvm::isa<llvm::Constant>(operand))
-            ++branches[operand];
+      llvm::SmallSetVector<const llvm::Value *, 8> compared;
+      collectCompared(branch->getCondition(), compared);
+      for (const llvm::Value *value : compared)
+        ++branches[value];
     }
     uint64_t sum = 0;
     for (auto [value, number] : branches)
-      sum += number * value->getNumUses();
+      if (number > 1)
+        sum += number * value->getNumUses();
     most = std::max(most, sum);
   }
   return most;
@@ -127,19 +158,27 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
 
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass());
-  size_t blocks = CodeSize::of(module).blocks;
+  CodeSize size = CodeSize::of(module);
+  size_t blocks = size.blocks;
+  bool isLong = size.instructions > bounds.mostForEarlyCse;
   llvm::FunctionPassManager cleanup;
   if (blocks > bounds.mostBlocks)
     cleanup.addPass(PromoteTemporaries());
   cleanup.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG)); // the emitter's temporaries
-  cleanup.addPass(llvm::EarlyCSEPass());
+  if (isLong)
+    cleanup.addPass(MergeEqual());
+  else
+    cleanup.addPass(llvm::EarlyCSEPass());
   if (usesOfCompared(module) <= bounds.mostUsesOfCompared)
     cleanup.addPass(llvm::InstCombinePass());
   cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
   cleanup.addPass(
       llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= bounds.mostBlocks), /*UseMemorySSA=*/true));
-  cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  if (isLong)
+    cleanup.addPass(MergeEqual());
+  else
+    cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());
