@@ -191,12 +191,16 @@ LibraryFile readLibrary(const std::string &path) {
   std::vector<std::string> folders;
   for (const std::string &paths : file.texts(DT_RUNPATH))
     folders = foldersOf(paths, path.substr(0, path.rfind('/')));
-  for (const std::string &name : file.texts(DT_NEEDED))
+  for (const std::string &name : file.texts(DT_NEEDED)) {
+    // In the named folders may lie others besides, as a sanitizer's runtime does.
+    if (!name.starts_with("libMLIR") && !name.starts_with("libLLVM"))
+      continue;
     for (const std::string &folder : folders)
       if (std::string needed = folder + "/" + name; ::access(needed.c_str(), R_OK) == 0) {
-        result.identityOfNeeded += identityOfFile(needed);
+        result.identityOfLlvm += identityOfFile(needed);
         break;
       }
+  }
   return result;
 }
 

@@ -18,10 +18,10 @@ std::string identityOfLlvm();
 // The library that holds an address: its build id, else path, size and time of its file.
 std::string identityOfLibraryWith(const void *address);
 
-// A library as a file: its identity as above, and those of the libraries that it needs and brings, in folders
-// that it names itself. Both are "" of a file that is none.
+// A library as a file: its identity as above, and those of MLIR's and LLVM's libraries that it needs, where
+// they lie in folders that it names itself. Both are "" of a file that is none.
 struct LibraryFile {
-  std::string identity, identityOfNeeded;
+  std::string identity, identityOfLlvm;
 };
 LibraryFile readLibrary(const std::string &path);
 

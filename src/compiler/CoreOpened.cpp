@@ -51,14 +51,14 @@ Result<const Core *> open() {
   if (!core)
     return missing("`" + path + "` is of another build");
   // The names of entries on disk say of which LLVM they are before it is opened.
-  if (core->identityOfLlvm() != fileOfCore().identityOfNeeded)
+  if (core->identityOfLlvm() != fileOfCore().identityOfLlvm)
     return missing("it got another LLVM than the one in the folder that it names");
   return core;
 }
 
 } // namespace
 
-std::string identityOfCore() { return fileOfCore().identity + fileOfCore().identityOfNeeded; }
+std::string identityOfCore() { return fileOfCore().identity + fileOfCore().identityOfLlvm; }
 
 Result<const Core *> core() {
   static const Result<const Core *> opened = open();
