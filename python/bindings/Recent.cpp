@@ -69,13 +69,13 @@ void Recent::add(const CallShape &shape, const Arena &arena, tg_bound *bound, Py
 }
 
 void Recent::drop(PyObject *object) {
-  std::array<Row, 4> gone; // destroyed when the table is whole again
+  std::array<Row, 8> gone; // destroyed when the table is whole again
   for (size_t i = 0; i != rows_.size(); ++i)
     if (rows_[i].object.get() == object)
       gone[i] = std::exchange(rows_[i], {});
 }
 
-void Recent::clear() { std::array<Row, 4> gone = std::exchange(rows_, {}); }
+void Recent::clear() { std::array<Row, 8> gone = std::exchange(rows_, {}); }
 
 int Recent::traverse(visitproc visit, void *arg) {
   for (Row &row : rows_)

@@ -44,7 +44,7 @@ public:
   int traverse(visitproc visit, void *arg);
 
 private:
-  std::array<Row, 4> rows_;
+  std::array<Row, 8> rows_;
   size_t latest_ = 0, next_ = 0;
   bool isWorthIt_ = false; // a row was found since the last one was added
   unsigned skipped_ = 0;
