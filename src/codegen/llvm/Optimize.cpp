@@ -119,28 +119,41 @@ void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Va
 }
 
 // The number of times that a pass which looks, for each branch, at each use of what it compares, looks at
-// one: in the function with the most.
-uint64_t usesOfCompared(const llvm::Module &module) {
-  uint64_t most = 0;
-  for (const llvm::Function &function : module) {
-    llvm::DenseMap<const llvm::Value *, uint64_t> branches;
-    for (const llvm::BasicBlock &block : function) {
-      auto *branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
-      if (!branch || !branch->isConditional())
-        continue;
-      llvm::SmallSetVector<const llvm::Value *, 8> compared;
-      collectCompared(branch->getCondition(), compared);
-      for (const llvm::Value *value : compared)
-        ++branches[value];
-    }
-    uint64_t sum = 0;
-    for (auto [value, number] : branches)
-      if (number > 1)
-        sum += number * value->getNumUses();
-    most = std::max(most, sum);
+// one. Selects on a comparison are looked at in the same way, but only at its own uses, which is quicker.
+uint64_t usesOfCompared(const llvm::Function &function) {
+  constexpr uint64_t selectsLikeABranch = 16;
+  llvm::DenseMap<const llvm::Value *, uint64_t> branches, selects;
+  for (const llvm::BasicBlock &block : function) {
+    for (const llvm::Instruction &each : block)
+      if (auto *select = llvm::dyn_cast<llvm::SelectInst>(&each);
+          select && llvm::isa<llvm::ICmpInst>(select->getCondition()))
+        ++selects[select->getCondition()];
+    auto *branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
+    if (!branch || !branch->isConditional())
+      continue;
+    llvm::SmallSetVector<const llvm::Value *, 8> compared;
+    collectCompared(branch->getCondition(), compared);
+    for (const llvm::Value *value : compared)
+      ++branches[value];
   }
-  return most;
+  uint64_t sum = 0;
+  for (auto [value, number] : branches)
+    if (number > 1)
+      sum += number * value->getNumUses();
+  for (auto [value, number] : selects)
+    sum += number * value->getNumUses() / selectsLikeABranch;
+  return sum;
 }
+
+// InstCombine where its questions about what branches say take time in proportion to the code. It is asked
+// behind the pass that makes equal comparisons one.
+struct Combine : llvm::PassInfoMixin<Combine> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    if (usesOfCompared(function) > bounds.mostUsesOfCompared)
+      return llvm::PreservedAnalyses::all();
+    return llvm::InstCombinePass().run(function, analyses);
+  }
+};
 
 } // namespace
 
@@ -169,8 +182,7 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(MergeEqual());
   else
     cleanup.addPass(llvm::EarlyCSEPass());
-  if (usesOfCompared(module) <= bounds.mostUsesOfCompared)
-    cleanup.addPass(llvm::InstCombinePass());
+  cleanup.addPass(Combine());
   cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
   cleanup.addPass(
