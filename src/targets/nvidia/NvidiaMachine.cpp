@@ -51,8 +51,9 @@ NvidiaMachine::NvidiaMachine(const Architecture &architecture) : capability_(arc
   sharedBytes = architecture.sharedBytes;
   hasMatrixLoad = capability_ >= 75;
   hasAsyncCopy = capability_ >= 80;
-  hasGroupDots = capability_ == 90;
-  hasBulkCopy = capability_ == 90;
+  // Of the form with a suffix alone.
+  hasGroupDots = capability_ == 90 && architecture.name.ends_with("a");
+  hasBulkCopy = hasGroupDots;
 }
 
 std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const simt::DotTypes &types) const {
@@ -67,7 +68,7 @@ std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const sim
     return isSum && is(row.a, types.a) && is(row.b, types.b);
   };
   for (const Row &row : rowsOfFour)
-    if (capability_ == row.capability && fits(row) && types.precision != tile::Precision::TF32x3)
+    if (hasGroupDots && fits(row) && types.precision != tile::Precision::TF32x3)
       result.push_back(
           {row.name, {row.m, row.n, row.k, row.bits, false, 4}, row.result == Element::I32 ? oddColumns : 0});
   for (const Row &row : rows)

@@ -1,5 +1,6 @@
 """Products reach matrix instructions: loads run ahead, operands come another way, and what stays says why."""
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_80 --emit simt | FileCheck %s --check-prefix PLAIN
+# RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90 --emit simt | FileCheck %s --check-prefix PLAIN
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TOGETHER
 # RUN: tegula compile %s::plain --signature 'a=*i8:16,b=*i8:16,c=*i32:16,K=i32:16,N=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix BYTES
 # RUN: tegula explain %s::plain --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a | FileCheck %s --check-prefix TF32
