@@ -37,6 +37,14 @@ Registers spread(Emitter &e, Operation *op, const Layout &layout, const Register
   return result;
 }
 
+// How many steps a thread takes, `run` registers at a time.
+unsigned stepsOf(const Layout &layout, unsigned run) {
+  unsigned steps = 0;
+  for (unsigned reg = 0; reg < layout.size(Axis::Register); reg += run)
+    steps += layout.isLive(reg) && !(reg & layout.freeBits(Axis::Register));
+  return steps;
+}
+
 void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, EmitElement step) {
   Value result = op->getResult(0);
   Layout layout = layoutOf(result);
@@ -45,6 +53,13 @@ void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, 
   llvm::Value *first = e.isFirstCopy(layout);
   Registers old(pointers.size(), nullptr);
   llvm::DenseMap<uint32_t, unsigned> held; // coordinate -> its first register
+  bool releases = atomic.sem == MemSemantic::Release || atomic.sem == MemSemantic::AcquireRelease;
+  bool acquires = atomic.sem == MemSemantic::Acquire || atomic.sem == MemSemantic::AcquireRelease;
+  // Each ordered step waits for the one before. Of one op no step comes before another one (M18), so that one
+  // fence ahead of all of a thread's steps and one behind them say the same.
+  atomic.isFenced = (releases || acquires) && stepsOf(layout, run) > 1;
+  if (atomic.isFenced && releases)
+    e.hardware.fence(e.builder, atomic.scope);
   for (unsigned reg = 0; reg < old.size(); reg += run) {
     if (!layout.isLive(reg))
       continue;
@@ -59,6 +74,8 @@ void ofTile(Emitter &e, Operation *op, Atomic atomic, Value mask, unsigned run, 
       atomic.predicate = e.both(atomic.predicate, e.registers(mask)[reg]);
     old[reg] = step(atomic, reg);
   }
+  if (atomic.isFenced && acquires)
+    e.hardware.fence(e.builder, atomic.scope);
   e.set(result, op->hasAttr(scratchName) ? spread(e, op, layout, old) : std::move(old));
 }
 

@@ -27,7 +27,8 @@ struct Atomic {
   tile::MemScope scope = tile::MemScope::GPU;
   llvm::Value *pointer = nullptr;
   llvm::Value *predicate = nullptr;
-  bool isUsed = true; // is what was there before wanted?
+  bool isUsed = true;    // is what was there before wanted?
+  bool isFenced = false; // fences around this and other steps order it as `sem` says
 };
 
 class Hardware {
@@ -68,6 +69,9 @@ public:
   // As atomicRmw, for 16, 32 and 64 bits, compared as bits.
   virtual llvm::Value *atomicCas(Builder &b, const Atomic &atomic, llvm::Value *expected,
                                  llvm::Value *value) const = 0;
+
+  // Orders this thread's accesses before it and behind it, as threads within `scope` see them.
+  virtual void fence(Builder &b, tile::MemScope scope) const = 0;
 
   // ---- asynchronous copies from global to shared memory ----
   // Starts to copy 4, 8 or 16 bytes; zeros where the predicate is false.

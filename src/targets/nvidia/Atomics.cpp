@@ -16,6 +16,8 @@ using Builder = simt::Hardware::Builder;
 namespace {
 
 std::string semanticOf(const Atomic &atomic) {
+  if (atomic.isFenced)
+    return ".relaxed";
   switch (atomic.sem) {
   case MemSemantic::Relaxed: return ".relaxed";
   case MemSemantic::Acquire: return ".acquire";
@@ -24,13 +26,15 @@ std::string semanticOf(const Atomic &atomic) {
   }
 }
 
-std::string scopeOf(const Atomic &atomic) {
-  switch (atomic.scope) {
+std::string nameOf(MemScope scope) {
+  switch (scope) {
   case MemScope::GPU: return ".gpu";
   case MemScope::CTA: return ".cta";
   case MemScope::System: return ".sys";
   }
 }
+
+std::string scopeOf(const Atomic &atomic) { return nameOf(atomic.scope); }
 
 std::string spaceOf(const Atomic &atomic) {
   bool isShared = llvm::cast<llvm::PointerType>(atomic.pointer->getType())->getAddressSpace() == 3;
@@ -121,7 +125,7 @@ llvm::Value *call(Builder &b, const Atomic &atomic, const std::string &instructi
   return atomic.isUsed ? made : nullptr;
 }
 
-// `red` gives nothing back, and cannot acquire.
+// `red` gives nothing back, and cannot acquire, be it by a fence behind it: it is no read.
 bool needsAtom(const Atomic &atomic) {
   return atomic.isUsed || atomic.sem == MemSemantic::Acquire || atomic.sem == MemSemantic::AcquireRelease;
 }
@@ -194,6 +198,12 @@ llvm::Value *NvidiaHardware::atomicRmw(Builder &b, const Atomic &atomic, AtomicK
   std::string order = step.isUsed ? "atom" + upstreamOrderOf(atomic, false) : "red" + orderOf(atomic);
   llvm::Value *old = call(b, step, order + operation, {{bits}});
   return atomic.isUsed ? valueOf(b, old, type) : nullptr;
+}
+
+void NvidiaHardware::fence(Builder &b, MemScope scope) const {
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false),
+                                        "fence.acq_rel" + nameOf(scope) + ";", "~{memory}", true);
+  b.CreateCall(assembly);
 }
 
 unsigned NvidiaHardware::atomicAddWidth(llvm::Type *element) const {

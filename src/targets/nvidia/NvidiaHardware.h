@@ -29,6 +29,7 @@ public:
   void store(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::Value *atomicRmw(Builder &b, const simt::Atomic &atomic, tile::AtomicKind kind,
                          llvm::Value *value) const override;
+  void fence(Builder &b, tile::MemScope scope) const override;
   unsigned atomicAddWidth(llvm::Type *element) const override;
   void atomicAdd(Builder &b, const simt::Atomic &atomic, llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::Value *atomicCas(Builder &b, const simt::Atomic &atomic, llvm::Value *expected,

@@ -8,6 +8,10 @@
 # RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*bf16:16,BLOCK=1024' | FileCheck %s --check-prefix=OCTETS
 # RUN: tegula compile %s::accumulate --target sm_80 --emit ptx --signature 'x=*f16:16,BLOCK=1024' | FileCheck %s --check-prefix=PAIRS
 # RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*f32,BLOCK=512' | FileCheck %s --check-prefix=SINGLE
+# RUN: tegula compile %s::spread --target sm_90a --emit ptx --signature 'x=*f32:16,BLOCK=1024,SEM="acq_rel",SCOPE="gpu"' | FileCheck %s --check-prefix=BOTH
+# RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=256,SEM="release",SCOPE="sys"' | FileCheck %s --check-prefix=AHEAD
+# RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=256,SEM="acquire",SCOPE="cta"' | FileCheck %s --check-prefix=BEHIND
+# RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=128,SEM="acq_rel",SCOPE="gpu"' | FileCheck %s --check-prefix=ALONE
 # Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
 # program's other threads.
 import tegula.language as tl
@@ -91,3 +95,25 @@ def accumulate(x, BLOCK: tl.constexpr):
 # OCTETS-NOT: red.
 # PAIRS-COUNT-4: red.relaxed.gpu.global.add.noftz.f16x2
 # SINGLE-COUNT-4: atom.global.gpu.relaxed.add.f32
+
+
+@jit
+def spread(x, BLOCK: tl.constexpr, SEM: tl.constexpr, SCOPE: tl.constexpr):
+    tl.atomic_add(x + tl.arange(0, BLOCK), 1.0, sem=SEM, scope=SCOPE)
+
+
+# Fences around all of a thread's steps order them: each ordered step would wait for the one before.
+# BOTH-NOT: atom
+# BOTH: fence.acq_rel.gpu;
+# BOTH-COUNT-2: atom.relaxed.gpu.global.add.v4.f32
+# BOTH-NOT: atom
+# BOTH: fence.acq_rel.gpu;
+# AHEAD: fence.acq_rel.sys;
+# AHEAD-COUNT-2: atom.global.sys.relaxed.add.f32
+# AHEAD-NOT: fence
+# BEHIND-NOT: fence
+# BEHIND-COUNT-2: atom.global.cta.relaxed.add.f32
+# BEHIND: fence.acq_rel.cta;
+# ALONE-NOT: fence
+# ALONE: atom.global.gpu.acq_rel.add.f32
+# ALONE-NOT: fence
