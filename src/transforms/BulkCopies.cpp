@@ -137,6 +137,25 @@ void addAll(llvm::SmallSetVector<Value, 8> &conditions, const Form &form) {
 
 BulkCopies::BulkCopies(Operation *function) : function_(function) {}
 
+// The address behind a load's tile, from as far back as may be: scalars that were added to its pointer are a
+// part of the offset.
+std::optional<Address> BulkCopies::addressOf(LoadOp load) {
+  const Address *found = access_.address(load.getPtr());
+  if (!found)
+    return std::nullopt;
+  Address address = *found;
+  while (auto add = address.pointer.getDefiningOp<AddPtrOp>()) {
+    Type pointee = cast<PointerType>(add.getPtr().getType()).getPointee();
+    auto bytes = access_.form(add.getOffset()).base.scaled(simt::storedBits(pointee) / 8);
+    auto base = bytes ? Polynomial::add(address.offset.base, *bytes) : std::nullopt;
+    if (!base)
+      return std::nullopt;
+    address.offset.base = *base;
+    address.pointer = add.getPtr();
+  }
+  return address;
+}
+
 // Boxes are read by another proxy than that through which threads write global memory.
 bool BulkCopies::isEverywhereRead(LoadOp load) {
   bool isRead = true;
@@ -162,7 +181,7 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::Shar
   unsigned bits = simt::storedBits(type.getElementType());
   if (shape.size() != 2 || !llvm::all_of(shape, [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
     return refuse("its tile has not two dimensions, both powers of two");
-  const Address *address = access_.address(load.getPtr());
+  std::optional<Address> address = addressOf(load);
   auto pointer = address ? dyn_cast<BlockArgument>(address->pointer) : BlockArgument();
   if (!pointer || pointer.getOwner() != &function_->getRegion(0).front())
     return refuse("its addresses are no parameter's and an offset");
@@ -233,7 +252,7 @@ BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, Value
   using enum arith::CmpIPredicate;
   LoadOp load = plan.load;
   Emitted e{builder, load.getLoc()};
-  const Address &address = *access_.address(load.getPtr());
+  const Address address = *addressOf(load);
   llvm::SmallSetVector<Value, 8> conditions;
   addAll(conditions, address.offset);
   auto also = [&](Value condition) { fits = e.both(fits, condition); };

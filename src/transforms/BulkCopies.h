@@ -34,6 +34,7 @@ public:
   Place locate(mlir::OpBuilder &builder, const Plan &plan, mlir::Value &fits);
 
 private:
+  std::optional<analysis::Address> addressOf(tile::LoadOp load);
   bool isEverywhereRead(tile::LoadOp load);
 
   mlir::Operation *function_;

@@ -327,8 +327,15 @@ private:
     if (!isCopied(first.getA()))
       bytes = uint64_t(cast<RankedTensorType>(first.getA().getType()).getNumElements()) *
               simt::storedBits(elementType(first.getA().getType())) / 8;
-    if (keepSlotsLonger(bytes))
-      last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
+    if (!keepSlotsLonger(bytes))
+      return;
+    last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
+    // The bounds of a mask are computed by all warps in each trip, which takes as long as boxes save here.
+    auto matrix = last->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    areWide_ = matrix.getElementBits() == machine_.costs.boxedBits &&
+               layout::columnsTogether(simt::layoutOf(last.getResult()), matrix.shape()) >=
+                   machine_.costs.boxedLastColumns &&
+               llvm::none_of(copied_, [](Copied &copied) { return bool(copied.load.getMask()); });
   }
 
   bool addsUp(DotOp dot) {
@@ -751,7 +758,7 @@ private:
   analysis::PointerOrigins origins_;
   llvm::SetVector<Operation *> ahead_; // ops of stage 0
   simt::AsyncWaitOp wait_;
-  bool areWide_ = false;                // the products, which run into the next trip
+  bool areWide_ = false;                // the products that run into the next trip: copies of boxes pay
   SmallVector<BulkCopies::Plan> boxes_; // loads that may be copies of boxes
   Value signals_;                       // of the slots; null: there are none
   SmallVector<Operation *> waits_;      // for a signal, and its slot

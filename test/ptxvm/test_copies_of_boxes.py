@@ -39,6 +39,33 @@ def bounded(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl
         y = tl.load(b + (i + k)[:, None] * sb + n[None, :], mask=(i + k < K)[:, None] & (n < N)[None, :], other=0)
         acc = tl.dot(x, y, acc)
     tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
+def attention(q, k, v, o, T, st, sh, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, MASKED: tl.constexpr):
+    head = tl.program_id(1).to(tl.int64) * sh
+    q += head
+    k += head
+    v += head
+    o += head
+    m, n, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, D)
+    x = tl.load(q + m[:, None] * st + d[None, :], mask=(m < T)[:, None], other=0)
+    kp, vp = k + d[:, None] + n[None, :] * st, v + n[:, None] * st + d[None, :]
+    best, total = tl.full([BM], float("-inf"), tl.float32), tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    for start in range(0, T, BN):
+        inside = start + n < T
+        s = tl.dot(x, tl.load(kp, mask=inside[None, :], other=0) if MASKED else tl.load(kp)) * 0.125
+        if MASKED:
+            s = tl.where(inside[None, :], s, float("-inf"))
+        better = tl.maximum(best, tl.max(s, 1))
+        p, shrink = tl.exp2(s - better[:, None]), tl.exp2(best - better)
+        total = total * shrink + tl.sum(p, 1)
+        y = tl.load(vp, mask=inside[:, None], other=0) if MASKED else tl.load(vp)
+        acc = tl.dot(p.to(tl.float16), y, acc * shrink[:, None])
+        best = better
+        kp += BN * st
+        vp += BN * st
+    tl.store(o + m[:, None] * st + d[None, :], (acc / total[:, None]).to(tl.float16), mask=(m < T)[:, None])
 """
 
 
@@ -52,9 +79,19 @@ def emitted(folder, name, stage, bm=BM, bn=BN, bk=BK, warps=4, kind="f16"):
     return done.stdout
 
 
+def emitted_attention(folder, stage, head=128, bn=64, warps=8, masked=False):
+    (folder / "kernel.py").write_text(KERNEL)
+    signature = f"q=*f16:16,k=*f16:16,v=*f16:16,o=*f16:16,T=i32,st=i32:16,sh=i32:16,D={head},BM=128,BN={bn},MASKED={masked}"
+    command = [PROGRAM, "compile", "kernel.py::attention", "--signature", signature, "--target", "sm_90a", "--emit", stage,
+               "--num-warps", str(warps)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 class Compiled:
-    def __init__(self, folder, name):
-        self.ptx, simt = emitted(folder, name, "ptx"), emitted(folder, name, "simt")
+    def __init__(self, folder, name, emit=emitted):
+        self.ptx, simt = emit(folder, name, "ptx"), emit(folder, name, "simt")
         self.shared = int(re.search(r"simt.shared_bytes = (\d+)", simt)[1])
         maps = re.search(r"simt.copy_maps = \[(.*?)\]", simt)[1]
         self.maps = [list(map(int, text.split(","))) for text in re.findall(r"array<i64: (.*?)>", maps)]
@@ -81,6 +118,14 @@ def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, **
     b, sb, room_b = matrix(k, n)
     c = np.full((m, n), 9, np.float32)
     slots = [a, b, c, m, n, k, sa, sb]
+    place = encode(kernel, slots)
+    found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k, sa, sb, place if maps else 0, 0],
+                        grid=(-(-m // BM), -(-n // BN), 1), block=(128, 1, 1), shared=kernel.shared, step_limit=20_000_000, **how)
+    return found, c, a.astype(np.float32) @ b.astype(np.float32)
+
+
+def encode(kernel, slots):
+    """The maps of a launch with these arguments, as they lie in memory."""
     made = []
     for pointer, stride_of, narrow, scale, size, columns, rows, box_columns, box_rows in kernel.maps:
         assert narrow == 1
@@ -89,9 +134,7 @@ def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, **
                             box_extents=[box_columns, box_rows, 1, 1, 1]))
     place = aligned(128 * len(made))
     place[:] = np.concatenate(made)
-    found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k, sa, sb, place if maps else 0, 0],
-                        grid=(-(-m // BM), -(-n // BN), 1), block=(128, 1, 1), shared=kernel.shared, step_limit=20_000_000, **how)
-    return found, c, a.astype(np.float32) @ b.astype(np.float32)
+    return place
 
 
 def replaced(pattern, instead, count=0):
@@ -182,4 +225,69 @@ def test_each_part_is_needed(kernels, mutant):
     for schedule, copies in (("round-robin", "late"), ("random", "random"), ("apart", "late")):
         found, c, wanted = run(kernels["product"], BM, BN, 6 * BK, MUTANTS[mutant], schedule=schedule, copies=copies, seed=1)
         killed |= found != "" or not np.array_equal(c, wanted)
+    assert killed
+
+
+# --- attention: heads begin where scalars that were added to the pointers say, and the second product runs into the next trip ---------
+
+D, HEADS = 128, 2
+
+
+@pytest.fixture(scope="module")
+def attention(tmp_path_factory):
+    return Compiled(tmp_path_factory.mktemp("attention"), "attention", lambda folder, _, stage: emitted_attention(folder, stage))
+
+
+def attend(kernel, length, change=lambda text: text, maps=True, count=HEADS, **how):
+    """The findings, and how far the result is off."""
+    random = np.random.default_rng(length)
+    stride, head = D + 16, length * (D + 16) + 32
+
+    def heads():
+        memory = aligned(2 * count * head + 64).view(np.float16)
+        memory[:] = np.nan
+        made = np.lib.stride_tricks.as_strided(memory, (count, length, D), (2 * head, 2 * stride, 2))
+        made[...] = random.normal(size=made.shape)
+        return made, memory
+    (q, in_q), (k, in_k), (v, in_v), (o, in_o) = heads(), heads(), heads(), heads()
+    slots = [q, k, v, o, length, stride, head]
+    place = encode(kernel, slots)
+    found = machine.run(change(kernel.ptx), [machine.Part(in_q, q), machine.Part(in_k, k), machine.Part(in_v, v), machine.Part(in_o, o),
+                                             length, stride, head, place if maps else 0, 0],
+                        grid=(-(-length // 128), count, 1), block=(256, 1, 1), shared=kernel.shared, step_limit=20_000_000, **how)
+    scores = q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1) * 0.125
+    weights = np.exp2(scores - scores.max(2, keepdims=True))
+    wanted = weights @ v.astype(np.float64) / weights.sum(2, keepdims=True)
+    return found, np.abs(o - wanted).max()
+
+
+@pytest.mark.parametrize("head, bn, warps, masked, are_boxes", [(128, 64, 8, False, True), (128, 128, 8, False, True), (128, 64, 8, True, False),
+                                                                (64, 128, 8, False, False), (64, 64, 4, False, False)])
+def test_boxes_are_for_attention_with_wide_heads(tmp_path, head, bn, warps, masked, are_boxes):
+    assert ("cp.async.bulk" in emitted_attention(tmp_path, "ptx", head, bn, warps, masked)) == are_boxes
+
+
+@pytest.mark.parametrize("copies, schedule", [("late", "round-robin"), ("random", "random"), ("late", "apart")])
+def test_heads_come_in_boxes(attention, copies, schedule):
+    found, off = attend(attention, 256, without_threads, schedule=schedule, copies=copies, seed=5)
+    assert found == ""
+    assert off < 4e-3
+
+
+def test_attention_without_maps_is_copied_by_all_threads(attention):
+    found, off = attend(attention, 192, without_boxes, maps=False)
+    assert found == ""
+    assert off < 4e-3
+
+
+@pytest.mark.parametrize("mutant", ["no wait", "fewer bytes announced", "nobody arrives", "no barrier", "one lane too many"])
+def test_each_part_of_attention_is_needed(attention, mutant):
+    bytes_of_trip = 2 * 2 * D * 64
+    change = {**MUTANTS, "fewer bytes announced": replaced(rf"selp\.b32 (\s*%r\d+), {bytes_of_trip}, 0", rf"selp.b32 \1, {bytes_of_trip - 16}, 0"),
+              "one lane too many": replaced(r"elect\.sync _\|(%p\d+), -1;", r"setp.eq.u32 \1, %r1, %r1;")}[mutant]
+    killed = False
+    for schedule, copies in (("round-robin", "late"), ("apart", "late"), ("random", "random")):
+        if not killed:
+            found, off = attend(attention, 384, change, count=1, schedule=schedule, copies=copies, seed=1)
+            killed = found != "" or not off < 4e-3
     assert killed

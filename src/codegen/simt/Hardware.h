@@ -49,6 +49,8 @@ public:
   virtual void warpBarrier(Builder &b) const = 0; // of the warp's lanes alone
   virtual llvm::Value *shuffleXor(Builder &b, llvm::Value *word, unsigned mask) const = 0; // words are i32
   virtual llvm::Value *shuffleIndex(Builder &b, llvm::Value *word, llvm::Value *lane) const = 0;
+  // Is this the one lane, always the same, that acts for its warp?
+  virtual llvm::Value *electLane(Builder &b) const = 0;
   virtual llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const = 0;
   // Reduces an i32 over the warp in one instruction; null where the machine has none.
   virtual llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const = 0;

@@ -1,6 +1,6 @@
 // Signals and copies of boxes (base/CopyMap.h). A signal lies in a slot of a buffer; thread 0 begins and ends
-// it, arrives, and starts the copies that count there, so that they follow each other in one thread's order.
-// All threads wait for themselves.
+// it. One thread of warp 0, always the same, arrives and starts the copies that count there, so that they
+// follow each other in one thread's order. All threads wait for themselves.
 #include "codegen/simt/Emitter.h"
 
 using namespace mlir;
@@ -11,6 +11,15 @@ namespace {
 
 llvm::Value *isFirst(Emitter &e, llvm::Value *and_ = nullptr) {
   return e.both(e.builder.CreateICmpEQ(e.thread(), e.builder.getInt32(0)), and_);
+}
+
+// In warp 0 alone, all lanes of which come here; `body` gets whether this lane is the one that acts. A test
+// of the thread's number would do as well, but the assembler then takes the operands of copies for ones that
+// differ from lane to lane, and lets every warp look for lanes in a loop.
+void inOneThread(Emitter &e, llvm::Value *also, llvm::function_ref<void(llvm::Value *)> body) {
+  auto &b = e.builder;
+  llvm::Value *warp = e.hardware.shuffleIndex(b, e.warp(), b.getInt32(0));
+  e.when(e.both(b.CreateICmpEQ(warp, b.getInt32(0)), also), [&] { body(e.hardware.electLane(b)); });
 }
 
 llvm::Value *mapAt(Emitter &e, int32_t number) {
@@ -48,16 +57,18 @@ void emitCopy(Emitter &e, BulkCopyOp op) {
   Hardware::BoxCopy copy;
   copy.map = mapAt(e, op.getMap());
   copy.signal = e.scalar(op.getSignal());
-  copy.predicate = isFirst(e, e.scalar(op.getPredicate()));
   copy.origin = e.scalar(op.getOrigin());
-  for (uint32_t column = 0; column != map.columns; column += map.boxColumns)
-    for (uint32_t row = 0; row != map.rows; row += map.boxRows) {
-      uint32_t offset = (column * map.rows + row * map.boxColumns) * map.elementBytes;
-      copy.to = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), e.scalar(op.getBuffer()), offset);
-      copy.column = b.CreateAdd(e.scalar(op.getColumn()), b.getInt32(column));
-      copy.row = b.CreateAdd(e.scalar(op.getRow()), b.getInt32(row));
-      e.hardware.copyBox(b, copy);
-    }
+  inOneThread(e, e.scalar(op.getPredicate()), [&](llvm::Value *acts) {
+    copy.predicate = acts;
+    for (uint32_t column = 0; column != map.columns; column += map.boxColumns)
+      for (uint32_t row = 0; row != map.rows; row += map.boxRows) {
+        uint32_t offset = (column * map.rows + row * map.boxColumns) * map.elementBytes;
+        copy.to = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), e.scalar(op.getBuffer()), offset);
+        copy.column = b.CreateAdd(e.scalar(op.getColumn()), b.getInt32(column));
+        copy.row = b.CreateAdd(e.scalar(op.getRow()), b.getInt32(row));
+        e.hardware.copyBox(b, copy);
+      }
+  });
 }
 
 } // namespace
@@ -85,8 +96,9 @@ void emitSignal(Emitter &e, Operation *op) {
                     [&](llvm::Value *signal) { e.hardware.endSignal(e.builder, signal, isFirst(e)); });
   auto arrive = cast<SignalArriveOp>(op);
   llvm::Value *also = arrive.getPredicate() ? e.scalar(arrive.getPredicate()) : nullptr;
-  e.hardware.arriveAtSignal(e.builder, e.scalar(arrive.getSignal()), e.scalar(arrive.getBytes()),
-                            isFirst(e, also));
+  inOneThread(e, also, [&](llvm::Value *acts) {
+    e.hardware.arriveAtSignal(e.builder, e.scalar(arrive.getSignal()), e.scalar(arrive.getBytes()), acts);
+  });
 }
 
 } // namespace tegula::simt

@@ -23,6 +23,7 @@ public:
   void warpBarrier(Builder &b) const override;
   llvm::Value *shuffleXor(Builder &b, llvm::Value *word, unsigned mask) const override;
   llvm::Value *shuffleIndex(Builder &b, llvm::Value *word, llvm::Value *lane) const override;
+  llvm::Value *electLane(Builder &b) const override;
   llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const override;
   llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const override;
   Values load(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> others) const override;

@@ -61,6 +61,10 @@ llvm::Value *NvidiaHardware::trySignal(Builder &b, llvm::Value *signal, llvm::Va
                       {narrow(b, signal), parity});
 }
 
+llvm::Value *NvidiaHardware::electLane(Builder &b) const {
+  return emitAssembly(b, b.getInt1Ty(), "elect.sync _|$0, -1;", "=b", {});
+}
+
 void NvidiaHardware::acquireCopyMap(Builder &b, llvm::Value *map, llvm::Value *predicate) const {
   std::string size = std::to_string(CopyMap::bytes);
   emitWhere(b, predicate, "fence.proxy.tensormap::generic.acquire.gpu [$1], " + size + ";", ",l", {map});
