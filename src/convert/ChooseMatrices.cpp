@@ -18,13 +18,6 @@ namespace {
 // lie side by side along the dimension that the operand keeps.
 enum class Chain { None, Left, Right };
 
-// Is an operand what a load brings, as it lies in memory? Others are in registers.
-bool isLoaded(Value operand) {
-  while (auto trans = operand.getDefiningOp<TransOp>())
-    operand = trans.getValue();
-  return operand.getDefiningOp<LoadOp>() != nullptr;
-}
-
 // The dots whose results reach `operand` through ops that keep coordinates.
 void producers(Value operand, llvm::SmallPtrSetImpl<Operation *> &seen, SmallVectorImpl<DotOp> &dots) {
   SmallVector<Value> work{operand};
@@ -218,13 +211,13 @@ private:
     return isWhole && llvm::isPowerOf2_64(uint64_t(ofRows)) && sums <= options_.machine.registers * 3 / 4;
   }
 
-  // It reads its columns in shared memory; what is computed, as scaled weights are, would have to go there
-  // first. Factors of 16 bits may lie there either way; of others K has to be innermost. Its rows come from
-  // registers where they do not lie so, in pairs where they lie along the result.
+  // It reads its columns in shared memory. Factors of 16 bits may lie there either way, and what is computed,
+  // as scaled weights are, goes there first; of others K has to be innermost in what is loaded. Its rows come
+  // from registers where they do not lie so, in pairs where they lie along the result.
   bool operandsLie(DotOp dot, const Extents &e, MatrixShape &shape) {
     unsigned rows = shape.isSwapped ? 1 : 0;
     if (shape.elementBits == 16)
-      return !shape.isSwapped && isLoaded(dot.getB());
+      return !shape.isSwapped;
     if (lies(dot, 1 - rows) != Lies::AlongK)
       return false;
     shape.pairsRows = takesPairs(dot, rows, rows == 0 ? e.m : e.n);

@@ -51,6 +51,18 @@ bool comesFromLoad(Value value) {
   return false;
 }
 
+// Does an instruction of several warps read the tile in shared memory, and something compute it? It lies
+// there as it was computed.
+bool isReadComputed(simt::ConvertOp convert) {
+  Value value = convert.getValue();
+  while (isa_and_nonnull<TransOp, simt::ConvertOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return !value.getDefiningOp<LoadOp>() && llvm::any_of(convert->getUses(), [](OpOperand &use) {
+    auto matrix = use.getOwner()->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    return matrix && matrix.getWarps() > 1 && use.getOperandNumber() == (matrix.getIsSwapped() ? 0u : 1u);
+  });
+}
+
 Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
   Operation *copy = builder.clone(*uniform.getDefiningOp());
   auto type = simt::withLayout(uniform.getType(), layout);
@@ -100,7 +112,7 @@ void hoistConverts(Operation *function) {
   function->walk([&](simt::ConvertOp convert) {
     bool isOperand =
         llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
-    if (isOperand && comesFromLoad(convert.getValue()))
+    if (isOperand && comesFromLoad(convert.getValue()) && !isReadComputed(convert))
       converts.push_back(convert);
   });
   for (simt::ConvertOp convert : converts)

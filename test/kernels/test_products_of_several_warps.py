@@ -126,6 +126,54 @@ def test_a_product_of_a_product(target, m, n, d, warps, dtype):
 
 
 @triton.jit
+def computed_kernel(a, w, scale, c, K, swk, swn, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, SCALED: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros([M, N], tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :])
+        y = tl.load(w + (i + k)[:, None] * swk + n[None, :] * swn).to(x.dtype)
+        if SCALED:
+            y = y * tl.load(scale + i // BK * N + n)[None, :]
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("is_scaled", [False, True])
+@pytest.mark.parametrize("by_columns", [False, True], ids=["n", "t"])
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 64, 64, 8, 3), (64, 32, 16, 4, 1), (64, 128, 64, 8, 2)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_second_factors_that_are_computed(target, m, n, bk, warps, stages, by_columns, is_scaled, dtype):
+    """Weights of bytes that are cast, and scaled, on their way: they are stored where the instruction reads them."""
+    generator = torch.Generator().manual_seed(8)
+    for trips in (0, 1, 4):
+        k = trips * bk
+        a = integers(generator, m, max(k, bk), dtype=dtype)[:, :k].contiguous()
+        w = integers(generator, max(k, bk), n, dtype=torch.int8, by_columns=by_columns)
+        scale = torch.randint(1, 4, (max(trips, 1), n), generator=generator).to(dtype)
+        c = torch.full((m, n), 9.0)
+        computed_kernel[(1,)](a, w, scale, c, k, *w.stride(), M=m, N=n, BK=bk, SCALED=is_scaled, num_warps=warps, num_stages=stages)
+        weights = w.float()[:k] * (scale.float().repeat_interleave(bk, 0)[:k] if is_scaled else 1)
+        assert torch.equal(c, a.float() @ weights)
+
+
+@triton.jit
+def turned_chain_kernel(q, k, v, o, N: tl.constexpr, D: tl.constexpr):
+    n, d = tl.arange(0, N), tl.arange(0, D)
+    x = tl.load(q + n[:, None] * D + d[None, :])
+    s = tl.dot(tl.load(k + n[None, :] * D + d[:, None]), tl.load(v + n[:, None] * D + d[None, :]))
+    tl.store(o + n[:, None] * D + d[None, :], tl.dot(x, s.to(x.dtype)))
+
+
+@pytest.mark.parametrize("n, d, warps", [(64, 64, 4), (64, 64, 8), (128, 64, 8)])
+def test_a_product_is_the_second_factor(target, n, d, warps):
+    generator = torch.Generator().manual_seed(4)
+    q, k, v = (torch.randint(-1, 2, (n, d), generator=generator).half() for _ in range(3))
+    o = torch.full((n, d), 9.0)
+    turned_chain_kernel[(1,)](q, k, v, o, N=n, D=d, num_warps=warps)
+    assert torch.equal(o, q.float() @ (k.float().T @ v.float()))
+
+
+@triton.jit
 def two_sums_kernel(a, b, c, d, K, N: tl.constexpr):
     m, n, k = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, 32)
     left, right = tl.zeros([64, N], tl.float32), tl.zeros([64, N], tl.float32)
@@ -207,6 +255,16 @@ def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, b
     notes = assembled(text, tmp_path)
     assert not re.search(r"C75\d\d", notes), notes
     assert re.search(r" 0 bytes spill stores", notes), notes
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_computed_factors_leave_products_asynchronous(build_dir, tmp_path, is_scaled):
+    signature = f"a=*f16:16,w=*i8:16,scale=*f16:16,c=*f32:16,K=i32:16,swk=i32:16,swn=1,M=128,N=128,BK=64,SCALED={is_scaled}"
+    text = compiled(build_dir, tmp_path, "computed_kernel", signature, 8)
+    assert len(re.findall(r"wgmma\.mma_async", text)) == 4
+    notes = assembled(text, tmp_path)
+    assert not re.search(r"C75\d\d", notes) and re.search(r" 0 bytes spill stores", notes), notes
 
 
 @triton.jit

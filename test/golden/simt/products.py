@@ -95,8 +95,8 @@ def alone(a, b, c):
     tl.store(c + m[:, None] * 64 + k[None, :], tl.dot(x, y))
 
 
-# A second operand that is computed does not lie in shared memory: one warp's instructions take it from registers.
-# WEIGHTED: dot: matrix instruction m16n8k16.f16
+# A second operand that is computed is stored where the instruction of several warps reads it.
+# WEIGHTED: dot: matrix instruction wgmma.k16.f16
 @triton.jit
 def weighted(a, b, c):
     m, k = tl.arange(0, 64), tl.arange(0, 64)
