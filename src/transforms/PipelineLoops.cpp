@@ -21,6 +21,9 @@ namespace {
 
 constexpr llvm::StringLiteral stagesName = "tt.num_stages";
 
+// Registers of a thread that a loop of products takes besides its sums.
+constexpr uint64_t besideSums = 60;
+
 // A load that becomes a copy.
 struct Copied {
   LoadOp load;
@@ -257,11 +260,30 @@ private:
       if (dot)
         dots.push_back(dot);
     });
-    if (!areFree || dots.empty() || !keepSlotsLonger(0))
+    if (!areFree || dots.empty() || costsSecondProgram(dots) || !keepSlotsLonger(0))
       return;
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
     areWide_ = llvm::all_of(dots, [&](DotOp dot) { return isWide(dot); });
+  }
+
+  // Would another slot leave no room for a second program on the multiprocessor, where registers have room
+  // for it? While one waits for its products the other one's run.
+  bool costsSecondProgram(ArrayRef<DotOp> dots) {
+    uint64_t bytes = slotBytes(), registers = besideSums;
+    for (DotOp dot : dots)
+      registers += simt::registersOf(dot.getType());
+    return 2 * simt::warpsOf(loop_) * registers <= machine_.costs.productWarps * (machine_.registers + 1) &&
+           2 * slots_ * bytes <= machine_.sharedBytes && 2 * (slots_ + 1) * bytes > machine_.sharedBytes;
+  }
+
+  // Of all buffers, one slot of each.
+  uint64_t slotBytes() {
+    uint64_t bytes = 0;
+    for (Copied &copied : copied_)
+      bytes += (uint64_t(1) << copied.map.images.size()) *
+               simt::storedBits(elementType(copied.load.getType())) / 8;
+    return bytes;
   }
 
   // Is a product so wide that copies of boxes pay: its instructions have many columns, and it takes long
@@ -281,10 +303,7 @@ private:
   // one, or with copies that start a trip later. `others`: bytes of shared memory that lie beside the slots.
   // Returns false where neither can be.
   bool keepSlotsLonger(uint64_t others) {
-    uint64_t bytes = 0;
-    for (Copied &copied : copied_)
-      bytes += (uint64_t(1) << copied.map.images.size()) *
-               simt::storedBits(elementType(copied.load.getType())) / 8;
+    uint64_t bytes = slotBytes();
     uint64_t most = std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(loop_), 1);
     uint64_t now = std::min(most, machine_.sharedBytes / (slots_ * bytes + others)),
              then = std::min(most, machine_.sharedBytes / ((slots_ + 1) * bytes + others));

@@ -268,6 +268,25 @@ def test_computed_factors_leave_products_asynchronous(build_dir, tmp_path, is_sc
 
 
 @triton.jit
+def room_kernel(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K, BK):
+        acc = tl.dot(tl.load(a + m[:, None] * K + (i + k)[None, :]), tl.load(b + (i + k)[:, None] * BN + n[None, :]), acc)
+    tl.store(c + m[:, None] * BN + n[None, :], acc)
+
+
+@pytest.mark.parametrize("bm, bn, warps, slots, pending", [(128, 128, 8, 3, 0), (128, 128, 4, 3, 0), (128, 256, 8, 4, 1), (64, 64, 4, 4, 1)])
+def test_a_slot_more_does_not_cost_the_second_program(build_dir, tmp_path, bm, bn, warps, slots, pending):
+    """Two programs share a multiprocessor where registers have room for them: one's products run while the other one waits."""
+    signature = f"a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,BM={bm},BN={bn},BK=64"
+    text = compiled(build_dir, tmp_path, "room_kernel", signature, warps)
+    loop = text[text.index("wgmma.mma_async"):]
+    assert re.search(r"wgmma\.wait_group\.sync\.aligned (\d)", loop)[1] == str(pending)
+    assert re.search(rf"setp\.eq\.b32\s+%p\d+, %r\d+, {slots};", text)
+
+
+@triton.jit
 def wrapped_kernel(a, b, c, M, K, first, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     m, n, k = (first + tl.arange(0, BM)) % M, (first + tl.arange(0, BN)) % BN, tl.arange(0, BK)
     acc = tl.zeros([BM, BN], tl.float32)
