@@ -416,6 +416,99 @@ def prints(n):
     return kernel([*BEGIN, *repeated(n, "tl.device_print('x{i}', x)"), *END])
 
 
+# --- mixtures ---------------------------------------------------------------------------------
+
+
+@shape(4)
+def unrolled_ifs(n):
+    return kernel([*BEGIN, *unrolled(n, "if n > 3:", "    x = x * y", "else:", "    x = x + y"), *END])
+
+
+@shape(8)
+def chain_of_selected_tuples(n):
+    return kernel([*BEGIN, "t = (x, (y, x))", *repeated(n, "t = (t[1][0], (t[0] + {i}, t[1][1]))"), "x = t[0] + t[1][0] + t[1][1]", *END])
+
+
+@shape(8)
+def constexpr_parameters(n):
+    names = [f"C{i}" for i in range(n)]
+    return kernel([*BEGIN, *repeated(n, "x += C{i}"), *END], ", ".join(["p", "q", "n", *(f"{name}: tl.constexpr" for name in names)]),
+                  ",".join([POINTERS, *(f"{name}={i}" for i, name in enumerate(names))]))
+
+
+@shape(2)
+def helpers_called_twice(n):
+    return kernel([*BEGIN, f"x = h{n - 1}(x, y)", *END],
+                  above=helpers(n, lambda i: f"h{i - 1}(x, y) * h{i - 1}(y, x)" if i else "x + y"))
+
+
+@shape(8)
+def assertions(n):
+    return kernel([*BEGIN, *repeated(n, "tl.device_assert(x > {i}, 'x{i}')"), *END])
+
+
+@shape(2)
+def dots_in_a_pipelined_loop(n):
+    return kernel([*SQUARE, "c = x * 0.0", "for i in tl.range(0, n, num_stages=3):",
+                   *repeated(n, "    c = tl.dot(tl.load(p + o + i * 256 + {i}), tl.load(q + o + i * 256), c)"), "tl.store(q + o, c)"])
+
+
+@shape(2)
+def loads_of_a_pipelined_loop(n):
+    return kernel([*BEGIN, "for i in tl.range(0, n, num_stages=4):",
+                   *repeated(n, "    x += tl.load(p + i * 64 + o + {i} * n)"), *END])
+
+
+@shape(2)
+def histograms(n):
+    return kernel(["o = tl.arange(0, 64)", "z = o & 15", *repeated(n, "z = z + tl.gather(tl.histogram(z & 15, 16), z & 15, 0)"),
+                   "tl.store(q + o, z.to(tl.float32))"])
+
+
+@shape(2)
+def atomics_in_loops(n):
+    return kernel([*BEGIN, *repeated(n, "for i in range(n):", "    for j in range(i):", "        tl.atomic_add(q + o + j + {i}, x)"), *END])
+
+
+@shape(64)
+def length_of_texts(n):
+    return kernel([*BEGIN, *repeated(8, f"tl.device_print('{'a' * n}{{i}}', x)"), *END])
+
+
+@shape(64)
+def kernels_of_a_module(n):
+    return kernel([*BEGIN, *END], above="".join(JIT + f"def k{i}(p, q, n):\n    o = tl.arange(0, 64)\n    tl.store(q + o, tl.load(p + o) + {i})\n\n\n"
+                                               for i in range(n)))
+
+
+@shape(4)
+def ifs_with_loads(n):
+    return kernel([*BEGIN, *repeated(n, "if tl.load(p + {i}) > 0.0:", "    x += tl.load(q + o + {i})"), *END])
+
+
+@shape(4)
+def returns_in_a_row(n):
+    return kernel([*BEGIN, *repeated(n, "if n == {i}:", "    tl.store(q + o, x * {i})", "    return", "x += y"), *END])
+
+
+@shape(4)
+def breaks_of_a_loop(n):
+    return kernel([*BEGIN, "for i in range(n):", *repeated(n, "    if i * i == n + {i}:", "        break", "    x = x * y"), *END])
+
+
+@shape(4)
+def chain_of_broadcasts(n):
+    return kernel([*SQUARE, *repeated(n, "x = x + tl.broadcast_to(tl.sum(x, 1)[:, None], (16, 16)) * {i}"), *END])
+
+
+@shape(16)
+def elifs(n):
+    lines = ["if n == 0:", "    x += 1.0"]
+    for i in range(1, n):
+        lines += [f"elif n == {i}:", f"    x += {i}.0"]
+    return kernel([*BEGIN, *lines, *END])
+
+
 # --- size of tiles ---------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 #include "ir/tile/CarriedValues.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -19,14 +20,29 @@ constexpr StringLiteral leftOut[] = {"::MakeRegionBranchOpSuccessorInputsDead",
                                      "::RemoveDuplicateSuccessorInputUses",
                                      "::RemoveDeadRegionBranchOpSuccessorInputs", "::WhileMoveIfDown"};
 
-FrozenRewritePatternSet patternsOf(MLIRContext *context) {
+// Left out where very many ifs have one condition: one joins them two by two, and each time makes a new `if`
+// with the results of both; the other looks, for each `if`, at all uses of its condition.
+constexpr StringLiteral leftOutOfMany[] = {"::CombineIfs", "::ConditionPropagation"};
+constexpr unsigned mostOfOneCondition = 256;
+
+bool hasManyOfOneCondition(Operation *root) {
+  llvm::DenseMap<Value, unsigned> ifs;
+  unsigned most = 0;
+  root->walk([&](scf::IfOp op) { most = std::max(most, ++ifs[op.getCondition()]); });
+  return most > mostOfOneCondition;
+}
+
+FrozenRewritePatternSet patternsOf(Operation *root) {
+  MLIRContext *context = root->getContext();
   RewritePatternSet patterns(context);
   for (Dialect *dialect : context->getLoadedDialects())
     dialect->getCanonicalizationPatterns(patterns);
   for (RegisteredOperationName name : context->getRegisteredOperations())
     name.getCanonicalizationPatterns(patterns, context);
-  llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern> &pattern) {
-    return llvm::any_of(leftOut, [&](StringRef name) { return pattern->getDebugName().ends_with(name); });
+  bool many = hasManyOfOneCondition(root);
+  llvm::erase_if(patterns.getNativePatterns(), [&](const std::unique_ptr<RewritePattern> &pattern) {
+    auto isPattern = [&](StringRef name) { return pattern->getDebugName().ends_with(name); };
+    return llvm::any_of(leftOut, isPattern) || (many && llvm::any_of(leftOutOfMany, isPattern));
   });
   return patterns;
 }
@@ -34,7 +50,7 @@ FrozenRewritePatternSet patternsOf(MLIRContext *context) {
 } // namespace
 
 void canonicalize(Operation *root) {
-  FrozenRewritePatternSet patterns = patternsOf(root->getContext());
+  FrozenRewritePatternSet patterns = patternsOf(root);
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
   for (int round = 0; round < mostRounds; ++round) {

@@ -10,12 +10,37 @@ using namespace mlir;
 namespace tegula::tile {
 namespace {
 
+// Of what regions hold: ops, and values from outside that they take, in any order, since equal ops may swap
+// operands. Without it all ifs on one condition would have one hash, and each would be compared with all
+// before it.
+llvm::hash_code hashOfRegions(Operation *op) {
+  constexpr unsigned most = 1024; // ops that are looked at: those in many regions are looked at for each
+  unsigned seen = 0;
+  llvm::hash_code hash = 0;
+  for (Region &region : op->getRegions())
+    region.walk([&](Operation *inner) {
+      size_t outer = 0;
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getParentRegion()->getParentOp()))
+          outer += size_t(hash_value(operand));
+      hash =
+          llvm::hash_combine(hash, outer,
+                             OperationEquivalence::computeHash(inner, OperationEquivalence::ignoreHashValue,
+                                                               OperationEquivalence::ignoreHashValue,
+                                                               OperationEquivalence::IgnoreLocations));
+      return ++seen < most ? WalkResult::advance() : WalkResult::interrupt();
+    });
+  return hash;
+}
+
 // Two ops are one key if they compute the same.
 struct SameComputation : llvm::DenseMapInfo<Operation *> {
-  static unsigned getHashValue(const Operation *op) {
-    return OperationEquivalence::computeHash(
-        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
-        OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations);
+  static unsigned getHashValue(const Operation *key) {
+    auto *op = const_cast<Operation *>(key);
+    llvm::hash_code own = OperationEquivalence::computeHash(op, OperationEquivalence::directHashValue,
+                                                            OperationEquivalence::ignoreHashValue,
+                                                            OperationEquivalence::IgnoreLocations);
+    return unsigned(op->getNumRegions() ? llvm::hash_combine(own, hashOfRegions(op)) : own);
   }
   static bool isEqual(const Operation *a, const Operation *b) {
     if (a == b)
