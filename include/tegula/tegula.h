@@ -322,6 +322,11 @@ typedef struct tg_host {
   /* The default of a parameter of the function that this host belongs to, evaluated. NULL, or 0: the text
    * of the function says it. */
   int (*default_of)(void *user, const char *parameter, tg_value *out);
+  /* The name (TG_STRING) that a kernel of the function that this host belongs to gets, asked once a
+   * specialization. The value is a tuple of one row (name, type, constant) a parameter that has a value: the
+   * type is "*fp32", "constexpr" where `constant` is the value, and of a tuple a tuple of rows.
+   * Characters that code cannot have in a name become "_$_". NULL, or 0: the function's name. */
+  int (*name_of)(void *user, const tg_value *specialization, tg_value *out);
 } tg_host;
 
 typedef struct tg_module tg_module;

@@ -116,6 +116,13 @@ int callNamed(void *user, const tg_value *callee, const tg_value *arguments, con
                out);
 }
 
+int nameOf(void *user, const tg_value *specialization, tg_value *out) {
+  Gil gil;
+  auto *self = static_cast<Function *>(user);
+  Ref rows(toObject(self, *specialization));
+  return reply(rows ? PyObject_CallMethod(self->environment, "name_of", "(O)", rows.get()) : nullptr, out);
+}
+
 uint64_t version(void *user) { return static_cast<Function *>(user)->watch->version; }
 
 int init(PyObject *object, PyObject *args, PyObject *) {
@@ -284,7 +291,11 @@ tg_function *functionHandle(Function *self) {
   tg_context *where = context();
   if (!where)
     return nullptr;
-  tg_host host{sizeof(tg_host), self, lookup, attribute, nullptr, version, callNamed, defaultOf};
+  Ref isNaming(PyObject_GetAttrString(self->environment, "is_naming"));
+  if (!isNaming)
+    return nullptr;
+  tg_host host{sizeof(tg_host), self, lookup, attribute, nullptr, version, callNamed, defaultOf,
+               isNaming.get() == Py_True ? nameOf : nullptr};
   tg_source description{sizeof(tg_source), path, text, size_t(size), line, column, &host};
   tg_module *module = nullptr;
   tg_diagnostics *problems = nullptr;

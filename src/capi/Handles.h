@@ -174,5 +174,7 @@ bool writeFile(const std::string &path, std::string_view bytes, diag::Sink &sink
 
 // The environment that asks a host.
 std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host);
+// Asks a host, which has a `name_of`, for the names of kernels.
+jit::NameKernel makeCallbackNames(const tg_host &host);
 
 } // namespace tegula::capi

@@ -134,8 +134,12 @@ tg_status tg_module_from_text(tg_context *context, const tg_source *source, tg_m
     if (s.host)
       env = capi::makeCallbackEnv(*host);
     compiler::Module module = compiler::makeModule(std::move(text), std::move(env), sink);
-    if (!sink.hasErrors())
-      *out = wrap(std::move(module), context);
+    if (sink.hasErrors())
+      return;
+    *out = wrap(std::move(module), context);
+    if (s.host && host->name_of)
+      for (const auto &function : (*out)->functions)
+        function->dispatcher.nameKernels(capi::makeCallbackNames(*host));
   });
 }
 

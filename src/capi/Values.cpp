@@ -357,6 +357,40 @@ private:
 
 } // namespace
 
+// A constant without a form in C is shown as a text.
+static sema::Const shown(const sema::Const &row) {
+  const sema::ConstTuple &parts = *sema::tupleOf(row);
+  sema::Const type = parts[1], value = parts[2];
+  if (const sema::ConstTuple *rows = sema::tupleOf(type)) {
+    sema::ConstTuple all;
+    for (const sema::Const &element : *rows)
+      all.push_back(shown(element));
+    type = sema::makeTuple(std::move(all));
+  }
+  Loan loan;
+  tg_value out{};
+  if (!lend(value, out, loan, [](const sema::Function &) -> tg_function * { return nullptr; }))
+    value = {sema::repr(value)};
+  return sema::makeTuple(std::vector{parts[0], type, value});
+}
+
+jit::NameKernel makeCallbackNames(const tg_host &host) {
+  return [host](const sema::Const &specialization) -> Result<std::string> {
+    sema::ConstTuple rows;
+    for (const sema::Const &row : *sema::tupleOf(specialization))
+      rows.push_back(shown(row));
+    sema::Const all = sema::makeTuple(std::move(rows));
+    Loan loan;
+    tg_value out{}, shownRows{};
+    lend(all, shownRows, loan, [](const sema::Function &) -> tg_function * { return nullptr; });
+    int answered = host.name_of(host.user, &shownRows, &out);
+    bool isGiven = answered && out.kind == TG_STRING && isText(out);
+    if (answered > 0 && isGiven && out.as.text.size)
+      return textOf(out);
+    return Status::error(StatusCode::Launch, answered < 0 && isGiven ? textOf(out) : "it is empty, or no text");
+  };
+}
+
 std::shared_ptr<sema::HostEnv> makeCallbackEnv(const tg_host &host) {
   return std::make_shared<CallbackEnv>(host);
 }

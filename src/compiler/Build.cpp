@@ -63,7 +63,7 @@ Status buildArtifact(const sema::Request &request, const Target &target, const T
                      Built &built, diag::Sink &sink) {
   const Status reported = Status::error(StatusCode::Type, "");
   artifact::Artifact &artifact = built.artifact;
-  artifact.kernel = request.kernel->definition->name;
+  artifact.kernel = sema::nameInCode(request);
   artifact.target = target.name;
   artifact.arch = options.arch;
   auto start = Clock::now();

@@ -158,6 +158,7 @@ std::optional<Key> keyOf(const sema::Request &request, const Target &target, con
   out.text(*machine);
   writeOptions(options, request.options, out);
   key.naming.describe(request.kernel, out);
+  out.text(request.name);
   out.count(request.arguments.size());
   for (const sema::ArgumentSpec &argument : request.arguments)
     writeArgument(argument, key.naming, out);

@@ -4,6 +4,7 @@
 #include "compiler/Literal.h"
 #include "jit/Leaf.h"
 #include "jit/Libraries.h"
+#include "sema/Const.h"
 #include "sema/Session.h"
 
 #include <cstdio>
@@ -328,6 +329,40 @@ static void printAheadOfPasses(pipeline::Looks &looks) {
   };
 }
 
+static sema::Const rowOf(const sema::ArgumentSpec &argument) {
+  sema::Const type{std::string("constexpr")}, value{sema::NoneValue{}};
+  if (argument.elements) {
+    sema::ConstTuple rows;
+    for (const sema::ArgumentSpec &element : *argument.elements)
+      rows.push_back(rowOf(element));
+    type = sema::makeTuple(std::move(rows));
+  } else if (auto *constant = std::get_if<sema::Const>(&argument.value)) {
+    value = *constant;
+  } else {
+    const auto &runTime = std::get<sema::Type>(argument.value);
+    type = {(runTime.pointer ? runTime.isConst ? "*k" : "*" : "") + std::string(name(runTime.element))};
+  }
+  return sema::makeTuple(std::vector{sema::Const{argument.name}, type, value});
+}
+
+bool Dispatcher::nameKernel(sema::Request &request, diag::Sink &sink) const {
+  if (!name_)
+    return true;
+  sema::ConstTuple rows;
+  for (const sema::ArgumentSpec &argument : request.arguments)
+    rows.push_back(rowOf(argument));
+  Result<std::string> name = name_(sema::makeTuple(std::move(rows)));
+  if (!name) {
+    sink.report(Kind::HostMisuse, place(),
+                {"`repr` of the kernel `" + function_->definition->name + "` gave no name: " +
+                     name.status().message,
+                 "return a str that is not empty"});
+    return false;
+  }
+  request.name = std::move(*name);
+  return true;
+}
+
 KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
   compiler::CompileOptions options = call.options;
   if (printsPasses(function_->definition->name))
@@ -336,6 +371,8 @@ KernelRef Dispatcher::compile(const Call &call, diag::Sink &sink) {
   std::vector<std::string> names;
   sema::Request request = requestOf(call, &kernel->record, names);
   keepConstants(kernel->record, request.arguments);
+  if (!nameKernel(request, sink))
+    return nullptr;
   kernel->compilation = compiler::findOrCompile(request, options, sink);
   if (!kernel->compilation)
     return nullptr;

@@ -12,6 +12,7 @@
 #include "jit/KernelTable.h"
 #include "jit/KnownCalls.h"
 
+#include <functional>
 #include <mutex>
 
 namespace tegula::jit {
@@ -24,6 +25,9 @@ struct TypedLeaf {
   std::optional<std::vector<TypedLeaf>> elements;
 };
 
+// The name of a kernel for a tuple of rows (parameter, type, constant), as tegula.h has them. An error is text.
+using NameKernel = std::function<Result<std::string>(const sema::Const &specialization)>;
+
 class Dispatcher {
 public:
   explicit Dispatcher(std::shared_ptr<const sema::Function> function) : function_(std::move(function)) {}
@@ -35,6 +39,8 @@ public:
   // The annotation that counts, where the host has another one than the text: "constexpr", "const",
   // "i64", "*fp16". False: it means nothing here, and the text's counts.
   bool annotate(unsigned parameter, std::string_view annotation);
+  // Kernels get other names than the function's. Before the first launch.
+  void nameKernels(NameKernel name) { name_ = std::move(name); }
 
   // The kernel for these arguments on the place's device, compiled if it is new. Null after diagnostics.
   KernelRef prepare(std::span<const Argument> arguments, const compiler::CompileOptions &options,
@@ -79,6 +85,7 @@ private:
   KernelRef findFor(Call &call, std::span<const Argument> arguments, const runtime::Place &place,
                     diag::Sink &sink);
   sema::Request requestOf(const Call &call, sema::HostRecord *record, std::vector<std::string> &names) const;
+  bool nameKernel(sema::Request &request, diag::Sink &sink) const;
   KernelRef compile(const Call &call, diag::Sink &sink);
   diag::Location place() const;
 
@@ -87,6 +94,7 @@ private:
   std::vector<compiler::Parameter> parameters_;
   bool takesPlainParameters_ = true; // no *args, no **kwargs
   std::vector<Leaf> defaults_;
+  NameKernel name_;
   KernelTable table_;
   KnownCalls known_;
 };

@@ -28,11 +28,15 @@ struct Request {
   std::vector<ArgumentSpec> arguments; // any order; parameters with defaults may be left out
   LanguageOptions options;
   HostRecord *record = nullptr; // gets what the host was asked; null: nobody wants to know
+  std::string name = {}; // of the kernel in code; empty: the function's
   // Sees the module as the text has it, ahead of any clean-up; empty: nobody wants to.
   std::function<void(mlir::ModuleOp)> asWritten = {};
 };
 
-// A module with one tt.func, named after the kernel, whose arguments are the run-time
+// The name that the kernel has in code: characters that an assembler takes in no name are "_$_".
+std::string nameInCode(const Request &request);
+
+// A module with one tt.func of that name, whose arguments are the run-time
 // parameters in order of declaration; null after diagnostics. The module verifies.
 mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request,
                                              diag::Sink &sink);

@@ -37,7 +37,7 @@ public:
       return nullptr;
     builder_.setInsertionPointToEnd(module->getBody());
     auto type = builder_.getFunctionType(types_, {});
-    auto function = tile::FuncOp::create(builder_, loc, kernel_.definition->name, type);
+    auto function = tile::FuncOp::create(builder_, loc, nameInCode(request_), type);
     mlir::Block *entry =
         function.getBody().empty() ? &function.getBody().emplaceBlock() : &function.getBody().front();
     addArguments(function, *entry);
@@ -214,6 +214,13 @@ private:
 };
 
 } // namespace
+
+std::string nameInCode(const Request &request) {
+  std::string name;
+  for (char c : request.name.empty() ? request.kernel->definition->name : request.name)
+    name += llvm::isAlnum(c) || c == '_' || c == '$' ? std::string(1, c) : "_$_";
+  return llvm::isDigit(name.front()) ? "_" + name : name;
+}
 
 mlir::OwningOpRef<mlir::ModuleOp> specialize(mlir::MLIRContext &context, const Request &request,
                                              diag::Sink &sink) {

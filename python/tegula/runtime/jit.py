@@ -20,7 +20,7 @@ from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canon
 from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
 from .driver import driver
 from .dependencies import is_pure, watch_call
-from .specialize import DeviceCaches, describe, mangle_type, native_specialize_impl
+from .specialize import DeviceCaches, Specialization, describe, mangle_type, native_specialize_impl
 from ..errors import Diagnostic
 from . import descriptors
 from .tensors import MockTensor, TensorWrapper, elements_reachable, reinterpret
@@ -182,6 +182,16 @@ class _Environment:
         for name in rest:
             found = getattr(found, name, None)
         return None if isinstance(found, str) else found
+
+    @property
+    def is_naming(self):
+        """Whether kernels have other names than the function."""
+        return self._owner()._repr is not None
+
+    def name_of(self, rows):
+        """The name for a specialization of the rows (parameter, type, constant)."""
+        name = self._owner().repr(Specialization.of(rows))
+        return encode(name) if isinstance(name, str) else None
 
     def object(self, handle):
         return object_of(handle)

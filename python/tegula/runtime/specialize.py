@@ -1,4 +1,6 @@
 """Says how an argument is seen by a compile: its type as signatures spell it, and whether 16 divides it."""
+from collections import namedtuple
+
 from .. import _tegula as core
 from ..language import core as lang
 
@@ -25,6 +27,22 @@ def _element_type(dtype):
 
 def _tuple_of(values, kind):
     return kind(*values) if hasattr(kind, "_fields") else tuple(values)
+
+
+class Specialization(namedtuple("Specialization", "constants signature")):
+    """A kernel's constants and types by parameter, as `repr` of `@triton.jit` sees them."""
+
+    @classmethod
+    def of(cls, rows):
+        return cls({name: value for name, kind, value in rows if kind == "constexpr"},
+                   {name: cls._kind(kind) for name, kind, _ in rows})
+
+    @classmethod
+    def _kind(cls, kind):
+        """A type as upstream's signatures spell it: "i32", "*u8", "u1" of a bool."""
+        if not isinstance(kind, str):
+            return tuple(cls._kind(part) for _, part, _ in kind)
+        return "u1" if kind == "int1" else kind.replace("uint", "u").replace("int", "i")
 
 
 def native_specialize_impl(backend, arg, is_const, specialize_value, align):
