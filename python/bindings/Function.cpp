@@ -294,8 +294,9 @@ tg_function *functionHandle(Function *self) {
   Ref isNaming(PyObject_GetAttrString(self->environment, "is_naming"));
   if (!isNaming)
     return nullptr;
-  tg_host host{sizeof(tg_host), self, lookup, attribute, nullptr, version, callNamed, defaultOf,
-               isNaming.get() == Py_True ? nameOf : nullptr};
+  tg_host host{sizeof(tg_host), self,      lookup,
+               attribute,       nullptr,   version,
+               callNamed,       defaultOf, isNaming.get() == Py_True ? nameOf : nullptr};
   tg_source description{sizeof(tg_source), path, text, size_t(size), line, column, &host};
   tg_module *module = nullptr;
   tg_diagnostics *problems = nullptr;

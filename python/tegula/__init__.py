@@ -20,7 +20,7 @@ from .runtime.compiled import CompiledKernel
 from .runtime._allocation import set_allocator
 from .runtime._async_compile import AsyncCompileMode, FutureKernel
 from .language import cdiv, next_power_of_2
-from .language.core import must_use_result
+from .language.core import _aggregate as aggregate, must_use_result
 from . import _C, _utils, backends, compiler, knobs, runtime, testing, tools
 from .compiler import compile
 from .language import combine as _combine, standard as _standard, target_info as _target_info
@@ -55,7 +55,7 @@ __all__ = [
     "AsyncCompileMode", "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config",
     "DeviceAssertionError", "DriverError", "FutureKernel", "Heuristics", "InternalError", "InterpreterError", "JITFunction",
     "KernelInterface", "LaunchError", "MockTensor", "OutOfResources", "TensorWrapper", "ToolchainError", "TritonError",
-    "UnsupportedLanguageConstruct", "autotune", "cdiv", "compile", "constexpr_function", "get_kernel_limit",
+    "UnsupportedLanguageConstruct", "aggregate", "autotune", "cdiv", "compile", "constexpr_function", "get_kernel_limit",
     "get_num_threads", "heuristics", "install_as_triton", "jit", "knobs", "language", "must_use_result", "next_power_of_2",
     "reinterpret", "runtime", "set_allocator", "set_kernel_limit", "set_num_threads", "set_target", "testing", "tools",
 ]

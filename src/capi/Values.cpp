@@ -387,7 +387,8 @@ jit::NameKernel makeCallbackNames(const tg_host &host) {
     bool isGiven = answered && out.kind == TG_STRING && isText(out);
     if (answered > 0 && isGiven && out.as.text.size)
       return textOf(out);
-    return Status::error(StatusCode::Launch, answered < 0 && isGiven ? textOf(out) : "it is empty, or no text");
+    return Status::error(StatusCode::Launch,
+                         answered < 0 && isGiven ? textOf(out) : "it is empty, or no text");
   };
 }
 

@@ -353,10 +353,10 @@ bool Dispatcher::nameKernel(sema::Request &request, diag::Sink &sink) const {
     rows.push_back(rowOf(argument));
   Result<std::string> name = name_(sema::makeTuple(std::move(rows)));
   if (!name) {
-    sink.report(Kind::HostMisuse, place(),
-                {"`repr` of the kernel `" + function_->definition->name + "` gave no name: " +
-                     name.status().message,
-                 "return a str that is not empty"});
+    sink.report(
+        Kind::HostMisuse, place(),
+        {"`repr` of the kernel `" + function_->definition->name + "` gave no name: " + name.status().message,
+         "return a str that is not empty"});
     return false;
   }
   request.name = std::move(*name);

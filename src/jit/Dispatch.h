@@ -25,7 +25,8 @@ struct TypedLeaf {
   std::optional<std::vector<TypedLeaf>> elements;
 };
 
-// The name of a kernel for a tuple of rows (parameter, type, constant), as tegula.h has them. An error is text.
+// The name of a kernel for a tuple of rows (parameter, type, constant), as tegula.h has them. An error is
+// text.
 using NameKernel = std::function<Result<std::string>(const sema::Const &specialization)>;
 
 class Dispatcher {

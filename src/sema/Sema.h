@@ -28,7 +28,7 @@ struct Request {
   std::vector<ArgumentSpec> arguments; // any order; parameters with defaults may be left out
   LanguageOptions options;
   HostRecord *record = nullptr; // gets what the host was asked; null: nobody wants to know
-  std::string name = {}; // of the kernel in code; empty: the function's
+  std::string name = {};        // of the kernel in code; empty: the function's
   // Sees the module as the text has it, ahead of any clean-up; empty: nobody wants to.
   std::function<void(mlir::ModuleOp)> asWritten = {};
 };

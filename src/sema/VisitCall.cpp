@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <array>
+
 namespace tegula::sema {
 
 using diag::Kind;
@@ -136,7 +138,22 @@ std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Val
   }
   if (get<OpaqueRef>(*constant))
     return callHost(*constant, arguments, keywords);
+  auto *type = get<TypeRef>(*constant);
+  if (type && type->shape.empty() && type->whole == TypeRef::No && arguments.size() == 1 && keywords.empty())
+    return callBuiltinByName("triton.language.cast", std::array{arguments[0], callee}, {});
   return session.fail(Kind::NotCallable, {describeType(callee)});
+}
+
+// The defaults of fields that have no value: pairs of a name and a constant, which the host tells.
+void Visitor::fillDefaults(const TupleClass &type, std::vector<MaybeValue> &fields) {
+  auto defaults = host.attribute(frame->function.env, Const{type.self}, "_field_defaults");
+  auto *pairs = defaults ? tupleOf(defaults->value) : nullptr;
+  for (size_t i = 0; pairs && i < fields.size(); ++i)
+    for (const Const &pair : *pairs) {
+      auto *parts = tupleOf(pair);
+      if (!fields[i] && parts && parts->size() == 2 && isEqual(parts->front(), Const{type.fields[i]}))
+        fields[i] = Value(parts->back());
+    }
 }
 
 // An object of a class of tuples with names, from its fields in order or by name.
@@ -156,6 +173,8 @@ std::optional<Value> Visitor::makeNamed(TupleClassPtr type, std::span<const Valu
       return session.fail(Kind::RepeatedArgument, {type->name, keyword.name});
     fields[index] = keyword.value;
   }
+  if (!llvm::all_of(fields, [](const MaybeValue &field) { return field.has_value(); }))
+    fillDefaults(*type, fields);
   ValueTuple result;
   result.type = type;
   for (size_t i = 0; i < count; ++i) {

@@ -91,6 +91,22 @@ std::optional<Value> Visitor::visitElements(const std::vector<syntax::Expr *> &n
   return tupleWithinLimits(std::move(elements));
 }
 
+// Names of a comprehension keep constants, where those of an assignment become run-time values.
+bool Visitor::bindTarget(const syntax::Expr *target, const Value &value) {
+  if (auto *name = as<syntax::Name>(target)) {
+    frame->locals[name->id] = Local{Local::Defined, false, 0, value, {}};
+    return true;
+  }
+  auto *tuple = as<syntax::Tuple>(target);
+  auto elements = tuple ? elementsOf(value) : std::nullopt;
+  if (!elements || elements->size() != tuple->elements.size())
+    return assign(target, value); // says what is wrong
+  for (size_t i = 0; i < elements->size(); ++i)
+    if (!bindTarget(tuple->elements[i], (*elements)[i]))
+      return false;
+  return true;
+}
+
 std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
   if (node.generators.size() != 1)
     return unsupported("a comprehension with more than one `for`", "nest two comprehensions");
@@ -108,10 +124,7 @@ std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
   for (const Value &element : *elements) {
     if (!spend())
       return std::nullopt;
-    auto *name = as<syntax::Name>(generator.target);
-    if (name)
-      frame->locals[name->id] = Local{Local::Defined, false, 0, element, {}};
-    else if (!assign(generator.target, element))
+    if (!bindTarget(generator.target, element))
       return std::nullopt;
     bool isKept = true;
     for (const syntax::Expr *test : generator.conditions) {

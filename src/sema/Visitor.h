@@ -121,6 +121,7 @@ private:
                        std::span<const NamedValue> keywords);
   MaybeValue makeNamed(TupleClassPtr type, std::span<const Value> arguments,
                        std::span<const NamedValue> keywords);
+  void fillDefaults(const TupleClass &type, std::vector<MaybeValue> &fields);
   MaybeValue construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
                        std::span<const Value> arguments, std::span<const NamedValue> keywords);
   MaybeValue callHost(const Const &callee, std::span<const Value> arguments,
@@ -153,6 +154,7 @@ private:
   bool refuse(const syntax::Stmt *node);
   bool assign(const syntax::Expr *target, const Value &value);
   bool assignName(const syntax::Name &name, const Value &value);
+  bool bindTarget(const syntax::Expr *target, const Value &value);
   bool assignField(const syntax::Attribute &target, const Value &value);
   bool spend();
 

@@ -256,3 +256,28 @@ def test_wrong_uses_of_fields_are_refused():
     with pytest.raises(triton.CompilationError, match="no attribute `third`") as error:
         unknown_field_kernel[(1,)](out, Pair(1, 2))
     assert error.value.error_message.endswith("has no attribute `third`")
+
+
+@triton.jit
+def comprehension_kernel(out):
+    sums: tl.constexpr = [a + b for a, b in ((1, 2), (3, 4))]
+    nested: tl.constexpr = [a + b * c for a, (b, c) in ((1, (2, 3)), (4, (5, 6))) if a > 1]
+    tl.static_assert(len(nested) == 1 and sums[1] == 7)
+    tl.store(out + tl.arange(0, sums[0] + 1), nested[0])
+
+
+def test_targets_of_a_comprehension_keep_constants(target):
+    comprehension_kernel.target = target
+    out = torch.zeros(4, dtype=torch.int32)
+    comprehension_kernel[(1, )](out)
+    assert out.tolist() == [34] * 4
+
+
+@triton.jit
+def uneven_comprehension_kernel(out):
+    tl.store(out, [a for a, b in ((1, 2, 3), )][0])
+
+
+def test_a_comprehension_whose_targets_do_not_match_is_refused():
+    with pytest.raises(triton.CompilationError, match="unpack"):
+        uneven_comprehension_kernel[(1, )](torch.zeros(1))

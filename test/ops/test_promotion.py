@@ -54,7 +54,7 @@ def of_values(a, b, divides):
     if "bfloat16" in pair:
         return "bfloat16" if pair == {"bfloat16"} and not divides else "float32"
     if pair <= set(BYTE_FLOATS):
-        return a if a == b else "float16"
+        return "float32" if divides else a if a == b else "float16"
     if pair & set(BYTE_FLOATS):
         raise Refused("IncompatibleOperands")
     if divides and (a in SIGNED) != (b in SIGNED):
@@ -67,7 +67,7 @@ def common_type(a, b, divides):
     number = next((x for x in (a, b) if x in NUMBERS), None)
     value = b if number == a else a
     if number and rank_of_kind(NUMBERS[number]) <= rank_of_kind(value):
-        result = "float32" if divides and value in ("float16", "bfloat16") else value
+        result = "float32" if divides and value in ("float16", "bfloat16", *BYTE_FLOATS) else value
     else:
         result = of_values(NUMBERS.get(a, a), NUMBERS.get(b, b), divides)
     if number and result not in FLOATS:

@@ -1,8 +1,8 @@
 """``import tegula.language as tl``. Types, constexpr and host functions are here; every other name is a
 builtin that the compiler lists."""
 from . import core
-from .core import (TRITON_MAX_TENSOR_NUMEL, cdiv, const, constexpr, constexpr_type, dtype, next_power_of_2, pointer_type,
-                   tensor)
+from .core import (TRITON_MAX_TENSOR_NUMEL, aggregate_replace, cdiv, const, constexpr, constexpr_type, dtype,
+                   next_power_of_2, pointer_type, tensor)
 
 for _name in ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
               "float32", "float64", "float8e5", "float8e4nv", "float8e4b8", "float8e5b16", "float8e4b15", "int2", "int3",

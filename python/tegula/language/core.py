@@ -52,6 +52,12 @@ class dtype:
         self._code = code
         self.name = _core.dtype_name(code)
 
+    def __call__(self, value):
+        """``tl.float32(x)`` in a kernel: x.to(tl.float32)."""
+        if running.session is None:
+            raise RuntimeError(f"`{self!r}(...)` is a cast in kernels: call it from a function with @triton.jit")
+        return running.session.call_named(f"{PREFIX}cast", (value, self), {})
+
     @property
     def primitive_bitwidth(self):
         if self.is_bool():
@@ -270,26 +276,6 @@ class constexpr:
         return self.value(*args, **kwargs)
 
 
-def _aggregate(cls):
-    """A class of values with named fields, which are annotated: tensors, constexprs, tuples or aggregates. Kernels make
-    its objects and call its methods, which are @triton.jit functions."""
-    from ..runtime.jit import ConstexprFunction, jit
-
-    annotations = {}
-    for base in reversed(cls.__mro__):
-        annotations.update(vars(base).get("__annotations__", {}))
-    constructor = vars(cls).get("__init__")
-    if isinstance(constructor, ConstexprFunction):
-        constructor = constructor.fn
-    if constructor is not None:
-        cls.__init__ = jit(constructor)
-    cls._fields = tuple(annotations)
-    cls._constexpr_fields = tuple(name for name, kind in annotations.items()
-                                  if kind is constexpr or str(kind).split(".")[-1] == "constexpr")
-    cls.__tegula_aggregate__ = cls.__triton_aggregate__ = True
-    return cls
-
-
 def _unwrap(value):
     return value.value if isinstance(value, constexpr) else value
 
@@ -498,3 +484,6 @@ def module_getattr(canonical):
 from .extern import dispatch, extern_elementwise  # noqa: E402,F401
 
 __getattr__ = module_getattr("triton.language")
+
+
+from .aggregate import _aggregate, aggregate_replace  # it needs the names above

@@ -300,6 +300,8 @@ class Session:
             return builtins.range(*map(_constant, args))
         if name == "triton.language.range":
             return loop(*args, **{key: kwargs[key] for key in ("arg1", "arg2", "step") if key in kwargs})
+        if name == "triton.language.aggregate_replace":
+            return lang.aggregate_replace.__wrapped__(*args, **kwargs)
         if name == "triton.language.make_tensor_descriptor":
             args, kwargs = _with_known_strides(args, kwargs)
         return self.do(core.DO_CALL, "", (lang.Builtin(name), *args), kwargs)

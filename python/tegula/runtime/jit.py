@@ -132,12 +132,16 @@ class _Environment:
         return None if value is inspect.Parameter.empty else encode(value)
 
     def attribute(self, obj, name):
+        if name == "__init__" and hasattr(obj, "__tegula_constructor__"):
+            name = "__tegula_constructor__"
         try:
             value = getattr(obj, name)
         except AttributeError:
             core.watch(core.WATCH_ATTRIBUTE, obj, name)
             return None
         core.watch(core.WATCH_ATTRIBUTE, obj, name, value)
+        if name == "_field_defaults" and isinstance(value, dict):
+            value = tuple(value.items())
         return encode(value, callable_too=True)
 
     def call(self, callee, arguments, keywords):

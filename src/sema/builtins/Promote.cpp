@@ -24,7 +24,7 @@ Promotion promoteFloats(DType left, DType right, bool division) {
   if (either(DType::BF16))
     return {DType::F32};
   if (isByteFloat(left) && isByteFloat(right))
-    return {left == right ? left : DType::F16};
+    return {division ? DType::F32 : left == right ? left : DType::F16};
   return {left, PromotionFault::UnexpectedTypes}; // an 8-bit float with an integer
 }
 
@@ -43,7 +43,7 @@ Promotion promote(DType left, bool leftIsNumber, DType right, bool rightIsNumber
   if (leftIsNumber != rightIsNumber) {
     DType number = leftIsNumber ? left : right, tensor = leftIsNumber ? right : left;
     if (kindRank(number) <= kindRank(tensor))
-      return {division && isHalf(tensor) ? DType::F32 : tensor};
+      return {division && (isHalf(tensor) || isByteFloat(tensor)) ? DType::F32 : tensor};
   }
   if (isFloat(left) || isFloat(right))
     return promoteFloats(left, right, division);
