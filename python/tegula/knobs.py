@@ -106,7 +106,7 @@ class autotuning_knobs(base_knobs):
 class runtime_knobs(base_knobs):
     interpret = env_bool("TRITON_INTERPRET")
     debug = env_bool("TRITON_DEBUG")
-    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH", obeyed=False)
+    override_arch = env_opt_str("TRITON_OVERRIDE_ARCH")
     jit_cache_hook = None
     jit_post_compile_hook = None
     add_stages_inspection_hook = None
@@ -136,8 +136,8 @@ class runtime_knobs(base_knobs):
 
 
 class language_knobs(base_knobs):
-    fp32_default = env_opt_str("TRITON_F32_DEFAULT", obeyed=False)
-    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True, obeyed=False)
+    fp32_default = env_opt_str("TRITON_F32_DEFAULT")
+    default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True)
 
 
 class nvidia_knobs(base_knobs):

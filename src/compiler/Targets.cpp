@@ -33,6 +33,17 @@ static bool isArch(std::string_view name) {
   return number >= 75;
 }
 
+std::optional<std::string> archFor(const Target &target, std::string_view text) {
+  if (!text.starts_with("sm"))
+    return std::nullopt;
+  std::string name = "sm_" + std::string(text.substr(text.starts_with("sm_") ? 3 : 2));
+  if (!isArch(name) || !(target.devices || target.arch))
+    return std::nullopt;
+  // From 9.0 on the instructions that only this architecture has are wanted, too.
+  bool isPlain = name.back() >= '0' && name.back() <= '9';
+  return isPlain && (name.size() > 5 || name[3] == '9') ? name + "a" : name;
+}
+
 const Target *findTarget(std::string_view name) {
   for (const Target &target : table)
     if (target.name == name || (target.name == "cuda" && isArch(name)))

@@ -121,6 +121,10 @@ const Target *findTarget(std::string_view name);
 // The same, with a diagnostic that lists those there are.
 const Target *requireTarget(const std::string &name, diag::Sink &sink);
 
+// An architecture as options spell it ("sm90", "sm_90a") -> as the names of targets do. nullopt: the target
+// has none such.
+std::optional<std::string> archFor(const Target &target, std::string_view text);
+
 // A target and what its name says of the options: "sm_90a" is an architecture of a target.
 // `device`: whose architecture is meant when the name says none; -1: the current device's.
 // Null after a diagnostic: there is no such target, or no device.

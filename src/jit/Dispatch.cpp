@@ -141,7 +141,8 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
 bool setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value) {
   std::optional<sema::Const> constant = compiler::parseLiteral(value);
   for (const Option &row : optionTable)
-    if (row.name == name && row.use == OptionUse::Obeyed && name != "extern_libs") // a text names none
+    if (row.name == name && row.use == OptionUse::Obeyed && name != "extern_libs" &&
+        name != "arch") // a text names no library, and the target names the architecture
       return constant && obey(options, name, leafOf(*constant));
   return false;
 }
@@ -159,6 +160,20 @@ bool Dispatcher::setLibraries(Call &call, const Leaf &leaf, std::string_view tak
   return false;
 }
 
+// arch; false after a diagnostic.
+bool Dispatcher::setArch(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink) {
+  if (!call.target) // nothing is compiled
+    return true;
+  auto *text = leaf.kind == LeafKind::Constant ? std::get_if<std::string>(&leaf.constant->value) : nullptr;
+  std::optional<std::string> arch = text ? compiler::archFor(*call.target, *text) : std::nullopt;
+  if (!arch) {
+    sink.report(Kind::OptionValue, place(), {"arch", describe(leaf), std::string(takes)});
+    return false;
+  }
+  call.options.targetOptions.arch = std::move(*arch);
+  return true;
+}
+
 bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sink) {
   const Option *option = nullptr;
   for (const Option &row : optionTable)
@@ -173,6 +188,8 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
     return true;
   if (option->name == "extern_libs")
     return setLibraries(call, leaf, option->takes, sink);
+  if (option->name == "arch")
+    return setArch(call, leaf, option->takes, sink);
   if (option->use == OptionUse::Fixed ? asksForNothing(leaf) : obey(call.options, option->name, leaf))
     return true;
   sink.report(Kind::OptionValue, place(), {argument.name, describe(leaf), option->takes});

@@ -78,6 +78,7 @@ private:
            const runtime::Place &place, diag::Sink &sink);
   bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
   bool setLibraries(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink);
+  bool setArch(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink);
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
   void specialize(Call &call, const Leaf &leaf, const compiler::Parameter &parameter, unsigned index,

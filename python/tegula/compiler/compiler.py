@@ -1,6 +1,7 @@
 """``triton.compiler.compiler``: compiles a source for a target, without a launch."""
 import hashlib
 import json
+import re
 import time
 
 from .. import _tegula as core
@@ -12,6 +13,7 @@ from ..errors import OutOfResources, ToolchainError
 from ..runtime.cache import get_cache_key, get_cache_manager, get_dump_manager, get_override_manager, triton_key
 from ..runtime.compiled import CompiledKernel, LazyDict, Stages as AsmDict
 from ..runtime.driver import driver
+from ..runtime.hooks import default_options
 from .source import ASTSource, IRSource
 
 _SAVED = {"ttir": "ttir", "ptx": "ptx", "cubin": "cubin", "obj": "obj"}
@@ -50,6 +52,14 @@ class CompileTimer:
         return knobs.CompileTimes(0, stages, int(after * 1e6))
 
 
+def _capability(arch):
+    """90 of "sm90", "sm_90a"."""
+    found = re.fullmatch(r"sm_?(\d{2,3})[af]?", arch)
+    if not found:
+        raise ValueError(f"TRITON_OVERRIDE_ARCH is `{arch}`; it is an architecture such as sm90")
+    return int(found[1])
+
+
 def _options_of(options, target, backend):
     """The options that were given, as the compiler takes them. Unknown names are refused by it."""
     given = dict(options or {})
@@ -81,8 +91,10 @@ def compile(src, target=None, options=None, _env_vars=None):
         src = IRSource(src)
     timer = CompileTimer()
     target = target or driver.active.get_current_target()
+    if target.backend == "cuda" and knobs.runtime.override_arch:
+        target = GPUTarget("cuda", _capability(knobs.runtime.override_arch), target.warp_size)
     backend = make_backend(target)
-    given = _options_of(options, target, backend)
+    given = {**default_options(), **_options_of(options, target, backend)}
     parsed = backend.parse_options({**given, **src.parse_options()})
     key = hashlib.sha256(get_cache_key(src, backend, parsed, {}).encode()).hexdigest()
     device = 0 if target.backend == "cuda" else -1

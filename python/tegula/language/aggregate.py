@@ -31,7 +31,7 @@ def _settle(self):
 
 
 def _constructor(cls, written):
-    """What Python calls: `written` is the user's function, or None."""
+    """The function that Python calls: `written` is the user's function, or None."""
     from ..runtime.jit import jit
 
     if written is not None:

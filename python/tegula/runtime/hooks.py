@@ -25,8 +25,26 @@ def _is_hooked():
                  or runtime.jit_post_compile_hook or len(_before_runs) or vars(runtime).get("debug"))
 
 
+def default_options():
+    """What the process's switches give to launches and compiles that say nothing of it, but for the architecture."""
+    options = {} if knobs.language.default_fp_fusion else {"enable_fp_fusion": False}
+    precision = knobs.language.fp32_default
+    return {**options, "default_dot_input_precision": precision} if precision else options
+
+
+def _defaults_of(function):
+    options = default_options()
+    if knobs.runtime.override_arch and function.target not in ("cpu", "interp"):
+        options["arch"] = knobs.runtime.override_arch
+    return {name: value for name, value in options.items() if name not in function.arg_names}
+
+
+def _has_defaults():
+    return bool(default_options() or knobs.runtime.override_arch)
+
+
 def _switch():
-    is_used = _is_hooked() or descriptors.are_expected()
+    is_used = _is_hooked() or _has_defaults() or descriptors.are_expected()
     core.set_hooked(_launch if is_used else None, _launch_bound if is_used else None)
 
 
@@ -89,6 +107,7 @@ def _compile(call, args, kwargs, is_warmup):
 def _launch(function, grid, args, kwargs):
     if knobs.runtime.debug:
         kwargs.setdefault("debug", True)
+    kwargs = {**_defaults_of(function), **kwargs}
     for hook in function.pre_run_hooks:
         hook(*args, **kwargs)
     if descriptors.are_among(args, kwargs):
