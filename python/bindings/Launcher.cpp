@@ -279,8 +279,31 @@ bool isWanted(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyOb
   return answer && answer.get() != Py_None;
 }
 
+// The options that the process's switches give to a call which does not say them: a new dict. Null: none, or
+// an exception.
+PyObject *missingDefaults(Function *function, PyObject *keywords) {
+  if (!state.hooked)
+    return nullptr;
+  Ref defaults(PyObject_CallMethod(state.hooked, "defaults", "O", function));
+  for (Py_ssize_t i = 0; defaults && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
+    if (PyObject *name = PyTuple_GET_ITEM(keywords, i); PyDict_Contains(defaults.get(), name) == 1)
+      PyDict_DelItem(defaults.get(), name);
+  return defaults && PyDict_GET_SIZE(defaults.get()) ? defaults.release() : nullptr;
+}
+
 PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
+  if (Ref defaults(missingDefaults(self->function, keywords)); defaults) {
+    Ref method(PyObject_GetAttrString(object, "bind")), values(PyTuple_New(positional));
+    for (Py_ssize_t i = 0; values && i != positional; ++i)
+      PyTuple_SET_ITEM(values.get(), i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; values && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
+      if (PyDict_SetItem(defaults.get(), PyTuple_GET_ITEM(keywords, i), args[positional + i]) < 0)
+        return nullptr;
+    return method && values ? PyObject_Call(method.get(), values.get(), defaults.get()) : nullptr;
+  }
+  if (PyErr_Occurred())
+    return nullptr;
   Gathered call;
   if (!self->grid)
     return launchError("a call is bound with its grid, which is %R\n  hint: kernel[grid].bind(...)", Py_None);

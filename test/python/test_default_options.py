@@ -95,6 +95,16 @@ def test_the_switch_turns_contraction_off(knobs, target):
     assert launch(target)[0] is launch(target, enable_fp_fusion=True)[0] is not kernel
 
 
+def test_the_switch_counts_for_bound_calls(knobs):
+    knobs.language.default_fp_fusion = False
+    x = np.full(16, 1 + 2.0**-12, np.float32)
+    outs = []
+    for options in ({}, {"enable_fp_fusion": False}, {"enable_fp_fusion": True}):
+        outs.append(np.zeros(16, np.float32))
+        multiply_add[(1, )].bind(x, x, np.full(16, -(1 + 2.0**-11), np.float32), out_ptr=outs[-1], BLOCK=16, **options)()
+    assert outs[0][0] == outs[1][0] == 0 and outs[2][0] == launch(enable_fp_fusion=True)[1][0]
+
+
 def test_the_switch_counts_for_warmup_and_compile(knobs):
     knobs.language.default_fp_fusion = False
     x = np.zeros(16, np.float32)

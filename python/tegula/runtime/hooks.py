@@ -152,5 +152,6 @@ def _between_hooks(call, kernel, grid, launch):
         knobs.runtime.launch_exit_hook(told)
 
 
+_launch.defaults = _defaults_of  # of calls that are bound
 knobs.when_hooks_change(_switch)
 descriptors.when_expected(_switch)
