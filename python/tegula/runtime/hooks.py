@@ -26,7 +26,7 @@ def _is_hooked():
 
 
 def default_options():
-    """What the process's switches give to launches and compiles that say nothing of it, but for the architecture."""
+    """The options that the process's switches give to launches and compiles which do not say them, but for the architecture."""
     options = {} if knobs.language.default_fp_fusion else {"enable_fp_fusion": False}
     precision = knobs.language.fp32_default
     return {**options, "default_dot_input_precision": precision} if precision else options
