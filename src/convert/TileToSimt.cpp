@@ -85,8 +85,8 @@ private:
     Layout best = choice_.coalesced(pointers, mask);
     std::optional<Layout> own = ownLayout(op);
     // A tile that the threads hold several times over is cheap to read in any order.
-    bool small =
-        cast<RankedTensorType>(pointers.getType()).getNumElements() <= 32 * int64_t(simt::warpsOf(op));
+    bool small = cast<RankedTensorType>(pointers.getType()).getNumElements() <=
+                 (int64_t(simt::warpsOf(op)) << layout::laneBits);
     bool move = !own || (!small && choice_.contiguousBytes(*own, pointers, mask) * 2 <=
                                        choice_.contiguousBytes(best, pointers, mask));
     Layout layout = move ? best : *own;
@@ -271,7 +271,8 @@ private:
           [&](const layout::Step1D &step) { return !crossed.empty() && step.stride > crossed[0].stride; });
     };
     // Two trips of all elements through shared memory cost about as much as five shuffles of 16 pieces.
-    if (lanes.size() < 3 || piecesOf(own) < 4)
+    constexpr unsigned fewestLaneBits = 3, fewestPieceBits = 4; // as powers of two
+    if (lanes.size() < fewestLaneBits || piecesOf(own) < fewestPieceBits)
       return std::nullopt;
     SmallVector<unsigned> order = {axis};
     for (unsigned d = own.rank(); d-- != 0;)
