@@ -11,7 +11,6 @@ import torch
 
 import tegula
 import tegula.language as tl
-from kernels.matmul import matmul_kernel
 from kernels.vector_add import add_kernel
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: PyTorch sees none")]
@@ -122,50 +121,6 @@ def test_a_launch_in_a_graph(warm):
         x.fill_(value)
         graph.replay()
         torch.testing.assert_close(out, value + y, rtol=0, atol=0)
-
-
-def test_maps_of_more_arguments_than_a_kernel_keeps():
-    """Each pointer has maps of its own; those that streams share and a graph has keep theirs."""
-    M, N, K, count = 128, 256, 512, 4200
-    pool = torch.randn(M * K + 8 * count, device="cuda").half()
-    b, out = torch.randn(K, N, device="cuda").half(), torch.empty(M, N, device="cuda")
-
-    def view(i):
-        return pool[8 * i:8 * i + M * K].view(M, K)
-
-    def launch(i):
-        return matmul_kernel[(1,)](view(i), b, out, M, N, K, K, 1, N, 1, N, 1, BLOCK_M=128, BLOCK_N=256, BLOCK_K=64, GROUP=8,
-                                   num_warps=8, num_stages=3)
-
-    def check(i):
-        torch.testing.assert_close(out, view(i).float() @ b.float(), rtol=1e-2, atol=0.1)
-
-    kernel = launch(0)
-    check(0)
-    if torch.cuda.get_device_capability()[0] == 9:
-        assert "cp.async.bulk.tensor" in kernel.asm["ptx"]
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        launch(1)
-    stream = torch.cuda.Stream()
-    for i in range(2, count):
-        out.zero_()
-        launch(i)
-        if i % 40 == 0:
-            check(i)
-        if i % 400 == 0:
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                out.zero_()
-                launch(i)
-                launch(2)
-            torch.cuda.current_stream().wait_stream(stream)
-            check(2)
-    out.zero_()
-    graph.replay()
-    check(1)
-    launch(400)
-    check(400)
 
 
 def test_threads_with_streams_of_their_own():

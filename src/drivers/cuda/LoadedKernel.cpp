@@ -182,14 +182,14 @@ Status LoadedKernel::launch(std::span<const uint64_t> slots, const runtime::Grid
     return function.status();
 
   static uint64_t noScratch = 0;
-  auto stream = static_cast<CUstream>(place.stream);
-  CopyMaps::Use maps = copyMaps_.use(api, slots, stream); // held until the driver has the launch
+  uint64_t maps = copyMaps_.addressOf(api, slots);
   void *parameters[inlineSlots + 8];
   size_t count = 0;
   for (const uint64_t &slot : slots)
     parameters[count++] = const_cast<uint64_t *>(&slot);
   for (unsigned i = 0; i != image_.hiddenPointers; ++i)
-    parameters[count++] = i == 0 ? &maps.address : &noScratch;
+    parameters[count++] = i == 0 ? &maps : &noScratch;
+  auto stream = static_cast<CUstream>(place.stream);
   if (Status status = start(api, *function, grid, stream, parameters); !status.ok())
     return status;
   if (!launchesBlock())

@@ -8,7 +8,6 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <optional>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -264,101 +263,6 @@ TEST_F(DriverTest, AllocatesCopiesAndWaits) {
   EXPECT_EQ(cuda::allocate(0, size_t(1) << 40).status().code, StatusCode::Resource);
   fail("cuStreamSynchronize", 700);
   EXPECT_EQ(cuda::synchronize({}).code, StatusCode::Driver);
-}
-
-// A kernel with one map, of which at most two kinds are kept; slots are a pointer and a stride.
-class CopyMapsTest : public DriverTest {
-protected:
-  void SetUp() override {
-    DriverTest::SetUp();
-    setCurrent(makeContext(0));
-    CopyMap map;
-    map.strideOf = 1, map.strideScale = 16, map.elementBytes = 2;
-    map.columns = map.boxColumns = 64, map.rows = map.boxRows = 8;
-    maps.emplace(std::vector{map}, 2);
-  }
-  // The address of the maps of a launch, and 0 unless they are for this pointer.
-  uint64_t use(uint64_t pointer, uintptr_t stream) {
-    uint64_t slots[] = {pointer, 4};
-    cuda::CopyMaps::Use use = maps->use(**cuda::api(), slots, reinterpret_cast<CUstreamOf>(stream));
-    return use.address && *reinterpret_cast<uint64_t *>(use.address) == pointer ? use.address : 0;
-  }
-  static size_t count(const std::string &text) {
-    size_t found = 0;
-    for (size_t at = 0; (at = calls().find(text, at)) != std::string::npos; ++at)
-      ++found;
-    return found;
-  }
-  using CUstreamOf = cuda::CUstream;
-  std::optional<cuda::CopyMaps> maps;
-};
-
-TEST_F(CopyMapsTest, AreMadeOnceInTheStreamOfTheLaunchAndNothingWaits) {
-  uint64_t first = use(0x1000, 7);
-  ASSERT_NE(first, 0u);
-  EXPECT_EQ(use(0x1000, 7), first);
-  EXPECT_EQ(count("copy in stream 7"), 1u);
-  EXPECT_EQ(count("synchronize"), 0u);
-  EXPECT_EQ(use(0x1004, 7), 0u) << "no map begins there";
-}
-
-TEST_F(CopyMapsTest, GiveTheirMemoryToOthersOfTheSameStream) {
-  uint64_t one = use(0x1000, 7), two = use(0x2000, 7);
-  EXPECT_EQ(use(0x1000, 7), one); // used last
-  EXPECT_EQ(use(0x3000, 7), two);
-  EXPECT_EQ(use(0x1000, 7), one);
-  EXPECT_EQ(use(0x2000, 7), two); // 0x3000 was the oldest
-  EXPECT_EQ(count("allocate"), 2u);
-  EXPECT_EQ(count("synchronize"), 0u);
-}
-
-TEST_F(CopyMapsTest, OfAnotherStreamOrOfAGraphKeepTheirMemory) {
-  uint64_t shared = use(0x1000, 7);
-  EXPECT_EQ(use(0x1000, 8), shared);
-  fake<void (*)(bool)>("fakeCudaCapture")(true);
-  uint64_t captured = use(0x2000, 7);
-  EXPECT_NE(captured, 0u);
-  EXPECT_EQ(count("synchronize"), 1u); // in a stream of our own: the caller's belongs to the graph
-  EXPECT_EQ(count("copy in stream 7"), 1u);
-  fake<void (*)(bool)>("fakeCudaCapture")(false);
-  EXPECT_EQ(use(0x3000, 7), 0u) << "both are pinned: such a launch copies without maps";
-  EXPECT_EQ(use(0x1000, 7), shared);
-  EXPECT_EQ(use(0x2000, 7), captured);
-}
-
-TEST_F(CopyMapsTest, OnesThatAGraphUsesLaterKeepTheirMemoryToo) {
-  uint64_t one = use(0x1000, 7), two = use(0x2000, 7);
-  fake<void (*)(bool)>("fakeCudaCapture")(true);
-  EXPECT_EQ(use(0x1000, 7), one);
-  fake<void (*)(bool)>("fakeCudaCapture")(false);
-  EXPECT_EQ(use(0x3000, 7), two);
-  EXPECT_EQ(use(0x4000, 7), two);
-  EXPECT_EQ(use(0x1000, 7), one);
-  EXPECT_EQ(use(0x5000, 8), 0u) << "the other one is of another stream";
-}
-
-TEST_F(CopyMapsTest, AnotherStreamWaitsForTheCopyUntilItHasEnded) {
-  fake<void (*)(bool)>("fakeCudaPending")(true);
-  uint64_t one = use(0x1000, 7);
-  EXPECT_EQ(use(0x1000, 8), one);
-  EXPECT_EQ(count("wait in stream 8"), 1u);
-  fake<void (*)(bool)>("fakeCudaPending")(false);
-  EXPECT_EQ(use(0x1000, 9), one);
-  EXPECT_EQ(count("wait in stream 9"), 0u);
-}
-
-TEST_F(CopyMapsTest, StreamsWithoutNumbersKeepWhatTheyHave) {
-  fail("cuStreamGetId", 801);
-  EXPECT_NE(use(0x1000, 7), 0u);
-  EXPECT_NE(use(0x2000, 7), 0u);
-  EXPECT_EQ(use(0x3000, 7), 0u);
-}
-
-TEST_F(CopyMapsTest, AFailedCopyIsNoMap) {
-  fail("cuMemcpyHtoDAsync", 1);
-  EXPECT_EQ(use(0x1000, 7), 0u);
-  fake<void (*)()>("fakeCudaReset")();
-  EXPECT_NE(use(0x1000, 7), 0u);
 }
 
 TEST_F(DriverTest, TimesLaunchesBehindAColdCache) {

@@ -255,31 +255,6 @@ EXPORT int cuMemcpy(unsigned long long to, unsigned long long from, size_t bytes
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from), bytes);
   return stack.empty() ? InvalidContext : answer("cuMemcpy");
 }
-// Maps: their address and stride stand in the first 16 bytes. Events behind copies are reached when a test
-// says.
-EXPORT int cuTensorMapEncodeTiled(void *map, int, unsigned, void *address, const unsigned long long *,
-                                  const unsigned long long *strides, const unsigned *, const unsigned *, int,
-                                  int, int, int) {
-  std::memset(map, 0, 128);
-  std::memcpy(map, &address, sizeof address);
-  std::memcpy(static_cast<char *>(map) + 8, strides, 8);
-  return answer("cuTensorMapEncodeTiled");
-}
-EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *stream) {
-  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
-  note("copy in stream " + std::to_string(reinterpret_cast<uintptr_t>(stream)));
-  return answer("cuMemcpyHtoDAsync");
-}
-EXPORT int cuStreamCreate(void **stream, unsigned) { return *stream = reinterpret_cast<void *>(0x999), Ok; }
-EXPORT int cuStreamGetId(void *stream, unsigned long long *id) {
-  return *id = reinterpret_cast<uintptr_t>(stream), answer("cuStreamGetId");
-}
-bool pending = false;
-EXPORT void fakeCudaPending(bool on) { pending = on; }
-EXPORT int cuEventQuery(void *) { return pending ? 600 : Ok; }
-EXPORT int cuStreamWaitEvent(void *stream, void *, unsigned) {
-  return note("wait in stream " + std::to_string(reinterpret_cast<uintptr_t>(stream))), Ok;
-}
 EXPORT int cuStreamSynchronize(void *) { return note("synchronize"), answer("cuStreamSynchronize"); }
 // Events count the launches ahead of them: between two is a millisecond for each.
 EXPORT int cuEventCreate(void **event, unsigned) {
