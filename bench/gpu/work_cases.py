@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+import more_work_cases
 import sources
-import work_more
 from rounds import MADE, Case
 from work_problem import F8, Work, empty, normal, options, whole
 
@@ -396,4 +396,4 @@ def work(clock, packages):
 
 
 def more_work(clock, packages):
-    return cases(work_more.WORK, packages)
+    return cases(more_work_cases.WORK, packages)

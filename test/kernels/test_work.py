@@ -9,12 +9,12 @@ import torch
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(BENCH))
 
+import more_work_cases
 import work_cases
-import work_more
 
 BEHIND_ADDRESSES = {"products of a list"}  # addresses in memory are the host's, and the machine knows only of arguments
 WITHOUT_PRODUCTS = {"rows", "updates"}
-CASES = [(work, stages) for work in [*work_cases.WORK, *work_more.WORK]
+CASES = [(work, stages) for work in [*work_cases.WORK, *more_work_cases.WORK]
          for stages in ((1, 3) if work.source not in WITHOUT_PRODUCTS else (1,))]
 
 
