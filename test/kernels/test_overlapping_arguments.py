@@ -85,3 +85,24 @@ def test_overlap_is_judged_by_the_indices_of_this_launch(target):
     copy_two_by_remainder[(1,)](other, other, other[3:], other[3000:], 2, B=512)  # reads beside what it stores
     copy_two_by_remainder[(1,)](memory, memory, memory[3:], memory[3000:], 509, B=512)
     assert_same(memory, expected)
+
+
+@triton.jit
+def copy_by_index(x, index, y, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(y + i, tl.load(x + tl.load(index + i)))
+
+
+@pytest.mark.parametrize("block", [3, 64, 100, 128])
+def test_one_index_that_reaches_into_the_output(target, block):
+    """M13: whichever element it is, the load has what was there before the stores."""
+    if target in ("cuda", "sim"):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
+    for element in range(block):
+        memory = torch.arange(1000, dtype=torch.int32)
+        index = torch.arange(block, dtype=torch.int32)
+        index[element] = 500 + (element + 1) % block
+        expected = memory.clone()
+        expected[500:500 + block] = memory[index.long()]
+        copy_by_index[(1,)](memory, index, memory[500:], B=block)
+        assert_same(memory, expected)

@@ -122,3 +122,30 @@ def test_mixed_types_promote(target, types):
     binary_kernel[(1,)](x, y, out, np.zeros_like(out), np.zeros_like(out), 40, OP="add", BLOCK=64)
     both = wrapped([int(a) + int(b) for a, b in zip(wrapped(x, types[2]), wrapped(y, types[2]))], types[2])
     np.testing.assert_array_equal(out, both.astype(np.int64))
+
+
+@triton.jit
+def by_one_divisor_kernel(x_ptr, quotients, remainders, n, divisor, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.full((), divisor, tl.int64).to(x.dtype)
+    tl.store(quotients + i, x // y, mask=i < n)
+    tl.store(remainders + i, x % y, mask=i < n)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_quotients_by_one_divisor(target, dtype):
+    """N3: a divisor that all elements share, next to and at its multiples, where an estimate of the quotient is off by one."""
+    info = np.iinfo(dtype)
+    divisors = [d for d in interesting(dtype, 28, seed=3).tolist() + [5, 10, 49, 96, 98, 100, 103, 107] if -2**63 <= d < 2**63]
+    for divisor in divisors:
+        most = info.max // max(abs(divisor), 1)
+        near = [k * abs(divisor) + off for k in (0, 1, 2, most // 3, most // 2, most - 1, most) for off in (-1, 0, 1)]
+        near += [-v for v in near]
+        x = np.array([v for v in near if info.min <= v <= info.max] + interesting(dtype, 20).tolist(), dtype=dtype)
+        x = np.pad(x, (0, 64 - x.size))
+        out = np.zeros((2, 64), dtype)  # whole tiles: where those of two stores meet, code in scalars runs
+        by_one_divisor_kernel[(1,)](x, out[0], out[1], 64, divisor, BLOCK=64)
+        for op, found in zip(("floordiv", "mod"), out):
+            expected = apply(op, x, np.full_like(x, divisor), dtype)
+            np.testing.assert_array_equal(found, expected, err_msg=f"{op} by {divisor}")

@@ -1,6 +1,8 @@
 // Integers, and what integers and floats make of each other.
 #include "codegen/llvm/Arithmetic.h"
 
+#include "llvm/Analysis/VectorUtils.h"
+
 using namespace mlir;
 using namespace tegula::tile;
 
@@ -13,26 +15,48 @@ llvm::Type *like(llvm::Value *value, llvm::Type *element) {
 
 namespace {
 
+llvm::Value *isMinusOne(Builder &b, llvm::Value *value) {
+  return b.CreateICmpEQ(value, llvm::Constant::getAllOnesValue(value->getType()));
+}
+
+// 1 in place of 0, and of -1, by which quotients may overflow.
+llvm::Value *safeDivisor(Builder &b, llvm::Value *divisor, bool isSigned) {
+  llvm::Type *type = divisor->getType();
+  llvm::Value *isBad = b.CreateICmpEQ(divisor, llvm::Constant::getNullValue(type));
+  if (isSigned)
+    isBad = b.CreateOr(isBad, isMinusOne(b, divisor));
+  return b.CreateSelect(isBad, llvm::ConstantInt::get(type, 1), divisor);
+}
+
 // x / y and x % y where y may be 0 and x / y may overflow.
 llvm::Value *divide(Builder &b, Values v, bool isSigned, bool remainder) {
   llvm::Type *type = v[0]->getType();
-  llvm::Value *zero = llvm::Constant::getNullValue(type), *one = llvm::ConstantInt::get(type, 1);
+  llvm::Value *zero = llvm::Constant::getNullValue(type);
   llvm::Value *isZero = b.CreateICmpEQ(v[1], zero);
-  llvm::Value *bad = isZero, *minusOne = nullptr;
-  if (isSigned) {
-    minusOne = b.CreateICmpEQ(v[1], llvm::Constant::getAllOnesValue(type));
-    bad = b.CreateOr(isZero, minusOne);
-  }
-  llvm::Value *divisor = b.CreateSelect(bad, one, v[1]);
+  llvm::Value *minusOne = isSigned ? isMinusOne(b, v[1]) : nullptr;
+  llvm::Value *divisor = safeDivisor(b, v[1], isSigned);
   unsigned bits = type->getScalarSizeInBits();
   llvm::Value *quotient;
   if (type->isVectorTy() && bits <= 32 && !llvm::isa<llvm::Constant>(v[1])) {
     // Vectors have no integer division: exact in f64 for 32-bit operands (the quotient is at
     // least 2^-31 relative from the next integer, far above f64's rounding).
-    llvm::Type *f64 = like(v[0], b.getDoubleTy());
-    llvm::Value *x = isSigned ? b.CreateSIToFP(v[0], f64) : b.CreateUIToFP(v[0], f64);
-    llvm::Value *y = isSigned ? b.CreateSIToFP(divisor, f64) : b.CreateUIToFP(divisor, f64);
-    llvm::Value *q = b.CreateFDiv(x, y);
+    auto inF64 = [&](llvm::Value *integer) {
+      llvm::Type *f64 = like(integer, b.getDoubleTy());
+      return isSigned ? b.CreateSIToFP(integer, f64) : b.CreateUIToFP(integer, f64);
+    };
+    llvm::Value *x = inF64(v[0]), *q;
+    if (llvm::Value *uniform = llvm::getSplatValue(v[1])) {
+      // One divisor for all lanes: its reciprocal is computed once, ahead of the loop. (|x| + 1/2) / |d| is
+      // at least 1 / 2|d| from an integer; the two roundings are less than 2^-20 / |d| together.
+      llvm::Value *reciprocal =
+          b.CreateFDiv(llvm::ConstantFP::get(b.getDoubleTy(), 1.0), inF64(safeDivisor(b, uniform, isSigned)));
+      llvm::Value *half = llvm::ConstantFP::get(x->getType(), 0.5);
+      llvm::Value *beyond = isSigned ? b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, half, x) : half;
+      unsigned lanes = llvm::cast<llvm::FixedVectorType>(type)->getNumElements();
+      q = b.CreateFMul(b.CreateFAdd(x, beyond), b.CreateVectorSplat(lanes, reciprocal));
+    } else {
+      q = b.CreateFDiv(x, inF64(divisor));
+    }
     quotient = isSigned ? b.CreateFPToSI(q, type) : b.CreateFPToUI(q, type);
   } else {
     quotient = isSigned ? b.CreateSDiv(v[0], divisor) : b.CreateUDiv(v[0], divisor);
@@ -42,6 +66,7 @@ llvm::Value *divide(Builder &b, Values v, bool isSigned, bool remainder) {
       quotient = b.CreateSelect(minusOne, b.CreateNeg(v[0]), quotient);
     return b.CreateSelect(isZero, zero, quotient);
   }
+  llvm::Value *bad = isSigned ? b.CreateOr(isZero, minusOne) : isZero;
   return b.CreateSelect(bad, zero, b.CreateSub(v[0], b.CreateMul(quotient, divisor)));
 }
 

@@ -183,6 +183,15 @@ llvm::Value *Evaluator::knownCondition(Value mask, ArrayRef<Coordinate> at) {
 
 llvm::Value *Evaluator::polynomial(const Polynomial &value, ArrayRef<Coordinate> at) {
   auto &b = program.builder;
+  // Where one of two is a vector both are.
+  auto multiply = [&](llvm::Value *x, llvm::Value *y) {
+    unsigned width = x->getType()->isVectorTy() || y->getType()->isVectorTy() ? lanes : 1;
+    return b.CreateMul(program.splat(x, width), program.splat(y, width));
+  };
+  auto add = [&](llvm::Value *x, llvm::Value *y) {
+    unsigned width = x->getType()->isVectorTy() || y->getType()->isVectorTy() ? lanes : 1;
+    return b.CreateAdd(program.splat(x, width), program.splat(y, width));
+  };
   llvm::Value *sum = nullptr;
   for (const Monomial &term : value.terms()) {
     llvm::Value *product = nullptr;
@@ -196,14 +205,15 @@ llvm::Value *Evaluator::polynomial(const Polynomial &value, ArrayRef<Coordinate>
       } else {
         element = program.scalar(factor.value);
       }
-      element = b.CreateSExt(element, b.getInt64Ty());
-      product = product ? b.CreateMul(product, element) : element;
+      unsigned width = element->getType()->isVectorTy() ? lanes : 1;
+      element = b.CreateSExt(element, program.lanesOf(b.getInt64Ty(), width));
+      product = product ? multiply(product, element) : element;
     }
     if (!product)
       product = b.getInt64(term.coefficient);
     else if (term.coefficient != 1)
-      product = b.CreateMul(product, b.getInt64(term.coefficient));
-    sum = sum ? b.CreateAdd(sum, product) : product;
+      product = multiply(product, b.getInt64(term.coefficient));
+    sum = sum ? add(sum, product) : product;
   }
   return sum ? sum : b.getInt64(0);
 }

@@ -80,7 +80,7 @@ public:
   void store(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   void write(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at, llvm::Value *value);
   llvm::Value *read(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
-  // A polynomial (i64) whose factors do not depend on the lanes.
+  // A polynomial (i64); a vector where a factor depends on the lanes.
   llvm::Value *polynomial(const analysis::Polynomial &value, llvm::ArrayRef<Coordinate> at);
 
   // Does this access use its form at these coordinates? (Then its conditions are guards.)

@@ -146,8 +146,8 @@ public:
 
 private:
   // The nest runs behind its guards: tiles that it buffers are computed here.
-  Evaluator computing() {
-    Evaluator evaluator(p_, 1, true);
+  Evaluator computing(unsigned lanes = 1) {
+    Evaluator evaluator(p_, lanes, true);
     evaluator.written = filled_;
     return evaluator;
   }
@@ -166,7 +166,8 @@ private:
     return evaluator.polynomial(value, {});
   }
 
-  // [min, max] of a form over a tile. Factors that are tiles are read in a small loop.
+  // [min, max] of a form over a tile. Factors that are tiles are read in a small loop, in vectors of lanes
+  // along the last dimension; forms that several pointers share are read once.
   Range rangeOf(const Form &form, ArrayRef<int64_t> shape) {
     SmallVector<unsigned> dims; // that factors depend on
     for (unsigned d = 0; d < shape.size(); ++d) {
@@ -176,59 +177,100 @@ private:
       if (needed)
         dims.push_back(d);
     }
-    Evaluator evaluator = computing();
-    evaluator.pushLevel();
-    if (dims.empty())
+    if (dims.empty()) {
+      Evaluator evaluator = computing();
+      evaluator.pushLevel();
       return rangeAt(form, shape, evaluator, Coordinates(shape.size(), evaluator.zero()), {});
-    llvm::AllocaInst *low = p_.temporary(b_.getInt64Ty(), "low"),
-                     *high = p_.temporary(b_.getInt64Ty(), "high");
-    b_.CreateStore(b_.getInt64(INT64_MAX), low);
-    b_.CreateStore(b_.getInt64(INT64_MIN), high);
+    }
+    for (const FormRange &known : formRanges_)
+      if (known.form == form && known.shape == shape)
+        return known.range;
+    unsigned lanes = lanesAlong(shape[dims.back()]);
+    Evaluator evaluator = computing(lanes);
+    evaluator.pushLevel();
+    llvm::Type *type = p_.lanesOf(b_.getInt64Ty(), lanes);
+    llvm::AllocaInst *low = p_.temporary(type, "low"), *high = p_.temporary(type, "high");
+    b_.CreateStore(p_.splat(b_.getInt64(INT64_MAX), lanes), low);
+    b_.CreateStore(p_.splat(b_.getInt64(INT64_MIN), lanes), high);
     Coordinates at(shape.size(), evaluator.zero());
     loopOver(dims, 0, shape, evaluator, at, [&] {
       Range here = rangeAt(form, shape, evaluator, at, dims);
-      llvm::Value *l = b_.CreateLoad(b_.getInt64Ty(), low), *h = b_.CreateLoad(b_.getInt64Ty(), high);
-      b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, l, here.low), low);
-      b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, h, here.high), high);
+      auto keep = [&](llvm::Intrinsic::ID which, llvm::Value *value, llvm::AllocaInst *slot) {
+        llvm::Value *before = b_.CreateLoad(type, slot);
+        b_.CreateStore(b_.CreateBinaryIntrinsic(which, before, p_.splat(value, lanes)), slot);
+      };
+      keep(llvm::Intrinsic::smin, here.low, low);
+      keep(llvm::Intrinsic::smax, here.high, high);
     });
-    return {b_.CreateLoad(b_.getInt64Ty(), low), b_.CreateLoad(b_.getInt64Ty(), high)};
+    Range range{b_.CreateLoad(type, low), b_.CreateLoad(type, high)};
+    if (lanes > 1)
+      range = {b_.CreateIntMinReduce(range.low, true), b_.CreateIntMaxReduce(range.high, true)};
+    if (formRanges_.size() < mostFormRanges)
+      formRanges_.push_back({form, SmallVector<int64_t, 4>(shape), range});
+    return range;
+  }
+
+  // The machine's lanes, or as many of them as divide the extent.
+  unsigned lanesAlong(int64_t extent) const {
+    unsigned lanes = p_.machine.lanes();
+    while (extent % lanes != 0)
+      lanes /= 2;
+    return lanes;
   }
 
   void loopOver(ArrayRef<unsigned> dims, size_t k, ArrayRef<int64_t> shape, Evaluator &evaluator,
                 Coordinates &at, llvm::function_ref<void()> body) {
     if (k == dims.size())
       return body();
+    unsigned lanes = k + 1 == dims.size() ? evaluator.lanes : 1;
     evaluator.sealLevel();
-    p_.loop(b_.getInt64(0), b_.getInt64(shape[dims[k]]), 1, "range", [&](llvm::Value *index) {
+    p_.loop(b_.getInt64(0), b_.getInt64(shape[dims[k]]), lanes, "range", [&](llvm::Value *index) {
       evaluator.pushLevel();
-      at[dims[k]] = {index, false, evaluator.level(), int8_t(dims[k])};
+      at[dims[k]] = {index, lanes > 1, evaluator.level(), int8_t(dims[k])};
       loopOver(dims, k + 1, shape, evaluator, at, body);
       evaluator.popLevel();
     });
   }
 
+  // i64, one a lane where the coordinate runs over the lanes.
+  llvm::Value *indexOf(const Coordinate &coordinate, unsigned lanes) {
+    if (!coordinate.lane)
+      return coordinate.index;
+    llvm::SmallVector<llvm::Constant *, 16> steps;
+    for (unsigned i = 0; i < lanes; ++i)
+      steps.push_back(b_.getInt64(i));
+    return b_.CreateAdd(p_.splat(coordinate.index, lanes), llvm::ConstantVector::get(steps));
+  }
+
   Range rangeAt(const Form &form, ArrayRef<int64_t> shape, Evaluator &evaluator, const Coordinates &at,
                 ArrayRef<unsigned> looped) {
+    // Where one of two is a vector both are.
+    auto add = [&](llvm::Value *&sum, llvm::Value *term) {
+      unsigned width = sum->getType()->isVectorTy() || term->getType()->isVectorTy() ? evaluator.lanes : 1;
+      sum = b_.CreateAdd(p_.splat(sum, width), p_.splat(term, width));
+    };
     llvm::Value *base = evaluator.polynomial(form.base, at);
     Range range{base, base};
     for (auto [d, stride] : llvm::enumerate(form.strides)) {
       if (stride.isZero() || shape[d] == 1)
         continue;
       llvm::Value *step = evaluator.polynomial(stride, at);
-      if (llvm::is_contained(looped, d)) {
-        llvm::Value *term = b_.CreateMul(step, at[d].index);
-        range = {b_.CreateAdd(range.low, term), b_.CreateAdd(range.high, term)};
+      bool isLoop = llvm::is_contained(looped, d);
+      llvm::Value *times = isLoop ? indexOf(at[d], evaluator.lanes) : b_.getInt64(shape[d] - 1);
+      unsigned width = step->getType()->isVectorTy() || times->getType()->isVectorTy() ? evaluator.lanes : 1;
+      llvm::Value *span = b_.CreateMul(p_.splat(step, width), p_.splat(times, width));
+      if (isLoop) {
+        add(range.low, span);
+        add(range.high, span);
         continue;
       }
-      llvm::Value *span = b_.CreateMul(step, b_.getInt64(shape[d] - 1));
       if (auto *known = llvm::dyn_cast<llvm::ConstantInt>(span)) { // folds: often nothing is left to test
-        llvm::Value *&side = known->isNegative() ? range.low : range.high;
-        side = b_.CreateAdd(side, span);
+        add(known->isNegative() ? range.low : range.high, span);
         continue;
       }
-      llvm::Value *zero = b_.getInt64(0);
-      range.low = b_.CreateAdd(range.low, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, span, zero));
-      range.high = b_.CreateAdd(range.high, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, span, zero));
+      llvm::Value *zero = llvm::Constant::getNullValue(span->getType());
+      add(range.low, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, span, zero));
+      add(range.high, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, span, zero));
     }
     return range;
   }
@@ -321,6 +363,13 @@ private:
   llvm::Value *holds_ = nullptr, *apart_ = nullptr;
   llvm::DenseSet<Value> filled_, done_;
   llvm::DenseMap<Value, Range> ranges_; // of the addresses of pointers
+  struct FormRange {
+    Form form;
+    SmallVector<int64_t, 4> shape;
+    Range range;
+  };
+  static constexpr size_t mostFormRanges = 16; // each form is compared with all
+  SmallVector<FormRange, 2> formRanges_;
 };
 
 std::optional<unsigned> laneDimOf(const NestAccess &access, unsigned lane) {
