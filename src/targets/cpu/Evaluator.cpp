@@ -183,7 +183,7 @@ llvm::Value *Evaluator::knownCondition(Value mask, ArrayRef<Coordinate> at) {
 
 llvm::Value *Evaluator::polynomial(const Polynomial &value, ArrayRef<Coordinate> at) {
   auto &b = program.builder;
-  // Where one of two is a vector both are.
+  // Both become vectors if one of them is.
   auto multiply = [&](llvm::Value *x, llvm::Value *y) {
     unsigned width = x->getType()->isVectorTy() || y->getType()->isVectorTy() ? lanes : 1;
     return b.CreateMul(program.splat(x, width), program.splat(y, width));

@@ -244,7 +244,7 @@ private:
 
   Range rangeAt(const Form &form, ArrayRef<int64_t> shape, Evaluator &evaluator, const Coordinates &at,
                 ArrayRef<unsigned> looped) {
-    // Where one of two is a vector both are.
+    // Both become vectors if one of them is.
     auto add = [&](llvm::Value *&sum, llvm::Value *term) {
       unsigned width = sum->getType()->isVectorTy() || term->getType()->isVectorTy() ? evaluator.lanes : 1;
       sum = b_.CreateAdd(p_.splat(sum, width), p_.splat(term, width));
