@@ -106,3 +106,16 @@ def test_one_index_that_reaches_into_the_output(target, block):
         expected[500:500 + block] = memory[index.long()]
         copy_by_index[(1,)](memory, index, memory[500:], B=block)
         assert_same(memory, expected)
+
+
+@pytest.mark.parametrize("block", [4, 64, 100])
+@pytest.mark.parametrize("distance", [-8, -1, 0, 1, 3, 16])
+def test_indices_that_the_output_overwrites(target, block, distance):
+    """M13: both the indices and the elements are read before the first store."""
+    if target in ("cuda", "sim"):
+        pytest.skip("M12: of arguments that overlap a GPU promises nothing without a barrier")
+    memory = torch.cat([torch.arange(300), torch.randperm(block) + 260, torch.arange(50)]).to(torch.int32)
+    expected = memory.clone()
+    expected[300 + distance:300 + distance + block] = memory[memory[300:300 + block].long()]
+    copy_by_index[(1,)](memory, memory[300:], memory[300 + distance:], B=block)
+    assert_same(memory, expected)

@@ -256,10 +256,38 @@ llvm::CmpInst::Predicate predicateOf(arith::CmpFPredicate predicate) {
   llvm_unreachable("closed enumeration");
 }
 
+namespace {
+
+// As `fptosi.sat` and `fptoui.sat`, which LLVM 22 takes apart into scalars and branches for vectors of an
+// x86: clamped to what the integer holds, and NaN is 0.
+llvm::Value *saturated(Builder &b, llvm::Value *value, llvm::Type *type, bool isSigned) {
+  unsigned bits = type->getScalarSizeInBits();
+  const llvm::fltSemantics &format = value->getType()->getScalarType()->getFltSemantics();
+  llvm::APFloat low(format), limit(format);
+  low.convertFromAPInt(isSigned ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0), isSigned,
+                       llvm::APFloat::rmTowardZero);
+  limit.convertFromAPInt(llvm::APInt::getOneBitSet(bits + 1, isSigned ? bits - 1 : bits), false,
+                         llvm::APFloat::rmTowardZero);
+  llvm::APFloat below = limit;
+  below.next(/*nextDown=*/true);
+  auto number = [&](const llvm::APFloat &number) { return llvm::ConstantFP::get(value->getType(), number); };
+  llvm::Value *inRange = b.CreateSelect(b.CreateFCmpOGT(value, number(low)), value, number(low));
+  inRange = b.CreateSelect(b.CreateFCmpOLT(inRange, number(limit)), inRange, number(below));
+  llvm::Value *result = isSigned ? b.CreateFPToSI(inRange, type) : b.CreateFPToUI(inRange, type);
+  llvm::APInt most = isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  result = b.CreateSelect(b.CreateFCmpOGE(value, number(limit)), llvm::ConstantInt::get(type, most), result);
+  return b.CreateSelect(b.CreateFCmpUNO(value, value), llvm::Constant::getNullValue(type), result);
+}
+
+} // namespace
+
 llvm::Value *floatToInteger(Builder &b, llvm::Value *value, llvm::Type *element, bool isSigned) {
-  auto id = isSigned ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
   llvm::Value *wide = toFloat(b, value);
-  return b.CreateIntrinsic(id, {like(value, element), wide->getType()}, {wide});
+  llvm::Type *type = like(value, element);
+  if (type->isVectorTy())
+    return saturated(b, wide, type, isSigned);
+  auto id = isSigned ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+  return b.CreateIntrinsic(id, {type, wide->getType()}, {wide});
 }
 
 llvm::Value *integerToFloat(Builder &b, llvm::Value *v, llvm::Type *element, bool isSigned) {

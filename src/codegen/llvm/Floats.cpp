@@ -103,7 +103,7 @@ llvm::Value *encodeByte(Builder &b, llvm::Value *value, Type to, bool towardZero
   if (towardZero) {
     llvm::Value *count = b.CreateFMul(
         absoluteValue, llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, -format.smallest)));
-    steps = b.CreateIntrinsic(llvm::Intrinsic::fptoui_sat, {bits->getType(), value->getType()}, {count});
+    steps = floatToInteger(b, count, b.getInt32Ty(), false);
   } else {
     llvm::Constant *unit = llvm::ConstantFP::get(value->getType(), std::ldexp(1.0, 23 + format.smallest));
     steps =

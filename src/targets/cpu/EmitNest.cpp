@@ -599,10 +599,10 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
   };
   llvm::Value *isSaved = nullptr; // some load would see what the nest stores: its tile was read whole
   auto fast = [&] {
-    for (Operation *load : guards.alwaysSaved)
-      save(load, machine.lanes(), true);
+    for (auto [load, usesForms] : guards.alwaysSaved)
+      save(load, machine.lanes(), !usesForms);
     NestEmitter emitter(*this, nest, nest.roots, machine.lanes(), false, results, target);
-    for (Operation *load : guards.alwaysSaved)
+    for (auto [load, usesForms] : guards.alwaysSaved)
       emitter.evaluator().saved[load->getResult(0)] = &plan.saveArea(load->getResult(0));
     for (Operation *load : guards.maySee)
       if (isSaved)
@@ -615,7 +615,9 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     emitter.emit(bound, unroll, streaming);
   };
   auto inScalars = [&] {
-    SmallVector<Operation *> loads(guards.alwaysSaved.begin(), guards.alwaysSaved.end());
+    SmallVector<Operation *> loads;
+    for (auto [load, usesForms] : guards.alwaysSaved)
+      loads.push_back(load);
     loads.append(guards.maySee.begin(), guards.maySee.end());
     for (Operation *load : loads)
       save(load, 1, true);

@@ -390,6 +390,17 @@ bool isLikeABuffer(ProgramEmitter &program, const NestAccess &access, unsigned l
                       address.offset.strides[*laneDim].constant() == elementBytes(access.pointers));
 }
 
+// Are the access's coordinates those of the nest, and the lanes' dimension the last one? Then a nest of its
+// own asks for no other forms.
+bool isTheNest(const NestAccess &access, const Nest &nest) {
+  if (access.map.size() != nest.shape.size() || nest.lane + 1 != nest.shape.size())
+    return false;
+  for (auto [d, dim] : llvm::enumerate(access.map))
+    if (dim != (nest.shape[d] == 1 ? -1 : int8_t(d)))
+      return false;
+  return true;
+}
+
 } // namespace
 
 int64_t elementBytes(Value pointers) {
@@ -426,8 +437,8 @@ Guards emitGuards(ProgramEmitter &program, const Nest &nest, const NestAccesses 
       requireForm(access);
     if (accesses.stores.empty())
       continue;
-    if (!program.access.address(access.pointers) || !storesHaveForms) {
-      guards.alwaysSaved.push_back(access.op);
+    if (!hasForm(access) || !storesHaveForms) {
+      guards.alwaysSaved.push_back({access.op, isTheNest(access, nest)});
       continue;
     }
     guards.canRedirect &= isLikeABuffer(program, access, nest.lane);

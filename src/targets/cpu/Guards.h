@@ -32,8 +32,14 @@ struct Guards {
   llvm::Value *holds = nullptr, *apart = nullptr; // i1; nullptr: always true
   // Where they are not apart the fast variant can read the saved tiles: they lie as the memory does.
   bool canRedirect = true;
-  // Loads whose addresses have no form: saved before the nest's stores in either variant.
-  llvm::SmallVector<mlir::Operation *, 2> alwaysSaved;
+  // Loads of single elements: their tiles are saved before the nest's stores in either variant, since that
+  // costs less than to compare each address. `usesForms`: in the fast variant the save may, the guards hold
+  // for it.
+  struct Saved {
+    mlir::Operation *load;
+    bool usesForms;
+  };
+  llvm::SmallVector<Saved, 2> alwaysSaved;
   // Loads that the other variants save.
   llvm::SmallVector<mlir::Operation *, 4> maySee;
 };
