@@ -37,6 +37,21 @@ def test_copies_a_window(target, m, n, dtype):
     assert torch.equal(out, expected)
 
 
+def test_making_a_descriptor_reads_nothing_of_the_tensor():
+    class Silent:
+        dtype, shape = torch.float16, (32, 32)
+
+        def stride(self):
+            return (32, 1)
+
+        def data_ptr(self):
+            return 4096
+
+        def __repr__(self):
+            raise ValueError("its text would be made of its elements")
+    assert TensorDescriptor.from_tensor(Silent(), [16, 16]).strides == [32, 1]
+
+
 def test_arrays_of_numpy(target):
     if target == "cuda":
         pytest.skip("a GPU reads no arrays of the host")

@@ -40,7 +40,8 @@ class TensorDescriptor:
     def __post_init__(self):
         descriptors.expect(TensorDescriptor)
         rank = len(self.shape)
-        _check(len(self.strides) == rank and len(self.block_shape) == rank, f"rank mismatch: {self}")
+        if len(self.strides) != rank or len(self.block_shape) != rank:  # the text of a tensor reads all of it
+            raise AssertionError(f"rank mismatch: {self}")
         _check(rank > 0, "rank must not be zero")
         _check(rank <= 5, "rank cannot be more than 5")
         if type(self.base).__name__ not in ("FakeTensor", "FunctionalTensor"):
