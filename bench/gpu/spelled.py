@@ -56,6 +56,17 @@ def operands(layout):
     return make
 
 
+def with_whole_rows(layout):
+    """Matrices whose rows (n) or columns (t) begin at multiples of 16 bytes, as descriptors want them."""
+    def make(generator, dtype, m, n, k):
+        def matrix(rows, columns, order):
+            rows, columns = (rows, columns) if order == "n" else (columns, rows)
+            made = normal(generator, rows, -(-columns // 8) * 8, dtype=dtype)[:, :columns]
+            return made if order == "n" else made.T
+        return {"a": matrix(m, k, layout[0]), "b": matrix(k, n, layout[1])}
+    return make
+
+
 def product(s, rows=None):
     return chosen(s["a"], rows).double() @ s["b"].double()
 
@@ -207,6 +218,10 @@ MATMULS = [
     matmul("weight widened", "matmul_fused", lambda f, s, out, config: f.widened(s["a"], s["w"], s["scale"], out, **config),
            make=weights, expected=lambda s, rows=None: product(unpacked(s), rows), bound=lambda s: product_bound(unpacked(s)),
            flops=lambda s: 2 * s["a"].numel() * s["w"].shape[1], library={}),
+    matmul("descriptors made", "descriptors", simple("made"), make=with_whole_rows("nt")),
+    matmul("descriptors given", "descriptors", simple("given"), make=with_whole_rows("nn")),
+    matmul("descriptors, persistent", "descriptors", lambda f, s, out, config: f.persistent(
+        s["a"], s["b"], out, programs=None if s["a"].is_cuda else 3, **config), make=with_whole_rows("nt")),
     matmul("few rows", "matmul_fused", simple("few_rows"), layout="nt"),
 ]
 
@@ -384,6 +399,8 @@ ATTENTIONS = [
     attention("logarithms", "attention_plain", by_heads("logarithms")),
     attention("normalized in each trip", "attention_plain", by_heads("normalized")),
     attention("k loaded ahead", "attention_plain", by_heads("ahead")),
+    attention("descriptors made", "descriptors", by_heads("made_heads")),
+    attention("descriptors given", "descriptors", by_heads("given_heads")),
     attention("shared heads", "attention_forms", by_length("shared"), order="bnhd"),
     attention("window", "attention_forms", with_window, order="bnhd", library={}),
     attention("padded head", "attention_forms", by_length("padded"), order="bnhd"),
