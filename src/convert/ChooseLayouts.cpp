@@ -144,11 +144,43 @@ void LayoutChoice::chooseByAnchors(Value leader) {
   const auto &anchors = anchors_.find(leader)->second;
   auto heaviest = std::max_element(anchors.begin(), anchors.end(),
                                    [](const Anchor &a, const Anchor &b) { return a.weight < b.weight; });
-  unsigned width = 1;
+  // Elements of several sizes: longer runs make fewer instructions of the small ones, and scatter the large.
+  unsigned widest = 1, narrowest = ~0u;
+  bool isScattered = false;
   for (const Anchor &anchor : anchors)
-    if (anchor.order[0] == heaviest->order[0])
-      width = std::max(width, anchor.width);
-  chosen_.try_emplace(leader, build(leader.getType(), heaviest->order, width));
+    if (anchor.order[0] == heaviest->order[0]) {
+      widest = std::max(widest, anchor.width);
+      narrowest = std::min(narrowest, anchor.width);
+      isScattered |= anchor.isScattered;
+    }
+  unsigned best = widest;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned run = widest; run >= narrowest && !isScattered; run /= 2) {
+    double cost = 0;
+    for (const Anchor &anchor : anchors)
+      if (anchor.order[0] == heaviest->order[0])
+        cost += anchor.trips * costOf(anchor, run);
+    if (cost < least) {
+      least = cost;
+      best = run;
+    }
+  }
+  chosen_.try_emplace(leader, build(leader.getType(), heaviest->order, best));
+}
+
+double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {
+  double instructions = 1.0 / std::min(run, anchor.width);
+  auto type = cast<RankedTensorType>(anchor.pointers.getType());
+  unsigned bits = bitsOf(type), own = anchor.width * bits / 8; // bytes, with gaps behind them
+  int64_t whole = std::min<int64_t>(machine_.costs.lineBytes,
+                                    axes_.at(anchor.pointers).contiguity[anchor.order[0]] * bits / 8);
+  if (run <= anchor.width || 2 * own > whole || (anchor.isAtomic && own >= machine_.costs.coalescedBytes))
+    return instructions;
+  if (anchor.isLoad && run * bits / 8 >= machine_.costs.coalescedBytes)
+    return instructions; // as it is: loadedBytes
+  // Into shared memory, and from there.
+  double moved = double(bits) / machine_.accessBits;
+  return instructions + moved * (anchor.isAtomic ? machine_.costs.movedAddend : machine_.costs.movedResult);
 }
 
 bool LayoutChoice::waits(Value leader) const {
@@ -163,10 +195,12 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
   return anchors == anchors_.end() || llvm::all_of(anchors->second, [&](const Anchor &anchor) {
            if (!anchor.isAccess)
              return true; // no memory whose addresses a layout could scatter
-           unsigned best =
-               contiguousBytes(coalesced(anchor.pointers, anchor.mask), anchor.pointers, anchor.mask);
-           return contiguousBytes(layout, anchor.pointers, anchor.mask) >=
-                  std::min(machine_.costs.coalescedBytes, best);
+           unsigned bits = anchor.width * bitsOf(anchor.pointers.getType());
+           unsigned best = contiguousBytes(coalesced(anchor.pointers, anchor.mask, bits), anchor.pointers,
+                                           anchor.mask, bits);
+           unsigned found = anchor.isLoad ? loadedBytes(layout, anchor.pointers, anchor.mask)
+                                          : contiguousBytes(layout, anchor.pointers, anchor.mask, bits);
+           return found >= std::min(machine_.costs.coalescedBytes, best);
          });
 }
 
@@ -174,6 +208,7 @@ LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value
   Anchor anchor{pointers, mask, axes_.order(pointers)};
   anchor.isLoad = isa<LoadOp>(op);
   anchor.isAccess = accessOf(op).has_value();
+  anchor.isAtomic = isa<AtomicRMWOp, AtomicCASOp>(op);
   auto type = cast<RankedTensorType>(pointers.getType());
   unsigned dim = anchor.order[0];
   anchor.weight = double(type.getNumElements()) * bitsOf(type);
@@ -181,12 +216,14 @@ LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value
     // Scattered: no layout helps, unless a thread can use what it reads for several elements.
     anchor.width = locality_.sharingRun(pointers, dim, machine_.costs.longestSharedRun);
     anchor.weight /= anchor.width == 1 ? machine_.costs.scatteredWeight : machine_.costs.sharedRunWeight;
+    anchor.isScattered = true;
   } else {
-    anchor.width = axes_.accessWidth(pointers, mask, dim, machine_.accessBits);
+    anchor.width = axes_.accessWidth(pointers, mask, dim, accessBits(op));
   }
   for (Operation *parent = op->getParentOp(); parent && !isa<FuncOp>(parent); parent = parent->getParentOp())
     if (isa<LoopLikeOpInterface>(parent))
-      anchor.weight *= machine_.costs.loopWeight;
+      anchor.trips *= machine_.costs.loopWeight;
+  anchor.weight *= anchor.trips;
   return anchor;
 }
 
@@ -229,9 +266,18 @@ Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) 
              : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_, full);
 }
 
-Layout LayoutChoice::coalesced(Value pointers, Value mask) const {
+unsigned LayoutChoice::accessBits(Operation *op) const {
+  if (!isa<AtomicRMWOp, AtomicCASOp>(op))
+    return machine_.accessBits;
+  auto addition = dyn_cast<AtomicRMWOp>(op);
+  bool isGroup = addition && addition.getKind() == AtomicKind::FAdd && addition->use_empty();
+  unsigned elements = isGroup ? machine_.addedAtOnce(elementType(addition.getValue().getType())) : 1;
+  return elements * bitsOf(op->getOperand(0).getType());
+}
+
+Layout LayoutChoice::coalesced(Value pointers, Value mask, unsigned bits) const {
   SmallVector<unsigned> order = axes_.order(pointers);
-  return build(pointers.getType(), order, axes_.accessWidth(pointers, mask, order[0], machine_.accessBits));
+  return build(pointers.getType(), order, axes_.accessWidth(pointers, mask, order[0], bits));
 }
 
 Layout LayoutChoice::plain(Type tile) const {
@@ -241,9 +287,16 @@ Layout LayoutChoice::plain(Type tile) const {
   return build(tile, order, machine_.accessBits / bitsOf(tile));
 }
 
-unsigned LayoutChoice::contiguousBytes(const Layout &layout, Value pointers, Value mask) const {
+unsigned LayoutChoice::loadedBytes(const Layout &layout, Value pointers, Value mask) const {
+  unsigned dim = axes_.order(pointers)[0], bits = bitsOf(pointers.getType());
+  int64_t run = std::min<int64_t>(layout.contiguous(dim), axes_.at(pointers).contiguity[dim]);
+  return std::max(contiguousBytes(layout, pointers, mask, machine_.accessBits), unsigned(run) * bits / 8);
+}
+
+unsigned LayoutChoice::contiguousBytes(const Layout &layout, Value pointers, Value mask,
+                                       unsigned bits) const {
   unsigned dim = axes_.order(pointers)[0];
-  unsigned width = axes_.accessWidth(pointers, mask, dim, machine_.accessBits);
+  unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
   unsigned run = std::min(width, layout.contiguous(dim));
   int64_t stride = 1;
   for (unsigned d = dim + 1; d < layout.rank(); ++d)

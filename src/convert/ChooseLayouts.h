@@ -26,13 +26,19 @@ public:
   // Of a Data value.
   layout::Layout of(mlir::Value data) const { return *chosen_.find(classes_.leader(data))->second; }
   // For an access of `pointers`: consecutive lanes at consecutive addresses, registers in runs that
-  // one instruction moves.
-  layout::Layout coalesced(mlir::Value pointers, mlir::Value mask) const;
+  // one instruction moves; such instructions take `bits` of a thread at most.
+  layout::Layout coalesced(mlir::Value pointers, mlir::Value mask, unsigned bits) const;
   // Where nothing is known of how a tile is used.
   layout::Layout plain(mlir::Type tile) const;
   // Bytes that one instruction of a warp moves at consecutive addresses, for an access in this
   // layout; 128 and above are equally good.
-  unsigned contiguousBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask) const;
+  unsigned contiguousBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask,
+                           unsigned bits) const;
+  // The same, or the bytes of a thread's own run, if that is longer: what the first of its loads leaves of a
+  // sector, the next one finds in the cache.
+  unsigned loadedBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask) const;
+  // Bits that one instruction of a thread takes, for the accesses of a load, a store or an atomic step.
+  unsigned accessBits(mlir::Operation *op) const;
 
 private:
   struct Anchor {
@@ -40,8 +46,13 @@ private:
     llvm::SmallVector<unsigned> order;
     unsigned width = 1;
     double weight = 0;
-    bool isLoad = false, isAccess = false;
+    double trips = 1; // of the loops around it, as a guess
+    bool isLoad = false, isAccess = false, isAtomic = false;
+    bool isScattered = false; // no layout coalesces it
   };
+  // Instructions for an element of such an access, by threads that hold runs of `run` elements, in moves of
+  // data counted alike.
+  double costOf(const Anchor &anchor, unsigned run) const;
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which

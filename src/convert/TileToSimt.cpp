@@ -81,14 +81,16 @@ private:
     Value mask = isa<LoadOp>(op) ? cast<LoadOp>(op).getMask() : cast<StoreOp>(op).getMask();
     std::string why;
     unsigned dim = axes_.order(pointers)[0];
-    unsigned width = axes_.accessWidth(pointers, mask, dim, 128, &why);
-    Layout best = choice_.coalesced(pointers, mask);
+    unsigned width = axes_.accessWidth(pointers, mask, dim, choice_.accessBits(op), &why);
+    unsigned bits = choice_.accessBits(op);
+    Layout best = choice_.coalesced(pointers, mask, bits);
     std::optional<Layout> own = ownLayout(op);
-    // A tile that the threads hold several times over is cheap to read in any order.
-    bool small = cast<RankedTensorType>(pointers.getType()).getNumElements() <=
-                 (int64_t(simt::warpsOf(op)) << layout::laneBits);
-    bool move = !own || (!small && choice_.contiguousBytes(*own, pointers, mask) * 2 <=
-                                       choice_.contiguousBytes(best, pointers, mask));
+    bool scatters =
+        own &&
+        choice_.contiguousBytes(*own, pointers, mask, bits) * 2 <=
+            choice_.contiguousBytes(best, pointers, mask, bits) &&
+        !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
+    bool move = !own || (!isSmall(op) && scatters);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -104,13 +106,28 @@ private:
     remarks_.push_back({locationText(op->getLoc()), "access", text});
   }
 
-  // How many neighbours an addition whose results nobody wants may take at once.
+  // A tile that the threads hold several times over is cheap to access in any order.
+  static bool isSmall(Operation *access) {
+    return cast<RankedTensorType>(access->getOperand(0).getType()).getNumElements() <=
+           (int64_t(simt::warpsOf(access)) << layout::laneBits);
+  }
+
+  // The layout in which atomic steps happen, and how many neighbours an addition whose results nobody wants
+  // may take at once. The second-level cache takes a step a sector: steps that leave sectors in part are as
+  // dear as whole ones, and more.
   void decideAtomic(AtomicRMWOp op) {
+    Value pointers = op.getPtr(), mask = op.getMask();
+    unsigned bits = choice_.accessBits(op), dim = axes_.order(pointers)[0];
+    Layout own = choice_.of(op.getResult()), best = choice_.coalesced(pointers, mask, bits);
+    unsigned found = choice_.contiguousBytes(own, pointers, mask, bits);
+    bool moves = !isSmall(op) && found < machine_.costs.coalescedBytes &&
+                 2 * found <= choice_.contiguousBytes(best, pointers, mask, bits);
+    if (moves)
+      access_.try_emplace(op, best);
     if (op.getKind() != AtomicKind::FAdd || !op->use_empty())
       return;
-    unsigned dim = axes_.order(op.getPtr())[0];
-    unsigned width = axes_.accessWidth(op.getPtr(), op.getMask(), dim, 128);
-    width = std::min(width, choice_.of(op.getResult()).contiguous(dim));
+    unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
+    width = std::min(width, (moves ? best : own).contiguous(dim));
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), width));
     remarks_.push_back({locationText(op.getLoc()), "access",
                         "atomic steps on up to " + std::to_string(width) +
@@ -150,6 +167,8 @@ private:
       return;
     Type type = result.getType();
     result.setType(simt::withLayout(type, natural));
+    if (result.use_empty())
+      return; // a conversion would be a use
     OpBuilder builder(result.getContext());
     builder.setInsertionPointAfterValue(result);
     auto convert = simt::ConvertOp::create(builder, result.getLoc(), simt::withLayout(type, wanted), result,

@@ -5,12 +5,15 @@
 // How layouts are chosen. Values that ops of one shape tie together (arithmetic, loops, loads and
 // stores with their addresses and masks) form a class and share a layout. A class with memory
 // accesses takes the layout that coalesces the heaviest of them (where neighbours share addresses, one
-// in which a thread owns those that do); one without takes what its producers give (the slice that a
-// reduction leaves, a transposition) or its readers want. So does one that is smaller than the
-// threads, or of one dimension and only loaded: threads then repeat loads instead of exchanging.
-// Where a dot writes a class and the machine has a matrix instruction for it, the class has that
-// instruction's layout, whatever loads or stores it: those convert. Cheap functions of coordinates (ranges,
-// addresses, masks) belong to no class: they are computed again in whatever layout is wanted.
+// in which a thread owns those that do). Elements of several sizes want runs of several lengths: the cheapest
+// run is taken. Wide elements are loaded as they lie, a run in several accesses, since the cache keeps what
+// the first one leaves of a sector; their stores and atomic steps convert, unless the run is as short as
+// theirs. A class without accesses takes what its producers give (the slice that a reduction leaves, a
+// transposition) or its readers want. So does one that is smaller than the threads, or of one dimension and
+// only loaded: threads then repeat loads instead of exchanging. Where a dot writes a class and the machine
+// has a matrix instruction for it, the class has that instruction's layout, whatever loads or stores it:
+// those convert. Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are
+// computed again in whatever layout is wanted.
 #pragma once
 #include "diag/Remark.h"
 #include "ir/simt/Machine.h"

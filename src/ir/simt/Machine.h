@@ -30,6 +30,8 @@ public:
 
   // The matrix instructions for such a product, the one to prefer first; empty: multiply-adds compute it.
   virtual std::vector<MatrixInstruction> matrixInstructions(const DotTypes &types) const { return {}; }
+  // The most neighbours that one atomic addition takes, where nobody wants what was there.
+  virtual unsigned addedAtOnce(mlir::Type element) const { return 1; }
 
   Costs costs;                // as fitted on sm_90, until a target measures its own
   uint64_t sharedBytes = 0;   // of a program

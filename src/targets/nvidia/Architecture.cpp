@@ -31,4 +31,11 @@ Result<Architecture> findArchitecture(const std::string &name) {
   return Status::error(StatusCode::Unsupported, "there is no architecture `" + name + "`: there are " + all);
 }
 
+unsigned atomicAddWidth(unsigned capability, Added type) {
+  bool isHalf = type == Added::F16 || type == Added::BF16;
+  if (capability >= 90)
+    return isHalf ? 8 : type == Added::F32 ? 4 : 1;
+  return type == Added::F16 ? 2 : 1;
+}
+
 } // namespace tegula::nvidia

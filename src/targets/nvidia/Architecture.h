@@ -17,4 +17,8 @@ struct Architecture {
 // Unsupported, with the list, for a name that is none.
 Result<Architecture> findArchitecture(const std::string &name);
 
+// The most neighbours, a power of two, that one atomic addition to global memory takes, by their type.
+enum class Added { F16, BF16, F32, Other };
+unsigned atomicAddWidth(unsigned capability, Added type);
+
 } // namespace tegula::nvidia

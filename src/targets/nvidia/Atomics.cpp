@@ -1,6 +1,7 @@
 // Atomics as PTX `atom` and `red`, predicated. In: one thread's element. Out: what was there, 0
 // under a false predicate. Additions that the architecture has no instruction for are a loop of
 // compare-and-swap.
+#include "targets/nvidia/Architecture.h"
 #include "targets/nvidia/NvidiaHardware.h"
 
 #include "llvm/IR/InlineAsm.h"
@@ -207,10 +208,10 @@ void NvidiaHardware::fence(Builder &b, MemScope scope) const {
 }
 
 unsigned NvidiaHardware::atomicAddWidth(llvm::Type *element) const {
-  bool isHalf = element->isHalfTy() || element->isBFloatTy();
-  if (capability_ >= 90)
-    return isHalf ? 8 : element->isFloatTy() ? 4 : 1;
-  return element->isHalfTy() ? 2 : 1;
+  return nvidia::atomicAddWidth(capability_, element->isHalfTy()     ? Added::F16
+                                             : element->isBFloatTy() ? Added::BF16
+                                             : element->isFloatTy()  ? Added::F32
+                                                                     : Added::Other);
 }
 
 void NvidiaHardware::atomicAdd(Builder &b, const Atomic &atomic, llvm::ArrayRef<llvm::Value *> values) const {

@@ -56,6 +56,13 @@ NvidiaMachine::NvidiaMachine(const Architecture &architecture) : capability_(arc
   hasBulkCopy = hasGroupDots;
 }
 
+unsigned NvidiaMachine::addedAtOnce(Type element) const {
+  return atomicAddWidth(capability_, element.isF16()    ? Added::F16
+                                     : element.isBF16() ? Added::BF16
+                                     : element.isF32()  ? Added::F32
+                                                        : Added::Other);
+}
+
 std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const simt::DotTypes &types) const {
   std::vector<simt::MatrixInstruction> result;
   // Only 32-bit floats may be rounded before they are multiplied.

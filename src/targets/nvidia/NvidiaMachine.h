@@ -9,6 +9,7 @@ class NvidiaMachine : public simt::Machine {
 public:
   explicit NvidiaMachine(const Architecture &architecture);
   std::vector<simt::MatrixInstruction> matrixInstructions(const simt::DotTypes &types) const override;
+  unsigned addedAtOnce(mlir::Type element) const override;
 
 private:
   unsigned capability_;

@@ -12,6 +12,9 @@
 # RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=256,SEM="release",SCOPE="sys"' | FileCheck %s --check-prefix=AHEAD
 # RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=256,SEM="acquire",SCOPE="cta"' | FileCheck %s --check-prefix=BEHIND
 # RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=128,SEM="acq_rel",SCOPE="gpu"' | FileCheck %s --check-prefix=ALONE
+# RUN: tegula compile %s::accumulate_loaded --target sm_90a --emit ptx --signature 'x=*bf16:16,out=*f32:16,BLOCK=1024' | FileCheck %s --check-prefix=LOADED
+# RUN: tegula compile %s::accumulate_sums --target sm_90a --emit ptx --signature 'x=*bf16:16,out=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SUMS
+# RUN: tegula compile %s::accumulate_words --target sm_90a --emit ptx --signature 'x=*i32:16,BLOCK=512' | FileCheck %s --check-prefix=WORDS
 # Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
 # program's other threads.
 import tegula.language as tl
@@ -117,3 +120,43 @@ def spread(x, BLOCK: tl.constexpr, SEM: tl.constexpr, SCOPE: tl.constexpr):
 # ALONE-NOT: fence
 # ALONE: atom.global.gpu.acq_rel.add.f32
 # ALONE-NOT: fence
+
+
+@jit
+def accumulate_loaded(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.atomic_add(out + i, tl.load(x + i).to(tl.float32), sem="relaxed")
+
+
+# Neighbouring lanes add neighbouring quads, so that each step takes whole sectors; the loads are as narrow.
+# LOADED-COUNT-2: ld.global.v2.b32
+# LOADED-NOT: shared
+# LOADED-COUNT-2: red.relaxed.gpu.global.add.v4.f32
+# LOADED-NOT: red.
+
+
+@jit
+def accumulate_sums(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n, BLOCK):
+        total += tl.load(x + start + i).to(tl.float32)
+    tl.atomic_add(out + i, total, sem="relaxed")
+
+
+# Loads of a loop stay wide; the sums move once, behind it.
+# SUMS: ld.global.v4.b32
+# SUMS: st.shared
+# SUMS: ld.shared
+# SUMS-COUNT-2: red.relaxed.gpu.global.add.v4.f32
+# SUMS-NOT: red.
+
+
+@jit
+def accumulate_words(x, BLOCK: tl.constexpr):
+    tl.atomic_add(x + tl.arange(0, BLOCK), 1, sem="relaxed")
+
+
+# No instruction adds several integers: a thread's are as far apart as its warps are wide.
+# WORDS: add.s64 [[SECOND:%rd[0-9]+]], {{%rd[0-9]+}}, 512;
+# WORDS: add.u32 {{%r[0-9]+}}, {{\[}}[[SECOND]]], {{%r[0-9]+}};
