@@ -3,6 +3,9 @@
 
 #include "ir/tile/Tile.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
 #include <set>
 
 using namespace mlir;
@@ -437,6 +440,105 @@ bool isOneToOne(AccessAnalysis &access, Value pointers) {
     reach += bytes * count;
   }
   return reach <= INT32_MAX;
+}
+
+namespace {
+
+// Two tiles of pointers whose addresses differ by a constant and by steps of constant strides.
+struct Difference {
+  int64_t constant = 0;                           // bytes, of the second from the first
+  SmallVector<std::pair<int64_t, int64_t>> steps; // a stride in bytes, and how far indices may be apart
+  int64_t reach = 0;                              // of all steps together
+  int64_t elementBytes = 1;
+};
+
+std::optional<Difference> differenceOf(AccessAnalysis &access, Value a, Value b) {
+  const Address *first = access.address(a), *second = access.address(b);
+  if (!first || !second || first->pointer != second->pointer || a.getType() != b.getType() ||
+      first->offset.base.hasTiles())
+    return std::nullopt;
+  auto negative = first->offset.base.scaled(-1);
+  auto base = negative ? Polynomial::add(second->offset.base, *negative) : std::nullopt;
+  if (!base || !base->constant())
+    return std::nullopt;
+  Difference result;
+  result.constant = *base->constant();
+  Type pointee = cast<PointerType>(elementType(a.getType())).getPointee();
+  result.elementBytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+  auto shape = shapeOf(a.getType());
+  for (auto [d, extent] : llvm::enumerate(shape)) {
+    if (extent == 1)
+      continue;
+    std::optional<int64_t> stride = first->offset.strides[d].constant();
+    if (!stride || stride != second->offset.strides[d].constant() || std::abs(*stride) > INT32_MAX)
+      return std::nullopt;
+    result.steps.push_back({std::abs(*stride), extent - 1});
+    result.reach += std::abs(*stride) * (extent - 1);
+  }
+  llvm::sort(result.steps, std::greater<>());
+  // Within 31 bits, so that offsets which wrap stay apart, too.
+  if (std::abs(result.constant) > INT32_MAX || result.reach + std::abs(result.constant) > INT32_MAX)
+    return std::nullopt;
+  return result;
+}
+
+// May `rest`, or less than an element more or less, be a sum of the steps, each up to its number of times in
+// either direction? A yes may be wrong.
+bool isReachable(ArrayRef<std::pair<int64_t, int64_t>> steps, int64_t rest, int64_t elementBytes) {
+  if (steps.empty())
+    return std::abs(rest) < elementBytes;
+  auto [stride, count] = steps.front();
+  if (stride == 0)
+    return isReachable(steps.drop_front(), rest, elementBytes);
+  int64_t others = elementBytes - 1;
+  for (auto [bytes, times] : steps.drop_front())
+    others += bytes * times;
+  // By how many of the first steps the others can still make up the rest.
+  int64_t least = llvm::divideFloorSigned(rest - others + stride - 1, stride);
+  int64_t most = llvm::divideFloorSigned(rest + others, stride);
+  least = std::max(least, -count);
+  most = std::min(most, count);
+  constexpr int64_t fewWays = 4;
+  if (most - least >= fewWays)
+    return true;
+  for (int64_t times = least; times <= most; ++times)
+    if (isReachable(steps.drop_front(), rest - times * stride, elementBytes))
+      return true;
+  return false;
+}
+
+bool isInLoop(Value value) {
+  Operation *parent = value.getParentBlock()->getParentOp();
+  return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
+}
+
+} // namespace
+
+bool areApart(AccessAnalysis &access, Value a, Value b) {
+  std::optional<Difference> difference = differenceOf(access, a, b);
+  return difference && !isReachable(difference->steps, difference->constant, difference->elementBytes);
+}
+
+bool areApartInOtherTrips(AccessAnalysis &access, Value a, Value b) {
+  std::optional<Difference> difference = differenceOf(access, a, b);
+  if (!difference || isInLoop(access.address(a)->pointer))
+    return false;
+  int64_t stepBytes = 0;
+  for (const Monomial &term : access.address(a)->offset.base.terms())
+    for (const Factor &factor : term.factors) {
+      if (!isInLoop(factor.value))
+        continue;
+      auto index = dyn_cast<BlockArgument>(factor.value);
+      auto loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp()) : scf::ForOp();
+      if (!loop || index != loop.getInductionVar() || loop.getUnsignedCmp() || term.factors.size() != 1 ||
+          stepBytes != 0 || term.coefficient != difference->elementBytes)
+        return false;
+      std::optional<int64_t> from = constantOf(loop.getLowerBound()), step = constantOf(loop.getStep());
+      if (!from || *from < 0 || !step || *step <= 0 || *step > INT32_MAX / difference->elementBytes)
+        return false;
+      stepBytes = *step * difference->elementBytes;
+    }
+  return stepBytes >= difference->reach + std::abs(difference->constant) + difference->elementBytes;
 }
 
 } // namespace tegula::analysis

@@ -79,6 +79,15 @@ private:
 // where they may be anything, no.
 bool isOneToOne(AccessAnalysis &access, mlir::Value pointers);
 
+// Has no element of the one tile of pointers the address of an element of the other? Yes only where the forms
+// of both say so: addresses from one pointer, apart by a constant that no steps of constant strides make up.
+bool areApart(AccessAnalysis &access, mlir::Value a, mlir::Value b);
+// The same of tiles that a loop computes, each in a trip other than the other's. Yes only where they depend
+// on trips through the index of one loop alone, whose step leads beyond all that one trip reaches; it counts
+// elements, from a constant that is not negative, so that none of its values differ by a whole turn of the
+// integers.
+bool areApartInOtherTrips(AccessAnalysis &access, mlir::Value a, mlir::Value b);
+
 // How an op that only moves elements maps its result's coordinates to its operand's:
 // map[operand dimension] = result dimension, or -1 for the operand's extents of 1.
 // nullopt for other ops.

@@ -128,10 +128,21 @@ private:
     return a == b && (bothWrite || (!hasCopies(a, user) && analysis::isOneToOne(access_, a)));
   }
 
-  // May the two accesses touch one element of which another thread must see the right value? Of two arguments
-  // the memory model for GPUs asks that where threads hold copies of a tile: in place, one thread stores what
-  // the others may have yet to read. Of tiles without copies it asks nothing (M12).
+  // May the two accesses of one trip touch one element of which another thread must see the right value? Of
+  // two arguments the memory model for GPUs asks that where threads hold copies of a tile: in place, one
+  // thread stores what the others may have yet to read. Of tiles without copies it asks nothing (M12).
   bool mayMeet(Value a, Value b, Operation *user) {
+    return mayShare(a, b, user) && !analysis::areApart(access_, a, b);
+  }
+  // The same of accesses of any two trips around a loop.
+  bool mayMeetInTrips(Value a, Value b, Operation *user, bool bothWrite) {
+    if (!mayShare(a, b, user))
+      return false;
+    if (!analysis::areApartInOtherTrips(access_, a, b))
+      return true;
+    return !ownElements(a, b, user, bothWrite) && !analysis::areApart(access_, a, b);
+  }
+  bool mayShare(Value a, Value b, Operation *user) {
     auto isCopied = [&](Value address) {
       return isa<RankedTensorType>(address.getType()) && hasCopies(address, user);
     };
@@ -145,7 +156,10 @@ private:
     OpBuilder builder(before);
     bool isFenced = llvm::any_of(state.unfenced,
                                  [&](Pending::Range range) { return Pending::overlaps(operands_, range); });
-    simt::BarrierOp::create(builder, before->getLoc(), isFenced);
+    if (isTrial_)
+      isWanting_ = true;
+    else
+      simt::BarrierOp::create(builder, before->getLoc(), isFenced);
     state.meet(isFenced);
   }
 
@@ -263,11 +277,12 @@ private:
   // An access of global memory at `address`; `update`: an atomic of which nobody wants what was there.
   void access(Operation *op, Value address, bool reads, bool writes, Pending &state,
               std::optional<AtomicKind> update = std::nullopt) {
-    auto old = [&](Value other) { return mayMeet(other, address, op); };
+    auto old = [&](Value other) { return mayMeetInTrips(other, address, op, false); };
+    auto oldStore = [&](Value other) { return mayMeetInTrips(other, address, op, !reads); };
     auto waitsFor = [&](Value other, bool bothWrite) {
       return !ownElements(other, address, op, bothWrite) && mayMeet(other, address, op);
     };
-    bool waits = llvm::any_of(state.oldStores, old) || (writes && llvm::any_of(state.oldLoads, old));
+    bool waits = llvm::any_of(state.oldStores, oldStore) || (writes && llvm::any_of(state.oldLoads, old));
     waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor(stored, !reads); });
     waits |= writes && llvm::any_of(state.loads, [&](Value loaded) { return waitsFor(loaded, false); });
     waits |= llvm::any_of(state.updates, [&](const Pending::Update &u) {
@@ -309,8 +324,30 @@ private:
       visitScratch(op, state); // the warps meet behind the step
   }
 
-  // What is pending at the end of an iteration is so at the beginning of the next.
+  // What is pending at the end of an iteration is so at the beginning of the next. Where only what is pending
+  // ahead of the loop asks for a barrier within it, one ahead of the loop does, in place of one in each trip.
   void repeat(Operation *loop, ArrayRef<Block *> blocks, Pending &state) {
+    if (isTrial_)
+      return around(loop, blocks, state);
+    Pending own = state;
+    own.meet();
+    around(loop, blocks, own);
+    Pending both = state;
+    both.merge(own);
+    if (both.size() != own.size()) {
+      isTrial_ = true;
+      isWanting_ = false;
+      around(loop, blocks, both);
+      isTrial_ = false;
+      if (isWanting_) {
+        meet(loop, state);
+        both = own;
+      }
+    }
+    state = both;
+  }
+
+  void around(Operation *loop, ArrayRef<Block *> blocks, Pending &state) {
     for (bool changed = true; changed;) {
       Pending end = state;
       for (Block *block : blocks)
@@ -320,6 +357,7 @@ private:
     }
   }
 
+  bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;
   llvm::SmallSetVector<Pending::Range, 4> operands_; // of products that read buffers themselves

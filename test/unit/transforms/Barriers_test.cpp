@@ -128,11 +128,66 @@ TEST(Barriers, BehindBranchesThatMayHaveAccessed) {
 
 TEST(Barriers, BetweenTripsOfALoop) {
   const std::string loop = "scf.for %t = %c0 to %k step %c1 : i32 {\n";
+  const std::string loop2 = "scf.for %t2 = %c0 to %k step %c1 : i32 {\n";
   EXPECT_EQ(barriersOf(loop + load("p0") + store("p0") + "}"), "{ load store }")
       << "own elements, trip after trip";
   EXPECT_EQ(barriersOf(loop + load("p1") + store("p0") + "}"), "{ | load | store }");
   EXPECT_EQ(barriersOf(loop + store("p0") + "}\n" + load("p1")), "{ store } | load");
-  EXPECT_EQ(barriersOf(store("p0") + loop + load("p1") + "}"), "store { | load }");
+  EXPECT_EQ(barriersOf(store("p0") + loop + load("p1") + "}"), "store | { load }")
+      << "one ahead of the loop is enough";
+  EXPECT_EQ(barriersOf(store("p0") + loop + load("p1") + store("p0") + "}"), "store { | load | store }");
+  EXPECT_EQ(barriersOf(store("p0") + loop + loop2 + load("p1") + "}\n}"), "store | { { load } }");
+}
+
+TEST(Barriers, NoneBetweenTripsThatAreApart) {
+  // A tile of each trip, `step` elements behind the one before.
+  auto inPlace = [](const std::string &step, const std::string &accesses) {
+    return barriersOf("  %s = arith.constant " + step +
+                      " : i32\n"
+                      "  scf.for %o = %c0 to %k step %c1 : i32 {\n"
+                      "  scf.for %t = %c0 to %k step %s : i32 {\n"
+                      "  %ts = tt.splat %t : i32 -> tensor<512xi32>\n"
+                      "  %ti = arith.addi %ts, %i : tensor<512xi32>\n"
+                      "  %t0 = tt.addptr %ps, %ti : tensor<512x!tt.ptr<i32>>, tensor<512xi32>\n"
+                      "  %tj = arith.addi %ts, %j : tensor<512xi32>\n"
+                      "  %t1 = tt.addptr %ps, %tj : tensor<512x!tt.ptr<i32>>, tensor<512xi32>\n" +
+                      accesses + "}\n}");
+  };
+  EXPECT_EQ(inPlace("512", load("t0") + store("t0")), "{ { load store } }");
+  EXPECT_EQ(inPlace("511", load("t0") + store("t0")), "{ { | load store } }")
+      << "one element is of two trips";
+  EXPECT_EQ(inPlace("1024", load("t1") + store("t0")), "{ { | load | store } }") << "they meet in one trip";
+}
+
+TEST(Barriers, NoneBetweenTilesThatAreApart) {
+  // A tile of 16 rows of 32, as far apart as `row`, and one `by` elements behind it.
+  auto rows = [](const std::string &row, const std::string &by) {
+    return barriersOf(R"(
+      %r = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+      %a = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>
+      %rs = tt.expand_dims %r {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+      %as = tt.expand_dims %a {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+      %row = arith.constant dense<)" +
+                      row + R"(> : tensor<16x1xi32>
+      %by = arith.constant dense<)" +
+                      by + R"(> : tensor<16x32xi32>
+      %rr = arith.muli %rs, %row : tensor<16x1xi32>
+      %rb = tt.broadcast %rr : tensor<16x1xi32> -> tensor<16x32xi32>
+      %ab = tt.broadcast %as : tensor<1x32xi32> -> tensor<16x32xi32>
+      %at = arith.addi %rb, %ab : tensor<16x32xi32>
+      %p2 = tt.splat %p : !tt.ptr<i32> -> tensor<16x32x!tt.ptr<i32>>
+      %f = tt.addptr %p2, %at : tensor<16x32x!tt.ptr<i32>>, tensor<16x32xi32>
+      %g = tt.addptr %f, %by : tensor<16x32x!tt.ptr<i32>>, tensor<16x32xi32>
+      %x = tt.load %g : tensor<16x32x!tt.ptr<i32>> -> tensor<16x32xi32>
+      tt.store %f, %x : tensor<16x32x!tt.ptr<i32>>, tensor<16x32xi32>)");
+  };
+  EXPECT_EQ(rows("64", "32"), "load store") << "halves of rows";
+  EXPECT_EQ(rows("64", "-32"), "load store");
+  EXPECT_EQ(rows("64", "31"), "load | store");
+  EXPECT_EQ(rows("64", "33"), "load | store") << "into the next row";
+  EXPECT_EQ(rows("64", "992"), "load store") << "16 rows on";
+  EXPECT_EQ(rows("32", "512"), "load store");
+  EXPECT_EQ(rows("32", "511"), "load | store");
 }
 
 TEST(Barriers, BehindTheLastReadOfACondition) {
