@@ -156,6 +156,13 @@ def test_boxes_are_for_wide_products(tmp_path, shape, warps, are_boxes):
         assert ("cp.async.bulk" in emitted(tmp_path, "product", "ptx", *shape, warps, kind)) == are_boxes
 
 
+def test_maps_are_fetched_behind_all_fences(tmp_path):
+    """A fence empties the instruction cache and waits for the fetches ahead of it: each costs, and between the two it costs twice."""
+    for text in (emitted(tmp_path, "product", "ptx"), emitted_attention(tmp_path, "ptx")):
+        order = re.findall(r"^\s*@\S+ (fence\.proxy|prefetch)\.tensormap", text, re.M)
+        assert order == ["fence.proxy"] * 2 + ["prefetch"] * 2
+
+
 WHOLE = (2 * BM, BN, 5 * BK)
 
 

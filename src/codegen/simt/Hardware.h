@@ -92,8 +92,9 @@ public:
   virtual void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const = 0;
   // i1: the phase of this parity (i32) has ended; false where it took long.
   virtual llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const = 0;
-  // What the host wrote into a map (base/CopyMap.h) copies of this thread see; and the map is fetched.
-  virtual void acquireCopyMap(Builder &b, llvm::Value *map, llvm::Value *predicate) const = 0;
+  // What the host wrote into the maps (base/CopyMap.h) copies of this thread see; and the maps are fetched.
+  virtual void acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps,
+                               llvm::Value *predicate) const = 0;
   struct BoxCopy {
     llvm::Value *to = nullptr, *map = nullptr, *signal = nullptr, *predicate = nullptr;
     llvm::Value *column = nullptr, *row = nullptr, *origin = nullptr; // i32, in the map's window; its place

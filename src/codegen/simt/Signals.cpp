@@ -78,8 +78,10 @@ void acquireCopyMaps(Emitter &e, ModuleOp module) {
   if (count == 0)
     return;
   llvm::Value *reads = isFirst(e, e.builder.CreateIsNotNull(e.copyMaps()));
+  llvm::SmallVector<llvm::Value *> maps;
   for (size_t number = 0; number != count; ++number)
-    e.hardware.acquireCopyMap(e.builder, mapAt(e, int32_t(number)), reads);
+    maps.push_back(mapAt(e, int32_t(number)));
+  e.hardware.acquireCopyMaps(e.builder, maps, reads);
 }
 
 void emitSignal(Emitter &e, Operation *op) {

@@ -44,7 +44,7 @@ public:
                       llvm::Value *predicate) const override;
   void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const override;
   llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const override;
-  void acquireCopyMap(Builder &b, llvm::Value *map, llvm::Value *predicate) const override;
+  void acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps, llvm::Value *predicate) const override;
   void copyBox(Builder &b, const BoxCopy &copy) const override;
   bool hasMatrixLoad() const override { return capability_ >= 75; }
   Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const override;

