@@ -16,6 +16,7 @@
 #include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
+#include "transforms/SplitMaskedLoops.h"
 #include "transforms/StartDots.h"
 #include "transforms/VersionClampedLoops.h"
 
@@ -104,6 +105,13 @@ const Pass splitLoopCarriedOffsets{
     "`ptrs += step` around a loop becomes a base and a scalar that analyses see", [](Unit &unit) {
       transforms::splitLoopCarriedOffsets(unit.module);
       return Status();
+    }};
+const Pass splitMaskedLoops{
+    "split-masked-loops", "ttir",
+    "a loop of products gets one ahead of it for the trips in which its masks hold everywhere",
+    [](Unit &unit) {
+      return eachFunction(
+          unit, [&](tile::FuncOp function) { transforms::splitMaskedLoops(function, unit.remarks); });
     }};
 const Pass checkRemainders{"check-remainders", "ttir",
                            "`%` in addresses is checked once, so that wide accesses may rest on it",

@@ -9,7 +9,7 @@ namespace tegula::pipeline {
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
 extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, loadInOwnTrip, splitLoopCarriedOffsets,
-    checkRemainders, versionClampedLoops;
+    splitMaskedLoops, checkRemainders, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, hoistConverts, planConverts, pipelineLoops, operandsInShared, startDots,
     reportMoves, allocateShared, insertBarriers;

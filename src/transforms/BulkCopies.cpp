@@ -6,6 +6,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -22,17 +23,7 @@ namespace {
 
 constexpr uint32_t mostOfBox = 256, rowsOfPattern = 8, longestSwizzle = 128, shortestSwizzle = 32;
 
-Value withoutExtension(Value value) {
-  while (auto extension = value.getDefiningOp<arith::ExtSIOp>())
-    value = extension.getIn();
-  return value;
-}
-
-// Bits beyond which a factor has none, without its sign; 64: not known.
-unsigned bitsOf(const Factor &factor) {
-  auto type = dyn_cast<IntegerType>(withoutExtension(factor.value).getType());
-  return !factor.isTile() && type && type.getWidth() > 1 && type.getWidth() <= 64 ? type.getWidth() - 1 : 64;
-}
+unsigned bitsOf(const Factor &factor) { return factor.isTile() ? 64 : transforms::bitsOf(factor.value); }
 
 // The polynomial's size is at most this, whatever its factors are; infinite where that is not known.
 double sizeOf(const Polynomial &polynomial) {
@@ -129,11 +120,136 @@ struct Emitted {
   }
 };
 
+// `sign·clamp + constant` without its clamp between 0 and at least `atLeast`, where the polynomial is that:
+// whether a bound that is cut off there lies beyond it, or is 0, the clamp does not change.
+Polynomial withoutClamp(const Polynomial &base, int64_t sign, int64_t constant, int64_t atLeast) {
+  Value clamp;
+  for (const Monomial &term : base.terms()) {
+    bool isConstant = term.factors.empty() && term.coefficient == constant;
+    bool isClamp = term.factors.size() == 1 && term.coefficient == sign && !term.factors[0].isTile();
+    if (!isConstant && !isClamp)
+      return base;
+    if (isClamp)
+      clamp = term.factors[0].value;
+  }
+  if (!clamp || base.terms().size() != (constant ? 2 : 1))
+    return base;
+  if (auto narrowed = clamp.getDefiningOp<arith::TruncIOp>(); narrowed && clamp.getType().isInteger(32))
+    clamp = narrowed.getIn();
+  auto most = clamp.getDefiningOp<arith::MinSIOp>();
+  auto least = most ? most.getLhs().getDefiningOp<arith::MaxSIOp>() : arith::MaxSIOp();
+  APInt extent;
+  if (!least || !matchPattern(most.getRhs(), m_ConstantInt(&extent)) ||
+      !matchPattern(least.getRhs(), m_Zero()) || extent.getSExtValue() < atLeast ||
+      extent.getSExtValue() > std::numeric_limits<int32_t>::max())
+    return base;
+  Polynomial inside(Factor{least.getLhs(), 0, {}});
+  auto scaled = inside.scaled(sign);
+  auto sum = scaled ? Polynomial::add(*scaled, Polynomial(constant)) : std::nullopt;
+  return sum ? *sum : base;
+}
+
 void addAll(llvm::SmallSetVector<Value, 8> &conditions, const Form &form) {
   conditions.insert(form.conditions.begin(), form.conditions.end());
 }
 
 } // namespace
+
+// Conditions on values of a loop, asked of all trips at once.
+class AskedAhead {
+public:
+  AskedAhead(Emitted e, TripValues &trips) : e_(e), trips_(trips) {}
+
+  Value fits() const { return fits_; }
+  void also(Value condition) { fits_ = fits_ ? e_.both(fits_, condition) : condition; }
+
+  template <typename Op> InTrips combine(const InTrips &x, const InTrips &y) {
+    return {e_.make<Op>(x.first, y.first), e_.make<Op>(x.second, y.second), e_.make<Op>(x.last, y.last),
+            x.size + y.size, x.varies || y.varies};
+  }
+  static InTrips everywhere(Value value) { return {value, value, value, 0, false}; }
+
+  // Of what is linear, or curved upwards for `<` and downwards for `>=`: then the ends are the extremes.
+  void atEnds(arith::CmpIPredicate predicate, const InTrips &value, int64_t than) {
+    also(e_.compare(predicate, value.first, than));
+    if (value.varies)
+      also(e_.compare(predicate, value.last, than));
+  }
+
+  // nullopt: it is not known to be linear, or too large for 64 bits.
+  std::optional<InTrips> of(const Polynomial &polynomial) {
+    std::optional<InTrips> value = trips_.of(polynomial);
+    return value && value->size < largest ? value : std::nullopt;
+  }
+
+  // A form's range over a tile; the strides do not vary.
+  std::optional<std::pair<InTrips, InTrips>> range(const Form &form, ArrayRef<int64_t> shape) {
+    std::optional<InTrips> least = of(form.base), greatest = least;
+    if (!least)
+      return std::nullopt;
+    for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
+      if (stride.isZero() || extent == 1)
+        continue;
+      std::optional<InTrips> step = of(stride);
+      if (!step || step->varies)
+        return std::nullopt;
+      Value end = e_.make<arith::MulIOp>(step->first, e_.constant(extent - 1)), zero = e_.constant(0);
+      least = combine<arith::AddIOp>(*least, everywhere(e_.make<arith::MinSIOp>(end, zero)));
+      greatest = combine<arith::AddIOp>(*greatest, everywhere(e_.make<arith::MaxSIOp>(end, zero)));
+    }
+    return std::pair(*least, *greatest);
+  }
+
+  // The arithmetic behind a condition of a form (analysis/Access.h) is exact; false: that is not asked here.
+  bool askExact(Value condition, analysis::AccessAnalysis &access) {
+    using enum arith::CmpIPredicate;
+    auto remainder = condition.getDefiningOp<arith::RemSIOp>();
+    Value value = remainder ? remainder.getLhs() : condition;
+    unsigned width = elementType(value.getType()).getIntOrFloatBitWidth();
+    if (!remainder && width == 64)
+      return true;
+    auto ends = range(access.form(value), shapeOf(value.getType()));
+    if (!ends)
+      return false;
+    auto [least, greatest] = *ends;
+    if (!remainder) {
+      atEnds(sge, least, -(int64_t(1) << (width - 1)));
+      atEnds(slt, greatest, int64_t(1) << (width - 1));
+      return true;
+    }
+    std::optional<InTrips> divisor = of(access.form(remainder.getRhs()).base);
+    if (!divisor)
+      return false;
+    atEnds(sge, least, 0);
+    atEnds(slt, combine<arith::SubIOp>(greatest, *divisor), 0);
+    return true;
+  }
+
+  // A tile begins at one of the places of maps, and modulo 2^64 all of them lie on a line; steps of this size
+  // let no trip between the ends leave what these span.
+  void askPlaces(const InTrips &place) {
+    using enum arith::CmpIPredicate;
+    constexpr int64_t longest = int64_t(1) << 31;
+    Value step = e_.make<arith::SubIOp>(place.second, place.first);
+    if (place.varies)
+      also(e_.b.createOrFold<arith::CmpIOp>(e_.loc, ult, e_.make<arith::AddIOp>(step, e_.constant(longest)),
+                                            e_.constant(2 * longest)));
+    atEnds(slt, place, int64_t(CopyMap::unit * CopyMap::origins));
+    also(isMultiple(place, CopyMap::unit));
+  }
+
+  // Is the value a multiple of a power of two in all trips?
+  Value isMultiple(const InTrips &value, int64_t of) {
+    Value step = e_.make<arith::SubIOp>(value.second, value.first);
+    Value bits = e_.make<arith::AndIOp>(e_.make<arith::OrIOp>(value.first, step), e_.constant(of - 1));
+    return e_.compare(arith::CmpIPredicate::eq, bits, 0);
+  }
+
+private:
+  Emitted e_;
+  TripValues &trips_;
+  Value fits_;
+};
 
 BulkCopies::BulkCopies(Operation *function) : function_(function) {}
 
@@ -248,38 +364,121 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::Shar
   return plan;
 }
 
-BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, Value &fits) {
+BulkCopies::Needed BulkCopies::neededBy(LoadOp load, const Address &address) {
+  Needed needed;
+  llvm::SmallSetVector<Value, 8> conditions;
+  addAll(conditions, address.offset);
+  if (load.getMask())
+    needed.conjuncts = access_.conjuncts(load.getMask());
+  for (const Conjunct &conjunct : needed.conjuncts)
+    if (conjunct.form)
+      addAll(conditions, *conjunct.form);
+  needed.conditions.assign(conditions.begin(), conditions.end());
+  return needed;
+}
+
+// The bounds of columns and rows that a mask has; false: what it asks is not known ahead of the loop.
+bool BulkCopies::boundsInAllTrips(OpBuilder &builder, const Plan &plan, const Needed &needed,
+                                  AskedAhead &asked, std::optional<InTrips> (&bounds)[2]) {
+  Emitted e{builder, plan.load->getLoc()};
+  int64_t extents[2] = {plan.map.columns, plan.map.rows};
+  auto loop = plan.load->getParentOfType<scf::ForOp>();
+  for (const Conjunct &conjunct : needed.conjuncts) {
+    if (!conjunct.form) {
+      if (!loop.isDefinedOutsideOfLoop(conjunct.opaque.value))
+        return false;
+      asked.also(conjunct.opaque.value);
+      continue;
+    }
+    unsigned dim = 2;
+    for (unsigned d : {0u, 1u})
+      if (conjunct.form->strides[d].constant() == 1)
+        dim = d;
+    unsigned which = dim == plan.inner ? 0 : 1;
+    std::optional<InTrips> base = asked.of(conjunct.form->base);
+    if (!base)
+      base = asked.of(dim == 2 ? withoutClamp(conjunct.form->base, 1, -1, 1)
+                               : withoutClamp(conjunct.form->base, -1, 0, extents[which]));
+    if (!base || (dim != 2 && bounds[which]))
+      return false;
+    if (dim == 2)
+      asked.atEnds(arith::CmpIPredicate::slt, *base, 0);
+    else
+      bounds[which] = asked.combine<arith::SubIOp>(AskedAhead::everywhere(e.constant(0)), *base);
+  }
+  return true;
+}
+
+std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, const Plan &plan,
+                                                            TripValues &trips) {
+  Emitted e{builder, plan.load->getLoc()};
+  AskedAhead asked(e, trips);
+  const Address address = *addressOf(plan.load);
+  Needed needed = neededBy(plan.load, address);
+  std::optional<InTrips> bounds[2]; // of columns and rows
+  if (!boundsInAllTrips(builder, plan, needed, asked, bounds) ||
+      !llvm::all_of(needed.conditions, [&](Value each) { return asked.askExact(each, access_); }))
+    return std::nullopt;
+  std::optional<InTrips> stride = trips.of(address.offset.strides[1 - plan.inner]),
+                         place = trips.of(address.offset.base);
+  if (!place || !stride || stride->varies)
+    return std::nullopt;
+  asked.askPlaces(*place);
+  // The window begins ahead of the tile by what lies behind the bounds. A tile that lies behind them
+  // altogether may be anywhere: this is not cut off at the extent, so that the place is curved downwards.
+  Ahead ahead;
+  int64_t extents[2] = {plan.map.columns, plan.map.rows};
+  for (unsigned i : {0u, 1u}) {
+    if (!bounds[i])
+      continue;
+    Value unit = i == 0 ? e.constant(plan.map.elementBytes) : stride->first;
+    auto missing = [&](Value bound) {
+      Value less = e.make<arith::SubIOp>(e.constant(extents[i]), bound);
+      return e.make<arith::MulIOp>(e.make<arith::MaxSIOp>(less, e.constant(0)), unit);
+    };
+    const InTrips &bound = *bounds[i];
+    place = asked.combine<arith::SubIOp>(
+        *place, {missing(bound.first), missing(bound.second), missing(bound.last), 0, bound.varies});
+    if (i == 0)
+      ahead.tailFits = asked.isMultiple(bound, std::max<int64_t>(CopyMap::unit / plan.map.elementBytes, 1));
+  }
+  asked.atEnds(arith::CmpIPredicate::sge, *place, 0);
+  ahead.fits = asked.fits();
+  return ahead;
+}
+
+BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, const std::optional<Ahead> &ahead,
+                                     Value &fits) {
   using enum arith::CmpIPredicate;
   LoadOp load = plan.load;
   Emitted e{builder, load.getLoc()};
   const Address address = *addressOf(load);
-  llvm::SmallSetVector<Value, 8> conditions;
-  addAll(conditions, address.offset);
+  Needed needed = neededBy(load, address);
   auto also = [&](Value condition) { fits = e.both(fits, condition); };
 
   int64_t extents[2] = {plan.map.columns, plan.map.rows};
   Value bounds[2]; // of columns and rows
-  for (const Conjunct &conjunct :
-       load.getMask() ? access_.conjuncts(load.getMask()) : SmallVector<Conjunct, 2>()) {
+  for (const Conjunct &conjunct : needed.conjuncts) {
     if (!conjunct.form) {
-      also(conjunct.opaque.value);
+      if (!ahead)
+        also(conjunct.opaque.value);
       continue;
     }
-    addAll(conditions, *conjunct.form);
     Value base = e.of(conjunct.form->base);
     unsigned dim = 2;
     for (unsigned d : {0u, 1u})
       if (conjunct.form->strides[d].constant() == 1)
         dim = d;
     if (dim == 2) { // holds for all indices if it does for the first
-      also(e.compare(slt, base, 0));
+      if (!ahead)
+        also(e.compare(slt, base, 0));
       continue;
     }
     Value bound = e.make<arith::SubIOp>(e.constant(0), base);
     Value &known = bounds[dim == plan.inner ? 0 : 1];
     known = known ? e.make<arith::MinSIOp>(known, bound) : bound;
   }
-  for (Value condition : conditions) {
+  for (Value condition : ahead ? SmallVector<Value, 8>() : needed.conditions) {
     auto remainder = condition.getDefiningOp<arith::RemSIOp>();
     Value value = remainder ? remainder.getLhs() : condition;
     auto [least, greatest] = e.range(access_.form(value), shapeOf(value.getType()));
@@ -311,9 +510,13 @@ BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, Value
   Value begin = e.of(address.offset.base);
   begin = e.make<arith::SubIOp>(begin, e.make<arith::MulIOp>(first[0], e.constant(plan.map.elementBytes)));
   begin = e.make<arith::SubIOp>(begin, e.make<arith::MulIOp>(first[1], stride));
-  also(e.compare(sge, begin, 0));
-  also(e.compare(slt, begin, int64_t(CopyMap::unit * CopyMap::origins)));
-  also(e.compare(eq, e.make<arith::AndIOp>(begin, e.constant(CopyMap::unit - 1)), 0));
+  if (!ahead) {
+    also(e.compare(sge, begin, 0));
+    also(e.compare(slt, begin, int64_t(CopyMap::unit * CopyMap::origins)));
+    also(e.compare(eq, e.make<arith::AndIOp>(begin, e.constant(CopyMap::unit - 1)), 0));
+  } else if (ahead->tailFits) {
+    also(e.make<arith::OrIOp>(ahead->tailFits, e.compare(sge, bounds[0], extents[0])));
+  }
   Value origin = e.make<arith::ShRUIOp>(begin, e.constant(llvm::Log2_64(CopyMap::unit)));
   auto narrow = [&](Value value) {
     return builder.createOrFold<arith::TruncIOp>(e.loc, builder.getI32Type(), value);

@@ -349,12 +349,11 @@ private:
     if (!keepSlotsLonger(bytes))
       return;
     last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
-    // The bounds of a mask are computed by all warps in each trip, which takes as long as boxes save here.
     auto matrix = last->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     areWide_ = matrix.getElementBits() == machine_.costs.boxedBits &&
                layout::columnsTogether(simt::layoutOf(last.getResult()), matrix.shape()) >=
-                   machine_.costs.boxedLastColumns &&
-               llvm::none_of(copied_, [](Copied &copied) { return bool(copied.load.getMask()); });
+                   machine_.costs.boxedLastColumns;
+    asksAhead_ = true;
   }
 
   bool addsUp(DotOp dot) {
@@ -578,33 +577,51 @@ private:
   void planBoxes(IRRewriter &rewriter) {
     std::string why;
     BulkCopies bulk(loop_->getParentOfType<FuncOp>());
-    for (Copied &copied : copied_)
-      if (auto plan = bulk.plan(copied.load, copied.map, why))
-        boxes_.push_back(*plan);
-      else
+    TripValues trips(rewriter, loop_);
+    fits_ = simt::CopyMapsOp::create(rewriter, loop_.getLoc(), rewriter.getI1Type());
+    for (Copied &copied : copied_) {
+      std::optional<BulkCopies::Plan> plan = bulk.plan(copied.load, copied.map, why);
+      auto ahead = plan ? bulk.fitsInAllTrips(rewriter, *plan, trips) : std::nullopt;
+      // Asked by all warps in each trip, it takes as long as boxes save in attention.
+      if (plan && !ahead && asksAhead_) {
+        plan.reset();
+        why = "what its bounds ask would be asked in each trip";
+      }
+      if (!plan) {
         remarks_.push_back(
             {locationText(copied.load.getLoc()), "pipeline", "is copied by all threads: " + why});
+        continue;
+      }
+      boxes_.push_back(*plan);
+      asked_.push_back(ahead);
+      if (ahead)
+        fits_ = rewriter.createOrFold<arith::AndIOp>(copied.load.getLoc(), fits_, ahead->fits);
+    }
     if (boxes_.empty())
       return;
+    if (trips.condition())
+      fits_ = rewriter.createOrFold<arith::AndIOp>(loop_.getLoc(), fits_, trips.condition());
     // An element more than the signal: slots begin at multiples of 16 bytes.
     auto map = simt::SharedAttr::get(loop_.getContext(), layout::linearMap(1));
     auto type = simt::BufferType::get(loop_.getContext(), {2}, rewriter.getI64Type(), map, int64_t(slots_));
     signals_ = simt::AllocOp::create(rewriter, loop_.getLoc(), type, IntegerAttr());
     simt::SignalInitOp::create(rewriter, loop_.getLoc(), signals_);
+    bool isAskedAhead = llvm::all_of(asked_, [](auto &ahead) { return ahead.has_value(); });
     remarks_.push_back({locationText(loop_.getLoc()), "pipeline",
                         std::to_string(boxes_.size()) + (boxes_.size() == 1 ? " load is" : " loads are") +
-                            " copied by one thread in boxes, wherever the tile is a window of memory"});
+                            " copied by one thread in boxes, wherever the tile is a window of memory" +
+                            (isAskedAhead ? "" : ", which each trip asks")});
   }
 
   // Starts the copies of boxes of a trip; its result: they are to be made by all threads instead.
   Value insertBoxes(IRRewriter &rewriter, Value fill, ArrayRef<Value> views) {
     Location loc = loop_.getLoc();
-    Value fits = simt::CopyMapsOp::create(rewriter, loc, rewriter.getI1Type());
+    Value fits = fits_;
     SmallVector<BulkCopies::Place> places;
     uint64_t bytes = 0;
     BulkCopies bulk(loop_->getParentOfType<FuncOp>()); // the loop has other arguments since they were planned
-    for (const BulkCopies::Plan &plan : boxes_) {
-      places.push_back(bulk.locate(rewriter, plan, fits));
+    for (auto [plan, ahead] : llvm::zip(boxes_, asked_)) {
+      places.push_back(bulk.locate(rewriter, plan, ahead, fits));
       bytes += uint64_t(plan.map.columns) * plan.map.rows * plan.map.elementBytes;
     }
     Value all = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(bytes)));
@@ -778,9 +795,12 @@ private:
   llvm::SetVector<Operation *> ahead_; // ops of stage 0
   simt::AsyncWaitOp wait_;
   bool areWide_ = false;                // the products that run into the next trip: copies of boxes pay
+  bool asksAhead_ = false;              // copies of boxes pay only where no trip asks whether they fit
   SmallVector<BulkCopies::Plan> boxes_; // loads that may be copies of boxes
-  Value signals_;                       // of the slots; null: there are none
-  SmallVector<Operation *> waits_;      // for a signal, and its slot
+  SmallVector<std::optional<BulkCopies::Ahead>> asked_; // of each of them
+  Value fits_;                                          // what was asked ahead of the loop
+  Value signals_;                                       // of the slots; null: there are none
+  SmallVector<Operation *> waits_;                      // for a signal, and its slot
 };
 
 } // namespace

@@ -41,6 +41,49 @@ def bounded(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl
     tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
 
 @triton.jit
+def quartered(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K * 4, BK):
+        x = tl.load(a + m[:, None] * sa + (i + k)[None, :], mask=(m < M)[:, None] & (i + k < K * 4)[None, :], other=0)
+        y = tl.load(b + (i + k)[:, None] * sb + n[None, :], mask=(i + k < K * 4)[:, None] & (n < N)[None, :], other=0)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
+def described(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM, tl.program_id(1) * BN, tl.arange(0, BK)
+    in_a = tl.make_tensor_descriptor(a, [M, K], [sa, 1], [BM, BK])
+    in_b = tl.make_tensor_descriptor(b, [K, N], [sb, 1], [BK, BN])
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, K, BK):
+        acc = tl.dot(in_a.load([m, i]), in_b.load([i, n]), acc)
+    m, n = m + tl.arange(0, BM), n + tl.arange(0, BN)
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
+def crossed(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, (K + 2 * BK - 1) // (2 * BK) * 2):
+        at = (i ^ 1) * BK
+        x = tl.load(a + m[:, None] * sa + (at + k)[None, :], mask=(m < M)[:, None] & (at + k < K)[None, :], other=0)
+        y = tl.load(b + (at + k)[:, None] * sb + n[None, :], mask=(at + k < K)[:, None] & (n < N)[None, :], other=0)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
+def around(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, 5):
+        at = i * (K * 16777216) + k  # K is 64: 0, 2^30, -2^31, -2^30 and 0 again
+        x = tl.load(a + m[:, None] * sa + at[None, :], mask=(at < K)[None, :] & (at >= 0)[None, :], other=0)
+        y = tl.load(b + k[:, None] * sb + n[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
 def attention(q, k, v, o, T, st, sh, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, MASKED: tl.constexpr):
     head = tl.program_id(1).to(tl.int64) * sh
     q += head
@@ -71,7 +114,8 @@ def attention(q, k, v, o, T, st, sh, D: tl.constexpr, BM: tl.constexpr, BN: tl.c
 
 def emitted(folder, name, stage, bm=BM, bn=BN, bk=BK, warps=4, kind="f16"):
     (folder / "kernel.py").write_text(KERNEL)
-    signature = f"a=*{kind}:16,b=*{kind}:16,c=*f32:16,M=i32,N=i32:16,K=i32:16,sa=i32:16,sb=i32:16,BM={bm},BN={bn},BK={bk}"
+    k = "i32" if name == "quartered" else "i32:16"
+    signature = f"a=*{kind}:16,b=*{kind}:16,c=*f32:16,M=i32,N=i32:16,K={k},sa=i32:16,sb=i32:16,BM={bm},BN={bn},BK={bk}"
     command = [PROGRAM, "compile", f"kernel.py::{name}", "--signature", signature, "--target", "sm_90a", "--emit", stage,
                "--num-warps", str(warps)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
@@ -100,11 +144,11 @@ class Compiled:
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("boxes")
-    return {name: Compiled(folder, name) for name in ("product", "bounded")}
+    return {name: Compiled(folder, name) for name in ("product", "bounded", "described", "crossed", "around", "quartered")}
 
 
-def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, **how):
-    """The findings, the result and what it should be, of matrices whose rows are a little apart."""
+def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, unit=1, **how):
+    """The findings, the result and what it should be, of matrices whose rows are a little apart; the kernel counts K in units."""
     random = np.random.default_rng(m + n + k)
 
     def matrix(rows, columns):
@@ -117,9 +161,9 @@ def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, **
     a, sa, room_a = matrix(m, k)
     b, sb, room_b = matrix(k, n)
     c = np.full((m, n), 9, np.float32)
-    slots = [a, b, c, m, n, k, sa, sb]
+    slots = [a, b, c, m, n, k // unit, sa, sb]
     place = encode(kernel, slots)
-    found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k, sa, sb, place if maps else 0, 0],
+    found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k // unit, sa, sb, place if maps else 0, 0],
                         grid=(-(-m // BM), -(-n // BN), 1), block=(128, 1, 1), shared=kernel.shared, step_limit=20_000_000, **how)
     return found, c, a.astype(np.float32) @ b.astype(np.float32)
 
@@ -168,14 +212,14 @@ WHOLE = (2 * BM, BN, 5 * BK)
 
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", ["product", "bounded"])
+@pytest.mark.parametrize("name", ["product", "bounded", "described"])
 def test_whole_tiles_come_in_boxes(kernels, name, schedule, copies):
     found, c, wanted = run(kernels[name], *WHOLE, without_threads, schedule=schedule, copies=copies, seed=3)
     assert found == ""
     np.testing.assert_array_equal(c, wanted)
 
 
-@pytest.mark.parametrize("name", ["product", "bounded"])
+@pytest.mark.parametrize("name", ["product", "bounded", "described"])
 @pytest.mark.parametrize("m, n, k", [(BM, BN, BK), (BM, BN, 16), (BM, BN, 3 * BK + 16), (BM, BN, 4 * BK + 48), (2 * BM, BN, 2 * BK + 32)])
 def test_a_tail_of_k_lies_outside_of_the_window(kernels, name, m, n, k):
     change = without_threads if k >= BK else lambda text: text  # the window of a tile at the very beginning would begin ahead of it
@@ -185,10 +229,36 @@ def test_a_tail_of_k_lies_outside_of_the_window(kernels, name, m, n, k):
 
 
 @pytest.mark.parametrize("m, n, k", [(BM + 8, BN, 2 * BK), (2 * BM - 1, 2 * BN - 16, BK + 16), (5, 16, 16), (5, 16, 5 * BK)])
-def test_bounds_of_rows_and_columns_are_those_of_the_window(kernels, m, n, k):
-    found, c, wanted = run(kernels["bounded"], m, n, k)
+@pytest.mark.parametrize("name", ["bounded", "described", "crossed"])
+def test_bounds_of_rows_and_columns_are_those_of_the_window(kernels, name, m, n, k):
+    found, c, wanted = run(kernels[name], m, n, k)
     assert found == ""
     np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize("k", [4 * BK, 4 * BK + 20, 4 * BK + 24])
+def test_of_columns_that_end_between_places_the_last_tile_is_copied_by_all_threads(kernels, k):
+    found, c, wanted = run(kernels["quartered"], BM, BN, k, unit=4)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
+    assert ("trap" in run(kernels["quartered"], BM, BN, k, without_threads, unit=4)[0]) == (k % 8 != 0)
+    assert "trap" in run(kernels["quartered"], BM, BN, k, without_boxes, unit=4)[0]
+
+
+def test_whether_tiles_fit_is_asked_ahead_of_the_loop_where_it_can_be(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    signature = "a=*f16:16,b=*f16:16,c=*f32:16,M=i32,N=i32:16,K=i32:16,sa=i32:16,sb=i32:16,BM=64,BN=256,BK=64"
+    for name, in_each_trip in {"product": False, "bounded": False, "described": False, "around": False, "crossed": True}.items():
+        said = subprocess.run([PROGRAM, "explain", f"kernel.py::{name}", "--signature", signature, "--target", "sm_90a"], cwd=tmp_path,
+                              capture_output=True, text=True).stdout
+        assert "2 loads are copied by one thread in boxes" in said
+        assert (", which each trip asks" in said) == in_each_trip
+
+
+def test_a_trip_whose_offset_wraps_around_between_the_first_and_the_last_has_its_own_tile(kernels):
+    found, c, wanted = run(kernels["around"], BM, BN, BK)
+    assert found == ""
+    np.testing.assert_array_equal(c, 2 * wanted)
 
 
 @pytest.mark.parametrize("m, n, k", [(BM + 8, BN, 2 * BK), (BM - 1, BN, BK), (BM, BN + 48, BK + 16), (10, 32, 3 * BK)])
@@ -268,10 +338,30 @@ def attend(kernel, length, change=lambda text: text, maps=True, count=HEADS, **h
     return found, np.abs(o - wanted).max()
 
 
-@pytest.mark.parametrize("head, bn, warps, masked, are_boxes", [(128, 64, 8, False, True), (128, 128, 8, False, True), (128, 64, 8, True, False),
+@pytest.mark.parametrize("head, bn, warps, masked, are_boxes", [(128, 64, 8, False, True), (128, 128, 8, False, True), (128, 64, 8, True, True),
                                                                 (64, 128, 8, False, False), (64, 64, 4, False, False)])
 def test_boxes_are_for_attention_with_wide_heads(tmp_path, head, bn, warps, masked, are_boxes):
     assert ("cp.async.bulk" in emitted_attention(tmp_path, "ptx", head, bn, warps, masked)) == are_boxes
+
+
+@pytest.fixture(scope="module")
+def masked_attention(tmp_path_factory):
+    return Compiled(tmp_path_factory.mktemp("masked"), "attention",
+                    lambda folder, _, stage: emitted_attention(folder, stage, masked=True))
+
+
+@pytest.mark.parametrize("length", [64, 90, 200, 320])
+def test_bounds_of_heads_are_those_of_the_window(masked_attention, length):
+    found, off = attend(masked_attention, length, without_threads, count=1, schedule="random", copies="random", seed=length)
+    assert found == ""
+    assert off < 4e-3
+
+
+def test_a_head_that_is_shorter_than_a_tile_is_copied_by_all_threads(masked_attention):
+    found, off = attend(masked_attention, 40, count=1)
+    assert found == ""
+    assert off < 4e-3
+    assert "trap" in attend(masked_attention, 40, without_threads, count=1)[0]
 
 
 @pytest.mark.parametrize("copies, schedule", [("late", "round-robin"), ("random", "random"), ("late", "apart")])

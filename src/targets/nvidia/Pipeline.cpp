@@ -200,6 +200,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::widenFactors},
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
+    {"simt", &pipeline::splitMaskedLoops, hasGroupDots},
     {"simt", &pipeline::cse},
     {"simt", &pipeline::canonicalize},
     {"simt", &pipeline::loopInvariantCodeMotion},

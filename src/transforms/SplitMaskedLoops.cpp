@@ -1,0 +1,237 @@
+#include "transforms/SplitMaskedLoops.h"
+#include "analysis/Access.h"
+#include "ir/tile/Tile.h"
+#include "transforms/TripValues.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::analysis::Form;
+using tegula::analysis::Polynomial;
+
+namespace tegula::transforms {
+
+namespace {
+
+// Each loop is compiled twice.
+constexpr size_t mostLoops = 4;
+// Numbers below this are computed without a thought of their end.
+const double largest = std::ldexp(1.0, 62);
+
+// The least and the greatest that the indices of a tile add to a form's base; nullopt: no constants.
+std::optional<std::pair<int64_t, int64_t>> spanOf(const Form &form, ArrayRef<int64_t> shape) {
+  int64_t least = 0, greatest = 0;
+  for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
+    std::optional<int64_t> each = stride.constant();
+    if (!each || std::abs(double(*each)) > std::numeric_limits<int32_t>::max())
+      return std::nullopt;
+    (*each < 0 ? least : greatest) += *each * (extent - 1);
+  }
+  return std::pair(least, greatest);
+}
+
+// Are the scalars one number? Hints on one of two equal ops keep them apart in the kernel.
+bool areEqual(Value x, Value y, unsigned depth = 8) {
+  Operation *left = x.getDefiningOp(), *right = y.getDefiningOp();
+  if (x == y)
+    return true;
+  if (depth == 0 || !left || !right || left->getName() != right->getName() ||
+      !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp>(left))
+    return false;
+  return areEqual(left->getOperand(0), right->getOperand(0), depth - 1) &&
+         areEqual(left->getOperand(1), right->getOperand(1), depth - 1);
+}
+
+class Splitter {
+public:
+  Splitter(scf::ForOp loop, std::vector<diag::Remark> &remarks) : loop_(loop), remarks_(remarks) {}
+
+  // Returns true if the loop became two.
+  bool run() {
+    if (!isCandidate())
+      return false;
+    for (auto compare : loop_.getBody()->getOps<arith::CmpIOp>())
+      if (isa<RankedTensorType>(compare.getType()))
+        comparisons_.push_back(compare);
+    if (comparisons_.empty() || llvm::none_of(loop_.getBody()->getOps<arith::SelectOp>(),
+                                              [&](arith::SelectOp select) { return isMasked(select); }))
+      return false;
+    OpBuilder builder(loop_);
+    TripValues trips(builder, loop_);
+    if (!trips.ofBounds())
+      return false;
+    for (arith::CmpIOp compare : comparisons_)
+      consider(builder, trips, compare);
+    if (llvm::none_of(chosen_, [&](arith::CmpIOp compare) { return masked_.contains(compare); }))
+      return false; // what was emitted goes, since nobody reads it
+    split(builder, trips);
+    return true;
+  }
+
+private:
+  bool isCandidate() {
+    bool hasDots = false, isInnermost = true;
+    loop_.getBody()->walk([&](Operation *op) {
+      hasDots |= isa<DotOp>(op);
+      isInnermost &= !isa<LoopLikeOpInterface>(op);
+    });
+    return hasDots && isInnermost;
+  }
+
+  // Does the select choose, element by element, what the trip computes, by comparisons of the trip? Those are
+  // collected.
+  bool isMasked(arith::SelectOp select) {
+    auto type = dyn_cast<RankedTensorType>(select.getType());
+    if (!type || type.getRank() < 2 || !isa<FloatType>(type.getElementType()) ||
+        !isa<RankedTensorType>(select.getCondition().getType()))
+      return false;
+    bool found = false;
+    SmallVector<Value> work{select.getCondition()};
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || op->getBlock() != loop_.getBody())
+        continue;
+      if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+        masked_.insert(compare);
+        found = true;
+      } else if (isa<arith::AndIOp>(op) || analysis::coordinateMap(op)) {
+        llvm::append_range(work, op->getOperands());
+      }
+    }
+    return found;
+  }
+
+  // The form's base in the first trip, where the loop's index is what it begins with; nullopt: too large.
+  std::optional<Polynomial> inFirstTrip(const Polynomial &base) {
+    Polynomial first = access_.form(loop_.getLowerBound()).base;
+    std::optional<Polynomial> sum = Polynomial();
+    for (const analysis::Monomial &term : base.terms()) {
+      std::optional<Polynomial> product = Polynomial(term.coefficient);
+      for (const analysis::Factor &factor : term.factors) {
+        bool isFirst =
+            factor.value == loop_.getInductionVar() || areEqual(factor.value, loop_.getLowerBound());
+        product =
+            product ? Polynomial::multiply(*product, isFirst ? first : Polynomial(factor)) : std::nullopt;
+      }
+      sum = sum && product ? Polynomial::add(*sum, *product) : std::nullopt;
+    }
+    return sum;
+  }
+
+  // Keeps a comparison that holds in all elements of the first trips, and computes of how many.
+  void consider(OpBuilder &builder, TripValues &trips, arith::CmpIOp compare) {
+    auto conjuncts = access_.conjuncts(compare.getResult());
+    ArrayRef<int64_t> shape = shapeOf(compare.getType());
+    if (conjuncts.size() != 1 || !conjuncts[0].form)
+      return;
+    const Form &form = *conjuncts[0].form;
+    auto span = spanOf(form, shape);
+    if (!span || form.base.hasTiles())
+      return;
+    std::optional<Polynomial> begin = inFirstTrip(form.base);
+    if (std::optional<int64_t> known = begin ? begin->constant() : std::nullopt;
+        known && *known + span->second >= 0)
+      return; // on the diagonal from the first trip on
+    std::optional<InTrips> base = trips.of(form.base);
+    if (!base || !base->varies || !base->slope || *base->slope <= 0 || !(base->size < largest))
+      return;
+    // The form is exact where none of these wraps.
+    SmallVector<std::tuple<InTrips, std::pair<int64_t, int64_t>, unsigned>> ranges;
+    for (Value condition : form.conditions) {
+      const Form &own = access_.form(condition);
+      unsigned bits = elementType(condition.getType()).getIntOrFloatBitWidth();
+      auto within = spanOf(own, shapeOf(condition.getType()));
+      std::optional<InTrips> value = within && !own.base.hasTiles() ? trips.of(own.base) : std::nullopt;
+      if (!value || !(value->size < largest))
+        return;
+      if (bits < 64)
+        ranges.push_back({*value, *within, bits});
+    }
+    Location loc = compare.getLoc();
+    auto make = [&]<typename Op>(std::in_place_type_t<Op>, Value x, int64_t y) {
+      return builder.createOrFold<Op>(loc, x, trips.constant(y));
+    };
+    for (auto &[value, within, bits] : ranges)
+      for (Value end : {value.first, value.last}) {
+        int64_t limit = int64_t(1) << (bits - 1);
+        Value least = make(std::in_place_type<arith::AddIOp>, end, within.first),
+              greatest = make(std::in_place_type<arith::AddIOp>, end, within.second);
+        trips.also(builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, least,
+                                                       trips.constant(-limit)));
+        trips.also(builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, greatest,
+                                                       trips.constant(limit)));
+      }
+    // The number of trips in which base + span < 0.
+    Value room = builder.createOrFold<arith::SubIOp>(loc, trips.constant(*base->slope - 1 - span->second),
+                                                     base->first);
+    Value positive = make(std::in_place_type<arith::MaxSIOp>, room, 0);
+    Value count = make(std::in_place_type<arith::DivSIOp>, positive, *base->slope);
+    count_ = count_ ? builder.createOrFold<arith::MinSIOp>(loc, count_, count) : count;
+    chosen_.push_back(compare);
+  }
+
+  void split(OpBuilder &builder, TripValues &trips) {
+    Location loc = loop_.getLoc();
+    Type type = loop_.getInductionVar().getType();
+    Value zero = trips.constant(0), one = trips.constant(1);
+    Value all = builder.createOrFold<arith::MaxSIOp>(
+        loc, builder.createOrFold<arith::AddIOp>(loc, trips.lastTrip(), one), zero);
+    Value count = builder.createOrFold<arith::MinSIOp>(loc, count_, all);
+    // The index behind the last trip must not wrap either.
+    if (type.getIntOrFloatBitWidth() < 64) {
+      Value end = builder.createOrFold<arith::AddIOp>(
+          loc, builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), loop_.getUpperBound()),
+          builder.createOrFold<arith::ExtSIOp>(loc, builder.getI64Type(), loop_.getStep()));
+      trips.also(builder.createOrFold<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::slt, end,
+          trips.constant(int64_t(1) << (type.getIntOrFloatBitWidth() - 1))));
+    }
+    if (trips.condition())
+      count = arith::SelectOp::create(builder, loc, trips.condition(), count, zero);
+    if (type.getIntOrFloatBitWidth() < 64)
+      count = arith::TruncIOp::create(builder, loc, type, count);
+    // Written so that what divides the bounds divides it.
+    Value way = arith::MulIOp::create(builder, loc, count, loop_.getStep());
+    Value middle = arith::AddIOp::create(builder, loc, loop_.getLowerBound(), way);
+    IRMapping map;
+    auto first = cast<scf::ForOp>(builder.clone(*loop_, map));
+    first.setUpperBound(middle);
+    for (arith::CmpIOp compare : chosen_) {
+      Operation *known = map.lookup(compare.getResult()).getDefiningOp();
+      OpBuilder inside(known);
+      auto always = DenseElementsAttr::get(cast<ShapedType>(compare.getType()), true);
+      known->getResult(0).replaceAllUsesWith(arith::ConstantOp::create(inside, compare.getLoc(), always));
+      known->erase();
+    }
+    loop_.setLowerBound(middle);
+    loop_.getInitArgsMutable().assign(first.getResults());
+    remarks_.push_back(
+        {locationText(loc), "pipeline", "trips in which no element is masked are a loop of their own"});
+  }
+
+  scf::ForOp loop_;
+  std::vector<diag::Remark> &remarks_;
+  analysis::AccessAnalysis access_;
+  SmallVector<arith::CmpIOp> comparisons_, chosen_;
+  llvm::SetVector<Operation *> masked_; // comparisons that mask what a trip computes
+  Value count_;                         // of trips in which all of the chosen hold
+};
+
+} // namespace
+
+void splitMaskedLoops(Operation *function, std::vector<diag::Remark> &remarks) {
+  SmallVector<scf::ForOp> loops;
+  function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  size_t count = 0;
+  for (scf::ForOp loop : loops)
+    if (count != mostLoops)
+      count += Splitter(loop, remarks).run();
+}
+
+} // namespace tegula::transforms
