@@ -249,3 +249,18 @@ def test_hooks_before_runs_see_the_descriptors():
     x, out = torch.rand(4, 8), torch.zeros(4, 8)
     kernel[(1,)](*(TensorDescriptor.from_tensor(t, [4, 8]) for t in (x, out)))
     assert seen == [[TensorDescriptor, TensorDescriptor]] and torch.equal(x, out)
+
+
+def test_launches_of_one_form_take_their_own_tensors_blocks_and_defaults(target):
+    @triton.jit
+    def moved_kernel(x, out, m, n=4):
+        out.store([0, 0], x.load([m, n]))
+
+    a, b = torch.arange(32 * 32).reshape(32, 32), -torch.arange(24 * 64).reshape(24, 64)
+    for _ in range(2):
+        for x, block, offset, more in ((a, 8, 8, {}), (b, 8, 2, {}), (b, 16, 1, {"n": 8}), (a, 16, 16, {"n": 0}), (a, 8, 3, {"n": 5})):
+            out = torch.full((block, block), 7)
+            into = TensorDescriptor.from_tensor(out, [block, block])
+            moved_kernel[lambda meta: (1 if meta["m"] == offset else 0,)](TensorDescriptor.from_tensor(x, [block, block]), into, m=offset, **more)
+            n = more.get("n", 4)
+            assert torch.equal(out, x[offset:offset + block, n:n + block])

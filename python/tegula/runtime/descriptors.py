@@ -51,6 +51,7 @@ class _Maker:
     def __init__(self, function):
         self.names, self.scope = set(function.arg_names), {"_kernel": function}
         self.parameters, self.arguments, self.passed, self.classes = [], {}, [], []
+        self.parts = {}  # of descriptors that are parameters: the names of base, extents and strides
 
     def add(self, name, value, annotation=None, is_own=False):
         """A parameter of this name, or of a name made of it; the name."""
@@ -99,7 +100,9 @@ class _Maker:
             if parameter.is_constexpr:
                 raise TypeError(f"parameter `{parameter.name}` is constexpr, and a tensor descriptor is no constant\n"
                                 "  hint: take `tl.constexpr` off the parameter")
+            before = len(self.arguments)
             text = self.element(parameter.name, value)
+            self.parts[parameter.name] = list(self.arguments)[before:]
         else:
             text = self.add(parameter.name, value, self.annotation(parameter), is_own=True)
         self.passed.append(f"{parameter.name}={text}")
@@ -130,6 +133,30 @@ def _made(function, maker):
     return made
 
 
+def _form_of(given):
+    """What a launch's function and the names of its arguments depend on; None: tuples with descriptors are looked through each time."""
+    form = []
+    for name, value in given.items():
+        if type(value) is _class:
+            form.append((name, len(value.shape), tuple(value.block_shape), value.padding))
+        elif isinstance(value, (tuple, list)) and _holds(value):
+            return None
+        else:
+            form.append(name)
+    return tuple(form)
+
+
+def _arguments_of(given, parts):
+    """The arguments of a launch whose form is known; `parts`: the names of each descriptor's."""
+    arguments = {}
+    for name, value in given.items():
+        if name not in parts:
+            arguments[name] = value
+            continue
+        arguments.update(zip(parts[name], (value.base, *value.shape, *value.strides[:-1])))
+    return arguments
+
+
 def take_apart(function, grid, args, kwargs):
     """(function, grid, args, kwargs) of a launch without descriptors that does the same."""
     names = function.arg_names
@@ -141,13 +168,24 @@ def take_apart(function, grid, args, kwargs):
         if name in given:
             raise TypeError(f"`{function.__name__}` is given `{name}` twice")
         (given if name in names else options)[name] = value
-    maker = _Maker(function)
-    for parameter in function.params:
-        if parameter.name not in given and parameter.has_default:
-            given[parameter.name] = parameter.default
-        if parameter.name in given:
-            maker.take(parameter, given[parameter.name])
+    form = _form_of(given)
+    known = function.__dict__.setdefault("_of_forms", {}).get(form)
+    if known is not None:
+        made, parts, defaults = known
+        given.update(defaults)
+        made.target = function.target
+        arguments = _arguments_of(given, parts)
+    else:
+        maker, defaults = _Maker(function), {}
+        for parameter in function.params:
+            if parameter.name not in given and parameter.has_default:
+                given[parameter.name] = defaults[parameter.name] = parameter.default
+            if parameter.name in given:
+                maker.take(parameter, given[parameter.name])
+        made, arguments = _made(function, maker), maker.arguments
+        if form is not None and not any(map(_holds, defaults.values())):
+            function.__dict__["_of_forms"][form] = made, maker.parts, defaults
     if callable(grid):
         of_all = grid
         grid = lambda made: of_all({**made, **given, **options})  # noqa: E731
-    return _made(function, maker), grid, (), {**maker.arguments, **options}
+    return made, grid, (), {**arguments, **options}

@@ -11,6 +11,7 @@ from .specialize import native_specialize_impl
 
 JitFunctionInfo = namedtuple("JitFunctionInfo", "module name jit_function")
 _before_runs = weakref.WeakSet()  # functions with hooks of their own
+_hands_defaults = False  # whether switches of the process give options to launches
 
 
 def use(function):
@@ -44,7 +45,9 @@ def _has_defaults():
 
 
 def _switch():
-    is_used = _is_hooked() or _has_defaults() or descriptors.are_expected()
+    global _hands_defaults
+    _hands_defaults = _has_defaults()
+    is_used = _is_hooked() or _hands_defaults or descriptors.are_expected()
     core.set_hooked(_launch if is_used else None, _launch_bound if is_used else None)
 
 
@@ -107,7 +110,8 @@ def _compile(call, args, kwargs, is_warmup):
 def _launch(function, grid, args, kwargs):
     if knobs.runtime.debug:
         kwargs.setdefault("debug", True)
-    kwargs = {**_defaults_of(function), **kwargs}
+    if _hands_defaults:
+        kwargs = {**_defaults_of(function), **kwargs}
     for hook in function.pre_run_hooks:
         hook(*args, **kwargs)
     if descriptors.are_among(args, kwargs):

@@ -250,7 +250,8 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
     def __getstate__(self):
         """Everything but the compiled kernels."""
         return {name: value for name, value in self.__dict__.items()
-                if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__", "_of_descriptors", "_body")} | {"_target": self.target}
+                if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__", "_of_descriptors", "_of_forms",
+                                "_body")} | {"_target": self.target}
 
     def __setstate__(self, state):
         target = state.pop("_target")
