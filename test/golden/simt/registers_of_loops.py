@@ -1,0 +1,55 @@
+# RUN: tegula compile %s::apart --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=APART
+# RUN: tegula compile %s::together --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=TOGETHER
+# RUN: tegula compile %s::in_place --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=PLACE
+# RUN: tegula compile %s::shifted --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SHIFTED
+# Loops over memory are compiled for few threads, so that loads of several trips run together; not those whose warps meet in
+# each trip, since no load runs ahead across a barrier.
+import tegula.language as tl
+from tegula import jit
+
+
+@jit
+def apart(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n, BLOCK):
+        total += tl.load(x + start + i)
+    tl.store(out + i, total)
+
+
+# APART: .minnctapersm
+
+
+@jit
+def together(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    largest = float("-inf")
+    for start in range(0, n, BLOCK):
+        largest = tl.maximum(largest, tl.max(tl.load(x + start + i)))
+    tl.store(out, largest)
+
+
+# TOGETHER-NOT: .minnctapersm
+# TOGETHER: bar.sync
+
+
+@jit
+def in_place(x, n, BLOCK: tl.constexpr):
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i) * 2)
+
+
+# PLACE: .minnctapersm
+# PLACE-NOT: bar.sync
+
+
+@jit
+def shifted(x, n, BLOCK: tl.constexpr):
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i + 1) * 2)
+
+
+# SHIFTED-NOT: .minnctapersm
+# SHIFTED: bar.sync
