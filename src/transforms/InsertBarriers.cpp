@@ -2,6 +2,7 @@
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "ir/simt/Turns.h"
 #include "ir/tile/Volatile.h"
 #include "transforms/SharedMemory.h"
 
@@ -60,6 +61,13 @@ struct Pending {
     return reads.size() + writes.size() + copies.size() + unfenced.size() + products.size() + loads.size() +
            stores.size() + updates.size() + oldLoads.size() + oldStores.size() + oldUpdates.size() +
            accesses + acquires;
+  }
+
+  // Is there something that a later op could have to meet for?
+  bool isOrdered() const {
+    return !(writes.empty() && unfenced.empty() && loads.empty() && stores.empty() && updates.empty() &&
+             oldLoads.empty() && oldStores.empty() && oldUpdates.empty()) ||
+           acquires;
   }
 
   // All warps have met. What copies, copies on, and what multiplies.
@@ -171,6 +179,8 @@ private:
     } else if (auto dot = dyn_cast<simt::DotAsyncOp>(op)) {
       visitDot(dot, state);
     } else if (auto wait = dyn_cast<simt::DotWaitOp>(op)) {
+      if (op->hasAttr(simt::opensTurnsName) && op->hasAttr(simt::awaitsTurnName) && state.isOrdered())
+        meet(op, state); // or a barrier in the loop would stand in the way of the turns
       state.reads.insert(state.products.begin(), state.products.end());
       if (wait.getPending() == 0)
         state.products.clear();
@@ -185,8 +195,8 @@ private:
       state.merge(otherwise);
     } else if (isa<AtomicRMWOp, AtomicCASOp>(op)) {
       visitAtomic(op, state);
-    } else if (isa<simt::SignalInitOp, simt::SignalArriveOp, simt::SignalWaitOp, simt::SignalEndOp,
-                   simt::BulkCopyOp>(op)) {
+    } else if (isa<simt::SignalInitOp, simt::SignalArriveOp, simt::SignalArriveWarpsOp, simt::SignalWaitOp,
+                   simt::SignalEndOp, simt::BulkCopyOp>(op)) {
       visitSignal(op, state);
     } else if (isa<simt::LocalLoadOp, simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op)) {
       visitBuffer(op, state);
@@ -227,6 +237,8 @@ private:
         meet(op, state);
       state.reads.insert(range);
     } else if (auto wait = dyn_cast<simt::AsyncWaitOp>(op)) {
+      if (op->hasAttr(simt::signalledName))
+        return;
       state.writes.insert(state.copies.begin(), state.copies.end());
       state.unfenced.insert(state.copies.begin(), state.copies.end());
       if (wait.getPending() == 0)
@@ -234,7 +246,8 @@ private:
     } else {
       auto copy = dyn_cast<simt::AsyncCopyOp>(op);
       Pending::Range range = rangeOf(copy ? copy.getBuffer() : cast<simt::LocalStoreOp>(op).getBuffer());
-      if (Pending::overlaps(state.reads, range) || Pending::overlaps(state.writes, range))
+      if (!op->hasAttr(simt::signalledName) &&
+          (Pending::overlaps(state.reads, range) || Pending::overlaps(state.writes, range)))
         meet(op, state);
       if (copy)
         access(op, copy.getPointers(), /*reads=*/true, /*writes=*/false, state);
@@ -252,7 +265,7 @@ private:
     bool isWritten = isa<simt::SignalInitOp, simt::SignalEndOp>(op);
     bool waits =
         Pending::overlaps(state.writes, signal) || (isWritten && Pending::overlaps(state.reads, signal));
-    if (copy) {
+    if (copy && !op->hasAttr(simt::signalledName)) {
       Pending::Range to = rangeOf(copy.getBuffer());
       waits |= Pending::overlaps(state.reads, to) || Pending::overlaps(state.writes, to);
     }
@@ -363,11 +376,47 @@ private:
   llvm::SmallSetVector<Pending::Range, 4> operands_; // of products that read buffers themselves
 };
 
+// A group that has the turn must not wait for another one, which may wait for its turn. Where warps meet
+// while the turn lies around both products of a loop's trips, it is taken ahead of the first one alone.
+void shortenTurns(scf::ForOp loop) {
+  simt::DotAsyncOp first, last;
+  for (auto dot : loop.getBody()->getOps<simt::DotAsyncOp>()) {
+    first = dot->hasAttr(simt::handsTurnOnName) ? dot : first;
+    last = dot->hasAttr(simt::awaitsTurnName) ? dot : last;
+  }
+  if (!first || !last || first == last)
+    return;
+  auto meets = [](Operation *op) {
+    return op
+        ->walk([](Operation *inner) {
+          bool waits = isa<simt::BarrierOp, tile::BarrierOp>(inner) || inner->hasAttr(simt::scratchName);
+          return waits ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  Operation *opens = loop->getPrevNode(), *closes = loop->getNextNode();
+  bool waits = false;
+  for (; !opens->hasAttr(simt::opensTurnsName); opens = opens->getPrevNode())
+    waits |= meets(opens);
+  for (; !closes->hasAttr(simt::closesTurnsName); closes = closes->getNextNode())
+    waits |= meets(closes);
+  for (Operation &op : *loop.getBody())
+    waits |= (op.isBeforeInBlock(first) || last->isBeforeInBlock(&op)) && meets(&op);
+  if (!waits)
+    return;
+  first->setAttr(simt::awaitsTurnName, UnitAttr::get(loop.getContext()));
+  last->removeAttr(simt::awaitsTurnName);
+  opens->removeAttr(simt::awaitsTurnName);
+  closes->removeAttr(simt::handsTurnOnName);
+}
+
 } // namespace
 
 void insertBarriers(ModuleOp module) {
-  for (FuncOp function : module.getOps<FuncOp>())
+  for (FuncOp function : module.getOps<FuncOp>()) {
     Barriers(function).run(function.getBody().front(), {});
+    function.walk(shortenTurns);
+  }
 }
 
 } // namespace tegula::transforms

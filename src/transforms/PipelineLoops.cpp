@@ -2,6 +2,7 @@
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "ir/simt/Turns.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 #include "transforms/BulkCopies.h"
@@ -23,6 +24,10 @@ constexpr llvm::StringLiteral stagesName = "tt.num_stages";
 
 // Registers of a thread that a loop of products takes besides its sums.
 constexpr uint64_t besideSums = 60;
+
+// Columns of an instruction of a trip's last product, from which boxes pay where signals hand slots on (H200,
+// docs/decisions/0023-copies-of-boxes.md).
+constexpr unsigned handedOnColumns = 64;
 
 // A load that becomes a copy.
 struct Copied {
@@ -349,10 +354,10 @@ private:
     if (!keepSlotsLonger(bytes))
       return;
     last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
+    first_ = first;
+    last_ = last;
     auto matrix = last->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-    areWide_ = matrix.getElementBits() == machine_.costs.boxedBits &&
-               layout::columnsTogether(simt::layoutOf(last.getResult()), matrix.shape()) >=
-                   machine_.costs.boxedLastColumns;
+    areWide_ = matrix.getElementBits() == machine_.costs.boxedBits; // how wide it has to be, planBoxes knows
     asksAhead_ = true;
   }
 
@@ -506,7 +511,8 @@ private:
     }
     if (machine_.hasBulkCopy && areWide_)
       planBoxes(rewriter);
-    // The slots that a trip fills and reads, one after the other, and the parity of signals in the latter.
+    // The slots that a trip fills and reads, one after the other, and the parity of signals in the latter,
+    // then that in the former.
     Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
     Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
     Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(slots_)));
@@ -514,22 +520,29 @@ private:
     SmallVector<Value> begins{zero, zero};
     if (signals_)
       begins.push_back(zero);
+    if (emptied_)
+      begins.push_back(zero);
     auto replaced = loop_.replaceWithAdditionalYields(
         rewriter, begins, /*replaceInitOperandUsesInLoop=*/false,
         [&](OpBuilder &builder, Location at, ArrayRef<BlockArgument> slots) {
           SmallVector<Value> yields;
-          Value wraps;
+          Value wraps[2];
           for (unsigned i : {0u, 1u}) {
             Value more = arith::AddIOp::create(builder, at, slots[i], one);
-            wraps = arith::CmpIOp::create(builder, at, arith::CmpIPredicate::eq, more, count);
-            Value slot = arith::SelectOp::create(builder, at, wraps, zero, more);
-            next[i] = {more.getDefiningOp(), wraps.getDefiningOp(), slot.getDefiningOp()};
+            wraps[i] = arith::CmpIOp::create(builder, at, arith::CmpIPredicate::eq, more, count);
+            Value slot = arith::SelectOp::create(builder, at, wraps[i], zero, more);
+            next[i] = {more.getDefiningOp(), wraps[i].getDefiningOp(), slot.getDefiningOp()};
             yields.push_back(slot);
           }
-          if (signals_) {
-            Value turns = arith::ExtUIOp::create(builder, at, builder.getI32Type(), wraps);
-            yields.push_back(arith::XOrIOp::create(builder, at, slots[2], turns));
-          }
+          auto flip = [&](Value parity, unsigned i) {
+            Value flips = arith::ExtUIOp::create(builder, at, builder.getI32Type(), wraps[i]);
+            yields.push_back(arith::XOrIOp::create(builder, at, parity, flips));
+            next[i].append({flips.getDefiningOp(), yields.back().getDefiningOp()});
+          };
+          if (signals_)
+            flip(slots[2], 1);
+          if (emptied_)
+            flip(slots[3], 0);
           return yields;
         });
     loop_ = cast<scf::ForOp>(replaced->getOperation());
@@ -544,7 +557,8 @@ private:
     SmallVector<Value> views;
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
       views.push_back(simt::ViewOp::create(rewriter, copied.load.getLoc(), oneSlot(buffer), buffer, fill));
-    Value others = signals_ ? insertBoxes(rewriter, fill, views) : Value();
+    Value others =
+        signals_ ? insertBoxes(rewriter, fill, emptied_ ? Value(own[3]) : Value(), views) : Value();
     for (auto [copied, view] : llvm::zip(copied_, views)) {
       bool isBox = llvm::any_of(boxes_, [&](auto &plan) { return plan.load == copied.load; });
       auto copy =
@@ -552,8 +566,10 @@ private:
                                     copied.load.getPtr(), copied.load.getMask(), isBox ? others : Value(),
                                     view, copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
+      markSignalled(copy);
       tokens.push_back(copy.getToken());
     }
+    Value filled = emptied_ ? arith::AddIOp::create(rewriter, loc, fill, zero) : Value();
     for (Operation *op = before ? before->getNextNode() : &loop_.getBody()->front(); op != last;
          op = op->getNextNode())
       ahead_.insert(op);
@@ -563,6 +579,9 @@ private:
     ahead_.insert(commit);
     // Of the groups that were started behind this trip's none need be there.
     wait_ = simt::AsyncWaitOp::create(rewriter, loc, commit.getGroup(), int32_t(aheadTrips_ - 1));
+    markSignalled(wait_);
+    if (emptied_)
+      tellOfCopies(rewriter, filled, others);
     if (signals_)
       waitForBoxes(rewriter, read, own[2], buffers);
     for (auto [copied, buffer] : llvm::zip(copied_, buffers))
@@ -599,13 +618,16 @@ private:
     }
     if (boxes_.empty())
       return;
+    bool areSignalled = handsSlotsOn();
+    if (last_ && !hasLongRows(areSignalled ? handedOnColumns : machine_.costs.boxedLastColumns)) {
+      boxes_.clear();
+      return;
+    }
     if (trips.condition())
       fits_ = rewriter.createOrFold<arith::AndIOp>(loop_.getLoc(), fits_, trips.condition());
-    // An element more than the signal: slots begin at multiples of 16 bytes.
-    auto map = simt::SharedAttr::get(loop_.getContext(), layout::linearMap(1));
-    auto type = simt::BufferType::get(loop_.getContext(), {2}, rewriter.getI64Type(), map, int64_t(slots_));
-    signals_ = simt::AllocOp::create(rewriter, loop_.getLoc(), type, IntegerAttr());
-    simt::SignalInitOp::create(rewriter, loop_.getLoc(), signals_);
+    signals_ = makeSignals(rewriter, areSignalled ? simt::warpsOf(loop_) : 1);
+    if (areSignalled)
+      emptied_ = makeSignals(rewriter, simt::warpsOf(loop_));
     bool isAskedAhead = llvm::all_of(asked_, [](auto &ahead) { return ahead.has_value(); });
     remarks_.push_back({locationText(loop_.getLoc()), "pipeline",
                         std::to_string(boxes_.size()) + (boxes_.size() == 1 ? " load is" : " loads are") +
@@ -613,8 +635,67 @@ private:
                             (isAskedAhead ? "" : ", which each trip asks")});
   }
 
-  // Starts the copies of boxes of a trip; its result: they are to be made by all threads instead.
-  Value insertBoxes(IRRewriter &rewriter, Value fill, ArrayRef<Value> views) {
+  // Do signals hand slots from those who read to those who copy, instead of the barrier of a trip? It pays
+  // where groups of warps take turns, which can then lie around both products. All that the loop copies has
+  // to come in boxes, where they fit.
+  bool handsSlotsOn() {
+    if (!last_ || boxes_.size() != copied_.size() || slots_ < aheadTrips_ + 2)
+      return false;
+    auto matrix = last_->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    return simt::warpsOf(loop_) >= 2 * matrix.getWarps();
+  }
+
+  // Has an instruction of the last product so many columns?
+  bool hasLongRows(unsigned columns) {
+    auto matrix = last_->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    return layout::columnsTogether(simt::layoutOf(last_.getResult()), matrix.shape()) >= columns;
+  }
+
+  Value makeSignals(IRRewriter &rewriter, unsigned arrivals) {
+    // An element more than the signal: slots begin at multiples of 16 bytes.
+    auto map = simt::SharedAttr::get(loop_.getContext(), layout::linearMap(1));
+    auto type = simt::BufferType::get(loop_.getContext(), {2}, rewriter.getI64Type(), map, int64_t(slots_));
+    Value signals = simt::AllocOp::create(rewriter, loop_.getLoc(), type, IntegerAttr());
+    simt::SignalInitOp::create(rewriter, loop_.getLoc(), signals, arrivals);
+    return signals;
+  }
+
+  // Of an op in the loop, where signals order it.
+  void markSignalled(Operation *op) {
+    if (emptied_)
+      op->setAttr(simt::signalledName, UnitAttr::get(op->getContext()));
+  }
+
+  // The copies of a trip that all threads have made are there: a trip earlier than they are read, and ahead
+  // of its last product, for which a group waits while others wait for its copies.
+  void tellOfCopies(IRRewriter &rewriter, Value slot, Value byAll) {
+    auto signal = simt::ViewOp::create(rewriter, loop_.getLoc(), oneSlot(signals_), signals_, slot);
+    auto tell = simt::SignalArriveWarpsOp::create(rewriter, loop_.getLoc(), signal, byAll, true);
+    tells_ = {signal, tell};
+  }
+
+  // Behind its first product a trip has waited for the last one of the trip before, whose slot is empty then.
+  void tellOfReads() {
+    OpBuilder rewriter(first_->getContext());
+    rewriter.setInsertionPointAfter(first_);
+    Location loc = loop_.getLoc();
+    Value read = loop_.getRegionIterArgs().take_back(3)[0];
+    auto constant = [&](unsigned number) {
+      return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(number)));
+    };
+    Value wraps = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, read, constant(0));
+    Value behind = arith::SelectOp::create(rewriter, loc, wraps, constant(slots_), read);
+    Value before = arith::SubIOp::create(rewriter, loc, behind, constant(1));
+    Value isThere = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, loop_.getInductionVar(),
+                                          loop_.getLowerBound());
+    auto signal = simt::ViewOp::create(rewriter, loc, oneSlot(emptied_), emptied_, before);
+    simt::SignalArriveWarpsOp::create(rewriter, loc, signal, isThere, false);
+  }
+
+  // Starts the copies of boxes of a trip; its result: they are to be made by all threads instead. `parity`:
+  // of the slots' phases, where signals say that they are empty: who copies waits for the end of the phase
+  // before.
+  Value insertBoxes(IRRewriter &rewriter, Value fill, Value parity, ArrayRef<Value> views) {
     Location loc = loop_.getLoc();
     Value fits = fits_;
     SmallVector<BulkCopies::Place> places;
@@ -625,26 +706,43 @@ private:
       bytes += uint64_t(plan.map.columns) * plan.map.rows * plan.map.elementBytes;
     }
     Value all = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(bytes)));
-    Value none = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
-    Value announced = arith::SelectOp::create(rewriter, loc, fits, all, none);
+    Value yes = arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    Value byAll = arith::XOrIOp::create(rewriter, loc, fits, yes);
     Value signal = simt::ViewOp::create(rewriter, loc, oneSlot(signals_), signals_, fill);
-    simt::SignalArriveOp::create(rewriter, loc, signal, announced, Value());
+    unsigned warp = 0;
+    if (emptied_) {
+      warp = simt::warpsOf(loop_) - last_->getAttrOfType<simt::MatrixAttr>(simt::matrixName).getWarps();
+      Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
+      Value before = arith::XOrIOp::create(rewriter, loc, parity, one);
+      Value slot = simt::ViewOp::create(rewriter, loc, oneSlot(emptied_), emptied_, fill);
+      auto wait = [&](Value predicate, IntegerAttr which) {
+        markSignalled(
+            simt::SignalWaitOp::create(rewriter, loc, slot, before, predicate, ValueRange(), which));
+      };
+      wait(byAll, IntegerAttr());
+      wait(fits, rewriter.getI32IntegerAttr(int32_t(warp)));
+      simt::SignalArriveOp::create(rewriter, loc, signal, all, fits, simt::warpsOf(loop_), warp);
+    } else {
+      Value none = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
+      Value announced = arith::SelectOp::create(rewriter, loc, fits, all, none);
+      simt::SignalArriveOp::create(rewriter, loc, signal, announced, Value());
+    }
     auto module = loop_->getParentOfType<ModuleOp>();
     for (auto [plan, place] : llvm::zip(boxes_, places))
       for (auto [copied, view] : llvm::zip(copied_, views))
         if (copied.load == plan.load)
-          simt::BulkCopyOp::create(rewriter, copied.load.getLoc(), copied.load.getPtr(), place.column,
-                                   place.row, place.origin, fits, view, signal,
-                                   rewriter.getI32IntegerAttr(int32_t(simt::addCopyMap(module, plan.map))));
-    Value yes = arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
-    return arith::XOrIOp::create(rewriter, loc, fits, yes);
+          markSignalled(simt::BulkCopyOp::create(rewriter, copied.load.getLoc(), copied.load.getPtr(),
+                                                 place.column, place.row, place.origin, fits, view, signal,
+                                                 int32_t(simt::addCopyMap(module, plan.map)), warp));
+    return byAll;
   }
 
   // Ahead of the wait for the other copies.
   void waitForBoxes(IRRewriter &rewriter, Value read, Value parity, ArrayRef<Value> buffers) {
     rewriter.setInsertionPoint(wait_);
     auto signal = simt::ViewOp::create(rewriter, loop_.getLoc(), oneSlot(signals_), signals_, read);
-    auto wait = simt::SignalWaitOp::create(rewriter, loop_.getLoc(), signal, parity, buffers);
+    auto wait =
+        simt::SignalWaitOp::create(rewriter, loop_.getLoc(), signal, parity, Value(), buffers, IntegerAttr());
     waits_ = {signal, wait};
   }
 
@@ -687,6 +785,8 @@ private:
   void expand() {
     // Users of a load that stood between the copies and the wait come behind it, in their order.
     restoreOrder();
+    if (emptied_)
+      tellOfReads();
     scf::PipeliningOption options;
     options.supportDynamicLoops = true;
     options.peelEpilogue = false;
@@ -696,21 +796,39 @@ private:
     options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
       for (Operation *wait : waits_)
         schedule.push_back({wait, aheadTrips_});
-      schedule.push_back({wait_, aheadTrips_});
-      for (Operation &op : loop.getBody()->without_terminator())
-        if (ahead_.contains(&op))
-          schedule.push_back({&op, 0});
-      for (Operation &op : loop.getBody()->without_terminator())
-        if (!ahead_.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op))
+      if (!emptied_)
+        schedule.push_back({wait_, aheadTrips_});
+      auto scheduleAhead = [&] {
+        for (Operation &op : loop.getBody()->without_terminator())
+          if (ahead_.contains(&op))
+            schedule.push_back({&op, 0});
+      };
+      if (!emptied_)
+        scheduleAhead();
+      for (Operation &op : loop.getBody()->without_terminator()) {
+        if (emptied_ && &op == last_) {
+          schedule.push_back({wait_, aheadTrips_ - 1});
+          for (Operation *tell : tells_)
+            schedule.push_back({tell, aheadTrips_ - 1});
+        }
+        if (!ahead_.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
+            !llvm::is_contained(tells_, &op))
           schedule.push_back({&op, aheadTrips_});
+        // The turn has been handed on, and the product runs.
+        if (emptied_ && &op == first_)
+          scheduleAhead();
+      }
     };
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPoint(loop_);
     loop_->removeAttr(stagesName);
     FailureOr<scf::ForOp> made = scf::pipelineForLoop(rewriter, loop_, options);
     rewriter.setInsertionPointAfter(failed(made) ? loop_ : *made);
-    if (signals_)
-      rewriter.setInsertionPoint(simt::SignalEndOp::create(rewriter, signals_.getLoc(), signals_));
+    for (Value signals : {emptied_, signals_})
+      if (signals)
+        rewriter.setInsertionPoint(simt::SignalEndOp::create(rewriter, signals.getLoc(), signals));
+    if (emptied_ && succeeded(made))
+      finishSignalled(*made);
     if (failed(made)) { // the copies then happen in their own trip
       wait_.setPending(0);
       return;
@@ -719,6 +837,19 @@ private:
     simt::AsyncCommitOp rest = simt::AsyncCommitOp::create(
         rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
     simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0);
+  }
+
+  // Copies ahead of the loop fill slots for the first time, and barriers order them.
+  void finishSignalled(scf::ForOp made) {
+    made->setAttr(simt::signalledName, UnitAttr::get(made.getContext()));
+    for (Operation &op : llvm::make_early_inc_range(*made->getBlock())) {
+      if (&op == made)
+        break;
+      if (op.hasAttr(simt::signalledName) && isa<simt::SignalWaitOp>(op))
+        op.erase();
+      else if (!isa<scf::ForOp>(op))
+        op.removeAttr(simt::signalledName);
+    }
   }
 
   // Moves what depends on the wait behind it.
@@ -759,17 +890,18 @@ private:
       copy.getPredicateMutable().assign(both);
       return op;
     }
-    if (isa<simt::SignalArriveOp, simt::BulkCopyOp>(op)) {
-      rewriter.setInsertionPoint(op);
-      auto arrive = dyn_cast<simt::SignalArriveOp>(op);
-      Value own = arrive ? arrive.getPredicate() : cast<simt::BulkCopyOp>(op).getPredicate();
-      Value both = own ? Value(arith::AndIOp::create(rewriter, op->getLoc(), own, predicate)) : predicate;
-      if (arrive)
-        arrive.getPredicateMutable().assign(both);
-      else
-        cast<simt::BulkCopyOp>(op).getPredicateMutable().set(both);
-      return op;
-    }
+    rewriter.setInsertionPoint(op);
+    auto both = [&](Value own) {
+      return own ? Value(arith::AndIOp::create(rewriter, op->getLoc(), own, predicate)) : predicate;
+    };
+    if (auto copy = dyn_cast<simt::BulkCopyOp>(op))
+      copy.getPredicateMutable().set(both(copy.getPredicate()));
+    if (auto arrive = dyn_cast<simt::SignalArriveOp>(op))
+      arrive.getPredicateMutable().assign(both(arrive.getPredicate()));
+    if (auto arrive = dyn_cast<simt::SignalArriveWarpsOp>(op))
+      arrive.getPredicateMutable().assign(both(arrive.getPredicate()));
+    if (auto wait = dyn_cast<simt::SignalWaitOp>(op))
+      wait.getPredicateMutable().assign(both(wait.getPredicate()));
     if (auto load = dyn_cast<LoadOp>(op)) {
       rewriter.setInsertionPoint(op);
       Value mask = predicate;
@@ -799,8 +931,11 @@ private:
   SmallVector<BulkCopies::Plan> boxes_; // loads that may be copies of boxes
   SmallVector<std::optional<BulkCopies::Ahead>> asked_; // of each of them
   Value fits_;                                          // what was asked ahead of the loop
-  Value signals_;                                       // of the slots; null: there are none
-  SmallVector<Operation *> waits_;                      // for a signal, and its slot
+  DotOp first_, last_;                                  // of a trip, if the last one runs into the next trip
+  Value signals_;                  // of the slots, that they are filled; null: there are none
+  Value emptied_;                  // that they are empty; null: a barrier says so in each trip
+  SmallVector<Operation *> waits_; // for a signal, and its slot
+  SmallVector<Operation *> tells_; // that copies of all threads are there, and its slot
 };
 
 } // namespace

@@ -43,8 +43,10 @@ public:
                                             a.buffer, b.buffer, sum, matrix_, a.isTransposed, b.isTransposed);
     if (runsOn)
       waitBehindLoop(started);
-    else if (!dot_->hasAttr(simt::inFlightName) || !waitInNextTrip(started))
+    else if (!dot_->hasAttr(simt::inFlightName) || !waitInNextTrip(started)) {
+      waitBehindCopies(builder);
       waitNow(builder, started);
+    }
     dot_.erase();
     for (Value operand : operands)
       eraseUnused(operand);
@@ -71,12 +73,12 @@ private:
     return isReadable ? InBuffer{load.getBuffer(), isTransposed} : InBuffer();
   }
 
-  // The product reads the buffer later than the load did.
+  // The product reads the buffer later than the load did. Copies that signals order change no slot in use.
   bool isChangedBetween(Operation *load) {
     for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode())
       if (op->getNumRegions() ||
-          isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp, simt::BulkCopyOp, simt::SignalWaitOp>(
-              op))
+          (!op->hasAttr(simt::signalledName) && isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp,
+                                                    simt::BulkCopyOp, simt::SignalWaitOp>(op)))
         return true;
     return false;
   }
@@ -88,6 +90,31 @@ private:
     if (started.getB() != started.getABuffer())
       buffers.push_back(started.getB());
     return buffers;
+  }
+
+  // In a loop whose copies signals order, those that stand between a product and the first op that needs it
+  // run beside it. It reads another slot.
+  void waitBehindCopies(OpBuilder &builder) {
+    if (!dot_->getParentOp()->hasAttr(simt::signalledName))
+      return;
+    Operation *end = dot_->getNextNode(), *last = nullptr;
+    auto needsIt = [&](Operation *op) {
+      return op
+          ->walk([&](Operation *inner) {
+            bool needs = llvm::is_contained(inner->getOperands(), dot_.getResult());
+            return needs ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+    };
+    auto stays = [](Operation *op) {
+      return op->hasAttr(simt::signalledName) || isa<simt::SignalArriveOp, simt::AsyncCommitOp>(op) ||
+             (!op->getNumRegions() && isMemoryEffectFree(op));
+    };
+    for (; !end->hasTrait<OpTrait::IsTerminator>() && stays(end) && !needsIt(end); end = end->getNextNode())
+      if (end->hasAttr(simt::signalledName))
+        last = end;
+    if (last)
+      builder.setInsertionPointAfter(last);
   }
 
   void waitNow(OpBuilder &builder, simt::DotAsyncOp started) {
@@ -105,7 +132,7 @@ private:
       auto load = dyn_cast<LoadOp>(op);
       if (load && !load.getIsVolatile())
         loads.push_back(load);
-      else if (op->getNumRegions() || !isMemoryEffectFree(op))
+      else if (op->getNumRegions() || (!isMemoryEffectFree(op) && !isa<simt::SignalArriveWarpsOp>(op)))
         break;
     }
     for (LoadOp load : loads) {
@@ -170,9 +197,16 @@ private:
     auto firstProduct = first.getSums().front().getDefiningOp<simt::DotAsyncOp>();
     unsigned warps = matrix_.shape().warps;
     if (firstProduct && simt::warpsOf(loop) >= 2 * warps) {
-      firstProduct->setAttr(simt::inTurnName, builder.getUnitAttr());
       opens->setAttr(simt::opensTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
       closes->setAttr(simt::closesTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
+      firstProduct->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
+      // Without a barrier in the trip the turn lies around the last product and the next trip's first.
+      bool isAroundBoth = loop->hasAttr(simt::signalledName);
+      (isAroundBoth ? started : firstProduct)->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
+      if (isAroundBoth) {
+        opens->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
+        closes->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
+      }
     }
     return true;
   }

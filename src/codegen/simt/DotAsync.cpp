@@ -23,11 +23,8 @@ namespace {
 class Turns {
 public:
   Turns(Emitter &e, unsigned warpsOfGroup, unsigned warps)
-      : e_(e), groups_(warps / warpsOfGroup), threads_(2 * 32 * warpsOfGroup) {
-    auto &b = e.builder;
-    group_ = b.CreateLShr(e.hardware.shuffleIndex(b, e.warp(), b.getInt32(0)),
-                          b.getInt32(llvm::Log2_32(warpsOfGroup)));
-  }
+      : e_(e), groups_(warps / warpsOfGroup), threads_(2 * 32 * warpsOfGroup),
+        group_(e.builder.CreateLShr(e.uniformWarp(), e.builder.getInt32(llvm::Log2_32(warpsOfGroup)))) {}
 
   void await() { meet(group_, true); }
   void handOn() {
@@ -94,16 +91,13 @@ public:
         piece.a.push_back(a ? Hardware::Values{at(*a, row, step)} : wordsOfA(row, step));
       product.pieces.push_back(std::move(piece));
     }
-    std::optional<Turns> turns;
-    if (op_->hasAttr(inTurnName))
-      turns.emplace(e_, shape_.warps, warpsOf(op_));
-    if (turns)
-      turns->await();
+    if (op_->hasAttr(awaitsTurnName))
+      Turns(e_, shape_.warps, warpsOf(op_)).await();
     for (auto [reg, sum] : llvm::zip(registers, e_.hardware.startProduct(b_, product)))
       sums[reg] = sum;
     e_.hardware.commitProducts(b_);
-    if (turns)
-      turns->handOn();
+    if (op_->hasAttr(handsTurnOnName))
+      Turns(e_, shape_.warps, warpsOf(op_)).handOn();
     e_.set(op_.getResult(), std::move(sums));
   }
 
@@ -253,11 +247,20 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
     for (llvm::Value *sum : e.registers(each))
       if (sum)
         sums.push_back(sum);
+  auto turns = [&](IntegerAttr warpsOfGroup) {
+    return Turns(e, unsigned(warpsOfGroup.getInt()), warpsOf(op));
+  };
+  auto opens = op->getAttrOfType<IntegerAttr>(opensTurnsName),
+       closes = op->getAttrOfType<IntegerAttr>(closesTurnsName);
+  if (closes && op->hasAttr(handsTurnOnName))
+    turns(closes).handOn();
   Hardware::Values done = e.hardware.waitForProducts(e.builder, op.getPending(), sums);
-  if (auto warps = op->getAttrOfType<IntegerAttr>(opensTurnsName))
-    Turns(e, unsigned(warps.getInt()), warpsOf(op)).open();
-  if (auto warps = op->getAttrOfType<IntegerAttr>(closesTurnsName))
-    Turns(e, unsigned(warps.getInt()), warpsOf(op)).close();
+  if (opens)
+    turns(opens).open();
+  if (opens && op->hasAttr(awaitsTurnName))
+    turns(opens).await();
+  if (closes)
+    turns(closes).close();
   auto *next = done.begin();
   for (auto [before, result] : llvm::zip(op.getSums(), op.getResults())) {
     Registers values = e.registers(before);

@@ -95,6 +95,16 @@ llvm::Value *Emitter::warp() {
   return linear(bases);
 }
 
+llvm::Value *Emitter::uniformWarp() {
+  if (!uniformWarp_) {
+    llvm::Value *number = warp();
+    llvm::IRBuilder<>::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(prologue_->getTerminator());
+    uniformWarp_ = hardware.shuffleIndex(builder, number, builder.getInt32(0));
+  }
+  return uniformWarp_;
+}
+
 llvm::Value *Emitter::linear(ArrayRef<uint32_t> bases) {
   llvm::Value *&known = linear_[bases.vec()];
   if (known)

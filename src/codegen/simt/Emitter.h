@@ -43,6 +43,7 @@ public:
   llvm::Value *thread(); // i32, in the program
   llvm::Value *lane();
   llvm::Value *warp();
+  llvm::Value *uniformWarp(); // the same, which the assembler knows to be one value in all lanes
   // The i32 that XORs `bases[i]` for each set bit i of the thread index; computed once a kernel.
   llvm::Value *linear(llvm::ArrayRef<uint32_t> bases);
   // The coordinate along `dim` of register `reg`, or of all of them flattened.
@@ -100,7 +101,7 @@ private:
 
   llvm::Function *function_ = nullptr;
   llvm::BasicBlock *prologue_ = nullptr;
-  llvm::Value *thread_ = nullptr;
+  llvm::Value *thread_ = nullptr, *uniformWarp_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   unsigned sharedAlignment_ = 128;
   llvm::DenseMap<mlir::Value, Registers> values_;

@@ -82,12 +82,14 @@ public:
   virtual void asyncWait(Builder &b, unsigned pending) const = 0; // for all but the last `pending` groups
 
   // ---- signals in shared memory, and copies of boxes that count at them ----
-  // Each is done where the predicate holds; of a signal and its copies by one thread of the program, always
-  // the same.
-  virtual void initSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const = 0;
+  // Each is done by the threads for which the predicate holds. `arrivals`: of a phase.
+  virtual void initSignal(Builder &b, llvm::Value *signal, unsigned arrivals,
+                          llvm::Value *predicate) const = 0;
   virtual void publishSignals(Builder &b, llvm::Value *predicate) const = 0; // behind their beginning
-  // The one arrival of a phase, which announces so many bytes (i32).
-  virtual void arriveAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+  // An arrival that announces so many bytes (i32); so many arrivals.
+  virtual void announceAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+                                llvm::Value *predicate) const = 0;
+  virtual void arriveAtSignal(Builder &b, llvm::Value *signal, unsigned arrivals,
                               llvm::Value *predicate) const = 0;
   virtual void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const = 0;
   // i1: the phase of this parity (i32) has ended; false where it took long.

@@ -1,5 +1,5 @@
 // Signals and copies of boxes (base/CopyMap.h). A signal lies in a slot of a buffer; thread 0 begins and ends
-// it. One thread of warp 0, always the same, arrives and starts the copies that count there, so that they
+// it. One thread of a warp, always the same, arrives and starts the copies that count there, so that they
 // follow each other in one thread's order. All threads wait for themselves.
 #include "codegen/simt/Emitter.h"
 
@@ -13,14 +13,19 @@ llvm::Value *isFirst(Emitter &e, llvm::Value *and_ = nullptr) {
   return e.both(e.builder.CreateICmpEQ(e.thread(), e.builder.getInt32(0)), and_);
 }
 
-// In warp 0 alone, all lanes of which come here; `body` gets whether this lane is the one that acts. A test
+// This is the warp of that number, and `also` holds.
+llvm::Value *isWarp(Emitter &e, int32_t warp, llvm::Value *also) {
+  return e.both(e.builder.CreateICmpEQ(e.uniformWarp(), e.builder.getInt32(uint32_t(warp))), also);
+}
+
+// In one warp alone, all lanes of which come here; `body` gets whether this lane is the one that acts. A test
 // of the thread's number would do as well, but the assembler then takes the operands of copies for ones that
 // differ from lane to lane, and lets every warp look for lanes in a loop.
-void inOneThread(Emitter &e, llvm::Value *also, llvm::function_ref<void(llvm::Value *)> body) {
-  auto &b = e.builder;
-  llvm::Value *warp = e.hardware.shuffleIndex(b, e.warp(), b.getInt32(0));
-  e.when(e.both(b.CreateICmpEQ(warp, b.getInt32(0)), also), [&] { body(e.hardware.electLane(b)); });
+void inOneThread(Emitter &e, int32_t warp, llvm::Value *also, llvm::function_ref<void(llvm::Value *)> body) {
+  e.when(isWarp(e, warp, also), [&] { body(e.hardware.electLane(e.builder)); });
 }
+
+llvm::Value *optional(Emitter &e, Value predicate) { return predicate ? e.scalar(predicate) : nullptr; }
 
 llvm::Value *mapAt(Emitter &e, int32_t number) {
   return e.builder.CreateConstInBoundsGEP1_32(e.builder.getInt8Ty(), e.copyMaps(),
@@ -36,18 +41,58 @@ template <typename Body> void forSlots(Emitter &e, Value signals, Body body) {
 
 void emitInit(Emitter &e, SignalInitOp op) {
   llvm::Value *first = isFirst(e);
-  forSlots(e, op.getSignals(), [&](llvm::Value *signal) { e.hardware.initSignal(e.builder, signal, first); });
+  forSlots(e, op.getSignals(), [&](llvm::Value *signal) {
+    e.hardware.initSignal(e.builder, signal, unsigned(op.getArrivals()), first);
+  });
   e.hardware.publishSignals(e.builder, first);
 }
 
 // Waiting may be cut short by the machine: it is a loop.
 void emitWait(Emitter &e, SignalWaitOp op) {
-  llvm::BasicBlock *wait = e.newBlock("wait"), *there = e.newBlock("there");
-  llvm::Value *signal = e.scalar(op.getSignal()), *parity = e.scalar(op.getParity());
-  e.builder.CreateBr(wait);
-  e.builder.SetInsertPoint(wait);
-  e.builder.CreateCondBr(e.hardware.trySignal(e.builder, signal, parity), there, wait);
-  e.builder.SetInsertPoint(there);
+  auto wait = [&] {
+    llvm::BasicBlock *wait = e.newBlock("wait"), *there = e.newBlock("there");
+    llvm::Value *signal = e.scalar(op.getSignal()), *parity = e.scalar(op.getParity());
+    e.builder.CreateBr(wait);
+    e.builder.SetInsertPoint(wait);
+    e.builder.CreateCondBr(e.hardware.trySignal(e.builder, signal, parity), there, wait);
+    e.builder.SetInsertPoint(there);
+  };
+  llvm::Value *waits = optional(e, op.getPredicate());
+  if (op.getWarp())
+    waits = isWarp(e, *op.getWarp(), waits);
+  if (waits)
+    e.when(waits, wait);
+  else
+    wait();
+}
+
+void emitArrive(Emitter &e, SignalArriveOp op) {
+  inOneThread(e, op.getWarp(), optional(e, op.getPredicate()), [&](llvm::Value *acts) {
+    llvm::Value *signal = e.scalar(op.getSignal());
+    if (op.getArrivals() > 1)
+      e.hardware.arriveAtSignal(e.builder, signal, unsigned(op.getArrivals()) - 1, acts);
+    e.hardware.announceAtSignal(e.builder, signal, e.scalar(op.getBytes()), acts);
+  });
+}
+
+// Without a fence all of it costs less than a branch.
+void emitArriveWarps(Emitter &e, SignalArriveWarpsOp op) {
+  llvm::Value *arrives = optional(e, op.getPredicate());
+  auto arrive = [&](llvm::Value *also) {
+    e.hardware.warpBarrier(e.builder);
+    e.hardware.arriveAtSignal(e.builder, e.scalar(op.getSignal()), 1,
+                              e.both(e.hardware.electLane(e.builder), also));
+  };
+  if (!op.getFence())
+    return arrive(arrives);
+  auto arriveFenced = [&] {
+    e.hardware.fenceForProducts(e.builder);
+    arrive(nullptr);
+  };
+  if (arrives)
+    e.when(arrives, arriveFenced);
+  else
+    arriveFenced();
 }
 
 // The boxes of a tile lie one behind the other: down its rows, then from panel to panel of columns.
@@ -58,7 +103,7 @@ void emitCopy(Emitter &e, BulkCopyOp op) {
   copy.map = mapAt(e, op.getMap());
   copy.signal = e.scalar(op.getSignal());
   copy.origin = e.scalar(op.getOrigin());
-  inOneThread(e, e.scalar(op.getPredicate()), [&](llvm::Value *acts) {
+  inOneThread(e, op.getWarp(), e.scalar(op.getPredicate()), [&](llvm::Value *acts) {
     copy.predicate = acts;
     for (uint32_t column = 0; column != map.columns; column += map.boxColumns)
       for (uint32_t row = 0; row != map.rows; row += map.boxRows) {
@@ -96,11 +141,9 @@ void emitSignal(Emitter &e, Operation *op) {
   if (auto end = dyn_cast<SignalEndOp>(op))
     return forSlots(e, end.getSignals(),
                     [&](llvm::Value *signal) { e.hardware.endSignal(e.builder, signal, isFirst(e)); });
-  auto arrive = cast<SignalArriveOp>(op);
-  llvm::Value *also = arrive.getPredicate() ? e.scalar(arrive.getPredicate()) : nullptr;
-  inOneThread(e, also, [&](llvm::Value *acts) {
-    e.hardware.arriveAtSignal(e.builder, e.scalar(arrive.getSignal()), e.scalar(arrive.getBytes()), acts);
-  });
+  if (auto arrive = dyn_cast<SignalArriveOp>(op))
+    return emitArrive(e, arrive);
+  emitArriveWarps(e, cast<SignalArriveWarpsOp>(op));
 }
 
 } // namespace tegula::simt

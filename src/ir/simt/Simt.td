@@ -247,32 +247,49 @@ def Simt_DotWaitOp : Simt_Op<"dot_wait", [AttrSizedOperandSegments, MemoryEffect
 class Simt_SignalOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, traits>;
 
 def Simt_SignalInitOp : Simt_SignalOp<"signal_init"> {
-  let summary = "makes a signal of each slot of a buffer: it counts one arrival a phase, and the bytes of copies";
+  let summary = "makes a signal of each slot of a buffer: it counts the arrivals of a phase, and the bytes of copies";
   let description = [{
-    The buffer holds one i64 a slot and nothing else until `signal_end`.
+    The buffer holds one i64 a slot and nothing else until `signal_end`. A phase ends when `arrivals` arrivals and all
+    bytes that they announced have come.
   }];
-  let arguments = (ins Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$signals);
+  let arguments = (ins Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$signals,
+                   DefaultValuedAttr<I32Attr, "1">:$arrivals);
   let assemblyFormat = "$signals attr-dict `:` type($signals)";
 }
 
 def Simt_SignalArriveOp : Simt_SignalOp<"signal_arrive"> {
-  let summary = "the one arrival of a phase, which announces `bytes` bytes of copies";
+  let summary = "all arrivals of a phase at once, which announce `bytes` bytes of copies";
   let description = [{
-    One thread arrives, the same that starts the copies. Where `predicate` is false nothing happens.
+    One thread of warp `warp` arrives `arrivals` times, the same that starts the copies. Where `predicate` is false
+    nothing happens.
   }];
   let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>:$signal,
-                   I32:$bytes, Optional<I1>:$predicate);
+                   I32:$bytes, Optional<I1>:$predicate, DefaultValuedAttr<I32Attr, "1">:$arrivals,
+                   DefaultValuedAttr<I32Attr, "0">:$warp);
   let assemblyFormat = "$signal `,` $bytes (`if` $predicate^)? attr-dict `:` type($signal)";
 }
 
-def Simt_SignalWaitOp : Simt_SignalOp<"signal_wait"> {
-  let summary = "waits for the end of the signal's phase of this parity; what its copies wrote may be read then";
+def Simt_SignalArriveWarpsOp : Simt_SignalOp<"signal_arrive_warps"> {
+  let summary = "one arrival of each warp, behind all that its threads have done";
   let description = [{
-    `buffers`: those into which the copies went.
+    `fence`: products that read buffers themselves see what the threads wrote. Where `predicate` is false nothing
+    happens.
   }];
   let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>:$signal,
-                   I32:$parity, Variadic<Simt_Buffer>:$buffers);
-  let assemblyFormat = "$signal `,` $parity (`of` $buffers^ `:` type($buffers))? attr-dict `:` type($signal)";
+                   Optional<I1>:$predicate, UnitAttr:$fence);
+  let assemblyFormat = "$signal (`if` $predicate^)? attr-dict `:` type($signal)";
+}
+
+def Simt_SignalWaitOp : Simt_SignalOp<"signal_wait", [AttrSizedOperandSegments]> {
+  let summary = "waits for the end of the signal's phase of this parity; what its copies wrote may be read then";
+  let description = [{
+    `buffers`: those into which the copies went. Where `predicate` is false nobody waits. `warp`: it alone waits.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>:$signal,
+                   I32:$parity, Optional<I1>:$predicate, Variadic<Simt_Buffer>:$buffers, OptionalAttr<I32Attr>:$warp);
+  let assemblyFormat = [{
+    $signal `,` $parity (`if` $predicate^)? (`of` $buffers^ `:` type($buffers))? attr-dict `:` type($signal)
+  }];
 }
 
 def Simt_SignalEndOp : Simt_SignalOp<"signal_end"> {
@@ -288,7 +305,7 @@ def Simt_CopyMapsOp : Simt_Op<"copy_maps", [Pure]> {
 }
 
 def Simt_BulkCopyOp : Simt_SignalOp<"bulk_copy"> {
-  let summary = "one thread starts to copy a tile from global memory into a buffer of one slot, box by box";
+  let summary = "a thread of warp `warp` starts to copy a tile from global memory into a buffer of one slot, box by box";
   let description = [{
     Through the copy map of this number (base/CopyMap.h). The tile begins at row `row` and column `column` of the
     map's window, `origin` units of 16 bytes behind the map's address; elements outside of the window become zeros.
@@ -297,7 +314,8 @@ def Simt_BulkCopyOp : Simt_SignalOp<"bulk_copy"> {
   }];
   let arguments = (ins Arg<AnyRankedTensor, "", [MemRead<Simt_GlobalMemory>]>:$pointers, I32:$column, I32:$row,
                    I32:$origin, I1:$predicate, Arg<Simt_Buffer, "", [MemWrite<Simt_SharedMemory>]>:$buffer,
-                   Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$signal, I32Attr:$map);
+                   Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$signal, I32Attr:$map,
+                   DefaultValuedAttr<I32Attr, "0">:$warp);
   let assemblyFormat = [{
     $map `at` $column `,` $row `,` $origin `if` $predicate `,` $buffer `,` $signal `of` $pointers attr-dict `:`
     type($buffer) `,` type($signal) `,` type($pointers)

@@ -38,9 +38,11 @@ public:
   void asyncCopy(Builder &b, llvm::Value *to, const simt::Access &from) const override;
   void asyncCommit(Builder &b) const override;
   void asyncWait(Builder &b, unsigned pending) const override;
-  void initSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const override;
+  void initSignal(Builder &b, llvm::Value *signal, unsigned arrivals, llvm::Value *predicate) const override;
   void publishSignals(Builder &b, llvm::Value *predicate) const override;
-  void arriveAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+  void announceAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+                        llvm::Value *predicate) const override;
+  void arriveAtSignal(Builder &b, llvm::Value *signal, unsigned arrivals,
                       llvm::Value *predicate) const override;
   void endSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const override;
   llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const override;

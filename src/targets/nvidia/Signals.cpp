@@ -38,16 +38,24 @@ llvm::Value *narrow(llvm::IRBuilderBase &b, llvm::Value *address) {
 
 } // namespace
 
-void NvidiaHardware::initSignal(Builder &b, llvm::Value *signal, llvm::Value *predicate) const {
-  emitWhere(b, predicate, "mbarrier.init.shared::cta.b64 [$1], 1;", ",r", {narrow(b, signal)});
+void NvidiaHardware::initSignal(Builder &b, llvm::Value *signal, unsigned arrivals,
+                                llvm::Value *predicate) const {
+  emitWhere(b, predicate, "mbarrier.init.shared::cta.b64 [$1], " + std::to_string(arrivals) + ";", ",r",
+            {narrow(b, signal)});
 }
 
 void NvidiaHardware::publishSignals(Builder &b, llvm::Value *predicate) const {
   emitWhere(b, predicate, "fence.mbarrier_init.release.cluster;", "", {});
 }
 
-void NvidiaHardware::arriveAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+void NvidiaHardware::arriveAtSignal(Builder &b, llvm::Value *signal, unsigned arrivals,
                                     llvm::Value *predicate) const {
+  emitWhere(b, predicate, "mbarrier.arrive.shared::cta.b64 _, [$1], " + std::to_string(arrivals) + ";", ",r",
+            {narrow(b, signal)});
+}
+
+void NvidiaHardware::announceAtSignal(Builder &b, llvm::Value *signal, llvm::Value *bytes,
+                                      llvm::Value *predicate) const {
   emitWhere(b, predicate, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], $2;", ",r,r",
             {narrow(b, signal), bytes});
 }

@@ -6,22 +6,47 @@ import triton.language as tl
 
 # Its operand stays in its slot for a trip more.
 # RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
-# RUNS: simt.dot_wait {{.*}}simt.opens_turns = 4
+# Boxes come behind signals, the last group's first warp copies, and no barrier stands in the trip: the turn lies around both products.
+# RUNS: simt.signal_init %[[FILLED:.+]] {arrivals = 8
+# RUNS: simt.signal_init %[[EMPTY:.+]] {arrivals = 8
+# RUNS: simt.dot_wait {{.*}}simt.awaits_turn, simt.opens_turns = 4
 # RUNS: scf.for
-# RUNS: %[[FIRST:.+]] = simt.dot_async {{.*}}simt.in_turn
+# RUNS-NOT: simt.barrier
+# RUNS: simt.view %[[FILLED]]
+# RUNS-NEXT: simt.signal_wait
+# RUNS: simt.view %[[EMPTY]]
+# RUNS: simt.signal_wait {{.*}}{simt.signalled}
+# RUNS: simt.signal_wait {{.*}}{simt.signalled, warp = 4
+# RUNS: simt.signal_arrive {{.*}}{arrivals = 8 : i32, warp = 4
+# RUNS: %[[FIRST:.+]] = simt.dot_async {{.*}}simt.hands_turn_on
 # RUNS-NEXT: simt.dot_wait %[[FIRST]]
 # RUNS-NEXT: simt.dot_wait %arg{{[0-9]+}} : tensor<128x128xf32
-# RUNS: %[[SECOND:.+]] = simt.dot_async
+# RUNS: simt.signal_arrive_warps
+# RUNS: simt.signal_arrive_warps {{.*}}{fence}
+# RUNS: %[[SECOND:.+]] = simt.dot_async {{.*}}simt.awaits_turn
 # RUNS-NOT: simt.dot_wait
 # RUNS: scf.yield {{.*}}%[[SECOND]]
-# RUNS: simt.dot_wait {{.*}}simt.closes_turns = 4
+# RUNS: simt.dot_wait {{.*}}simt.closes_turns = 4 : i32, simt.hands_turn_on
+
+# Copies by all threads meet at the trip's barrier: the turn lies around the first product.
+# RUN: tegula compile %s::counted --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,count=*i32,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit simt -o - | FileCheck %s --check-prefix=MEETS
+# MEETS: simt.dot_wait {{.*}}pending 0 {simt.opens_turns = 4
+# MEETS: scf.for
+# MEETS: simt.barrier {fence}
+# MEETS: simt.dot_async {{.*}}simt.awaits_turn, simt.hands_turn_on
+# MEETS: simt.dot_async
+# MEETS-NOT: _turn
+# MEETS: scf.yield
+# MEETS: simt.dot_wait {{.*}}pending 0 {simt.closes_turns = 4 : i32}
 
 # Two groups of four warps come to each other's barrier.
 # RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit ptx -o - | FileCheck %s --check-prefix=TURNS
 # RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 4 --emit ptx -o - | FileCheck %s --check-prefix=ALONE
 # TURNS: bar.arrive{{.*}} 1, 256;
 # TURNS: bar.sync{{.*}} %r{{[0-9]+}}, 256;
+# TURNS: bar.sync{{.*}} %r{{[0-9]+}}, 256;
 # TURNS-NOT: wgmma.wait_group
+# TURNS: bar.arrive{{.*}} %r{{[0-9]+}}, 256;
 # TURNS: bar.arrive{{.*}} %r{{[0-9]+}}, 256;
 # TURNS: bar.sync{{.*}} 1, 256;
 # ALONE-NOT: bar.arrive
@@ -48,3 +73,10 @@ def weighed(q, k, v, o, N, D: tl.constexpr):
         total += tl.sum(s, 1)
         acc = tl.dot(s.to(tl.float16), z, acc * total[:, None])
     tl.store(o + m[:, None] * D + d[None, :], acc)
+
+
+@triton.jit
+def counted(q, k, v, o, count, N, D: tl.constexpr):
+    """Boxes are read by another proxy than that of atomics."""
+    weighed(q, k, v, o, N, D)
+    tl.atomic_add(count, 1)
