@@ -6,7 +6,7 @@ import triton.language as tl
 
 # Its operand stays in its slot for a trip more.
 # RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
-# Boxes come behind signals, the last group's first warp copies, and no barrier stands in the trip: the turn lies around both products.
+# Boxes come behind signals, the last group's first warp copies while the first product runs, and no barrier stands in the trip: the turn lies around both products.
 # RUNS: simt.signal_init %[[FILLED:.+]] {arrivals = 8
 # RUNS: simt.signal_init %[[EMPTY:.+]] {arrivals = 8
 # RUNS: simt.dot_wait {{.*}}simt.awaits_turn, simt.opens_turns = 4
@@ -14,12 +14,13 @@ import triton.language as tl
 # RUNS-NOT: simt.barrier
 # RUNS: simt.view %[[FILLED]]
 # RUNS-NEXT: simt.signal_wait
+# RUNS: %[[FIRST:.+]] = simt.dot_async {{.*}}simt.hands_turn_on
 # RUNS: simt.view %[[EMPTY]]
 # RUNS: simt.signal_wait {{.*}}{simt.signalled}
 # RUNS: simt.signal_wait {{.*}}{simt.signalled, warp = 4
 # RUNS: simt.signal_arrive {{.*}}{arrivals = 8 : i32, warp = 4
-# RUNS: %[[FIRST:.+]] = simt.dot_async {{.*}}simt.hands_turn_on
-# RUNS-NEXT: simt.dot_wait %[[FIRST]]
+# RUNS: simt.async_copy
+# RUNS: simt.dot_wait %[[FIRST]]
 # RUNS-NEXT: simt.dot_wait %arg{{[0-9]+}} : tensor<128x128xf32
 # RUNS: simt.signal_arrive_warps
 # RUNS: simt.signal_arrive_warps {{.*}}{fence}
