@@ -26,16 +26,15 @@ Status simplify(mlir::ModuleOp module, const pipeline::Looks &looks) {
   return pipeline::run(simplification(), unit, &looks);
 }
 
-// The specification of this name, elements of tuples among them.
-const sema::ArgumentSpec *findSpec(llvm::ArrayRef<sema::ArgumentSpec> specs, llvm::StringRef name) {
+using SpecsByName = llvm::StringMap<const sema::ArgumentSpec *>;
+
+// The specifications by their names, elements of tuples among them; the first of a name counts.
+void collectSpecs(llvm::ArrayRef<sema::ArgumentSpec> specs, SpecsByName &byName) {
   for (const sema::ArgumentSpec &spec : specs) {
-    if (spec.name == name)
-      return &spec;
+    byName.try_emplace(spec.name, &spec);
     if (spec.elements)
-      if (auto *found = findSpec(*spec.elements, name))
-        return found;
+      collectSpecs(*spec.elements, byName);
   }
-  return nullptr;
 }
 
 // The run-time arguments in order, by the names that the front end left on the function.
@@ -43,12 +42,14 @@ std::vector<artifact::Parameter> parametersOf(mlir::ModuleOp module, const sema:
   std::vector<artifact::Parameter> parameters;
   auto function = *module.getOps<tile::FuncOp>().begin();
   std::vector<bool> written = writtenArguments(function);
+  SpecsByName specs;
+  collectSpecs(request.arguments, specs);
   for (unsigned i = 0; i != function.getNumArguments(); ++i) {
     artifact::Parameter parameter;
     parameter.isWritten = written[i];
     if (auto name = function.getArgAttrOfType<mlir::StringAttr>(i, "tt.name"))
       parameter.name = name.str();
-    if (const sema::ArgumentSpec *spec = findSpec(request.arguments, parameter.name))
+    if (const sema::ArgumentSpec *spec = specs.lookup(parameter.name))
       if (auto *type = std::get_if<sema::Type>(&spec->value))
         parameter.dtype = type->element, parameter.isPointer = type->pointer,
         parameter.isConst = type->isConst, parameter.divisibility = std::max(1u, spec->divisibility);

@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <charconv>
+#include <unordered_map>
 
 namespace tegula::compiler {
 namespace {
@@ -14,14 +15,16 @@ bool complete(const sema::Request &request, diag::Sink &sink) {
     return false;
   const std::string &kernel = request.kernel->definition->name;
   size_t before = sink.errorCount();
+  std::unordered_map<std::string_view, const sema::ArgumentSpec *> specs;
+  for (const sema::ArgumentSpec &spec : request.arguments)
+    specs.try_emplace(spec.name, &spec);
   for (const Parameter &parameter : parametersOf(*request.kernel)) {
-    auto spec = std::find_if(request.arguments.begin(), request.arguments.end(),
-                             [&](const sema::ArgumentSpec &s) { return s.name == parameter.name; });
-    if (spec == request.arguments.end()) {
+    auto found = specs.find(parameter.name);
+    if (found == specs.end()) {
       if (!parameter.hasDefault)
         sink.report(parameter.isConstexpr ? diag::Kind::ConstexprMissing : diag::Kind::ArgumentMissing,
                     parameter.location, {kernel, parameter.name});
-    } else if (auto *type = std::get_if<sema::Type>(&spec->value); type && parameter.isConstexpr) {
+    } else if (auto *type = std::get_if<sema::Type>(&found->second->value); type && parameter.isConstexpr) {
       sink.report(diag::Kind::ConstexprNeedsConstant, parameter.location,
                   {kernel, parameter.name, "a value of type " + sema::spelling(*type)});
     }

@@ -1,7 +1,8 @@
 #include "compiler/Signature.h"
 #include "compiler/Literal.h"
 
-#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tegula::compiler {
 namespace {
@@ -46,6 +47,14 @@ struct Reader {
   const sema::Function &function;
   std::span<const Parameter> parameters;
   diag::Sink &sink;
+  std::unordered_map<std::string_view, const Parameter *> byName = namesOf(parameters);
+
+  static std::unordered_map<std::string_view, const Parameter *> namesOf(std::span<const Parameter> all) {
+    std::unordered_map<std::string_view, const Parameter *> byName;
+    for (const Parameter &each : all)
+      byName.try_emplace(each.name, &each);
+    return byName;
+  }
 
   diag::Location at(std::string_view part) const {
     auto begin = uint32_t(part.data() - source->text().data());
@@ -82,17 +91,16 @@ struct Reader {
     if (equals == std::string_view::npos)
       return fail(part, "`" + std::string(part) + "` has no `=`");
     std::string_view name = trimmed(part.substr(0, equals)), value = trimmed(part.substr(equals + 1));
-    auto parameter =
-        std::find_if(parameters.begin(), parameters.end(), [&](auto &p) { return p.name == name; });
-    if (parameter == parameters.end()) {
+    auto parameter = byName.find(name);
+    if (parameter == byName.end()) {
       std::string known;
       for (const Parameter &p : parameters)
         known += (known.empty() ? "its parameters: " : ", ") + p.name;
       sink.report(diag::Kind::ParameterUnknown, at(part), {function.definition->name, name, known});
       return std::nullopt;
     }
-    if (auto type = typeOf(value); type && !(parameter->isConstexpr && !type->first.pointer))
-      return run(part, *parameter, *type);
+    if (auto type = typeOf(value); type && !(parameter->second->isConstexpr && !type->first.pointer))
+      return run(part, *parameter->second, *type);
     if (std::optional<sema::Const> constant = parseLiteral(value))
       return sema::ArgumentSpec{std::string(name), std::move(*constant), 1};
     return fail(value.empty() ? part : value,
@@ -121,13 +129,14 @@ std::optional<std::vector<sema::ArgumentSpec>> parseSignature(std::string_view t
                                                               diag::Sink &sink) {
   Reader reader{std::make_shared<diag::Source>("<signature>", std::string(text)), function, parameters, sink};
   std::vector<sema::ArgumentSpec> specs;
+  std::unordered_set<std::string> given;
   size_t before = sink.errorCount();
   for (std::string_view part : entries(reader.source->text())) {
     part = trimmed(part);
     std::optional<sema::ArgumentSpec> spec = reader.entry(part);
     if (!spec)
       continue;
-    if (std::any_of(specs.begin(), specs.end(), [&](auto &other) { return other.name == spec->name; }))
+    if (!given.insert(spec->name).second)
       sink.report(diag::Kind::ParameterTwice, reader.at(part), {function.definition->name, spec->name});
     specs.push_back(std::move(*spec));
   }

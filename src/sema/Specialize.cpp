@@ -25,6 +25,8 @@ public:
   Specializer(mlir::MLIRContext &context, const Request &request, diag::Sink &sink)
       : request_(request), kernel_(*request.kernel), builder_(&context),
         visitor_(builder_, sink, request.options, request.record ? *request.record : unasked_) {
+    for (const ArgumentSpec &argument : request.arguments)
+      specs_.try_emplace(argument.name, &argument);
     listener_.count = &visitor_.operations;
     builder_.setListener(&listener_);
   }
@@ -53,13 +55,6 @@ public:
   }
 
 private:
-  const ArgumentSpec *specOf(const std::string &name) const {
-    for (const ArgumentSpec &argument : request_.arguments)
-      if (argument.name == name)
-        return &argument;
-    return nullptr;
-  }
-
   bool fail(Kind kind, std::initializer_list<std::string_view> arguments) {
     visitor_.session.fail(kind, arguments);
     return false;
@@ -87,7 +82,7 @@ private:
     bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
     Local &local = locals_[parameter.name];
     local.line = kernel_.tree->source->position(parameter.range.begin).line;
-    const ArgumentSpec *spec = specOf(parameter.name);
+    const ArgumentSpec *spec = specs_.lookup(parameter.name);
     if (!spec && !parameter.defaultValue)
       return fail(isConstexpr ? Kind::MissingConstexpr : Kind::MissingArgument, {name, parameter.name});
     if (!spec) {
@@ -208,6 +203,7 @@ private:
   mlir::OpBuilder builder_;
   OperationCount listener_;
   Visitor visitor_;
+  llvm::StringMap<const ArgumentSpec *> specs_; // by name; the first of a name counts
   llvm::StringMap<Local> locals_;
   llvm::SmallVector<mlir::Type> types_;
   std::vector<RunTimeParameter> runTime_;

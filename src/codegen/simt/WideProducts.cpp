@@ -39,16 +39,6 @@ Factors factorsOf(llvm::BinaryOperator *product) {
   return {x, y};
 }
 
-llvm::BinaryOperator *otherWidth(llvm::ArrayRef<llvm::BinaryOperator *> products,
-                                 llvm::BinaryOperator *product, Factors f) {
-  for (llvm::BinaryOperator *other : products) {
-    Factors g = factorsOf(other);
-    if (other->getType() != product->getType() && ((f.x == g.x && f.y == g.y) || (f.x == g.y && f.y == g.x)))
-      return other;
-  }
-  return nullptr;
-}
-
 void merge(llvm::BinaryOperator *first, llvm::BinaryOperator *second, Factors f) {
   llvm::IRBuilder<> b(first);
   llvm::Value *x = b.CreateZExt(f.x, b.getInt64Ty()), *y = b.CreateZExt(f.y, b.getInt64Ty());
@@ -57,16 +47,17 @@ void merge(llvm::BinaryOperator *first, llvm::BinaryOperator *second, Factors f)
     bool isWide = product->getType()->isIntegerTy(64);
     product->replaceAllUsesWith(isWide ? wide : b.CreateTrunc(wide, b.getInt32Ty()));
   }
-  first->eraseFromParent();
-  second->eraseFromParent();
 }
 
 } // namespace
 
 void shareWideProducts(llvm::Function &function) {
+  llvm::SmallVector<llvm::Instruction *> merged; // erased last: a product may be a factor that is looked up
   for (llvm::BasicBlock &block : function) {
-    // The products that may find their other half, by a factor that is no constant.
-    llvm::DenseMap<llvm::Value *, llvm::SmallVector<llvm::BinaryOperator *, 2>> open;
+    // The products that may find their other half, by their factors in one order; narrow ones, then wide
+    // ones.
+    using Pair = std::pair<llvm::Value *, llvm::Value *>;
+    llvm::DenseMap<Pair, llvm::SmallVector<llvm::BinaryOperator *, 1>> open[2];
     for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
       auto *product = llvm::dyn_cast<llvm::BinaryOperator>(&instruction);
       if (!product || product->getOpcode() != llvm::Instruction::Mul)
@@ -74,18 +65,19 @@ void shareWideProducts(llvm::Function &function) {
       Factors f = factorsOf(product);
       if (!f.x)
         continue;
-      llvm::Value *key = llvm::isa<llvm::Constant>(f.x) ? f.y : f.x,
-                  *other = llvm::isa<llvm::Constant>(f.x) ? f.x : f.y;
-      llvm::BinaryOperator *match = nullptr;
-      for (llvm::Value *factor : {key, other})
-        if (!match && open.contains(factor) && (match = otherWidth(open[factor], product, f)))
-          llvm::erase(open[factor], match);
-      if (match)
-        merge(match, product, f);
-      else
-        open[key].push_back(product);
+      Pair key = std::minmax(f.x, f.y, std::less<llvm::Value *>());
+      bool isWide = product->getType()->isIntegerTy(64);
+      auto other = open[!isWide].find(key);
+      if (other == open[!isWide].end() || other->second.empty()) {
+        open[isWide][key].push_back(product);
+      } else {
+        merged.append({other->second.back(), product});
+        merge(other->second.pop_back_val(), product, f);
+      }
     }
   }
+  for (llvm::Instruction *each : merged)
+    each->eraseFromParent();
 }
 
 } // namespace tegula::simt
