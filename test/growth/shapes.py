@@ -295,6 +295,13 @@ def calls_of_a_helper(n):
     return kernel([*BEGIN, *unrolled(n, "x = h0(x, y)"), *END], above=helpers(1, lambda i: "tl.where(x > y, x - y, x * y)"))
 
 
+@shape(16)
+def types_of_one_helper(n):
+    types = ("int8", "int16", "int32", "int64", "uint8", "uint16", "float16", "float32", "float64")
+    return kernel([*BEGIN, *(f"x = h0(x.to(tl.{types[i % len(types)]}), y).to(tl.float32)" for i in range(n)), *END],
+                  above=helpers(1, lambda i: "x * 2 + y"))
+
+
 @shape(8)
 def arguments(n):
     names = [f"a{i}" for i in range(n)]

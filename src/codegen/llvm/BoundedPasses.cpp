@@ -22,7 +22,35 @@ constexpr SteepPass steepPasses[] = {
 #undef PASS
 };
 
+// Those that nothing can do without, but that optimize at levels above none.
+constexpr SteepPass plainPasses[] = {
+#define PLAIN(name, instructions, block, accesses, blocks, why, shape)                                       \
+  {name, {instructions, block, accesses, blocks}},
+#include "codegen/llvm/Bounds.def"
+#undef PLAIN
+};
+
 constexpr llvm::StringRef beforeSelection = "Insert stack protectors"; // the selector needs its results
+
+// Sets the level at which the passes behind this one run, for each function.
+class SetLevel : public llvm::FunctionPass {
+public:
+  static char ID;
+  SetLevel(llvm::TargetMachine &machine, llvm::CodeGenOptLevel level)
+      : llvm::FunctionPass(ID), machine_(machine), level_(level) {}
+  llvm::StringRef getPassName() const override { return "Set the level of optimization"; }
+  void getAnalysisUsage(llvm::AnalysisUsage &usage) const override { usage.setPreservesAll(); }
+
+  bool runOnFunction(llvm::Function &) override {
+    machine_.setOptLevel(level_);
+    return false;
+  }
+
+private:
+  llvm::TargetMachine &machine_;
+  llvm::CodeGenOptLevel level_;
+};
+char SetLevel::ID = 0;
 
 class CutBlocks : public llvm::FunctionPass {
 public:
@@ -78,11 +106,22 @@ bool CodeSize::exceeds(const CodeSize &bounds) const {
          blocks > bounds.blocks;
 }
 
+// Does one of these passes have the name, and bounds that the code exceeds?
+static bool isTooSteep(llvm::ArrayRef<SteepPass> passes, llvm::StringRef name, const CodeSize &size) {
+  return llvm::any_of(passes,
+                      [&](const SteepPass &each) { return each.name == name && size.exceeds(each.bounds); });
+}
+
 void BoundedPasses::add(llvm::Pass *pass) {
   llvm::StringRef name = pass->getPassName();
-  auto steep = llvm::find_if(steepPasses, [&](const SteepPass &each) { return each.name == name; });
-  if (steep != std::end(steepPasses) && size_.exceeds(steep->bounds)) {
+  if (isTooSteep(steepPasses, name, size_)) {
     delete pass;
+    return;
+  }
+  if (isTooSteep(plainPasses, name, size_)) {
+    llvm::legacy::PassManager::add(new SetLevel(machine_, llvm::CodeGenOptLevel::None));
+    llvm::legacy::PassManager::add(pass);
+    llvm::legacy::PassManager::add(new SetLevel(machine_, machine_.getOptLevel()));
     return;
   }
   if (name == beforeSelection && size_.block > bounds.largestBlock)

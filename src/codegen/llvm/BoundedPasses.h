@@ -4,6 +4,7 @@
 #pragma once
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
 
 #include <cstddef>
 
@@ -25,14 +26,16 @@ struct CodeSize {
   bool exceeds(const CodeSize &bounds) const;
 };
 
-// The passes of a code generator, less those whose bounds the module exceeds.
+// The passes of a machine's code generator, less those whose bounds the module exceeds.
 class BoundedPasses : public llvm::legacy::PassManager {
 public:
-  explicit BoundedPasses(const llvm::Module &module) : size_(CodeSize::of(module)) {}
+  BoundedPasses(const llvm::Module &module, llvm::TargetMachine &machine)
+      : machine_(machine), size_(CodeSize::of(module)) {}
 
   void add(llvm::Pass *pass) override;
 
 private:
+  llvm::TargetMachine &machine_;
   CodeSize size_;
 };
 

@@ -41,6 +41,13 @@ bool isValueOfOperands(const llvm::Instruction &each) {
                    llvm::ShuffleVectorInst, llvm::ExtractValueInst, llvm::InsertValueInst>(each);
 }
 
+// Is the operation an address that loads and stores compute by themselves? Merged with one of another block,
+// it would live across all blocks between them, for each of which register allocation takes time.
+bool isPartOfAnAccess(const llvm::Instruction &each) {
+  auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&each);
+  return address && address->hasAllConstantIndices();
+}
+
 } // namespace
 
 llvm::PreservedAnalyses MergeEqual::run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
@@ -66,7 +73,8 @@ llvm::PreservedAnalyses MergeEqual::run(llvm::Function &function, llvm::Function
       if (isNew)
         continue;
       llvm::Instruction *earlier = entry->second;
-      if (!tree.dominates(earlier->getParent(), block)) {
+      if (!tree.dominates(earlier->getParent(), block) ||
+          (earlier->getParent() != block && isPartOfAnAccess(each))) {
         known.erase(entry); // the key, too, is the one that is nearer from here on
         known.try_emplace(&each, &each);
         continue;

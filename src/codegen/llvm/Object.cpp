@@ -32,7 +32,7 @@ Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine,
   bool knowsKind = true;
   Status status = recoverably(module.getContext(), [&] {
     llvm::raw_svector_ostream out(bytes);
-    BoundedPasses passes(module);
+    BoundedPasses passes(module, machine);
     knowsKind = !machine.addPassesToEmitFile(passes, out, nullptr, kind, /*DisableVerify=*/true);
     if (knowsKind)
       passes.run(module);

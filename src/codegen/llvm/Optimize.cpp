@@ -1,6 +1,7 @@
 // The middle end. The emitter has chosen vector widths, unrolling and storage; what is left
 // is to promote its temporaries, fold, and hoist.
 #include "codegen/llvm/BoundedPasses.h"
+#include "codegen/llvm/JoinIfs.h"
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
@@ -110,7 +111,8 @@ void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Va
       }
       compared.insert(operand);
       if (auto *step = llvm::dyn_cast<llvm::Instruction>(operand);
-          isComparison && step && (step->isBinaryOp() || step->isCast()))
+          isComparison && step &&
+          (step->isBinaryOp() || step->isCast() || llvm::isa<llvm::GetElementPtrInst>(step)))
         for (llvm::Value *source : step->operands())
           if (!llvm::isa<llvm::Constant>(source))
             compared.insert(source);
@@ -119,15 +121,17 @@ void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Va
 }
 
 // The number of times that a pass which looks, for each branch, at each use of what it compares, looks at
-// one. Selects on a comparison are looked at in the same way, but only at its own uses, which is quicker.
+// one. Selects on a comparison are looked at in the same way, but only at its own uses, which is quicker; for
+// each of them it looks at the blocks that dominate it, too.
 uint64_t usesOfCompared(const llvm::Function &function) {
   constexpr uint64_t selectsLikeABranch = 16;
   llvm::DenseMap<const llvm::Value *, uint64_t> branches, selects;
+  uint64_t numSelects = 0;
   for (const llvm::BasicBlock &block : function) {
     for (const llvm::Instruction &each : block)
       if (auto *select = llvm::dyn_cast<llvm::SelectInst>(&each);
           select && llvm::isa<llvm::ICmpInst>(select->getCondition()))
-        ++selects[select->getCondition()];
+        ++selects[select->getCondition()], ++numSelects;
     auto *branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
     if (!branch || !branch->isConditional())
       continue;
@@ -136,7 +140,7 @@ uint64_t usesOfCompared(const llvm::Function &function) {
     for (const llvm::Value *value : compared)
       ++branches[value];
   }
-  uint64_t sum = 0;
+  uint64_t sum = numSelects * function.size() / selectsLikeABranch;
   for (auto [value, number] : branches)
     if (number > 1)
       sum += number * value->getNumUses();
@@ -183,6 +187,7 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   else
     cleanup.addPass(llvm::EarlyCSEPass());
   cleanup.addPass(Combine());
+  cleanup.addPass(JoinIfs());
   cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
   cleanup.addPass(

@@ -71,7 +71,7 @@ Compiled compile(const std::string &text, bool isOptimized = false) {
 }
 
 TEST(BoundedPasses, ALongBlockComputesTheSame) {
-  for (unsigned count : {2u, 341u, 342u, 1024u, 10'000u}) {
+  for (unsigned count : {2u, 341u, 342u, 1024u, 12'000u}) {
     Compiled compiled = compile(sumOf(count));
     auto *function = reinterpret_cast<int (*)(const int *)>(compiled.code->address("f"));
     ASSERT_TRUE(function);

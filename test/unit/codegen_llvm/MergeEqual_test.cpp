@@ -85,6 +85,25 @@ end:
   EXPECT_EQ(merged.count(llvm::Instruction::Mul), 3u);
 }
 
+TEST(MergeEqual, AddressesThatAccessesComputeAreMergedWithinABlockOnly) {
+  Merged merged(R"(
+define i32 @f(ptr %p, i1 %c) {
+entry:
+  %a = getelementptr i8, ptr %p, i64 64
+  %b = getelementptr i8, ptr %p, i64 64
+  %x = load i32, ptr %a
+  %y = load i32, ptr %b
+  br i1 %c, label %then, label %end
+then:
+  %d = getelementptr i8, ptr %p, i64 64
+  store i32 %y, ptr %d
+  br label %end
+end:
+  ret i32 %x
+})");
+  EXPECT_EQ(merged.count(llvm::Instruction::GetElementPtr), 2u);
+}
+
 TEST(MergeEqual, PromisesThatOnlyOneMakesAreDropped) {
   Merged merged(R"(
 define i32 @f(i32 %n) {
