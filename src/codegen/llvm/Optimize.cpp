@@ -122,16 +122,23 @@ void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Va
 
 // The number of times that a pass which looks, for each branch, at each use of what it compares, looks at
 // one. Selects on a comparison are looked at in the same way, but only at its own uses, which is quicker; for
-// each of them it looks at the blocks that dominate it, too.
+// each of them it looks at the blocks that dominate it, too, and for each pointer that a call gets at the
+// uses of comparisons.
 uint64_t usesOfCompared(const llvm::Function &function) {
-  constexpr uint64_t selectsLikeABranch = 16;
+  constexpr uint64_t selectsLikeABranch = 16; // so many looks at a use or a block take a branch's time
   llvm::DenseMap<const llvm::Value *, uint64_t> branches, selects;
-  uint64_t numSelects = 0;
+  uint64_t numSelects = 0, numPointersOfCalls = 0, mostUsesOfOne = 0;
   for (const llvm::BasicBlock &block : function) {
-    for (const llvm::Instruction &each : block)
+    for (const llvm::Instruction &each : block) {
       if (auto *select = llvm::dyn_cast<llvm::SelectInst>(&each);
           select && llvm::isa<llvm::ICmpInst>(select->getCondition()))
         ++selects[select->getCondition()], ++numSelects;
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&each))
+        numPointersOfCalls += uint64_t(
+            llvm::count_if(call->args(), [](const llvm::Use &use) { return use->getType()->isPointerTy(); }));
+      if (llvm::isa<llvm::ICmpInst>(each))
+        mostUsesOfOne = std::max<uint64_t>(mostUsesOfOne, each.getNumUses());
+    }
     auto *branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
     if (!branch || !branch->isConditional())
       continue;
@@ -140,7 +147,7 @@ uint64_t usesOfCompared(const llvm::Function &function) {
     for (const llvm::Value *value : compared)
       ++branches[value];
   }
-  uint64_t sum = numSelects * function.size() / selectsLikeABranch;
+  uint64_t sum = (numSelects * function.size() + numPointersOfCalls * mostUsesOfOne) / selectsLikeABranch;
   for (auto [value, number] : branches)
     if (number > 1)
       sum += number * value->getNumUses();
