@@ -4,6 +4,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopedHashTable.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -14,21 +15,22 @@ namespace {
 // operands. Without it all ifs on one condition would have one hash, and each would be compared with all
 // before it.
 llvm::hash_code hashOfRegions(Operation *op) {
-  constexpr unsigned most = 1024; // ops that are looked at: those in many regions are looked at for each
-  unsigned seen = 0;
+  constexpr size_t most = 256; // ops that are looked at: those in many regions are looked at for each
+  llvm::SmallPtrSet<Operation *, 32> inside{op};
   llvm::hash_code hash = 0;
   for (Region &region : op->getRegions())
-    region.walk([&](Operation *inner) {
+    region.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      inside.insert(inner);
       size_t outer = 0;
       for (Value operand : inner->getOperands())
-        if (!op->isAncestor(operand.getParentRegion()->getParentOp()))
+        if (!inside.contains(operand.getParentRegion()->getParentOp()))
           outer += size_t(hash_value(operand));
       hash =
           llvm::hash_combine(hash, outer,
                              OperationEquivalence::computeHash(inner, OperationEquivalence::ignoreHashValue,
                                                                OperationEquivalence::ignoreHashValue,
                                                                OperationEquivalence::IgnoreLocations));
-      return ++seen < most ? WalkResult::advance() : WalkResult::interrupt();
+      return inside.size() < most ? WalkResult::advance() : WalkResult::interrupt();
     });
   return hash;
 }

@@ -6,6 +6,8 @@
 #include "ir/tile/Canonicalizer.h"
 #include "ir/tile/EqualOps.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include <random>
 
 using namespace tegula;
@@ -154,6 +156,37 @@ TEST(Canonicalize, RandomProgramsKeepTheirResults) {
     for (size_t i = 0; i < plain.floats.size(); ++i)
       equal &= same(plain.floats[i], canonical.floats[i]);
     ASSERT_TRUE(equal) << "seed " << seed << "\n" << text;
+  }
+}
+
+// The number of ifs that stay of two whose bodies are `length` multiply-adds and end with these factors.
+size_t ifsLeft(unsigned length, const std::string &first, const std::string &second) {
+  std::string text = "tt.func @k(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>, %c: i1, %n: i32, %m: i32) {\n";
+  for (const std::string &factor : {first, second}) {
+    std::string name = text.find("%one") == std::string::npos ? "%one" : "%two";
+    text += name + " = scf.if %c -> i32 {\n%v0 = arith.muli %n, %n : i32\n";
+    for (unsigned i = 1; i != length; ++i)
+      text += "%v" + std::to_string(i) + " = arith.muli %v" + std::to_string(i - 1) + ", " +
+              (i + 1 == length ? factor : "%n") + " : i32\n";
+    text += "scf.yield %v" + std::to_string(length - 1) + " : i32\n} else {\nscf.yield %n : i32\n}\n";
+  }
+  text += "tt.store %p, %one : !tt.ptr<i32>, i32\ntt.store %q, %two : !tt.ptr<i32>, i32\ntt.return\n}\n";
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  tile::loadDialects(context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  EXPECT_TRUE(module) << text;
+  if (!module)
+    return 0;
+  tile::eliminateEqualOps(*module);
+  size_t ifs = 0;
+  module->walk([&](mlir::scf::IfOp) { ++ifs; });
+  return ifs;
+}
+
+TEST(EqualOps, LongBodiesAreComparedToTheirEnd) {
+  for (unsigned length : {4u, 200u, 1000u}) {
+    EXPECT_EQ(ifsLeft(length, "%m", "%m"), 1u) << length;
+    EXPECT_EQ(ifsLeft(length, "%m", "%n"), 2u) << length;
   }
 }
 
