@@ -11,7 +11,7 @@ import pytest
 import growth
 import shapes
 
-MOST = 1.4  # all but the shortest series are below 1.3 where nothing else runs; what is quadratic is above 1.6
+MOST = 1.35  # all series of ten seconds are below 1.3, beside other load, too; what is quadratic is above 1.6
 # Of the largest compile of a series: longer ones where a shorter one is steep or tells nothing. The last is another try.
 SECONDS = (0.1, 0.5, 2.0, 2.0)
 REFUSALS = ("TileTooLarge", "NestingTooDeep", "RecursionTooDeep", "FileTooLarge", "ConstTooLarge", "TooLarge", "TooMany",
