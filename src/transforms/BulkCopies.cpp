@@ -428,6 +428,7 @@ std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, 
   // altogether may be anywhere: this is not cut off at the extent, so that the place is curved downwards.
   Ahead ahead;
   int64_t extents[2] = {plan.map.columns, plan.map.rows};
+  auto width = uint64_t(plan.load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
   for (unsigned i : {0u, 1u}) {
     if (!bounds[i])
       continue;
@@ -439,7 +440,8 @@ std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, 
     const InTrips &bound = *bounds[i];
     place = asked.combine<arith::SubIOp>(
         *place, {missing(bound.first), missing(bound.second), missing(bound.last), 0, bound.varies});
-    if (i == 0)
+    // Where an access takes all bytes between two places, the mask is proven to be the same for them.
+    if (i == 0 && width * plan.map.elementBytes < CopyMap::unit)
       ahead.tailFits = asked.isMultiple(bound, std::max<int64_t>(CopyMap::unit / plan.map.elementBytes, 1));
   }
   asked.atEnds(arith::CmpIPredicate::sge, *place, 0);
