@@ -247,8 +247,8 @@ def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     launched = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_launches, re.M)
     assert len(launched) == of_launches.count("\nCOST(") > 0
     assert {*kernels, *launched} <= {path.stem for path in (HERE.parent / "cases").glob("*.py")}
-    of_passes = (HERE.parents[1] / "src" / "codegen" / "llvm" / "Bounds.def").read_text()
+    of_passes = "".join((HERE.parents[1] / "src" / module / "Bounds.def").read_text() for module in ("codegen/llvm", "ir/tile"))
     shapes = re.findall(r'^(?:PASS|PLAIN|BOUND)\([^#]*?"([^"]+)"\)$', of_passes, re.M)
     assert len(shapes) == len(re.findall(r"^(?:PASS|PLAIN|BOUND)\(", of_passes, re.M)) > 0
     text = (HERE.parents[1] / "test" / "growth" / "shapes.py").read_text()
-    assert set(shapes) <= set(re.findall(r"^@shape\(.*\)\ndef (\w+)", text, re.M))
+    assert set(shapes) <= set(re.findall(r"^@shape\(.*\).*\ndef (\w+)", text, re.M))

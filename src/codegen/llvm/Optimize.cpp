@@ -93,10 +93,9 @@ private:
 // Values about which a branch on the condition says something: what its comparisons compare, and of what that
 // is computed in one step.
 void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Value *, 8> &compared) {
-  constexpr size_t most = 16; // operands of one condition that LLVM's own search looks at are few, too
   llvm::SmallSetVector<llvm::Value *, 8> parts;
   parts.insert(condition);
-  for (size_t index = 0; index < parts.size() && index < most; ++index) {
+  for (size_t index = 0; index < parts.size() && index < bounds.mostPartsOfACondition; ++index) {
     auto *part = llvm::dyn_cast<llvm::Instruction>(parts[index]);
     if (!part)
       continue;
@@ -125,7 +124,6 @@ void collectCompared(llvm::Value *condition, llvm::SmallSetVector<const llvm::Va
 // each of them it looks at the blocks that dominate it, too, and for each pointer that a call gets at the
 // uses of comparisons.
 uint64_t usesOfCompared(const llvm::Function &function) {
-  constexpr uint64_t selectsLikeABranch = 16; // so many looks at a use or a block take a branch's time
   llvm::DenseMap<const llvm::Value *, uint64_t> branches, selects;
   uint64_t numSelects = 0, numPointersOfCalls = 0, mostUsesOfOne = 0;
   for (const llvm::BasicBlock &block : function) {
@@ -147,12 +145,13 @@ uint64_t usesOfCompared(const llvm::Function &function) {
     for (const llvm::Value *value : compared)
       ++branches[value];
   }
-  uint64_t sum = (numSelects * function.size() + numPointersOfCalls * mostUsesOfOne) / selectsLikeABranch;
+  uint64_t sum =
+      (numSelects * function.size() + numPointersOfCalls * mostUsesOfOne) / bounds.looksLikeABranch;
   for (auto [value, number] : branches)
     if (number > 1)
       sum += number * value->getNumUses();
   for (auto [value, number] : selects)
-    sum += number * value->getNumUses() / selectsLikeABranch;
+    sum += number * value->getNumUses() / bounds.looksLikeABranch;
   return sum;
 }
 

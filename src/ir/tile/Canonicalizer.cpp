@@ -1,5 +1,6 @@
 #include "ir/tile/Canonicalizer.h"
 
+#include "ir/tile/Bounds.h"
 #include "ir/tile/CarriedValues.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,13 +24,12 @@ constexpr StringLiteral leftOut[] = {"::MakeRegionBranchOpSuccessorInputsDead",
 // Left out where very many ifs have one condition: one joins them two by two, and each time makes a new `if`
 // with the results of both; the other looks, for each `if`, at all uses of its condition.
 constexpr StringLiteral leftOutOfMany[] = {"::CombineIfs", "::ConditionPropagation"};
-constexpr unsigned mostOfOneCondition = 256;
 
 bool hasManyOfOneCondition(Operation *root) {
-  llvm::DenseMap<Value, unsigned> ifs;
-  unsigned most = 0;
+  llvm::DenseMap<Value, size_t> ifs;
+  size_t most = 0;
   root->walk([&](scf::IfOp op) { most = std::max(most, ++ifs[op.getCondition()]); });
-  return most > mostOfOneCondition;
+  return most > bounds.mostOfOneCondition;
 }
 
 FrozenRewritePatternSet patternsOf(Operation *root) {

@@ -1,5 +1,7 @@
 #include "ir/tile/EqualOps.h"
 
+#include "ir/tile/Bounds.h"
+
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
@@ -15,7 +17,6 @@ namespace {
 // operands. Without it all ifs on one condition would have one hash, and each would be compared with all
 // before it.
 llvm::hash_code hashOfRegions(Operation *op) {
-  constexpr size_t most = 256; // ops that are looked at: those in many regions are looked at for each
   llvm::SmallPtrSet<Operation *, 32> inside{op};
   llvm::hash_code hash = 0;
   for (Region &region : op->getRegions())
@@ -30,7 +31,7 @@ llvm::hash_code hashOfRegions(Operation *op) {
                              OperationEquivalence::computeHash(inner, OperationEquivalence::ignoreHashValue,
                                                                OperationEquivalence::ignoreHashValue,
                                                                OperationEquivalence::IgnoreLocations));
-      return inside.size() < most ? WalkResult::advance() : WalkResult::interrupt();
+      return inside.size() < bounds.mostHashed ? WalkResult::advance() : WalkResult::interrupt();
     });
   return hash;
 }
