@@ -33,8 +33,10 @@ public:
     Value operands[2] = {dot_->getOperand(ofRows), dot_->getOperand(1 - ofRows)};
     InBuffer b = find(operands[1], 1 - ofRows);
     if (!b.buffer)
-      return takeOneWarp();
+      return takeOneWarp("no operand lies in a buffer that several can read");
     InBuffer a = find(operands[0], ofRows);
+    if (!a.buffer && isBesideBranch(operands[0]))
+      return takeOneWarp("its first factor stays in registers over trips that branch");
     bool runsOn = dot_->hasAttr(simt::inFlightName) && a.buffer;
     OpBuilder builder(dot_);
     Location loc = dot_.getLoc();
@@ -55,6 +57,15 @@ public:
 private:
   static bool isZero(Value value) {
     return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+  }
+
+  // Is it a factor in registers that all trips read, of a loop with a branch? Then the assembler (13.0) gives
+  // the registers of such a factor to the first factor of another product, and the next trip multiplies by
+  // that.
+  bool isBesideBranch(Value factor) {
+    auto loop = dyn_cast<scf::ForOp>(dot_->getParentOp());
+    return loop && loop.isDefinedOutsideOfLoop(factor) &&
+           llvm::any_of(*loop.getBody(), [](Operation &op) { return isa<scf::IfOp, scf::WhileOp>(op); });
   }
 
   InBuffer find(Value operand, unsigned index) {
@@ -233,7 +244,7 @@ private:
   }
 
   // The layouts are those of an instruction of one warp, too.
-  void takeOneWarp() {
+  void takeOneWarp(const char *why) {
     layout::MatrixShape wanted = matrix_.shape();
     Type factors[2] = {elementType(dot_.getA().getType()), elementType(dot_.getB().getType())};
     if (wanted.isSwapped)
@@ -245,9 +256,8 @@ private:
     for (const simt::MatrixInstruction &one : machine_.matrixInstructions(types))
       if (one.shape == plain) {
         dot_->setAttr(simt::matrixName, simt::MatrixAttr::get(dot_.getContext(), one.name, wanted));
-        remarks_.push_back({locationText(dot_.getLoc()), "dot",
-                            "matrix instruction " + one.name +
-                                " of one warp: no operand lies in a buffer that several can read"});
+        remarks_.push_back(
+            {locationText(dot_.getLoc()), "dot", "matrix instruction " + one.name + " of one warp: " + why});
         return;
       }
     assert(false && "each instruction of several warps has one of one warp with the same layouts");
