@@ -440,7 +440,7 @@ std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, 
     const InTrips &bound = *bounds[i];
     place = asked.combine<arith::SubIOp>(
         *place, {missing(bound.first), missing(bound.second), missing(bound.last), 0, bound.varies});
-    // Where an access takes all bytes between two places, the mask is proven to be the same for them.
+    // An access that takes all bytes between two places proves that the mask is the same for them.
     if (i == 0 && width * plan.map.elementBytes < CopyMap::unit)
       ahead.tailFits = asked.isMultiple(bound, std::max<int64_t>(CopyMap::unit / plan.map.elementBytes, 1));
   }

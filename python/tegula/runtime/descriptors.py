@@ -134,7 +134,7 @@ def _made(function, maker):
 
 
 def _form_of(given):
-    """What a launch's function and the names of its arguments depend on; None: tuples with descriptors are looked through each time."""
+    """The function of a launch and the names of its arguments depend on this; None: tuples with descriptors are looked through each time."""
     form = []
     for name, value in given.items():
         if type(value) is _class:
