@@ -270,6 +270,8 @@ private:
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
     areWide_ = llvm::all_of(dots, [&](DotOp dot) { return isWide(dot); });
+    if (!areWide_)
+      startsDotsFirst_ = areWide_ = llvm::all_of(dots, [&](DotOp dot) { return isWideAlone(dot); });
   }
 
   // Would another slot leave no room for a second program on the multiprocessor, where registers have room
@@ -295,13 +297,28 @@ private:
   // enough to hide the one thread's work, or other programs run beside this one.
   bool isWide(DotOp dot) {
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-    auto a = cast<RankedTensorType>(dot.getA().getType());
     const simt::Costs &costs = machine_.costs;
     return matrix.getElementBits() == costs.boxedBits &&
            layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >= costs.boxedColumns &&
-           (simt::warpsOf(loop_) < costs.productWarps ||
-            a.getNumElements() * cast<RankedTensorType>(dot.getType()).getShape().back() >=
-                costs.boxedProducts);
+           (simt::warpsOf(loop_) < costs.productWarps || productsOf(dot) >= costs.boxedProducts);
+  }
+
+  // Do they pay for a product of fewer columns: its slots leave no room for a second program, and its trip
+  // takes long enough to hide the one thread's work behind it.
+  bool isWideAlone(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    const simt::Costs &costs = machine_.costs;
+    int64_t products = productsOf(dot);
+    return matrix.getElementBits() == costs.boxedBits &&
+           layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >=
+               costs.boxedAloneColumns &&
+           products >= costs.boxedAloneProducts && products < costs.boxedProducts &&
+           2 * slots_ * slotBytes() > machine_.sharedBytes;
+  }
+
+  static int64_t productsOf(DotOp dot) {
+    return cast<RankedTensorType>(dot.getA().getType()).getNumElements() *
+           cast<RankedTensorType>(dot.getType()).getShape().back();
   }
 
   // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
@@ -798,12 +815,13 @@ private:
         schedule.push_back({wait, aheadTrips_});
       if (!emptied_)
         schedule.push_back({wait_, aheadTrips_});
+      bool isProductFirst = startsDotsFirst_ && signals_ && !emptied_;
       auto scheduleAhead = [&] {
         for (Operation &op : loop.getBody()->without_terminator())
           if (ahead_.contains(&op))
             schedule.push_back({&op, 0});
       };
-      if (!emptied_)
+      if (!emptied_ && !isProductFirst)
         scheduleAhead();
       for (Operation &op : loop.getBody()->without_terminator()) {
         if (emptied_ && &op == last_) {
@@ -818,6 +836,8 @@ private:
         if (emptied_ && &op == first_)
           scheduleAhead();
       }
+      if (isProductFirst)
+        scheduleAhead();
     };
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPoint(loop_);
@@ -928,6 +948,7 @@ private:
   simt::AsyncWaitOp wait_;
   bool areWide_ = false;                // the products that run into the next trip: copies of boxes pay
   bool asksAhead_ = false;              // copies of boxes pay only where no trip asks whether they fit
+  bool startsDotsFirst_ = false;        // a trip's products start ahead of its boxes
   SmallVector<BulkCopies::Plan> boxes_; // loads that may be copies of boxes
   SmallVector<std::optional<BulkCopies::Ahead>> asked_; // of each of them
   Value fits_;                                          // what was asked ahead of the loop

@@ -247,10 +247,11 @@ def test_the_assembler_leaves_all_types_asynchronous(build_dir, tmp_path, factor
 
 
 @pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
-@pytest.mark.parametrize("m, n, bk, warps", [(64, 64, 32, 4), (128, 128, 64, 4), (128, 128, 64, 8), (128, 256, 64, 8), (64, 256, 64, 4)])
-def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, bk, warps):
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 128, 64, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3),
+                                                     (64, 256, 64, 4, 3), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4)])
+def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, bk, warps, stages):
     signature = f"a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,sam=i32:16,sak=1,sbk=i32:16,sbn=1,M={m},N={n},BK={bk},LOOP=True"
-    text = compiled(build_dir, tmp_path, "product_kernel", signature, warps)
+    text = compiled(build_dir, tmp_path, "product_kernel", signature, warps, stages)
     assert len(re.findall(r"wgmma\.mma_async", text)) == max(1, m // 64 * 4 // warps) * bk // 16
     notes = assembled(text, tmp_path)
     assert not re.search(r"C75\d\d", notes), notes

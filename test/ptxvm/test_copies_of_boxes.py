@@ -112,12 +112,12 @@ def attention(q, k, v, o, T, st, sh, D: tl.constexpr, BM: tl.constexpr, BN: tl.c
 """
 
 
-def emitted(folder, name, stage, bm=BM, bn=BN, bk=BK, warps=4, kind="f16"):
+def emitted(folder, name, stage, bm=BM, bn=BN, bk=BK, warps=4, kind="f16", stages=3):
     (folder / "kernel.py").write_text(KERNEL)
     k = "i32" if name == "quartered" else "i32:16"
     signature = f"a=*{kind}:16,b=*{kind}:16,c=*f32:16,M=i32,N=i32:16,K={k},sa=i32:16,sb=i32:16,BM={bm},BN={bn},BK={bk}"
     command = [PROGRAM, "compile", f"kernel.py::{name}", "--signature", signature, "--target", "sm_90a", "--emit", stage,
-               "--num-warps", str(warps)]
+               "--num-warps", str(warps), "--num-stages", str(stages)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -134,10 +134,12 @@ def emitted_attention(folder, stage, head=128, bn=64, warps=8, masked=False):
 
 
 class Compiled:
+    tile, threads = (BM, BN), 128
+
     def __init__(self, folder, name, emit=emitted):
-        self.ptx, simt = emit(folder, name, "ptx"), emit(folder, name, "simt")
-        self.shared = int(re.search(r"simt.shared_bytes = (\d+)", simt)[1])
-        maps = re.search(r"simt.copy_maps = \[(.*?)\]", simt)[1]
+        self.ptx, self.simt = emit(folder, name, "ptx"), emit(folder, name, "simt")
+        self.shared = int(re.search(r"simt.shared_bytes = (\d+)", self.simt)[1])
+        maps = re.search(r"simt.copy_maps = \[(.*?)\]", self.simt)[1]
         self.maps = [list(map(int, text.split(","))) for text in re.findall(r"array<i64: (.*?)>", maps)]
 
 
@@ -145,6 +147,19 @@ class Compiled:
 def kernels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("boxes")
     return {name: Compiled(folder, name) for name in ("product", "bounded", "described", "crossed", "around", "quartered")}
+
+
+class Alone(Compiled):
+    """A product of fewer columns whose slots leave no room for a second program; it starts ahead of its trip's boxes."""
+    tile, threads = (128, 128), 256
+
+    def __init__(self, folder, name):
+        super().__init__(folder, name, lambda *kernel: emitted(*kernel, *self.tile, BK, warps=8, stages=4))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    return {name: Alone(tmp_path_factory.mktemp("alone"), name) for name in ("product", "bounded")}
 
 
 def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, unit=1, **how):
@@ -164,7 +179,8 @@ def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, un
     slots = [a, b, c, m, n, k // unit, sa, sb]
     place = encode(kernel, slots)
     found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k // unit, sa, sb, place if maps else 0, 0],
-                        grid=(-(-m // BM), -(-n // BN), 1), block=(128, 1, 1), shared=kernel.shared, step_limit=20_000_000, **how)
+                        grid=(-(-m // kernel.tile[0]), -(-n // kernel.tile[1]), 1), block=(kernel.threads, 1, 1), shared=kernel.shared,
+                        step_limit=20_000_000, **how)
     return found, c, a.astype(np.float32) @ b.astype(np.float32)
 
 
@@ -193,11 +209,37 @@ without_threads = replaced(r"^\s*cp\.async\.cg.*$", "trap;")  # copies that all 
 without_boxes = replaced(r"^(\s*@\S+) cp\.async\.bulk.*$", r"\1 trap;")
 
 
-@pytest.mark.parametrize("shape, warps, are_boxes", [((64, 256, 64), 4, True), ((64, 256, 32), 4, True), ((128, 256, 64), 8, True),
-                                                     ((128, 256, 32), 8, False), ((256, 128, 64), 8, False), ((128, 128, 64), 4, False)])
-def test_boxes_are_for_wide_products(tmp_path, shape, warps, are_boxes):
+@pytest.mark.parametrize("shape, warps, stages, are_boxes", [
+    ((64, 256, 64), 4, 3, True), ((64, 256, 32), 4, 3, True), ((128, 256, 64), 8, 3, True), ((128, 256, 32), 8, 3, False),
+    ((256, 128, 64), 8, 3, False), ((128, 128, 64), 4, 3, False), ((128, 128, 64), 8, 3, False), ((128, 128, 64), 4, 4, True),
+    ((128, 128, 64), 8, 4, True), ((128, 128, 32), 4, 4, False), ((64, 128, 64), 4, 4, False)])
+def test_boxes_are_for_wide_products_and_for_programs_alone(tmp_path, shape, warps, stages, are_boxes):
     for kind in ("f16", "bf16"):
-        assert ("cp.async.bulk" in emitted(tmp_path, "product", "ptx", *shape, warps, kind)) == are_boxes
+        assert ("cp.async.bulk" in emitted(tmp_path, "product", "ptx", *shape, warps, kind, stages)) == are_boxes
+
+
+@pytest.mark.parametrize("name", ["product", "bounded"])
+def test_products_of_programs_alone_start_ahead_of_boxes(alone, kernels, name):
+    for kernel, begins in ((alone[name], "simt.dot_async"), (kernels[name], "simt.bulk_copy")):
+        loop = kernel.simt[kernel.simt.index("scf.for"):]
+        assert re.search(r"simt\.(dot_async|bulk_copy)", loop)[0] == begins
+
+
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("name", ["product", "bounded"])
+@pytest.mark.parametrize("m, n, k", [(128, 256, 7 * BK), (128, 128, BK), (128, 128, 5 * BK + 16)])
+def test_products_ahead_of_boxes_are_right(alone, name, m, n, k, copies):
+    for schedule in SCHEDULES:
+        found, c, wanted = run(alone[name], m, n, k, without_threads, schedule=schedule, copies=copies, seed=5)
+        assert found == ""
+        np.testing.assert_array_equal(c, wanted)
+
+
+@pytest.mark.parametrize("m, n, k, maps", [(128 + 8, 128, 6 * BK, True), (100, 144, 3 * BK, True), (128, 128, 6 * BK, False)])
+def test_products_ahead_of_copies_by_all_threads_are_right(alone, m, n, k, maps):
+    found, c, wanted = run(alone["product"], m, n, k, maps=maps, schedule="random", copies="random", seed=2)
+    assert found == ""
+    np.testing.assert_array_equal(c, wanted)
 
 
 def test_maps_are_fetched_behind_all_fences(tmp_path):
@@ -281,6 +323,23 @@ def in_all_threads(text):
     """The predicate of the thread that begins signals holds everywhere."""
     predicate = re.search(r"@(%p\d+) mbarrier\.init", text)[1]
     return replaced(rf"^\s*setp\.\S+\s+{predicate}, (%r\d+), .*$", rf"setp.eq.b32 {predicate}, \1, \1;")(text)
+
+
+ORDER_MUTANTS = {
+    "no wait": replaced(r"mbarrier\.try_wait\.parity\.shared::cta\.b64 (%p\d+), .*;", r"setp.eq.u32 \1, %r1, %r1;"),
+    "no barrier": replaced(r"^\s*bar\.sync.*$", ""),
+    "products are not waited for": replaced(r"wgmma\.wait_group\.sync\.aligned [01];", "wgmma.wait_group.sync.aligned 7;"),
+    "nobody arrives": replaced(r"^\s*@\S+ mbarrier\.arrive.*$", "", 1),
+}
+
+
+@pytest.mark.parametrize("mutant", ORDER_MUTANTS)
+def test_each_part_of_a_product_ahead_of_boxes_is_needed(alone, mutant):
+    killed = False
+    for schedule, copies in (("round-robin", "late"), ("random", "random"), ("apart", "at-once")):
+        found, c, wanted = run(alone["product"], 128, 128, 9 * BK, ORDER_MUTANTS[mutant], schedule=schedule, copies=copies, seed=1)
+        killed |= found != "" or not np.array_equal(c, wanted)
+    assert killed
 
 
 MUTANTS = {
