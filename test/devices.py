@@ -5,6 +5,7 @@ behind all arguments is copied to the GPU as whole pieces, so that arguments tha
 them, are there as they are here; afterwards it is copied back.
 """
 import ctypes
+import dataclasses
 import functools
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 import tegula
+from tegula.tools.tensor_descriptor import TensorDescriptor
 
 TARGET_OF = {"sim": "ptxvm", "cuda": "cuda"}  # the names that launches know them by
 MIRROR = "cuda"  # where PyTorch puts the copies
@@ -46,6 +48,8 @@ def arrays_in(values):
     for value in values:
         if isinstance(value, (tuple, list)):
             yield from arrays_in(value)
+        elif isinstance(value, TensorDescriptor):
+            yield from arrays_in([value.base])
         elif is_host_array(value):
             yield value
 
@@ -84,6 +88,8 @@ class Mirror:
         if isinstance(value, (tuple, list)):
             items = [self.of(item) for item in value]
             return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        if isinstance(value, TensorDescriptor):
+            return dataclasses.replace(value, base=self.of(value.base))
         if not is_host_array(value):
             return value
         is_tensor = isinstance(value, torch.Tensor)

@@ -6,9 +6,11 @@ import torch
 
 import devices
 import tegula
+import tegula as triton
 from contract import assert_same
 from kernels.shift_in_place import shift_kernel, swap_kernel
 from kernels.vector_add import add, add_kernel
+from tegula.tools.tensor_descriptor import TensorDescriptor
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +43,20 @@ def test_arguments_overlap_as_on_the_host():
     expected[:64], expected[56:120] = buffer[56:120].clone(), buffer[:64].clone()
     swap_kernel[(1,)](buffer[:64], buffer[56:], 64, BLOCK=64)
     assert_same(buffer, expected)
+
+
+@triton.jit
+def copy_by_descriptors(source, target):
+    target.store([0, 0], source.load([0, 0]))
+
+
+def test_tensors_behind_descriptors_are_mirrored():
+    x, out = torch.randn(8, 8), torch.zeros(8, 8)
+    described = [TensorDescriptor.from_tensor(tensor, [8, 8]) for tensor in (x, out)]
+    mirror = devices.Mirror(described)
+    assert mirror.of(described[1]).base.data_ptr() != out.data_ptr()
+    copy_by_descriptors[(1,)](*described)
+    assert_same(out, x)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "uint32", "int8", "bfloat16"])
