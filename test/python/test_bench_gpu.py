@@ -232,14 +232,17 @@ def test_tables_of_results(quick):
 def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     import re
 
+    import more_work_cases
     import run
     import spelling_cases
+    import work_cases
 
     table = (HERE.parents[1] / "src" / "ir" / "simt" / "Costs.def").read_text()
     rows = re.findall(r'^COST\(.*, "([^"]+)"\)$', table, re.M)
     purposes = {case.purpose.split(",")[0].split()[0] for case in spelling_cases.cases()}
     assert len(rows) == table.count("\nCOST(")
-    assert set(rows) <= {*run.PARTS, *purposes}, purposes
+    works = {work.name for work in [*work_cases.WORK, *more_work_cases.WORK]}
+    assert set(rows) <= {*run.PARTS, *purposes, *works}, purposes
     of_cores = (HERE.parents[1] / "src" / "targets" / "cpu" / "Costs.def").read_text()
     kernels = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_cores, re.M)
     assert len(kernels) == of_cores.count("\nCOST(")
