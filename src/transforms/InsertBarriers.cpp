@@ -337,10 +337,22 @@ private:
       visitScratch(op, state); // the warps meet behind the step
   }
 
+  // Is there a loop in a loop of this one? A trial begins without what is known of a loop, so that trials of each
+  // level of a nest would take time that doubles with the level.
+  static bool isDeep(Operation *loop) {
+    return loop
+        ->walk<WalkOrder::PreOrder>([&](LoopLikeOpInterface inner) {
+          auto outer = inner->getParentOfType<LoopLikeOpInterface>();
+          return inner != loop && outer.getOperation() != loop ? WalkResult::interrupt()
+                                                               : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   // What is pending at the end of an iteration is so at the beginning of the next. Where only what is pending
   // ahead of the loop asks for a barrier within it, one ahead of the loop does, in place of one in each trip.
   void repeat(Operation *loop, ArrayRef<Block *> blocks, Pending &state) {
-    if (isTrial_)
+    if (isTrial_ || isDeep(loop))
       return around(loop, blocks, state);
     Pending own = state;
     own.meet();
