@@ -337,8 +337,8 @@ private:
       visitScratch(op, state); // the warps meet behind the step
   }
 
-  // Is there a loop in a loop of this one? A trial begins without what is known of a loop, so that trials of each
-  // level of a nest would take time that doubles with the level.
+  // Is there a loop in a loop of this one? A trial begins without what is known of a loop, so that trials of
+  // each level of a nest would take time that doubles with the level.
   static bool isDeep(Operation *loop) {
     return loop
         ->walk<WalkOrder::PreOrder>([&](LoopLikeOpInterface inner) {
