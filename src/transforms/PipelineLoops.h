@@ -17,8 +17,8 @@ namespace tegula::transforms {
 // other in the machine's shared memory, the copies start a trip later. So may the second of two products,
 // whose first factor the trip computes from the first, where its sums leave no room for other programs. Loads
 // under conditions, of addresses that the products themselves decide, or that a store of the loop could meet
-// stay where they are. Appends a remark
-// ("pipeline") for each loop that is rewritten and for each load that is left alone.
+// stay where they are; PlanCopies.h chooses. Appends a remark ("pipeline") for each loop that is rewritten
+// and for each load that is left alone.
 void pipelineLoops(mlir::Operation *function, unsigned stages, const simt::Machine &machine,
                    std::vector<diag::Remark> &remarks);
 

@@ -1,6 +1,7 @@
 #include "transforms/SplitMaskedLoops.h"
 #include "analysis/Access.h"
 #include "ir/tile/Tile.h"
+#include "transforms/ProductLoops.h"
 #include "transforms/TripValues.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -54,8 +55,6 @@ public:
 
   // Returns true if the loop became two.
   bool run() {
-    if (!isCandidate())
-      return false;
     for (auto compare : loop_.getBody()->getOps<arith::CmpIOp>())
       if (isa<RankedTensorType>(compare.getType()))
         comparisons_.push_back(compare);
@@ -75,15 +74,6 @@ public:
   }
 
 private:
-  bool isCandidate() {
-    bool hasDots = false, isInnermost = true;
-    loop_.getBody()->walk([&](Operation *op) {
-      hasDots |= isa<DotOp>(op);
-      isInnermost &= !isa<LoopLikeOpInterface>(op);
-    });
-    return hasDots && isInnermost;
-  }
-
   // Does the select choose, element by element, what the trip computes, by comparisons of the trip? Those are
   // collected.
   bool isMasked(arith::SelectOp select) {
@@ -226,10 +216,8 @@ private:
 } // namespace
 
 void splitMaskedLoops(Operation *function, std::vector<diag::Remark> &remarks) {
-  SmallVector<scf::ForOp> loops;
-  function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
   size_t count = 0;
-  for (scf::ForOp loop : loops)
+  for (scf::ForOp loop : innermostLoopsOfDots(function))
     if (count != mostLoops)
       count += Splitter(loop, remarks).run();
 }

@@ -1,6 +1,7 @@
 #include "transforms/VersionClampedLoops.h"
 #include "analysis/AxisInfo.h"
 #include "ir/tile/Tile.h"
+#include "transforms/ProductLoops.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -72,8 +73,6 @@ public:
 
   // Returns true if the loop became two.
   bool run() {
-    if (!isCandidate())
-      return false;
     for (Operation &op : *loop_.getBody())
       if (auto load = dyn_cast<LoadOp>(op); load && isa<RankedTensorType>(load.getType()))
         collect(load);
@@ -87,15 +86,6 @@ public:
   }
 
 private:
-  bool isCandidate() {
-    bool hasDots = false, isInnermost = true;
-    loop_.getBody()->walk([&](Operation *op) {
-      hasDots |= isa<DotOp>(op);
-      isInnermost &= !isa<LoopLikeOpInterface>(op);
-    });
-    return hasDots && isInnermost;
-  }
-
   // The clamps ahead of the loop that the addresses of a load come from.
   void collect(LoadOp load) {
     loads_.push_back(load);
@@ -215,10 +205,8 @@ private:
 
 void versionClampedLoops(Operation *root, std::vector<diag::Remark> &remarks) {
   auto function = cast<FuncOp>(root);
-  SmallVector<scf::ForOp> loops;
-  function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
   size_t versions = 0;
-  for (scf::ForOp loop : loops)
+  for (scf::ForOp loop : innermostLoopsOfDots(function))
     if (versions != mostLoops)
       versions += Versioner(function, loop, remarks).run();
 }

@@ -1,0 +1,463 @@
+#include "transforms/PlanCopies.h"
+#include "analysis/PointerOrigins.h"
+#include "ir/simt/Scratch.h"
+#include "layout/MatrixAccess.h"
+#include "layout/OperandTile.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+using tegula::layout::Layout;
+
+namespace tegula::transforms {
+
+namespace {
+
+// Registers of a thread that a loop of products takes besides its sums.
+constexpr uint64_t besideSums = 60;
+
+// Nothing, or 0 in some type.
+bool isZero(Value value) {
+  while (value && value.getDefiningOp() &&
+         isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
+}
+
+class CopyPlanner {
+public:
+  CopyPlanner(scf::ForOp loop, unsigned stages, const simt::Machine &machine,
+              std::vector<diag::Remark> &remarks)
+      : machine_(machine), remarks_(remarks) {
+    plan_.loop = loop;
+    plan_.slots = stages;
+    plan_.aheadTrips = stages - 1;
+  }
+
+  std::optional<CopyPlan> plan() {
+    if (plan_.slots < 2 || !isCandidate())
+      return std::nullopt;
+    defineYieldedInside();
+    for (Operation &op : *plan_.loop.getBody())
+      if (auto load = dyn_cast<LoadOp>(op))
+        consider(load);
+    considerFactorsOfFactors();
+    if (plan_.copied.empty())
+      return std::nullopt;
+    llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
+    letDotsRun();
+    letLastDotsRun();
+    holdSmallLoads();
+    return std::move(plan_);
+  }
+
+private:
+  bool isCandidate() {
+    bool hasDots = false, isInnermost = true, meets = false;
+    plan_.loop.getBody()->walk([&](Operation *op) {
+      hasDots |= op->hasAttr(simt::matrixName);
+      isInnermost &= !isa<LoopLikeOpInterface>(op);
+      meets |= isa<BarrierOp>(op);
+      if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
+        written_.push_back(op->getOperand(0));
+    });
+    if (!hasDots || !isInnermost)
+      return false;
+    if (meets)
+      return refuse(plan_.loop.getLoc(), "loads stay where they are: the loop has a barrier");
+    // The expansion follows values over one trip: `a, b = b, load(...)` goes over two.
+    if (llvm::any_of(plan_.loop.getYieldedValues(), [&](Value value) {
+          auto argument = dyn_cast<BlockArgument>(value);
+          return argument && argument.getOwner() == plan_.loop.getBody();
+        }))
+      return refuse(plan_.loop.getLoc(), "loads stay where they are: a value is carried over several trips");
+    APInt step;
+    if (!matchPattern(plan_.loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() ||
+        plan_.loop.getUnsignedCmp())
+      return refuse(plan_.loop.getLoc(),
+                    "loads stay where they are: the step of the loop is no positive constant");
+    return true;
+  }
+
+  // The expansion wants an op of the loop behind each carried value that runs ahead.
+  void defineYieldedInside() {
+    Operation *yield = plan_.loop.getBody()->getTerminator();
+    OpBuilder builder(yield);
+    for (OpOperand &operand : yield->getOpOperands()) {
+      Value value = operand.get();
+      if (!value.getDefiningOp() || !plan_.loop.isDefinedOutsideOfLoop(value))
+        continue;
+      Type type = builder.getI1Type();
+      TypedAttr always = builder.getBoolAttr(true);
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+        always = DenseElementsAttr::get(tile.clone(type), true);
+      Value condition = arith::ConstantOp::create(builder, plan_.loop.getLoc(), always);
+      operand.set(arith::SelectOp::create(builder, plan_.loop.getLoc(), condition, value, value));
+    }
+  }
+
+  bool refuse(Location location, StringRef why) {
+    remarks_.push_back({locationText(location), "pipeline", why.str()});
+    return false;
+  }
+
+  bool consider(LoadOp load) {
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    SmallVector<simt::ConvertOp> converts =
+        type ? convertsThroughShared(load) : SmallVector<simt::ConvertOp>();
+    return !converts.empty() && copyAhead(load, converts);
+  }
+
+  bool copyAhead(LoadOp load, ArrayRef<simt::ConvertOp> converts) {
+    auto type = cast<RankedTensorType>(load.getType());
+    if (load.getIsVolatile())
+      return refuse(load.getLoc(), "stays where it is: volatile");
+    if (!isZero(load.getOther()))
+      return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
+    if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
+      return refuse(load.getLoc(), "stays where it is: its elements are stored in another form");
+    // Of two arguments that overlap the memory model asks nothing without a barrier (M12).
+    for (Value written : written_)
+      if (origins_.of(load.getPtr()).mayShare(origins_.of(written)))
+        return refuse(load.getLoc(), "stays where it is: the loop may store to what it reads");
+    if (const char *why = reasonAgainst(load))
+      return refuse(load.getLoc(), why);
+    Layout layout = simt::layoutOf(type);
+    unsigned bits = simt::storedBits(type.getElementType());
+    unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
+    layout::SharedMap map = mapFor(layout, converts, bits, width);
+    width = layout::copyWidth(layout, map, width);
+    if (width * bits < 32)
+      return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
+    plan_.copied.push_back({load, std::move(map), width});
+    return true;
+  }
+
+  // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
+  // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Each thread
+  // reads back what it would have loaded, so that all of a tile's layout must lie in the buffer.
+  void considerFactorsOfFactors() {
+    uint64_t others = 0; // bytes of factors that the loop computes and puts into shared memory
+    plan_.loop.getBody()->walk([&](DotOp dot) {
+      for (Value factor : {dot.getA(), dot.getB()})
+        if (!isCopied(factor) && !plan_.loop.isDefinedOutsideOfLoop(factor))
+          others += bytesOf(factor);
+    });
+    for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
+      auto type = dyn_cast<RankedTensorType>(load.getType());
+      if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
+          !isFactorOfFactor(load) || isSmall(load))
+        continue;
+      uint64_t bytes = bytesOf(load);
+      for (CopiedLoad &copied : plan_.copied)
+        bytes += bytesOf(copied.load);
+      unsigned slots = plan_.slots;
+      while (slots >= 2 && slots * bytes + others > machine_.sharedBytes / 2)
+        --slots;
+      if (slots < 2 || !copyAhead(load, {}))
+        continue;
+      plan_.slots = slots;
+      plan_.aheadTrips = slots - 1;
+    }
+  }
+
+  static uint64_t bytesOf(Value tile) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    return uint64_t(type.getNumElements()) * simt::storedBits(type.getElementType()) / 8;
+  }
+
+  // Is a factor of a product of the loop computed from the value, element by element?
+  bool isFactorOfFactor(Value value) {
+    llvm::SetVector<Value> reached;
+    reached.insert(value);
+    for (unsigned i = 0; i != reached.size(); ++i)
+      for (OpOperand &use : reached[i].getUses()) {
+        Operation *user = use.getOwner();
+        if (isa<DotOp>(user) && use.getOperandNumber() < 2)
+          return true;
+        if (user->getBlock() == plan_.loop.getBody() && user->getNumRegions() == 0 &&
+            user->getNumResults() == 1 && isMemoryEffectFree(user) && !isa<DotOp>(user))
+          reached.insert(user->getResult(0));
+      }
+    return false;
+  }
+
+  // May the value wait in registers for all of the trips that a load runs ahead?
+  bool isSmall(LoadOp load) const {
+    unsigned registers = isa<RankedTensorType>(load.getType()) ? simt::registersOf(load.getType()) : 1;
+    return registers * plan_.aheadTrips <= machine_.costs.heldAhead;
+  }
+
+  // Small tiles and scalars that the trip computes with run ahead into registers. Not those whose masked
+  // elements are replaced by what the trip computes: the loop could not be expanded, and nothing would run
+  // ahead.
+  void holdSmallLoads() {
+    for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
+      bool takesOfTrip = load.getOther() && !plan_.loop.isDefinedOutsideOfLoop(load.getOther());
+      if (isCopied(load) || plan_.ahead.contains(load) || load.getIsVolatile() || takesOfTrip ||
+          !isSmall(load) || llvm::any_of(written_, [&](Value written) {
+            return origins_.of(load.getPtr()).mayShare(origins_.of(written));
+          }))
+        continue;
+      if (!reasonAgainst(load))
+        plan_.ahead.insert(load);
+    }
+  }
+
+  // Is a tile in a buffer read by an instruction of several warps itself, if it lies there by `map`?
+  static bool isReadTogether(Value tile, const layout::SharedMap &map, bool isTransposed = false) {
+    return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
+      if (auto trans = dyn_cast<TransOp>(use.getOwner()))
+        return isReadTogether(trans.getResult(), map, !isTransposed);
+      auto matrix = use.getOwner()->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      auto dot = dyn_cast<DotOp>(use.getOwner());
+      if (!matrix || matrix.getWarps() == 1 || !dot)
+        return false;
+      Layout lies = simt::layoutOf(tile);
+      if (isTransposed)
+        lies = lies.transposed(std::vector<int32_t>{1, 0});
+      return layout::planOperandTile(lies, map, isTransposed, use.getOperandNumber(),
+                                     simt::layoutOf(dot.getResult()), matrix.shape())
+          .has_value();
+    });
+  }
+
+  // Each product may run until the next trip has started its own, if all of the loop are of several warps,
+  // add up what nobody else reads, and take both operands from copies.
+  void letDotsRun() {
+    SmallVector<DotOp> dots;
+    bool areFree = true;
+    plan_.loop.getBody()->walk([&](Operation *op) {
+      auto dot = dyn_cast<DotOp>(op);
+      areFree &= dot ? addsUp(dot) : !isa<simt::LocalStoreOp>(op);
+      if (dot)
+        dots.push_back(dot);
+    });
+    if (!areFree || dots.empty() || costsSecondProgram(dots) || !keepSlotsLonger(0))
+      return;
+    for (DotOp dot : dots)
+      dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
+    plan_.areWide = llvm::all_of(dots, [&](DotOp dot) { return isWide(dot); });
+    if (!plan_.areWide)
+      plan_.startsDotsFirst = plan_.areWide = llvm::all_of(dots, [&](DotOp dot) { return isWideAlone(dot); });
+  }
+
+  // Would another slot leave no room for a second program on the multiprocessor, where registers have room
+  // for it? While one waits for its products the other one's run.
+  bool costsSecondProgram(ArrayRef<DotOp> dots) {
+    uint64_t bytes = slotBytes(), registers = besideSums;
+    for (DotOp dot : dots)
+      registers += simt::registersOf(dot.getType());
+    return 2 * simt::warpsOf(plan_.loop) * registers <=
+               machine_.costs.productWarps * (machine_.registers + 1) &&
+           2 * plan_.slots * bytes <= machine_.sharedBytes &&
+           2 * (plan_.slots + 1) * bytes > machine_.sharedBytes;
+  }
+
+  // Of all buffers, one slot of each.
+  uint64_t slotBytes() {
+    uint64_t bytes = 0;
+    for (CopiedLoad &copied : plan_.copied)
+      bytes += (uint64_t(1) << copied.map.images.size()) *
+               simt::storedBits(elementType(copied.load.getType())) / 8;
+    return bytes;
+  }
+
+  // Is a product so wide that copies of boxes pay: its instructions have many columns, and it takes long
+  // enough to hide the one thread's work, or other programs run beside this one.
+  bool isWide(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    const simt::Costs &costs = machine_.costs;
+    return matrix.getElementBits() == costs.boxedBits &&
+           layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >= costs.boxedColumns &&
+           (simt::warpsOf(plan_.loop) < costs.productWarps || productsOf(dot) >= costs.boxedProducts);
+  }
+
+  // Do they pay for a product of fewer columns: its slots leave no room for a second program, and its trip
+  // takes long enough to hide the one thread's work behind it.
+  bool isWideAlone(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    const simt::Costs &costs = machine_.costs;
+    int64_t products = productsOf(dot);
+    return matrix.getElementBits() == costs.boxedBits &&
+           layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >=
+               costs.boxedAloneColumns &&
+           products >= costs.boxedAloneProducts && products < costs.boxedProducts &&
+           2 * plan_.slots * slotBytes() > machine_.sharedBytes;
+  }
+
+  static int64_t productsOf(DotOp dot) {
+    return cast<RankedTensorType>(dot.getA().getType()).getNumElements() *
+           cast<RankedTensorType>(dot.getType()).getShape().back();
+  }
+
+  // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
+  // one, or with copies that start a trip later. `others`: bytes of shared memory that lie beside the slots.
+  // Returns false where neither can be.
+  bool keepSlotsLonger(uint64_t others) {
+    uint64_t bytes = slotBytes();
+    uint64_t most = std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(plan_.loop), 1);
+    uint64_t now = std::min(most, machine_.sharedBytes / (plan_.slots * bytes + others)),
+             then = std::min(most, machine_.sharedBytes / ((plan_.slots + 1) * bytes + others));
+    if (then != 0 && (then == now || plan_.aheadTrips == 1))
+      ++plan_.slots;
+    else if (plan_.aheadTrips > 1)
+      --plan_.aheadTrips;
+    else
+      return false;
+    return true;
+  }
+
+  // The last product of a trip, whose first factor the trip computes, may run until the next trip waits for
+  // its first product: where that is before the sums are scaled, and where the program fills its
+  // multiprocessor alone, so that no other one's work runs beside.
+  void letLastDotsRun() {
+    DotOp last, first;
+    unsigned dots = 0, held = 0;
+    bool areAsync = true;
+    plan_.loop.getBody()->walk([&](DotOp dot) {
+      auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      areAsync &= matrix && matrix.getWarps() > 1 && !matrix.getIsSwapped() &&
+                  dot->getBlock() == plan_.loop.getBody() && !dot->hasAttr(simt::inFlightName);
+      if (dots++ == 0)
+        first = dot;
+      held += simt::registersOf(dot.getType());
+      last = dot;
+    });
+    if (dots != 2 || !areAsync || !isReadThere(first.getB()) || !isReadThere(last.getB()) ||
+        isCopied(last.getA()) || plan_.loop.isDefinedOutsideOfLoop(last.getA()) || !last->hasOneUse() ||
+        !elementType(last.getType()).isF32() || held < machine_.registers * machine_.costs.heldAlone)
+      return;
+    OpOperand *use = &*last->getUses().begin();
+    if (!isa<scf::YieldOp>(use->getOwner()))
+      return;
+    for (Operation *user : plan_.loop.getRegionIterArg(use->getOperandNumber()).getUsers())
+      if (!first->isBeforeInBlock(plan_.loop.getBody()->findAncestorOpInBlock(*user)))
+        return;
+    uint64_t bytes = 0;
+    if (!isCopied(first.getA()))
+      bytes = uint64_t(cast<RankedTensorType>(first.getA().getType()).getNumElements()) *
+              simt::storedBits(elementType(first.getA().getType())) / 8;
+    if (!keepSlotsLonger(bytes))
+      return;
+    last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
+    plan_.first = first;
+    plan_.last = last;
+    auto matrix = last->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    plan_.areWide =
+        matrix.getElementBits() == machine_.costs.boxedBits; // how wide it has to be, planBoxes knows
+    plan_.asksAhead = true;
+  }
+
+  bool addsUp(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+    if (!matrix || matrix.getWarps() == 1 || dot->getBlock() != plan_.loop.getBody() || !sum ||
+        sum.getOwner() != plan_.loop.getBody() || !sum.hasOneUse() || !dot.getResult().hasOneUse() ||
+        elementType(dot.getType()).getIntOrFloatBitWidth() != 32)
+      return false;
+    return plan_.loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() &&
+           isReadThere(dot.getA()) && isReadThere(dot.getB());
+  }
+
+  // Is an operand copied, in whatever form it is read?
+  bool isCopied(Value operand) {
+    while (isa_and_nonnull<TransOp, simt::ConvertOp>(operand.getDefiningOp()))
+      operand = operand.getDefiningOp()->getOperand(0);
+    return llvm::any_of(plan_.copied, [&](CopiedLoad &copied) { return copied.load.getResult() == operand; });
+  }
+
+  // Is an operand copied, and read where the copy lies?
+  bool isReadThere(Value operand) {
+    while (auto trans = operand.getDefiningOp<TransOp>())
+      operand = trans.getValue();
+    auto convert = operand.getDefiningOp<simt::ConvertOp>();
+    return convert && llvm::any_of(plan_.copied, [&](CopiedLoad &copied) {
+             return copied.load.getResult() == convert.getValue() && isReadTogether(operand, copied.map);
+           });
+  }
+
+  static layout::SharedMap mapFor(const Layout &load, ArrayRef<simt::ConvertOp> converts, unsigned bits,
+                                  unsigned width) {
+    unsigned fastest = load.rank() - 1;
+    for (unsigned d = load.rank(); d-- != 0;)
+      if (load.contiguous(d) > load.contiguous(fastest))
+        fastest = d;
+    layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
+    if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
+      return best;
+    if (converts.empty())
+      return layout::swizzled(load, load, bits);
+    Layout use = simt::layoutOf(converts[0]->getResult(0));
+    if (std::optional<layout::SharedMap> map = layout::matrixMapFor(use, fastest, bits))
+      return *map;
+    auto conflicts = [&](const layout::SharedMap &map) {
+      unsigned vector = layout::accessWidth(use, map, bits);
+      return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
+    };
+    unsigned most = layout::copyWidth(load, best, width);
+    for (const layout::SharedMap &map :
+         {layout::matrixMap(load.extents(), fastest, bits, 2),
+          layout::matrixMap(load.extents(), fastest, bits, 4), layout::swizzled(load, use, bits)})
+      if (layout::copyWidth(load, map, width) == most && conflicts(map) < conflicts(best))
+        best = map;
+    return best;
+  }
+
+  // Collects what the addresses and the mask of the load need of the loop; null: all of it can run ahead.
+  const char *reasonAgainst(LoadOp load) {
+    llvm::SetVector<Operation *> needed;
+    llvm::DenseSet<Value> seen;
+    SmallVector<Value> work{load.getPtr()};
+    if (load.getMask())
+      work.push_back(load.getMask());
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == plan_.loop.getBody() && argument != plan_.loop.getInductionVar())
+          work.push_back(plan_.loop.getYieldedValues()[argument.getArgNumber() - 1]);
+        continue;
+      }
+      Operation *op = value.getDefiningOp();
+      if (!plan_.loop->isAncestor(op) || op == plan_.loop)
+        continue;
+      if (auto inner = dyn_cast<LoadOp>(op)) {
+        if (inner.getIsVolatile())
+          return "stays where it is: its addresses come from a volatile load";
+      } else if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op)) {
+        return "stays where it is: its addresses come from what the loop computes";
+      }
+      needed.insert(op);
+      llvm::append_range(work, op->getOperands());
+    }
+    plan_.ahead.insert(needed.begin(), needed.end());
+    return nullptr;
+  }
+
+  CopyPlan plan_;
+  const simt::Machine &machine_;
+  std::vector<diag::Remark> &remarks_;
+  SmallVector<Value> written_; // addresses of stores and atomics
+  analysis::PointerOrigins origins_;
+};
+
+} // namespace
+
+std::optional<CopyPlan> planCopies(scf::ForOp loop, unsigned stages, const simt::Machine &machine,
+                                   std::vector<diag::Remark> &remarks) {
+  return CopyPlanner(loop, stages, machine, remarks).plan();
+}
+
+SmallVector<simt::ConvertOp> convertsThroughShared(LoadOp load) {
+  SmallVector<simt::ConvertOp> result;
+  for (Operation *user : load->getUsers())
+    if (auto convert = dyn_cast<simt::ConvertOp>(user))
+      if (convert.isThroughShared())
+        result.push_back(convert);
+  return result;
+}
+
+} // namespace tegula::transforms

@@ -1,0 +1,43 @@
+// Chooses what of a loop of products runs ahead, and which products run on.
+#pragma once
+#include "diag/Remark.h"
+#include "ir/simt/Machine.h"
+#include "ir/simt/Simt.h"
+#include "layout/SharedMap.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <optional>
+#include <vector>
+
+namespace tegula::transforms {
+
+// A load that becomes a copy into a buffer.
+struct CopiedLoad {
+  tile::LoadOp load;
+  layout::SharedMap map;
+  unsigned width; // elements of one copy
+};
+
+struct CopyPlan {
+  mlir::scf::ForOp loop;
+  unsigned slots, aheadTrips;               // of each buffer; that a copy starts before its use
+  std::vector<CopiedLoad> copied;           // in the order of the block; at least one
+  llvm::SetVector<mlir::Operation *> ahead; // ops that run in the trip of the copies
+  bool areWide = false;                     // the products that run into the next trip: copies of boxes pay
+  bool asksAhead = false;                   // copies of boxes pay only where no trip asks whether they fit
+  bool startsDotsFirst = false;             // a trip's products start ahead of its boxes
+  tile::DotOp first, last;                  // of a trip, if the last one runs into the next trip
+};
+
+// Plans an innermost loop of matrix instructions; nullopt: nothing of it runs ahead. Products that may run on
+// have `simt.in_flight` then, and each value that the loop yields is defined in it. Appends a remark for each
+// load that is left alone.
+std::optional<CopyPlan> planCopies(mlir::scf::ForOp loop, unsigned stages, const simt::Machine &machine,
+                                   std::vector<diag::Remark> &remarks);
+
+// The conversions of a load to operands of matrix instructions, through shared memory.
+llvm::SmallVector<simt::ConvertOp> convertsThroughShared(tile::LoadOp load);
+
+} // namespace tegula::transforms

@@ -1,0 +1,24 @@
+#include "transforms/ProductLoops.h"
+#include "ir/tile/Tile.h"
+
+using namespace mlir;
+
+namespace tegula::transforms {
+
+SmallVector<scf::ForOp> innermostLoopsOfDots(Operation *function) {
+  llvm::DenseSet<Operation *> haveDots, haveLoops;
+  function->walk([&](Operation *op) {
+    bool isLoop = isa<LoopLikeOpInterface>(op);
+    if (isLoop || isa<tile::DotOp>(op))
+      if (auto around = op->getParentOfType<LoopLikeOpInterface>())
+        (isLoop ? haveLoops : haveDots).insert(around);
+  });
+  SmallVector<scf::ForOp> loops;
+  function->walk([&](scf::ForOp loop) {
+    if (haveDots.contains(loop) && !haveLoops.contains(loop))
+      loops.push_back(loop);
+  });
+  return loops;
+}
+
+} // namespace tegula::transforms
