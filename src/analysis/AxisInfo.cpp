@@ -141,7 +141,9 @@ llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
   llvm::SmallVector<unsigned> order;
   for (unsigned d = info.rank(); d-- > 0;)
     order.push_back(d);
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return info.contiguity[a] > info.contiguity[b]; });
+  llvm::sort(order, [&](unsigned a, unsigned b) {
+    return std::pair(info.contiguity[a], a) > std::pair(info.contiguity[b], b);
+  });
   return order;
 }
 

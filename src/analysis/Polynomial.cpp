@@ -45,7 +45,7 @@ void Polynomial::normalize() {
     return std::lexicographical_compare(a.factors.begin(), a.factors.end(), b.factors.begin(),
                                         b.factors.end());
   };
-  std::stable_sort(terms_.begin(), terms_.end(), before);
+  std::sort(terms_.begin(), terms_.end(), before);
   llvm::SmallVector<Monomial, 2> merged;
   for (Monomial &term : terms_) {
     if (!merged.empty() && merged.back().factors == term.factors)

@@ -46,7 +46,7 @@ void Visitor::forgetExits() {
 }
 
 mlir::Value Visitor::negate(mlir::Value flag) {
-  mlir::Value one = literal(session, Const{true}, {DType::I1}).value;
+  mlir::Value one = literal(session, Const{true}, DType::I1).value;
   return builder.createOrFold<mlir::arith::XOrIOp>(session.loc(), flag, one);
 }
 

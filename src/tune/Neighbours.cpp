@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace tegula::tune {
 namespace {
@@ -41,7 +42,7 @@ std::vector<Neighbour> neighboursOf(std::span<const Kept> rows, const std::strin
   for (const auto &[other, row] : best)
     if (std::optional<double> apart = distance(sizes, other))
       near.emplace_back(*apart, row);
-  std::ranges::stable_sort(near, {}, &std::pair<double, const Kept *>::first);
+  std::ranges::sort(near, {}, [](const auto &one) { return std::tie(one.first, one.second->sizes); });
   std::vector<Neighbour> found;
   for (const auto &[apart, row] : near) {
     bool isKnown =

@@ -42,9 +42,9 @@ struct Row {
   double median = std::numeric_limits<double>::infinity(), low = median, high = median;
   // The median of all runs is certainly between these.
   double least = median, most = median;
-  size_t runs = 0;              // now, in this tuning
-  std::optional<size_t> sameAs; // the candidate whose code it has, and whose times
-  bool isKept = false;          // measured by an earlier tuning
+  size_t runs = 0;                   // now, in this tuning
+  std::optional<size_t> sameAs = {}; // the candidate whose code it has, and whose times
+  bool isKept = false;               // measured by an earlier tuning
   std::string digest;
 };
 

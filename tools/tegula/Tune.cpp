@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,8 +51,8 @@ void print(const tg::Tuning &tuning) {
   const std::vector<tg::TuningRow> &rows = tuning.rows();
   std::vector<size_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](size_t i) { return std::pair(rows[i].milliseconds, i != tuning.best()); });
+  std::ranges::sort(order, {},
+                    [&](size_t i) { return std::tuple(rows[i].milliseconds, i != tuning.best(), i); });
   size_t width = 0;
   for (const tg::TuningRow &row : rows)
     width = std::max(width, row.name.size());

@@ -23,7 +23,7 @@ struct Image {
   // Parameters behind the kernel's own: pointers to scratch memory, null (ABI mode `plain`); but the first
   // points to the kernel's copy maps, where there are some.
   unsigned hiddenPointers = 2;
-  std::vector<CopyMap> copyMaps;
+  std::vector<CopyMap> copyMaps = {};
 };
 
 class LoadedKernel {

@@ -28,7 +28,7 @@ const std::vector<Parser::Candidate> &Parser::candidates(std::string_view mnemon
     };
     auto end =
         std::find_if(parts.begin() + 1, parts.end(), [&](std::string_view part) { return rank(part) == 3; });
-    std::stable_sort(parts.begin() + 1, end, [&](auto a, auto b) { return rank(a) < rank(b); });
+    std::sort(parts.begin() + 1, end, [&](auto a, auto b) { return rank(a) < rank(b); });
   }
   for (const Form *form : formsOf(parts[0]))
     if (std::optional<Spelling> spelling = match(*form, std::span(parts).subspan(1)))

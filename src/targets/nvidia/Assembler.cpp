@@ -137,7 +137,8 @@ Result<Assembled> assemble(const std::string &ptx, const std::string &arch, std:
     // A worker that was started before the environment changed has the tool of then.
     if (refusal && identityOfTool(answer->tool) == identityOfAssembler())
       *refusal = status;
-    status.message += "\n  the PTX is " + keep(ptx);
+    if (status.code == StatusCode::Toolchain) // what a tuning tries and finds too large is no failure
+      status.message += "\n  the PTX is " + keep(ptx);
     return status;
   }
   case worker::Outcome::Done: break;

@@ -480,8 +480,8 @@ bool finds(const WarpRun &run, FindingKind kind) {
 }
 
 TEST(Findings, MatrixInstructionsThatPartOfAWarpReaches) {
-  const char *instructions[] = {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r10,%r11,%r12,%r13}, "
-                                "{%r0,%r1}, {%r2}, {%r10,%r11,%r12,%r13};",
+  const char *instructions[] = {("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r10,%r11,%r12,%r13}, "
+                                 "{%r0,%r1}, {%r2}, {%r10,%r11,%r12,%r13};"),
                                 "movmatrix.sync.aligned.m8n8.trans.b16 %r10, %r11;",
                                 "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r0];"};
   for (std::string one : instructions) {
