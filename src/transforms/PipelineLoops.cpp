@@ -18,10 +18,6 @@ namespace {
 
 constexpr llvm::StringLiteral stagesName = "tt.num_stages";
 
-// Columns of an instruction of a trip's last product, from which boxes pay where signals hand slots on (H200,
-// docs/decisions/0023-copies-of-boxes.md).
-constexpr unsigned handedOnColumns = 64;
-
 class Pipeline {
 public:
   Pipeline(CopyPlan plan, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
@@ -206,7 +202,8 @@ private:
     if (boxes_.empty())
       return;
     bool areSignalled = handsSlotsOn();
-    if (plan_.last && !hasLongRows(areSignalled ? handedOnColumns : machine_.costs.boxedLastColumns)) {
+    if (plan_.last &&
+        !hasLongRows(areSignalled ? machine_.costs.handedColumns : machine_.costs.boxedLastColumns)) {
       boxes_.clear();
       return;
     }

@@ -14,9 +14,6 @@ namespace tegula::transforms {
 
 namespace {
 
-// Registers of a thread that a loop of products takes besides its sums.
-constexpr uint64_t besideSums = 60;
-
 // Nothing, or 0 in some type.
 bool isZero(Value value) {
   while (value && value.getDefiningOp() &&
@@ -246,7 +243,7 @@ private:
   // Would another slot leave no room for a second program on the multiprocessor, where registers have room
   // for it? While one waits for its products the other one's run.
   bool costsSecondProgram(ArrayRef<DotOp> dots) {
-    uint64_t bytes = slotBytes(), registers = besideSums;
+    uint64_t bytes = slotBytes(), registers = machine_.costs.besideSums;
     for (DotOp dot : dots)
       registers += simt::registersOf(dot.getType());
     return 2 * simt::warpsOf(plan_.loop) * registers <=
