@@ -45,8 +45,9 @@ int64_t NestPlan::reserve(int64_t bytes) {
 
 unsigned NestPlan::addBuffer(Type tile) {
   Buffer buffer{elementType(tile), SmallVector<int64_t, 3>(shapeOf(tile)), 0};
-  // A vector read may touch lanes behind the last element, 16 of them at most: keep them inside the scratch.
-  buffer.offset = reserve((buffer.elements() + 16) * buffer.elementBytes() + 64);
+  // A vector read may touch lanes behind the last element, 16 of them at most, or 31 where it reads every
+  // second element: keep them inside the scratch.
+  buffer.offset = reserve((buffer.elements() + 32) * buffer.elementBytes() + 64);
   buffers_.push_back(buffer);
   return buffers_.size() - 1;
 }
@@ -102,6 +103,9 @@ bool isWhole(Operation *op) {
          (isa<ReduceOp>(op) && runsOneByOne(op->getRegion(0)));
 }
 
+// Does this step read each element of its operands once?
+static bool readsOnce(Operation *op) { return isa<SplitOp, CatOp>(op); }
+
 bool isFlattenedReduction(Operation *op) {
   auto reshape = dyn_cast<ReshapeOp>(op);
   return reshape && reshape.getAllowReorder() && shapeOf(reshape.getType()).size() == 1 &&
@@ -135,7 +139,7 @@ private:
   void flush();
   bool isTainted(Operation *op) const;
   std::optional<Nest> nestFor(const Root &root);
-  unsigned pickLane(Type shape, ArrayRef<Value> operands, Operation *store);
+  unsigned pickLane(Type shape, ArrayRef<Value> operands, Operation *store, bool isBuffer = false);
   // Values under a map, each walked once: expressions are graphs, not trees.
   using Walked = std::set<std::pair<const void *, std::vector<int8_t>>>;
   void countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl<int> &votes, Walked &walked);
@@ -146,6 +150,7 @@ private:
   void placeValue(Value value, Block *block);
   SmallVector<unsigned> readers(Value value, Block *block);
   bool isCheap(Value value);
+  bool isViewOfBuffer(Value value);
   int64_t cost(Value value, int64_t enough);
   void listWrites();
   std::optional<unsigned> firstHazard(Operation *load, unsigned lastUse);
@@ -231,7 +236,21 @@ void Planner::countContiguous(Value value, ArrayRef<int8_t> map, SmallVectorImpl
   }
 }
 
-unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store) {
+// The dimension ahead of minor ones that are short together, if it fills lanes: vectors along it can be
+// interleaved and written whole.
+static std::optional<unsigned> aheadOfShort(ArrayRef<int64_t> shape) {
+  int64_t minor = 1;
+  for (unsigned d = shape.size(); d-- > 0;) {
+    if (shape[d] % 16 == 0)
+      return minor > 1 ? std::optional(d) : std::nullopt;
+    minor *= shape[d];
+    if (minor > 8 || (minor & (minor - 1)) != 0)
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store, bool isBuffer) {
   unsigned rank = shapeOf(tile).size();
   if (rank == 1)
     return 0;
@@ -251,13 +270,18 @@ unsigned Planner::pickLane(Type tile, ArrayRef<Value> operands, Operation *store
           votes[d] += 2;
     }
   }
-  // The minor dimension, unless it is too short to fill lanes and another one is not.
   auto shape = shapeOf(tile);
+  // A buffer is contiguous along the minor dimension; reads across that can be transposed in blocks.
+  if (isBuffer && shape[rank - 1] % 16 == 0)
+    votes[rank - 1] += 2;
+  // The minor dimension, unless it is too short to fill lanes and another one is not.
   unsigned best = rank - 1;
   while (best > 0 && shape[best] < 4)
     --best;
   if (shape[best] < 4)
     best = rank - 1;
+  if (auto outer = isBuffer ? aheadOfShort(shape) : std::nullopt)
+    return *outer;
   for (unsigned d = 0; d < rank; ++d)
     if (votes[d] > votes[best])
       best = d;
@@ -274,7 +298,7 @@ std::optional<Nest> Planner::nestFor(const Root &root) {
   } else if (root.kind == RootKind::Buffer) {
     Type type = root.value.getType();
     nest.shape.assign(shapeOf(type).begin(), shapeOf(type).end());
-    nest.lane = pickLane(type, {root.value}, nullptr);
+    nest.lane = pickLane(type, {root.value}, nullptr, true);
   } else {
     auto reduce = cast<ReduceOp>(root.op);
     SmallVector<Value> operands(reduce.getOperands());
@@ -370,6 +394,18 @@ bool Planner::isCheap(Value value) {
     return total;
   };
   return walk(value, 0) <= 8;
+}
+
+// Does evaluating it read a buffer, at other coordinates? Later steps that write the buffer see the reader.
+bool Planner::isViewOfBuffer(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<ReshapeOp>(op) && readsBuffers(op))
+      return true;
+    if (!coordinateMap(op))
+      return false;
+    value = op->getOperand(0);
+  }
+  return false;
 }
 
 // Returns what computing `value` once costs, as far as `enough`: beyond it only that it costs more.
@@ -478,7 +514,8 @@ void Planner::placeValue(Value value, Block *block) {
   bool forced = false, alone = false, crosses = false, yielded = false;
   for (Operation *user : value.getUsers()) {
     Operation *here = block->findAncestorOpInBlock(*user);
-    forced |= readsBuffer(user, value) || (here == user && isWhole(user) && !isCheap(value));
+    forced |= readsBuffer(user, value) || (here == user && isWhole(user) && !isCheap(value) &&
+                                           !(readsOnce(user) && isViewOfBuffer(value)));
     alone |= here == user && readsBuffer(user, value);
     // An initial value is evaluated in front of the loop; other uses inside a region are not.
     crosses |= here && here != user;

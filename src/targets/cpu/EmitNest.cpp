@@ -5,6 +5,7 @@
 // runs after the other in scalars, every address as written.
 #include "ir/tile/Tile.h"
 #include "targets/cpu/Streaming.h"
+#include "targets/cpu/Transposition.h"
 
 #include <map>
 
@@ -44,6 +45,20 @@ public:
 
   Evaluator &evaluator() { return evaluator_; }
 
+  // Blocks of `transposition`, each place along its dimension `unrolled` or in a loop.
+  void emitBlocks(const Transposition &transposition, bool unrolled) {
+    transposition_ = &transposition;
+    isUnrolled_ = unrolled;
+    emit(std::nullopt, 1);
+  }
+
+  // Buffers whose dimensions behind the lanes' hold `together` elements: they are computed in as many
+  // vectors, which are interleaved and written whole.
+  void emitInterleaved(unsigned together) {
+    together_ = together;
+    emit(std::nullopt, 1);
+  }
+
   void emit(const std::optional<Bound> &bound, unsigned unroll, const Streaming &streaming = {}) {
     streaming_ = streaming;
     evaluator_.bound = bound;
@@ -57,7 +72,7 @@ public:
     }
     at_.assign(nest_.shape.size(), Coordinate{b_.getInt64(0), false, 0, -1});
     for (unsigned d = 0; d < nest_.shape.size(); ++d)
-      if (d != nest_.lane && nest_.inner != d)
+      if (d != nest_.lane && nest_.inner != d && (together_ == 1 || d < nest_.lane))
         outer_.push_back(d);
     evaluator_.pushLevel();
     reset(ReduceOver::All);
@@ -74,7 +89,8 @@ private:
     if (nest_.shape[dim] == 1)
       return emitOuter(k + 1);
     evaluator_.sealLevel();
-    p_.loop(b_.getInt64(0), b_.getInt64(nest_.shape[dim]), 1, "row", [&](llvm::Value *index) {
+    int64_t step = transposition_ && dim == transposition_->dim ? lanes_ : 1;
+    p_.loop(b_.getInt64(0), b_.getInt64(nest_.shape[dim]), step, "row", [&](llvm::Value *index) {
       evaluator_.pushLevel();
       at_[dim] = {index, false, evaluator_.level(), int8_t(dim)};
       emitOuter(k + 1);
@@ -85,7 +101,11 @@ private:
   void emitLanes() {
     reset(ReduceOver::Lane);
     int64_t extent = nest_.shape[nest_.lane];
-    if (lanes_ == 1) {
+    if (transposition_) {
+      emitTransposed(extent);
+    } else if (together_ > 1) {
+      emitTogether(extent);
+    } else if (lanes_ == 1) {
       lanesLoop(b_.getInt64(0), b_.getInt64(extent), 1, Region::Any, nullptr);
     } else if (evaluator_.bound) {
       emitBounded(extent);
@@ -97,6 +117,98 @@ private:
         lanesLoop(b_.getInt64(full), b_.getInt64(extent), 1, Region::Any, nullptr);
     }
     finish(ReduceOver::Lane);
+  }
+
+  void emitTogether(int64_t extent) {
+    evaluator_.sealLevel();
+    p_.loop(b_.getInt64(0), b_.getInt64(extent), lanes_, "lanes", [&](llvm::Value *index) {
+      evaluator_.pushLevel();
+      at_[nest_.lane] = {index, true, evaluator_.level(), int8_t(nest_.lane)};
+      std::vector<SmallVector<llvm::Value *, 8>> vectors(roots_.size());
+      for (unsigned place = 0; place < together_; ++place) {
+        goToMinor(place);
+        for (auto [root, values] : llvm::zip_equal(roots_, vectors))
+          values.push_back(p_.splat(ofBuffer(root), lanes_));
+      }
+      goToMinor(0);
+      for (auto [root, values] : llvm::zip_equal(roots_, vectors))
+        evaluator_.writeInterleaved(bufferOf(root), at_, values);
+      evaluator_.popLevel();
+    });
+  }
+
+  // The coordinates behind the lanes' dimension, in row-major order.
+  void goToMinor(unsigned place) {
+    for (unsigned d = nest_.shape.size(); d-- > nest_.lane + 1;) {
+      if (nest_.shape[d] == 1)
+        continue;
+      at_[d] = {b_.getInt64(place % nest_.shape[d]), false, evaluator_.level(), int8_t(d)};
+      place /= nest_.shape[d];
+    }
+  }
+
+  void emitTransposed(int64_t extent) {
+    unsigned dim = transposition_->dim;
+    const Coordinate first = at_[dim];
+    auto goTo = [&](llvm::Value *place) {
+      evaluator_.pushLevel();
+      evaluator_.transposedAt = place;
+      at_[dim] = {b_.CreateAdd(first.index, place), false, evaluator_.level(), int8_t(dim)};
+      emitRoots(0);
+      evaluator_.popLevel();
+    };
+    evaluator_.sealLevel();
+    p_.loop(b_.getInt64(0), b_.getInt64(extent), lanes_, "lanes", [&](llvm::Value *index) {
+      evaluator_.pushLevel();
+      at_[nest_.lane] = {index, true, evaluator_.level(), int8_t(nest_.lane)};
+      evaluator_.transposed.clear();
+      for (const NestRead &read : transposition_->tiles)
+        readBlock(read, first.index, index);
+      evaluator_.sealLevel();
+      if (isUnrolled_)
+        for (unsigned place = 0; place < lanes_; ++place)
+          goTo(b_.getInt64(place));
+      else
+        p_.loop(b_.getInt64(0), b_.getInt64(lanes_), 1, "place", goTo);
+      at_[dim] = first;
+      evaluator_.popLevel();
+    });
+  }
+
+  // `lanes` vectors across the lanes, transposed.
+  void readBlock(const NestRead &read, llvm::Value *firstAcross, llvm::Value *firstLane) {
+    Evaluator across(p_, lanes_, false);
+    across.written = evaluator_.written;
+    across.saved = evaluator_.saved;
+    across.pushLevel();
+    llvm::Type *element = p_.type(elementType(read.tile.getType()));
+    SmallVector<llvm::Value *, 16> rows;
+    for (unsigned lane = 0; lane < lanes_; ++lane) {
+      Coordinates at;
+      for (int8_t d : read.map) {
+        Coordinate c = d < 0 ? across.zero() : at_[d];
+        if (d == int8_t(nest_.lane))
+          c = {b_.CreateAdd(firstLane, b_.getInt64(lane)), false, 0, d};
+        else if (d == int8_t(transposition_->dim))
+          c = {firstAcross, true, 0, d};
+        c.level = 0;
+        at.push_back(c);
+      }
+      llvm::Value *row = p_.splat(across.evaluate(read.tile, at), lanes_);
+      // As integers: LLVM has no shuffles of bf16.
+      llvm::Type *bits = p_.lanesOf(b_.getIntNTy(element->getScalarSizeInBits()), lanes_);
+      rows.push_back(b_.CreateBitCast(row, bits));
+    }
+    Evaluator::Transposed block{read.tile, read.map, {}, nullptr};
+    for (llvm::Value *vector : transpose(b_, rows))
+      block.vectors.push_back(b_.CreateBitCast(vector, p_.lanesOf(element, lanes_)));
+    if (!isUnrolled_) {
+      llvm::Type *type = p_.lanesOf(element, lanes_);
+      block.block = p_.temporary(llvm::ArrayType::get(type, lanes_), "block");
+      for (auto [place, vector] : llvm::enumerate(block.vectors))
+        b_.CreateStore(vector, b_.CreateConstGEP1_64(type, block.block, place));
+    }
+    evaluator_.transposed.push_back(std::move(block));
   }
 
   void emitBounded(int64_t extent) {
@@ -277,14 +389,18 @@ private:
   // Does the nest read the tile from its buffer, to write it to another one?
   bool isCopied(const Root &root) const { return target_ && p_.plan.buffer(root.value); }
 
-  void writeBuffer(const Root &root) {
-    const Buffer &buffer = target_ ? *target_ : *p_.plan.buffer(root.value);
+  const Buffer &bufferOf(const Root &root) const { return target_ ? *target_ : *p_.plan.buffer(root.value); }
+
+  llvm::Value *ofBuffer(const Root &root) {
+    const Buffer &buffer = bufferOf(root);
     llvm::Value *value = evaluator_.evaluate(root.value, at_);
     if (buffer.element != elementType(root.value.getType()))
       value = widen(value, elementType(root.value.getType()),
                     p_.type(buffer.element)); // a factor of a dot, in the type it computes in
-    evaluator_.write(buffer, at_, value);
+    return value;
   }
+
+  void writeBuffer(const Root &root) { evaluator_.write(bufferOf(root), at_, ofBuffer(root)); }
 
   llvm::Value *widen(llvm::Value *value, Type from, llvm::Type *element) {
     if (!element->isIntegerTy())
@@ -441,6 +557,9 @@ private:
   unsigned lanes_, unroll_ = 1;
   const ScalarResults &scalarResults_;
   Streaming streaming_;
+  const Transposition *transposition_ = nullptr;
+  unsigned together_ = 1;
+  bool isUnrolled_ = false;
   const Buffer *target_; // of the nest's buffer roots; nullptr: the plan says
   SmallVector<unsigned, 3> outer_;
   Coordinates at_;
@@ -499,8 +618,19 @@ std::optional<Bound> pickBound(const Nest &nest, const NestAccesses &accesses, A
   return best;
 }
 
-// Copies of the body in a loop: enough to hide latency, few enough to stay in registers.
-unsigned pickUnroll(const Nest &nest, const CpuModel &machine) {
+// The elements of the dimensions behind the lanes', where vectors of them can be interleaved; else 1.
+unsigned pickTogether(const Nest &nest, const CpuModel &machine) {
+  bool isOfBuffers = llvm::all_of(nest.roots, [](const Root &root) { return root.kind == RootKind::Buffer; });
+  if (!isOfBuffers || nest.shape[nest.lane] % machine.lanes() != 0)
+    return 1;
+  int64_t together = 1;
+  for (unsigned d = nest.lane + 1; d < nest.shape.size(); ++d)
+    together *= nest.shape[d];
+  return together == 2 || together == 4 || together == 8 ? unsigned(together) : 1;
+}
+
+// The ops of a nest's body, as far as they matter to the copies of it.
+unsigned countOps(const Nest &nest, const CpuModel &machine) {
   unsigned ops = 0;
   llvm::DenseSet<Value> seen;
   auto count = [&](Value root) {
@@ -522,6 +652,11 @@ unsigned pickUnroll(const Nest &nest, const CpuModel &machine) {
       for (Value operand : root.op->getOperands())
         count(operand);
   }
+  return ops;
+}
+
+// Copies of the body in a loop: enough to hide latency, few enough to stay in registers.
+unsigned pickUnroll(const Nest &nest, unsigned ops, const CpuModel &machine) {
   unsigned unroll = nest.inner                     ? machine.innerLoopCopies
                     : ops <= machine.fourCopiesOps ? 4
                     : ops <= machine.twoCopiesOps  ? 2
@@ -607,7 +742,20 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     for (Operation *load : guards.maySee)
       if (isSaved)
         emitter.evaluator().redirected[load] = {isSaved, &plan.saveArea(load->getResult(0))};
-    unsigned unroll = pickUnroll(nest, machine);
+    unsigned ops = countOps(nest, machine);
+    llvm::DenseSet<Value> saved;
+    for (auto [load, usesForms] : guards.alwaysSaved)
+      saved.insert(load->getResult(0));
+    if (auto transposition = pickTransposition(*this, nest, accesses, saved)) {
+      for (const NestRead &read : transposition->tiles)
+        remark(read.tile.getDefiningOp(), "access",
+               "read in vectors across the lanes, blocks of " + std::to_string(machine.lanes()) + "x" +
+                   std::to_string(machine.lanes()) + " are transposed in registers");
+      return emitter.emitBlocks(*transposition, ops <= machine.fourCopiesOps);
+    }
+    if (unsigned together = pickTogether(nest, machine); together > 1)
+      return emitter.emitInterleaved(together);
+    unsigned unroll = pickUnroll(nest, ops, machine);
     Streaming streaming;
     if (unroll > 1) // else arithmetic hides what the stores cost
       streaming = emitStreaming(*this, nest, accesses);

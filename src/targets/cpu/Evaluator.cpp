@@ -101,7 +101,25 @@ llvm::Value *Evaluator::index32(const Coordinate &c, int64_t start) {
   return b.CreateAdd(b.CreateVectorSplat(lanes, first), llvm::ConstantVector::get(steps));
 }
 
+llvm::Value *Evaluator::ofTransposed(Value tile, ArrayRef<Coordinate> at) {
+  auto &b = program.builder;
+  for (const Transposed &block : transposed) {
+    bool isHere = block.tile == tile && llvm::all_of(llvm::enumerate(at), [&](auto coordinate) {
+                    return coordinate.value().dim == block.map[coordinate.index()];
+                  });
+    if (!isHere)
+      continue;
+    if (!block.block)
+      return block.vectors[llvm::cast<llvm::ConstantInt>(transposedAt)->getZExtValue()];
+    llvm::Type *type = program.lanesOf(program.type(elementType(tile.getType())), lanes);
+    return b.CreateLoad(type, b.CreateGEP(type, block.block, transposedAt));
+  }
+  return nullptr;
+}
+
 llvm::Value *Evaluator::compute(Value tile, ArrayRef<Coordinate> at) {
+  if (llvm::Value *known = ofTransposed(tile, at))
+    return known;
   if (auto it = saved.find(tile); it != saved.end())
     return read(*it->second, at);
   if (const Buffer *buffer = program.plan.buffer(tile); buffer && !written.contains(tile))
@@ -377,11 +395,37 @@ llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
   return loaded;
 }
 
+// Every second, fourth or eighth element: whole vectors are read, and the even ones of two taken, again and
+// again.
+llvm::Value *Evaluator::readApart(const ElementAddress &place, llvm::Type *element, unsigned apart) {
+  auto &b = program.builder;
+  llvm::Type *bits = b.getIntNTy(element->getPrimitiveSizeInBits());
+  int64_t bytes = bytesOf(element);
+  SmallVector<llvm::Value *, 8> vectors;
+  for (unsigned i = 0; i < apart; ++i)
+    vectors.push_back(b.CreateAlignedLoad(
+        program.lanesOf(bits, lanes), b.CreateConstGEP1_64(b.getInt8Ty(), place.address, i * lanes * bytes),
+        llvm::Align(bytes)));
+  SmallVector<int, 16> even;
+  for (unsigned i = 0; i < lanes; ++i)
+    even.push_back(int(2 * i));
+  for (; apart > 1; apart /= 2)
+    for (unsigned i = 0; i < apart / 2; ++i)
+      vectors[i] = b.CreateShuffleVector(vectors[2 * i], vectors[2 * i + 1], even);
+  return b.CreateBitCast(vectors[0], program.lanesOf(element, lanes));
+}
+
 llvm::Value *Evaluator::read(const Buffer &buffer, ArrayRef<Coordinate> at) {
   llvm::Type *element = program.type(buffer.element);
   bool isBool = element->isIntegerTy(1);
   llvm::Type *stored = isBool ? program.builder.getInt8Ty() : element;
-  llvm::Value *value = loadFrom(bufferAddressAt(buffer, at), stored, nullptr, nullptr, false);
+  ElementAddress place = bufferAddressAt(buffer, at);
+  int64_t apart = place.stride.value_or(0) / bytesOf(stored);
+  // The last vector ends behind the last element by less than a buffer's spare room.
+  bool readsApart =
+      lanes > 1 && !stored->isPointerTy() && (apart == 2 || (!within && (apart == 4 || apart == 8)));
+  llvm::Value *value = readsApart ? readApart(place, stored, unsigned(apart))
+                                  : loadFrom(place, stored, nullptr, nullptr, false);
   return isBool ? program.builder.CreateIsNotNull(value) : value;
 }
 
@@ -496,6 +540,37 @@ void Evaluator::store(Operation *op, ArrayRef<Coordinate> at) {
   ElementAddress where = addressAt(storeOp.getPtr(), at);
   program.setLocation(op->getLoc());
   storeTo(where, value, mask, streamed.contains(op));
+}
+
+// The first half of a vector with that of the one half of the vectors behind it, then the second halves;
+// again and again.
+void Evaluator::writeInterleaved(const Buffer &buffer, ArrayRef<Coordinate> at,
+                                 ArrayRef<llvm::Value *> vectors) {
+  auto &b = program.builder;
+  llvm::Type *element = vectors[0]->getType()->getScalarType();
+  bool isBool = element->isIntegerTy(1);
+  int64_t bytes = isBool ? 1 : bytesOf(element);
+  llvm::Type *bits = program.lanesOf(b.getIntNTy(unsigned(8 * bytes)), lanes);
+  SmallVector<llvm::Value *, 8> now, next(vectors.size());
+  for (llvm::Value *vector : vectors)
+    now.push_back(isBool                   ? b.CreateZExt(vector, bits)
+                  : element->isPointerTy() ? b.CreatePtrToInt(vector, bits)
+                                           : b.CreateBitCast(vector, bits));
+  SmallVector<int, 16> halves[2];
+  for (unsigned i = 0; i < lanes; ++i)
+    for (unsigned half : {0u, 1u})
+      halves[half].push_back(int(half * lanes / 2 + i / 2 + i % 2 * lanes));
+  size_t apart = vectors.size() / 2;
+  for (size_t stage = 1; stage < vectors.size(); stage *= 2) {
+    for (size_t i = 0; i < apart; ++i)
+      for (size_t half : {0, 1})
+        next[2 * i + half] = b.CreateShuffleVector(now[i], now[i + apart], halves[half]);
+    std::swap(now, next);
+  }
+  llvm::Value *first = bufferAddressAt(buffer, at).address;
+  for (auto [i, vector] : llvm::enumerate(now))
+    b.CreateAlignedStore(vector, b.CreateConstGEP1_64(b.getInt8Ty(), first, i * lanes * bytes),
+                         llvm::Align(bytes));
 }
 
 void Evaluator::write(const Buffer &buffer, ArrayRef<Coordinate> at, llvm::Value *value) {

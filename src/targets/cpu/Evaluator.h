@@ -70,6 +70,17 @@ public:
     const analysis::Buffer *buffer;
   };
   llvm::DenseMap<mlir::Operation *, Redirection> redirected;
+  // Tiles of which a block was read in vectors across the lanes and transposed: one vector for each of
+  // `lanes` places along another dimension. Evaluated at the nest's coordinates it is the one at
+  // `transposedAt`.
+  struct Transposed {
+    mlir::Value tile;
+    llvm::SmallVector<int8_t, 4> map;
+    llvm::SmallVector<llvm::Value *, 16> vectors; // where the places are unrolled,
+    llvm::AllocaInst *block = nullptr;            // else in memory
+  };
+  llvm::SmallVector<Transposed, 2> transposed;
+  llvm::Value *transposedAt = nullptr; // i64
   // Stores whose whole vectors are aligned and go past the cache.
   llvm::DenseSet<mlir::Operation *> streamed;
 
@@ -79,6 +90,9 @@ public:
   void prepare(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   void store(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   void write(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at, llvm::Value *value);
+  // Element i of vector j goes to place i·n + j behind `at`, n vectors.
+  void writeInterleaved(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at,
+                        llvm::ArrayRef<llvm::Value *> vectors);
   llvm::Value *read(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   // A polynomial (i64); a vector where a factor depends on the lanes.
   llvm::Value *polynomial(const analysis::Polynomial &value, llvm::ArrayRef<Coordinate> at);
@@ -103,6 +117,7 @@ private:
   };
 
   llvm::Value *compute(mlir::Value tile, llvm::ArrayRef<Coordinate> at);
+  llvm::Value *ofTransposed(mlir::Value tile, llvm::ArrayRef<Coordinate> at);
   llvm::Value *computeLoad(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   llvm::Value *computeReshape(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
   llvm::Value *computeGather(mlir::Operation *op, llvm::ArrayRef<Coordinate> at);
@@ -115,6 +130,7 @@ private:
   ElementAddress bufferAddressAt(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   llvm::Value *loadFrom(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                         llvm::Value *other, bool isVolatile);
+  llvm::Value *readApart(const ElementAddress &place, llvm::Type *element, unsigned apart);
   void storeTo(const ElementAddress &place, llvm::Value *value, llvm::Value *mask, bool streams = false);
   llvm::Value *pointersOf(const ElementAddress &place, llvm::Type *element);
 

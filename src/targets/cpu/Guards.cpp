@@ -58,8 +58,16 @@ private:
   }
 
   void visit(Value value, ArrayRef<int8_t> map) {
-    if (!isRead(value))
+    if (isRead(value))
+      noteRead(value, map);
+    else
       expand(value, map);
+  }
+
+  void noteRead(Value value, ArrayRef<int8_t> map) {
+    SmallVector<int8_t, 4> dims(map);
+    if (isa<RankedTensorType>(value.getType()) && seen_.insert({value, dims}).second)
+      found_.reads.push_back({value, dims});
   }
 
   // Users before their operands, those from left to right.
@@ -80,9 +88,12 @@ private:
         for (int8_t d : *moved)
           inner.push_back(d < 0 ? -1 : map[d]);
       }
-      for (Value operand : llvm::reverse(op->getOperands()))
+      for (Value operand : llvm::reverse(op->getOperands())) {
         if (!isRead(operand))
           stack.push_back({operand, inner});
+        else if (!readsBuffer(op, operand)) // else at other coordinates
+          noteRead(operand, inner);
+      }
     }
   }
 

@@ -20,9 +20,17 @@ struct NestAccess {
 // Bytes of what a pointer, or each of a tile of pointers, points to.
 int64_t elementBytes(mlir::Value pointers);
 
-// Loads that the nest's roots evaluate inline, and its stores, in program order of discovery.
+// A tile that a nest reads, at coordinates of the nest.
+struct NestRead {
+  mlir::Value tile;
+  llvm::SmallVector<int8_t, 4> map; // as in NestAccess
+};
+
+// Loads that the nest's roots evaluate inline, its stores and the buffers that it reads, in program order of
+// discovery.
 struct NestAccesses {
   llvm::SmallVector<NestAccess, 4> loads, stores;
+  llvm::SmallVector<NestRead, 4> reads;
 };
 // Tiles whose buffers the nest itself fills: ahead of it they must be computed.
 llvm::DenseSet<mlir::Value> filledBy(const analysis::Nest &nest);

@@ -6,8 +6,9 @@
 //   EmitNest.cpp      one nest as loops over native vectors, and its variant in scalars
 //   Guards.cpp        the run-time conditions under which the fast variant is right
 //   Streaming.cpp     stores that go past the cache
+//   Transposition.cpp tiles that are contiguous across the lanes
 //   Evaluator.h       a tile's elements at coordinates: the expression language of nests
-//   ElementLoop.h     tiles element by element, for ops that are no nest
+//   ElementLoop.h     tiles by elements or vectors in order, for ops that are no nest
 //   lower/<Family>    one op family each
 //
 //   Ops.def           which ops there are, and which of these functions lowers each

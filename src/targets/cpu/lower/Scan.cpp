@@ -1,5 +1,8 @@
-// Scans: along the axis one element after the other, the accumulated scalars in registers. So are
-// reductions by a function with branches: vectors cannot branch.
+// Scans. Along another dimension than the lanes': one element after the other, the accumulated ones in
+// registers. Along the lanes: each vector is scanned in as many steps as the logarithm of its lanes, and the
+// last lane of the one before is combined with all of them. A function with branches is scanned in scalars,
+// and reductions by one, too: vectors cannot branch.
+#include "ir/tile/Branches.h"
 #include "ir/tile/Tile.h"
 #include "targets/cpu/ElementLoop.h"
 
@@ -11,57 +14,172 @@ namespace tegula::cpu {
 
 namespace {
 
+using Values = SmallVector<llvm::Value *, 2>;
+
 class ScanEmitter {
 public:
   ScanEmitter(ProgramEmitter &program, ScanOp scan)
-      : p_(program), b_(program.builder), scan_(scan), combiner_(program, scan), loop_(program) {}
+      : p_(program), b_(program.builder), scan_(scan), combiner_(program, scan),
+        shape_(shapeOf(scan.getOperands()[0].getType())), axis_(scan.getAxis()) {}
 
   void emit() {
-    auto shape = shapeOf(scan_.getOperands()[0].getType());
-    unsigned axis = scan_.getAxis();
-    int64_t extent = shape[axis];
-    SmallVector<llvm::AllocaInst *, 2> accumulated;
-    for (llvm::Type *type : combiner_.elementTypes())
-      accumulated.push_back(p_.temporary(type, "scanned"));
-    loop_.over(
-        shape,
+    int64_t extent = shape_[axis_];
+    bool branches = runsOneByOne(scan_->getRegion(0));
+    unsigned lanes = p_.machine.lanes();
+    auto minor = branches ? std::nullopt : ElementLoop::laneDimOf(p_, shape_);
+    // From the end a vector whose last lanes are outside of the tile would begin with them.
+    bool alongLanes = minor == axis_ && extent >= lanes && (!scan_.getReverse() || extent % lanes == 0);
+    if (alongLanes)
+      return emitAlongLanes(lanes);
+    auto laneDim = branches || minor == axis_ ? std::nullopt : minor;
+    p_.remark(scan_, "scan",
+              laneDim ? "vectors one after the other along the axis"
+                      : "one element after the other along the axis");
+    ElementLoop loop(p_, laneDim);
+    Slots accumulated = slots(laneDim ? lanes : 1);
+    loop.over(
+        shape_,
         [&](const Coordinates &line) {
-          step(line, p_.i64(scan_.getReverse() ? extent - 1 : 0), loop_.evaluator().level(), accumulated,
-               true);
-          loop_.along(p_.i64(1), p_.i64(extent), [&](const Coordinate &c) {
+          uint8_t level = loop.evaluator().level();
+          step(loop, line, p_.i64(scan_.getReverse() ? extent - 1 : 0), level, accumulated, true);
+          loop.along(p_.i64(1), p_.i64(extent), [&](const Coordinate &c) {
             llvm::Value *index = scan_.getReverse() ? b_.CreateSub(p_.i64(extent - 1), c.index) : c.index;
-            step(line, index, c.level, accumulated, false);
+            step(loop, line, index, c.level, accumulated, false);
           });
         },
-        axis);
+        axis_);
   }
 
 private:
-  // accumulated = combine(accumulated, element), written to the results.
-  void step(const Coordinates &line, llvm::Value *index, uint8_t level,
-            ArrayRef<llvm::AllocaInst *> accumulated, bool isFirst) {
-    Coordinates at(line);
-    at[scan_.getAxis()] = {index, false, level, -1};
-    SmallVector<llvm::Value *> old, next;
-    for (auto [operand, slot] : llvm::zip(scan_.getOperands(), accumulated)) {
-      next.push_back(loop_.element(operand, at));
-      if (!isFirst)
-        old.push_back(b_.CreateLoad(slot->getAllocatedType(), slot));
-    }
-    p_.setLocation(scan_.getLoc());
-    SmallVector<llvm::Value *> values = isFirst ? next : combiner_.combine(old, next);
-    for (auto [value, slot, result] : llvm::zip(values, accumulated, scan_.getResults())) {
-      b_.CreateStore(value, slot);
+  using Slots = SmallVector<llvm::AllocaInst *, 2>;
+
+  Slots slots(unsigned lanes) {
+    Slots result;
+    for (llvm::Type *type : combiner_.elementTypes())
+      result.push_back(
+          p_.temporary(p_.lanesOf(type->isBFloatTy() ? b_.getInt16Ty() : type, lanes), "scanned"));
+    return result;
+  }
+
+  // bf16 is kept as integers, see ProgramEmitter::select.
+  void keep(ArrayRef<llvm::Value *> values, const Slots &slots) {
+    for (auto [value, slot] : llvm::zip_equal(values, slots))
+      b_.CreateStore(b_.CreateBitCast(value, slot->getAllocatedType()), slot);
+  }
+  Values kept(const Slots &slots, unsigned lanes) {
+    Values values;
+    for (auto [slot, type] : llvm::zip_equal(slots, combiner_.elementTypes()))
+      values.push_back(
+          b_.CreateBitCast(b_.CreateLoad(slot->getAllocatedType(), slot), p_.lanesOf(type, lanes)));
+    return values;
+  }
+
+  Values elements(ElementLoop &loop, const Coordinates &at, unsigned lanes) {
+    Values values;
+    for (Value operand : scan_.getOperands())
+      values.push_back(p_.splat(loop.element(operand, at), lanes));
+    return values;
+  }
+
+  void write(ElementLoop &loop, const Coordinates &at, ArrayRef<llvm::Value *> values) {
+    for (auto [value, result] : llvm::zip_equal(values, scan_.getResults()))
       if (const Buffer *buffer = p_.plan.buffer(result))
-        loop_.evaluator().write(*buffer, at, value);
+        loop.evaluator().write(*buffer, at, value);
+  }
+
+  // accumulated = combine(accumulated, element), written to the results.
+  void step(ElementLoop &loop, const Coordinates &line, llvm::Value *index, uint8_t level,
+            const Slots &accumulated, bool isFirst) {
+    unsigned lanes = loop.evaluator().lanes;
+    Coordinates at(line);
+    at[axis_] = {index, false, level, -1};
+    Values values = elements(loop, at, lanes);
+    p_.setLocation(scan_.getLoc());
+    if (!isFirst)
+      values = combiner_.combine(kept(accumulated, lanes), values);
+    keep(values, accumulated);
+    write(loop, at, values);
+  }
+
+  // ---- along the lanes ----
+  void emitAlongLanes(unsigned lanes) {
+    p_.remark(scan_, "scan", "vectors of " + std::to_string(lanes) + " elements along the axis");
+    ElementLoop loop(p_, axis_);
+    Slots last = slots(1);
+    auto vector = [&](const Coordinates &line, const Coordinate &c, bool isFirst) {
+      llvm::Value *first =
+          scan_.getReverse() ? b_.CreateSub(p_.i64(shape_[axis_] - lanes), c.index) : c.index;
+      Coordinates at(line);
+      at[axis_] = {first, true, c.level, -1};
+      loop.evaluator().within = loop.lanesWithin(first, shape_[axis_]);
+      Values values = scanned(elements(loop, at, lanes), lanes);
+      if (!isFirst) {
+        Values before;
+        for (llvm::Value *value : kept(last, 1))
+          before.push_back(p_.splat(value, lanes));
+        values = combiner_.combine(before, values);
+      }
+      Values ends;
+      for (llvm::Value *value : values)
+        ends.push_back(lane(value, scan_.getReverse() ? 0 : lanes - 1));
+      keep(ends, last);
+      write(loop, at, values);
+      loop.evaluator().within = nullptr;
+    };
+    loop.over(
+        shape_,
+        [&](const Coordinates &line) {
+          vector(line, {p_.i64(0), true, loop.evaluator().level(), -1}, true);
+          loop.along(
+              p_.i64(lanes), p_.i64(shape_[axis_]), [&](const Coordinate &c) { vector(line, c, false); },
+              lanes);
+        },
+        axis_);
+  }
+
+  // Each lane with the ones before it, twice as many in each step. A lane without others keeps what it is; it
+  // combines elements of the tile all the same, since a function of what is no element might trap.
+  Values scanned(Values values, unsigned lanes) {
+    p_.setLocation(scan_.getLoc());
+    for (unsigned distance = 1; distance < lanes; distance *= 2) {
+      SmallVector<int, 16> from;
+      SmallVector<llvm::Constant *, 16> bits;
+      for (unsigned i = 0; i < lanes; ++i) {
+        int before = scan_.getReverse() ? int(i + distance) : int(i) - int(distance);
+        bool hasOthers = before >= 0 && before < int(lanes);
+        from.push_back(hasOthers ? before : int(i));
+        bits.push_back(b_.getInt1(hasOthers));
+      }
+      Values moved;
+      for (llvm::Value *value : values)
+        moved.push_back(shuffled(value, from));
+      Values combined = combiner_.combine(moved, values);
+      for (auto [value, with] : llvm::zip_equal(values, combined))
+        value = p_.select(llvm::ConstantVector::get(bits), with, value);
     }
+    return values;
+  }
+
+  // bf16 moves as integers.
+  llvm::Value *shuffled(llvm::Value *value, ArrayRef<int> from) {
+    llvm::Type *type = value->getType();
+    if (type->getScalarType()->isBFloatTy())
+      value = b_.CreateBitCast(value, p_.lanesOf(b_.getInt16Ty(), from.size()));
+    return b_.CreateBitCast(b_.CreateShuffleVector(value, from), type);
+  }
+  llvm::Value *lane(llvm::Value *value, unsigned index) {
+    llvm::Type *type = value->getType()->getScalarType();
+    if (type->isBFloatTy())
+      value = b_.CreateBitCast(value, p_.lanesOf(b_.getInt16Ty(), p_.machine.lanes()));
+    return b_.CreateBitCast(b_.CreateExtractElement(value, uint64_t(index)), type);
   }
 
   ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   ScanOp scan_;
   Combiner combiner_;
-  ElementLoop loop_;
+  SmallVector<int64_t, 3> shape_;
+  unsigned axis_;
 };
 
 // A reduction whose function branches: one element after the other into temporaries.
@@ -92,10 +210,7 @@ void reduceLine(ProgramEmitter &p, ReduceOp op, Combiner &combiner, ElementLoop 
 
 } // namespace
 
-void emitScan(ProgramEmitter &p, Operation *op) {
-  p.remark(op, "scan", "one element after the other along the axis");
-  ScanEmitter(p, cast<ScanOp>(op)).emit();
-}
+void emitScan(ProgramEmitter &p, Operation *op) { ScanEmitter(p, cast<ScanOp>(op)).emit(); }
 
 void emitReduce(ProgramEmitter &p, Operation *any) {
   auto op = cast<ReduceOp>(any);

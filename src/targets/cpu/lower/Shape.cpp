@@ -10,15 +10,32 @@ namespace tegula::cpu {
 
 namespace {
 
-// Each half of the last dimension to its own buffer.
+Buffer reshaped(Buffer buffer, ArrayRef<int64_t> shape) {
+  buffer.shape.assign(shape.begin(), shape.end());
+  return buffer;
+}
+
+// Each half of the last dimension to its own buffer. Buffers are row-major: a tile that has one is read as
+// pairs, whatever the other dimensions are.
 void emitSplit(ProgramEmitter &p, SplitOp split) {
-  ElementLoop loop(p);
-  loop.over(shapeOf(split.getLhs().getType()), [&](const Coordinates &at) {
+  const Buffer *source = p.plan.buffer(split.getValue());
+  SmallVector<int64_t, 3> shape(shapeOf(split.getLhs().getType()));
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  if (source)
+    shape.assign(1, elements);
+  ElementLoop loop(p, ElementLoop::laneDimOf(p, shape));
+  loop.over(shape, [&](const Coordinates &at) {
     for (auto [half, result] : llvm::enumerate(split->getResults())) {
+      const Buffer *buffer = p.plan.buffer(result);
+      if (!buffer)
+        continue;
       Coordinates from(at);
       from.push_back({p.i64(int64_t(half)), false, 0, -1});
-      if (const Buffer *buffer = p.plan.buffer(result))
-        loop.evaluator().write(*buffer, at, loop.element(split.getValue(), from));
+      llvm::Value *value = source ? loop.evaluator().read(reshaped(*source, {elements, 2}), from)
+                                  : loop.element(split.getValue(), from);
+      loop.evaluator().write(source ? reshaped(*buffer, {elements}) : *buffer, at, value);
     }
   });
 }
@@ -30,21 +47,22 @@ void emitCat(ProgramEmitter &p, CatOp cat) {
     return;
   int64_t start = 0;
   for (Value part : {cat.getLhs(), cat.getRhs()}) {
-    ElementLoop loop(p);
-    loop.over(shapeOf(part.getType()), [&](const Coordinates &at) {
+    auto shape = shapeOf(part.getType());
+    ElementLoop loop(p, ElementLoop::laneDimOf(p, shape));
+    loop.over(shape, [&](const Coordinates &at) {
       Coordinates to(at);
       Coordinate &moved = to[cat.getAxis()];
       moved.index = p.builder.CreateAdd(moved.index, p.i64(start));
       loop.evaluator().write(*result, to, loop.element(part, at));
     });
-    start += shapeOf(part.getType())[cat.getAxis()];
+    start += shape[cat.getAxis()];
   }
 }
 
 } // namespace
 
 void emitShape(ProgramEmitter &p, Operation *op) {
-  p.remark(op, "buffer", "copied one element after the other");
+  p.remark(op, "buffer", "copied into memory of its own");
   if (auto split = dyn_cast<SplitOp>(op))
     return emitSplit(p, split);
   emitCat(p, cast<CatOp>(op));
