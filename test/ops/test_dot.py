@@ -72,6 +72,19 @@ def test_int8_is_exact(target, shape):
     np.testing.assert_array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
 
+@pytest.mark.parametrize("shape", [(1, 16, 4), (9, 20, 4), (8, 33, 12), (17, 70, 6), (3, 3, 34), (16, 128, 64), (5, 1, 128)], ids=str)
+def test_bytes_at_their_ends_sum_up_and_wrap(target, shape):
+    """Instructions for bytes saturate, or take one factor as unsigned; sums begin at the ends of i32."""
+    M, N, K = shape
+    rng = np.random.default_rng(5)
+    a, b = rng.choice([-128, -127, -1, 127], (M, K)).astype(np.int8), rng.choice([-128, 127], (K, N)).astype(np.int8)
+    c = rng.choice([-2**31, 2**31 - 1], (M, N)).astype(np.int32)
+    out = np.zeros((M, N), dtype=np.int32)
+    dot_kernel[(1,)](a, b, c, out, M=M, N=N, K=K, FORM="accumulate")
+    exact = a.astype(np.int64) @ b.astype(np.int64) + c
+    np.testing.assert_array_equal(out, exact.astype(np.int32))
+
+
 def test_f64(target):
     a, b = random(9, 10, dtype=torch.float64, seed=5), random(10, 11, dtype=torch.float64, seed=6)
     out = torch.zeros(9, 11, dtype=torch.float64)

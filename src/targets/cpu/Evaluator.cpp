@@ -1,6 +1,7 @@
 #include "targets/cpu/Evaluator.h"
 
 #include "ir/tile/Tile.h"
+#include "targets/cpu/Transposition.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -551,24 +552,13 @@ void Evaluator::writeInterleaved(const Buffer &buffer, ArrayRef<Coordinate> at,
   bool isBool = element->isIntegerTy(1);
   int64_t bytes = isBool ? 1 : bytesOf(element);
   llvm::Type *bits = program.lanesOf(b.getIntNTy(unsigned(8 * bytes)), lanes);
-  SmallVector<llvm::Value *, 8> now, next(vectors.size());
+  SmallVector<llvm::Value *, 8> now;
   for (llvm::Value *vector : vectors)
     now.push_back(isBool                   ? b.CreateZExt(vector, bits)
                   : element->isPointerTy() ? b.CreatePtrToInt(vector, bits)
                                            : b.CreateBitCast(vector, bits));
-  SmallVector<int, 16> halves[2];
-  for (unsigned i = 0; i < lanes; ++i)
-    for (unsigned half : {0u, 1u})
-      halves[half].push_back(int(half * lanes / 2 + i / 2 + i % 2 * lanes));
-  size_t apart = vectors.size() / 2;
-  for (size_t stage = 1; stage < vectors.size(); stage *= 2) {
-    for (size_t i = 0; i < apart; ++i)
-      for (size_t half : {0, 1})
-        next[2 * i + half] = b.CreateShuffleVector(now[i], now[i + apart], halves[half]);
-    std::swap(now, next);
-  }
   llvm::Value *first = bufferAddressAt(buffer, at).address;
-  for (auto [i, vector] : llvm::enumerate(now))
+  for (auto [i, vector] : llvm::enumerate(interleave(b, now)))
     b.CreateAlignedStore(vector, b.CreateConstGEP1_64(b.getInt8Ty(), first, i * lanes * bytes),
                          llvm::Align(bytes));
 }

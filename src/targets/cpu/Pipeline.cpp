@@ -30,6 +30,8 @@ CpuModel describe(const llvm::TargetMachine &machine) {
   bool avx512 = info->checkFeatures("+avx512f,+avx512bw,+avx512dq,+avx512vl");
   bool avx2 = info->checkFeatures("+avx2");
   result.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
+  result.hasByteProducts =
+      info->checkFeatures(avx512 ? "+avx512vnni" : "+avxvnni") && result.vectorBytes >= 32;
   result.hasFma = info->checkFeatures("+fma");
   return result;
 }

@@ -43,7 +43,6 @@ std::optional<unsigned> contiguousAcross(ProgramEmitter &p, const Nest &nest, co
   return found;
 }
 
-// Pairs of vectors to pairs of vectors, `step` rows apart before or behind.
 llvm::Value *shuffle(llvm::IRBuilder<> &b, llvm::Value *x, llvm::Value *y, unsigned lanes,
                      llvm::function_ref<unsigned(unsigned)> from) {
   SmallVector<int, 32> mask;
@@ -107,6 +106,23 @@ llvm::SmallVector<llvm::Value *, 16> transpose(llvm::IRBuilder<> &b, ArrayRef<ll
                 unsigned which = lane / part, in = lane % part;
                 return (which / (parts / 2)) * lanes + (which % (parts / 2) * 2 + odd) * part + in;
               });
+    std::swap(now, next);
+  }
+  return now;
+}
+
+// The first half of a vector with that of the one half of the vectors behind it, then the second halves;
+// again and again.
+llvm::SmallVector<llvm::Value *, 8> interleave(llvm::IRBuilder<> &b, ArrayRef<llvm::Value *> vectors) {
+  unsigned lanes = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements();
+  SmallVector<llvm::Value *, 8> now(vectors), next(vectors.size());
+  size_t apart = vectors.size() / 2;
+  for (size_t stage = 1; stage < vectors.size(); stage *= 2) {
+    for (size_t i = 0; i < apart; ++i)
+      for (unsigned half : {0u, 1u})
+        next[2 * i + half] = shuffle(b, now[i], now[i + apart], lanes, [&](unsigned lane) {
+          return half * lanes / 2 + lane / 2 + lane % 2 * lanes;
+        });
     std::swap(now, next);
   }
   return now;

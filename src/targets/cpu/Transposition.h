@@ -20,4 +20,8 @@ std::optional<Transposition> pickTransposition(ProgramEmitter &program, const an
 llvm::SmallVector<llvm::Value *, 16> transpose(llvm::IRBuilder<> &builder,
                                                llvm::ArrayRef<llvm::Value *> rows);
 
+// A power of two of vectors: their first elements, their second ones, and so on, in as many vectors.
+llvm::SmallVector<llvm::Value *, 8> interleave(llvm::IRBuilder<> &builder,
+                                               llvm::ArrayRef<llvm::Value *> vectors);
+
 } // namespace tegula::cpu

@@ -4,8 +4,16 @@
 // k runs. Block sizes follow the usual rule: accumulators + one column of b + one broadcast
 // of a fill the register file, 12 on AVX2 (16 registers), 16 on AVX-512 (32 registers, where
 // two loads a cycle and not registers are the limit).
+//
+// Bytes stay narrow where K is a multiple of what one instruction sums up: words of 32 bits hold four bytes
+// (VNNI), or two of 16 bits, that follow each other along K, and the same kernel runs over words. VNNI
+// multiplies unsigned bytes by signed ones: a + 128 is multiplied, and 128 times the sums of b's columns
+// taken off.
 #include "ir/tile/Tile.h"
 #include "targets/cpu/Evaluator.h"
+#include "targets/cpu/Transposition.h"
+
+#include "llvm/IR/IntrinsicsX86.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -31,6 +39,9 @@ public:
     bytes_ = element_->getPrimitiveSizeInBits() / 8;
     lanes_ = std::max<int64_t>(1, p_.machine.vectorBytes / bytes_);
     maxRows_ = p_.machine.vectorBytes == 64 ? 8 : 6;
+    if (elementType(dot.getA().getType()).isInteger(8) && elementType(dot.getB().getType()).isInteger(8) &&
+        computed_.isInteger(32) && lanes_ > 1)
+      together_ = p_.machine.hasByteProducts && k_ % 4 == 0 ? 4 : k_ % 2 == 0 ? 2 : 1;
   }
 
   void emit() {
@@ -40,11 +51,21 @@ public:
     if (isSmall)
       c.offset = reserve(c);
     p_.copyTo(dot_.getAcc(), c);
-    Buffer a = operand(dot_.getA()), b = operand(dot_.getB());
+    Type factor = together_ == 4   ? Type(IntegerType::get(dot_.getContext(), 8))
+                  : together_ == 2 ? Type(IntegerType::get(dot_.getContext(), 16))
+                                   : computed_;
+    Buffer a = operand(dot_.getA(), factor), b = operand(dot_.getB(), factor);
     p_.setLocation(dot_.getLoc());
+    if (together_ > 1) {
+      b = inWords(b);
+      if (together_ == 4)
+        a = unsignedBytes(a);
+      k_ /= together_;
+    }
     p_.remark(dot_, "dot",
               "register-blocked " + std::to_string(std::min<int64_t>(maxRows_, m_)) + "x" +
-                  std::to_string(std::min<int64_t>(2 * lanes_, n_)) + " kernel in " + describe(computed_));
+                  std::to_string(std::min<int64_t>(2 * lanes_, n_)) + " kernel in " + describe(computed_) +
+                  (together_ > 1 ? ", " + std::to_string(together_) + " products at once" : ""));
     p_.loop(b_.getInt64(0), b_.getInt64(batches_), 1, "batch", [&](llvm::Value *batch) {
       a_ = matrix(a, batch, m_ * k_);
       rhs_ = matrix(b, batch, k_ * n_);
@@ -71,13 +92,58 @@ private:
     return p_.plan.reserve(buffer.elements() * buffer.elementBytes() + 128);
   }
 
-  Buffer operand(Value value) {
-    if (const Buffer *buffer = p_.plan.buffer(value); buffer && buffer->element == computed_)
+  Buffer operand(Value value, Type element) {
+    if (const Buffer *buffer = p_.plan.buffer(value); buffer && buffer->element == element)
       return *buffer;
-    Buffer packed{computed_, SmallVector<int64_t, 3>(shapeOf(value.getType())), 0};
+    Buffer packed{element, SmallVector<int64_t, 3>(shapeOf(value.getType())), 0};
     packed.offset = reserve(packed);
     p_.copyTo(value, packed);
     return packed;
+  }
+
+  // Words of what follows each other along K in a column, row by row.
+  Buffer inWords(const Buffer &b) {
+    Buffer words{computed_, {batches_ * k_ / together_, n_}, 0};
+    words.offset = reserve(words);
+    unsigned bits = 32 / together_;
+    llvm::Type *vector = p_.lanesOf(b_.getIntNTy(bits), lanes_);
+    p_.loop(b_.getInt64(0), b_.getInt64(batches_ * k_ / together_), 1, "words", [&](llvm::Value *row) {
+      p_.loop(b_.getInt64(0), b_.getInt64(n_), lanes_, "columns", [&](llvm::Value *column) {
+        llvm::Value *to = b_.CreateAdd(b_.CreateMul(row, b_.getInt64(n_)), column);
+        SmallVector<llvm::Value *, 4> rows;
+        for (unsigned i = 0; i < together_; ++i) { // lanes past the row are overwritten by the next one
+          llvm::Value *k = b_.CreateAdd(b_.CreateMul(row, b_.getInt64(together_)), b_.getInt64(i));
+          llvm::Value *from = b_.CreateAdd(b_.CreateMul(k, b_.getInt64(n_)), column);
+          llvm::Value *place = b_.CreateGEP(vector->getScalarType(), p_.scratchAt(b.offset), from);
+          rows.push_back(b_.CreateAlignedLoad(vector, place, llvm::Align(bits / 8)));
+        }
+        llvm::Value *place = b_.CreateGEP(b_.getInt32Ty(), p_.scratchAt(words.offset), to);
+        for (auto [i, part] : llvm::enumerate(interleave(b_, rows)))
+          b_.CreateAlignedStore(part,
+                                b_.CreateConstGEP1_64(b_.getInt8Ty(), place, i * uint64_t(lanes_) * bits / 8),
+                                llvm::Align(4));
+      });
+    });
+    return words;
+  }
+
+  // a + 128 in bytes of its own: others may read a's.
+  Buffer unsignedBytes(const Buffer &a) {
+    Buffer bytes = a;
+    bytes.offset = reserve(bytes);
+    llvm::Type *vector = p_.lanesOf(b_.getInt32Ty(), lanes_);
+    p_.loop(b_.getInt64(0), b_.getInt64(a.elements()), 4 * lanes_, "unsigned", [&](llvm::Value *at) {
+      auto place = [&](const Buffer &buffer) {
+        return b_.CreateGEP(b_.getInt8Ty(), p_.scratchAt(buffer.offset), at);
+      };
+      llvm::Value *some = b_.CreateAlignedLoad(vector, place(a), llvm::Align(1));
+      b_.CreateAlignedStore(b_.CreateXor(some, allBytes(0x80)), place(bytes), llvm::Align(1));
+    });
+    return bytes;
+  }
+
+  llvm::Value *allBytes(uint8_t byte) {
+    return b_.CreateVectorSplat(lanes_, b_.getInt32(0x01010101u * byte));
   }
 
   llvm::Value *matrix(const Buffer &buffer, llvm::Value *batch, int64_t elements) {
@@ -94,10 +160,28 @@ private:
   }
 
   void rows(llvm::Value *n, int64_t width) {
+    if (together_ == 4)
+      sumColumns(n, width);
     int64_t rows = std::min<int64_t>(maxRows_, m_), full = m_ / rows * rows;
     p_.loop(b_.getInt64(0), b_.getInt64(full), rows, "m", [&](llvm::Value *m) { kernel(m, n, rows, width); });
     if (full != m_)
       kernel(b_.getInt64(full), n, m_ - full, width);
+  }
+
+  // 128 times the sum of each column of b: what a + 128 in place of a adds to the product.
+  void sumColumns(llvm::Value *n, int64_t width) {
+    llvm::Type *vector = p_.lanesOf(element_, lanes_);
+    surplus_.clear();
+    for (int64_t v = 0; v * lanes_ < width; ++v) {
+      llvm::AllocaInst *sum = p_.temporary(vector, "surplus");
+      b_.CreateStore(llvm::Constant::getNullValue(vector), sum);
+      p_.loop(b_.getInt64(0), b_.getInt64(k_), 1, "k", [&](llvm::Value *k) {
+        llvm::Value *place = at(rhs_, k, n_, b_.CreateAdd(n, b_.getInt64(v * lanes_)));
+        llvm::Value *words = b_.CreateAlignedLoad(vector, place, llvm::Align(bytes_));
+        b_.CreateStore(multiplyAdd(allBytes(0x80), words, b_.CreateLoad(vector, sum)), sum);
+      });
+      surplus_.push_back(sum);
+    }
   }
 
   llvm::Value *at(llvm::Value *matrix, llvm::Value *row, int64_t width, llvm::Value *column) {
@@ -129,6 +213,8 @@ private:
             isRagged(v) ? static_cast<llvm::Value *>(b_.CreateMaskedLoad(
                               vector, places.back(), align, mask, llvm::Constant::getNullValue(vector)))
                         : b_.CreateAlignedLoad(vector, places.back(), align);
+        if (together_ == 4)
+          initial = b_.CreateSub(initial, b_.CreateLoad(vector, surplus_[v]));
         b_.CreateStore(initial, acc.back());
       }
     int64_t unroll = k_ % p_.machine.productCopies == 0 ? p_.machine.productCopies : 1;
@@ -162,9 +248,26 @@ private:
   }
 
   llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    if (together_ > 1)
+      return sumOfProducts(x, y, sum);
     if (element_->isIntegerTy())
       return b_.CreateAdd(b_.CreateMul(x, y), sum);
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, sum});
+  }
+
+  // Each lane: sum + the products of the bytes, or halves, of two words.
+  llvm::Value *sumOfProducts(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    bool whole = lanes_ == 16, half = lanes_ == 8;
+    llvm::Type *parts = p_.lanesOf(b_.getIntNTy(32 / together_), together_ * lanes_);
+    llvm::Value *a = b_.CreateBitCast(x, parts), *c = b_.CreateBitCast(y, parts);
+    if (together_ == 4)
+      return b_.CreateIntrinsic(whole ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                                      : llvm::Intrinsic::x86_avx512_vpdpbusd_256,
+                                {sum, a, c});
+    auto pairs = whole  ? llvm::Intrinsic::x86_avx512_pmaddw_d_512
+                 : half ? llvm::Intrinsic::x86_avx2_pmadd_wd
+                        : llvm::Intrinsic::x86_sse2_pmadd_wd;
+    return b_.CreateAdd(sum, b_.CreateIntrinsic(pairs, {a, c}));
   }
 
   void narrow(const Buffer &result, const Buffer &c) {
@@ -181,6 +284,8 @@ private:
   int64_t batches_, m_, n_, k_, lanes_, bytes_, maxRows_;
   Type computed_;
   llvm::Type *element_;
+  unsigned together_ = 1; // along K, in one word
+  SmallVector<llvm::AllocaInst *> surplus_;
   llvm::Value *a_ = nullptr, *rhs_ = nullptr, *c_ = nullptr;
 };
 
