@@ -88,3 +88,44 @@ def test_stores_that_meet_are_told_apart():
     expected = torch.cat([left - right, torch.zeros(8, 64)], dim=1)
     expected[:, 63:127] = left + right  # stored last
     assert_same(array[:, :127].contiguous(), expected[:, :127].contiguous())
+
+
+@triton.jit
+def masked_halves_kernel(left_ptr, right_ptr, new_left_ptr, new_right_ptr, sum_ptr, stride, n, ROWS: tl.constexpr, HALF: tl.constexpr):
+    """Rows of n columns in longer tiles, as for any extent that is no power of two."""
+    columns = tl.arange(0, HALF)[None, :]
+    offsets = tl.arange(0, ROWS)[:, None] * stride + columns
+    left = tl.load(left_ptr + offsets, mask=columns < n, other=0.0)
+    right = tl.load(right_ptr + offsets, mask=columns < n, other=0.0)
+    sums = tl.sum(left + right, axis=1)
+    tl.store(new_left_ptr + offsets, left - right, mask=columns < n)
+    tl.store(new_right_ptr + offsets, left + right, mask=columns < n)
+    tl.store(sum_ptr + tl.arange(0, ROWS), sums)
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("n", [0, 1, 50, 100, 127, 128])
+def test_what_masks_turn_off_does_not_overlap(rows, n):
+    """The tiles reach into each other, what they store does not."""
+    x = random(4, 2 * n + 3, seed=2, scale=1e3)
+    left, right = x[:, :n].clone(), x[:, n:2 * n].clone()
+
+    def halves(x, out):
+        sums = torch.zeros(rows)
+        masked_halves_kernel[(1,)](x, x[:, n:], out, out[:, n:], sums, x.stride(0), n, ROWS=rows, HALF=128)
+        return sums
+
+    far = torch.zeros(2 * 4, 300)
+    sums = torch.zeros(rows)
+    near = torch.zeros(4, 300)
+    near[:, :n], near[:, 128:128 + n] = left, right
+    masked_halves_kernel[(1,)](near, near[:, 128:], far, far[4:], sums, 300, n, ROWS=rows, HALF=128)
+    expected = torch.cat([left - right, left + right], dim=1)[:rows]
+    out = torch.zeros_like(x)
+    assert_same(halves(x, out), sums)
+    assert_same(out[:rows, :2 * n], expected)
+    assert not out[rows:].any() and not out[:, 2 * n:].any()
+    kept = x[:, 2 * n:].clone()
+    assert_same(halves(x, x), sums)
+    assert_same(x[:rows, :2 * n], expected)
+    assert_same(x[:, 2 * n:], kept)

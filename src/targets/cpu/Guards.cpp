@@ -106,8 +106,8 @@ private:
 
 class GuardEmitter {
 public:
-  GuardEmitter(ProgramEmitter &program, const Nest &nest)
-      : p_(program), b_(program.builder), filled_(filledBy(nest)) {}
+  GuardEmitter(ProgramEmitter &program, const Nest &nest, const std::optional<Bound> &bound)
+      : p_(program), b_(program.builder), nest_(nest), bound_(bound), filled_(filledBy(nest)) {}
 
   llvm::Value *holds() const { return holds_; }
   llvm::Value *apart() const { return apart_; }
@@ -139,9 +139,9 @@ public:
 
   // Each pair of accesses asks: the code for it is emitted once.
   Range addresses(const NestAccess &access) {
-    auto known = ranges_.find(access.pointers);
-    return known != ranges_.end() ? known->second
-                                  : ranges_.try_emplace(access.pointers, rangeOf(access)).first->second;
+    std::pair key{access.pointers, access.mask};
+    auto known = ranges_.find(key);
+    return known != ranges_.end() ? known->second : ranges_.try_emplace(key, rangeOf(access)).first->second;
   }
 
   // Disjoint, or the same walk over distinct addresses, or side by side in the rows of one array.
@@ -165,10 +165,36 @@ private:
 
   Range rangeOf(const NestAccess &access) {
     const Address &address = *p_.access.address(access.pointers);
-    Range offsets = rangeOf(address.offset, shapeOf(access.pointers.getType()));
+    Range offsets = rangeOf(address.offset, shapeOf(access.pointers.getType()), lastOf(access));
     llvm::Value *base = b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty());
     return {b_.CreateAdd(base, offsets.low),
             b_.CreateAdd(base, b_.CreateAdd(offsets.high, b_.getInt64(elementBytes(access.pointers) - 1)))};
+  }
+
+  // The dimension of the access that is the lanes', and the last index along it below the nest's bound:
+  // nothing behind it is touched, though the tile be longer. With no element below it the first one counts as
+  // one. The conditions of the bound are among those that the guards require.
+  struct Last {
+    unsigned dim;
+    llvm::Value *index;
+  };
+  std::optional<Last> lastOf(const NestAccess &access) {
+    if (!bound_ || !access.mask || access.map.size() != nest_.shape.size())
+      return std::nullopt;
+    for (auto [d, dim] : llvm::enumerate(access.map))
+      if (dim != int8_t(d) && dim != -1)
+        return std::nullopt;
+    const Form &form = *bound_->lane.form;
+    bool isSame = access.map[nest_.lane] == int8_t(nest_.lane) && !form.base.hasTiles();
+    for (auto [d, stride] : llvm::enumerate(form.strides))
+      isSame &= d == nest_.lane || stride.isZero();
+    if (!isSame || !llvm::is_contained(p_.access.conjuncts(access.mask), bound_->lane))
+      return std::nullopt;
+    // index + base < 0
+    llvm::Value *last = b_.CreateSub(b_.getInt64(-1), constantPart(form.base));
+    last = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, last, b_.getInt64(0));
+    int64_t extent = nest_.shape[nest_.lane];
+    return Last{nest_.lane, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, last, b_.getInt64(extent - 1))};
   }
 
   llvm::Value *constantPart(const Polynomial &value) {
@@ -179,7 +205,7 @@ private:
 
   // [min, max] of a form over a tile. Factors that are tiles are read in a small loop, in vectors of lanes
   // along the last dimension; forms that several pointers share are read once.
-  Range rangeOf(const Form &form, ArrayRef<int64_t> shape) {
+  Range rangeOf(const Form &form, ArrayRef<int64_t> shape, std::optional<Last> last = std::nullopt) {
     SmallVector<unsigned> dims; // that factors depend on
     for (unsigned d = 0; d < shape.size(); ++d) {
       bool needed = form.base.dependsOn(d);
@@ -191,7 +217,7 @@ private:
     if (dims.empty()) {
       Evaluator evaluator = computing();
       evaluator.pushLevel();
-      return rangeAt(form, shape, evaluator, Coordinates(shape.size(), evaluator.zero()), {});
+      return rangeAt(form, shape, evaluator, Coordinates(shape.size(), evaluator.zero()), {}, last);
     }
     for (const FormRange &known : formRanges_)
       if (known.form == form && known.shape == shape)
@@ -254,7 +280,7 @@ private:
   }
 
   Range rangeAt(const Form &form, ArrayRef<int64_t> shape, Evaluator &evaluator, const Coordinates &at,
-                ArrayRef<unsigned> looped) {
+                ArrayRef<unsigned> looped, std::optional<Last> last = std::nullopt) {
     // Both become vectors if one of them is.
     auto add = [&](llvm::Value *&sum, llvm::Value *term) {
       unsigned width = sum->getType()->isVectorTy() || term->getType()->isVectorTy() ? evaluator.lanes : 1;
@@ -267,7 +293,9 @@ private:
         continue;
       llvm::Value *step = evaluator.polynomial(stride, at);
       bool isLoop = llvm::is_contained(looped, d);
-      llvm::Value *times = isLoop ? indexOf(at[d], evaluator.lanes) : b_.getInt64(shape[d] - 1);
+      llvm::Value *times = isLoop                   ? indexOf(at[d], evaluator.lanes)
+                           : last && last->dim == d ? last->index
+                                                    : b_.getInt64(shape[d] - 1);
       unsigned width = step->getType()->isVectorTy() || times->getType()->isVectorTy() ? evaluator.lanes : 1;
       llvm::Value *span = b_.CreateMul(p_.splat(step, width), p_.splat(times, width));
       if (isLoop) {
@@ -326,8 +354,8 @@ private:
     // Rows are the dimension with the larger step; only where they are dimension 0.
     llvm::Value *zero = b_.getInt64(0), *one = b_.getInt64(1);
     llvm::Value *row = constantPart(a.offset.strides[0]), *otherRow = constantPart(c.offset.strides[0]);
-    llvm::Value *widthA = widthOf(a.offset.strides[1], shapeA[1], elementBytes(first.pointers));
-    llvm::Value *widthC = widthOf(c.offset.strides[1], shapeC[1], elementBytes(second.pointers));
+    llvm::Value *widthA = widthOf(a.offset.strides[1], first, shapeA[1]);
+    llvm::Value *widthC = widthOf(c.offset.strides[1], second, shapeC[1]);
     auto start = [&](const Address &address) {
       return b_.CreateAdd(b_.CreatePtrToInt(p_.scalar(address.pointer), b_.getInt64Ty()),
                           constantPart(address.offset.base));
@@ -341,10 +369,12 @@ private:
     return b_.CreateAnd(usable, b_.CreateICmpSLE(b_.CreateAdd(distance, widthC), row));
   }
 
-  // Bytes that a row spans; a negative step is taken for more than any row.
-  llvm::Value *widthOf(const Polynomial &stride, int64_t extent, int64_t bytes) {
+  // Bytes that a row of an access spans; a negative step is taken for more than any row.
+  llvm::Value *widthOf(const Polynomial &stride, const NestAccess &access, int64_t extent) {
     llvm::Value *step = extent == 1 ? b_.getInt64(0) : constantPart(stride);
-    llvm::Value *span = b_.CreateAdd(b_.CreateMul(step, b_.getInt64(extent - 1)), b_.getInt64(bytes));
+    std::optional<Last> last = lastOf(access);
+    llvm::Value *times = last && last->dim == 1 ? last->index : b_.getInt64(extent - 1);
+    llvm::Value *span = b_.CreateAdd(b_.CreateMul(step, times), b_.getInt64(elementBytes(access.pointers)));
     return b_.CreateSelect(b_.CreateICmpSLT(step, b_.getInt64(0)), b_.getInt64(INT64_MAX / 4), span);
   }
 
@@ -371,9 +401,11 @@ private:
 
   ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
+  const Nest &nest_;
+  const std::optional<Bound> &bound_;
   llvm::Value *holds_ = nullptr, *apart_ = nullptr;
   llvm::DenseSet<Value> filled_, done_;
-  llvm::DenseMap<Value, Range> ranges_; // of the addresses of pointers
+  llvm::DenseMap<std::pair<Value, Value>, Range> ranges_; // of the addresses of pointers under a mask
   struct FormRange {
     Form form;
     SmallVector<int64_t, 4> shape;
@@ -431,7 +463,7 @@ NestAccesses accessesOf(const Nest &nest, const NestPlan &plan) { return AccessW
 
 Guards emitGuards(ProgramEmitter &program, const Nest &nest, const NestAccesses &accesses,
                   const std::optional<Bound> &bound) {
-  GuardEmitter emitter(program, nest);
+  GuardEmitter emitter(program, nest, bound);
   Guards guards;
   auto hasForm = [&](const NestAccess &access) {
     return Evaluator::usesForm(program.access.address(access.pointers), laneDimOf(access, nest.lane));
