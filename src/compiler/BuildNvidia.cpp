@@ -5,6 +5,7 @@
 #include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
 #include "targets/nvidia/Pipeline.h"
+#include "targets/nvidia/ToolSearch.h"
 
 namespace tegula::compiler {
 namespace {

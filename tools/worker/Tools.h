@@ -19,8 +19,11 @@ std::vector<std::string> toolFolders();
 
 // ptxas, the one that TEGULA_PTXAS names if it is set. nullopt: there is none.
 std::optional<Answer> assembleWithProgram(const std::string &arch, const std::string &ptx);
-// Starts it, up to where it waits for a text: a good part of its time for a small kernel.
+// Starts it, up to where it waits for a text: most of its time for a small kernel. One that waits already, of
+// the same program for the same architecture, is enough.
 void prepareProgram(const std::string &arch);
+bool hasPrepared();
+void dropPrepared();
 
 // libnvJitLink. nullopt: there is none.
 std::optional<Answer> assembleInProcess(const std::string &arch, const std::string &ptx);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <poll.h>
 #include <sys/resource.h>
 
 using namespace tegula::nvidia::worker;
@@ -45,7 +46,18 @@ static void prepare(const std::string &arch) {
     prepareProgram(arch);
 }
 
+// An assembler that nobody needs for so long ends, and gives back its 20 MB.
+constexpr int longestWait = 5000; // milliseconds
+
+// Waits until there is a request, or the end of the host.
+static void await(int socket) {
+  pollfd waiting{socket, POLLIN, 0};
+  if (hasPrepared() && ::poll(&waiting, 1, longestWait) == 0)
+    dropPrepared();
+}
+
 static bool serveOne(int socket) {
+  await(socket);
   Request request;
   std::string arch, text;
   if (!receiveAll(socket, &request, sizeof request) || request.magic != magic || request.archSize > 64 ||
@@ -57,10 +69,15 @@ static bool serveOne(int socket) {
   }
   Answer answer = perform(request, arch, text);
   Reply reply{magic, answer.outcome, answer.result.size(), answer.log.size(), answer.tool.size()};
-  return sendAll(socket, &reply, sizeof reply) &&
-         sendAll(socket, answer.result.data(), answer.result.size()) &&
-         sendAll(socket, answer.log.data(), answer.log.size()) &&
-         sendAll(socket, answer.tool.data(), answer.tool.size());
+  bool isSent = sendAll(socket, &reply, sizeof reply) &&
+                sendAll(socket, answer.result.data(), answer.result.size()) &&
+                sendAll(socket, answer.log.data(), answer.log.size()) &&
+                sendAll(socket, answer.tool.data(), answer.tool.size());
+  // Kernels come one behind the other: the next one's assembler starts while that kernel is made. Its start
+  // takes longer than the text of a small kernel.
+  if (isSent && request.task == Task::Assemble && !prefersLibrary())
+    prepareProgram(arch);
+  return isSent;
 }
 
 int main(int, char **) {

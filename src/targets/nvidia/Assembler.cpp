@@ -85,14 +85,6 @@ void readUsage(const std::string &log, Assembled &out) {
 
 void prepareToAssemble(const std::string &arch) { tellWorker({.task = worker::Task::Prepare}, arch); }
 
-std::string identityOfTool(const std::string &path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0)
-    return path;
-  return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
-         std::to_string(status.st_mtim.tv_nsec);
-}
-
 // The order is the worker's (tools/worker/main.cpp): a library that is named, the program, a library.
 std::optional<std::string> identityOfAssembler() {
   char resolved[4096];

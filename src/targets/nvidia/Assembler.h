@@ -31,10 +31,8 @@ void prepareToAssemble(const std::string &arch);
 Result<Assembled> assemble(const std::string &ptx, const std::string &arch,
                            std::optional<Status> *refusal = nullptr);
 
-// Tells the file of one tool from other versions of it: path, size, time of its last change.
-std::string identityOfTool(const std::string &path);
-// That of the assembler which a worker that is started now would use. nullopt: none is found in a folder, and
-// only the system's loader knows whether there is the library.
+// That of the assembler which a worker that is started now would use, as identityOfTool has it. nullopt: none
+// is found in a folder, and only the system's loader knows whether there is the library.
 std::optional<std::string> identityOfAssembler();
 
 // A cubin as the vendor's disassembler prints it. Unsupported: there is none.

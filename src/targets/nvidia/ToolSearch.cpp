@@ -44,6 +44,14 @@ std::string findProgram(Variable variable, const char *name, const std::vector<s
   return {};
 }
 
+std::string identityOfTool(const std::string &path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return path;
+  return path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec);
+}
+
 std::vector<std::string> libraryPaths(const std::vector<std::string> &folders) {
   if (const char *named = valueOf(Variable::Nvjitlink); *named)
     return {named};

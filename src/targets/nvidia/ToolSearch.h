@@ -12,6 +12,8 @@ namespace tegula::nvidia {
 std::vector<std::string> toolFolders(const std::string &workerProgram);
 // The program that the variable names, or the first of this name in the folders; "" where there is none.
 std::string findProgram(Variable variable, const char *name, const std::vector<std::string> &folders);
+// Tells the file of one tool from other versions of it: path, size, time of its last change.
+std::string identityOfTool(const std::string &path);
 // Paths of the linker's library, in the order in which they are tried; the last of each of its versions is a
 // bare name, for the system's loader.
 std::vector<std::string> libraryPaths(const std::vector<std::string> &folders);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -45,9 +46,11 @@ protected:
     unsetenv("TMPDIR");
   }
   std::string script(const std::string &body) {
-    fs::path path = folder_ / "tool";
-    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
-    fs::permissions(path, fs::perms::owner_all);
+    // The one of before may be about to run, and cannot be written to then.
+    fs::path path = folder_ / "tool", made = folder_ / "made";
+    std::ofstream(made) << "#!/bin/sh\n" << body << "\n";
+    fs::permissions(made, fs::perms::owner_all);
+    fs::rename(made, path);
     return path;
   }
   // A child has workers of its own, which see its environment.
@@ -196,6 +199,50 @@ TEST_F(Scripts, AWorkerThatWasKilledIsStartedAgain) {
     Result<nvidia::Assembled> again = nvidia::assemble(goodPtx, "sm_80");
     return wrong.empty() && !again ? again.status().message : wrong;
   }));
+}
+
+TEST_F(Scripts, AnAssemblerTakesItsMemoryInLargePagesAndWhatTheUserSetsCountsMore) {
+  // A result of less than 64 bytes is no cubin.
+  std::string tool = script("cat > /dev/null; printf '%s%064d' \"$GLIBC_TUNABLES\" 0 > $6");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=0", 1);
+    Result<nvidia::Assembled> result = nvidia::assemble(goodPtx, "sm_80");
+    if (!result)
+      return result.status().message;
+    size_t ours = result->cubin.find("glibc.malloc.hugetlb=1:");
+    size_t users = result->cubin.find(":glibc.malloc.hugetlb=0");
+    return ours == 0 && users != std::string::npos ? "" : result->cubin;
+  }));
+}
+
+TEST_F(Scripts, TheNextAssemblerStartsBehindATextAndEndsWithTheHost) {
+  fs::path started = folder_ / "started";
+  auto processes = [&] {
+    std::vector<pid_t> found;
+    std::ifstream in(started);
+    for (pid_t each = 0; in >> each;)
+      found.push_back(each);
+    return found;
+  };
+  auto holdsSoon = [](auto condition) {
+    for (int i = 0; i != 500 && !condition(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return condition();
+  };
+  std::string tool = script("echo $$ >> " + started.string() + "; cat > $6");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    for (size_t texts : {1, 2}) {
+      if (Status status = nvidia::assemble(goodPtx, "sm_80").status(); !status.ok())
+        return status.message;
+      if (!holdsSoon([&] { return processes().size() == texts + 1; }))
+        return std::to_string(processes().size()) + " assemblers for texts: " + std::to_string(texts);
+    }
+    return "";
+  }));
+  ASSERT_EQ(processes().size(), 3u);
+  EXPECT_TRUE(holdsSoon([&] { return kill(processes().back(), 0) != 0; }));
 }
 
 TEST(UsageTest, ReadsBothToolsLogs) {
