@@ -22,6 +22,24 @@ bool isZero(Value value) {
   return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
 }
 
+// Does an atomic see what others wrote before they released? Where nobody reads what it gives, the program
+// cannot know whose value it met.
+bool acquires(Operation *op) {
+  auto of = [](auto atomic) {
+    MemSemantic sem = atomic.getSem();
+    return !atomic->use_empty() && (sem == MemSemantic::Acquire || sem == MemSemantic::AcquireRelease);
+  };
+  if (auto update = dyn_cast<AtomicRMWOp>(op))
+    return of(update);
+  auto exchange = dyn_cast<AtomicCASOp>(op);
+  return exchange && of(exchange);
+}
+
+bool isEffectiveAssembly(Operation *op) {
+  auto assembly = dyn_cast<ElementwiseInlineAsmOp>(op);
+  return assembly && !assembly.getPure();
+}
+
 class CopyPlanner {
 public:
   CopyPlanner(scf::ForOp loop, unsigned stages, const simt::Machine &machine,
@@ -51,11 +69,12 @@ public:
 
 private:
   bool isCandidate() {
-    bool hasDots = false, isInnermost = true, meets = false;
+    bool hasDots = false, isInnermost = true, meets = false, isOrdered = false;
     plan_.loop.getBody()->walk([&](Operation *op) {
       hasDots |= op->hasAttr(simt::matrixName);
       isInnermost &= !isa<LoopLikeOpInterface>(op);
       meets |= isa<BarrierOp>(op);
+      isOrdered |= acquires(op) || isEffectiveAssembly(op);
       if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
         written_.push_back(op->getOperand(0));
     });
@@ -63,6 +82,10 @@ private:
       return false;
     if (meets)
       return refuse(plan_.loop.getLoc(), "loads stay where they are: the loop has a barrier");
+    if (isOrdered)
+      return refuse(
+          plan_.loop.getLoc(),
+          "loads stay where they are: the loop acquires what others wrote, or has assembly with effects");
     // The expansion follows values over one trip: `a, b = b, load(...)` goes over two.
     if (llvm::any_of(plan_.loop.getYieldedValues(), [&](Value value) {
           auto argument = dyn_cast<BlockArgument>(value);
@@ -114,10 +137,8 @@ private:
       return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
       return refuse(load.getLoc(), "stays where it is: its elements are stored in another form");
-    // Of two arguments that overlap the memory model asks nothing without a barrier (M12).
-    for (Value written : written_)
-      if (origins_.of(load.getPtr()).mayShare(origins_.of(written)))
-        return refuse(load.getLoc(), "stays where it is: the loop may store to what it reads");
+    if (mayBeWritten(load))
+      return refuse(load.getLoc(), "stays where it is: the loop may store to what it reads");
     if (const char *why = reasonAgainst(load))
       return refuse(load.getLoc(), why);
     Layout layout = simt::layoutOf(type);
@@ -129,6 +150,15 @@ private:
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
     plan_.copied.push_back({load, std::move(map), width});
     return true;
+  }
+
+  // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
+  // without a barrier (M12).
+  bool mayBeWritten(LoadOp load) {
+    if (written_.empty())
+      return false;
+    analysis::OriginSet from = origins_.of(load.getPtr()); // a copy: the next answer may move it
+    return llvm::any_of(written_, [&](Value written) { return from.mayShare(origins_.of(written)); });
   }
 
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
@@ -193,9 +223,7 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       bool takesOfTrip = load.getOther() && !plan_.loop.isDefinedOutsideOfLoop(load.getOther());
       if (isCopied(load) || plan_.ahead.contains(load) || load.getIsVolatile() || takesOfTrip ||
-          !isSmall(load) || llvm::any_of(written_, [&](Value written) {
-            return origins_.of(load.getPtr()).mayShare(origins_.of(written));
-          }))
+          !isSmall(load) || mayBeWritten(load))
         continue;
       if (!reasonAgainst(load))
         plan_.ahead.insert(load);
@@ -424,6 +452,8 @@ private:
       if (auto inner = dyn_cast<LoadOp>(op)) {
         if (inner.getIsVolatile())
           return "stays where it is: its addresses come from a volatile load";
+        if (mayBeWritten(inner))
+          return "stays where it is: the loop may store to what its addresses come from";
       } else if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op)) {
         return "stays where it is: its addresses come from what the loop computes";
       }

@@ -185,3 +185,38 @@ def test_offsets_that_are_clamped(target, form, M, N, K):
     if form == "other" and N > 41:
         wanted[:, 40] = wanted[:, 41]
     assert torch.equal(c, wanted)
+
+
+@triton.jit
+def named_by_the_trip_before_kernel(a_ptr, b_ptr, c_ptr, table_ptr, trips, FORM: tl.constexpr, STAGES: tl.constexpr):
+    m, k = tl.arange(0, 32), tl.arange(0, 16)
+    acc = tl.zeros([32, 32], tl.float32)
+    for i in tl.range(0, trips, num_stages=STAGES):
+        block = tl.load(table_ptr + i)
+        x = tl.load(a_ptr + block * 512 + m[:, None] * 16 + k[None, :])
+        y = tl.load(b_ptr + i * 512 + k[:, None] * 32 + m[None, :], mask=(k < tl.load(table_ptr + i) * 4)[:, None], other=0.0)
+        acc = tl.dot(x, y, acc)
+        if FORM == "store":
+            tl.store(table_ptr + i + 1, (block * 3 + 1) % 8)
+        elif FORM == "atomic":
+            tl.atomic_add(table_ptr + i + 1, (block * 3 + 1) % 8)
+        elif i % 2 == 0:
+            tl.store(table_ptr + i + 1, (block * 3 + 1) % 8)
+    tl.store(c_ptr + m[:, None] * 32 + m[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("form", ["store", "atomic", "branch"])
+def test_blocks_and_bounds_that_the_trip_before_stored(target, form, stages):
+    trips, generator = 6, torch.Generator().manual_seed(2)
+    a, b = torch.randint(-4, 5, (8, 32, 16), generator=generator).half(), torch.randint(-4, 5, (trips, 16, 32), generator=generator).half()
+    table, c = torch.zeros(trips + 1, dtype=torch.int32), torch.full((32, 32), 9.0)
+    named_by_the_trip_before_kernel[(1,)](a, b, c, table, trips, FORM=form, STAGES=stages)
+    numbers, wanted = [0] * (trips + 1), torch.zeros(32, 32)
+    for i in range(trips):
+        block = numbers[i]
+        wanted += a[block].float()[:, :min(block * 4, 16)] @ b[i].float()[:min(block * 4, 16)]
+        if form != "branch" or i % 2 == 0:
+            numbers[i + 1] = (block * 3 + 1) % 8
+    assert table.tolist() == numbers
+    assert torch.equal(c, wanted)

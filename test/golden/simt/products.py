@@ -10,6 +10,8 @@
 # RUN: tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_75 --emit simt | FileCheck %s --check-prefix OLD
 # RUN: tegula explain %s::turned --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix TURNED
 # RUN: tegula explain %s::stores --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix STORES
+# RUN: tegula explain %s::acquires --signature 'a=*f16:16,b=*f16:16,c=*f32:16,flag=*i32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix ACQUIRES
+# RUN: tegula explain %s::counts --signature 'a=*f16:16,b=*f16:16,c=*f32:16,flag=*i32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix COUNTS
 # RUN: tegula explain %s::odd --signature 'a=*f32:16,c=*f32:16' --target sm_80 | FileCheck %s --check-prefix ODD
 # RUN: not tegula compile %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 4 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
 import triton
@@ -128,6 +130,32 @@ def stores(a, b, c, K):
         x = tl.load(a + m[:, None] * 32 + k[None, :])
         y = tl.load(b + (i + k)[:, None] * 32 + m[None, :])
         tl.store(a + m[:, None] * 32 + k[None, :], tl.dot(x, y).to(tl.float16))
+
+
+# A load behind the atomic must see what another program released before the atomic took its value.
+# ACQUIRES: pipeline: loads stay where they are: the loop acquires what others wrote
+@triton.jit
+def acquires(a, b, c, flag, K):
+    m, k = tl.arange(0, 32), tl.arange(0, 32)
+    acc = tl.zeros([32, 32], tl.float32)
+    for i in range(0, K, 32):
+        ready = tl.atomic_add(flag + i, 0)
+        x, y = tl.load(a + m[:, None] * K + (i + k)[None, :]), tl.load(b + (i + k)[:, None] * 32 + m[None, :])
+        acc += tl.dot(x, y) * ready
+    tl.store(c + m[:, None] * 32 + m[None, :], acc)
+
+
+# Counted for others, nobody here learns from it.
+# COUNTS: pipeline: 2 loads run 2 trips ahead
+@triton.jit
+def counts(a, b, c, flag, K):
+    m, k = tl.arange(0, 32), tl.arange(0, 32)
+    acc = tl.zeros([32, 32], tl.float32)
+    for i in range(0, K, 32):
+        tl.atomic_add(flag + i, 1)
+        x, y = tl.load(a + m[:, None] * K + (i + k)[None, :]), tl.load(b + (i + k)[:, None] * 32 + m[None, :])
+        acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * 32 + m[None, :], acc)
 
 
 # ODD: dot: matrix instruction m16n8k8.tf32, M filled up from 10 to 16, N filled up from 10 to 16, K filled up from 5 to 8
