@@ -75,12 +75,15 @@ tg_context *context();
 class Arena {
 public:
   bool hasHostMemory = false;
-  int device = -1;          // of the arguments that are on one
-  bool hasUnplaced = false; // an address whose object says nothing of a device
+  int device = -1;                       // of the arguments that are on one
+  bool hasUnplaced = false;              // an address whose object says nothing of a device
+  std::vector<PyObject *> withoutMemory; // tensors whose address is 0, borrowed from the caller
 
   // False with an exception set.
   bool convert(PyObject *object, tg_value &out);
   bool convert(PyObject *object, const char *name, tg_value &out);
+  // Refuses a launch with tensors that have elements and no memory. False with an exception set.
+  bool checkMemory() const { return withoutMemory.empty() || refuseWithoutMemory(); }
   // What `encode` returned.
   bool decode(PyObject *encoded, tg_value &out);
 
@@ -94,6 +97,7 @@ private:
   bool typed(PyObject *payload, tg_value &out);
   bool sequence(PyObject *object, tg_value &out);
   bool encode(PyObject *object, tg_value &out);
+  bool refuseWithoutMemory() const;
   std::vector<Ref> kept_;
   std::list<std::vector<tg_value>> tuples_; // allocates nothing while there are none
   int depth_ = 0;

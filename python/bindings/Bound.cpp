@@ -84,7 +84,7 @@ int set(PyObject *object, PyObject *key, PyObject *value) {
     return -1;
   Arena arena;
   tg_value raw{};
-  if (!arena.convert(value, raw))
+  if (!arena.convert(value, raw) || !arena.checkMemory())
     return -1;
   if (raw.kind == TG_POINTER && arena.device != self->device) {
     launchError("%R is not in the memory in which the arguments of the bound launch are", value);

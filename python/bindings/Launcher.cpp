@@ -233,7 +233,7 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   call.targetName = Ref(Py_NewRef(function->target));
   CallShape shape{keywords, call.count, call.targetName.get(), function->watch->version};
   bool mayBeKnown = runs && function->recent->has(shape);
-  if (!convert(self, args, positional, keywords, !mayBeKnown, call))
+  if (!convert(self, args, positional, keywords, !mayBeKnown, call) || (runs && !call.arena.checkMemory()))
     return nullptr;
   if (mayBeKnown) {
     uint64_t slots[Gathered::inlineCount];
@@ -308,7 +308,8 @@ PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, P
   if (!self->grid)
     return launchError("a call is bound with its grid, which is %R\n  hint: kernel[grid].bind(...)", Py_None);
   if (!isWanted(self, args, positional, keywords) || !begin(self->function, positional, keywords, call) ||
-      !convert(self, args, positional, keywords, true, call) || !choosePlace(self->function, call))
+      !convert(self, args, positional, keywords, true, call) || !call.arena.checkMemory() ||
+      !choosePlace(self->function, call))
     return nullptr;
   if (std::strcmp(call.target, "ptxvm") == 0)
     return launchError("a call on %R is not bound: it is checked anew each time\n  hint: call the kernel",

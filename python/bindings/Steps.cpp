@@ -102,7 +102,7 @@ PyObject *launch(PyObject *, PyObject *args) {
   tg_kernel *kernel = kernelHandle(raw);
   Arena arena;
   std::vector<uint64_t> slots;
-  if (!readSlots(kernel, values, arena, slots))
+  if (!readSlots(kernel, values, arena, slots) || !arena.checkMemory())
     return nullptr;
   tg_place place{sizeof(tg_place), arena.device >= 0 ? arena.device : device,
                  reinterpret_cast<void *>(stream)};

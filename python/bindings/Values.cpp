@@ -237,6 +237,8 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
     out.dtype = uint8_t(exchanged.dtype);
     out.as.address = exchanged.address;
     hasHostMemory |= exchanged.device < 0;
+    if (!exchanged.address)
+      withoutMemory.push_back(object);
     return exchanged.device < 0 || isOnDevice(exchanged.device);
   }
   bool hadUnplaced = hasUnplaced;
@@ -252,9 +254,28 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
   out.kind = TG_POINTER;
   out.dtype = uint8_t(dtype);
   out.as.address = PyLong_AsVoidPtr(address.get());
-  if (!out.as.address) // of a type alone, for a compile
+  if (!out.as.address) { // of a type alone, for a compile
     hasUnplaced = hadUnplaced;
+    withoutMemory.push_back(object);
+  }
   return out.as.address || !PyErr_Occurred();
+}
+
+// A tensor of no elements has no memory either; an object that does not count them may stand for no tensor.
+bool Arena::refuseWithoutMemory() const {
+  for (PyObject *object : withoutMemory) {
+    Ref count(PyObject_CallMethod(object, "numel", nullptr));
+    long long elements = count ? PyLong_AsLongLong(count.get()) : 0;
+    PyErr_Clear();
+    if (elements == 0)
+      continue;
+    launchError(
+        "a tensor of the class %s has no memory: its address is 0\n"
+        "  hint: one that only stands for a type is compiled for, kernel.warmup(...), and not launched",
+        Py_TYPE(object)->tp_name);
+    return false;
+  }
+  return true;
 }
 
 bool Arena::integer(PyObject *object, tg_value &out) {

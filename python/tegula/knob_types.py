@@ -1,6 +1,10 @@
 """Says what the switches of ``triton.knobs`` are made of: attributes that the environment answers until they are set."""
+import functools
 import importlib
 import os
+import re
+import shutil
+import subprocess
 import warnings
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,6 +38,13 @@ def toenv(value):
     return (str(value),) if isinstance(value, (str, int)) else None
 
 
+class Env:
+    """In the place of a value: what was set is forgotten, and the environment answers again."""
+
+
+env = Env()
+
+
 class env_base:
     """A switch: what was set, else the environment's variable `key`, else the default. A value that is set is written
     into the environment too, where the compiler and child processes read it. `ours` is a second name, which goes before
@@ -51,6 +62,9 @@ class env_base:
         return vars(group).get(self.name, self.get())
 
     def __set__(self, group, value):
+        if value is env:
+            self.__delete__(group)
+            return
         if not self.obeyed and value not in (None, self.get()):
             warnings.warn(f"knobs: nothing here obeys `{self.name}` ({self.key})", stacklevel=2)
         vars(group)[self.name] = value
@@ -61,7 +75,10 @@ class env_base:
         knobs._notice()
 
     def __delete__(self, group):
+        from . import knobs
+
         vars(group).pop(self.name, None)
+        knobs._notice()
 
     def _text(self):
         text = getenv(self.ours) if self.ours else None
@@ -98,6 +115,16 @@ class env_opt_bool(env_bool):
         super().__init__(key, default, obeyed)
 
 
+class env_strs(env_base):
+    """A set of texts with commas between them."""
+
+    def __init__(self, key, default=frozenset(), obeyed=True):
+        super().__init__(key, default, obeyed)
+
+    def parse(self, text):
+        return {part.strip() for part in text.split(",") if part.strip()}
+
+
 class env_int(env_base):
 
     def parse(self, text):
@@ -115,6 +142,58 @@ class env_str_callable_default(env_base):
     def get(self):
         text = self._text()
         return self.default() if text is None else text
+
+
+@dataclass(frozen=True)
+class NvidiaTool:
+    """A program of the vendor's, and the version that it tells of itself."""
+    path: str
+    version: str
+
+    @staticmethod
+    @functools.lru_cache
+    def from_path(path):
+        """None where there is no such program."""
+        try:
+            told = subprocess.check_output([path, "--version"], stderr=subprocess.STDOUT, timeout=60).decode()
+        except (OSError, subprocess.SubprocessError):
+            return None
+        version = re.search(r"release (\d+\.\d+)", told)
+        return version and NvidiaTool(path, version[1])
+
+
+class env_nvidia_tool(env_base):
+    """A program that the compiler runs: the one that is named here or by its variables, else the first that is found."""
+
+    def __init__(self, binary, key=None, obeyed=True):
+        super().__init__(key or f"TRITON_{binary.upper()}_PATH", None, obeyed, f"TEGULA_{binary.upper()}")
+        self.binary = binary
+
+    def __get__(self, group, owner=None):
+        return self if group is None else self._found(vars(group).get(self.name))
+
+    def _found(self, named):
+        if isinstance(named, NvidiaTool):
+            return named
+        named = named or self._text()
+        folders = [*(getenv("TEGULA_TOOLS") or "").split(":"), *os.environ.get("PATH", "").split(":"), "/usr/local/cuda/bin"]
+        path = named or shutil.which(self.binary, path=":".join(folder for folder in folders if folder))
+        tool = NvidiaTool.from_path(path) if path else None
+        if tool is None:
+            raise RuntimeError(f"{named} is no {self.binary}" if named else
+                               f"Cannot find {self.binary}\n  hint: name it in {self.key}, or install Triton's or the CUDA "
+                               "toolkit's beside this package")
+        return tool
+
+    def __set__(self, group, value):
+        super().__set__(group, value.path if isinstance(value, NvidiaTool) else value)
+
+    def get(self):
+        """None where there is none: for those who list all switches."""
+        try:
+            return self._found(None)
+        except RuntimeError:
+            return None
 
 
 class env_class(env_base):
@@ -152,8 +231,15 @@ class JITHook(Protocol):
         ...
 
 
+class AutotuneListener(Protocol):
+    """Told of each choice among configurations that was measured, or found in a file."""
+
+    def __call__(self, *, fn, key, best_config, configs_timings, duration, cache_hit):
+        ...
+
+
 class CompilationListener(Protocol):
-    """Told of each triton.compile."""
+    """Told of each kernel that is new to the process."""
 
     def __call__(self, *, src, metadata, metadata_group, times, cache_hit):
         ...
@@ -192,14 +278,6 @@ class HookChain:
     def __call__(self, *args, **kwargs):
         for call in self.calls[::-1] if self.reversed else list(self.calls):
             call(*args, **kwargs)
-
-
-class UncalledChain(HookChain):
-    """Hooks that nothing here calls."""
-
-    def add(self, func):
-        warnings.warn("knobs: nothing here calls this hook", stacklevel=2)
-        super().add(func)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ import os
 import warnings
 from contextlib import contextmanager
 
-from .knob_types import (CompilationListener, CompileTimes, HookChain, InitHandleHook, JITHook, LaunchHook, UncalledChain,
-                         env_base, env_bool, env_class, env_int, env_opt_bool, env_opt_str, env_str,
-                         env_str_callable_default, getenv, getenv_bool, setenv, toenv)
+from .knob_types import (AutotuneListener, CompilationListener, CompileTimes, Env, HookChain, InitHandleHook, JITHook,
+                         LaunchHook, NvidiaTool, env, env_base, env_bool, env_class, env_int, env_nvidia_tool, env_opt_bool,
+                         env_opt_str, env_str, env_str_callable_default, env_strs, getenv, getenv_bool, setenv, toenv)
 
 
 _watchers = []
@@ -28,7 +28,11 @@ class base_knobs:
     def knobs(self):
         """All of the group and their values."""
         names = [name for name in vars(type(self)) if not name.startswith("_") and not callable(getattr(type(self), name))]
-        return {name: getattr(self, name) for name in [*names, *vars(self)] if not name.startswith("_")}
+        return {name: self._told(name) for name in [*names, *vars(self)] if not name.startswith("_")}
+
+    def _told(self, name):
+        knob = self.knob_descriptors.get(name)
+        return knob.get() if isinstance(knob, env_nvidia_tool) and name not in vars(self) else getattr(self, name)
 
     def copy(self):
         other = type(self)()
@@ -63,6 +67,11 @@ class build_knobs(base_knobs):
     cudart_path = env_opt_str("TRITON_CUDART_PATH")
     impl = None
 
+    @property
+    def backend_dirs(self):
+        """The folders that are set, for those who build against them."""
+        return {path for path in (self.cudacrt_path, self.cudart_path) if path is not None}
+
 
 class redis_knobs(base_knobs):
     key_format = env_str("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
@@ -96,6 +105,10 @@ class compilation_knobs(base_knobs):
     instrumentation_mode = env_str("TRITON_INSTRUMENTATION_MODE", "", obeyed=False)
     listener = None
 
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        _notice()
+
 
 class autotuning_knobs(base_knobs):
     cache = env_bool("TRITON_CACHE_AUTOTUNING")
@@ -116,7 +129,7 @@ class runtime_knobs(base_knobs):
 
     def _make_chains(self):
         vars(self).update(launch_enter_hook=HookChain(), launch_exit_hook=HookChain(reversed=True),
-                          kernel_load_start_hook=UncalledChain(), kernel_load_end_hook=UncalledChain(reversed=True))
+                          kernel_load_start_hook=HookChain(), kernel_load_end_hook=HookChain(reversed=True))
         _notice()
 
     def reset(self):
@@ -141,10 +154,10 @@ class language_knobs(base_knobs):
 
 
 class nvidia_knobs(base_knobs):
-    ptxas = env_opt_str("TRITON_PTXAS_PATH")
-    ptxas_blackwell = env_opt_str("TRITON_PTXAS_BLACKWELL_PATH", obeyed=False)
-    cuobjdump = env_opt_str("TRITON_CUOBJDUMP_PATH")
-    nvdisasm = env_opt_str("TRITON_NVDISASM_PATH")
+    ptxas = env_nvidia_tool("ptxas")
+    ptxas_blackwell = env_nvidia_tool("ptxas", "TRITON_PTXAS_BLACKWELL_PATH", obeyed=False)
+    cuobjdump = env_nvidia_tool("cuobjdump")
+    nvdisasm = env_nvidia_tool("nvdisasm")
     dump_nvptx = env_bool("NVPTX_ENABLE_DUMP", ours="TEGULA_PRINT_PTX")
     disable_ptxas_opt = env_bool("DISABLE_PTXAS_OPT", obeyed=False)
     ptxas_options = env_opt_str("PTXAS_OPTIONS", obeyed=False)
@@ -168,7 +181,7 @@ class amd_knobs(base_knobs):
 
 class proton_knobs(base_knobs):
     disable = env_bool("TRITON_PROTON_DISABLE", obeyed=False)
-    cupti_lib_dir = env_str("TRITON_CUPTI_LIB_PATH", "", obeyed=False)
+    cupti_lib_dir = env_opt_str("TRITON_CUPTI_LIB_PATH", obeyed=False)
     enable_nvtx = env_bool("TRITON_ENABLE_NVTX", True, obeyed=False)
 
 

@@ -35,8 +35,11 @@ bool complete(const sema::Request &request, diag::Sink &sink) {
 // A block has a power of two of warps, and a device has room for 32 of them.
 bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sink &sink) {
   int most = target.devices ? 32 : 64;
-  if (warps >= 1 && warps <= most && (warps & (warps - 1)) == 0)
+  bool isPower = warps >= 1 && (warps & (warps - 1)) == 0;
+  if (isPower && warps <= most)
     return true;
+  if (isPower)
+    return reportTooManyWarps(warps, std::string(target.name), place, sink), false;
   sink.report(
       diag::Kind::OptionValue, place,
       {"num_warps", "the int " + std::to_string(warps), "a power of 2 from 1 to " + std::to_string(most)});
@@ -65,6 +68,15 @@ std::string describeLaunch(const Compilation &compilation, std::span<const uint6
 }
 
 } // namespace
+
+void reportTooManyWarps(int64_t warps, std::string_view target, diag::Location place, diag::Sink &sink) {
+  const Target *found = findTarget(target);
+  int64_t most = !found || found->devices ? 32 : 64;
+  sink.report(diag::Kind::TargetTooSmall, place,
+              {std::string(target), "out of resource: threads, Required: " + std::to_string(warps * 32) +
+                                        ", Hardware limit: " + std::to_string(most * 32) +
+                                        " (num_warps=" + std::to_string(warps) + ")"});
+}
 
 Result<std::string_view> Compilation::stage(std::string_view name) {
   std::lock_guard guard(textMutex_);

@@ -91,4 +91,7 @@ std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptio
 const Target *prepare(const sema::Request &request, const CompileOptions &options,
                       TargetOptions &targetOptions, diag::Sink &sink);
 
+// A block of so many warps, a power of two, does not fit: a limit of the machine, which tuners skip.
+void reportTooManyWarps(int64_t warps, std::string_view target, diag::Location place, diag::Sink &sink);
+
 } // namespace tegula::compiler

@@ -192,6 +192,9 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
     return setArch(call, leaf, option->takes, sink);
   if (option->use == OptionUse::Fixed ? asksForNothing(leaf) : obey(call.options, option->name, leaf))
     return true;
+  if (option->name == "num_warps" && leaf.kind == LeafKind::Int && int64_t(leaf.bits) > 64 &&
+      (leaf.bits & (leaf.bits - 1)) == 0)
+    return compiler::reportTooManyWarps(int64_t(leaf.bits), call.options.target, place(), sink), false;
   sink.report(Kind::OptionValue, place(), {argument.name, describe(leaf), option->takes});
   return false;
 }

@@ -399,3 +399,49 @@ def test_runs_of_a_configuration_are_bounded_on_the_clock_on_the_wall():
     slow = SlowRuns()
     assert make()._time(slow) == pytest.approx([0.001] * 3)
     assert 3 <= slow.runs <= 13
+
+
+def test_an_argument_that_is_left_out_is_neither_zeroed_nor_restored():
+    @triton.jit
+    def kernel(x, y, n, B: tl.constexpr):
+        i = tl.arange(0, B)
+        if x is None:
+            tl.store(y + i, 1.0, mask=i < n)
+        else:
+            tl.store(x + i, 2.0, mask=i < n)
+
+    configs = [triton.Config({"B": 8}), triton.Config({"B": 16})]
+    for hooks in ({"reset_to_zero": ["x"]}, {"restore_value": ["x"]}):
+        tuned, y = triton.autotune(configs, key=["n"], **hooks)(kernel), np.zeros(8, np.float32)
+        tuned[(1,)](None, y, 8)
+        assert (y == 1).all()
+
+
+def test_more_warps_than_a_block_has_are_a_configuration_that_cannot_run():
+    @triton.autotune([triton.Config({}, num_warps=128), triton.Config({}, num_warps=4)], key=["n"])
+    @triton.jit
+    def kernel(x, n):
+        tl.store(x, n)
+
+    x = np.zeros(1, np.float32)
+    kernel[(1,)](x, 3)
+    assert x[0] == 3 and kernel.best_config.num_warps == 4
+    with pytest.raises(triton.OutOfResources, match="out of resource: threads, Required: 4096, Hardware limit: "):
+        kernel.fn[(1,)](x, 3, num_warps=128)
+    source = triton.compiler.ASTSource(kernel.fn, {"x": "*fp32", "n": "i32"})
+    with pytest.raises(triton.OutOfResources, match="Required: 2048, Hardware limit: 1024"):
+        triton.compile(source, target=triton.backends.compiler.GPUTarget("cuda", 90, 32), options={"num_warps": 64})
+
+
+def test_the_listener_is_told_of_what_was_measured(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    increment = make(cache_results=True)
+    with triton.knobs.autotuning.scope():
+        triton.knobs.autotuning.listener = lambda **kwargs: told.append(kwargs)
+        for _ in range(2):
+            increment[grid](np.zeros(8, np.float32), 8)
+        increment.cache.clear()
+        increment[grid](np.zeros(8, np.float32), 8)
+    assert [row["cache_hit"] for row in told] == [False, True] and told[0]["duration"] > 0 and told[1]["duration"] is None
+    assert told[0]["fn"] is increment.base_fn and told[0]["best_config"] in told[0]["configs_timings"]

@@ -144,5 +144,60 @@ def test_switches_read_the_environment(monkeypatch):
 def test_a_switch_that_nothing_obeys_says_so():
     with pytest.warns(UserWarning, match="nothing here obeys"), triton.knobs.compilation.scope():
         triton.knobs.compilation.enable_asan = True
-    with pytest.warns(UserWarning, match="nothing here calls"):
-        triton.knobs.runtime.kernel_load_start_hook.add(print)
+
+
+def test_around_loading_code():
+    seen, kernel, x = [], make(), np.zeros(8, np.float32)
+    triton.knobs.runtime.kernel_load_start_hook.add(lambda *told: seen.append(("start", *told)))
+    triton.knobs.runtime.kernel_load_end_hook.add(lambda *told: seen.append(("end", *told)))
+    compiled = kernel.warmup(x, 5, B=8, grid=(1,))
+    assert not seen
+    for _ in range(2):
+        assert kernel[(1,)](x, 5, B=8) is compiled
+    told = (compiled.module, compiled.function, "fill", compiled.metadata_group, compiled.hash)
+    assert seen == [("start", *told), ("end", *told)] and len(compiled.hash) == 64
+    other = triton.compile(triton.compiler.ASTSource(kernel, {"x_ptr": "*fp32", "n": "i32"}, {"B": 16}))
+    other._init_handles()
+    other._init_handles()
+    assert [row[0] for row in seen[2:]] == ["start", "end"] and seen[2][5] == other.hash
+
+
+def test_a_listener_of_compiles_is_told_of_launches(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEGULA_CACHE_DIR", str(tmp_path))
+    told = []
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.listener = lambda **kwargs: told.append(kwargs)
+        kernel, x = make(), np.zeros(8, np.float32)
+        for n in (5, 7, 16):
+            kernel[(1,)](x, n, B=8)
+        make()[(1,)](x, 5, B=8)
+    kernel[(1,)](x, 1, B=8)
+    assert [row["src"].signature["n"] for row in told] == ["i32"] * 3
+    assert told[0]["src"].fn is kernel and told[0]["src"].constants == {(2,): 8} and told[0]["metadata"]["name"] == "fill"
+    assert told[0]["times"].total > 0 and not told[0]["cache_hit"] and told[2]["cache_hit"]
+
+
+def test_the_environment_answers_again(monkeypatch):
+    knobs = triton.knobs
+    monkeypatch.setattr(knobs, "propagate_env", False)
+    monkeypatch.setenv("TRITON_DUMP_DIR", "/one")
+    with knobs.cache.scope():
+        knobs.cache.dump_dir = "/two"
+        assert knobs.cache.dump_dir == "/two"
+        knobs.cache.dump_dir = knobs.env
+        assert knobs.cache.dump_dir == "/one"
+    monkeypatch.setenv("TRITON_CUDART_PATH", "/three")
+    assert "/three" in knobs.build.backend_dirs
+
+
+def test_programs_of_the_vendor_have_a_version(tmp_path, monkeypatch):
+    tool = tmp_path / "ptxas"
+    tool.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.8, V12.8.1'\n")
+    tool.chmod(0o755)
+    knobs = triton.knobs
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(tool))
+    assert knobs.nvidia.ptxas == knobs.NvidiaTool(str(tool), "12.8") and knobs.nvidia.knobs["ptxas"].version == "12.8"
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match="is no ptxas"):
+        knobs.nvidia.ptxas
+    assert knobs.nvidia.knobs["ptxas"] is None

@@ -20,7 +20,7 @@ NAMES = {
     "triton.backends": "Backend BaseBackend DriverBase backends compiler driver nvidia",
     "triton.backends.compiler": "BaseBackend GPUTarget Language",
     "triton.backends.driver": "Benchmarker DriverBase GPUDriver",
-    "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions",
+    "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions get_ptxas get_ptxas_version sm_arch_from_capability",
     "triton.backends.nvidia.driver": "CudaDriver CudaUtils",
     "triton.compiler": "ASTSource CompilationError CompiledKernel IRSource LazyDict compile compiler errors make_backend",
     "triton.compiler.compiler": """ASTSource AsmDict CompiledKernel GPUTarget IRSource LazyDict compile driver get_cache_key
@@ -40,12 +40,16 @@ NAMES = {
     "triton.runtime.jit": """BoundConstexprFunction ConstexprFunction JITCallable JITFunction JitFunctionInfo KernelInterface
         KernelParam MockTensor TensorWrapper constexpr_function driver find_paths_if get_full_name get_iterable_path
         get_jit_fn_file_line jit knobs mangle_type native_specialize_impl reinterpret""",
-    "triton.knobs": "HookChain CompileTimes autotuning build cache compilation language nvidia proton redis runtime base_knobs",
+    "triton.knobs": """AutotuneListener HookChain CompileTimes NvidiaTool autotuning build cache compilation env env_nvidia_tool language
+        nvidia proton redis runtime base_knobs""",
     "triton.testing": """Benchmark Mark assert_close cuda_memcheck do_bench do_bench_cudagraph get_dram_gbps
         get_max_simd_tflops get_max_tensorcore_tflops nvsmi perf_report set_gpu_clock""",
-    "triton.tools.disasm": "extract get_sass path_to_cuobjdump",
+    "triton.tools.disasm": "extract get_sass path_to_cuobjdump path_to_nvdisasm",
+    "triton.tools.ragged_tma": "create_ragged_descriptor load_ragged store_ragged to_ragged_indices",
+    "triton.language.extra.cuda.gdc": "gdc_launch_dependents gdc_wait",
+    "triton.language.extra.cuda.utils": "globaltimer num_threads num_warps smid",
     "triton.language": "PropagateNan constexpr constexpr_type core const dtype extra math pointer_type semantic standard target_info tensor",
-    "triton.language.core": """CONSTEXPR_0 TRITON_BUILTIN TRITON_MAX_TENSOR_NUMEL _unwrap_if_constexpr builtin cdiv constexpr
+    "triton.language.core": """CONSTEXPR_0 PropagateNan TRITON_BUILTIN pi32_t str_to_ty TRITON_MAX_TENSOR_NUMEL _unwrap_if_constexpr builtin cdiv constexpr
         constexpr_type dispatch dtype extern get_int_dtype is_builtin must_use_result tensor view""",
     "triton.language.standard": """_log2 _get_int_dtype _sum_combine _elementwise_max _elementwise_min cdiv max sum sort
         _argmax_combine_tie_break_left""",

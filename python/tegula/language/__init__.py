@@ -24,4 +24,5 @@ def str_to_ty(name):
     return pointer_type(str_to_ty(name[1:])) if name.startswith("*") else dtype(name)
 
 
+core.PropagateNan, core.str_to_ty, core.pi32_t = PropagateNan, str_to_ty, pi32_t  # scripts ask both modules
 __getattr__ = core.module_getattr("triton.language")

@@ -99,11 +99,12 @@ class Autotuner(_Wrapper):
         self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", len(self.configs))
 
     def _reset_and_save(self, kwargs, reset_only=False):
-        """The hook before a run: zeroes, and saves what is to be restored."""
+        """The hook before a run: zeroes, and saves what is to be restored. A call may leave such an argument out, by None."""
         for name in self.reset_to_zero:
-            restore(kwargs[name], 0) if not hasattr(kwargs[name], "zero_") else kwargs[name].zero_()
+            if kwargs[name] is not None:
+                restore(kwargs[name], 0) if not hasattr(kwargs[name], "zero_") else kwargs[name].zero_()
         if not reset_only:
-            self.restore_copies = {name: copied(kwargs[name]) for name in self.restore_value}
+            self.restore_copies = {name: copied(kwargs[name]) for name in self.restore_value if kwargs[name] is not None}
 
     def _restore(self, kwargs, exception):
         """The hook after a run."""
@@ -155,7 +156,8 @@ class Autotuner(_Wrapper):
         start = time.perf_counter()
         file = TimingFile(self, key, configs) if self.cache_results or knobs.autotuning.cache else None
         timings = file.read() if file else None
-        if timings is None:
+        was_known = timings is not None
+        if not was_known:
             best, timings = self._tune(key, configs, args, options)
             if file:
                 file.write(timings)
@@ -164,6 +166,9 @@ class Autotuner(_Wrapper):
         if best is None or _ranking(timings[best])[0] == float("inf"):
             raise OutOfResources(f"no configuration of `{self.__name__}` can run")
         self.bench_time, self.configs_timings = time.perf_counter() - start, timings
+        if knobs.autotuning.listener:
+            knobs.autotuning.listener(fn=self.base_fn, key=key, best_config=best, configs_timings=timings,
+                                      duration=None if was_known else self.bench_time, cache_hit=was_known)
         if knobs.autotuning.print:
             print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
         return best

@@ -1,5 +1,6 @@
 """What a compile returns: the compiled kernel with its stages and remarks, and its launches."""
 import functools
+import hashlib
 import warnings
 from collections import namedtuple
 from collections.abc import Mapping
@@ -90,6 +91,7 @@ class CompiledKernel:
         self.src = None
         self.asm = Stages(raw)
         self.name = raw.name()
+        self._expect_load()
         for row in raw.warnings():
             diagnostic = Diagnostic(*row)
             if diagnostic.kind == "StaticPrint":
@@ -107,7 +109,15 @@ class CompiledKernel:
         self.metadata = _metadata_of(self, target, vars(options), key)
         self.packed_metadata = (self.metadata.num_warps, self.metadata.num_ctas, self.metadata.shared)
         self.arguments = compiled.arguments
+        self._expect_load()
         return self
+
+    def _expect_load(self):
+        """Those who are told of loading code are told of this kernel's at its first launch from here."""
+        from .. import knobs
+
+        if knobs.runtime.kernel_load_start_hook or knobs.runtime.kernel_load_end_hook:
+            self.is_unloaded = True
 
     @property
     def target(self):
@@ -134,7 +144,9 @@ class CompiledKernel:
 
     @functools.cached_property
     def hash(self):
-        return f"{id(self._raw):064x}"
+        """The same for the same code, in other processes too."""
+        text = f"{self.target} {self.arch} {self.name} {core.digest_of(self._raw)}"
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @functools.cached_property
     def metadata(self):
@@ -171,7 +183,10 @@ class CompiledKernel:
     def _init_handles(self):
         """Has the code at hand in a process that did not compile it: loads it. Where it was compiled it reaches the device
         at the first launch."""
+        from . import hooks
+
         if getattr(self, "_raw", None) is not None:
+            hooks.load(self)
             return
         self._owner = self.src.fn
         if "cubin" in self.asm or "ptx" in self.asm:
@@ -202,6 +217,8 @@ class CompiledKernel:
 
     def _launch(self, grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
                 launch_exit_hook, *args):
+        if vars(self).get("is_unloaded"):
+            self._init_handles()
         values = []
         for place in self._places:
             value = args

@@ -23,7 +23,8 @@ def use(function):
 def _is_hooked():
     runtime = knobs.runtime
     return (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
-                 or runtime.jit_post_compile_hook or len(_before_runs) or vars(runtime).get("debug"))
+                 or runtime.jit_post_compile_hook or runtime.kernel_load_start_hook or runtime.kernel_load_end_hook
+                 or knobs.compilation.listener or len(_before_runs) or vars(runtime).get("debug"))
 
 
 def default_options():
@@ -87,11 +88,37 @@ class _Call:
         kinds = ", ".join(f"{name}: {kind}" for name, kind in info["signature"].items())
         return f"{self.function.fn.__qualname__}[{options}]({kinds})"
 
+    def source(self):
+        """The source of the compile, as triton.compile would be told of it."""
+        from ..compiler.source import ASTSource
+
+        pairs = list(zip(self.function.params, self.specialization))
+        constants = {(p.num,): value for p, (kind, value) in pairs if kind == "constexpr"}
+        attributes = {(p.num,): [["tt.divisibility", 16]] for p, (kind, value) in pairs if value == "D" and kind != "constexpr"}
+        return ASTSource(self.function, {p.name: kind for p, (kind, _) in pairs}, constants, attributes)
+
     def tell(self, hook, is_warmup, already_compiled):
         info = self.info(is_warmup)
         function = self.function
         return hook(key=self.key, repr=self.text(info), fn=JitFunctionInfo(function.module, get_full_name(function.fn), function),
                     compile=info, is_manual_warmup=is_warmup, already_compiled=already_compiled)
+
+
+def tell_listener(listener, source, kernel):
+    """Tells `knobs.compilation.listener` of a kernel that is new to the process."""
+    stages = [(name, int(milliseconds * 1e3)) for name, milliseconds in kernel.times.items()]
+    listener(src=source, metadata=kernel.metadata._asdict(), metadata_group=kernel.metadata_group,
+             times=knobs.CompileTimes(0, stages, 0), cache_hit="disk cache" in kernel.times)
+
+
+def load(kernel):
+    """Has the code of a kernel loaded, between the hooks that are told of that, once."""
+    if not vars(kernel).pop("is_unloaded", False):
+        return
+    told = kernel.module, kernel.function, kernel.name, kernel.metadata_group, kernel.hash
+    knobs.runtime.kernel_load_start_hook(*told)
+    kernel.n_max_threads  # asks the device
+    knobs.runtime.kernel_load_end_hook(*told)
 
 
 def _compile(call, args, kwargs, is_warmup):
@@ -100,7 +127,11 @@ def _compile(call, args, kwargs, is_warmup):
     is_new = call.key not in seen
     if is_new and knobs.runtime.jit_cache_hook and call.tell(knobs.runtime.jit_cache_hook, is_warmup, False):
         return None
+    listener = knobs.compilation.listener
+    known = core.kernels_of(call.function) if listener else ()
     kernel = core.launcher(call.function, None, True)(*args, **kwargs)
+    if listener and not any(kernel is each for each in known):
+        tell_listener(listener, call.source(), kernel)
     if is_new and knobs.runtime.jit_post_compile_hook:
         call.tell(knobs.runtime.jit_post_compile_hook, is_warmup, False)
     seen.add(call.key)
@@ -146,6 +177,7 @@ def _launch_bound(function, grid, args, kwargs, kernel, bound):
 def _between_hooks(call, kernel, grid, launch):
     from .driver import driver
 
+    load(kernel)
     told = None
     if knobs.runtime.launch_enter_hook:
         stream = driver.active.get_current_stream(driver.active.get_current_device())

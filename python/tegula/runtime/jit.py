@@ -210,11 +210,44 @@ class _Environment:
         return lang.resolve(name)
 
 
-class JITFunction(core.Function, JITCallable, KernelInterface[T]):
-    """A function of the language. ``kernel[grid](...)`` compiles it for the arguments and runs it."""
+class _LaunchableType(type):
+    """The class of JITFunction: programs that watch or change launches put a function of theirs in the place of its `run`."""
+
+    def __setattr__(cls, name, value):
+        super().__setattr__(name, value)
+        if name == "run" and cls.__getitem__ in (core.Function.__getitem__, KernelInterface.__getitem__):
+            cls.__getitem__ = core.Function.__getitem__ if value is _own_run else KernelInterface.__getitem__
+
+
+@functools.cache
+def _with_own_run(kind):
+    """The same class for a kernel that has a `run` of its own."""
+    return type(kind)(kind.__name__, (kind,), {"__getitem__": KernelInterface.__getitem__, "_plain": kind,
+                                               "__module__": kind.__module__, "__qualname__": kind.__qualname__})
+
+
+class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_LaunchableType):
+    """A function of the language. ``kernel[grid](...)`` compiles it for the arguments and runs it; it goes to the extension
+    straight, and to `run` where that was replaced: by a subclass, on the class, or on a kernel."""
 
     __getitem__ = core.Function.__getitem__
     is_interpreted = False  # as those of runtime/interpreter.py are
+    _plain = None  # of a kernel with a `run` of its own: its class without that
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "run" in vars(cls) and "__getitem__" not in vars(cls):
+            cls.__getitem__ = KernelInterface.__getitem__
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if name == "run" and self._plain is None:
+            self.__class__ = _with_own_run(type(self))
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        if name == "run":
+            self.__class__ = self._plain
 
     def __init__(self, fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
                  noinline=None, repr=None, launch_metadata=None):
@@ -266,7 +299,7 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
         """By its name where that finds it, else by its parts."""
         if self.fn is not None and _named(self.__module__, self.__qualname__) is self:
             return _named, (self.__module__, self.__qualname__)
-        return _unpickled, (type(self),), self.__getstate__()
+        return _unpickled, (self._plain or type(self),), self.__getstate__()
 
     def source_text(self):
         """(path, text, first line, first column) of the function's definition."""
@@ -346,6 +379,9 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T]):
 
     def __repr__(self):
         return f"JITFunction({self.__module__}:{self.__qualname__})"
+
+
+_own_run = JITFunction.run
 
 
 class CheckedFunction(JITFunction):

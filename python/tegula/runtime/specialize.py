@@ -101,7 +101,7 @@ class DeviceCaches:
         from .driver import driver
 
         target = driver.active.get_current_target()
-        kernels = {kernel.hash: kernel for kernel in core.kernels_of(self._function)}
+        kernels = {f"{id(kernel):064x}": kernel for kernel in core.kernels_of(self._function)}
         return kernels, {}, target, make_backend(target), None
 
     def _devices(self):

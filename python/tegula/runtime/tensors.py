@@ -1,4 +1,6 @@
 """Arguments that are no arrays: a type in the place of one, and a tensor read as another type."""
+import math
+
 from ..language import core as lang
 
 
@@ -27,6 +29,9 @@ class MockTensor:
         """A dtype of PyTorch becomes a tensor of it; everything else stays."""
         kind = type(arg)
         return MockTensor(arg) if kind.__name__ == "dtype" and kind.__module__ == "torch" else arg
+
+    def numel(self):
+        return math.prod(self.shape)
 
     def stride(self):
         strides = [1]

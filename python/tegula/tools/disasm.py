@@ -1,7 +1,6 @@
 """``triton.tools.disasm``: a cubin as the instructions of its machine, through the vendor's disassembler."""
 import functools
 import re
-import shutil
 import subprocess
 import tempfile
 
@@ -9,11 +8,11 @@ from .. import knobs
 
 
 def path_to_cuobjdump():
-    found = knobs.nvidia.cuobjdump or shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
-    if not found:
-        raise RuntimeError("cuobjdump is not here\n  hint: kernel.asm[\"sass\"] is the same text; install the CUDA toolkit, or "
-                           "name the program in TRITON_CUOBJDUMP_PATH")
-    return getattr(found, "path", found)
+    return knobs.nvidia.cuobjdump.path
+
+
+def path_to_nvdisasm():
+    return knobs.nvidia.nvdisasm.path
 
 
 def extract(file_path, fun):
