@@ -71,6 +71,34 @@ def kernel(x_ptr, BLOCK: tl.constexpr):
     assert (x == np.arange(8) - 3).all()  # `total` is a value of the kernel: its division cuts
 
 
+@interpreted
+def sum_down(x, N: tl.constexpr):
+    if N == 0:
+        return x
+    return sum_down([x + part for part in (N, )][0], N - 1)
+
+
+@interpreted
+def recursive_kernel(x_ptr, N: tl.constexpr):
+    tl.store(x_ptr, sum_down(tl.load(x_ptr), N))
+
+
+def test_functions_that_call_themselves():
+    @interpreted
+    def factorial(N: tl.constexpr):
+        return 1 if N == 0 else N * factorial(N - 1)
+
+    @interpreted
+    def nested_kernel(x_ptr, N: tl.constexpr):
+        tl.store(x_ptr, factorial(N))
+
+    x = np.zeros(1, np.float32)
+    recursive_kernel[(1, )](x, 5)
+    assert x[0] == 15
+    nested_kernel[(1, )](x, 4)
+    assert x[0] == 24
+
+
 def test_last_stride_of_a_descriptor_is_an_argument():
 
     @interpreted

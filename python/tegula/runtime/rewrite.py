@@ -160,9 +160,11 @@ def rewritten(fn, text, first_line, column, runtime):
         if parameter is not None:
             parameter.annotation = None
     parameters.defaults, parameters.kw_defaults = [], [None] * len(parameters.kwonlyargs)
+    # A function of a module that calls itself finds its name there, and no cell of `outer`.
+    own = [] if fn.__name__ in fn.__code__.co_freevars else [ast.Global([fn.__name__])]
     outer = ast.FunctionDef(
         name="outer", args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in (*fn.__code__.co_freevars, RUNTIME)],
-                                         kwonlyargs=[], kw_defaults=[], defaults=[]), body=[definition], decorator_list=[])
+                                         kwonlyargs=[], kw_defaults=[], defaults=[]), body=[*own, definition], decorator_list=[])
     module = ast.fix_missing_locations(ast.Module([outer], []))
     flags = fn.__code__.co_flags & FEATURES
     whole = compile(module, fn.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
