@@ -159,6 +159,19 @@ bool begin(Function *function, Py_ssize_t positional, PyObject *keywords, Gather
   return true;
 }
 
+// A grid asked for a parameter that has no value: the exception says which have one.
+void explainGrid(PyObject *meta) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Ref names(PyDict_Keys(meta));
+  Ref text(names ? PyUnicode_FromFormat("the function that gives the grid was called with %R", names.get())
+                 : nullptr);
+  Ref done(text && value ? PyObject_CallMethod(value, "add_note", "O", text.get()) : nullptr);
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
 // The arguments and the grid. False with an exception set.
 bool convert(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords,
              bool wantsNames, Gathered &call) {
@@ -175,6 +188,8 @@ bool convert(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObj
   if (self->grid && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
     Ref meta(metaOf(self->function, args, positional, keywords));
     Ref grid(meta ? PyObject_CallOneArg(self->grid, meta.get()) : nullptr);
+    if (meta && !grid && PyErr_ExceptionMatches(PyExc_KeyError))
+      explainGrid(meta.get());
     return grid && (call.rank = readGrid(grid.get(), call.extents)) >= 0;
   }
   return !self->grid || (call.rank = readGrid(self->grid, call.extents)) >= 0;

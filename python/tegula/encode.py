@@ -82,6 +82,10 @@ def _opaque_value(obj, flags, callable_too=False):
         what = f"the Python function `{obj.__name__}`"
     elif isinstance(obj, type):
         what = f"the class `{obj.__name__}`"
+    elif type(obj).__module__ == "torch" and type(obj).__name__ == "dtype":
+        what = repr(obj)
+    elif callable(obj) and type(obj).__module__ == "numpy" and isinstance(getattr(obj, "__name__", None), str):
+        what = f"the Python function `{obj.__name__}`"
     elif hasattr(obj, "describes"):  # a constexpr_function
         what = obj.describes()
     else:

@@ -212,10 +212,17 @@ std::string render(const Diagnostic &diagnostic) {
   renderExcerpt(out, diagnostic.location);
   if (!diagnostic.hint.empty())
     out += "hint: " + diagnostic.hint + "\n";
-  for (const Note &note : diagnostic.notes) {
-    renderPlace(out, note.location, "note", note.message);
+  // Of a long chain of calls the ends are shown.
+  constexpr size_t mostNotes = 12, shownFirst = 6, shownLast = 4;
+  const std::vector<Note> &notes = diagnostic.notes;
+  for (size_t i = 0; i < notes.size(); ++i) {
+    if (notes.size() > mostNotes && i == shownFirst) {
+      i = notes.size() - shownLast;
+      out += "note: " + std::to_string(i - shownFirst) + " more between these\n";
+    }
+    renderPlace(out, notes[i].location, "note", notes[i].message);
     out += "\n";
-    renderExcerpt(out, note.location);
+    renderExcerpt(out, notes[i].location);
   }
   return out;
 }

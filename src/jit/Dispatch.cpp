@@ -174,13 +174,21 @@ bool Dispatcher::setArch(Call &call, const Leaf &leaf, std::string_view takes, d
   return true;
 }
 
+static std::string namesOf(const std::vector<compiler::Parameter> &parameters) {
+  std::string names;
+  for (const compiler::Parameter &parameter : parameters)
+    names += (names.empty() ? "" : ", ") + parameter.name;
+  return names;
+}
+
 bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sink) {
   const Option *option = nullptr;
   for (const Option &row : optionTable)
     if (row.name == argument.name)
       option = &row;
   if (!option) {
-    sink.report(Kind::KeywordUnknown, place(), {function_->definition->name, argument.name});
+    sink.report(Kind::KeywordUnknown, place(),
+                {function_->definition->name, argument.name, namesOf(parameters())});
     return false;
   }
   const Leaf &leaf = argument.leaf;
@@ -209,7 +217,8 @@ bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sin
     positional += argument.name.empty();
   if (positional > parameters.size()) {
     sink.report(Kind::TooManyArguments, place(),
-                {function_->definition->name, std::to_string(parameters.size()), std::to_string(positional)});
+                {function_->definition->name, std::to_string(parameters.size()), std::to_string(positional)})
+        .hint = "its parameters: " + namesOf(parameters);
     return false;
   }
   for (const Argument &argument : arguments) {

@@ -21,6 +21,8 @@ std::optional<Refusal> refusalOf(const syntax::Stmt *node) {
   for (const Row &row : rows)
     if (row.kind == node->kind)
       return Refusal{row.what, row.instead};
+  if (auto *other = syntax::as<syntax::UnsupportedStmt>(node); other && other->what == "raise")
+    return Refusal{other->what, "use tl.static_assert of constants, and tl.device_assert of run-time values"};
   if (auto *other = syntax::as<syntax::UnsupportedStmt>(node))
     return Refusal{other->what, "kernels have assignments, if, for, while, assert and return"};
   return std::nullopt;

@@ -222,7 +222,8 @@ std::optional<Value> Visitor::settleFields(ValueTuple fields) {
     Const field{fields.type->fields[i]};
     bool isConstexpr = names && llvm::any_of(*names, [&](const Const &name) { return isEqual(name, field); });
     if (isConstexpr && !fields[i].constant())
-      return session.fail(Kind::ConstexprNeeded, {fields.type->fields[i], describeType(fields[i])});
+      return session.fail(Kind::ConstexprNeeded,
+                          {"`" + fields.type->fields[i] + "`", describeType(fields[i])});
     if (isConstexpr || !fields[i].constant() || !isNumber(*fields[i].constant()))
       continue;
     auto tensor = toTensor(session, fields[i]);
@@ -236,6 +237,18 @@ std::optional<Value> Visitor::settleFields(ValueTuple fields) {
 // Bits of a handle, as tegula.h has them: a function that takes run-time values; such a value, by its number
 // among the arguments.
 constexpr uint64_t takesValues = uint64_t(1) << 61, isRunTime = uint64_t(1) << 62;
+
+// A Python function met a run-time value. The language may have one of the same name: `torch.exp`, `np.exp`.
+void Visitor::refuseRunTime(const OpaqueRef &callee, const Value &argument) {
+  session.fail(Kind::ConstexprNeeded, {callee.repr, describeType(argument)});
+  llvm::StringRef name = llvm::StringRef(callee.repr).rsplit('`').first.rsplit('`').second;
+  bool isOfLanguage = !name.empty() && findBuiltin(("triton.language." + name).str());
+  session.sink.last()->hint =
+      isOfLanguage
+          ? ("Python functions take constants only; of a run-time value it is tl." + name).str()
+          : "Python functions take constants only; run-time values go to tl.* and to functions marked "
+            "@triton.jit";
+}
 
 // A constexpr_function, or one that takes run-time values and returns one of them or a constant: the host
 // runs it, now.
@@ -251,7 +264,7 @@ std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Valu
     else if (get<OpaqueRef>(callee)->handle & takesValues)
       constants.push_back({OpaqueRef{isRunTime | (given.size() - 1), describeType(argument)}});
     else
-      session.fail(Kind::ConstexprNeeded, {get<OpaqueRef>(callee)->repr, describeType(argument)});
+      refuseRunTime(*get<OpaqueRef>(callee), argument);
     return constants.size() == given.size();
   };
   for (const Value &argument : arguments)

@@ -1,6 +1,7 @@
 // Expressions. Operands are visited left to right; where both are constants Python's
 // arithmetic answers at once, else the session's operators emit.
 #include "sema/LibraryKinds.h"
+#include "sema/Similar.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -110,6 +111,11 @@ std::optional<Value> Visitor::visitName(const syntax::Name &node) {
   return std::nullopt;
 }
 
+static void suggest(Session &session, const std::string &name) {
+  if (!name.empty())
+    session.sink.last()->hint = "did you mean `" + name + "`?";
+}
+
 // Globals must be constexpr, functions, types or modules: a plain number could change
 // after the kernel is compiled.
 std::optional<Value> Visitor::globalName(const syntax::Name &node) {
@@ -119,7 +125,9 @@ std::optional<Value> Visitor::globalName(const syntax::Name &node) {
       return Value(std::move(*builtin));
     if (frame->mayBindMore)
       return std::nullopt;
-    return session.fail(Kind::UndefinedName, {node.id});
+    session.fail(Kind::UndefinedName, {node.id});
+    suggest(session, similarName(node.id, frame->locals.keys()));
+    return std::nullopt;
   }
   const Const &value = answer->value;
   bool isPlain = isNumber(value) || get<std::string>(value) || tupleOf(value);
@@ -159,8 +167,11 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
         return session.fail(Kind::UnusableGlobal, {name, opaque->repr});
       return Value(std::move(answer->value));
     }
-    return session.fail(Kind::UnknownModuleAttribute,
-                        {module ? module->name : get<OpaqueRef>(*constant)->repr, name});
+    session.fail(Kind::UnknownModuleAttribute,
+                 {module ? "module `" + module->name + "`" : get<OpaqueRef>(*constant)->repr, name});
+    if (module)
+      suggest(session, similarBuiltin(module->name + ".", name));
+    return std::nullopt;
   }
   if (name == "value" && constant)
     return object; // constexpr.value: constants are their own value here
@@ -173,6 +184,15 @@ std::optional<Value> Visitor::visitBinary(const syntax::Binary &node) {
   auto left = visit(node.left);
   auto right = left ? visit(node.right) : left;
   return right ? binaryOf(node.op, *left, *right) : right;
+}
+
+static std::nullopt_t failOfTuple(Session &session, std::string_view op, const Value &left,
+                                  const Value &right) {
+  session.fail(Kind::ConstOperands, {op, describeType(left), describeType(right)});
+  session.sink.last()->hint =
+      "a tuple or list is no tile and no pointer: take one element of it, `x[0]`; memory "
+      "comes as a tensor or an array";
+  return std::nullopt;
 }
 
 std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right) {
@@ -199,7 +219,7 @@ std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &l
     }
   }
   if (leftElements || rightElements)
-    return session.fail(Kind::ConstOperands, {spelling(op), describeType(left), describeType(right)});
+    return failOfTuple(session, spelling(op), left, right);
   // The library of the language computes with integers that wrap.
   return (isOfLibrary(frame->function) ? binary : checkedBinary)(session, op, left, right);
 }
@@ -283,7 +303,7 @@ std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value 
   if (isEquality && leftElements && rightElements)
     return equalityOfTuples(op, *leftElements, *rightElements);
   if (leftElements || rightElements)
-    return session.fail(Kind::ConstOperands, {spelling(op), describeType(left), describeType(right)});
+    return failOfTuple(session, spelling(op), left, right);
   return compare(session, op, left, right);
 }
 

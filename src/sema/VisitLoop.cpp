@@ -92,6 +92,15 @@ bool collectLike(Session &session, const Value &like, const Value &value,
   return true;
 }
 
+// The names that a target of an assignment binds.
+void targetNames(const syntax::Expr *target, llvm::SmallVectorImpl<llvm::StringRef> &into) {
+  if (auto *name = as<syntax::Name>(target))
+    into.push_back(name->id);
+  if (auto *tuple = as<syntax::Tuple>(target))
+    for (const syntax::Expr *element : tuple->elements)
+      targetNames(element, into);
+}
+
 // Upstream's promotion of two integer types: the wider; of equal width unsigned wins.
 DType promoteIntegers(DType a, DType b) {
   if (isSigned(a) == isSigned(b))
@@ -114,10 +123,8 @@ Flow Visitor::visitFor(const syntax::For &node) {
   auto *builtin = callee && callee->constant() ? get<BuiltinRef>(*callee->constant()) : nullptr;
   std::string name = builtin ? builtin->name : "";
   bool isStatic = name == "triton.language.static_range";
-  if (!isStatic && name != "builtins.range" && name != "triton.language.range") {
-    session.place.range = node.iterable->range;
-    return session.fail(Kind::LoopIterable), Flow::Failed;
-  }
+  if (!isStatic && name != "builtins.range" && name != "triton.language.range")
+    return visitForOverTuple(node);
   session.place.range = call->range;
   auto bounds = visitBounds(*call, isStatic);
   session.place.range = node.range;
@@ -152,7 +159,7 @@ std::optional<Visitor::Bounds> Visitor::visitBounds(const syntax::Call &call, bo
     if (isStatic || !llvm::is_contained(hints, keyword.name))
       return session.fail(Kind::UnknownKeyword, {name, keyword.name});
     if (!keyword.value.constant())
-      return session.fail(Kind::ConstexprNeeded, {keyword.name, describeType(keyword.value)});
+      return session.fail(Kind::ConstexprNeeded, {"`" + keyword.name + "`", describeType(keyword.value)});
     auto number = asInt64(*keyword.value.constant());
     bool isFlag = keyword.name != "num_stages" && keyword.name != "loop_unroll_factor";
     if (!isFlag && !number && !keyword.value.isNone())
@@ -188,13 +195,12 @@ Flow Visitor::visitStaticRange(const syntax::For &node, const Bounds &bounds) {
   auto [start, stop, step] = values;
   if (step == 0)
     return session.fail(Kind::LoopStepZero), Flow::Failed;
-  auto *target = as<syntax::Name>(node.target);
-  if (!target)
+  if (!as<syntax::Name>(node.target))
     return unsupported("a loop variable that is not a name", "unpack inside the loop"), Flow::Failed;
   ++frame->staticLoops, ++frame->loops;
   Flow flow = Flow::Next;
   for (int64_t i = start; flow != Flow::Failed && (step > 0 ? i < stop : i > stop);) {
-    flow = visitTrip(node, target->id, i, flow);
+    flow = visitTrip(node, Value(makeInt(i)), flow);
     if (flow == Flow::Exits || __builtin_add_overflow(i, step, &i))
       break;
   }
@@ -202,15 +208,31 @@ Flow Visitor::visitStaticRange(const syntax::For &node, const Bounds &bounds) {
   return flow == Flow::Failed ? flow : leaveStaticRange();
 }
 
-// One trip, on the paths that have not left the loop before.
-Flow Visitor::visitTrip(const syntax::For &node, llvm::StringRef variable, int64_t value, Flow before) {
+// The body once for each element: `for p in pointers`, `for x, w in ((a, 1), (b, 2))`.
+Flow Visitor::visitForOverTuple(const syntax::For &node) {
+  auto iterable = visit(node.iterable);
+  if (!iterable)
+    return Flow::Failed;
+  auto elements = elementsOf(*iterable);
+  if (!elements || (elements->type && elements->type->isAggregate)) {
+    session.place.range = node.iterable->range;
+    return session.fail(Kind::LoopIterable), Flow::Failed;
+  }
+  ++frame->staticLoops, ++frame->loops;
+  Flow flow = Flow::Next;
+  for (size_t i = 0; i < elements->size() && flow != Flow::Failed && flow != Flow::Exits; ++i)
+    flow = visitTrip(node, (*elements)[i], flow);
+  --frame->staticLoops, --frame->loops;
+  return flow == Flow::Failed ? flow : leaveStaticRange();
+}
+
+// One trip of a loop that is unrolled, on the paths that have not left the loop before.
+Flow Visitor::visitTrip(const syntax::For &node, const Value &value, Flow before) {
   if (!spend())
     return Flow::Failed;
-  auto body = [&] {
-    frame->locals[variable] = Local{Local::Defined, false, lineOf(&node), Value(makeInt(value)), {}};
-    return visitBlock(node.body);
-  };
-  NameList changed{variable};
+  auto body = [&] { return bindTarget(node.target, value) ? visitBlock(node.body) : Flow::Failed; };
+  NameList changed;
+  targetNames(node.target, changed);
   if (before == Flow::MayExit) {
     const BlockFacts &facts = names.of(node.body);
     changed.append(facts.assigned.begin(), facts.assigned.end());

@@ -199,6 +199,10 @@ bool Visitor::assign(const syntax::Expr *target, const Value &value) {
     auto elements = elementsOf(value);
     if (!elements)
       return session.fail(Kind::NotATuple, {describeType(value)}), false;
+    if (llvm::any_of(targets, [](const syntax::Expr *each) { return as<syntax::Starred>(each); }))
+      return unsupported("a starred target",
+                         "unpack each element into a name, or take a slice: `rest = x[1:]`"),
+             false;
     if (elements->size() != targets.size())
       return session.fail(Kind::UnpackCount,
                           {std::to_string(targets.size()), std::to_string(elements->size())}),
@@ -244,7 +248,7 @@ bool Visitor::assignName(const syntax::Name &name, const Value &value) {
   bool isConstexpr = known != frame->locals.end() && known->second.isConstexpr;
   if (isConstexpr && known->second.state == Local::Declared) {
     if (!value.constant())
-      return session.fail(Kind::ConstexprNeeded, {name.id, describeType(value)}), false;
+      return session.fail(Kind::ConstexprNeeded, {"`" + name.id + "`", describeType(value)}), false;
     known->second = Local{Local::Defined, true, lineOf(&name), value, {}};
     return true;
   }

@@ -94,7 +94,7 @@ std::optional<Value> Visitor::visitElements(const std::vector<syntax::Expr *> &n
 // Names of a comprehension keep constants, where those of an assignment become run-time values.
 bool Visitor::bindTarget(const syntax::Expr *target, const Value &value) {
   if (auto *name = as<syntax::Name>(target)) {
-    frame->locals[name->id] = Local{Local::Defined, false, 0, value, {}};
+    frame->locals[name->id] = Local{Local::Defined, false, lineOf(target), value, {}};
     return true;
   }
   auto *tuple = as<syntax::Tuple>(target);
@@ -183,6 +183,8 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
     return object;
   if (isTuple(*object))
     return subscriptTuple(*object, node.index);
+  if (auto *constant = object->constant(); constant && get<OpaqueRef>(*constant))
+    return subscriptHost(*constant, node.index);
   std::vector<Index> indices;
   auto addIndex = [&](const syntax::Expr *index) {
     if (auto *slice = as<syntax::Slice>(index)) {
@@ -204,6 +206,24 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
     return std::nullopt;
   }
   return subscript(session, *object, indices);
+}
+
+// An entry of a dictionary of the host's: a call with the key as the argument `[]`, a name that no other call
+// has.
+std::optional<Value> Visitor::subscriptHost(const Const &object, const syntax::Expr *index) {
+  auto key = visit(index);
+  if (!key)
+    return key;
+  const OpaqueRef &opaque = *get<OpaqueRef>(object);
+  if (!key->constant())
+    return session.fail(Kind::ConstexprNeeded, {"the key of " + opaque.repr, describeType(*key)});
+  std::string name = "[]";
+  HostReply reply = host.call(frame->function.env, object, {key->constant(), 1}, {&name, 1});
+  if (reply.answer)
+    return Value(std::move(reply.answer->value));
+  if (!reply.raised.empty())
+    return session.fail(Kind::HostFunctionRaised, {opaque.repr, reply.raised});
+  return session.fail(Kind::NotSubscriptable, {opaque.repr});
 }
 
 // nullopt: failed; a missing bound is an empty optional inside.

@@ -96,6 +96,7 @@ private:
   MaybeValue visitAttribute(const syntax::Attribute &node);
   MaybeValue attributeOf(const Value &object, const std::string &name);
   MaybeValue visitSubscript(const syntax::Subscript &node);
+  MaybeValue subscriptHost(const Const &object, const syntax::Expr *index);
   MaybeValue subscriptTuple(const Value &object, const syntax::Expr *index);
   std::optional<std::optional<int64_t>> sliceBound(const syntax::Expr *node);
   MaybeValue visitBinary(const syntax::Binary &node);
@@ -124,6 +125,7 @@ private:
   void fillDefaults(const TupleClass &type, std::vector<MaybeValue> &fields);
   MaybeValue construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
                        std::span<const Value> arguments, std::span<const NamedValue> keywords);
+  void refuseRunTime(const OpaqueRef &callee, const Value &argument);
   MaybeValue callHost(const Const &callee, std::span<const Value> arguments,
                       std::span<const NamedValue> keywords);
   std::optional<MaybeValue> attributeByName(bool isQuestion, std::span<const Value> arguments);
@@ -200,7 +202,8 @@ private:
   std::optional<Bounds> visitBounds(const syntax::Call &call, bool isStatic);
   Flow visitStaticRange(const syntax::For &node, const Bounds &bounds);
   Flow visitRunTimeFor(const syntax::For &node, const Bounds &bounds);
-  Flow visitTrip(const syntax::For &node, llvm::StringRef variable, int64_t value, Flow before);
+  Flow visitForOverTuple(const syntax::For &node);
+  Flow visitTrip(const syntax::For &node, const Value &value, Flow before);
   Flow leaveStaticRange();
   void bindLastTrip(const syntax::For &node, const RunTimeRange &range, const std::optional<Local> &before);
   mlir::Value valueWithoutTrip(const std::optional<Local> &before, const Tensor &start);

@@ -280,3 +280,64 @@ def uneven_comprehension_kernel(out):
 def test_a_comprehension_whose_targets_do_not_match_is_refused():
     with pytest.raises(triton.CompilationError, match="unpack"):
         uneven_comprehension_kernel[(1, )](torch.zeros(1))
+
+
+# --- loops over tuples -------------------------------------------------------------------------
+
+
+@triton.jit
+def over_tuples_kernel(pointers, out_ptr, n, WIDTHS: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.int32)
+    for p in pointers:
+        total += tl.load(p + i)
+    for p, (weight, is_last) in zip_of(pointers):
+        if is_last:
+            total += weight * tl.load(p + i)
+    for width in WIDTHS:
+        total += tl.sum(tl.full([width], 1, tl.int32))
+    for _ in ():
+        total = total * 0
+    for p in pointers:
+        first = tl.load(p)
+        if first == n:
+            continue
+        if first == n + 1:
+            break
+        total += 1000 * first
+    tl.store(out_ptr + i, total)
+
+
+@triton.jit
+def zip_of(pointers):
+    return [(p, (w, w == 5)) for p, w in ((pointers[0], 3), (pointers[1], 5))]
+
+
+@triton.jit
+def first_above(values, n):
+    for value in values:
+        if value > n:
+            return value
+    return n
+
+
+@triton.jit
+def early_return_kernel(out_ptr, n):
+    tl.store(out_ptr, first_above((n - 1, n, 2 * n, 3 * n), n))
+
+
+@pytest.mark.parametrize("n", [-1, 2, 3])
+def test_loops_over_tuples(target, n):
+    arrays = tuple(np.arange(8, dtype=np.int32) + start for start in (2, 3, 4))
+    out = np.zeros(8, np.int32)
+    over_tuples_kernel[(1,)](arrays, out, n, WIDTHS=(2, 4), BLOCK=8)
+    expected = sum(arrays) + 5 * arrays[1] + 6
+    for array in arrays:
+        if array[0] == n:
+            continue
+        if array[0] == n + 1:
+            break
+        expected = expected + 1000 * array[0]
+    np.testing.assert_array_equal(out, expected)
+    early_return_kernel[(1,)](out, n)
+    assert out[0] == next((v for v in (n - 1, n, 2 * n, 3 * n) if v > n), n)

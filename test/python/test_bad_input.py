@@ -214,6 +214,13 @@ def test_builtin_called_in_python():
         tl.load(X)
 
 
+def test_builtin_called_in_python_is_what_upstream_raises():
+    with pytest.raises(ValueError, match="only inside a kernel"):  # of a builtin
+        tl.arange(0, 4)
+    with pytest.raises(RuntimeError, match="only inside a kernel"):  # of a function of its library
+        tl.sum(X)
+
+
 def test_function_whose_text_is_gone():
     names = {}
     exec("".join(["import tegula\n@tegula.jit\n", "def kernel(x): pass\n"]), names)
@@ -235,6 +242,136 @@ def test_cause_of_an_error_is_what_is_wrong():
         kernel[(1,)](X)
     assert isinstance(caught.value.__cause__, ValueError) and "axis" in str(caught.value.__cause__)
     assert str(caught.value.__cause__) == caught.value.error_message
+
+
+@triton.jit
+def undefined_kernel(x_ptr, n):
+    value = n + 1
+    tl.store(x_ptr, valeu)
+
+
+@triton.jit
+def misspelled_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.maximun(n, 1))
+
+
+@triton.jit
+def run_time_shape_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.sum(tl.zeros((n, 4), tl.float32)))
+
+
+@triton.jit
+def quotient_kernel(x_ptr, n):
+    for i in range(n / 2):
+        tl.store(x_ptr + i, 1.0)
+
+
+@triton.jit
+def elements_kernel(x_ptr, n):
+    for x in tl.arange(0, 4):
+        tl.store(x_ptr, x)
+
+
+@triton.jit
+def appended_kernel(x_ptr, n):
+    values = []
+    values.append(n)
+
+
+@triton.jit
+def starred_kernel(x_ptr, n):
+    first, *rest = (n, 1, 2)
+
+
+@triton.jit
+def raising_kernel(x_ptr, n):
+    if n > 3:
+        raise ValueError("n")
+
+
+@triton.jit
+def python_function_kernel(x_ptr, n):
+    tl.store(x_ptr, torch.exp(tl.load(x_ptr)))
+
+
+@triton.jit
+def numpy_function_kernel(x_ptr, n):
+    tl.store(x_ptr, np.exp(tl.load(x_ptr)))
+
+
+@triton.jit
+def torch_type_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.load(x_ptr).to(torch.float16))
+
+
+@triton.jit
+def indexed_pointer_kernel(x_ptr, n):
+    tl.store(x_ptr, x_ptr[n])
+
+
+@triton.jit
+def integer_mask_kernel(x_ptr, n):
+    tl.store(x_ptr + tl.arange(0, 4), 1.0, mask=tl.arange(0, 4))
+
+
+@triton.jit
+def pointer_below_kernel(x_ptr, n):
+    tl.store(x_ptr, 1.0, mask=n < x_ptr)
+
+
+@pytest.mark.parametrize("kernel, said", [
+    (undefined_kernel, "did you mean `value`?"),
+    (misspelled_kernel, "did you mean `maximum`?"),
+    (run_time_shape_kernel, "a run-time value of type (int32, 4)"),
+    (quotient_kernel, "divide with `//`"),
+    (elements_kernel, "a tile is used as a whole"),
+    (appended_kernel, "x = x + (value,)"),
+    (starred_kernel, "rest = x[1:]"),
+    (raising_kernel, "tl.static_assert"),
+    (python_function_kernel, "the Python function `exp` needs a compile-time constant"),
+    (python_function_kernel, "it is tl.exp"),
+    (numpy_function_kernel, "it is tl.exp"),
+    (torch_type_kernel, "must be a dtype, not torch.float16"),
+    (torch_type_kernel, "types are tl.float32"),
+    (indexed_pointer_kernel, "tl.load(pointer + offset)"),
+    (integer_mask_kernel, "mask != 0"),
+    (pointer_below_kernel, "x.item()"),
+], ids=lambda value: value if isinstance(value, str) else value.__name__)
+def test_what_a_kernel_should_say_instead(kernel, said):
+    with pytest.raises(triton.CompilationError) as caught:
+        kernel[(1,)](X.copy(), 5)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("argument, hint", [([1.0, 2.0], "take one element of it"), (None, "if x is not None:"),
+                                            (5, "memory comes to a kernel as a tensor")], ids=str)
+def test_argument_in_place_of_an_array(argument, hint):
+    with pytest.raises(triton.CompilationError, match=hint):
+        call(argument, X, X, 8, BLOCK=8)
+
+
+def test_calls_say_which_parameters_there_are():
+    names = "its parameters: x_ptr, y_ptr, out_ptr, n, BLOCK"
+    with pytest.raises(triton.LaunchError, match=names):
+        call(X, X, X, 8, 8, 9)
+    with pytest.raises(triton.LaunchError, match=names):
+        call(X, X, X, 8, BLOK=8)
+    with pytest.raises(KeyError, match="BLOK") as caught:
+        call(X, X, X, 8, BLOCK=8, grid=lambda meta: (triton.cdiv(8, meta["BLOK"]),))
+    assert caught.value.__notes__ == ["the function that gives the grid was called with "
+                                      "['x_ptr', 'y_ptr', 'out_ptr', 'n', 'BLOCK']"]
+
+
+@triton.jit
+def endless_kernel(x_ptr, n):
+    endless_kernel(x_ptr, n + 1)
+
+
+def test_of_a_long_chain_of_calls_the_ends_are_shown():
+    with pytest.raises(triton.TritonError, match="nest deeper") as caught:
+        endless_kernel[(1,)](X, 1)
+    text = str(caught.value)
+    assert text.count("called from here") == 10 and "more between these" in text
 
 
 def test_wrong_option_is_an_assertion_too():

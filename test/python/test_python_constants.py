@@ -114,3 +114,41 @@ def test_what_no_constant_can_be_is_refused():
         plain_function_kernel[(1,)](out)
     with pytest.raises(triton.CompilationError, match="needs a compile-time constant"):
         run_time_argument_kernel[(1,)](out, 5)
+
+
+CODES = tl.constexpr({"relu": 3, tl.float32: 5, 7: (1.5, None)})
+
+
+@triton.jit
+def entries_kernel(out_ptr, CONFIG: tl.constexpr, NAME: tl.constexpr):
+    tl.store(out_ptr, CODES[NAME])
+    tl.store(out_ptr + 1, CODES[out_ptr.dtype.element_ty])
+    tl.store(out_ptr + 2, CODES[7][0])
+    tl.store(out_ptr + 3, tl.sum(tl.full([CONFIG["block"]], 1.0, tl.float32)))
+
+
+def test_entries_of_a_dictionary(target):
+    assert stored(entries_kernel, 4, target, CONFIG={"block": 8}, NAME="relu") == [3, 5, 1.5, 8]
+
+
+def test_an_entry_that_changed_is_seen(target):
+    config = {"block": 8, "other": 1}
+    assert stored(entries_kernel, 4, target, CONFIG=config, NAME="relu")[3] == 8
+    config["block"] = 16
+    assert stored(entries_kernel, 4, target, CONFIG=config, NAME="relu")[3] == 16
+
+
+def test_an_entry_that_is_not_there(target):
+    with pytest.raises((triton.CompilationError, KeyError), match="gelu"):
+        stored(entries_kernel, 4, target, CONFIG={"block": 8}, NAME="gelu")
+
+
+@triton.jit
+def key_of_run_time_kernel(out_ptr, n):
+    tl.store(out_ptr, CODES[n])
+
+
+@pytest.mark.compiled
+def test_a_key_that_is_a_run_time_value(target):
+    with pytest.raises(triton.CompilationError, match="the key of a dict needs a compile-time constant"):
+        stored(key_of_run_time_kernel, 1, target, n=7)

@@ -306,6 +306,11 @@ def _add_operators():
 _add_operators()
 
 
+class CalledByPython(RuntimeError, ValueError):
+    """A function of the language was called outside of a kernel. Upstream raises the one or the other, depending on the
+    function."""
+
+
 class Builtin:
     """A function of the language. Kernels call it; Python cannot, but where it runs a kernel."""
 
@@ -316,7 +321,7 @@ class Builtin:
     def __call__(self, *args, _semantic=None, **kwargs):
         if running.session is not None:
             return running.session.call_named(self._name, args, kwargs)
-        raise RuntimeError(f"`{self._name.replace(PREFIX, 'tl.')}` has a meaning only inside a kernel: a function "
+        raise CalledByPython(f"`{self._name.replace(PREFIX, 'tl.')}` has a meaning only inside a kernel: a function "
                            "decorated with @triton.jit, called as kernel[grid](...)")
 
     def __repr__(self):

@@ -145,6 +145,8 @@ class _Environment:
         return encode(value, callable_too=True)
 
     def call(self, callee, arguments, keywords):
+        if list(keywords) == ["[]"]:  # an entry of a dictionary
+            return self._entry(callee, keywords["[]"])
         if takes_values(callee):
             arguments = [as_argument(value) for value in arguments]
             keywords = {name: as_argument(value) for name, value in keywords.items()}
@@ -156,6 +158,14 @@ class _Environment:
         result = callee(*arguments, **keywords)
         watch_call(callee, arguments, keywords, result)
         return encode(lang.constexpr(result))
+
+    def _entry(self, mapping, key):
+        if not isinstance(mapping, dict):
+            return None
+        if key not in mapping:
+            raise KeyError(f"{key!r}, and its keys are {', '.join(map(repr, mapping))}")
+        core.watch(core.WATCH_ITEM, mapping, key, mapping[key])
+        return encode(lang.constexpr(mapping[key]))
 
     def annotations(self):
         """[(index, text)] of the parameters whose annotation, as it is now, says something to the compiler."""

@@ -20,9 +20,12 @@ Status checkLaunch(const PtxKernel &kernel, const Launch &launch) {
   for (int i = 0; i < 3; ++i) {
     constexpr uint32_t mostGrid[] = {0x7fffffff, 65535, 65535}, mostBlock[] = {1024, 1024, 64};
     if (launch.grid[i] < 1 || launch.grid[i] > mostGrid[i])
-      return refuse("the grid's extent " + std::to_string(launch.grid[i]) + " is out of range");
+      return refuse("entry " + std::to_string(i) + " of the grid is " + std::to_string(launch.grid[i]) +
+                    "; on a GPU it is at most " + std::to_string(mostGrid[i]));
     if (launch.block[i] < 1 || launch.block[i] > mostBlock[i])
-      return refuse("the block's extent " + std::to_string(launch.block[i]) + " is out of range");
+      return refuse("a block of " + std::to_string(launch.block[i]) + " threads is too large: at most " +
+                    std::to_string(mostBlock[i]) + ", which are " + std::to_string(mostBlock[i] / 32) +
+                    " warps");
     threads *= launch.block[i];
     blocks *= launch.grid[i];
     mostThreads *= std::max(kernel.maxntid[i], 1u);

@@ -185,8 +185,13 @@ std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::
   Tensor result = tensor;
   for (const Index &index : indices) {
     if (auto *value = std::get_if<Value>(&index)) {
-      if (!value->isNone())
-        return session.fail(diag::Kind::UnsupportedIndex, {describe(*value)});
+      if (!value->isNone()) {
+        session.fail(diag::Kind::UnsupportedIndex, {describe(*value)});
+        if (tensor.type.pointer)
+          session.sink.last()->hint =
+              "memory is read with tl.load(pointer + offset), and written with tl.store";
+        return std::nullopt;
+      }
       result = expandDims(session, result, place);
     } else if (tensor.type.isScalar()) {
       continue; // a scalar has no dimension that `:` could take
@@ -233,7 +238,10 @@ std::optional<Value> attribute(Session &session, const Value &object, std::strin
     auto tensor = toTensor(session, object);
     return tensor ? tensorAttribute(session, *tensor, name) : std::nullopt;
   }
-  return session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
+  session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
+  if (elementsOf(object))
+    session.sink.last()->hint = "lists are tuples in a kernel, and do not change: `x = x + (value,)`";
+  return std::nullopt;
 }
 
 namespace {

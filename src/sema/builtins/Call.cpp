@@ -143,9 +143,28 @@ std::optional<Value> runBuiltin(Session &session, const Row &row, std::span<cons
 
 // ---- reading arguments ------------------------------------------------------------------
 
+// A hint for what is commonly given in place of it.
+static std::string_view hintOf(std::string_view expected, const Value &given) {
+  bool isPointer = expected.find("pointer") != std::string_view::npos;
+  if (given.isNone())
+    return "an argument that may be None is used behind `if x is not None:`";
+  if (isPointer)
+    return "memory comes to a kernel as a tensor or an array; an offset is added to its pointer: `x_ptr + i`";
+  if (expected == "a dtype")
+    return "types are tl.float32, tl.int8, x.dtype, ..., or a parameter annotated `: tl.constexpr` that has "
+           "one";
+  if (expected == "an integer" && given.constant() && std::get_if<double>(&given.constant()->value))
+    return "a quotient of `/` is a float, also in Python: divide with `//`, or round up with triton.cdiv";
+  if (expected == "int1")
+    return "compare: `mask != 0`";
+  return {};
+}
+
 std::nullopt_t Call::wrong(size_t i, std::string_view expected) const {
-  return session.fail(diag::Kind::BuiltinWrongArgument,
-                      {row.display(), row.parameters[i].name, expected, describe(values[i])});
+  session.fail(diag::Kind::BuiltinWrongArgument,
+               {row.display(), row.parameters[i].name, expected, describe(values[i])});
+  session.sink.last()->hint = hintOf(expected, values[i]);
+  return std::nullopt;
 }
 
 std::nullopt_t Call::fail(diag::Kind kind, std::vector<std::string> arguments) const {

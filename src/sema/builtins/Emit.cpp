@@ -109,8 +109,12 @@ std::string describe(const Value &value) {
     return spelling(tensor->type);
   if (auto *record = value.record())
     return spelling(record->type);
-  if (value.tuple())
-    return "a tuple";
+  if (const ValueTuple *tuple = value.tuple()) {
+    std::string text;
+    for (const Value &element : *tuple)
+      text += (text.empty() ? "" : ", ") + describe(element);
+    return "(" + text + (tuple->size() == 1 ? ",)" : ")");
+  }
   return repr(*value.constant());
 }
 

@@ -66,17 +66,31 @@ std::optional<Tensor> inType(Session &session, const Operand &operand, DType typ
 
 namespace builtins {
 
+static std::nullopt_t failOfOperands(Session &session, std::string_view op, const Value &left,
+                                     const Value &right) {
+  session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
+  auto isPointer = [](const Value &value) { return value.tensor() && value.tensor()->type.pointer; };
+  std::string &hint = session.sink.last()->hint;
+  if (left.isNone() || right.isNone())
+    hint = "an argument that may be None is used behind `if x is not None:`, which is decided when the "
+           "kernel is "
+           "compiled";
+  else if ((isPointer(left) || isPointer(right)) && op != "+" && op != "-")
+    hint = "a pointer's element is tl.load(pointer); a tensor of one element comes as a number by `x.item()`";
+  return std::nullopt;
+}
+
 std::optional<Pair> unifyOperands(Session &session, std::string_view op, const Value &left,
                                   const Value &right, OperandRule rule) {
   auto isOperand = [](const Value &value) { return value.tensor() || isNumber(value); };
   if (!isOperand(left) || !isOperand(right))
-    return session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
+    return failOfOperands(session, op, left, right);
   auto l = operandOf(session, left), r = l ? operandOf(session, right) : std::nullopt;
   if (!r)
     return std::nullopt;
   if (!pointersAllowed(l->type, r->type, rule.leftPointer) ||
       !pointersAllowed(r->type, l->type, rule.rightPointer))
-    return session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
+    return failOfOperands(session, op, left, right);
   if (l->type.pointer || r->type.pointer) {
     auto a = toTensor(session, left), b = toTensor(session, right);
     return broadcastPair(session, *a, *b);
@@ -85,7 +99,7 @@ std::optional<Pair> unifyOperands(Session &session, std::string_view op, const V
   if (promotion.fault == PromotionFault::DifferentSignedness)
     return session.fail(diag::Kind::DifferentSignedness, {op, name(l->type.element), name(r->type.element)});
   if (promotion.fault == PromotionFault::UnexpectedTypes)
-    return session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
+    return failOfOperands(session, op, left, right);
   auto a = inType(session, *l, promotion.type), b = a ? inType(session, *r, promotion.type) : std::nullopt;
   return b ? broadcastPair(session, *a, *b) : std::nullopt;
 }
@@ -175,7 +189,7 @@ std::optional<Value> bitwise(Session &session, BinOp op, const Value &left, cons
     return std::nullopt;
   auto &[a, b] = *operands;
   if (isFloat(a.type.element))
-    return session.fail(diag::Kind::IncompatibleOperands, {spelling(op), describe(left), describe(right)});
+    return failOfOperands(session, spelling(op), left, right);
   warnOfWideShift(session, op, right, a.type.element);
   // `>>` follows the left operand's sign, not that of the common type.
   bool isArithmetic = isSigned(left.tensor() ? left.tensor()->type.element : a.type.element);
@@ -202,7 +216,7 @@ std::optional<Value> tupleBinary(Session &session, BinOp op, const Value &left, 
   auto times = count.constant() ? asInt64(*count.constant()) : std::nullopt;
   auto &elements = l ? *l : *r;
   if (op != BinOp::Mul || (l && r) || !times || *times * int64_t(elements.size()) > maxElements)
-    return session.fail(diag::Kind::IncompatibleOperands, {spelling(op), describe(left), describe(right)});
+    return failOfOperands(session, spelling(op), left, right);
   std::vector<Value> result;
   for (int64_t i = 0; i < *times; ++i)
     result.insert(result.end(), elements.begin(), elements.end());
@@ -259,7 +273,7 @@ std::optional<Value> compare(Session &session, syntax::CompareOperator op, const
     return Value(Const{same == (op == Op::Is)});
   }
   if (op == Op::In || op == Op::NotIn)
-    return session.fail(diag::Kind::IncompatibleOperands, {spelling(op), describe(left), describe(right)});
+    return failOfOperands(session, spelling(op), left, right);
   auto operands = unifyOperands(session, spelling(op), left, right);
   return operands ? std::optional<Value>(emitCompare(session, op, operands->first, operands->second))
                   : std::nullopt;

@@ -3,6 +3,7 @@
 #include "sema/builtins/Table.h"
 
 #include "sema/Const.h"
+#include "sema/Similar.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -241,6 +242,14 @@ const Row *findMember(std::string_view name) {
 } // namespace builtins
 
 using namespace builtins;
+
+std::string similarBuiltin(llvm::StringRef prefix, llvm::StringRef name) {
+  std::vector<llvm::StringRef> names;
+  for (const builtins::Row &row : builtins::table())
+    if (llvm::StringRef rest = row.name; rest.consume_front(prefix) && row.isSupported())
+      names.push_back(rest);
+  return similarName(name, names);
+}
 
 std::optional<Const> findBuiltin(std::string_view dottedName) {
   std::string name = canonical(dottedName);

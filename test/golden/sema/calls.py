@@ -277,5 +277,5 @@ def error_inside(p):
 
 @triton.jit
 def run_time_filter(p, n):
-    # run_time_filter: error: `this condition` needs a compile-time constant
+    # run_time_filter: error: this condition needs a compile-time constant
     x = [i for i in (1, 2) if n > i]

@@ -251,8 +251,8 @@ def variable_after(p, n):
 
 @triton.jit
 def not_a_range(p):
-    # not_a_range: error: a `for` loop in a kernel iterates over `range`, `tl.range` or `tl.static_range` [LoopIterable]
-    for i in (1, 2, 3):
+    # not_a_range: error: a `for` loop in a kernel iterates over `range`, `tl.range`, `tl.static_range` or a tuple [LoopIterable]
+    for i in p:
         tl.store(p + i, 1.0)
 
 
