@@ -5,6 +5,7 @@
 
 #include "ir/tile/Branches.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <functional>
@@ -171,6 +172,8 @@ private:
   size_t openStores_ = 0;
   bool loadsBehindNest_ = false; // they need the open nest's results, or see its stores
   llvm::DenseSet<Value> tainted_;
+  std::vector<Operation *>
+      behindNest_; // arithmetic on the open nest's results: other roots may still join it
   llvm::DenseMap<Operation *, unsigned> stepOf_;
   std::map<unsigned, std::vector<Nest>> before_;         // nests to insert in front of a step
   std::vector<std::pair<Operation *, unsigned>> writes_; // listWrites
@@ -191,6 +194,9 @@ void Planner::flush() {
     steps_.push_back({StepKind::Nest, nullptr, std::move(*open_)});
     open_.reset();
   }
+  for (Operation *op : behindNest_)
+    steps_.push_back({StepKind::Scalar, op, {}});
+  behindNest_.clear();
   openStores_ = 0;
   loadsBehindNest_ = false;
   tainted_.clear();
@@ -319,6 +325,12 @@ std::optional<Nest> Planner::nestFor(const Root &root) {
   return nest;
 }
 
+static bool isScalarArithmetic(Operation *op) {
+  return isPure(op) && op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+         !isTile(op->getResult(0).getType()) &&
+         llvm::none_of(op->getOperands(), [](Value operand) { return isTile(operand.getType()); });
+}
+
 void Planner::scheduleRoot(Root root) {
   Nest nest = *nestFor(root);
   // A load between two stores of one nest would have no place of its own.
@@ -359,6 +371,11 @@ void Planner::schedule(Block *block) {
       if (operand && isFlattenedReduction(operand))
         root.over = ReduceOver::All;
       scheduleRoot(root);
+      continue;
+    }
+    if (open_ && isTainted(&op) && isScalarArithmetic(&op)) {
+      behindNest_.push_back(&op);
+      tainted_.insert(op.getResult(0));
       continue;
     }
     bool touchesMemory = isa<LoadOp, StoreOp, BarrierOp>(op);

@@ -218,3 +218,35 @@ def test_few_columns_that_neighbouring_lanes_hold(target, shape, warps):
     columns_kernel[(1,)](x, total, largest, R=shape[0], C=shape[1], num_warps=warps)
     np.testing.assert_array_equal(total, x.sum(axis=0))
     np.testing.assert_array_equal(largest, x.max(axis=0))
+
+
+@triton.jit
+def sums_with_arithmetic_between_kernel(x_ptr, out_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i)
+    total = tl.sum(x, axis=0)
+    shift = (total & 7) + 1
+    squares = tl.sum(x * x, axis=0)
+    shifted = tl.sum(tl.load(x_ptr + i + shift) * shift, axis=0)
+    tl.store(x_ptr + i, x + shift)
+    behind = tl.sum(tl.load(x_ptr + i), axis=0)
+    last = tl.load(x_ptr + B + (behind & 7))
+    tl.store(out_ptr + tl.arange(0, 1), total)
+    tl.store(out_ptr + 1, squares)
+    tl.store(out_ptr + 2, shifted)
+    tl.store(out_ptr + 3, behind)
+    tl.store(out_ptr + 4, last)
+
+
+@pytest.mark.parametrize("block", [16, 40, 128])
+def test_arithmetic_between_sums_keeps_the_order_of_loads_and_stores(target, block):
+    x = np.random.default_rng(block).integers(-50, 50, block + 8).astype(np.int32)
+    before, out = x.copy(), np.zeros(5, dtype=np.int32)
+    sums_with_arithmetic_between_kernel[(1,)](x, out, B=block)
+    total = int(before[:block].sum())
+    shift = (total & 7) + 1
+    after = before[:block] + shift
+    shifted = int(before[shift:block + shift].sum()) * shift
+    behind = int(after.sum())
+    assert out.tolist() == [total, int((before[:block] ** 2).sum()), shifted, behind, int(before[block + (behind & 7)])]
+    np.testing.assert_array_equal(x, np.concatenate([after, before[block:]]))

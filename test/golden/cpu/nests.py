@@ -1,6 +1,7 @@
 # What fuses, what is buffered, where a nest ends.
 # RUN: tegula compile %s::add --signature 'x=*f32,y=*f32,out=*f32,n=i32,BLOCK=100' --emit nests | FileCheck %s --check-prefix=ADD
 # RUN: tegula compile %s::statistics --signature 'x=*f32,out=*f32,n=i32,BLOCK=64' --emit nests | FileCheck %s --check-prefix=STAT
+# RUN: tegula compile %s::moments --signature 'x=*f32,out=*f32,n=i32,BLOCK=64' --emit nests | FileCheck %s --check-prefix=MOMENTS
 # RUN: tegula compile %s::reload --signature 'a=*f32,b=*f32,out=*f32,BLOCK=64' --emit nests | FileCheck %s --check-prefix=RELOAD
 # RUN: tegula compile %s::between --signature 'a=*i32,b=*i32,out=*i32,BLOCK=64' --emit nests | FileCheck %s --check-prefix=BETWEEN
 # RUN: tegula compile %s::carried --signature 'x=*f32,out=*f32,n=i32,BLOCK=64' --emit nests | FileCheck %s --check-prefix=CARRIED
@@ -32,6 +33,26 @@ def statistics(x, out, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     v = tl.load(x + i, mask=i < n, other=0.0)
     tl.store(out + i, v - tl.sum(v, axis=0), mask=i < n)
+
+
+# Arithmetic on the first sum waits behind the nest, so that the second one shares it; what needs the arithmetic does not.
+# MOMENTS:      nest [64*]
+# MOMENTS-NEXT:   reduce
+# MOMENTS-NEXT:   reduce
+# MOMENTS-NEXT: scalar arith.divf
+# MOMENTS:      nest [64*]
+# MOMENTS-NEXT:   reduce
+# MOMENTS:      nest [64*]
+# MOMENTS-NEXT:   store
+# MOMENTS-NEXT: end
+@triton.jit
+def moments(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    mean = tl.sum(v, axis=0) / n
+    variance = tl.sum(v * v, axis=0) / n - mean * mean
+    skew = tl.sum((v - mean) * variance, axis=0)
+    tl.store(out + i, v * skew)
 
 
 # The store may change what was loaded: the first load is kept, the second reads again (M1, M14).
