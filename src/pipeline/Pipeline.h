@@ -1,6 +1,6 @@
 // The way of a kernel through a target as a list of named passes. In: a unit with its module in tile IR and
-// the rows of a pipeline. Out: the unit behind the last row, verified behind each; or the status of the row
-// that failed. A host may look at the kernel between two rows (Looks).
+// the rows of a pipeline. Out: the unit behind the last row, verified behind each that changed it; or the
+// status of the row that failed. A host may look at the kernel between two rows (Looks).
 #pragma once
 #include "base/Status.h"
 #include "codegen/llvm/ExternLibraries.h"
