@@ -6,6 +6,7 @@
 #include "ir/tile/Volatile.h"
 #include "transforms/SharedMemory.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -24,6 +25,9 @@ struct Pending {
   // That were written, and no barrier with a fence lies behind: products that read buffers themselves do not
   // see it. And what products under way read.
   llvm::SmallSetVector<Range, 4> unfenced, products;
+  // Scratch memory that was written, and no barrier with a fence lies behind: copies of boxes, which write as
+  // products read, could be overwritten by that.
+  llvm::SmallSetVector<Range, 4> scratched;
   // Addresses of loads whose elements may not all be read yet.
   llvm::SmallSetVector<Value, 4> loads;
   // Addresses of stores whose elements may not all be there yet.
@@ -47,6 +51,7 @@ struct Pending {
     copies.insert(other.copies.begin(), other.copies.end());
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
     products.insert(other.products.begin(), other.products.end());
+    scratched.insert(other.scratched.begin(), other.scratched.end());
     loads.insert(other.loads.begin(), other.loads.end());
     stores.insert(other.stores.begin(), other.stores.end());
     oldLoads.insert(other.oldLoads.begin(), other.oldLoads.end());
@@ -58,9 +63,9 @@ struct Pending {
     return size() != before;
   }
   size_t size() const {
-    return reads.size() + writes.size() + copies.size() + unfenced.size() + products.size() + loads.size() +
-           stores.size() + updates.size() + oldLoads.size() + oldStores.size() + oldUpdates.size() +
-           accesses + acquires;
+    return reads.size() + writes.size() + copies.size() + unfenced.size() + products.size() +
+           scratched.size() + loads.size() + stores.size() + updates.size() + oldLoads.size() +
+           oldStores.size() + oldUpdates.size() + accesses + acquires;
   }
 
   // Is there something that a later op could have to meet for?
@@ -75,8 +80,10 @@ struct Pending {
     Pending met;
     met.copies = std::move(copies);
     met.products = std::move(products);
-    if (!isFenced)
+    if (!isFenced) {
       met.unfenced = std::move(unfenced);
+      met.scratched = std::move(scratched);
+    }
     *this = std::move(met);
   }
 
@@ -120,6 +127,7 @@ public:
         if (buffer)
           operands_.insert(rangeOf(buffer));
     });
+    function.walk([&](simt::BulkCopyOp copy) { boxes_[rangeOf(copy.getBuffer())] = copy; });
   }
 
   Pending run(Block &block, Pending state) {
@@ -160,10 +168,29 @@ private:
     return from.mayShare(origins_.of(b));
   }
 
+  // Have threads written such bytes themselves, and nothing tells the copies of boxes?
+  static bool isWrittenByThreads(const Pending &state, Pending::Range range) {
+    return Pending::overlaps(state.scratched, range) || Pending::overlaps(state.unfenced, range);
+  }
+
+  // May the program come to `later` behind `op`? Both are ops of the function that this is about.
+  static bool mayFollow(Operation *op, Operation *later) {
+    auto outermost = [](Operation *each) {
+      while (!isa<FuncOp>(each->getParentOp()))
+        each = each->getParentOp();
+      return each;
+    };
+    Operation *first = outermost(op), *second = outermost(later);
+    return first == second || first->isBeforeInBlock(second);
+  }
+
   void meet(Operation *before, Pending &state) {
     OpBuilder builder(before);
     bool isFenced = llvm::any_of(state.unfenced,
-                                 [&](Pending::Range range) { return Pending::overlaps(operands_, range); });
+                                 [&](Pending::Range range) { return Pending::overlaps(operands_, range); }) ||
+                    llvm::any_of(boxes_, [&](auto &box) {
+                      return isWrittenByThreads(state, box.first) && mayFollow(before, box.second);
+                    });
     if (isTrial_)
       isWanting_ = true;
     else
@@ -267,7 +294,8 @@ private:
         Pending::overlaps(state.writes, signal) || (isWritten && Pending::overlaps(state.reads, signal));
     if (copy && !op->hasAttr(simt::signalledName)) {
       Pending::Range to = rangeOf(copy.getBuffer());
-      waits |= Pending::overlaps(state.reads, to) || Pending::overlaps(state.writes, to);
+      waits |= Pending::overlaps(state.reads, to) || Pending::overlaps(state.writes, to) ||
+               isWrittenByThreads(state, to);
     }
     if (waits)
       meet(op, state);
@@ -285,6 +313,8 @@ private:
     if (!convert || !convert.getPlan()->getWithinWarp())
       state.meet(); // all warps meet between writing and reading
     state.reads.insert({begin, end});
+    if (!boxes_.empty())
+      state.scratched.insert({begin, end});
   }
 
   // An access of global memory at `address`; `update`: an atomic of which nobody wants what was there.
@@ -385,7 +415,8 @@ private:
   bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;
-  llvm::SmallSetVector<Pending::Range, 4> operands_; // of products that read buffers themselves
+  llvm::SmallSetVector<Pending::Range, 4> operands_;        // of products that read buffers themselves
+  llvm::MapVector<Pending::Range, simt::BulkCopyOp> boxes_; // the last one to each place
 };
 
 // A group that has the turn must not wait for another one, which may wait for its turn. Where warps meet

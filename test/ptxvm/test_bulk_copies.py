@@ -115,6 +115,19 @@ def replaced(old, new):
     return change
 
 
+@pytest.mark.parametrize("copies", COPIES)
+@pytest.mark.parametrize("fence, wanted", [("", "missing-fence"), ("fence.proxy.async.shared::cta;", ""), ("fence.proxy.async;", "")])
+def test_a_copy_over_what_threads_wrote(copies, fence, wanted):
+    """They write through another proxy: without a fence their bytes could arrive behind the copy's."""
+    tensor = numbers((8, 64), np.float16)
+    change = replaced("setp.ne.u32 %p1, %r0, 0;", "shl.b32 %r5, %r0, 2; add.u32 %r5, %r5, %r1; st.shared.b32 [%r5], %r0; "
+                      f"{fence} bar.sync 0; setp.ne.u32 %p1, %r0, 0;")
+    found, got = run_box(tensor, (8, 64), (0, 0), 128, change, copies=copies)
+    assert wanted in found and bool(found) == bool(wanted)
+    if not wanted:
+        np.testing.assert_array_equal(got, boxed(tensor, (8, 64), (0, 0), 128))
+
+
 def both(first, second):
     return lambda text: second(first(text))
 
@@ -157,7 +170,8 @@ def test_wrong_use_of_a_copy_is_found(name, copies):
 
 WRONG_MAPS = {"no map": dict(mark=1), "another rank": dict(rank=3), "an address between": dict(address=24), "a box of 0": dict(box_extents=[8, 0, 1, 1, 1]),
               "a box of more than 256": dict(box_extents=[8, 257, 1, 1, 1]), "rows of 12 bytes": dict(box_extents=[3, 4, 1, 1, 1]),
-              "a stride of 20 bytes": dict(strides=[20, 0, 0, 0]), "a swizzle of 16": dict(turn=16),
+              "a stride of 20 bytes": dict(strides=[20, 0, 0, 0]), "a stride of 2**40 bytes": dict(strides=[2**40, 0, 0, 0]),
+              "a swizzle of 16": dict(turn=16),
               "element strides": dict(element_strides=[2, 1, 1, 1, 1]), "elements of 3 bytes": dict(element_bytes=3)}
 
 

@@ -123,8 +123,8 @@ def emitted(folder, name, stage, bm=BM, bn=BN, bk=BK, warps=4, kind="f16", stage
     return done.stdout
 
 
-def emitted_attention(folder, stage, head=128, bn=64, warps=8, masked=False):
-    (folder / "kernel.py").write_text(KERNEL)
+def emitted_attention(folder, stage, head=128, bn=64, warps=8, masked=False, source=KERNEL):
+    (folder / "kernel.py").write_text(source)
     signature = f"q=*f16:16,k=*f16:16,v=*f16:16,o=*f16:16,T=i32,st=i32:16,sh=i32:16,D={head},BM=128,BN={bn},MASKED={masked}"
     command = [PROGRAM, "compile", "kernel.py::attention", "--signature", signature, "--target", "sm_90a", "--emit", stage,
                "--num-warps", str(warps)]
@@ -432,6 +432,17 @@ def test_heads_come_in_boxes(attention, copies, schedule):
 
 def test_attention_without_maps_is_copied_by_all_threads(attention):
     found, off = attend(attention, 192, without_boxes, maps=False)
+    assert found == ""
+    assert off < 4e-3
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_what_threads_wrote_where_boxes_go_is_fenced_off(tmp_path, schedule):
+    """The query is computed and changes its layout in the memory that the first boxes come to."""
+    source = KERNEL.replace("x = tl.load(q", "x = -tl.load(q").replace("* 0.125", "* -0.125")
+    assert source.count("-tl.load") == source.count("-0.125") == 1
+    kernel = Compiled(tmp_path, "attention", lambda folder, _, stage: emitted_attention(folder, stage, source=source))
+    found, off = attend(kernel, 256, without_threads, count=1, schedule=schedule, copies="random", seed=7)
     assert found == ""
     assert off < 4e-3
 

@@ -1,7 +1,8 @@
 // The check of what products (wgmma) read of shared memory. Between its issue and the moment when its warp
 // has waited, a product may read its operands at any time: who writes them in between is reported. And it
 // reads through the asynchronous proxy: what threads wrote by themselves, or by cp.async, it sees only if the
-// thread that wrote executed fence.proxy.async behind it, and is ordered before the product behind that.
+// thread that wrote executed fence.proxy.async behind it, and is ordered before the product behind that. The
+// same holds of bulk copies that overwrite it: what the thread wrote could arrive behind what they bring.
 //
 // By the stricter reading of the manual, cp.async writes as its thread does, and the fence of another thread
 // than the one that wrote is none.
@@ -60,7 +61,8 @@ public:
     workers_.resize(view.workers);
     const auto &instructions = view.kernel.instructions;
     isNeeded_ = std::any_of(instructions.begin(), instructions.end(), [](const Instruction &instruction) {
-      return instruction.text.find("wgmma") != std::string_view::npos;
+      return instruction.text.find("wgmma") != std::string_view::npos ||
+             instruction.text.find("cp.async.bulk") != std::string_view::npos;
     });
   }
   void blockBegins(uint32_t worker, uint32_t block, std::span<std::byte> shared) override {
@@ -74,13 +76,14 @@ public:
       return;
     Block &block = blockOf(who);
     if (event.isOperand)
-      return checkFences(block, who, event);
+      return checkFences(block, who, event, "multiplies");
     if (event.kind == AccessKind::Load)
       return;
     checkReaders(block, who, event);
-    if (event.isBulk) // through the same proxy as products read
+    if (event.isBulk) { // through the same proxy as products read
+      checkFences(block, who, event, "overwrites");
       forget(block, event);
-    else if (!event.isCopy) // a copy writes when it was waited for
+    } else if (!event.isCopy) // a copy writes when it was waited for
       write(block, who, event.instruction, event.mask, event.addresses, event.width);
   }
 
@@ -184,13 +187,13 @@ private:
     }
   }
 
-  void checkFences(Block &block, const WarpId &who, const MemoryEvent &event) {
+  void checkFences(Block &block, const WarpId &who, const MemoryEvent &event, const char *verb) {
     for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
       uint64_t begin = event.addresses[std::countr_zero(mask)];
       for (uint64_t cell = begin / cellBytes; cell < (begin + event.width) / cellBytes; ++cell)
         if (const Write &last = block.writes[cell]; last.sequence && !isFenced(block, who, last))
           return report(FindingKind::MissingFence,
-                        "multiplies what " +
+                        std::string(verb) + " what " +
                             (last.warp == who.warp ? "its warp" : "warp " + std::to_string(last.warp)) +
                             " has written, and no fence.proxy.async of the thread that wrote, with a barrier "
                             "behind it, lies between",

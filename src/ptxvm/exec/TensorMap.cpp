@@ -4,6 +4,7 @@ namespace tegula::ptxvm {
 
 std::string problemOf(const TensorMap &map, unsigned rank) {
   constexpr unsigned unit = 16, mostOfBox = 256;
+  constexpr uint64_t beyondStrides = uint64_t(1) << 40;
   if (map.magic != TensorMap::mark)
     return "is no tensor map of this machine";
   if (map.rank != rank)
@@ -23,6 +24,8 @@ std::string problemOf(const TensorMap &map, unsigned rank) {
       return "has element strides other than 1, which this machine does not know";
     if (d && (map.strides[d - 1] == 0 || map.strides[d - 1] % unit))
       return "has a stride that is no multiple of 16 bytes";
+    if (d && map.strides[d - 1] >= beyondStrides)
+      return "has a stride of 2^40 bytes or more";
   }
   if (map.rowBytes() % unit)
     return "has a box whose rows of " + std::to_string(map.rowBytes()) + " bytes are no multiple of 16";
