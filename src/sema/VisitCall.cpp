@@ -1,6 +1,7 @@
 // Calls: of builtins through the session's door, of functions of the language by walking
 // their body in place, with constants passed on as constants.
 #include "sema/Decorators.h"
+#include "sema/Hints.h"
 #include "sema/LibraryKinds.h"
 #include "sema/Visitor.h"
 
@@ -243,17 +244,22 @@ void Visitor::refuseRunTime(const OpaqueRef &callee, const Value &argument) {
   session.fail(Kind::ConstexprNeeded, {callee.repr, describeType(argument)});
   llvm::StringRef name = llvm::StringRef(callee.repr).rsplit('`').first.rsplit('`').second;
   bool isOfLanguage = !name.empty() && findBuiltin(("triton.language." + name).str());
-  session.sink.last()->hint =
-      isOfLanguage
-          ? ("Python functions take constants only; of a run-time value it is tl." + name).str()
-          : "Python functions take constants only; run-time values go to tl.* and to functions marked "
-            "@triton.jit";
+  setHint(session, Kind::ConstexprNeeded,
+          isOfLanguage ? "Python functions take constants only; of a run-time value it is tl." + name.str()
+                       : "Python functions take constants only; run-time values go to tl.* and to functions "
+                         "marked @triton.jit");
 }
 
 // A constexpr_function, or one that takes run-time values and returns one of them or a constant: the host
 // runs it, now.
 std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Value> arguments,
                                        std::span<const NamedValue> keywords) {
+  if (!get<OpaqueRef>(callee)->handle) {
+    session.fail(Kind::NotCallable, {get<OpaqueRef>(callee)->repr});
+    setHint(session, Kind::NotCallable,
+            "mark it with @triton.jit, or with @triton.constexpr_function for constants");
+    return std::nullopt;
+  }
   ConstTuple constants;
   std::vector<Value> given;
   std::vector<std::string> keywordNames;

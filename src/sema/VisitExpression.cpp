@@ -1,7 +1,7 @@
 // Expressions. Operands are visited left to right; where both are constants Python's
 // arithmetic answers at once, else the session's operators emit.
+#include "sema/Hints.h"
 #include "sema/LibraryKinds.h"
-#include "sema/Similar.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -111,9 +111,9 @@ std::optional<Value> Visitor::visitName(const syntax::Name &node) {
   return std::nullopt;
 }
 
-static void suggest(Session &session, const std::string &name) {
+static void suggest(Session &session, Kind kind, const std::string &name) {
   if (!name.empty())
-    session.sink.last()->hint = "did you mean `" + name + "`?";
+    setHint(session, kind, "did you mean `" + name + "`?");
 }
 
 // Globals must be constexpr, functions, types or modules: a plain number could change
@@ -126,7 +126,7 @@ std::optional<Value> Visitor::globalName(const syntax::Name &node) {
     if (frame->mayBindMore)
       return std::nullopt;
     session.fail(Kind::UndefinedName, {node.id});
-    suggest(session, similarName(node.id, frame->locals.keys()));
+    suggest(session, Kind::UndefinedName, similarName(node.id, frame->locals.keys()));
     return std::nullopt;
   }
   const Const &value = answer->value;
@@ -170,7 +170,7 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
     session.fail(Kind::UnknownModuleAttribute,
                  {module ? "module `" + module->name + "`" : get<OpaqueRef>(*constant)->repr, name});
     if (module)
-      suggest(session, similarBuiltin(module->name + ".", name));
+      suggest(session, Kind::UnknownModuleAttribute, similarBuiltin(module->name + ".", name));
     return std::nullopt;
   }
   if (name == "value" && constant)
@@ -189,9 +189,10 @@ std::optional<Value> Visitor::visitBinary(const syntax::Binary &node) {
 static std::nullopt_t failOfTuple(Session &session, std::string_view op, const Value &left,
                                   const Value &right) {
   session.fail(Kind::ConstOperands, {op, describeType(left), describeType(right)});
-  session.sink.last()->hint =
-      "a tuple or list is no tile and no pointer: take one element of it, `x[0]`; memory "
-      "comes as a tensor or an array";
+  setHint(session, Kind::ConstOperands,
+          "a tuple or list is no tile and no pointer: take one element of it, `x[0]`; memory comes as a "
+          "tensor or an "
+          "array");
   return std::nullopt;
 }
 

@@ -215,6 +215,8 @@ std::optional<Value> Visitor::subscriptHost(const Const &object, const syntax::E
   if (!key)
     return key;
   const OpaqueRef &opaque = *get<OpaqueRef>(object);
+  if (!opaque.handle)
+    return session.fail(Kind::NotSubscriptable, {opaque.repr});
   if (!key->constant())
     return session.fail(Kind::ConstexprNeeded, {"the key of " + opaque.repr, describeType(*key)});
   std::string name = "[]";

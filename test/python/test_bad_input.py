@@ -350,6 +350,17 @@ def test_argument_in_place_of_an_array(argument, hint):
         call(argument, X, X, 8, BLOCK=8)
 
 
+@triton.jit
+def given_function_kernel(x_ptr, f: tl.constexpr, BY: tl.constexpr):
+    tl.store(x_ptr, f(3) if BY == "call" else f[0])
+
+
+@pytest.mark.parametrize("by, said", [("call", "without @triton.jit cannot be called"), ("index", "cannot be indexed")])
+def test_plain_function_as_an_argument(by, said):
+    with pytest.raises(triton.CompilationError, match=said):
+        given_function_kernel[(1,)](X.copy(), lambda x: x, by)
+
+
 def test_calls_say_which_parameters_there_are():
     names = "its parameters: x_ptr, y_ptr, out_ptr, n, BLOCK"
     with pytest.raises(triton.LaunchError, match=names):

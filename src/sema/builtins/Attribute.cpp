@@ -1,6 +1,7 @@
 // What stands behind a dot or in brackets: attributes and methods of run-time values and of
 // types, x[None, :], elements of tuples.
 #include "sema/Const.h"
+#include "sema/Hints.h"
 #include "sema/builtins/Block.h"
 #include "sema/builtins/Call.h"
 
@@ -188,8 +189,8 @@ std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::
       if (!value->isNone()) {
         session.fail(diag::Kind::UnsupportedIndex, {describe(*value)});
         if (tensor.type.pointer)
-          session.sink.last()->hint =
-              "memory is read with tl.load(pointer + offset), and written with tl.store";
+          setHint(session, diag::Kind::UnsupportedIndex,
+                  "memory is read with tl.load(pointer + offset), and written with tl.store");
         return std::nullopt;
       }
       result = expandDims(session, result, place);
@@ -240,7 +241,8 @@ std::optional<Value> attribute(Session &session, const Value &object, std::strin
   }
   session.fail(diag::Kind::NoSuchAttribute, {describe(object), name});
   if (elementsOf(object))
-    session.sink.last()->hint = "lists are tuples in a kernel, and do not change: `x = x + (value,)`";
+    setHint(session, diag::Kind::NoSuchAttribute,
+            "lists are tuples in a kernel, and do not change: `x = x + (value,)`");
   return std::nullopt;
 }
 

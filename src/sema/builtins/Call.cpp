@@ -1,5 +1,6 @@
 // Arguments to parameters, by a builtin's row of the table.
 #include "sema/builtins/Call.h"
+#include "sema/Hints.h"
 
 namespace tegula::sema::builtins {
 namespace {
@@ -163,7 +164,7 @@ static std::string_view hintOf(std::string_view expected, const Value &given) {
 std::nullopt_t Call::wrong(size_t i, std::string_view expected) const {
   session.fail(diag::Kind::BuiltinWrongArgument,
                {row.display(), row.parameters[i].name, expected, describe(values[i])});
-  session.sink.last()->hint = hintOf(expected, values[i]);
+  setHint(session, diag::Kind::BuiltinWrongArgument, hintOf(expected, values[i]));
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // The operators of the language over run-time values, numbers and tuples. Two constants
 // are Python's arithmetic and never come down here.
+#include "sema/Hints.h"
 #include "sema/builtins/Emit.h"
 
 namespace tegula::sema {
@@ -70,13 +71,15 @@ static std::nullopt_t failOfOperands(Session &session, std::string_view op, cons
                                      const Value &right) {
   session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
   auto isPointer = [](const Value &value) { return value.tensor() && value.tensor()->type.pointer; };
-  std::string &hint = session.sink.last()->hint;
   if (left.isNone() || right.isNone())
-    hint = "an argument that may be None is used behind `if x is not None:`, which is decided when the "
-           "kernel is "
-           "compiled";
+    setHint(session, diag::Kind::IncompatibleOperands,
+            "an argument that may be None is used behind `if x is not None:`, which is decided when the "
+            "kernel is "
+            "compiled");
   else if ((isPointer(left) || isPointer(right)) && op != "+" && op != "-")
-    hint = "a pointer's element is tl.load(pointer); a tensor of one element comes as a number by `x.item()`";
+    setHint(
+        session, diag::Kind::IncompatibleOperands,
+        "a pointer's element is tl.load(pointer); a tensor of one element comes as a number by `x.item()`");
   return std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 #include "sema/builtins/Table.h"
 
 #include "sema/Const.h"
-#include "sema/Similar.h"
+#include "sema/Hints.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"

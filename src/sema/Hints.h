@@ -1,10 +1,22 @@
-// For messages: the name that the author of a wrong one may have meant.
+// Hints that a report gets behind its kind's own: what stands in the place of the mistake, and the name that
+// the author of a wrong one may have meant.
 #pragma once
+#include "sema/Session.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
 
 namespace tegula::sema {
+
+// Of the report of this kind that was made just now. A mistake that was told before is not told again: then
+// the last report is another one, and keeps its hint.
+inline void setHint(Session &session, diag::Kind kind, std::string_view text) {
+  diag::Diagnostic *last = session.sink.last();
+  if (last && last->kind == kind && last->location.source == session.place.source &&
+      last->location.range.begin == session.place.range.begin)
+    last->hint = text;
+}
 
 // The nearest of the candidates, at most a third of the letters away; empty: there is none.
 template <class Candidates> std::string similarName(llvm::StringRef name, const Candidates &candidates) {
