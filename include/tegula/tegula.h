@@ -396,7 +396,8 @@ typedef struct tg_compile_options {
   void (*print)(void *user, const char *text);
   void *user;          /* what `print` gets first */
   const char *options; /* NULL: none. Options of a launch with constants: "num_warps=8,maxnreg=64"; of those
-                          that stand here and above the ones above count */
+                          that stand here and above the ones above count. Libraries and a stage of the compile
+                          are files: "extern_libs.NAME='FILE.bc',ir_override='FILE.ptx'" */
 } tg_compile_options;
 
 /* Compiles `function` for a signature: "x=*f32:16,n=i32,B=64,ACT='relu'". Each parameter is

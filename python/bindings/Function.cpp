@@ -184,6 +184,10 @@ void dealloc(PyObject *object) {
 }
 
 PyObject *subscript(PyObject *self, PyObject *grid) {
+  if (grid == Py_None)
+    return launchError("the grid is %R; it is a tuple of 1 to 3 ints, or a function that returns one\n"
+                       "  hint: write kernel[(n,)](...), or kernel.warmup(...) to compile only",
+                       grid);
   return makeLauncher(reinterpret_cast<Function *>(self), grid);
 }
 

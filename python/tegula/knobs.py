@@ -92,7 +92,7 @@ class cache_knobs(base_knobs):
 
 
 class compilation_knobs(base_knobs):
-    override = env_bool("TRITON_KERNEL_OVERRIDE", obeyed=False)
+    override = env_bool("TRITON_KERNEL_OVERRIDE")
     dump_ir = env_bool("TRITON_KERNEL_DUMP", ours="TEGULA_KERNEL_DUMP")
     dump_ir_extract_di_local_variables = env_bool("LLVM_EXTRACT_DI_LOCAL_VARIABLES", obeyed=False)
     store_binary_only = env_bool("TRITON_STORE_BINARY_ONLY")

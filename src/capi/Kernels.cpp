@@ -17,10 +17,16 @@ static bool readOptions(std::string_view text, compiler::CompileOptions &options
     std::string_view option = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
     size_t equals = std::min(option.find('='), option.size());
-    if (equals != option.size() &&
-        jit::setOption(options, option.substr(0, equals), option.substr(equals + 1)))
+    Status status = Status::error(StatusCode::Launch, "");
+    if (equals != option.size())
+      status = jit::setOption(options, option.substr(0, equals), option.substr(equals + 1));
+    if (status.ok())
       continue;
-    sink.report(diag::Kind::OptionsSyntax, {}, {option});
+    if (status.message.empty())
+      sink.report(diag::Kind::OptionsSyntax, {}, {option});
+    else
+      sink.report(diag::Kind::OptionValue, {},
+                  {option.substr(0, equals), status.message, "the path of a file that can be read"});
     return false;
   }
   return true;

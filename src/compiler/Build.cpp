@@ -5,6 +5,7 @@
 #include "compiler/Passes.h"
 #include "compiler/WrittenArguments.h"
 #include "ir/tile/Tile.h"
+#include "pipeline/GivenStage.h"
 #include "sema/Sema.h"
 
 #include <chrono>
@@ -91,6 +92,13 @@ Status buildArtifact(const sema::Request &request, const Target &target, const T
     return reported;
   }
   lap("simplify");
+  if (codegen::gives(options.given, "ttir")) {
+    Result<mlir::OwningOpRef<mlir::ModuleOp>> read = pipeline::readTile(*options.given, *module);
+    if (!read)
+      return read.status();
+    module = std::move(*read);
+    lap("read");
+  }
   artifact.parameters = parametersOf(*module, request);
   artifact.parts.push_back({std::string(tilePart), moduleBytes(*module)});
   lap("keep");

@@ -10,7 +10,10 @@ namespace {
 constexpr std::string_view objectPart = "obj";
 
 cpu::CpuOptions optionsOf(const TargetOptions &options) {
-  return {.cpu = options.cpu, .fusesMultiplyAdd = options.fusesMultiplyAdd, .libraries = options.libraries};
+  return {.cpu = options.cpu,
+          .fusesMultiplyAdd = options.fusesMultiplyAdd,
+          .libraries = options.libraries,
+          .given = options.given};
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "compiler/Builders.h"
 #include "compiler/Interpreted.h"
 #include "interp/Interp.h"
+#include "pipeline/GivenStage.h"
 
 namespace tegula::compiler {
 namespace {
@@ -25,8 +26,8 @@ private:
 
 } // namespace
 
-Status buildInterp(mlir::ModuleOp, const TargetOptions &, artifact::Artifact &, BuildReport &) {
-  return Status::success();
+Status buildInterp(mlir::ModuleOp, const TargetOptions &options, artifact::Artifact &, BuildReport &) {
+  return pipeline::checkGiven(options.given, {});
 }
 
 Result<std::string> stageOfInterp(const artifact::Artifact &, mlir::ModuleOp, const TargetOptions &,

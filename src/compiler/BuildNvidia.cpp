@@ -14,7 +14,8 @@ constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
   return {options.arch,         options.numWarps,         options.numStages,
-          options.maxRegisters, options.fusesMultiplyAdd, options.libraries};
+          options.maxRegisters, options.fusesMultiplyAdd, options.libraries,
+          options.given};
 }
 
 std::string placeOfKernel(mlir::ModuleOp module) {

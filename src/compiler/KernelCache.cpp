@@ -107,7 +107,7 @@ struct Key {
 void writeOptions(const TargetOptions &options, const sema::LanguageOptions &language, Writer &out) {
   // All there is of both: a new option does not compile until it stands here.
   const auto &[cpu, arch, numWarps, numStages, maxRegisters, fuses, isCooperative, launchesEarly, libraries,
-               looks] = options;
+               given, looks] = options;
   const auto &[languageWarps, languageStages, debug, sanitizesOverflow, dotPrecision] = language;
   out.text(cpu);
   out.text(arch);
@@ -121,6 +121,8 @@ void writeOptions(const TargetOptions &options, const sema::LanguageOptions &lan
     out.text(library->digest);
   }
   out.number(uint8_t(dotPrecision));
+  out.text(given ? given->name : "");
+  out.text(given ? given->digest : "");
 }
 
 void writeArgument(const sema::ArgumentSpec &argument, sema::Naming &naming, Writer &out) {

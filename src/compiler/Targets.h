@@ -60,6 +60,7 @@ struct TargetOptions {
   bool isCooperative = false;         // a launch runs all programs of its grid at the same time, or fails
   bool launchesEarly = false;         // a launch may begin before the one ahead of it in its stream has ended
   codegen::ExternLibraries libraries; // of the user, whose functions the kernel may call
+  codegen::GivenStage given;          // a stage that a file gives in the place of the one that is made
   const pipeline::Looks *looks = nullptr; // of whoever compiles, while a program is built
 };
 

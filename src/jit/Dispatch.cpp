@@ -138,13 +138,37 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
   return true;
 }
 
-bool setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value) {
+// Of those whose value is a file; nullopt: it is none of them.
+static std::optional<Status> setFile(compiler::TargetOptions &options, std::string_view name,
+                                     const Leaf &path) {
+  constexpr std::string_view library = "extern_libs.";
+  if (name == "ir_override") {
+    auto given = givenStageOf(path);
+    if (given)
+      options.given = std::move(*given);
+    return given ? Status() : given.status();
+  }
+  if (!name.starts_with(library))
+    return std::nullopt;
+  auto read = libraryOf(std::string(name.substr(library.size())), path);
+  if (read)
+    options.libraries.push_back(std::move(*read));
+  return read ? Status() : read.status();
+}
+
+Status setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value) {
+  const Status wrong = Status::error(StatusCode::Launch, "");
   std::optional<sema::Const> constant = compiler::parseLiteral(value);
+  if (!constant)
+    return wrong;
+  const Leaf leaf = leafOf(*constant);
+  if (std::optional<Status> status = setFile(options.targetOptions, name, leaf))
+    return *status;
   for (const Option &row : optionTable)
-    if (row.name == name && row.use == OptionUse::Obeyed && name != "extern_libs" &&
-        name != "arch") // a text names no library, and the target names the architecture
-      return constant && obey(options, name, leafOf(*constant));
-  return false;
+    // A dict is no text; the target names the architecture.
+    if (row.name == name && row.use == OptionUse::Obeyed && name != "extern_libs" && name != "arch")
+      return obey(options, name, leaf) ? Status() : wrong;
+  return wrong;
 }
 
 // extern_libs; false after a diagnostic.
@@ -157,6 +181,19 @@ bool Dispatcher::setLibraries(Call &call, const Leaf &leaf, std::string_view tak
   const std::string &reason = libraries.status().message;
   sink.report(Kind::OptionValue, place(),
               {"extern_libs", reason.empty() ? describe(leaf) : reason, std::string(takes)});
+  return false;
+}
+
+// ir_override; false after a diagnostic.
+bool Dispatcher::setGivenStage(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink) {
+  auto given = givenStageOf(leaf);
+  if (given) {
+    call.options.targetOptions.given = std::move(*given);
+    return true;
+  }
+  const std::string &reason = given.status().message;
+  sink.report(Kind::OptionValue, place(),
+              {"ir_override", reason.empty() ? describe(leaf) : reason, std::string(takes)});
   return false;
 }
 
@@ -196,6 +233,8 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
     return true;
   if (option->name == "extern_libs")
     return setLibraries(call, leaf, option->takes, sink);
+  if (option->name == "ir_override")
+    return setGivenStage(call, leaf, option->takes, sink);
   if (option->name == "arch")
     return setArch(call, leaf, option->takes, sink);
   if (option->use == OptionUse::Fixed ? asksForNothing(leaf) : obey(call.options, option->name, leaf))
@@ -286,6 +325,13 @@ bool Dispatcher::specialize(Call &call, diag::Sink &sink) {
     KeyLeaf leaf;
     leaf.kind = KeyConstant;
     leaf.payload = uint64_t(reinterpret_cast<uintptr_t>(library.get()));
+    call.key.push_back(leaf);
+  }
+  if (const auto &given = call.options.targetOptions.given) {
+    KeyLeaf leaf;
+    leaf.kind = KeyConstant;
+    leaf.flags = 1; // no library
+    leaf.payload = uint64_t(reinterpret_cast<uintptr_t>(given.get()));
     call.key.push_back(leaf);
   }
   return true;
@@ -552,6 +598,8 @@ std::optional<KnownCall> Dispatcher::knownCallOf(std::span<const PlainArgument> 
   diag::Sink unheard;
   for (size_t i = 0, position = 0; i != arguments.size(); ++i) {
     const PlainArgument &argument = arguments[i];
+    if (argument.name == "ir_override" && argument.kind != LeafKind::None)
+      return std::nullopt; // the file may be another one the next time
     KnownCall::Argument &known = call.arguments.emplace_back();
     known.like = argument;
     known.like.name = known.like.text = {};

@@ -78,6 +78,7 @@ private:
            const runtime::Place &place, diag::Sink &sink);
   bool bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink);
   bool setLibraries(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink);
+  bool setGivenStage(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink);
   bool setArch(Call &call, const Leaf &leaf, std::string_view takes, diag::Sink &sink);
   bool setOption(Call &call, const Argument &argument, diag::Sink &sink);
   bool specialize(Call &call, diag::Sink &sink);
@@ -101,9 +102,10 @@ private:
   KnownCalls known_;
 };
 
-// Sets an option that launches obey, by its name and the text of a constant. False: there is no such option,
-// or it does not take the value.
-bool setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value);
+// Sets an option that launches obey, by its name and the text of a constant; a library of `extern_libs` is
+// the option `extern_libs.NAME`. Launch: there is no such option, or it does not take the value. Unsupported:
+// why a file cannot be read.
+Status setOption(compiler::CompileOptions &options, std::string_view name, std::string_view value);
 // The leaf of a compile-time value.
 Leaf leafOf(const sema::Const &value);
 // "an int", "a pointer to fp32": for messages.

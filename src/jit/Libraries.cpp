@@ -97,4 +97,20 @@ Result<codegen::ExternLibraries> librariesOf(const Leaf &leaf) {
   return libraries;
 }
 
+Result<Library> libraryOf(const std::string &name, const Leaf &path) {
+  const std::string *text = textOf(path);
+  return text && !name.empty() ? read(name, *text) : Status::error(StatusCode::Launch, "");
+}
+
+Result<std::shared_ptr<const codegen::GivenFile>> givenStageOf(const Leaf &leaf) {
+  const std::string *path = textOf(leaf);
+  if (!path)
+    return Status::error(StatusCode::Unsupported, "");
+  std::string stage = std::filesystem::path(*path).extension().string();
+  stage.erase(0, 1);
+  if (stage == "llir" || stage == "ll")
+    stage = "llvm";
+  return read(stage, *path);
+}
+
 } // namespace tegula::jit

@@ -153,3 +153,30 @@ def test_descriptors_that_are_none_are_refused(tegula, tmp_path, text, said):
     (tmp_path / "rows.py").write_text(DESCRIPTORS)
     done = tegula("run", f"{tmp_path}/rows.py::padded", "--grid", "1", "--arg", f"src={text}", "--arg", "out_ptr=new:i32[1]")
     assert done.returncode != 0 and said in done.stderr, done.stderr
+
+
+def test_a_library_and_a_stage_are_files_of_the_options(tegula):
+    (tegula.folder / "triple.py").write_text("""
+import triton
+import triton.language as tl
+
+@triton.jit
+def threefold(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.extern_call("triple", "mine", (tl.load(x + i),), tl.float32, True))
+""")
+    (tegula.folder / "mine.ll").write_text("define float @triple(float %x) {\n  %r = fmul float %x, 3.0\n  ret float %r\n}\n")
+    call = ["compile", "triple.py::threefold", "--signature", "x=*f32,out=*f32,B=16"]
+    library = ["--options", "extern_libs.mine='mine.ll'"]
+    done = tegula(*call, *library)
+    assert done.returncode == 0 and "3.000000e+00" in done.stdout, done.stderr
+    done = tegula(*call)
+    assert done.returncode == 1 and "which the launch does not bring" in done.stderr
+    done = tegula("build", *call[1:], *library, "-o", "k.tga")
+    assert done.returncode == 0, done.stderr
+    done = tegula(*call, "--options", "extern_libs.mine='no.ll'")
+    assert done.returncode == 1 and "`no.ll`: No such file" in done.stderr and "[OptionValue]" in done.stderr
+    gpu = [*call, "--target", "sm_90a", "--emit", "ptx"]
+    (tegula.folder / "triple.ptx").write_text("// by hand\n" + tegula(*gpu, *library).stdout)
+    done = tegula(*gpu, "--options", "extern_libs.mine='mine.ll',ir_override='triple.ptx'")
+    assert done.returncode == 0 and done.stdout.startswith("// by hand"), done.stderr

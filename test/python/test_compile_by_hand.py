@@ -110,3 +110,13 @@ def test_what_is_written_is_told():
 def test_no_compiler_for_a_target():
     with pytest.raises(RuntimeError, match="no compiler of this build"):
         triton.compile(source(), target=GPUTarget("hip", "gfx942", 64))
+
+
+@pytest.mark.parametrize("arguments", [({"x": "*fp32"}, {"Q": 1}), ({"x": "*fp32", "y": "i32"}, {})])
+def test_names_of_no_parameter_are_refused(arguments):
+    @triton.jit
+    def kernel(x, B: tl.constexpr = 4):
+        tl.store(x, B)
+
+    with pytest.raises(ValueError, match="`kernel` has no parameter `[Qy]`\n.*x, B"):
+        triton.compiler.ASTSource(kernel, *arguments)

@@ -36,10 +36,9 @@ def run(target="interp", grid=(1,), **options):
 # The tables say what is done with each option: they hold a value that is taken, and one that is not.
 OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "sanitize_overflow": (False, "yes"), "maxnreg": (64, 0), "enable_fp_fusion": (False, "no"),
           "launch_cooperative_grid": (True, "yes"), "launch_pdl": (True, "yes"), "extern_libs": ({}, {"mine": "/nowhere/mine.bc"}),
-          "default_dot_input_precision": ("ieee", "fp4"), "arch": (None, "sm90"),
+          "ir_override": (None, "/nowhere/a.ttir"), "default_dot_input_precision": ("ieee", "fp4"), "arch": (None, "sm90"),
           "closed": (False, "yes")}
-FIXED = {"ptx_version": (None, 84), "ptx_options": ("", "--ftz=true"), "ir_override": (None, "a.ttir"),
-         "instrumentation_mode": ("", "consan")}
+FIXED = {"ptx_version": (None, 84), "ptx_options": ("", "--ftz=true"), "instrumentation_mode": ("", "consan")}
 HINTS = {"num_ctas": 2, "enable_reflect_ftz": False, "allow_fp8e4nv": True, "max_num_imprecise_acc_default": 0,
          "waves_per_eu": 2, "matrix_instr_nonkdim": 16, "kpack": 2}
 

@@ -104,3 +104,10 @@ def test_a_tensor_of_no_elements_is_launched():
         tl.store(x_ptr + i, 1.0, mask=i < n)
 
     some[(1,)](torch.empty(0), 0)
+
+
+def test_no_grid_is_no_launch():
+    for launch in (lambda: fill[None](np.zeros(4, np.float32), 2.0, N=4),
+                   lambda: fill.run(np.zeros(4, np.float32), 2.0, N=4, grid=None)):
+        with pytest.raises(triton.LaunchError, match="the grid is None; .*\n.*kernel.warmup"):
+            launch()

@@ -17,6 +17,7 @@ tg::Expected<tg::Kernel> compiled(const Opened &opened, const CompileFlags &opti
   raw.numWarps = options.numWarps;
   raw.numStages = options.numStages;
   raw.debug = options.debug;
+  raw.options = options.options;
   raw.printBefore = options.printBefore;
   raw.printAfter = options.printAfter;
   raw.print = [](const char *text) { std::cerr << text << std::flush; };

@@ -38,6 +38,7 @@ int simulate(const SimulateOptions &options);
 struct CompileFlags {
   std::string kernel, signature, target = "cpu", cpu, emit = "llvm", output = "-";
   int numWarps = 0, numStages = 0;
+  std::string options;                 // of a launch
   std::string printBefore, printAfter; // passes, or "all"
   bool showTimes = false, debug = false;
 };

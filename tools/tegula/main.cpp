@@ -77,6 +77,10 @@ static CLI::App *addCompile(CLI::App &app, const char *name, const char *text, C
       ->required();
   verb->add_option("--target", options.target, targetHelp);
   verb->add_option("--cpu", options.cpu, "A processor by LLVM's name, e.g. haswell (default: this machine)");
+  verb->add_option(
+      "--options", options.options,
+      "Of the launch: num_warps=8,maxnreg=64, a library as extern_libs.NAME='FILE.bc', a stage in "
+      "the place of the compile's as ir_override='FILE.ptx'");
   verb->add_option("--num-warps", options.numWarps);
   verb->add_option("--num-stages", options.numStages);
   verb->add_flag("--debug", options.debug, "Check assertions of the kernel at run time");

@@ -13,6 +13,7 @@ from ..errors import OutOfResources, ToolchainError
 from ..runtime.cache import get_cache_key, get_cache_manager, get_dump_manager, get_override_manager, triton_key
 from ..runtime.compiled import CompiledKernel, LazyDict, Stages as AsmDict
 from ..runtime.driver import driver
+from ..runtime.dumps import overriding_stage
 from ..runtime.hooks import default_options
 from .source import ASTSource, IRSource
 
@@ -100,6 +101,8 @@ def compile(src, target=None, options=None, _env_vars=None):
     device = 0 if target.backend == "cuda" else -1
     name = target_name(target) if target.backend == "cuda" else src.fn.target
     kernel = core.prepare(src.fn, name, device, src.rows(given))
+    if knobs.compilation.override and given.get("ir_override") is None and (path := overriding_stage(kernel)):
+        kernel = core.prepare(src.fn, name, device, src.rows({**given, "ir_override": path}))
     timer.stage_finished("binary")
     kernel = CompiledKernel.from_source(kernel, src, target, parsed, key)
     kernel.metadata_group = _files_of(kernel, get_cache_manager(key))

@@ -38,6 +38,9 @@ class ASTSource:
         self.fn, self.ext, self.name = fn, "ttir", fn.__name__
         self.signature = dict(signature)
         self.constants = {}
+        for name in (*self.signature, *(constexprs or {})):
+            if isinstance(name, str) and name not in fn.arg_names:
+                raise ValueError(f"`{self.name}` has no parameter `{name}`\n  hint: its parameters: {', '.join(fn.arg_names)}")
         for key, value in (constexprs or {}).items():
             path = (fn.arg_names.index(key),) if isinstance(key, str) else key
             if not isinstance(path, tuple):

@@ -7,6 +7,7 @@ from .. import _tegula as core
 from .. import knobs
 from . import descriptors
 from .callables import get_full_name
+from .dumps import overriding_stage
 from .specialize import native_specialize_impl
 
 JitFunctionInfo = namedtuple("JitFunctionInfo", "module name jit_function")
@@ -24,7 +25,7 @@ def _is_hooked():
     runtime = knobs.runtime
     return (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
                  or runtime.jit_post_compile_hook or runtime.kernel_load_start_hook or runtime.kernel_load_end_hook
-                 or knobs.compilation.listener or len(_before_runs) or vars(runtime).get("debug"))
+                 or knobs.compilation.listener or knobs.compilation.override or len(_before_runs) or vars(runtime).get("debug"))
 
 
 def default_options():
@@ -138,6 +139,14 @@ def _compile(call, args, kwargs, is_warmup):
     return kernel
 
 
+def _with_override(kernel, options):
+    """The options of a launch of the kernel, with the file that the user has in the place of one of its stages."""
+    known = vars(kernel)
+    if "override" not in known:
+        known["override"] = overriding_stage(kernel)
+    return {**options, "ir_override": known["override"]} if known["override"] else options
+
+
 def _launch(function, grid, args, kwargs):
     if knobs.runtime.debug:
         kwargs.setdefault("debug", True)
@@ -149,6 +158,8 @@ def _launch(function, grid, args, kwargs):
         function, grid, args, kwargs = descriptors.take_apart(function, grid, args, kwargs)
     if not _is_hooked():
         return core.launcher(function, grid, True)(*args, **kwargs)
+    if knobs.compilation.override and kwargs.get("ir_override") is None:
+        kwargs = _with_override(core.launcher(function, None, True)(*args, **kwargs), kwargs)
     call = _Call(function, args, kwargs)
     kernel = _compile(call, args, kwargs, grid is None)
     if kernel is None or grid is None:

@@ -349,7 +349,7 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
         """``kernel[grid](*args, **kwargs)``; with `warmup` only compiles."""
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
-        return core.launcher(self, grid)(*args, **kwargs)
+        return core.Function.__getitem__(self, grid)(*args, **kwargs)
 
     def warmup(self, *args, grid=None, **kwargs):
         """Compiles for these arguments and runs nothing. A dtype stands for a tensor of it."""

@@ -3,6 +3,7 @@
 // library has no target of its own: it gets the kernel's, and loses what it says of a processor.
 #pragma once
 #include "base/Status.h"
+#include "codegen/llvm/GivenFile.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -13,11 +14,7 @@
 
 namespace tegula::codegen {
 
-struct ExternLibrary {
-  std::string name, path; // the name that kernels call it by; the file, for messages
-  std::string bytes;      // bitcode or text
-  std::string digest;     // of the bytes
-};
+using ExternLibrary = GivenFile; // bitcode or text
 using ExternLibraries = std::vector<std::shared_ptr<const ExternLibrary>>;
 
 // A call of `symbol` of the library on scalars. Of vectors: one call a lane, all of one length.

@@ -1,5 +1,6 @@
 // From a module to an artifact, by the rows of Pipeline.cpp.
 #include "targets/cpu/Cpu.h"
+#include "pipeline/GivenStage.h"
 #include "targets/cpu/Pipeline.h"
 
 #include "codegen/llvm/Recovery.h"
@@ -31,6 +32,8 @@ Status lower(ModuleOp module, const CpuOptions &options, const Emit &emit, Lower
   unit.libraries = options.libraries;
   if (module.getOps<tile::FuncOp>().empty())
     return Status::error(StatusCode::Internal, "the module has no kernel");
+  if (Status status = pipeline::checkGiven(options.given, {"llvm"}); !status.ok())
+    return status;
   auto runStage = [&](const char *stage) {
     return pipeline::runStage(rows(), stage, unit, emit.looks, artifact.times);
   };
@@ -42,6 +45,9 @@ Status lower(ModuleOp module, const CpuOptions &options, const Emit &emit, Lower
     return status;
   if (Status status = runStage("optimize"); !status.ok())
     return status;
+  if (codegen::gives(options.given, "llvm"))
+    if (Status status = pipeline::readCode(*options.given, unit.symbol, *unit.code); !status.ok())
+      return status;
   if (emit.llvm)
     artifact.llvm = unit.text();
   artifact.symbol = unit.symbol;

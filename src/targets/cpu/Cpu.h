@@ -17,6 +17,7 @@ struct CpuOptions {
   std::string cpu;
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
   codegen::ExternLibraries libraries = {};
+  codegen::GivenStage given = nullptr; // "llvm" in the place of what is made
 };
 
 struct Artifact {

@@ -1,6 +1,7 @@
 // From a module to an artifact: one run over the rows of Pipeline.cpp, with fewer stages where what was asked
 // for does not fit.
 #include "targets/nvidia/Nvidia.h"
+#include "pipeline/GivenStage.h"
 #include "targets/nvidia/Pipeline.h"
 
 #include "ir/simt/Simt.h"
@@ -64,6 +65,8 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
     return architecture.status();
   if (Status status = checkParameters(module); !status.ok())
     return status;
+  if (Status status = pipeline::checkGiven(options.given, {"llvm", "ptx"}); !status.ok())
+    return status;
   NvidiaMachine machine(*architecture);
   NvidiaUnit unit(*architecture, machine, options.maxRegisters);
   unit.warps = unsigned(options.numWarps);
@@ -84,8 +87,18 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
   for (const char *stage : {"emit", "optimize", "ptx"}) {
     if (Status status = pipeline::runStage(rows(), stage, unit, texts.looks, artifact.times); !status.ok())
       return status;
-    if (texts.llvm && llvm::StringRef(stage) == "emit")
+    if (llvm::StringRef(stage) != "emit")
+      continue;
+    if (codegen::gives(options.given, "llvm"))
+      if (Status status = pipeline::readCode(*options.given, unit.entry, *unit.code); !status.ok())
+        return status;
+    if (texts.llvm)
       artifact.llvm = unit.text();
+  }
+  if (codegen::gives(options.given, "ptx")) {
+    if (Status status = pipeline::checkPtx(*options.given, unit.ptx); !status.ok())
+      return status;
+    unit.ptx = options.given->bytes;
   }
   artifact.entry = std::move(unit.entry);
   artifact.ptx = std::move(unit.ptx);

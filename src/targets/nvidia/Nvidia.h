@@ -26,6 +26,7 @@ struct NvidiaOptions {
   int maxRegisters = 0;         // of a thread; 0: as many as it takes
   bool fusesMultiplyAdd = true; // numerical-contract.md, N10
   codegen::ExternLibraries libraries = {};
+  codegen::GivenStage given = nullptr; // "llvm" or "ptx" in the place of what is made
 };
 
 // The texts of the stages to make besides the PTX; `looks` may be null.
