@@ -214,10 +214,14 @@ TEST(Target, Gpu) {
   expectError(tg::Context::create("sm_60"), TG_UNSUPPORTED, "TargetNeedsGpu");
 }
 TEST(Target, NumberOfWarps) {
-  for (int warps : {3, 64, 1000})
-    expectError(Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16",
-                                      {.target = "sm_90a", .numWarps = warps}),
-                TG_LAUNCH, "OptionValue");
+  auto compile = [](int warps) {
+    return Kernels().add.compile("x=*f32,y=*f32,out=*f32,n=i32,BLOCK=16",
+                                 {.target = "sm_90a", .numWarps = warps});
+  };
+  for (int warps : {3, 1000})
+    expectError(compile(warps), TG_LAUNCH, "OptionValue");
+  for (int warps : {64, 128}) // a limit of the machine
+    expectError(compile(warps), TG_RESOURCE, "TargetTooSmall");
 }
 TEST(Target, Unknown) { expectError(tg::Context::create("vax"), TG_UNSUPPORTED, "TargetUnknown"); }
 TEST(Target, OfACompile) {

@@ -113,7 +113,7 @@ TEST(CompilerTest, RefusesWhatATargetDoesNotTake) {
   compiler::CompileOptions warps = target("sm_90a");
   warps.language.numWarps = 64;
   EXPECT_FALSE(other.compile("x=*i32,n=i32", warps));
-  EXPECT_EQ(other.sink.all().front().kind, diag::Kind::OptionValue);
+  EXPECT_EQ(other.sink.all().front().kind, diag::Kind::TargetTooSmall);
 }
 
 TEST(ParametersTest, AnnotationsThatAreTexts) {
