@@ -1,8 +1,5 @@
 """Random programs of Hopper's shapes, and of accesses of one argument that meet, on the PTX machine: every one leaves the numbers behind that
 exact arithmetic gives, without a finding, whenever copies arrive."""
-import importlib.util
-import re
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ import torch
 import devices
 import hopper_programs
 import memory_programs
+from differences import kernel_of
 from tegula.tools.tensor_descriptor import TensorDescriptor
 
 COPIES, SCHEDULES = ["late", "at-once", "random"], ["round-robin", "random", "priority", "apart"]
@@ -21,15 +19,6 @@ def as_tensor(array):
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
-
-
-def kernel_of(program, folder):
-    path = folder / f"program_{program.seed}.py"
-    path.write_text(program.source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.kernel
 
 
 def check(module, seed, folder, monkeypatch):
