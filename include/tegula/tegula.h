@@ -316,7 +316,8 @@ typedef struct tg_host {
    * of a kernel asks again what its compile asked, and compiles anew where an answer differs. Asked at
    * each call, from any thread. NULL: answers never change. */
   uint64_t (*version)(void *user);
-  /* In the place of `call`: names[i] is the keyword of argument i, NULL by position. */
+  /* In the place of `call`: names[i] is the keyword of argument i, NULL by position. The one argument of the
+   * keyword "[]" is a key, `callee` a dictionary, and `*out` its entry: `callee[key]` in the kernel. */
   int (*call_named)(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names,
                     size_t count, tg_value *out);
   /* The default of a parameter of the function that this host belongs to, evaluated. NULL, or 0: the text

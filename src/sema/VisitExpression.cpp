@@ -191,8 +191,7 @@ static std::nullopt_t failOfTuple(Session &session, std::string_view op, const V
   session.fail(Kind::ConstOperands, {op, describeType(left), describeType(right)});
   setHint(session, Kind::ConstOperands,
           "a tuple or list is no tile and no pointer: take one element of it, `x[0]`; memory comes as a "
-          "tensor or an "
-          "array");
+          "tensor or an array");
   return std::nullopt;
 }
 

@@ -152,8 +152,7 @@ static std::string_view hintOf(std::string_view expected, const Value &given) {
   if (isPointer)
     return "memory comes to a kernel as a tensor or an array; an offset is added to its pointer: `x_ptr + i`";
   if (expected == "a dtype")
-    return "types are tl.float32, tl.int8, x.dtype, ..., or a parameter annotated `: tl.constexpr` that has "
-           "one";
+    return "types are tl.float32, tl.int8, x.dtype, ..., or a parameter annotated `: tl.constexpr`";
   if (expected == "an integer" && given.constant() && std::get_if<double>(&given.constant()->value))
     return "a quotient of `/` is a float, also in Python: divide with `//`, or round up with triton.cdiv";
   if (expected == "int1")

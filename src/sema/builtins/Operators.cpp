@@ -74,8 +74,7 @@ static std::nullopt_t failOfOperands(Session &session, std::string_view op, cons
   if (left.isNone() || right.isNone())
     setHint(session, diag::Kind::IncompatibleOperands,
             "an argument that may be None is used behind `if x is not None:`, which is decided when the "
-            "kernel is "
-            "compiled");
+            "kernel is compiled");
   else if ((isPointer(left) || isPointer(right)) && op != "+" && op != "-")
     setHint(
         session, diag::Kind::IncompatibleOperands,
