@@ -114,17 +114,28 @@ def launch_mirrored(launcher, *arguments, **keywords):
     return compiled
 
 
-def mirror_launches(monkeypatch):
-    """From now on launches on `cuda` take the host's arrays."""
-    plain = tegula.JITFunction.__getitem__
+def target_of(kernel):
+    """The target of what can be launched: of a kernel, or of the kernel that tuners and heuristics are around."""
+    while not hasattr(kernel, "target"):
+        kernel = kernel.fn
+    return kernel.target
 
-    def subscript(function, grid):
-        launcher = plain(function, grid)
-        if function.target != TARGET_OF["cuda"]:
+
+def mirror_launches(monkeypatch):
+    """From now on launches on `cuda` take the host's arrays; the outermost launch of a wrapped kernel makes the mirror."""
+    for kind in (tegula.JITFunction, tegula.KernelInterface):
+        monkeypatch.setattr(kind, "__getitem__", mirroring(kind.__getitem__))
+
+
+def mirroring(plain):
+
+    def subscript(kernel, grid):
+        launcher = plain(kernel, grid)
+        if target_of(kernel) != TARGET_OF["cuda"]:
             return launcher
         return functools.partial(launch_mirrored, launcher)
 
-    monkeypatch.setattr(tegula.JITFunction, "__getitem__", subscript)
+    return subscript
 
 
 def use(device, monkeypatch):

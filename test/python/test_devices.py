@@ -7,6 +7,7 @@ import torch
 import devices
 import tegula
 import tegula as triton
+import tegula.language as tl
 from contract import assert_same
 from kernels.shift_in_place import shift_kernel, swap_kernel
 from kernels.vector_add import add, add_kernel
@@ -75,3 +76,19 @@ def test_pieces_keep_their_place_modulo_16():
     mirror = devices.Mirror([arena[3:], torch.from_numpy(arena[100:140])])
     piece, = mirror.pieces
     assert (piece.from_address(address + 3, torch.uint8).data_ptr() - address - 3) % 16 == 0
+
+
+def test_tuned_kernels_are_mirrored_once_with_what_their_hooks_see():
+    seen = []
+
+    @triton.heuristics({"BLOCK": lambda arguments: triton.next_power_of_2(arguments["n"])})
+    @triton.autotune([triton.Config({"STEP": 1}, pre_hook=lambda arguments: seen.append(arguments["out"].data_ptr()))], key=["n"])
+    @triton.jit
+    def kernel(x, out, n, STEP: tl.constexpr, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i, mask=i < n) + STEP, mask=i < n)
+
+    x, out = torch.arange(5.0), torch.zeros(5)
+    kernel[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, out, 5)
+    assert_same(out, x + 1)
+    assert seen and out.data_ptr() not in seen

@@ -200,11 +200,11 @@ def test_defaults_annotations_and_a_grid_that_is_a_function(target):
     desc = TensorDescriptor.from_tensor(x, [1, 8])
 
     def grid(meta):
-        seen.append((meta["x"] is desc, meta["BLOCK"], meta["row"], meta["num_warps"]))
+        seen.append((meta["x"].block_shape, meta["BLOCK"], meta["row"], meta["num_warps"]))
         return (2,)
 
     kernel = default_kernel[grid](desc, out, row=3, num_warps=2)
-    assert seen == [(True, 8, 3, 2)] and kernel.name.startswith("default_kernel")
+    assert seen == [([1, 8], 8, 3, 2)] and kernel.name.startswith("default_kernel")
     torch.testing.assert_close(out, 2 * x[3].repeat(2))
     default_kernel[(1,)](desc, out, 1, scale=3)
     torch.testing.assert_close(out[:8], 3 * x[1])
