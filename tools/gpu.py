@@ -9,6 +9,7 @@ Standard library only. Each step runs in processes of its own: what hangs is kil
     ./x gpu --steps conformance,programs                   documented behaviours and users' programs, beside upstream
     ./x gpu --steps inductor [--case WORD,...]              torch.compile beside eager: FOLDER/inductor.json
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
+    ./x gpu --steps goals [--case TEXT]                    the plain spellings at the sizes that there are goals for
 """
 import argparse
 import json
@@ -25,7 +26,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "profile"]
+STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "profile"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
 BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
@@ -328,17 +329,22 @@ def run_bench(args, env, results):
             return
 
 
-def run_spellings(args, env, results):
-    """bench/gpu/spelling_run.py, which looks after its own workers."""
-    left = args.started + args.budget - time.monotonic()
-    command = [sys.executable, ROOT / "bench" / "gpu" / "spelling_run.py", "--out", args.out, "--logs", args.work, "--jobs", args.jobs,
-               "--budget", f"{min(110 if args.quick else 300, left - 60):.0f}", "--only", args.case,
-               *(["--quick"] if args.quick else [])]
-    process = Process(command, args.work / "spellings.log", env, args.work / "spellings-errors.log")
-    status = follow(process, args.out / "spellings.json", args.started + args.budget)
-    if status != 0:
-        say(f"the spellings ended with {status}; {(args.work / 'spellings-errors.log').read_text(errors='replace')[-600:]}")
-    results["spellings"] = {"status": status}
+def run_spelled(step):
+    """bench/gpu/spelling_run.py, which looks after its own workers; `step` is spellings or goals."""
+
+    def run_it(args, env, results):
+        left = args.started + args.budget - time.monotonic()
+        is_quick = args.quick and step == "spellings"
+        command = [sys.executable, ROOT / "bench" / "gpu" / "spelling_run.py", "--out", args.out, "--logs", args.work, "--jobs", args.jobs,
+                   "--budget", f"{min(110 if is_quick else 300, left - 60):.0f}", "--only", args.case,
+                   *(["--quick"] if is_quick else ["--goals"] if step == "goals" else [])]
+        errors = args.work / f"{step}-errors.log"
+        status = follow(Process(command, args.work / f"{step}.log", env, errors), args.out / f"{step}.json", args.started + args.budget)
+        if status != 0:
+            say(f"the {step} ended with {status}; {errors.read_text(errors='replace')[-600:]}")
+        results[step] = {"status": status}
+
+    return run_it
 
 
 def run_inductor(args, env, results):
@@ -428,7 +434,7 @@ def main(argv):
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
     steps = {**{suite: run_beside(suite) for suite in BESIDE}, "set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
-             "inductor": run_inductor, "spellings": run_spellings, "profile": run_profile}
+             "inductor": run_inductor, **{step: run_spelled(step) for step in ("spellings", "goals")}, "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
         try:

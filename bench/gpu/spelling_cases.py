@@ -41,6 +41,7 @@ def label(config):
 # Best first, as far as that is known: the quick form takes the first ones.
 WIDE = [product(128, 256, 64, 8, 3), product(128, 128, 64, 8, 3), product(128, 128, 32, 4, 4), product(128, 128, 64, 4, 4),
         product(256, 128, 64, 8, 3), product(64, 128, 64, 4, 4)]
+SMALL = [product(128, 128, 32, 4, 4), product(128, 64, 32, 4, 4), product(64, 128, 32, 4, 4), product(64, 64, 32, 4, 3)]
 TF32 = [product(128, 128, 32, 8, 3), product(128, 256, 32, 8, 3), product(128, 128, 32, 4, 4), product(64, 128, 32, 4, 4),
         product(256, 128, 32, 8, 3), product(128, 128, 32, 4, 3)]
 INT8 = [product(128, 256, 128, 8, 3), product(128, 128, 128, 8, 3), product(128, 128, 64, 4, 4), product(64, 128, 128, 4, 4),
@@ -129,14 +130,34 @@ def others(quick):
                dict(batch=64, heads=32, length=4096, head=128, causal=False, group=4), DECODING)
 
 
-def cases(quick=False, only=""):
-    every = [*required(quick), *spellings(quick), *others(quick)]
-    return [case for case in every if only in case.name()]
+def goals():
+    """The table of issue 11: the plain spelling at its sizes, products of f16 from small blocks and from wide ones."""
+    for name, blocks in (("small", SMALL), ("wide", WIDE)):
+        for n in (1024, 2048, 4096, 8192, 16384):
+            yield Case(f"GEMM f16 {n}, {name} blocks", "matmul, wrapped nn", "f16", cube(n), blocks)
+    for kind, spelling, blocks in (("bf16", "wrapped nn", WIDE), ("f32", "tf32 by name nt", TF32), ("i8", "int8 nt", INT8), ("f8", "fp8 nt", INT8)):
+        for n in (4096, 8192):
+            yield Case(f"GEMM {kind} {n}", f"matmul, {spelling}", kind, cube(n), blocks)
+    for length, kinds in ((16384, (False, True)), (1024, (True,))):
+        for head in (64, 128):
+            for causal in kinds:
+                yield attention("two loops", length, head, causal, 4)
+
+
+def spelled_in_many_ways(quick):
+    return [*required(quick), *spellings(quick), *others(quick)]
+
+
+SETS = {"whole": lambda: spelled_in_many_ways(False), "quick": lambda: spelled_in_many_ways(True), "goals": goals}
+
+
+def cases(chosen="whole", only=""):
+    return [case for case in SETS[chosen]() if only in case.name()]
 
 
 if __name__ == "__main__":
-    for quick in (False, True):
-        chosen = cases(quick)
-        print(f"{'quick' if quick else 'whole'}: {len(chosen)} cases, {sum(len(case.configs) for case in chosen)} configurations")
+    for name in SETS:
+        chosen = cases(name)
+        print(f"{name}: {len(chosen)} cases, {sum(len(case.configs) for case in chosen)} configurations")
         for case in chosen:
             print(f"  {case.name():60} {case.kind:5} {case.size} {[label(config) for config in case.configs]}")

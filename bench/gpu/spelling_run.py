@@ -1,10 +1,10 @@
 """`./x gpu --steps spellings`: products and attention in many spellings, ours beside upstream's and the libraries, in one run.
 
-    spelling_run.py [--quick] [--only TEXT] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER] [--no-compile]
+    spelling_run.py [--quick | --goals] [--only TEXT] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER] [--no-compile]
 
 Standard library only. Worker processes (spelling_worker.py) compile cases side by side; one at a time is told to measure. A worker
 that dies, hangs or loses the device is replaced; the case is tried again without the configuration that was under way, or without
-the contestant, and that is reported with its fate. Writes FOLDER/spellings.json after each case. At the end cold compiles are timed alone.
+the contestant, and that is reported with its fate. Writes FOLDER/spellings.json (goals.json) after each case. At the end cold compiles are timed alone.
 """
 import argparse
 import json
@@ -91,7 +91,7 @@ class Run:
         self.measuring = None
         self.measured_seconds = 0.0
         self.stillborn = 0  # workers that died before they could work: no more are started than live
-        self.path = args.out / "spellings.json"
+        self.path = args.out / ("goals.json" if args.set == "goals" else "spellings.json")
         self.save()
 
     # --- workers ---
@@ -255,7 +255,10 @@ def surroundings():
 
 def arguments():
     parser = argparse.ArgumentParser(prog="spelling_run.py", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a third of the cases, two configurations each")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--quick", dest="set", action="store_const", const="quick", default="whole",
+                        help="a third of the cases, two configurations each")
+    chosen.add_argument("--goals", dest="set", action="store_const", const="goals", help="one spelling at many sizes")
     parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--budget", type=float, default=0, help="seconds after which no new case is measured; 300, quick 110")
     parser.add_argument("--jobs", type=int, default=max(2, len(os.sched_getaffinity(0)) - 2), help="workers")
@@ -263,14 +266,14 @@ def arguments():
     parser.add_argument("--logs", type=Path, default=Path(tempfile.gettempdir()), help="folder for what workers print")
     parser.add_argument("--no-compile", action="store_true", help="leave out the cold compiles")
     args = parser.parse_args()
-    args.budget = args.budget or (110 if args.quick else 300)
+    args.budget = args.budget or (110 if args.set == "quick" else 300)
     args.out.mkdir(parents=True, exist_ok=True)
     return args
 
 
 def main():
     args, started = arguments(), time.monotonic()
-    cases = spelling_cases.cases(args.quick, args.only)
+    cases = spelling_cases.cases(args.set, args.only)
     if not cases:
         sys.exit(f"spelling_run: no case has `{args.only}` in its name")
     print(f"{len(cases)} cases, {args.jobs} workers, {surroundings()}", flush=True)
