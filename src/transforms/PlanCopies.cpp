@@ -294,7 +294,7 @@ private:
   bool isWide(DotOp dot) {
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     const simt::Costs &costs = machine_.costs;
-    return matrix.getElementBits() == costs.boxedBits &&
+    return matrix.getElementBits() >= costs.boxedBits &&
            layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >= costs.boxedColumns &&
            (simt::warpsOf(plan_.loop) < costs.productWarps || productsOf(dot) >= costs.boxedProducts);
   }
@@ -305,16 +305,18 @@ private:
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     const simt::Costs &costs = machine_.costs;
     int64_t products = productsOf(dot);
-    return matrix.getElementBits() == costs.boxedBits &&
+    return matrix.getElementBits() >= costs.boxedBits &&
            layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >=
                costs.boxedAloneColumns &&
            products >= costs.boxedAloneProducts && products < costs.boxedProducts &&
            2 * plan_.slots * slotBytes() > machine_.sharedBytes;
   }
 
+  // As many products of factors of 16 bits as would take equally long.
   static int64_t productsOf(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     return cast<RankedTensorType>(dot.getA().getType()).getNumElements() *
-           cast<RankedTensorType>(dot.getType()).getShape().back();
+           cast<RankedTensorType>(dot.getType()).getShape().back() * matrix.getElementBits() / 16;
   }
 
   // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
@@ -371,7 +373,7 @@ private:
     plan_.last = last;
     auto matrix = last->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     plan_.areWide =
-        matrix.getElementBits() == machine_.costs.boxedBits; // how wide it has to be, planBoxes knows
+        matrix.getElementBits() >= machine_.costs.boxedBits; // how wide it has to be, planBoxes knows
     plan_.asksAhead = true;
   }
 

@@ -1,7 +1,7 @@
 #include "targets/nvidia/NarrowDifferences.h"
+#include "targets/nvidia/PtxLines.h"
 
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
 
 namespace tegula::nvidia {
 
@@ -36,19 +36,6 @@ std::string inWords(llvm::StringRef instruction) {
 
 } // namespace
 
-std::string widenNarrowDifferences(std::string_view ptx) {
-  std::string result;
-  result.reserve(ptx.size());
-  for (llvm::StringRef rest(ptx); !rest.empty();) {
-    size_t length = std::min(rest.find('\n'), rest.size());
-    llvm::StringRef line = rest.take_front(length);
-    std::string words = inWords(line.trim());
-    result += words.empty() ? line.str() : "\t" + words;
-    if (length != rest.size())
-      result += '\n';
-    rest = rest.drop_front(std::min(length + 1, rest.size()));
-  }
-  return result;
-}
+std::string widenNarrowDifferences(std::string_view ptx) { return replaceLines(ptx, inWords); }
 
 } // namespace tegula::nvidia

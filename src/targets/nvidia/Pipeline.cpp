@@ -8,6 +8,7 @@
 #include "pipeline/Passes.h"
 #include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
+#include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/Ops.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -189,6 +190,15 @@ constexpr Pass widenDifferences{
       return Status::success();
     }};
 
+constexpr Pass splitProducts{
+    "split-offset-products", "ptx",
+    "offsets of loops of products are shifted, not multiplied: that would wait for the tensor cores",
+    [](Unit &any) {
+      NvidiaUnit &unit = own(any);
+      unit.ptx = splitOffsetProducts(unit.ptx);
+      return Status::success();
+    }};
+
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
 bool hasMatrixLoad(const simt::Machine &machine) { return machine.hasMatrixLoad; }
@@ -228,6 +238,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &orderLoads},
     {"ptx", &emitPtx},
     {"ptx", &widenDifferences},
+    {"ptx", &splitProducts, hasGroupDots},
 };
 
 } // namespace
