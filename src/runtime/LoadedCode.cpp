@@ -1,4 +1,5 @@
 #include "runtime/LoadedCode.h"
+#include "runtime/HugePages.h"
 #include "runtime/Report.h"
 
 #include <algorithm>
@@ -268,7 +269,8 @@ void *LoadedCode::address(std::string_view symbol) const {
 Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entry, uint64_t scratchBytes) {
   const HostFunction host[] = {
       {"tegula_assertion_failed", reinterpret_cast<void *>(&tegula_assertion_failed)},
-      {"tegula_print", reinterpret_cast<void *>(&tegula_print)}};
+      {"tegula_print", reinterpret_cast<void *>(&tegula_print)},
+      {"tegula_expect_stores", reinterpret_cast<void *>(&tegula_expect_stores)}};
   Result<std::unique_ptr<LoadedCode>> code = LoadedCode::load(object, host);
   if (!code)
     return code.status();

@@ -1,6 +1,7 @@
 // The entry: arguments, the loop over programs, and the steps of each block.
 #include "ir/tile/Tile.h"
 #include "ir/tile/Volatile.h"
+#include "targets/cpu/FreshOutputs.h"
 #include "targets/cpu/Ops.h"
 #include "targets/cpu/Streaming.h"
 
@@ -190,6 +191,8 @@ void ProgramEmitter::emit(Operation *op, const std::string &symbol) {
   llvm::Value *first = function_->getArg(2);
   for (auto *&id : ids_)
     id = builder.CreateAlloca(i64, nullptr, "pid");
+  // Program 0 runs ahead of all others of its launch.
+  branch(builder.CreateICmpEQ(first, builder.getInt64(0)), [&] { emitFreshOutputs(*this, kernel); }, [] {});
   llvm::Value *rest = first;
   for (unsigned axis = 0; axis < 3; ++axis) {
     llvm::Value *extent = builder.CreateLoad(i64, builder.CreateConstGEP1_64(i64, grid_, axis));
