@@ -1,5 +1,5 @@
-// Addresses are computed for a few programs and trips of loops: the first, the second along each axis and loop, and
-// the last. What lies between is taken for even steps if the last one is where those lead.
+// Addresses are computed for a few programs and trips of loops: the first, the second along each axis and
+// loop, and the last. What lies between is taken for even steps if the last one is where those lead.
 #include "targets/cpu/FreshOutputs.h"
 #include "targets/cpu/Guards.h"
 #include "targets/cpu/Ops.h"
@@ -110,7 +110,8 @@ private:
     return true;
   }
 
-  // The loops in `second` are in their second trip, those in `last` in their last one, the others in the first.
+  // The loops in `second` are in their second trip, those in `last` in their last one, the others in the
+  // first.
   Point place(std::array<int64_t, 3> ids, unsigned second, unsigned last) {
     Point point{{}, {}};
     for (unsigned axis = 0; axis != 3; ++axis)
@@ -142,8 +143,8 @@ private:
     }
   }
 
-  // A scalar of the program as it is there, or null: it hangs on memory, on values that a loop carries, or it is
-  // too much to compute. Ops that must not run where the program would not run them are not.
+  // A scalar of the program as it is there, or null: it hangs on memory, on values that a loop carries, or it
+  // is too much to compute. Ops that must not run where the program would not run them are not.
   llvm::Value *at(Value value, const Point &point, unsigned depth = 0) {
     for (auto [known, emitted] : point.known)
       if (known == value)
@@ -199,7 +200,8 @@ private:
   void tell(llvm::Value *first, ArrayRef<Steps> steps, llvm::Value *isEven) {
     llvm::Type *i64 = b_.getInt64Ty();
     llvm::Value *none = b_.getInt64(0), *one = b_.getInt64(1);
-    llvm::Value *begin = first, *written = b_.getInt64(uint64_t(elementBytes(store_.getPtr()))), *span = written;
+    llvm::Value *begin = first, *written = b_.getInt64(uint64_t(elementBytes(store_.getPtr()))),
+                *span = written;
     for (const Steps &step : steps) {
       llvm::Value *way = b_.CreateMul(step.bytes, b_.CreateSub(step.count, one));
       llvm::Value *isBack = b_.CreateICmpSLT(way, none);
@@ -212,17 +214,20 @@ private:
     llvm::Value *isDense = b_.CreateICmpSGE(b_.CreateAdd(written, written), span);
     // Of programs that are not there, arithmetic may be anything.
     llvm::Value *asks = b_.CreateFreeze(b_.CreateAnd(isEven, b_.CreateAnd(isLarge, isDense)));
-    p_.branch(asks, [&] {
-      auto callee = p_.module.getOrInsertFunction("tegula_expect_stores",
-                                                  llvm::FunctionType::get(b_.getVoidTy(), {i64, i64}, false));
-      b_.CreateCall(callee, {begin, span})->addFnAttr(llvm::Attribute::Cold);
-    }, [] {});
+    p_.branch(
+        asks,
+        [&] {
+          auto callee = p_.module.getOrInsertFunction(
+              "tegula_expect_stores", llvm::FunctionType::get(b_.getVoidTy(), {i64, i64}, false));
+          b_.CreateCall(callee, {begin, span})->addFnAttr(llvm::Attribute::Cold);
+        },
+        [] {});
   }
 
   ProgramEmitter &p_;
   llvm::IRBuilder<> &b_;
   StoreOp store_;
-  ArrayRef<unsigned> axes_; // on which programs look at their place
+  ArrayRef<unsigned> axes_;          // on which programs look at their place
   llvm::SmallVector<Loop, 2> loops_; // the outermost first
   unsigned ops_ = 0;
 };

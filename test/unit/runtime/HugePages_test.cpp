@@ -67,7 +67,7 @@ TEST_F(HugePagesTest, AreNotAskedForWherePagesAre) {
   EXPECT_FALSE(memory.middleIsAdvised());
 }
 
-// What is beside the range keeps its pages: only huge pages that lie within it are asked for.
+// Memory beside the range keeps its pages: only huge pages that lie within it are asked for.
 TEST_F(HugePagesTest, StayWithinTheRange) {
   Mapping memory;
   uint64_t huge = uint64_t(2) << 20, middle = (memory.address() + size / 2) & ~(huge - 1);
