@@ -4,6 +4,7 @@
 // stores, their tiles are copied first; where an address may have wrapped, or stores meet, one root
 // runs after the other in scalars, every address as written.
 #include "ir/tile/Tile.h"
+#include "targets/cpu/Prefetch.h"
 #include "targets/cpu/Streaming.h"
 #include "targets/cpu/Transposition.h"
 
@@ -59,8 +60,10 @@ public:
     emit(std::nullopt, 1);
   }
 
-  void emit(const std::optional<Bound> &bound, unsigned unroll, const Streaming &streaming = {}) {
+  void emit(const std::optional<Bound> &bound, unsigned unroll, const Streaming &streaming = {},
+            const Prefetch &prefetch = Prefetch()) {
     streaming_ = streaming;
+    prefetch_ = prefetch;
     evaluator_.bound = bound;
     evaluator_.laneDim = nest_.lane;
     unroll_ = unroll;
@@ -229,17 +232,23 @@ private:
 
   void wholeVectors(llvm::Value *end, Region region) {
     auto run = [&] { lanesLoop(b_.getInt64(0), end, unroll_, region, nullptr); };
-    if (!streaming_.condition)
+    // Stores stream in nests of stores, rows are prefetched in those of reductions: never both.
+    llvm::Value *condition = streaming_.condition ? streaming_.condition : prefetch_.condition;
+    if (!condition)
       return run();
     evaluator_.sealLevel(); // what this row needs is computed in front of both
-    auto inLevel = [&](const llvm::DenseSet<Operation *> &streamed) {
+    auto inLevel = [&](bool isSpecial) {
       evaluator_.pushLevel();
-      evaluator_.streamed = streamed;
+      if (isSpecial) {
+        evaluator_.streamed = streaming_.stores;
+        evaluator_.prefetched = prefetch_.ways;
+      }
       run();
       evaluator_.streamed.clear();
+      evaluator_.prefetched.clear();
       evaluator_.popLevel();
     };
-    p_.branch(streaming_.condition, [&] { inLevel(streaming_.stores); }, [&] { inLevel({}); });
+    p_.branch(condition, [&] { inLevel(true); }, [&] { inLevel(false); });
   }
 
   // Does any root do something behind the bound? A store under the bound's condition does not.
@@ -557,6 +566,7 @@ private:
   unsigned lanes_, unroll_ = 1;
   const ScalarResults &scalarResults_;
   Streaming streaming_;
+  Prefetch prefetch_;
   const Transposition *transposition_ = nullptr;
   unsigned together_ = 1;
   bool isUnrolled_ = false;
@@ -760,7 +770,7 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     if (unroll > 1) // else arithmetic hides what the stores cost
       streaming = emitStreaming(*this, nest, accesses);
     hasStreams |= streaming.condition != nullptr;
-    emitter.emit(bound, unroll, streaming);
+    emitter.emit(bound, unroll, streaming, emitPrefetch(*this, nest, accesses));
   };
   auto inScalars = [&] {
     SmallVector<Operation *> loads;

@@ -386,6 +386,11 @@ llvm::Value *Evaluator::computeLoad(Operation *op, ArrayRef<Coordinate> at) {
   ElementAddress where = redirection == redirected.end() ? addressAt(load.getPtr(), at)
                                                          : redirect(load.getPtr(), at, redirection->second);
   program.setLocation(op->getLoc());
+  // Into the second cache: in the first one, rows that a power of two lies between share a set.
+  if (llvm::Value *way = prefetched.lookup(op); way && varies && !where.address->getType()->isVectorTy())
+    b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                      {b.CreateGEP(b.getInt8Ty(), where.address, way), /*write=*/b.getInt32(0),
+                       /*locality=*/b.getInt32(2), /*data=*/b.getInt32(1)});
   if (!load.getIsVolatile())
     return loadFrom(where, element, mask, other, false);
   // Loads under a mask know no `volatile`. The fences emit nothing; LLVM merges and moves no access across

@@ -83,6 +83,8 @@ public:
   llvm::Value *transposedAt = nullptr; // i64
   // Stores whose whole vectors are aligned and go past the cache.
   llvm::DenseSet<mlir::Operation *> streamed;
+  // Loads that also ask for what lies that many bytes (i64) behind their vectors.
+  llvm::DenseMap<mlir::Operation *, llvm::Value *> prefetched;
 
   // ---- evaluation ----
   llvm::Value *evaluate(mlir::Value tile, llvm::ArrayRef<Coordinate> at);

@@ -7,6 +7,7 @@
 //   Guards.cpp        the run-time conditions under which the fast variant is right
 //   Streaming.cpp     stores that go past the cache
 //   FreshOutputs.cpp  outputs that a launch fills, told to the runtime ahead
+//   Prefetch.cpp      rows that the next trip reads
 //   Transposition.cpp tiles that are contiguous across the lanes
 //   Evaluator.h       a tile's elements at coordinates: the expression language of nests
 //   ElementLoop.h     tiles by elements or vectors in order, for ops that are no nest

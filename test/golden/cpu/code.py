@@ -137,6 +137,23 @@ def read_again(x, out, BLOCK: tl.constexpr):
         tl.store(x + i, tl.load(out + i) + k)
 
 
+# Rows of a strip that are far apart are prefetched a trip ahead; those that a loop does not go on with are not.
+# RUN: tegula compile %s::column_sums --signature 'x=*f32,out=*f32,rows=i32,stride=i32,STEP=32' --cpu haswell --emit asm | FileCheck %s --check-prefix=AHEAD
+# RUN: tegula explain %s::column_sums --signature 'x=*f32,out=*f32,rows=i32,stride=i32,STEP=32' --cpu haswell | FileCheck %s --check-prefix=ROWS
+# RUN: tegula compile %s::column_sums --signature 'x=*f32,out=*f32,rows=i32,stride=i32,STEP=64' --cpu haswell --emit asm | FileCheck %s --check-prefix=APART
+# AHEAD:     prefetcht1
+# ROWS:      access: rows of the next trip are prefetched where they are 2 KiB or more apart
+# APART-NOT: prefetch
+@triton.jit
+def column_sums(x, out, rows, stride, STEP: tl.constexpr):
+    columns = tl.program_id(0) * 64 + tl.arange(0, 64)
+    sums = tl.zeros([64], tl.float32)
+    for first in range(0, rows, STEP):
+        row = first + tl.arange(0, 32)
+        sums += tl.sum(tl.load(x + row[:, None] * stride + columns[None, :], mask=row[:, None] < rows, other=0.0), axis=0)
+    tl.store(out + columns, sums)
+
+
 # Float remainders are the library's, too.
 # RUN: tegula compile %s::remainders --signature 'x=*f32,out=*f32,BLOCK=128' --cpu haswell --emit llvm | FileCheck %s --check-prefix=FMOD
 # FMOD-NOT: frem
