@@ -29,12 +29,25 @@ def sums_kernel(x, out, rows, columns, stride, ROWS: tl.constexpr, COLUMNS: tl.c
     tl.store(out + column, total, mask=column < columns)
 
 
+@triton.jit
+def tiles_kernel(x, out, rows, columns, stride, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Adds tiles, and their rows behind the loop; counts them."""
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    total = tl.zeros([ROWS, COLUMNS], tl.float32)
+    for tile in range(0, tl.cdiv(rows, ROWS)):
+        row = tile * ROWS + tl.arange(0, ROWS)
+        mask = (row[:, None] < rows) & (column[None, :] < columns)
+        total += tl.load(x + row[:, None] * stride + column[None, :], mask=mask, other=0.0).to(tl.float32)
+    tl.store(out + column, tl.sum(total, axis=0), mask=column < columns)
+
+
 def check(x, rows, columns, stride, tile=(32, 64)):
-    out = torch.full((columns + 1, ), -1.0)
-    sums_kernel[(triton.cdiv(columns, tile[1]), )](x, out, rows, columns, stride, ROWS=tile[0], COLUMNS=tile[1])
     at = torch.as_strided(x, (rows, columns), (stride, 1)).double()
-    torch.testing.assert_close(out[:-1].double(), at.sum(0), rtol=1e-5, atol=1e-4)
-    assert out[-1] == -1
+    for kernel in (sums_kernel, tiles_kernel):
+        out = torch.full((columns + 1, ), -1.0)
+        kernel[(triton.cdiv(columns, tile[1]), )](x, out, rows, columns, stride, ROWS=tile[0], COLUMNS=tile[1])
+        torch.testing.assert_close(out[:-1].double(), at.sum(0), rtol=1e-5, atol=1e-4)
+        assert out[-1] == -1
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])

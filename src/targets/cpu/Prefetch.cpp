@@ -13,74 +13,112 @@ namespace {
 // Half a page: processors follow a stream within one only.
 constexpr int64_t farBytes = 2048;
 
-// The bytes by which the address of the whole tile moves from trip to trip, where that is one step of the
-// index.
-std::optional<Polynomial> wayOfTrip(const Polynomial &base, scf::ForOp loop) {
-  APInt step;
-  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)))
+// What a scalar grows by from trip to trip, where that is the same in all of them: the index, and sums and
+// products of it with what the loop does not change.
+std::optional<Polynomial> growth(ProgramEmitter &p, Value scalar, scf::ForOp loop, unsigned depth = 0) {
+  if (scalar == loop.getInductionVar())
+    return p.access.form(loop.getStep()).base;
+  if (loop.isDefinedOutsideOfLoop(scalar))
+    return Polynomial();
+  Operation *op = scalar.getDefiningOp();
+  if (depth == 8 || !isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp>(op))
     return std::nullopt;
+  auto left = growth(p, op->getOperand(0), loop, depth + 1);
+  if (!left || isa<arith::ExtSIOp>(op))
+    return left;
+  auto right = growth(p, op->getOperand(1), loop, depth + 1);
+  if (!right)
+    return std::nullopt;
+  if (isa<arith::MulIOp>(op)) {
+    if (!left->isZero() && !right->isZero())
+      return std::nullopt;
+    const Form &other = p.access.form(op->getOperand(right->isZero() ? 1 : 0));
+    return Polynomial::multiply(right->isZero() ? *left : *right, other.base);
+  }
+  auto added = right->scaled(isa<arith::SubIOp>(op) ? -1 : 1);
+  return added ? Polynomial::add(*left, *added) : std::nullopt;
+}
+
+// The bytes by which the address of the whole tile moves from trip to trip.
+std::optional<Polynomial> wayOfTrip(ProgramEmitter &p, const Polynomial &base, scf::ForOp loop) {
   Polynomial way;
   for (const Monomial &term : base.terms()) {
-    Polynomial rest(term.coefficient);
-    unsigned found = 0;
+    Polynomial product(term.coefficient);
+    bool moves = false;
     for (const Factor &factor : term.factors) {
-      if (factor.value == loop.getInductionVar()) {
-        ++found;
-        continue;
-      }
-      Operation *made = factor.value.getDefiningOp();
-      if (factor.isTile() || (made && loop->isProperAncestor(made)))
+      auto grown = factor.isTile() ? std::nullopt : growth(p, factor.value, loop);
+      if (!grown || (moves && !grown->isZero()))
         return std::nullopt;
-      auto product = Polynomial::multiply(rest, Polynomial(factor));
-      if (!product)
+      moves |= !grown->isZero();
+      auto next = Polynomial::multiply(product, grown->isZero() ? Polynomial(factor) : *grown);
+      if (!next)
         return std::nullopt;
-      rest = *product;
+      product = *next;
     }
-    auto sum = found == 1 ? Polynomial::add(way, rest) : way;
-    if (found > 1 || !sum)
+    auto sum = moves ? Polynomial::add(way, product) : way;
+    if (!sum)
       return std::nullopt;
     way = *sum;
   }
-  return way.scaled(step.getSExtValue());
+  return way;
 }
 
-// The bytes from one row of the nest's inner dimension to the next, if the loop goes on with the rows behind
-// it.
-std::optional<Polynomial> rowOfStrip(ProgramEmitter &p, const Nest &nest, const NestAccess &memory) {
+// A dimension whose rows the next trip of the loop goes on with, and the bytes from one of its rows to the
+// next.
+struct Rows {
+  unsigned dim;
+  Polynomial bytes;
+};
+
+std::optional<Rows> rowsOfStrip(ProgramEmitter &p, const Nest &nest, const NestAccess &memory) {
   const Address *address = p.access.address(memory.pointers);
   auto loop = memory.op->getParentOfType<scf::ForOp>();
   if (!address || !loop)
     return std::nullopt;
-  std::optional<Polynomial> row;
+  auto way = wayOfTrip(p, address->offset.base, loop);
+  if (!way || way->isZero())
+    return std::nullopt;
+  std::optional<Rows> rows;
   for (auto [d, dim] : llvm::enumerate(memory.map)) {
     const Polynomial &stride = address->offset.strides[d];
     if (dim == int8_t(nest.lane) && stride.constant() != elementBytes(memory.pointers))
       return std::nullopt;
-    if (dim == int8_t(*nest.inner) && !stride.hasTiles())
-      row = stride;
+    if (dim < 0 || dim == int8_t(nest.lane) || (nest.inner && dim != int8_t(*nest.inner)) ||
+        stride.hasTiles())
+      continue;
+    if (stride.scaled(nest.shape[size_t(dim)]) == way)
+      rows = {unsigned(dim), stride};
   }
-  auto way = wayOfTrip(address->offset.base, loop);
-  auto tile = row ? row->scaled(nest.shape[*nest.inner]) : std::nullopt;
-  return way && tile && *way == *tile && !way->isZero() ? row : std::nullopt;
+  return rows;
+}
+
+// Reductions over rows, and tiles that a loop carries on: sums of rows that are reduced behind it.
+bool sumsRows(const Nest &nest) {
+  auto isCarried = [](const Root &root) {
+    return root.kind == RootKind::Buffer &&
+           llvm::any_of(root.value.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); });
+  };
+  return nest.inner ? llvm::all_of(nest.roots, [](const Root &root) { return root.kind == RootKind::Reduce; })
+                    : llvm::all_of(nest.roots, isCarried);
 }
 
 } // namespace
 
 Prefetch emitPrefetch(ProgramEmitter &p, const Nest &nest, const NestAccesses &accesses) {
   Prefetch result;
-  if (!nest.inner)
+  if (!sumsRows(nest))
     return result;
   auto &b = p.builder;
   Evaluator evaluator(p, 1, true);
   evaluator.pushLevel();
   for (const NestAccess &memory : accesses.loads) {
-    std::optional<Polynomial> row = rowOfStrip(p, nest, memory);
-    if (!row)
+    std::optional<Rows> rows = rowsOfStrip(p, nest, memory);
+    if (!rows)
       continue;
-    llvm::Value *bytes = evaluator.polynomial(*row, {});
+    llvm::Value *bytes = evaluator.polynomial(rows->bytes, {});
     llvm::Value *isFar = b.CreateICmpSGE(bytes, b.getInt64(farBytes));
     result.condition = result.condition ? b.CreateAnd(result.condition, isFar) : isFar;
-    result.ways[memory.op] = b.CreateMul(bytes, b.getInt64(nest.shape[*nest.inner]));
+    result.ways[memory.op] = b.CreateMul(bytes, b.getInt64(nest.shape[rows->dim]));
     p.remark(memory.op, "access",
              "rows of the next trip are prefetched where they are " + std::to_string(farBytes >> 10) +
                  " KiB or more apart");

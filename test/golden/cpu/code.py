@@ -144,6 +144,7 @@ def read_again(x, out, BLOCK: tl.constexpr):
 # AHEAD:     prefetcht1
 # ROWS:      access: rows of the next trip are prefetched where they are 2 KiB or more apart
 # APART-NOT: prefetch
+# RUN: tegula compile %s::column_tiles --signature 'x=*f32,out=*f32,tiles=i32,stride=i32' --cpu haswell --emit asm | FileCheck %s --check-prefix=AHEAD
 @triton.jit
 def column_sums(x, out, rows, stride, STEP: tl.constexpr):
     columns = tl.program_id(0) * 64 + tl.arange(0, 64)
@@ -152,6 +153,28 @@ def column_sums(x, out, rows, stride, STEP: tl.constexpr):
         row = first + tl.arange(0, 32)
         sums += tl.sum(tl.load(x + row[:, None] * stride + columns[None, :], mask=row[:, None] < rows, other=0.0), axis=0)
     tl.store(out + columns, sums)
+
+
+# A factor of a product is not summed: nothing is prefetched for it.
+# RUN: tegula compile %s::strip_of_product --signature 'x=*f32,out=*f32,tiles=i32,stride=i32' --cpu haswell --emit asm | FileCheck %s --check-prefix=APART
+@triton.jit
+def column_tiles(x, out, tiles, stride):
+    columns = tl.program_id(0) * 64 + tl.arange(0, 64)
+    sums = tl.zeros([32, 64], tl.float32)
+    for tile in range(tiles):
+        row = tile * 32 + tl.arange(0, 32)
+        sums += tl.load(x + row[:, None] * stride + columns[None, :])
+    tl.store(out + columns, tl.sum(sums, axis=0))
+
+
+@triton.jit
+def strip_of_product(x, out, tiles, stride):
+    columns = tl.arange(0, 64)
+    sums = tl.zeros([32, 64], tl.float32)
+    for tile in range(tiles):
+        row = tile * 32 + tl.arange(0, 32)
+        sums += tl.dot(tl.full([32, 32], 1.0, tl.float32), tl.load(x + row[:, None] * stride + columns[None, :]))
+    tl.store(out + tl.arange(0, 32)[:, None] * 64 + columns[None, :], sums)
 
 
 # Float remainders are the library's, too.
