@@ -13,7 +13,7 @@ namespace {
 // Half a page: processors follow a stream within one only.
 constexpr int64_t farBytes = 2048;
 
-// What a scalar grows by from trip to trip, where that is the same in all of them: the index, and sums and
+// The growth of a scalar from trip to trip, where that is the same in all of them: the index, and sums and
 // products of it with what the loop does not change.
 std::optional<Polynomial> growth(ProgramEmitter &p, Value scalar, scf::ForOp loop, unsigned depth = 0) {
   if (scalar == loop.getInductionVar())
