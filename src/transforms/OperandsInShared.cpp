@@ -56,7 +56,9 @@ public:
     auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
                                             simt::SharedAttr::get(builder.getContext(), *map), 1);
     Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
+    builder.setInsertionPoint(isMoved ? behindCopies(users) : convert_);
     simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+    builder.setInsertionPoint(convert_);
     for (Operation *user : users) {
       builder.setInsertionPoint(user);
       Value loaded = simt::LocalLoadOp::create(builder, loc, convert_.getResult().getType(), buffer);
@@ -79,6 +81,21 @@ private:
       if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits))
         return map;
     return std::nullopt;
+  }
+
+  // The store waits for what is stored: copies that a loop with a user starts ahead of its first trip start
+  // before that. Else the convert's place.
+  Operation *behindCopies(ArrayRef<Operation *> users) {
+    bool areCopies = false;
+    for (Operation *op = convert_->getNextNode(); op; op = op->getNextNode()) {
+      areCopies |= isa<simt::AsyncCopyOp, simt::BulkCopyOp>(op);
+      bool isUsed = llvm::any_of(users, [&](Operation *user) { return op->isAncestor(user); });
+      if (areCopies && isUsed && isa<scf::ForOp>(op))
+        return op;
+      if (isUsed || op->getNumRegions() != 0)
+        break;
+    }
+    return convert_;
   }
 
   bool isCrowded(ArrayRef<Operation *> users) {

@@ -9,6 +9,9 @@ import triton.language as tl
 # Boxes come behind signals, the last group's first warp copies while the first product runs, and no barrier stands in the trip: the turn lies around both products.
 # RUNS: simt.signal_init %[[FILLED:.+]] {arrivals = 8
 # RUNS: simt.signal_init %[[EMPTY:.+]] {arrivals = 8
+# The operand from ahead of the loop is stored when the first trip's copies are under way: both are waited for together.
+# RUNS: simt.bulk_copy
+# RUNS: simt.local_store
 # RUNS: simt.dot_wait {{.*}}simt.awaits_turn, simt.opens_turns = 4
 # RUNS: scf.for
 # RUNS-NOT: simt.barrier
