@@ -89,8 +89,8 @@ unsigned registersHeld(Operation *loop) {
 // softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md). A loop that holds more than
 // such threads have is left alone: a backward pass of RMSNorm on four warps spilled, and took 1.8 times as
 // long. So is one whose warps meet in each trip, for reductions of it or since it stores to what it loads,
-// unless its trips bring few elements: nothing is loaded ahead across a barrier, and other programs' warps are
-// what fills the time. (A recurrence step by step, whose trips bring a few, took 1.2 times as long so.)
+// unless its trips bring few elements: nothing is loaded ahead across a barrier, and other programs' warps
+// are what fills the time. (A recurrence step by step, whose trips bring a few, took 1.2 times as long so.)
 bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
   int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
   const simt::Costs &costs = unit.machine.costs;

@@ -2,8 +2,9 @@
 # RUN: tegula compile %s::together --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=TOGETHER
 # RUN: tegula compile %s::in_place --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=PLACE
 # RUN: tegula compile %s::shifted --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SHIFTED
+# RUN: tegula compile %s::together --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=FEW
 # Loops over memory are compiled for few threads, so that loads of several trips run together; not those whose warps meet in
-# each trip, since no load runs ahead across a barrier.
+# each trip, since no load runs ahead across a barrier, unless a trip brings a thread few elements.
 import tegula.language as tl
 from tegula import jit
 
@@ -31,6 +32,8 @@ def together(x, out, n, BLOCK: tl.constexpr):
 
 # TOGETHER-NOT: .minnctapersm
 # TOGETHER: bar.sync
+# FEW: .minnctapersm
+# FEW: bar.sync
 
 
 @jit
