@@ -1,4 +1,4 @@
-"""Factors of 32 bits, of which both have K innermost, are copied in boxes as those of 16 bits are; bytes by all threads."""
+"""On Hopper factors of 32 bits, of which both have K innermost, are copied in boxes as those of 16 bits are; bytes by all threads."""
 import pytest
 import torch
 
@@ -33,7 +33,7 @@ def run(dtype, m, n, k, wrapped, bm, bn, bk, warps, stages):
     kernel = product_kernel[(triton.cdiv(m, bm), triton.cdiv(n, bn))](
         a, b, c, m, n, k, a.stride(0), b.stride(0), WRAPPED=wrapped, BM=bm, BN=bn, BK=bk, num_warps=warps, num_stages=stages)
     assert torch.equal(c.double(), a[:, :k].double() @ b[:, :k].double().T)
-    return kernel.asm["ptx"].count("cp.async.bulk.tensor")
+    return kernel.asm["ptx"]
 
 
 ON_DEVICES = pytest.mark.parametrize("target", [pytest.param("sim", marks=pytest.mark.sim),
@@ -45,10 +45,11 @@ ON_DEVICES = pytest.mark.parametrize("target", [pytest.param("sim", marks=pytest
 @pytest.mark.parametrize("m, n, k", [(128, 256, 96), (300, 528, 144), (70, 272, 16), (129, 16, 208), (1, 256, 32)])
 @pytest.mark.parametrize("bm, bn, warps, stages", [(128, 256, 8, 3), (64, 256, 4, 4), (128, 128, 4, 4)])
 def test_products_of_f32(target, m, n, k, wrapped, bm, bn, warps, stages):
-    assert run(torch.float32, m, n, k, wrapped, bm, bn, 32, warps, stages) > 0
+    ptx = run(torch.float32, m, n, k, wrapped, bm, bn, 32, warps, stages)
+    assert ("cp.async.bulk.tensor" in ptx) == (".target sm_90a" in ptx)
 
 
 @ON_DEVICES
 @pytest.mark.parametrize("dtype, bk", [(torch.int8, 128), (torch.float8_e5m2, 128)], ids=str)
 def test_bytes_are_copied_by_all_threads(target, dtype, bk):
-    assert run(dtype, 130, 260, 3 * bk + 16, True, 128, 256, bk, 8, 3) == 0
+    assert "cp.async.bulk.tensor" not in run(dtype, 130, 260, 3 * bk + 16, True, 128, 256, bk, 8, 3)
