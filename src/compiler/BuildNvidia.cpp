@@ -4,6 +4,7 @@
 #include "compiler/Ptx.h"
 #include "ir/tile/Tile.h"
 #include "targets/nvidia/Assembler.h"
+#include "targets/nvidia/Occupancy.h"
 #include "targets/nvidia/Pipeline.h"
 #include "targets/nvidia/ToolSearch.h"
 
@@ -33,6 +34,40 @@ std::string describeUsage(const nvidia::Assembled &assembled, const artifact::La
          " bytes of shared memory a block of " + std::to_string(launch.warps) + " warps";
 }
 
+bool hasProducts(std::string_view ptx) {
+  return ptx.find("wgmma.mma_async.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
+}
+
+// The assembler gives a thread as many registers as it can use. Where a few fewer let one more program run on
+// the multiprocessor, whose products fill the time in which this one's wait, it is asked again with that
+// bound, and the answer holds if it spills nothing and makes no products wait for each other.
+void assembleForOneMore(std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
+                        nvidia::Assembled &assembled) {
+  Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
+  if (!architecture || options.maxRegisters || codegen::gives(options.given, ptxPart) || !hasProducts(ptx) ||
+      assembled.registers < 0 || assembled.spillBytes != 0)
+    return;
+  std::optional<int> bound = nvidia::registersForOneMore(
+      {launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
+      *architecture);
+  if (!bound)
+    return;
+  std::string bounded = nvidia::withRegisterBound(ptx, *bound);
+  Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
+  if (!again)
+    return;
+  assembled.milliseconds += again->milliseconds;
+  constexpr std::string_view serializes = "Potential Performance Loss";
+  bool isWorse = again->spillBytes != 0 || again->stackBytes > assembled.stackBytes ||
+                 (again->log.find(serializes) != std::string::npos &&
+                  assembled.log.find(serializes) == std::string::npos);
+  if (isWorse)
+    return;
+  again->milliseconds = assembled.milliseconds;
+  assembled = std::move(*again);
+  ptx = std::move(bounded);
+}
+
 // Of an artifact that holds none, since there was no assembler: the reason, unless there is one now.
 Result<std::string> cubinOf(const artifact::Artifact &artifact) {
   if (const std::string *cubin = artifact.part(cubinPart))
@@ -59,6 +94,8 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
     return Status::success(); // there is no assembler
   if (!assembled)
     return assembled.status();
+  std::string &ptx = std::ranges::find(artifact.parts, ptxPart, &artifact::Part::name)->bytes;
+  assembleForOneMore(ptx, options, launch, *assembled);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});

@@ -3,6 +3,7 @@ asynchronous, and that they are right and clean on the machine in many shapes, o
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import torch
@@ -256,6 +257,32 @@ def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, b
     notes = assembled(text, tmp_path)
     assert not re.search(r"C75\d\d", notes), notes
     assert re.search(r" 0 bytes spill stores", notes), notes
+
+
+def attention_signature(m, n, head, causal):
+    strides = ",".join(f"stride_{of}{d}=i32:16" for of in "qkvo" for d in ("z", "h", "n" if of in "kv" else "m"))
+    return (f"Q=*f16:16,K=*f16:16,V=*f16:16,Out=*f16:16,sm_scale=f32,{strides},H=i32:16,N_CTX=i32:16,"
+            f"HEAD_DIM={head},BLOCK_M={m},BLOCK_N={n},CAUSAL={causal},EVEN=True")
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+@pytest.mark.parametrize("head, m, warps, causal, options, bound", [
+    (64, 64, 4, True, "", 128),                # 140 registers left three programs, and shared memory has room for four
+    (64, 64, 4, True, "maxnreg=168", 168),     # the user's own
+    (64, 64, 4, False, "", None),              # four fit
+    (128, 64, 4, True, "", None),              # shared memory has room for two
+    (64, 128, 8, False, "", None)])            # a third program would leave 80 registers
+def test_registers_are_bound_where_one_more_program_fits(build_dir, tmp_path, head, m, warps, causal, options, bound):
+    kernel = Path(__file__).resolve().parents[2] / "bench" / "gpu" / "spellings" / "attention_plain.py"
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{kernel}::two_loops_kernel", "--target", "sm_90a", "--num-warps", str(warps),
+                           "--num-stages", "3", "--signature", attention_signature(m, 64, head, causal), "--emit", "ptx", "-o", tmp_path / "code.ptx",
+                           *(["--options", options] if options else [])], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "code.ptx").read_text()
+    assert re.findall(r"\.maxnreg (\d+)", text) == ([str(bound)] if bound else [])
+    notes = assembled(text, tmp_path)
+    assert re.search(r" 0 bytes spill stores", notes) and not re.search(r"C75\d\d", notes), notes
+    assert not bound or int(re.search(r"Used (\d+) registers", notes)[1]) <= bound
 
 
 @pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")

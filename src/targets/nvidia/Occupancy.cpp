@@ -1,0 +1,40 @@
+#include "targets/nvidia/Occupancy.h"
+
+#include <algorithm>
+
+namespace tegula::nvidia {
+namespace {
+
+// Source: CUDA C++ Programming Guide, "Compute Capabilities"; the same since sm_75, but for the last.
+constexpr unsigned registerFile = 65536; // of a multiprocessor
+constexpr unsigned registerGranule = 8;  // of a thread
+constexpr uint64_t systemBytes = 1024;   // of shared memory, that each program takes besides its own
+
+// Measured on an H200 (docs/performance/gpu.md, "One more program").
+constexpr unsigned mostPrograms = 4;
+constexpr double leastKept = 0.875; // of the registers
+
+} // namespace
+
+std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
+  unsigned threads = 32 * footprint.warps;
+  auto registers = unsigned(std::max(footprint.registers, 1));
+  unsigned rounded = (registers + registerGranule - 1) / registerGranule * registerGranule;
+  unsigned more = registerFile / (rounded * threads) + 1;
+  unsigned bound = registerFile / (more * threads) / registerGranule * registerGranule;
+  bool hasRoom = (architecture.sharedBytes + systemBytes) / (footprint.sharedBytes + systemBytes) >= more;
+  if (!hasRoom || more > mostPrograms || bound < registers * leastKept)
+    return std::nullopt;
+  return int(bound);
+}
+
+std::string withRegisterBound(std::string_view ptx, int registers) {
+  constexpr std::string_view threads = ".reqntid";
+  size_t at = ptx.find(threads);
+  if (at == ptx.npos)
+    return std::string(ptx);
+  std::string result(ptx);
+  return result.insert(at, ".maxnreg " + std::to_string(registers) + "\n");
+}
+
+} // namespace tegula::nvidia

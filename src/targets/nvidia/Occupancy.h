@@ -1,0 +1,27 @@
+// Programs run beside each other on a multiprocessor as long as its registers last.
+#pragma once
+#include "targets/nvidia/Architecture.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tegula::nvidia {
+
+// A program takes this of its multiprocessor.
+struct Footprint {
+  unsigned warps;
+  int registers;        // of a thread
+  uint64_t sharedBytes; // of both kinds
+};
+
+// To how many registers a thread of a kernel with products has to be bound for one more program to fit.
+// nullopt: shared memory keeps it out, too, more than an eighth of the registers would have to go, or four
+// programs run already and one more brings little.
+std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture);
+
+// A PTX module as LLVM writes it, whose kernel is bound to so many registers of a thread.
+std::string withRegisterBound(std::string_view ptx, int registers);
+
+} // namespace tegula::nvidia

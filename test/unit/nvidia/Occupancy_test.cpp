@@ -1,0 +1,39 @@
+// Registers that keep one more program off a multiprocessor are found where a few fewer let it in.
+#include "targets/nvidia/Occupancy.h"
+
+#include <gtest/gtest.h>
+
+using namespace tegula::nvidia;
+
+namespace {
+
+std::optional<int> bound(unsigned warps, int registers, uint64_t sharedBytes, const char *arch = "sm_90a") {
+  return registersForOneMore({warps, registers, sharedBytes}, *findArchitecture(arch));
+}
+
+} // namespace
+
+TEST(Occupancy, OneMoreProgramFitsWithAFewRegistersFewer) {
+  EXPECT_EQ(bound(4, 142, 56 * 1024), 128); // three, four
+  EXPECT_EQ(bound(8, 145, 96 * 1024), 128); // one, two
+  EXPECT_EQ(bound(4, 174, 32 * 1024), 168); // two, three
+  EXPECT_EQ(bound(8, 129, 0), 128);
+}
+
+TEST(Occupancy, RegistersStayWhereNothingIsGained) {
+  EXPECT_EQ(bound(8, 128, 0), std::nullopt);                  // 80 of 128 would be left
+  EXPECT_EQ(bound(8, 147, 0), std::nullopt);                  // more than an eighth
+  EXPECT_EQ(bound(8, 145, 114 * 1024), std::nullopt);         // shared memory has no room
+  EXPECT_EQ(bound(8, 145, 113 * 1024), 128);                  // 1 KiB is the system's
+  EXPECT_EQ(bound(8, 145, 64 * 1024, "sm_86"), std::nullopt); // of a smaller one
+  EXPECT_EQ(bound(4, 105, 0), std::nullopt);                  // four run already
+  EXPECT_EQ(bound(32, 64, 0), std::nullopt);
+  EXPECT_EQ(bound(1, 255, 0), std::nullopt);
+  EXPECT_EQ(bound(4, 0, 0), std::nullopt);
+}
+
+TEST(Occupancy, TheBoundStandsAtTheKernel) {
+  EXPECT_EQ(withRegisterBound(".entry k()\n.reqntid 128, 1, 1\n{\n", 128),
+            ".entry k()\n.maxnreg 128\n.reqntid 128, 1, 1\n{\n");
+  EXPECT_EQ(withRegisterBound("", 128), "");
+}
