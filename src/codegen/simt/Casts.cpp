@@ -50,7 +50,15 @@ llvm::Value *fromInteger(Scalars &s, llvm::Value *v, Type from, Type to, llvm::T
   if (llvm::Value *direct = s.hardware.convert(
           s.builder, v, signedness(from, from.getIntOrFloatBitWidth(), isSigned), to, false))
     return direct;
-  return codegen::integerToFloat(s.builder, v, element, isSigned);
+  auto vector = dyn_cast<llvm::FixedVectorType>(v->getType());
+  if (!vector)
+    return codegen::integerToFloat(s.builder, v, element, isSigned);
+  llvm::Value *result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, vector->getNumElements()));
+  for (uint64_t k = 0; k != vector->getNumElements(); ++k) {
+    llvm::Value *one = fromInteger(s, s.builder.CreateExtractElement(v, k), from, to, element, isSigned);
+    result = s.builder.CreateInsertElement(result, one, k);
+  }
+  return result;
 }
 
 } // namespace

@@ -68,9 +68,11 @@ bool pairs(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0)
     return false;
   Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
-  if (!isa<FloatType>(from) || !isa<FloatType>(to))
+  if (!isa<FloatType, IntegerType>(from) || !isa<FloatType>(to))
     return false;
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return fromBits >= 8 && fromBits <= 32 && toBits == 16;
   if (isPackedArithmetic(op))
     return toBits == 16;
   bool converts = isa<FpToFpOp, arith::ExtFOp, arith::TruncFOp>(op);

@@ -19,8 +19,8 @@ struct Scalars {
 llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                               llvm::Type *resultElement);
 
-// Are two elements of the op better computed at once? Yes for 16-bit floats, and conversions to
-// and from 8 bits.
+// Are two elements of the op better computed at once? Yes for 16-bit floats, conversions to and from
+// 8 bits, and of integers to 16-bit floats.
 bool pairs(mlir::Operation *op);
 
 // Has an op of the math dialect a lowering? The library lacks some functions.

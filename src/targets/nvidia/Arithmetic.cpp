@@ -2,7 +2,10 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
 
 using namespace mlir;
 
@@ -134,18 +137,144 @@ llvm::Value *toInteger(Builder &b, llvm::Value *value, Type from, IntegerType to
                         result);
 }
 
+// Integers become floats without the instruction for it (but for 32 bits to f32): its unit takes 16 a cycle of a
+// multiprocessor. Their bits are put below those of a power of two whose last place counts 1, and the power is
+// subtracted, which is exact. Of signed ones the sign is turned over first, which adds half of the range.
+
+// Bytes of two words: a digit of the selector is 0 to 3 for one of the first, 4 to 7 of the second.
+llvm::Value *permuted(Builder &b, llvm::Value *low, llvm::Value *high, unsigned selector) {
+  return b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_prmt, {low, high, b.getInt32(selector)});
+}
+
+llvm::Value *pairOf(Builder &b, llvm::Value *word, llvm::Type *element) {
+  return b.CreateBitCast(word, llvm::FixedVectorType::get(element, 2));
+}
+
+llvm::Value *less(Builder &b, llvm::Value *value, double power) {
+  return b.CreateFSub(value, llvm::ConstantFP::get(value->getType(), power));
+}
+
+// An integer in a word: where it begins, and which word. Bytes that were loaded together are in one.
+struct InWord {
+  llvm::Value *word;
+  unsigned byte = 0;
+  llvm::Value *loaded = nullptr; // the vector, and its first byte in the word
+  int first = 0;
+  bool isBeside(const InWord &other) const { return loaded && loaded == other.loaded && first == other.first; }
+};
+InWord wordOf(Builder &b, llvm::Value *integer) {
+  auto taken = dyn_cast<llvm::ExtractElementInst>(integer);
+  auto index = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
+  if (!index || !integer->getType()->isIntegerTy(8))
+    return {b.CreateZExt(integer, b.getInt32Ty())};
+  llvm::Value *bytes = taken->getVectorOperand();
+  unsigned count = cast<llvm::FixedVectorType>(bytes->getType())->getNumElements();
+  auto at = int(index->getZExtValue()), first = at / 4 * 4;
+  if (count == 2)
+    return {b.CreateZExt(b.CreateBitCast(bytes, b.getInt16Ty()), b.getInt32Ty()), unsigned(at), bytes};
+  if (count % 4 != 0)
+    return {b.CreateZExt(integer, b.getInt32Ty())};
+  llvm::Value *four =
+      count == 4 ? bytes : b.CreateShuffleVector(bytes, {first, first + 1, first + 2, first + 3});
+  return {b.CreateBitCast(four, b.getInt32Ty()), unsigned(at - first), bytes, first};
+}
+
+// An integer of 8 or 16 bits -> f32.
+llvm::Value *toFloat(Builder &b, llvm::Value *integer, bool isSigned) {
+  bool isByte = integer->getType()->isIntegerTy(8);
+  uint32_t half = !isSigned ? 0 : isByte ? 0x80 : 0x8000;
+  InWord in = wordOf(b, integer);
+  if (isByte && isSigned)
+    in.word = b.CreateXor(in.word, b.getInt32(0x80808080)); // once for all four
+  llvm::Value *word =
+      permuted(b, in.word, b.getInt32(0x4B000000), isByte ? 0x7440 | in.byte : 0x7410);
+  if (!isByte && isSigned)
+    word = b.CreateXor(word, b.getInt32(half));
+  return less(b, b.CreateBitCast(word, b.getFloatTy()), 0x1p23 + half);
+}
+
+// Two bytes as the lower ones of a word's halves, whose upper ones are `fill`.
+llvm::Value *spread(Builder &b, llvm::ArrayRef<llvm::Value *> bytes, uint32_t fill, bool turnsSign) {
+  InWord first = wordOf(b, bytes[0]), second = wordOf(b, bytes[1]);
+  for (InWord *in : {&first, &second})
+    if (turnsSign)
+      in->word = b.CreateXor(in->word, b.getInt32(0x80808080));
+  if (first.isBeside(second))
+    return permuted(b, first.word, b.getInt32(fill), 0x4040 | second.byte << 8 | first.byte);
+  llvm::Value *word = permuted(b, first.word, second.word, 0x4040 | (4 + second.byte) << 8 | first.byte);
+  word = b.CreateAnd(word, b.getInt32(0x00FF00FF));
+  return fill ? b.CreateOr(word, b.getInt32(fill << 8 | fill << 24)) : word;
+}
+
+// Two bytes -> bf16, whose fraction has 7 bits: the eighth chooses between two powers.
+llvm::Value *bytesToBfloats(Builder &b, llvm::ArrayRef<llvm::Value *> bytes, bool isSigned) {
+  llvm::Value *word = spread(b, bytes, 0x43, false);
+  auto only = [&](uint32_t mask) { return pairOf(b, b.CreateAnd(word, b.getInt32(mask)), b.getBFloatTy()); };
+  llvm::Value *low = only(0xFF7FFF7F), *high = only(0xFF80FF80); // 128 + the rest; 128 or 256
+  return isSigned ? b.CreateFSub(low, high) : b.CreateFAdd(low, less(b, high, 256));
+}
+
+// So many bits hold the integer, one of them its sign if it may be negative.
+unsigned bitsTaken(llvm::Value *integer, bool isSigned, const llvm::DataLayout &layout) {
+  unsigned bits = integer->getType()->getIntegerBitWidth();
+  unsigned active = bits - llvm::computeKnownBits(integer, layout).countMinLeadingZeros();
+  return isSigned ? std::min(active + 1, bits + 1 - llvm::ComputeNumSignBits(integer, layout)) : active;
+}
+
+// Two integers of 8, 16 or 32 bits -> f16 or bf16, if nothing is rounded ahead of that; else null.
+llvm::Value *fromIntegers(Builder &b, llvm::ArrayRef<llvm::Value *> integers, bool isSigned, Type to,
+                          unsigned capability) {
+  bool areBytes = integers[0]->getType()->isIntegerTy(8), hasPairs = to.isF16() || capability >= 90;
+  const llvm::DataLayout &layout = b.GetInsertBlock()->getModule()->getDataLayout();
+  unsigned bits = 0, fraction = to.isF16() ? 10 : 7;
+  for (llvm::Value *each : integers)
+    bits = std::max(bits, bitsTaken(each, isSigned, layout));
+  if (areBytes && hasPairs && to.isF16())
+    return less(b, pairOf(b, spread(b, integers, 0x64, isSigned), b.getHalfTy()), 0x1p10 + (isSigned ? 128 : 0));
+  if (areBytes && hasPairs)
+    return bytesToBfloats(b, integers, isSigned);
+  if (bits <= fraction && hasPairs) {
+    uint32_t power = to.isF16() ? 0x6400 : 0x4300, half = isSigned ? 1u << (fraction - 1) : 0;
+    llvm::Value *word = permuted(b, b.CreateZExt(integers[0], b.getInt32Ty()),
+                                 b.CreateZExt(integers[1], b.getInt32Ty()), 0x5410);
+    if (isSigned)
+      word = b.CreateAnd(word, b.getInt32(((1u << fraction) - 1) * 0x10001));
+    word = b.CreateXor(word, b.getInt32((power | half) * 0x10001));
+    return less(b, pairOf(b, word, to.isF16() ? b.getHalfTy() : b.getBFloatTy()), (1u << fraction) + half);
+  }
+  if (bits > 24 || (capability < 80 && to.isBF16()))
+    return nullptr;
+  llvm::Value *floats = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
+  for (auto [i, each] : llvm::enumerate(integers)) {
+    llvm::Value *one = !each->getType()->isIntegerTy(32) ? toFloat(b, each, isSigned)
+                       : isSigned                        ? b.CreateSIToFP(each, b.getFloatTy())
+                                                         : b.CreateUIToFP(each, b.getFloatTy());
+    floats = b.CreateInsertElement(floats, one, i);
+  }
+  return narrow(b, floats, to, false);
+}
+
+llvm::Value *fromInteger(Builder &b, llvm::Value *value, IntegerType from, Type to, unsigned capability) {
+  bool isSigned = from.isSigned();
+  if (isPair(value))
+    return fromIntegers(b, {llvm::findScalarElement(value, 0), llvm::findScalarElement(value, 1)}, isSigned,
+                        to, capability);
+  if ((from.getWidth() == 8 || from.getWidth() == 16) && to.isF32())
+    return toFloat(b, value, isSigned);
+  if (!(to.isF16() || (to.isBF16() && capability >= 90)))
+    return nullptr;
+  llvm::Type *element = to.isF16() ? b.getHalfTy() : b.getBFloatTy();
+  return isSigned ? b.CreateSIToFP(value, element) : b.CreateUIToFP(value, element);
+}
+
 } // namespace
 
 llvm::Value *convert(Builder &b, llvm::Value *value, Type from, Type to, bool towardZero,
                      unsigned capability) {
   if (auto integer = dyn_cast<IntegerType>(to))
     return toInteger(b, value, from, integer);
-  if (auto integer = dyn_cast<IntegerType>(from)) {
-    if (isPair(value) || !(to.isF16() || (to.isBF16() && capability >= 90)))
-      return nullptr;
-    llvm::Type *element = to.isF16() ? b.getHalfTy() : b.getBFloatTy();
-    return integer.isSigned() ? b.CreateSIToFP(value, element) : b.CreateUIToFP(value, element);
-  }
+  if (auto integer = dyn_cast<IntegerType>(from))
+    return fromInteger(b, value, integer, to, capability);
   return betweenFloats(b, value, from, to, towardZero, capability);
 }
 
