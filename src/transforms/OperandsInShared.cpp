@@ -24,16 +24,22 @@ unsigned heldBy(scf::ForOp loop) {
   return carried + largest;
 }
 
+// By the tile and the buffer's type: products that read a tile in the same order read one buffer.
+using Stored = llvm::DenseMap<std::pair<Value, Type>, simt::LocalStoreOp>;
+
 class OperandInShared {
 public:
-  OperandInShared(simt::ConvertOp convert, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
-      : convert_(convert), machine_(machine), remarks_(remarks) {}
+  OperandInShared(simt::ConvertOp convert, Stored &stored, const simt::Machine &machine,
+                  std::vector<diag::Remark> &remarks)
+      : convert_(convert), stored_(stored), machine_(machine), remarks_(remarks) {}
 
   void run() {
     auto type = cast<RankedTensorType>(convert_.getValue().getType());
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
       return;
-    SmallVector<Operation *> users(convert_->getUsers());
+    SmallVector<Operation *> readers(convert_->getUsers()), users; // as it lies or transposed: products
+    for (Operation *reader : readers)
+      collectProducts(reader, users);
     if (!llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }))
       return;
     bool isMoved =
@@ -55,14 +61,18 @@ public:
     Location loc = convert_.getLoc();
     auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
                                             simt::SharedAttr::get(builder.getContext(), *map), 1);
-    Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
-    builder.setInsertionPoint(isMoved ? behindCopies(users) : convert_);
-    simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+    simt::LocalStoreOp &stored = stored_[{convert_.getValue(), bufferType}];
+    if (!stored || stored->getBlock() != convert_->getBlock() || !stored->isBeforeInBlock(convert_)) {
+      Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
+      builder.setInsertionPoint(isMoved ? behindCopies(users) : convert_);
+      stored = simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+    }
+    Value buffer = stored.getBuffer();
     builder.setInsertionPoint(convert_);
-    for (Operation *user : users) {
-      builder.setInsertionPoint(user);
+    for (Operation *reader : readers) {
+      builder.setInsertionPoint(reader);
       Value loaded = simt::LocalLoadOp::create(builder, loc, convert_.getResult().getType(), buffer);
-      user->replaceUsesOfWith(convert_.getResult(), loaded);
+      reader->replaceUsesOfWith(convert_.getResult(), loaded);
     }
     if (again && !isReadThere)
       remarks_.push_back(
@@ -71,6 +81,13 @@ public:
   }
 
 private:
+  static void collectProducts(Operation *reader, SmallVector<Operation *> &products) {
+    if (!isa<TransOp>(reader))
+      return products.push_back(reader);
+    for (Operation *user : reader->getUsers())
+      collectProducts(user, products);
+  }
+
   // Rows along the dimension that threads of the source hold neighbours of.
   static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits) {
     unsigned fastest = from.rank() - 1;
@@ -108,6 +125,7 @@ private:
   }
 
   simt::ConvertOp convert_;
+  Stored &stored_;
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
 };
@@ -117,8 +135,9 @@ private:
 void operandsInShared(Operation *function, const simt::Machine &machine, std::vector<diag::Remark> &remarks) {
   SmallVector<simt::ConvertOp> converts;
   function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
+  Stored stored;
   for (simt::ConvertOp convert : converts)
-    OperandInShared(convert, machine, remarks).run();
+    OperandInShared(convert, stored, machine, remarks).run();
 }
 
 } // namespace tegula::transforms

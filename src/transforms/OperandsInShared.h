@@ -10,7 +10,8 @@
 namespace tegula::transforms {
 
 // Rewrites a conversion to the layout of such an operand, where it would go through shared memory, as a store
-// into a buffer and a load from it next to the product. An operand from before a loop is loaded again in each
+// into a buffer and a load from it next to the product, which may read it transposed; products that read a
+// tile in the same order of memory share the buffer. An operand from before a loop is loaded again in each
 // trip where the tiles that the loop holds would leave no room for it among a thread's registers. Appends
 // a remark ("buffer") for each of those. It is stored behind the copies that the loop starts ahead of its
 // first trip: the program waits for it and for them at once.

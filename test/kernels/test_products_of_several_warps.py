@@ -259,6 +259,39 @@ def test_the_assembler_leaves_products_asynchronous(build_dir, tmp_path, m, n, b
     assert re.search(r" 0 bytes spill stores", notes), notes
 
 
+@triton.jit
+def latent_kernel(q, kv, out, T: tl.constexpr, K: tl.constexpr, N: tl.constexpr, LOADED_TURNED: tl.constexpr):
+    """Keys are the values, too: one tile is a product's second factor as it lies and transposed."""
+    t, k, n = tl.arange(0, T), tl.arange(0, K), tl.arange(0, N)
+    x = tl.load(q + t[:, None] * K + k[None, :])
+    if LOADED_TURNED:
+        keys = tl.load(kv + n[None, :] * K + k[:, None])
+        result = tl.dot(tl.dot(x, keys).to(x.dtype), tl.trans(keys))
+    else:
+        values = tl.load(kv + n[:, None] * K + k[None, :])
+        result = tl.dot(tl.dot(x, tl.trans(values)).to(x.dtype), values)
+    tl.store(out + t[:, None] * K + k[None, :], result)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("t, k, n, warps", [(64, 128, 64, 4), (64, 256, 64, 8), (128, 64, 32, 4), (16, 64, 64, 4)])
+def test_a_tile_is_multiplied_as_it_lies_and_transposed(target, t, k, n, warps, turned):
+    g = torch.Generator().manual_seed(t)
+    q, kv, out = integers(g, t, k), integers(g, n, k), torch.zeros(t, k)
+    latent_kernel[(1,)](q, kv, out, t, k, n, turned, num_warps=warps)
+    scores = q.double() @ kv.double().T
+    assert torch.equal(out.double(), scores.half().double() @ kv.double())
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_both_orders_are_read_from_one_buffer(build_dir, tmp_path, turned):
+    signature = f"q=*f16:16,kv=*f16:16,out=*f32:16,T=64,K=128,N=64,LOADED_TURNED={turned}"
+    text = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::latent_kernel", "--target", "sm_90a", "--signature", signature,
+                           "--emit", "simt"], capture_output=True, text=True, check=True, timeout=120).stdout
+    assert text.count("simt.local_store") == 2  # `q` and `kv`, once each
+    assert text.count("simt.dot_async") == 2 and "tt.dot" not in text
+
+
 def attention_signature(m, n, head, causal):
     strides = ",".join(f"stride_{of}{d}=i32:16" for of in "qkvo" for d in ("z", "h", "n" if of in "kv" else "m"))
     return (f"Q=*f16:16,K=*f16:16,V=*f16:16,Out=*f16:16,sm_scale=f32,{strides},H=i32:16,N_CTX=i32:16,"
