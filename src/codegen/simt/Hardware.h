@@ -158,8 +158,8 @@ public:
   virtual void failWordless(Builder &b, llvm::Value *condition) const = 0;
 
   // ---- arithmetic ----
-  // The machine's own instruction for a function ("exp2", "rsqrt", "tanh", "fdiv", "sqrt") of f32, within the
-  // error that docs/language/numerical-contract.md allows; null where it has none.
+  // A function ("exp2", "log2", "rsqrt", "tanh", "erf", "fdiv", "sqrt") of f32 by the machine's own
+  // instructions, within the error that docs/language/math-functions.md allows; null where it has none.
   virtual llvm::Value *approximate(Builder &b, llvm::StringRef function,
                                    llvm::ArrayRef<llvm::Value *> arguments) const = 0;
   // `value` of type `from` as type `to`: rounded once, to nearest even or toward zero, saturating where `to`

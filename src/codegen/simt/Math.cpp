@@ -31,6 +31,10 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
     return s.hardware.approximate(b, "sqrt", v);
   if (isa<math::RsqrtOp>(op))
     return s.hardware.approximate(b, "rsqrt", v);
+  if (isa<math::TanhOp>(op))
+    return s.hardware.approximate(b, "tanh", v);
+  if (isa<math::ErfOp>(op))
+    return s.hardware.approximate(b, "erf", v);
   if (isa<math::ExpOp>(op))
     return s.hardware.approximate(b, "exp2", {scaled(v[0], 0x1.71547652b82fep+0)}); // log2 e
   if (isa<math::LogOp>(op))
