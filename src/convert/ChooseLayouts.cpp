@@ -190,11 +190,28 @@ bool LayoutChoice::waits(Value leader) const {
           llvm::all_of(anchors, [](const Anchor &anchor) { return anchor.isLoad; }));
 }
 
+namespace {
+
+// The addresses that a warp asks for, one after the other, to fill its registers with such a tile.
+double addressesOf(const Layout &layout) {
+  double addresses = 1;
+  for (Axis axis : {Axis::Register, Axis::Lane})
+    for (uint32_t basis : layout.bases(axis))
+      addresses *= basis == 0 ? 1 : 2;
+  return addresses;
+}
+
+} // namespace
+
 bool LayoutChoice::suits(Value leader, const Layout &layout) const {
   auto anchors = anchors_.find(leader);
   return anchors == anchors_.end() || llvm::all_of(anchors->second, [&](const Anchor &anchor) {
            if (!anchor.isAccess)
              return true; // no memory whose addresses a layout could scatter
+           // In a loop each trip would wait for its warps to meet.
+           if (anchor.isLoad && anchor.isScattered && anchor.width == 1 && anchor.trips == 1)
+             return addressesOf(layout) < machine_.costs.repeatedScatter *
+                                              addressesOf(build(anchor.pointers.getType(), anchor.order, 1));
            unsigned bits = anchor.width * bitsOf(anchor.pointers.getType());
            unsigned best = contiguousBytes(coalesced(anchor.pointers, anchor.mask, bits), anchor.pointers,
                                            anchor.mask, bits);
