@@ -37,9 +37,12 @@ public:
     auto type = cast<RankedTensorType>(convert_.getValue().getType());
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
       return;
-    SmallVector<Operation *> readers(convert_->getUsers()), users; // as it lies or transposed: products
-    for (Operation *reader : readers)
-      collectProducts(reader, users);
+    SmallVector<OpOperand *> uses; // as it lies or transposed
+    SmallVector<TransOp> turns;
+    collectUses(convert_.getResult(), uses, turns);
+    SmallVector<Operation *> users;
+    for (OpOperand *use : uses)
+      users.push_back(use->getOwner());
     if (!llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }))
       return;
     bool isMoved =
@@ -69,11 +72,10 @@ public:
     }
     Value buffer = stored.getBuffer();
     builder.setInsertionPoint(convert_);
-    for (Operation *reader : readers) {
-      builder.setInsertionPoint(reader);
-      Value loaded = simt::LocalLoadOp::create(builder, loc, convert_.getResult().getType(), buffer);
-      reader->replaceUsesOfWith(convert_.getResult(), loaded);
-    }
+    for (OpOperand *use : uses)
+      readAt(*use, buffer);
+    for (TransOp turn : llvm::reverse(turns))
+      turn.erase();
     if (again && !isReadThere)
       remarks_.push_back(
           {locationText(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
@@ -81,11 +83,27 @@ public:
   }
 
 private:
-  static void collectProducts(Operation *reader, SmallVector<Operation *> &products) {
-    if (!isa<TransOp>(reader))
-      return products.push_back(reader);
-    for (Operation *user : reader->getUsers())
-      collectProducts(user, products);
+  static void collectUses(Value value, SmallVector<OpOperand *> &uses, SmallVector<TransOp> &turns) {
+    for (OpOperand &use : value.getUses())
+      if (auto turn = dyn_cast<TransOp>(use.getOwner())) {
+        turns.push_back(turn);
+        collectUses(turn.getResult(), uses, turns);
+      } else {
+        uses.push_back(&use);
+      }
+  }
+
+  // Each product loads the tile itself: until then nothing takes registers.
+  void readAt(OpOperand &use, Value buffer) {
+    OpBuilder builder(use.getOwner());
+    SmallVector<TransOp> turns;
+    for (Value value = use.get(); value != convert_.getResult(); value = turns.back().getValue())
+      turns.push_back(value.getDefiningOp<TransOp>());
+    Value loaded =
+        simt::LocalLoadOp::create(builder, convert_.getLoc(), convert_.getResult().getType(), buffer);
+    for (TransOp turn : llvm::reverse(turns))
+      loaded = TransOp::create(builder, turn.getLoc(), turn.getType(), loaded, turn.getOrder());
+    use.set(loaded);
   }
 
   // Rows along the dimension that threads of the source hold neighbours of.

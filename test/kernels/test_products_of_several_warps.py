@@ -292,6 +292,36 @@ def test_both_orders_are_read_from_one_buffer(build_dir, tmp_path, turned):
     assert text.count("simt.dot_async") == 2 and "tt.dot" not in text
 
 
+@triton.jit
+def turned_twice_kernel(q, k, out, T: tl.constexpr, K: tl.constexpr):
+    """Products of one transposed tile, far from each other: another product's factors are stored between them."""
+    t, d = tl.arange(0, T), tl.arange(0, K)
+    at = t[:, None] * K + d[None, :]
+    keys = tl.load(k + at)
+    turned = tl.trans(keys)
+    m = tl.dot(keys, turned).to(keys.dtype)
+    m = tl.where(t[:, None] > t[None, :], m, 0.0)
+    m = tl.dot(m, m)
+    scores = tl.dot(tl.load(q + at), turned)
+    tl.store(out + t[:, None] * T + t[None, :], m + scores)
+
+
+@pytest.mark.parametrize("t, k, warps", [(64, 128, 4), (128, 64, 8), (16, 32, 2)])
+def test_a_transposed_tile_is_multiplied_again_later(target, t, k, warps):
+    g = torch.Generator().manual_seed(k)
+    q, keys = (torch.randint(-1, 2, (t, k), generator=g).half() for _ in range(2))
+    out = torch.zeros(t, t)
+    turned_twice_kernel[(1,)](q, keys, out, t, k, num_warps=warps)
+    m = torch.tril(keys.double() @ keys.double().T, -1)
+    assert torch.equal(out.double(), m @ m + q.double() @ keys.double().T)
+
+
+def test_a_transposed_tile_stays_for_a_later_product(build_dir):
+    text = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::turned_twice_kernel", "--target", "sm_90a", "--signature",
+                           "q=*f16:16,k=*f16:16,out=*f32:16,T=64,K=128", "--emit", "simt"], capture_output=True, text=True, check=True, timeout=120).stdout
+    assert text.count("simt.dot_async") == 3 and "tt.dot" not in text
+
+
 def attention_signature(m, n, head, causal):
     strides = ",".join(f"stride_{of}{d}=i32:16" for of in "qkvo" for d in ("z", "h", "n" if of in "kv" else "m"))
     return (f"Q=*f16:16,K=*f16:16,V=*f16:16,Out=*f16:16,sm_scale=f32,{strides},H=i32:16,N_CTX=i32:16,"
