@@ -62,6 +62,45 @@ def test_floats(target, shape, dtype, form):
     assert_close(out, exact, error=error)
 
 
+# Instructions that multiply pairs of bf16 take subnormal factors for zero and give zero for subnormal sums. Rows of
+# a are scaled one by one: a single small element must not be lost beside large ones.
+@pytest.mark.parametrize("a_exponents, b_exponent, c_exponent",
+                         [((-130,), 0, 0), ((-130,), 20, -130), ((0,), -131, -140), ((-70,), -60, -126), ((-63,), -63, -140),
+                          ((-48,), -64, -110), ((0,) * 31 + (-128,), 5, -120), ((-60,) * 31 + (-110,), -20, -130),
+                          ((0,), 0, -140)], ids=str)
+@pytest.mark.parametrize("form", ["plain", "accumulate"])
+def test_subnormal_factors_products_and_sums_of_bf16_are_kept(target, form, a_exponents, b_exponent, c_exponent):
+    M, N, K = 32, 48, 64
+    scale = torch.tensor([2.0**e for e in a_exponents], dtype=torch.float64)
+    a = random(M, K, seed=1).double() * (scale if len(scale) == 1 else scale[:, None])
+    a[:, ::7] = 0.0
+    a = a.to(torch.bfloat16)
+    b = (random(K, N, seed=2).double() * 2.0**b_exponent).to(torch.bfloat16)
+    b[:, 5] = 0.0
+    c = (random(M, N, seed=3).double() * 2.0**c_exponent).float()
+    out = torch.zeros(M, N)
+    dot_kernel[(1,)](a, b, c, out, M=M, N=N, K=K, FORM=form)
+    exact, magnitude = a.double() @ b.double(), a.double().abs() @ b.double().abs()
+    if form == "accumulate":
+        exact, magnitude = exact + c.double(), magnitude + c.double().abs()
+    error = (K + 2) * (2.0**-24 * magnitude + 2.0**-150)
+    assert_close(out, exact, error=error)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 3e38], ids=str)
+def test_products_of_bf16_keep_what_is_not_finite(target, value):
+    M, N, K = 32, 32, 32
+    a, b = random(M, K, dtype=torch.bfloat16, seed=1).abs() + 1, random(K, N, dtype=torch.bfloat16, seed=2).abs() + 1
+    a[3, 4] = value
+    out = torch.zeros(M, N)
+    dot_kernel[(1,)](a, b, torch.zeros(M, N), out, M=M, N=N, K=K, FORM="plain")
+    exact = a.double() @ b.double()
+    assert_same(out[3].isfinite(), (exact[3].abs() < 3.4028e38) & exact[3].isfinite())
+    assert_same(out[3].isnan(), exact[3].isnan())
+    rest = torch.arange(M) != 3
+    assert_close(out[rest], exact[rest], error=(K + 2) * 2.0**-24 * exact[rest])
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_int8_is_exact(target, shape):
     M, N, K = shape

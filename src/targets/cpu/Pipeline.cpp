@@ -32,6 +32,7 @@ CpuModel describe(const llvm::TargetMachine &machine) {
   result.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
   result.hasByteProducts =
       info->checkFeatures(avx512 ? "+avx512vnni" : "+avxvnni") && result.vectorBytes >= 32;
+  result.hasBf16Products = avx512 && info->checkFeatures("+avx512bf16");
   result.hasPairExchange = info->checkFeatures("+cx16");
   result.hasFma = info->checkFeatures("+fma");
   return result;

@@ -36,6 +36,7 @@ struct CpuModel {
   unsigned vectorBytes = 32; // 16, 32 or 64
   bool hasFma = true;
   bool hasByteProducts = false;   // sums of four products of bytes in vectors of that many (VNNI)
+  bool hasBf16Products = false;   // sums of two products of bf16 in vectors of 64 bytes
   bool hasPairExchange = false;   // of 16 bytes at once (cmpxchg16b)
   uint64_t cacheBytes = 32 << 20; // the last level: an output as large as this does not stay in it
 #define COST(type, name, value, unit, meaning, kernel) type name = value;

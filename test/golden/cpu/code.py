@@ -5,6 +5,8 @@
 # RUN: tegula compile %s::halves --signature 'x=*bf16,out=*bf16,n=i32,BLOCK=100' --cpu haswell --emit asm | FileCheck %s --check-prefix=BF16
 # RUN: tegula explain %s::gathered --signature 'x=*f32,index=*i32,out=*f32,BLOCK=64' --cpu haswell | FileCheck %s --check-prefix=GATHER
 # RUN: tegula explain %s::product --signature 'a=*f32,b=*f32,c=*f32' --cpu haswell | FileCheck %s --check-prefix=DOT
+# RUN: tegula compile %s::product --signature 'a=*bf16,b=*bf16,c=*f32' --cpu znver4 --emit asm | FileCheck %s --check-prefix=PAIRS
+# RUN: tegula compile %s::product --signature 'a=*bf16,b=*bf16,c=*f32' --cpu skylake-avx512 --emit asm | FileCheck %s --check-prefix=NOPAIRS
 # RUN: tegula compile %s::paired --signature 'word=*i64,x=*f32,n=i32' --cpu haswell --emit asm | FileCheck %s --check-prefix=WHOLE
 # RUN: tegula compile %s::polled --signature 'flag=*i32,out=*i32,n=i32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=POLLED
 import triton
@@ -83,6 +85,13 @@ def gathered(x, index, out, BLOCK: tl.constexpr):
 
 
 # DOT: dot: register-blocked 6x16 kernel in f32
+# Factors in bf16 stay it where the processor multiplies pairs of them; subnormal ones (N20) are widened.
+# PAIRS-LABEL: tegula_product:
+# PAIRS: vdpbf16ps
+# PAIRS: vfmadd
+# NOPAIRS-LABEL: tegula_product:
+# NOPAIRS-NOT: vdpbf16ps
+# NOPAIRS: vfmadd
 @triton.jit
 def product(a, b, c):
     m = tl.arange(0, 16)[:, None]

@@ -9,6 +9,12 @@
 // (VNNI), or two of 16 bits, that follow each other along K, and the same kernel runs over words. VNNI
 // multiplies unsigned bytes by signed ones: a + 128 is multiplied, and 128 times the sums of b's columns
 // taken off.
+//
+// bf16 stays narrow in the same way where the processor sums two products of bf16 in one instruction. That
+// one takes subnormal factors for zero and gives zero for subnormal sums, which N20 forbids. So the exponents
+// of both factors are looked at first: where neither has a subnormal element, and the smallest product is a
+// multiple of 2^-126, each sum is one too, so nothing subnormal arises. Elsewhere each half of a word is
+// widened to f32 in registers.
 #include "ir/tile/Tile.h"
 #include "targets/cpu/Evaluator.h"
 #include "targets/cpu/Transposition.h"
@@ -42,6 +48,12 @@ public:
     if (elementType(dot.getA().getType()).isInteger(8) && elementType(dot.getB().getType()).isInteger(8) &&
         computed_.isInteger(32) && lanes_ > 1)
       together_ = p_.machine.hasByteProducts && k_ % 4 == 0 ? 4 : k_ % 2 == 0 ? 2 : 1;
+    // Whole vectors of words in both factors: lanes past an end would be looked at, too.
+    inPairs_ = p_.machine.hasBf16Products && elementType(dot.getA().getType()).isBF16() &&
+               elementType(dot.getB().getType()).isBF16() && computed_.isF32() && k_ % 2 == 0 &&
+               n_ % lanes_ == 0 && batches_ * m_ * k_ % (2 * lanes_) == 0;
+    if (inPairs_)
+      together_ = 2;
   }
 
   void emit() {
@@ -51,12 +63,20 @@ public:
     if (isSmall)
       c.offset = reserve(c);
     p_.copyTo(dot_.getAcc(), c);
-    Type factor = together_ == 4   ? Type(IntegerType::get(dot_.getContext(), 8))
+    Type factor = inPairs_         ? elementType(dot_.getA().getType())
+                  : together_ == 4 ? Type(IntegerType::get(dot_.getContext(), 8))
                   : together_ == 2 ? Type(IntegerType::get(dot_.getContext(), 16))
                                    : computed_;
     Buffer a = operand(dot_.getA(), factor), b = operand(dot_.getB(), factor);
     p_.setLocation(dot_.getLoc());
-    if (together_ > 1) {
+    llvm::Value *isExact = nullptr;
+    if (inPairs_) {
+      llvm::AllocaInst *leastA = least(), *leastB = least();
+      lookAt(a, leastA);
+      b = inWords(b, leastB);
+      k_ /= together_;
+      isExact = sumsAreNormal(leastA, leastB);
+    } else if (together_ > 1) {
       b = inWords(b);
       if (together_ == 4)
         a = unsignedBytes(a);
@@ -65,13 +85,25 @@ public:
     p_.remark(dot_, "dot",
               "register-blocked " + std::to_string(std::min<int64_t>(maxRows_, m_)) + "x" +
                   std::to_string(std::min<int64_t>(2 * lanes_, n_)) + " kernel in " + describe(computed_) +
-                  (together_ > 1 ? ", " + std::to_string(together_) + " products at once" : ""));
-    p_.loop(b_.getInt64(0), b_.getInt64(batches_), 1, "batch", [&](llvm::Value *batch) {
-      a_ = matrix(a, batch, m_ * k_);
-      rhs_ = matrix(b, batch, k_ * n_);
-      c_ = matrix(c, batch, m_ * n_);
-      columns();
-    });
+                  (together_ > 1 ? ", " + std::to_string(together_) + " products at once" : "") +
+                  (inPairs_ ? " where no sum can be subnormal" : ""));
+    auto multiply = [&] {
+      p_.loop(b_.getInt64(0), b_.getInt64(batches_), 1, "batch", [&](llvm::Value *batch) {
+        a_ = matrix(a, batch, m_ * k_);
+        rhs_ = matrix(b, batch, k_ * n_);
+        c_ = matrix(c, batch, m_ * n_);
+        columns();
+      });
+    };
+    if (inPairs_) {
+      auto widened = [&] {
+        isWidened_ = true;
+        multiply();
+      };
+      p_.branch(isExact, multiply, widened, /*likely=*/true);
+    } else {
+      multiply();
+    }
     if (isSmall)
       narrow(result, c);
   }
@@ -101,8 +133,45 @@ private:
     return packed;
   }
 
+  // The least bits of an element that is not zero, less 1, in each half of a word.
+  llvm::AllocaInst *least() {
+    llvm::Type *halves = p_.lanesOf(b_.getInt16Ty(), 2 * lanes_);
+    llvm::AllocaInst *slot = p_.temporary(halves, "least");
+    b_.CreateStore(llvm::Constant::getAllOnesValue(halves), slot);
+    return slot;
+  }
+
+  // Takes the magnitudes of some words into account: a zero, less 1, is the largest.
+  void take(llvm::Value *words, llvm::AllocaInst *least) {
+    llvm::Type *halves = least->getAllocatedType();
+    llvm::Value *bits = b_.CreateAnd(b_.CreateBitCast(words, halves), llvm::ConstantInt::get(halves, 0x7fff));
+    bits = b_.CreateSub(bits, llvm::ConstantInt::get(halves, 1));
+    llvm::Value *before = b_.CreateLoad(halves, least);
+    b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, bits), least);
+  }
+
+  void lookAt(const Buffer &buffer, llvm::AllocaInst *slot) {
+    llvm::Type *vector = p_.lanesOf(b_.getInt32Ty(), lanes_);
+    p_.loop(b_.getInt64(0), b_.getInt64(buffer.elements() / 2), lanes_, "exponents", [&](llvm::Value *at) {
+      llvm::Value *place = b_.CreateGEP(b_.getInt32Ty(), p_.scratchAt(buffer.offset), at);
+      take(b_.CreateAlignedLoad(vector, place, llvm::Align(2)), slot);
+    });
+  }
+
+  // A bf16 of biased exponent e is a multiple of 2^(e - 134), so products are multiples of 2^(ea + eb - 268).
+  llvm::Value *sumsAreNormal(llvm::AllocaInst *leastA, llvm::AllocaInst *leastB) {
+    auto exponent = [&](llvm::AllocaInst *slot) {
+      llvm::Value *least = b_.CreateIntMinReduce(b_.CreateLoad(slot->getAllocatedType(), slot), false);
+      least = b_.CreateAdd(b_.CreateZExt(least, b_.getInt32Ty()), b_.getInt32(1));
+      return b_.CreateLShr(least, 7);
+    };
+    llvm::Value *a = exponent(leastA), *b = exponent(leastB);
+    llvm::Value *isNormal = b_.CreateAnd(b_.CreateIsNotNull(a), b_.CreateIsNotNull(b));
+    return b_.CreateAnd(isNormal, b_.CreateICmpUGE(b_.CreateAdd(a, b), b_.getInt32(268 - 126)));
+  }
+
   // Words of what follows each other along K in a column, row by row.
-  Buffer inWords(const Buffer &b) {
+  Buffer inWords(const Buffer &b, llvm::AllocaInst *least = nullptr) {
     Buffer words{computed_, {batches_ * k_ / together_, n_}, 0};
     words.offset = reserve(words);
     unsigned bits = 32 / together_;
@@ -118,6 +187,14 @@ private:
           rows.push_back(b_.CreateAlignedLoad(vector, place, llvm::Align(bits / 8)));
         }
         llvm::Value *place = b_.CreateGEP(b_.getInt32Ty(), p_.scratchAt(words.offset), to);
+        if (least) {
+          llvm::Type *whole = p_.lanesOf(b_.getInt32Ty(), lanes_);
+          llvm::Value *odd = b_.CreateShl(b_.CreateZExt(rows[1], whole), 16);
+          llvm::Value *pairs = b_.CreateOr(b_.CreateZExt(rows[0], whole), odd);
+          take(pairs, least);
+          b_.CreateAlignedStore(pairs, place, llvm::Align(4));
+          return;
+        }
         for (auto [i, part] : llvm::enumerate(interleave(b_, rows)))
           b_.CreateAlignedStore(part,
                                 b_.CreateConstGEP1_64(b_.getInt8Ty(), place, i * uint64_t(lanes_) * bits / 8),
@@ -194,6 +271,7 @@ private:
     int64_t vectors = (width + lanes_ - 1) / lanes_, last = width - (vectors - 1) * lanes_;
     llvm::Type *vector = p_.lanesOf(element_, lanes_);
     llvm::Align align(bytes_);
+    bool isFromZero = inPairs_ && !isWidened_; // an element of c may be subnormal
     SmallVector<llvm::AllocaInst *> acc;
     SmallVector<llvm::Value *> places;
     llvm::Value *mask = nullptr;
@@ -210,14 +288,15 @@ private:
             at(c_, b_.CreateAdd(m, b_.getInt64(r)), n_, b_.CreateAdd(n, b_.getInt64(v * lanes_))));
         acc.push_back(p_.temporary(vector, "acc"));
         llvm::Value *initial =
-            isRagged(v) ? static_cast<llvm::Value *>(b_.CreateMaskedLoad(
-                              vector, places.back(), align, mask, llvm::Constant::getNullValue(vector)))
-                        : b_.CreateAlignedLoad(vector, places.back(), align);
+            isFromZero    ? llvm::Constant::getNullValue(vector)
+            : isRagged(v) ? static_cast<llvm::Value *>(b_.CreateMaskedLoad(
+                                vector, places.back(), align, mask, llvm::Constant::getNullValue(vector)))
+                          : b_.CreateAlignedLoad(vector, places.back(), align);
         if (together_ == 4)
           initial = b_.CreateSub(initial, b_.CreateLoad(vector, surplus_[v]));
         b_.CreateStore(initial, acc.back());
       }
-    int64_t unroll = k_ % p_.machine.productCopies == 0 ? p_.machine.productCopies : 1;
+    int64_t unroll = k_ % p_.machine.productCopies == 0 && !isWidened_ ? p_.machine.productCopies : 1;
     p_.loop(b_.getInt64(0), b_.getInt64(k_), unroll, "k", [&](llvm::Value *first) {
       for (int64_t u = 0; u < unroll; ++u) {
         llvm::Value *k = b_.CreateAdd(first, b_.getInt64(u));
@@ -240,6 +319,8 @@ private:
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t v = 0; v < vectors; ++v) {
         llvm::Value *total = b_.CreateLoad(vector, acc[r * vectors + v]);
+        if (isFromZero)
+          total = b_.CreateFAdd(b_.CreateAlignedLoad(vector, places[r * vectors + v], align), total);
         if (isRagged(v))
           b_.CreateMaskedStore(total, places[r * vectors + v], align, mask);
         else
@@ -248,11 +329,34 @@ private:
   }
 
   llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    if (inPairs_)
+      return isWidened_ ? sumOfWidened(x, y, sum) : sumOfPairs(x, y, sum);
     if (together_ > 1)
       return sumOfProducts(x, y, sum);
     if (element_->isIntegerTy())
       return b_.CreateAdd(b_.CreateMul(x, y), sum);
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, sum});
+  }
+
+  // Each lane: sum + the products of the bf16 halves of two words.
+  llvm::Value *sumOfPairs(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    llvm::Type *halves = p_.lanesOf(b_.getBFloatTy(), 2 * lanes_);
+    return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512,
+                              {sum, b_.CreateBitCast(x, halves), b_.CreateBitCast(y, halves)});
+  }
+
+  // The same with the subnormal ones.
+  llvm::Value *sumOfWidened(llvm::Value *x, llvm::Value *y, llvm::Value *sum) {
+    llvm::Type *words = p_.lanesOf(b_.getInt32Ty(), lanes_);
+    auto widened = [&](llvm::Value *value, bool isHigh) {
+      llvm::Value *bits = b_.CreateBitCast(value, words);
+      bits = isHigh ? b_.CreateAnd(bits, 0xffff0000u) : b_.CreateShl(bits, 16);
+      return b_.CreateBitCast(bits, sum->getType());
+    };
+    for (bool isHigh : {false, true})
+      sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()},
+                               {widened(x, isHigh), widened(y, isHigh), sum});
+    return sum;
   }
 
   // Each lane: sum + the products of the bytes, or halves, of two words.
@@ -284,7 +388,9 @@ private:
   int64_t batches_, m_, n_, k_, lanes_, bytes_, maxRows_;
   Type computed_;
   llvm::Type *element_;
-  unsigned together_ = 1; // along K, in one word
+  unsigned together_ = 1;  // along K, in one word
+  bool inPairs_ = false;   // words of two bf16
+  bool isWidened_ = false; // their halves, for the kernel that is emitted now
   SmallVector<llvm::AllocaInst *> surplus_;
   llvm::Value *a_ = nullptr, *rhs_ = nullptr, *c_ = nullptr;
 };
