@@ -41,9 +41,39 @@ def tiles_kernel(x, out, rows, columns, stride, ROWS: tl.constexpr, COLUMNS: tl.
     tl.store(out + column, tl.sum(total, axis=0), mask=column < columns)
 
 
+@triton.jit
+def moved_kernel(x, out, rows, columns, stride, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Moves its pointers from tile to tile."""
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    row = tl.arange(0, ROWS)
+    at = x + row[:, None] * stride + column[None, :]
+    total = tl.zeros([COLUMNS], tl.float32)
+    for first in range(0, rows, ROWS):
+        mask = (row[:, None] < rows - first) & (column[None, :] < columns)
+        total += tl.sum(tl.load(at, mask=mask, other=0.0).to(tl.float32), axis=0)
+        at += ROWS * stride
+    tl.store(out + column, total, mask=column < columns)
+
+
+@triton.jit
+def product_kernel(x, out, rows, columns, stride, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Ones times the tiles."""
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    row = tl.arange(0, ROWS)
+    at = x + row[:, None] * stride + column[None, :]
+    total = tl.zeros([16, COLUMNS], tl.float32)
+    for first in range(0, rows, ROWS):
+        tile = tl.load(at, mask=(row[:, None] < rows - first) & (column[None, :] < columns), other=0.0)
+        total = tl.dot(tl.full([16, ROWS], 1.0, tile.dtype), tile, total)
+        at += ROWS * stride
+    tl.store(out + column, tl.sum(total, axis=0) / 16, mask=column < columns)
+
+
 def check(x, rows, columns, stride, tile=(32, 64)):
     at = torch.as_strided(x, (rows, columns), (stride, 1)).double()
-    for kernel in (sums_kernel, tiles_kernel):
+    for kernel in (sums_kernel, tiles_kernel, moved_kernel, product_kernel):
+        if kernel is product_kernel and x.dtype == torch.float64:
+            continue # it adds in f32
         out = torch.full((columns + 1, ), -1.0)
         kernel[(triton.cdiv(columns, tile[1]), )](x, out, rows, columns, stride, ROWS=tile[0], COLUMNS=tile[1])
         torch.testing.assert_close(out[:-1].double(), at.sum(0), rtol=1e-5, atol=1e-4)

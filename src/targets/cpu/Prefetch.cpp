@@ -13,13 +13,37 @@ namespace {
 // Half a page: processors follow a stream within one only.
 constexpr int64_t farBytes = 2048;
 
-// The growth of a scalar from trip to trip, where that is the same in all of them: the index, and sums and
-// products of it with what the loop does not change.
+// A scalar as a polynomial of what it is computed from. Its steps may wrap around: right for a hint only.
+Polynomial unwrapped(ProgramEmitter &p, Value scalar, unsigned depth = 0) {
+  Operation *op = scalar.getDefiningOp();
+  if (depth < 8 && isa_and_nonnull<arith::ExtSIOp>(op))
+    return unwrapped(p, op->getOperand(0), depth + 1);
+  if (depth < 8 && isa_and_nonnull<arith::MulIOp>(op))
+    if (auto product = Polynomial::multiply(unwrapped(p, op->getOperand(0), depth + 1),
+                                            unwrapped(p, op->getOperand(1), depth + 1)))
+      return *product;
+  return p.access.form(scalar).base;
+}
+
+// The growth of a scalar from trip to trip, where that is the same in all of them: the index, what each trip
+// adds something to that the loop does not change, and sums and products of them with what it does not
+// change.
 std::optional<Polynomial> growth(ProgramEmitter &p, Value scalar, scf::ForOp loop, unsigned depth = 0) {
   if (scalar == loop.getInductionVar())
     return p.access.form(loop.getStep()).base;
   if (loop.isDefinedOutsideOfLoop(scalar))
     return Polynomial();
+  if (auto carried = dyn_cast<BlockArgument>(scalar); carried && carried.getOwner() == loop.getBody()) {
+    auto next = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp<arith::AddIOp>();
+    if (!next)
+      return std::nullopt;
+    for (unsigned i : {0u, 1u}) {
+      Value step = next->getOperand(1 - i);
+      if (next->getOperand(i) == scalar && loop.isDefinedOutsideOfLoop(step))
+        return unwrapped(p, step);
+    }
+    return std::nullopt;
+  }
   Operation *op = scalar.getDefiningOp();
   if (depth == 8 || !isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp>(op))
     return std::nullopt;
@@ -92,14 +116,16 @@ std::optional<Rows> rowsOfStrip(ProgramEmitter &p, const Nest &nest, const NestA
   return rows;
 }
 
-// Reductions over rows, and tiles that a loop carries on: sums of rows that are reduced behind it.
+// Reductions over rows, tiles that a loop carries on: sums of rows that are reduced behind it, and factors of
+// products.
 bool sumsRows(const Nest &nest) {
-  auto isCarried = [](const Root &root) {
-    return root.kind == RootKind::Buffer &&
-           llvm::any_of(root.value.getUsers(), [](Operation *user) { return isa<scf::YieldOp>(user); });
+  auto isSummed = [](const Root &root) {
+    return root.kind == RootKind::Buffer && llvm::any_of(root.value.getUsers(), [](Operation *user) {
+             return isa<scf::YieldOp, DotOp>(user);
+           });
   };
   return nest.inner ? llvm::all_of(nest.roots, [](const Root &root) { return root.kind == RootKind::Reduce; })
-                    : llvm::all_of(nest.roots, isCarried);
+                    : llvm::all_of(nest.roots, isSummed);
 }
 
 } // namespace

@@ -1,7 +1,8 @@
-// Rows that the next trip of a loop reads. A sum over the rows of a narrow strip reads a line or a few of
-// each, and where rows are half a page apart the processor does not see what comes next: the rows of the next
-// tile are asked for while those of this one are summed. Rows that lie closer need none of it, which is known
-// at run time only: the loop over whole vectors is emitted twice, and one bit chooses.
+// Rows that the next trip of a loop reads. A sum over the rows of a narrow strip, or a product with one,
+// reads a line or a few of each, and where rows are half a page apart the processor does not see what comes
+// next: the rows of the next tile are asked for while those of this one are summed. Rows that lie closer need
+// none of it, which is known at run time only: the loop over whole vectors is emitted twice, and one bit
+// chooses.
 #pragma once
 #include "targets/cpu/Guards.h"
 

@@ -164,8 +164,10 @@ def column_sums(x, out, rows, stride, STEP: tl.constexpr):
     tl.store(out + columns, sums)
 
 
-# A factor of a product is not summed: nothing is prefetched for it.
-# RUN: tegula compile %s::strip_of_product --signature 'x=*f32,out=*f32,tiles=i32,stride=i32' --cpu haswell --emit asm | FileCheck %s --check-prefix=APART
+# So are those of a product's factor, and those that a pointer goes to which the loop moves.
+# RUN: tegula compile %s::strip_of_product --signature 'x=*f32,out=*f32,tiles=i32,stride=i32' --cpu haswell --emit asm | FileCheck %s --check-prefix=AHEAD
+# RUN: tegula compile %s::moved_column_sums --signature 'x=*f32,out=*f32,tiles=i32,stride=i32,STEP=32' --cpu haswell --emit asm | FileCheck %s --check-prefix=AHEAD
+# RUN: tegula compile %s::moved_column_sums --signature 'x=*f32,out=*f32,tiles=i32,stride=i32,STEP=64' --cpu haswell --emit asm | FileCheck %s --check-prefix=APART
 @triton.jit
 def column_tiles(x, out, tiles, stride):
     columns = tl.program_id(0) * 64 + tl.arange(0, 64)
@@ -174,6 +176,17 @@ def column_tiles(x, out, tiles, stride):
         row = tile * 32 + tl.arange(0, 32)
         sums += tl.load(x + row[:, None] * stride + columns[None, :])
     tl.store(out + columns, tl.sum(sums, axis=0))
+
+
+@triton.jit
+def moved_column_sums(x, out, tiles, stride, STEP: tl.constexpr):
+    columns = tl.program_id(0) * 64 + tl.arange(0, 64)
+    at = x + tl.arange(0, 32)[:, None] * stride + columns[None, :]
+    sums = tl.zeros([64], tl.float32)
+    for tile in range(tiles):
+        sums += tl.sum(tl.load(at), axis=0)
+        at += STEP * stride
+    tl.store(out + columns, sums)
 
 
 @triton.jit
