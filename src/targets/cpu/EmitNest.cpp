@@ -47,10 +47,14 @@ public:
   Evaluator &evaluator() { return evaluator_; }
 
   // Blocks of `transposition`, each place along its dimension `unrolled` or in a loop.
-  void emitBlocks(const Transposition &transposition, bool unrolled) {
+  // One way of reading them: where nothing is to be asked for ahead, what is read anyhow is asked for.
+  void emitBlocks(const Transposition &transposition, bool unrolled, const Prefetch &prefetch) {
     transposition_ = &transposition;
     isUnrolled_ = unrolled;
-    emit(std::nullopt, 1);
+    Prefetch always;
+    for (auto [load, way] : prefetch.ways)
+      always.ways[load] = b_.CreateSelect(prefetch.condition, way, b_.getInt64(0));
+    emit(std::nullopt, 1, Streaming(), always);
   }
 
   // Buffers whose dimensions behind the lanes' hold `together` elements: they are computed in as many
@@ -183,6 +187,7 @@ private:
     Evaluator across(p_, lanes_, false);
     across.written = evaluator_.written;
     across.saved = evaluator_.saved;
+    across.prefetched = prefetch_.ways;
     across.pushLevel();
     llvm::Type *element = p_.type(elementType(read.tile.getType()));
     SmallVector<llvm::Value *, 16> rows;
@@ -761,7 +766,8 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
         remark(read.tile.getDefiningOp(), "access",
                "read in vectors across the lanes, blocks of " + std::to_string(machine.lanes()) + "x" +
                    std::to_string(machine.lanes()) + " are transposed in registers");
-      return emitter.emitBlocks(*transposition, ops <= machine.fourCopiesOps);
+      return emitter.emitBlocks(*transposition, ops <= machine.fourCopiesOps,
+                                emitPrefetch(*this, nest, accesses, transposition->dim));
     }
     if (unsigned together = pickTogether(nest, machine); together > 1)
       return emitter.emitInterleaved(together);
@@ -770,7 +776,7 @@ void ProgramEmitter::emitNest(const Nest &nest, const Buffer *target) {
     if (unroll > 1) // else arithmetic hides what the stores cost
       streaming = emitStreaming(*this, nest, accesses);
     hasStreams |= streaming.condition != nullptr;
-    emitter.emit(bound, unroll, streaming, emitPrefetch(*this, nest, accesses));
+    emitter.emit(bound, unroll, streaming, emitPrefetch(*this, nest, accesses, nest.lane));
   };
   auto inScalars = [&] {
     SmallVector<Operation *> loads;

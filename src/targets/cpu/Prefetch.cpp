@@ -87,14 +87,14 @@ std::optional<Polynomial> wayOfTrip(ProgramEmitter &p, const Polynomial &base, s
   return way;
 }
 
-// A dimension whose rows the next trip of the loop goes on with, and the bytes from one of its rows to the
-// next.
+// Each trip of the loop reads rows that are `bytes` apart, and the next one all of it `way` bytes further on.
 struct Rows {
-  unsigned dim;
-  Polynomial bytes;
+  Polynomial bytes, way;
 };
 
-std::optional<Rows> rowsOfStrip(ProgramEmitter &p, const Nest &nest, const NestAccess &memory) {
+// The next trip goes on with the rows behind these, or with `alongRows` with what follows in each.
+std::optional<Rows> rowsOfStrip(ProgramEmitter &p, const Nest &nest, const NestAccess &memory,
+                                unsigned contiguous, bool alongRows) {
   const Address *address = p.access.address(memory.pointers);
   auto loop = memory.op->getParentOfType<scf::ForOp>();
   if (!address || !loop)
@@ -103,17 +103,28 @@ std::optional<Rows> rowsOfStrip(ProgramEmitter &p, const Nest &nest, const NestA
   if (!way || way->isZero())
     return std::nullopt;
   std::optional<Rows> rows;
+  SmallVector<Rows, 2> others;
+  bool goesAlong = false;
+  int64_t bytes = elementBytes(memory.pointers);
   for (auto [d, dim] : llvm::enumerate(memory.map)) {
     const Polynomial &stride = address->offset.strides[d];
-    if (dim == int8_t(nest.lane) && stride.constant() != elementBytes(memory.pointers))
-      return std::nullopt;
-    if (dim < 0 || dim == int8_t(nest.lane) || (nest.inner && dim != int8_t(*nest.inner)) ||
-        stride.hasTiles())
+    if (dim == int8_t(contiguous)) {
+      if (stride.constant() != bytes)
+        return std::nullopt;
+      goesAlong = alongRows && way->constant() == bytes * nest.shape[contiguous];
+      continue;
+    }
+    if (dim < 0 || (nest.inner && dim != int8_t(*nest.inner)) || stride.hasTiles())
       continue;
     if (stride.scaled(nest.shape[size_t(dim)]) == way)
-      rows = {unsigned(dim), stride};
+      rows = {stride, *way};
+    others.push_back({stride, *way});
   }
-  return rows;
+  return !rows && goesAlong && others.size() == 1 ? others.front() : rows;
+}
+
+bool isFactor(const Root &root) {
+  return root.kind == RootKind::Buffer && llvm::any_of(root.value.getUsers(), llvm::IsaPred<DotOp>);
 }
 
 // Reductions over rows, tiles that a loop carries on: sums of rows that are reduced behind it, and factors of
@@ -130,21 +141,23 @@ bool sumsRows(const Nest &nest) {
 
 } // namespace
 
-Prefetch emitPrefetch(ProgramEmitter &p, const Nest &nest, const NestAccesses &accesses) {
+Prefetch emitPrefetch(ProgramEmitter &p, const Nest &nest, const NestAccesses &accesses,
+                      unsigned contiguous) {
   Prefetch result;
   if (!sumsRows(nest))
     return result;
+  bool alongRows = llvm::all_of(nest.roots, isFactor);
   auto &b = p.builder;
   Evaluator evaluator(p, 1, true);
   evaluator.pushLevel();
   for (const NestAccess &memory : accesses.loads) {
-    std::optional<Rows> rows = rowsOfStrip(p, nest, memory);
+    std::optional<Rows> rows = rowsOfStrip(p, nest, memory, contiguous, alongRows);
     if (!rows)
       continue;
     llvm::Value *bytes = evaluator.polynomial(rows->bytes, {});
     llvm::Value *isFar = b.CreateICmpSGE(bytes, b.getInt64(farBytes));
     result.condition = result.condition ? b.CreateAnd(result.condition, isFar) : isFar;
-    result.ways[memory.op] = b.CreateMul(bytes, b.getInt64(nest.shape[rows->dim]));
+    result.ways[memory.op] = evaluator.polynomial(rows->way, {});
     p.remark(memory.op, "access",
              "rows of the next trip are prefetched where they are " + std::to_string(farBytes >> 10) +
                  " KiB or more apart");

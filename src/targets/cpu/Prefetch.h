@@ -14,6 +14,8 @@ struct Prefetch {
 };
 
 // Emits the condition at the builder's place, where the nest's guards hold.
-Prefetch emitPrefetch(ProgramEmitter &program, const analysis::Nest &nest, const NestAccesses &accesses);
+// Tiles are contiguous along the dimension `contiguous`.
+Prefetch emitPrefetch(ProgramEmitter &program, const analysis::Nest &nest, const NestAccesses &accesses,
+                      unsigned contiguous);
 
 } // namespace tegula::cpu

@@ -199,6 +199,26 @@ def strip_of_product(x, out, tiles, stride):
     tl.store(out + tl.arange(0, 32)[:, None] * 64 + columns[None, :], sums)
 
 
+# The loop goes on along the rows of a factor: what follows in each is prefetched, whichever way the factor lies. Steps
+# of another length are not followed.
+# RUN: tegula compile %s::rows_of_product --signature 'x=*f32,out=*f32,tiles=i32,stride=i32,STEP=32,LIES=0' --cpu haswell --emit asm | FileCheck %s --check-prefix=AHEAD
+# RUN: tegula compile %s::rows_of_product --signature 'x=*f32,out=*f32,tiles=i32,stride=i32,STEP=32,LIES=1' --cpu haswell --emit asm | FileCheck %s --check-prefix=AHEAD
+# RUN: tegula compile %s::rows_of_product --signature 'x=*f32,out=*f32,tiles=i32,stride=i32,STEP=64,LIES=1' --cpu haswell --emit asm | FileCheck %s --check-prefix=APART
+@triton.jit
+def rows_of_product(x, out, tiles, stride, STEP: tl.constexpr, LIES: tl.constexpr):
+    row = tl.program_id(0) * 32 + tl.arange(0, 32)
+    column = tl.arange(0, 32)
+    sums = tl.zeros([32, 32], tl.float32)
+    for tile in range(tiles):
+        at = tile * STEP + column
+        ones = tl.full([32, 32], 1.0, tl.float32)
+        if LIES == 0:
+            sums += tl.dot(tl.load(x + row[:, None] * stride + at[None, :]), ones)
+        else:
+            sums += tl.dot(ones, tl.load(x + row[None, :] * stride + at[:, None]))
+    tl.store(out + row[:, None] * 32 + column[None, :], sums)
+
+
 # Float remainders are the library's, too.
 # RUN: tegula compile %s::remainders --signature 'x=*f32,out=*f32,BLOCK=128' --cpu haswell --emit llvm | FileCheck %s --check-prefix=FMOD
 # FMOD-NOT: frem
