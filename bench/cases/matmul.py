@@ -24,4 +24,5 @@ def case(M, N, K, dtype, goal=None, **blocks):
 
 def cases():
     yield case(1024, 1024, 1024, torch.float32, 0.5, block_m=64, block_n=128, block_k=128, group=4)
+    yield case(1024, 1024, 1024, torch.bfloat16, None, block_m=64, block_n=128, block_k=128, group=4)
     yield case(509, 521, 523, torch.float32, None, block_m=64, block_n=128, block_k=128, group=4)
