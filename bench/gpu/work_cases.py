@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+import model_cases
 import more_work_cases
 import sources
 from rounds import MADE, Case
@@ -397,3 +398,7 @@ def work(clock, packages):
 
 def more_work(clock, packages):
     return cases(more_work_cases.WORK, packages)
+
+
+def models(clock, packages):
+    return cases(model_cases.WORK, packages)

@@ -9,12 +9,13 @@ import torch
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "gpu"
 sys.path.insert(0, str(BENCH))
 
+import model_cases
 import more_work_cases
 import work_cases
 
 BEHIND_ADDRESSES = {"products of a list"}  # addresses in memory are the host's, and the machine knows only of arguments
 WITHOUT_PRODUCTS = {"rows", "updates"}
-CASES = [(work, stages) for work in [*work_cases.WORK, *more_work_cases.WORK]
+CASES = [(work, stages) for work in [*work_cases.WORK, *more_work_cases.WORK, *model_cases.WORK]
          for stages in ((1, 3) if work.source not in WITHOUT_PRODUCTS else (1,))]
 
 
