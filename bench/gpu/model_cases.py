@@ -35,14 +35,14 @@ def make_latent(g, batch, heads, latent, rotary, page, pages, splits, length):
     table = torch.randperm(batch * pages, generator=g, device=g.device).reshape(batch, pages).int()
     return {"q": normal(g, batch, heads, latent + rotary, dtype=BF16), "kv": normal(g, batch * pages * page, latent + rotary, dtype=BF16),
             "o": empty(g, batch, heads, splits, latent, dtype=F32), "lse": empty(g, batch, heads, splits, dtype=F32), "table": table,
-            "lengths": torch.full((batch,), length, dtype=torch.int32, device=g.device), "page": page, "rotary": rotary}
+            "lengths": torch.full((batch,), length, dtype=torch.int32, device=g.device)}
 
 
 def latent(s):
     splits, width = s["o"].shape[2:]
     outs, sums = [], []
     for q, table, length in zip(s["q"].double(), s["table"], s["lengths"].tolist()):
-        keys = s["kv"].double().unflatten(0, (-1, s["page"]))[table.long()].flatten(0, 1)[:length]
+        keys = s["kv"].double().unflatten(0, (s["table"].numel(), -1))[table.long()].flatten(0, 1)[:length]
         scores = q @ keys.T * q.shape[1] ** -0.5
         each = -(-length // splits)
         parts = [(scores[:, i:i + each], keys[i:i + each, :width]) for i in range(0, length, each)]
@@ -93,8 +93,9 @@ WORK = [
     Work("delta rule within chunks", "models", argument_order("delta", "q", "k", "v", "beta", "o"), make_recurrent, ("o",), delta,
          dict(batch=1, length=128, heads=2, head=32, scale=0.1, config=dict(num_warps=4)),
          {"4 x 4K, 16 of 128": dict(batch=4, length=4096, heads=16, head=128, scale=0.1)}, [options(4), options(8)]),
-    Work("latent attention over pages", "models", argument_order("latent", "q", "kv", "o", "lse", "table", "lengths", "page", "rotary"), make_latent,
-         ("o", "lse"), latent, dict(batch=2, heads=16, latent=32, rotary=16, page=8, pages=5, splits=2, length=37, config=dict(block_h=16, block_n=16)),
+    Work("latent attention over pages", "models", lambda module, s, **config: module.latent(
+        s["q"], s["kv"], s["o"], s["lse"], s["table"], s["lengths"], s["kv"].shape[0] // s["table"].numel(), s["q"].shape[2] - s["o"].shape[3], **config),
+         make_latent, ("o", "lse"), latent, dict(batch=2, heads=16, latent=32, rotary=16, page=8, pages=5, splits=2, length=37, config=dict(block_h=16, block_n=16)),
          {"64 x 4000, 128 heads": dict(batch=64, heads=128, latent=512, rotary=64, page=64, pages=64, splits=4, length=4000)},
          [dict(block_h=16, block_n=32, **options(4, 2)), dict(block_h=64, block_n=32, **options(8, 2)), dict(block_h=64, block_n=64, **options(8, 1))]),
     Work("bytes as weights", "models", argument_order("byte_weights", "a", "w", "scale", "c"), make_bytes, ("c",),
