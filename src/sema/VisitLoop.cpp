@@ -427,7 +427,6 @@ Flow Visitor::visitWhile(const syntax::While &node) {
   for (mlir::Value operand : carried->operands)
     types.push_back(operand.getType());
   auto op = mlir::scf::WhileOp::create(builder, loc, types, carried->operands);
-  mlir::OpBuilder::InsertPoint after = builder.saveInsertionPoint();
   mlir::Block *before = builder.createBlock(&op.getBefore(), {}, types, locations);
   bindCarried(*carried, before->getArguments());
   ++regions, ++frame->loops;
@@ -441,14 +440,30 @@ Flow Visitor::visitWhile(const syntax::While &node) {
   if (decided && decided->constant && *decided->constant)
     session.fail(Kind::LoopNeverEnds);
   auto forwarded = isFine ? collectCarried(*carried) : std::nullopt;
+  // What the condition assigns and the loop does not carry goes from its region to the body and behind the
+  // loop.
+  std::vector<std::pair<llvm::StringRef, Local>> found =
+      forwarded ? foundByCondition(node, *carried) : decltype(found)();
+  auto bindAll = [&](mlir::ValueRange values) {
+    mlir::ValueRange rest = values.drop_front(carried->operands.size());
+    for (auto &[name, local] : found)
+      frame->locals[name] =
+          Local{Local::Defined, false, local.line, rebuild(local.value, rest), local.number};
+  };
   if (forwarded) {
+    for (auto &[name, local] : found)
+      leaves(local.value, *forwarded);
+    types.clear();
+    for (mlir::Value value : *forwarded)
+      types.push_back(value.getType());
+    locations.resize(types.size(), loc);
     mlir::scf::ConditionOp::create(builder, loc, decided->runTime, *forwarded);
-    // What the condition assigned and the loop does not carry stays behind in its region.
     restore(carried->assigned, carried->before);
     for (llvm::StringRef name : carried->variables)
       frame->locals[name] = Local{Local::LoopVariable, false, lineOf(&node), {}, {}};
     mlir::Block *body = builder.createBlock(&op.getAfter(), {}, types, locations);
-    bindCarried(*carried, body->getArguments());
+    bindCarried(*carried, body->getArguments().take_front(carried->operands.size()));
+    bindAll(body->getArguments());
     isFine = visitBlock(node.body) != Flow::Failed;
     forget(exitContinue);
     session.place.range = node.range;
@@ -456,17 +471,40 @@ Flow Visitor::visitWhile(const syntax::While &node) {
     if (yields)
       mlir::scf::YieldOp::create(builder, loc, *yields);
     isFine = yields.has_value();
+    if (types.size() != op.getNumResults()) {
+      builder.setInsertionPoint(op);
+      auto more = mlir::scf::WhileOp::create(builder, loc, types, carried->operands);
+      more.getBefore().takeBody(op.getBefore());
+      more.getAfter().takeBody(op.getAfter());
+      op.erase();
+      op = more;
+    }
   }
   isFine &= forwarded.has_value();
   --regions, --frame->loops;
-  leaveLoop(*carried, op.getResults(), lineOf(&node));
-  builder.restoreInsertionPoint(after);
+  leaveLoop(*carried, op.getResults().take_front(carried->operands.size()), lineOf(&node));
+  bindAll(op.getResults());
+  builder.setInsertionPointAfter(op);
   if (isNever) {
     restore(carried->assigned, carried->before);
     op.erase();
     return Flow::Next;
   }
   return isFine ? Flow::Next : Flow::Failed;
+}
+
+// The names that the condition of a `while` assigns and the loop does not carry, with their values there.
+std::vector<std::pair<llvm::StringRef, Local>> Visitor::foundByCondition(const syntax::While &node,
+                                                                         const Carried &carried) {
+  std::vector<std::pair<llvm::StringRef, Local>> found;
+  llvm::SmallVector<llvm::StringRef> assigned;
+  AssignedNames::collect(node.condition, assigned);
+  for (llvm::StringRef name : assigned)
+    if (auto local = frame->locals.find(name); local != frame->locals.end() &&
+                                               local->second.state == Local::Defined &&
+                                               !llvm::is_contained(carried.names, name))
+      found.emplace_back(name, local->second);
+  return found;
 }
 
 // ---- what a loop carries --------------------------------------------------------------------

@@ -209,6 +209,8 @@ private:
   mlir::Value valueWithoutTrip(const std::optional<Local> &before, const Tensor &start);
   void bindLoopVariable(const syntax::For &node, const Tensor &value, bool isKnown);
   Flow visitWhile(const syntax::While &node);
+  std::vector<std::pair<llvm::StringRef, Local>> foundByCondition(const syntax::While &node,
+                                                                  const Carried &carried);
   // VisitLoopWithExits.cpp
   bool leavesEarly(const syntax::Block &body, const Carried &carried, const syntax::Name *variable);
   Flow visitForWithExits(const syntax::For &node, const RunTimeRange &range, Carried &carried);
