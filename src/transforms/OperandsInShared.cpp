@@ -2,6 +2,7 @@
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
+#include "layout/OperandTile.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -82,6 +83,18 @@ public:
     convert_.erase();
   }
 
+  // Rows along the dimension that threads of the source hold neighbours of.
+  static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits) {
+    unsigned fastest = from.rank() - 1;
+    for (unsigned d = from.rank(); d-- != 0;)
+      if (from.contiguous(d) > from.contiguous(fastest))
+        fastest = d;
+    for (unsigned d : {fastest, from.rank() - 1, from.rank() - 2})
+      if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits))
+        return map;
+    return std::nullopt;
+  }
+
 private:
   static void collectUses(Value value, SmallVector<OpOperand *> &uses, SmallVector<TransOp> &turns) {
     for (OpOperand &use : value.getUses())
@@ -104,18 +117,6 @@ private:
     for (TransOp turn : llvm::reverse(turns))
       loaded = TransOp::create(builder, turn.getLoc(), turn.getType(), loaded, turn.getOrder());
     use.set(loaded);
-  }
-
-  // Rows along the dimension that threads of the source hold neighbours of.
-  static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits) {
-    unsigned fastest = from.rank() - 1;
-    for (unsigned d = from.rank(); d-- != 0;)
-      if (from.contiguous(d) > from.contiguous(fastest))
-        fastest = d;
-    for (unsigned d : {fastest, from.rank() - 1, from.rank() - 2})
-      if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits))
-        return map;
-    return std::nullopt;
   }
 
   // The store waits for what is stored: copies that a loop with a user starts ahead of its first trip start
@@ -148,6 +149,39 @@ private:
   std::vector<diag::Remark> &remarks_;
 };
 
+// The first factor of a product of several warps that all trips of a loop read: it stands in shared memory
+// ahead of the loop. In registers the assembler (13.0) gives its place to the first factor of another product
+// of the loop, and the next trip multiplies by that.
+void storeFactorOfAllTrips(DotOp dot) {
+  auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+  if (!matrix || matrix.getWarps() == 1)
+    return;
+  unsigned index = matrix.getIsSwapped() ? 1 : 0;
+  Value factor = dot->getOperand(index);
+  auto loop = dot->getParentOfType<LoopLikeOpInterface>();
+  if (!loop || !loop.isDefinedOutsideOfLoop(factor) || isa_and_nonnull<TransOp>(factor.getDefiningOp()))
+    return;
+  while (auto outer = loop->getParentOfType<LoopLikeOpInterface>()) {
+    if (!outer.isDefinedOutsideOfLoop(factor))
+      break;
+    loop = outer;
+  }
+  auto type = cast<RankedTensorType>(factor.getType());
+  Layout layout = simt::layoutOf(type);
+  std::optional<layout::SharedMap> map =
+      OperandInShared::mapFor(layout, layout, simt::storedBits(type.getElementType()));
+  if (!map ||
+      !layout::planOperandTile(layout, *map, false, index, simt::layoutOf(dot.getResult()), matrix.shape()))
+    return;
+  OpBuilder builder(loop);
+  auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
+                                          simt::SharedAttr::get(builder.getContext(), *map), 1);
+  Value buffer = simt::AllocOp::create(builder, dot.getLoc(), bufferType, IntegerAttr());
+  simt::LocalStoreOp::create(builder, dot.getLoc(), factor, buffer);
+  builder.setInsertionPoint(dot);
+  dot->setOperand(index, simt::LocalLoadOp::create(builder, dot.getLoc(), type, buffer));
+}
+
 } // namespace
 
 void operandsInShared(Operation *function, const simt::Machine &machine, std::vector<diag::Remark> &remarks) {
@@ -156,6 +190,7 @@ void operandsInShared(Operation *function, const simt::Machine &machine, std::ve
   Stored stored;
   for (simt::ConvertOp convert : converts)
     OperandInShared(convert, stored, machine, remarks).run();
+  function->walk(storeFactorOfAllTrips);
 }
 
 } // namespace tegula::transforms

@@ -15,6 +15,7 @@ namespace tegula::transforms {
 // trip where the tiles that the loop holds would leave no room for it among a thread's registers. Appends
 // a remark ("buffer") for each of those. It is stored behind the copies that the loop starts ahead of its
 // first trip: the program waits for it and for them at once.
+// A first factor of several warps that all trips of a loop read goes there in any case.
 void operandsInShared(mlir::Operation *function, const simt::Machine &machine,
                       std::vector<diag::Remark> &remarks);
 

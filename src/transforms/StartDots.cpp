@@ -35,8 +35,8 @@ public:
     if (!b.buffer)
       return takeOneWarp("no operand lies in a buffer that several can read");
     InBuffer a = find(operands[0], ofRows);
-    if (!a.buffer && isBesideBranch(operands[0]))
-      return takeOneWarp("its first factor stays in registers over trips that branch");
+    if (!a.buffer && isOfAllTrips(operands[0]))
+      return takeOneWarp("its first factor stays in registers over all trips");
     bool runsOn = dot_->hasAttr(simt::inFlightName) && a.buffer;
     OpBuilder builder(dot_);
     Location loc = dot_.getLoc();
@@ -59,13 +59,12 @@ private:
     return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
   }
 
-  // Is it a factor in registers that all trips read, of a loop with a branch? Then the assembler (13.0) gives
-  // the registers of such a factor to the first factor of another product, and the next trip multiplies by
-  // that.
-  bool isBesideBranch(Value factor) {
-    auto loop = dyn_cast<scf::ForOp>(dot_->getParentOp());
-    return loop && loop.isDefinedOutsideOfLoop(factor) &&
-           llvm::any_of(*loop.getBody(), [](Operation &op) { return isa<scf::IfOp, scf::WhileOp>(op); });
+  // Is it a factor in registers that all trips of a loop read? Where there is a branch, be it in the wait for
+  // a copy, the assembler (13.0) gives the registers of such a factor to the first factor of another product,
+  // and the next trip multiplies by that.
+  bool isOfAllTrips(Value factor) {
+    auto loop = dot_->getParentOfType<LoopLikeOpInterface>();
+    return loop && loop.isDefinedOutsideOfLoop(factor);
   }
 
   InBuffer find(Value operand, unsigned index) {

@@ -322,6 +322,36 @@ def test_a_transposed_tile_stays_for_a_later_product(build_dir):
     assert text.count("simt.dot_async") == 3 and "tt.dot" not in text
 
 
+@triton.jit
+def scaled_kernel(q, k, v, out, scale, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Attention whose `q` is computed in the layout of the products' results."""
+    m, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
+    x = (tl.load(q + m[:, None] * D + d[None, :]) * scale).to(tl.float16)
+    best, total, sums = tl.full([M], float("-inf"), tl.float32), tl.zeros([M], tl.float32), tl.zeros([M, D], tl.float32)
+    for start in range(0, length, N):
+        n = start + tl.arange(0, N)
+        s = tl.dot(x, tl.load(k + n[None, :] * D + d[:, None]))
+        better = tl.maximum(best, tl.max(s, 1))
+        p, shrink = tl.exp2(s - better[:, None]), tl.exp2(best - better)
+        total = total * shrink + tl.sum(p, 1)
+        sums = sums * shrink[:, None] + tl.dot(p.to(tl.float16), tl.load(v + n[:, None] * D + d[None, :]))
+        best = better
+    tl.store(out + m[:, None] * D + d[None, :], sums / total[:, None])
+
+
+@pytest.mark.parametrize("m, n, head, warps, stages", [(128, 128, 128, 8, 2), (128, 64, 128, 8, 3), (64, 64, 64, 4, 3)])
+def test_a_factor_that_all_trips_read_is_not_in_registers(target, build_dir, tmp_path, m, n, head, warps, stages):
+    g = torch.Generator().manual_seed(n)
+    q, k, v = (torch.randn(256, head, generator=g).half() for _ in range(3))
+    out = torch.zeros(256, head)
+    scaled_kernel[(256 // m,)](q, k, v, out, 1 / 16, 256, m, n, head, num_warps=warps, num_stages=stages)
+    scores = (q.float() / 16).half().double() @ k.double().T
+    assert (out - torch.softmax(scores * 0.6931471805599453, 1) @ v.double()).abs().max() < 2e-3
+    text = compiled(build_dir, tmp_path, "scaled_kernel", f"q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,scale=f32,length=i32:16,M={m},N={n},D={head}", warps, stages)
+    products = re.findall(r"wgmma\.mma_async[^{]*\{[^}]*\}, (\{|%rd)", text)
+    assert products.count("%rd") == head // 16 * (m // 64 * 4 // warps)
+
+
 def attention_signature(m, n, head, causal):
     strides = ",".join(f"stride_{of}{d}=i32:16" for of in "qkvo" for d in ("z", "h", "n" if of in "kv" else "m"))
     return (f"Q=*f16:16,K=*f16:16,V=*f16:16,Out=*f16:16,sm_scale=f32,{strides},H=i32:16,N_CTX=i32:16,"
