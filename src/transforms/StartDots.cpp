@@ -86,7 +86,7 @@ private:
   // The product reads the buffer later than the load did. Copies that signals order change no slot in use.
   bool isChangedBetween(Operation *load) {
     for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode())
-      if (op->getNumRegions() ||
+      if ((op->getNumRegions() && !isMemoryEffectFree(op)) ||
           (!op->hasAttr(simt::signalledName) && isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp,
                                                     simt::BulkCopyOp, simt::SignalWaitOp>(op)))
         return true;

@@ -339,7 +339,7 @@ def scaled_kernel(q, k, v, out, scale, length, M: tl.constexpr, N: tl.constexpr,
     tl.store(out + m[:, None] * D + d[None, :], sums / total[:, None])
 
 
-@pytest.mark.parametrize("m, n, head, warps, stages", [(128, 128, 128, 8, 2), (128, 64, 128, 8, 3), (64, 64, 64, 4, 3)])
+@pytest.mark.parametrize("m, n, head, warps, stages", [(128, 128, 128, 8, 2), (128, 64, 128, 8, 3), (64, 64, 64, 4, 3), (128, 64, 64, 8, 3), (64, 64, 128, 4, 3)])
 def test_a_factor_that_all_trips_read_is_not_in_registers(target, build_dir, tmp_path, m, n, head, warps, stages):
     g = torch.Generator().manual_seed(n)
     q, k, v = (torch.randn(256, head, generator=g).half() for _ in range(3))
@@ -350,6 +350,7 @@ def test_a_factor_that_all_trips_read_is_not_in_registers(target, build_dir, tmp
     text = compiled(build_dir, tmp_path, "scaled_kernel", f"q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,scale=f32,length=i32:16,M={m},N={n},D={head}", warps, stages)
     products = re.findall(r"wgmma\.mma_async[^{]*\{[^}]*\}, (\{|%rd)", text)
     assert products.count("%rd") == head // 16 * (m // 64 * 4 // warps)
+    assert products.count("{") == n // 16 * (m // 64 * 4 // warps)  # the weights, behind reductions over the scores
 
 
 def attention_signature(m, n, head, causal):
