@@ -353,7 +353,8 @@ private:
       last = dot;
     });
     if (dots != 2 || !areAsync || !isReadThere(first.getB()) || !isReadThere(last.getB()) ||
-        isCopied(last.getA()) || plan_.loop.isDefinedOutsideOfLoop(last.getA()) || !last->hasOneUse() ||
+        isCopied(last.getA()) || plan_.loop.isDefinedOutsideOfLoop(last.getA()) || isStored(last.getA()) ||
+        !last->hasOneUse() ||
         !elementType(last.getType()).isF32() || held < machine_.registers * machine_.costs.heldAlone)
       return;
     OpOperand *use = &*last->getUses().begin();
@@ -386,6 +387,12 @@ private:
       return false;
     return plan_.loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() &&
            isReadThere(dot.getA()) && isReadThere(dot.getB());
+  }
+
+  // Is an operand that the trip computes stored in shared memory? The next trip stores it there anew.
+  static bool isStored(Value operand) {
+    auto convert = operand.getDefiningOp<simt::ConvertOp>();
+    return convert && convert.isThroughShared();
   }
 
   // Is an operand copied, in whatever form it is read?

@@ -37,7 +37,9 @@ public:
     InBuffer a = find(operands[0], ofRows);
     if (!a.buffer && isOfAllTrips(operands[0]))
       return takeOneWarp("its first factor stays in registers over all trips");
-    bool runsOn = dot_->hasAttr(simt::inFlightName) && a.buffer;
+    bool isStored = a.buffer && simt::allocOf(a.buffer)->getBlock() == dot_->getBlock(); // anew in each trip
+    bool mayRunOn = dot_->hasAttr(simt::inFlightName) && !isStored;
+    bool runsOn = mayRunOn && a.buffer;
     OpBuilder builder(dot_);
     Location loc = dot_.getLoc();
     Value sum = isZero(dot_.getAcc()) ? Value() : dot_.getAcc();
@@ -45,7 +47,7 @@ public:
                                             a.buffer, b.buffer, sum, matrix_, a.isTransposed, b.isTransposed);
     if (runsOn)
       waitBehindLoop(started);
-    else if (!dot_->hasAttr(simt::inFlightName) || !waitInNextTrip(started)) {
+    else if (!mayRunOn || !waitInNextTrip(started)) {
       waitBehindCopies(builder);
       waitNow(builder, started);
     }
@@ -84,12 +86,17 @@ private:
   }
 
   // The product reads the buffer later than the load did. Copies that signals order change no slot in use.
-  bool isChangedBetween(Operation *load) {
-    for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode())
-      if ((op->getNumRegions() && !isMemoryEffectFree(op)) ||
-          (!op->hasAttr(simt::signalledName) && isa<simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp,
-                                                    simt::BulkCopyOp, simt::SignalWaitOp>(op)))
+  bool isChangedBetween(simt::LocalLoadOp load) {
+    for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode()) {
+      if (auto store = dyn_cast<simt::LocalStoreOp>(op)) {
+        if (simt::allocOf(store.getBuffer()) == simt::allocOf(load.getBuffer()))
+          return true;
+      } else if ((op->getNumRegions() && !isMemoryEffectFree(op)) ||
+                 (!op->hasAttr(simt::signalledName) &&
+                  isa<simt::AsyncCopyOp, simt::AsyncWaitOp, simt::BulkCopyOp, simt::SignalWaitOp>(op))) {
         return true;
+      }
+    }
     return false;
   }
 

@@ -158,6 +158,77 @@ def test_second_factors_that_are_computed(target, m, n, bk, warps, stages, by_co
 
 
 @triton.jit
+def first_factor_kernel(a, g, w, c, sums, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, FIRST: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc, total = tl.zeros([M, N], tl.float32), tl.zeros([M], tl.float32)
+    for i in range(0, K, BK):
+        if FIRST:
+            y = tl.load(w + (i + k)[:, None] * N + n[None, :])
+        x = tl.load(a + m[:, None] * K + (i + k)[None, :]).to(tl.float32)
+        total += tl.sum(x * x, 1)
+        x = (x * tl.load(g + i + k)[None, :]).to(tl.float16)
+        if not FIRST:
+            y = tl.load(w + (i + k)[:, None] * N + n[None, :])
+        acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+    tl.store(sums + m, total)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 128, 64, 8, 3), (128, 64, 32, 4, 4), (64, 128, 64, 8, 2), (64, 32, 64, 4, 1)])
+def test_first_factors_that_are_computed(target, build_dir, tmp_path, m, n, bk, warps, stages, first):
+    """A norm on the way: the factor is stored where the instruction reads it, beside the copies of the second one."""
+    generator = torch.Generator().manual_seed(8)
+    for trips in (0, 1, 4):
+        k = trips * bk
+        a, w = (integers(generator, *size) for size in ((m, max(k, bk)), (max(k, bk), n)))
+        a = a[:, :k].contiguous()
+        g = torch.randint(1, 4, (max(k, bk),), generator=generator).float()
+        c, sums = torch.full((m, n), 9.0), torch.full((m,), 9.0)
+        first_factor_kernel[(1,)](a, g, w, c, sums, k, m, n, bk, first, num_warps=warps, num_stages=stages)
+        assert torch.equal(c, (a.float() * g[:k]) @ w[:k].float()) and torch.equal(sums, (a.float() ** 2).sum(1))
+    signature = f"a=*f16:16,g=*f32:16,w=*f16:16,c=*f32:16,sums=*f32:16,K=i32:16,M={m},N={n},BK={bk},FIRST={first}"
+    assert not re.search(r"[^g]mma\.sync", compiled(build_dir, tmp_path, "first_factor_kernel", signature, warps, stages))
+
+
+@triton.jit
+def eight_bits_kernel(q, k, v, out, scale, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Attention of 8-bit floats, `v` with its positions innermost: the weights are a factor that shared memory turns."""
+    m, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
+    x = tl.load(q + m[:, None] * D + d[None, :])
+    best, total, sums = tl.full([M], float("-inf"), tl.float32), tl.zeros([M], tl.float32), tl.zeros([M, D], tl.float32)
+    for start in range(0, length, N):
+        n = start + tl.arange(0, N)
+        s = tl.dot(x, tl.load(k + n[None, :] * D + d[:, None])) * scale
+        better = tl.maximum(best, tl.max(s, 1))
+        p, shrink = tl.exp2(s - better[:, None]), tl.exp2(best - better)
+        total = total * shrink + tl.sum(p, 1)
+        sums = sums * shrink[:, None] + tl.dot(p.to(q.dtype.element_ty), tl.load(v + d[None, :] * length + n[:, None]))
+        best = better
+    tl.store(out + m[:, None] * D + d[None, :], sums / total[:, None])
+
+
+@pytest.mark.parametrize("m, n, d, warps, stages", [(64, 64, 64, 4, 3), (128, 64, 64, 4, 3), (128, 128, 64, 8, 2), (64, 64, 128, 4, 3), (128, 64, 128, 8, 3)])
+def test_weights_of_eight_bits_are_stored_in_each_trip(target, build_dir, tmp_path, m, n, d, warps, stages):
+    g = torch.Generator().manual_seed(n)
+    q, k, v = (torch.randn(256, d, generator=g).to(torch.float8_e4m3fn) for _ in range(3))
+    out = torch.zeros(256, d)
+    eight_bits_kernel[(256 // m,)](q, k, v.T.contiguous(), out, 0.2, 256, m, n, d, num_warps=warps, num_stages=stages)
+    scores = q.float() @ k.float().T * 0.2
+    best, total, sums = torch.full((256, 1), -torch.inf), 0, 0
+    for start in range(0, 256, n):
+        part = scores[:, start:start + n]
+        better = torch.maximum(best, part.amax(1, keepdim=True))
+        p, shrink = torch.exp2(part - better), torch.exp2(best - better)
+        total = total * shrink + p.sum(1, keepdim=True)
+        sums = sums * shrink + p.to(torch.float8_e4m3fn).float() @ v[start:start + n].float()
+        best = better
+    assert (out - sums / total).abs().max() < 2e-2
+    signature = f"q=*f8e4nv:16,k=*f8e4nv:16,v=*f8e4nv:16,out=*f32:16,scale=f32,length=i32:16,M={m},N={n},D={d}"
+    assert not re.search(r"[^g]mma\.sync", compiled(build_dir, tmp_path, "eight_bits_kernel", signature, warps, stages))
+
+
+@triton.jit
 def turned_chain_kernel(q, k, v, o, N: tl.constexpr, D: tl.constexpr):
     n, d = tl.arange(0, N), tl.arange(0, D)
     x = tl.load(q + n[:, None] * D + d[None, :])
