@@ -35,10 +35,13 @@ public:
     for (Operation *op : ops)
       if (!isCheap(op))
         connect(op);
-    // What was computed again elsewhere is dead, users before producers.
+    // What was computed again or taken from elsewhere is dead, users before producers.
     for (Operation *op : llvm::reverse(ops))
       if (isCheap(op) && op->use_empty())
         op->erase();
+    for (auto [settled, origin] : converted_)
+      if (settled.use_empty())
+        settled.getDefiningOp()->erase();
   }
 
 private:
@@ -318,8 +321,18 @@ private:
   }
   void demandOwn(OpOperand &operand) { demand(operand, ownOf(operand.get())); }
 
+  // A value whose registers were renamed is taken from before that: the way to a third layout is then one
+  // conversion, which sees what threads hold as they computed it.
   Value inLayout(Value value, const Layout &layout) {
-    if (cast<RankedTensorType>(value.getType()).getEncoding() && simt::layoutOf(value) == layout)
+    auto isInIt = [&] {
+      return cast<RankedTensorType>(value.getType()).getEncoding() && simt::layoutOf(value) == layout;
+    };
+    if (isInIt())
+      return value;
+    for (auto convert = value.getDefiningOp<simt::ConvertOp>(); convert && renamesRegisters(convert);
+         convert = value.getDefiningOp<simt::ConvertOp>())
+      value = convert.getValue();
+    if (isInIt())
       return value;
     auto attribute = simt::LayoutAttr::get(value.getContext(), layout);
     if (Value known = made_.lookup({value, attribute}))
@@ -329,6 +342,15 @@ private:
     Value made = again ? computeAgain(op, layout) : move(value, layout);
     made_[{value, attribute}] = made;
     return made;
+  }
+
+  static bool renamesRegisters(simt::ConvertOp convert) {
+    auto inOrder = [](const Layout &layout) {
+      Layout::Bases bases = layout.allBases();
+      llvm::sort(bases[size_t(layout::Axis::Register)]);
+      return bases;
+    };
+    return inOrder(simt::layoutOf(convert.getValue())) == inOrder(simt::layoutOf(convert.getResult()));
   }
 
   Value move(Value value, const Layout &layout) {

@@ -246,6 +246,27 @@ def test_a_product_is_the_second_factor(target, n, d, warps):
 
 
 @triton.jit
+def turned_result_kernel(a, b, c, o, N: tl.constexpr, D: tl.constexpr):
+    n, d = tl.arange(0, N), tl.arange(0, D)
+    at = n[:, None] * D + d[None, :]
+    s = tl.dot(tl.load(a + at), tl.trans(tl.load(b + at)))
+    s = tl.where(n[:, None] >= n[None, :], s, 0.0)
+    tl.store(o + at, tl.dot(tl.trans(s.to(tl.float16)), tl.load(c + at)))
+
+
+@pytest.mark.parametrize("n, d, warps", [(64, 64, 4), (64, 32, 4), (128, 64, 8), (128, 64, 4)])
+def test_a_turned_result_is_stored_by_neighbours(target, build_dir, tmp_path, n, d, warps):
+    """Backward passes of attention: a thread's two neighbours go to shared memory together, and the product turns the tile."""
+    generator = torch.Generator().manual_seed(4)
+    a, b, c = (torch.randint(-1, 2, (n, d), generator=generator).half() for _ in range(3))
+    o = torch.full((n, d), 9.0)
+    turned_result_kernel[(1,)](a, b, c, o, N=n, D=d, num_warps=warps)
+    assert torch.equal(o, (a.float() @ b.float().T).tril().T @ c.float())
+    text = compiled(build_dir, tmp_path, "turned_result_kernel", f"a=*f16:16,b=*f16:16,c=*f16:16,o=*f32:16,N={n},D={d}", warps)
+    assert text.count("wgmma.mma_async") and not re.search(r"st\.shared\.[bu]16", text)
+
+
+@triton.jit
 def two_sums_kernel(a, b, c, d, K, N: tl.constexpr):
     m, n, k = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, 32)
     left, right = tl.zeros([64, N], tl.float32), tl.zeros([64, N], tl.float32)

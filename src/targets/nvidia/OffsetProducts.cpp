@@ -1,6 +1,7 @@
 #include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/PtxLines.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,6 +31,24 @@ std::string shifted(llvm::StringRef instruction) {
          ";";
 }
 
+// The end of the loops around a place: the last branch behind it to a label ahead of it. LLVM puts blocks of a
+// loop behind others of it.
+size_t endOfLoopsAround(llvm::StringRef text, size_t place) {
+  llvm::DenseSet<llvm::StringRef> ahead;
+  size_t end = place, at = 0;
+  while (at < text.size()) {
+    size_t next = std::min(text.find('\n', at), text.size());
+    llvm::StringRef line = text.slice(at, next).trim();
+    if (at < place && line.consume_back(":"))
+      ahead.insert(line);
+    else if (at > place && line.consume_back(";") && line.contains("bra") &&
+             ahead.contains(line.substr(line.find_last_of(" \t") + 1)))
+      end = next;
+    at = next + 1;
+  }
+  return end;
+}
+
 } // namespace
 
 std::string splitOffsetProducts(std::string_view ptx) {
@@ -37,6 +56,7 @@ std::string splitOffsetProducts(std::string_view ptx) {
   size_t last = text.rfind("wgmma.mma_async");
   if (last == llvm::StringRef::npos)
     return std::string(ptx);
+  last = endOfLoopsAround(text, last);
   return replaceLines(text.take_front(last), shifted) + text.drop_front(last).str();
 }
 

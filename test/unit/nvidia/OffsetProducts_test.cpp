@@ -20,6 +20,20 @@ TEST(OffsetProducts, AreShiftedAheadOfTheLastProductOfSeveralWarps) {
             "\tmul.wide.s32 \t%rd4, %r4, 2;\n");
 }
 
+TEST(OffsetProducts, AreShiftedInBlocksThatStandBehindTheProductInItsLoop) {
+  std::string loop = "$L__BB0_10:\n"
+                     "\twgmma.mma_async.sync.aligned\n"
+                     "\t@%p1 bra \t$L__BB0_9;\n"
+                     "\tbra.uni \t$L__BB0_11;\n"
+                     "$L__BB0_9:\n";
+  std::string ends = "\tbra.uni \t$L__BB0_10;\n"
+                     "$L__BB0_11:\n"
+                     "\tmul.wide.s32 \t%rd2, %r2, 2;\n"
+                     "\tbra.uni \t$L__BB0_12;\n";
+  EXPECT_EQ(splitOffsetProducts(loop + "\tmul.wide.s32 \t%rd1, %r1, 2;\n" + ends),
+            loop + "\tcvt.s64.s32 \t%rd1, %r1; shl.b64 \t%rd1, %rd1, 1;\n" + ends);
+}
+
 TEST(OffsetProducts, OtherLinesStay) {
   for (std::string line :
        {"\tmul.wide.s32 \t%rd1, %r1, 3;", "\tmul.wide.s32 \t%rd1, %r1, -2;",
