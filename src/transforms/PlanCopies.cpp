@@ -354,8 +354,8 @@ private:
     });
     if (dots != 2 || !areAsync || !isReadThere(first.getB()) || !isReadThere(last.getB()) ||
         isCopied(last.getA()) || plan_.loop.isDefinedOutsideOfLoop(last.getA()) || isStored(last.getA()) ||
-        !last->hasOneUse() ||
-        !elementType(last.getType()).isF32() || held < machine_.registers * machine_.costs.heldAlone)
+        !last->hasOneUse() || !elementType(last.getType()).isF32() ||
+        held < machine_.registers * machine_.costs.heldAlone)
       return;
     OpOperand *use = &*last->getUses().begin();
     if (!isa<scf::YieldOp>(use->getOwner()))

@@ -134,11 +134,49 @@ private:
       builder.setInsertionPointAfter(last);
   }
 
+  // A product that reads both factors in shared memory starts ahead of the copies of its trip and runs beside
+  // them: they fill other slots. The barrier behind the wait for earlier copies is then the product's.
+  static void startAheadOfCopies(simt::DotAsyncOp started) {
+    Operation *wait = nullptr, *copy = nullptr;
+    for (Operation *op = started->getPrevNode(); op && !wait; op = op->getPrevNode()) {
+      if (isa<simt::AsyncWaitOp>(op) && !op->hasAttr(simt::signalledName))
+        wait = op;
+      else if (isa<simt::AsyncCopyOp>(op) && !op->hasAttr(simt::signalledName))
+        copy = op;
+      else if (!isa<simt::AsyncCommitOp, simt::LocalLoadOp>(op) && !isMemoryEffectFree(op) &&
+               !isPlainLoad(op))
+        return;
+    }
+    if (!wait || !copy)
+      return;
+    llvm::SetVector<Operation *> needed;
+    needed.insert(started);
+    for (unsigned i = 0; i != needed.size(); ++i)
+      for (Value operand : needed[i]->getOperands())
+        if (Operation *op = operand.getDefiningOp();
+            op && op->getBlock() == started->getBlock() && wait->isBeforeInBlock(op)) {
+          if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<simt::AllocOp>(op))
+            return;
+          needed.insert(op);
+        }
+    SmallVector<Operation *> inOrder(needed.begin(), needed.end());
+    llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *op : llvm::reverse(inOrder))
+      op->moveAfter(wait);
+  }
+
+  static bool isPlainLoad(Operation *op) {
+    auto load = dyn_cast<LoadOp>(op);
+    return load && !load.getIsVolatile();
+  }
+
   void waitNow(OpBuilder &builder, simt::DotAsyncOp started) {
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
                                         ValueRange{started.getResult()}, buffersOf(started), 0);
     dot_.getResult().replaceAllUsesWith(wait.getResult(0));
     loadAheadOf(wait);
+    if (started.getABuffer())
+      startAheadOfCopies(started);
   }
 
   // Loads behind the wait that need no sum start ahead of it, while the product runs: up to the next op that
@@ -146,9 +184,8 @@ private:
   static void loadAheadOf(simt::DotWaitOp wait) {
     SmallVector<LoadOp> loads;
     for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
-      auto load = dyn_cast<LoadOp>(op);
-      if (load && !load.getIsVolatile())
-        loads.push_back(load);
+      if (isPlainLoad(op))
+        loads.push_back(cast<LoadOp>(op));
       else if (op->getNumRegions() || (!isMemoryEffectFree(op) && !isa<simt::SignalArriveWarpsOp>(op)))
         break;
     }

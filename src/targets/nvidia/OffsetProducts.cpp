@@ -31,8 +31,8 @@ std::string shifted(llvm::StringRef instruction) {
          ";";
 }
 
-// The end of the loops around a place: the last branch behind it to a label ahead of it. LLVM puts blocks of a
-// loop behind others of it.
+// The end of the loops around a place: the last branch behind it to a label ahead of it. LLVM puts blocks of
+// a loop behind others of it.
 size_t endOfLoopsAround(llvm::StringRef text, size_t place) {
   llvm::DenseSet<llvm::StringRef> ahead;
   size_t end = place, at = 0;
