@@ -59,7 +59,8 @@ import triton.language as tl
 # WAITS: simt.alloc {{.*}}<64x32xf16, #{{.*}}, 3>
 # WAITS: scf.for
 # WAITS: %[[FIRST:.+]] = simt.dot_async
-# WAITS-NEXT: simt.dot_wait %[[FIRST]]
+# WAITS-NOT: tt.reduce
+# WAITS: simt.dot_wait %[[FIRST]]
 # WAITS: %[[SECOND:.+]] = simt.dot_async
 # WAITS-NEXT: simt.dot_wait %[[SECOND]]
 # WAITS: scf.yield
