@@ -32,7 +32,7 @@ import work_cases
 PARTS = {"launch": host.launch, "softmax": parts.softmax, "vector_add": parts.vector_add, "residual": parts.residual,
          "layer_norm": parts.layer_norm, "wide_softmax": parts.wide_softmax, "gemv": parts.gemv,
          "gemv_int3": parts.gemv_int3, "work": work_cases.work, "more_work": work_cases.more_work,
-         "models": work_cases.models, "compile": host.compile_times}
+         "models": work_cases.models, "forms": work_cases.forms, "compile": host.compile_times}
 DEVICE_LOST = 3
 
 

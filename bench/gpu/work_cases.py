@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+import form_cases
 import model_cases
 import more_work_cases
 import sources
@@ -402,3 +403,7 @@ def more_work(clock, packages):
 
 def models(clock, packages):
     return cases(model_cases.WORK, packages)
+
+
+def forms(clock, packages):
+    return cases(form_cases.WORK, packages)

@@ -240,6 +240,7 @@ def test_goals_name_each_spelling_by_its_purpose():
 def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     import re
 
+    import form_cases
     import model_cases
     import more_work_cases
     import run
@@ -250,7 +251,7 @@ def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     rows = re.findall(r'^COST\(.*, "([^"]+)"\)$', table, re.M)
     purposes = {case.purpose.split(",")[0].split()[0] for case in spelling_cases.cases()}
     assert len(rows) == table.count("\nCOST(")
-    works = {work.name for work in [*work_cases.WORK, *more_work_cases.WORK, *model_cases.WORK]}
+    works = {work.name for work in [*work_cases.WORK, *more_work_cases.WORK, *model_cases.WORK, *form_cases.WORK]}
     assert set(rows) <= {*run.PARTS, *purposes, *works}, purposes
     of_cores = (HERE.parents[1] / "src" / "targets" / "cpu" / "Costs.def").read_text()
     kernels = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_cores, re.M)
