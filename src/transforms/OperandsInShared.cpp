@@ -66,7 +66,7 @@ public:
     auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
                                             simt::SharedAttr::get(builder.getContext(), *map), 1);
     simt::LocalStoreOp &stored = stored_[{convert_.getValue(), bufferType}];
-    if (!stored || stored->getBlock() != convert_->getBlock() || !stored->isBeforeInBlock(convert_)) {
+    if (!stored || !isAheadOfAll(stored, users)) {
       Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
       builder.setInsertionPoint(isMoved ? behindCopies(users) : convert_);
       stored = simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
@@ -104,6 +104,13 @@ private:
       } else {
         uses.push_back(&use);
       }
+  }
+
+  static bool isAheadOfAll(Operation *op, ArrayRef<Operation *> users) {
+    return llvm::all_of(users, [&](Operation *user) {
+      Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+      return here && op->isBeforeInBlock(here);
+    });
   }
 
   // Each product loads the tile itself: until then nothing takes registers.
