@@ -35,6 +35,8 @@ PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) 
   tg_diagnostics_destroy(problems);
   if (!list || !text)
     return nullptr;
+  if (status == TG_LAUNCH && PyErr_CheckSignals() < 0)
+    return nullptr; // the user interrupted the launch
   Ref error(PyObject_CallFunction(state.makeError, "iOO", int(status), text.get(), list.get()));
   if (!error)
     return nullptr;

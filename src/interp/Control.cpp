@@ -1,5 +1,6 @@
 // Kernels, the grid, loops and branches. Terminators are read by the op that owns the block.
 #include "interp/Maps.h"
+#include "runtime/Report.h"
 
 namespace tegula::interp {
 
@@ -58,6 +59,8 @@ bool forLoop(Interpreter &machine, Operation *op) {
 bool whileLoop(Interpreter &machine, Operation *op) {
   auto loop = mlir::cast<scf::WhileOp>(op);
   llvm::SmallVector<Tile, 4> carried = machine.copy(loop.getInits()), passed;
+  constexpr uint64_t tripsBetween = 256; // looks for the user's interrupt
+  uint64_t trips = 0;
   for (;;) {
     if (!machine.runBlock(*loop.getBeforeBody(), std::move(carried), passed, /*skip=*/1))
       return false;
@@ -65,6 +68,8 @@ bool whileLoop(Interpreter &machine, Operation *op) {
       break;
     if (!machine.runBlock(*loop.getAfterBody(), std::move(passed), carried))
       return false;
+    if (++trips % tripsBetween == 0 && machine.interrupt.hasCome())
+      return machine.fail(op, StatusCode::Launch, runtime::interruptedText(""));
   }
   defineAll(machine, op->getResults(), passed);
   return true;

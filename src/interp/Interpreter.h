@@ -5,6 +5,7 @@
 #include "base/Status.h"
 #include "interp/Float.h"
 #include "ir/tile/Tile.h"
+#include "runtime/Interrupt.h"
 #include "runtime/Launch.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -39,6 +40,7 @@ public:
 
   const runtime::Grid &grid;
   std::array<int64_t, 3> program{}; // the index of the running program
+  runtime::Interrupt interrupt;     // of the launch
 
   const Tile &value(mlir::Value value) const { return *values_.find(value)->second; }
   const Tile &operand(mlir::Operation *op, unsigned index) const { return value(op->getOperand(index)); }

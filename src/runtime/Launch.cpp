@@ -89,7 +89,7 @@ Status launch(const CpuKernel &kernel, std::span<const uint64_t> arguments, cons
         kernel.entry(arguments.data(), extents, done, *programs, scratch.data());
     }
   }
-  return report.failed() ? Status::error(StatusCode::Assertion, report.message()) : Status::success();
+  return report.status();
 }
 
 } // namespace tegula::runtime

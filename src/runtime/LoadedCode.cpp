@@ -269,6 +269,7 @@ void *LoadedCode::address(std::string_view symbol) const {
 Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entry, uint64_t scratchBytes) {
   const HostFunction host[] = {
       {"tegula_assertion_failed", reinterpret_cast<void *>(&tegula_assertion_failed)},
+      {"tegula_goes_on", reinterpret_cast<void *>(&tegula_goes_on)},
       {"tegula_print", reinterpret_cast<void *>(&tegula_print)},
       {"tegula_expect_stores", reinterpret_cast<void *>(&tegula_expect_stores)}};
   Result<std::unique_ptr<LoadedCode>> code = LoadedCode::load(object, host);

@@ -55,23 +55,38 @@ void appendElement(std::string &text, const Operand &operand, uint64_t bits, boo
 
 } // namespace
 
-void Report::fail(std::string message) {
+void Report::fail(StatusCode code, std::string message) {
   std::lock_guard guard(mutex_);
   if (!failed_.exchange(true))
-    message_ = std::move(message);
+    status_ = Status::error(code, std::move(message));
 }
 
-std::string Report::message() const {
+Status Report::status() const {
   std::lock_guard guard(mutex_);
-  return message_;
+  return status_;
 }
 
 ReportScope::ReportScope(Report &report) : before_(current) { current = &report; }
 ReportScope::~ReportScope() { current = before_; }
 
+std::string interruptedText(std::string_view place) {
+  return std::string(place) + (place.empty() ? "" : ": ") +
+         "the launch was interrupted in this loop; hint: a program can wait for earlier programs of the grid "
+         "only, "
+         "since later ones may not begin before it has ended";
+}
+
 void tegula_assertion_failed(const char *text) {
   if (current)
-    current->fail(text);
+    current->fail(StatusCode::Assertion, text);
+}
+
+bool tegula_goes_on(const char *place) {
+  if (!current)
+    return true;
+  if (!current->failed() && current->interrupt.hasCome())
+    current->fail(StatusCode::Launch, interruptedText(place));
+  return !current->failed();
 }
 
 // One text a call: lines of one program stay together.

@@ -1,10 +1,15 @@
-// Carries what a running kernel tells its launch: a failed assertion, and lines to print. Generated code
-// calls the two functions below by address; which launch they belong to is known by the thread.
+// Carries what a running kernel tells its launch: a failed assertion, and lines to print; and tells it to
+// end. Generated code calls the functions below by address; which launch they belong to is known by the
+// thread.
 #pragma once
+#include "base/Status.h"
+#include "runtime/Interrupt.h"
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace tegula::runtime {
 
@@ -12,13 +17,16 @@ namespace tegula::runtime {
 class Report {
 public:
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  void fail(std::string message);
-  std::string message() const;
+  void fail(StatusCode code, std::string message);
+  // Of the failure, or success.
+  Status status() const;
+
+  Interrupt interrupt;
 
 private:
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
-  std::string message_;
+  Status status_;
 };
 
 // While it lives, this thread's kernels report to `report`.
@@ -32,12 +40,18 @@ private:
   Report *before_;
 };
 
+// What a launch says that was interrupted in the loop at `place` ("file:line:column", or empty).
+std::string interruptedText(std::string_view place);
+
 // The reading of a printed operand's elements: all have 8 bytes.
 enum class Printed : int64_t { Float, Signed, Unsigned, Pointer };
 
 extern "C" {
 // `text` has the place and the message.
 void tegula_assertion_failed(const char *text);
+// Called now and then by loops of unknown length. False: the launch has failed, or the user interrupts it,
+// and the program ends. `place` is the loop's.
+bool tegula_goes_on(const char *place);
 // Prints all operands of a program on standard output, and flushes it. `shapes` has for each operand what it
 // is (Printed), its bits, its rank and its extents; `values` the elements of all, in row-major order.
 void tegula_print(const char *prefix, int64_t hex, int64_t operands, const int64_t *shapes,

@@ -118,11 +118,34 @@ void ProgramEmitter::emitIf(Operation *op) {
   enter(results);
 }
 
+// A loop that waits for another program may do so for ever: each 1,024th of its trips, which `counter`
+// counts, asks whether the launch is to end.
+void ProgramEmitter::askToGoOn(Operation *loop, llvm::AllocaInst *counter) {
+  constexpr unsigned tripsBetween = 1024;
+  llvm::Value *trips =
+      builder.CreateAdd(builder.CreateLoad(builder.getInt32Ty(), counter), builder.getInt32(1));
+  builder.CreateStore(trips, counter);
+  branch(
+      builder.CreateICmpNE(builder.CreateURem(trips, builder.getInt32(tripsBetween)), builder.getInt32(0)),
+      [] {},
+      [&] {
+        auto ask = module.getOrInsertFunction(
+            "tegula_goes_on", llvm::FunctionType::get(builder.getInt8Ty(), {builder.getPtrTy()}, false));
+        llvm::Value *place = builder.CreateGlobalString(locationOf(loop), "text");
+        branch(
+            builder.CreateIsNotNull(builder.CreateCall(ask, {place})), [] {}, [&] { leave(); },
+            /*likely=*/true);
+      },
+      /*likely=*/true);
+}
+
 void ProgramEmitter::emitWhile(Operation *op) {
   auto whileOp = cast<scf::WhileOp>(op);
   SmallVector<Value> inits(whileOp.getInits()), before(whileOp.getBeforeArguments()),
       after(whileOp.getAfterArguments());
   carry(inits, before);
+  llvm::AllocaInst *trips = temporary(builder.getInt32Ty(), "trips");
+  builder.CreateStore(builder.getInt32(0), trips);
   llvm::BasicBlock *test = newBlock("while"), *body = newBlock("while.body"), *end = newBlock("while.end");
   builder.CreateBr(test);
   builder.SetInsertPoint(test);
@@ -130,6 +153,7 @@ void ProgramEmitter::emitWhile(Operation *op) {
   emitBlock(whileOp.getBeforeBody()); // its condition hands the values to `after`
   builder.CreateCondBr(scalar(whileOp.getConditionOp().getCondition()), body, end);
   builder.SetInsertPoint(body);
+  askToGoOn(op, trips);
   enter(after);
   emitBlock(whileOp.getAfterBody());
   builder.CreateBr(test);

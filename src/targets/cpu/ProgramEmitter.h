@@ -119,6 +119,7 @@ private:
   void advanceIds();
   // Scalars carried by regions live in temporaries; tiles in their buffers.
   llvm::AllocaInst *slotOf(mlir::Value value);
+  void askToGoOn(mlir::Operation *loop, llvm::AllocaInst *counter);
   // Hands values to region arguments or results, all read before any is written.
   void carry(llvm::ArrayRef<mlir::Value> from, llvm::ArrayRef<mlir::Value> to);
   void enter(llvm::ArrayRef<mlir::Value> carried);

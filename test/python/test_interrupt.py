@@ -1,0 +1,76 @@
+"""Ctrl-C ends a launch whose loop waits for ever, wherever the loop runs; the process goes on."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+SCRIPT = '''
+import signal, sys
+import torch, tegula as triton, tegula.language as tl
+
+@triton.jit(do_not_specialize=["n"])
+def wait_kernel(flag_ptr, out_ptr, n):
+    pid = tl.program_id(0)
+    if pid == n:
+        while tl.atomic_add(flag_ptr, 0) == 0:
+            pass
+    tl.store(out_ptr + pid, pid)
+
+target, waits, handles = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "handles"
+triton.set_target(target)
+flag, out = torch.zeros(1, dtype=torch.int32), torch.zeros(5000, dtype=torch.int32)
+wait_kernel[(5000,)](flag, out, -1)
+seen = []
+if handles:
+    signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+before = signal.getsignal(signal.SIGINT)
+for turn in range(2):
+    print("waits", flush=True)
+    try:
+        wait_kernel[(5000,)](flag, out, waits)
+        print("ended by itself", flush=True)
+    except KeyboardInterrupt:
+        print("KeyboardInterrupt", flush=True)
+    except triton.LaunchError as error:
+        print("LaunchError", seen, str(error).replace(chr(10), " "), flush=True)
+out.zero_()
+wait_kernel[(5000,)](flag, out, -1)
+assert torch.equal(out, torch.arange(5000, dtype=torch.int32)) and signal.getsignal(signal.SIGINT) is before
+print("goes on", flush=True)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.raise_signal(signal.SIGINT)
+'''
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("target, waits, handles", [("cpu", 0, ""), ("cpu", 4999, ""), ("cpu", 2500, "handles"), ("interp", 0, ""),
+                                                    ("interp", 7, "handles")])
+def test_interrupt_ends_a_launch_that_waits(tmp_path, target, waits, handles):
+    path = tmp_path / "waits.py"
+    path.write_text(SCRIPT)
+    environment = {**os.environ, "TEGULA_NUM_THREADS": "4"}
+    with subprocess.Popen([sys.executable, path, target, str(waits), handles], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=environment) as child:
+        killer = threading.Timer(60, child.kill)  # readline has no limit of its own
+        killer.start()
+        try:
+            for turn in range(2):
+                assert child.stdout.readline() == "waits\n", child.communicate(timeout=10)
+                time.sleep(1)  # a launch listens from its first milliseconds on
+                child.send_signal(signal.SIGINT)
+                said = child.stdout.readline()
+                if handles:
+                    assert said.startswith(f"LaunchError {[1] * (turn + 1)}") and "interrupted in this loop" in said
+                    assert "earlier programs" in said
+                else:
+                    assert said == "KeyboardInterrupt\n"
+            rest, errors = child.stdout.read(), child.stderr.read()
+        finally:
+            killer.cancel()
+            child.kill()
+    assert rest == "goes on\n", errors
+    assert child.returncode == -signal.SIGINT
