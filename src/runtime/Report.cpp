@@ -71,9 +71,8 @@ ReportScope::~ReportScope() { current = before_; }
 
 std::string interruptedText(std::string_view place) {
   return std::string(place) + (place.empty() ? "" : ": ") +
-         "the launch was interrupted in this loop; hint: a program can wait for earlier programs of the grid "
-         "only, "
-         "since later ones may not begin before it has ended";
+         "the launch was interrupted in this loop; hint: a program can wait for earlier programs of the "
+         "grid only, since later ones may not begin before it has ended";
 }
 
 void tegula_assertion_failed(const char *text) {
