@@ -1,5 +1,5 @@
-// One handler for all launches of the process that watch; it counts. The last of them puts back what was there,
-// unless somebody has set another handler since.
+// One handler for all launches of the process that watch; it counts. The last of them puts back what was
+// there, unless somebody has set another handler since.
 #include "runtime/Interrupt.h"
 
 #include <chrono>
@@ -15,7 +15,7 @@ constexpr int64_t patience = 1'000'000; // nanoseconds: a launch that ends soone
 std::atomic<int64_t> interrupts{0};
 std::mutex mutex;
 int watchers = 0;
-struct sigaction previous {};
+struct sigaction previous{};
 
 void count(int signal, siginfo_t *info, void *context) {
   interrupts.fetch_add(1, std::memory_order_relaxed);
@@ -30,7 +30,7 @@ bool isOurs(const struct sigaction &action) {
 }
 
 void install() {
-  struct sigaction now {};
+  struct sigaction now{};
   if (sigaction(SIGINT, nullptr, &now) != 0 || isOurs(now))
     return;
   if (!(now.sa_flags & SA_SIGINFO) && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
@@ -70,7 +70,7 @@ Interrupt::~Interrupt() {
   if (before_.load(std::memory_order_relaxed) < 0)
     return;
   std::lock_guard guard(mutex);
-  struct sigaction now {};
+  struct sigaction now{};
   if (--watchers == 0 && sigaction(SIGINT, nullptr, &now) == 0 && isOurs(now))
     sigaction(SIGINT, &previous, nullptr);
 }

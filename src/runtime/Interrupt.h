@@ -19,7 +19,7 @@ public:
   bool hasCome();
 
 private:
-  std::atomic<int64_t> asked_{0};  // when it was called first, in nanoseconds; 0: not yet
+  std::atomic<int64_t> asked_{0};   // when it was called first, in nanoseconds; 0: not yet
   std::atomic<int64_t> before_{-1}; // signals that had come when the watch began; -1: it has not
 
   void watch();

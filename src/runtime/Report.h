@@ -40,7 +40,7 @@ private:
   Report *before_;
 };
 
-// What a launch says that was interrupted in the loop at `place` ("file:line:column", or empty).
+// The message of a launch that was interrupted in the loop at `place` ("file:line:column", or empty).
 std::string interruptedText(std::string_view place);
 
 // The reading of a printed operand's elements: all have 8 bytes.
