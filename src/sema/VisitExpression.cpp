@@ -286,6 +286,9 @@ std::optional<Value> Visitor::visitCompare(const syntax::Compare &node) {
 std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value &left, const Value &right) {
   using syntax::CompareOperator;
   if (left.constant() && right.constant()) {
+    if (auto *object = get<OpaqueRef>(*right.constant());
+        object && object->handle && (op == CompareOperator::In || op == CompareOperator::NotIn))
+      return isKey(op, left, right);
     ConstError error;
     auto result = evaluate(op, *left.constant(), *right.constant(), error);
     return result ? MaybeValue(std::move(*result)) : failConst(error);
@@ -305,6 +308,15 @@ std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value 
   if (leftElements || rightElements)
     return failOfTuple(session, spelling(op), left, right);
   return compare(session, op, left, right);
+}
+
+// A key of a dictionary of the host's: a call with the key as the argument `in`, a name that no other call has.
+std::optional<Value> Visitor::isKey(syntax::CompareOperator op, const Value &key, const Value &object) {
+  std::string name = "in";
+  HostReply reply = host.call(frame->function.env, *object.constant(), {key.constant(), 1}, {&name, 1});
+  if (!reply.answer)
+    return session.fail(Kind::ConstOperands, {spelling(op), describeType(key), describeType(object)});
+  return Value(Const{isTrue(reply.answer->value) == (op == syntax::CompareOperator::In)});
 }
 
 // Tuples are equal if all of their elements are; what no run-time value decides is a constant.

@@ -97,6 +97,7 @@ private:
   MaybeValue attributeOf(const Value &object, const std::string &name);
   MaybeValue visitSubscript(const syntax::Subscript &node);
   MaybeValue subscriptHost(const Const &object, const syntax::Expr *index);
+  MaybeValue isKey(syntax::CompareOperator op, const Value &key, const Value &object);
   MaybeValue subscriptTuple(const Value &object, const syntax::Expr *index);
   std::optional<std::optional<int64_t>> sliceBound(const syntax::Expr *node);
   MaybeValue visitBinary(const syntax::Binary &node);

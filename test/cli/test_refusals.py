@@ -231,3 +231,9 @@ def test_save_of_something_else_than_an_array(tegula, add_file):
 @pytest.mark.parametrize("arguments", [[], ["bogus"], ["run"], ["run", "add.py::add"], ["compile", "add.py::add"]])
 def test_command_line_that_is_not_understood(tegula, arguments):
     assert tegula(*arguments).returncode == 2
+
+
+def test_an_unknown_verb_is_named(tegula):
+    done = tegula("frobnicate", "a.py::kernel")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("tegula: error: `frobnicate` is no verb\n  hint: the verbs are run simulate compile ")

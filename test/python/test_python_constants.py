@@ -138,6 +138,36 @@ def test_an_entry_that_changed_is_seen(target):
     assert stored(entries_kernel, 4, target, CONFIG=config, NAME="relu")[3] == 16
 
 
+@triton.jit
+def keys_kernel(out_ptr, CONFIG: tl.constexpr):
+    if "bias" in CONFIG:
+        tl.store(out_ptr, CONFIG["bias"])
+    else:
+        tl.store(out_ptr, -1)
+    tl.store(out_ptr + 1, 1 if tl.float32 in CODES and "gelu" not in CODES else 0)
+
+
+def test_keys_of_a_dictionary(target):
+    config = {"bias": 3}
+    assert stored(keys_kernel, 2, target, CONFIG=config) == [3, 1]
+    del config["bias"]
+    assert stored(keys_kernel, 2, target, CONFIG=config) == [-1, 1]
+    config["bias"] = 4
+    assert stored(keys_kernel, 2, target, CONFIG=config) == [4, 1]
+
+
+@triton.jit
+def no_keys_kernel(out_ptr, CONFIG: tl.constexpr):
+    if 3 in CONFIG:
+        tl.store(out_ptr, 1)
+
+
+@pytest.mark.compiled
+def test_keys_are_of_dictionaries_only(target):
+    with pytest.raises(triton.CompilationError, match="`in` does not apply to int and a"):
+        stored(no_keys_kernel, 1, target, CONFIG=object())
+
+
 def test_an_entry_that_is_not_there(target):
     with pytest.raises((triton.CompilationError, KeyError), match="gelu"):
         stored(entries_kernel, 4, target, CONFIG={"block": 8}, NAME="gelu")

@@ -1,7 +1,10 @@
 // tegula: the command line. Parses options and hands them to a verb; all else is in the library.
+#include "Arguments.h"
 #include "Verbs.h"
 
 #include <CLI/CLI.hpp>
+
+#include <optional>
 
 using namespace tegula::cli;
 
@@ -211,6 +214,20 @@ static void addPython(CLI::App &app, const char *name, const char *text, int &co
   });
 }
 
+// Names a verb that is not there: the parser says only that one is missing. nullopt: there is nothing to say.
+static std::optional<UsageError> unknownVerb(CLI::App &app, int argc, char **argv) {
+  if (argc < 2 || argv[1][0] == '-')
+    return std::nullopt;
+  std::string names;
+  for (const CLI::App *verb : app.get_subcommands([](CLI::App *) { return true; })) {
+    if (verb->get_name() == argv[1])
+      return std::nullopt;
+    names += " " + verb->get_name();
+  }
+  return UsageError{"`" + std::string(argv[1]) + "` is no verb",
+                    "the verbs are" + names + "; `tegula --help` says what they do"};
+}
+
 int main(int argc, char **argv) {
   CLI::App app{"Tegula: the tile language and its compiler"};
   app.require_subcommand(1);
@@ -267,6 +284,8 @@ int main(int argc, char **argv) {
             code);
   addPython(app, "bench", "Time a kernel file beside its reference, once it is right", code);
 
+  if (auto unknown = unknownVerb(app, argc, argv))
+    return usage(*unknown);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -147,6 +147,8 @@ class _Environment:
     def call(self, callee, arguments, keywords):
         if list(keywords) == ["[]"]:  # an entry of a dictionary
             return self._entry(callee, keywords["[]"])
+        if list(keywords) == ["in"]:  # a key of one
+            return self._has_entry(callee, keywords["in"])
         if takes_values(callee):
             arguments = [as_argument(value) for value in arguments]
             keywords = {name: as_argument(value) for name, value in keywords.items()}
@@ -166,6 +168,12 @@ class _Environment:
             raise KeyError(f"{key!r}, and its keys are {', '.join(map(repr, mapping))}")
         core.watch(core.WATCH_ITEM, mapping, key, mapping[key])
         return encode(lang.constexpr(mapping[key]))
+
+    def _has_entry(self, mapping, key):
+        if not isinstance(mapping, dict):
+            return None
+        core.watch(core.WATCH_ITEM, mapping, key, *([mapping[key]] if key in mapping else []))
+        return encode(key in mapping)
 
     def annotations(self):
         """[(index, text)] of the parameters whose annotation, as it is now, says something to the compiler."""
