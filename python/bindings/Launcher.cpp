@@ -159,17 +159,45 @@ bool begin(Function *function, Py_ssize_t positional, PyObject *keywords, Gather
   return true;
 }
 
+// The exception that is set says more.
+void addNote(const Ref &text) {
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Ref done(text && value ? PyObject_CallMethod(value, "add_note", "O", text.get()) : nullptr);
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+}
+
 // A grid asked for a parameter that has no value: the exception says which have one.
 void explainGrid(PyObject *meta) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
   Ref names(PyDict_Keys(meta));
   Ref text(names ? PyUnicode_FromFormat("the function that gives the grid was called with %R", names.get())
                  : nullptr);
-  Ref done(text && value ? PyObject_CallMethod(value, "add_note", "O", text.get()) : nullptr);
   PyErr_Clear();
   PyErr_Restore(type, value, trace);
+  addNote(text);
+}
+
+// An argument is none that a kernel takes: the exception says which. PyTorch raises RuntimeError where a
+// tensor has no memory of its own.
+void explainArgument(Py_ssize_t index, Py_ssize_t positional, PyObject *keywords) {
+  bool hasNoMemory = PyErr_ExceptionMatches(PyExc_RuntimeError);
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  const char *hint =
+      hasNoMemory ? "\n  hint: a kernel takes tensors that lie in memory; of a sparse one x.to_dense(), "
+                    "or its indices and values"
+                  : "";
+  Ref text(index < positional
+               ? PyUnicode_FromFormat("argument %zd of the launch, counted from 0%s", index, hint)
+               : PyUnicode_FromFormat("argument %R of the launch%s",
+                                      PyTuple_GET_ITEM(keywords, index - positional), hint));
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  addNote(text);
 }
 
 // The arguments and the grid. False with an exception set.
@@ -182,8 +210,10 @@ bool convert(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObj
     bool isNamed = i >= positional && (wantsNames || PyDict_Check(args[i]));
     if (isNamed && !(argument.name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
       return false;
-    if (!call.arena.convert(args[i], argument.name, argument.value))
+    if (!call.arena.convert(args[i], argument.name, argument.value)) {
+      explainArgument(i, positional, keywords);
       return false;
+    }
   }
   if (self->grid && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
     Ref meta(metaOf(self->function, args, positional, keywords));

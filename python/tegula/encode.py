@@ -167,6 +167,7 @@ def dtype_code(dtype):
         raise TypeError(f"an array of {name} has a byte for each element, and pointers to {name} mean packed ones"
                         "\n  hint: pass the packed bytes as uint8, and cast: ptr.to(tl.pointer_type(...))")
     if code < 0:
+        also = "; of complex numbers torch.view_as_real(x) or x.view(float)" if name.startswith("complex") else ""
         raise TypeError(f"an array of {name} cannot be a kernel's argument\n  hint: use bool, int8 ... int64, "
-                        "uint8 ... uint64, float16, bfloat16, float32 or float64")
+                        f"uint8 ... uint64, float16, bfloat16, float32 or float64{also}")
     return code

@@ -310,7 +310,8 @@ std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value 
   return compare(session, op, left, right);
 }
 
-// A key of a dictionary of the host's: a call with the key as the argument `in`, a name that no other call has.
+// A key of a dictionary of the host's: a call with the key as the argument `in`, a name that no other call
+// has.
 std::optional<Value> Visitor::isKey(syntax::CompareOperator op, const Value &key, const Value &object) {
   std::string name = "in";
   HostReply reply = host.call(frame->function.env, *object.constant(), {key.constant(), 1}, {&name, 1});

@@ -150,8 +150,15 @@ def test_option_value(option):
                                    np.zeros(2, "datetime64[s]"), torch.zeros(2, dtype=torch.complex64)],
                          ids=["complex", "str", "object", "datetime", "torch"])
 def test_element_type(array):
-    with pytest.raises(TypeError, match="cannot be a kernel's argument"):
+    with pytest.raises(TypeError, match="cannot be a kernel's argument") as caught:
         call(array, X, X.copy(), 8, BLOCK=8)
+    assert caught.value.__notes__ == ["argument 0 of the launch, counted from 0"]
+
+
+def test_a_tensor_without_memory_of_its_own():
+    with pytest.raises(RuntimeError) as caught:
+        call(X, X, X.copy(), n=torch.zeros(4, 4).to_sparse(), BLOCK=8)
+    assert "argument 'n' of the launch" in caught.value.__notes__[0] and "to_dense" in caught.value.__notes__[0]
 
 
 def test_byte_order():
