@@ -575,3 +575,25 @@ def test_loads_beside_products_leave_them_their_registers(build_dir, tmp_path):
     text = compiled(build_dir, tmp_path, "mixed_kernel", "a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,stride=i32,N=128,BK=64", 8)
     assert "wgmma.mma_async" in text and ".minnctapersm" not in text
     assembled(text, tmp_path)
+
+
+@triton.jit
+def chained_bytes_kernel(x_ptr, out_ptr, M: tl.constexpr):
+    i = tl.arange(0, M)
+    x = tl.load(x_ptr + i[:, None] * M + i[None, :])
+    y = tl.minimum(tl.maximum(tl.dot(x, x), 0.0), 3.0).to(x.dtype)
+    acc = tl.dot(x, y)
+    acc = tl.dot(y, x, acc)
+    tl.store(out_ptr + i[:, None] * M + i[None, :], acc)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("num_warps", [4, 8])
+def test_products_of_bytes_that_share_a_sum(target, monkeypatch, dtype, num_warps):
+    """The first product's layout is of several warps; the second takes no matrix instruction then: an internal error."""
+    monkeypatch.setenv("TEGULA_SIM_ARCH", "sm_90a")
+    M = 64
+    x = torch.randint(-2, 3, (M, M), generator=torch.Generator().manual_seed(1)).float()
+    y, out = (x @ x).clamp(0, 3), torch.full((M, M), float("nan"))
+    chained_bytes_kernel[(1,)](x.to(dtype), out, M, num_warps=num_warps)
+    assert torch.equal(out, x @ y + y @ x)

@@ -1,6 +1,7 @@
 // Matrix products without tensor cores: both operands go to shared memory with k outermost, then each
 // thread runs over k with its own small outer product of fused multiply-adds in f32 (f64 for
 // f64, i32 for integers).
+#include "codegen/llvm/Arithmetic.h"
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/Scratch.h"
 
@@ -36,7 +37,7 @@ public:
     e_.hardware.barrier(b_);
     Registers sums;
     for (llvm::Value *value : e_.registers(op_.getAcc()))
-      sums.push_back(value ? widen(value) : nullptr);
+      sums.push_back(value ? widen(value, elementType(op_.getType())) : nullptr);
 
     llvm::BasicBlock *before = b_.GetInsertBlock(), *body = e_.newBlock("dot"),
                      *after = e_.newBlock("dot.end");
@@ -75,9 +76,14 @@ private:
     return b_.getInt32Ty();
   }
 
-  llvm::Value *widen(llvm::Value *value) {
+  llvm::Value *widen(llvm::Value *value, Type element) {
     if (value->getType() == wide_)
       return value;
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8) {
+      Type f32 = Float32Type::get(element.getContext());
+      llvm::Value *direct = e_.hardware.convert(b_, value, element, f32, /*towardZero=*/false);
+      return direct ? direct : codegen::convertFloat(b_, value, element, f32, wide_);
+    }
     return wide_->isIntegerTy() ? b_.CreateSExtOrTrunc(value, wide_) : b_.CreateFPExt(value, wide_);
   }
 
@@ -125,7 +131,8 @@ private:
         };
         llvm::Value *at = address(offset, batch ? inside(batch, scratch_.batches) : nullptr, k,
                                   inside(i, extent), extent, bytes);
-        value = widen(b_.CreateAlignedLoad(e_.type(elementType(operand.getType())), at, llvm::Align(bytes)));
+        Type element = elementType(operand.getType());
+        value = widen(b_.CreateAlignedLoad(e_.type(element), at, llvm::Align(bytes)), element);
       }
       return value;
     };

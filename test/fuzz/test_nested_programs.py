@@ -1,0 +1,71 @@
+"""Random programs of tiles and products under control flow: every target leaves the numbers behind that exact arithmetic gives."""
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+
+import devices
+import nested_programs
+from differences import kernel_of
+from nested_programs import generate
+
+HOST, SIMULATED = range(60), range(40)  # seeds
+COPIES, SCHEDULES = ["late", "at-once", "random"], ["round-robin", "random", "priority", "apart"]
+TORCH = {ml_dtypes.bfloat16: (np.int16, torch.bfloat16), ml_dtypes.float8_e4m3fn: (np.int8, torch.float8_e4m3fn),
+         ml_dtypes.float8_e5m2: (np.int8, torch.float8_e5m2)}
+
+
+def as_tensor(array):
+    if array.dtype.type in TORCH:
+        plain, dtype = TORCH[array.dtype.type]
+        return torch.from_numpy(array.view(plain)).view(dtype)
+    return torch.from_numpy(array)
+
+
+def check(program, kernel, target):
+    arrays = program.memory()
+    for table in program.tables:
+        arrays[table][:] = [arrays[number].ctypes.data for number in arrays[table]]
+    kernel.target = target
+    kernel[program.grid](*map(as_tensor, arrays), *program.scalars.values(), **program.options)
+    for number, (buffer, found, right) in enumerate(zip(program.buffers, arrays, nested_programs.expected(program))):
+        if number in program.tables:
+            continue
+        found, right = found.astype(np.float64), right.astype(np.float64)
+        wrong = np.flatnonzero(found != right)
+        assert wrong.size == 0, (f"seed {program.seed} on {target}, {buffer.name}: {wrong.size} of {buffer.count} elements differ, first at {wrong[0]}: "
+                                 f"{found[wrong[0]]}, should be {right[wrong[0]]}\n{program.source}\n{program.grid} {program.scalars} {program.options}")
+
+
+@pytest.mark.parametrize("seed", HOST)
+def test_host_targets_are_exact(seed, tmp_path):
+    program = generate(seed)
+    kernel = kernel_of(program, tmp_path)
+    check(program, kernel, "interp")
+    check(program, kernel, "cpu")
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("seed", SIMULATED)
+def test_devices_are_exact(seed, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEGULA_SIM_ARCH", ["sm_80", "sm_90a"][seed % 2])
+    monkeypatch.setenv("TEGULA_SIM_COPIES", COPIES[seed % 3])
+    monkeypatch.setenv("TEGULA_SIM_SCHEDULE", SCHEDULES[seed // 3 % 4])
+    monkeypatch.setenv("TEGULA_SIM_SEED", str(seed))
+    devices.use("sim", monkeypatch)
+    program = generate(seed)
+    try:
+        check(program, kernel_of(program, tmp_path), devices.TARGET_OF["sim"])
+    except Exception as error:  # slots beyond a program's shared memory are refused, with a hint
+        if "bytes of shared memory, and a program has" not in str(error):
+            raise
+
+
+def test_programs_are_of_many_kinds():
+    """The generator must not silently stop making what it is for."""
+    text = "".join(generate(seed).source for seed in range(150))
+    for form in ["while ", ":= ", "    for ", "        for ", "elif ", "else:", "break", "continue", "tl.pointer_type(", "tl.associative_scan(", "reverse=True",
+                 "tl.reduce(", "drop(", "steps(", "multiply(", "float8e4nv", "float8e5", "begin", "tl.make_block_ptr(", "-1, -1)", "tl.static_range(",
+                 "tl.atomic_add(", "tl.reshape(", "% arg", "(-1)", " and ", " or ", "not (", ".T", " if "]:
+        assert text.count(form) >= 6, form
+    assert all(generate(seed).source == generate(seed).source for seed in range(5))
