@@ -15,9 +15,9 @@ namespace tegula::transforms {
 // the first operand in registers, where the loop waits for its first product; groups of warps then start that
 // first product in turn (ir/simt/Turns.h). One that its trip waits for starts ahead of the trip's copies and
 // runs beside them. The first operand may be in registers. Where the second lies in no buffer, or in one in
-// another form, or is stored anew between its load and the dot, the dot takes the instruction of one warp with
-// the same layouts. Appends a remark ("dot") for each of those. Checks of the compiler's own become wordless where such a product is,
-// unless the kernel prints or checks on its own, too.
+// another form, or is stored anew between its load and the dot, the dot takes the instruction of one warp
+// with the same layouts. Appends a remark ("dot") for each of those. Checks of the compiler's own become
+// wordless where such a product is, unless the kernel prints or checks on its own, too.
 void startDots(mlir::Operation *function, const simt::Machine &machine, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms
