@@ -509,10 +509,34 @@ std::vector<std::pair<llvm::StringRef, Local>> Visitor::foundByCondition(const s
 
 // ---- what a loop carries --------------------------------------------------------------------
 
+// The names in a condition of which only is asked whether they are something: `x is None`. Of values of the
+// run time that is known, and all else is not.
+static void collectIdentities(const syntax::Expr *test, llvm::SmallPtrSetImpl<const syntax::Name *> &names) {
+  using syntax::CompareOperator;
+  if (auto *compare = as<syntax::Compare>(test)) {
+    bool isIdentity = llvm::all_of(compare->ops, [](CompareOperator op) {
+      return op == CompareOperator::Is || op == CompareOperator::IsNot;
+    });
+    if (!isIdentity)
+      return;
+    for (const syntax::Expr *side : compare->comparators)
+      if (auto *name = as<syntax::Name>(side))
+        names.insert(name);
+    if (auto *name = as<syntax::Name>(compare->left))
+      names.insert(name);
+  } else if (auto *all = as<syntax::BoolOp>(test)) {
+    for (const syntax::Expr *operand : all->operands)
+      collectIdentities(operand, names);
+  } else if (auto *unary = as<syntax::Unary>(test)) {
+    collectIdentities(unary->operand, names);
+  }
+}
+
 // A constant stays one if only dead code assigns it: conditions over names that the loop leaves alone are
 // decided here, without emitting anything.
 BlockFacts Visitor::liveFacts(const syntax::Block &body, llvm::ArrayRef<llvm::StringRef> assigned,
                               const syntax::Name *variable) {
+  llvm::SmallPtrSet<const syntax::Name *, 4> identities;
   auto resolve = [&](const syntax::Name &name) -> std::optional<Const> {
     bool isVariable = variable && name.id == variable->id;
     auto found = frame->locals.find(name.id);
@@ -520,14 +544,17 @@ BlockFacts Visitor::liveFacts(const syntax::Block &body, llvm::ArrayRef<llvm::St
       return std::nullopt;
     if (found != frame->locals.end()) {
       bool isKnown = found->second.state == Local::Defined && found->second.value.constant();
-      return isKnown ? std::optional(*found->second.value.constant())
-                     : std::optional(Const{OpaqueRef{~0ull, "a run-time value"}});
+      if (isKnown)
+        return *found->second.value.constant();
+      return identities.contains(&name) ? std::optional(Const{OpaqueRef{~0ull, "a run-time value"}})
+                                        : std::nullopt;
     }
     auto answer = host.lookup(frame->function.env, name.id);
     return answer ? std::optional(answer->value) : std::nullopt;
   };
   auto decide = [&](const syntax::Expr *test) -> std::optional<bool> {
     ConstFailure failure;
+    collectIdentities(test, identities);
     auto value = evaluateExpression(test, resolve, failure);
     if (!value || (get<OpaqueRef>(*value) && get<OpaqueRef>(*value)->handle == ~0ull))
       return std::nullopt;

@@ -386,7 +386,7 @@ class Generator:
                 self.leave(["continue", "break", "break"])
         else:
             self.line(f"{index} = {end}")
-            test = rng.choice([f"{index} > 0", f"{index} > 0", f"{index} > 0 and {self.condition()}", f"(left{index} := {index}) > 0"])
+            test = rng.choice([f"{index} > 0", f"{index} > 0", f"{index} > 0 and ({self.condition()})", f"(left{index} := {index}) > 0"])
             self.line(f"while {test}:")
             self.line(f"    {index} -= 1")
             self.ints.append((index, False))
@@ -638,8 +638,8 @@ def language(place, count):
     tl.trans, tl.permute = (lambda x: x.T), (lambda x, order: x.transpose(order))
     tl.reshape = lambda x, shape: x.reshape(shape)
     tl.broadcast_to = lambda x, shape: value(np.broadcast_to(x, shape))
-    tl.where = lambda condition, x, y: value(np.where(condition, x, y))
-    tl.maximum, tl.minimum = (lambda x, y: value(np.maximum(x, y))), (lambda x, y: value(np.minimum(x, y)))
+    tl.where = lambda condition, x, y: spend() or value(np.where(condition, x, y))
+    tl.maximum, tl.minimum = (lambda x, y: spend() or value(np.maximum(x, y))), (lambda x, y: value(np.minimum(x, y)))
     tl.sum = lambda x, axis=None, keep_dims=False: value(np.sum(np.asarray(x), axis=axis, keepdims=keep_dims))
     tl.max = lambda x, axis=None, keep_dims=False: value(np.max(np.asarray(x), axis=axis, keepdims=keep_dims))
     tl.reduce = lambda values, axis, combine: scan(values, axis, combine, isReduction=True)
@@ -655,7 +655,7 @@ def language(place, count):
 def run(program):
     """The memory after the program; Refused where that depends on roundings."""
     arrays = program.memory()
-    Pointer.all, Work.left = arrays, 400
+    Pointer.all, Work.left = arrays, 600
     text = program.source.split("import tegula.language as tl\n")[1].replace("@triton.jit", "")
     code = compile(text, f"seed {program.seed}", "exec")
     for place in range(program.grid[0]):

@@ -420,3 +420,35 @@ def many_returns_kernel(x_ptr, out_ptr, N: tl.constexpr):
 def test_what_follows_an_exit_is_compiled_once():
     many_returns_kernel.target = "interp"
     run(many_returns_kernel, lambda x: x - 1 if 0 < x <= 60 else -1, N=60)
+
+
+@triton.jit
+def equal_leaves_kernel(out_ptr, a, n, inside, FORM: tl.constexpr):
+    count = 0
+    if inside:
+        for j in range(n):
+            count += 1
+            if FORM == 0:
+                if a == 3:
+                    break
+            elif FORM == 1:
+                if not (a != 3):
+                    break
+            else:
+                if FORM == 2 and a == 3:
+                    break
+    left = n
+    while left > 0:
+        left -= 1
+        if a == 3:
+            break
+    tl.store(out_ptr, count * 100 + left)
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+@pytest.mark.parametrize("a", [2, 3])
+def test_an_equality_of_the_run_time_leaves_a_loop(target, form, a):
+    """`a == 3` was decided when compiling, as no value of the run time is the constant 3: the loop was not left."""
+    out = np.zeros(1, np.int32)
+    equal_leaves_kernel[(1,)](out, a, 5, 1, FORM=form)
+    assert out.item() == (104 if a == 3 else 500)
