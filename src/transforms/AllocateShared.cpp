@@ -94,6 +94,10 @@ int64_t fittingSlots(std::vector<User> users, uint64_t limit) {
   return 0;
 }
 
+bool isSignal(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) { return isa<simt::SignalInitOp>(user); });
+}
+
 Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) {
   std::string text = "the kernel needs " + std::to_string(total) +
                      " bytes of shared memory, and a program has " + std::to_string(limit) + ":";
@@ -115,23 +119,25 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
 
 Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs) {
   LiveRanges ranges(module);
-  std::vector<User> users;
+  std::vector<User> users, signals;
   simt::ConvertOp unplanned;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto convert = dyn_cast<simt::ConvertOp>(op); convert && !convert.getPlan())
       unplanned = convert;
-    if (auto alloc = dyn_cast<simt::AllocOp>(op))
-      users.push_back(ranges.of(alloc));
-    else if (uint64_t bytes = simt::scratchBytes(op))
-      users.push_back(ranges.of(op, bytes));
-    else
+    auto alloc = dyn_cast<simt::AllocOp>(op);
+    uint64_t bytes = alloc ? alloc.getBuffer().getType().bytes() : simt::scratchBytes(op);
+    if (bytes == 0)
       return;
-    users.back().bytes = llvm::alignTo(users.back().bytes, leastAlignment);
+    std::vector<User> &kind = isSignal(op) ? signals : users;
+    kind.push_back(alloc ? ranges.of(alloc) : ranges.of(op, bytes));
+    kind.back().bytes = llvm::alignTo(bytes, leastAlignment);
   });
   if (unplanned)
     return Status::error(StatusCode::Internal, "nobody decided how the conversion at " +
                                                    tile::locationText(unplanned.getLoc()) +
                                                    " happens: plan-converts comes first");
+  // Signals begin early and are small: ahead of buffers they would cost those an alignment's bytes.
+  users.insert(users.end(), signals.begin(), signals.end());
   // Scratch that lives until the next one's op lies elsewhere than that one's: one barrier less.
   std::vector<User> apart = users;
   User *previous = nullptr;
@@ -145,6 +151,17 @@ Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs)
   if (cheap <= std::max(total, costs.freeSharedBytes)) {
     users = std::move(apart);
     total = cheap;
+  }
+  // Holes between buffers that live in turn are filled best with the largest ones placed first.
+  if (total > limit) {
+    std::vector<User> largest = users;
+    llvm::sort(largest, [](const User &a, const User &b) {
+      return std::tuple(b.bytes, a.begin) < std::tuple(a.bytes, b.begin);
+    });
+    if (uint64_t least = place(largest); least < total) {
+      users = std::move(largest);
+      total = least;
+    }
   }
   OpBuilder builder(module.getContext());
   for (User &user : users) {

@@ -420,14 +420,10 @@ private:
 };
 
 // A group that has the turn must not wait for another one, which may wait for its turn. Where warps meet
-// while the turn lies around both products of a loop's trips, it is taken ahead of the first one alone.
-void shortenTurns(scf::ForOp loop) {
-  simt::DotAsyncOp first, last;
-  for (auto dot : loop.getBody()->getOps<simt::DotAsyncOp>()) {
-    first = dot->hasAttr(simt::handsTurnOnName) ? dot : first;
-    last = dot->hasAttr(simt::awaitsTurnName) ? dot : last;
-  }
-  if (!first || !last || first == last)
+// while the turn lies around both products of a loop's trips, it is taken ahead of the first one alone; in
+// all loops that hand it on to each other.
+void shortenTurns(simt::DotWaitOp opens) {
+  if (!opens->hasAttr(simt::opensTurnsName))
     return;
   auto meets = [](Operation *op) {
     return op
@@ -437,18 +433,40 @@ void shortenTurns(scf::ForOp loop) {
         })
         .wasInterrupted();
   };
-  Operation *opens = loop->getPrevNode(), *closes = loop->getNextNode();
+  SmallVector<std::pair<simt::DotAsyncOp, simt::DotAsyncOp>> products; // the first and the last of each loop
+  SmallVector<simt::TurnOp> turns;
   bool waits = false;
-  for (; !opens->hasAttr(simt::opensTurnsName); opens = opens->getPrevNode())
-    waits |= meets(opens);
-  for (; !closes->hasAttr(simt::closesTurnsName); closes = closes->getNextNode())
-    waits |= meets(closes);
-  for (Operation &op : *loop.getBody())
-    waits |= (op.isBeforeInBlock(first) || last->isBeforeInBlock(&op)) && meets(&op);
+  Operation *closes = opens->getNextNode();
+  for (; !closes->hasAttr(simt::closesTurnsName); closes = closes->getNextNode()) {
+    if (auto turn = dyn_cast<simt::TurnOp>(closes))
+      turns.push_back(turn);
+    if (!turns.empty() && turns.back().getHandsOn())
+      continue; // nobody has the turn here who waits for others
+    auto loop = dyn_cast<scf::ForOp>(closes);
+    simt::DotAsyncOp first, last;
+    if (loop)
+      for (auto dot : loop.getBody()->getOps<simt::DotAsyncOp>()) {
+        first = dot->hasAttr(simt::handsTurnOnName) ? dot : first;
+        last = dot->hasAttr(simt::awaitsTurnName) ? dot : last;
+      }
+    if (!first || !last) {
+      waits |= meets(closes);
+      continue;
+    }
+    if (first == last)
+      return;
+    products.push_back({first, last});
+    for (Operation &op : *loop.getBody())
+      waits |= (op.isBeforeInBlock(first) || last->isBeforeInBlock(&op)) && meets(&op);
+  }
   if (!waits)
     return;
-  first->setAttr(simt::awaitsTurnName, UnitAttr::get(loop.getContext()));
-  last->removeAttr(simt::awaitsTurnName);
+  for (auto [first, last] : products) {
+    first->setAttr(simt::awaitsTurnName, UnitAttr::get(opens.getContext()));
+    last->removeAttr(simt::awaitsTurnName);
+  }
+  for (simt::TurnOp turn : turns)
+    turn.erase();
   opens->removeAttr(simt::awaitsTurnName);
   closes->removeAttr(simt::handsTurnOnName);
 }

@@ -18,16 +18,35 @@ namespace {
 
 constexpr llvm::StringLiteral stagesName = "tt.num_stages";
 
+// The buffers that the copies of a loop have filled, and their signals, as the loop leaves them.
+struct Ring {
+  scf::ForOp loop;
+  SmallVector<Value> buffers;
+  Value signals, emptied; // null: there are none
+  Value slot, parity;     // of the trip that would be the next one
+  Value isUsed;           // this loop or one before it had a trip; i1
+  unsigned aheadTrips;
+  SmallVector<Operation *> endings; // behind the loop: nothing is under way any more, signals end
+};
+
+// Does the op leave shared memory alone, and do nothing else that copies could meet?
+bool isPlain(Operation *op) {
+  return op->getNumRegions() == 0 && isMemoryEffectFree(op) && simt::scratchBytes(op) == 0;
+}
+
 class Pipeline {
 public:
-  Pipeline(CopyPlan plan, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
-      : plan_(std::move(plan)), loop_(plan_.loop), machine_(machine), remarks_(remarks) {}
+  // `before`: of the loop that was the last one to get copies, if there is one.
+  Pipeline(CopyPlan plan, const simt::Machine &machine, std::vector<diag::Remark> &remarks,
+           std::optional<Ring> before)
+      : plan_(std::move(plan)), loop_(plan_.loop), machine_(machine), remarks_(remarks),
+        before_(std::move(before)) {}
 
-  void run() {
+  std::optional<Ring> run() {
     widenBounds();
     separate();
     insertCopies();
-    expand();
+    return expand();
   }
 
 private:
@@ -84,27 +103,21 @@ private:
     IRRewriter rewriter(loop_.getContext());
     Location loc = loop_.getLoc();
     rewriter.setInsertionPoint(loop_);
-    SmallVector<Value> buffers;
-    for (CopiedLoad &copied : plan_.copied) {
-      auto type = cast<RankedTensorType>(copied.load.getType());
-      auto map = simt::SharedAttr::get(loop_.getContext(), copied.map);
-      auto buffer = simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
-                                          int64_t(plan_.slots));
-      buffers.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), buffer, IntegerAttr()));
-    }
-    if (machine_.hasBulkCopy && plan_.areWide)
-      planBoxes(rewriter);
+    bool handsOn = machine_.hasBulkCopy && plan_.areWide && planBoxes(rewriter);
+    makeRing(rewriter, handsOn);
+    ArrayRef<Value> buffers = buffers_;
     // The slots that a trip fills and reads, one after the other, and the parity of signals in the latter,
     // then that in the former.
     Value zero = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
     Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
     Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(plan_.slots)));
     SmallVector<Operation *> next[2];
-    SmallVector<Value> begins{zero, zero};
+    Value firstSlot = before_ ? before_->slot : zero, firstParity = before_ ? before_->parity : zero;
+    SmallVector<Value> begins{firstSlot, firstSlot};
     if (signals_)
-      begins.push_back(zero);
+      begins.push_back(firstParity);
     if (emptied_)
-      begins.push_back(zero);
+      begins.push_back(firstParity);
     auto replaced = loop_.replaceWithAdditionalYields(
         rewriter, begins, /*replaceInitOperandUsesInLoop=*/false,
         [&](OpBuilder &builder, Location at, ArrayRef<BlockArgument> slots) {
@@ -175,8 +188,58 @@ private:
              std::to_string(plan_.aheadTrips) + (plan_.aheadTrips == 1 ? " trip ahead" : " trips ahead")});
   }
 
-  // Finds the loads that one thread can start as copies of boxes; then there is a signal for each slot.
-  void planBoxes(IRRewriter &rewriter) {
+  // The buffers that copies fill, and their signals where there are boxes. Where the loop before has the same
+  // ones, and nothing between the two needs shared memory, the loop goes on in them with the slot behind: its
+  // first copies need not wait for others' last reads, and signals need not begin anew.
+  void makeRing(IRRewriter &rewriter, bool handsOn) {
+    SmallVector<Type> types;
+    for (CopiedLoad &copied : plan_.copied) {
+      auto type = cast<RankedTensorType>(copied.load.getType());
+      auto map = simt::SharedAttr::get(loop_.getContext(), copied.map);
+      types.push_back(simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
+                                            int64_t(plan_.slots)));
+    }
+    if (before_ && !goesOn(types, handsOn))
+      before_.reset();
+    if (before_) {
+      buffers_ = before_->buffers;
+      signals_ = before_->signals;
+      emptied_ = before_->emptied;
+      for (Operation *ending : before_->endings)
+        if (isa<simt::SignalEndOp>(ending))
+          rewriter.eraseOp(ending);
+        else
+          markSignalled(ending);
+      return;
+    }
+    for (auto [copied, type] : llvm::zip(plan_.copied, types))
+      buffers_.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), type, IntegerAttr()));
+    if (boxes_.empty())
+      return;
+    signals_ = makeSignals(rewriter, handsOn ? simt::warpsOf(loop_) : 1);
+    if (handsOn)
+      emptied_ = makeSignals(rewriter, simt::warpsOf(loop_));
+  }
+
+  // The first loop holds what the second one needs besides its sums, too: sums must not take much of the
+  // registers.
+  bool goesOn(ArrayRef<Type> types, bool handsOn) {
+    unsigned held = 0;
+    loop_.getBody()->walk([&](DotOp dot) { held += simt::registersOf(dot.getType()); });
+    if (held > machine_.registers * machine_.costs.heldJoined ||
+        before_->loop->getBlock() != loop_->getBlock() || boxes_.empty() || !before_->signals ||
+        bool(before_->emptied) != handsOn || before_->aheadTrips != plan_.aheadTrips ||
+        !llvm::equal(types, ValueRange(before_->buffers).getTypes()))
+      return false;
+    for (Operation *op = before_->loop->getNextNode(); op != loop_; op = op->getNextNode())
+      if (!isPlain(op) && !llvm::is_contained(before_->endings, op))
+        return false;
+    return true;
+  }
+
+  // Finds the loads that one thread can start as copies of boxes; then there is a signal for each slot. Its
+  // result: signals say that slots are empty, too.
+  bool planBoxes(IRRewriter &rewriter) {
     std::string why;
     BulkCopies bulk(loop_->getParentOfType<FuncOp>());
     TripValues trips(rewriter, loop_);
@@ -200,23 +263,21 @@ private:
         fits_ = rewriter.createOrFold<arith::AndIOp>(copied.load.getLoc(), fits_, ahead->fits);
     }
     if (boxes_.empty())
-      return;
+      return false;
     bool areSignalled = handsSlotsOn();
     if (plan_.last &&
         !hasLongRows(areSignalled ? machine_.costs.handedColumns : machine_.costs.boxedLastColumns)) {
       boxes_.clear();
-      return;
+      return false;
     }
     if (trips.condition())
       fits_ = rewriter.createOrFold<arith::AndIOp>(loop_.getLoc(), fits_, trips.condition());
-    signals_ = makeSignals(rewriter, areSignalled ? simt::warpsOf(loop_) : 1);
-    if (areSignalled)
-      emptied_ = makeSignals(rewriter, simt::warpsOf(loop_));
     bool isAskedAhead = llvm::all_of(asked_, [](auto &ahead) { return ahead.has_value(); });
     remarks_.push_back({locationText(loop_.getLoc()), "pipeline",
                         std::to_string(boxes_.size()) + (boxes_.size() == 1 ? " load is" : " loads are") +
                             " copied by one thread in boxes, wherever the tile is a window of memory" +
                             (isAskedAhead ? "" : ", which each trip asks")});
+    return areSignalled;
   }
 
   // Do signals hand slots from those who read to those who copy, instead of the barrier of a trip? It pays
@@ -235,7 +296,13 @@ private:
     return layout::columnsTogether(simt::layoutOf(plan_.last.getResult()), matrix.shape()) >= columns;
   }
 
+  // Ahead of the loads that stand ahead of the loop: where threads begin a signal, the assembler waits for
+  // all loads that are under way.
   Value makeSignals(IRRewriter &rewriter, unsigned arrivals) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    for (Operation *op = loop_->getPrevNode(); op && op->getNumRegions() == 0; op = op->getPrevNode())
+      if (isa<LoadOp>(op))
+        rewriter.setInsertionPoint(op);
     // An element more than the signal: slots begin at multiples of 16 bytes.
     auto map = simt::SharedAttr::get(loop_.getContext(), layout::linearMap(1));
     auto type =
@@ -273,6 +340,8 @@ private:
     Value before = arith::SubIOp::create(rewriter, loc, behind, constant(1));
     Value isThere = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ne, loop_.getInductionVar(),
                                           loop_.getLowerBound());
+    if (before_)
+      isThere = arith::OrIOp::create(rewriter, loc, isThere, before_->isUsed);
     auto signal = simt::ViewOp::create(rewriter, loc, oneSlot(emptied_), emptied_, before);
     simt::SignalArriveWarpsOp::create(rewriter, loc, signal, isThere, false);
   }
@@ -367,7 +436,7 @@ private:
     return first ? first : op;
   }
 
-  void expand() {
+  std::optional<Ring> expand() {
     // Users of a load that stood between the copies and the wait come behind it, in their order.
     restoreOrder();
     if (emptied_)
@@ -408,35 +477,75 @@ private:
         scheduleAhead();
     };
     IRRewriter rewriter(loop_.getContext());
+    rewriter.setInsertionPointAfter(loop_);
+    Ring ring{{}, buffers_, signals_, emptied_, {}, {}, {}, plan_.aheadTrips, {}};
+    if (signals_) {
+      // Through ops of their own: the loop that has these results is about to become another one.
+      Value none = arith::ConstantOp::create(rewriter, loop_.getLoc(), rewriter.getI32IntegerAttr(0));
+      auto own = loop_.getResults().take_back(emptied_ ? 4 : 3);
+      ring.slot = arith::AddIOp::create(rewriter, loop_.getLoc(), own[1], none);
+      ring.parity = arith::AddIOp::create(rewriter, loop_.getLoc(), own[2], none);
+    }
     rewriter.setInsertionPoint(loop_);
+    ring.isUsed = arith::CmpIOp::create(rewriter, loop_.getLoc(), arith::CmpIPredicate::slt,
+                                        loop_.getLowerBound(), loop_.getUpperBound());
+    if (before_)
+      ring.isUsed = arith::OrIOp::create(rewriter, loop_.getLoc(), ring.isUsed, before_->isUsed);
     loop_->removeAttr(stagesName);
     FailureOr<scf::ForOp> made = scf::pipelineForLoop(rewriter, loop_, options);
     rewriter.setInsertionPointAfter(failed(made) ? loop_ : *made);
     for (Value signals : {emptied_, signals_})
-      if (signals)
-        rewriter.setInsertionPoint(simt::SignalEndOp::create(rewriter, signals.getLoc(), signals));
-    if (emptied_ && succeeded(made))
-      finishSignalled(*made);
+      if (signals) {
+        ring.endings.push_back(simt::SignalEndOp::create(rewriter, signals.getLoc(), signals));
+        rewriter.setInsertionPoint(ring.endings.back());
+      }
     if (failed(made)) { // the copies then happen in their own trip
       wait_.setPending(0);
-      return;
+      return std::nullopt;
     }
+    if (emptied_)
+      finishSignalled(*made);
+    if (before_)
+      askAhead(before_->loop, *made);
     // Nothing is under way when the memory serves others.
     simt::AsyncCommitOp rest = simt::AsyncCommitOp::create(
         rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
-    simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0);
+    ring.endings.push_back(rest);
+    ring.endings.push_back(simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0));
+    ring.loop = *made;
+    return ring;
   }
 
-  // Copies ahead of the loop fill slots for the first time, and barriers order them.
+  // Copies ahead of the loop fill slots for the first time, and barriers order them; unless a loop before has
+  // used these slots.
   void finishSignalled(scf::ForOp made) {
     made->setAttr(simt::signalledName, UnitAttr::get(made.getContext()));
-    for (Operation &op : llvm::make_early_inc_range(*made->getBlock())) {
-      if (&op == made)
-        break;
-      if (op.hasAttr(simt::signalledName) && isa<simt::SignalWaitOp>(op))
-        op.erase();
-      else if (!isa<scf::ForOp>(op))
-        op.removeAttr(simt::signalledName);
+    if (before_)
+      return;
+    Operation *next = nullptr;
+    for (Operation *op = made->getPrevNode(); op && !isa<scf::ForOp>(op); op = next) {
+      next = op->getPrevNode();
+      if (op->hasAttr(simt::signalledName) && isa<simt::SignalWaitOp>(op))
+        op->erase();
+      else
+        op->removeAttr(simt::signalledName);
+    }
+  }
+
+  // Numbers that the first copies of a loop which goes on need are computed ahead of the loop before it:
+  // between the two the tensor cores would wait for them.
+  static void askAhead(scf::ForOp before, scf::ForOp made) {
+    made->setAttr(simt::goesOnName, UnitAttr::get(made.getContext()));
+    auto isNumber = [](Type type) { return type.isIntOrIndex(); };
+    auto isEarlier = [&](Value operand) {
+      Operation *op = operand.getDefiningOp();
+      return !op || op->getBlock() != before->getBlock() || op->isBeforeInBlock(before);
+    };
+    for (Operation *op = before->getNextNode(), *next = nullptr; op != made; op = next) {
+      next = op->getNextNode();
+      if (isPlain(op) && llvm::all_of(op->getResultTypes(), isNumber) &&
+          llvm::all_of(op->getOperands(), isEarlier))
+        op->moveBefore(before);
     }
   }
 
@@ -509,7 +618,9 @@ private:
   scf::ForOp loop_; // as rewritten so far
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
+  std::optional<Ring> before_; // in which this loop goes on, once it is known that it does
   simt::AsyncWaitOp wait_;
+  SmallVector<Value> buffers_;
   SmallVector<BulkCopies::Plan> boxes_;                 // loads that may be copies of boxes
   SmallVector<std::optional<BulkCopies::Ahead>> asked_; // of each of them
   Value fits_;                                          // what was asked ahead of the loop
@@ -525,12 +636,13 @@ void pipelineLoops(Operation *function, unsigned stages, const simt::Machine &ma
                    std::vector<diag::Remark> &remarks) {
   SmallVector<scf::ForOp> loops;
   function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  std::optional<Ring> ring;
   for (scf::ForOp loop : loops) {
     unsigned own = stages;
     if (auto attribute = loop->getAttrOfType<IntegerAttr>(stagesName))
       own = unsigned(std::max<int64_t>(attribute.getInt(), 1));
     if (std::optional<CopyPlan> plan = planCopies(loop, own, machine, remarks))
-      Pipeline(std::move(*plan), machine, remarks).run();
+      ring = Pipeline(std::move(*plan), machine, remarks, std::move(ring)).run();
   }
 }
 

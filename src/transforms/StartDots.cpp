@@ -247,26 +247,54 @@ private:
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},
                                         ValueRange(), 0);
     sum.replaceAllUsesExcept(wait.getResult(0), wait);
-    auto [opens, closes] = waitAround(loop, index, started);
     auto firstProduct = first.getSums().front().getDefiningOp<simt::DotAsyncOp>();
     unsigned warps = matrix_.shape().warps;
-    if (firstProduct && simt::warpsOf(loop) >= 2 * warps) {
-      opens->setAttr(simt::opensTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
+    bool takeTurns = firstProduct && simt::warpsOf(loop) >= 2 * warps;
+    auto [opens, closes] = waitAround(loop, index, started, takeTurns);
+    if (takeTurns) {
+      if (opens)
+        opens->setAttr(simt::opensTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
       closes->setAttr(simt::closesTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
       firstProduct->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
       // Without a barrier in the trip the turn lies around the last product and the next trip's first.
       bool isAroundBoth = loop->hasAttr(simt::signalledName);
       (isAroundBoth ? started : firstProduct)->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
       if (isAroundBoth) {
-        opens->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
+        if (opens)
+          opens->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
+        else
+          turnBetween(builder, loop, index, warps);
         closes->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
       }
     }
     return true;
   }
 
-  // Ahead of a loop and behind it, for sums that its trips hand on while they run.
-  std::pair<Operation *, Operation *> waitAround(scf::ForOp loop, unsigned index, simt::DotAsyncOp started) {
+  // A loop that goes on in the buffers of the one before takes over its last product while that runs, as
+  // trips do of each other. Either both take turns or none does.
+  static bool takeOver(scf::ForOp loop, OpOperand &sum, bool takesTurns) {
+    auto behind = sum.get().getDefiningOp<simt::DotWaitOp>();
+    if (!loop->hasAttr(simt::goesOnName) || !behind || behind.getSums().size() != 1 ||
+        !sum.get().hasOneUse() || !behind.getSums()[0].getDefiningOp<scf::ForOp>() ||
+        behind->hasAttr(simt::closesTurnsName) != takesTurns)
+      return false;
+    sum.set(behind.getSums()[0]);
+    behind.erase();
+    return true;
+  }
+
+  // Others multiply while this group starts the first copies of the loop: one that waits for these must not
+  // have the turn for which those wait who copy.
+  static void turnBetween(OpBuilder &builder, scf::ForOp loop, unsigned index, unsigned warps) {
+    builder.setInsertionPointAfter(loop.getInitArgs()[index].getDefiningOp());
+    simt::TurnOp::create(builder, loop.getLoc(), warps, true);
+    builder.setInsertionPoint(loop);
+    simt::TurnOp::create(builder, loop.getLoc(), warps, false);
+  }
+
+  // Ahead of a loop, unless it takes over, and behind it, for sums that its trips hand on while they run.
+  std::pair<Operation *, Operation *> waitAround(scf::ForOp loop, unsigned index, simt::DotAsyncOp started,
+                                                 bool takesTurns = false) {
     OpBuilder builder(started->getContext());
     SmallVector<Value> allocs;
     for (Value buffer : buffersOf(started))
@@ -275,9 +303,12 @@ private:
     // way would make the assembler let products wait for each other.
     builder.setInsertionPoint(loop);
     OpOperand &first = loop.getInitArgsMutable()[index];
-    auto ahead = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
-                                         ValueRange{first.get()}, ValueRange(), 0);
-    first.set(ahead.getResult(0));
+    simt::DotWaitOp ahead;
+    if (!takeOver(loop, first, takesTurns)) {
+      ahead = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
+                                      ValueRange{first.get()}, ValueRange(), 0);
+      first.set(ahead.getResult(0));
+    }
     builder.setInsertionPointAfter(loop);
     Value sum = loop.getResult(index);
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},

@@ -105,6 +105,18 @@ def test_attention_for_stages_and_warps(target, stages, warps):
           dict(BLOCK_M=32, BLOCK_N=16, num_warps=warps, num_stages=stages))
 
 
+# Two loops over blocks of K and V one behind the other, the second of which goes on in the buffers of the first: also where one of
+# them has no trip, where boxes do not fit (rows of 8 more), and with fewer trips than are under way.
+@ON_DEVICES
+@pytest.mark.parametrize("length", [64, 128, 192, 320, 512])
+@pytest.mark.parametrize("head, blocks, warps, stages", [(128, (128, 128), 8, 2), (128, (128, 64), 8, 3), (128, (64, 64), 4, 3),
+                                                         (64, (128, 64), 8, 3), (64, (128, 128), 8, 2), (64, (64, 64), 4, 3)])
+def test_a_loop_goes_on_in_the_buffers_of_the_one_before(target, head, blocks, warps, stages, length):
+    for name in ("attention, two loops", "attention, one loop, exp"):
+        check(name, "f16", dict(batch=1, heads=1, length=length, head=head, causal=True),
+              dict(BLOCK_M=blocks[0], BLOCK_N=blocks[1], num_warps=warps, num_stages=stages))
+
+
 SHAPES = [(1, 1, 1), (16, 16, 16), (17, 33, 100), (64, 8, 15), (32, 32, 16), (3, 70, 64)]
 
 

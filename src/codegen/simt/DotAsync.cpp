@@ -272,6 +272,14 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
   }
 }
 
+void emitTurn(Emitter &e, TurnOp op) {
+  Turns turns(e, unsigned(op.getWarps()), warpsOf(op));
+  if (op.getHandsOn())
+    turns.handOn();
+  else
+    turns.await();
+}
+
 void emitBarrier(Emitter &e, BarrierOp op) {
   if (op.getFence())
     e.hardware.fenceForProducts(e.builder);

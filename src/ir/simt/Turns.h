@@ -20,4 +20,7 @@ inline constexpr llvm::StringLiteral opensTurnsName = "simt.opens_turns",
 // for copies: it needs no barrier for that.
 inline constexpr llvm::StringLiteral signalledName = "simt.signalled";
 
+// Of a loop: its copies go on in the buffers of the loop ahead of it, with the slot behind that loop's last.
+inline constexpr llvm::StringLiteral goesOnName = "simt.goes_on";
+
 } // namespace tegula::simt

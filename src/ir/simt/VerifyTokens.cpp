@@ -156,6 +156,11 @@ private:
         auto next = dyn_cast<DotAsyncOp>(use.getOwner());
         if (isa<DotWaitOp>(use.getOwner()) || (next && next.getAcc() == sum))
           continue;
+        if (auto taking = dyn_cast<scf::ForOp>(use.getOwner())) {
+          sums.push_back(taking.getTiedLoopRegionIterArg(&use));
+          sums.push_back(taking.getTiedLoopResult(&use));
+          continue;
+        }
         auto loop = dyn_cast<scf::ForOp>(use.getOwner()->getParentOp());
         if (!loop || !isa<scf::YieldOp>(use.getOwner()))
           return dot.emitOpError("has a result that is read without a wait for it");

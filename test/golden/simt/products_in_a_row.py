@@ -4,11 +4,14 @@
 import triton
 import triton.language as tl
 
-# Its operand stays in its slot for a trip more.
-# RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
 # Boxes come behind signals, the last group's first warp copies while the first product runs, and no barrier stands in the trip: the turn lies around both products.
+# Signals begin ahead of all loads: there the assembler would wait for those.
+# RUNS-NOT: tt.load
 # RUNS: simt.signal_init %[[FILLED:.+]] {arrivals = 8
 # RUNS: simt.signal_init %[[EMPTY:.+]] {arrivals = 8
+# RUNS: tt.load
+# Its operand stays in its slot for a trip more.
+# RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
 # The operand from ahead of the loop is stored when the first trip's copies are under way: both are waited for together.
 # RUNS: simt.bulk_copy
 # RUNS: simt.local_store
