@@ -47,6 +47,20 @@ unsigned registersInside(const Layout &layout, std::span<const int64_t> groups) 
   return mask;
 }
 
+unsigned registersBehind(const Layout &layout) {
+  uint32_t once = 0, again = 0; // bits of coordinates that one basis moves, that several do
+  for (const auto &images : layout.allBases())
+    for (uint32_t image : images) {
+      again |= once & image;
+      once |= image;
+    }
+  unsigned mask = 0;
+  const auto &registers = layout.bases(Axis::Register);
+  for (unsigned bit = 0; bit != registers.size(); ++bit)
+    mask |= registers[bit] != 0 && !(registers[bit] & again) ? 1u << bit : 0;
+  return mask;
+}
+
 bool axisInWarp(const Layout &layout, unsigned dim) {
   return bitsAlong(layout, Axis::Warp, dim).empty() && bitsAlong(layout, Axis::Block, dim).empty();
 }

@@ -22,6 +22,10 @@ std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim);
 // of two) along each dimension d.
 unsigned registersInside(const Layout &layout, std::span<const int64_t> groups);
 
+// The register bits with which an element lies behind the one without: no other bit of the layout moves it
+// back.
+unsigned registersBehind(const Layout &layout);
+
 // No warp or block bit moves along `dim`: one warp holds each line along it.
 bool axisInWarp(const Layout &layout, unsigned dim);
 // No lane, warp or block bit moves along `dim`: one thread holds each line along it.

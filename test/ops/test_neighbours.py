@@ -41,6 +41,27 @@ def test_of_neighbours(target, dtype, base, divisor):
 
 
 @triton.jit
+def of_far_rows_kernel(quotients, remainders, base, divisor, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)
+    x = base + i
+    at = i[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(quotients + at, (x // divisor)[:, None] + tl.arange(0, N)[None, :] * 0)
+    tl.store(remainders + at, (x % divisor)[:, None] + tl.arange(0, N)[None, :] * 0)
+
+
+@pytest.mark.parametrize("shape, warps", [((64, 64), 4), ((32, 128), 1), ((128, 8), 2)])
+@pytest.mark.parametrize("divisor", DIVISORS + [128])
+@pytest.mark.parametrize("base", [0, -64, -4096, -2**31, 2**31 - 256, -3])
+def test_of_rows_that_a_thread_holds_apart(target, base, divisor, shape, warps):
+    made = [torch.empty(shape, dtype=torch.int32) for _ in range(2)]
+    x = np.arange(shape[0], dtype=object) + base
+    of_far_rows_kernel[(1,)](*made, base, divisor, *shape, num_warps=warps)
+    for found, exact in zip(made, quotient_and_remainder(x, divisor)):
+        wrapped = [(int(v) + 2**31) % 2**32 - 2**31 for v in exact]
+        assert (found.numpy() == np.array(wrapped, dtype=np.int64)[:, None]).all()
+
+
+@triton.jit
 def of_rows_kernel(out, rows, columns, width, M: tl.constexpr, N: tl.constexpr):
     """Two dimensions, and a loop whose numbers are known not to be negative."""
     for start in range(0, rows, M):

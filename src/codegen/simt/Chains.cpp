@@ -26,10 +26,12 @@ bool joinsChain(Operation *op) {
          !isa<arith::ConstantOp, AddPtrOp, PtrToIntOp, IntToPtrOp, ElementwiseInlineAsmOp>(op);
 }
 
-// Registers of an op's result that follow from others (ir/simt/Runs.h).
+// Registers of an op's result that follow from others (ir/simt/Runs.h): register bits between elements of a
+// group.
 struct Neighbours {
-  unsigned equal = 0;   // register bits between equal elements
-  unsigned counted = 1; // aligned groups of so many registers hold neighbours whose dividends count up
+  unsigned equal = 0; // that are equal
+  unsigned counted =
+      0; // whose dividends count up; with one of the bits set an element is not the group's first
 };
 
 Neighbours neighboursOf(Operation *op) {
@@ -38,9 +40,8 @@ Neighbours neighboursOf(Operation *op) {
   if (auto equal = op->getAttrOfType<DenseI64ArrayAttr>(equalName))
     found.equal = layout::registersInside(layoutOf(result), equal.asArrayRef());
   if (auto counted = op->getAttrOfType<DenseI64ArrayAttr>(countedName))
-    for (auto [d, size] : llvm::enumerate(counted.asArrayRef()))
-      if (size > 1)
-        found.counted = std::min(unsigned(size), layoutOf(result).contiguous(unsigned(d)));
+    found.counted = layout::registersInside(layoutOf(result), counted.asArrayRef()) &
+                    layout::registersBehind(layoutOf(result));
   return found;
 }
 
@@ -132,7 +133,7 @@ void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Register
       results[reg] = results[equal];
       continue;
     }
-    if (unsigned first = reg & ~(neighbours.counted - 1); first != reg) {
+    if (unsigned first = reg & ~neighbours.counted; first != reg && operandsAt(first)[0]) {
       auto [dividend, divisor] = std::pair(operandsAt(first)[0], operands[1]);
       results[reg] = codegen::divideBehind(builder, op, dividend, divisor, operands[0]);
       continue;

@@ -352,3 +352,9 @@ TEST(Queries, RegistersInsideOfGroupsOfNeighbours) {
     EXPECT_EQ(registersInside(layout, std::vector<int64_t>{1, size}), std::min<int64_t>(size, 8) - 1);
   EXPECT_EQ(registersInside(layout, std::vector<int64_t>{16, 256}), layout.size(Axis::Register) - 1);
 }
+
+TEST(Queries, RegistersBehindAreMovedBackByNoOtherBit) {
+  // The first bit moves nothing; a lane takes the second one's move back.
+  Layout layout = *Layout::parse("[8x8] register=[(0,0),(0,4),(0,1)] lane=[(4,0),(0,6),(1,0)] warp=[(2,0)]");
+  EXPECT_EQ(registersBehind(layout), 4u);
+}
