@@ -11,7 +11,8 @@ import pytest
 import growth
 import shapes
 
-MOST = 1.35  # all series of ten seconds are below 1.3, beside other load, too; what is quadratic is above 1.6
+MOST = 1.35  # all series of ten seconds are below 1.3, beside other load, too: a series below that is flat
+STEEP = 1.6  # what is quadratic is above; between the two lies what a machine with other guests makes of a flat one
 # Of the largest compile of a series: longer ones where a shorter one is steep or tells nothing. The last is another try.
 SECONDS = (0.1, 0.5, 2.0, 2.0)
 REFUSALS = ("TileTooLarge", "NestingTooDeep", "RecursionTooDeep", "FileTooLarge", "ConstTooLarge", "TooLarge", "TooMany",
@@ -36,7 +37,7 @@ def test_compile_time_grows_with_the_program(name, target, figures):
             return
     figures.append(f"  steep: exponent {series['exponent']:.2f}: " + ", ".join(
         f"{point['n']}: {point['seconds']:.2f} s" for point in series["points"]))
-    assert not growth.is_steep(series, MOST) or not is_quiet(), figures[-1]
+    assert not growth.is_steep(series, STEEP) or not is_quiet(), figures[-1]
 
 
 def test_a_steep_series_is_seen():
