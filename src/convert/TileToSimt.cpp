@@ -1,9 +1,12 @@
 #include "convert/TileToSimt.h"
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Runs.h"
+#include "ir/simt/Scratch.h"
 #include "ir/tile/Elementwise.h"
 #include "ir/tile/Volatile.h"
 #include "layout/Queries.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -12,6 +15,8 @@ using tegula::layout::Layout;
 namespace tegula::convert {
 
 namespace {
+
+constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
 
 class Rewrite {
 public:
@@ -93,7 +98,7 @@ private:
         choice_.contiguousBytes(*own, pointers, mask, bits) * 2 <=
             choice_.contiguousBytes(best, pointers, mask, bits) &&
         !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
-    bool move = !own || (!isSmall(op) && scatters);
+    bool move = !own || (!isSmall(op) && scatters) || isRepeated(op, *own, best, width, dim);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -113,6 +118,47 @@ private:
   static bool isSmall(Operation *access) {
     return cast<RankedTensorType>(access->getOperand(0).getType()).getNumElements() <=
            (int64_t(simt::warpsOf(access)) << layout::laneBits);
+  }
+
+  // Does each thread load so much of what others load, too, beside the products of a loop, that it had better
+  // come once, as a copy, and be read from shared memory?
+  bool isRepeated(Operation *op, const Layout &own, const Layout &best, unsigned width, unsigned dim) {
+    auto load = dyn_cast<LoadOp>(op);
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    if (!load || !loop || load.getIsVolatile() || simt::storedBits(elementType(load.getType())) < copiedBits)
+      return false;
+    auto accesses = [&](const Layout &layout) {
+      unsigned equal = layout::registersInside(layout, axes_.at(load.getResult()).constancy);
+      unsigned elements = layout.size(layout::Axis::Register) >> llvm::popcount(equal);
+      return std::max(elements / std::min(width, layout.contiguous(dim)), 1u);
+    };
+    return accesses(own) >= machine_.costs.repeatedLoads * accesses(best) && hasProductsAlone(loop) &&
+           !isAddress(load, loop);
+  }
+
+  // Do other loads of the loop take their addresses from what the load brings?
+  static bool isAddress(LoadOp load, scf::ForOp loop) {
+    ForwardSliceOptions options;
+    options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+    llvm::SetVector<Operation *> behind;
+    getForwardSlice(load.getOperation(), &behind, options);
+    return llvm::any_of(behind, [](Operation *op) { return isa<LoadOp>(op); });
+  }
+
+  // Has the loop products on the matrix unit, no factor of which another one of the trip gives?
+  bool hasProductsAlone(scf::ForOp loop) const {
+    ForwardSliceOptions options;
+    options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+    llvm::SetVector<Operation *> behind;
+    bool hasProducts = false;
+    for (DotOp dot : loop.getOps<DotOp>()) {
+      hasProducts |= choice_.matrixOf(dot) != nullptr;
+      getForwardSlice(dot.getOperation(), &behind, options);
+    }
+    return hasProducts && llvm::none_of(loop.getOps<DotOp>(), [&](DotOp dot) {
+             return behind.contains(dot.getA().getDefiningOp()) ||
+                    behind.contains(dot.getB().getDefiningOp());
+           });
   }
 
   // The layout in which atomic steps happen, and how many neighbours an addition whose results nobody wants

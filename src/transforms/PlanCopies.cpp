@@ -54,6 +54,7 @@ public:
     if (plan_.slots < 2 || !isCandidate())
       return std::nullopt;
     defineYieldedInside();
+    findAddresses();
     for (Operation &op : *plan_.loop.getBody())
       if (auto load = dyn_cast<LoadOp>(op))
         consider(load);
@@ -117,6 +118,15 @@ private:
     }
   }
 
+  // Finds the loads whose values others need for addresses or masks: they run ahead as loads.
+  void findAddresses() {
+    plan_.loop.getBody()->walk([&](LoadOp load) {
+      for (Operation *op : addressOps(load))
+        if (isa<LoadOp>(op))
+          addressed_.insert(op);
+    });
+  }
+
   bool refuse(Location location, StringRef why) {
     remarks_.push_back({locationText(location), "pipeline", why.str()});
     return false;
@@ -133,6 +143,8 @@ private:
     auto type = cast<RankedTensorType>(load.getType());
     if (load.getIsVolatile())
       return refuse(load.getLoc(), "stays where it is: volatile");
+    if (addressed_.contains(load))
+      return refuse(load.getLoc(), "is not copied: other loads take their addresses from it");
     if (!isZero(load.getOther()))
       return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
@@ -439,9 +451,9 @@ private:
     return best;
   }
 
-  // Collects what the addresses and the mask of the load need of the loop; null: all of it can run ahead.
-  const char *reasonAgainst(LoadOp load) {
-    llvm::SetVector<Operation *> needed;
+  // The ops of the loop that the addresses and the mask of the load come from, of trips before, too.
+  llvm::SetVector<Operation *> addressOps(LoadOp load) {
+    llvm::SetVector<Operation *> ops;
     llvm::DenseSet<Value> seen;
     SmallVector<Value> work{load.getPtr()};
     if (load.getMask())
@@ -456,8 +468,18 @@ private:
         continue;
       }
       Operation *op = value.getDefiningOp();
-      if (!plan_.loop->isAncestor(op) || op == plan_.loop)
+      if (!plan_.loop->isProperAncestor(op))
         continue;
+      ops.insert(op);
+      llvm::append_range(work, op->getOperands());
+    }
+    return ops;
+  }
+
+  // Collects what the addresses and the mask of the load need of the loop; null: all of it can run ahead.
+  const char *reasonAgainst(LoadOp load) {
+    llvm::SetVector<Operation *> needed = addressOps(load);
+    for (Operation *op : needed)
       if (auto inner = dyn_cast<LoadOp>(op)) {
         if (inner.getIsVolatile())
           return "stays where it is: its addresses come from a volatile load";
@@ -466,9 +488,6 @@ private:
       } else if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op)) {
         return "stays where it is: its addresses come from what the loop computes";
       }
-      needed.insert(op);
-      llvm::append_range(work, op->getOperands());
-    }
     plan_.ahead.insert(needed.begin(), needed.end());
     return nullptr;
   }
@@ -476,6 +495,7 @@ private:
   CopyPlan plan_;
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
+  llvm::DenseSet<Operation *> addressed_;
   SmallVector<Value> written_; // addresses of stores and atomics
   analysis::PointerOrigins origins_;
 };

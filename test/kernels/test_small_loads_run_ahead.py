@@ -42,3 +42,108 @@ def test_what_replaces_masked_elements(target, other, stages):
         expected += a[k].double() @ b[k].double() * factor
         last = factor * 2
     assert torch.equal(c.double(), expected)
+
+
+@triton.jit
+def scaled_columns_kernel(a_ptr, b_ptr, rows_ptr, columns_ptr, c_ptr, trips, limit, IS_MASKED: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+                          K: tl.constexpr):
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    acc = tl.zeros((M, N), tl.float32)
+    for trip in range(trips):
+        a = tl.load(a_ptr + trip * M * K + i[:, None] * K + k[None, :])
+        b = tl.load(b_ptr + trip * K * N + j[None, :] * K + k[:, None])
+        rows = tl.load(rows_ptr + trip * M + i)
+        if IS_MASKED:
+            columns = tl.load(columns_ptr + j * trips + trip, mask=j < limit, other=0.0)
+        else:
+            columns = tl.load(columns_ptr + j * trips + trip)
+        acc += tl.dot(a, b) * rows[:, None] * columns[None, :]
+    tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
+
+
+@pytest.mark.parametrize("stages, warps", [(1, 4), (2, 4), (3, 8)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_scales_of_columns_come_once_for_all_threads(target, masked, stages, warps):
+    m, n, k, trips, limit = 64, 128, 32, 5, 100
+    generator = torch.Generator().manual_seed(2)
+
+    def whole(*shape):
+        return torch.randint(-2, 3, shape, generator=generator)
+
+    a, b = whole(trips, m, k).to(torch.float16), whole(trips, n, k).to(torch.float16)
+    rows, columns = whole(trips, m).float(), whole(n, trips).float()
+    c = torch.full((m, n), float("nan"))
+    scaled_columns_kernel[(1,)](a, b, rows, columns, c, trips, limit, IS_MASKED=masked, M=m, N=n, K=k, num_stages=stages, num_warps=warps)
+    used = columns.double()
+    if masked:
+        used[limit:] = 0
+    products = torch.einsum("tmk,tnk->tmn", a.double(), b.double())
+    assert torch.equal(c.double(), torch.einsum("tmn,tm,nt->mn", products, rows.double(), used))
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("arch", ["sm80", "sm90a"])
+def test_a_thread_loads_few_scales_of_columns(monkeypatch, arch):
+    """Lanes that hold results of the same columns would each load all of their scales, a trip's 32 to a thread."""
+    monkeypatch.setattr(scaled_columns_kernel, "target", "ptxvm")
+    f16, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14)
+    kernel = scaled_columns_kernel.warmup(f16, f16, f32, f32, f32, 32, 16, IS_MASKED=False, M=64, N=128, K=64, num_stages=3, num_warps=4,
+                                          arch=arch, grid=(1,))
+    loads = kernel.asm["ptx"].count("ld.global")
+    assert 0 < loads <= 24 and kernel.asm["ptx"].count("cp.async") > 0  # of rows alone, ahead of the loop and in it
+
+
+@triton.jit
+def grouped_weights_kernel(a_ptr, w_ptr, scale_ptr, group_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK)
+    acc = tl.zeros((M, N), tl.float32)
+    for start in range(0, K, BLOCK):
+        group = tl.load(group_ptr + start + k)
+        scale = tl.load(scale_ptr + group[:, None] * N + j[None, :])
+        w = tl.load(w_ptr + (start + k)[:, None] // 8 * N + j[None, :]) >> (k % 8 * 4)[:, None] & 15
+        a = tl.load(a_ptr + i[:, None] * K + start + k[None, :])
+        acc += tl.dot(a, (w * scale).to(a.dtype))
+    tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
+
+
+@pytest.mark.parametrize("m, block, stages, warps", [(16, 64, 3, 4), (64, 64, 3, 4), (32, 32, 2, 8), (64, 32, 1, 4)])
+def test_scales_of_groups_that_an_index_names(target, m, block, stages, warps):
+    """4-bit weights as GPTQ keeps them; the index is a load that runs ahead, for the addresses of copies."""
+    n, k, groups = 64, 192, 6
+    generator = torch.Generator().manual_seed(3)
+    a = torch.randint(-2, 3, (m, k), generator=generator).to(torch.float16)
+    w = torch.randint(-2**31, 2**31 - 1, (k // 8, n), generator=generator).to(torch.int32)
+    scale = torch.randint(1, 4, (groups, n), generator=generator).to(torch.float16)
+    group = torch.randint(0, groups, (k,), generator=generator).to(torch.int32)
+    c = torch.full((m, n), float("nan"))
+    grouped_weights_kernel[(1,)](a, w, scale, group, c, M=m, N=n, K=k, BLOCK=block, num_stages=stages, num_warps=warps)
+    whole = (w[:, None] >> (torch.arange(8, dtype=torch.int32) * 4)[None, :, None] & 15).reshape(k, n)
+    assert torch.equal(c.double(), a.double() @ (whole * scale[group.long()]).double())
+
+
+@triton.jit
+def chained_rows_kernel(a_ptr, b_ptr, next_ptr, c_ptr, trips, B: tl.constexpr):
+    i = tl.arange(0, B)
+    row = i
+    acc = tl.zeros((B, B), tl.float32)
+    for trip in range(trips):
+        a = tl.load(a_ptr + row[:, None] * B + i[None, :])
+        b = tl.load(b_ptr + row[:, None] * B + i[None, :])
+        acc += tl.dot(a, b)
+        row = tl.load(next_ptr + row)
+    tl.store(c_ptr + i[:, None] * B + i[None, :], acc)
+
+
+@pytest.mark.parametrize("size, stages, warps", [(16, 3, 4), (64, 3, 4), (64, 2, 8), (64, 4, 4)])
+def test_rows_that_the_trip_before_names(target, size, stages, warps):
+    rows, trips = 4 * size, 6
+    generator = torch.Generator().manual_seed(4)
+    a, b = (torch.randint(-2, 3, (rows, size), generator=generator).to(torch.float16) for _ in range(2))
+    following = torch.randint(0, rows, (rows,), generator=generator).to(torch.int32)
+    c = torch.full((size, size), float("nan"))
+    chained_rows_kernel[(1,)](a, b, following, c, trips, B=size, num_stages=stages, num_warps=warps)
+    expected, row = torch.zeros(size, size, dtype=torch.float64), torch.arange(size)
+    for _ in range(trips):
+        expected += a[row].double() @ b[row].double()
+        row = following[row].long()
+    assert torch.equal(c.double(), expected)
