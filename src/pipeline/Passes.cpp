@@ -140,6 +140,10 @@ const Pass hoistConverts{
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::hoistConverts(function); });
     }};
+const Pass sinkConverts{
+    "sink-converts", "simt", "conversions move down behind casts to narrower elements", [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkConverts(function); });
+    }};
 const Pass planConverts{"plan-converts", "simt",
                         "how each conversion will happen is decided and written on it", [](Unit &unit) {
                           transforms::planConverts(unit.module, unit.machine.costs);

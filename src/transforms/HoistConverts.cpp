@@ -1,4 +1,5 @@
 #include "transforms/HoistConverts.h"
+#include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 
 using namespace mlir;
@@ -105,7 +106,61 @@ void hoist(simt::ConvertOp convert) {
   }
 }
 
+// Moves a conversion behind the casts that make its elements narrower, and what leads to them: less is moved.
+void sink(simt::ConvertOp convert) {
+  auto bitsOf = [](Value value) { return elementType(value.getType()).getIntOrFloatBitWidth(); };
+  auto isNumber = [](Value value) { return elementType(value.getType()).isIntOrFloat(); };
+  Value from = convert.getValue(), to = convert.getResult();
+  if (!isNumber(from) || simt::registersOf(from.getType()) > simt::registersOf(to.getType()))
+    return;
+  SmallVector<Operation *> chain;
+  size_t moved = 0;
+  unsigned narrowest = bitsOf(from);
+  for (Value value = to; value.hasOneUse();) {
+    Operation *user = *value.user_begin();
+    if (!user->hasTrait<OpTrait::Elementwise>() || user->getNumResults() != 1 || user->getNumRegions() ||
+        user->getBlock() != convert->getBlock() || !isMemoryEffectFree(user) ||
+        !isNumber(user->getResult(0)) || llvm::any_of(user->getOperands(), [&](Value operand) {
+          return operand != value && isTile(operand) && !isUniform(operand);
+        }))
+      break;
+    chain.push_back(user);
+    value = user->getResult(0);
+    if (bitsOf(value) < narrowest) {
+      narrowest = bitsOf(value);
+      moved = chain.size();
+    }
+  }
+  if (!moved)
+    return;
+  Layout before = simt::layoutOf(from);
+  Value last = chain[moved - 1]->getResult(0);
+  if (llvm::any_of(last.getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); }))
+    return; // hoistConverts knows where those are best
+  Type wanted = last.getType();
+  OpBuilder builder(chain[moved - 1]);
+  to.replaceAllUsesWith(from);
+  for (Operation *op : llvm::ArrayRef(chain).take_front(moved)) {
+    builder.setInsertionPoint(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get()) && simt::layoutOf(operand.get()) != before)
+        operand.set(uniformIn(builder, operand.get(), before));
+    op->getResult(0).setType(simt::withLayout(op->getResult(0).getType(), before));
+  }
+  builder.setInsertionPointAfterValue(last);
+  auto later = simt::ConvertOp::create(builder, convert.getLoc(), wanted, last, simt::ConversionAttr());
+  last.replaceAllUsesExcept(later, later);
+  convert.erase();
+}
+
 } // namespace
+
+void sinkConverts(Operation *function) {
+  SmallVector<simt::ConvertOp> converts;
+  function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
+  for (simt::ConvertOp convert : converts)
+    sink(convert);
+}
 
 void hoistConverts(Operation *function) {
   SmallVector<simt::ConvertOp> converts;

@@ -1,4 +1,5 @@
-// Conversions to operands of matrix instructions, moved up to the loads that they come from.
+// Conversions between layouts, moved to where they cost less: up to the loads that operands of matrix
+// instructions come from, and down behind casts.
 #pragma once
 #include "mlir/IR/Operation.h"
 
@@ -8,5 +9,8 @@ namespace tegula::transforms {
 // Rewrites load, op, convert as load, convert, op: the load can then be copied to shared memory as it lies
 // and read as the operand wants it.
 void hoistConverts(mlir::Operation *function);
+
+// Rewrites convert, op, narrowing cast as op, cast, convert: fewer bytes are moved.
+void sinkConverts(mlir::Operation *function);
 
 } // namespace tegula::transforms

@@ -383,3 +383,38 @@ def test_f32_factors_are_rounded_as_asked(target, precision, unit):
     precise_dot_kernel[(1,)](a, b, out, M=M, N=N, K=K, PRECISION=precision)
     magnitude = a.double().abs() @ b.double().abs()
     assert_close(out, a.double() @ b.double(), error=((K + 2) * 2.0**-23 + unit) * magnitude)
+
+
+@triton.jit
+def halves_added_up_kernel(a_ptr, b_ptr, out_ptr, trips, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    acc = tl.zeros((B, B), tl.float32)
+    for trip in range(trips):
+        a, b = tl.load(a_ptr + trip * B * B + at), tl.load(b_ptr + trip * B * B + at)
+        acc = acc * 0.5 + tl.dot(a, b, out_dtype=tl.float16)
+    tl.store(out_ptr + at, acc)
+
+
+@pytest.mark.parametrize("size, stages, warps", [(16, 1, 1), (32, 2, 4), (64, 3, 4), (128, 2, 8)])
+def test_products_in_halves_that_are_added_to_wider_sums(target, size, stages, warps):
+    trips = 5
+    a, b = (random(trips, size, size, dtype=torch.float16, seed=seed) for seed in (1, 2))
+    out = torch.full((size, size), float("nan"))
+    halves_added_up_kernel[(1,)](a, b, out, trips, B=size, num_stages=stages, num_warps=warps)
+    exact, error = torch.zeros(size, size, dtype=torch.float64), torch.zeros(size, size, dtype=torch.float64)
+    for trip in range(trips):
+        product = a[trip].double() @ b[trip].double()
+        exact = exact * 0.5 + product
+        error = error * 0.5 + product.abs() * 2.0**-11 + (a[trip].double().abs() @ b[trip].double().abs()) * (size + 4) * 2.0**-24
+    assert torch.all((out.double() - exact).abs() <= error + 1e-6)
+
+
+@pytest.mark.sim
+def test_products_in_halves_that_are_added_to_wider_sums_are_not_rounded_before(monkeypatch):
+    """What is summed in f32 would be rounded, widened, and held beside the sum: half of the registers of attention by 8 bits."""
+    monkeypatch.setattr(halves_added_up_kernel, "target", "ptxvm")
+    half = torch.empty(2**16, dtype=torch.float16)
+    for arch in ("sm80", "sm90a"):
+        kernel = halves_added_up_kernel.warmup(half, half, torch.empty(2**14), 5, B=64, num_warps=4, num_stages=3, arch=arch, grid=(1,))
+        assert "cvt.rn.f16" not in kernel.asm["ptx"]

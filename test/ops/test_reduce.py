@@ -250,3 +250,34 @@ def test_arithmetic_between_sums_keeps_the_order_of_loads_and_stores(target, blo
     behind = int(after.sum())
     assert out.tolist() == [total, int((before[:block] ** 2).sum()), shifted, behind, int(before[block + (behind & 7)])]
     np.testing.assert_array_equal(x, np.concatenate([after, before[block:]]))
+
+
+@triton.jit
+def words_kernel(x_ptr, out_ptr, B: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, B))
+    tl.store(out_ptr, tl.sum(x, 0))
+    tl.store(out_ptr + 1, tl.max(x, 0))
+    tl.store(out_ptr + 2, tl.min(x, 0))
+    tl.store(out_ptr + 3, tl.xor_sum(x, 0))
+    tl.store(out_ptr + 4, tl.max(x.to(tl.uint32, bitcast=True), 0).to(tl.int32, bitcast=True))
+    tl.store(out_ptr + 5, tl.sum((x > 3).to(tl.int32), 0))
+
+
+@pytest.mark.parametrize("size, warps", [(16, 1), (32, 1), (64, 4), (1024, 4), (1024, 8)])
+def test_words(target, size, warps):
+    x = torch.randint(-2**31, 2**31 - 1, (size,), generator=torch.Generator().manual_seed(size), dtype=torch.int64).to(torch.int32)
+    out = torch.zeros(6, dtype=torch.int32)
+    words_kernel[(1,)](x, out, B=size, num_warps=warps)
+    number = x.numpy()
+    expected = [number.sum(dtype=np.int32), number.max(), number.min(), np.bitwise_xor.reduce(number), number.view(np.uint32).max().view(np.int32),
+                (number > 3).sum(dtype=np.int32)]
+    np.testing.assert_array_equal(out.numpy(), np.array(expected, dtype=np.int32))
+
+
+@pytest.mark.sim
+def test_words_of_all_lanes_take_one_instruction(monkeypatch):
+    monkeypatch.setattr(words_kernel, "target", "ptxvm")
+    x = torch.empty(64, dtype=torch.int32)
+    text = words_kernel.warmup(x, x, B=64, num_warps=1, arch="sm80", grid=(1,)).asm["ptx"]
+    assert text.count("redux.sync") == 6 and "shfl" not in text
+    assert "redux.sync" not in words_kernel.warmup(x, x, B=64, num_warps=1, arch="sm75", grid=(1,)).asm["ptx"]

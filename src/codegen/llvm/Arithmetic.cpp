@@ -103,6 +103,8 @@ llvm::Value *shift(Builder &b, Operation *op, Values v) {
   auto shiftBy = [&](llvm::Value *amount) {
     return isa<arith::ShLIOp>(op) ? b.CreateShl(v[0], amount) : b.CreateLShr(v[0], amount);
   };
+  if (auto *known = dyn_cast<llvm::ConstantInt>(inRange); known && known->isOne())
+    return shiftBy(v[1]);
   if (type->isIntegerTy(64)) {
     // The amount that shifts is not the one that is compared: LLVM 22 takes "amount < 64 ? x << amount : 0"
     // for one shift of a GPU, which looks at the amount's low half alone.

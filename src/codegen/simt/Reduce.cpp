@@ -1,6 +1,6 @@
-// Reductions in three steps: the registers of a thread as a tree, lanes by butterflies, warps by one
-// trip through shared memory in which every thread reads all partial results. Every thread
-// ends with the results that the sliced layout gives it.
+// Reductions in three steps: the registers of a thread as a tree; lanes by butterflies, or by one instruction
+// for words, where the machine has it; warps by one trip through shared memory in which every thread reads
+// all partial results. Every thread ends with the results that the sliced layout gives it.
 #include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
@@ -66,6 +66,43 @@ Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) 
         e.builder.CreateTrunc(e.hardware.shuffleXor(e.builder, word, laneMask), e.builder.getInt1Ty());
   }
   return combine(e, op, mine, other);
+}
+
+// The machine's name for a reduction of words by one op; empty: it is another one.
+llvm::StringRef wordReduction(ReduceOp op) {
+  Block &body = op.getCombine().front();
+  Operation &first = body.front(), *last = body.getTerminator();
+  bool takesBoth = first.getNumOperands() == 2 && first.getOperand(0) != first.getOperand(1) &&
+                   llvm::all_of(first.getOperands(),
+                                [&](Value each) { return llvm::is_contained(body.getArguments(), each); });
+  if (op.getNumOperands() != 1 || first.getNextNode() != last || first.getNumResults() != 1 || !takesBoth ||
+      last->getOperand(0) != first.getResult(0) || !first.getResult(0).getType().isInteger(32))
+    return {};
+  return llvm::TypeSwitch<Operation *, llvm::StringRef>(&first)
+      .Case([](arith::AddIOp) { return "add"; })
+      .Case([](arith::MinSIOp) { return "min"; })
+      .Case([](arith::MaxSIOp) { return "max"; })
+      .Case([](arith::MinUIOp) { return "umin"; })
+      .Case([](arith::MaxUIOp) { return "umax"; })
+      .Case([](arith::AndIOp) { return "and"; })
+      .Case([](arith::OrIOp) { return "or"; })
+      .Case([](arith::XOrIOp) { return "xor"; })
+      .Default([](Operation *) { return ""; });
+}
+
+// Combines what the lanes hold, `bits` of whose number lie along the axis. All lanes at once, if the machine
+// can.
+Partial acrossLanes(Emitter &e, ReduceOp op, Partial part, unsigned bits) {
+  llvm::StringRef name = wordReduction(op);
+  if (bits == (1u << layout::laneBits) - 1 && !name.empty() && !part.valid)
+    if (llvm::Value *word = e.hardware.reduceWarp(e.builder, name, part.values[0])) {
+      part.values[0] = word;
+      return part;
+    }
+  for (unsigned i = layout::laneBits; i-- != 0;)
+    if (bits & (1u << i))
+      part = across(e, op, part, 1u << i);
+  return part;
 }
 
 // Do as many neighbouring lanes as `count`, a power of two, hold the same result?
@@ -183,11 +220,7 @@ void emitReduce(Emitter &e, ReduceOp op) {
       parts.push_back({Registers(op.getNumOperands(), nullptr)});
       continue;
     }
-    Partial part = tree(e, op, std::move(group));
-    for (unsigned i = unsigned(source.bases(Axis::Lane).size()); i-- != 0;)
-      if (scratch.laneBits & (1u << i))
-        part = across(e, op, part, 1u << i);
-    parts.push_back(std::move(part));
+    parts.push_back(acrossLanes(e, op, tree(e, op, std::move(group)), scratch.laneBits));
   }
   if (scratch.warps > 1)
     acrossWarps(e, op, source, result, parts);

@@ -228,20 +228,25 @@ struct AssertTrue : OpRewritePattern<AssertOp> {
   }
 };
 
-// c + dot(a, b, 0) -> dot(a, b, c): the order of a sum is nobody's promise (N15). Not where the dot rounds
-// its result to fewer bits than it sums in.
+// c + dot(a, b, 0) -> dot(a, b, c): the order of a sum is nobody's promise (N15). Where the dot's result is
+// narrower than its sums, it is if it is widened for the addition alone, which then has all of their bits.
 template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
   using OpRewritePattern<Add>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Add op, PatternRewriter &rewriter) const override {
     for (auto [product, other] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
-      auto dot = product.template getDefiningOp<DotOp>();
-      if (!dot || !dot->hasOneUse() || elementType(dot.getType()).isF16())
+      auto wide = product.template getDefiningOp<arith::ExtFOp>();
+      if (wide && (!wide->hasOneUse() || !elementType(wide.getType()).isF32()))
+        continue;
+      auto dot = (wide ? wide.getIn() : product).template getDefiningOp<DotOp>();
+      if (!dot || !dot->hasOneUse())
+        continue;
+      Type sum = elementType(dot.getType());
+      if ((sum.isF16() || sum.isBF16()) != bool(wide))
         continue;
       if (!matchPattern(dot.getAcc(), m_Zero()) && !matchPattern(dot.getAcc(), m_AnyZeroFloat()))
         continue;
-      rewriter.replaceOpWithNewOp<DotOp>(op, dot.getType(), dot.getA(), dot.getB(), other,
-                                         dot.getPrecision());
+      rewriter.replaceOpWithNewOp<DotOp>(op, op.getType(), dot.getA(), dot.getB(), other, dot.getPrecision());
       return success();
     }
     return failure();

@@ -208,62 +208,171 @@ llvm::Value *less(Builder &b, llvm::Value *value, double power) {
   return b.CreateFSub(value, llvm::ConstantFP::get(value->getType(), power));
 }
 
-// An integer in a word: where it begins, and which word. Bytes that were loaded together are in one.
+// An integer in a word: where it begins, and which word. Bytes that were loaded together are in one, also
+// behind bitwise steps that are the same for all of them.
 struct InWord {
   llvm::Value *word;
   unsigned byte = 0;
   llvm::Value *loaded = nullptr; // the vector, and its first byte in the word
   int first = 0;
+  llvm::SmallVector<std::pair<unsigned, uint32_t>, 2> steps = {}; // opcodes and their constants
+  unsigned bias = 0;                                              // by which the byte is above the integer
   bool isBeside(const InWord &other) const {
-    return loaded && loaded == other.loaded && first == other.first;
+    return loaded && loaded == other.loaded && first == other.first && steps == other.steps;
   }
 };
-InWord wordOf(Builder &b, llvm::Value *integer) {
-  auto taken = dyn_cast<llvm::ExtractElementInst>(integer);
+
+// A byte that was loaded beside others.
+std::optional<InWord> loadedByte(Builder &b, llvm::Value *byte) {
+  auto taken = dyn_cast<llvm::ExtractElementInst>(byte);
   auto index = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
-  if (!index || !integer->getType()->isIntegerTy(8))
-    return {b.CreateZExt(integer, b.getInt32Ty())};
+  if (!index || !byte->getType()->isIntegerTy(8))
+    return std::nullopt;
   llvm::Value *bytes = taken->getVectorOperand();
   unsigned count = cast<llvm::FixedVectorType>(bytes->getType())->getNumElements();
   auto at = int(index->getZExtValue()), first = at / 4 * 4;
   if (count == 2)
-    return {b.CreateZExt(b.CreateBitCast(bytes, b.getInt16Ty()), b.getInt32Ty()), unsigned(at), bytes};
+    return InWord{b.CreateZExt(b.CreateBitCast(bytes, b.getInt16Ty()), b.getInt32Ty()), unsigned(at), bytes};
   if (count % 4 != 0)
-    return {b.CreateZExt(integer, b.getInt32Ty())};
+    return std::nullopt;
   llvm::Value *four =
       count == 4 ? bytes : b.CreateShuffleVector(bytes, {first, first + 1, first + 2, first + 3});
-  return {b.CreateBitCast(four, b.getInt32Ty()), unsigned(at - first), bytes, first};
+  return InWord{b.CreateBitCast(four, b.getInt32Ty()), unsigned(at - first), bytes, first};
+}
+
+// The constant that the op has on its right, if it is such an op.
+std::optional<uint64_t> constantOf(llvm::Value *value, std::initializer_list<unsigned> opcodes) {
+  auto op = dyn_cast<llvm::BinaryOperator>(value);
+  auto constant = op ? dyn_cast<llvm::ConstantInt>(op->getOperand(1)) : nullptr;
+  if (!constant || !llvm::is_contained(opcodes, op->getOpcode()))
+    return std::nullopt;
+  return constant->getZExtValue();
+}
+
+// A byte behind bitwise steps, in 8 bits or more, whose result is that of the steps in 8 bits. They are done
+// in the word: for four bytes at once.
+std::optional<InWord> byteOf(Builder &b, llvm::Value *integer) {
+  using llvm::Instruction;
+  auto step = [&](std::optional<InWord> in, unsigned opcode, uint64_t number) -> std::optional<InWord> {
+    if (!in || in->bias)
+      return std::nullopt;
+    uint64_t kept = number;
+    if (opcode == Instruction::LShr) {
+      in->word = b.CreateLShr(in->word, number);
+      kept = 0xFF >> number;
+    } else if (opcode == Instruction::Shl) {
+      in->word = b.CreateShl(in->word, number);
+      kept = 0xFF << number & 0xFF;
+    }
+    in->word = b.CreateAnd(in->word, b.getInt32(uint32_t(kept * 0x01010101)));
+    in->steps.push_back({opcode, uint32_t(number)});
+    return in;
+  };
+  auto narrowed = [](llvm::Value *value) {
+    bool isWidened = isa<llvm::ZExtInst, llvm::SExtInst>(value);
+    llvm::Value *inner = isWidened ? cast<llvm::CastInst>(value)->getOperand(0) : value;
+    return inner->getType()->isIntegerTy(8) ? inner : value;
+  };
+  auto operand = [](llvm::Value *value) { return cast<llvm::User>(value)->getOperand(0); };
+  bool isByte = integer->getType()->isIntegerTy(8);
+  if (auto mask = constantOf(integer, {Instruction::And}); mask && *mask <= 0xFF) {
+    llvm::Value *before = operand(integer);
+    auto places = constantOf(before, {Instruction::AShr, Instruction::LShr});
+    if (places && *places < 8 && *mask <= 0xFFu >> *places) // no sign is left, and nothing from beyond a byte
+      return step(step(byteOf(b, narrowed(operand(before))), Instruction::LShr, *places), Instruction::And,
+                  *mask);
+    return step(byteOf(b, narrowed(before)), Instruction::And, *mask);
+  }
+  if (auto places = constantOf(integer, {Instruction::LShr}); places && *places < 8)
+    return step(byteOf(b, operand(integer)), Instruction::LShr, *places);
+  if (auto places = constantOf(integer, {Instruction::Shl}); places && *places < 8 && isByte)
+    return step(byteOf(b, operand(integer)), Instruction::Shl, *places);
+  if (auto places = constantOf(integer, {Instruction::AShr}); places && *places < 8 && isByte) {
+    std::optional<InWord> in = step(byteOf(b, operand(integer)), Instruction::LShr, *places);
+    if (in) {
+      in->bias = 0x80u >> *places; // the sign is turned over
+      in->word = b.CreateXor(in->word, b.getInt32(in->bias * 0x01010101));
+      in->steps.push_back({Instruction::Xor, in->bias});
+    }
+    return in;
+  }
+  if (auto wide = dyn_cast<llvm::ZExtInst>(integer))
+    return wide->getOperand(0)->getType()->isIntegerTy(8)
+               ? step(byteOf(b, wide->getOperand(0)), Instruction::And, 0xFF)
+               : std::nullopt;
+  return loadedByte(b, integer);
+}
+
+bool isBelow128(Builder &b, llvm::Value *integer) {
+  const llvm::DataLayout &layout = b.GetInsertBlock()->getModule()->getDataLayout();
+  return llvm::computeKnownBits(integer, layout).countMaxActiveBits() < 8;
+}
+
+// A byte, or what holds one, as it is in a word.
+InWord wordOf(Builder &b, llvm::Value *integer, bool isSigned) {
+  std::optional<InWord> in = byteOf(b, integer);
+  return in && (!in->bias || isSigned) ? *in : InWord{b.CreateZExt(integer, b.getInt32Ty())};
+}
+
+// The same with a bias, if the byte may be below zero.
+InWord biasedWordOf(Builder &b, llvm::Value *integer, bool isSigned) {
+  InWord in = wordOf(b, integer, isSigned);
+  if (isSigned && !in.bias && !isBelow128(b, integer)) {
+    in.bias = 0x80;
+    in.word = b.CreateXor(in.word, b.getInt32(0x80808080)); // once for all four
+    in.steps.push_back({llvm::Instruction::Xor, in.bias});
+  }
+  return in;
 }
 
 // An integer of 8 or 16 bits -> f32.
 llvm::Value *toFloat(Builder &b, llvm::Value *integer, bool isSigned) {
-  bool isByte = integer->getType()->isIntegerTy(8);
-  uint32_t half = !isSigned ? 0 : isByte ? 0x80 : 0x8000;
-  InWord in = wordOf(b, integer);
-  if (isByte && isSigned)
-    in.word = b.CreateXor(in.word, b.getInt32(0x80808080)); // once for all four
-  llvm::Value *word = permuted(b, in.word, b.getInt32(0x4B000000), isByte ? 0x7440 | in.byte : 0x7410);
-  if (!isByte && isSigned)
+  llvm::Value *power = b.getInt32(0x4B000000);
+  if (integer->getType()->isIntegerTy(8)) {
+    InWord in = biasedWordOf(b, integer, isSigned);
+    llvm::Value *word = permuted(b, in.word, power, 0x7440 | in.byte);
+    return less(b, b.CreateBitCast(word, b.getFloatTy()), 0x1p23 + in.bias);
+  }
+  uint32_t half = isSigned ? 0x8000 : 0;
+  llvm::Value *word = permuted(b, b.CreateZExt(integer, b.getInt32Ty()), power, 0x7410);
+  if (isSigned)
     word = b.CreateXor(word, b.getInt32(half));
   return less(b, b.CreateBitCast(word, b.getFloatTy()), 0x1p23 + half);
 }
 
 // Two bytes as the lower ones of a word's halves, whose upper ones are `fill`.
-llvm::Value *spread(Builder &b, llvm::ArrayRef<llvm::Value *> bytes, uint32_t fill, bool turnsSign) {
-  InWord first = wordOf(b, bytes[0]), second = wordOf(b, bytes[1]);
-  for (InWord *in : {&first, &second})
-    if (turnsSign)
-      in->word = b.CreateXor(in->word, b.getInt32(0x80808080));
+llvm::Value *spread(Builder &b, const InWord &first, const InWord &second, uint32_t fill) {
   if (first.isBeside(second))
     return permuted(b, first.word, b.getInt32(fill), 0x4040 | second.byte << 8 | first.byte);
   llvm::Value *word = permuted(b, first.word, second.word, 0x4040 | (4 + second.byte) << 8 | first.byte);
   word = b.CreateAnd(word, b.getInt32(0x00FF00FF));
-  return fill ? b.CreateOr(word, b.getInt32(fill << 8 | fill << 24)) : word;
+  return b.CreateOr(word, b.getInt32(fill << 8 | fill << 24));
 }
 
-// Two bytes -> bf16, whose fraction has 7 bits: the eighth chooses between two powers.
-llvm::Value *bytesToBfloats(Builder &b, llvm::ArrayRef<llvm::Value *> bytes, bool isSigned) {
-  llvm::Value *word = spread(b, bytes, 0x43, false);
+// The same as floats, of whose power of two the fraction's last place is 1.
+llvm::Value *bytesBelowPower(Builder &b, const InWord &first, const InWord &second, llvm::Type *element) {
+  bool isHalf = element->isHalfTy();
+  double power = isHalf ? 0x1p10 : 0x1p7;
+  llvm::Value *pair = pairOf(b, spread(b, first, second, isHalf ? 0x64 : 0x43), element);
+  llvm::Constant *most[] = {llvm::ConstantFP::get(element, power + first.bias),
+                            llvm::ConstantFP::get(element, power + second.bias)};
+  return b.CreateFSub(pair, llvm::ConstantVector::get(most));
+}
+
+// Two bytes -> f16 or bf16.
+llvm::Value *fromBytes(Builder &b, llvm::Value *first, llvm::Value *second, bool isSigned, bool isHalf) {
+  if (isHalf)
+    return bytesBelowPower(b, biasedWordOf(b, first, isSigned), biasedWordOf(b, second, isSigned),
+                           b.getHalfTy());
+  InWord words[] = {wordOf(b, first, isSigned), wordOf(b, second, isSigned)};
+  auto isShort = [&](const InWord &in, llvm::Value *byte) { return in.bias || isBelow128(b, byte); };
+  if (isShort(words[0], first) && isShort(words[1], second))
+    return bytesBelowPower(b, words[0], words[1], b.getBFloatTy());
+  // The fraction has 7 bits: the eighth chooses between two powers.
+  for (auto [in, byte] : {std::pair(&words[0], first), std::pair(&words[1], second)})
+    if (in->bias)
+      *in = InWord{b.CreateZExt(byte, b.getInt32Ty())};
+  llvm::Value *word = spread(b, words[0], words[1], 0x43);
   auto only = [&](uint32_t mask) { return pairOf(b, b.CreateAnd(word, b.getInt32(mask)), b.getBFloatTy()); };
   llvm::Value *low = only(0xFF7FFF7F), *high = only(0xFF80FF80); // 128 + the rest; 128 or 256
   return isSigned ? b.CreateFSub(low, high) : b.CreateFAdd(low, less(b, high, 256));
@@ -284,11 +393,10 @@ llvm::Value *fromIntegers(Builder &b, llvm::ArrayRef<llvm::Value *> integers, bo
   unsigned bits = 0, fraction = to.isF16() ? 10 : 7;
   for (llvm::Value *each : integers)
     bits = std::max(bits, bitsTaken(each, isSigned, layout));
-  if (areBytes && hasPairs && to.isF16())
-    return less(b, pairOf(b, spread(b, integers, 0x64, isSigned), b.getHalfTy()),
-                0x1p10 + (isSigned ? 128 : 0));
-  if (areBytes && hasPairs)
-    return bytesToBfloats(b, integers, isSigned);
+  // Wider ones that hold bytes are not negative.
+  auto holdsByte = [&](llvm::Value *each) { return byteOf(b, each).has_value(); };
+  if (hasPairs && (areBytes || (bits <= 9 && llvm::all_of(integers, holdsByte))))
+    return fromBytes(b, integers[0], integers[1], areBytes && isSigned, to.isF16());
   if (bits <= fraction && hasPairs) {
     uint32_t power = to.isF16() ? 0x6400 : 0x4300, half = isSigned ? 1u << (fraction - 1) : 0;
     llvm::Value *word = permuted(b, b.CreateZExt(integers[0], b.getInt32Ty()),

@@ -224,6 +224,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::versionClampedLoops, hasAsyncCopy},
     {"simt", &pipeline::tileToSimt},
     {"simt", &pipeline::hoistConverts},
+    {"simt", &pipeline::sinkConverts},
     {"simt", &pipeline::planConverts},
     {"simt", &pipeline::pipelineLoops, hasAsyncCopy},
     {"simt", &pipeline::cse}, // addresses that were computed again, once a layout
