@@ -412,7 +412,7 @@ def test_products_in_halves_that_are_added_to_wider_sums(target, size, stages, w
 
 @pytest.mark.sim
 def test_products_in_halves_that_are_added_to_wider_sums_are_not_rounded_before(monkeypatch):
-    """What is summed in f32 would be rounded, widened, and held beside the sum: half of the registers of attention by 8 bits."""
+    """A result that is rounded and widened again is held beside the sum: half of the registers of attention by 8 bits."""
     monkeypatch.setattr(halves_added_up_kernel, "target", "ptxvm")
     half = torch.empty(2**16, dtype=torch.float16)
     for arch in ("sm80", "sm90a"):
