@@ -2,6 +2,7 @@
 // while a round takes facts away; facts only ever weaken, so that this ends.
 #include "analysis/AxisInfo.h"
 #include "analysis/AxisFacts.h"
+#include "analysis/UsualStride.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -141,8 +142,16 @@ llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
   llvm::SmallVector<unsigned> order;
   for (unsigned d = info.rank(); d-- > 0;)
     order.push_back(d);
+  bool isKnown = llvm::any_of(info.contiguity, [](int64_t run) { return run > 1; });
+  // Nothing is adjacent everywhere: what usually is nearest. Elements that share an address are no nearer.
+  llvm::SmallVector<int64_t, 4> distance(info.rank(), 0);
+  if (!isKnown && info.rank() > 1)
+    for (unsigned d = 0; d != info.rank(); ++d) {
+      std::optional<int64_t> stride = usualStride(pointers, d);
+      distance[d] = stride && *stride != 0 ? std::abs(*stride) : std::numeric_limits<int64_t>::max();
+    }
   llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::pair(info.contiguity[a], a) > std::pair(info.contiguity[b], b);
+    return std::tuple(info.contiguity[a], distance[b], a) > std::tuple(info.contiguity[b], distance[a], b);
   });
   return order;
 }

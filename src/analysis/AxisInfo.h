@@ -59,7 +59,8 @@ public:
   unsigned accessWidth(mlir::Value pointers, mlir::Value mask, unsigned dim, unsigned limitBits,
                        std::string *why = nullptr);
 
-  // The dimensions, most contiguous first; of equals the last dimension first.
+  // The dimensions, most contiguous first; where none is, the one with the least usual stride first; of
+  // equals the last dimension first.
   llvm::SmallVector<unsigned> order(mlir::Value pointers);
 
 private:

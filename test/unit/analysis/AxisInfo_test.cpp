@@ -353,4 +353,30 @@ TEST(AccessWidth, MatmulOperandIsWideAlongItsRows) {
             (llvm::SmallVector<unsigned>{1, 0}));
 }
 
+// Pixels of an image behind `%` and `//` by numbers that are not known, channels a plane apart.
+TEST(Order, FollowsTheUsualStrideWhereNothingIsAdjacentEverywhere) {
+  std::string body =
+      "%r = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>\n"
+      "%ns = tt.splat %n : i32 -> tensor<32xi32>\n%x = arith.remsi %r, %ns : tensor<32xi32>\n"
+      "%y = arith.divsi %r, %ns : tensor<32xi32>\n%m = arith.muli %y, %ns : tensor<32xi32>\n"
+      "%at = arith.addi %m, %x : tensor<32xi32>\n"
+      "%pixels = tt.expand_dims %at {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>\n"
+      "%c = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>\n"
+      "%plane = tt.splat %STEP : i32 -> tensor<1x32xi32>\n%far = arith.muli %c, %plane : tensor<1x32xi32>\n"
+      "%pb = tt.broadcast %pixels : tensor<32x1xi32> -> tensor<32x32xi32>\n"
+      "%fb = tt.broadcast %far : tensor<1x32xi32> -> tensor<32x32xi32>\n"
+      "%o = arith.addi %pb, %fb : tensor<32x32xi32>\n%b = tt.splat %p : !tt.ptr<f32> -> "
+      "tensor<32x32x!tt.ptr<f32>>\n"
+      "%q = tt.addptr %b, %o {here} : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>\n";
+  auto orderWith = [&](const std::string &step) {
+    std::string named = body;
+    named.replace(named.find("STEP"), 4, step);
+    Kernel kernel("%p: !tt.ptr<f32> {tt.name = \"p\"}, %n: i32 {tt.name = \"n\"}",
+                  "%three = arith.constant 3 : i32\n" + named);
+    return kernel.analysis->order(kernel.marked());
+  };
+  EXPECT_EQ(orderWith("n"), (llvm::SmallVector<unsigned>{0, 1}));
+  EXPECT_EQ(orderWith("three"), (llvm::SmallVector<unsigned>{0, 1}));
+}
+
 } // namespace

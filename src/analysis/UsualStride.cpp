@@ -1,0 +1,133 @@
+#include "analysis/UsualStride.h"
+#include "ir/tile/Tile.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::analysis {
+
+namespace {
+
+using Stride = std::optional<int64_t>;
+
+constexpr unsigned mostOps = 200;         // that are followed; beyond, nothing is known
+constexpr int64_t mostStride = 1LL << 40; // beyond, neighbours are far apart anyway
+constexpr int64_t sharingDivisor = 4;     // of a stride: most neighbours then share their quotient
+
+Stride bounded(int64_t stride) { return std::abs(stride) < mostStride ? Stride(stride) : std::nullopt; }
+
+Stride sum(Stride a, Stride b) { return a && b ? bounded(*a + *b) : std::nullopt; }
+
+std::optional<int64_t> constantIn(Value value) {
+  if (auto splat = value.getDefiningOp<SplatOp>())
+    value = splat.getOperand();
+  APInt number;
+  if (!matchPattern(value, m_ConstantInt(&number)) || number.getSignificantBits() > 32)
+    return std::nullopt;
+  return number.getSExtValue();
+}
+
+class Walk {
+public:
+  Stride of(Value value, unsigned dim) {
+    if (!isa<RankedTensorType>(value.getType()))
+      return 0;
+    if (++seen_ > mostOps)
+      return std::nullopt;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      return loop ? of(loop.getInitArgs()[argument.getArgNumber() - 1], dim) : std::nullopt;
+    }
+    auto inner = [&](Operation *op) { return of(op->getOperand(0), dim); };
+    return llvm::TypeSwitch<Operation *, Stride>(value.getDefiningOp())
+        .Case([](SplatOp) { return 0; })
+        .Case([](arith::ConstantOp op) {
+          return isa<SplatElementsAttr>(op.getValue()) ? Stride(0) : std::nullopt;
+        })
+        .Case([](MakeRangeOp) { return 1; })
+        .Case([&](ExpandDimsOp op) {
+          unsigned axis = unsigned(op.getAxis());
+          return dim == axis ? Stride(0) : of(op->getOperand(0), dim - (dim > axis));
+        })
+        .Case([&](BroadcastOp op) {
+          return shapeOf(op->getOperand(0).getType())[dim] == 1 ? Stride(0) : inner(op);
+        })
+        .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>([&](Operation *op) { return inner(op); })
+        .Case<arith::AddIOp, AddPtrOp>(
+            [&](Operation *op) { return sum(inner(op), of(op->getOperand(1), dim)); })
+        .Case([&](arith::SubIOp op) {
+          Stride less = of(op.getRhs(), dim);
+          return sum(inner(op), less ? Stride(-*less) : less);
+        })
+        .Case([&](arith::MulIOp op) {
+          return product(inner(op), op.getLhs(), of(op.getRhs(), dim), op.getRhs());
+        })
+        .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *op) {
+          bool isQuotient = isa<arith::DivSIOp, arith::DivUIOp>(op);
+          return of(op->getOperand(1), dim) == 0
+                     ? divided(inner(op), constantIn(op->getOperand(1)), isQuotient)
+                     : std::nullopt;
+        })
+        .Case<arith::ShRSIOp, arith::ShRUIOp, arith::ShLIOp>([&](Operation *op) {
+          std::optional<int64_t> places = constantIn(op->getOperand(1));
+          if (!places || *places < 0 || *places > 30)
+            return Stride();
+          Stride stride = inner(op);
+          if (!isa<arith::ShLIOp>(op))
+            return divided(stride, 1LL << *places, true);
+          return stride ? bounded(*stride << *places) : stride;
+        })
+        .Case([&](arith::AndIOp op) {
+          std::optional<int64_t> mask = constantIn(op.getRhs());
+          return mask && *mask > 0 && llvm::isPowerOf2_64(uint64_t(*mask) + 1)
+                     ? divided(inner(op), *mask + 1, false)
+                     : std::nullopt;
+        })
+        .Case<arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(
+            [&](Operation *op) { return clamped(inner(op), of(op->getOperand(1), dim)); })
+        .Case([&](arith::SelectOp op) {
+          return clamped(of(op.getTrueValue(), dim), of(op.getFalseValue(), dim));
+        })
+        .Default([](Operation *) { return std::nullopt; });
+  }
+
+private:
+  static Stride product(Stride a, Value left, Stride b, Value right) {
+    if (a == 0 && b == 0)
+      return 0;
+    if (std::optional<int64_t> factor = constantIn(right); factor && a)
+      return bounded(*a * *factor);
+    if (std::optional<int64_t> factor = constantIn(left); factor && b)
+      return bounded(*b * *factor);
+    return std::nullopt;
+  }
+
+  // By what is the same along the dimension; null: an unknown number, presumably a large one.
+  static Stride divided(Stride stride, std::optional<int64_t> divisor, bool isQuotient) {
+    if (!stride || divisor == 0)
+      return std::nullopt;
+    if (!divisor)
+      return isQuotient ? 0 : stride;
+    if (*stride % *divisor == 0)
+      return isQuotient ? *stride / *divisor : 0;
+    if (std::abs(*stride) * sharingDivisor > std::abs(*divisor))
+      return std::nullopt;
+    return isQuotient ? 0 : stride;
+  }
+
+  // Of two values one of which is taken: the one that moves, if the other is the bound.
+  static Stride clamped(Stride a, Stride b) { return a == 0 ? b : b == 0 || a == b ? a : std::nullopt; }
+
+  unsigned seen_ = 0;
+};
+
+} // namespace
+
+std::optional<int64_t> usualStride(Value tile, unsigned dim) { return Walk().of(tile, dim); }
+
+} // namespace tegula::analysis

@@ -1,0 +1,14 @@
+// By how much a tile moves from one element to the next along a dimension, in most places.
+#pragma once
+#include "mlir/IR/Value.h"
+
+#include <optional>
+
+namespace tegula::analysis {
+
+// Elements between most neighbours along `dim` (of pointers: of what they point to); nullopt: it is not
+// known. Where a remainder wraps around or a quotient steps on, the next neighbour is elsewhere. So this says
+// which order of a tile is fast, and nothing that code may rest on.
+std::optional<int64_t> usualStride(mlir::Value tile, unsigned dim);
+
+} // namespace tegula::analysis
