@@ -54,8 +54,7 @@ size_t endOfLoopsAround(llvm::StringRef text, size_t place) {
 std::string splitOffsetProducts(std::string_view ptx) {
   llvm::StringRef text(ptx);
   size_t last = text.rfind("wgmma.mma_async");
-  // Without copies that run ahead nothing is computed beside products, and shifts are instructions more.
-  if (last == llvm::StringRef::npos || !text.contains("cp.async"))
+  if (last == llvm::StringRef::npos)
     return std::string(ptx);
   last = endOfLoopsAround(text, last);
   return replaceLines(text.take_front(last), shifted) + text.drop_front(last).str();
