@@ -16,7 +16,7 @@ namespace {
 using Stride = std::optional<int64_t>;
 
 constexpr unsigned mostOps = 200;         // that are followed; beyond, nothing is known
-constexpr int64_t mostStride = 1LL << 40; // beyond, neighbours are far apart anyway
+constexpr int64_t mostStride = 1LL << 30; // beyond, neighbours are far apart; 32 bits more do not overflow
 constexpr int64_t sharingDivisor = 4;     // of a stride: most neighbours then share their quotient
 
 Stride bounded(int64_t stride) { return std::abs(stride) < mostStride ? Stride(stride) : std::nullopt; }
