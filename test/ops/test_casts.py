@@ -153,3 +153,26 @@ def test_bitcast(target, pair):
     x = floats(pair[0]) if pair[0] in FLOATS else interesting(pair[0])
     out = run(bitcast_kernel, x, pair[1])
     np.testing.assert_array_equal(out.view(np.uint8), x.view(np.uint8))
+
+
+@triton.jit
+def interleaved_kernel(x_ptr, out_ptr, B: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, B))
+    both = tl.interleave((x & 15).to(tl.float32), (x >> 4).to(tl.float32))
+    tl.store(out_ptr + tl.arange(0, 2 * B), (both * 0.5).to(out_ptr.dtype.element_ty))
+
+
+@pytest.mark.parametrize("size, warps", [(64, 1), (1024, 4), (2048, 8)])
+def test_narrowed_behind_an_interleaving(target, size, warps):
+    x = torch.randint(0, 256, (size,), generator=torch.Generator().manual_seed(size)).to(torch.uint8)
+    out = torch.full((2 * size,), float("nan"), dtype=torch.float16)
+    interleaved_kernel[(1,)](x, out, B=size, num_warps=warps)
+    assert torch.equal(out, (torch.stack([x & 15, x >> 4], 1).reshape(-1) * 0.5).to(torch.float16))
+
+
+@pytest.mark.sim
+def test_what_moves_between_threads_is_narrow_already(monkeypatch):
+    monkeypatch.setattr(interleaved_kernel, "target", "ptxvm")
+    kernel = interleaved_kernel.warmup(torch.empty(1024, dtype=torch.uint8), torch.empty(2048, dtype=torch.float16), B=1024, num_warps=4,
+                                       arch="sm80", grid=(1,))
+    assert kernel.metadata.shared == 2048 * 2  # once each as f16, not as f32

@@ -30,8 +30,8 @@ bool joinsChain(Operation *op) {
 // group.
 struct Neighbours {
   unsigned equal = 0; // that are equal
-  unsigned counted =
-      0; // whose dividends count up; with one of the bits set an element is not the group's first
+  // Whose dividends count up; with one of the bits set an element is not the group's first.
+  unsigned counted = 0;
 };
 
 Neighbours neighboursOf(Operation *op) {

@@ -1,4 +1,4 @@
-#include "transforms/HoistConverts.h"
+#include "transforms/MoveConverts.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 
