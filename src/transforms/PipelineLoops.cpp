@@ -549,14 +549,21 @@ private:
     }
   }
 
-  // Moves what depends on the wait behind it.
+  // Moves what depends on the wait behind it: through values, or since it must not overtake what was moved. A
+  // program reads what it stored before, and stores behind what it read. Ops that run ahead meet no store of
+  // the loop (PlanCopies).
   void restoreOrder() {
     llvm::DenseSet<Operation *> behind;
     SmallVector<Operation *> moved;
+    bool hasEffect = false, writes = false; // of what was moved
     for (Operation &op : llvm::make_early_inc_range(*loop_.getBody())) {
       if (&op == wait_)
         break;
-      bool depends = false;
+      bool isOrdered = !plan_.ahead.contains(&op) && !llvm::is_contained(waits_, &op) &&
+                       !llvm::is_contained(tells_, &op) && !isa<simt::LocalLoadOp>(op) &&
+                       !isMemoryEffectFree(&op);
+      bool mayWrite = isOrdered && !isa<LoadOp>(op);
+      bool depends = isOrdered && (writes || (mayWrite && hasEffect));
       op.walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
           if (Operation *def = operand.getDefiningOp())
@@ -566,6 +573,8 @@ private:
       if (depends) {
         behind.insert(&op);
         moved.push_back(&op);
+        hasEffect |= isOrdered;
+        writes |= mayWrite;
       }
     }
     // Behind the reads that they depend on, which stand directly behind the wait.

@@ -73,6 +73,7 @@ class Generator:
         self.program = Program(seed)
         self.lines, self.depth, self.counter = [], 1, 0
         self.is_plain = self.rng.random() < 0.6  # rows that boxes can be copied of, and few features at a time
+        self.choices = random.Random(f"notes {seed}")  # of their own, so that a program with notes is another one's with them added
 
     def line(self, text):
         self.lines.append("    " * self.depth + text)
@@ -287,6 +288,40 @@ class Generator:
         return self.rng.choice([f"{flag} > 1", f"{index} % 128 == 0", f"{index} < {flag} * 64", f"{index} != 64", f"tl.program_id(0) < {flag}",
                                 f"({index} // 64) % 2 == 1"])
 
+    # --- notes: memory that the program itself writes and reads ---
+
+    def notes(self, dtype, each, programs, number):
+        """The address of a program's part of memory that starts with zeros, or None: this program has no notes."""
+        if self.choices.random() > 0.3:
+            return None
+        memory = self.buffer(dtype, each * programs, np.zeros(each * programs)).name
+        return self.let("notes", f"{memory} + ({number}) * {each}")
+
+    def note_row(self, notes, row, count):
+        """A trip notes a row of numbers and reads it back, from where others wrote it, or reads what the trip before noted."""
+        here = f"{notes} + tl.arange(0, {count})"
+        form = self.choices.choice(["echo", "turned", "neighbour", "before"])
+        if form == "turned":
+            here = f"{notes} + ({count - 1} - tl.arange(0, {count}))"
+        if form == "before":
+            old = self.let("old", f"tl.load({here})")
+            self.line(f"tl.store({here}, {old} + 1.0)")
+            self.line(f"{row} += {old}")
+            return
+        self.line(f"tl.store({here}, {row})")
+        if form == "neighbour":
+            other = self.let("other", f"tl.load({notes} + (tl.arange(0, {count}) + {self.choices.randint(1, 9)}) % {count})")
+            self.line(f"{row} += tl.where({other} > 3.0, 1.0, 0.0)")
+        else:
+            self.line(f"{row} = tl.load({here})")
+
+    def note_tile(self, notes, tile, rows, columns):
+        """A trip notes a tile and reads it back."""
+        r, c = f"tl.arange(0, {rows})[:, None]", f"tl.arange(0, {columns})[None, :]"
+        here = f"{notes} + " + self.choices.choice([f"{r} * {columns} + {c}", f"{c} * {rows} + {r}"])
+        self.line(f"tl.store({here}, {tile})")
+        self.line(f"{tile} = tl.load({here})")
+
     # --- attention ---
 
     def attention(self):
@@ -302,7 +337,7 @@ class Generator:
             keys = -(-keys // 16) * 16
         whole = -(-keys // bn) * bn
         exact_keys = keys if self.chance(0.6) else whole  # else loads need no masks
-        rows = bm * programs if self.chance(0.6) else bm * programs - rng.choice([1, 8, 16, bm // 2])
+        rows = bm * programs if self.chance(0.6) else max(bm * programs - rng.choice([1, 8, 16, bm // 2]), 1)
         real_d = d if not self.feature(0.15) or d < 32 else d - rng.choice([8, 16, 1])
         n, flag = self.scalar(keys), self.scalar(rng.randint(0, 3))
         self.line("row = tl.program_id(0) * " + str(bm))
@@ -373,6 +408,10 @@ class Generator:
         shrinks = rng.choice(["none", "sign", "choice"])
         shifts_k = self.feature(0.15)
         p_form = rng.randint(0, 2)
+        number = f"tl.program_id(1) * {programs} + tl.program_id(0)"
+        row_notes = self.notes("float32", bm, programs * heads, number)
+        tile_notes = self.notes(dtype, bm * bn, programs * heads, number)
+        noted_first = self.choices.random() < 0.4
 
         def body(index, step, masked):
             opened = 0
@@ -396,6 +435,8 @@ class Generator:
                 s = self.let("s", f"tl.where((row + {m_index})[:, None] >= {cols}[None, :], {s}, -100.0)")
             if width and masked:
                 s = self.let("s", f"tl.where((row + {m_index})[:, None] - {cols}[None, :] < {width}, {s}, -100.0)")
+            if row_notes and noted_first:
+                self.note_row(row_notes, total, bm)
             p = self.name("p")
             if p_form == 0:
                 self.line(f"{p} = tl.minimum(tl.maximum({s}, 0.0), 3.0)")
@@ -412,9 +453,13 @@ class Generator:
                 self.line(f"{acc} = {acc} * {shrink}[:, None]")
                 self.line(f"{total} = {total} * {shrink}")
             self.line(f"{total} += tl.sum({p}, 1)")
+            if row_notes and not noted_first:
+                self.note_row(row_notes, total, bm)
             if v is None:
                 v = self.let("v", v_load(index))
             x = self.let("x", f"{p}.to(tl.{dtype})")
+            if tile_notes:
+                self.note_tile(tile_notes, x, bm, bn)
             if ordering < 0.15:
                 self.line(f"if {self.condition(index, flag)}:")
                 self.line(f"    {acc} = tl.dot({x}, {v}, {acc})")
@@ -526,7 +571,10 @@ class Generator:
         if self.feature(0.12) and dtype != "int8":
             scale = self.buffer("float32", bn * grid_n + 600, self.numbers.integers(0, 3, bn * grid_n + 600)).name
         acc = self.let("acc", f"tl.zeros([{bm}, {bn}], tl.{sums})")
-        still = self.feature(0.05)
+        row_notes, noted = self.notes("float32", bm, tiles * split, f"tl.program_id(0) * {split} + tl.program_id(1)"), None
+        if row_notes:
+            noted = self.let("noted", f"tl.zeros([{bm}], tl.float32)")
+        noted_first = self.choices.random() < 0.5
         index, close = self.loop(self.first, end, step)
         branch = self.feature(0.15)
         if branch:
@@ -555,6 +603,9 @@ class Generator:
         if form == -1:
             self.depth += 1
             form = 0
+        if noted and noted_first:
+            self.line(f"{noted} += 1.0")
+            self.note_row(row_notes, noted, bm)
         if scale:
             got_scale = self.let("scale", f"tl.load({scale} + {index} // {bk} + tl.arange(0, {bn}))")
             self.line(f"{acc} += {product} * {got_scale}[None, :]")
@@ -566,6 +617,9 @@ class Generator:
             self.line(f"{acc} -= {product}")
         else:
             self.line(f"{acc} = tl.trans(tl.dot(tl.trans({got['b']}), tl.trans({got['a']}){options})) + {acc}")
+        if noted and not noted_first:
+            self.line(f"{noted} += {'tl.max(' + acc + ', 1).to(tl.float32)' if self.choices.random() < 0.3 else '1.0'}")
+            self.note_row(row_notes, noted, bm)
         if twice:
             other = self.let("c", c_load(index))
             self.line(f"{acc2} += tl.dot({got['a']}, {other}{options})")

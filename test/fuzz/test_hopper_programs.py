@@ -12,7 +12,7 @@ from differences import kernel_of
 from tegula.tools.tensor_descriptor import TensorDescriptor
 
 COPIES, SCHEDULES = ["late", "at-once", "random"], ["round-robin", "random", "priority", "apart"]
-HOPPER, MEMORY = range(48), range(60)  # seeds
+HOPPER, MEMORY = range(80), range(60)  # seeds
 
 
 def as_tensor(array):
@@ -63,7 +63,7 @@ def test_programs_are_of_many_kinds():
     """The generators must not silently stop making what they are for."""
     text = "".join(hopper_programs.generate(seed).source for seed in range(300))
     for form in ["tl.make_block_ptr(", "tl.make_tensor_descriptor(", "host0.load(", "tl.advance(", "while ", "tl.trans(", ".T", "boundary_check=",
-                 "other=0.0", ".to(tl.int64)", "tl.atomic_add(", "eviction_policy", "num_stages=", "dk", "block", "best"]:
+                 "other=0.0", ".to(tl.int64)", "tl.atomic_add(", "eviction_policy", "num_stages=", "dk", "block", "best", "tl.store(notes", "tl.load(notes"]:
         assert text.count(form) >= 8, form
     assert text.count("    return") >= 4
     assert len({tuple(hopper_programs.generate(seed).options.items()) for seed in range(100)}) > 12

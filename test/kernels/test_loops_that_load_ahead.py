@@ -220,3 +220,45 @@ def test_blocks_and_bounds_that_the_trip_before_stored(target, form, stages):
             numbers[i + 1] = (block * 3 + 1) % 8
     assert table.tolist() == numbers
     assert torch.equal(c, wanted)
+
+
+@triton.jit
+def noted_kernel(a_ptr, b_ptr, v_ptr, note_ptr, c_ptr, K, FORM: tl.constexpr, STAGES: tl.constexpr):
+    m, k = tl.arange(0, 32), tl.arange(0, 32)
+    acc = tl.zeros([32, 32], tl.float32)
+    x = tl.load(a_ptr + m[:, None] * 32 + k[None, :])
+    for i in tl.range(0, K, 32, num_stages=STAGES):
+        y = tl.load(b_ptr + (i + k)[:, None] * 32 + m[None, :])
+        s = tl.dot(x, y)
+        best = tl.max(s, 1)
+        if FORM == "echo":
+            tl.store(note_ptr + m, best)
+            best = tl.load(note_ptr + m)
+        elif FORM == "turned":
+            tl.store(note_ptr + m, best)
+            best = tl.load(note_ptr + (31 - m))
+        elif FORM == "sums":
+            tl.atomic_add(note_ptr + m, best)
+            best = tl.load(note_ptr + m)
+        else:  # what stays unread until it has been written over
+            old = tl.load(note_ptr + m)
+            tl.store(note_ptr + m, best)
+            best = old
+        z = tl.load(v_ptr + (i + k)[:, None] * 32 + m[None, :])
+        acc += tl.dot(x, z) + best[:, None]
+    tl.store(c_ptr + m[:, None] * 32 + m[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("form", ["echo", "turned", "sums", "before"])
+def test_a_trip_reads_what_it_stored_between_its_products(target, form, stages):
+    generator = torch.Generator().manual_seed(1)
+    a, b, v = (torch.randint(-4, 5, (rows, 32), generator=generator).half() for rows in (32, 160, 160))
+    note, c = torch.zeros(32), torch.full((32, 32), 9.0)
+    noted_kernel[(1,)](a, b, v, note, c, 160, FORM=form, STAGES=stages)
+    right, noted = torch.zeros(32, 32), torch.zeros(32)
+    for y, z in zip(b.float().split(32), v.float().split(32)):
+        best = (a.float() @ y).max(1).values
+        noted, old = (noted + best if form == "sums" else best), noted
+        right += a.float() @ z + {"echo": noted, "turned": noted.flip(0), "sums": noted, "before": old}[form][:, None]
+    assert torch.equal(c, right) and torch.equal(note, noted)
