@@ -348,6 +348,19 @@ private:
     return true;
   }
 
+  // Lets copies start fewer trips ahead where a second program then fits into shared memory: without products
+  // under way its work is all that runs beside waits. `others`: as above.
+  void makeRoomForSecondProgram(uint64_t others) {
+    uint64_t bytes = slotBytes();
+    if (2 * simt::warpsOf(plan_.loop) > machine_.costs.productWarps ||
+        2 * (2 * bytes + others) > machine_.sharedBytes)
+      return;
+    while (2 * (plan_.slots * bytes + others) > machine_.sharedBytes) {
+      --plan_.slots;
+      --plan_.aheadTrips;
+    }
+  }
+
   // The last product of a trip, whose first factor the trip computes, may run until the next trip waits for
   // its first product: where that is before the sums are scaled, and where the program fills its
   // multiprocessor alone, so that no other one's work runs beside.
@@ -375,10 +388,14 @@ private:
     for (Operation *user : plan_.loop.getRegionIterArg(use->getOperandNumber()).getUsers())
       if (!first->isBeforeInBlock(plan_.loop.getBody()->findAncestorOpInBlock(*user)))
         return;
-    uint64_t bytes = 0;
-    if (!isCopied(first.getA()))
-      bytes = uint64_t(cast<RankedTensorType>(first.getA().getType()).getNumElements()) *
-              simt::storedBits(elementType(first.getA().getType())) / 8;
+    uint64_t bytes = isCopied(first.getA()) ? 0 : bytesOf(first.getA());
+    // Its first factor stays in registers while the next trip computes sums.
+    unsigned factor = simt::registersOf(last.getA().getType()) *
+                      simt::storedBits(elementType(last.getA().getType())) / 32;
+    if (held + factor > machine_.registers * machine_.costs.heldUnderWay) {
+      makeRoomForSecondProgram(bytes);
+      return;
+    }
     if (!keepSlotsLonger(bytes))
       return;
     last->setAttr(simt::inFlightName, UnitAttr::get(last.getContext()));
