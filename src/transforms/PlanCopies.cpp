@@ -390,8 +390,8 @@ private:
         return;
     uint64_t bytes = isCopied(first.getA()) ? 0 : bytesOf(first.getA());
     // Its first factor stays in registers while the next trip computes sums.
-    unsigned factor = simt::registersOf(last.getA().getType()) *
-                      simt::storedBits(elementType(last.getA().getType())) / 32;
+    unsigned factor =
+        simt::registersOf(last.getA().getType()) * simt::storedBits(elementType(last.getA().getType())) / 32;
     if (held + factor > machine_.registers * machine_.costs.heldUnderWay) {
       makeRoomForSecondProgram(bytes);
       return;
