@@ -267,7 +267,7 @@ class Generator:
         options = f", num_stages={self.rng.randint(1, 4)}" if stages and self.chance(0.25) else ""
         kind = self.rng.choice(["range", "tl.range", "tl.range", "counted", "while"] if self.chance(0.35) else ["range"])
         if kind == "while":
-            self.line(f"{index} = {begin}")
+            self.line(f"{index} = {begin} + 0")  # plain Python would count in the argument itself
             self.line(f"while {index} < {end}:")
             self.depth += 1
             return index, lambda: self.line(f"{index} += {step}")
