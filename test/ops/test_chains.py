@@ -202,3 +202,24 @@ def test_each_behind_each(target, first):
         chain_kernel[(1,)](argument(x.astype(dtype)), argument(out), trips, n=N, FIRST=first, SECOND=second, FORM=form)
         np.testing.assert_array_equal(wrapped(out.astype(np.float64), np.int64), expected_of(x, first, second, form, trips, dtype),
                                       err_msg=f"{second.__name__} behind {first.__name__}, {form}, {name}")
+
+
+@triton.jit
+def ragged_kernel(x_ptr, o_ptr, n, s, v):
+    i, k = tl.arange(0, 24), tl.arange(0, 128)
+    acc = tl.zeros([24, 24], tl.float32)
+    acc = acc - tl.max(acc, 1, keep_dims=True) + 1.0
+    if n > 2:
+        x = tl.load(x_ptr + i[:, None] * s + k[None, :])
+        acc = tl.dot(x, tl.trans(x), acc)
+    if v > 3:
+        return
+    tl.store(o_ptr + i[:, None] * 24 + i[None, :], acc)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_registers_beyond_a_tile_have_no_values_to_repeat(target, n):
+    x = torch.randint(-2, 3, (24, 128), generator=torch.Generator().manual_seed(n)).float()
+    o = torch.zeros(24, 24)
+    ragged_kernel[(1,)](x, o, n, 128, 1, num_warps=2, num_stages=1)
+    assert torch.equal(o, (x @ x.T if n > 2 else torch.zeros(24, 24)) + 1)

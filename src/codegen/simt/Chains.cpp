@@ -124,7 +124,8 @@ void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Register
   };
   const Neighbours neighbours = isTile(op->getResult(0)) ? neighboursOf(op) : Neighbours();
   bool paired = (end - begin) % 2 == 0 && pairs(op);
-  SmallVector<llvm::Value *, 4> previous;
+  SmallVector<llvm::Value *, 4> previous; // of the last register that was computed
+  unsigned previousReg = begin;
   for (unsigned reg = begin; reg != end; ++reg) {
     SmallVector<llvm::Value *, 4> operands = operandsAt(reg);
     if (llvm::is_contained(operands, nullptr))
@@ -138,11 +139,12 @@ void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Register
       results[reg] = codegen::divideBehind(builder, op, dividend, divisor, operands[0]);
       continue;
     }
-    if (reg != begin && operands == previous) { // the same value along a repeated dimension
-      results[reg] = results[reg - 1];
+    if (operands == previous) { // the same value along a repeated dimension
+      results[reg] = results[previousReg];
       continue;
     }
     previous = operands;
+    previousReg = reg;
     SmallVector<llvm::Value *, 4> next = paired && (reg - begin) % 2 == 0 ? operandsAt(reg + 1) : operands;
     if (!paired || (reg - begin) % 2 == 1 || llvm::is_contained(next, nullptr) || next == operands) {
       results[reg] = lower(operands);
@@ -158,7 +160,7 @@ void Emitter::emitElements(Operation *op, unsigned begin, unsigned end, Register
     results[reg] = builder.CreateExtractElement(pair, uint64_t(0));
     results[reg + 1] = builder.CreateExtractElement(pair, uint64_t(1));
     previous.assign(next.begin(), next.end());
-    ++reg;
+    previousReg = ++reg;
   }
 }
 
