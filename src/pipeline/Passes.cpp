@@ -7,6 +7,7 @@
 #include "ir/tile/EqualOps.h"
 #include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
+#include "transforms/DeferReductions.h"
 #include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
@@ -135,6 +136,13 @@ const Pass tileToSimt{"tile-to-simt", "simt",
                         convert::tileToSimt(unit.module, {unit.warps, unit.machine}, unit.remarks);
                         return Status();
                       }};
+const Pass deferReductions{"defer-reductions", "simt",
+                           "what a loop adds up by reductions is combined across threads once, behind it",
+                           [](Unit &unit) {
+                             return eachFunction(unit, [&](tile::FuncOp function) {
+                               transforms::deferReductions(function, unit.remarks);
+                             });
+                           }};
 const Pass hoistConverts{
     "hoist-converts", "simt", "conversions to operands of products move up to the loads that they come from",
     [](Unit &unit) {

@@ -11,8 +11,8 @@ extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 extern const Pass markVolatileStores, chunkLargeTiles, widenFactors, loadInOwnTrip, splitLoopCarriedOffsets,
     splitMaskedLoops, checkRemainders, versionClampedLoops;
 // From tile IR to simt, and on simt.
-extern const Pass tileToSimt, hoistConverts, sinkConverts, planConverts, pipelineLoops, operandsInShared,
-    startDots, reportMoves, allocateShared, insertBarriers;
+extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, planConverts, pipelineLoops,
+    operandsInShared, startDots, reportMoves, allocateShared, insertBarriers;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 

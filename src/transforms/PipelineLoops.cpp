@@ -31,7 +31,8 @@ struct Ring {
 
 // Does the op leave shared memory alone, and do nothing else that copies could meet?
 bool isPlain(Operation *op) {
-  return op->getNumRegions() == 0 && isMemoryEffectFree(op) && simt::scratchBytes(op) == 0;
+  return (op->getNumRegions() == 0 || isa<ReduceOp>(op)) && isMemoryEffectFree(op) &&
+         simt::scratchBytes(op) == 0;
 }
 
 class Pipeline {

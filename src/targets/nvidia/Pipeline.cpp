@@ -223,6 +223,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::checkRemainders},
     {"simt", &pipeline::versionClampedLoops, hasAsyncCopy},
     {"simt", &pipeline::tileToSimt},
+    {"simt", &pipeline::deferReductions},
     {"simt", &pipeline::hoistConverts},
     {"simt", &pipeline::sinkConverts},
     {"simt", &pipeline::planConverts},

@@ -26,7 +26,7 @@ def together(x, out, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     largest = float("-inf")
     for start in range(0, n, BLOCK):
-        largest = tl.maximum(largest, tl.max(tl.load(x + start + i)))
+        largest = tl.maximum(largest, tl.max(tl.load(x + start + i) - largest))
     tl.store(out, largest)
 
 
