@@ -85,7 +85,8 @@ unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish) {
   return 1u << bits;
 }
 
-std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits) {
+std::optional<MatrixAccess> planMatrixAccess(const Layout &layout, const SharedMap &map,
+                                             unsigned elementBits) {
   if (elementBits > 32 || layout.bases(Axis::Lane).size() != laneBits || !isWhole(layout))
     return std::nullopt;
   unsigned word = log2Of(32 / elementBits), row = log2Of(rowBytes * 8 / elementBits);
@@ -187,7 +188,7 @@ std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap
 
 std::optional<SharedMap> matrixMapFor(const Layout &use, unsigned fastest, unsigned elementBits) {
   SharedMap map = matrixMap(use.extents(), fastest, elementBits);
-  std::optional<MatrixAccess> access = planMatrixLoad(use, map, elementBits);
+  std::optional<MatrixAccess> access = planMatrixAccess(use, map, elementBits);
   if (!access)
     return std::nullopt;
   bool pairs = access->isTransposed && elementBits == 8;

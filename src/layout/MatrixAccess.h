@@ -1,9 +1,9 @@
 // Shared memory as matrix instructions want it: rows of 16 bytes, eight of which one instruction of a warp
 // spreads over its lanes. A matrix is 8 rows of 16 bytes; lane l gets 4 bytes of it: word l mod 4 of row l
 // div 4, or, transposed and for elements of 16 bits, elements 2(l mod 4) and 2(l mod 4) + 1 of column l
-// div 4. Source: PTX ISA, "ldmatrix". Of elements of 8 bits a transposed load brings pairs of columns: from
-// the rows 4i, 4i + 1 and from 4i + 2, 4i + 3 of two matrices a lane has four neighbours along a column
-// twice.
+// div 4. Source: PTX ISA, "ldmatrix", "stmatrix". Of elements of 8 bits a transposed load brings pairs of
+// columns: from the rows 4i, 4i + 1 and from 4i + 2, 4i + 3 of two matrices a lane has four neighbours along
+// a column twice.
 #pragma once
 #include "layout/SharedMap.h"
 
@@ -24,7 +24,7 @@ unsigned copyWidth(const Layout &layout, const SharedMap &map, unsigned wish);
 
 // One instruction moves 1, 2 or 4 matrices; lane 8i + r has the address of row r of matrix i.
 struct MatrixAccess {
-  // Of one instruction: which registers get matrix i's 4 bytes, lowest bits first. Transposed ones of 8 bits
+  // Of one instruction: which registers hold matrix i's 4 bytes, lowest bits first. Transposed ones of 8 bits
   // are no words of the layout: a word's elements come from two matrices.
   struct Piece {
     uint32_t offset; // of the first matrix's first row, in elements, to XOR with what the lanes and warps add
@@ -41,8 +41,9 @@ struct MatrixAccess {
 // loads; none where it cannot.
 std::optional<SharedMap> matrixMapFor(const Layout &use, unsigned fastest, unsigned elementBits);
 
-// Plans how a warp in `layout` loads a tile that lies as `map` says with such instructions; none where it
-// does not fit, or where some threads would read outside of the extents.
-std::optional<MatrixAccess> planMatrixLoad(const Layout &layout, const SharedMap &map, unsigned elementBits);
+// Plans how a warp in `layout` loads a tile that lies as `map` says with such instructions, or stores it so;
+// none where it does not fit, or where some threads would read or write outside of the extents.
+std::optional<MatrixAccess> planMatrixAccess(const Layout &layout, const SharedMap &map,
+                                             unsigned elementBits);
 
 } // namespace tegula::layout

@@ -1,9 +1,8 @@
 // Buffers in shared memory: a buffer is the address of its first byte. Offsets of elements are linear in the
 // bits of thread and register (layout/SharedMap.h): what the thread adds is computed once a kernel, the
 // register's part is a constant that is XORed in where bits could meet and else part of the address.
-#include "codegen/simt/Emitter.h"
+#include "codegen/simt/MatrixStores.h"
 #include "ir/simt/Scratch.h"
-#include "layout/MatrixAccess.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -52,6 +51,9 @@ public:
   }
 
   void store(const Registers &values) {
+    if (std::optional<layout::MatrixAccess> access = planMatrixStore(e_, layout_, map_, bytes_ * 8))
+      return storeMatrices(e_, *access, stored_, values,
+                           [&](uint32_t offset) { return address(threadsOf(*access), offset); });
     e_.when(e_.isFirstCopy(layout_), [&] {
       forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width,
                                                                   ArrayRef<int> run) {
@@ -87,17 +89,22 @@ public:
   llvm::IRBuilder<> &builder() const { return b_; }
 
   std::optional<layout::MatrixAccess> matrixAccess() const {
-    return e_.hardware.hasMatrixLoad() ? layout::planMatrixLoad(layout_, map_, bytes_ * 8) : std::nullopt;
+    return e_.hardware.hasMatrixLoad() ? layout::planMatrixAccess(layout_, map_, bytes_ * 8) : std::nullopt;
   }
 
   // The words of one instruction, in the order of its matrices.
   Hardware::Values loadPiece(const layout::MatrixAccess &access, const layout::MatrixAccess::Piece &piece) {
-    std::vector<uint32_t> threads = access.laneOffsets;
-    llvm::append_range(threads, access.warpOffsets);
-    return e_.hardware.matrixLoad(b_, address(threads, piece.offset), access.matrices, access.isTransposed);
+    return e_.hardware.matrixLoad(b_, address(threadsOf(access), piece.offset), access.matrices,
+                                  access.isTransposed);
   }
 
 private:
+  static std::vector<uint32_t> threadsOf(const layout::MatrixAccess &access) {
+    std::vector<uint32_t> threads = access.laneOffsets;
+    llvm::append_range(threads, access.warpOffsets);
+    return threads;
+  }
+
   uint32_t offsetOf(unsigned reg) const { return map_.offset(layout_.apply(reg, 0, 0)); }
 
   llvm::Value *address(ArrayRef<uint32_t> threads, uint32_t offset) {
@@ -243,8 +250,9 @@ bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
     if (!isa<LocalLoadOp, ViewOp>(op) && !isMemoryEffectFree(op))
       return false;
   auto type = cast<BufferType>(load.getBuffer().getType());
-  return e.hardware.hasMatrixLoad() && layout::planMatrixLoad(layoutOf(load.getResult()), type.getMap().map(),
-                                                              storedBits(type.getElementType()));
+  return e.hardware.hasMatrixLoad() &&
+         layout::planMatrixAccess(layoutOf(load.getResult()), type.getMap().map(),
+                                  storedBits(type.getElementType()));
 }
 
 std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, Value operand, DotOp user) {

@@ -108,6 +108,10 @@ public:
   // `count` matrices (layout/MatrixAccess.h) as one i32 each, lane 8i + r at the address of row r of matrix
   // i.
   virtual Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const = 0;
+  virtual bool hasMatrixStore() const = 0;
+  // The same way back: the words of as many matrices.
+  virtual void matrixStore(Builder &b, llvm::Value *address, llvm::ArrayRef<llvm::Value *> words,
+                           bool isTransposed) const = 0;
   // c + a x b by the instruction `name`: operands as words (i32; f64 where elements have 64 bits) in the
   // order of the fragments' registers, c and the result as elements.
   virtual Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,

@@ -57,6 +57,22 @@ simt::Hardware::Values NvidiaHardware::matrixLoad(Builder &b, llvm::Value *addre
   return words;
 }
 
+void NvidiaHardware::matrixStore(Builder &b, llvm::Value *address, llvm::ArrayRef<llvm::Value *> words,
+                                 bool isTransposed) const {
+  using namespace llvm;
+  constexpr Intrinsic::ID ids[2][3] = {{Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x1_b16,
+                                        Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x2_b16,
+                                        Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x4_b16},
+                                       {Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x1_trans_b16,
+                                        Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x2_trans_b16,
+                                        Intrinsic::nvvm_stmatrix_sync_aligned_m8n8_x4_trans_b16}};
+  Function *function = Intrinsic::getOrInsertDeclaration(
+      b.GetInsertBlock()->getModule(), ids[isTransposed][Log2_32(words.size())], {address->getType()});
+  SmallVector<Value *> arguments{address};
+  append_range(arguments, words);
+  b.CreateCall(function, arguments);
+}
+
 // Source: PTX ISA, "cp.async". Only the form for 16 bytes can leave out the first cache.
 void NvidiaHardware::asyncCopy(Builder &b, llvm::Value *to, const simt::Access &from) const {
   using namespace llvm;

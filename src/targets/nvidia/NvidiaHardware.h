@@ -50,6 +50,9 @@ public:
   void copyBox(Builder &b, const BoxCopy &copy) const override;
   bool hasMatrixLoad() const override { return capability_ >= 75; }
   Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const override;
+  bool hasMatrixStore() const override { return capability_ >= 90; }
+  void matrixStore(Builder &b, llvm::Value *address, llvm::ArrayRef<llvm::Value *> words,
+                   bool isTransposed) const override;
   Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
                           llvm::ArrayRef<llvm::Value *> bWords,
                           llvm::ArrayRef<llvm::Value *> c) const override;

@@ -126,7 +126,7 @@ TEST(Matrix, LoadsOfMatricesBringEachRegisterItsElement) {
     Layout layout = matrixOperand(matrixResult({64, 64}, each.shape, 2, 2, 4), each.shape, each.operand, 64);
     SharedMap map = matrixMap(layout.extents(), each.fastest, each.shape.elementBits);
     ASSERT_TRUE(map.isInjective());
-    std::optional<MatrixAccess> access = planMatrixLoad(layout, map, each.shape.elementBits);
+    std::optional<MatrixAccess> access = planMatrixAccess(layout, map, each.shape.elementBits);
     ASSERT_EQ(access.has_value(), each.fits) << each.shape.elementBits << " bits, operand " << each.operand;
     if (!access)
       continue;
@@ -142,7 +142,7 @@ TEST(Matrix, LoadsOfMatricesBringEachRegisterItsElement) {
 
 TEST(Matrix, NoLoadOfMatricesReadsOutsideOfTheExtents) {
   Layout layout = matrixOperand(matrixResult({64, 20}, f16, 1, 1, 4), f16, 1, 16);
-  EXPECT_FALSE(planMatrixLoad(layout, matrixMap(layout.extents(), 1, 16), 16));
+  EXPECT_FALSE(planMatrixAccess(layout, matrixMap(layout.extents(), 1, 16), 16));
 }
 
 // A fragment's words are the elements that the instruction wants, in other rows and columns of the tile.
