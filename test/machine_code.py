@@ -4,7 +4,16 @@ A product of several warps (`HGMMA` and its kind) reads its first factor from re
 start and the wait that covers it (`WARPGROUP.DEPBAR`) no other instruction may touch the sums, and none may write the factor. The assembler sees
 to that, in waits of its own or in choosing registers; where it did not, results were wrong on GPUs alone (decision 17).
 """
+import importlib.metadata
+import os
 import re
+
+
+def tools():
+    """The environment in which the compiler finds the disassembler."""
+    files = importlib.metadata.files("nvidia-cuda-nvdisasm") or []
+    folder = next(file.locate().parent for file in files if file.name == "nvdisasm")
+    return {**os.environ, "TEGULA_TOOLS": os.pathsep.join(filter(None, [str(folder), os.environ.get("TEGULA_TOOLS")]))}
 
 
 def instructions(text):

@@ -27,8 +27,8 @@ Operation *combinerOf(ReduceOp reduce) {
              : nullptr;
 }
 
-// The value that changes nothing where it is combined; null: the op may not be moved out of its order. Floats of 16 bits
-// and fewer are rounded behind each op.
+// The value that changes nothing where it is combined; null: the op may not be moved out of its order. Floats
+// of 16 bits and fewer are rounded behind each op.
 TypedAttr identityOf(Operation *combiner, Type element) {
   Builder builder(element.getContext());
   if (auto type = dyn_cast<FloatType>(element)) {
@@ -140,8 +140,8 @@ Value partialOf(OpBuilder &builder, ReduceOp reduce, const Cut &cut) {
 
 // ---- loops ----
 
-// A value that a loop carries from one op to the next, up to the end of the trip: combined with reductions, and
-// scaled between.
+// A value that a loop carries from one op to the next, up to the end of the trip: combined with reductions,
+// and scaled between.
 class Accumulation {
 public:
   Accumulation(scf::ForOp loop, unsigned index) : loop_(loop), index_(index) {}
@@ -178,14 +178,14 @@ public:
     }
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPoint(loop_);
-    auto replaced = loop_.replaceWithAdditionalYields(
-        rewriter, none, /*replaceInitOperandUsesInLoop=*/false,
-        [&](OpBuilder &inner, Location, ArrayRef<BlockArgument> carried) {
-          Value at = carried.front();
-          for (Step step : steps_)
-            at = again(inner, step, at, partials, axis);
-          return SmallVector<Value>{at};
-        });
+    auto replaced =
+        loop_.replaceWithAdditionalYields(rewriter, none, /*replaceInitOperandUsesInLoop=*/false,
+                                          [&](OpBuilder &inner, Location, ArrayRef<BlockArgument> carried) {
+                                            Value at = carried.front();
+                                            for (Step step : steps_)
+                                              at = again(inner, step, at, partials, axis);
+                                            return SmallVector<Value>{at};
+                                          });
     loop_ = cast<scf::ForOp>(replaced->getOperation());
     bool startsEmpty = isScaled_ && isZero(loop_.getInitArgs()[index_]);
     dropReductions(rewriter, startsEmpty);
@@ -274,7 +274,8 @@ private:
     return true;
   }
 
-  static std::optional<RankedTensorType> partialTypeOf(ReduceOp reduce, const Layout &source, const Cut &cut) {
+  static std::optional<RankedTensorType> partialTypeOf(ReduceOp reduce, const Layout &source,
+                                                       const Cut &cut) {
     unsigned axis = reduce.getAxis();
     std::vector<int64_t> extents = source.extents(), whole = extents;
     extents.erase(extents.begin() + axis);
@@ -290,7 +291,8 @@ private:
       layout = layout->reshaped(whole);
     if (!layout)
       return std::nullopt;
-    return simt::withLayout(RankedTensorType::get(whole, elementType(reduce.getResult(0).getType())), *layout);
+    return simt::withLayout(RankedTensorType::get(whole, elementType(reduce.getResult(0).getType())),
+                            *layout);
   }
 
   // The step on partial results.

@@ -1,6 +1,4 @@
 """The assembler leaves the registers of products under way alone (test/machine_code.py); no GPU is needed."""
-import importlib.metadata
-import os
 import subprocess
 from pathlib import Path
 
@@ -27,19 +25,11 @@ CASES += [("matmul_plain.py::wrapped_kernel", f"{MATMUL},BLOCK_M={m},BLOCK_N={n}
           for m, n, k, warps, stages in PRODUCTS]
 
 
-@pytest.fixture(scope="module")
-def tools():
-    """The environment in which the compiler finds the disassembler."""
-    files = importlib.metadata.files("nvidia-cuda-nvdisasm") or []
-    folder = next(file.locate().parent for file in files if file.name == "nvdisasm")
-    return {**os.environ, "TEGULA_TOOLS": os.pathsep.join(filter(None, [str(folder), os.environ.get("TEGULA_TOOLS")]))}
-
-
 @pytest.mark.parametrize("kernel, signature, warps, stages", CASES)
-def test_no_instruction_touches_their_registers(build_dir, tools, tmp_path, kernel, signature, warps, stages):
+def test_no_instruction_touches_their_registers(build_dir, tmp_path, kernel, signature, warps, stages):
     done = subprocess.run([build_dir / "bin" / "tegula", "compile", SPELLINGS / kernel, "--signature", signature, "--target", "sm_90a",
                            "--num-warps", str(warps), "--num-stages", str(stages), "--emit", "sass", "-o", tmp_path / "text"],
-                          capture_output=True, text=True, timeout=120, env=tools)
+                          capture_output=True, text=True, timeout=120, env=machine_code.tools())
     if "TEGULA_PTXAS" in done.stderr:
         pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")
     assert done.returncode == 0, done.stderr

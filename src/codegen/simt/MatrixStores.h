@@ -1,13 +1,13 @@
-// Stores of what threads hold as fragments of matrices: one instruction of a warp writes up to four matrices of
-// eight rows of 16 bytes, where lanes would write 4 bytes, or, turned, 2.
+// Stores of what threads hold as fragments of matrices: one instruction of a warp writes up to four matrices
+// of eight rows of 16 bytes, where lanes would write 4 bytes, or, turned, 2.
 #pragma once
 #include "codegen/simt/Emitter.h"
 #include "layout/MatrixAccess.h"
 
 namespace tegula::simt {
 
-// Plans how a warp stores a tile of elements of `bits` that is to lie as `map` says; none where the machine has no
-// such instruction, the layout is not that of fragments, or threads hold elements several times.
+// Plans how a warp stores a tile of elements of `bits` that is to lie as `map` says; none where the machine
+// has no such instruction, the layout is not that of fragments, or threads hold elements several times.
 std::optional<layout::MatrixAccess> planMatrixStore(const Emitter &e, const layout::Layout &layout,
                                                     const layout::SharedMap &map, unsigned bits);
 

@@ -6,6 +6,7 @@
 #include "codegen/simt/WideProducts.h"
 #include "ir/simt/Scratch.h"
 #include "pipeline/Passes.h"
+#include "targets/nvidia/ConstantFactors.h"
 #include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/OffsetProducts.h"
@@ -185,6 +186,10 @@ constexpr Pass shareWideProducts{"share-wide-products", "llvm",
 constexpr Pass orderLoads{"order-accesses", "llvm",
                           "predicated loads are ordered, so that the code generator moves none past a store",
                           eachCode<orderAccesses>};
+constexpr Pass hideFactors{
+    "hide-constant-factors", "llvm",
+    "constant factors are hidden from the assembler, which negates pairs of floats wrongly",
+    eachCode<hideConstantFactors>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
 constexpr Pass widenDifferences{
@@ -244,6 +249,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &pipeline::optimize},
     {"optimize", &shareWideProducts},
     {"optimize", &orderLoads},
+    {"optimize", &hideFactors},
     {"ptx", &emitPtx},
     {"ptx", &widenDifferences},
     {"ptx", &splitProducts, hasGroupDots},
