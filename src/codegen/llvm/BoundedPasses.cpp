@@ -1,6 +1,8 @@
 #include "codegen/llvm/BoundedPasses.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Pass.h"
 
@@ -30,6 +32,8 @@ constexpr SteepPass plainPasses[] = {
 #undef PLAIN
 };
 
+// Without it copies stand between assembly that changes registers in place, where they may be under way.
+constexpr llvm::StringRef joinsCopies = "Register Coalescer";
 constexpr llvm::StringRef beforeSelection = "Insert stack protectors"; // the selector needs its results
 
 // Sets the level at which the passes behind this one run, for each function.
@@ -112,9 +116,25 @@ static bool isTooSteep(llvm::ArrayRef<SteepPass> passes, llvm::StringRef name, c
                       [&](const SteepPass &each) { return each.name == name && size.exceeds(each.bounds); });
 }
 
+// Has the function assembly of which an operand is read and written in one register?
+static bool hasTiedAssembly(const llvm::Function &function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &each) {
+    auto *call = llvm::dyn_cast<llvm::CallBase>(&each);
+    auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+    return text &&
+           llvm::any_of(text->ParseConstraints(), [](const llvm::InlineAsm::ConstraintInfo &constraint) {
+             return constraint.hasMatchingInput();
+           });
+  });
+}
+
+BoundedPasses::BoundedPasses(const llvm::Module &module, llvm::TargetMachine &machine)
+    : machine_(machine), size_(CodeSize::of(module)), changesInPlace_(llvm::any_of(module, hasTiedAssembly)) {
+}
+
 void BoundedPasses::add(llvm::Pass *pass) {
   llvm::StringRef name = pass->getPassName();
-  if (isTooSteep(steepPasses, name, size_)) {
+  if (isTooSteep(steepPasses, name, size_) && !(changesInPlace_ && name == joinsCopies)) {
     delete pass;
     return;
   }

@@ -29,14 +29,14 @@ struct CodeSize {
 // The passes of a machine's code generator, less those whose bounds the module exceeds.
 class BoundedPasses : public llvm::legacy::PassManager {
 public:
-  BoundedPasses(const llvm::Module &module, llvm::TargetMachine &machine)
-      : machine_(machine), size_(CodeSize::of(module)) {}
+  BoundedPasses(const llvm::Module &module, llvm::TargetMachine &machine);
 
   void add(llvm::Pass *pass) override;
 
 private:
   llvm::TargetMachine &machine_;
   CodeSize size_;
+  bool changesInPlace_; // assembly reads and writes the same registers, and may go on doing so behind itself
 };
 
 } // namespace tegula::codegen
