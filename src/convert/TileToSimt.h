@@ -32,6 +32,11 @@ struct SimtOptions {
 // Factors of 8 bits for which the machine has no instruction become f16, which holds each of their values.
 void widenFactors(mlir::ModuleOp module, const simt::Machine &machine);
 
+// Products of f32 with the precision `bf16x3` or `bf16x6` become three or six products of bf16, where the
+// machine has an instruction for those: of each factor's first eight bits, and of the rest (numerical
+// contract, N15).
+void splitFactors(mlir::ModuleOp module, const simt::Machine &machine);
+
 void tileToSimt(mlir::ModuleOp module, const SimtOptions &options, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::convert

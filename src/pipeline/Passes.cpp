@@ -7,6 +7,7 @@
 #include "ir/tile/EqualOps.h"
 #include "transforms/CheckRemainders.h"
 #include "transforms/ChunkLargeTiles.h"
+#include "transforms/CountWhiles.h"
 #include "transforms/DeferReductions.h"
 #include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
@@ -20,6 +21,7 @@
 #include "transforms/SplitMaskedLoops.h"
 #include "transforms/StartDots.h"
 #include "transforms/VersionClampedLoops.h"
+#include "transforms/VersionUnalignedLoops.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -85,6 +87,11 @@ const Pass markVolatileStores{
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::markVolatileStores(function); });
     }};
+const Pass countWhiles{
+    "count-whiles", "ttir", "`while` loops that count up become `for` loops, which the passes behind know",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::countWhiles(function); });
+    }};
 const Pass chunkLargeTiles{"chunk-large-tiles", "ttir",
                            "a kernel that streams tiles too large for registers becomes a loop over chunks",
                            chunk};
@@ -92,6 +99,11 @@ const Pass widenFactors{"widen-factors", "ttir",
                         "factors that no matrix instruction takes become the next wider type",
                         [](Unit &unit) {
                           convert::widenFactors(unit.module, unit.machine);
+                          return Status();
+                        }};
+const Pass splitFactors{"split-factors", "ttir",
+                        "products of f32 as bf16x3 or bf16x6 become products of bf16", [](Unit &unit) {
+                          convert::splitFactors(unit.module, unit.machine);
                           return Status();
                         }};
 const Pass loadInOwnTrip{"load-in-own-trip", "ttir",
@@ -121,6 +133,14 @@ const Pass checkRemainders{"check-remainders", "ttir",
                                transforms::checkRemainders(function, unit.remarks);
                              });
                            }};
+const Pass versionUnalignedLoops{"version-unaligned-loops", "ttir",
+                                 "a loop of products that loads by numbers from memory gets a version for "
+                                 "numbers that allow wide accesses",
+                                 [](Unit &unit) {
+                                   return eachFunction(unit, [&](tile::FuncOp function) {
+                                     transforms::versionUnalignedLoops(function, unit.remarks);
+                                   });
+                                 }};
 const Pass versionClampedLoops{
     "version-clamped-loops", "ttir",
     "a loop of products whose offsets are clamped gets a version for tiles in which none is", [](Unit &unit) {

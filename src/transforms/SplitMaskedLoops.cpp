@@ -49,12 +49,80 @@ bool areEqual(Value x, Value y, unsigned depth = 8) {
          areEqual(left->getOperand(1), right->getOperand(1), depth - 1);
 }
 
+// Conditions under which a mask hides what the trip computes, turned around: those under which it does not. A
+// condition is made of comparisons by `or` and of what spreads them over a tile.
+class Negation {
+public:
+  explicit Negation(scf::ForOp loop) : loop_(loop) {}
+
+  // Rewrites `where(hidden, constant, x)` as `where(not hidden, x, constant)`. Of two constants the lesser
+  // one hides.
+  void turn(arith::SelectOp select) {
+    std::optional<double> hides = constantOf(select.getTrueValue()),
+                          other = constantOf(select.getFalseValue());
+    if (!hides || (other && *other <= *hides) || !canNegate(select.getCondition()))
+      return;
+    Value shown = negated(select.getCondition());
+    Value constant = select.getTrueValue(), value = select.getFalseValue();
+    select.getConditionMutable().assign(shown);
+    select.getTrueValueMutable().assign(value);
+    select.getFalseValueMutable().assign(constant);
+  }
+
+private:
+  static std::optional<double> constantOf(Value tile) {
+    SplatElementsAttr splat;
+    if (!matchPattern(tile, m_Constant(&splat)) || !isa<FloatType>(splat.getElementType()))
+      return std::nullopt;
+    return splat.getSplatValue<llvm::APFloat>().convertToDouble();
+  }
+
+  bool canNegate(Value condition) {
+    Operation *op = condition.getDefiningOp();
+    if (!op || op->getBlock() != loop_.getBody() || !isa<RankedTensorType>(condition.getType()))
+      return false;
+    if (isa<arith::CmpIOp>(op))
+      return true;
+    return (isa<arith::OrIOp>(op) || analysis::coordinateMap(op)) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return canNegate(operand); });
+  }
+
+  Value negated(Value condition) {
+    if (Value known = known_.lookup(condition))
+      return known;
+    Operation *op = condition.getDefiningOp();
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Value result;
+    if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
+      result = arith::CmpIOp::create(builder, op->getLoc(), arith::invertPredicate(compare.getPredicate()),
+                                     compare.getLhs(), compare.getRhs());
+    } else if (isa<arith::OrIOp>(op)) {
+      Value left = negated(op->getOperand(0)), right = negated(op->getOperand(1));
+      result = arith::AndIOp::create(builder, op->getLoc(), left, right);
+    } else {
+      IRMapping map;
+      for (Value operand : op->getOperands())
+        map.map(operand, negated(operand));
+      result = builder.clone(*op, map)->getResult(0);
+    }
+    known_[condition] = result;
+    return result;
+  }
+
+  scf::ForOp loop_;
+  llvm::DenseMap<Value, Value> known_;
+};
+
 class Splitter {
 public:
   Splitter(scf::ForOp loop, std::vector<diag::Remark> &remarks) : loop_(loop), remarks_(remarks) {}
 
   // Returns true if the loop became two.
   bool run() {
+    Negation negation(loop_);
+    for (auto select : loop_.getBody()->getOps<arith::SelectOp>())
+      negation.turn(select);
     for (auto compare : loop_.getBody()->getOps<arith::CmpIOp>())
       if (isa<RankedTensorType>(compare.getType()))
         comparisons_.push_back(compare);

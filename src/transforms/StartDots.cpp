@@ -352,6 +352,35 @@ private:
   std::vector<diag::Remark> &remarks_;
 };
 
+// A product that only the next one adds to is not waited for between the two: the unit adds in their order.
+// The next one's factors are stored meanwhile, elsewhere. (PTX ISA, "wgmma.fence": none is needed between
+// instructions of one shape on the same sums.)
+void joinProducts(simt::DotWaitOp wait) {
+  if (wait.getSums().size() != 1 || wait.getPending() != 0 || !wait.getResult(0).hasOneUse())
+    return;
+  auto first = wait.getSums()[0].getDefiningOp<simt::DotAsyncOp>();
+  auto next = dyn_cast<simt::DotAsyncOp>(*wait.getResult(0).user_begin());
+  if (!first || !next || next.getAcc() != wait.getResult(0) || first->getBlock() != next->getBlock() ||
+      first.getMatrix() != next.getMatrix() || !first.getABuffer() || first->hasAttr(simt::handsTurnOnName))
+    return;
+  auto behind =
+      llvm::find_if(next.getResult().getUsers(), [](Operation *user) { return isa<simt::DotWaitOp>(user); });
+  if (behind == next.getResult().user_end())
+    return;
+  for (Operation *op = wait->getNextNode(); op != next; op = op->getNextNode()) {
+    auto store = dyn_cast<simt::LocalStoreOp>(op);
+    bool isElsewhere = store && llvm::none_of(wait.getBuffers(), [&](Value buffer) {
+                         return simt::allocOf(buffer) == simt::allocOf(store.getBuffer());
+                       });
+    if (!isElsewhere && !isa<simt::AllocOp, simt::LocalLoadOp>(op) && !isMemoryEffectFree(op))
+      return;
+  }
+  auto last = cast<simt::DotWaitOp>(*behind);
+  last.getBuffersMutable().append(wait.getBuffers());
+  wait.getResult(0).replaceAllUsesWith(first.getResult());
+  wait.erase();
+}
+
 // The assembler lets products wait for each other in a kernel that calls a function, be it on a way that ends
 // the launch. Where only the compiler's own checks would call one they go without words.
 void avoidCalls(Operation *function) {
@@ -382,6 +411,7 @@ void startDots(Operation *function, const simt::Machine &machine, std::vector<di
   });
   for (DotOp dot : dots)
     StartDot(dot, machine, remarks).run();
+  function->walk([](simt::DotWaitOp wait) { joinProducts(wait); });
   avoidCalls(function);
 }
 

@@ -1,9 +1,9 @@
 #include "transforms/VersionClampedLoops.h"
 #include "analysis/AxisInfo.h"
 #include "ir/tile/Tile.h"
+#include "transforms/LoopVersions.h"
 #include "transforms/ProductLoops.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -15,10 +15,8 @@ namespace tegula::transforms {
 
 namespace {
 
-using analysis::AxisInfoAnalysis;
 using analysis::takenOperandName;
 
-constexpr unsigned accessBits = 128;
 // Each costs an analysis of the kernel; each loop its code twice.
 constexpr size_t mostClamps = 8, mostLoops = 4;
 
@@ -68,8 +66,7 @@ Value allOf(OpBuilder &builder, Location loc, Value conditions) {
 
 class Versioner {
 public:
-  Versioner(FuncOp function, scf::ForOp loop, std::vector<diag::Remark> &remarks)
-      : function_(function), loop_(loop), remarks_(remarks) {}
+  Versioner(scf::ForOp loop, std::vector<diag::Remark> &remarks) : loop_(loop), remarks_(remarks) {}
 
   // Returns true if the loop became two.
   bool run() {
@@ -88,7 +85,6 @@ public:
 private:
   // The clamps ahead of the loop that the addresses of a load come from.
   void collect(LoadOp load) {
-    loads_.push_back(load);
     SmallVector<Value> work{load.getPtr()};
     llvm::DenseSet<Operation *> seen;
     while (!work.empty()) {
@@ -107,21 +103,11 @@ private:
     }
   }
 
-  // The width of each load of the loop, in elements.
-  std::vector<unsigned> widths() {
-    AxisInfoAnalysis axes(function_);
-    std::vector<unsigned> result;
-    for (LoadOp load : loads_)
-      result.push_back(
-          axes.accessWidth(load.getPtr(), load.getMask(), axes.order(load.getPtr())[0], accessBits));
-    return result;
-  }
-
   void keepThoseThatCount() {
-    std::vector<unsigned> before = widths();
+    std::vector<unsigned> before = loadWidths(loop_);
     for (auto &[op, clamp] : clamps_) {
       op->setAttr(takenOperandName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), clamp.inside));
-      if (std::vector<unsigned> after = widths(); after != before) {
+      if (std::vector<unsigned> after = loadWidths(loop_); after != before) {
         before = std::move(after);
         chosen_.push_back(clamp);
       } else {
@@ -143,72 +129,28 @@ private:
           {locationText(clamp.op->getLoc()), "access",
            "a loop that loads by these offsets has a version for tiles in which none is clamped"});
     }
-    auto branch = scf::IfOp::create(builder, loc, loop_.getResultTypes(), all, /*withElseRegion=*/true);
-    for (auto [old, result] : llvm::zip(loop_.getResults(), branch.getResults()))
-      old.replaceAllUsesWith(result);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    IRMapping map;
-    for (Operation *op : changedAhead())
-      if (const Clamp *clamp = chosen(op))
-        map.map(op->getResult(0), map.lookupOrDefault(op->getOperand(clamp->inside)));
-      else
-        builder.clone(*op, map);
-    Operation *wide = builder.clone(*loop_, map);
-    finish(branch.thenBlock(), wide);
-    loop_->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
-    finish(branch.elseBlock(), loop_);
-  }
-
-  // Ends a branch, which has no terminator yet where it gives values.
-  void finish(Block *block, Operation *loop) {
-    if (loop->getNumResults() == 0)
-      return;
-    OpBuilder builder = OpBuilder::atBlockEnd(block);
-    scf::YieldOp::create(builder, loop->getLoc(), loop->getResults());
-  }
-
-  const Clamp *chosen(Operation *op) const {
-    auto found = llvm::find_if(chosen_, [&](const Clamp &clamp) { return clamp.op == op; });
-    return found == chosen_.end() ? nullptr : found;
-  }
-
-  // The ops ahead of the loop through which what it reads comes from a chosen clamp, operands first.
-  llvm::SetVector<Operation *> changedAhead() {
-    llvm::DenseSet<Operation *> needed;
-    SmallVector<Value> work(loop_->getOperands());
-    loop_.getBody()->walk([&](Operation *op) { llvm::append_range(work, op->getOperands()); });
-    while (!work.empty()) {
-      Operation *op = work.pop_back_val().getDefiningOp();
-      if (op && !loop_->isAncestor(op) && !op->getNumRegions() && isMemoryEffectFree(op) &&
-          needed.insert(op).second)
-        llvm::append_range(work, op->getOperands());
-    }
-    llvm::SetVector<Operation *> changed;
+    SmallVector<Operation *> changed;
     for (const Clamp &clamp : chosen_)
-      changed.insert(clamp.op);
-    for (size_t i = 0; i != changed.size(); ++i)
-      for (Operation *user : changed[i]->getUsers())
-        if (needed.contains(user))
-          changed.insert(user);
-    return topologicalSort(changed);
+      changed.push_back(clamp.op);
+    versionLoop(loop_, all, changed, [&](OpBuilder &, Operation *op, const IRMapping &map) {
+      const Clamp &clamp = *llvm::find_if(chosen_, [&](const Clamp &each) { return each.op == op; });
+      return map.lookupOrDefault(op->getOperand(clamp.inside));
+    });
   }
 
-  FuncOp function_;
   scf::ForOp loop_;
   std::vector<diag::Remark> &remarks_;
-  SmallVector<LoadOp> loads_;
   llvm::MapVector<Operation *, Clamp> clamps_;
   SmallVector<Clamp> chosen_;
 };
 
 } // namespace
 
-void versionClampedLoops(Operation *root, std::vector<diag::Remark> &remarks) {
-  auto function = cast<FuncOp>(root);
+void versionClampedLoops(Operation *function, std::vector<diag::Remark> &remarks) {
   size_t versions = 0;
   for (scf::ForOp loop : innermostLoopsOfDots(function))
     if (versions != mostLoops)
-      versions += Versioner(function, loop, remarks).run();
+      versions += Versioner(loop, remarks).run();
 }
 
 } // namespace tegula::transforms

@@ -27,9 +27,14 @@ public:
 
   void emit() {
     const Layout &result = c_.layout();
-    Registers sums;
+    Registers sums, before;
     for (llvm::Value *value : e_.registers(op_.getAcc()))
       sums.push_back(value ? widen(value) : nullptr);
+    if (isTriple_) {
+      before = sums;
+      for (llvm::Value *&value : sums)
+        value = value ? llvm::Constant::getNullValue(value->getType()) : nullptr;
+    }
     int64_t k = shapeOf(op_.getA().getType()).back();
     // K outermost: the operands of one step are few registers. Those of the next are fetched before they are
     // needed.
@@ -45,6 +50,10 @@ public:
         fetch(step + int64_t(shape_.k));
       forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(piece, step, sums); });
     }
+    // The instruction cuts sums off; over many trips that would be more than the third product brings.
+    for (unsigned reg = 0; reg != before.size(); ++reg)
+      if (before[reg])
+        sums[reg] = b_.CreateFAdd(before[reg], sums[reg]);
     llvm::Type *type = e_.type(elementType(op_.getType()));
     for (unsigned reg = 0; reg != sums.size(); ++reg)
       if (sums[reg] && sums[reg]->getType() != type)

@@ -103,6 +103,19 @@ template <class Op> struct SkipInner : OpRewritePattern<Op> {
   }
 };
 
+// The shapes on the way do not matter: reshape(expand_dims(x)) -> reshape(x).
+struct ReshapeOfExpanded : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto inner = op.getValue().getDefiningOp<ExpandDimsOp>();
+    if (!inner)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getValueMutable().assign(inner.getValue()); });
+    return success();
+  }
+};
+
 struct ComposeTransposes : OpRewritePattern<TransOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -258,9 +271,9 @@ template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>,
                ReshapeSplat<ReshapeOp>, ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>,
-               ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask, AtomicUnderConstantMask,
-               ReduceOneElement, ScanOneElement, AssertTrue, AddIntoDot<arith::AddFOp>,
-               AddIntoDot<arith::AddIOp>>(patterns.getContext());
+               ReshapeOfExpanded, ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask,
+               AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
+               AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(patterns.getContext());
   addRangePatterns(patterns);
 }
 

@@ -49,6 +49,17 @@ Tensor boundsAlong(Session &session, const BlockParts &parts, int64_t d) {
   return spreadAlong(session, result, parts.block(), d);
 }
 
+// Does a dimension of one element lie within the extent? A scalar.
+Tensor isInside(Session &session, const BlockParts &parts, int64_t d) {
+  using Op = syntax::CompareOperator;
+  Tensor offset = *wideScalar(session, parts.offsets[d]), end = *wideScalar(session, parts.shape[d]);
+  Tensor result = emitCompare(session, Op::Lt, offset, end);
+  if (isNeverNegative(offset))
+    return result;
+  Tensor isBehind = emitCompare(session, Op::Ge, offset, number(session, 0));
+  return emit<arith::AndIOp>(session, result.type, result.value, isBehind.value);
+}
+
 } // namespace
 
 Value makeRecord(BlockParts parts) {
@@ -110,6 +121,38 @@ std::optional<Tensor> maskOf(Session &session, const BlockParts &parts, llvm::Ar
   for (int64_t d : dims) {
     Tensor one = boundsAlong(session, parts, d);
     result = result ? emit<arith::AndIOp>(session, one.type, result->value, one.value) : one;
+  }
+  return result;
+}
+
+BlockTile tileOf(Session &session, const BlockParts &parts, llvm::ArrayRef<int64_t> dims) {
+  BlockParts wide{parts.type, parts.pointer, {}, {}, {}};
+  wide.type.tile.shape.clear();
+  Shape checked; // of the dimensions that stay
+  std::optional<Tensor> condition;
+  for (int64_t d = 0; d < int64_t(parts.block().size()); ++d) {
+    bool isChecked = llvm::is_contained(dims, d);
+    if (parts.block()[d] == 1) {
+      if (!isChecked)
+        continue;
+      Tensor inside = isInside(session, parts, d);
+      condition =
+          condition ? emit<arith::AndIOp>(session, inside.type, condition->value, inside.value) : inside;
+      continue;
+    }
+    if (isChecked)
+      checked.push_back(int64_t(wide.shape.size()));
+    wide.type.tile.shape.push_back(parts.block()[d]);
+    wide.shape.push_back(parts.shape[d]);
+    wide.strides.push_back(parts.strides[d]);
+    wide.offsets.push_back(parts.offsets[d]);
+  }
+  if (wide.shape.empty())
+    return {pointersOf(session, parts), maskOf(session, parts, dims)};
+  BlockTile result{pointersOf(session, wide), maskOf(session, wide, checked)};
+  if (condition) {
+    Tensor all = splat(session, *condition, result.shape());
+    result.mask = result.mask ? emit<arith::AndIOp>(session, all.type, result.mask->value, all.value) : all;
   }
   return result;
 }

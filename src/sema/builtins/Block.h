@@ -29,6 +29,15 @@ Tensor pointersOf(Session &, const BlockParts &parts);
 // The mask of the elements that lie within the extents along `dims`, for a tile that starts at `offsets`;
 // nullopt: no dimension is asked for.
 std::optional<Tensor> maskOf(Session &, const BlockParts &parts, llvm::ArrayRef<int64_t> dims);
+// The elements of a block as they are accessed: pointers, and the mask along `dims`. Dimensions of one
+// element have no coordinates: the tile goes without them, unless there are no others.
+struct BlockTile {
+  Tensor pointers;
+  std::optional<Tensor> mask;
+
+  const Shape &shape() const { return pointers.type.shape; }
+};
+BlockTile tileOf(Session &, const BlockParts &parts, llvm::ArrayRef<int64_t> dims);
 // A vector of `tile`'s dimension `dim` spread over the tile.
 Tensor spreadAlong(Session &, const Tensor &vector, llvm::ArrayRef<int64_t> tile, int64_t dim);
 // 0, 1, ... of extent `extent`, int32.

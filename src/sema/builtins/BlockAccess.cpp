@@ -66,15 +66,18 @@ std::optional<Value> loadBlock(Call &call) {
   if (!padsWithNaN)
     return std::nullopt;
   Call plain = call;
-  plain.values[Pointer] = Value(pointersOf(call.session, *parts));
-  if (auto mask = maskOf(call.session, *parts, *dims)) {
-    plain.values[Mask] = Value(*mask);
+  BlockTile tile = tileOf(call.session, *parts, *dims);
+  plain.values[Pointer] = Value(tile.pointers);
+  if (tile.mask) {
+    plain.values[Mask] = Value(*tile.mask);
     if (*padsWithNaN)
       plain.values[Other] = Value(notANumber(call.session, parts->type.tile.element));
   }
   plain.values[BoundaryCheck] = makeValueTuple({});
   plain.values[Padding] = text("");
-  return call_load(plain);
+  auto loaded = call_load(plain);
+  return loaded ? std::optional(Value(reshape(call.session, *loaded->tensor(), parts->block())))
+                : std::nullopt;
 }
 
 std::optional<Value> storeBlock(Call &call) {
@@ -92,9 +95,12 @@ std::optional<Value> storeBlock(Call &call) {
   if (!dims)
     return std::nullopt;
   Call plain = call;
-  plain.values[Pointer] = Value(pointersOf(call.session, *parts));
-  if (auto mask = maskOf(call.session, *parts, *dims))
-    plain.values[Mask] = Value(*mask);
+  BlockTile tile = tileOf(call.session, *parts, *dims);
+  plain.values[Pointer] = Value(tile.pointers);
+  if (!value->type.isScalar())
+    plain.values[Stored] = Value(reshape(call.session, *value, tile.shape()));
+  if (tile.mask)
+    plain.values[Mask] = Value(*tile.mask);
   plain.values[BoundaryCheck] = makeValueTuple({});
   return call_store(plain);
 }

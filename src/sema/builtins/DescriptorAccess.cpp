@@ -10,9 +10,10 @@ Tensor notANumber(Session &session, DType element);
 
 namespace {
 
+// The tile that is accessed, and its shape as the program knows it.
 struct Target {
-  Tensor pointers;
-  std::optional<Tensor> mask;
+  BlockTile tile;
+  Shape shape;
 };
 
 std::optional<BlockParts> descriptorOf(Call &call) {
@@ -42,7 +43,7 @@ std::optional<Target> targetOf(Call &call, size_t offsets, BlockParts parts) {
   Shape dims;
   for (size_t d = 0; d < rank; ++d)
     dims.push_back(int64_t(d));
-  return Target{pointersOf(call.session, parts), maskOf(call.session, parts, dims)};
+  return Target{tileOf(call.session, parts, dims), Shape(parts.block())};
 }
 
 // The rows `rows` from column `column` on, of a descriptor of rows.
@@ -82,31 +83,34 @@ std::optional<Target> rowsOf(Call &call, size_t rows, size_t column, BlockParts 
   Tensor columns = *maskOf(session, parts, {1});
   Tensor mask =
       emit<arith::AndIOp>(session, columns.type, spreadAlong(session, rowMask, tile, 0).value, columns.value);
-  return Target{pointers, mask};
+  return Target{{pointers, mask}, tile};
 }
 
 std::optional<Value> loadFrom(Call &call, const Target &target, const RecordType &type) {
-  std::vector<NamedValue> keywords{{"mask", Value(*target.mask)}};
+  std::vector<NamedValue> keywords{{"mask", Value(*target.tile.mask)}};
   if (type.padsWithNaN)
     keywords.push_back({"other", Value(notANumber(call.session, type.tile.element))});
-  Value pointers(target.pointers);
-  return callBuiltin(call.session, "triton.language.load", {&pointers, 1}, keywords);
+  Value pointers(target.tile.pointers);
+  auto loaded = callBuiltin(call.session, "triton.language.load", {&pointers, 1}, keywords);
+  return loaded ? std::optional(Value(reshape(call.session, *loaded->tensor(), target.shape))) : std::nullopt;
 }
 
 // A value of the tile's own shape, or a scalar for all of it.
-std::optional<Tensor> valueFor(Call &call, size_t i, const Tensor &pointers) {
+std::optional<Tensor> valueFor(Call &call, size_t i, const Target &target) {
   auto value = call.tensor(i);
-  if (value && !value->type.isScalar() && value->type.shape != pointers.type.shape)
-    return call.fail(Kind::BlockShapeMismatch, {spell(pointers.type.shape), spell(value->type.shape)});
-  return value;
+  if (!value || value->type.isScalar())
+    return value;
+  if (value->type.shape != target.shape)
+    return call.fail(Kind::BlockShapeMismatch, {spell(target.shape), spell(value->type.shape)});
+  return reshape(call.session, *value, target.tile.shape());
 }
 
 // The builtin `name` on pointers, a value and a mask.
 std::optional<Value> update(Call &call, std::string_view name, const Target &target, size_t i) {
-  auto value = valueFor(call, i, target.pointers);
+  auto value = valueFor(call, i, target);
   if (!value)
     return std::nullopt;
-  Value operands[] = {Value(target.pointers), Value(*value), Value(*target.mask)};
+  Value operands[] = {Value(target.tile.pointers), Value(*value), Value(*target.tile.mask)};
   return callBuiltin(call.session, name, operands, {}) ? std::optional(Value()) : std::nullopt;
 }
 

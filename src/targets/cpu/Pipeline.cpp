@@ -85,6 +85,7 @@ constexpr Pass emitObject{"emit-object", "obj", "LLVM's code generator writes th
 constexpr pipeline::Row table[] = {
     {"plan", &refuseUnlowered},
     {"plan", &pipeline::markVolatileStores},
+    {"plan", &pipeline::countWhiles},
     {"plan", &pipeline::splitLoopCarriedOffsets},
     {"plan", &pipeline::cse},
     {"plan", &pipeline::canonicalize},

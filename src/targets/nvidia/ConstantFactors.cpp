@@ -19,7 +19,8 @@ std::optional<uint32_t> negativeWord(Value *operand, const DataLayout &layout) {
   if (!constant || constant->getType()->getPrimitiveSizeInBits() != 32 || constant->getType()->isFloatTy())
     return std::nullopt;
   Type *i32 = Type::getInt32Ty(operand->getContext());
-  auto *bits = dyn_cast_or_null<ConstantInt>(ConstantFoldCastOperand(Instruction::BitCast, constant, i32, layout));
+  auto *bits =
+      dyn_cast_or_null<ConstantInt>(ConstantFoldCastOperand(Instruction::BitCast, constant, i32, layout));
   if (!bits || !bits->getValue().isNegative())
     return std::nullopt;
   return uint32_t(bits->getZExtValue());

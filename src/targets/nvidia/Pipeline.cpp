@@ -217,8 +217,10 @@ bool hasMatrixLoad(const simt::Machine &machine) { return machine.hasMatrixLoad;
 constexpr pipeline::Row table[] = {
     {"simt", &refuseUnlowered},
     {"simt", &pipeline::markVolatileStores},
+    {"simt", &pipeline::countWhiles},
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
+    {"simt", &pipeline::splitFactors},
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
     {"simt", &pipeline::splitMaskedLoops, hasGroupDots},
@@ -226,6 +228,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::canonicalize},
     {"simt", &pipeline::loopInvariantCodeMotion},
     {"simt", &pipeline::checkRemainders},
+    {"simt", &pipeline::versionUnalignedLoops, hasAsyncCopy},
     {"simt", &pipeline::versionClampedLoops, hasAsyncCopy},
     {"simt", &pipeline::tileToSimt},
     {"simt", &pipeline::deferReductions},

@@ -1,0 +1,21 @@
+// A loop twice: as it is, and as it would be if something held that the program asks once, ahead of it.
+#pragma once
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace tegula::transforms {
+
+// Lists how wide the loads of tiles in a loop are, in elements an access, under the facts and promises of the function
+// as it stands.
+std::vector<unsigned> loadWidths(mlir::scf::ForOp loop);
+
+// Puts the loop into the else branch of an `scf.if` on `condition`, and a version of it into the other one. That
+// version computes what it reads from a result of the ops `changed` anew, from `replacement` in that result's
+// place. `replacement` builds at the start of the branch, and looks up in the map what was replaced before.
+void versionLoop(
+    mlir::scf::ForOp loop, mlir::Value condition, llvm::ArrayRef<mlir::Operation *> changed,
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &builder, mlir::Operation *op, const mlir::IRMapping &map)>
+        replacement);
+
+} // namespace tegula::transforms

@@ -1,0 +1,17 @@
+// Strides and addresses that a kernel loads from memory, and loops of products that load by them.
+#pragma once
+#include "diag/Remark.h"
+
+#include "mlir/IR/Operation.h"
+
+#include <vector>
+
+namespace tegula::transforms {
+
+// Of an argument the launch knows whether 16 divides it; of a number in memory, as in a list of products, nobody
+// does. A loop of products whose loads would be wider if such numbers were multiples of 16 bytes becomes two,
+// chosen by whether they are: one that knows it, and the loop as it was (decision 13). Leaves a remark
+// ("access") at the load of each number. Other loops stay as they are.
+void versionUnalignedLoops(mlir::Operation *function, std::vector<diag::Remark> &remarks);
+
+} // namespace tegula::transforms
