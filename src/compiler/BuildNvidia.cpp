@@ -38,6 +38,27 @@ bool hasProducts(std::string_view ptx) {
   return ptx.find("wgmma.mma_async.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
 }
 
+// A kernel that does not fit into all registers of a thread gets as few as let the most programs run
+// (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
+void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
+                              const artifact::LaunchData &launch, nvidia::Assembled &assembled) {
+  int most = nvidia::mostRegisters(launch.warps);
+  bool isBound = ptx.find(".minnctapersm") != ptx.npos || ptx.find(".maxnreg") != ptx.npos;
+  if (options.maxRegisters || isBound || codegen::gives(options.given, ptxPart) ||
+      assembled.spillBytes <= 0 || assembled.registers >= most)
+    return;
+  std::string bounded = nvidia::withRegisterBound(ptx, most);
+  Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
+  if (!again)
+    return;
+  assembled.milliseconds += again->milliseconds;
+  if (again->spillBytes >= assembled.spillBytes)
+    return;
+  again->milliseconds = assembled.milliseconds;
+  assembled = std::move(*again);
+  ptx = std::move(bounded);
+}
+
 // The assembler gives a thread as many registers as it can use. Where a few fewer let one more program run on
 // the multiprocessor, whose products fill the time in which this one's wait, it is asked again with that
 // bound, and the answer holds if it spills nothing and makes no products wait for each other.
@@ -95,6 +116,7 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
   if (!assembled)
     return assembled.status();
   std::string &ptx = std::ranges::find(artifact.parts, ptxPart, &artifact::Part::name)->bytes;
+  assembleWithAllRegisters(ptx, options, launch, *assembled);
   assembleForOneMore(ptx, options, launch, *assembled);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();

@@ -8,7 +8,8 @@ namespace tegula::convert {
 
 namespace {
 
-// A tile of f32 as the sum of `count` tiles of bf16, the largest first: each the rest of those before, rounded.
+// A tile of f32 as the sum of `count` tiles of bf16, the largest first: each the rest of those before,
+// rounded.
 SmallVector<Value> partsOf(OpBuilder &builder, Value tile, unsigned count) {
   Location loc = tile.getLoc();
   Type narrow = withElement(tile.getType(), builder.getBF16Type());

@@ -38,7 +38,8 @@ std::optional<Counter> counterOf(scf::WhileOp loop) {
   if (!step || step.getLhs() != after->getArgument(number) ||
       !matchPattern(step.getRhs(), m_ConstantInt(&constant)) || !constant.isStrictlyPositive())
     return std::nullopt;
-  return Counter{loop.getInits()[index.getArgNumber()], compare.getRhs(), step.getRhs(), loop->getResult(number)};
+  return Counter{loop.getInits()[index.getArgNumber()], compare.getRhs(), step.getRhs(),
+                 loop->getResult(number)};
 }
 
 // begin + step * ceil(max(end - begin, 0) / step)

@@ -55,7 +55,8 @@ std::vector<unsigned> loadWidths(scf::ForOp loop) {
 void versionLoop(scf::ForOp loop, Value condition, ArrayRef<Operation *> changed,
                  llvm::function_ref<Value(OpBuilder &, Operation *, const IRMapping &)> replacement) {
   OpBuilder builder(loop);
-  auto branch = scf::IfOp::create(builder, loop.getLoc(), loop.getResultTypes(), condition, /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(builder, loop.getLoc(), loop.getResultTypes(), condition, /*withElseRegion=*/true);
   for (auto [old, result] : llvm::zip(loop.getResults(), branch.getResults()))
     old.replaceAllUsesWith(result);
   builder.setInsertionPointToStart(branch.thenBlock());

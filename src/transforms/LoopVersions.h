@@ -6,13 +6,14 @@
 
 namespace tegula::transforms {
 
-// Lists how wide the loads of tiles in a loop are, in elements an access, under the facts and promises of the function
-// as it stands.
+// Lists how wide the loads of tiles in a loop are, in elements an access, under the facts and promises of the
+// function as it stands.
 std::vector<unsigned> loadWidths(mlir::scf::ForOp loop);
 
-// Puts the loop into the else branch of an `scf.if` on `condition`, and a version of it into the other one. That
-// version computes what it reads from a result of the ops `changed` anew, from `replacement` in that result's
-// place. `replacement` builds at the start of the branch, and looks up in the map what was replaced before.
+// Puts the loop into the else branch of an `scf.if` on `condition`, and a version of it into the other one.
+// That version computes what it reads from a result of the ops `changed` anew, from `replacement` in that
+// result's place. `replacement` builds at the start of the branch, and looks up in the map what was replaced
+// before.
 void versionLoop(
     mlir::scf::ForOp loop, mlir::Value condition, llvm::ArrayRef<mlir::Operation *> changed,
     llvm::function_ref<mlir::Value(mlir::OpBuilder &builder, mlir::Operation *op, const mlir::IRMapping &map)>

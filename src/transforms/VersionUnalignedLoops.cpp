@@ -41,8 +41,8 @@ public:
   }
 
 private:
-  // The numbers that the addresses of a load come from, and the bounds in its mask. They count elements, or are
-  // addresses themselves.
+  // The numbers that the addresses of a load come from, and the bounds in its mask. They count elements, or
+  // are addresses themselves.
   void collect(LoadOp load) {
     unsigned bits = elementType(load.getType()).getIntOrFloatBitWidth();
     unsigned elements = accessBytes / std::max(bits / 8, 1u);
@@ -124,7 +124,8 @@ private:
     versionLoop(loop_, all, changed, [&](OpBuilder &inner, Operation *op, const IRMapping &) {
       Number &number = *llvm::find_if(chosen_, [&](Number &each) { return each.load == op; });
       Type type = number.load.getType();
-      auto bits = arith::ConstantOp::create(inner, loc, inner.getIntegerAttr(type, llvm::Log2_32(number.divisor)));
+      auto bits =
+          arith::ConstantOp::create(inner, loc, inner.getIntegerAttr(type, llvm::Log2_32(number.divisor)));
       // The same number, in a form that says what it is a multiple of.
       Value high = arith::ShRUIOp::create(inner, loc, op->getResult(0), bits);
       return arith::ShLIOp::create(inner, loc, high, bits).getResult();

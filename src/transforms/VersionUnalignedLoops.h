@@ -8,9 +8,10 @@
 
 namespace tegula::transforms {
 
-// Of an argument the launch knows whether 16 divides it; of a number in memory, as in a list of products, nobody
-// does. A loop of products whose loads would be wider if such numbers were multiples of 16 bytes becomes two,
-// chosen by whether they are: one that knows it, and the loop as it was (decision 13). Leaves a remark
+// Of an argument the launch knows whether 16 divides it; of a number in memory, as in a list of products,
+// nobody does. A loop of products whose loads would be wider if such numbers were multiples of 16 bytes
+// becomes two, chosen by whether they are: one that knows it, and the loop as it was (decision 13). Leaves a
+// remark
 // ("access") at the load of each number. Other loops stay as they are.
 void versionUnalignedLoops(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 

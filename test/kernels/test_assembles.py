@@ -41,3 +41,18 @@ def test_a_kernel_is_found_by_its_name(build_dir, tmp_path):
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "kernel.ptx").read_text()
     assert ".target sm_90a" in text and ".entry softmax_kernel" in text.replace(".visible ", "")
+
+
+def test_a_kernel_that_spills_has_all_registers(build_dir, tmp_path):
+    """The assembler gives such a kernel as few as let the most programs run, and spills the rest: 64 of 255 with one warp."""
+    source = tmp_path / "held.py"
+    source.write_text("import tegula.language as tl\nfrom tegula import jit\n\n\n@jit\ndef held(x, y, n):\n    i = tl.arange(0, 8192)\n"
+                      "    a, b = tl.load(x + i), tl.load(y + i)\n    for _ in range(n):\n        a, b = a * 1.5 - b * a, b * a + 2.0\n"
+                      "    tl.store(x + i, a)\n    tl.store(y + i, b)\n")
+    done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{source}::held", "--signature", "x=*f32:16,y=*f32:16,n=i32", "--target", "sm_90a",
+                           "--options", "num_warps=1"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    usage = re.search(r"usage: (\d+) registers a thread, (none|\d+)", done.stdout)
+    if not usage:
+        pytest.skip("there is no assembler here")
+    assert usage[2] != "none" and int(usage[1]) > 200, usage[0]

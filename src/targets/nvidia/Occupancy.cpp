@@ -8,7 +8,8 @@ namespace {
 // Source: CUDA C++ Programming Guide, "Compute Capabilities"; the same since sm_75, but for the last.
 constexpr unsigned registerFile = 65536; // of a multiprocessor
 constexpr unsigned registerGranule = 8;  // of a thread
-constexpr uint64_t systemBytes = 1024;   // of shared memory, that each program takes besides its own
+constexpr unsigned registerNames = 255;
+constexpr uint64_t systemBytes = 1024; // of shared memory, that each program takes besides its own
 
 // Measured on an H200 (docs/performance/gpu.md, "One more program").
 constexpr unsigned mostPrograms = 4;
@@ -26,6 +27,11 @@ std::optional<int> registersForOneMore(const Footprint &footprint, const Archite
   if (!hasRoom || more > mostPrograms || bound < registers * leastKept)
     return std::nullopt;
   return int(bound);
+}
+
+int mostRegisters(unsigned warps) {
+  unsigned each = registerFile / (32 * std::max(warps, 1u));
+  return int(std::min(registerNames, each / registerGranule * registerGranule));
 }
 
 std::string withRegisterBound(std::string_view ptx, int registers) {

@@ -21,6 +21,9 @@ struct Footprint {
 // programs run already and one more brings little.
 std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture);
 
+// The most registers that a thread of a program of so many warps can have.
+int mostRegisters(unsigned warps);
+
 // A PTX module as LLVM writes it, whose kernel is bound to so many registers of a thread.
 std::string withRegisterBound(std::string_view ptx, int registers);
 

@@ -33,6 +33,10 @@ TEST(Occupancy, RegistersStayWhereNothingIsGained) {
 }
 
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
+  EXPECT_EQ(mostRegisters(1), 255);
+  EXPECT_EQ(mostRegisters(8), 255);
+  EXPECT_EQ(mostRegisters(16), 128);
+  EXPECT_EQ(mostRegisters(32), 64);
   EXPECT_EQ(withRegisterBound(".entry k()\n.reqntid 128, 1, 1\n{\n", 128),
             ".entry k()\n.maxnreg 128\n.reqntid 128, 1, 1\n{\n");
   EXPECT_EQ(withRegisterBound("", 128), "");
