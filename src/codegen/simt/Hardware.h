@@ -162,7 +162,7 @@ public:
   virtual void failWordless(Builder &b, llvm::Value *condition) const = 0;
 
   // ---- arithmetic ----
-  // A function ("exp2", "log2", "rsqrt", "tanh", "erf", "fdiv", "sqrt") of f32 by the machine's own
+  // A function ("exp2", "rsqrt", "tanh", "erf", "fdiv", "sqrt") of f32 by the machine's own
   // instructions, within the error that docs/language/math-functions.md allows; null where it has none.
   virtual llvm::Value *approximate(Builder &b, llvm::StringRef function,
                                    llvm::ArrayRef<llvm::Value *> arguments) const = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using codegen::Values;
 
-// Powers and logarithms to other bases are those to base 2, scaled.
+// Powers of other bases are those of base 2, scaled.
 llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   auto &b = s.builder;
   llvm::IRBuilderBase::FastMathFlagGuard guard(b);
@@ -25,8 +25,6 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   };
   if (isa<math::Exp2Op>(op))
     return s.hardware.approximate(b, "exp2", v);
-  if (isa<math::Log2Op>(op))
-    return s.hardware.approximate(b, "log2", v);
   if (isa<math::SqrtOp>(op))
     return s.hardware.approximate(b, "sqrt", v);
   if (isa<math::RsqrtOp>(op))
@@ -37,9 +35,6 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
     return s.hardware.approximate(b, "erf", v);
   if (isa<math::ExpOp>(op))
     return s.hardware.approximate(b, "exp2", {scaled(v[0], 0x1.71547652b82fep+0)}); // log2 e
-  if (isa<math::LogOp>(op))
-    if (llvm::Value *log2 = s.hardware.approximate(b, "log2", v))
-      return scaled(log2, 0x1.62e42fefa39efp-1); // ln 2
   return nullptr;
 }
 

@@ -73,7 +73,6 @@ llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<ll
   auto id = llvm::StringSwitch<llvm::Intrinsic::ID>(function)
                 .Case("fdiv", llvm::Intrinsic::nvvm_div_full)
                 .Case("exp2", llvm::Intrinsic::nvvm_ex2_approx_ftz)
-                .Case("log2", llvm::Intrinsic::nvvm_lg2_approx_f)
                 .Case("sqrt", llvm::Intrinsic::nvvm_sqrt_approx_f)
                 .Case("rsqrt", llvm::Intrinsic::nvvm_rsqrt_approx_f)
                 .Default(llvm::Intrinsic::not_intrinsic);

@@ -17,7 +17,7 @@ struct Footprint {
 };
 
 // To how many registers a thread of a kernel with products has to be bound for one more program to fit.
-// nullopt: shared memory keeps it out, too, more than an eighth of the registers would have to go, or four
+// nullopt: shared memory keeps it out, too, more than two ninths of the registers would have to go, or four
 // programs run already and one more brings little.
 std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture);
 

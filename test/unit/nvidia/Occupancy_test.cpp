@@ -18,11 +18,12 @@ TEST(Occupancy, OneMoreProgramFitsWithAFewRegistersFewer) {
   EXPECT_EQ(bound(8, 145, 96 * 1024), 128); // one, two
   EXPECT_EQ(bound(4, 174, 32 * 1024), 168); // two, three
   EXPECT_EQ(bound(8, 129, 0), 128);
+  EXPECT_EQ(bound(4, 161, 56 * 1024), 128); // three, four
 }
 
 TEST(Occupancy, RegistersStayWhereNothingIsGained) {
   EXPECT_EQ(bound(8, 128, 0), std::nullopt);                  // 80 of 128 would be left
-  EXPECT_EQ(bound(8, 147, 0), std::nullopt);                  // more than an eighth
+  EXPECT_EQ(bound(8, 165, 0), std::nullopt);                  // more than two ninths
   EXPECT_EQ(bound(8, 145, 114 * 1024), std::nullopt);         // shared memory has no room
   EXPECT_EQ(bound(8, 145, 113 * 1024), 128);                  // 1 KiB is the system's
   EXPECT_EQ(bound(8, 145, 64 * 1024, "sm_86"), std::nullopt); // of a smaller one
