@@ -5,9 +5,16 @@ import triton.language as tl
 
 
 @triton.jit
-def scaled_fp4_as_bf16(packed):
-    # Both elements of a byte in one word, the lower half first. s ee m with bias 1: in the places of bf16 the same
-    # number times 2^-126, where 0.5 is a subnormal. The first product spreads the halves, the second moves `ee m` and `s`.
+def scaled_fp4_as_bf16(code):
+    # s ee m with bias 1: in the places of bf16 the same number times 2^-126, where 0.5 is a subnormal.
+    bits = ((code & 7).to(tl.uint16) << 6) | ((code & 8).to(tl.uint16) << 12)
+    return bits.to(tl.bfloat16, bitcast=True) * tl.full((), 2.0**126, tl.bfloat16)
+
+
+@triton.jit
+def scaled_fp4_pairs_as_bf16(packed):
+    # Both elements of a byte in one word, the lower half first. The first product spreads the halves, the second moves
+    # `ee m` and `s`.
     spread = (packed.to(tl.uint32) * 0x1001) & 0x000F000F
     words = (spread * 0x1040) & 0x81C081C0
     pairs = tl.join(words.to(tl.uint16), (words >> 16).to(tl.uint16))
@@ -16,7 +23,7 @@ def scaled_fp4_as_bf16(packed):
 
 @triton.jit
 def scaled_unpack(packed, along_k: tl.constexpr):
-    pairs = scaled_fp4_as_bf16(packed)
+    pairs = scaled_fp4_pairs_as_bf16(packed)
     rank: tl.constexpr = len(packed.shape)
     rows: tl.constexpr = packed.shape[rank - 2]
     columns: tl.constexpr = packed.shape[rank - 1]
