@@ -4,7 +4,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -26,6 +26,14 @@ std::optional<uint32_t> negativeWord(Value *operand, const DataLayout &layout) {
   return uint32_t(bits->getZExtValue());
 }
 
+// An instruction of one warp that multiplies matrices.
+bool isProduct(const CallBase &call) {
+  if (const auto *text = dyn_cast<InlineAsm>(call.getCalledOperand()))
+    return text->getAsmString().starts_with("mma.sync");
+  const Function *called = call.getCalledFunction();
+  return called && called->getName().starts_with("llvm.nvvm.mma.");
+}
+
 // A grid has at least one program; the assembler does not count on that.
 Value *hidden(IRBuilder<> &b, uint32_t word) {
   StringRef text = "{\n\t.reg .pred some;\n\t.reg .b32 programs;\n\tmov.u32 programs, %nctaid.x;\n\t"
@@ -43,8 +51,8 @@ void hideConstantFactors(Function &function) {
   std::map<uint32_t, Value *> words; // ordered: same input, same text
   IRBuilder<> b(&*function.getEntryBlock().getFirstInsertionPt());
   for (Instruction &each : instructions(function)) {
-    auto *call = dyn_cast<IntrinsicInst>(&each);
-    if (!call || !call->getCalledFunction()->getName().starts_with("llvm.nvvm.mma."))
+    auto *call = dyn_cast<CallBase>(&each);
+    if (!call || !isProduct(*call))
       continue;
     for (Use &operand : call->args())
       if (std::optional<uint32_t> word = negativeWord(operand, function.getDataLayout())) {

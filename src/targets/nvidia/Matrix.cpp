@@ -1,6 +1,9 @@
-// Matrix instructions: rows of Mma.def as LLVM's intrinsics.
+// Matrix instructions: rows of Mma.def as LLVM's intrinsics, and as assembly where sums must stay in their
+// registers.
+#include "targets/nvidia/AssemblyOperands.h"
 #include "targets/nvidia/NvidiaHardware.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 
@@ -17,12 +20,47 @@ llvm::Intrinsic::ID intrinsicOf(llvm::StringRef name) {
   return llvm::Intrinsic::not_intrinsic;
 }
 
+// sm_90 has no unit for 8-bit floats in one warp: ptxas makes two products of f16 and four additions of the
+// instruction, and writes the first sum before it reads the second one (12.8, 13.0). A register that is read
+// as two sums, and written as one of them, gives a wrong number. So each sum is written where it was read,
+// and nowhere else.
+bool staysInPlace(llvm::StringRef name) { return name.starts_with("m16n8k32.e"); }
+
+llvm::Value *multiplyInPlace(llvm::IRBuilderBase &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
+                             llvm::ArrayRef<llvm::Value *> bWords, llvm::ArrayRef<llvm::Value *> c) {
+  using namespace llvm;
+  SmallVector<Value *> arguments(c);
+  append_range(arguments, a);
+  append_range(arguments, bWords);
+  SmallVector<Type *> types, sums;
+  for (Value *each : arguments)
+    types.push_back(each->getType());
+  for (Value *each : c)
+    sums.push_back(each->getType());
+  std::string constraints = sumConstraints(sums, /*areRead=*/true);
+  for (size_t i = 0; i != a.size() + bWords.size(); ++i)
+    constraints += ",r";
+  auto [shape, formats] = name.split('.');
+  unsigned ofSums = unsigned(c.size()), ofA = 2 * ofSums, ofB = ofA + unsigned(a.size());
+  std::string text = ("mma.sync.aligned." + shape + ".row.col.f32." + formats + ".f32 ").str() +
+                     listed(0, ofSums) + ", " + listed(ofA, unsigned(a.size())) + ", " +
+                     listed(ofB, unsigned(bWords.size())) + ", " + listed(0, ofSums) + ";";
+  auto *function = FunctionType::get(StructType::get(b.getContext(), sums), types, false);
+  CallInst *call =
+      b.CreateCall(InlineAsm::get(function, text, constraints, /*hasSideEffects=*/false), arguments);
+  call->setConvergent();
+  call->setDoesNotAccessMemory();
+  return call;
+}
+
 } // namespace
 
 simt::Hardware::Values NvidiaHardware::multiplyMatrices(Builder &b, llvm::StringRef name,
                                                         llvm::ArrayRef<llvm::Value *> a,
                                                         llvm::ArrayRef<llvm::Value *> bWords,
                                                         llvm::ArrayRef<llvm::Value *> c) const {
+  if (staysInPlace(name))
+    return parts(b, multiplyInPlace(b, name, a, bWords, c));
   llvm::Module *module = b.GetInsertBlock()->getModule();
   llvm::Function *function = llvm::Intrinsic::getOrInsertDeclaration(module, intrinsicOf(name));
   llvm::SmallVector<llvm::Value *> arguments;
@@ -33,10 +71,7 @@ simt::Hardware::Values NvidiaHardware::multiplyMatrices(Builder &b, llvm::String
       arguments.push_back(b.CreateBitCast(value, wanted));
     }
   llvm::Value *product = b.CreateCall(function, arguments);
-  Values result;
-  for (unsigned i = 0; i != c.size(); ++i)
-    result.push_back(b.CreateExtractValue(product, i));
-  return result;
+  return parts(b, product);
 }
 
 simt::Hardware::Values NvidiaHardware::matrixLoad(Builder &b, llvm::Value *address, unsigned count,

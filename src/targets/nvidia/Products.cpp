@@ -2,6 +2,7 @@
 // nothing may duplicate or make conditional. The registers of a sum are operands that the assembly both reads
 // and writes, so that they stay where they are from one instruction to the next. Source: PTX ISA,
 // "Asynchronous Warpgroup Level Matrix Instructions".
+#include "targets/nvidia/AssemblyOperands.h"
 #include "targets/nvidia/NvidiaHardware.h"
 
 #include "llvm/IR/InlineAsm.h"
@@ -38,31 +39,6 @@ llvm::CallInst *emitAssembly(llvm::IRBuilderBase &b, llvm::Type *result, const s
   llvm::CallInst *call = b.CreateCall(assembly, arguments);
   call->setConvergent();
   return call;
-}
-
-std::string listed(unsigned first, unsigned count) {
-  std::string text = "{";
-  for (unsigned i = 0; i != count; ++i)
-    text += (i ? ", $" : "$") + std::to_string(first + i);
-  return text + "}";
-}
-
-// "=f,=f,...", then, where they are read as well, "0,1,...".
-std::string sumConstraints(llvm::ArrayRef<llvm::Type *> types, bool areRead) {
-  std::string text;
-  for (llvm::Type *type : types)
-    text += std::string(text.empty() ? "=" : ",=") + (type->isIntegerTy() ? "r" : "f");
-  for (size_t i = 0; areRead && i != types.size(); ++i)
-    text += "," + std::to_string(i);
-  return text;
-}
-
-// The parts of a result of several values.
-simt::Hardware::Values parts(llvm::IRBuilderBase &b, llvm::Value *sums) {
-  simt::Hardware::Values result;
-  for (unsigned i = 0; i != sums->getType()->getStructNumElements(); ++i)
-    result.push_back(b.CreateExtractValue(sums, i));
-  return result;
 }
 
 constexpr unsigned unit = 16; // bytes, of addresses and distances in a descriptor

@@ -1,0 +1,34 @@
+// Operands of inline assembly that reads and writes sums: lists of them, their constraints, and their values behind it.
+#pragma once
+#include "llvm/IR/IRBuilder.h"
+
+namespace tegula::nvidia {
+
+// "{$first, $first + 1, ...}".
+inline std::string listed(unsigned first, unsigned count) {
+  std::string text = "{";
+  for (unsigned i = 0; i != count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return text + "}";
+}
+
+// "=&f,=&f,...", then, where they are read as well, "0,1,...". Without the & a factor whose word equals a sum at the
+// start would be read from the sum's own register.
+inline std::string sumConstraints(llvm::ArrayRef<llvm::Type *> types, bool areRead) {
+  std::string text;
+  for (llvm::Type *type : types)
+    text += std::string(text.empty() ? "=&" : ",=&") + (type->isIntegerTy() ? "r" : "f");
+  for (size_t i = 0; areRead && i != types.size(); ++i)
+    text += "," + std::to_string(i);
+  return text;
+}
+
+// The parts of a result of several values.
+inline llvm::SmallVector<llvm::Value *> parts(llvm::IRBuilderBase &b, llvm::Value *sums) {
+  llvm::SmallVector<llvm::Value *> result;
+  for (unsigned i = 0; i != sums->getType()->getStructNumElements(); ++i)
+    result.push_back(b.CreateExtractValue(sums, i));
+  return result;
+}
+
+} // namespace tegula::nvidia

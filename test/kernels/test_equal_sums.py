@@ -1,0 +1,49 @@
+"""Products of 8-bit floats whose sums begin equal: ptxas 13.0 wrote the first one before it read the second one from the same register."""
+import re
+import subprocess
+
+import pytest
+import torch
+
+import machine_code
+import tegula as triton
+import tegula.language as tl
+
+DTYPES = {"f8e4nv": torch.float8_e4m3fn, "f8e5": torch.float8_e5m2}
+
+
+@triton.jit
+def equal_sums_kernel(a, b, out, start, more, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    acc = tl.zeros([M, N], tl.float32) + start
+    if more > 0:
+        x = tl.load(a + m[:, None] * K + k[None, :])
+        y = tl.load(b + k[:, None] * N + n[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(out + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("m, n, k, warps", [(16, 16, 32, 1), (32, 16, 32, 8), (16, 32, 64, 2)])
+@pytest.mark.parametrize("kind", list(DTYPES))
+def test_sums_that_begin_equal(target, kind, m, n, k, warps):
+    generator = torch.Generator().manual_seed(1)
+    a, b = (torch.randint(-3, 4, shape, generator=generator).to(DTYPES[kind]) for shape in ((m, k), (k, n)))
+    for more in (0, 1):
+        out = torch.full((m, n), float("nan"))
+        equal_sums_kernel[(1,)](a, b, out, 3.0, more, M=m, N=n, K=k, num_warps=warps)
+        assert torch.equal(out, 3 + more * (a.float() @ b.float()))
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("arch", ["sm_89", "sm_90a"])
+@pytest.mark.parametrize("kind", list(DTYPES))
+def test_each_sum_is_written_where_it_was_read(build_dir, kind, arch):
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::equal_sums_kernel", "--target", arch, "--emit", "ptx", "--signature",
+                           f"a=*{kind}:16,b=*{kind}:16,out=*f32:16,start=f32,more=i32,M=32,N=16,K=32"], capture_output=True, text=True, timeout=120,
+                          env=machine_code.tools())
+    assert done.returncode == 0, done.stderr
+    products = re.findall(r"mma\.sync\S+\s+\{([^}]*)\},\s*\{[^}]*\},\s*\{[^}]*\},\s*\{([^}]*)\}", done.stdout)
+    assert products
+    for written, read in products:
+        assert written == read
+        assert len(set(read.split(", "))) == 4
