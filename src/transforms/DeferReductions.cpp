@@ -3,6 +3,8 @@
 #include "ir/simt/Simt.h"
 #include "layout/Queries.h"
 
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
 using namespace mlir;
 using namespace tegula::tile;
 using tegula::layout::Axis;
@@ -382,12 +384,24 @@ private:
   TypedAttr identity_;
 };
 
+// A value that is carried and never changed is taken from ahead of the loop: loads of a loop that carries one
+// do not become copies (PlanCopies).
+void foldUnchanged(scf::ForOp loop) {
+  RewritePatternSet patterns(loop.getContext());
+  scf::ForOp::getCanonicalizationPatterns(patterns, loop.getContext());
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+  (void)applyOpPatternsGreedily(loop.getOperation(), std::move(patterns),
+                                config); // what is left is right, too
+}
+
 } // namespace
 
 void deferReductions(Operation *function, std::vector<diag::Remark> &remarks) {
   SmallVector<scf::ForOp> loops;
   function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  for (scf::ForOp loop : loops)
+  for (scf::ForOp loop : loops) {
+    bool isChanged = false;
     for (unsigned index = 0, count = loop.getNumRegionIterArgs(); index != count; ++index) {
       Accumulation accumulation(loop, index);
       if (!accumulation.find())
@@ -395,7 +409,11 @@ void deferReductions(Operation *function, std::vector<diag::Remark> &remarks) {
       remarks.push_back({locationText(accumulation.loc()), "reduce",
                          "each thread combines its own elements in the loop, all threads once behind it"});
       loop = accumulation.rewrite();
+      isChanged = true;
     }
+    if (isChanged)
+      foldUnchanged(loop);
+  }
 }
 
 } // namespace tegula::transforms

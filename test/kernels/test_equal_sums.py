@@ -1,4 +1,5 @@
-"""Products of 8-bit floats whose sums begin equal: ptxas 13.0 wrote the first one before it read the second one from the same register."""
+"""Products whose sums begin equal to each other, or to a factor: each is read from a register of its own. ptxas 13.0 wrote the first sum of an
+8-bit product before it read the second one from the same register; products under way read a factor from the register of a sum."""
 import re
 import subprocess
 
@@ -47,3 +48,21 @@ def test_each_sum_is_written_where_it_was_read(build_dir, kind, arch):
     for written, read in products:
         assert written == read
         assert len(set(read.split(", "))) == 4
+
+
+@triton.jit
+def constant_factor_kernel(b, out, VALUE: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    y = tl.load(b + n[None, :] * K + k[:, None])
+    acc = tl.dot(tl.full([M, K], VALUE, b.dtype.element_ty), y, tl.full([M, N], VALUE, tl.float32))
+    tl.store(out + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("m, n, k, warps", [(64, 16, 64, 4), (64, 16, 64, 8), (16, 16, 32, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("value", [2.0, 0.0])
+def test_a_factor_that_equals_the_sums(target, value, dtype, m, n, k, warps):
+    b = torch.randint(-3, 4, (n, k), generator=torch.Generator().manual_seed(1)).to(dtype)
+    out = torch.full((m, n), float("nan"))
+    constant_factor_kernel[(1,)](b, out, VALUE=value, M=m, N=n, K=k, num_warps=warps)
+    assert torch.equal(out, value + value * b.float().sum(1).expand(m, n))

@@ -1,4 +1,7 @@
 """Loops that add up what reductions of their trips give: on GPUs threads meet once, behind the loop (defer-reductions)."""
+import re
+import subprocess
+
 import pytest
 import torch
 
@@ -142,3 +145,34 @@ def test_combined_in_their_trips(target):
         small += x[start:start + 48].half().float().sum().half()
     torch.testing.assert_close(out[0], small.float(), rtol=2e-3, atol=2e-3)
     torch.testing.assert_close(out[1].double(), x.double().sum(), rtol=1e-5, atol=1e-5)
+
+
+@triton.jit
+def weighted_kernel(q, k, v, out, n, D: tl.constexpr, B: tl.constexpr):
+    """A sum beside products: the loop carries nothing else on account of it, and its loads become copies."""
+    m, d, j = tl.arange(0, 16), tl.arange(0, D), tl.arange(0, B)
+    x = tl.load(q + m[:, None] * D + d[None, :])
+    acc, total = tl.zeros([16, D], tl.float32), tl.zeros([16], tl.float32) + 0.5
+    for start in range(0, n, B):
+        p = tl.dot(x, tl.load(k + (start + j)[None, :] * D + d[:, None]))
+        total += tl.sum(p, 1)
+        acc = tl.dot(p.to(tl.float16), tl.load(v + (start + j)[:, None] * D + d[None, :]), acc)
+    tl.store(out + m[:, None] * D + d[None, :], acc + total[:, None])
+
+
+def test_beside_products(target):
+    generator = torch.Generator().manual_seed(4)
+    q, k, v = (torch.randint(-1, 2, (rows, 32), generator=generator).half() for rows in (16, 96, 96))
+    out = torch.full((16, 32), float("nan"))
+    weighted_kernel[(1,)](q, k, v, out, 96, D=32, B=32, num_stages=3)
+    p = q.float() @ k.float().T
+    assert torch.equal(out, p @ v.float() + p.sum(1, keepdim=True) + 0.5)
+
+
+@pytest.mark.sim
+def test_loads_beside_a_sum_become_copies(build_dir):
+    done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::weighted_kernel", "--target", "sm_90a", "--num-stages", "3",
+                           "--signature", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=32,B=32"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "all threads once behind it" in done.stdout and "loads stay where they are" not in done.stdout, done.stdout
+    assert re.search(r"pipeline: \d+ loads? runs? 2 trips ahead", done.stdout), done.stdout

@@ -1,4 +1,5 @@
-// Operands of inline assembly that reads and writes sums: lists of them, their constraints, and their values behind it.
+// Operands of inline assembly that reads and writes sums: lists of them, their constraints, and their values
+// behind it.
 #pragma once
 #include "llvm/IR/IRBuilder.h"
 
@@ -12,8 +13,8 @@ inline std::string listed(unsigned first, unsigned count) {
   return text + "}";
 }
 
-// "=&f,=&f,...", then, where they are read as well, "0,1,...". Without the & a factor whose word equals a sum at the
-// start would be read from the sum's own register.
+// "=&f,=&f,...", then, where they are read as well, "0,1,...". Without the & a factor whose word equals a sum
+// at the start would be read from the sum's own register.
 inline std::string sumConstraints(llvm::ArrayRef<llvm::Type *> types, bool areRead) {
   std::string text;
   for (llvm::Type *type : types)
