@@ -391,8 +391,8 @@ void foldUnchanged(scf::ForOp loop) {
   scf::ForOp::getCanonicalizationPatterns(patterns, loop.getContext());
   GreedyRewriteConfig config;
   config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-  (void)applyOpPatternsGreedily(loop.getOperation(), std::move(patterns),
-                                config); // what is left is right, too
+  // Where it stops early, what is left is right, too.
+  (void)applyOpPatternsGreedily(loop.getOperation(), std::move(patterns), config);
 }
 
 } // namespace

@@ -6,7 +6,6 @@ import subprocess
 import pytest
 import torch
 
-import machine_code
 import tegula as triton
 import tegula.language as tl
 
@@ -40,8 +39,7 @@ def test_sums_that_begin_equal(target, kind, m, n, k, warps):
 @pytest.mark.parametrize("kind", list(DTYPES))
 def test_each_sum_is_written_where_it_was_read(build_dir, kind, arch):
     done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::equal_sums_kernel", "--target", arch, "--emit", "ptx", "--signature",
-                           f"a=*{kind}:16,b=*{kind}:16,out=*f32:16,start=f32,more=i32,M=32,N=16,K=32"], capture_output=True, text=True, timeout=120,
-                          env=machine_code.tools())
+                           f"a=*{kind}:16,b=*{kind}:16,out=*f32:16,start=f32,more=i32,M=32,N=16,K=32"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     products = re.findall(r"mma\.sync\S+\s+\{([^}]*)\},\s*\{[^}]*\},\s*\{[^}]*\},\s*\{([^}]*)\}", done.stdout)
     assert products
