@@ -391,7 +391,7 @@ void foldUnchanged(scf::ForOp loop) {
   scf::ForOp::getCanonicalizationPatterns(patterns, loop.getContext());
   GreedyRewriteConfig config;
   config.setStrictness(GreedyRewriteStrictness::ExistingOps);
-  // Where it stops early, what is left is right, too.
+  // If it stops early, the loop is right, too.
   (void)applyOpPatternsGreedily(loop.getOperation(), std::move(patterns), config);
 }
 
