@@ -9,6 +9,8 @@
 
 #include "mlir/IR/OwningOpRef.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace tegula::nvidia {
@@ -17,24 +19,35 @@ namespace {
 
 using pipeline::Looks;
 
-// Tile IR -> simt, of a copy of `module` that the unit then has. Where nobody asked for a number of stages
-// fewer are taken until the buffers fit.
+// Returns the fewest stages that are taken where `asked` do not fit (0: nobody asked). Upstream's rings have one slot
+// less than the stages that its users ask for, so that a number that fits there may be one too many here.
+unsigned fewestStages(int asked) { return asked ? unsigned(std::max(asked - 1, 1)) : 1; }
+
+// Tile IR -> simt, of a copy of `module` that the unit then has, with fewer stages where the buffers do not fit.
 Result<OwningOpRef<ModuleOp>> toSimt(ModuleOp module, int numStages, NvidiaUnit &unit, const Looks *looks,
                                      std::vector<pipeline::StageTime> &times) {
   constexpr unsigned defaultStages = 3;
-  for (unit.stages = numStages ? unsigned(numStages) : defaultStages;; --unit.stages) {
+  const unsigned wanted = numStages ? unsigned(numStages) : defaultStages;
+  Status refusal;
+  for (unit.stages = wanted;; --unit.stages) {
     OwningOpRef<ModuleOp> copy = module.clone();
     unit.module = *copy;
     unit.remarks.clear();
     Status status = pipeline::runStage(rows(), "simt", unit, looks, times);
-    if (!status.ok() && (status.code != StatusCode::Resource || numStages || unit.stages == 1))
-      return status;
-    if (!status.ok())
+    if (!status.ok()) {
+      if (status.code != StatusCode::Resource)
+        return status;
+      // The buffers that a user is told of are those of the stages that he asked for.
+      if (refusal.ok() || !numStages)
+        refusal = status;
+      if (unit.stages == fewestStages(numStages))
+        return refusal;
       continue;
-    if (!numStages && unit.stages != defaultStages)
+    }
+    if (unit.stages != wanted)
       unit.remarks.push_back(
           {"", "pipeline",
-           "num_stages=" + std::to_string(unit.stages) + ": more does not fit into shared memory"});
+           "num_stages=" + std::to_string(unit.stages) + ": more do not fit into shared memory"});
     return copy;
   }
 }

@@ -13,7 +13,8 @@
 # RUN: tegula explain %s::acquires --signature 'a=*f16:16,b=*f16:16,c=*f32:16,flag=*i32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix ACQUIRES
 # RUN: tegula explain %s::counts --signature 'a=*f16:16,b=*f16:16,c=*f32:16,flag=*i32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix COUNTS
 # RUN: tegula explain %s::odd --signature 'a=*f32:16,c=*f32:16' --target sm_80 | FileCheck %s --check-prefix ODD
-# RUN: not tegula compile %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 4 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
+# RUN: not tegula compile %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 5 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
+# RUN: tegula explain %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 4 | FileCheck %s --check-prefix LESS
 import triton
 import triton.language as tl
 
@@ -173,8 +174,9 @@ def odd(a, c):
 
 
 # LARGE: bytes of shared memory, and a program has 101376:
-# LARGE: 131072 bytes at 0, 4 stages of a load at {{.*}}products.py
+# LARGE: 163840 bytes at 0, 5 stages of a load at {{.*}}products.py
 # LARGE: hint: num_stages=3 fits
+# LESS: num_stages=3: more do not fit into shared memory
 @triton.jit
 def large(a, c, K):
     m, k = tl.arange(0, 128), tl.arange(0, 64)
