@@ -186,7 +186,8 @@ private:
     remarks_.push_back(
         {locationText(loop_.getLoc()), "pipeline",
          std::to_string(plan_.copied.size()) + (plan_.copied.size() == 1 ? " load runs " : " loads run ") +
-             std::to_string(plan_.aheadTrips) + (plan_.aheadTrips == 1 ? " trip ahead" : " trips ahead")});
+             std::to_string(plan_.aheadTrips) + (plan_.aheadTrips == 1 ? " trip ahead" : " trips ahead") +
+             (plan_.startsCopiesLast ? ", started behind a trip's last read" : "")});
   }
 
   // The buffers that copies fill, and their signals where there are boxes. Where the loop before has the same
@@ -437,6 +438,19 @@ private:
     return first ? first : op;
   }
 
+  // The last op of the trip that reads a slot, itself or as a product.
+  Operation *lastReader() {
+    Operation *last = nullptr;
+    loop_.getBody()->walk([&](Operation *op) {
+      if (isa<DotOp, simt::LocalLoadOp>(op)) {
+        Operation *here = loop_.getBody()->findAncestorOpInBlock(*op);
+        if (!last || last->isBeforeInBlock(here))
+          last = here;
+      }
+    });
+    return last;
+  }
+
   std::optional<Ring> expand() {
     // Users of a load that stood between the copies and the wait come behind it, in their order.
     restoreOrder();
@@ -454,12 +468,13 @@ private:
       if (!emptied_)
         schedule.push_back({wait_, plan_.aheadTrips});
       bool isProductFirst = plan_.startsDotsFirst && signals_ && !emptied_;
+      Operation *lastRead = plan_.startsCopiesLast ? lastReader() : nullptr;
       auto scheduleAhead = [&] {
         for (Operation &op : loop.getBody()->without_terminator())
           if (plan_.ahead.contains(&op))
             schedule.push_back({&op, 0});
       };
-      if (!emptied_ && !isProductFirst)
+      if (!emptied_ && !isProductFirst && !lastRead)
         scheduleAhead();
       for (Operation &op : loop.getBody()->without_terminator()) {
         if (emptied_ && &op == plan_.last) {
@@ -471,7 +486,7 @@ private:
             !llvm::is_contained(tells_, &op))
           schedule.push_back({&op, plan_.aheadTrips});
         // The turn has been handed on, and the product runs.
-        if (emptied_ && &op == plan_.first)
+        if ((emptied_ && &op == plan_.first) || &op == lastRead)
           scheduleAhead();
       }
       if (isProductFirst)

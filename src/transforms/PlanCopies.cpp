@@ -64,6 +64,7 @@ public:
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
     letDotsRun();
     letLastDotsRun();
+    makeRoomForPrograms();
     holdSmallLoads();
     return std::move(plan_);
   }
@@ -358,6 +359,41 @@ private:
     while (2 * (plan_.slots * bytes + others) > machine_.sharedBytes) {
       --plan_.slots;
       --plan_.aheadTrips;
+    }
+  }
+
+  // Where every product is waited for in its trip, copies may start behind the trip's last read, into the
+  // slot that it has read: a slot less for another barrier. They do where a second program then fits, and
+  // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
+  // where there are too few programs for it.
+  void makeRoomForPrograms() {
+    unsigned registers = machine_.costs.besideSums;
+    bool runOn = false;
+    uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
+    plan_.loop.getBody()->walk([&](DotOp dot) {
+      runOn |= dot->hasAttr(simt::inFlightName);
+      registers += simt::registersOf(dot.getType());
+      for (Value factor : {dot.getA(), dot.getB()})
+        if (isStored(factor) && !isCopied(factor))
+          stored = std::max(stored, bytesOf(factor));
+    });
+    if (runOn)
+      return;
+    uint64_t most = std::max<uint64_t>(
+        machine_.costs.productWarps * (machine_.registers + 1) / (simt::warpsOf(plan_.loop) * registers), 1);
+    auto programs = [&](unsigned slots) {
+      return std::min(most, machine_.sharedBytes / (slots * slotBytes() + stored));
+    };
+    uint64_t now = programs(plan_.slots);
+    if (now > 1)
+      return;
+    for (unsigned slots = plan_.aheadTrips; slots != 0; --slots) {
+      uint64_t then = programs(slots);
+      if (then == now || then * slots < now * plan_.aheadTrips)
+        continue;
+      plan_.slots = plan_.aheadTrips = slots;
+      plan_.startsCopiesLast = true;
+      return;
     }
   }
 

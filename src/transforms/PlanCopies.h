@@ -28,6 +28,7 @@ struct CopyPlan {
   bool areWide = false;                     // the products that run into the next trip: copies of boxes pay
   bool asksAhead = false;                   // copies of boxes pay only where no trip asks whether they fit
   bool startsDotsFirst = false;             // a trip's products start ahead of its boxes
+  bool startsCopiesLast = false;            // behind the trip's last read, into the slot that it has read
   tile::DotOp first, last;                  // of a trip, if the last one runs into the next trip
 };
 

@@ -19,11 +19,13 @@ namespace {
 
 using pipeline::Looks;
 
-// Returns the fewest stages that are taken where `asked` do not fit (0: nobody asked). Upstream's rings have one slot
-// less than the stages that its users ask for, so that a number that fits there may be one too many here.
+// Returns the fewest stages that are taken where `asked` do not fit (0: nobody asked). Upstream's rings have
+// one slot less than the stages that its users ask for, so that a number that fits there may be one too many
+// here.
 unsigned fewestStages(int asked) { return asked ? unsigned(std::max(asked - 1, 1)) : 1; }
 
-// Tile IR -> simt, of a copy of `module` that the unit then has, with fewer stages where the buffers do not fit.
+// Tile IR -> simt, of a copy of `module` that the unit then has, with fewer stages where the buffers do not
+// fit.
 Result<OwningOpRef<ModuleOp>> toSimt(ModuleOp module, int numStages, NvidiaUnit &unit, const Looks *looks,
                                      std::vector<pipeline::StageTime> &times) {
   constexpr unsigned defaultStages = 3;

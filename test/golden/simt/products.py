@@ -13,8 +13,9 @@
 # RUN: tegula explain %s::acquires --signature 'a=*f16:16,b=*f16:16,c=*f32:16,flag=*i32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix ACQUIRES
 # RUN: tegula explain %s::counts --signature 'a=*f16:16,b=*f16:16,c=*f32:16,flag=*i32:16,K=i32:16' --target sm_80 | FileCheck %s --check-prefix COUNTS
 # RUN: tegula explain %s::odd --signature 'a=*f32:16,c=*f32:16' --target sm_80 | FileCheck %s --check-prefix ODD
-# RUN: not tegula compile %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 5 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
-# RUN: tegula explain %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 4 | FileCheck %s --check-prefix LESS
+# RUN: not tegula compile %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 40 --emit simt 2>&1 | FileCheck %s --check-prefix LARGE
+# RUN: tegula explain %s::plain --signature 'a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,N=i32:16' --target sm_90a --num-stages 29 | FileCheck %s --check-prefix LESS
+# RUN: tegula explain %s::large --signature 'a=*f32:16,c=*f32:16,K=i32:16' --target sm_86 --num-stages 5 | FileCheck %s --check-prefix LAST
 import triton
 import triton.language as tl
 
@@ -74,6 +75,10 @@ import triton.language as tl
 # OLD: simt.local_store
 # OLD: simt.local_load
 # OLD: #simt.matrix<"m16n8k8.f16"
+# LARGE: bytes of shared memory, and a program has 232448:
+# LARGE: 163840 bytes at 0, 40 stages of a load at {{.*}}products.py
+# LARGE: hint: num_stages=28 fits
+# LESS: num_stages=28: more do not fit into shared memory
 @triton.jit
 def plain(a, b, c, K, N):
     m, n, k = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 32)
@@ -173,10 +178,7 @@ def odd(a, c):
     tl.store(c + m[:, None] * 64 + n[None, :], tl.dot(x, y, input_precision="ieee"))
 
 
-# LARGE: bytes of shared memory, and a program has 101376:
-# LARGE: 163840 bytes at 0, 5 stages of a load at {{.*}}products.py
-# LARGE: hint: num_stages=3 fits
-# LESS: num_stages=3: more do not fit into shared memory
+# LAST: pipeline: 1 load runs 3 trips ahead, started behind a trip's last read
 @triton.jit
 def large(a, c, K):
     m, k = tl.arange(0, 128), tl.arange(0, 64)

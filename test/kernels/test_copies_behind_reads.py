@@ -1,0 +1,76 @@
+"""Loops of products whose copies start behind a trip's last read, into the slot that it has read: a second program fits then."""
+import subprocess
+
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def latent_kernel(q, k, v, out, n, D: tl.constexpr, B: tl.constexpr):
+    """Both factors of a trip are read by instructions of one warp; K's rows may end within a block."""
+    m, d, j = tl.arange(0, 16), tl.arange(0, D), tl.arange(0, B)
+    x = tl.load(q + m[:, None] * D + d[None, :])
+    acc = tl.zeros([16, D], tl.float32)
+    for start in range(0, n, B):
+        inside = start + j < n
+        keys = tl.load(k + (start + j)[None, :] * D + d[:, None], mask=inside[None, :], other=0.0)
+        p = tl.dot(x, keys)
+        values = tl.load(v + (start + j)[:, None] * D + d[None, :], mask=inside[:, None], other=0.0)
+        acc = acc * 0.5 + tl.dot(p.to(tl.float16), values)
+    tl.store(out + m[:, None] * D + d[None, :], acc)
+
+
+@triton.jit
+def faded_kernel(a, b, out, n, M: tl.constexpr, K: tl.constexpr):
+    """Sums are scaled in each trip, so that each product is waited for there; K columns of both factors a trip."""
+    m, k = tl.arange(0, M), tl.arange(0, K)
+    acc = tl.zeros([M, M], tl.float32)
+    for start in range(0, n, K):
+        x = tl.load(a + m[:, None] * n + (start + k)[None, :])
+        y = tl.load(b + m[None, :] * n + (start + k)[:, None])
+        acc = acc * 0.5 + tl.dot(x, y)
+    tl.store(out + m[:, None] * M + m[None, :], acc)
+
+
+def whole(*shape):
+    return torch.randint(-1, 2, shape, generator=torch.Generator().manual_seed(sum(shape))).half()
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("n", [0, 20, 32, 75])
+def test_attention_without_softmax(target, n, stages):
+    q, k, v = whole(16, 512), whole(n + 1, 512), whole(n + 2, 512)
+    out = torch.full((16, 512), float("nan"))
+    latent_kernel[(1,)](q, k, v, out, n, D=512, B=32, num_stages=stages)
+    acc = torch.zeros(16, 512, dtype=torch.float64)
+    for start in range(0, n, 32):
+        rows = slice(start, min(start + 32, n))
+        acc = acc * 0.5 + (q.double() @ k[rows].double().T).half().double() @ v[rows].double()
+    assert torch.equal(out.double(), acc)
+
+
+@pytest.mark.parametrize("trips", [1, 2, 5])
+def test_scaled_sums(target, trips):
+    n = 256 * trips
+    a, b = whole(64, n), whole(64, n + 1)[:, :n].contiguous()
+    out = torch.full((64, 64), float("nan"))
+    faded_kernel[(1,)](a, b, out, n, M=64, K=256, num_stages=3)
+    acc = torch.zeros(64, 64, dtype=torch.float64)
+    for start in range(0, n, 256):
+        acc = acc * 0.5 + a[:, start:start + 256].double() @ b[:, start:start + 256].double().T
+    assert torch.equal(out.double(), acc)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("name, signature, arch, ahead", [
+    ("latent_kernel", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=512,B=32", "sm_90a", 1),
+    ("latent_kernel", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=512,B=16", "sm_80", 2),
+    ("faded_kernel", "a=*f16:16,b=*f16:16,out=*f32:16,n=i32:16,M=64,K=256", "sm_90a", 1)])
+def test_explain_says_so(build_dir, name, signature, arch, ahead):
+    done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::{name}", "--target", arch, "--num-stages", "3",
+                           "--signature", signature], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert f"run {ahead} trip{'s' if ahead > 1 else ''} ahead, started behind a trip's last read" in done.stdout, done.stdout
