@@ -362,7 +362,7 @@ private:
     }
   }
 
-  // Where every product is waited for in its trip, copies may start behind the trip's last read, into the
+  // If every product is waited for in its trip, copies may start behind the trip's last read, into the
   // slot that it has read: a slot less for another barrier. They do where a second program then fits, and
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
   // where there are too few programs for it.
