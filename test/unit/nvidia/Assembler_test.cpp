@@ -37,7 +37,9 @@ class Scripts : public testing::Test {
 protected:
   void SetUp() override {
     setenv("TEGULA_WORKER", TEGULA_WORKER, 1);
-    folder_ = fs::temp_directory_path() / ("tegula_assembler_" + std::to_string(getpid()));
+    // Of each test one of its own: an assembler that a test before prepared may open its script only now.
+    const char *test = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::temp_directory_path() / ("tegula_assembler_" + std::to_string(getpid()) + test);
     fs::create_directories(folder_);
     setenv("TMPDIR", folder_.c_str(), 1);
   }
