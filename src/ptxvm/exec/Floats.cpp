@@ -11,6 +11,22 @@ void arithmetic(Warp &w, const Op &op, uint32_t mask) {
               op.c == nowhere ? nullptr : file + op.c, op.laneMode);
 }
 
+// Factors, or the first of two operands, are narrow; they become f32, exactly.
+void mixedArithmetic(Warp &w, const Op &op, uint32_t mask) {
+  std::byte *file = w.file.data();
+  Format narrow = Type(op.value) == Type::F16 ? Format::F16 : Format::BF16;
+  uint32_t wide[2][32];
+  auto widened = [&](unsigned i, uint32_t place) -> const void * {
+    auto *from = reinterpret_cast<const uint32_t *>(file + place);
+    for (unsigned lane = 0; lane != 32; ++lane)
+      wide[i][lane] = uint32_t(convert(Format::F32, narrow, from[lane], {}));
+    return wide[i];
+  };
+  bool isProduct = op.c != nowhere;
+  op.function(mask, file + op.d, widened(0, op.a), isProduct ? widened(1, op.b) : file + op.b,
+              isProduct ? file + op.c : nullptr, op.laneMode);
+}
+
 FloatOp opOf(const Lowering &l) {
   std::string_view m = l.mnemonic();
   bool approx = l.has(Modifier::approx), isDouble = l.type() == Type::F64;
@@ -44,10 +60,11 @@ FloatOp opOf(const Lowering &l) {
     return FloatOp::Abs;
   if (m == "neg")
     return FloatOp::Neg;
+  bool ofThree = l.operandCount() == 4;
   if (m == "min")
-    return FloatOp::Min;
+    return ofThree ? FloatOp::Min3 : FloatOp::Min;
   if (m == "max")
-    return FloatOp::Max;
+    return ofThree ? FloatOp::Max3 : FloatOp::Max;
   return FloatOp::CopySign;
 }
 
@@ -67,6 +84,15 @@ void lowerFloat(Lowering &l) {
   l.op.run = arithmetic;
   if (!l.op.function)
     l.error = "no arithmetic for this form";
+}
+
+void lowerMixedFloat(Lowering &l) {
+  lowerFloat(l);
+  l.op.a = l.place(1, l.type(1));
+  if (l.operandCount() == 4)
+    l.op.b = l.place(2, l.type(1));
+  l.op.value = uint64_t(l.type(1));
+  l.op.run = mixedArithmetic;
 }
 
 void lowerTestp(Lowering &l) {

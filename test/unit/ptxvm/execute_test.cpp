@@ -1,6 +1,8 @@
 // Warps, blocks, memory spaces, barriers and what goes wrong with them.
 #include "Snippet.h"
 
+#include <bit>
+
 namespace tegula::ptxvm {
 namespace {
 
@@ -224,6 +226,31 @@ TEST(Execute, VectorsOfMemory) {
                      {0x8877665544332211});
   EXPECT_TRUE(run.report.ok()) << run.error;
   EXPECT_EQ(run.out[0], 0x0000004400006655u);
+}
+
+// Blackwell's: narrow sources become f32 exactly, and there is one rounding; the least and largest of three.
+TEST(Execute, NarrowSourcesAndExtremesOfThree) {
+  auto bits = [&](const std::string &text) {
+    std::string body = "mov.b16 %h0, 0x3c01; mov.b16 %h1, 0xbf81;\n" + text +
+                       "\nmov.b32 %r0, %f0; st.global.u32 [%out], %r0;";
+    auto run = runText(snippetText(body, "", ".version 8.8\n.target sm_100\n.address_size 64\n"), {});
+    EXPECT_EQ(run.error, "") << text;
+    return uint32_t(run.out[0]);
+  };
+  auto of = [](float value) { return std::bit_cast<uint32_t>(value); };
+  constexpr float half = 1.0009765625f, brain = -1.0078125f; // 0x3c01, 0xbf81
+  EXPECT_EQ(bits("add.rn.f32.f16 %f0, %h0, 0f33800000;"), of(half + 0x1p-24f));
+  EXPECT_EQ(bits("sub.f32.bf16 %f0, %h1, 0f40400000;"), of(brain - 3.0f));
+  EXPECT_EQ(bits("fma.rn.f32.f16 %f0, %h0, %h0, 0fBF800000;"), of(half * half - 1.0f));
+  EXPECT_EQ(bits("fma.rz.f32.bf16 %f0, %h1, %h1, 0f4B800001;"), of(16777218.0f));
+  EXPECT_EQ(bits("fma.rp.f32.bf16 %f0, %h1, %h1, 0f4B800001;"), of(16777220.0f));
+  EXPECT_EQ(bits("add.sat.f32.f16 %f0, %h0, 0f40000000;"), of(1.0f));
+  EXPECT_EQ(bits("max.f32 %f0, 0f7FC00000, 0f3F800000, 0f40000000;"), of(2.0f));
+  EXPECT_EQ(bits("min.f32 %f0, 0fBF800000, 0f3F800000, 0f40000000;"), of(-1.0f));
+  EXPECT_EQ(bits("max.NaN.f32 %f0, 0f3F800000, 0f7FC00000, 0f40000000;"), 0x7fffffffu);
+  // Older targets have none of them.
+  EXPECT_NE(runBody("add.rn.f32.f16 %f0, %h0, %f1;").error, "");
+  EXPECT_NE(runBody("max.f32 %f0, %f1, %f2, %f3;").error, "");
 }
 
 TEST(Execute, InitialisedVariables) {
