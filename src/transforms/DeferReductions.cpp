@@ -171,8 +171,8 @@ public:
     ReduceOp first = reductions_.front().second;
     unsigned axis = first.getAxis();
     OpBuilder builder(loop_);
-    auto dense = DenseElementsAttr::get(partialType_, Attribute(identity_));
-    Value none = arith::ConstantOp::create(builder, first.getLoc(), partialType_, dense);
+    Value begin = isScaled_ ? share(builder, loop_.getInitArgs()[index_], axis)
+                            : constantOf(builder, first.getLoc(), identity_);
     llvm::DenseMap<Value, Value> partials;
     for (auto [value, reduce] : reductions_) {
       builder.setInsertionPoint(reduce);
@@ -181,7 +181,7 @@ public:
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPoint(loop_);
     auto replaced =
-        loop_.replaceWithAdditionalYields(rewriter, none, /*replaceInitOperandUsesInLoop=*/false,
+        loop_.replaceWithAdditionalYields(rewriter, begin, /*replaceInitOperandUsesInLoop=*/false,
                                           [&](OpBuilder &inner, Location, ArrayRef<BlockArgument> carried) {
                                             Value at = carried.front();
                                             for (Step step : steps_)
@@ -189,9 +189,8 @@ public:
                                             return SmallVector<Value>{at};
                                           });
     loop_ = cast<scf::ForOp>(replaced->getOperation());
-    bool startsEmpty = isScaled_ && isZero(loop_.getInitArgs()[index_]);
-    dropReductions(rewriter, startsEmpty);
-    finish(rewriter, first, startsEmpty);
+    dropReductions(rewriter);
+    finish(rewriter, first);
     for (auto [value, reduce] : reductions_) {
       if (value.getDefiningOp() != reduce)
         rewriter.eraseOp(value.getDefiningOp());
@@ -264,9 +263,6 @@ private:
       bool isTile = source.rank() > 1;
       if (isTile && partial.sliced(axis) != simt::layoutOf(reduce.getResult(0)))
         return false;
-      // Scaling costs as much as it saves, but where warps would meet in each trip.
-      if (isScaled_ && !simt::ReduceScratch(reduce).warpBits)
-        return false;
       // Scales are spread over the threads along the axis, as they lie.
       if (isTile && isScaled_ &&
           (value.getDefiningOp() != reduce ||
@@ -327,45 +323,49 @@ private:
     return BroadcastOp::create(builder, scale.getLoc(), partialType_, row);
   }
 
-  static bool isZero(Value value) {
-    Attribute attribute;
-    if (!matchPattern(value, m_Constant(&attribute)))
-      return false;
-    if (auto splat = dyn_cast<SplatElementsAttr>(attribute))
-      attribute = splat.getSplatValue<Attribute>();
-    auto number = dyn_cast<FloatAttr>(attribute);
-    return number && number.getValue().isZero();
+  Value constantOf(OpBuilder &builder, Location loc, Attribute element) const {
+    return arith::ConstantOp::create(builder, loc, partialType_,
+                                     DenseElementsAttr::get(partialType_, element));
   }
 
-  // The value that was carried before is scaled only; it stays as it is where it begins with zeros.
-  void dropReductions(IRRewriter &rewriter, bool startsEmpty) {
-    if (startsEmpty) {
+  // Of a value that is scaled on the way each thread along the axis begins with its part: the one that a loop
+  // before left it, or one as large as all others.
+  Value share(OpBuilder &builder, Value whole, unsigned axis) const {
+    Location loc = whole.getLoc();
+    if (auto reduce = whole.getDefiningOp<ReduceOp>(); reduce && reduce.getAxis() == axis &&
+                                                       isa_and_nonnull<arith::AddFOp>(combinerOf(reduce)) &&
+                                                       reduce.getOperands()[0].getType() == partialType_)
+      return reduce.getOperands()[0];
+    double part = 1.0 / double(partialType_.getShape()[axis]);
+    Value parts = constantOf(builder, loc, builder.getFloatAttr(partialType_.getElementType(), part));
+    return builder.createOrFold<arith::MulFOp>(loc, spread(builder, whole, axis), parts);
+  }
+
+  // The value that was carried before stays as it was ahead of the loop, if threads share it, or is what the
+  // steps do besides.
+  void dropReductions(IRRewriter &rewriter) {
+    if (isScaled_) {
       auto yield = cast<scf::YieldOp>(loop_.getBody()->getTerminator());
       yield.setOperand(index_, loop_.getRegionIterArg(index_));
     }
     for (Step step : llvm::reverse(steps_)) {
       Value carried = step.op->getOperand(step.carried);
       rewriter.setInsertionPoint(step.op);
-      if (startsEmpty) {
+      if (isScaled_)
         rewriter.eraseOp(step.op);
-      } else if (isa<math::FmaOp>(step.op)) {
-        rewriter.replaceOpWithNewOp<arith::MulFOp>(step.op, step.op->getOperand(0), step.op->getOperand(1));
-      } else if (llvm::any_of(reductions_, [&](auto &each) {
-                   return llvm::is_contained(step.op->getOperands(), each.first);
-                 })) {
+      else
         rewriter.replaceOp(step.op, carried);
-      }
     }
   }
 
   // Behind the loop the threads combine what they have, and what the loop began with.
-  void finish(IRRewriter &rewriter, ReduceOp like, bool startsEmpty) {
+  void finish(IRRewriter &rewriter, ReduceOp like) {
     rewriter.setInsertionPointAfter(loop_);
     Value before = loop_.getResult(index_);
     Value all = reduceLike(rewriter, like, loop_.getResults().back(), like.getAxis());
     if (all.getType() != before.getType())
       all = simt::ConvertOp::create(rewriter, all.getLoc(), before.getType(), all, simt::ConversionAttr());
-    if (startsEmpty) {
+    if (isScaled_) {
       before.replaceAllUsesWith(all);
       return;
     }

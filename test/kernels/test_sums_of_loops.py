@@ -148,6 +148,36 @@ def test_combined_in_their_trips(target):
 
 
 @triton.jit
+def two_loops_kernel(x, out, between, n, first, N: tl.constexpr, READ: tl.constexpr):
+    """A scaled sum that a second loop takes over from the first one; what lies between the two may be read."""
+    rows, at = tl.arange(0, 16), tl.arange(0, N)
+    acc = tl.full((16,), 3.0, tl.float32)
+    for start in range(0, first, N):
+        acc = acc * 0.5 + tl.sum(tl.load(x + rows[:, None] * n + (start + at)[None, :]), 1)
+    if READ:
+        tl.store(between + rows, acc)
+    for start in range(first, n, N):
+        acc = acc * 0.25 + tl.sum(tl.load(x + rows[:, None] * n + (start + at)[None, :]), 1)
+    tl.store(out + rows, acc)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("first, count", [(0, 64), (64, 64), (64, 192), (128, 128), (0, 0)])
+@pytest.mark.parametrize("read", [False, True])
+def test_a_second_loop_goes_on(target, first, count, read, warps):
+    x = torch.randint(-3, 4, (16, max(count, 1)), generator=torch.Generator().manual_seed(8)).float()
+    out, between = torch.full((16,), float("nan")), torch.full((16,), float("nan"))
+    two_loops_kernel[(1,)](x, out, between, count, first, N=64, READ=read, num_warps=warps)
+    acc = torch.full((16,), 3.0)
+    for start in range(0, first, 64):
+        acc = acc * 0.5 + x[:, start:start + 64].sum(1)
+    assert not read or torch.equal(between, acc)
+    for start in range(first, count, 64):
+        acc = acc * 0.25 + x[:, start:start + 64].sum(1)
+    assert torch.equal(out, acc)
+
+
+@triton.jit
 def weighted_kernel(q, k, v, out, n, D: tl.constexpr, B: tl.constexpr):
     """A sum beside products: the loop carries nothing else on account of it, and its loads become copies."""
     m, d, j = tl.arange(0, 16), tl.arange(0, D), tl.arange(0, B)

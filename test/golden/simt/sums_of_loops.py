@@ -57,10 +57,12 @@ def scaled(x, out, n, N: tl.constexpr):
     tl.store(out, acc)
 
 
-# Shuffles cost no more than scales; a barrier does.
+# Each thread scales its part.
 # LANES: scf.for
-# LANES: (tensor<1024xf32
+# LANES-SAME: -> (tensor<32xf32
 # LANES: scf.yield
+# LANES: tt.reduce
+# LANES: } : (tensor<32xf32
 # WARPS: scf.for
 # WARPS-NOT: (tensor<1024xf32
 # WARPS: scf.yield
