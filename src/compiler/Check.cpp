@@ -14,10 +14,11 @@ using diag::Kind;
 
 class Checker {
 public:
-  Checker(const sema::Function &function, diag::Sink &sink) : function_(function), sink_(sink) {}
+  // `used`: gets the names that the function reads.
+  Checker(const sema::Function &function, diag::Sink &sink, llvm::StringSet<> &used)
+      : function_(function), sink_(sink), used_(used) {}
 
   void run() {
-    checkParameters(function_, sink_);
     for (const syntax::Parameter &parameter : function_.definition->parameters)
       known_.insert(parameter.name);
     bind(function_.definition->body);
@@ -32,11 +33,15 @@ private:
   // Every name that any statement assigns is known: the order is the compiler's business.
   void bind(const Block &block) {
     sema::AssignedNames names;
-    for (llvm::StringRef name : names.of(block).assigned)
+    const auto &facts = names.of(block);
+    for (llvm::StringRef name : facts.assigned)
+      known_.insert(name);
+    for (llvm::StringRef name : facts.loopVariables)
       known_.insert(name);
   }
 
   void name(const Name &node) {
+    used_.insert(node.id);
     if (known_.contains(node.id) || function_.env->lookup(node.id) ||
         sema::findBuiltin("builtins." + node.id))
       return;
@@ -156,14 +161,19 @@ private:
 
   const sema::Function &function_;
   diag::Sink &sink_;
-  llvm::StringSet<> known_;
+  llvm::StringSet<> known_, &used_;
 };
 
 } // namespace
 
 void check(const Module &module, diag::Sink &sink) {
+  llvm::StringSet<> used;
   for (const auto &function : module.functions)
-    Checker(*function, sink).run();
+    Checker(*function, sink, used).run();
+  // One that others call may have parameters that a kernel has not.
+  for (const auto &function : module.functions)
+    if (!used.contains(function->definition->name))
+      checkParameters(*function, sink);
 }
 
 } // namespace tegula::compiler

@@ -121,8 +121,10 @@ Result<std::unique_ptr<Executable>> loadPtxvm(const artifact::Artifact &artifact
     return Status::error(StatusCode::Data, "the artifact holds no code for this target");
   Result<std::shared_ptr<const ptxvm::Module>> parsed = ptxvm::parse(*ptx, artifact.launch.entry + ".ptx");
   if (!parsed)
-    return Status::error(StatusCode::Internal,
-                         "the machine does not understand the code: " + parsed.status().message);
+    return Status::error(StatusCode::Toolchain,
+                         "the machine does not understand the code: " + parsed.status().message +
+                             "; hint: look into the kernel's inline assembly, if it has any; else this is a "
+                             "bug of the compiler");
   return std::unique_ptr<Executable>(std::make_unique<PtxvmExecutable>(artifact, std::move(*parsed)));
 }
 

@@ -256,6 +256,11 @@ private:
     for (const std::string &module : stars_)
       if (auto known = findBuiltin(module + "." + std::string(name)))
         return HostAnswer{std::move(*known), false};
+    if (findBuiltin("builtins." + std::string(name)))
+      return std::nullopt;
+    for (const std::string &module : stars_)
+      if (module != "math" && module != "triton" && !llvm::StringRef(module).starts_with("triton."))
+        return opaque("perhaps imported from `" + module + "` by `*`, which is outside this file");
     return std::nullopt;
   }
 

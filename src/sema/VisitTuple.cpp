@@ -183,8 +183,12 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
     return object;
   if (isTuple(*object))
     return subscriptTuple(*object, node.index);
-  if (auto *constant = object->constant(); constant && get<OpaqueRef>(*constant))
-    return subscriptHost(*constant, node.index);
+  if (auto *constant = object->constant()) {
+    if (get<OpaqueRef>(*constant))
+      return subscriptHost(*constant, node.index);
+    if (auto *text = get<std::string>(*constant))
+      return subscriptText(*text, node.index);
+  }
   std::vector<Index> indices;
   auto addIndex = [&](const syntax::Expr *index) {
     if (auto *slice = as<syntax::Slice>(index)) {
@@ -206,6 +210,25 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
     return std::nullopt;
   }
   return subscript(session, *object, indices);
+}
+
+// As a tuple of its characters, which a slice puts together again.
+std::optional<Value> Visitor::subscriptText(std::string_view text, const syntax::Expr *index) {
+  ValueTuple characters;
+  for (size_t begin = 0, end = 0; begin != text.size(); begin = end) {
+    do
+      ++end;
+    while (end != text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80); // of UTF-8
+    characters.push_back(Value(Const{std::string(text.substr(begin, end - begin))}));
+  }
+  auto chosen = subscriptTuple(makeTupleValue(std::move(characters)), index);
+  if (!chosen || !as<syntax::Slice>(index))
+    return chosen;
+  std::string result;
+  ValueTuple pieces = *elementsOf(*chosen);
+  for (const Value &piece : pieces)
+    result += *get<std::string>(*piece.constant());
+  return Value(Const{std::move(result)});
 }
 
 // An entry of a dictionary of the host's: a call with the key as the argument `[]`, a name that no other call

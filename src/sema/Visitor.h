@@ -99,6 +99,7 @@ private:
   MaybeValue subscriptHost(const Const &object, const syntax::Expr *index);
   MaybeValue isKey(syntax::CompareOperator op, const Value &key, const Value &object);
   MaybeValue subscriptTuple(const Value &object, const syntax::Expr *index);
+  MaybeValue subscriptText(std::string_view text, const syntax::Expr *index);
   std::optional<std::optional<int64_t>> sliceBound(const syntax::Expr *node);
   MaybeValue visitBinary(const syntax::Binary &node);
   MaybeValue binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right);

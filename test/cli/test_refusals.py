@@ -40,6 +40,42 @@ def test_check_reports_every_kernel(tegula):
     assert "two.py:4:5" in done.stderr and "two.py:7:5" in done.stderr
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("folder", ["examples/kernels", "bench/gpu/work", "bench/gpu/spellings"])
+def test_check_finds_nothing_in_kernels_that_run(tegula, folder):
+    files = sorted((ROOT / folder).glob("*.py"))
+    assert len(files) > 3
+    for path in files:
+        done = tegula("check", path)
+        assert (done.returncode, done.stderr) == (0, ""), path
+
+
+def test_check_knows_names_of_loops_and_takes_starred_imports_on_trust(tegula):
+    (tegula.folder / "good.py").write_text("""import triton
+from names_of_others import *
+@triton.jit
+def helper(x, *functions):
+    for i in range(4):
+        for _, f in enumerate(functions):
+            x = f(x) + i
+    return x
+@triton.jit
+def kernel(x):
+    tl.store(x, helper(tl.load(x), tl.abs))
+    for j in tl.static_range(3):
+        tl.store(x + j, [j * k for k in range(3)][j])
+""")
+    done = tegula("check", "good.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = tegula("compile", "good.py::kernel", "--signature", "x=*f32")
+    assert done.returncode == 1 and "from `names_of_others` by `*`, which is outside this file" in done.stderr
+    (tegula.folder / "bad.py").write_text("import triton\n@triton.jit\ndef kernel(x, *rest):\n    for i in range(4):\n        x + k\n")
+    done = tegula("check", "bad.py")
+    assert done.returncode == 1 and "bad.py:3:16" in done.stderr and "bad.py:5:13" in done.stderr and "`k` is not defined" in done.stderr
+
+
 def test_check_as_json(tegula):
     import json
 

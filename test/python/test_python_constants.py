@@ -182,3 +182,19 @@ def key_of_run_time_kernel(out_ptr, n):
 def test_a_key_that_is_a_run_time_value(target):
     with pytest.raises(triton.CompilationError, match="the key of a dict needs a compile-time constant"):
         stored(key_of_run_time_kernel, 1, target, n=7)
+
+
+@triton.jit
+def letters_kernel(out, LAYOUT: tl.constexpr):
+    """Characters and slices of a text, which counts in characters and not in bytes."""
+    for i in tl.static_range(len(LAYOUT)):
+        if LAYOUT[i] == "C":
+            tl.store(out, i)
+    if LAYOUT[-1] == "\u00fc" and LAYOUT[1:3] == "CH" and LAYOUT[::-1] == "\u00fcHCN" and LAYOUT[4:] == "":
+        tl.store(out + 1, 1)
+
+
+def test_texts_have_characters_and_slices():
+    out = np.zeros(2, np.int32)
+    letters_kernel[(1,)](out, "NCH\u00fc")
+    assert out.tolist() == [1, 1]

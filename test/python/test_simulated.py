@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+import tegula as triton
+import tegula.language as tl
 from tegula.runtime.simulate import memory_of
 
 SCRIPT = '''
@@ -90,3 +92,31 @@ def test_memory_of_unknown_extent_is_said_to_be_unknown():
             return 4096
 
     assert memory_of((Pointer(),)) is None
+
+
+@triton.jit
+def table_kernel(table, out, first, second, N: tl.constexpr):
+    p = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(out + tl.program_id(0), tl.sum(tl.load(p + tl.arange(0, N))))
+
+
+def test_what_a_table_leads_to_is_memory_if_it_is_an_argument(monkeypatch):
+    monkeypatch.setattr(table_kernel, "target", "ptxvm")
+    tensors, out = [torch.ones(32), torch.full((32,), 2.0)], torch.zeros(2)
+    table = torch.tensor([tensor.data_ptr() for tensor in tensors])
+    table_kernel[(2,)](table, out, *tensors, N=32)
+    assert out.tolist() == [32, 64]
+    with pytest.raises(triton.errors.LaunchError, match="what a table of pointers leads to has to be an argument, too"):
+        table_kernel[(2,)](table, out, None, None, N=32)
+
+
+@triton.jit
+def assembly_kernel(x, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(x + at, tl.inline_asm_elementwise("popcc.b32 $0, $1;", "=r,r", [tl.load(x + at)], dtype=tl.int32, is_pure=True, pack=1))
+
+
+def test_a_mistake_in_the_kernels_assembly_is_no_bug_of_ours(monkeypatch):
+    monkeypatch.setattr(assembly_kernel, "target", "ptxvm")
+    with pytest.raises(triton.errors.ToolchainError, match="(?s)unknown instruction: `popcc.b32`.*hint: look into the kernel's inline assembly"):
+        assembly_kernel[(1,)](torch.zeros(32, dtype=torch.int32), N=32)

@@ -154,6 +154,9 @@ private:
     return kept;
   }
 
+  static constexpr const char *elsewhere =
+      "; known are buffers of arguments: what a table of pointers leads to has to be an argument, too";
+
   std::string nearest(uint64_t address) const {
     const auto &ranges = w_.block->program().ranges;
     const Range *best = nullptr;
@@ -167,10 +170,11 @@ private:
       }
     }
     if (!best || bestDistance > (uint64_t(1) << 32))
-      return ", which is in no buffer";
+      return std::string(", which is in no buffer") + elsewhere;
     auto offset = int64_t(address - best->begin);
+    constexpr uint64_t near = 4096; // further away an address is hardly one of the buffer
     return ", byte " + std::to_string(offset) + " of " + best->name + ", which has " +
-           std::to_string(best->end - best->begin);
+           std::to_string(best->end - best->begin) + (bestDistance > near ? elsewhere : "");
   }
 
   void report(FindingKind kind, Space space, unsigned lane, const std::string &more) {

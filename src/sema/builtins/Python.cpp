@@ -109,8 +109,8 @@ std::optional<Value> python_len(Call &call) {
   if (auto *tensor = call[0].tensor(); tensor && !tensor->type.isScalar())
     return Value(makeInt(tensor->type.shape[0]));
   if (auto *constant = call[0].constant())
-    if (auto *text = std::get_if<std::string>(&constant->value))
-      return Value(makeInt(int64_t(text->size())));
+    if (auto *text = std::get_if<std::string>(&constant->value)) // of characters, as UTF-8 has them
+      return Value(makeInt(llvm::count_if(*text, [](char byte) { return (byte & 0xc0) != 0x80; })));
   return call.wrong(0, "a tuple or a tile");
 }
 

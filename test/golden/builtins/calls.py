@@ -283,6 +283,8 @@ def tuple_indices(n):
     (1, 2)[5]
     # tuple_indices: a tuple is indexed with one constant integer, not with int32 [TupleIndex]
     (1, 2)[n]
+    # tuple_indices: index -5 is outside a tuple of 4 elements [TupleIndexRange]
+    "NCHW"[-5]
 
 
 @triton.jit
