@@ -507,6 +507,37 @@ bool isReachable(ArrayRef<std::pair<int64_t, int64_t>> steps, int64_t rest, int6
   return false;
 }
 
+bool isInLoop(Value value);
+
+// By how much, at least 1, the values of a loop's index or of a number that it carries differ from trip to
+// trip; all of them lie on one lattice of such steps, however often the loop runs. nullopt: it is no such
+// value.
+std::optional<int64_t> stepOf(Value value) {
+  if (auto extended = value.getDefiningOp<arith::ExtSIOp>())
+    value = extended.getIn();
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  if (!loop)
+    return std::nullopt;
+  std::optional<int64_t> step;
+  if (argument == loop.getInductionVar()) {
+    std::optional<int64_t> from = constantOf(loop.getLowerBound());
+    if (!from || *from < 0 || loop.getUnsignedCmp())
+      return std::nullopt;
+    step = constantOf(loop.getStep());
+  } else {
+    unsigned index = argument.getArgNumber() - loop.getNumInductionVars();
+    auto next = loop.getYieldedValues()[index].getDefiningOp<arith::AddIOp>();
+    if (!next || !argument.getType().isInteger(64) || isInLoop(loop.getInitArgs()[index]) ||
+        (next.getLhs() != argument && next.getRhs() != argument))
+      return std::nullopt;
+    step = constantOf(next.getLhs() == argument ? next.getRhs() : next.getLhs());
+  }
+  if (!step || *step == 0 || std::abs(*step) > INT32_MAX)
+    return std::nullopt;
+  return std::abs(*step);
+}
+
 bool isInLoop(Value value) {
   Operation *parent = value.getParentBlock()->getParentOp();
   return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
@@ -528,15 +559,12 @@ bool areApartInOtherTrips(AccessAnalysis &access, Value a, Value b) {
     for (const Factor &factor : term.factors) {
       if (!isInLoop(factor.value))
         continue;
-      auto index = dyn_cast<BlockArgument>(factor.value);
-      auto loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp()) : scf::ForOp();
-      if (!loop || index != loop.getInductionVar() || loop.getUnsignedCmp() || term.factors.size() != 1 ||
-          stepBytes != 0 || term.coefficient != difference->elementBytes)
+      std::optional<int64_t> step = stepOf(factor.value);
+      bool isCounted = factor.value.getType().isInteger(64) || term.coefficient == difference->elementBytes;
+      if (!step || !isCounted || term.factors.size() != 1 || stepBytes != 0 ||
+          std::abs(term.coefficient) > INT32_MAX / *step)
         return false;
-      std::optional<int64_t> from = constantOf(loop.getLowerBound()), step = constantOf(loop.getStep());
-      if (!from || *from < 0 || !step || *step <= 0 || *step > INT32_MAX / difference->elementBytes)
-        return false;
-      stepBytes = *step * difference->elementBytes;
+      stepBytes = *step * std::abs(term.coefficient);
     }
   return stepBytes >= difference->reach + std::abs(difference->constant) + difference->elementBytes;
 }

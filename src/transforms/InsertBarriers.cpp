@@ -3,6 +3,7 @@
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "ir/simt/Turns.h"
+#include "ir/tile/Elementwise.h"
 #include "ir/tile/Volatile.h"
 #include "transforms/SharedMemory.h"
 
@@ -119,6 +120,44 @@ bool hasCopies(Value tile, Operation *user) {
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
 }
 
+// Does what a load brings reach only elements of tiles in its own layout, and from there memory or the next
+// trip? Then it does not matter what threads read that hold copies: they store nothing.
+bool staysInThreads(LoadOp load) {
+  llvm::SetVector<Value> reached;
+  auto reach = [&](Value value) {
+    bool isAlike =
+        isa<RankedTensorType>(value.getType()) && simt::layoutOf(value) == simt::layoutOf(load.getResult());
+    reached.insert(value);
+    return isAlike;
+  };
+  if (!reach(load.getResult()))
+    return false;
+  for (unsigned i = 0; i != reached.size(); ++i)
+    for (OpOperand &use : reached[i].getUses()) {
+      Operation *user = use.getOwner();
+      unsigned number = use.getOperandNumber();
+      bool stays = false;
+      if (auto store = dyn_cast<StoreOp>(user)) {
+        stays = store.getValue() == reached[i] && store.getPtr() != reached[i] &&
+                simt::layoutOf(store.getPtr()) == simt::layoutOf(reached[i]);
+      } else if (auto loop = dyn_cast<scf::ForOp>(user); loop && number >= loop.getNumControlOperands()) {
+        unsigned index = number - loop.getNumControlOperands();
+        stays = reach(loop.getRegionIterArg(index)) && reach(loop.getResult(index));
+      } else if (isa<scf::YieldOp>(user)) {
+        auto outer = dyn_cast<scf::ForOp>(user->getParentOp());
+        stays = isa<scf::ForOp, scf::IfOp>(user->getParentOp()) &&
+                reach(user->getParentOp()->getResult(number)) &&
+                (!outer || reach(outer.getRegionIterArg(number)));
+      } else if (user->getNumRegions() == 0 && user->getNumResults() == 1 && isMemoryEffectFree(user) &&
+                 isElementwise(user)) {
+        stays = reach(user->getResult(0));
+      }
+      if (!stays)
+        return false;
+    }
+  return true;
+}
+
 class Barriers {
 public:
   explicit Barriers(FuncOp function) {
@@ -145,8 +184,9 @@ private:
   }
 
   // May the two accesses of one trip touch one element of which another thread must see the right value? Of
-  // two arguments the memory model for GPUs asks that where threads hold copies of a tile: in place, one
-  // thread stores what the others may have yet to read. Of tiles without copies it asks nothing (M12).
+  // two arguments the memory model for GPUs asks that where threads hold copies of a tile, and it matters
+  // what they read: in place, one thread stores what the others may have yet to read. Of tiles without copies
+  // it asks nothing (M12).
   bool mayMeet(Value a, Value b, Operation *user) {
     return mayShare(a, b, user) && !analysis::areApart(access_, a, b);
   }
@@ -162,10 +202,36 @@ private:
     auto isCopied = [&](Value address) {
       return isa<RankedTensorType>(address.getType()) && hasCopies(address, user);
     };
-    if (isCopied(a) || isCopied(b))
+    if ((isCopied(a) || isCopied(b)) && !keepToThemselves(a, b))
       return true;
     analysis::OriginSet from = origins_.of(a); // a copy: the next answer may move it
     return from.mayShare(origins_.of(b));
+  }
+
+  // Does each thread that stores at one of the addresses only meet what it read itself at the other one? The
+  // same thread stores an element of both.
+  bool keepToThemselves(Value a, Value b) {
+    auto keeps = [&](Value address) {
+      auto known = keeps_.find(address);
+      if (known != keeps_.end())
+        return known->second;
+      bool result = llvm::all_of(address.getUses(), [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        auto load = dyn_cast<LoadOp>(user);
+        auto store = dyn_cast<StoreOp>(user);
+        return (load && !isVolatile(load) && use.getOperandNumber() == 0 && staysInThreads(load)) ||
+               (store && store.getPtr() == address && store.getValue() != address);
+      });
+      return keeps_[address] = result;
+    };
+    if (!isa<RankedTensorType>(a.getType()) || !isa<RankedTensorType>(b.getType()) ||
+        simt::layoutOf(a) != simt::layoutOf(b) || !keeps(a) || !keeps(b))
+      return false;
+    for (Value address : {a, b})
+      for (Operation *each : address.getUsers())
+        if (isa<LoadOp>(each))
+          each->setAttr(simt::ownedName, UnitAttr::get(each->getContext()));
+    return true;
   }
 
   // Have threads written such bytes themselves, and nothing tells the copies of boxes?
@@ -412,6 +478,7 @@ private:
     }
   }
 
+  llvm::DenseMap<Value, bool> keeps_;        // of addresses, as keepToThemselves asks
   bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;

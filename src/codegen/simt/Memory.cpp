@@ -61,12 +61,13 @@ void emitLoad(Emitter &e, LoadOp op) {
   const Registers pointers = e.registers(op.getPtr());
   unsigned count = layout.size(Axis::Register), width = widthOf(op);
   Registers result(count, nullptr);
+  llvm::Value *first = op->hasAttr(ownedName) ? e.isFirstCopy(layout) : nullptr;
   for (unsigned reg = 0; reg < count; reg += width) {
     if (!layout.isLive(reg))
       continue;
     access.count = width;
     access.pointer = pointers[reg];
-    access.predicate = e.inside(layout, reg);
+    access.predicate = e.both(first, e.inside(layout, reg));
     if (op.getMask())
       access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
     Registers others;

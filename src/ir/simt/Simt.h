@@ -48,6 +48,8 @@ inline constexpr llvm::StringLiteral matrixName = "simt.matrix";   // of a dot: 
 inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp";  // of a gather: lanes exchange elements
 // Of a dot in a loop: it may still run when the next trip begins, and its buffers have a slot for that.
 inline constexpr llvm::StringLiteral inFlightName = "simt.in_flight";
+// Of a load: only those threads load an element that would store it; the others' copies reach nothing.
+inline constexpr llvm::StringLiteral ownedName = "simt.owned";
 inline constexpr llvm::StringLiteral copyMapsName = "simt.copy_maps"; // of a module: see copyMapsOf
 unsigned warpsOf(mlir::Operation *op);
 

@@ -105,11 +105,19 @@ TEST(Barriers, NoneBetweenArgumentsOfWholeTiles) {
   EXPECT_EQ(barriersOf(load("p0") + store("q1") + load("p1")), "load store load");
 }
 
-TEST(Barriers, BetweenArgumentsWhereThreadsHoldCopies) {
+TEST(Barriers, BetweenArgumentsWhereItMattersWhatCopiesHold) {
+  // What a copy brings is a part of an address of another thread.
   EXPECT_EQ(barriersOf(R"(
     %x = tt.load %n0 : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
-    tt.store %m0, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>)"),
+    %at = tt.addptr %m0, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
+    tt.store %at, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>)"),
             "load | store");
+  // It is stored where the thread that loads it stores it: nobody else has to read it.
+  EXPECT_EQ(barriersOf(R"(
+    %x = tt.load %n0 : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
+    %twice = arith.addi %x, %x : tensor<64xi32>
+    tt.store %m0, %twice : tensor<64x!tt.ptr<i32>>, tensor<64xi32>)"),
+            "load store");
 }
 
 TEST(Barriers, OneIsEnoughForAll) {
