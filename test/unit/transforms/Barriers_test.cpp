@@ -106,7 +106,7 @@ TEST(Barriers, NoneBetweenArgumentsOfWholeTiles) {
 }
 
 TEST(Barriers, BetweenArgumentsWhereItMattersWhatCopiesHold) {
-  // What a copy brings is a part of an address of another thread.
+  // A copy that is loaded becomes a part of the address of another thread.
   EXPECT_EQ(barriersOf(R"(
     %x = tt.load %n0 : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>
     %at = tt.addptr %m0, %x : tensor<64x!tt.ptr<i32>>, tensor<64xi32>
