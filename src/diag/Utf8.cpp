@@ -63,4 +63,15 @@ void appendUtf8(std::string &text, uint32_t code) {
   }
 }
 
+std::vector<std::string_view> splitUtf8(std::string_view text) {
+  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  std::vector<std::string_view> characters;
+  for (size_t i = 0; i != text.size(); i += characters.back().size()) {
+    bool isSurrogate = text.size() - i >= 3 && byte(i) == 0xED && (byte(i + 1) & 0xE0) == 0xA0 &&
+                       (byte(i + 2) & 0xC0) == 0x80;
+    characters.push_back(text.substr(i, isSurrogate ? 3 : decodeUtf8(text, i).bytes));
+  }
+  return characters;
+}
+
 } // namespace tegula::diag

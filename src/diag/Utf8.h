@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tegula::diag {
 
@@ -18,5 +19,7 @@ Utf8Character decodeUtf8(std::string_view text, size_t offset);
 // The offset of the first byte that is not part of a character; npos if there is none.
 size_t findInvalidUtf8(std::string_view text);
 void appendUtf8(std::string &text, uint32_t code);
+// The characters of a text, lone surrogates among them; bytes that are no character are one each.
+std::vector<std::string_view> splitUtf8(std::string_view text);
 
 } // namespace tegula::diag

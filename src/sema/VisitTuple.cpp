@@ -1,5 +1,6 @@
 // Tuples: literals, comprehensions, subscripts and slices; and f-strings. Lists are tuples.
 // A tuple of constants is a constant.
+#include "diag/Utf8.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -215,12 +216,8 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
 // As a tuple of its characters, which a slice puts together again.
 std::optional<Value> Visitor::subscriptText(std::string_view text, const syntax::Expr *index) {
   ValueTuple characters;
-  for (size_t begin = 0, end = 0; begin != text.size(); begin = end) {
-    do
-      ++end;
-    while (end != text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80); // of UTF-8
-    characters.push_back(Value(Const{std::string(text.substr(begin, end - begin))}));
-  }
+  for (std::string_view character : diag::splitUtf8(text))
+    characters.push_back(Value(Const{std::string(character)}));
   auto chosen = subscriptTuple(makeTupleValue(std::move(characters)), index);
   if (!chosen || !as<syntax::Slice>(index))
     return chosen;

@@ -1,5 +1,6 @@
 // Python's own functions, as far as a kernel can mean them. Calls with constants only are
 // folded before they come here, where they can be.
+#include "diag/Utf8.h"
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -109,8 +110,8 @@ std::optional<Value> python_len(Call &call) {
   if (auto *tensor = call[0].tensor(); tensor && !tensor->type.isScalar())
     return Value(makeInt(tensor->type.shape[0]));
   if (auto *constant = call[0].constant())
-    if (auto *text = std::get_if<std::string>(&constant->value)) // of characters, as UTF-8 has them
-      return Value(makeInt(llvm::count_if(*text, [](char byte) { return (byte & 0xc0) != 0x80; })));
+    if (auto *text = std::get_if<std::string>(&constant->value))
+      return Value(makeInt(int64_t(diag::splitUtf8(*text).size())));
   return call.wrong(0, "a tuple or a tile");
 }
 

@@ -139,4 +139,13 @@ TEST(Utf8, WritesWhatItReads) {
   }
 }
 
+TEST(Utf8, SplitsIntoCharacters) {
+  using Pieces = std::vector<std::string_view>;
+  EXPECT_EQ(splitUtf8(""), Pieces());
+  EXPECT_EQ(splitUtf8("a\xC3\xBC\xE2\x82\xAC\xF0\x9F\x98\x80"),
+            Pieces({"a", "\xC3\xBC", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"}));
+  EXPECT_EQ(splitUtf8("\xED\xA0\x80x"), Pieces({"\xED\xA0\x80", "x"})); // a lone surrogate
+  EXPECT_EQ(splitUtf8("\xFF\xC3"), Pieces({"\xFF", "\xC3"}));           // no characters
+}
+
 } // namespace
