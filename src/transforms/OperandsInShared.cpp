@@ -4,6 +4,8 @@
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace tegula::tile;
 using tegula::layout::Axis;
@@ -28,11 +30,14 @@ unsigned heldBy(scf::ForOp loop) {
 // By the tile and the buffer's type: products that read a tile in the same order read one buffer.
 using Stored = llvm::DenseMap<std::pair<Value, Type>, simt::LocalStoreOp>;
 
+// What a loop holds of factors that come from ahead of it, in registers.
+using Kept = llvm::DenseMap<scf::ForOp, unsigned>;
+
 class OperandInShared {
 public:
-  OperandInShared(simt::ConvertOp convert, Stored &stored, const simt::Machine &machine,
+  OperandInShared(simt::ConvertOp convert, Stored &stored, Kept &kept, const simt::Machine &machine,
                   std::vector<diag::Remark> &remarks)
-      : convert_(convert), stored_(stored), machine_(machine), remarks_(remarks) {}
+      : convert_(convert), stored_(stored), kept_(kept), machine_(machine), remarks_(remarks) {}
 
   void run() {
     auto type = cast<RankedTensorType>(convert_.getValue().getType());
@@ -58,9 +63,12 @@ public:
     bool isReadThere = llvm::any_of(users, [](Operation *user) { // by an instruction of several warps
       return user->getAttrOfType<simt::MatrixAttr>(simt::matrixName).getWarps() > 1;
     });
-    bool again = isMoved && (isReadThere || isCrowded(users));
-    if (isMoved && !again)
-      return; // fetched once, as it is
+    bool again = isMoved && (isReadThere || (isCrowded(users) && hasRoom(*map, bits)));
+    if (isMoved && !again) { // fetched once, as it is
+      for (scf::ForOp loop : loopsOf(users))
+        kept_[loop] += simt::registersOf(convert_.getResult().getType());
+      return;
+    }
     OpBuilder builder(convert_);
     Location loc = convert_.getLoc();
     auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
@@ -141,17 +149,35 @@ private:
     return convert_;
   }
 
-  bool isCrowded(ArrayRef<Operation *> users) {
-    unsigned held = 0;
+  // The loops of the users that the factor comes into from ahead.
+  llvm::SmallSetVector<scf::ForOp, 2> loopsOf(ArrayRef<Operation *> users) {
+    llvm::SmallSetVector<scf::ForOp, 2> loops;
     for (Operation *user : users)
       if (auto loop = user->getParentOfType<scf::ForOp>(); loop && !loop->isAncestor(convert_))
-        held = std::max(held, heldBy(loop));
+        loops.insert(loop);
+    return loops;
+  }
+
+  // Does shared memory have room for one more buffer, even if all of them lived at once? Spilled registers
+  // are slow, and a kernel that does not fit does not run.
+  bool hasRoom(const layout::SharedMap &map, unsigned bits) {
+    uint64_t bytes = (uint64_t(bits) << map.images.size()) / 8;
+    convert_->getParentOfType<FuncOp>().walk(
+        [&](simt::AllocOp alloc) { bytes += alloc.getBuffer().getType().bytes(); });
+    return bytes <= machine_.sharedBytes;
+  }
+
+  bool isCrowded(ArrayRef<Operation *> users) {
+    unsigned held = 0;
+    for (scf::ForOp loop : loopsOf(users))
+      held = std::max(held, heldBy(loop) + kept_.lookup(loop));
     return held + simt::registersOf(convert_.getResult().getType()) >
            machine_.registers * machine_.costs.crowdedRegisters;
   }
 
   simt::ConvertOp convert_;
   Stored &stored_;
+  Kept &kept_;
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
 };
@@ -195,8 +221,9 @@ void operandsInShared(Operation *function, const simt::Machine &machine, std::ve
   SmallVector<simt::ConvertOp> converts;
   function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
   Stored stored;
+  Kept kept;
   for (simt::ConvertOp convert : converts)
-    OperandInShared(convert, stored, machine, remarks).run();
+    OperandInShared(convert, stored, kept, machine, remarks).run();
   function->walk(storeFactorOfAllTrips);
 }
 
