@@ -30,7 +30,7 @@ unsigned heldBy(scf::ForOp loop) {
 // By the tile and the buffer's type: products that read a tile in the same order read one buffer.
 using Stored = llvm::DenseMap<std::pair<Value, Type>, simt::LocalStoreOp>;
 
-// What a loop holds of factors that come from ahead of it, in registers.
+// Registers of a thread that a loop gives to factors from ahead of it.
 using Kept = llvm::DenseMap<scf::ForOp, unsigned>;
 
 class OperandInShared {
