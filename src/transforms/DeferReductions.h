@@ -12,8 +12,7 @@ namespace tegula::transforms {
 // holds of the trips' `x` itself, and the reduction across lanes and warps happens once behind the loop.
 // Likewise with max, min, products and bits, and for `acc = acc * scale + sum(x)`, where each thread scales
 // its part. Floats are added in another order by that (numerical contract, N26). Expects simt; appends a
-// remark
-// ("reduce").
+// remark ("reduce").
 void deferReductions(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms
