@@ -507,7 +507,10 @@ bool isReachable(ArrayRef<std::pair<int64_t, int64_t>> steps, int64_t rest, int6
   return false;
 }
 
-bool isInLoop(Value value);
+bool isInLoop(Value value) {
+  Operation *parent = value.getParentBlock()->getParentOp();
+  return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
+}
 
 // By how much, at least 1, the values of a loop's index or of a number that it carries differ from trip to
 // trip; all of them lie on one lattice of such steps, however often the loop runs. nullopt: it is no such
@@ -536,11 +539,6 @@ std::optional<int64_t> stepOf(Value value) {
   if (!step || *step == 0 || std::abs(*step) > INT32_MAX)
     return std::nullopt;
   return std::abs(*step);
-}
-
-bool isInLoop(Value value) {
-  Operation *parent = value.getParentBlock()->getParentOp();
-  return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
 }
 
 } // namespace

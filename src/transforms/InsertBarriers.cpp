@@ -175,6 +175,13 @@ public:
     return state;
   }
 
+  void markOwned() {
+    for (Value address : owned_)
+      for (Operation *each : address.getUsers())
+        if (isa<LoadOp>(each))
+          each->setAttr(simt::ownedName, UnitAttr::get(each->getContext()));
+  }
+
 private:
   // The same address in the same layout: each thread meets its own elements, in its own order, unless threads
   // hold copies, which all of them read and one writes, or several elements may have one address. Of two
@@ -209,7 +216,7 @@ private:
   }
 
   // Does each thread that stores at one of the addresses only meet what it read itself at the other one? The
-  // same thread stores an element of both.
+  // same thread stores an element of both. Then nobody waits, so that only it may load there (markOwned).
   bool keepToThemselves(Value a, Value b) {
     auto keeps = [&](Value address) {
       auto known = keeps_.find(address);
@@ -227,10 +234,8 @@ private:
     if (!isa<RankedTensorType>(a.getType()) || !isa<RankedTensorType>(b.getType()) ||
         simt::layoutOf(a) != simt::layoutOf(b) || !keeps(a) || !keeps(b))
       return false;
-    for (Value address : {a, b})
-      for (Operation *each : address.getUsers())
-        if (isa<LoadOp>(each))
-          each->setAttr(simt::ownedName, UnitAttr::get(each->getContext()));
+    owned_.insert(a);
+    owned_.insert(b);
     return true;
   }
 
@@ -478,6 +483,7 @@ private:
     }
   }
 
+  llvm::DenseSet<Value> owned_;              // addresses at which only those threads load that store
   llvm::DenseMap<Value, bool> keeps_;        // of addresses, as keepToThemselves asks
   bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
   analysis::PointerOrigins origins_;
@@ -542,7 +548,9 @@ void shortenTurns(simt::DotWaitOp opens) {
 
 void insertBarriers(ModuleOp module) {
   for (FuncOp function : module.getOps<FuncOp>()) {
-    Barriers(function).run(function.getBody().front(), {});
+    Barriers barriers(function);
+    barriers.run(function.getBody().front(), {});
+    barriers.markOwned();
     function.walk(shortenTurns);
   }
 }

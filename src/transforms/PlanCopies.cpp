@@ -64,7 +64,7 @@ public:
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
     letDotsRun();
     letLastDotsRun();
-    makeRoomForPrograms();
+    startCopiesBehindReads();
     holdSmallLoads();
     return std::move(plan_);
   }
@@ -366,7 +366,7 @@ private:
   // slot that it has read: a slot less for another barrier. They do where a second program then fits, and
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
   // where there are too few programs for it.
-  void makeRoomForPrograms() {
+  void startCopiesBehindReads() {
     unsigned registers = machine_.costs.besideSums;
     bool runOn = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores

@@ -11,12 +11,13 @@ from golden import read
 HERE = Path(__file__).resolve().parent
 TABLE = HERE.parents[1] / "src" / "ptxvm" / "Opcodes.def"
 LISTED = HERE / "unrecorded.txt"
-ROW = re.compile(r'^PTX_FORM\(\w+, "([^"]+)", "([^"]*)"')
+ROW = re.compile(r'^PTX_FORM\(\w+, "([^"]+)", "([^"]*)", "[^"]*",\s*\d+, (\d+),', re.MULTILINE)
+RECORDED_ON = 90  # what the recording's GPU is; it has no instruction of a later one
 
 
 def table():
-    """(mnemonic, modifiers) of each row, in order."""
-    return [match.groups() for match in map(ROW.match, TABLE.read_text().splitlines()) if match]
+    """(mnemonic, modifiers, least architecture) of each row, in order."""
+    return [(name, modifiers, int(least)) for name, modifiers, least in ROW.findall(TABLE.read_text())]
 
 
 def spells(modifiers, parts):
@@ -34,7 +35,8 @@ def spells(modifiers, parts):
 def rows_of(instruction, rows):
     """Numbers of the rows that a mnemonic with its parts fits: several where a later PTX widened one."""
     mnemonic, *parts = instruction.split(".")
-    return {i for i, (name, modifiers) in enumerate(rows) if name == mnemonic and spells(modifiers.split(), parts)}
+    return {i for i, (name, modifiers, least) in enumerate(rows)
+            if name == mnemonic and least <= RECORDED_ON and spells(modifiers.split(), parts)}
 
 
 def instructions(form):
@@ -45,16 +47,16 @@ def instructions(form):
 
 
 def unrecorded():
-    """The rows that no recorded form uses, as text, in the order of the table."""
+    """The rows that no recorded form uses, as (text, least architecture) in the order of the table, and how many rows there are."""
     rows, recorded = table(), read()
     names = set().union(*(instructions(form) for form in all_forms() if form.text in recorded))
     used = set().union(*(rows_of(name, rows) for name in names))
-    return [f"{name} {modifiers}".rstrip() for i, (name, modifiers) in enumerate(rows) if i not in used], len(rows)
+    return [(f"{name} {modifiers}".rstrip(), least) for i, (name, modifiers, least) in enumerate(rows) if i not in used], len(rows)
 
 
 def main():
     lines, count = unrecorded()
-    LISTED.write_text("\n".join(lines) + "\n")
+    LISTED.write_text("\n".join(text for text, _ in lines) + "\n")
     print(f"{count - len(lines)} of {count} rows have a recording")
 
 
