@@ -208,7 +208,8 @@ private:
     bool isOdd = instruction.oddColumns && columns > instruction.oddColumns;
     bool isWhole = ofColumns % groups == 0 && columns % (shape.n * (isOdd ? 2 : 1)) == 0 &&
                    columns <= mostColumns && (groups == 1 || llvm::isPowerOf2_64(uint64_t(ofColumns)));
-    return isWhole && llvm::isPowerOf2_64(uint64_t(ofRows)) && sums <= options_.machine.registers * 3 / 4;
+    return isWhole && llvm::isPowerOf2_64(uint64_t(ofRows)) &&
+           sums <= options_.machine.registersOfThread(options_.warps) * 3 / 4;
   }
 
   // It reads its columns in shared memory. Factors of 16 bits may lie there either way, and what is computed,

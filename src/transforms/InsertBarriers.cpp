@@ -277,12 +277,12 @@ private:
     } else if (auto dot = dyn_cast<simt::DotAsyncOp>(op)) {
       visitDot(dot, state);
     } else if (auto wait = dyn_cast<simt::DotWaitOp>(op)) {
-      if (op->hasAttr(simt::opensTurnsName) && op->hasAttr(simt::awaitsTurnName) && state.isOrdered())
-        meet(op, state); // or a barrier in the loop would stand in the way of the turns
       state.reads.insert(state.products.begin(), state.products.end());
       if (wait.getPending() == 0)
         state.products.clear();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (op->hasAttr(simt::signalledName) && !op->hasAttr(simt::goesOnName) && state.isOrdered())
+        meet(op, state); // or a barrier in the loop would tie its groups of warps together
       repeat(op, {loop.getBody()}, state);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       repeat(op, {loop.getBeforeBody(), loop.getAfterBody()}, state);
@@ -492,58 +492,6 @@ private:
   llvm::MapVector<Pending::Range, simt::BulkCopyOp> boxes_; // the last one to each place
 };
 
-// A group that has the turn must not wait for another one, which may wait for its turn. Where warps meet
-// while the turn lies around both products of a loop's trips, it is taken ahead of the first one alone; in
-// all loops that hand it on to each other.
-void shortenTurns(simt::DotWaitOp opens) {
-  if (!opens->hasAttr(simt::opensTurnsName))
-    return;
-  auto meets = [](Operation *op) {
-    return op
-        ->walk([](Operation *inner) {
-          bool waits = isa<simt::BarrierOp, tile::BarrierOp>(inner) || inner->hasAttr(simt::scratchName);
-          return waits ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
-  };
-  SmallVector<std::pair<simt::DotAsyncOp, simt::DotAsyncOp>> products; // the first and the last of each loop
-  SmallVector<simt::TurnOp> turns;
-  bool waits = false;
-  Operation *closes = opens->getNextNode();
-  for (; !closes->hasAttr(simt::closesTurnsName); closes = closes->getNextNode()) {
-    if (auto turn = dyn_cast<simt::TurnOp>(closes))
-      turns.push_back(turn);
-    if (!turns.empty() && turns.back().getHandsOn())
-      continue; // nobody has the turn here who waits for others
-    auto loop = dyn_cast<scf::ForOp>(closes);
-    simt::DotAsyncOp first, last;
-    if (loop)
-      for (auto dot : loop.getBody()->getOps<simt::DotAsyncOp>()) {
-        first = dot->hasAttr(simt::handsTurnOnName) ? dot : first;
-        last = dot->hasAttr(simt::awaitsTurnName) ? dot : last;
-      }
-    if (!first || !last) {
-      waits |= meets(closes);
-      continue;
-    }
-    if (first == last)
-      return;
-    products.push_back({first, last});
-    for (Operation &op : *loop.getBody())
-      waits |= (op.isBeforeInBlock(first) || last->isBeforeInBlock(&op)) && meets(&op);
-  }
-  if (!waits)
-    return;
-  for (auto [first, last] : products) {
-    first->setAttr(simt::awaitsTurnName, UnitAttr::get(opens.getContext()));
-    last->removeAttr(simt::awaitsTurnName);
-  }
-  for (simt::TurnOp turn : turns)
-    turn.erase();
-  opens->removeAttr(simt::awaitsTurnName);
-  closes->removeAttr(simt::handsTurnOnName);
-}
-
 } // namespace
 
 void insertBarriers(ModuleOp module) {
@@ -551,7 +499,6 @@ void insertBarriers(ModuleOp module) {
     Barriers barriers(function);
     barriers.run(function.getBody().front(), {});
     barriers.markOwned();
-    function.walk(shortenTurns);
   }
 }
 

@@ -172,7 +172,7 @@ private:
     for (scf::ForOp loop : loopsOf(users))
       held = std::max(held, heldBy(loop) + kept_.lookup(loop));
     return held + simt::registersOf(convert_.getResult().getType()) >
-           machine_.registers * machine_.costs.crowdedRegisters;
+           machine_.registersOfThread(simt::warpsOf(convert_)) * machine_.costs.crowdedRegisters;
   }
 
   simt::ConvertOp convert_;

@@ -228,7 +228,7 @@ private:
   bool goesOn(ArrayRef<Type> types, bool handsOn) {
     unsigned held = 0;
     loop_.getBody()->walk([&](DotOp dot) { held += simt::registersOf(dot.getType()); });
-    if (held > machine_.registers * machine_.costs.heldJoined ||
+    if (held > machine_.registersOfThread(simt::warpsOf(loop_)) * machine_.costs.heldJoined ||
         before_->loop->getBlock() != loop_->getBlock() || boxes_.empty() || !before_->signals ||
         bool(before_->emptied) != handsOn || before_->aheadTrips != plan_.aheadTrips ||
         !llvm::equal(types, ValueRange(before_->buffers).getTypes()))
@@ -283,8 +283,8 @@ private:
   }
 
   // Do signals hand slots from those who read to those who copy, instead of the barrier of a trip? It pays
-  // where groups of warps take turns, which can then lie around both products. All that the loop copies has
-  // to come in boxes, where they fit.
+  // where groups of warps can come apart, so that one computes while the other's products run. All that the
+  // loop copies has to come in boxes, where they fit.
   bool handsSlotsOn() {
     if (!plan_.last || boxes_.size() != plan_.copied.size() || plan_.slots < plan_.aheadTrips + 2)
       return false;
@@ -320,8 +320,7 @@ private:
       op->setAttr(simt::signalledName, UnitAttr::get(op->getContext()));
   }
 
-  // The copies of a trip that all threads have made are there: a trip earlier than they are read, and ahead
-  // of its last product, for which a group waits while others wait for its copies.
+  // The copies of a trip that all threads have made are there: a trip earlier than they are read.
   void tellOfCopies(IRRewriter &rewriter, Value slot, Value byAll) {
     auto signal = simt::ViewOp::create(rewriter, loop_.getLoc(), oneSlot(signals_), signals_, slot);
     auto tell = simt::SignalArriveWarpsOp::create(rewriter, loop_.getLoc(), signal, byAll, true);
@@ -477,15 +476,16 @@ private:
       if (!emptied_ && !isProductFirst && !lastRead)
         scheduleAhead();
       for (Operation &op : loop.getBody()->without_terminator()) {
+        if (!plan_.ahead.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
+            !llvm::is_contained(tells_, &op))
+          schedule.push_back({&op, plan_.aheadTrips});
+        // What threads have copied is waited for while the trip's last product runs.
         if (emptied_ && &op == plan_.last) {
           schedule.push_back({wait_, plan_.aheadTrips - 1});
           for (Operation *tell : tells_)
             schedule.push_back({tell, plan_.aheadTrips - 1});
         }
-        if (!plan_.ahead.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
-            !llvm::is_contained(tells_, &op))
-          schedule.push_back({&op, plan_.aheadTrips});
-        // The turn has been handed on, and the product runs.
+        // The product runs meanwhile.
         if ((emptied_ && &op == plan_.first) || &op == lastRead)
           scheduleAhead();
       }

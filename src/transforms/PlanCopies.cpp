@@ -287,11 +287,12 @@ private:
     uint64_t bytes = slotBytes(), registers = machine_.costs.besideSums;
     for (DotOp dot : dots)
       registers += simt::registersOf(dot.getType());
-    return 2 * simt::warpsOf(plan_.loop) * registers <=
-               machine_.costs.productWarps * (machine_.registers + 1) &&
+    return 2 * simt::warpsOf(plan_.loop) * registers <= machine_.registerFile / 32 &&
            2 * plan_.slots * bytes <= machine_.sharedBytes &&
            2 * (plan_.slots + 1) * bytes > machine_.sharedBytes;
   }
+
+  unsigned registers() const { return machine_.registersOfThread(simt::warpsOf(plan_.loop)); }
 
   // Of all buffers, one slot of each.
   uint64_t slotBytes() {
@@ -379,8 +380,8 @@ private:
     });
     if (runOn)
       return;
-    uint64_t most = std::max<uint64_t>(
-        machine_.costs.productWarps * (machine_.registers + 1) / (simt::warpsOf(plan_.loop) * registers), 1);
+    uint64_t most =
+        std::max<uint64_t>(machine_.registerFile / (32 * simt::warpsOf(plan_.loop) * registers), 1);
     auto programs = [&](unsigned slots) {
       return std::min(most, machine_.sharedBytes / (slots * slotBytes() + stored));
     };
@@ -416,7 +417,7 @@ private:
     if (dots != 2 || !areAsync || !isReadThere(first.getB()) || !isReadThere(last.getB()) ||
         isCopied(last.getA()) || plan_.loop.isDefinedOutsideOfLoop(last.getA()) || isStored(last.getA()) ||
         !last->hasOneUse() || !elementType(last.getType()).isF32() ||
-        held < machine_.registers * machine_.costs.heldAlone)
+        held < registers() * machine_.costs.heldAlone)
       return;
     OpOperand *use = &*last->getUses().begin();
     if (!isa<scf::YieldOp>(use->getOwner()))
@@ -428,7 +429,7 @@ private:
     // Its first factor stays in registers while the next trip computes sums.
     unsigned factor =
         simt::registersOf(last.getA().getType()) * simt::storedBits(elementType(last.getA().getType())) / 32;
-    if (held + factor > machine_.registers * machine_.costs.heldUnderWay) {
+    if (held + factor > registers() * machine_.costs.heldUnderWay) {
       makeRoomForSecondProgram(bytes);
       return;
     }

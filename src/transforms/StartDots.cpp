@@ -249,23 +249,16 @@ private:
     sum.replaceAllUsesExcept(wait.getResult(0), wait);
     auto firstProduct = first.getSums().front().getDefiningOp<simt::DotAsyncOp>();
     unsigned warps = matrix_.shape().warps;
-    bool takeTurns = firstProduct && simt::warpsOf(loop) >= 2 * warps;
+    // Without a barrier in the trip groups come apart by themselves, and a product may start step by step
+    // while the rest of its rows is computed: a turn would last as long.
+    bool takeTurns = firstProduct && simt::warpsOf(loop) >= 2 * warps && !loop->hasAttr(simt::signalledName);
     auto [opens, closes] = waitAround(loop, index, started, takeTurns);
     if (takeTurns) {
       if (opens)
         opens->setAttr(simt::opensTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
       closes->setAttr(simt::closesTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
       firstProduct->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
-      // Without a barrier in the trip the turn lies around the last product and the next trip's first.
-      bool isAroundBoth = loop->hasAttr(simt::signalledName);
-      (isAroundBoth ? started : firstProduct)->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
-      if (isAroundBoth) {
-        if (opens)
-          opens->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
-        else
-          turnBetween(builder, loop, index, warps);
-        closes->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
-      }
+      firstProduct->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
     }
     return true;
   }
@@ -281,15 +274,6 @@ private:
     sum.set(behind.getSums()[0]);
     behind.erase();
     return true;
-  }
-
-  // Others multiply while this group starts the first copies of the loop: one that waits for these must not
-  // have the turn for which those wait who copy.
-  static void turnBetween(OpBuilder &builder, scf::ForOp loop, unsigned index, unsigned warps) {
-    builder.setInsertionPointAfter(loop.getInitArgs()[index].getDefiningOp());
-    simt::TurnOp::create(builder, loop.getLoc(), warps, true);
-    builder.setInsertionPoint(loop);
-    simt::TurnOp::create(builder, loop.getLoc(), warps, false);
   }
 
   // Ahead of a loop, unless it takes over, and behind it, for sums that its trips hand on while they run.

@@ -548,7 +548,7 @@ def test_products_of_products_stay_asynchronous(build_dir, tmp_path, m, n, d, wa
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("trips", [0, 1, 2, 7])
 def test_any_number_of_products_of_products(target, trips, stages, m, d, warps):
-    """Groups of four warps start their products in turn, of which the first trip's and the last trip's must come out even."""
+    """The second product of a trip runs into the next one, and of several groups of four warps none waits for another."""
     generator = torch.Generator().manual_seed(trips)
     q, k, v = (torch.randint(-1, 2, shape, generator=generator).half() for shape in ((m, d), (7 * 64, d), (7 * 64, d)))
     o, wanted = torch.full((m, d), 9.0), torch.zeros(m, d)

@@ -1,5 +1,5 @@
-"""Loops of attention whose slots signals hand on, and whose groups of warps have the turn around both products: right for every
-count of trips, whoever copies, and each arrival, wait, fence and parity is needed."""
+"""Loops of attention whose slots signals hand on, so that groups of warps come apart: right for every count of trips, whoever copies,
+and each arrival, wait, fence and parity is needed."""
 import re
 import subprocess
 
@@ -200,9 +200,9 @@ def test_random_counts_that_differ_from_program_to_program(kernels, seed):
           **random_how(seed))
 
 
-def test_four_groups_take_turns(kernels):
-    kernel = kernels("counted", 64, 3, 16)
-    assert re.search(r"bar\.arrive\s+\S+, 256", kernel.ptx)
+def test_four_groups(kernels):
+    kernel = kernels("counted", 64, 3, 16, head=64)
+    assert "mbarrier.arrive.shared" in kernel.ptx
     for trips in (0, 1, 2, 5, 8):
         for maps in (True, False):
             check(kernel, trips, maps=maps, **random_how(trips))
@@ -225,28 +225,20 @@ def test_a_loop_with_a_trip_that_does_not_fit_is_copied_by_all(kernels, order, s
     check(kernel, 5, 4 * order, change=without_threads, **random_how(stages))
 
 
-def test_signals_order_memory_without_turns(kernels):
-    for schedule in SCHEDULES:
-        for maps in (True, False):
-            check(kernels("counted"), 9, change=without_turns, maps=maps, schedule=schedule, copies="late", seed=1)
+def test_no_turns_order_memory_or_hold_a_group_up(kernels):
+    assert not re.search(r"bar\.\w+\s+\S+, \d+", kernels("counted").ptx)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("ahead", [False, True])
-def test_warps_meet_while_no_group_has_the_turn(kernels, schedule, ahead):
-    """The turn lies around the first product alone, where warps meet ahead of that one."""
+def test_warps_that_meet_in_each_trip(kernels, schedule, ahead):
     kernel = kernels("meeting", order=int(ahead))
-    assert len(re.findall(r"bar\.sync\s+%r\d+, 256", kernel.ptx)) == (1 if ahead else 2)
     for trips in (0, 1, 2, 5):
         for maps in (True, False):
             check(kernel, trips, maps=maps, schedule=schedule, copies="late", seed=trips)
 
 
 # --- each part is needed ---
-
-# Turns say nothing about memory, yet they order much.
-without_turns = replaced(r"^\s*(@\S+ )?bar\.(sync|arrive)\s+\S+, 256;$", "")
-
 
 def changed_at(pattern, change, which):
     """Changes one line of those that match; `which`: its number, perhaps from the end."""
@@ -275,15 +267,11 @@ FILLED, EMPTY_FOR_ALL, EMPTY_FOR_ONE = 0, 1, 2  # waits in the order of the text
 FIRST_COPIES, READS, LATER_COPIES = 0, 1, 2     # arrivals of warps
 
 
-def apart(change):
-    return lambda text: without_turns(change(text))
-
-
 # Threads that all copy would be late enough without their wait for an empty slot: they have waited for a later filled one.
 MUTANTS = {  # with whether the launch has maps
     "no wait for a filled slot": (changed_at(WAIT, passed, FILLED), True),
     "no wait for a filled slot, copied by all": (changed_at(WAIT, passed, FILLED), False),
-    "no wait for an empty slot": (apart(changed_at(WAIT, passed, EMPTY_FOR_ONE)), True),
+    "no wait for an empty slot": (changed_at(WAIT, passed, EMPTY_FOR_ONE), True),
     "parity of a filled slot": (changed_at(WAIT, other_parity, FILLED), True),
     "parity of an empty slot": (changed_at(WAIT, other_parity, EMPTY_FOR_ONE), True),
     "parity of an empty slot, copied by all": (changed_at(WAIT, other_parity, EMPTY_FOR_ALL), False),
@@ -302,8 +290,6 @@ MUTANTS = {  # with whether the launch has maps
     "more arrivals than warps": (replaced(r"(mbarrier\.init\S+ \S+) 8;", r"\1 9;"), True),
     "all lanes arrive": (replaced(r"elect\.sync _\|(%p\d+), -1;", r"setp.eq.u32 \1, 0, 0;"), True),
     "all threads begin signals": (in_all_threads, True),
-    "the turn is not handed on": (changed_at(r"bar\.arrive\s+%r\d+, 256", gone, 0), True),
-    "the turn is not awaited": (changed_at(r"bar\.sync\s+%r\d+, 256", gone, 1), True),
     "no barrier": (replaced(r"^\s*bar\.sync\s+0;$", ""), True),
 }
 

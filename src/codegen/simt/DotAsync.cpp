@@ -129,19 +129,20 @@ private:
     result.bytes = shape_.elementBits / 8;
     // There is one, or the op would not have been made (transforms/StartDots.cpp).
     result.tile = *layout::planOperandTile(tile, map, isTransposed, index, result_.layout(), shape_);
-    llvm::Value *address = e_.scalar(buffer);
-    if (llvm::Value *offset = offsetOfGroup(result, index))
-      address = b_.CreateInBoundsPtrAdd(address, offset);
-    result.descriptor = e_.hardware.operandDescriptor(b_, address, result.tile);
+    // What trips have in common comes first, then the slot.
+    auto slot = buffer.getDefiningOp<ViewOp>();
+    llvm::Value *place = e_.hardware.operandPlace(b_, e_.scalar(slot ? slot.getBuffer() : buffer));
+    place = placeOfGroup(place, result, index);
+    if (slot)
+      place = e_.hardware.advancePlace(b_, place, e_.scalar(slot.getSlot()), uint64_t(type.slotBytes()));
+    result.descriptor = e_.hardware.operandDescriptor(b_, place, result.tile);
     return result;
   }
 
-  // The bytes from the operand's start to the rows of this group of warps, the same in all of its lanes;
-  // null: 0.
-  llvm::Value *offsetOfGroup(const Operand &operand, unsigned index) {
+  // Of the rows of this group of warps, the same in all of its lanes; `place`: of the operand's start.
+  llvm::Value *placeOfGroup(llvm::Value *place, const Operand &operand, unsigned index) {
     const Layout &layout = result_.layout();
     unsigned dim = index, inGroup = llvm::Log2_32(shape_.warps);
-    llvm::Value *offset = nullptr;
     const auto &warps = layout.bases(Axis::Warp);
     for (unsigned bit = inGroup; bit < warps.size(); ++bit) {
       uint32_t image =
@@ -149,12 +150,11 @@ private:
       if (image == 0)
         continue;
       if (!group_)
-        group_ = b_.CreateLShr(e_.hardware.shuffleIndex(b_, e_.warp(), b_.getInt32(0)), b_.getInt32(inGroup));
+        group_ = b_.CreateLShr(e_.uniformWarp(), b_.getInt32(inGroup));
       llvm::Value *chosen = b_.CreateAnd(b_.CreateLShr(group_, b_.getInt32(bit - inGroup)), b_.getInt32(1));
-      llvm::Value *part = b_.CreateMul(chosen, b_.getInt32(image));
-      offset = offset ? b_.CreateAdd(offset, part) : part;
+      place = e_.hardware.advancePlace(b_, place, chosen, image);
     }
-    return offset;
+    return place;
   }
 
   static uint32_t bytesOf(const std::vector<uint32_t> &images, uint64_t coordinate) {
@@ -252,13 +252,9 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
   };
   auto opens = op->getAttrOfType<IntegerAttr>(opensTurnsName),
        closes = op->getAttrOfType<IntegerAttr>(closesTurnsName);
-  if (closes && op->hasAttr(handsTurnOnName))
-    turns(closes).handOn();
   Hardware::Values done = e.hardware.waitForProducts(e.builder, op.getPending(), sums);
   if (opens)
     turns(opens).open();
-  if (opens && op->hasAttr(awaitsTurnName))
-    turns(opens).await();
   if (closes)
     turns(closes).close();
   auto *next = done.begin();
@@ -270,14 +266,6 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
         value = type->isHalfTy() ? e.builder.CreateFPTrunc(*next++, type) : *next++;
     e.set(result, std::move(values));
   }
-}
-
-void emitTurn(Emitter &e, TurnOp op) {
-  Turns turns(e, unsigned(op.getWarps()), warpsOf(op));
-  if (op.getHandsOn())
-    turns.handOn();
-  else
-    turns.await();
 }
 
 void emitBarrier(Emitter &e, BarrierOp op) {

@@ -132,7 +132,6 @@ void emitMatrixDot(Emitter &e, tile::DotOp op); // with matrix instructions
 void emitDotAsync(Emitter &e, DotAsyncOp op);
 void emitDotWait(Emitter &e, DotWaitOp op);
 void emitBarrier(Emitter &e, BarrierOp op);
-void emitTurn(Emitter &e, TurnOp op);
 void emitConvert(Emitter &e, ConvertOp op);
 // Buffers: alloc, view, loads, stores, asynchronous copies. A buffer is one address.
 void emitBuffer(Emitter &e, mlir::Operation *op);

@@ -132,10 +132,14 @@ public:
     llvm::SmallVector<llvm::Value *> b; // of each step the descriptor
     bool isAInShared = false, isATransposed = false, isBTransposed = false;
   };
-  // What names the operand at `address`, which lies there as `tile` says.
-  virtual llvm::Value *operandDescriptor(Builder &b, llvm::Value *address,
+  // The word of a descriptor that says where an operand lies, and the one of `count` times `bytes` further
+  // on.
+  virtual llvm::Value *operandPlace(Builder &b, llvm::Value *address) const = 0;
+  virtual llvm::Value *advancePlace(Builder &b, llvm::Value *place, llvm::Value *count,
+                                    uint64_t bytes) const = 0;
+  // The descriptor of an operand there, which lies as `tile` says, and the one `bytes` further on.
+  virtual llvm::Value *operandDescriptor(Builder &b, llvm::Value *place,
                                          const layout::OperandTile &tile) const = 0;
-  // The descriptor `bytes` further.
   virtual llvm::Value *advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const = 0;
   // Starts it; the sums of all pieces, which are there when the group was waited for.
   virtual Values startProduct(Builder &b, const GroupProduct &product) const = 0;

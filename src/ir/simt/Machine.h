@@ -5,6 +5,7 @@
 #include "ir/tile/Tile.h"
 #include "layout/Builders.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -33,10 +34,16 @@ public:
   // The most neighbours that one atomic addition takes, where nobody wants what was there.
   virtual unsigned addedAtOnce(mlir::Type element) const { return 1; }
 
-  Costs costs;                // as fitted on sm_90, until a target measures its own
-  uint64_t sharedBytes = 0;   // of a program
-  unsigned registers = 255;   // of 32 bits, of a thread at most
-  unsigned accessBits = 128;  // that one instruction of a thread moves
+  // Of 32 bits, that a thread of a program with so many warps has at most.
+  unsigned registersOfThread(unsigned warps) const {
+    return std::min(registers, registerFile / (32 * std::max(warps, 1u)));
+  }
+
+  Costs costs;                   // as fitted on sm_90, until a target measures its own
+  uint64_t sharedBytes = 0;      // of a program
+  unsigned registers = 255;      // of 32 bits, of a thread at most
+  unsigned registerFile = 65536; // of 32 bits, of a multiprocessor
+  unsigned accessBits = 128;     // that one instruction of a thread moves
   bool hasMatrixLoad = false; // eight rows of 16 bytes of shared memory as fragments of matrix instructions
   bool hasGroupDots = false;  // matrix instructions of several warps, which read shared memory by themselves
   bool hasAsyncCopy = false;  // from global to shared memory while the warps go on

@@ -242,16 +242,6 @@ def Simt_DotWaitOp : Simt_Op<"dot_wait", [AttrSizedOperandSegments, MemoryEffect
   }];
 }
 
-def Simt_TurnOp : Simt_Op<"turn", [MemoryEffects<[MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>]> {
-  let summary = "a group of warps hands its turn on, or waits for it";
-  let description = [{
-    Between two loops of which the second takes over the first one's product that runs: the others multiply meanwhile
-    (ir/simt/Turns.h). `warps`: of a group.
-  }];
-  let arguments = (ins I32Attr:$warps, UnitAttr:$handsOn);
-  let assemblyFormat = "(`hands_on` $handsOn^)? attr-dict";
-}
-
 // ---- copies of whole boxes ----
 
 class Simt_SignalOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, traits>;

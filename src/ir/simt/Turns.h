@@ -1,14 +1,13 @@
-// Turns of groups of warps: a group starts its products of a trip when the group before it has started its
-// own, so that one computes while the other's products run; and slots that signals hand from those who read
-// to those who copy, without a barrier. Attributes of ops.
+// Turns of groups of warps, where a barrier holds a loop's trips together: a group starts its first product
+// of a trip when the group before it has started its own, so that one computes while the other's products
+// run. And slots that signals hand from those who read to those who copy, without a barrier: there groups
+// come apart by themselves. Attributes of ops.
 #pragma once
 #include "ir/simt/Simt.h"
 
 namespace tegula::simt {
 
-// Of a dot_async: the group waits for its turn ahead of it; it hands the turn on behind it. Of a dot_wait
-// that opens turns: the group waits for its turn behind it; of one that closes them: it hands the turn on
-// ahead of it.
+// Of a dot_async: the group waits for its turn ahead of it; it hands the turn on behind it.
 inline constexpr llvm::StringLiteral awaitsTurnName = "simt.awaits_turn",
                                      handsTurnOnName = "simt.hands_turn_on";
 // Of a dot_wait, with the warps of a group: the turn is the first group's from here on; behind that it is

@@ -5,6 +5,9 @@
 
 namespace tegula::nvidia {
 
+// The text of instructions that start a product of several warps begins so.
+inline constexpr llvm::StringRef startsProduct = "wgmma.fence.sync.aligned;";
+
 // "{$first, $first + 1, ...}".
 inline std::string listed(unsigned first, unsigned count) {
   std::string text = "{";

@@ -56,7 +56,10 @@ public:
   Values multiplyMatrices(Builder &b, llvm::StringRef name, llvm::ArrayRef<llvm::Value *> a,
                           llvm::ArrayRef<llvm::Value *> bWords,
                           llvm::ArrayRef<llvm::Value *> c) const override;
-  llvm::Value *operandDescriptor(Builder &b, llvm::Value *address,
+  llvm::Value *operandPlace(Builder &b, llvm::Value *address) const override;
+  llvm::Value *advancePlace(Builder &b, llvm::Value *place, llvm::Value *count,
+                            uint64_t bytes) const override;
+  llvm::Value *operandDescriptor(Builder &b, llvm::Value *place,
                                  const layout::OperandTile &tile) const override;
   llvm::Value *advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const override;
   Values startProduct(Builder &b, const GroupProduct &product) const override;

@@ -11,9 +11,11 @@
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/Ops.h"
+#include "targets/nvidia/ProductSteps.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -34,8 +36,6 @@ namespace {
 using pipeline::Pass;
 using pipeline::Unit;
 
-constexpr int registerFile = 65536; // registers of a multiprocessor, since sm_50
-
 NvidiaUnit &own(Unit &unit) { return static_cast<NvidiaUnit &>(unit); }
 
 Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &architecture) {
@@ -45,6 +45,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Addresses of shared memory have 32 bits: in 64 the assembler adds them with carries.
+    static_cast<llvm::cl::opt<bool> *>(llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
+        ->setValue(true);
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;
@@ -95,7 +98,7 @@ unsigned registersHeld(Operation *loop) {
 bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
   int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
   const simt::Costs &costs = unit.machine.costs;
-  double room = registerFile / costs.streamingThreads * costs.heldStreaming;
+  double room = unit.machine.registerFile / unsigned(costs.streamingThreads) * costs.heldStreaming;
   bool found = false, small = true;
   unsigned brought = 0;
   function.walk([&](LoopLikeOpInterface loop) { small &= registersHeld(loop) <= room; });
@@ -186,6 +189,10 @@ constexpr Pass shareWideProducts{"share-wide-products", "llvm",
 constexpr Pass orderLoads{"order-accesses", "llvm",
                           "predicated loads are ordered, so that the code generator moves none past a store",
                           eachCode<orderAccesses>};
+constexpr Pass orderSteps{"order-product-steps", "llvm",
+                          "steps of a product start as soon as the words of their rows are there, beside the "
+                          "computation of the next",
+                          eachCode<orderProductSteps>};
 constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
     "constant factors are hidden from the assembler, which negates pairs of floats wrongly",
@@ -252,6 +259,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &pipeline::optimize},
     {"optimize", &shareWideProducts},
     {"optimize", &orderLoads},
+    {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &hideFactors},
     {"ptx", &emitPtx},
     {"ptx", &widenDifferences},

@@ -45,59 +45,83 @@ constexpr unsigned unit = 16; // bytes, of addresses and distances in a descript
 
 } // namespace
 
-llvm::Value *NvidiaHardware::operandDescriptor(Builder &b, llvm::Value *address,
+llvm::Value *NvidiaHardware::operandPlace(Builder &b, llvm::Value *address) const {
+  llvm::Value *place = b.CreateAnd(b.CreatePtrToInt(address, b.getInt32Ty()), 0x3ffff);
+  return b.CreateLShr(place, llvm::Log2_32(unit), "", /*isExact=*/true);
+}
+
+llvm::Value *NvidiaHardware::advancePlace(Builder &b, llvm::Value *place, llvm::Value *count,
+                                          uint64_t bytes) const {
+  return b.CreateAdd(place, b.CreateMul(count, b.getInt32(uint32_t(bytes / unit))));
+}
+
+// The words meet in assembly. LLVM would make one sum of both, and of each step another one: a sum, a move of
+// the high word and perhaps a carry, where the assembler adds a step to the whole in one instruction.
+llvm::Value *NvidiaHardware::operandDescriptor(Builder &b, llvm::Value *place,
                                                const layout::OperandTile &tile) const {
-  uint64_t code = tile.swizzle == 128 ? 1 : tile.swizzle == 64 ? 2 : 3;
+  uint32_t code = tile.swizzle == 128 ? 1 : tile.swizzle == 64 ? 2 : 3;
   // Without a next pattern a distance means nothing.
   uint64_t leading = std::max<uint64_t>(tile.leading / unit, 1),
            stride = std::max<uint64_t>(tile.stride / unit, 1);
-  uint64_t form = code << 62 | stride << 32 | leading << 16;
-  llvm::Value *low = b.CreateTrunc(b.CreatePtrToInt(address, b.getInt64Ty()), b.getInt32Ty());
-  low = b.CreateLShr(b.CreateAnd(low, 0x3ffff), b.getInt32(4));
-  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.getInt64(form), "", /*IsDisjoint=*/true);
+  llvm::Value *low = b.CreateAdd(place, b.getInt32(uint32_t(leading << 16)));
+  uint32_t high = code << 30 | uint32_t(stride);
+  auto *type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false);
+  auto *join = llvm::InlineAsm::get(type, "mov.b64 $0, {$1, " + std::to_string(high) + "};", "=l,r",
+                                    /*hasSideEffects=*/false);
+  llvm::CallInst *call = b.CreateCall(join, {low});
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return call;
 }
 
 llvm::Value *NvidiaHardware::advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const {
   return bytes ? b.CreateAdd(descriptor, b.getInt64(bytes / unit)) : descriptor;
 }
 
-// One text for all pieces and steps: between the first instruction and the last nothing moves their
-// registers, or the assembler would let each wait for the one before.
+// One text for all pieces, and for all steps whose rows lie in shared memory: between the first instruction
+// and the last nothing moves their registers, or the assembler would let each wait for the one before. Rows
+// in registers are computed, one step's ahead of the next one's (ProductSteps.h), so that each step has a
+// text.
 simt::Hardware::Values NvidiaHardware::startProduct(Builder &b, const GroupProduct &product) const {
   const Row &row = rowOf(product.name);
   unsigned perPiece = product.columns / 2, count = perPiece * unsigned(product.pieces.size());
-  bool areRead = !product.pieces.front().sums.empty();
   llvm::SmallVector<llvm::Type *> types(count, row.isInteger() ? b.getInt32Ty() : b.getFloatTy());
-  std::string constraints = sumConstraints(types, areRead), text = "wgmma.fence.sync.aligned;";
-  llvm::SmallVector<llvm::Value *> arguments;
+  Values sums;
   for (const GroupProduct::Piece &piece : product.pieces)
-    llvm::append_range(arguments, piece.sums);
-  unsigned next = areRead ? 2 * count : count;
-  auto operand = [&](llvm::Value *value, const char *constraint) {
-    constraints += constraint;
-    arguments.push_back(value);
-    return next++;
-  };
-  for (auto [step, descriptor] : llvm::enumerate(product.b)) {
-    std::string ofB = "$" + std::to_string(operand(descriptor, ",l"));
-    for (auto [index, piece] : llvm::enumerate(product.pieces)) {
-      unsigned first = next;
-      for (llvm::Value *value : piece.a[step])
-        operand(value, product.isAInShared ? ",l" : ",r");
-      std::string ofA =
-          product.isAInShared ? "$" + std::to_string(first) : listed(first, unsigned(piece.a[step].size()));
-      text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(product.columns) + "k" +
-              std::to_string(row.k) + "." + row.types.str() + " " +
-              listed(unsigned(index) * perPiece, perPiece) + ", " + ofA + ", " + ofB + ", " +
-              (step == 0 && !areRead ? "0" : "1") + (row.isInteger() ? "" : ", 1, 1");
-      if (row.transposes())
-        text += (product.isAInShared ? product.isATransposed ? ", 1" : ", 0" : "") +
-                std::string(product.isBTransposed ? ", 1" : ", 0");
-      text += ";";
+    llvm::append_range(sums, piece.sums);
+  size_t together = product.isAInShared ? product.b.size() : 1;
+  for (size_t first = 0; first != product.b.size(); first += together) {
+    bool areRead = !sums.empty();
+    std::string constraints = sumConstraints(types, areRead), text = startsProduct.str();
+    llvm::SmallVector<llvm::Value *> arguments(sums.begin(), sums.end());
+    unsigned next = areRead ? 2 * count : count;
+    auto operand = [&](llvm::Value *value, const char *constraint) {
+      constraints += constraint;
+      arguments.push_back(value);
+      return next++;
+    };
+    for (size_t step = first; step != first + together; ++step) {
+      std::string ofB = "$" + std::to_string(operand(product.b[step], ",l"));
+      for (auto [index, piece] : llvm::enumerate(product.pieces)) {
+        unsigned word = next;
+        for (llvm::Value *value : piece.a[step])
+          operand(value, product.isAInShared ? ",l" : ",r");
+        std::string ofA =
+            product.isAInShared ? "$" + std::to_string(word) : listed(word, unsigned(piece.a[step].size()));
+        text += "\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(product.columns) + "k" +
+                std::to_string(row.k) + "." + row.types.str() + " " +
+                listed(unsigned(index) * perPiece, perPiece) + ", " + ofA + ", " + ofB + ", " +
+                (step == first && !areRead ? "0" : "1") + (row.isInteger() ? "" : ", 1, 1");
+        if (row.transposes())
+          text += (product.isAInShared ? product.isATransposed ? ", 1" : ", 0" : "") +
+                  std::string(product.isBTransposed ? ", 1" : ", 0");
+        text += ";";
+      }
     }
+    sums =
+        parts(b, emitAssembly(b, llvm::StructType::get(b.getContext(), types), text, constraints, arguments));
   }
-  return parts(b,
-               emitAssembly(b, llvm::StructType::get(b.getContext(), types), text, constraints, arguments));
+  return sums;
 }
 
 void NvidiaHardware::commitProducts(Builder &b) const {

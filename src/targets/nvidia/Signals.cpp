@@ -33,7 +33,7 @@ void emitWhere(llvm::IRBuilderBase &b, llvm::Value *predicate, const std::string
 
 // An address of shared memory as its instructions take it.
 llvm::Value *narrow(llvm::IRBuilderBase &b, llvm::Value *address) {
-  return b.CreateTrunc(b.CreatePtrToInt(address, b.getInt64Ty()), b.getInt32Ty());
+  return b.CreatePtrToInt(address, b.getInt32Ty());
 }
 
 } // namespace

@@ -23,28 +23,22 @@ def blocks(q, k, v, begin, end, sums, total, top, stride, N: tl.constexpr, D: tl
     return sums, total, top
 
 
-# Signals begin ahead of the load of q; one wait for the products, behind both loops; between them a turn for the other warps, and no
-# barrier. Where sums take more of the registers the second loop begins anew.
+# Signals begin ahead of the load of q; one wait for the products, behind both loops; between them no barrier. Where sums take more of the registers the second loop begins anew.
 # CHECK-LABEL: tt.func @attention
 # CHECK: simt.signal_init %[[FILLED:[0-9]+]]
 # CHECK: simt.signal_init %[[EMPTIED:[0-9]+]]
 # CHECK: tt.load
 # CHECK-NOT: simt.signal_init
-# CHECK: simt.dot_wait {{.*}}simt.opens_turns
 # CHECK: %[[FIRST:[0-9]+]]:{{[0-9]+}} = scf.for
 # CHECK: } {simt.signalled}
-# CHECK-NOT: simt.dot_wait
-# CHECK-NOT: simt.barrier
-# CHECK: simt.turn hands_on
 # CHECK-NOT: simt.dot_wait
 # CHECK-NOT: simt.barrier
 # CHECK: simt.bulk_copy
 # CHECK-NOT: simt.dot_wait
 # CHECK-NOT: simt.barrier
-# CHECK: simt.turn {warps = 4
-# CHECK-NEXT: scf.for {{.*}} = %[[FIRST]]#0
+# CHECK: scf.for {{.*}} = %[[FIRST]]#0
 # CHECK: } {simt.goes_on, simt.signalled}
-# CHECK: simt.dot_wait {{.*}}simt.closes_turns
+# CHECK: simt.dot_wait
 # CHECK: simt.signal_end %[[FILLED]]
 # CHECK: simt.signal_end %[[EMPTIED]]
 # CROWDED-LABEL: tt.func @attention

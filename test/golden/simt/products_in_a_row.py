@@ -4,7 +4,7 @@
 import triton
 import triton.language as tl
 
-# Boxes come behind signals, the last group's first warp copies while the first product runs, and no barrier stands in the trip: the turn lies around both products.
+# Boxes come behind signals, the last group's first warp copies while the first product runs, and neither a barrier stands in the trip nor a turn: groups of warps come apart.
 # Signals begin ahead of all loads: there the assembler would wait for those.
 # RUNS-NOT: tt.load
 # RUNS: simt.signal_init %[[FILLED:.+]] {arrivals = 8
@@ -15,12 +15,13 @@ import triton.language as tl
 # The operand from ahead of the loop is stored when the first trip's copies are under way: both are waited for together.
 # RUNS: simt.bulk_copy
 # RUNS: simt.local_store
-# RUNS: simt.dot_wait {{.*}}simt.awaits_turn, simt.opens_turns = 4
+# RUNS: simt.barrier {fence}
+# RUNS-NOT: _turn
 # RUNS: scf.for
 # RUNS-NOT: simt.barrier
 # RUNS: simt.view %[[FILLED]]
 # RUNS-NEXT: simt.signal_wait
-# RUNS: %[[FIRST:.+]] = simt.dot_async {{.*}}simt.hands_turn_on
+# RUNS: %[[FIRST:.+]] = simt.dot_async
 # RUNS: simt.view %[[EMPTY]]
 # RUNS: simt.signal_wait {{.*}}{simt.signalled}
 # RUNS: simt.signal_wait {{.*}}{simt.signalled, warp = 4
@@ -29,11 +30,11 @@ import triton.language as tl
 # RUNS: simt.dot_wait %[[FIRST]]
 # RUNS-NEXT: simt.dot_wait %arg{{[0-9]+}} : tensor<128x128xf32
 # RUNS: simt.signal_arrive_warps
-# RUNS: simt.signal_arrive_warps {{.*}}{fence}
-# RUNS: %[[SECOND:.+]] = simt.dot_async {{.*}}simt.awaits_turn
+# RUNS: %[[SECOND:.+]] = simt.dot_async
 # RUNS-NOT: simt.dot_wait
+# RUNS: simt.signal_arrive_warps {{.*}}{fence}
 # RUNS: scf.yield {{.*}}%[[SECOND]]
-# RUNS: simt.dot_wait {{.*}}simt.closes_turns = 4 : i32, simt.hands_turn_on
+# RUNS-NOT: _turn
 
 # Copies by all threads meet at the trip's barrier: the turn lies around the first product.
 # RUN: tegula compile %s::counted --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,count=*i32,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit simt -o - | FileCheck %s --check-prefix=MEETS
@@ -47,13 +48,11 @@ import triton.language as tl
 # MEETS: simt.dot_wait {{.*}}pending 0 {simt.closes_turns = 4 : i32}
 
 # Two groups of four warps come to each other's barrier.
-# RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit ptx -o - | FileCheck %s --check-prefix=TURNS
-# RUN: tegula compile %s::weighed --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,N=i32:16,D=128' --target sm_90a --num-warps 4 --emit ptx -o - | FileCheck %s --check-prefix=ALONE
+# RUN: tegula compile %s::counted --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,count=*i32,N=i32:16,D=128' --target sm_90a --num-warps 8 --emit ptx -o - | FileCheck %s --check-prefix=TURNS
+# RUN: tegula compile %s::counted --signature 'q=*f16:16,k=*f16:16,v=*f16:16,o=*f32:16,count=*i32,N=i32:16,D=128' --target sm_90a --num-warps 4 --emit ptx -o - | FileCheck %s --check-prefix=ALONE
 # TURNS: bar.arrive{{.*}} 1, 256;
 # TURNS: bar.sync{{.*}} %r{{[0-9]+}}, 256;
-# TURNS: bar.sync{{.*}} %r{{[0-9]+}}, 256;
 # TURNS-NOT: wgmma.wait_group
-# TURNS: bar.arrive{{.*}} %r{{[0-9]+}}, 256;
 # TURNS: bar.arrive{{.*}} %r{{[0-9]+}}, 256;
 # TURNS: bar.sync{{.*}} 1, 256;
 # ALONE-NOT: bar.arrive
