@@ -479,7 +479,7 @@ private:
         if (!plan_.ahead.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
             !llvm::is_contained(tells_, &op))
           schedule.push_back({&op, plan_.aheadTrips});
-        // What threads have copied is waited for while the trip's last product runs.
+        // The copies of threads are waited for while the last product of the trip runs.
         if (emptied_ && &op == plan_.last) {
           schedule.push_back({wait_, plan_.aheadTrips - 1});
           for (Operation *tell : tells_)

@@ -129,7 +129,7 @@ private:
     result.bytes = shape_.elementBits / 8;
     // There is one, or the op would not have been made (transforms/StartDots.cpp).
     result.tile = *layout::planOperandTile(tile, map, isTransposed, index, result_.layout(), shape_);
-    // What trips have in common comes first, then the slot.
+    // The part that trips have in common comes first, then the slot.
     auto slot = buffer.getDefiningOp<ViewOp>();
     llvm::Value *place = e_.hardware.operandPlace(b_, e_.scalar(slot ? slot.getBuffer() : buffer));
     place = placeOfGroup(place, result, index);
