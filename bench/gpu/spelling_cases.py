@@ -49,7 +49,7 @@ INT8 = [product(128, 256, 128, 8, 3), product(128, 128, 128, 8, 3), product(128,
 TWO_SUMS = [product(128, 128, 64, 8, 3), product(128, 128, 32, 8, 3), product(128, 64, 64, 4, 3)]
 CUBES = [product(64, 64, 32, 4, 3), product(64, 128, 32, 8, 3), product(32, 64, 32, 4, 3)]
 FEW = [product(16, 32, 256, 4, 3), product(16, 64, 128, 4, 4), product(16, 16, 256, 4, 4), product(16, 32, 128, 2, 5)]
-ATTENTION = [rows(128, 64, 8, 3), rows(128, 64, 4, 3), rows(128, 128, 8, 2), rows(64, 64, 4, 3)]
+ATTENTION = [rows(128, 64, 8, 3), rows(128, 64, 4, 3), rows(128, 128, 8, 2), rows(64, 64, 4, 3), rows(256, 64, 16, 2)]
 DECODING = [rows(16, 64, 4, 3), rows(16, 128, 4, 2), rows(16, 32, 2, 4)]
 
 GEMM = {name: WIDE for name in (spelling.name for spelling in spelled.MATMULS if "f16" in spelling.kinds)}
@@ -141,7 +141,7 @@ def goals():
     for length, kinds in ((16384, (False, True)), (1024, (True,))):
         for head in (64, 128):
             for causal in kinds:
-                yield attention("two loops", length, head, causal, 4)
+                yield attention("two loops", length, head, causal, 5)
 
 
 def spelled_in_many_ways(quick):

@@ -368,16 +368,22 @@ private:
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
   // where there are too few programs for it.
   void startCopiesBehindReads() {
-    unsigned registers = machine_.costs.besideSums;
+    unsigned registers = machine_.costs.besideSums, kept = 0;
     bool runOn = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
     plan_.loop.getBody()->walk([&](DotOp dot) {
       runOn |= dot->hasAttr(simt::inFlightName);
       registers += simt::registersOf(dot.getType());
-      for (Value factor : {dot.getA(), dot.getB()})
+      for (Value factor : {dot.getA(), dot.getB()}) {
         if (isStored(factor) && !isCopied(factor))
           stored = std::max(stored, bytesOf(factor));
+        if (plan_.loop.isDefinedOutsideOfLoop(factor) && staysInRegisters(dot))
+          kept += simt::registersOf(factor.getType());
+      }
     });
+    // Crowded registers keep no factor of all trips (OperandsInShared).
+    if (registers - machine_.costs.besideSums + kept <= this->registers() * machine_.costs.crowdedRegisters)
+      registers = std::min(registers + kept, this->registers() + 1);
     if (runOn)
       return;
     uint64_t most =
@@ -427,8 +433,7 @@ private:
         return;
     uint64_t bytes = isCopied(first.getA()) ? 0 : bytesOf(first.getA());
     // Its first factor stays in registers while the next trip computes sums.
-    unsigned factor =
-        simt::registersOf(last.getA().getType()) * simt::storedBits(elementType(last.getA().getType())) / 32;
+    unsigned factor = simt::registersOf(last.getA().getType());
     if (held + factor > registers() * machine_.costs.heldUnderWay) {
       makeRoomForSecondProgram(bytes);
       return;
@@ -453,6 +458,13 @@ private:
       return false;
     return plan_.loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getResult() &&
            isReadThere(dot.getA()) && isReadThere(dot.getB());
+  }
+
+  // Does a factor of the product from ahead of the loop stay in registers, where these are not crowded? Of
+  // an instruction of several warps none does (StartDots).
+  static bool staysInRegisters(DotOp dot) {
+    auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    return !matrix || matrix.getWarps() == 1;
   }
 
   // Is an operand that the trip computes stored in shared memory? The next trip stores it there anew.
