@@ -15,6 +15,7 @@
 #include "transforms/OperandsInShared.h"
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
+#include "transforms/PredicateLoads.h"
 #include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -106,6 +107,11 @@ const Pass splitFactors{"split-factors", "ttir",
                           convert::splitFactors(unit.module, unit.machine);
                           return Status();
                         }};
+const Pass predicateLoads{
+    "predicate-loads", "ttir",
+    "loads under conditions of a loop become loads under masks: they wait for no branch", [](Unit &unit) {
+      return eachFunction(unit, [&](tile::FuncOp function) { transforms::predicateLoads(function); });
+    }};
 const Pass loadInOwnTrip{"load-in-own-trip", "ttir",
                          "operands that a loop of products loads a trip ahead are loaded in their own",
                          [](Unit &unit) {

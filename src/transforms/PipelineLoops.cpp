@@ -5,6 +5,7 @@
 #include "layout/OperandTile.h"
 #include "transforms/BulkCopies.h"
 #include "transforms/PlanCopies.h"
+#include "transforms/PredicateLoads.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
@@ -625,15 +626,7 @@ private:
     if (auto wait = dyn_cast<simt::SignalWaitOp>(op))
       wait.getPredicateMutable().assign(both(wait.getPredicate()));
     if (auto load = dyn_cast<LoadOp>(op)) {
-      rewriter.setInsertionPoint(op);
-      Value mask = predicate;
-      if (auto type = dyn_cast<RankedTensorType>(load.getType()))
-        mask = SplatOp::create(
-            rewriter, op->getLoc(),
-            RankedTensorType::get(type.getShape(), predicate.getType(), type.getEncoding()), predicate);
-      if (load.getMask())
-        mask = arith::AndIOp::create(rewriter, op->getLoc(), load.getMask(), mask);
-      load.getMaskMutable().assign(mask);
+      maskLoad(rewriter, load, predicate);
       return op;
     }
     return op; // computes what nobody reads, or counts groups

@@ -228,6 +228,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
     {"simt", &pipeline::splitFactors},
+    {"simt", &pipeline::predicateLoads},
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
     {"simt", &pipeline::splitMaskedLoops, hasGroupDots},
