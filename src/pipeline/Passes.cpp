@@ -109,8 +109,10 @@ const Pass splitFactors{"split-factors", "ttir",
                         }};
 const Pass predicateLoads{
     "predicate-loads", "ttir",
-    "loads under conditions of a loop become loads under masks: they wait for no branch", [](Unit &unit) {
-      return eachFunction(unit, [&](tile::FuncOp function) { transforms::predicateLoads(function); });
+    "small loads under conditions of a loop become loads under masks: they wait for no branch",
+    [](Unit &unit) {
+      int64_t most = int64_t(unit.machine.costs.heldAhead) * 32 * unit.warps;
+      return eachFunction(unit, [&](tile::FuncOp function) { transforms::predicateLoads(function, most); });
     }};
 const Pass loadInOwnTrip{"load-in-own-trip", "ttir",
                          "operands that a loop of products loads a trip ahead are loaded in their own",

@@ -11,13 +11,13 @@ namespace tegula::transforms {
 
 namespace {
 
-constexpr unsigned mostOps = 24; // of both branches: a branch past more is worth its waits
+constexpr unsigned mostOps = 24; // of both branches: a branch past more is worth the wait
 
 class Conditional {
 public:
   explicit Conditional(scf::IfOp branch) : if_(branch) {}
 
-  bool isFit() {
+  bool isFit(int64_t mostElements) {
     if (!if_->getParentOfType<LoopLikeOpInterface>() || if_.getNumResults() == 0)
       return false;
     unsigned loads = 0, ops = 0;
@@ -26,6 +26,9 @@ public:
         auto load = dyn_cast<LoadOp>(op);
         if (++ops > mostOps || (load ? load.getIsVolatile() : !isSmall(&op)))
           return false;
+        for (Type type : op.getResultTypes())
+          if (auto tile = dyn_cast<RankedTensorType>(type); tile && tile.getNumElements() > mostElements)
+            return false;
         loads += bool(load);
       }
     return loads != 0;
@@ -77,11 +80,11 @@ void maskLoad(OpBuilder &builder, LoadOp load, Value condition) {
   load.getMaskMutable().assign(mask);
 }
 
-void predicateLoads(Operation *function) {
+void predicateLoads(Operation *function, int64_t mostElements) {
   SmallVector<scf::IfOp> ifs;
   function->walk([&](scf::IfOp branch) { ifs.push_back(branch); }); // inner ones first
   for (scf::IfOp branch : ifs)
-    if (Conditional(branch).isFit())
+    if (Conditional(branch).isFit(mostElements))
       Conditional(branch).run();
 }
 

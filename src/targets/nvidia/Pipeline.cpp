@@ -46,8 +46,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Architecture &arc
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
     // Addresses of shared memory have 32 bits: in 64 the assembler adds them with carries.
-    static_cast<llvm::cl::opt<bool> *>(llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
-        ->setValue(true);
+    if (llvm::cl::Option *narrow = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
+      static_cast<llvm::cl::opt<bool> *>(narrow)->setValue(true);
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;

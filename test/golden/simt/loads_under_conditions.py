@@ -1,4 +1,4 @@
-"""An `if` in a loop that only loads becomes loads under masks: no load waits at a branch. One that stores, multiplies or stands alone stays."""
+"""An `if` in a loop that only loads becomes loads under masks: no load waits at a branch. One that stores, loads much or stands alone stays."""
 # RUN: tegula compile %s::chosen --signature 'x=*f16:16,first=*f32:16,out=*f32:16,n=i32' --target sm_90a --emit simt -o - | FileCheck %s
 # RUN: tegula compile %s::kept --signature 'x=*f32:16,out=*f32:16,n=i32' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=KEPT
 import triton
@@ -32,6 +32,8 @@ def chosen(x, first, out, n):
 # KEPT: scf.for
 # KEPT: scf.if
 # KEPT: tt.store
+# KEPT: scf.for
+# KEPT: scf.if
 @triton.jit
 def kept(x, out, n):
     j = tl.arange(0, 64)
@@ -43,3 +45,11 @@ def kept(x, out, n):
             total += tl.load(x + i * 64 + j)
             tl.store(out + 64 + j, total)
     tl.store(out + j, total)
+    many = tl.arange(0, 2048)
+    sums = tl.zeros([2048], tl.float32)
+    for i in range(0, n):
+        row = sums
+        if i > 2:
+            row = tl.load(x + i * 64 + many)
+        sums += row
+    tl.store(out + many, sums)
