@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -71,7 +72,8 @@ struct Arguments {
 
 void argumentsOf(const std::string &letters, Arguments &out) {
   for (size_t i = 0; i != letters.size() && i != 64; ++i) {
-    tg_value value{};
+    tg_value value;
+    std::memset(&value, 0, sizeof value); // `{}` would leave all but the first member of the union to chance
     switch (letters[i]) {
     case 'p':
       value.kind = TG_POINTER;
