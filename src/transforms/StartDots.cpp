@@ -257,8 +257,7 @@ private:
       if (opens)
         opens->setAttr(simt::opensTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
       closes->setAttr(simt::closesTurnsName, builder.getI32IntegerAttr(int32_t(warps)));
-      firstProduct->setAttr(simt::handsTurnOnName, builder.getUnitAttr());
-      firstProduct->setAttr(simt::awaitsTurnName, builder.getUnitAttr());
+      firstProduct->setAttr(simt::takesTurnName, builder.getUnitAttr());
     }
     return true;
   }
@@ -345,7 +344,7 @@ void joinProducts(simt::DotWaitOp wait) {
   auto first = wait.getSums()[0].getDefiningOp<simt::DotAsyncOp>();
   auto next = dyn_cast<simt::DotAsyncOp>(*wait.getResult(0).user_begin());
   if (!first || !next || next.getAcc() != wait.getResult(0) || first->getBlock() != next->getBlock() ||
-      first.getMatrix() != next.getMatrix() || !first.getABuffer() || first->hasAttr(simt::handsTurnOnName))
+      first.getMatrix() != next.getMatrix() || !first.getABuffer() || first->hasAttr(simt::takesTurnName))
     return;
   auto behind =
       llvm::find_if(next.getResult().getUsers(), [](Operation *user) { return isa<simt::DotWaitOp>(user); });

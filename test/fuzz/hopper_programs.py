@@ -1,6 +1,6 @@
 """Random kernels of the shapes that people write for Hopper: seed -> source text, arguments, launch options, and what must come out.
 
-Products and attention in tiles that are large enough for `wgmma`, for copies of boxes and for the groups of warps that take turns.
+Products and attention in tiles that are large enough for `wgmma`, for copies of boxes and for several groups of warps.
 What varies is how a tile is reached (walking pointers, offsets, block pointers, tensor descriptors, pages that a table names), its order
 and bounds, the loop (bounds from memory, two in a row, nested, `while`), what is masked, chosen and branched on in a trip, and whether
 memory is shared between arguments.
@@ -20,7 +20,7 @@ import numpy as np
 import dot_programs
 from dot_programs import Tile, numpy_type, wide
 
-# BM, BN, D, warps, stages of attention; the first ones take turns.
+# BM, BN, D, warps, stages of attention; the first ones have two groups of warps or more.
 ATTENTION = [(128, 128, 128, 8, 2), (128, 64, 128, 8, 3), (128, 128, 64, 8, 2), (128, 64, 64, 8, 3), (128, 64, 64, 8, 4), (64, 64, 128, 4, 3),
              (64, 128, 64, 4, 2), (64, 64, 64, 4, 1), (64, 32, 64, 4, 3), (64, 64, 32, 4, 5), (32, 32, 32, 2, 2), (16, 16, 16, 1, 2), (64, 16, 128, 4, 3),
              (128, 32, 64, 8, 2), (128, 64, 32, 4, 3), (64, 64, 256, 8, 2), (16, 64, 64, 4, 2), (128, 16, 16, 8, 4)]

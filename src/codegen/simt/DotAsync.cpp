@@ -91,12 +91,12 @@ public:
         piece.a.push_back(a ? Hardware::Values{at(*a, row, step)} : wordsOfA(row, step));
       product.pieces.push_back(std::move(piece));
     }
-    if (op_->hasAttr(awaitsTurnName))
+    if (op_->hasAttr(takesTurnName))
       Turns(e_, shape_.warps, warpsOf(op_)).await();
     for (auto [reg, sum] : llvm::zip(registers, e_.hardware.startProduct(b_, product)))
       sums[reg] = sum;
     e_.hardware.commitProducts(b_);
-    if (op_->hasAttr(handsTurnOnName))
+    if (op_->hasAttr(takesTurnName))
       Turns(e_, shape_.warps, warpsOf(op_)).handOn();
     e_.set(op_.getResult(), std::move(sums));
   }

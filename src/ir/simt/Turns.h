@@ -7,9 +7,8 @@
 
 namespace tegula::simt {
 
-// Of a dot_async: the group waits for its turn ahead of it; it hands the turn on behind it.
-inline constexpr llvm::StringLiteral awaitsTurnName = "simt.awaits_turn",
-                                     handsTurnOnName = "simt.hands_turn_on";
+// Of a dot_async: the group waits for its turn ahead of it, and hands the turn on behind it.
+inline constexpr llvm::StringLiteral takesTurnName = "simt.takes_turn";
 // Of a dot_wait, with the warps of a group: the turn is the first group's from here on; behind that it is
 // nobody's.
 inline constexpr llvm::StringLiteral opensTurnsName = "simt.opens_turns",

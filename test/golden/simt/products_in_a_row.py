@@ -41,7 +41,7 @@ import triton.language as tl
 # MEETS: simt.dot_wait {{.*}}pending 0 {simt.opens_turns = 4
 # MEETS: scf.for
 # MEETS: simt.barrier {fence}
-# MEETS: simt.dot_async {{.*}}simt.awaits_turn, simt.hands_turn_on
+# MEETS: simt.dot_async {{.*}}simt.takes_turn
 # MEETS: simt.dot_async
 # MEETS-NOT: _turn
 # MEETS: scf.yield
