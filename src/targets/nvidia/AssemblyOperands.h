@@ -1,7 +1,8 @@
 // Operands of inline assembly that reads and writes sums: lists of them, their constraints, and their values
-// behind it.
+// behind it. Which instructions are such assembly, and which only compute.
 #pragma once
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 
 namespace tegula::nvidia {
 
@@ -33,6 +34,28 @@ inline llvm::SmallVector<llvm::Value *> parts(llvm::IRBuilderBase &b, llvm::Valu
   for (unsigned i = 0; i != sums->getType()->getStructNumElements(); ++i)
     result.push_back(b.CreateExtractValue(sums, i));
   return result;
+}
+
+// The assembly of an instruction; null: it is none.
+inline const llvm::InlineAsm *assemblyOf(const llvm::Instruction &instruction) {
+  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+}
+
+// Does the instruction start a step of a product, or several?
+inline bool startsStep(const llvm::Instruction &instruction) {
+  const llvm::InlineAsm *assembly = assemblyOf(instruction);
+  return assembly && llvm::StringRef(assembly->getAsmString()).starts_with(startsProduct);
+}
+
+// Does the instruction compute a value of its operands, and nothing else?
+inline bool isComputation(const llvm::Instruction &instruction) {
+  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (llvm::isa<llvm::PHINode>(instruction) || instruction.isTerminator() || (call && call->isConvergent()))
+    return false;
+  const llvm::InlineAsm *assembly = assemblyOf(instruction);
+  return assembly ? !assembly->hasSideEffects() && call->doesNotAccessMemory()
+                  : !instruction.mayHaveSideEffects() && !instruction.mayReadFromMemory();
 }
 
 } // namespace tegula::nvidia

@@ -7,6 +7,7 @@
 #include "ir/simt/Scratch.h"
 #include "pipeline/Passes.h"
 #include "targets/nvidia/ConstantFactors.h"
+#include "targets/nvidia/KeptSums.h"
 #include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/OffsetProducts.h"
@@ -197,6 +198,10 @@ constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
     "constant factors are hidden from the assembler, which negates pairs of floats wrongly",
     eachCode<hideConstantFactors>};
+constexpr Pass copySums{
+    "copy-kept-sums", "llvm",
+    "sums whose earlier values are needed behind a product are copied: the assembler confuses the two",
+    eachCode<copyKeptSums>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
 constexpr Pass widenDifferences{
@@ -261,6 +266,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &shareWideProducts},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
+    {"optimize", &copySums, hasGroupDots},
     {"optimize", &hideFactors},
     {"ptx", &emitPtx},
     {"ptx", &widenDifferences},

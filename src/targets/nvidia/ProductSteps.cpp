@@ -3,8 +3,6 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/IR/InlineAsm.h"
-#include "llvm/IR/Instructions.h"
 
 using namespace llvm;
 
@@ -13,26 +11,6 @@ namespace tegula::nvidia {
 namespace {
 
 constexpr size_t mostInstructions = 1 << 16; // of a region: those of larger ones stay as they are
-
-const InlineAsm *assemblyOf(const Instruction &instruction) {
-  auto *call = dyn_cast<CallInst>(&instruction);
-  return call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-}
-
-// Does the instruction start a step of a product, or several?
-bool isStep(const Instruction &instruction) {
-  const InlineAsm *assembly = assemblyOf(instruction);
-  return assembly && StringRef(assembly->getAsmString()).starts_with(startsProduct);
-}
-
-bool isComputation(const Instruction &instruction) {
-  auto *call = dyn_cast<CallInst>(&instruction);
-  if (isa<PHINode>(instruction) || instruction.isTerminator() || (call && call->isConvergent()))
-    return false;
-  const InlineAsm *assembly = assemblyOf(instruction);
-  return assembly ? !assembly->hasSideEffects() && call->doesNotAccessMemory()
-                  : !instruction.mayHaveSideEffects() && !instruction.mayReadFromMemory();
-}
 
 // Computations and the steps behind them, up to the last one.
 class Region {
@@ -51,7 +29,7 @@ public:
   // In the order in which the steps need them, then the rest.
   void order(BasicBlock::iterator begin, BasicBlock::iterator end) {
     for (Instruction &each : make_range(begin, end))
-      if (isStep(each))
+      if (startsStep(each))
         place(each);
     for (Instruction &each : make_range(begin, end))
       place(each);
@@ -104,7 +82,7 @@ private:
   void addLastUser(Instruction *value, SmallVectorImpl<Instruction *> &ready) {
     for (User *user : value->users()) {
       auto *last = dyn_cast<Instruction>(user);
-      if (last && isOpen(last) && !isStep(*last) &&
+      if (last && isOpen(last) && !startsStep(*last) &&
           none_of(last->operands(), [&](const Value *operand) { return isOpen(operand); }))
         ready.push_back(last);
     }
@@ -117,15 +95,15 @@ private:
 
 // Orders the first region of the block behind a place, and returns the place behind it.
 BasicBlock::iterator orderNext(BasicBlock &block, BasicBlock::iterator from) {
-  auto step = find_if(make_range(from, block.end()), isStep);
+  auto step = find_if(make_range(from, block.end()), startsStep);
   if (step == block.end())
     return step;
   BasicBlock::iterator begin = step, end = std::next(step);
   while (begin != from && isComputation(*std::prev(begin)))
     --begin;
   bool hasMore = false; // steps behind the first
-  for (auto at = end; at != block.end() && (isStep(*at) || isComputation(*at)); ++at)
-    if (isStep(*at)) {
+  for (auto at = end; at != block.end() && (startsStep(*at) || isComputation(*at)); ++at)
+    if (startsStep(*at)) {
       end = std::next(at);
       hasMore = true;
     }
