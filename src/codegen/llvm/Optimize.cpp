@@ -17,8 +17,10 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SCCP.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/SCCPSolver.h"
 #include "llvm/Transforms/Utils/SSAUpdater.h"
 
 namespace tegula::codegen {
@@ -165,6 +167,26 @@ struct Combine : llvm::PassInfoMixin<Combine> {
   }
 };
 
+// Propagates constants where that shows that a block is never reached, as of a loop without a trip. Other
+// code stays as it is: elsewhere the pass only rewrites extensions, which changes the code that is generated.
+struct DropUnreached : llvm::PassInfoMixin<DropUnreached> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    const auto &library = analyses.getResult<llvm::TargetLibraryAnalysis>(function);
+    llvm::SCCPSolver solver(
+        function.getDataLayout(),
+        [&](llvm::Function &) -> const llvm::TargetLibraryInfo & { return library; }, function.getContext());
+    solver.markBlockExecutable(&function.front());
+    for (llvm::Argument &argument : function.args())
+      solver.markOverdefined(&argument);
+    do
+      solver.solve();
+    while (solver.resolvedUndefsIn(function));
+    if (llvm::all_of(function, [&](llvm::BasicBlock &block) { return solver.isBlockExecutable(&block); }))
+      return llvm::PreservedAnalyses::all();
+    return llvm::SCCPPass().run(function, analyses);
+  }
+};
+
 } // namespace
 
 static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -192,6 +214,7 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(MergeEqual());
   else
     cleanup.addPass(llvm::EarlyCSEPass());
+  cleanup.addPass(DropUnreached());
   cleanup.addPass(Combine());
   cleanup.addPass(JoinIfs());
   cleanup.addPass(llvm::SimplifyCFGPass());

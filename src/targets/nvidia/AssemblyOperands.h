@@ -1,5 +1,6 @@
 // Operands of inline assembly that reads and writes sums: lists of them, their constraints, and their values
-// behind it. Which instructions are such assembly, and which only compute.
+// behind it. Which instructions are such assembly, and which only compute. Words that the assembler cannot
+// know.
 #pragma once
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -48,6 +49,13 @@ inline bool startsStep(const llvm::Instruction &instruction) {
   return assembly && llvm::StringRef(assembly->getAsmString()).starts_with(startsProduct);
 }
 
+// The number of sums that such a step reads: they are its first arguments.
+inline unsigned sumsOf(const llvm::CallInst &step) {
+  return assemblyOf(step)->ParseConstraints().front().hasMatchingInput()
+             ? step.getType()->getStructNumElements()
+             : 0;
+}
+
 // Does the instruction compute a value of its operands, and nothing else?
 inline bool isComputation(const llvm::Instruction &instruction) {
   auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
@@ -56,6 +64,21 @@ inline bool isComputation(const llvm::Instruction &instruction) {
   const llvm::InlineAsm *assembly = assemblyOf(instruction);
   return assembly ? !assembly->hasSideEffects() && call->doesNotAccessMemory()
                   : !instruction.mayHaveSideEffects() && !instruction.mayReadFromMemory();
+}
+
+// The word as a value that the assembler cannot know. A grid has at least one program; the assembler does not
+// count on that, and reckons with `other`, too.
+inline llvm::Value *hiddenWord(llvm::IRBuilderBase &b, llvm::Value *word, uint32_t other) {
+  llvm::StringRef text = "{\n\t.reg .pred some;\n\t.reg .b32 programs;\n\tmov.u32 programs, %nctaid.x;\n\t"
+                         "setp.ne.u32 some, programs, 0;\n\tselp.b32 $0, $1, $2, some;\n\t}";
+  llvm::Type *i32 = b.getInt32Ty();
+  auto *type = llvm::FunctionType::get(i32, {i32, i32}, false);
+  auto *assembly =
+      llvm::InlineAsm::get(type, text, llvm::isa<llvm::Constant>(word) ? "=r,n,n" : "=r,r,n", false);
+  llvm::CallInst *call = b.CreateCall(assembly, {word, b.getInt32(other)});
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return call;
 }
 
 } // namespace tegula::nvidia

@@ -4,10 +4,12 @@
 
 namespace tegula::nvidia {
 
-// A word of a product's factor that is a constant below zero as a number of 32 bits, a pair of 16-bit floats
-// of which the upper one is negative, say, becomes one that the assembler cannot know. The assembler (12.8
-// to 13.0 at least) keeps such a word with the uppermost bit turned and has the instruction negate it, which
-// turns the sign of both floats of the pair. Run behind the optimizer, which finds constants.
+// A constant word of a factor of an instruction of one warp becomes one that the assembler (12.8 to 13.0 at
+// least) cannot know, where it gets it wrong. Run behind the optimizer, which finds constants.
+// - Below zero as a number of 32 bits, a pair of 16-bit floats of which the upper one is negative, say: the
+//   assembler keeps it with the uppermost bit turned and has the instruction negate it, which turns the sign
+//   of both floats of the pair.
+// - Of 8-bit floats: of a word of zeros the upper half became another constant.
 void hideConstantFactors(llvm::Function &function);
 
 } // namespace tegula::nvidia

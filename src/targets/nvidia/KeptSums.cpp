@@ -12,13 +12,6 @@ namespace {
 
 constexpr size_t mostValues = 1 << 16; // followed from the sums of one product; of more, some count as needed
 
-// The number of sums that the product reads: they are its first arguments.
-unsigned sumsOf(const CallInst &product) {
-  const auto &assembly = *cast<InlineAsm>(product.getCalledOperand());
-  return assembly.ParseConstraints().front().hasMatchingInput() ? product.getType()->getStructNumElements()
-                                                                : 0;
-}
-
 // Was the value computed ahead of the place, or in a trip before, and is it needed behind it?
 bool isNeededBehind(const Instruction &value, const Instruction &place) {
   const BasicBlock *home = value.getParent(), *ours = place.getParent();

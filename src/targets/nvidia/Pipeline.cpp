@@ -7,7 +7,9 @@
 #include "ir/simt/Scratch.h"
 #include "pipeline/Passes.h"
 #include "targets/nvidia/ConstantFactors.h"
+#include "targets/nvidia/EqualPieces.h"
 #include "targets/nvidia/KeptSums.h"
+#include "targets/nvidia/LonePairs.h"
 #include "targets/nvidia/NarrowDifferences.h"
 #include "targets/nvidia/NvidiaHardware.h"
 #include "targets/nvidia/OffsetProducts.h"
@@ -194,6 +196,10 @@ constexpr Pass orderSteps{"order-product-steps", "llvm",
                           "steps of a product start as soon as the words of their rows are there, beside the "
                           "computation of the next",
                           eachCode<orderProductSteps>};
+constexpr Pass separatePieces{
+    "separate-equal-pieces", "llvm",
+    "pieces of a product that multiply the same rows are told apart: the assembler makes one of them",
+    eachCode<separateEqualPieces>};
 constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
     "constant factors are hidden from the assembler, which negates pairs of floats wrongly",
@@ -210,6 +216,15 @@ constexpr Pass widenDifferences{
     [](Unit &any) {
       NvidiaUnit &unit = own(any);
       unit.ptx = widenNarrowDifferences(unit.ptx);
+      return Status::success();
+    }};
+
+constexpr Pass separatePairs{
+    "separate-lone-pairs", "ptx",
+    "pairs of 8-bit floats that do not just make a word of two go through one: the assembler crashes at some",
+    [](Unit &any) {
+      NvidiaUnit &unit = own(any);
+      unit.ptx = separateLonePairs(unit.ptx);
       return Status::success();
     }};
 
@@ -267,9 +282,11 @@ constexpr pipeline::Row table[] = {
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
+    {"optimize", &separatePieces, hasGroupDots},
     {"optimize", &hideFactors},
     {"ptx", &emitPtx},
     {"ptx", &widenDifferences},
+    {"ptx", &separatePairs},
     {"ptx", &splitProducts, hasGroupDots},
 };
 

@@ -1,0 +1,13 @@
+// Keeps pieces of a product that multiply the same rows from a fault of the vendor's assembler.
+#pragma once
+#include "llvm/IR/Function.h"
+
+namespace tegula::nvidia {
+
+// A program of four warps multiplies more than 64 rows in several pieces. Where the rows of two of them are
+// the same words, of a constant or of one row that is repeated, one word of the later piece becomes one that
+// the assembler (13.0 at least) cannot know. It made one of such pieces, and the sums of the other were not
+// always written. Run behind the optimizer, which finds what is equal.
+void separateEqualPieces(llvm::Function &function);
+
+} // namespace tegula::nvidia
