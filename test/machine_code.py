@@ -49,9 +49,9 @@ def product(text):
     opcode, rest = text.split(maxsplit=1)
     columns = int(re.match(r"\w+\.\d+x(\d+)x\d+", opcode)[1])
     operands = [operand.strip() for operand in rest.split(",")]
-    first, count = int(operands[0][1:]), columns // (4 if ".F16" in opcode and ".F32" not in opcode else 2)
-    factor = re.match(r"R(\d+)", operands[1])
-    return (frozenset(range(first, first + count)), frozenset(range(int(factor[1]), int(factor[1]) + 4)) if factor else frozenset(), "gsb0" in rest)
+    sums, factor = (re.match(r"R(\d+)", operand) for operand in operands[:2])  # RZ: nobody needs the sums
+    count = columns // (4 if ".F16" in opcode and ".F32" not in opcode else 2)
+    return (frozenset(range(int(sums[1]), int(sums[1]) + count)) if sums else frozenset(), frozenset(range(int(factor[1]), int(factor[1]) + 4)) if factor else frozenset(), "gsb0" in rest)
 
 
 NOT_WRITING = ("ST", "RED", "ATOM", "BAR", "BRA", "SYNCS", "R2UR", "UTMA", "ISETP", "FSETP", "R2P", "LDGSTS")

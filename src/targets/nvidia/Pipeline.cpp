@@ -196,10 +196,10 @@ constexpr Pass orderSteps{"order-product-steps", "llvm",
                           "steps of a product start as soon as the words of their rows are there, beside the "
                           "computation of the next",
                           eachCode<orderProductSteps>};
-constexpr Pass separatePieces{
-    "separate-equal-pieces", "llvm",
-    "pieces of a product that multiply the same rows are told apart: the assembler makes one of them",
-    eachCode<separateEqualPieces>};
+constexpr Pass separatePieces{"separate-equal-pieces", "llvm",
+                              "pieces of a product that multiply the same rows or constants are told apart: "
+                              "the assembler confuses them",
+                              eachCode<separateEqualPieces>};
 constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
     "constant factors are hidden from the assembler, which negates pairs of floats wrongly",
