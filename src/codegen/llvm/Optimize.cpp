@@ -214,8 +214,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(MergeEqual());
   else
     cleanup.addPass(llvm::EarlyCSEPass());
-  cleanup.addPass(DropUnreached());
   cleanup.addPass(Combine());
+  cleanup.addPass(DropUnreached());
   cleanup.addPass(JoinIfs());
   cleanup.addPass(llvm::SimplifyCFGPass());
   // Constants of the math library and row invariants leave the loops.
