@@ -38,6 +38,20 @@ def in_a_loop_kernel(w, out, trips, N: tl.constexpr):
 
 
 @triton.jit
+def integers_kernel(w, out, trips, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    factor = tl.load(w + at)
+    acc = tl.zeros([N, N], tl.int32)
+    total = tl.zeros([N, N], tl.int32)
+    for i in range(trips):
+        x = acc * 3
+        acc = tl.dot(factor, tl.trans(factor), acc)
+        y = acc * 3
+        total += tl.where(y > 0, y - x, x)
+    tl.store(out + at, total)
+
+
+@triton.jit
 def into_the_next_trip_kernel(w, out, trips, N: tl.constexpr):
     at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
     factor = tl.load(w + at)
@@ -78,6 +92,19 @@ def test_in_a_loop(target, warps, trips):
     for i in range(trips):
         x, y = product * i, product * (i + 1)
         total += torch.where(y > 0, y - x, x * 3)
+    assert torch.equal(out, total)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 4])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_integers(target, warps, trips):
+    n = 64
+    w, out = factor_of(n).to(torch.int8), torch.full((n, n), -1, dtype=torch.int32)
+    integers_kernel[(1,)](w, out, trips, N=n, num_warps=warps)
+    product, total = w.int() @ w.int().T, torch.zeros(n, n, dtype=torch.int32)
+    for i in range(trips):
+        x, y = product * i * 3, product * (i + 1) * 3
+        total += torch.where(y > 0, y - x, x)
     assert torch.equal(out, total)
 
 
