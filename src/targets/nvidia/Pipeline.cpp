@@ -177,6 +177,12 @@ template <void (*body)(llvm::Function &)> Status eachCode(Unit &unit) {
   return {};
 }
 
+template <std::string (*body)(std::string_view)> Status changeText(Unit &any) {
+  NvidiaUnit &unit = own(any);
+  unit.ptx = body(unit.ptx);
+  return {};
+}
+
 constexpr Pass refuseUnlowered{"refuse-unlowered", nullptr,
                                "an op that no row of this target lowers is refused by name and place",
                                [](Unit &unit) { return checkLegal(unit.module); }};
@@ -213,29 +219,17 @@ constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text
 constexpr Pass widenDifferences{
     "widen-narrow-differences", "ptx",
     "16-bit differences are computed in 32 bits: the assembler takes 0 - x for one that does not wrap",
-    [](Unit &any) {
-      NvidiaUnit &unit = own(any);
-      unit.ptx = widenNarrowDifferences(unit.ptx);
-      return Status::success();
-    }};
+    changeText<widenNarrowDifferences>};
 
 constexpr Pass separatePairs{
     "separate-lone-pairs", "ptx",
     "pairs of 8-bit floats that do not just make a word of two go through one: the assembler crashes at some",
-    [](Unit &any) {
-      NvidiaUnit &unit = own(any);
-      unit.ptx = separateLonePairs(unit.ptx);
-      return Status::success();
-    }};
+    changeText<separateLonePairs>};
 
 constexpr Pass splitProducts{
     "split-offset-products", "ptx",
     "offsets of loops of products are shifted, not multiplied: that would wait for the tensor cores",
-    [](Unit &any) {
-      NvidiaUnit &unit = own(any);
-      unit.ptx = splitOffsetProducts(unit.ptx);
-      return Status::success();
-    }};
+    changeText<splitOffsetProducts>};
 
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
