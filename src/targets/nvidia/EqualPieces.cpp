@@ -49,7 +49,7 @@ bool areEqual(const CallInst &step, unsigned one, unsigned other) {
   return true;
 }
 
-// One word of each piece whose rows an earlier one has.
+// The first words of pieces whose rows an earlier one has.
 SmallVector<unsigned> equalPieces(const CallInst &step, unsigned first) {
   SmallVector<unsigned> equal;
   for (unsigned piece = first + wordsOfRows; piece < step.arg_size(); piece += wordsOfRows)
@@ -78,8 +78,9 @@ void separateEqualPieces(Function &function) {
       for (Use &operand : drop_begin(step.args(), first))
         constants.hide(operand);
       IRBuilder<> b(&step);
-      for (unsigned word : equalPieces(step, first))
-        step.setArgOperand(word, hiddenWord(b, step.getArgOperand(word), word));
+      for (unsigned piece : equalPieces(step, first))
+        for (unsigned word = piece; word != piece + wordsOfRows; ++word)
+          step.setArgOperand(word, hiddenWord(b, step.getArgOperand(word), word));
     }
 }
 
