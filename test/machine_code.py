@@ -7,6 +7,9 @@ to that, in waits of its own or in choosing registers; where it did not, results
 import importlib.metadata
 import os
 import re
+import subprocess
+
+import pytest
 
 
 def tools():
@@ -14,6 +17,16 @@ def tools():
     files = importlib.metadata.files("nvidia-cuda-nvdisasm") or []
     folder = next(file.locate().parent for file in files if file.name == "nvdisasm")
     return {**os.environ, "TEGULA_TOOLS": os.pathsep.join(filter(None, [str(folder), os.environ.get("TEGULA_TOOLS")]))}
+
+
+def of_kernel(build_dir, kernel, signature, *options, arch="sm_90a"):
+    """The machine code of `FILE.py::KERNEL`; skips the test where there is no assembler."""
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", kernel, "--signature", signature, "--target", arch, "--emit", "sass", *map(str, options)],
+                          capture_output=True, text=True, timeout=120, env=tools())
+    if "TEGULA_PTXAS" in done.stderr:
+        pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def instructions(text):

@@ -66,20 +66,31 @@ def test_devices_are_exact(seed, tmp_path, monkeypatch):
             raise
 
 
-@pytest.mark.sim
-@pytest.mark.parametrize("seed", OF_SEVERAL_WARPS)
-def test_no_instruction_touches_the_registers_of_products(seed, tmp_path, monkeypatch):
-    monkeypatch.setenv("TEGULA_TOOLS", machine_code.tools()["TEGULA_TOOLS"])
+def assembled(seed, folder):
+    """The program as compiled for Hopper."""
     program = generate(seed)
-    kernel = kernel_of(program, tmp_path)
+    kernel = kernel_of(program, folder)
     kernel.target = "sm_90a"
     try:
-        compiled = kernel.warmup(*[as_tensor(array).dtype for array in program.memory()], *program.scalars.values(), grid=program.grid, **program.options)
+        return kernel.warmup(*[as_tensor(array).dtype for array in program.memory()], *program.scalars.values(), grid=program.grid, **program.options)
     except ToolchainError as error:
         if "TEGULA_PTXAS" in str(error):
             pytest.skip(f"there is no assembler here: {str(error).splitlines()[0]}")
         raise
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("seed", OF_SEVERAL_WARPS)
+def test_no_instruction_touches_the_registers_of_products(seed, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEGULA_TOOLS", machine_code.tools()["TEGULA_TOOLS"])
+    compiled = assembled(seed, tmp_path)
     assert "wgmma.mma_async" in compiled.asm["ptx"] and machine_code.faults(compiled.asm["sass"]) == []
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("seed", [42334, 3000584, 3000718, 3005089])
+def test_the_assembler_survives_pairs_of_bytes(seed, tmp_path):
+    assert assembled(seed, tmp_path).asm["cubin"]
 
 
 def test_programs_are_of_many_kinds():

@@ -1,7 +1,6 @@
 """Products whose factor is a constant or one row, which ptxas 13.0 gets wrong: it negated pairs of 16-bit floats where the upper one is below zero, took
 another constant for half of a word of 8-bit zeros, and made one of two pieces of a product with equal factors."""
 import re
-import subprocess
 
 import pytest
 import torch
@@ -92,12 +91,17 @@ def test_a_row_that_is_repeated(target, m, warps):
 @pytest.mark.parametrize("m, pieces", [(64, 1), (128, 2), (256, 4)])
 @pytest.mark.parametrize("kernel, arguments", [("ones_kernel", "x=*f16:16,out=*f32:16,trips=0"), ("one_row_kernel", "row=*f16:16,x=*f16:16,out=*f32:16")])
 def test_each_piece_of_a_product_is_multiplied(build_dir, kernel, arguments, m, pieces):
-    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::{kernel}", "--target", "sm_90a", "--emit", "sass", "--signature",
-                           f"{arguments},M={m},N=32,K=16"], capture_output=True, text=True, timeout=120, env=machine_code.tools())
-    if "TEGULA_PTXAS" in done.stderr:
-        pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")
-    assert done.returncode == 0, done.stderr
-    assert len(re.findall(r"\bHGMMA", done.stdout)) == pieces
+    text = machine_code.of_kernel(build_dir, f"{__file__}::{kernel}", f"{arguments},M={m},N=32,K=16")
+    assert len(re.findall(r"\bHGMMA", text)) == pieces
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("kind", ["fp8e5", "fp8e4nv"])
+def test_the_assembler_knows_no_factor_of_bytes(build_dir, kind, is_first):
+    text = machine_code.of_kernel(build_dir, f"{__file__}::constant_kernel", f"a=*{kind}:16,out=*f32:16,VALUE=0.0,FIRST={is_first},M=16,N=16,K=32", "--num-warps", 1)
+    unpacked = re.findall(r"UNPACK_B R\d+, (\S+)", text)
+    assert unpacked and all(re.match(r"U?R\d", word) for word in unpacked), unpacked
 
 
 @pytest.mark.sim
@@ -105,11 +109,6 @@ def test_each_piece_of_a_product_is_multiplied(build_dir, kernel, arguments, m, 
 @pytest.mark.parametrize("is_first", [False, True])
 @pytest.mark.parametrize("kind, size", [("f16", "M=16,N=16,K=8"), ("bf16", "M=16,N=16,K=16"), ("f16", "M=64,N=64,K=64")])
 def test_no_instruction_negates_a_factor(build_dir, kind, size, is_first, arch):
-    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::constant_kernel", "--target", arch, "--emit", "sass", "--signature",
-                           f"a=*{kind}:16,out=*f32:16,VALUE=-2.0,FIRST={is_first},{size}"], capture_output=True, text=True, timeout=120,
-                          env=machine_code.tools())
-    if "TEGULA_PTXAS" in done.stderr:
-        pytest.skip(f"there is no assembler here: {done.stderr.splitlines()[0]}")
-    assert done.returncode == 0, done.stderr
-    products = re.findall(r"\bH?G?MMA[^;]*", done.stdout)
+    text = machine_code.of_kernel(build_dir, f"{__file__}::constant_kernel", f"a=*{kind}:16,out=*f32:16,VALUE=-2.0,FIRST={is_first},{size}", arch=arch)
+    products = re.findall(r"\bH?G?MMA[^;]*", text)
     assert products and not [each for each in products if "-R" in each]

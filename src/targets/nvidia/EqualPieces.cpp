@@ -1,5 +1,5 @@
 #include "targets/nvidia/EqualPieces.h"
-#include "targets/nvidia/AssemblyOperands.h"
+#include "targets/nvidia/InlineAssembly.h"
 
 #include <map>
 

@@ -1,5 +1,5 @@
 #include "targets/nvidia/KeptSums.h"
-#include "targets/nvidia/AssemblyOperands.h"
+#include "targets/nvidia/InlineAssembly.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/CFG.h"
@@ -70,12 +70,7 @@ bool outlives(const CallInst &product, unsigned sums) {
 // For LLVM the copy is another value, so that it gets another register.
 Value *copyOf(IRBuilder<> &b, Value *sum) {
   Type *type = sum->getType();
-  auto *copy = InlineAsm::get(FunctionType::get(type, {type}, false), "mov.b32 $0, $1;",
-                              type->isIntegerTy() ? "=&r,r" : "=&f,f", /*hasSideEffects=*/false);
-  CallInst *call = b.CreateCall(copy, {sum});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return call;
+  return emitComputation(b, type, "mov.b32 $0, $1;", type->isIntegerTy() ? "=&r,r" : "=&f,f", {sum});
 }
 
 } // namespace

@@ -8,7 +8,8 @@ namespace tegula::nvidia {
 // their own ahead of it. A product of several warps changes its sums in place. Where their register has other
 // definitions, as behind or in a loop, the assembler (13.0 at least) takes what was computed from it ahead of
 // the product for the same computation behind it: of `x = f(sums); sums = dot(a, b, sums); y = f(sums)` each
-// use of x behind y reads y. The copy is free where the sums themselves are needed no more.
+// use of x behind y reads y. Behind a loop the copy costs nothing, as the sums themselves are needed no more;
+// in a loop the assembler moves them.
 void copyKeptSums(llvm::Function &function);
 
 } // namespace tegula::nvidia

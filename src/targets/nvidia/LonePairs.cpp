@@ -55,14 +55,6 @@ llvm::DenseMap<unsigned, unsigned> countNames(llvm::StringRef text) {
   return named;
 }
 
-template <typename Body> void eachLine(llvm::StringRef text, Body body) {
-  while (!text.empty()) {
-    auto [line, rest] = text.split('\n');
-    body(line.trim());
-    text = rest;
-  }
-}
-
 } // namespace
 
 std::string separateLonePairs(std::string_view ptx) {

@@ -1,9 +1,8 @@
 // Matrix instructions: rows of Mma.def as LLVM's intrinsics, and as assembly where sums must stay in their
 // registers.
-#include "targets/nvidia/AssemblyOperands.h"
+#include "targets/nvidia/InlineAssembly.h"
 #include "targets/nvidia/NvidiaHardware.h"
 
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 
@@ -32,9 +31,7 @@ llvm::Value *multiplyInPlace(llvm::IRBuilderBase &b, llvm::StringRef name, llvm:
   SmallVector<Value *> arguments(c);
   append_range(arguments, a);
   append_range(arguments, bWords);
-  SmallVector<Type *> types, sums;
-  for (Value *each : arguments)
-    types.push_back(each->getType());
+  SmallVector<Type *> sums;
   for (Value *each : c)
     sums.push_back(each->getType());
   std::string constraints = sumConstraints(sums, /*areRead=*/true);
@@ -45,11 +42,8 @@ llvm::Value *multiplyInPlace(llvm::IRBuilderBase &b, llvm::StringRef name, llvm:
   std::string text = ("mma.sync.aligned." + shape + ".row.col.f32." + formats + ".f32 ").str() +
                      listed(0, ofSums) + ", " + listed(ofA, unsigned(a.size())) + ", " +
                      listed(ofB, unsigned(bWords.size())) + ", " + listed(0, ofSums) + ";";
-  auto *function = FunctionType::get(StructType::get(b.getContext(), sums), types, false);
-  CallInst *call =
-      b.CreateCall(InlineAsm::get(function, text, constraints, /*hasSideEffects=*/false), arguments);
+  CallInst *call = emitComputation(b, StructType::get(b.getContext(), sums), text, constraints, arguments);
   call->setConvergent();
-  call->setDoesNotAccessMemory();
   return call;
 }
 

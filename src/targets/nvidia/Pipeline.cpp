@@ -202,18 +202,18 @@ constexpr Pass orderSteps{"order-product-steps", "llvm",
                           "steps of a product start as soon as the words of their rows are there, beside the "
                           "computation of the next",
                           eachCode<orderProductSteps>};
+constexpr Pass copySums{
+    "copy-kept-sums", "llvm",
+    "sums whose earlier values are needed behind a product are copied: the assembler confuses the two",
+    eachCode<copyKeptSums>};
 constexpr Pass separatePieces{"separate-equal-pieces", "llvm",
                               "pieces of a product that multiply the same rows or constants are told apart: "
                               "the assembler confuses them",
                               eachCode<separateEqualPieces>};
 constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
-    "constant factors are hidden from the assembler, which negates pairs of floats wrongly",
+    "constant factors that the assembler gets wrong, pairs of floats below zero say, are hidden from it",
     eachCode<hideConstantFactors>};
-constexpr Pass copySums{
-    "copy-kept-sums", "llvm",
-    "sums whose earlier values are needed behind a product are copied: the assembler confuses the two",
-    eachCode<copyKeptSums>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
 constexpr Pass widenDifferences{

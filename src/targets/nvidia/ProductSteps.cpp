@@ -1,5 +1,5 @@
 #include "targets/nvidia/ProductSteps.h"
-#include "targets/nvidia/AssemblyOperands.h"
+#include "targets/nvidia/InlineAssembly.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"

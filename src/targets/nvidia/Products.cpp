@@ -2,7 +2,7 @@
 // nothing may duplicate or make conditional. The registers of a sum are operands that the assembly both reads
 // and writes, so that they stay where they are from one instruction to the next. Source: PTX ISA,
 // "Asynchronous Warpgroup Level Matrix Instructions".
-#include "targets/nvidia/AssemblyOperands.h"
+#include "targets/nvidia/InlineAssembly.h"
 #include "targets/nvidia/NvidiaHardware.h"
 
 #include "llvm/IR/InlineAsm.h"
@@ -65,13 +65,7 @@ llvm::Value *NvidiaHardware::operandDescriptor(Builder &b, llvm::Value *place,
            stride = std::max<uint64_t>(tile.stride / unit, 1);
   llvm::Value *low = b.CreateAdd(place, b.getInt32(uint32_t(leading << 16)));
   uint32_t high = code << 30 | uint32_t(stride);
-  auto *type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false);
-  auto *join = llvm::InlineAsm::get(type, "mov.b64 $0, {$1, " + std::to_string(high) + "};", "=l,r",
-                                    /*hasSideEffects=*/false);
-  llvm::CallInst *call = b.CreateCall(join, {low});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return call;
+  return emitComputation(b, b.getInt64Ty(), "mov.b64 $0, {$1, " + std::to_string(high) + "};", "=l,r", {low});
 }
 
 llvm::Value *NvidiaHardware::advanceDescriptor(Builder &b, llvm::Value *descriptor, uint64_t bytes) const {

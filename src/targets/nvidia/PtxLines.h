@@ -1,4 +1,4 @@
-// Changes PTX as LLVM writes it, one instruction a line.
+// Reads and changes PTX as LLVM writes it, one instruction a line.
 #pragma once
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -6,6 +6,15 @@
 #include <string>
 
 namespace tegula::nvidia {
+
+// Calls `body` with each line, without the spaces around it.
+inline void eachLine(llvm::StringRef text, llvm::function_ref<void(llvm::StringRef)> body) {
+  while (!text.empty()) {
+    auto [line, rest] = text.split('\n');
+    body(line.trim());
+    text = rest;
+  }
+}
 
 // The text, each line of which is what `other` makes of it without the spaces around it; where that is "",
 // the line stays.

@@ -1,6 +1,5 @@
-// Operands of inline assembly that reads and writes sums: lists of them, their constraints, and their values
-// behind it. Which instructions are such assembly, and which only compute. Words that the assembler cannot
-// know.
+// Inline assembly in LLVM's IR: operands of the kind that reads and writes sums, which instructions start
+// products of several warps, which only compute, and words that the vendor's assembler cannot know.
 #pragma once
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -66,19 +65,27 @@ inline bool isComputation(const llvm::Instruction &instruction) {
                   : !instruction.mayHaveSideEffects() && !instruction.mayReadFromMemory();
 }
 
+// Assembly that only computes a value.
+inline llvm::CallInst *emitComputation(llvm::IRBuilderBase &b, llvm::Type *result, llvm::StringRef text,
+                                       llvm::StringRef constraints, llvm::ArrayRef<llvm::Value *> arguments) {
+  llvm::SmallVector<llvm::Type *> types;
+  for (llvm::Value *argument : arguments)
+    types.push_back(argument->getType());
+  auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, constraints,
+                                        /*hasSideEffects=*/false);
+  llvm::CallInst *call = b.CreateCall(assembly, arguments);
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return call;
+}
+
 // The word as a value that the assembler cannot know. A grid has at least one program; the assembler does not
 // count on that, and reckons with `other`, too.
 inline llvm::Value *hiddenWord(llvm::IRBuilderBase &b, llvm::Value *word, uint32_t other) {
   llvm::StringRef text = "{\n\t.reg .pred some;\n\t.reg .b32 programs;\n\tmov.u32 programs, %nctaid.x;\n\t"
                          "setp.ne.u32 some, programs, 0;\n\tselp.b32 $0, $1, $2, some;\n\t}";
-  llvm::Type *i32 = b.getInt32Ty();
-  auto *type = llvm::FunctionType::get(i32, {i32, i32}, false);
-  auto *assembly =
-      llvm::InlineAsm::get(type, text, llvm::isa<llvm::Constant>(word) ? "=r,n,n" : "=r,r,n", false);
-  llvm::CallInst *call = b.CreateCall(assembly, {word, b.getInt32(other)});
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  return call;
+  return emitComputation(b, b.getInt32Ty(), text, llvm::isa<llvm::Constant>(word) ? "=r,n,n" : "=r,r,n",
+                         {word, b.getInt32(other)});
 }
 
 } // namespace tegula::nvidia
