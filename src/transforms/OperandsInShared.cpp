@@ -143,7 +143,7 @@ private:
       bool isUsed = llvm::any_of(users, [&](Operation *user) { return op->isAncestor(user); });
       if (areCopies && isUsed && isa<scf::ForOp>(op))
         return op;
-      if (isUsed || op->getNumRegions() != 0)
+      if (isUsed || simt::hasBlocks(op))
         break;
     }
     return convert_;

@@ -4,6 +4,7 @@
 #include "ir/simt/Turns.h"
 #include "layout/OperandTile.h"
 #include "transforms/BulkCopies.h"
+#include "transforms/CopiedElements.h"
 #include "transforms/PlanCopies.h"
 #include "transforms/PredicateLoads.h"
 
@@ -164,6 +165,10 @@ private:
                                     copied.load.getPtr(), copied.load.getMask(), isBox ? others : Value(),
                                     view, copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
+      // It takes twice as long so, but neither registers nor code of loops in which groups of warps compute
+      // beside each other.
+      if (isBox && emptied_)
+        describeElements(rewriter, copy);
       markSignalled(copy);
       tokens.push_back(copy.getToken());
     }
@@ -224,13 +229,8 @@ private:
       emptied_ = makeSignals(rewriter, simt::warpsOf(loop_));
   }
 
-  // The first loop holds what the second one needs besides its sums, too: sums must not take much of the
-  // registers.
   bool goesOn(ArrayRef<Type> types, bool handsOn) {
-    unsigned held = 0;
-    loop_.getBody()->walk([&](DotOp dot) { held += simt::registersOf(dot.getType()); });
-    if (held > machine_.registersOfThread(simt::warpsOf(loop_)) * machine_.costs.heldJoined ||
-        before_->loop->getBlock() != loop_->getBlock() || boxes_.empty() || !before_->signals ||
+    if (before_->loop->getBlock() != loop_->getBlock() || boxes_.empty() || !before_->signals ||
         bool(before_->emptied) != handsOn || before_->aheadTrips != plan_.aheadTrips ||
         !llvm::equal(types, ValueRange(before_->buffers).getTypes()))
       return false;
@@ -303,7 +303,7 @@ private:
   // all loads that are under way.
   Value makeSignals(IRRewriter &rewriter, unsigned arrivals) {
     OpBuilder::InsertionGuard guard(rewriter);
-    for (Operation *op = loop_->getPrevNode(); op && op->getNumRegions() == 0; op = op->getPrevNode())
+    for (Operation *op = loop_->getPrevNode(); op && !simt::hasBlocks(op); op = op->getPrevNode())
       if (isa<LoadOp>(op))
         rewriter.setInsertionPoint(op);
     // An element more than the signal: slots begin at multiples of 16 bytes.

@@ -91,7 +91,7 @@ private:
       if (auto store = dyn_cast<simt::LocalStoreOp>(op)) {
         if (simt::allocOf(store.getBuffer()) == simt::allocOf(load.getBuffer()))
           return true;
-      } else if ((op->getNumRegions() && !isMemoryEffectFree(op)) ||
+      } else if ((simt::hasBlocks(op) && !isMemoryEffectFree(op)) ||
                  (!op->hasAttr(simt::signalledName) &&
                   isa<simt::AsyncCopyOp, simt::AsyncWaitOp, simt::BulkCopyOp, simt::SignalWaitOp>(op))) {
         return true;

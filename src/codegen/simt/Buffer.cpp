@@ -72,18 +72,46 @@ public:
       for (unsigned reg = 0; reg < layout_.size(Axis::Register); reg += width) {
         if (!layout_.isLive(reg) || (reg & layout_.freeBits(Axis::Register)))
           continue;
-        Access access;
+        Access access = accessOf(op, width);
         access.pointer = pointers[reg];
-        access.element = stored_;
-        access.count = width;
-        access.cache = op.getCache();
-        access.evict = op.getEvict();
         access.predicate = e_.both(e_.inside(layout_, reg), mask ? (*mask)[reg] : nullptr);
         e_.hardware.asyncCopy(b_, address(threads_, offsetOf(reg)), access);
       }
     };
     e_.when(e_.both(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, e_.isFirstCopy(layout_)),
             all);
+  }
+
+  // As the copy computes each element: in a loop, each of whose trips copies `width` of them a thread.
+  void copyEach(AsyncCopyOp op, unsigned width) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getPointers().getType()).getShape();
+    unsigned inner = map_.images[layout_.shift(0)] == 1 ? 0 : 1;
+    auto imagesFrom = [&](unsigned dim, unsigned bit) {
+      std::vector<uint32_t> images;
+      for (; 1 << bit < shape[dim]; ++bit)
+        images.push_back(map_.images[layout_.shift(dim) + bit] * bytes_);
+      return images;
+    };
+    std::vector<uint32_t> columnImages = imagesFrom(inner, llvm::Log2_32(width)),
+                          rowImages = imagesFrom(1 - inner, 0);
+    // The threads lie along the columns, then along the rows, over which they step together.
+    uint32_t columns = uint32_t(shape[inner]) / width, step = 32 * e_.warps / columns;
+    auto copyRow = [&](llvm::Value *row, llvm::Value *column) {
+      Registers coordinates(2);
+      coordinates[inner] = b_.CreateShl(column, uint64_t(llvm::Log2_32(width)));
+      coordinates[1 - inner] = row;
+      Registers element = e_.emitCombine(op.getElement(), coordinates);
+      llvm::Value *offset = b_.CreateXor(e_.linearOf(column, columnImages), e_.linearOf(row, rowImages));
+      Access access = accessOf(op, width);
+      access.pointer = element[0];
+      access.predicate = element.size() == 2 ? element[1] : nullptr;
+      e_.hardware.asyncCopy(b_, b_.CreateInBoundsPtrAdd(buffer_, offset), access);
+    };
+    e_.when(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, [&] {
+      llvm::Value *column = b_.CreateAnd(e_.thread(), columns - 1);
+      llvm::Value *row = b_.CreateLShr(e_.thread(), uint64_t(llvm::Log2_32(columns)));
+      countTo(row, uint32_t(shape[1 - inner]), step, [&](llvm::Value *each) { copyRow(each, column); });
+    });
   }
 
   llvm::IRBuilder<> &builder() const { return b_; }
@@ -99,6 +127,39 @@ public:
   }
 
 private:
+  Access accessOf(AsyncCopyOp op, unsigned width) const {
+    Access access;
+    access.element = stored_;
+    access.count = width;
+    access.cache = op.getCache();
+    access.evict = op.getEvict();
+    return access;
+  }
+
+  // A loop that stays one: from `first` on, which is less than `step`, up to `end`.
+  void countTo(llvm::Value *first, uint32_t end, uint32_t step,
+               llvm::function_ref<void(llvm::Value *)> body) {
+    auto loop = [&] {
+      llvm::BasicBlock *before = b_.GetInsertBlock(), *trip = e_.newBlock("each"),
+                       *behind = e_.newBlock("each.end");
+      b_.CreateBr(trip);
+      b_.SetInsertPoint(trip);
+      llvm::PHINode *index = b_.CreatePHI(b_.getInt32Ty(), 2);
+      index->addIncoming(first, before);
+      body(index);
+      llvm::Value *next = b_.CreateAdd(index, b_.getInt32(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
+      index->addIncoming(next, b_.GetInsertBlock());
+      llvm::BranchInst *back = b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(end)), trip, behind);
+      llvm::LLVMContext &context = b_.getContext();
+      auto *stays = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+      llvm::MDNode *id = llvm::MDNode::getDistinct(context, {nullptr, stays});
+      id->replaceOperandWith(0, id);
+      back->setMetadata(llvm::LLVMContext::MD_loop, id);
+      b_.SetInsertPoint(behind);
+    };
+    e_.when(step > end ? b_.CreateICmpULT(first, b_.getInt32(end)) : nullptr, loop);
+  }
+
   static std::vector<uint32_t> threadsOf(const layout::MatrixAccess &access) {
     std::vector<uint32_t> threads = access.laneOffsets;
     llvm::append_range(threads, access.warpOffsets);
@@ -279,8 +340,11 @@ void emitBuffer(Emitter &e, Operation *op) {
   if (auto copy = dyn_cast<AsyncCopyOp>(op)) {
     BufferAccess access(e, copy.getBuffer(), copy.getPointers().getType());
     unsigned width = unsigned(op->getAttrOfType<IntegerAttr>(widthName).getInt());
-    access.copy(copy, e.registers(copy.getPointers()),
-                copy.getMask() ? &e.registers(copy.getMask()) : nullptr, width);
+    if (copy.getElement().empty())
+      access.copy(copy, e.registers(copy.getPointers()),
+                  copy.getMask() ? &e.registers(copy.getMask()) : nullptr, width);
+    else
+      access.copyEach(copy, width);
     return e.set(copy.getToken(), {});
   }
   if (auto commit = dyn_cast<AsyncCommitOp>(op)) {

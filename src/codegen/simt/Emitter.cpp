@@ -112,6 +112,10 @@ llvm::Value *Emitter::linear(ArrayRef<uint32_t> bases) {
   llvm::Value *index = thread();
   llvm::IRBuilder<>::InsertPointGuard guard(builder);
   builder.SetInsertPoint(prologue_->getTerminator());
+  return known = linearOf(index, bases);
+}
+
+llvm::Value *Emitter::linearOf(llvm::Value *index, ArrayRef<uint32_t> bases) {
   // Runs of bits that move together are one mask and one shift.
   llvm::Value *sum = nullptr;
   uint32_t used = 0;
@@ -150,7 +154,7 @@ llvm::Value *Emitter::linear(ArrayRef<uint32_t> bases) {
     used |= image;
     i = end;
   }
-  return known = sum ? sum : builder.getInt32(0);
+  return sum ? sum : builder.getInt32(0);
 }
 
 llvm::Value *Emitter::threadPart(const Layout &layout, unsigned shift, uint32_t mask) {

@@ -46,6 +46,8 @@ public:
   llvm::Value *uniformWarp(); // the same, which the assembler knows to be one value in all lanes
   // The i32 that XORs `bases[i]` for each set bit i of the thread index; computed once a kernel.
   llvm::Value *linear(llvm::ArrayRef<uint32_t> bases);
+  // The same of the bits of any i32, computed here.
+  llvm::Value *linearOf(llvm::Value *index, llvm::ArrayRef<uint32_t> bases);
   // The coordinate along `dim` of register `reg`, or of all of them flattened.
   llvm::Value *coordinate(const layout::Layout &layout, unsigned dim, unsigned reg);
   llvm::Value *flatCoordinate(const layout::Layout &layout, unsigned reg);

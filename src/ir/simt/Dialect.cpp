@@ -236,6 +236,15 @@ LogicalResult AsyncCopyOp::verify() {
     return emitOpError("copies from a tile of pointers");
   if (getMask() && cast<RankedTensorType>(getMask().getType()).getEncoding() != tile.getEncoding())
     return emitOpError("has a mask in another layout");
+  if (!getElement().empty()) {
+    Block &block = getElement().front();
+    auto element = dyn_cast<ElementOp>(block.empty() ? nullptr : &block.back());
+    if (!element || int64_t(block.getNumArguments()) != tile.getRank() ||
+        !llvm::all_of(block.getArgumentTypes(), [](Type type) { return type.isInteger(32); }))
+      return emitOpError("computes an element of its coordinates, and ends with simt.element");
+    if (element.getPointer().getType() != pointer || bool(element.getMask()) != bool(getMask()))
+      return emitOpError("computes another element than its tiles have");
+  }
   return verifySlot(*this, tile, pointer.getPointee(), getBuffer().getType());
 }
 

@@ -39,6 +39,9 @@ mlir::RankedTensorType withLayout(mlir::Type tile, const layout::Layout &layout)
 // The buffer that an op allocates, through views.
 AllocOp allocOf(mlir::Value buffer);
 
+// Has the op blocks that run with it? The function of a copy's elements counts as an attribute.
+inline bool hasBlocks(mlir::Operation *op) { return op->getNumRegions() != 0 && !mlir::isa<AsyncCopyOp>(op); }
+
 // Attributes on the module and on ops.
 inline constexpr llvm::StringLiteral warpsName = "simt.warps";
 inline constexpr llvm::StringLiteral sharedBytesName = "simt.shared_bytes";

@@ -184,6 +184,10 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments]> {
   let description = [{
     Where the mask is false zeros are written. Where `predicate` is false nothing happens at all. The buffer may be
     read behind an `async_wait` for the commit behind this op.
+
+    `element`, where it is there, computes the address of an element, and its mask, of its coordinates (i32); `pointers`
+    and `mask` are not read then. A copy that hardly ever happens, since boxes bring the tile, has it: a loop over
+    elements takes neither registers nor instructions of the code around it.
   }];
   let arguments = (ins Arg<AnyRankedTensor, "", [MemRead<Simt_GlobalMemory>]>:$pointers,
                    Optional<AnyRankedTensor>:$mask, Optional<I1>:$predicate,
@@ -191,11 +195,18 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments]> {
                    DefaultValuedAttr<Tile_CacheModifier, "::tegula::tile::CacheModifier::None">:$cache,
                    DefaultValuedAttr<Tile_Eviction, "::tegula::tile::Eviction::Normal">:$evict);
   let results = (outs Simt_Token:$token);
+  let regions = (region AnyRegion:$element);
   let assemblyFormat = [{
-    $pointers (`mask` $mask^)? (`if` $predicate^)? `,` $buffer attr-dict `:` type($pointers)
+    $pointers (`mask` $mask^)? (`if` $predicate^)? `,` $buffer (`each` $element^)? attr-dict `:` type($pointers)
     (`mask` type($mask)^)? `,` type($buffer)
   }];
   let hasVerifier = 1;
+}
+
+def Simt_ElementOp : Simt_Op<"element", [Pure, HasParent<"AsyncCopyOp">, Terminator]> {
+  let summary = "the address of an element of a copy, and its mask";
+  let arguments = (ins AnyType:$pointer, Optional<I1>:$mask);
+  let assemblyFormat = "$pointer (`mask` $mask^)? attr-dict `:` type($pointer)";
 }
 
 def Simt_AsyncCommitOp : Simt_Op<"async_commit", [MemoryEffects<[MemWrite<Simt_SharedMemory>]>]> {

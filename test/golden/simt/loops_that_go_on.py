@@ -1,6 +1,6 @@
 """Of two loops over the same tiles the second goes on in the buffers and signals of the first, and takes over its product while that runs."""
 # RUN: tegula compile %s::attention --signature 'q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,stride=i32:16,M=128,N=64,D=128' --target sm_90a --num-warps 8 --num-stages 3 --emit simt -o - | FileCheck %s
-# RUN: tegula compile %s::attention --signature 'q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,stride=i32:16,M=128,N=128,D=128' --target sm_90a --num-warps 8 --num-stages 2 --emit simt -o - | FileCheck %s --check-prefix=CROWDED
+# RUN: tegula compile %s::attention --signature 'q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,stride=i32:16,M=128,N=128,D=128' --target sm_90a --num-warps 8 --num-stages 2 --emit simt -o - | FileCheck %s
 import triton
 import triton.language as tl
 
@@ -23,7 +23,7 @@ def blocks(q, k, v, begin, end, sums, total, top, stride, N: tl.constexpr, D: tl
     return sums, total, top
 
 
-# Signals begin ahead of the load of q; one wait for the products, behind both loops; between them no barrier. Where sums take more of the registers the second loop begins anew.
+# Signals begin ahead of the load of q; one wait for the products, behind both loops; between them no barrier. Sums that take half of the registers are no reason to begin anew.
 # CHECK-LABEL: tt.func @attention
 # CHECK: simt.signal_init %[[FILLED:[0-9]+]]
 # CHECK: simt.signal_init %[[EMPTIED:[0-9]+]]
@@ -41,9 +41,6 @@ def blocks(q, k, v, begin, end, sums, total, top, stride, N: tl.constexpr, D: tl
 # CHECK: simt.dot_wait
 # CHECK: simt.signal_end %[[FILLED]]
 # CHECK: simt.signal_end %[[EMPTIED]]
-# CROWDED-LABEL: tt.func @attention
-# CROWDED-NOT: simt.goes_on
-# CROWDED-COUNT-4: simt.signal_end
 @triton.jit
 def attention(q, k, v, out, stride, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     row = tl.program_id(0) * M

@@ -14,6 +14,11 @@ import triton.language as tl
 # RUNS: simt.alloc {{.*}}<64x128xf16, #{{.*}}, 4>
 # The operand from ahead of the loop is stored when the first trip's copies are under way: both are waited for together.
 # RUNS: simt.bulk_copy
+# Where boxes do not fit threads copy element by element, so that such copies take no registers of the loop.
+# RUNS: simt.async_copy {{.*}} each {
+# RUNS-NEXT: ^bb0(%[[ROW:.+]]: i32, %[[COLUMN:.+]]: i32):
+# RUNS: tt.addptr %{{.+}}, %[[ROW]] : !tt.ptr<f16>, i32
+# RUNS-NEXT: simt.element
 # RUNS: simt.local_store
 # RUNS: simt.barrier {fence}
 # RUNS-NOT: _turn
