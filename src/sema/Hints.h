@@ -18,12 +18,15 @@ inline void setHint(Session &session, diag::Kind kind, std::string_view text) {
     last->hint = text;
 }
 
+// How many letters have to be put in, left out, replaced or swapped with the next one; case does not count.
+unsigned lettersApart(llvm::StringRef one, llvm::StringRef other);
+
 // The nearest of the candidates, at most a third of the letters away; empty: there is none.
 template <class Candidates> std::string similarName(llvm::StringRef name, const Candidates &candidates) {
-  unsigned most = static_cast<unsigned>(name.size() + 2) / 3;
+  unsigned most = std::max(1u, unsigned(name.size()) / 3);
   std::string found;
   for (llvm::StringRef candidate : candidates)
-    if (unsigned distance = name.edit_distance_insensitive(candidate, true, most); distance <= most) {
+    if (unsigned distance = lettersApart(name, candidate); distance <= most) {
       found = candidate.str();
       if (!distance)
         break;
@@ -32,7 +35,8 @@ template <class Candidates> std::string similarName(llvm::StringRef name, const 
   return found;
 }
 
-// Of the supported builtins that begin with `prefix`, "triton.language.": the rest of the name.
+// Of the supported builtins that begin with `prefix`, "triton.language.": the rest of the name; or one of
+// another module that has just this name, "tl.extra.libdevice.tanh".
 std::string similarBuiltin(llvm::StringRef prefix, llvm::StringRef name);
 
 } // namespace tegula::sema

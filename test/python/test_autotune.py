@@ -433,6 +433,18 @@ def test_more_warps_than_a_block_has_are_a_configuration_that_cannot_run():
         triton.compile(source, target=triton.backends.compiler.GPUTarget("cuda", 90, 32), options={"num_warps": 64})
 
 
+def test_where_no_configuration_can_run_the_error_is_that_of_the_first():
+    @triton.autotune([triton.Config({"B": 32}), triton.Config({"B": 64})], key=[])
+    @triton.jit
+    def kernel(x, B: tl.constexpr):
+        tl.static_assert(B < 32, "B must be below 32")
+        tl.store(x + tl.arange(0, B), 1.0)
+
+    with pytest.raises(triton.CompileTimeAssertionFailure, match="no configuration of `kernel` can run.*\n(.*\n)*.*B must be below 32") as caught:
+        kernel[(1,)](np.zeros(64, np.float32))
+    assert caught.value.kind == "StaticAssertFailed"
+
+
 def test_the_listener_is_told_of_what_was_measured(tmp_path, monkeypatch):
     told = []
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))

@@ -263,6 +263,16 @@ def misspelled_kernel(x_ptr, n):
 
 
 @triton.jit
+def swapped_letters_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.laod(x_ptr))
+
+
+@triton.jit
+def other_module_kernel(x_ptr, n):
+    tl.store(x_ptr, tl.tanh(tl.load(x_ptr)))
+
+
+@triton.jit
 def run_time_shape_kernel(x_ptr, n):
     tl.store(x_ptr, tl.sum(tl.zeros((n, 4), tl.float32)))
 
@@ -329,6 +339,8 @@ def pointer_below_kernel(x_ptr, n):
 @pytest.mark.parametrize("kernel, said", [
     (undefined_kernel, "did you mean `value`?"),
     (misspelled_kernel, "did you mean `maximum`?"),
+    (swapped_letters_kernel, "did you mean `load`?"),
+    (other_module_kernel, "did you mean `tl.extra.libdevice.tanh`?"),
     (run_time_shape_kernel, "a run-time value of type (int32, 4)"),
     (quotient_kernel, "divide with `//`"),
     (elements_kernel, "a tile is used as a whole"),

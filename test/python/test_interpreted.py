@@ -83,6 +83,19 @@ def recursive_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr, sum_down(tl.load(x_ptr), N))
 
 
+@interpreted
+def named_kernel(out, n, *, TIMES: tl.constexpr = 3, more=1):
+    tl.store(out, n * TIMES + more)
+
+
+def test_parameters_that_are_given_by_name_only():
+    out = np.zeros(1, np.int32)
+    named_kernel[(1,)](out, 5)
+    assert out[0] == 16
+    named_kernel[(1,)](out, 5, more=2, TIMES=4)
+    assert out[0] == 22
+
+
 def test_functions_that_call_themselves():
     @interpreted
     def factorial(N: tl.constexpr):

@@ -336,6 +336,8 @@ class Session:
     def run(self, function, arguments, grid):
         """All programs of the grid, axis 0 first."""
         body = body_of(function)
+        positional = body.__code__.co_argcount  # the others are given by name only
+        by_name = dict(zip(function.arg_names[positional:], arguments[positional:]))
         self.program.move((0, 0, 0), grid)  # which checks the grid
         outer, running.session = running.session, self
         try:
@@ -343,7 +345,7 @@ class Session:
                 for y in builtins.range(grid[1]):
                     for x in builtins.range(grid[0]):
                         self.program.move((x, y, z), grid)
-                        body(*arguments)
+                        body(*arguments[:positional], **by_name)
         finally:
             running.session = outer
 

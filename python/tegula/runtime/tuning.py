@@ -102,7 +102,7 @@ class Tuning:
 
     def __init__(self, tuner, key, configs, args, options):
         self.tuner, self.key, self.configs, self.args, self.options = tuner, key, configs, args, options
-        self.measured, self.own_times = {}, {}
+        self.measured, self.own_times, self.refusals = {}, {}, {}
         self.meta = {name: value for name, value in options.items() if name != "grid"}
 
     def run(self):
@@ -153,7 +153,7 @@ class Tuning:
         try:
             kernel = self.tuner.fn.warmup(*self.args, grid=self.options["grid"], **{**self.meta, **config.all_kwargs()})
         except REFUSALS as refusal:
-            return False, str(refusal)
+            return self._refused(number, refusal)
         raw = getattr(kernel, "_raw", None)
         return True, "" if raw is None else f"{core.digest_of(raw)} {self._grid(config)} {config.ir_override}"
 
@@ -175,7 +175,11 @@ class Tuning:
                 measured.warm_up(self.tuner.num_warmups or 0)
             return True, measured.run(runs)
         except REFUSALS as refusal:
-            return False, str(refusal)
+            return self._refused(number, refusal)
+
+    def _refused(self, number, refusal):
+        self.refusals[number] = refusal
+        return False, str(refusal)
 
     def measure_itself(self, number, _):
         """The same where something else than this module measures: what it says counts as it is."""
