@@ -5,6 +5,7 @@
 #include "sema/Const.h"
 #include "sema/Hints.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
