@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tegula::sema {
@@ -18,7 +19,7 @@ inline void setHint(Session &session, diag::Kind kind, std::string_view text) {
     last->hint = text;
 }
 
-// How many letters have to be put in, left out, replaced or swapped with the next one; case does not count.
+// The number of letters to put in, leave out, replace or swap with the next one; case does not count.
 unsigned lettersApart(llvm::StringRef one, llvm::StringRef other);
 
 // The nearest of the candidates, at most a third of the letters away; empty: there is none.

@@ -13,8 +13,8 @@ namespace tegula::transforms {
 
 namespace {
 
-constexpr size_t mostTiles =
-    256; // that an address is computed of: copies of longer computations stay unrolled
+// An address is computed of at most so many tiles; copies of longer computations stay unrolled.
+constexpr size_t mostTiles = 256;
 
 bool isElementwise(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 && op->getNumRegions() == 0 &&

@@ -158,16 +158,13 @@ class Autotuner(_Wrapper):
         timings = file.read() if file else None
         was_known = timings is not None
         if not was_known:
-            best, timings, refusal = self._tune(key, configs, args, options)
+            best, timings = self._tune(key, configs, args, options)
             if file:
                 file.write(timings)
         else:
             best = min(timings, key=lambda config: _ranking(timings[config]))
-        if best is None or _ranking(timings[best])[0] == float("inf"):
-            text = f"no configuration of `{self.__name__}` can run"
-            if was_known or refusal is None:
-                raise OutOfResources(text)
-            raise type(refusal)(f"{text}; of the first one it is said:\n{refusal}", refusal.diagnostics) from refusal
+        if _ranking(timings[best])[0] == float("inf"):
+            raise OutOfResources(f"no configuration of `{self.__name__}` can run")
         self.bench_time, self.configs_timings = time.perf_counter() - start, timings
         if knobs.autotuning.listener:
             knobs.autotuning.listener(fn=self.base_fn, key=key, best_config=best, configs_timings=timings,
@@ -177,15 +174,20 @@ class Autotuner(_Wrapper):
         return best
 
     def _tune(self, key, configs, args, options):
-        """(best, {config: times}, why the first one cannot run). The library decides what is compiled and measured, and when; compiling and measuring
-        are this class's, since hooks, heuristics and subclasses are Python's."""
+        """(best, {config: times}). The library decides what is compiled and measured, and when; compiling and measuring
+        are this class's, since hooks, heuristics and subclasses are Python's. Where none can run the error is of the first
+        one's kind."""
         tuning = Tuning(self, key, configs, args, options)
         try:
             best, rows, self.tuning_remarks = tuning.run()
-        except OutOfResources:
-            return None, dict.fromkeys(configs, [float("inf")] * 3), tuning.refusals.get(min(tuning.refusals, default=0))
+        except OutOfResources as none:
+            if not tuning.refusals:
+                raise OutOfResources(f"no configuration of `{self.__name__}` can run") from none
+            first = tuning.refusals[min(tuning.refusals)]
+            raise type(first)(f"no configuration of `{self.__name__}` can run; of the first one it is said:\n{first}",
+                              first.diagnostics) from first
         return configs[best], {config: tuning.own_times.get(number, list(row[1:4]))
-                               for number, (config, row) in enumerate(zip(configs, rows))}, None
+                               for number, (config, row) in enumerate(zip(configs, rows))}
 
     def prune_configs(self, kwargs):
         """The configurations that are worth measuring for the arguments in `nargs` and `kwargs`."""

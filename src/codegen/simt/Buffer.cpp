@@ -149,12 +149,7 @@ private:
       body(index);
       llvm::Value *next = b_.CreateAdd(index, b_.getInt32(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
       index->addIncoming(next, b_.GetInsertBlock());
-      llvm::BranchInst *back = b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(end)), trip, behind);
-      llvm::LLVMContext &context = b_.getContext();
-      auto *stays = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
-      llvm::MDNode *id = llvm::MDNode::getDistinct(context, {nullptr, stays});
-      id->replaceOperandWith(0, id);
-      back->setMetadata(llvm::LLVMContext::MD_loop, id);
+      keepRolled(b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(end)), trip, behind));
       b_.SetInsertPoint(behind);
     };
     e_.when(step > end ? b_.CreateICmpULT(first, b_.getInt32(end)) : nullptr, loop);

@@ -16,15 +16,6 @@ namespace {
 
 constexpr unsigned unroll = 2;
 
-// The assembler would unroll the loop further: most of a compile's time for little.
-void keepRolled(llvm::BranchInst *latch) {
-  llvm::LLVMContext &context = latch->getContext();
-  auto *disable = llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")});
-  auto *loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
-  loop->replaceOperandWith(0, loop);
-  latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
-}
-
 class Product {
 public:
   Product(Emitter &e, DotOp op)
@@ -60,6 +51,7 @@ public:
     for (unsigned reg = 0; reg != sums.size(); ++reg)
       if (phis[reg])
         phis[reg]->addIncoming(sums[reg], b_.GetInsertBlock());
+    // Unrolled further it would take most of a compile's time for little.
     keepRolled(b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(scratch_.k)), body, after));
     b_.SetInsertPoint(after);
     llvm::Type *type = e_.type(elementType(op_.getType()));

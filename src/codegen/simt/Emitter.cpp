@@ -250,6 +250,14 @@ void Emitter::when(llvm::Value *condition, llvm::function_ref<void()> body) {
   builder.SetInsertPoint(end);
 }
 
+void keepRolled(llvm::BranchInst *latch) {
+  llvm::LLVMContext &context = latch->getContext();
+  auto *disable = llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.disable")});
+  auto *loop = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  latch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 Registers Emitter::emitCombine(Region &region, ArrayRef<llvm::Value *> arguments) {
   Block &block = region.front();
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))

@@ -115,6 +115,9 @@ private:
   std::map<std::string, llvm::DISubprogram *> scopes_;
 };
 
+// The assembler must not unroll the loop that the branch closes.
+void keepRolled(llvm::BranchInst *latch);
+
 // The families. Each lowers its ops completely.
 void emitLoad(Emitter &e, tile::LoadOp op);
 void emitStore(Emitter &e, tile::StoreOp op);

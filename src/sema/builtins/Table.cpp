@@ -3,15 +3,11 @@
 #include "sema/builtins/Table.h"
 
 #include "sema/Const.h"
-#include "sema/Hints.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <algorithm>
 #include <cassert>
-#include <utility>
 
 namespace tegula::sema {
 namespace builtins {
@@ -245,36 +241,6 @@ const Row *findMember(std::string_view name) {
 } // namespace builtins
 
 using namespace builtins;
-
-unsigned lettersApart(llvm::StringRef one, llvm::StringRef other) {
-  // Rows of the usual table: distances of all beginnings of `other` from a beginning of `one`.
-  std::vector<unsigned> before, last(other.size() + 1), now(other.size() + 1);
-  for (unsigned j = 0; j <= other.size(); ++j)
-    last[j] = j;
-  auto at = [](llvm::StringRef text, size_t i) { return llvm::toLower(text[i - 1]); };
-  for (unsigned i = 1; i <= one.size(); ++i) {
-    now[0] = i;
-    for (unsigned j = 1; j <= other.size(); ++j) {
-      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (at(one, i) != at(other, j))});
-      if (i > 1 && j > 1 && at(one, i) == at(other, j - 1) && at(one, i - 1) == at(other, j))
-        now[j] = std::min(now[j], before[j - 2] + 1);
-    }
-    before = std::exchange(last, now);
-  }
-  return last[other.size()];
-}
-
-std::string similarBuiltin(llvm::StringRef prefix, llvm::StringRef name) {
-  for (const builtins::Row &row : builtins::table())
-    if (llvm::StringRef module = row.name; module.consume_back(name) && module.consume_back(".") &&
-                                           module.consume_front("triton.language") && row.isSupported())
-      return ("tl" + module + "." + name).str();
-  std::vector<llvm::StringRef> names;
-  for (const builtins::Row &row : builtins::table())
-    if (llvm::StringRef rest = row.name; rest.consume_front(prefix) && row.isSupported())
-      names.push_back(rest);
-  return similarName(name, names);
-}
 
 std::optional<Const> findBuiltin(std::string_view dottedName) {
   std::string name = canonical(dottedName);
