@@ -13,6 +13,7 @@
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
 #include "transforms/OperandsInShared.h"
+#include "transforms/OrderPrograms.h"
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/PredicateLoads.h"
@@ -92,6 +93,11 @@ const Pass countWhiles{
     "count-whiles", "ttir", "`while` loops that count up become `for` loops, which the passes behind know",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::countWhiles(function); });
+    }};
+const Pass orderPrograms{
+    "order-programs", "ttir", "programs whose loops are longest start first", [](Unit &unit) {
+      return eachFunction(unit,
+                          [&](tile::FuncOp function) { transforms::orderPrograms(function, unit.remarks); });
     }};
 const Pass chunkLargeTiles{"chunk-large-tiles", "ttir",
                            "a kernel that streams tiles too large for registers becomes a loop over chunks",

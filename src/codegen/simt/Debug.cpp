@@ -32,7 +32,7 @@ void addProgram(Emitter &e, Line &line) {
   line.text("pid (");
   for (unsigned axis : {0u, 1u, 2u}) {
     line.text(axis ? ", " : "");
-    line.value("u", e.hardware.programId(e.builder, axis));
+    line.value("u", e.programId(axis));
   }
   line.text(")");
 }

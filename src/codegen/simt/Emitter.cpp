@@ -1,6 +1,7 @@
 #include "codegen/simt/Emitter.h"
 
 #include "ir/tile/Branches.h"
+#include "ir/tile/ProgramOrder.h"
 
 #include "llvm/IR/CallingConv.h"
 
@@ -64,6 +65,7 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
           llvm::Attribute::getWithAlignment(builder.getContext(), llvm::Align(uint64_t(divisor.getInt()))));
     set(argument, {value});
   }
+  longestFirst_ = tile::longestFirst(function);
   acquireCopyMaps(*this, function->getParentOfType<ModuleOp>());
   emitBlock(function.getBody().front());
   builder.CreateRetVoid();
@@ -73,6 +75,61 @@ llvm::Function *Emitter::emit(FuncOp function, llvm::StringRef name) {
 
 llvm::BasicBlock *Emitter::newBlock(const llvm::Twine &name) {
   return llvm::BasicBlock::Create(builder.getContext(), name, function_);
+}
+
+// ---- where a program is ----
+
+namespace {
+
+// Sizes of groups as powers of two (docs/decisions/0029): as many programs as keep a machine busy, of two
+// indices of the other axis at least, so that multiprocessors that hold two programs are even, and of 16 at
+// most: more programs that do the same at the same time ask memory for all of it at once.
+constexpr unsigned programBits = 8, fewestBits = 1, mostBits = 4;
+
+} // namespace
+
+llvm::Value *Emitter::programId(unsigned axis) {
+  if (!places_[0]) {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(prologue_->getTerminator());
+    for (unsigned d : {0u, 1u, 2u})
+      places_[d] = hardware.programId(builder, d);
+    if (longestFirst_)
+      startLongestFirst(*longestFirst_);
+  }
+  return places_[axis];
+}
+
+// Programs start in the order of their places, the first axis fastest. 2^bits indices of the axis behind
+// `axis` make a group, in which the largest index of `axis` comes first, with each of theirs. Indices that
+// fill no group are the first ones and go one by one. All of it are shifts: a division would take what
+// depends on places out of uniform registers.
+void Emitter::startLongestFirst(unsigned axis) {
+  auto &b = builder;
+  llvm::Value *extent = hardware.programCount(b, axis);
+  llvm::Value *last = b.CreateSub(extent, b.getInt32(1)), *row = places_[axis];
+  if (axis != 2) {
+    auto bitsOf = [&](llvm::Value *number) { // floor(log2(number))
+      return b.CreateSub(b.getInt32(31), b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, number, b.getTrue()));
+    };
+    llvm::Value *behind = hardware.programCount(b, axis + 1), *&column = places_[axis + 1];
+    llvm::Value *programs = extent;
+    if (axis == 1)
+      programs = b.CreateOr(b.CreateMul(extent, hardware.programCount(b, 0)), extent); // not 0 where it wraps
+    llvm::Value *bits =
+        b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, b.getInt32(programBits), bitsOf(programs));
+    bits = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, bits, b.getInt32(fewestBits));
+    bits = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, bits, b.getInt32(mostBits));
+    bits = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, bits, bitsOf(behind));
+    llvm::Value *mask = b.CreateSub(b.CreateShl(b.getInt32(1), bits), b.getInt32(1));
+    llvm::Value *rest = b.CreateAnd(behind, mask), *isInGroup = b.CreateICmpUGE(column, rest);
+    llvm::Value *fromFirst = b.CreateSub(column, rest), *inGroup = b.CreateAnd(fromFirst, mask);
+    llvm::Value *number = b.CreateAdd(row, b.CreateMul(extent, inGroup)); // in the group
+    row = b.CreateSelect(isInGroup, b.CreateLShr(number, bits), row);
+    column = b.CreateSelect(isInGroup, b.CreateAdd(b.CreateSub(column, inGroup), b.CreateAnd(number, mask)),
+                            column);
+  }
+  places_[axis] = b.CreateSub(last, row);
 }
 
 // ---- where a thread is ----

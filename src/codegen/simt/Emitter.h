@@ -39,6 +39,9 @@ public:
   llvm::Value *scalar(mlir::Value value) { return values_.find(value)->second[0]; }
   void set(mlir::Value value, Registers registers) { values_[value] = std::move(registers); }
 
+  // The program's place in the grid (i32), in the order that the function asks for (ir/tile/ProgramOrder.h).
+  llvm::Value *programId(unsigned axis);
+
   // ---- where a thread is ----
   llvm::Value *thread(); // i32, in the program
   llvm::Value *lane();
@@ -99,10 +102,13 @@ private:
   llvm::DILocation *debugLocation(mlir::Location location);
   llvm::DISubprogram *subprogram(llvm::StringRef name, mlir::FileLineColLoc at);
   llvm::DIFile *file(llvm::StringRef path);
+  void startLongestFirst(unsigned axis);
   llvm::Value *threadPart(const layout::Layout &layout, unsigned shift, uint32_t mask);
 
   llvm::Function *function_ = nullptr;
   llvm::BasicBlock *prologue_ = nullptr;
+  std::optional<unsigned> longestFirst_;
+  llvm::Value *places_[3] = {}; // of the program; null: not asked for yet
   llvm::Value *thread_ = nullptr, *uniformWarp_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   unsigned sharedAlignment_ = 128;

@@ -44,7 +44,7 @@ void emitIndexing(Emitter &e, Operation *op) {
   auto &b = e.builder;
   using Operands = SmallVectorImpl<llvm::Value *>;
   if (auto id = dyn_cast<GetProgramIdOp>(op)) {
-    e.set(id, {e.hardware.programId(b, unsigned(id.getAxis()))});
+    e.set(id, {e.programId(unsigned(id.getAxis()))});
   } else if (auto number = dyn_cast<GetNumProgramsOp>(op)) {
     e.set(number, {e.hardware.programCount(b, unsigned(number.getAxis()))});
   } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

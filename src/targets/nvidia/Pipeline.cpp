@@ -239,6 +239,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &refuseUnlowered},
     {"simt", &pipeline::markVolatileStores},
     {"simt", &pipeline::countWhiles},
+    {"simt", &pipeline::orderPrograms},
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
     {"simt", &pipeline::splitFactors},
