@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -133,7 +132,7 @@ bool mayDependOnOrder(Operation *function) {
     if (auto code = dyn_cast<ElementwiseInlineAsmOp>(op))
       return !code.getPure() || readsBeyondOperands(code.getAsmString());
     if (auto loop = dyn_cast<scf::WhileOp>(op))
-      return loop.getBefore().walk([](LoadOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      return loop->walk([](LoadOp) { return WalkResult::interrupt(); }).wasInterrupted();
     return isa<AtomicRMWOp, AtomicCASOp, ExternElementwiseOp>(op);
   };
   return function

@@ -8,6 +8,8 @@
 # RUN: tegula compile %s::looped --signature 'x=*f32:16,out=*f32:16,n=i32,KIND=5' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=AS-IS
 # RUN: tegula compile %s::looped --signature 'x=*f32:16,out=*f32:16,n=i32,KIND=6' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=AS-IS
 # RUN: tegula compile %s::looped --signature 'x=*f32:16,out=*f32:16,n=i32,KIND=7' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=AS-IS
+# RUN: tegula compile %s::looped --signature 'x=*f32:16,out=*f32:16,n=i32,KIND=8' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=AS-IS
+# RUN: tegula compile %s::looped --signature 'x=*f32:16,out=*f32:16,n=i32,KIND=9' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=FIRST
 # RUN: tegula compile %s::looped --signature 'x=*f32:16,out=*f32:16,n=i32,KIND=0' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=PTX
 import triton
 import triton.language as tl
@@ -49,5 +51,10 @@ def looped(x, out, n, KIND: tl.constexpr):
         while tl.load(out + 1, volatile=True) == 0:
             pass
         tl.store(out, total)
-    else:
+    elif KIND == 8:  # the same without `volatile`
+        there = 0.0
+        while there == 0:
+            there = tl.load(out + 1)
+        tl.store(out, total + there)
+    else:  # also 9, the bounds of 6 to 8: those keep the order for their waits alone
         tl.store(out + pid, total)
