@@ -572,6 +572,10 @@ TG_API void tg_bound_destroy(tg_bound *bound);
  * "triton.language.math" (TG_MODULE), "triton.language.float32" (TG_DTYPE). Returns 0: there is no such name,
  * or it has a meaning only in a kernel. */
 TG_API int tg_language_name(const char *dotted_name, tg_value *out);
+/* The bare name of function `index` of a module of the language ("triton.language", "triton.language.math",
+ * "triton.language.extra.libdevice"), among those that have a meaning; types are not listed. NULL: there are
+ * not as many, or there is no such module. The text stays. */
+TG_API const char *tg_language_name_at(const char *module, size_t index);
 
 /* ---- tuning ----------------------------------------------------------------------------- */
 

@@ -220,6 +220,21 @@ PyObject *languageName(PyObject *, PyObject *name) {
   return Py_BuildValue("(ii)", int(value.kind), int(value.dtype));
 }
 
+PyObject *languageNames(PyObject *, PyObject *module) {
+  const char *text = PyUnicode_AsUTF8(module);
+  PyObject *names = text ? PyList_New(0) : nullptr;
+  for (size_t index = 0; names; ++index) {
+    const char *name = tg_language_name_at(text, index);
+    if (!name)
+      break;
+    PyObject *item = PyUnicode_FromString(name);
+    if (!item || PyList_Append(names, item) < 0)
+      Py_CLEAR(names);
+    Py_XDECREF(item);
+  }
+  return names;
+}
+
 // (kind, container, key[, value]): the kernel that this thread compiles depends on what is there.
 PyObject *watch(PyObject *, PyObject *args) {
   int kind;
@@ -344,6 +359,7 @@ PyMethodDef moduleMethods[] = {
     {"dtype_from_name", dtypeFromName, METH_O, "code of a dtype's name, or -1"},
     {"dtype_name", dtypeName, METH_O, "name of a dtype's code"},
     {"language_name", languageName, METH_O, "(kind, dtype) of a dotted name, or None"},
+    {"language_names", languageNames, METH_O, "the bare names of a module's functions"},
     {"watch", watch, METH_VARARGS,
      "(kind, container, key[, value]) that the kernel being compiled depends on"},
     {"watched_places", watchedPlaces, METH_O, "how many places the launches of a function look at"},

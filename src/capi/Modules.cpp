@@ -218,6 +218,13 @@ tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problem
   });
 }
 
+const char *tg_language_name_at(const char *module, size_t index) {
+  if (!module)
+    return nullptr;
+  std::vector<std::string_view> names = sema::builtinsIn(module);
+  return index < names.size() ? names[index].data() : nullptr;
+}
+
 int tg_language_name(const char *dotted_name, tg_value *out) {
   if (!out)
     return 0;

@@ -102,6 +102,9 @@ std::optional<Value> logical(Session &, syntax::BoolOperator, const Value &left,
 // we lack is found too; calling it says that it is not supported. A builtin written in the
 // language (tl.softmax, tl.rand) is answered as a Function: call it as any other.
 std::optional<Const> findBuiltin(std::string_view dottedName);
+// The bare names of the builtins of a module of the language, "triton.language.math" say, that have a
+// meaning, in the order of the table; each ends with a zero.
+std::vector<std::string_view> builtinsIn(std::string_view module);
 // Calls builtin `name`; arguments are bound against its row of Builtins.def.
 std::optional<Value> callBuiltin(Session &, std::string_view name, std::span<const Value> arguments,
                                  std::span<const NamedValue> keywords);

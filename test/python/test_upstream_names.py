@@ -207,3 +207,33 @@ def test_parts_of_element_types():
             getattr(tl.int32, missing)
     with pytest.raises(AttributeError):
         tl.float32.int_bitwidth
+
+
+def test_a_star_brings_the_functions_of_the_language(tmp_path):
+    """Those of tl, of tl.math and of libdevice; no module comes with them but math and extra."""
+    script = tmp_path / "stars.py"
+    script.write_text(textwrap.dedent("""
+        import torch
+        import tegula as triton
+        from tegula.language import *
+        from tegula.language.extra.libdevice import *
+
+
+        @triton.jit
+        def kernel(x, out, N: constexpr):
+            i = program_id(0) * N + arange(0, N)
+            value = load(x + i).to(float32)
+            store(out + i, where(i < 2, hypot(value, value), math.exp(value)) + sum(zeros([N], float32), 0))
+
+
+        x, out = torch.ones(4), torch.zeros(4)
+        kernel[(1,)](x, out, N=4)
+        torch.testing.assert_close(out, torch.tensor([2 ** 0.5] * 2 + [2.7182818] * 2))
+        names = set(globals())
+        assert {"dot", "cdiv", "atomic_add", "softmax", "int8", "constexpr", "extra"} <= names, names
+        assert not names & {"core", "semantic", "random", "standard"}, names
+        stars = {}
+        exec("from tegula.language.math import *", stars)
+        assert {"exp", "sqrt", "fma"} <= set(stars) and "load" not in stars, set(stars)
+    """))
+    subprocess.run([sys.executable, str(script)], check=True)

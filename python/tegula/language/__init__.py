@@ -25,4 +25,4 @@ def str_to_ty(name):
 
 
 core.PropagateNan, core.str_to_ty, core.pi32_t = PropagateNan, str_to_ty, pi32_t  # scripts ask both modules
-__getattr__ = core.module_getattr("triton.language")
+__getattr__ = core.module_getattr("triton.language", globals())

@@ -469,11 +469,16 @@ def resolve(dotted):
     return Builtin(dotted)
 
 
-def module_getattr(canonical):
-    """The __getattr__ of a module whose names the compiler lists."""
+def module_getattr(canonical, own):
+    """The __getattr__ of a module whose names the compiler lists; `own` are its globals. A star import takes the names of
+    the compiler, and of its own those that are no modules but `math` and `extra`."""
     cache = {}
 
     def __getattr__(name):
+        if name == "__all__":
+            mine = {name for name, value in own.items()
+                    if not name.startswith("_") and (not isinstance(value, types.ModuleType) or name in ("math", "extra"))}
+            return sorted(mine.union(_core.language_names(canonical)))
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in cache:
@@ -488,7 +493,7 @@ def module_getattr(canonical):
 
 from .extern import dispatch, extern_elementwise  # noqa: E402,F401
 
-__getattr__ = module_getattr("triton.language")
+__getattr__ = module_getattr("triton.language", globals())
 
 
 from .aggregate import _aggregate, aggregate_replace  # it needs the names above

@@ -2,4 +2,4 @@
 from . import core
 from .core import _log2, cdiv, get_int_dtype as _get_int_dtype
 
-__getattr__ = core.module_getattr("triton.language")
+__getattr__ = core.module_getattr("triton.language", globals())

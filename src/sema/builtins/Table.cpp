@@ -242,6 +242,21 @@ const Row *findMember(std::string_view name) {
 
 using namespace builtins;
 
+std::vector<std::string_view> builtinsIn(std::string_view module) {
+  // Names of tl.math are the language's own, of one family.
+  bool isMath = module == "triton.language.math" || module == "tegula.language.math";
+  std::string prefix = isMath ? std::string(language) : canonical(std::string(module) + ".");
+  std::vector<std::string_view> names;
+  for (const Row &row : table()) {
+    if (!row.isSupported() || !row.name.starts_with(prefix) || (isMath && row.family != Family::Math))
+      continue;
+    std::string_view name = row.name.substr(prefix.size());
+    if (name.find('.') == name.npos)
+      names.push_back(name);
+  }
+  return names;
+}
+
 std::optional<Const> findBuiltin(std::string_view dottedName) {
   std::string name = canonical(dottedName);
   if (isModule(name))

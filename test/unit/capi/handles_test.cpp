@@ -200,6 +200,9 @@ TEST_F(Handles, NullInThePlaceOfAResultIsAStatus) {
   EXPECT_EQ(tg_call(function, nullptr, nullptr, nullptr, 0, nullptr, 1, nullptr, nullptr), TG_LAUNCH);
   EXPECT_EQ(tg_check_file(context, nullptr, nullptr), TG_LAUNCH);
   EXPECT_EQ(tg_language_name(nullptr, nullptr), 0);
+  EXPECT_EQ(tg_language_name_at(nullptr, 0), nullptr);
+  EXPECT_EQ(tg_language_name_at("triton.no_module", 0), nullptr);
+  EXPECT_EQ(tg_language_name_at("triton.language", ~size_t(0)), nullptr);
   EXPECT_EQ(tg_device_count("cpu", nullptr, nullptr), TG_LAUNCH);
   EXPECT_EQ(tg_memory_allocate("cpu", -1, 8, nullptr, nullptr), TG_LAUNCH);
   EXPECT_EQ(tg_memory_copy("cpu", -1, nullptr, nullptr, 8, nullptr), TG_LAUNCH);

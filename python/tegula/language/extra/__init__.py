@@ -2,4 +2,4 @@
 from . import cuda, hip, libdevice
 from ..core import module_getattr
 
-__getattr__ = module_getattr("triton.language.extra")
+__getattr__ = module_getattr("triton.language.extra", globals())

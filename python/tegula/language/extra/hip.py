@@ -2,4 +2,4 @@
 from . import libdevice
 from ..core import module_getattr
 
-__getattr__ = module_getattr("triton.language.extra.hip")
+__getattr__ = module_getattr("triton.language.extra.hip", globals())

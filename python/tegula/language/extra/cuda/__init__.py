@@ -2,4 +2,4 @@
 from . import libdevice
 from ...core import module_getattr
 
-__getattr__ = module_getattr("triton.language.extra.cuda")
+__getattr__ = module_getattr("triton.language.extra.cuda", globals())
