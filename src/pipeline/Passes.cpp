@@ -22,6 +22,7 @@
 #include "transforms/SplitLoopCarriedOffsets.h"
 #include "transforms/SplitMaskedLoops.h"
 #include "transforms/StartDots.h"
+#include "transforms/TransposeProducts.h"
 #include "transforms/VersionClampedLoops.h"
 #include "transforms/VersionUnalignedLoops.h"
 
@@ -99,6 +100,13 @@ const Pass orderPrograms{
       return eachFunction(unit,
                           [&](tile::FuncOp function) { transforms::orderPrograms(function, unit.remarks); });
     }};
+const Pass transposeProducts{"transpose-products", "ttir",
+                             "products that are only read transposed are computed transposed",
+                             [](Unit &unit) {
+                               return eachFunction(unit, [&](tile::FuncOp function) {
+                                 transforms::transposeProducts(function, unit.warps, unit.remarks);
+                               });
+                             }};
 const Pass chunkLargeTiles{"chunk-large-tiles", "ttir",
                            "a kernel that streams tiles too large for registers becomes a loop over chunks",
                            chunk};

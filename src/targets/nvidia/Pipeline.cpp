@@ -240,6 +240,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::markVolatileStores},
     {"simt", &pipeline::countWhiles},
     {"simt", &pipeline::orderPrograms},
+    {"simt", &pipeline::transposeProducts, hasMatrixLoad},
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
     {"simt", &pipeline::splitFactors},
