@@ -16,9 +16,15 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname, path=None, target=None):
         if fullname != "triton" and not fullname.startswith("triton."):
             return None
-        if importlib.util.find_spec("tegula" + fullname[len("triton"):]) is None:
+        found = importlib.util.find_spec("tegula" + fullname[len("triton"):])
+        if found is None:
             return None
-        return importlib.util.spec_from_loader(fullname, self, is_package=True)
+        return importlib.util.spec_from_loader(fullname, self, is_package=found.submodule_search_locations is not None)
+
+    def get_code(self, fullname):
+        """The code of a module that is run as a program, ``python -m triton.profiler.viewer``."""
+        name = "tegula" + fullname[len("triton"):]
+        return importlib.util.find_spec(name).loader.get_code(name)
 
     def create_module(self, spec):
         module = importlib.import_module("tegula" + spec.name[len("triton"):])

@@ -180,7 +180,7 @@ class amd_knobs(base_knobs):
 
 
 class proton_knobs(base_knobs):
-    disable = env_bool("TRITON_PROTON_DISABLE", obeyed=False)
+    disable = env_bool("TRITON_PROTON_DISABLE")
     cupti_lib_dir = env_opt_str("TRITON_CUPTI_LIB_PATH", obeyed=False)
     enable_nvtx = env_bool("TRITON_ENABLE_NVTX", True, obeyed=False)
 

@@ -42,6 +42,14 @@ NAMES = {
         get_jit_fn_file_line jit knobs mangle_type native_specialize_impl reinterpret""",
     "triton.knobs": """AutotuneListener HookChain CompileTimes NvidiaTool autotuning build cache compilation env env_nvidia_tool language
         nvidia proton redis runtime base_knobs""",
+    "triton.profiler": """DEFAULT_PROFILE_NAME activate context cpu_timed_scope deactivate enter_scope enter_state exit_scope
+        exit_state finalize mode profile scope specs start state""",
+    "triton.profiler.context": "depth",
+    "triton.profiler.language": "disable_semantic enable_semantic enter_scope exit_scope scope",
+    "triton.profiler.mode": "BaseMode Default InstrumentationMode MMA PCSampling",
+    "triton.profiler.proton": "main",
+    "triton.profiler.specs": "max_bps max_flops",
+    "triton.profiler.viewer": "main parse print_tree read show_metrics",
     "triton.testing": """Benchmark Mark assert_close cuda_memcheck do_bench do_bench_cudagraph get_dram_gbps
         get_max_simd_tflops get_max_tensorcore_tflops nvsmi perf_report set_gpu_clock""",
     "triton.tools.disasm": "extract get_sass path_to_cuobjdump path_to_nvdisasm",
@@ -70,6 +78,12 @@ PARAMETERS = {
         prune_configs_by warmup rep use_cuda_graph do_bench cache_results""",
     "triton.runtime.autotuner.Heuristics": "fn arg_names values",
     "triton.compiler.ASTSource": "fn signature constexprs attrs",
+    "triton.profiler.finalize": "session output_format",
+    "triton.profiler.profile": "func name context data backend mode hook",
+    "triton.profiler.scope": "name metrics",
+    "triton.profiler.start": "name context data backend mode hook",
+    "triton.profiler.viewer.parse": "metrics filename include exclude threshold",
+    "triton.profiler.viewer.print_tree": "gf metrics depth format print_sorted",
     "triton.testing.do_bench": "fn warmup rep grad_to_none quantiles return_mode",
     "triton.testing.Benchmark": "x_names x_vals line_arg line_vals line_names plot_name args xlabel ylabel x_log y_log",
     "triton.runtime.jit.native_specialize_impl": "backend arg is_const specialize_value align",

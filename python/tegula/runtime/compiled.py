@@ -60,7 +60,9 @@ class Stages(Mapping):
 
 
 class LazyDict:
-    """What a hook is told of a launch; made when it asks."""
+    """What a hook is told of a launch; made when it asks. The profiler asks which kernel it is and where it runs."""
+
+    kernel, arguments = None, ()
 
     def __init__(self, data):
         self.data, self.extras = data, []
@@ -241,6 +243,7 @@ class CompiledKernel:
         if not knobs.runtime.launch_enter_hook:
             return None
         data = LazyDict({"name": self.name, "function": self.function, "stream": stream})
+        data.kernel, data.arguments = self, args
         describe = getattr(self._owner, "launch_metadata", None)
         if describe is not None:
             names = dict(zip(self._owner.arg_names, args))

@@ -57,6 +57,10 @@ class LoadedKernel:
             _call("cuFuncSetAttribute", self._function, _DYNAMIC_SHARED, ctypes.c_int(shared))
 
     @staticmethod
+    def target():
+        return "cuda"
+
+    @staticmethod
     def _enter_context():
         """The context that is current, else that of the first device, which PyTorch uses as well."""
         context, device = ctypes.c_void_p(), ctypes.c_int()
