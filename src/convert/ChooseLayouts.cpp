@@ -355,7 +355,7 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
       continue;
     std::optional<Layout> wanted = of(op->getResult(0));
     while (view && wanted && isa<ExpandDimsOp, BroadcastOp>(view)) {
-      wanted = naturalOperand(view, *wanted);
+      wanted = simt::operandLayout(view, *wanted);
       operand = view->getOperand(0);
       view = operand.getDefiningOp();
     }
@@ -382,28 +382,6 @@ std::optional<Layout> naturalResult(Operation *op, const Layout &operand) {
     auto halves = operand.split();
     return halves ? std::optional(halves->first) : std::nullopt;
   }
-  return std::nullopt;
-}
-
-std::optional<Layout> naturalOperand(Operation *op, const Layout &result) {
-  if (auto expand = dyn_cast<ExpandDimsOp>(op))
-    return result.sliced(expand.getAxis());
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    Layout layout = result;
-    auto from = shapeOf(broadcast.getValue().getType()), to = shapeOf(broadcast.getType());
-    for (unsigned d = 0; d != from.size(); ++d)
-      if (from[d] != to[d])
-        layout = layout.narrowed(d);
-    return layout;
-  }
-  if (auto trans = dyn_cast<TransOp>(op)) {
-    std::vector<int32_t> inverse(trans.getOrder().size());
-    for (auto [to, from] : llvm::enumerate(trans.getOrder()))
-      inverse[from] = int32_t(to);
-    return result.transposed(inverse);
-  }
-  if (isa<ReshapeOp>(op))
-    return result.reshaped(shapeOf(op->getOperand(0).getType()).vec());
   return std::nullopt;
 }
 

@@ -80,7 +80,5 @@ private:
 // What an op that moves elements makes of its operand's layout; nullopt for other ops, and where
 // the result has no layout of that kind.
 std::optional<layout::Layout> naturalResult(mlir::Operation *op, const layout::Layout &operand);
-// The layout that the operand of such an op (or of a view) must have for a result in `result`.
-std::optional<layout::Layout> naturalOperand(mlir::Operation *op, const layout::Layout &result);
 
 } // namespace tegula::convert

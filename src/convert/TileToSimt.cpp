@@ -414,7 +414,7 @@ private:
         operands.push_back(operand);
         continue;
       }
-      Layout wanted = isView ? *naturalOperand(op, layout) : layout;
+      Layout wanted = isView ? *simt::operandLayout(op, layout) : layout;
       operands.push_back(inLayout(operand, wanted));
     }
     OpBuilder builder(op);

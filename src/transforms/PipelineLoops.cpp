@@ -5,6 +5,7 @@
 #include "layout/OperandTile.h"
 #include "transforms/BulkCopies.h"
 #include "transforms/CopiedElements.h"
+#include "transforms/OtherLayout.h"
 #include "transforms/PlanCopies.h"
 #include "transforms/PredicateLoads.h"
 
@@ -160,10 +161,13 @@ private:
         signals_ ? insertBoxes(rewriter, fill, emptied_ ? Value(own[3]) : Value(), views) : Value();
     for (auto [copied, view] : llvm::zip(plan_.copied, views)) {
       bool isBox = llvm::any_of(boxes_, [&](auto &plan) { return plan.load == copied.load; });
-      auto copy =
-          simt::AsyncCopyOp::create(rewriter, copied.load.getLoc(), simt::TokenType::get(loop_.getContext()),
-                                    copied.load.getPtr(), copied.load.getMask(), isBox ? others : Value(),
-                                    view, copied.load.getCache(), copied.load.getEvict());
+      auto inLanes = [&](Value tile) {
+        return tile && copied.layout ? computedIn(rewriter, tile, *copied.layout) : tile;
+      };
+      auto copy = simt::AsyncCopyOp::create(
+          rewriter, copied.load.getLoc(), simt::TokenType::get(loop_.getContext()),
+          inLanes(copied.load.getPtr()), inLanes(copied.load.getMask()), isBox ? others : Value(), view,
+          copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
       // It takes twice as long so, but neither registers nor code of loops in which groups of warps compute
       // beside each other.

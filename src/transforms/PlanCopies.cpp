@@ -1,8 +1,10 @@
 #include "transforms/PlanCopies.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
+#include "layout/Builders.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
+#include "transforms/OtherLayout.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -157,12 +159,39 @@ private:
     Layout layout = simt::layoutOf(type);
     unsigned bits = simt::storedBits(type.getElementType());
     unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
-    layout::SharedMap map = mapFor(layout, converts, bits, width);
-    width = layout::copyWidth(layout, map, width);
+    std::optional<Layout> lanes = byAccesses(load, width);
+    layout::SharedMap map = mapFor(lanes.value_or(layout), layout, converts, bits, width);
+    width = layout::copyWidth(lanes.value_or(layout), map, width);
     if (width * bits < 32)
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
-    plan_.copied.push_back({load, std::move(map), width});
+    plan_.copied.push_back({load, std::move(map), width, std::move(lanes)});
     return true;
+  }
+
+  // If a thread's neighbours take several accesses, as those of an f32 tile beside one of bf16 do, an
+  // access of a warp has gaps: copies pass by the first cache, ask twice for each sector, and write it in
+  // pieces. Returns the layout in which neighbouring lanes have neighbouring accesses, if the addresses can
+  // be computed in it.
+  std::optional<Layout> byAccesses(LoadOp load, unsigned width) const {
+    Layout own = simt::layoutOf(load.getType());
+    unsigned fastest = fastestOf(own);
+    if (own.contiguous(fastest) <= width || own.hasPadding() || !isComputable(load.getPtr()) ||
+        (load.getMask() && !isComputable(load.getMask())))
+      return std::nullopt;
+    SmallVector<unsigned> order{fastest};
+    for (unsigned d = own.rank(); d-- != 0;)
+      if (d != fastest)
+        order.push_back(d);
+    return layout::coalesced(own.extents(), std::span(order.data(), order.size()), width,
+                             simt::warpsOf(plan_.loop), machine_.costs.fullThreads);
+  }
+
+  static unsigned fastestOf(const Layout &load) {
+    unsigned fastest = load.rank() - 1;
+    for (unsigned d = load.rank(); d-- != 0;)
+      if (load.contiguous(d) > load.contiguous(fastest))
+        fastest = d;
+    return fastest;
   }
 
   // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
@@ -490,17 +519,15 @@ private:
            });
   }
 
-  static layout::SharedMap mapFor(const Layout &load, ArrayRef<simt::ConvertOp> converts, unsigned bits,
-                                  unsigned width) {
-    unsigned fastest = load.rank() - 1;
-    for (unsigned d = load.rank(); d-- != 0;)
-      if (load.contiguous(d) > load.contiguous(fastest))
-        fastest = d;
+  // `load`: the layout of the copy; `read`: of what reads it, where no conversion does.
+  static layout::SharedMap mapFor(const Layout &load, const Layout &read, ArrayRef<simt::ConvertOp> converts,
+                                  unsigned bits, unsigned width) {
+    unsigned fastest = fastestOf(load);
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
     if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
       return best;
     if (converts.empty())
-      return layout::swizzled(load, load, bits);
+      return layout::swizzled(load, read, bits);
     Layout use = simt::layoutOf(converts[0]->getResult(0));
     if (std::optional<layout::SharedMap> map = layout::matrixMapFor(use, fastest, bits))
       return *map;

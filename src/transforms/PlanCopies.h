@@ -18,6 +18,8 @@ struct CopiedLoad {
   tile::LoadOp load;
   layout::SharedMap map;
   unsigned width; // elements of one copy
+  // In which threads copy it, where that is not the load's.
+  std::optional<layout::Layout> layout;
 };
 
 struct CopyPlan {

@@ -274,6 +274,28 @@ RankedTensorType withLayout(Type tile, const layout::Layout &layout) {
                                LayoutAttr::get(tile.getContext(), layout));
 }
 
+std::optional<layout::Layout> operandLayout(Operation *view, const layout::Layout &result) {
+  if (auto expand = dyn_cast<tile::ExpandDimsOp>(view))
+    return result.sliced(expand.getAxis());
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(view)) {
+    layout::Layout read = result;
+    auto from = tile::shapeOf(broadcast.getValue().getType()), to = tile::shapeOf(broadcast.getType());
+    for (unsigned d = 0; d != from.size(); ++d)
+      if (from[d] != to[d])
+        read = read.narrowed(d);
+    return read;
+  }
+  if (auto trans = dyn_cast<tile::TransOp>(view)) {
+    std::vector<int32_t> inverse(trans.getOrder().size());
+    for (auto [to, from] : llvm::enumerate(trans.getOrder()))
+      inverse[from] = int32_t(to);
+    return result.transposed(inverse);
+  }
+  if (isa<tile::ReshapeOp>(view))
+    return result.reshaped(tile::shapeOf(view->getOperand(0).getType()).vec());
+  return std::nullopt;
+}
+
 std::vector<CopyMap> copyMapsOf(ModuleOp module) {
   std::vector<CopyMap> maps;
   auto all = module->getAttrOfType<ArrayAttr>(copyMapsName);

@@ -36,6 +36,10 @@ inline layout::Layout layoutOf(mlir::Value tile) { return layoutOf(tile.getType(
 // The type with this layout.
 mlir::RankedTensorType withLayout(mlir::Type tile, const layout::Layout &layout);
 
+// The layout that the operand of a view (expand_dims, broadcast, trans, reshape) must have for a result in
+// `result`; nullopt: there is none, or the op is no view.
+std::optional<layout::Layout> operandLayout(mlir::Operation *view, const layout::Layout &result);
+
 // The buffer that an op allocates, through views.
 AllocOp allocOf(mlir::Value buffer);
 
