@@ -182,9 +182,14 @@ bool Arena::locate(PyObject *object, const Members &members) {
   if (asked == 2) {
     if (!denies)
       return locateByDevice(object);
-    Ref device(PyObject_GetAttr(object, state.sDevice));
-    launchError("the tensor is on device `%S`, which no target of this build runs on; use tensor.cpu()",
-                device ? device.get() : Py_None);
+    Ref device(PyObject_GetAttr(object, state.sDevice)), name(device ? PyObject_Str(device.get()) : nullptr);
+    bool isMeta = name && PyUnicode_CompareWithASCIIString(name.get(), "meta") == 0;
+    launchError(
+        "the tensor is on device `%S`, which no target of this build runs on%s", name ? name.get() : Py_None,
+        isMeta
+            ? "\n  hint: it has a shape and no elements; make it anew, torch.empty_like(x, device=\"cpu\"), "
+              "or compile only, kernel.warmup(x.dtype, ...)"
+            : "; use tensor.cpu()");
     return false;
   }
   expectCuda = isCuda;

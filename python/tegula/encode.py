@@ -6,6 +6,7 @@ import weakref
 from . import _tegula as core
 from .language import core as lang
 from .language import extern
+from .language.run_time import RUN_TIME
 
 # Objects that only Python knows, by handle: a weak reference, or a function that returns an object which cannot
 # have one; of such the last ones are kept. A handle is never given twice, so that a kernel compiled for an object
@@ -53,20 +54,20 @@ def _function_of(constant):
 
 
 def takes_values(obj):
-    """Says whether a Python function may be called with the run-time values of a kernel: upstream's mark of a builtin."""
+    """Says whether a Python function is called as a builtin of the language is: upstream's mark of one."""
     return isinstance(obj, types.FunctionType) and getattr(obj, "__triton_builtin__", False)
 
 
 def as_argument(value):
     """An argument of such a function: constants are tl.constexpr there."""
-    return value if isinstance(value, lang.RunTimeValue) else lang.constexpr(value)
+    return value if isinstance(value, RUN_TIME) else lang.constexpr(value)
 
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 
 def _opaque_value(obj, flags, callable_too=False):
-    if isinstance(obj, lang.RunTimeValue):
+    if isinstance(obj, RUN_TIME):
         return core.OPAQUE, (obj.handle, obj.text), flags
     if getattr(obj, "__triton_extern__", False) and (function := extern.function_of(obj)):
         return core.FUNCTION, function, flags
@@ -86,8 +87,9 @@ def _opaque_value(obj, flags, callable_too=False):
         what = repr(obj)
     elif callable(obj) and type(obj).__module__ == "numpy" and isinstance(getattr(obj, "__name__", None), str):
         what = f"the Python function `{obj.__name__}`"
-    elif hasattr(obj, "describes"):  # a constexpr_function
+    elif hasattr(obj, "describes"):  # a constexpr_function, a method of a constant
         what = obj.describes()
+        handle |= 0 if isinstance(obj, Method) else _TAKES_VALUES
     else:
         what = f"a {type(obj).__name__}"
     return core.OPAQUE, (handle, what), flags
@@ -130,7 +132,7 @@ def encode(obj, flags=0, callable_too=False):
         return core.FLOAT, float(obj), flags
     if isinstance(obj, str):
         return core.STRING, str(obj), flags
-    if isinstance(obj, lang.dtype):
+    if isinstance(obj, lang.dtype) and obj._code is not None:
         return core.DTYPE, obj._code, flags
     if isinstance(obj, core.Function):
         return core.FUNCTION, obj, flags
@@ -171,3 +173,26 @@ def dtype_code(dtype):
         raise TypeError(f"an array of {name} cannot be a kernel's argument\n  hint: use bool, int8 ... int64, "
                         f"uint8 ... uint64, float16, bfloat16, float32 or float64{also}")
     return code
+
+
+class Method:
+    """A method of a number or a text that a kernel calls while it is compiled: `K.bit_length()`."""
+
+    __slots__ = ("value", "name")
+
+    def __init__(self, value, name):
+        self.value, self.name = value, name
+
+    def __call__(self, *args, **kwargs):
+        return getattr(self.value, self.name)(*args, **kwargs)
+
+    def describes(self):
+        return f"`{self.name}` of {self.value!r}"
+
+
+def encode_attribute(value, name):
+    """An attribute of a number or a text, for the compiler; None: there is none, or it is Python's own affair."""
+    found = None if name.startswith("_") else getattr(value, name, None)
+    if callable(found):
+        return encode(lang.constexpr(Method(value, name)))
+    return None if found is None else encode(lang.constexpr(found))

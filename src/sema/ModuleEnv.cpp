@@ -202,6 +202,9 @@ private:
     if (module == "triton" || llvm::StringRef(module).starts_with("triton."))
       if (auto known = findBuiltin(module + "." + name.name))
         return {std::move(*known), false};
+    // Packages hand the language on under its usual names: `from vllm.triton_utils import tl, triton`.
+    if (name.name == "tl" || name.name == "triton")
+      return moduleAnswer(name.name == "tl" ? "triton.language" : "triton");
     return opaque("imported from `" + std::string(import.level, '.') + import.module +
                   "`, which is outside this file");
   }

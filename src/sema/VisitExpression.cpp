@@ -175,6 +175,11 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
   }
   if (name == "value" && constant)
     return object; // constexpr.value: constants are their own value here
+  // Numbers and texts have Python's methods, which the host knows.
+  bool isPlain = constant && (isNumber(*constant) || get<std::string>(*constant));
+  if (isPlain && name != "dtype" && name != "type" && name != "shape" && name != "numel")
+    if (auto answer = host.attribute(frame->function.env, *constant, name))
+      return Value(std::move(answer->value));
   return attribute(session, object, name);
 }
 
@@ -289,6 +294,14 @@ std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value 
     if (auto *object = get<OpaqueRef>(*right.constant());
         object && object->handle && (op == CompareOperator::In || op == CompareOperator::NotIn))
       return isKey(op, left, right);
+    auto isMadeByHost = [](const Const &value) {
+      auto *object = get<OpaqueRef>(value);
+      return object && (object->repr == "a block_type" || object->repr == "a pointer_type");
+    };
+    if ((isMadeByHost(*left.constant()) && get<TypeRef>(*right.constant())) ||
+        (isMadeByHost(*right.constant()) && get<TypeRef>(*left.constant())))
+      return unsupported("a comparison of a type that the kernel made with one that Python made",
+                         "compare their parts: `T.element_ty`, `T.shape`");
     ConstError error;
     auto result = evaluate(op, *left.constant(), *right.constant(), error);
     return result ? MaybeValue(std::move(*result)) : failConst(error);

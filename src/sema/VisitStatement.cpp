@@ -184,8 +184,13 @@ bool Visitor::visitAnnAssign(const syntax::AnnAssign &node) {
   bool isTaken = known != frame->locals.end() && known->second.state == Local::Defined && !frame->staticLoops;
   if (isTaken && !(known->second.isConstexpr && isSame(*known->second.value.constant(), *value->constant())))
     return session.fail(Kind::ConstexprReassigned, {name->id}), false;
-  frame->locals[name->id] = Local{Local::Defined, true, lineOf(&node), std::move(*value), {}};
+  defineConstexpr(*name, *value);
   return true;
+}
+
+void Visitor::defineConstexpr(const syntax::Name &name, const Value &value) {
+  Local &local = frame->locals[name.id] = Local{Local::Defined, true, lineOf(&name), value, {}};
+  local.loops = frame->runTimeLoops();
 }
 
 bool Visitor::assign(const syntax::Expr *target, const Value &value) {
@@ -242,17 +247,18 @@ bool Visitor::assignField(const syntax::Attribute &target, const Value &value) {
 }
 
 // A plain number becomes a run-time scalar, as upstream has it; types, strings, tuples,
-// functions and None stay what they are.
+// functions and None stay what they are. So does the name of a constant that is assigned again without an
+// annotation, but in a run-time loop around which it was constant.
 bool Visitor::assignName(const syntax::Name &name, const Value &value) {
   auto known = frame->locals.find(name.id);
   bool isConstexpr = known != frame->locals.end() && known->second.isConstexpr;
   if (isConstexpr && known->second.state == Local::Declared) {
     if (!value.constant())
       return session.fail(Kind::ConstexprNeeded, {"`" + name.id + "`", describeType(value)}), false;
-    known->second = Local{Local::Defined, true, lineOf(&name), value, {}};
+    defineConstexpr(name, value);
     return true;
   }
-  if (isConstexpr && known->second.state == Local::Defined)
+  if (isConstexpr && known->second.state == Local::Defined && known->second.loops < frame->runTimeLoops())
     return session.fail(Kind::ConstexprReassigned, {name.id}), false;
   Local local{Local::Defined, false, lineOf(&name), value, {}};
   if (auto *constant = value.constant(); constant && isNumber(*constant)) {

@@ -36,6 +36,7 @@ struct Local {
   bool isLastTrip = false;     // the variable of a loop that has ended: where types differ, nobody minds
   // Defined on the paths that go on only: it is not where those meet that left a loop or a trip.
   bool isOfPathsThatGoOn = false;
+  unsigned loops = 0; // run-time ones around the annotation
 };
 
 // One function being walked.
@@ -46,8 +47,9 @@ struct Frame {
   std::optional<Value> returned; // set when the function has been walked
   unsigned loops = 0;            // around this point
   unsigned staticLoops = 0;      // of those the unrolled ones
-  bool mayBindMore = false;      // a refused statement may have bound any name
-  bool isConstructor = false;    // of an aggregate: its first parameter has fields that it may set
+  unsigned runTimeLoops() const { return loops - staticLoops; }
+  bool mayBindMore = false;   // a refused statement may have bound any name
+  bool isConstructor = false; // of an aggregate: its first parameter has fields that it may set
 };
 
 // How a statement or a block ends: it goes on; some paths through it have left, and locals say under
@@ -157,6 +159,7 @@ private:
   bool visitAssert(const syntax::Assert &node);
   bool refuse(const syntax::Stmt *node);
   bool assign(const syntax::Expr *target, const Value &value);
+  void defineConstexpr(const syntax::Name &name, const Value &value);
   bool assignName(const syntax::Name &name, const Value &value);
   bool bindTarget(const syntax::Expr *target, const Value &value);
   bool assignField(const syntax::Attribute &target, const Value &value);

@@ -6,5 +6,5 @@ import triton.language as tl
 @triton.jit
 def kernel(x_ptr, n):
     y: tl.constexpr = 1
-    y = 2
+    y: tl.constexpr = 2
     tl.store(x_ptr, y)

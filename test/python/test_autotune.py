@@ -457,3 +457,9 @@ def test_the_listener_is_told_of_what_was_measured(tmp_path, monkeypatch):
         increment[grid](np.zeros(8, np.float32), 8)
     assert [row["cache_hit"] for row in told] == [False, True] and told[0]["duration"] > 0 and told[1]["duration"] is None
     assert told[0]["fn"] is increment.base_fn and told[0]["best_config"] in told[0]["configs_timings"]
+
+
+@pytest.mark.parametrize("configs", ["abc", triton.Config({"BLOCK": 8}), [{"BLOCK": 8}], 3])
+def test_what_is_no_list_of_configurations_is_refused(configs):
+    with pytest.raises(TypeError, match="autotune takes a list of triton.Config; here is .*\n  hint: configs="):
+        triton.autotune(configs, key=[])(make().fn)

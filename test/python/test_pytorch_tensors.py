@@ -79,3 +79,11 @@ def test_a_number_of_another_kind_behind_many_launches(other):
     for number in (3, 5, 7, other, 3, other):
         put[(1,)](out, number)
         assert out[0] == number
+
+
+def test_a_tensor_without_elements_is_told_what_can_be_done():
+    x = torch.zeros(32, device="meta")
+    with pytest.raises(triton.LaunchError, match="device `meta`.*\n  hint: it has a shape and no elements; .*warmup") as caught:
+        copy[(1,)](x, x, 20, BLOCK=32)
+    assert "tensor.cpu()" not in str(caught.value)
+    assert copy.warmup(x.dtype, torch.empty_like(x, device="cpu"), 20, BLOCK=32, grid=(1,)) is not None

@@ -13,7 +13,7 @@ NAMES = {
     "triton": """AsyncCompileMode CompilationError Config FutureKernel InterpreterError JITFunction KernelInterface MockTensor
         OutOfResources TensorWrapper TritonError autotune backends cdiv compile compiler constexpr_function errors heuristics
         jit knobs language must_use_result next_power_of_2 reinterpret runtime set_allocator testing tools __version__""",
-    "triton._C.libtriton": "getenv getenv_bool get_cache_invalidating_env_vars ir native_specialize_impl",
+    "triton._C.libtriton": "amd getenv getenv_bool get_cache_invalidating_env_vars ir native_specialize_impl nvidia",
     "triton._C.libtriton.ir": "context load_dialects",
     "triton._utils": """canonicalize_dtype find_paths_if get_iterable_path is_namedtuple set_iterable_path
         type_canonicalisation_dict validate_block_shape get_primitive_bitwidth TRITON_MAX_TENSOR_NUMEL""",
@@ -22,7 +22,8 @@ NAMES = {
     "triton.backends.driver": "Benchmarker DriverBase GPUDriver",
     "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions get_ptxas get_ptxas_version sm_arch_from_capability",
     "triton.backends.nvidia.driver": "CudaDriver CudaUtils",
-    "triton.compiler": "ASTSource CompilationError CompiledKernel IRSource LazyDict compile compiler errors make_backend",
+    "triton.compiler": """ASTSource CompilationError CompiledKernel IRSource LazyDict code_generator compile compiler errors
+        make_backend""",
     "triton.compiler.compiler": """ASTSource AsmDict CompiledKernel GPUTarget IRSource LazyDict compile driver get_cache_key
         make_backend max_shared_mem triton_key""",
     "triton.compiler.code_generator": "CompilationError UnsupportedLanguageConstruct ast_to_ttir",
@@ -52,6 +53,7 @@ NAMES = {
     "triton.profiler.viewer": "main parse print_tree read show_metrics",
     "triton.testing": """Benchmark Mark assert_close cuda_memcheck do_bench do_bench_cudagraph get_dram_gbps
         get_max_simd_tflops get_max_tensorcore_tflops nvsmi perf_report set_gpu_clock""",
+    "triton.tools": "disasm tensor_descriptor",
     "triton.tools.disasm": "extract get_sass path_to_cuobjdump path_to_nvdisasm",
     "triton.tools.ragged_tma": "create_ragged_descriptor load_ragged store_ragged to_ragged_indices",
     "triton.language.extra.cuda.gdc": "gdc_launch_dependents gdc_wait",
@@ -62,7 +64,9 @@ NAMES = {
     "triton.language.standard": """_log2 _get_int_dtype _sum_combine _elementwise_max _elementwise_min cdiv max sum sort
         _argmax_combine_tie_break_left""",
     "triton.language.semantic": "IncompatibleTypeErrorImpl TritonSemantic",
-    "triton.language.target_info": "cuda_capability_geq current_target is_cuda is_hip is_hip_cdna3",
+    "triton.language.target_info": """cuda_capability_geq current_target get_cdna_version get_hip_lds_size get_rdna_version
+        hip_supports_bf16xX hip_supports_f8e4m3 hip_supports_scaled_dot hip_wmma_version is_cuda is_hip is_hip_cdna is_hip_cdna2
+        is_hip_cdna3 is_hip_cdna3_or_newer is_hip_cdna4 is_hip_gfx1250 is_hip_rdna is_hip_rdna3 is_hip_rdna4""",
     "triton.language.extra": "cuda hip libdevice",
     "triton.language.extra.libdevice": "exp tanh rsqrt",
     "triton.language.random": "philox rand randn randint",
@@ -147,6 +151,39 @@ def test_a_module_is_run(tmp_path):
     (tmp_path / "test_it.py").write_text("import triton\n\n\ndef test_name():\n    assert triton.__name__ == 'tegula'\n")
     out = script("", "-m", "tegula", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", cwd=tmp_path)
     assert "1 passed" in out
+
+
+def test_modules_that_are_there_after_a_plain_import():
+    script("""
+        import tegula
+        tegula.tools.tensor_descriptor.TensorDescriptor, tegula.compiler.code_generator.CompilationError
+        try:
+            tegula.tools.nothing
+        except AttributeError:
+            tegula._C.libtriton.nvidia.cublas.CublasLt
+    """)
+
+
+def test_no_machine_is_of_another_vendor():
+    import numpy as np
+
+    import tegula as triton
+    import tegula.language as tl
+    from tegula.language import target_info
+    from tegula.language.target_info import is_hip_gfx1250
+
+    @triton.jit
+    def kernel(out_ptr):
+        if is_hip_gfx1250() or tl.target_info.is_hip_rdna4() or target_info.is_hip_cdna3_or_newer():
+            tl.store(out_ptr, 1)
+        else:
+            tl.store(out_ptr, target_info.get_cdna_version())
+
+    out = np.zeros(1, np.int32)
+    kernel[(1,)](out)
+    assert out[0] == -1
+    asked = [name for name in target_info.__all__ if "hip_" in name]
+    assert len(asked) > 20 and not any(getattr(target_info, name)() for name in asked)
 
 
 def test_parameters_of_a_kernel():

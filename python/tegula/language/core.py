@@ -22,12 +22,20 @@ class _Running(threading.local):
 running = _Running()
 
 
+class base_value:
+    """A value of a kernel, of any kind."""
+
+
+class base_type:
+    """The type of a value."""
+
+
 # Of the floats: bits of the mantissa, bias of the exponent.
 _FLOAT_PARTS = {"fp8e4b15": (3, 15), "fp8e4nv": (3, 7), "fp8e4b8": (3, 8), "fp8e5": (2, 15), "fp8e5b16": (2, 16),
                 "fp16": (10, 15), "bf16": (7, 127), "fp32": (23, 127), "fp64": (52, 1023), "fp4e2m1": (1, 1)}
 
 
-class dtype:
+class dtype(base_type):
     """An element type."""
 
     SINT_TYPES = ["int8", "int16", "int32", "int64"]
@@ -153,7 +161,7 @@ class dtype:
             return lambda: self._code == _core.dtype_from_name(name[3:])
         if running.session is not None and not name.startswith("__"):
             return running.session.attribute(self, name)
-        raise AttributeError(f"dtype has no attribute `{name}`")
+        raise AttributeError(f"{type(self).__name__} has no attribute `{name}`")
 
     def __eq__(self, other):
         other = _unwrap(other)
@@ -175,31 +183,14 @@ def short_name(of):
     return of.name.replace("uint", "u").replace("int", "i")
 
 
-class pointer_type:
-    """The type of a pointer, for annotations: ``x: tl.pointer_type(tl.float32)``."""
-
-    def __init__(self, element_ty, address_space=1, const=False):
-        self.element_ty, self.address_space, self.const = element_ty, address_space, const
-
-    def __repr__(self):
-        return f"pointer<{self.element_ty}>"
-
-    def __eq__(self, other):
-        other = _unwrap(other)
-        return isinstance(other, pointer_type) and self.element_ty == other.element_ty and self.const == other.const
-
-    def __hash__(self):
-        return hash(("pointer", self.element_ty, self.const))
-
-
-class tensor:
+class tensor(base_value):
     """A value of a running kernel; a name for annotations."""
 
     def __init__(self, *args, **kwargs):
         raise TypeError("a tl.tensor exists only inside a kernel")
 
 
-class constexpr_type:
+class constexpr_type(base_type):
     """The type of a constant."""
 
     def __init__(self, value):
@@ -215,17 +206,6 @@ class constexpr_type:
         return f"constexpr_type[{self.value}]"
 
 
-class RunTimeValue(tensor):
-    """A value of the kernel that is being compiled, as a Python function sees it that the kernel calls: it can be passed
-    on and returned."""
-
-    def __init__(self, handle, text):
-        self.handle, self.text = handle, text
-
-    def __repr__(self):
-        return f"<a run-time value: {self.text}>"
-
-
 class TypedNumber:
     """An int of a type, whose code `dtype` is."""
 
@@ -237,7 +217,7 @@ class const:
     """Annotation of a pointer that is only read."""
 
 
-class constexpr:
+class constexpr(base_value):
     """A value known when a kernel is compiled. Arithmetic on them is Python's."""
 
     def __init__(self, value):
@@ -334,7 +314,8 @@ def must_use_result(fn, is_checked=True):
     return fn if callable(fn) else lambda function: function
 
 
-_HOST_FUNCTIONS = {}
+_CLASSES = {}  # of classes.py, by their canonical names
+_NAMES = {kind: PREFIX + kind.__name__ for kind in (const, constexpr, dtype, tensor)}  # of classes and host functions
 
 
 def host_function(name):
@@ -348,7 +329,7 @@ def host_function(name):
                 return running.session.call_named(name, args, kwargs)
             return function(*args, **kwargs)
 
-        _HOST_FUNCTIONS[called] = name
+        _NAMES[called] = name
         return called
 
     return decorate
@@ -442,10 +423,8 @@ def name_of(obj):
         if name == "tegula" or name.startswith("tegula."):
             return "triton" + name[len("tegula"):]
         return None
-    if obj is constexpr or obj is tensor or obj is const or obj is pointer_type or obj is dtype:
-        return PREFIX + obj.__name__
     try:
-        return _HOST_FUNCTIONS.get(obj)
+        return _NAMES.get(obj)
     except TypeError:  # not hashable
         return None
 
@@ -460,6 +439,8 @@ def _module(dotted):
 
 def resolve(dotted):
     """The Python object of a canonical name; None where the language has no such name."""
+    if dotted in _CLASSES:
+        return _CLASSES[dotted]
     answer = _core.language_name(dotted)
     if answer is None or answer[0] == _core.MODULE:
         return _module(dotted)
@@ -492,6 +473,7 @@ def module_getattr(canonical, own):
 
 
 from .extern import dispatch, extern_elementwise  # noqa: E402,F401
+from .classes import block_type, pointer_type  # noqa: E402,F401 they need the names above
 
 __getattr__ = module_getattr("triton.language", globals())
 

@@ -56,3 +56,6 @@ def end(told):
     del rows[index:]
     scopes.mark_timed(stack)
     sessions.record(span, placed)
+
+
+sessions.hooks.update(launch_enter_hook=begin, launch_exit_hook=end)

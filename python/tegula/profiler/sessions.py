@@ -97,17 +97,18 @@ def _chain(name):
     return getattr(knobs.runtime, name)
 
 
+hooks = {}  # of launches while a session is active, by their names in knobs.runtime: launches.py has them
+
+
 def _switch(session, is_active):
     """Begins or ends to record, and with the last session the hooks of launches."""
     global _active
-    from . import launches
-
     with lock:
         if session.is_active and not is_active:
             session.epoch += 1
         session.is_active = is_active
         _active = tuple(each for each in _sessions.values() if each.is_active)
-        for name, hook in (("launch_enter_hook", launches.begin), ("launch_exit_hook", launches.end)):
+        for name, hook in hooks.items():
             if _active:
                 _chain(name).add(hook)
             else:

@@ -10,7 +10,7 @@ from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources
 from ..testing import do_bench_cudagraph, is_device_clock, summary
 from .autotune_files import TimingFile
 from .jit import JITFunction, KernelInterface  # noqa: F401
-from .tuning import REFUSALS, Measured, Tuning, copied, is_array, restore
+from .tuning import REFUSALS, Measured, Tuning, copied, is_array, listed, restore
 
 
 MOST_MILLISECONDS = 125  # of the clock on the wall, for the runs of one configuration
@@ -76,7 +76,7 @@ class Autotuner(_Wrapper):
     def __init__(self, fn, arg_names, configs, key, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None,
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
         super().__init__(fn, arg_names)
-        self.configs = list(configs) if configs else [Config({})]
+        self.configs = listed(configs) or [Config({})]
         self.keys = list(key)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())
         self.restore_copies, self.nargs = {}, None

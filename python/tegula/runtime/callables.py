@@ -95,10 +95,10 @@ def type_name(annotation):
         return annotation.strip().removeprefix("tl.").removeprefix("triton.language.")
     if isinstance(annotation, type):
         return annotation.__name__
-    if isinstance(annotation, lang.dtype):
-        return _short(annotation.name)
     if isinstance(annotation, lang.pointer_type):
         return ("*k" if annotation.const else "*") + type_name(annotation.element_ty)
+    if isinstance(annotation, lang.dtype) and annotation._code is not None:
+        return _short(annotation.name)
     return str(annotation)
 
 
@@ -153,17 +153,23 @@ class JITCallable:
             raise ValueError(f"@jit functions should be defined in a Python file: the source of `{self.fn.__name__}` "
                              f"cannot be read ({error})") from None
 
-    @property
-    def raw_src(self):
-        return self._lines[0]
+    # The place of the function as it is told. A program that makes functions of texts may assign another one.
+    file_name = functools.cached_property(lambda self: self.fn.__code__.co_filename)
+    raw_src = functools.cached_property(lambda self: list(self._lines[0]))
+    starting_line_number = functools.cached_property(lambda self: self._lines[1])
 
-    @property
-    def starting_line_number(self):
-        return self._lines[1]
+    @functools.cached_property
+    def _def(self):
+        """(number of the line within the source, column from 1) of `def`."""
+        rows = [(number, re.match(r"\s*(?:async\s+)?def\b", line)) for number, line in enumerate(self._lines[0])]
+        return next(((number, found.end() - len(found[0].lstrip()) + 1) for number, found in rows if found), (0, 1))
+
+    def_file_line_number = functools.cached_property(lambda self: self.starting_line_number + self._def[0])
+    def_file_col_number = functools.cached_property(lambda self: self._def[1])
 
     @functools.cached_property
     def _src(self):
-        text = textwrap.dedent("".join(self.raw_src))
+        text = textwrap.dedent("".join(self._lines[0]))
         start = re.search(r"^def\s+\w+\s*\(", text, re.MULTILINE)
         return text[start.start():] if start else text
 

@@ -11,8 +11,9 @@ import types
 
 from .. import _tegula as core
 from ..language import core as lang
+from ..language.run_time import RUN_TIME
 
-_PLAIN = (int, float, str, bytes, bool, complex, type(None), range, lang.dtype, lang.pointer_type)
+_PLAIN = (int, float, str, bytes, bool, complex, type(None), range, lang.dtype, lang.pointer_type, *RUN_TIME)
 _PURE_MODULES = (builtins, math, operator)
 _IMPURE = {"input", "open", "eval", "exec", "globals", "locals", "vars", "__import__", "id", "compile", "getattr"}
 _UNSEEN = object()

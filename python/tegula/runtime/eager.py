@@ -75,7 +75,7 @@ class TypeValue(_Value):
         return hash(self._held.type)
 
 
-class Descriptor(_Value):
+class Descriptor(_Value, lang.tensor_descriptor):
     """A tensor descriptor."""
 
     __slots__ = ()
@@ -281,6 +281,8 @@ class Session:
             return tuple(map(self._lower, value))
         if isinstance(value, lang.pointer_type):
             return self.call_named("triton.language.pointer_type", (value.element_ty, ), {})._held
+        if isinstance(value, lang.block_type):
+            return self.call_named("triton.language.block_type", (value.element_ty, value.shape), {})._held
         return _OF_PYTHON.get(value, value) if isinstance(value, type) else value
 
     def do(self, action, name, operands, keywords=None):
@@ -439,8 +441,8 @@ def python(function, *args, **kwargs):
 
 
 def _is_instance(value, kinds):
-    kinds = kinds if isinstance(kinds, tuple) else (kinds, )
-    is_ours = isinstance(value, _Value) or any(isinstance(kind, lang.Builtin) or kind is lang.constexpr for kind in kinds)
+    kinds = kinds if isinstance(kinds, tuple) else getattr(kinds, "__args__", None) or (kinds, )  # of `a | b`
+    is_ours = isinstance(value, _Value) or any(kind is not lang.tensor and lang.name_of(kind) for kind in kinds)
     if not is_ours:
         return isinstance(value, kinds)
     return any(_program().call_named("builtins.isinstance", (value, kind), {}) if lang.name_of(kind) or kind in _OF_PYTHON

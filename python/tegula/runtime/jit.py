@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from .. import _tegula as core
 from .. import knobs
-from ..encode import as_argument, encode, object_of, takes_values
+from ..encode import Method, as_argument, encode, encode_attribute, object_of, takes_values
 from ..language import core as lang
 from . import hooks
 from ._async_compile import active_mode
@@ -22,6 +22,7 @@ from .driver import driver
 from .dependencies import is_pure, watch_call
 from .specialize import DeviceCaches, Specialization, describe, mangle_type, native_specialize_impl
 from ..errors import Diagnostic
+from ..language.run_time import run_time
 from . import descriptors
 from .tensors import MockTensor, TensorWrapper, elements_reachable, reinterpret
 
@@ -91,6 +92,7 @@ class _Environment:
         self.fn, self._owner = fn, weakref.ref(owner)
 
     def source(self):
+        self._owner()._mark()
         return self._owner().source_text()
 
     def lookup(self, name):
@@ -132,6 +134,8 @@ class _Environment:
         return None if value is inspect.Parameter.empty else encode(value)
 
     def attribute(self, obj, name):
+        if isinstance(obj, (int, float, str)):  # what it has does not change
+            return encode_attribute(obj, name)
         if name == "__init__" and hasattr(obj, "__tegula_constructor__"):
             name = "__tegula_constructor__"
         try:
@@ -155,6 +159,8 @@ class _Environment:
             return encode(callee(*arguments, _semantic=None, **keywords))
         if not callable(callee) or isinstance(callee, (JITFunction, KernelInterface)):
             return None
+        if isinstance(callee, Method):
+            return encode(lang.constexpr(callee(*arguments, **keywords)))
         if is_pure(callee):
             return encode(lang.constexpr(_pure_result(callee, arguments, tuple(keywords.items()))))
         result = callee(*arguments, **keywords)
@@ -190,10 +196,10 @@ class _Environment:
             return annotation if found is None else self._text_of(found)
         if annotation is lang.constexpr or annotation is lang.const:
             return annotation.__name__
-        if isinstance(annotation, lang.dtype):
-            return annotation.name
         if isinstance(annotation, lang.pointer_type) and isinstance(annotation.element_ty, lang.dtype):
             return ("*k" if annotation.const else "*") + annotation.element_ty.name
+        if isinstance(annotation, lang.dtype) and annotation._code is not None:
+            return annotation.name
         return None
 
     def _named(self, dotted):
@@ -219,7 +225,7 @@ class _Environment:
         return object_of(handle)
 
     def run_time(self, number, text):
-        return lang.RunTimeValue(number, text)
+        return run_time(number, text)
 
     def dtype(self, code):
         return lang.dtype(core.dtype_name(code))
@@ -281,22 +287,30 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
         self.constexprs = [parameter.num for parameter in self.params if parameter.is_constexpr]
         self.pre_run_hooks, self.kernel, self._body = [], None, None
         self._start(_target())
-        self._do_not_specialize_marks()
 
     def _start(self, target):
         defaults = {parameter.name: parameter.default for parameter in self.params if parameter.has_default}
+        self._is_marked = False
         core.Function.__init__(self, _Environment(self.fn, self), tuple(self.arg_names), defaults, target)
         _functions.add(self)
 
     def _is_named(self, number, names):
         return number in names or self.arg_names[number] in names
 
-    def _do_not_specialize_marks(self):
-        """Names that are no parameters are skipped, as upstream skips them: one list often serves several kernels."""
-        for names, only_alignment in ((self.do_not_specialize, False), (self.do_not_specialize_on_alignment, True)):
-            for index in range(len(self.arg_names)):
-                if self._is_named(index, names):
-                    self._do_not_specialize(index, only_alignment)
+    def _mark(self):
+        """Passes on, with the source, which parameters are not specialized. Names that are no parameters are skipped, as
+        upstream skips them: one list often serves several kernels."""
+        with self._hash_lock:
+            if self._is_marked:
+                return
+            self._is_marked = True  # the first mark asks for the source, too
+            try:
+                for names, only_alignment in ((self.do_not_specialize, False), (self.do_not_specialize_on_alignment, True)):
+                    for index in filter(lambda number: self._is_named(number, names), range(len(self.arg_names))):
+                        self._do_not_specialize(index, only_alignment)
+            except BaseException:
+                self._is_marked = False
+                raise
 
     def __getstate__(self):
         """Everything but the compiled kernels."""
@@ -322,9 +336,9 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def source_text(self):
         """(path, text, first line, first column) of the function's definition."""
         self._was_read = True
-        lines, first = self._lines
         if getattr(self, "_is_updated", False):
-            return self.fn.__code__.co_filename, self.src, max(1, first), 0
+            return self.file_name, self.src, max(1, self.def_file_line_number), 0
+        lines, first = self._lines
         text = "".join(lines)
         indent = len(lines[0]) - len(lines[0].lstrip())
         path = inspect.getsourcefile(self.fn) or self.fn.__code__.co_filename

@@ -20,7 +20,7 @@ def _int_type(value):
 def _element_type(dtype):
     from ..encode import dtype_code
 
-    if isinstance(dtype, lang.dtype):
+    if isinstance(dtype, lang.dtype) and dtype._code is not None:
         return lang.short_name(dtype)
     return lang.short_name(lang.dtype(core.dtype_name(dtype_code(dtype))))
 

@@ -9,6 +9,17 @@ from .driver import driver
 REFUSALS = (OutOfResources, CompileTimeAssertionFailure, ToolchainError)  # others may run all the same
 
 
+def listed(configs):
+    """The configurations that autotune was given; objects of other classes than Config will do."""
+    is_list = hasattr(configs, "__iter__") and not isinstance(configs, str)
+    given = list(configs) if is_list else [] if configs is None else [configs]
+    for each in given:
+        if not is_list or not hasattr(each, "all_kwargs"):
+            raise TypeError(f"autotune takes a list of triton.Config; here is {each!r}\n"
+                            '  hint: configs=[triton.Config({"BLOCK": 128}, num_warps=4), ...]')
+    return given
+
+
 def copied(array):
     return array.clone() if hasattr(array, "clone") else array.copy()
 

@@ -13,13 +13,14 @@
 # RUN: %refused plain_tuple_global 'p=*f32'
 # RUN: %refused called_global 'p=*f32'
 # RUN: %refused imported_global 'p=*f32'
+# RUN: %ir handed_on 'p=*f32'
 # RUN: %refused class_global 'p=*f32'
 # RUN: %refused undecorated 'p=*f32'
 # RUN: %refused conditional_global 'p=*f32'
 # RUN: %refused module_global 'p=*f32'
 # RUN: %refused unknown_attribute 'p=*f32'
 # RUN: %refused lost_constant 'p=*f32'
-# RUN: %refused reassigned 'p=*f32'
+# RUN: %ir reassigned 'p=*f32'
 # RUN: %refused redefined 'p=*f32'
 # RUN: %ir run_time_constexpr 'p=*f32,n=i32'
 # RUN: %refused divided_by_zero 'p=*f32'
@@ -40,6 +41,7 @@ import math
 import os
 from math import tau
 from somewhere import imported
+from package.triton_utils import tl as language, triton as package
 
 import tegula as triton
 import tegula.language as tl
@@ -201,6 +203,13 @@ def imported_global(p):
 
 
 @triton.jit
+def handed_on(p):
+    # Packages have the language under its usual names.
+    # handed_on: make_range {end = 4 : i32, start = 0 : i32}
+    language.store(p + language.arange(0, package.cdiv(7, 2)), 1.0)
+
+
+@triton.jit
 def class_global(p):
     # class_global: error: `Thing` is a class
     tl.store(p, Thing())
@@ -241,9 +250,12 @@ def lost_constant(p):
 
 @triton.jit
 def reassigned(p):
-    # reassigned: error: `N` is a `tl.constexpr` and cannot be assigned again [ConstexprReassigned]
+    # Without an annotation the name becomes a run-time value, as upstream has it.
+    # reassigned: %[[SUM:.*]] = arith.constant 7 : i32
+    # reassigned: tt.addptr %arg0, %[[SUM]]
     N: tl.constexpr = 4
-    N = 5
+    N = N + 3
+    tl.store(p + N, 1.0)
 
 
 @triton.jit
