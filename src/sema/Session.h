@@ -112,6 +112,8 @@ std::optional<Value> callBuiltin(Session &, std::string_view name, std::span<con
 // A bound method is called through callMethod.
 std::optional<Value> attribute(Session &, const Value &object, std::string_view name);
 bool isMethod(const Value &object, std::string_view name);
+// Does the value name a class that isinstance can ask for, or several?
+bool namesClass(const Value &value);
 std::optional<Value> callMethod(Session &, const Value &object, std::string_view name,
                                 std::span<const Value> arguments, std::span<const NamedValue> keywords);
 // x[None, :], tuple[i]; indices are None, a slice (Const std::string ":" is never used:

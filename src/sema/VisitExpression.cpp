@@ -201,6 +201,16 @@ static std::nullopt_t failOfTuple(Session &session, std::string_view op, const V
 }
 
 std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right) {
+  // The classes `A | B` that isinstance asks for: a tuple of them.
+  if (op == syntax::BinaryOperator::Or && namesClass(left) && namesClass(right)) {
+    ValueTuple classes;
+    for (const Value &side : {left, right})
+      if (auto elements = elementsOf(side))
+        llvm::append_range(classes, *elements);
+      else
+        classes.push_back(side);
+    return tupleWithinLimits(std::move(classes));
+  }
   if (left.constant() && right.constant()) {
     ConstError error;
     auto result = evaluate(op, *left.constant(), *right.constant(), error);

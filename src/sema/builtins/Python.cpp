@@ -1,6 +1,7 @@
 // Python's own functions, as far as a kernel can mean them. Calls with constants only are
 // folded before they come here, where they can be.
 #include "diag/Utf8.h"
+#include "sema/Const.h"
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -50,6 +51,12 @@ std::optional<bool> isOf(const Value &value, const Value &type) {
     return any;
   }
   auto *constant = type.constant();
+  if (auto *named = constant ? std::get_if<TupleClassPtr>(&constant->value) : nullptr) {
+    TupleClassPtr own = value.tuple() ? value.tuple()->type : nullptr;
+    if (auto *elements = value.constant() ? tupleOf(*value.constant()) : nullptr)
+      own = elements->type;
+    return own && *own == **named;
+  }
   auto *ref = constant ? std::get_if<BuiltinRef>(&constant->value) : nullptr;
   if (!ref)
     return std::nullopt;
@@ -131,8 +138,9 @@ std::optional<Value> python_list(Call &call) { return python_tuple(call); }
 std::optional<Value> python_isinstance(Call &call) {
   auto result = isOf(call[0], call[1]);
   if (!result)
-    return call.wrong(1,
-                      "tl.tensor, tl.constexpr, tl.dtype, int, float, bool, str, tuple, or a tuple of these");
+    return call.wrong(1, "tl.tensor, tl.constexpr, tl.dtype, int, float, bool, str, tuple, a NamedTuple, an "
+                         "aggregate, or several "
+                         "of these, `A | B` or `(A, B)`");
   return Value(Const{*result});
 }
 
@@ -162,3 +170,5 @@ std::optional<Value> python_getattr(Call &call) {
 std::optional<Value> python_range(Call &call) { return call.fail(diag::Kind::OnlyInLoop, {"for"}); }
 
 } // namespace tegula::sema::builtins
+
+bool tegula::sema::namesClass(const Value &value) { return builtins::isOf(Value(), value).has_value(); }
