@@ -108,6 +108,13 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   collectAnchors(function);
+  function.walk([&](ReduceOp reduce) {
+    if (isa<scf::ForOp, scf::WhileOp>(reduce->getParentOp()) &&
+        chosen_.contains(classes_.leader(reduce.getOperands()[0])))
+      for (Value result : reduce.getResults())
+        if (isTile(result))
+          rowsOfProducts_.insert(classes_.leader(result));
+  });
   for (Value leader : classes.leaders())
     if (anchors_.contains(leader) && !chosen_.contains(leader) && !waits(leader))
       chooseByAnchors(leader);
@@ -185,9 +192,12 @@ double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {
 
 bool LayoutChoice::waits(Value leader) const {
   const auto &anchors = anchors_.find(leader)->second;
-  return cast<RankedTensorType>(leader.getType()).getNumElements() <= 32 * int64_t(warps_) ||
-         (cast<RankedTensorType>(leader.getType()).getRank() == 1 &&
-          llvm::all_of(anchors, [](const Anchor &anchor) { return anchor.isLoad; }));
+  auto type = cast<RankedTensorType>(leader.getType());
+  bool isOfLoop = rowsOfProducts_.contains(leader);
+  return type.getNumElements() <= 32 * int64_t(warps_) ||
+         (type.getRank() == 1 && llvm::all_of(anchors, [&](const Anchor &anchor) {
+            return anchor.isLoad || (isOfLoop && anchor.trips == 1);
+          }));
 }
 
 namespace {

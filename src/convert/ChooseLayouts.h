@@ -7,6 +7,8 @@
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <array>
 #include <optional>
 
@@ -56,7 +58,9 @@ private:
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
-  // repeat it anyway, or one that is only loaded, which threads can load as its readers want it.
+  // repeat it anyway, one that is only loaded, which threads can load as its readers want it, or one that a
+  // loop reduces its products to, and that is loaded or stored outside of loops: the conversion is behind
+  // them.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
@@ -73,6 +77,7 @@ private:
   unsigned warps_;
   llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
   Locality locality_;
+  llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };
