@@ -109,10 +109,11 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   collectAnchors(function);
   function.walk([&](ReduceOp reduce) {
-    if (isa<scf::ForOp, scf::WhileOp>(reduce->getParentOp()) &&
-        chosen_.contains(classes_.leader(reduce.getOperands()[0])))
+    Value reduced = reduce.getOperands()[0];
+    if (isa<scf::ForOp, scf::WhileOp>(reduce->getParentOp()) && classes_.isData(reduced) &&
+        chosen_.contains(classes_.leader(reduced)))
       for (Value result : reduce.getResults())
-        if (isTile(result))
+        if (isTile(result) && classes_.isData(result))
           rowsOfProducts_.insert(classes_.leader(result));
   });
   for (Value leader : classes.leaders())
