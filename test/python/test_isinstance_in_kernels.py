@@ -57,7 +57,7 @@ def misused_kernel(out, B: tl.constexpr):
         tl.store(out, isinstance(B, int | 3))
 
 
-@pytest.mark.parametrize("case, told", [(0, "must be tl.tensor, .*`A | B` or `\\(A, B\\)`"), (1, "`|` does not apply"), (2, "`|` does not apply")])
+@pytest.mark.parametrize("case, told", [(0, r"must be tl.tensor, .*`A \| B` or `\(A, B\)`"), (1, r"`\|` does not apply"), (2, r"`\|` does not apply")])
 def test_no_class_is_told(case, told):
     with pytest.raises(triton.CompilationError, match=told):
         misused_kernel[(1,)](torch.zeros(1), case)

@@ -6,7 +6,6 @@ from .. import _tegula as _core
 from .core import dtype, tensor
 from .classes import block_type, pointer_type, tensor_descriptor, tensor_descriptor_base_type
 
-_ASKED = ("dtype", "type", "shape", "numel", "block_type", "block_shape")
 _TILE = re.compile(r"<\[(.*)\], (.*)>")
 _POINTER = re.compile(r"(const_)?pointer<(.*)>")
 _DESCRIPTOR = re.compile(r"tensor_descriptor<(.*)>")
@@ -37,7 +36,7 @@ class _Value:
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"`{name}` of a run-time value of type {self.text}: Python functions that a kernel calls may ask "
-                             f"for {', '.join(_ASKED[:4])}, and for no more")
+                             "for its dtype, type, shape and numel, of a descriptor for dtype, type, block_type and block_shape")
 
     def _refuse(self, *_):
         raise TypeError(f"a run-time value of type {self.text} is not known while the kernel is compiled; write the function "
