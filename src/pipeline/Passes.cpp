@@ -17,10 +17,12 @@
 #include "transforms/PipelineLoops.h"
 #include "transforms/PlanConverts.h"
 #include "transforms/PredicateLoads.h"
+#include "transforms/RecomputeInTrips.h"
 #include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 #include "transforms/SplitMaskedLoops.h"
+#include "transforms/StandIns.h"
 #include "transforms/StartDots.h"
 #include "transforms/TransposeProducts.h"
 #include "transforms/VersionClampedLoops.h"
@@ -235,6 +237,16 @@ const Pass insertBarriers{"insert-barriers", "simt",
                             transforms::insertBarriers(unit.module);
                             return Status();
                           }};
+const Pass recomputeInTrips{
+    "recompute-in-trips", "simt", "loops around loops of products compute their small tiles in each trip",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::recomputeInTrips(function); });
+    }};
+const Pass sinkStandIns{
+    "sink-stand-ins", "simt", "addresses of copies by all threads are computed only where no box fits",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkStandIns(function); });
+    }};
 
 // ---- LLVM IR ----
 

@@ -328,6 +328,11 @@ private:
         state.products.insert(rangeOf(buffer));
   }
 
+  // Does a copy fill a slot of which signals or the trips of a loop say that nobody needs it?
+  static bool isOrderedElsewhere(Operation *copy) {
+    return copy->hasAttr(simt::signalledName) || copy->hasAttr(simt::earlyName);
+  }
+
   void visitBuffer(Operation *op, Pending &state) {
     if (auto load = dyn_cast<simt::LocalLoadOp>(op)) {
       Pending::Range range = rangeOf(load.getBuffer());
@@ -344,7 +349,7 @@ private:
     } else {
       auto copy = dyn_cast<simt::AsyncCopyOp>(op);
       Pending::Range range = rangeOf(copy ? copy.getBuffer() : cast<simt::LocalStoreOp>(op).getBuffer());
-      if (!op->hasAttr(simt::signalledName) &&
+      if (!isOrderedElsewhere(op) &&
           (Pending::overlaps(state.reads, range) || Pending::overlaps(state.writes, range)))
         meet(op, state);
       if (copy)
@@ -363,7 +368,7 @@ private:
     bool isWritten = isa<simt::SignalInitOp, simt::SignalEndOp>(op);
     bool waits =
         Pending::overlaps(state.writes, signal) || (isWritten && Pending::overlaps(state.reads, signal));
-    if (copy && !op->hasAttr(simt::signalledName)) {
+    if (copy && !isOrderedElsewhere(op)) {
       Pending::Range to = rangeOf(copy.getBuffer());
       waits |= Pending::overlaps(state.reads, to) || Pending::overlaps(state.writes, to) ||
                isWrittenByThreads(state, to);

@@ -7,7 +7,8 @@
 #include "transforms/CopiedElements.h"
 #include "transforms/OtherLayout.h"
 #include "transforms/PlanCopies.h"
-#include "transforms/PredicateLoads.h"
+#include "transforms/Ring.h"
+#include "transforms/StartNextTrip.h"
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
@@ -21,17 +22,6 @@ namespace {
 
 constexpr llvm::StringLiteral stagesName = "tt.num_stages";
 
-// The buffers that the copies of a loop have filled, and their signals, as the loop leaves them.
-struct Ring {
-  scf::ForOp loop;
-  SmallVector<Value> buffers;
-  Value signals, emptied; // null: there are none
-  Value slot, parity;     // of the trip that would be the next one
-  Value isUsed;           // this loop or one before it had a trip; i1
-  unsigned aheadTrips;
-  SmallVector<Operation *> endings; // behind the loop: nothing is under way any more, signals end
-};
-
 // Does the op leave shared memory alone, and do nothing else that copies could meet?
 bool isPlain(Operation *op) {
   return (op->getNumRegions() == 0 || isa<ReduceOp>(op)) && isMemoryEffectFree(op) &&
@@ -40,10 +30,11 @@ bool isPlain(Operation *op) {
 
 class Pipeline {
 public:
-  // `before`: of the loop that was the last one to get copies, if there is one.
-  Pipeline(CopyPlan plan, const simt::Machine &machine, std::vector<diag::Remark> &remarks,
+  // `before`: of the loop that was the last one to get copies, if there is one. `around`: the loop around
+  // this one whose trips may start its first copies early, or null.
+  Pipeline(CopyPlan plan, scf::ForOp around, const simt::Machine &machine, std::vector<diag::Remark> &remarks,
            std::optional<Ring> before)
-      : plan_(std::move(plan)), loop_(plan_.loop), machine_(machine), remarks_(remarks),
+      : plan_(std::move(plan)), loop_(plan_.loop), around_(around), machine_(machine), remarks_(remarks),
         before_(std::move(before)) {}
 
   std::optional<Ring> run() {
@@ -108,6 +99,8 @@ private:
     Location loc = loop_.getLoc();
     rewriter.setInsertionPoint(loop_);
     bool handsOn = machine_.hasBulkCopy && plan_.areWide && planBoxes(rewriter);
+    if (handsOn)
+      around_ = nullptr; // measured: groups of warps that begin together stay together, and lose 3 to 6 %
     makeRing(rewriter, handsOn);
     ArrayRef<Value> buffers = buffers_;
     // The slots that a trip fills and reads, one after the other, and the parity of signals in the latter,
@@ -116,12 +109,12 @@ private:
     Value one = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(1));
     Value count = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(int32_t(plan_.slots)));
     SmallVector<Operation *> next[2];
-    Value firstSlot = before_ ? before_->slot : zero, firstParity = before_ ? before_->parity : zero;
-    SmallVector<Value> begins{firstSlot, firstSlot};
+    begin_ = before_ ? before_->end : beginAnew(rewriter);
+    SmallVector<Value> begins{begin_.slot, begin_.slot};
     if (signals_)
-      begins.push_back(firstParity);
+      begins.push_back(begin_.parity);
     if (emptied_)
-      begins.push_back(firstParity);
+      begins.push_back(begin_.parity);
     auto replaced = loop_.replaceWithAdditionalYields(
         rewriter, begins, /*replaceInitOperandUsesInLoop=*/false,
         [&](OpBuilder &builder, Location at, ArrayRef<BlockArgument> slots) {
@@ -169,9 +162,10 @@ private:
           inLanes(copied.load.getPtr()), inLanes(copied.load.getMask()), isBox ? others : Value(), view,
           copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
-      // It takes twice as long so, but neither registers nor code of loops in which groups of warps compute
-      // beside each other.
-      if (isBox && emptied_)
+      // It takes twice as long so, but neither registers nor code. Ahead of the loop that hardly counts. In a
+      // loop around it the assembler would take the loop over elements for one that threads leave at
+      // different times, and start each box in a loop over threads.
+      if (isBox && (emptied_ || !loop_->getParentOfType<LoopLikeOpInterface>()))
         describeElements(rewriter, copy);
       markSignalled(copy);
       tokens.push_back(copy.getToken());
@@ -211,8 +205,15 @@ private:
       types.push_back(simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
                                             int64_t(plan_.slots)));
     }
-    if (before_ && !goesOn(types, handsOn))
+    if (before_ && !goesOn(types, handsOn)) {
+      if (fillsAnew(types))
+        alike_ = std::move(before_);
       before_.reset();
+    }
+    if (alike_) {
+      buffers_ = alike_->buffers;
+      return;
+    }
     if (before_) {
       buffers_ = before_->buffers;
       signals_ = before_->signals;
@@ -231,6 +232,21 @@ private:
     signals_ = makeSignals(rewriter, handsOn ? simt::warpsOf(loop_) : 1);
     if (handsOn)
       emptied_ = makeSignals(rewriter, simt::warpsOf(loop_));
+  }
+
+  // Without signals a loop begins in the buffers of the one before as in its own. They live on anyway where
+  // the first copies of the former may start early.
+  bool fillsAnew(ArrayRef<Type> types) {
+    return boxes_.empty() && !before_->signals && before_->around &&
+           before_->loop->getBlock() == loop_->getBlock() &&
+           llvm::equal(types, ValueRange(before_->buffers).getTypes());
+  }
+
+  // In constants that nothing else reads: a loop around may put the ends of its trips in their place.
+  RingPlace beginAnew(IRRewriter &rewriter) {
+    Location loc = loop_.getLoc();
+    auto zero = [&] { return arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0)); };
+    return {zero(), zero()};
   }
 
   bool goesOn(ArrayRef<Type> types, bool handsOn) {
@@ -464,7 +480,7 @@ private:
     options.supportDynamicLoops = true;
     options.peelEpilogue = false;
     options.predicateFn = [](RewriterBase &rewriter, Operation *op, Value predicate) {
-      return under(rewriter, op, predicate);
+      return runUnder(rewriter, op, predicate);
     };
     options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
       for (Operation *wait : waits_)
@@ -499,13 +515,13 @@ private:
     };
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPointAfter(loop_);
-    Ring ring{{}, buffers_, signals_, emptied_, {}, {}, {}, plan_.aheadTrips, {}};
+    Ring ring{{}, buffers_, signals_, emptied_, {}, {}, plan_.aheadTrips, {}, {}, around_, begin_};
     if (signals_) {
       // Through ops of their own: the loop that has these results is about to become another one.
       Value none = arith::ConstantOp::create(rewriter, loop_.getLoc(), rewriter.getI32IntegerAttr(0));
       auto own = loop_.getResults().take_back(emptied_ ? 4 : 3);
-      ring.slot = arith::AddIOp::create(rewriter, loop_.getLoc(), own[1], none);
-      ring.parity = arith::AddIOp::create(rewriter, loop_.getLoc(), own[2], none);
+      ring.end.slot = arith::AddIOp::create(rewriter, loop_.getLoc(), own[1], none);
+      ring.end.parity = arith::AddIOp::create(rewriter, loop_.getLoc(), own[2], none);
     }
     rewriter.setInsertionPoint(loop_);
     ring.isUsed = arith::CmpIOp::create(rewriter, loop_.getLoc(), arith::CmpIPredicate::slt,
@@ -526,6 +542,8 @@ private:
     }
     if (emptied_)
       finishSignalled(*made);
+    else
+      copyByTiles(*made);
     if (before_)
       askAhead(before_->loop, *made);
     // Nothing is under way when the memory serves others.
@@ -533,7 +551,12 @@ private:
         rewriter, made->getLoc(), simt::TokenType::get(made->getContext()), ValueRange());
     ring.endings.push_back(rest);
     ring.endings.push_back(simt::AsyncWaitOp::create(rewriter, made->getLoc(), rest.getGroup(), 0));
-    ring.loop = *made;
+    ring.loop = ring.first = *made;
+    if (const std::optional<Ring> &earlier = before_ ? before_ : alike_) {
+      ring.first = earlier->first;
+      ring.around = earlier->around;
+      ring.begin = earlier->begin;
+    }
     return ring;
   }
 
@@ -551,6 +574,12 @@ private:
       else
         op->removeAttr(simt::signalledName);
     }
+  }
+
+  // Of the copies that stand in for boxes those of the trips are as fast as can be, unless groups of warps
+  // compute beside each other: there they would take registers that these want.
+  static void copyByTiles(scf::ForOp made) {
+    made.getBody()->walk([](simt::AsyncCopyOp copy) { copy.getElement().getBlocks().clear(); });
   }
 
   // Numbers that the first copies of a loop which goes on need are computed ahead of the loop before it:
@@ -608,39 +637,14 @@ private:
     }
   }
 
-  static Operation *under(RewriterBase &rewriter, Operation *op, Value predicate) {
-    if (auto copy = dyn_cast<simt::AsyncCopyOp>(op)) {
-      rewriter.setInsertionPoint(op);
-      Value both = copy.getPredicate()
-                       ? Value(arith::AndIOp::create(rewriter, op->getLoc(), copy.getPredicate(), predicate))
-                       : predicate;
-      copy.getPredicateMutable().assign(both);
-      return op;
-    }
-    rewriter.setInsertionPoint(op);
-    auto both = [&](Value own) {
-      return own ? Value(arith::AndIOp::create(rewriter, op->getLoc(), own, predicate)) : predicate;
-    };
-    if (auto copy = dyn_cast<simt::BulkCopyOp>(op))
-      copy.getPredicateMutable().set(both(copy.getPredicate()));
-    if (auto arrive = dyn_cast<simt::SignalArriveOp>(op))
-      arrive.getPredicateMutable().assign(both(arrive.getPredicate()));
-    if (auto arrive = dyn_cast<simt::SignalArriveWarpsOp>(op))
-      arrive.getPredicateMutable().assign(both(arrive.getPredicate()));
-    if (auto wait = dyn_cast<simt::SignalWaitOp>(op))
-      wait.getPredicateMutable().assign(both(wait.getPredicate()));
-    if (auto load = dyn_cast<LoadOp>(op)) {
-      maskLoad(rewriter, load, predicate);
-      return op;
-    }
-    return op; // computes what nobody reads, or counts groups
-  }
-
   CopyPlan plan_;
   scf::ForOp loop_; // as rewritten so far
+  scf::ForOp around_;
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
   std::optional<Ring> before_; // in which this loop goes on, once it is known that it does
+  std::optional<Ring> alike_;  // the same, but this loop begins anew in its buffers
+  RingPlace begin_;
   simt::AsyncWaitOp wait_;
   SmallVector<Value> buffers_;
   SmallVector<BulkCopies::Plan> boxes_;                 // loads that may be copies of boxes
@@ -658,13 +662,29 @@ void pipelineLoops(Operation *function, unsigned stages, const simt::Machine &ma
                    std::vector<diag::Remark> &remarks) {
   SmallVector<scf::ForOp> loops;
   function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  std::vector<Ring> rings; // as the last loops in them leave them
   std::optional<Ring> ring;
   for (scf::ForOp loop : loops) {
     unsigned own = stages;
     if (auto attribute = loop->getAttrOfType<IntegerAttr>(stagesName))
       own = unsigned(std::max<int64_t>(attribute.getInt(), 1));
-    if (std::optional<CopyPlan> plan = planCopies(loop, own, machine, remarks))
-      ring = Pipeline(std::move(*plan), machine, remarks, std::move(ring)).run();
+    std::optional<CopyPlan> plan = planCopies(loop, own, machine, remarks);
+    if (!plan)
+      continue;
+    scf::ForOp around = loopThatMayStartEarly(*plan, remarks);
+    ring = Pipeline(std::move(*plan), around, machine, remarks, std::move(ring)).run();
+    if (!ring)
+      continue;
+    if (ring->first != ring->loop)
+      rings.pop_back(); // it went on
+    rings.push_back(*ring);
+  }
+  for (Ring &each : rings) {
+    auto isBeside = [&](Ring &other) {
+      return other.first != each.first && each.around->isAncestor(other.loop);
+    };
+    if (each.around && llvm::none_of(rings, isBeside))
+      startNextTrip(each, machine, remarks);
   }
 }
 

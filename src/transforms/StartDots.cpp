@@ -275,6 +275,19 @@ private:
     return true;
   }
 
+  // The op behind a loop, and behind what may happen there while its last products run: scalars, and copies
+  // for the next trip of the loop around it.
+  static Operation *behindEarly(scf::ForOp loop) {
+    auto isOfScalars = [](Operation *op) {
+      return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>() &&
+             llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+    };
+    Operation *op = loop->getNextNode();
+    while (op->hasAttr(simt::earlyName) || isOfScalars(op))
+      op = op->getNextNode();
+    return op;
+  }
+
   // Ahead of a loop, unless it takes over, and behind it, for sums that its trips hand on while they run.
   std::pair<Operation *, Operation *> waitAround(scf::ForOp loop, unsigned index, simt::DotAsyncOp started,
                                                  bool takesTurns = false) {
@@ -292,7 +305,7 @@ private:
                                       ValueRange{first.get()}, ValueRange(), 0);
       first.set(ahead.getResult(0));
     }
-    builder.setInsertionPointAfter(loop);
+    builder.setInsertionPoint(behindEarly(loop));
     Value sum = loop.getResult(index);
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{sum.getType()}, ValueRange{sum},
                                         allocs, 0);

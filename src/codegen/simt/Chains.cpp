@@ -70,6 +70,8 @@ void Emitter::emitBlock(Block &block) {
       flush();
     place(op.getLoc());
     emitOp(&op);
+    if (isAroundProducts(op.getParentOp()) && hasProductLoop(&op))
+      beginAnew();
   }
   flush();
 }

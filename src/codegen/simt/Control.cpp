@@ -42,6 +42,30 @@ void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
   assert(next == phis.size() && "carried values have the layouts of their places");
 }
 
+// The sums of such loops leave few registers: what threads compute for themselves beside one, each trip
+// around it computes again, behind the last of them, in place of all of it ahead of the loops.
+void Emitter::emitTrip(scf::ForOp op) {
+  llvm::Value *thread = thread_, *uniformWarp = uniformWarp_;
+  std::map<std::vector<uint32_t>, llvm::Value *> linear = std::move(linear_);
+  llvm::BasicBlock *prologue = prologue_;
+  beginAnew();
+  emitBlock(*op.getBody());
+  thread_ = thread;
+  uniformWarp_ = uniformWarp;
+  linear_ = std::move(linear);
+  prologue_ = prologue;
+}
+
+// From here on nothing is known of the thread.
+void Emitter::beginAnew() {
+  llvm::BasicBlock *rest = newBlock("anew");
+  linear_.clear();
+  prologue_ = builder.GetInsertBlock();
+  thread_ = hardware.threadIndexHere(builder);
+  builder.CreateBr(rest);
+  builder.SetInsertPoint(rest);
+}
+
 void Emitter::emitFor(scf::ForOp op) {
   bool isUnsigned = op.getUnsignedCmp();
   auto less = isUnsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
@@ -68,7 +92,10 @@ void Emitter::emitFor(scf::ForOp op) {
   builder.SetInsertPoint(before);
   addIncoming(carried, op.getInitArgs());
   builder.SetInsertPoint(body);
-  emitBlock(*op.getBody());
+  if (isAroundProducts(op))
+    emitTrip(op);
+  else
+    emitBlock(*op.getBody());
   // There is another one when more than a step is left: nothing can overflow.
   llvm::Value *left = builder.CreateSub(upper, index);
   llvm::Value *next = builder.CreateAdd(index, step, "", isUnsigned, !isUnsigned);

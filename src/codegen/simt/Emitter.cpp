@@ -363,6 +363,11 @@ void Emitter::emitOp(Operation *op) {
     emitElementwise(op);
 }
 
+void Emitter::emitAny(AnyOp op) {
+  llvm::Value *any = llvm::PoisonValue::get(type(elementType(op.getType())));
+  set(op, Registers(layoutOf(op).size(Axis::Register), any));
+}
+
 void Emitter::emitInlineAsm(ElementwiseInlineAsmOp op) {
   Scalars scalars{builder, module, hardware};
   SmallVector<llvm::Type *> elements;

@@ -89,6 +89,9 @@ public:
   void emitFor(mlir::scf::ForOp op);
   void emitIf(mlir::scf::IfOp op);
   void emitWhile(mlir::scf::WhileOp op);
+  void emitTrip(mlir::scf::ForOp op);
+  void beginAnew();
+  void emitAny(AnyOp op);
   void emitInlineAsm(tile::ElementwiseInlineAsmOp op);
 
 private:

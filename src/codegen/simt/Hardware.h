@@ -41,6 +41,8 @@ public:
 
   // ---- the place of a thread ----
   virtual llvm::Value *threadIndex(Builder &b) const = 0; // i32, in the program
+  // The same, read here and nowhere else: what is computed of it stays behind this place.
+  virtual llvm::Value *threadIndexHere(Builder &b) const = 0;
   virtual llvm::Value *programId(Builder &b, unsigned axis) const = 0;
   virtual llvm::Value *programCount(Builder &b, unsigned axis) const = 0;
 

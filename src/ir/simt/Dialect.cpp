@@ -323,6 +323,20 @@ uint32_t addCopyMap(ModuleOp module, const CopyMap &map) {
   return uint32_t(maps.size());
 }
 
+bool hasProductLoop(Operation *op) {
+  return op
+      ->walk([op](DotAsyncOp dot) {
+        auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+        return loop && op->isAncestor(loop) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool isAroundProducts(Operation *op) {
+  auto around = dyn_cast<scf::ForOp>(op);
+  return around && llvm::any_of(*around.getBody(), [](Operation &inner) { return hasProductLoop(&inner); });
+}
+
 unsigned warpsOf(Operation *op) {
   auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
   return unsigned(module->getAttrOfType<IntegerAttr>(warpsName).getInt());

@@ -59,6 +59,9 @@ inline constexpr llvm::StringLiteral inFlightName = "simt.in_flight";
 inline constexpr llvm::StringLiteral ownedName = "simt.owned";
 inline constexpr llvm::StringLiteral copyMapsName = "simt.copy_maps"; // of a module: see copyMapsOf
 unsigned warpsOf(mlir::Operation *op);
+// Is it, or has it in it, a loop that starts products which run by themselves? Is it a loop around such ones?
+bool hasProductLoop(mlir::Operation *op);
+bool isAroundProducts(mlir::Operation *op);
 
 // The copy maps of a module, by number.
 std::vector<CopyMap> copyMapsOf(mlir::ModuleOp module);

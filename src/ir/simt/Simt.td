@@ -309,6 +309,12 @@ def Simt_SignalEndOp : Simt_SignalOp<"signal_end"> {
   let assemblyFormat = "$signals attr-dict `:` type($signals)";
 }
 
+def Simt_AnyOp : Simt_Op<"any", [Pure]> {
+  let summary = "a tile of which nobody reads an element";
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Simt_CopyMapsOp : Simt_Op<"copy_maps", [Pure]> {
   let summary = "did the launch bring the copy maps?";
   let results = (outs I1:$result);

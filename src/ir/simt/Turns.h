@@ -21,4 +21,9 @@ inline constexpr llvm::StringLiteral signalledName = "simt.signalled";
 // Of a loop: its copies go on in the buffers of the loop ahead of it, with the slot behind that loop's last.
 inline constexpr llvm::StringLiteral goesOnName = "simt.goes_on";
 
+// Of copies behind a loop, and of what they need: they fill slots that the loop's trips have left free, for
+// the next trip of the loop around it. They need no barrier, and may start while the loop's last products
+// run.
+inline constexpr llvm::StringLiteral earlyName = "simt.early";
+
 } // namespace tegula::simt

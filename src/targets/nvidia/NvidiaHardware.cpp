@@ -134,6 +134,14 @@ llvm::Value *NvidiaHardware::threadIndex(Builder &b) const {
   return index;
 }
 
+llvm::Value *NvidiaHardware::threadIndexHere(Builder &b) const {
+  auto *type = llvm::FunctionType::get(b.getInt32Ty(), false);
+  llvm::CallInst *index =
+      b.CreateCall(llvm::InlineAsm::get(type, "mov.u32 $0, %tid.x;", "=r", /*hasSideEffects=*/true));
+  index->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, 32 * warps_)));
+  return index;
+}
+
 llvm::Value *NvidiaHardware::programId(Builder &b, unsigned axis) const {
   constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                          llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,

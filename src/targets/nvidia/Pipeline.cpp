@@ -233,6 +233,7 @@ constexpr Pass splitProducts{
 
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
+bool hasBulkCopy(const simt::Machine &machine) { return machine.hasBulkCopy; }
 bool hasMatrixLoad(const simt::Machine &machine) { return machine.hasMatrixLoad; }
 
 constexpr pipeline::Row table[] = {
@@ -267,6 +268,8 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::allocateShared},
     {"simt", &pipeline::insertBarriers},
+    {"simt", &pipeline::recomputeInTrips, hasGroupDots},
+    {"simt", &pipeline::sinkStandIns, hasBulkCopy},
     {"simt", &refuseUnlowered}, // what passes made, too
     {"emit", &emitLlvm},
     {"emit", &pipeline::forbidContraction},
