@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -95,6 +96,13 @@ std::optional<Form> combine(const Form &a, const Form &b, int64_t scaleB) {
   return result;
 }
 
+Form constantForm(int64_t number, size_t rank) {
+  Form form;
+  form.base = Polynomial(number);
+  form.strides.resize(rank);
+  return form;
+}
+
 bool isUniform(const Form &form) {
   return llvm::all_of(form.strides, [](const Polynomial &stride) { return stride.isZero(); });
 }
@@ -112,11 +120,32 @@ bool isSmall(const Form &form, const Limits &limits = {}) {
   return terms <= limits.terms && form.conditions.size() <= limits.conditions;
 }
 
+// `a - b + slack`; with a slack of -1, that is below zero where a <= b.
+std::optional<Form> difference(const Form &a, const Form &b, int64_t slack) {
+  auto result = combine(a, b, -1);
+  auto base = result ? Polynomial::add(result->base, Polynomial(slack)) : std::nullopt;
+  if (!base || !isSmall(*result))
+    return std::nullopt;
+  result->base = *base;
+  return result;
+}
+
+// Is some element of a tile of such a shape known not to be below zero?
+bool isSomewhereNotBelowZero(const Form &form, ArrayRef<int64_t> shape) {
+  std::optional<int64_t> base = form.base.constant();
+  double greatest = base ? double(*base) : -HUGE_VAL;
+  for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
+    std::optional<int64_t> step = stride.constant();
+    greatest += step ? std::max(double(*step) * double(extent - 1), 0.0) : -HUGE_VAL;
+  }
+  return greatest >= 0;
+}
+
 // A mask of more parts than this is one condition without a form.
 constexpr size_t mostConjuncts = 16, mostPartsOfMask = 256;
 
 // The operands whose forms a tile's form is made of.
-SmallVector<Value, 2> operandsOfForm(Value value) {
+SmallVector<Value, 4> operandsOfForm(Value value, bool throughClamps) {
   Operation *op = value.getDefiningOp();
   if (!op || shapeOf(value.getType()).empty())
     return {};
@@ -124,6 +153,16 @@ SmallVector<Value, 2> operandsOfForm(Value value) {
     return {op->getOperand(0)};
   if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return {op->getOperand(0), op->getOperand(1)};
+  if (!throughClamps)
+    return {};
+  if (isa<arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    return {op->getOperand(0), op->getOperand(1)};
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && !shapeOf(select.getCondition().getType()).empty()) {
+    SmallVector<Value, 4> operands{select.getTrueValue(), select.getFalseValue()};
+    if (auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>())
+      llvm::append_range(operands, compare->getOperands());
+    return operands;
+  }
   return {};
 }
 
@@ -225,7 +264,7 @@ Form AccessAnalysis::opaque(Value value) {
 const Form &AccessAnalysis::form(Value value) {
   auto isKnown = [&](Value v) { return forms_.contains(v); };
   auto missing = [&](Value v, SmallVectorImpl<Value> &stack) {
-    llvm::copy_if(operandsOfForm(v), std::back_inserter(stack),
+    llvm::copy_if(operandsOfForm(v, throughClamps_), std::back_inserter(stack),
                   [&](Value operand) { return !isKnown(operand); });
   };
   auto compute = [&](Value v) {
@@ -238,12 +277,8 @@ const Form &AccessAnalysis::form(Value value) {
 
 Form AccessAnalysis::computeForm(Value value) {
   size_t rank = shapeOf(value.getType()).size();
-  if (auto constant = constantOf(value)) {
-    Form form;
-    form.base = Polynomial(*constant);
-    form.strides.resize(rank);
-    return form;
-  }
+  if (auto constant = constantOf(value))
+    return constantForm(*constant, rank);
   Operation *op = value.getDefiningOp();
   // Scalars are leaves: they are computed as written, so that nothing can wrap unseen.
   if (rank != 0 && op)
@@ -275,12 +310,14 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
     return combine(form(op->getOperand(0)), form(op->getOperand(1)), -1);
   if (isa<arith::MulIOp>(op))
     return multiply(form(op->getOperand(0)), form(op->getOperand(1)));
-  if (auto remainder = dyn_cast<arith::RemSIOp>(op); remainder && throughRemainders_) {
-    Form result = form(remainder.getLhs());
-    if (!isUniform(form(remainder.getRhs())))
-      return std::nullopt;
-    addCondition(result, remainder.getLhs());
-    result.conditions.push_back(remainder);
+  if (std::optional<Clamp> found = clamp(op->getResult(0))) {
+    Form result = form(found->inside);
+    addCondition(result, found->inside);
+    for (const Form &bound : found->bounds)
+      for (Value condition : bound.conditions)
+        if (!llvm::is_contained(result.conditions, condition))
+          result.conditions.push_back(condition);
+    result.conditions.push_back(op->getResult(0));
     return result;
   }
   if (auto extension = dyn_cast<arith::ExtSIOp>(op)) {
@@ -291,6 +328,66 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
     return result;
   }
   return std::nullopt;
+}
+
+std::optional<Clamp> AccessAnalysis::clamp(Value value) {
+  Operation *op = throughClamps_ ? value.getDefiningOp() : nullptr;
+  ArrayRef<int64_t> shape = shapeOf(value.getType());
+  if (!op || shape.empty())
+    return std::nullopt;
+  std::optional<Clamp> clamp;
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    clamp = clampOf(select);
+  else if (isa<arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op))
+    clamp = clampBetween(op);
+  bool mayHold = clamp && llvm::none_of(clamp->bounds, [&](const Form &bound) {
+                   return isSomewhereNotBelowZero(bound, shape);
+                 });
+  return mayHold ? clamp : std::nullopt;
+}
+
+// Of `x % d`, `minimum(x, n)` and `maximum(x, n)`, the other operand the same in the whole tile.
+std::optional<Clamp> AccessAnalysis::clampBetween(Operation *op) {
+  bool isRemainder = isa<arith::RemSIOp>(op);
+  unsigned inside = !isRemainder && isUniform(form(op->getOperand(0))) ? 1 : 0;
+  const Form &x = form(op->getOperand(inside));
+  Form limit = form(op->getOperand(1 - inside));
+  addCondition(limit, op->getOperand(1 - inside));
+  if (!isUniform(limit) || (isUniform(x) && !isRemainder))
+    return std::nullopt;
+  SmallVector<std::optional<Form>, 2> bounds;
+  if (!isa<arith::MaxSIOp>(op))
+    bounds.push_back(difference(x, limit, isRemainder ? 0 : -1));
+  if (isRemainder)
+    bounds.push_back(difference(constantForm(0, x.strides.size()), x, -1));
+  if (isa<arith::MaxSIOp>(op))
+    bounds.push_back(difference(limit, x, -1));
+  Clamp clamp{op->getOperand(inside), {}};
+  for (std::optional<Form> &bound : bounds)
+    if (bound)
+      clamp.bounds.push_back(std::move(*bound));
+  return clamp.bounds.size() == bounds.size() ? std::optional(clamp) : std::nullopt;
+}
+
+// Of `where(x < n, x, n - 1)`, or with the one bound the other way round.
+std::optional<Clamp> AccessAnalysis::clampOf(arith::SelectOp select) {
+  if (!elementType(select.getType()).isInteger() || shapeOf(select.getCondition().getType()).empty())
+    return std::nullopt;
+  Clamp clamp{select.getTrueValue(), {}};
+  for (Conjunct &conjunct : conjuncts(select.getCondition())) {
+    if (!conjunct.form)
+      return std::nullopt;
+    clamp.bounds.push_back(std::move(*conjunct.form));
+  }
+  if (isUniform(form(clamp.inside)) && clamp.bounds.size() == 1) {
+    clamp.inside = select.getFalseValue();
+    Form &bound = clamp.bounds[0];
+    auto negated = difference(constantForm(0, bound.strides.size()), bound, -1);
+    if (!negated)
+      return std::nullopt;
+    bound = *negated;
+  }
+  return isUniform(form(clamp.inside)) ? std::nullopt : std::optional(clamp);
 }
 
 const Address *AccessAnalysis::address(Value pointers) {
@@ -404,16 +501,12 @@ Conjunct AccessAnalysis::conjunctOf(Value mask) {
     break;
   default: return opaque;
   }
-  auto difference = combine(form(left), form(right), -1);
-  if (!difference)
+  auto below = difference(form(left), form(right), slack);
+  if (!below)
     return opaque;
-  auto base = Polynomial::add(difference->base, Polynomial(slack));
-  if (!base || !isSmall(*difference))
-    return opaque;
-  difference->base = *base;
   for (Value side : {left, right})
-    addCondition(*difference, side);
-  return {*difference, {}};
+    addCondition(*below, side);
+  return {*below, {}};
 }
 
 bool isOneToOne(AccessAnalysis &access, Value pointers) {

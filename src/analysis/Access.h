@@ -9,6 +9,7 @@
 #pragma once
 #include "analysis/Polynomial.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -44,12 +45,19 @@ struct Conjunct {
   bool dependsOn(unsigned dim) const;
 };
 
+// A tile of integers that is one of its operands wherever that is within bounds: `x % d`, `where(x < n, x, 0)`,
+// `minimum(x, n)`, `maximum(x, 0)`.
+struct Clamp {
+  mlir::Value inside;
+  llvm::SmallVector<Form, 2> bounds; // where all are below zero, the value is that of `inside`
+};
+
 class AccessAnalysis {
 public:
   AccessAnalysis() = default;
-  // With `throughRemainders` the form of `x % d`, d the same in the whole tile, is that of x: then the value
-  // of the remainder is among the conditions, and holds where 0 <= x < d in the whole tile.
-  explicit AccessAnalysis(bool throughRemainders) : throughRemainders_(throughRemainders) {}
+  // With `throughClamps` the form of a clamped value is that of what it clamps: then the clamped value is among
+  // the conditions, and holds where it is within its bounds in the whole tile.
+  explicit AccessAnalysis(bool throughClamps) : throughClamps_(throughClamps) {}
 
   // The form of an integer (scalar or tile). Always succeeds: at worst the value itself.
   const Form &form(mlir::Value integer);
@@ -58,6 +66,9 @@ public:
   // The conjuncts of a tile of i1; an empty list is `true`.
   llvm::SmallVector<Conjunct, 2> conjuncts(mlir::Value mask);
 
+  // The clamp that a condition asks about; nullopt: it asks whether the value's own form is exact.
+  std::optional<Clamp> clamp(mlir::Value condition);
+
   // The value as a factor at its own coordinates.
   Factor factor(mlir::Value value);
 
@@ -65,11 +76,13 @@ private:
   Form computeForm(mlir::Value value);
   Conjunct conjunctOf(mlir::Value mask); // of what is no conjunction
   std::optional<Form> formOfTileOp(mlir::Operation *op);
+  std::optional<Clamp> clampBetween(mlir::Operation *op);
+  std::optional<Clamp> clampOf(mlir::arith::SelectOp select);
   std::optional<Address> computeAddress(mlir::Value value);
   Form opaque(mlir::Value value);
   unsigned number(mlir::Value value);
 
-  bool throughRemainders_ = false;
+  bool throughClamps_ = false;
   llvm::DenseMap<mlir::Value, std::unique_ptr<Form>> forms_;
   llvm::DenseMap<mlir::Value, std::unique_ptr<std::optional<Address>>> addresses_;
   llvm::DenseMap<mlir::Value, unsigned> numbers_;

@@ -203,25 +203,23 @@ public:
   // The arithmetic behind a condition of a form (analysis/Access.h) is exact; false: that is not asked here.
   bool askExact(Value condition, analysis::AccessAnalysis &access) {
     using enum arith::CmpIPredicate;
-    auto remainder = condition.getDefiningOp<arith::RemSIOp>();
-    Value value = remainder ? remainder.getLhs() : condition;
-    unsigned width = elementType(value.getType()).getIntOrFloatBitWidth();
-    if (!remainder && width == 64)
+    ArrayRef<int64_t> shape = shapeOf(condition.getType());
+    if (std::optional<analysis::Clamp> clamp = access.clamp(condition))
+      return llvm::all_of(clamp->bounds, [&](const Form &bound) {
+        auto ends = range(bound, shape);
+        if (ends)
+          atEnds(slt, ends->second, 0);
+        return ends.has_value();
+      });
+    unsigned width = elementType(condition.getType()).getIntOrFloatBitWidth();
+    if (width == 64)
       return true;
-    auto ends = range(access.form(value), shapeOf(value.getType()));
+    auto ends = range(access.form(condition), shape);
     if (!ends)
       return false;
     auto [least, greatest] = *ends;
-    if (!remainder) {
-      atEnds(sge, least, -(int64_t(1) << (width - 1)));
-      atEnds(slt, greatest, int64_t(1) << (width - 1));
-      return true;
-    }
-    std::optional<InTrips> divisor = of(access.form(remainder.getRhs()).base);
-    if (!divisor)
-      return false;
-    atEnds(sge, least, 0);
-    atEnds(slt, combine<arith::SubIOp>(greatest, *divisor), 0);
+    atEnds(sge, least, -(int64_t(1) << (width - 1)));
+    atEnds(slt, greatest, int64_t(1) << (width - 1));
     return true;
   }
 
@@ -353,10 +351,9 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::Shar
       addAll(conditions, *conjunct.form);
     }
   for (Value condition : conditions) {
-    auto remainder = condition.getDefiningOp<arith::RemSIOp>();
-    Value value = remainder ? remainder.getLhs() : condition;
-    if (!hasRange(access_.form(value), shapeOf(value.getType())) ||
-        (remainder && !(sizeOf(access_.form(remainder.getRhs()).base) < largest)))
+    auto computed = [&](const Form &form) { return hasRange(form, shapeOf(condition.getType())); };
+    std::optional<analysis::Clamp> clamp = access_.clamp(condition);
+    if (clamp ? !llvm::all_of(clamp->bounds, computed) : !computed(access_.form(condition)))
       return refuse("its arithmetic could wrap in ways that are not computed");
   }
   if (!isEverywhereRead(load))
@@ -481,18 +478,16 @@ BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, const
     known = known ? e.make<arith::MinSIOp>(known, bound) : bound;
   }
   for (Value condition : ahead ? SmallVector<Value, 8>() : needed.conditions) {
-    auto remainder = condition.getDefiningOp<arith::RemSIOp>();
-    Value value = remainder ? remainder.getLhs() : condition;
-    auto [least, greatest] = e.range(access_.form(value), shapeOf(value.getType()));
-    if (remainder) {
-      also(e.compare(sge, least, 0));
-      Value divisor = e.of(access_.form(remainder.getRhs()).base);
-      also(builder.createOrFold<arith::CmpIOp>(e.loc, slt, greatest, divisor));
+    ArrayRef<int64_t> shape = shapeOf(condition.getType());
+    if (std::optional<analysis::Clamp> clamp = access_.clamp(condition)) {
+      for (const Form &bound : clamp->bounds)
+        also(e.compare(slt, e.range(bound, shape).second, 0));
       continue;
     }
-    unsigned width = elementType(value.getType()).getIntOrFloatBitWidth();
+    unsigned width = elementType(condition.getType()).getIntOrFloatBitWidth();
     if (width == 64)
       continue;
+    auto [least, greatest] = e.range(access_.form(condition), shape);
     also(e.compare(sge, least, -(int64_t(1) << (width - 1))));
     also(e.compare(slt, greatest, int64_t(1) << (width - 1)));
   }

@@ -44,6 +44,8 @@ def walk_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sa, sb, FORM: tl.constexpr, BM: tl
             rows, columns = m % M, n % N
         elif FORM == "clamped":
             rows, columns = tl.where(m < M, m, 0), tl.where(n < N, n, 0)
+        elif FORM == "rows clamped":
+            rows, columns = tl.minimum(m, M - 1), n % N
         else:
             rows, columns = m, n
         acc = tl.zeros([BM, BN], tl.float32)
@@ -54,7 +56,7 @@ def walk_kernel(a_ptr, b_ptr, c_ptr, M, N, K, sa, sb, FORM: tl.constexpr, BM: tl
         a_ptrs, b_ptrs = a_ptr + rows[:, None] * sa + k[None, :], b_ptr + k[:, None] * sb + columns[None, :]
         for i in range(0, tl.cdiv(K, BK)):
             left = K - i * BK
-            if FORM == "wrapped" or FORM == "clamped":
+            if FORM == "wrapped" or FORM == "clamped" or FORM == "rows clamped":
                 x = tl.load(a_ptrs, mask=k[None, :] < left, other=0.0)
                 y = tl.load(b_ptrs, mask=k[:, None] < left, other=0.0)
             else:
@@ -100,7 +102,7 @@ def walk(form, m, n, k, tile, warps, stages, programs):
 TILES = [((64, 256, 64), 4, 3), ((128, 128, 64), 8, 4), ((64, 64, 32), 4, 3), ((128, 64, 32), 4, 2), ((16, 32, 16), 1, 3)]
 
 
-@pytest.mark.parametrize("form", ["plain", "wrapped", "clamped", "columns", "bias", "carried", "stepped", "from outside"])
+@pytest.mark.parametrize("form", ["plain", "wrapped", "clamped", "rows clamped", "columns", "bias", "carried", "stepped", "from outside"])
 @pytest.mark.parametrize("tile, warps, stages", TILES)
 def test_any_way_to_walk(target, form, tile, warps, stages):
     kernel = walk(form, 3 * tile[0] - 8, 2 * tile[1], 4 * tile[2], tile, warps, stages, 2)

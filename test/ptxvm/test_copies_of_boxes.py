@@ -31,6 +31,17 @@ def product(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl
     tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
 
 @triton.jit
+def clamped(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    x, y = a + tl.minimum(m, M - 1)[:, None] * sa + k[None, :], b + k[:, None] * sb + (n % N)[None, :]
+    acc = tl.zeros([BM, BN], tl.float32)
+    for i in range(0, tl.cdiv(K, BK)):
+        acc = tl.dot(tl.load(x, mask=k[None, :] < K - i * BK, other=0), tl.load(y, mask=k[:, None] < K - i * BK, other=0), acc)
+        x += BK
+        y += BK * sb
+    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+@triton.jit
 def bounded(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros([BM, BN], tl.float32)
@@ -146,7 +157,7 @@ class Compiled:
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
     folder = tmp_path_factory.mktemp("boxes")
-    return {name: Compiled(folder, name) for name in ("product", "bounded", "described", "crossed", "around", "quartered")}
+    return {name: Compiled(folder, name) for name in ("product", "clamped", "bounded", "described", "crossed", "around", "quartered")}
 
 
 class Alone(Compiled):
@@ -254,7 +265,7 @@ WHOLE = (2 * BM, BN, 5 * BK)
 
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", ["product", "bounded", "described"])
+@pytest.mark.parametrize("name", ["product", "clamped", "bounded", "described"])
 def test_whole_tiles_come_in_boxes(kernels, name, schedule, copies):
     found, c, wanted = run(kernels[name], *WHOLE, without_threads, schedule=schedule, copies=copies, seed=3)
     assert found == ""
@@ -290,7 +301,7 @@ def test_of_columns_that_end_between_places_the_last_tile_is_copied_by_all_threa
 def test_whether_tiles_fit_is_asked_ahead_of_the_loop_where_it_can_be(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     signature = "a=*f16:16,b=*f16:16,c=*f32:16,M=i32,N=i32:16,K=i32:16,sa=i32:16,sb=i32:16,BM=64,BN=256,BK=64"
-    for name, in_each_trip in {"product": False, "bounded": False, "described": False, "around": False, "crossed": True}.items():
+    for name, in_each_trip in {"product": False, "clamped": False, "bounded": False, "described": False, "around": False, "crossed": True}.items():
         said = subprocess.run([PROGRAM, "explain", f"kernel.py::{name}", "--signature", signature, "--target", "sm_90a"], cwd=tmp_path,
                               capture_output=True, text=True).stdout
         assert "2 loads are copied by one thread in boxes" in said
@@ -304,11 +315,12 @@ def test_a_trip_whose_offset_wraps_around_between_the_first_and_the_last_has_its
 
 
 @pytest.mark.parametrize("m, n, k", [(BM + 8, BN, 2 * BK), (BM - 1, BN, BK), (BM, BN + 48, BK + 16), (10, 32, 3 * BK)])
-def test_tiles_that_wrap_around_are_copied_by_all_threads(kernels, m, n, k):
-    found, c, wanted = run(kernels["product"], m, n, k)
+@pytest.mark.parametrize("name", ["product", "clamped"])
+def test_tiles_that_wrap_around_or_are_clamped_are_copied_by_all_threads(kernels, name, m, n, k):
+    found, c, wanted = run(kernels[name], m, n, k)
     assert found == ""
     np.testing.assert_array_equal(c, wanted)
-    found, _, _ = run(kernels["product"], m, n, k, without_threads)
+    found, _, _ = run(kernels[name], m, n, k, without_threads)
     assert "trap" in found
 
 

@@ -159,4 +159,58 @@ TEST(Address, OfPointersMovedByScalarsNeedsNoCondition) {
   EXPECT_TRUE(address->offset.conditions.empty()) << "neither a range nor a scalar can have wrapped";
 }
 
+// A tile of rows that an op clamps, as offsets of addresses.
+std::string clampedBy(const std::string &ops) {
+  return range + pointers + R"(
+    %b = tt.splat %start : i32 -> tensor<64xi32>
+    %x = arith.addi %b, %i : tensor<64xi32>
+    %n = tt.splat %limit : i32 -> tensor<64xi32>
+    %z = arith.constant dense<0> : tensor<64xi32>
+    )" + ops +
+         R"(
+    %a = tt.addptr %s, %c {here} : tensor<64x!tt.ptr<f32>>, tensor<64xi32>)";
+}
+
+TEST(Address, OfClampedOffsetsIsThatOfTheOffsetsUnderBounds) {
+  struct {
+    std::string ops;
+    size_t bounds; // 0: none is seen through
+  } spellings[] = {
+      {"%c = arith.remsi %x, %n : tensor<64xi32>", 2},
+      {"%c = arith.minsi %x, %n : tensor<64xi32>", 1},
+      {"%c = arith.minsi %n, %x : tensor<64xi32>", 1},
+      {"%c = arith.maxsi %x, %z : tensor<64xi32>", 1},
+      {"%m = arith.cmpi slt, %x, %n : tensor<64xi32>\n"
+       "%c = arith.select %m, %x, %z : tensor<64xi1>, tensor<64xi32>",
+       1},
+      {"%m = arith.cmpi sge, %x, %n : tensor<64xi32>\n"
+       "%c = arith.select %m, %z, %x : tensor<64xi1>, tensor<64xi32>",
+       1},
+      {"%m = arith.cmpi ult, %x, %n : tensor<64xi32>\n"
+       "%c = arith.select %m, %x, %z : tensor<64xi1>, tensor<64xi32>",
+       0},
+      {"%c = arith.minui %x, %n : tensor<64xi32>", 0},
+      {"%c = arith.minsi %x, %x : tensor<64xi32>", 0},
+      // Never all inside, whatever the arguments are.
+      {"%h = arith.constant dense<32> : tensor<64xi32>\n"
+       "%m = arith.cmpi slt, %i, %h : tensor<64xi32>\n"
+       "%c = arith.select %m, %x, %i : tensor<64xi1>, tensor<64xi32>",
+       0},
+  };
+  for (const auto &[ops, bounds] : spellings) {
+    SCOPED_TRACE(ops);
+    Parsed kernel("%p: !tt.ptr<f32>, %start: i32, %limit: i32", clampedBy(ops));
+    AccessAnalysis through(/*throughClamps=*/true), plain;
+    const Address *address = through.address(kernel.marked());
+    ASSERT_NE(address, nullptr);
+    EXPECT_EQ(address->offset.strides[0].constant() == 4, bounds != 0);
+    EXPECT_TRUE(plain.address(kernel.marked())->offset.strides[0].isZero());
+    size_t found = 0;
+    for (mlir::Value condition : address->offset.conditions)
+      if (auto clamp = through.clamp(condition))
+        found += clamp->bounds.size();
+    EXPECT_EQ(found, bounds);
+  }
+}
+
 } // namespace
