@@ -1,11 +1,11 @@
 #include "transforms/BulkCopies.h"
 #include "ir/simt/Scratch.h"
+#include "transforms/FormRanges.h"
 
 #include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/SetVector.h"
 
-#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -22,37 +22,6 @@ namespace tegula::transforms {
 namespace {
 
 constexpr uint32_t mostOfBox = 256, rowsOfPattern = 8, longestSwizzle = 128, shortestSwizzle = 32;
-
-unsigned bitsOf(const Factor &factor) { return factor.isTile() ? 64 : transforms::bitsOf(factor.value); }
-
-// The polynomial's size is at most this, whatever its factors are; infinite where that is not known.
-double sizeOf(const Polynomial &polynomial) {
-  double sum = 0;
-  for (const Monomial &term : polynomial.terms()) {
-    double size = std::abs(double(term.coefficient));
-    for (const Factor &factor : term.factors)
-      size *= bitsOf(factor) < 64 ? std::ldexp(1.0, int(bitsOf(factor))) : HUGE_VAL;
-    sum += size;
-  }
-  return sum;
-}
-
-// Beyond which sums of two are not computed in 64 bits; rounding is far below the rest.
-const double largest = std::ldexp(1.0, 62) * 1.5;
-
-bool isScalar(const Polynomial &polynomial) {
-  return llvm::all_of(polynomial.terms(), [](const Monomial &term) {
-    return llvm::all_of(term.factors, [](const Factor &factor) { return bitsOf(factor) < 64; });
-  });
-}
-
-// Is the form's range over a tile of such a shape computed in 64 bits?
-bool hasRange(const Form &form, ArrayRef<int64_t> shape) {
-  double size = sizeOf(form.base);
-  for (auto [stride, extent] : llvm::zip(form.strides, shape))
-    size += sizeOf(stride) * double(extent - 1);
-  return size < largest;
-}
 
 // The elements of a row of a box that lies in a buffer by `map`; 0: the buffer has another order. `inner`:
 // the dimension of columns.
@@ -78,47 +47,6 @@ uint32_t boxColumnsOf(const layout::SharedMap &map, ArrayRef<int64_t> shape, uns
       return 0;
   return box;
 }
-
-// Arithmetic of 64 bits on scalars of the program.
-struct Emitted {
-  OpBuilder &b;
-  Location loc;
-
-  Value constant(int64_t number) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(number)); }
-  template <typename Op> Value make(Value x, Value y) { return b.createOrFold<Op>(loc, x, y); }
-  Value compare(arith::CmpIPredicate predicate, Value x, int64_t y) {
-    return b.createOrFold<arith::CmpIOp>(loc, predicate, x, constant(y));
-  }
-  Value both(Value x, Value y) { return make<arith::AndIOp>(x, y); }
-
-  Value of(const Factor &factor) {
-    return factor.value.getType().isInteger(64)
-               ? factor.value
-               : b.createOrFold<arith::ExtSIOp>(loc, b.getI64Type(), factor.value);
-  }
-  Value of(const Polynomial &polynomial) {
-    Value sum;
-    for (const Monomial &term : polynomial.terms()) {
-      Value product = term.factors.empty() || term.coefficient != 1 ? constant(term.coefficient) : Value();
-      for (const Factor &factor : term.factors)
-        product = product ? make<arith::MulIOp>(product, of(factor)) : of(factor);
-      sum = sum ? make<arith::AddIOp>(sum, product) : product;
-    }
-    return sum ? sum : constant(0);
-  }
-  // The least and the greatest value over a tile of such a shape.
-  std::pair<Value, Value> range(const Form &form, ArrayRef<int64_t> shape) {
-    Value least = of(form.base), greatest = least, zero = constant(0);
-    for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
-      if (stride.isZero() || extent == 1)
-        continue;
-      Value end = make<arith::MulIOp>(of(stride), constant(extent - 1));
-      least = make<arith::AddIOp>(least, make<arith::MinSIOp>(end, zero));
-      greatest = make<arith::AddIOp>(greatest, make<arith::MaxSIOp>(end, zero));
-    }
-    return {least, greatest};
-  }
-};
 
 // `sign·clamp + constant` without its clamp between 0 and at least `atLeast`, where the polynomial is that:
 // whether a bound that is cut off there lies beyond it, or is 0, the clamp does not change.
@@ -179,7 +107,7 @@ public:
   // nullopt: it is not known to be linear, or too large for 64 bits.
   std::optional<InTrips> of(const Polynomial &polynomial) {
     std::optional<InTrips> value = trips_.of(polynomial);
-    return value && value->size < largest ? value : std::nullopt;
+    return value && value->size < largestSize ? value : std::nullopt;
   }
 
   // A form's range over a tile; the strides do not vary.
@@ -346,16 +274,12 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::Shar
         if (!each.isZero() && each.constant() != 1 && each.constant() != -1)
           return refuse("its mask is more than bounds");
       }
-      if (along > 1 || !(sizeOf(conjunct.form->base) < largest))
+      if (along > 1 || !(sizeOf(conjunct.form->base) < largestSize))
         return refuse("its mask is more than bounds");
       addAll(conditions, *conjunct.form);
     }
-  for (Value condition : conditions) {
-    auto computed = [&](const Form &form) { return hasRange(form, shapeOf(condition.getType())); };
-    std::optional<analysis::Clamp> clamp = access_.clamp(condition);
-    if (clamp ? !llvm::all_of(clamp->bounds, computed) : !computed(access_.form(condition)))
-      return refuse("its arithmetic could wrap in ways that are not computed");
-  }
+  if (!llvm::all_of(conditions, [&](Value condition) { return isComputed(condition, access_); }))
+    return refuse("its arithmetic could wrap in ways that are not computed");
   if (!isEverywhereRead(load))
     return refuse("the kernel may write what it reads");
   return plan;
@@ -477,20 +401,9 @@ BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, const
     Value &known = bounds[dim == plan.inner ? 0 : 1];
     known = known ? e.make<arith::MinSIOp>(known, bound) : bound;
   }
-  for (Value condition : ahead ? SmallVector<Value, 8>() : needed.conditions) {
-    ArrayRef<int64_t> shape = shapeOf(condition.getType());
-    if (std::optional<analysis::Clamp> clamp = access_.clamp(condition)) {
-      for (const Form &bound : clamp->bounds)
-        also(e.compare(slt, e.range(bound, shape).second, 0));
-      continue;
-    }
-    unsigned width = elementType(condition.getType()).getIntOrFloatBitWidth();
-    if (width == 64)
-      continue;
-    auto [least, greatest] = e.range(access_.form(condition), shape);
-    also(e.compare(sge, least, -(int64_t(1) << (width - 1))));
-    also(e.compare(slt, greatest, int64_t(1) << (width - 1)));
-  }
+  if (!ahead)
+    for (Value condition : needed.conditions)
+      also(e.holds(condition, access_));
 
   // The first column and row inside of the window; its end is the end of the bounds.
   Value first[2];

@@ -1,6 +1,7 @@
 #include "transforms/VersionClampedLoops.h"
 #include "analysis/AxisInfo.h"
 #include "ir/tile/Tile.h"
+#include "transforms/FormRanges.h"
 #include "transforms/LoopVersions.h"
 #include "transforms/ProductLoops.h"
 
@@ -35,9 +36,10 @@ std::optional<Clamp> matchClamp(Operation *op) {
   auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
   if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
     return std::nullopt;
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    if (isa<RankedTensorType>(select.getCondition().getType()) && isUniform(select.getFalseValue()))
-      return Clamp{op, 1};
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<RankedTensorType>(select.getCondition().getType()))
+    for (unsigned inside : {1u, 2u})
+      if (isUniform(op->getOperand(3 - inside)) && !isUniform(op->getOperand(inside)))
+        return Clamp{op, inside};
   if (isa<arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp>(op))
     for (unsigned inside : {0u, 1u})
       if (isUniform(op->getOperand(1 - inside)) && !isUniform(op->getOperand(inside)))
@@ -47,8 +49,14 @@ std::optional<Clamp> matchClamp(Operation *op) {
 
 // Tiles of conditions: where the clamp changes nothing.
 Value conditionOf(OpBuilder &builder, const Clamp &clamp) {
-  if (auto select = dyn_cast<arith::SelectOp>(clamp.op))
-    return select.getCondition();
+  if (auto select = dyn_cast<arith::SelectOp>(clamp.op)) {
+    Value condition = select.getCondition();
+    if (clamp.inside == 1)
+      return condition;
+    auto all = DenseElementsAttr::get(cast<ShapedType>(condition.getType()), true);
+    return arith::XOrIOp::create(builder, condition.getLoc(), condition,
+                                 arith::ConstantOp::create(builder, condition.getLoc(), all));
+  }
   return arith::CmpIOp::create(builder, clamp.op->getLoc(), arith::CmpIPredicate::eq, clamp.op->getResult(0),
                                clamp.op->getOperand(clamp.inside));
 }
@@ -62,6 +70,26 @@ Value allOf(OpBuilder &builder, Location loc, Value conditions) {
   Value both = arith::AndIOp::create(builder, loc, body->getArgument(0), body->getArgument(1));
   ReduceReturnOp::create(builder, loc, both);
   return reduce.getResult(0);
+}
+
+// Asks the ends of what is linear along the tile; null where it is not. False, too, where arithmetic wraps.
+Value staysByItsEnds(OpBuilder &builder, const Clamp &clamp) {
+  analysis::AccessAnalysis access(/*throughClamps=*/true);
+  Value clamped = clamp.op->getResult(0);
+  std::optional<analysis::Clamp> found = access.clamp(clamped);
+  if (!found || found->inside != clamp.op->getOperand(clamp.inside))
+    return {};
+  llvm::SmallSetVector<Value, 8> conditions;
+  conditions.insert(clamped);
+  for (const analysis::Form &bound : found->bounds)
+    conditions.insert(bound.conditions.begin(), bound.conditions.end());
+  if (!llvm::all_of(conditions, [&](Value condition) { return isComputed(condition, access); }))
+    return {};
+  Emitted e{builder, clamp.op->getLoc()};
+  Value all;
+  for (Value condition : conditions)
+    all = all ? e.both(all, e.holds(condition, access)) : e.holds(condition, access);
+  return all;
 }
 
 class Versioner {
@@ -123,7 +151,9 @@ private:
     Location loc = loop_.getLoc();
     Value all;
     for (const Clamp &clamp : chosen_) {
-      Value stays = allOf(builder, clamp.op->getLoc(), conditionOf(builder, clamp));
+      Value stays = staysByItsEnds(builder, clamp);
+      if (!stays)
+        stays = allOf(builder, clamp.op->getLoc(), conditionOf(builder, clamp));
       all = all ? arith::AndIOp::create(builder, loc, all, stays).getResult() : stays;
       remarks_.push_back(
           {locationText(clamp.op->getLoc()), "access",
