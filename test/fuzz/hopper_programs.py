@@ -74,6 +74,7 @@ class Generator:
         self.lines, self.depth, self.counter = [], 1, 0
         self.is_plain = self.rng.random() < 0.6  # rows that boxes can be copied of, and few features at a time
         self.choices = random.Random(f"notes {seed}")  # of their own, so that a program with notes is another one's with them added
+        self.clamps = random.Random(f"clamps {seed}")  # and so are spellings of rows that wrap around
 
     def line(self, text):
         self.lines.append("    " * self.depth + text)
@@ -123,6 +124,13 @@ class Generator:
             values[~inside.reshape(-1)] = np.nan
         made = self.buffer(dtype, each * batch, values)
         return made, ((stride, 1) if order == 0 else (1, stride)), each
+
+    def clamped(self, index, end):
+        """Indices that stay below an end."""
+        return self.clamps.choice([
+            f"({index}) % {end}", f"({index}) % {end}", f"tl.minimum({index}, {end} - 1)", f"tl.where({index} < {end}, {index}, 0)",
+            f"tl.where({index} >= {end}, {end} - 1, {index})", f"tl.maximum(tl.minimum({index} - {self.clamps.choice([1, 8, 16])}, {end} - 1), 0)",
+            f"tl.where(({index} < {end}) & ({index} >= 8), {index}, {end} // 2)"])
 
     def stride_text(self, number):
         return "1" if number == 1 and self.chance(0.9) else (self.scalar(number) if self.chance(0.85) else str(number))
@@ -216,7 +224,7 @@ class Generator:
             text = f"{shift} + {index[other]}"
             wraps = masks_other and self.chance(0.4)
             if wraps:
-                text = f"({text}) % {shape[other]}"
+                text = self.clamped(text, shape[other])
                 masks_other = False
             index[other] = self.let("i", text)
         walks = style == "walk" and self.walkable and not pages
@@ -835,7 +843,7 @@ def language(grid, place):
     tl.make_tensor_descriptor = lambda base, shape, strides, block: Block(base, shape, strides, [0] * len(block), block)
     tl.arange = lambda begin, end: number(np.arange(begin, end))
     tl.multiple_of = lambda x, by: x
-    tl.where = lambda condition, x, y: wide(np.where(condition, x, y))
+    tl.where = lambda condition, x, y: (number if isinstance(x, Number) or isinstance(y, Number) else wide)(np.where(condition, x, y))
     return tl
 
 
