@@ -157,7 +157,8 @@ SmallVector<Value, 4> operandsOfForm(Value value, bool throughClamps) {
     return {};
   if (isa<arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op))
     return {op->getOperand(0), op->getOperand(1)};
-  if (auto select = dyn_cast<arith::SelectOp>(op); select && !shapeOf(select.getCondition().getType()).empty()) {
+  if (auto select = dyn_cast<arith::SelectOp>(op);
+      select && !shapeOf(select.getCondition().getType()).empty()) {
     SmallVector<Value, 4> operands{select.getTrueValue(), select.getFalseValue()};
     if (auto compare = select.getCondition().getDefiningOp<arith::CmpIOp>())
       llvm::append_range(operands, compare->getOperands());

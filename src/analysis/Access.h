@@ -45,8 +45,8 @@ struct Conjunct {
   bool dependsOn(unsigned dim) const;
 };
 
-// A tile of integers that is one of its operands wherever that is within bounds: `x % d`, `where(x < n, x, 0)`,
-// `minimum(x, n)`, `maximum(x, 0)`.
+// A tile of integers that is one of its operands wherever that is within bounds: `x % d`, `where(x < n, x,
+// 0)`, `minimum(x, n)`, `maximum(x, 0)`.
 struct Clamp {
   mlir::Value inside;
   llvm::SmallVector<Form, 2> bounds; // where all are below zero, the value is that of `inside`
@@ -55,8 +55,8 @@ struct Clamp {
 class AccessAnalysis {
 public:
   AccessAnalysis() = default;
-  // With `throughClamps` the form of a clamped value is that of what it clamps: then the clamped value is among
-  // the conditions, and holds where it is within its bounds in the whole tile.
+  // With `throughClamps` the form of a clamped value is that of what it clamps: then the clamped value is
+  // among the conditions, and holds where it is within its bounds in the whole tile.
   explicit AccessAnalysis(bool throughClamps) : throughClamps_(throughClamps) {}
 
   // The form of an integer (scalar or tile). Always succeeds: at worst the value itself.

@@ -4,9 +4,9 @@
 //
 // A tile is such a window of memory if its addresses are `pointer + base + row·stride + column·size`, the
 // pointer and what the stride is made of being parameters, and its mask is bounds of rows and columns. What
-// of this depends on numbers of the run is a condition that the program computes: no arithmetic wrapped, nothing
-// is clamped and no remainder wraps around inside of the tile, and the place is one that maps have. Where all of
-// it is linear in the trip's number, that is asked once ahead of the loop.
+// of this depends on numbers of the run is a condition that the program computes: no arithmetic wrapped,
+// nothing is clamped and no remainder wraps around inside of the tile, and the place is one that maps have.
+// Where all of it is linear in the trip's number, that is asked once ahead of the loop.
 #pragma once
 #include "analysis/Access.h"
 #include "analysis/PointerOrigins.h"

@@ -88,9 +88,9 @@ struct Pending {
     *this = std::move(met);
   }
 
+  static bool overlaps(Range a, Range b) { return a.first < b.second && b.first < a.second; }
   static bool overlaps(const llvm::SmallSetVector<Range, 4> &ranges, Range with) {
-    return llvm::any_of(ranges,
-                        [&](Range range) { return range.first < with.second && with.first < range.second; });
+    return llvm::any_of(ranges, [&](Range range) { return overlaps(range, with); });
   }
 
   // Behind a trip around `loop`: what was computed in it will have another value.
@@ -166,7 +166,11 @@ public:
         if (buffer)
           operands_.insert(rangeOf(buffer));
     });
-    function.walk([&](simt::BulkCopyOp copy) { boxes_[rangeOf(copy.getBuffer())] = copy; });
+    function.walk([&](simt::BulkCopyOp copy) {
+      boxes_[rangeOf(copy.getBuffer())] = copy;
+      if (!isOrderedElsewhere(copy))
+        copies_.push_back(copy);
+    });
   }
 
   Pending run(Block &block, Pending state) {
@@ -391,6 +395,38 @@ private:
     state.reads.insert({begin, end});
     if (!boxes_.empty())
       state.scratched.insert({begin, end});
+    if (convert && isStored(op) && isFilledLater(op, {begin, end})) {
+      if (!isTrial_ && !isa<simt::BarrierOp>(op->getNextNode())) {
+        OpBuilder builder(op->getNextNode());
+        simt::BarrierOp::create(builder, op->getLoc(), /*fence=*/true);
+      }
+      state.meet(/*isFenced=*/true);
+    }
+  }
+
+  // Are stores to global memory the next that happens behind an op? A fence behind them waits until they are
+  // done, and what a program does between two tiles waits with it.
+  static bool isStored(Operation *op) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+      if (isa<StoreOp>(next))
+        return isa<RankedTensorType>(next->getOperand(0).getType());
+      if (next->getNumRegions() || !(isMemoryEffectFree(next) || isa<simt::BarrierOp>(next)) ||
+          next->hasAttr(simt::scratchName))
+        return false;
+    }
+    return false;
+  }
+
+  // Will a loop around an op start boxes that fill these bytes?
+  bool isFilledLater(Operation *op, Pending::Range range) {
+    return llvm::any_of(copies_, [&](simt::BulkCopyOp copy) {
+      if (!Pending::overlaps(range, rangeOf(copy.getBuffer())))
+        return false;
+      auto loop = op->getParentOfType<LoopLikeOpInterface>();
+      while (loop && !loop->isAncestor(copy))
+        loop = loop->getParentOfType<LoopLikeOpInterface>();
+      return bool(loop);
+    });
   }
 
   // An access of global memory at `address`; `update`: an atomic of which nobody wants what was there.
@@ -495,6 +531,7 @@ private:
   analysis::AccessAnalysis access_;
   llvm::SmallSetVector<Pending::Range, 4> operands_;        // of products that read buffers themselves
   llvm::MapVector<Pending::Range, simt::BulkCopyOp> boxes_; // the last one to each place
+  SmallVector<simt::BulkCopyOp> copies_;                    // of boxes, that may have to wait for a barrier
 };
 
 } // namespace

@@ -36,7 +36,8 @@ std::optional<Clamp> matchClamp(Operation *op) {
   auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
   if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
     return std::nullopt;
-  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<RankedTensorType>(select.getCondition().getType()))
+  if (auto select = dyn_cast<arith::SelectOp>(op);
+      select && isa<RankedTensorType>(select.getCondition().getType()))
     for (unsigned inside : {1u, 2u})
       if (isUniform(op->getOperand(3 - inside)) && !isUniform(op->getOperand(inside)))
         return Clamp{op, inside};
