@@ -396,7 +396,9 @@ private:
     if (!boxes_.empty())
       state.scratched.insert({begin, end});
     if (convert && isStored(op) && isFilledLater(op, {begin, end})) {
-      if (!isTrial_ && !isa<simt::BarrierOp>(op->getNextNode())) {
+      if (auto barrier = dyn_cast<simt::BarrierOp>(op->getNextNode())) {
+        barrier.setFence(true);
+      } else if (!isTrial_) {
         OpBuilder builder(op->getNextNode());
         simt::BarrierOp::create(builder, op->getLoc(), /*fence=*/true);
       }
