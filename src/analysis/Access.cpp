@@ -1,4 +1,5 @@
 #include "analysis/Access.h"
+#include "analysis/Forms.h"
 #include "analysis/PointerOrigins.h"
 
 #include "ir/tile/Tile.h"
@@ -6,7 +7,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
-#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -60,87 +60,6 @@ std::optional<SmallVector<int8_t, 4>> coordinateMap(Operation *op) {
 
 namespace {
 
-// A form of the operand as a form of the result.
-Form remap(const Form &form, ArrayRef<int8_t> map, size_t resultRank) {
-  Form result;
-  result.conditions = form.conditions;
-  // A dimension of extent 1 has index 0: its stride does not matter.
-  result.base = form.base.remapped(map);
-  result.strides.resize(resultRank);
-  for (auto [d, stride] : llvm::enumerate(form.strides))
-    if (map[d] >= 0)
-      result.strides[map[d]] = stride.remapped(map);
-  return result;
-}
-
-std::optional<Form> combine(const Form &a, const Form &b, int64_t scaleB) {
-  Form result;
-  auto addScaled = [&](const Polynomial &x, const Polynomial &y) -> std::optional<Polynomial> {
-    auto scaled = y.scaled(scaleB);
-    return scaled ? Polynomial::add(x, *scaled) : std::nullopt;
-  };
-  auto base = addScaled(a.base, b.base);
-  if (!base)
-    return std::nullopt;
-  result.base = *base;
-  for (auto [x, y] : llvm::zip(a.strides, b.strides)) {
-    auto stride = addScaled(x, y);
-    if (!stride)
-      return std::nullopt;
-    result.strides.push_back(*stride);
-  }
-  result.conditions = a.conditions;
-  for (Value condition : b.conditions)
-    if (!llvm::is_contained(result.conditions, condition))
-      result.conditions.push_back(condition);
-  return result;
-}
-
-Form constantForm(int64_t number, size_t rank) {
-  Form form;
-  form.base = Polynomial(number);
-  form.strides.resize(rank);
-  return form;
-}
-
-bool isUniform(const Form &form) {
-  return llvm::all_of(form.strides, [](const Polynomial &stride) { return stride.isZero(); });
-}
-
-// Forms stay small: a value whose form would not is left opaque.
-struct Limits {
-  size_t terms = 12, conditions = 16;
-};
-constexpr Limits limitsOfAddress{64, 64}; // pointers move step by step, and what is opaque is slow
-
-bool isSmall(const Form &form, const Limits &limits = {}) {
-  size_t terms = form.base.terms().size();
-  for (const Polynomial &stride : form.strides)
-    terms += stride.terms().size();
-  return terms <= limits.terms && form.conditions.size() <= limits.conditions;
-}
-
-// `a - b + slack`; with a slack of -1, that is below zero where a <= b.
-std::optional<Form> difference(const Form &a, const Form &b, int64_t slack) {
-  auto result = combine(a, b, -1);
-  auto base = result ? Polynomial::add(result->base, Polynomial(slack)) : std::nullopt;
-  if (!base || !isSmall(*result))
-    return std::nullopt;
-  result->base = *base;
-  return result;
-}
-
-// Is some element of a tile of such a shape known not to be below zero?
-bool isSomewhereNotBelowZero(const Form &form, ArrayRef<int64_t> shape) {
-  std::optional<int64_t> base = form.base.constant();
-  double greatest = base ? double(*base) : -HUGE_VAL;
-  for (auto [stride, extent] : llvm::zip(form.strides, shape)) {
-    std::optional<int64_t> step = stride.constant();
-    greatest += step ? std::max(double(*step) * double(extent - 1), 0.0) : -HUGE_VAL;
-  }
-  return greatest >= 0;
-}
-
 // A mask of more parts than this is one condition without a form.
 constexpr size_t mostConjuncts = 16, mostPartsOfMask = 256;
 
@@ -191,43 +110,6 @@ void computeInOrder(Value value, llvm::function_ref<bool(Value)> isKnown,
     }
     stack.pop_back();
   }
-}
-
-// Can arithmetic behind this integer have wrapped? What only repeats scalars or counts cannot.
-bool mayWrap(Value integer) {
-  Operation *op = integer.getDefiningOp();
-  while (op && coordinateMap(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op && !isa<SplatOp, MakeRangeOp, arith::ConstantOp, LoadOp>(op);
-}
-
-void addCondition(Form &form, Value integer) {
-  if (mayWrap(integer) && !llvm::is_contained(form.conditions, integer))
-    form.conditions.push_back(integer);
-}
-
-std::optional<Form> multiply(const Form &a, const Form &b) {
-  const Form &uniform = isUniform(b) ? b : a, &other = isUniform(b) ? a : b;
-  if (!isUniform(uniform))
-    return std::nullopt;
-  // (base + Σ s·i)·u with u varying over the tile is not affine in i unless s is zero
-  // wherever u varies; a factor that varies is allowed, since strides may hold factors.
-  Form result;
-  auto base = Polynomial::multiply(other.base, uniform.base);
-  if (!base)
-    return std::nullopt;
-  result.base = *base;
-  for (auto [d, stride] : llvm::enumerate(other.strides)) {
-    auto product = Polynomial::multiply(stride, uniform.base);
-    if (!product || (!product->isZero() && product->dependsOn(d)))
-      return std::nullopt;
-    result.strides.push_back(*product);
-  }
-  result.conditions = a.conditions;
-  for (Value condition : b.conditions)
-    if (!llvm::is_contained(result.conditions, condition))
-      result.conditions.push_back(condition);
-  return result;
 }
 
 std::optional<int64_t> constantOf(Value value) {
@@ -329,66 +211,6 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
     return result;
   }
   return std::nullopt;
-}
-
-std::optional<Clamp> AccessAnalysis::clamp(Value value) {
-  Operation *op = throughClamps_ ? value.getDefiningOp() : nullptr;
-  ArrayRef<int64_t> shape = shapeOf(value.getType());
-  if (!op || shape.empty())
-    return std::nullopt;
-  std::optional<Clamp> clamp;
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    clamp = clampOf(select);
-  else if (isa<arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op))
-    clamp = clampBetween(op);
-  bool mayHold = clamp && llvm::none_of(clamp->bounds, [&](const Form &bound) {
-                   return isSomewhereNotBelowZero(bound, shape);
-                 });
-  return mayHold ? clamp : std::nullopt;
-}
-
-// Of `x % d`, `minimum(x, n)` and `maximum(x, n)`, the other operand the same in the whole tile.
-std::optional<Clamp> AccessAnalysis::clampBetween(Operation *op) {
-  bool isRemainder = isa<arith::RemSIOp>(op);
-  unsigned inside = !isRemainder && isUniform(form(op->getOperand(0))) ? 1 : 0;
-  const Form &x = form(op->getOperand(inside));
-  Form limit = form(op->getOperand(1 - inside));
-  addCondition(limit, op->getOperand(1 - inside));
-  if (!isUniform(limit) || (isUniform(x) && !isRemainder))
-    return std::nullopt;
-  SmallVector<std::optional<Form>, 2> bounds;
-  if (!isa<arith::MaxSIOp>(op))
-    bounds.push_back(difference(x, limit, isRemainder ? 0 : -1));
-  if (isRemainder)
-    bounds.push_back(difference(constantForm(0, x.strides.size()), x, -1));
-  if (isa<arith::MaxSIOp>(op))
-    bounds.push_back(difference(limit, x, -1));
-  Clamp clamp{op->getOperand(inside), {}};
-  for (std::optional<Form> &bound : bounds)
-    if (bound)
-      clamp.bounds.push_back(std::move(*bound));
-  return clamp.bounds.size() == bounds.size() ? std::optional(clamp) : std::nullopt;
-}
-
-// Of `where(x < n, x, n - 1)`, or with the one bound the other way round.
-std::optional<Clamp> AccessAnalysis::clampOf(arith::SelectOp select) {
-  if (!elementType(select.getType()).isInteger() || shapeOf(select.getCondition().getType()).empty())
-    return std::nullopt;
-  Clamp clamp{select.getTrueValue(), {}};
-  for (Conjunct &conjunct : conjuncts(select.getCondition())) {
-    if (!conjunct.form)
-      return std::nullopt;
-    clamp.bounds.push_back(std::move(*conjunct.form));
-  }
-  if (isUniform(form(clamp.inside)) && clamp.bounds.size() == 1) {
-    clamp.inside = select.getFalseValue();
-    Form &bound = clamp.bounds[0];
-    auto negated = difference(constantForm(0, bound.strides.size()), bound, -1);
-    if (!negated)
-      return std::nullopt;
-    bound = *negated;
-  }
-  return isUniform(form(clamp.inside)) ? std::nullopt : std::optional(clamp);
 }
 
 const Address *AccessAnalysis::address(Value pointers) {
