@@ -197,9 +197,7 @@ std::optional<Form> AccessAnalysis::formOfTileOp(Operation *op) {
     Form result = form(found->inside);
     addCondition(result, found->inside);
     for (const Form &bound : found->bounds)
-      for (Value condition : bound.conditions)
-        if (!llvm::is_contained(result.conditions, condition))
-          result.conditions.push_back(condition);
+      addConditions(result, bound.conditions);
     result.conditions.push_back(op->getResult(0));
     return result;
   }

@@ -18,12 +18,6 @@ bool mayWrap(Value integer) {
   return op && !isa<SplatOp, MakeRangeOp, arith::ConstantOp, LoadOp>(op);
 }
 
-void addAll(SmallVectorImpl<Value> &conditions, ArrayRef<Value> others) {
-  for (Value condition : others)
-    if (!llvm::is_contained(conditions, condition))
-      conditions.push_back(condition);
-}
-
 } // namespace
 
 bool isSmall(const Form &form, const Limits &limits) {
@@ -69,7 +63,7 @@ std::optional<Form> combine(const Form &a, const Form &b, int64_t scaleB) {
     result.strides.push_back(*stride);
   }
   result.conditions = a.conditions;
-  addAll(result.conditions, b.conditions);
+  addConditions(result, b.conditions);
   return result;
 }
 
@@ -100,7 +94,7 @@ std::optional<Form> multiply(const Form &a, const Form &b) {
     result.strides.push_back(*product);
   }
   result.conditions = a.conditions;
-  addAll(result.conditions, b.conditions);
+  addConditions(result, b.conditions);
   return result;
 }
 
@@ -121,6 +115,12 @@ bool isSomewhereNotBelowZero(const Form &form, ArrayRef<int64_t> shape) {
 void addCondition(Form &form, Value integer) {
   if (mayWrap(integer) && !llvm::is_contained(form.conditions, integer))
     form.conditions.push_back(integer);
+}
+
+void addConditions(Form &form, ArrayRef<Value> conditions) {
+  for (Value condition : conditions)
+    if (!llvm::is_contained(form.conditions, condition))
+      form.conditions.push_back(condition);
 }
 
 } // namespace tegula::analysis

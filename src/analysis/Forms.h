@@ -29,5 +29,6 @@ bool isSomewhereNotBelowZero(const Form &form, llvm::ArrayRef<int64_t> shape);
 
 // An integer whose arithmetic may have wrapped becomes a condition of the form.
 void addCondition(Form &form, mlir::Value integer);
+void addConditions(Form &form, llvm::ArrayRef<mlir::Value> conditions);
 
 } // namespace tegula::analysis

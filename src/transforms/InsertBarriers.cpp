@@ -7,7 +7,6 @@
 #include "ir/tile/Volatile.h"
 #include "transforms/SharedMemory.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -166,11 +165,7 @@ public:
         if (buffer)
           operands_.insert(rangeOf(buffer));
     });
-    function.walk([&](simt::BulkCopyOp copy) {
-      boxes_[rangeOf(copy.getBuffer())] = copy;
-      if (!isOrderedElsewhere(copy))
-        copies_.push_back(copy);
-    });
+    function.walk([&](simt::BulkCopyOp copy) { boxes_.push_back(copy); });
   }
 
   Pending run(Block &block, Pending state) {
@@ -263,8 +258,8 @@ private:
     OpBuilder builder(before);
     bool isFenced = llvm::any_of(state.unfenced,
                                  [&](Pending::Range range) { return Pending::overlaps(operands_, range); }) ||
-                    llvm::any_of(boxes_, [&](auto &box) {
-                      return isWrittenByThreads(state, box.first) && mayFollow(before, box.second);
+                    llvm::any_of(boxes_, [&](simt::BulkCopyOp box) {
+                      return isWrittenByThreads(state, rangeOf(box.getBuffer())) && mayFollow(before, box);
                     });
     if (isTrial_)
       isWanting_ = true;
@@ -421,14 +416,14 @@ private:
 
   // Will a loop around an op start boxes that fill these bytes?
   bool isFilledLater(Operation *op, Pending::Range range) {
-    return llvm::any_of(copies_, [&](simt::BulkCopyOp copy) {
-      if (!Pending::overlaps(range, rangeOf(copy.getBuffer())))
-        return false;
-      auto loop = op->getParentOfType<LoopLikeOpInterface>();
-      while (loop && !loop->isAncestor(copy))
-        loop = loop->getParentOfType<LoopLikeOpInterface>();
-      return bool(loop);
-    });
+    Operation *outermost = nullptr;
+    for (Operation *each = op; each; each = each->getParentOp())
+      if (isa<LoopLikeOpInterface>(each))
+        outermost = each;
+    return outermost && llvm::any_of(boxes_, [&](simt::BulkCopyOp box) {
+             return !isOrderedElsewhere(box) && Pending::overlaps(range, rangeOf(box.getBuffer())) &&
+                    outermost->isAncestor(box);
+           });
   }
 
   // An access of global memory at `address`; `update`: an atomic of which nobody wants what was there.
@@ -531,9 +526,8 @@ private:
   bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;
-  llvm::SmallSetVector<Pending::Range, 4> operands_;        // of products that read buffers themselves
-  llvm::MapVector<Pending::Range, simt::BulkCopyOp> boxes_; // the last one to each place
-  SmallVector<simt::BulkCopyOp> copies_;                    // of boxes, that may have to wait for a barrier
+  llvm::SmallSetVector<Pending::Range, 4> operands_; // of products that read buffers themselves
+  SmallVector<simt::BulkCopyOp> boxes_;
 };
 
 } // namespace

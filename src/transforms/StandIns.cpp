@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
@@ -43,6 +44,12 @@ public:
       OpBuilder builder(operand->getOwner());
       operand->set(simt::AnyOp::create(builder, operand->getOwner()->getLoc(), operand->get().getType()));
     }
+    // Those who use a value first: an expression may be as deep as the program is long.
+    if (!copies.empty())
+      function_->walk<WalkOrder::PreOrder, ReverseIterator>([&](Operation *op) {
+        if (isMovable(op))
+          onlyFor(op);
+      });
     for (auto &[place, those] : copies)
       sink(place.first, place.second, those);
   }

@@ -22,7 +22,7 @@ using analysis::takenOperandName;
 constexpr size_t mostClamps = 8, mostLoops = 4;
 
 // An op on integers that gives its operand `inside`, unless some element is out of bounds.
-struct Clamp {
+struct ClampOp {
   Operation *op;
   unsigned inside; // the operand's number
 };
@@ -32,7 +32,7 @@ bool isUniform(Value tile) {
          !isa<RankedTensorType>(tile.getType());
 }
 
-std::optional<Clamp> matchClamp(Operation *op) {
+std::optional<ClampOp> matchClamp(Operation *op) {
   auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
   if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
     return std::nullopt;
@@ -40,24 +40,18 @@ std::optional<Clamp> matchClamp(Operation *op) {
       select && isa<RankedTensorType>(select.getCondition().getType()))
     for (unsigned inside : {1u, 2u})
       if (isUniform(op->getOperand(3 - inside)) && !isUniform(op->getOperand(inside)))
-        return Clamp{op, inside};
+        return ClampOp{op, inside};
   if (isa<arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp>(op))
     for (unsigned inside : {0u, 1u})
       if (isUniform(op->getOperand(1 - inside)) && !isUniform(op->getOperand(inside)))
-        return Clamp{op, inside};
+        return ClampOp{op, inside};
   return std::nullopt;
 }
 
 // Tiles of conditions: where the clamp changes nothing.
-Value conditionOf(OpBuilder &builder, const Clamp &clamp) {
-  if (auto select = dyn_cast<arith::SelectOp>(clamp.op)) {
-    Value condition = select.getCondition();
-    if (clamp.inside == 1)
-      return condition;
-    auto all = DenseElementsAttr::get(cast<ShapedType>(condition.getType()), true);
-    return arith::XOrIOp::create(builder, condition.getLoc(), condition,
-                                 arith::ConstantOp::create(builder, condition.getLoc(), all));
-  }
+Value conditionOf(OpBuilder &builder, const ClampOp &clamp) {
+  if (auto select = dyn_cast<arith::SelectOp>(clamp.op); select && clamp.inside == 1)
+    return select.getCondition();
   return arith::CmpIOp::create(builder, clamp.op->getLoc(), arith::CmpIPredicate::eq, clamp.op->getResult(0),
                                clamp.op->getOperand(clamp.inside));
 }
@@ -74,7 +68,7 @@ Value allOf(OpBuilder &builder, Location loc, Value conditions) {
 }
 
 // Asks the ends of what is linear along the tile; null where it is not. False, too, where arithmetic wraps.
-Value staysByItsEnds(OpBuilder &builder, const Clamp &clamp) {
+Value staysByItsEnds(OpBuilder &builder, const ClampOp &clamp) {
   analysis::AccessAnalysis access(/*throughClamps=*/true);
   Value clamped = clamp.op->getResult(0);
   std::optional<analysis::Clamp> found = access.clamp(clamped);
@@ -126,7 +120,7 @@ private:
       Operation *op = value.getDefiningOp();
       if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op) || !seen.insert(op).second)
         continue;
-      if (std::optional<Clamp> clamp = matchClamp(op); clamp && !loop_->isAncestor(op))
+      if (std::optional<ClampOp> clamp = matchClamp(op); clamp && !loop_->isAncestor(op))
         clamps_.insert({op, *clamp});
       llvm::append_range(work, op->getOperands());
     }
@@ -143,7 +137,7 @@ private:
         op->removeAttr(takenOperandName);
       }
     }
-    for (const Clamp &clamp : chosen_)
+    for (const ClampOp &clamp : chosen_)
       clamp.op->removeAttr(takenOperandName);
   }
 
@@ -151,7 +145,7 @@ private:
     OpBuilder builder(loop_);
     Location loc = loop_.getLoc();
     Value all;
-    for (const Clamp &clamp : chosen_) {
+    for (const ClampOp &clamp : chosen_) {
       Value stays = staysByItsEnds(builder, clamp);
       if (!stays)
         stays = allOf(builder, clamp.op->getLoc(), conditionOf(builder, clamp));
@@ -161,18 +155,18 @@ private:
            "a loop that loads by these offsets has a version for tiles in which none is clamped"});
     }
     SmallVector<Operation *> changed;
-    for (const Clamp &clamp : chosen_)
+    for (const ClampOp &clamp : chosen_)
       changed.push_back(clamp.op);
     versionLoop(loop_, all, changed, [&](OpBuilder &, Operation *op, const IRMapping &map) {
-      const Clamp &clamp = *llvm::find_if(chosen_, [&](const Clamp &each) { return each.op == op; });
+      const ClampOp &clamp = *llvm::find_if(chosen_, [&](const ClampOp &each) { return each.op == op; });
       return map.lookupOrDefault(op->getOperand(clamp.inside));
     });
   }
 
   scf::ForOp loop_;
   std::vector<diag::Remark> &remarks_;
-  llvm::MapVector<Operation *, Clamp> clamps_;
-  SmallVector<Clamp> chosen_;
+  llvm::MapVector<Operation *, ClampOp> clamps_;
+  SmallVector<ClampOp> chosen_;
 };
 
 } // namespace

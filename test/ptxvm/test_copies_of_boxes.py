@@ -31,17 +31,6 @@ def product(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl
     tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
 
 @triton.jit
-def clamped(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
-    x, y = a + tl.minimum(m, M - 1)[:, None] * sa + k[None, :], b + k[:, None] * sb + (n % N)[None, :]
-    acc = tl.zeros([BM, BN], tl.float32)
-    for i in range(0, tl.cdiv(K, BK)):
-        acc = tl.dot(tl.load(x, mask=k[None, :] < K - i * BK, other=0), tl.load(y, mask=k[:, None] < K - i * BK, other=0), acc)
-        x += BK
-        y += BK * sb
-    tl.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
-
-@triton.jit
 def bounded(a, b, c, M, N, K, sa, sb, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     m, n, k = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros([BM, BN], tl.float32)
@@ -121,6 +110,8 @@ def attention(q, k, v, o, T, st, sh, D: tl.constexpr, BM: tl.constexpr, BN: tl.c
         vp += BN * st
     tl.store(o + m[:, None] * st + d[None, :], (acc / total[:, None]).to(tl.float16), mask=(m < T)[:, None])
 """
+# The product whose rows are clamped in place of wrapped.
+KERNEL += "\n@triton.jit\n" + re.search(r"def product.*?(?=@)", KERNEL, re.S)[0].replace("product", "clamped").replace("(m % M)", "tl.minimum(m, M - 1)")
 
 
 def emitted(folder, name, stage, bm=BM, bn=BN, bk=BK, warps=4, kind="f16", stages=3):

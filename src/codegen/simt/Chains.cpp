@@ -48,6 +48,7 @@ Neighbours neighboursOf(Operation *op) {
 } // namespace
 
 void Emitter::emitBlock(Block &block) {
+  bool isAround = isAroundProducts(block.getParentOp());
   SmallVector<Operation *> chain;
   auto flush = [&] {
     emitChain(chain);
@@ -70,7 +71,7 @@ void Emitter::emitBlock(Block &block) {
       flush();
     place(op.getLoc());
     emitOp(&op);
-    if (isAroundProducts(op.getParentOp()) && hasProductLoop(&op))
+    if (isAround && hasProductLoop(&op))
       beginAnew();
   }
   flush();
