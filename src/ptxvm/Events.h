@@ -89,6 +89,19 @@ struct BulkEvent {
   std::span<const BulkPart> parts;
 };
 
+// A lane's cp.async.bulk from shared to global memory: its source may be read at any time until the lane has
+// waited for that, its destination written at any time until the lane has waited for all of it, or its block
+// has ended. It reads through the asynchronous proxy.
+struct StorePart {
+  uint64_t from = 0, to = 0; // offset in shared memory, address of the host
+  uint32_t bytes = 0;
+};
+struct StoreEvent {
+  uint32_t instruction = 0, lane = 0;
+  uint64_t number = 0; // of the store in its block
+  std::span<const StorePart> parts;
+};
+
 // Barriers of a block. `threads` is the number awaited.
 struct BarrierEvent {
   uint32_t instruction = 0;
@@ -160,6 +173,11 @@ public:
   // Behind the events of what it reads; `productCompletes` comes when the warp has waited for it.
   virtual void productIssued(const WarpId &, const ProductEvent &) {}
   virtual void productCompletes(const WarpId &, const ProductEvent &) {}
+  // Behind the events of its accesses; its lane has waited until it was read; until it was done, or its block
+  // has ended.
+  virtual void storeIssued(const WarpId &, const StoreEvent &) {}
+  virtual void storeRead(const WarpId &, const StoreEvent &) {}
+  virtual void storeDone(const WarpId &, const StoreEvent &) {}
   virtual void lanesExit(const WarpId &, uint32_t mask) {}
 };
 

@@ -21,6 +21,10 @@ std::unique_ptr<Observer> checkRaces(RaceOptions options = {});
 // orders a copy for others once it was waited for is the race check's.
 std::unique_ptr<Observer> checkAsyncCopies();
 
+// Accesses to what a bulk store still reads or writes. Its proxy's fence is the check of product operands',
+// and the order to those who come behind its lane's wait the race check's.
+std::unique_ptr<Observer> checkBulkStores();
+
 // Writes to shared memory that a product (wgmma) under way still reads; products of what was written without
 // a fence.proxy.async of the writing thread before the barrier. That a barrier is there is the race check's.
 std::unique_ptr<Observer> checkProductOperands();

@@ -2,7 +2,8 @@
 // has waited, a product may read its operands at any time: who writes them in between is reported. And it
 // reads through the asynchronous proxy: what threads wrote by themselves, or by cp.async, it sees only if the
 // thread that wrote executed fence.proxy.async behind it, and is ordered before the product behind that. The
-// same holds of bulk copies that overwrite it: what the thread wrote could arrive behind what they bring.
+// same holds of bulk stores, and of bulk copies that overwrite it: what the thread wrote could arrive behind
+// what they bring.
 //
 // By the stricter reading of the manual, cp.async writes as its thread does, and the fence of another thread
 // than the one that wrote is none.
@@ -76,7 +77,7 @@ public:
       return;
     Block &block = blockOf(who);
     if (event.isOperand)
-      return checkFences(block, who, event, "multiplies");
+      return checkFences(block, who, event, event.isBulk ? "stores" : "multiplies");
     if (event.kind == AccessKind::Load)
       return;
     checkReaders(block, who, event);

@@ -89,7 +89,8 @@ public:
 
   void memory(const WarpId &who, const MemoryEvent &event) override {
     bool isChecked = event.space == Space::Global || event.space == Space::Shared;
-    if (!isChecked || event.kind == AccessKind::Prefetch || (event.isBulk && event.kind == AccessKind::Store))
+    bool isOfCopier = event.isBulk && event.kind == AccessKind::Store && event.space == Space::Shared;
+    if (!isChecked || event.kind == AccessKind::Prefetch || isOfCopier)
       return;
     Block &block = blockOf(who);
     bool isAtomic = event.kind == AccessKind::Atomic || event.kind == AccessKind::Reduction;
@@ -187,6 +188,26 @@ public:
   void bulkCompletes(const WarpId &who, const BulkEvent &event) override {
     Block &block = blockOf(who);
     block.phases.arrive(event.barrier, block.clocks[block.copierOf(event.barrier)].publish());
+  }
+
+  // It may have read only now; and written, when that is waited for. What touched either in between, the
+  // check of bulk stores reports.
+  void storeRead(const WarpId &who, const StoreEvent &event) override {
+    Block &block = blockOf(who);
+    const WarpClock &clock = block.clocks[who.warp];
+    Epoch epoch{who.block, clock.now(), event.instruction, uint8_t(who.warp), uint8_t(event.lane), false};
+    for (const StorePart &part : event.parts)
+      eachCell(block, Space::Shared, part.from, part.bytes, [&](Cell &cell, uint64_t, unsigned) {
+        touch(cell, {epoch, true, false, false}, clock, false);
+      });
+  }
+  void storeDone(const WarpId &who, const StoreEvent &event) override {
+    Block &block = blockOf(who);
+    Epoch epoch{who.block,         block.clocks[who.warp].now(), event.instruction,
+                uint8_t(who.warp), uint8_t(event.lane),          false};
+    for (const StorePart &part : event.parts)
+      eachCell(block, Space::Global, part.to, part.bytes,
+               [&](Cell &cell, uint64_t, unsigned) { settle(cell, epoch); });
   }
 
   // It may have read its operands only now.

@@ -172,9 +172,10 @@ void begin(Block &block, Worker &worker, uint32_t linear) {
   block.barriers.fill(Barrier());
   block.steps = 0;
   block.random = run.launch.schedule.seed * 0x2545f4914f6cdd1d + linear;
-  block.nextCopy = block.nextProduct = block.nextBulk = 0;
+  block.nextCopy = block.nextProduct = block.nextBulk = block.nextStore = 0;
   block.phaseBarriers.clear();
   block.bulkCopies.clear();
+  block.bulkStores.clear();
   block.groups.assign((run.warpsPerBlock + 3) / 4, {});
   block.copyRandom = ~block.random;
   block.nextWarp = 0;
@@ -199,6 +200,7 @@ void advance(Block &block, uint64_t budget) {
       if (!isOver && landBulk(block, 1)) // as late as can be
         continue;
       abandonBulk(block);
+      abandonStores(block);
       if (!isOver)
         reportDeadlock(block);
       return finish(block);
@@ -210,6 +212,7 @@ void advance(Block &block, uint64_t budget) {
       landSome(block);
       landSomeProducts(block);
       landSomeBulk(block);
+      landSomeStores(block);
       runGroup(warp, pickGroup(block, warp), left);
       if (before == left) // it only met its siblings
         continue;

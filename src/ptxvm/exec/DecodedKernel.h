@@ -113,10 +113,10 @@ struct ProductOp {
   std::vector<uint32_t> numbersOfD, numbersOfA;
 };
 
-// cp.async.bulk and cp.async.bulk.tensor: which of DecodedKernel::accesses are its destination, its source or
-// map, its barrier; the size, or the coordinates, innermost first.
+// cp.async.bulk and cp.async.bulk.tensor: which of DecodedKernel::accesses are its place in shared memory, in
+// global memory or the map of that, its barrier; the size, or the coordinates, innermost first.
 struct BulkOp {
-  uint32_t to = 0, from = 0, barrier = 0;
+  uint32_t shared = 0, global = 0, barrier = 0;
   bool isTensor = false;
   std::vector<uint32_t> places;
 };

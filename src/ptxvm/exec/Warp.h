@@ -97,15 +97,16 @@ struct Warp {
   uint32_t exists = 0, live = 0; // lanes: of the block, and not exited
   std::vector<std::byte> file, local;
   std::vector<uint32_t> predicates;
-  std::vector<Copy> copies;                     // oldest first
-  std::array<uint32_t, warpSize> committed{};   // groups of copies, by lane
-  std::vector<Product> products;                // oldest first
-  uint32_t committedProducts = 0;               // groups
-  std::map<uint32_t, Accumulator> accumulators; // by place, of products that are to add to them
-  std::vector<bool> touched;                    // registers of products, since the last wgmma.fence
-  std::vector<uint32_t> readers, writers;       // products under way, by their registers
-  size_t groupSteps = 0;                        // executed, of WarpGroup::steps
-  uint32_t carry = 0;                           // the condition code CC.CF, a bit a lane
+  std::vector<Copy> copies;                         // oldest first
+  std::array<uint32_t, warpSize> committed{};       // groups of copies, by lane
+  std::array<uint32_t, warpSize> committedStores{}; // groups of bulk stores, by lane
+  std::vector<Product> products;                    // oldest first
+  uint32_t committedProducts = 0;                   // groups
+  std::map<uint32_t, Accumulator> accumulators;     // by place, of products that are to add to them
+  std::vector<bool> touched;                        // registers of products, since the last wgmma.fence
+  std::vector<uint32_t> readers, writers;           // products under way, by their registers
+  size_t groupSteps = 0;                            // executed, of WarpGroup::steps
+  uint32_t carry = 0;                               // the condition code CC.CF, a bit a lane
   std::vector<Group> groups;
   std::vector<Meeting> meetings;
   size_t nextGroup = 0;
@@ -135,9 +136,10 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   uint64_t steps = 0, random = 0;
-  uint64_t nextCopy = 0, copyRandom = 0, nextProduct = 0, nextBulk = 0;
+  uint64_t nextCopy = 0, copyRandom = 0, nextProduct = 0, nextBulk = 0, nextStore = 0;
   std::map<uint64_t, PhaseBarrier> phaseBarriers; // by offset in shared memory, those that live
   std::vector<BulkCopy> bulkCopies;               // under way, oldest first
+  std::vector<BulkStore> bulkStores;              // the same
   std::vector<WarpGroup> groups;                  // of four warps
   std::vector<uint32_t> priorities;               // Schedule::Priority: warps, first is the first to run
   std::vector<uint64_t> changePoints;             // steps at which the running warp falls to the end
@@ -210,6 +212,9 @@ std::string phaseText(const Block &block, uint64_t offset); // who waits there f
 bool landBulk(Block &block, size_t most);
 void landSomeBulk(Block &block); // Copies::Random
 void abandonBulk(Block &block);  // the block has ended
+// ---- exec/BulkStores.cpp ----
+void landSomeStores(Block &block); // Copies::Random
+void abandonStores(Block &block);  // the block has ended
 // ---- exec/Products.cpp ----
 void landSomeProducts(Block &block); // Copies::Random
 void beginProducts(Warp &warp);

@@ -142,15 +142,16 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
                 isReproducible ? 1 : options_.threads,
                 options_.stepLimit,
                 {}};
-  std::unique_ptr<Observer> races, copies, operands, initialised;
+  std::unique_ptr<Observer> races, copies, stores, operands, initialised;
   Counters counters;
   BarrierUse barriers;
   if (options_.checks) {
     races = checkRaces();
     copies = checkAsyncCopies();
+    stores = checkBulkStores();
     operands = checkProductOperands();
     initialised = checkInitialised();
-    launch.observers = {races.get(), copies.get(), operands.get(), initialised.get()};
+    launch.observers = {races.get(), copies.get(), stores.get(), operands.get(), initialised.get()};
   }
   if (options_.profile)
     launch.observers.insert(launch.observers.end(), {&counters, &barriers});

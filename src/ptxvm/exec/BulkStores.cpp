@@ -1,0 +1,156 @@
+// cp.async.bulk and cp.async.bulk.tensor from shared to global memory, and their groups, which are each
+// lane's own. When a store reads and when it writes is the choice of an adversary (Launch::copies): it reads
+// between its issue and the moment when its lane has waited for that, and writes until its lane has waited
+// for all of it, or its block has ended. PTX ISA manual, "cp.async.bulk", "cp.async.bulk.tensor",
+// "cp.async.bulk.commit_group", "cp.async.bulk.wait_group".
+//
+// A reading of the manual, the stricter one: a block does not end before its stores are read.
+#include "ptxvm/exec/Boxes.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ranges>
+
+namespace tegula::ptxvm {
+namespace {
+
+void read(Block &block, BulkStore &store) {
+  if (store.isRead)
+    return;
+  store.isRead = true;
+  for (const BulkPiece &piece : store.pieces) {
+    const std::byte *from = block.shared.data() + piece.shared;
+    store.data.insert(store.data.end(), from, from + piece.bytes);
+  }
+}
+
+void write(Block &block, BulkStore &store) {
+  read(block, store);
+  if (store.isWritten)
+    return;
+  store.isWritten = true;
+  const std::byte *data = store.data.data();
+  for (const BulkPiece &piece : store.pieces) {
+    std::memcpy(piece.global, data, piece.bytes);
+    data += piece.bytes;
+  }
+}
+
+void tell(Block &block, const BulkStore &store, void (Observer::*what)(const WarpId &, const StoreEvent &)) {
+  if (block.observers().empty())
+    return;
+  std::vector<StorePart> parts;
+  for (const BulkPiece &piece : store.pieces)
+    parts.push_back({piece.shared, reinterpret_cast<uint64_t>(piece.global), piece.bytes});
+  for (Observer *observer : block.observers())
+    (observer->*what)({block.worker->index, block.linear, store.warp},
+                      {store.instruction, store.lane, store.number, parts});
+}
+
+// Of both sides, as accesses of the lane.
+void tellAccesses(Warp &w, const BulkStore &store, Space space) {
+  for (const BulkPiece &piece : store.pieces) {
+    uint64_t addresses[warpSize] = {};
+    std::byte *bytes[warpSize] = {};
+    bool isSource = space == Space::Shared;
+    bytes[store.lane] = isSource ? w.block->shared.data() + piece.shared : piece.global;
+    addresses[store.lane] = isSource ? piece.shared : reinterpret_cast<uint64_t>(piece.global);
+    MemoryEvent event;
+    event.instruction = store.instruction;
+    event.space = space;
+    event.kind = isSource ? AccessKind::Load : AccessKind::Store;
+    event.isBulk = true;
+    event.isOperand = isSource;
+    event.width = piece.bytes;
+    event.mask = 1u << store.lane;
+    event.addresses = addresses;
+    event.bytes = bytes;
+    for (Observer *observer : w.block->observers())
+      observer->memory(idOf(w), event);
+  }
+}
+
+void issueOne(Warp &w, const Op &op, unsigned lane) {
+  Block &block = *w.block;
+  const BulkOp &form = block.program().bulks[op.detail];
+  std::optional<BulkMove> move = moveOf(w, op, form, lane, AccessKind::Store);
+  if (!move)
+    return;
+  std::erase_if(move->pieces, [](const BulkPiece &piece) { return !piece.global; });
+  BulkStore store;
+  store.instruction = op.instruction;
+  store.warp = w.index;
+  store.lane = lane;
+  store.number = block.nextStore++;
+  store.group = w.committedStores[lane];
+  store.pieces = std::move(move->pieces);
+  tellAccesses(w, store, Space::Shared);
+  if (form.isTensor) // else the access itself was told of
+    tellAccesses(w, store, Space::Global);
+  tell(block, store, &Observer::storeIssued);
+  if (block.worker->run.launch.copies == Copies::AtOnce)
+    write(block, store);
+  block.bulkStores.push_back(std::move(store));
+}
+
+void issue(Warp &w, const Op &op, uint32_t mask) {
+  forLanes(mask, [&](unsigned i) { issueOne(w, op, i); });
+}
+
+void commit(Warp &w, const Op &, uint32_t mask) {
+  forLanes(mask, [&](unsigned i) { ++w.committedStores[i]; });
+}
+
+// op.value: how many of a lane's last groups may go on; op.flag: it is enough that the others are read.
+void wait(Warp &w, const Op &op, uint32_t mask) {
+  Block &block = *w.block;
+  for (BulkStore &store : block.bulkStores) {
+    bool isOver = store.warp == w.index && (mask >> store.lane & 1) &&
+                  w.committedStores[store.lane] - store.group > op.value;
+    if (!isOver)
+      continue;
+    read(block, store);
+    if (!store.isWaitedFor)
+      tell(block, store, &Observer::storeRead);
+    store.isWaitedFor = true;
+    if (op.flag)
+      continue;
+    write(block, store);
+    tell(block, store, &Observer::storeDone);
+    store.isDone = true;
+  }
+  std::erase_if(block.bulkStores, [](const BulkStore &store) { return store.isDone; });
+}
+
+} // namespace
+
+void landSomeStores(Block &block) {
+  if (block.worker->run.launch.copies != Copies::Random)
+    return;
+  for (BulkStore &store : block.bulkStores)
+    if (uint64_t dice = nextRandom(block.copyRandom); dice % 4 == 0)
+      store.isRead ? write(block, store) : read(block, store);
+}
+
+void abandonStores(Block &block) {
+  // The last ones first: nothing orders them.
+  for (BulkStore &store : std::views::reverse(block.bulkStores)) {
+    if (!store.isWaitedFor)
+      block.findings().add(FindingKind::CopyUnfinished, "its block ends and has not waited until it was read",
+                           {store.instruction, block.id, store.warp, store.lane});
+    write(block, store);
+    tell(block, store, &Observer::storeDone);
+  }
+  block.bulkStores.clear();
+}
+
+void lowerBulkStore(Lowering &l) { lowerBulk(l, issue, {.shared = 1, .global = 0, .size = 2}); }
+void lowerTensorStore(Lowering &l) { lowerTensor(l, issue, {.shared = 1, .global = 0}); }
+void lowerCommitStores(Lowering &l) { l.op.run = commit; }
+void lowerWaitStores(Lowering &l) {
+  l.op.value = uint32_t(l.operand(0).value);
+  l.op.flag = l.has(Modifier::read);
+  l.op.run = wait;
+}
+
+} // namespace tegula::ptxvm
