@@ -4,6 +4,7 @@
 #include "layout/Linear.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace tegula::layout {
@@ -45,6 +46,30 @@ std::vector<unsigned> Layout::keptRegisterBits(unsigned dim) const {
     if (bases(Axis::Register)[bit] & ~dimMask(dim))
       result.push_back(bit);
   return result;
+}
+
+std::optional<Layout> Layout::piece(unsigned dim, unsigned bits) const {
+  if (bits > hullBits(dim) || extents_[dim] != hull(dim))
+    return std::nullopt;
+  unsigned first = shift(dim) + hullBits(dim) - bits;
+  uint32_t below = (1u << first) - 1, removed = ((1u << bits) - 1) << first;
+  std::vector<unsigned> kept;
+  uint32_t found = 0;
+  for (unsigned axis = 0; axis != numAxes; ++axis)
+    for (unsigned bit = 0; bit != bases_[axis].size(); ++bit) {
+      uint32_t image = bases_[axis][bit], of = image & removed;
+      if (of && (axis != unsigned(Axis::Register) || image != of || !std::has_single_bit(of) || of & found))
+        return std::nullopt;
+      found |= of;
+      if (axis == unsigned(Axis::Register) && !of)
+        kept.push_back(bit);
+    }
+  if (found != removed)
+    return std::nullopt;
+  std::vector<int64_t> extents = extents_;
+  extents[dim] >>= bits;
+  auto without = [&](uint32_t flat) { return (flat & below) | (flat >> bits & ~below); };
+  return Layout(std::move(extents), mapped(keeping(bases_, kept), without));
 }
 
 Layout Layout::expanded(unsigned axis) const {

@@ -71,6 +71,9 @@ public:
   Layout expanded(unsigned axis) const;
   // The extent of `dim` becomes 1 (what a broadcast reads); register bits without an image are dropped.
   Layout narrowed(unsigned dim) const;
+  // One of 2^bits equal pieces side by side along `dim`. None where threads have more than one register bit
+  // for a bit that says which piece it is, or lanes or warps have part in it.
+  std::optional<Layout> piece(unsigned dim, unsigned bits) const;
   // Dimension d of the result is dimension order[d] of this.
   Layout transposed(std::span<const int32_t> order) const;
   // The same elements in row-major order under other extents of the same product: bases stay as they are.

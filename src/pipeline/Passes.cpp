@@ -24,6 +24,7 @@
 #include "transforms/SplitMaskedLoops.h"
 #include "transforms/StandIns.h"
 #include "transforms/StartDots.h"
+#include "transforms/StoreBoxes.h"
 #include "transforms/TransposeProducts.h"
 #include "transforms/VersionClampedLoops.h"
 #include "transforms/VersionUnalignedLoops.h"
@@ -221,6 +222,14 @@ const Pass startDots{"start-dots", "simt",
                          transforms::startDots(function, unit.machine, unit.remarks);
                        });
                      }};
+const Pass storeBoxes{"store-boxes", "simt",
+                      "one thread stores tiles of products in boxes, from a buffer that drains while the "
+                      "program goes on",
+                      [](Unit &unit) {
+                        return eachFunction(unit, [&](tile::FuncOp function) {
+                          transforms::storeBoxes(function, unit.machine, unit.remarks);
+                        });
+                      }};
 const Pass reportMoves{"report-moves", "simt",
                        "what conversions, reductions and scans cost is told where it shows in the source",
                        [](Unit &unit) {

@@ -13,7 +13,8 @@ extern const Pass markVolatileStores, countWhiles, orderPrograms, transposeProdu
     checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, planConverts, pipelineLoops,
-    operandsInShared, startDots, reportMoves, allocateShared, insertBarriers, recomputeInTrips, sinkStandIns;
+    operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers, recomputeInTrips,
+    sinkStandIns;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 

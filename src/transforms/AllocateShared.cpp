@@ -9,7 +9,8 @@ namespace tegula::transforms {
 
 namespace {
 
-constexpr uint64_t leastAlignment = 128, ofDots = 1024; // of operands that products read themselves
+constexpr uint64_t leastAlignment = 128,
+                   ofPatterns = 1024; // of buffers that products read themselves, and stores of boxes
 
 // A user needs bytes from one op to another: ops are numbered in the order of the text.
 struct User {
@@ -33,8 +34,8 @@ public:
         end = std::max(end, numbers_.lookup(alloc->getBlock()->findAncestorOpInBlock(*user)).second);
         if (auto view = dyn_cast<simt::ViewOp>(user))
           work.push_back(view.getResult());
-        if (isa<simt::DotAsyncOp>(user))
-          alignment = ofDots;
+        if (isa<simt::DotAsyncOp, simt::BulkStoreOp>(user))
+          alignment = ofPatterns;
       }
     return {alloc, alloc.getBuffer().getType().bytes(), begin, end, alignment};
   }
@@ -115,27 +116,24 @@ Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) 
   return Status::error(StatusCode::Resource, text);
 }
 
-} // namespace
+struct Placement {
+  std::vector<User> users;
+  uint64_t bytes = 0;
+};
 
-Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs) {
+Placement placeAll(ModuleOp module, uint64_t limit, const simt::Costs &costs,
+                   const llvm::DenseSet<Operation *> &without) {
   LiveRanges ranges(module);
   std::vector<User> users, signals;
-  simt::ConvertOp unplanned;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (auto convert = dyn_cast<simt::ConvertOp>(op); convert && !convert.getPlan())
-      unplanned = convert;
     auto alloc = dyn_cast<simt::AllocOp>(op);
     uint64_t bytes = alloc ? alloc.getBuffer().getType().bytes() : simt::scratchBytes(op);
-    if (bytes == 0)
+    if (bytes == 0 || without.contains(op))
       return;
     std::vector<User> &kind = isSignal(op) ? signals : users;
     kind.push_back(alloc ? ranges.of(alloc) : ranges.of(op, bytes));
     kind.back().bytes = llvm::alignTo(bytes, leastAlignment);
   });
-  if (unplanned)
-    return Status::error(StatusCode::Internal, "nobody decided how the conversion at " +
-                                                   tile::locationText(unplanned.getLoc()) +
-                                                   " happens: plan-converts comes first");
   // Signals begin early and are small: ahead of buffers they would cost those an alignment's bytes.
   users.insert(users.end(), signals.begin(), signals.end());
   // Scratch that lives until the next one's op lies elsewhere than that one's: one barrier less.
@@ -163,6 +161,27 @@ Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs)
       total = least;
     }
   }
+  return {std::move(users), total};
+}
+
+} // namespace
+
+uint64_t sharedBytesNeeded(ModuleOp module, uint64_t limit, const simt::Costs &costs,
+                           const llvm::DenseSet<Operation *> &without) {
+  return placeAll(module, limit, costs, without).bytes;
+}
+
+Status allocateShared(ModuleOp module, uint64_t limit, const simt::Costs &costs) {
+  simt::ConvertOp unplanned;
+  module.walk([&](simt::ConvertOp convert) {
+    if (!convert.getPlan())
+      unplanned = convert;
+  });
+  if (unplanned)
+    return Status::error(StatusCode::Internal, "nobody decided how the conversion at " +
+                                                   tile::locationText(unplanned.getLoc()) +
+                                                   " happens: plan-converts comes first");
+  auto [users, total] = placeAll(module, limit, costs, {});
   OpBuilder builder(module.getContext());
   for (User &user : users) {
     auto offset = builder.getI64IntegerAttr(int64_t(user.offset));

@@ -23,29 +23,10 @@ namespace {
 
 constexpr uint32_t mostOfBox = 256, rowsOfPattern = 8, longestSwizzle = 128, shortestSwizzle = 32;
 
-// The elements of a row of a box that lies in a buffer by `map`; 0: the buffer has another order. `inner`:
-// the dimension of columns.
-uint32_t boxColumnsOf(const layout::SharedMap &map, ArrayRef<int64_t> shape, unsigned inner,
-                      unsigned elementBytes) {
-  auto columns = uint32_t(shape[inner]), rows = uint32_t(shape[1 - inner]);
-  uint32_t box = std::min(columns, longestSwizzle / elementBytes), swizzle = box * elementBytes;
-  if (swizzle < shortestSwizzle || rows % rowsOfPattern)
-    return 0;
-  layout::Layout tile(shape.vec(), {});
-  auto holds = [&](unsigned dim, unsigned bit, uint32_t element) {
-    uint32_t bytes = element * elementBytes;
-    bytes ^= bytes >> 3 & (swizzle / 16 - 1) << 4;
-    return map.images[tile.shift(dim) + bit] * elementBytes == bytes;
-  };
-  for (unsigned bit = 0; (1u << bit) < columns; ++bit) {
-    uint32_t column = 1u << bit;
-    if (!holds(inner, bit, column < box ? column : column * rows))
-      return 0;
-  }
-  for (unsigned bit = 0; (1u << bit) < rows; ++bit)
-    if (!holds(1 - inner, bit, box << bit))
-      return 0;
-  return box;
+// The elements of a row of a box of a tile; 0: the tile has none. `inner`: the dimension of columns.
+uint32_t boxColumnsOf(ArrayRef<int64_t> shape, unsigned inner, unsigned elementBytes) {
+  uint32_t box = std::min(uint32_t(shape[inner]), longestSwizzle / elementBytes);
+  return box * elementBytes < shortestSwizzle || shape[1 - inner] % rowsOfPattern ? 0 : box;
 }
 
 // `sign·clamp + constant` without its clamp between 0 and at least `atLeast`, where the polynomial is that:
@@ -179,10 +160,27 @@ private:
 
 BulkCopies::BulkCopies(Operation *function) : function_(function) {}
 
-// The address behind a load's tile, from as far back as may be: scalars that were added to its pointer are a
-// part of the offset.
-std::optional<Address> BulkCopies::addressOf(LoadOp load) {
-  const Address *found = access_.address(load.getPtr());
+layout::SharedMap BulkCopies::mapOfBoxes(ArrayRef<int64_t> shape, unsigned inner, unsigned elementBytes) {
+  auto columns = uint32_t(shape[inner]), rows = uint32_t(shape[1 - inner]);
+  uint32_t box = std::min(columns, longestSwizzle / elementBytes), swizzle = box * elementBytes;
+  layout::Layout tile(shape.vec(), {});
+  layout::SharedMap map{std::vector<uint32_t>(tile.totalBits())};
+  auto put = [&](unsigned dim, unsigned bit, uint32_t element) {
+    uint32_t bytes = element * elementBytes;
+    bytes ^= bytes >> 3 & (swizzle / 16 - 1) << 4;
+    map.images[tile.shift(dim) + bit] = bytes / elementBytes;
+  };
+  for (unsigned bit = 0; (1u << bit) < columns; ++bit)
+    put(inner, bit, (1u << bit) < box ? 1u << bit : rows << bit);
+  for (unsigned bit = 0; (1u << bit) < rows; ++bit)
+    put(1 - inner, bit, box << bit);
+  return map;
+}
+
+// The address behind an access's tile, from as far back as may be: scalars that were added to its pointer are
+// a part of the offset.
+std::optional<Address> BulkCopies::addressOf(const Access &access) {
+  const Address *found = access_.address(access.pointers);
   if (!found)
     return std::nullopt;
   Address address = *found;
@@ -212,27 +210,49 @@ bool BulkCopies::isEverywhereRead(LoadOp load) {
   return isRead;
 }
 
-std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::SharedMap &map,
+std::optional<unsigned> BulkCopies::innerOf(const Access &access) {
+  std::optional<Address> address = addressOf(access);
+  int64_t size = simt::storedBits(access.tile.getElementType()) / 8;
+  for (unsigned dim : {1u, 0u})
+    if (address && access.tile.getRank() == 2 && address->offset.strides[dim].constant() == size)
+      return dim;
+  return std::nullopt;
+}
+
+std::optional<int64_t> BulkCopies::distance(const Access &from, const Access &to) {
+  std::optional<Address> first = addressOf(from), second = addressOf(to);
+  if (!first || !second || first->pointer != second->pointer ||
+      first->offset.strides != second->offset.strides)
+    return std::nullopt;
+  auto less = first->offset.base.scaled(-1);
+  auto between = less ? Polynomial::add(second->offset.base, *less) : std::nullopt;
+  return between ? between->constant() : std::nullopt;
+}
+
+Value BulkCopies::rowDistance(OpBuilder &builder, const Plan &plan) {
+  Emitted e{builder, plan.access.op->getLoc()};
+  return e.of(addressOf(plan.access)->offset.strides[1 - plan.inner]);
+}
+
+std::optional<BulkCopies::Plan> BulkCopies::plan(const Access &access, const layout::SharedMap &map,
                                                  std::string &why) {
   auto refuse = [&](const char *text) {
     why = text;
     return std::nullopt;
   };
-  auto type = cast<RankedTensorType>(load.getType());
-  ArrayRef<int64_t> shape = type.getShape();
-  unsigned bits = simt::storedBits(type.getElementType());
+  ArrayRef<int64_t> shape = access.tile.getShape();
+  unsigned bits = simt::storedBits(access.tile.getElementType());
   if (shape.size() != 2 || !llvm::all_of(shape, [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
     return refuse("its tile has not two dimensions, both powers of two");
-  std::optional<Address> address = addressOf(load);
+  std::optional<Address> address = addressOf(access);
   auto pointer = address ? dyn_cast<BlockArgument>(address->pointer) : BlockArgument();
   if (!pointer || pointer.getOwner() != &function_->getRegion(0).front())
     return refuse("its addresses are no parameter's and an offset");
-  Plan plan{load, {}, 1};
-  int64_t size = bits / 8;
-  auto isInner = [&](unsigned d) { return address->offset.strides[d].constant() == size; };
-  plan.inner = isInner(1) ? 1 : 0;
-  if (!isInner(plan.inner))
+  std::optional<unsigned> inner = innerOf(access);
+  if (!inner)
     return refuse("its elements do not follow each other");
+  Plan plan{access, {}, *inner};
+  int64_t size = bits / 8;
   CopyMap &made = plan.map;
   made.pointer = pointer.getArgNumber();
   made.elementBytes = uint32_t(size);
@@ -253,16 +273,16 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::Shar
   made.columns = uint32_t(shape[plan.inner]);
   made.rows = uint32_t(shape[1 - plan.inner]);
   made.boxRows = std::min(made.rows, mostOfBox);
-  made.boxColumns = boxColumnsOf(map, shape, plan.inner, made.elementBytes);
-  if (made.boxColumns == 0)
+  made.boxColumns = boxColumnsOf(shape, plan.inner, made.elementBytes);
+  if (made.boxColumns == 0 || map != mapOfBoxes(shape, plan.inner, made.elementBytes))
     return refuse("its buffer is in another order");
   // Everything that is computed of it.
   llvm::SmallSetVector<Value, 8> conditions;
   addAll(conditions, address->offset);
   if (!isScalar(address->offset.base))
     return refuse("where it begins is no scalar");
-  if (load.getMask())
-    for (const Conjunct &conjunct : access_.conjuncts(load.getMask())) {
+  if (access.mask)
+    for (const Conjunct &conjunct : access_.conjuncts(access.mask)) {
       if (!conjunct.form) {
         if (conjunct.opaque.isTile() || !conjunct.opaque.value.getType().isInteger(1))
           return refuse("its mask is more than bounds");
@@ -280,17 +300,17 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(LoadOp load, const layout::Shar
     }
   if (!llvm::all_of(conditions, [&](Value condition) { return isComputed(condition, access_); }))
     return refuse("its arithmetic could wrap in ways that are not computed");
-  if (!isEverywhereRead(load))
+  if (auto load = dyn_cast<LoadOp>(access.op); load && !isEverywhereRead(load))
     return refuse("the kernel may write what it reads");
   return plan;
 }
 
-BulkCopies::Needed BulkCopies::neededBy(LoadOp load, const Address &address) {
+BulkCopies::Needed BulkCopies::neededBy(const Access &access, const Address &address) {
   Needed needed;
   llvm::SmallSetVector<Value, 8> conditions;
   addAll(conditions, address.offset);
-  if (load.getMask())
-    needed.conjuncts = access_.conjuncts(load.getMask());
+  if (access.mask)
+    needed.conjuncts = access_.conjuncts(access.mask);
   for (const Conjunct &conjunct : needed.conjuncts)
     if (conjunct.form)
       addAll(conditions, *conjunct.form);
@@ -301,9 +321,9 @@ BulkCopies::Needed BulkCopies::neededBy(LoadOp load, const Address &address) {
 // The bounds of columns and rows that a mask has; false: what it asks is not known ahead of the loop.
 bool BulkCopies::boundsInAllTrips(OpBuilder &builder, const Plan &plan, const Needed &needed,
                                   AskedAhead &asked, std::optional<InTrips> (&bounds)[2]) {
-  Emitted e{builder, plan.load->getLoc()};
+  Emitted e{builder, plan.access.op->getLoc()};
   int64_t extents[2] = {plan.map.columns, plan.map.rows};
-  auto loop = plan.load->getParentOfType<scf::ForOp>();
+  auto loop = plan.access.op->getParentOfType<scf::ForOp>();
   for (const Conjunct &conjunct : needed.conjuncts) {
     if (!conjunct.form) {
       if (!loop.isDefinedOutsideOfLoop(conjunct.opaque.value))
@@ -332,10 +352,10 @@ bool BulkCopies::boundsInAllTrips(OpBuilder &builder, const Plan &plan, const Ne
 
 std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, const Plan &plan,
                                                             TripValues &trips) {
-  Emitted e{builder, plan.load->getLoc()};
+  Emitted e{builder, plan.access.op->getLoc()};
   AskedAhead asked(e, trips);
-  const Address address = *addressOf(plan.load);
-  Needed needed = neededBy(plan.load, address);
+  const Address address = *addressOf(plan.access);
+  Needed needed = neededBy(plan.access, address);
   std::optional<InTrips> bounds[2]; // of columns and rows
   if (!boundsInAllTrips(builder, plan, needed, asked, bounds) ||
       !llvm::all_of(needed.conditions, [&](Value each) { return asked.askExact(each, access_); }))
@@ -349,7 +369,7 @@ std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, 
   // altogether may be anywhere: this is not cut off at the extent, so that the place is curved downwards.
   Ahead ahead;
   int64_t extents[2] = {plan.map.columns, plan.map.rows};
-  auto width = uint64_t(plan.load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
+  auto width = uint64_t(plan.access.op->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
   for (unsigned i : {0u, 1u}) {
     if (!bounds[i])
       continue;
@@ -373,10 +393,9 @@ std::optional<BulkCopies::Ahead> BulkCopies::fitsInAllTrips(OpBuilder &builder, 
 BulkCopies::Place BulkCopies::locate(OpBuilder &builder, const Plan &plan, const std::optional<Ahead> &ahead,
                                      Value &fits) {
   using enum arith::CmpIPredicate;
-  LoadOp load = plan.load;
-  Emitted e{builder, load.getLoc()};
-  const Address address = *addressOf(load);
-  Needed needed = neededBy(load, address);
+  Emitted e{builder, plan.access.op->getLoc()};
+  const Address address = *addressOf(plan.access);
+  Needed needed = neededBy(plan.access, address);
   auto also = [&](Value condition) { fits = e.both(fits, condition); };
 
   int64_t extents[2] = {plan.map.columns, plan.map.rows};

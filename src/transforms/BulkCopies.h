@@ -1,6 +1,6 @@
-// Finds the tile loads that one thread can start as copies of boxes, and says where their tiles begin. In:
-// loads in simt whose tiles go to buffers by a given map. Out: copy maps (base/CopyMap.h), and scalars of the
-// program.
+// Finds the tile loads and stores that one thread can start as copies of boxes, and says where their tiles
+// begin. In: accesses in simt whose tiles go to buffers, or come from there, by a given map. Out: copy maps
+// (base/CopyMap.h), and scalars of the program.
 //
 // A tile is such a window of memory if its addresses are `pointer + base + row·stride + column·size`, the
 // pointer and what the stride is made of being parameters, and its mask is bounds of rows and columns. What
@@ -23,13 +23,35 @@ class BulkCopies {
 public:
   explicit BulkCopies(mlir::Operation *function);
 
+  // A load, or a store.
+  struct Access {
+    mlir::Operation *op;
+    mlir::Value pointers, mask; // the mask may be null
+    mlir::RankedTensorType tile;
+    Access(tile::LoadOp load)
+        : op(load), pointers(load.getPtr()), mask(load.getMask()),
+          tile(mlir::dyn_cast<mlir::RankedTensorType>(load.getType())) {}
+    Access(tile::StoreOp store)
+        : op(store), pointers(store.getPtr()), mask(store.getMask()),
+          tile(mlir::dyn_cast<mlir::RankedTensorType>(store.getValue().getType())) {}
+  };
   struct Plan {
-    tile::LoadOp load;
+    Access access;
     CopyMap map;
     unsigned inner = 1; // the dimension of the columns; the other one's are rows
   };
-  // Why a load is none is appended to `why`.
-  std::optional<Plan> plan(tile::LoadOp load, const layout::SharedMap &map, std::string &why);
+  // Why an access is none is said in `why`. Of a store others have to say that its order to what the kernel
+  // else does with such memory is kept.
+  std::optional<Plan> plan(const Access &access, const layout::SharedMap &map, std::string &why);
+  // The buffer's map of boxes for a tile, whose columns are `inner`: the order that `plan` asks for.
+  static layout::SharedMap mapOfBoxes(llvm::ArrayRef<int64_t> shape, unsigned inner, unsigned elementBytes);
+  // The dimension along which the elements of a tile of pointers follow each other; nullopt: there is none.
+  std::optional<unsigned> innerOf(const Access &access);
+  // The difference of the places of two tiles that are made of one pointer and one distance of rows, in
+  // bytes, where it is a constant.
+  std::optional<int64_t> distance(const Access &from, const Access &to);
+  // Emits how far rows are apart, in bytes.
+  mlir::Value rowDistance(mlir::OpBuilder &builder, const Plan &plan);
 
   struct Place {
     mlir::Value column, row, origin; // of simt.bulk_copy
@@ -51,10 +73,10 @@ private:
     llvm::SmallVector<analysis::Conjunct, 2> conjuncts;
     llvm::SmallVector<mlir::Value, 8> conditions; // of the address and the mask
   };
-  Needed neededBy(tile::LoadOp load, const analysis::Address &address);
+  Needed neededBy(const Access &access, const analysis::Address &address);
   bool boundsInAllTrips(mlir::OpBuilder &builder, const Plan &plan, const Needed &needed, AskedAhead &asked,
                         std::optional<InTrips> (&bounds)[2]);
-  std::optional<analysis::Address> addressOf(tile::LoadOp load);
+  std::optional<analysis::Address> addressOf(const Access &access);
   bool isEverywhereRead(tile::LoadOp load);
 
   mlir::Operation *function_;

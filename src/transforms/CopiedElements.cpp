@@ -115,25 +115,31 @@ private:
 
 } // namespace
 
-bool describeElements(OpBuilder &builder, simt::AsyncCopyOp copy) {
+bool canDescribeElements(Value pointers, Value mask) {
+  OpBuilder builder(pointers.getContext());
+  ElementAt element(builder);
+  auto tile = cast<RankedTensorType>(pointers.getType());
+  auto isPower = [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); };
+  return tile.getRank() == 2 && llvm::all_of(tile.getShape(), isPower) && element.has(pointers) &&
+         (!mask || element.has(mask));
+}
+
+bool describeElements(OpBuilder &builder, Region &region, Value pointers, Value mask) {
+  if (!canDescribeElements(pointers, mask))
+    return false;
   OpBuilder::InsertionGuard guard(builder);
   ElementAt element(builder);
-  auto tile = cast<RankedTensorType>(copy.getPointers().getType());
-  int64_t width = copy->getAttrOfType<IntegerAttr>(simt::widthName).getInt(),
-          threads = 32 * simt::warpsOf(copy);
-  auto suits = [&](int64_t extent) {
-    return llvm::isPowerOf2_64(uint64_t(extent)) && extent <= width * threads;
-  };
-  if (tile.getRank() != 2 || !llvm::all_of(tile.getShape(), suits) || !element.has(copy.getPointers()) ||
-      (copy.getMask() && !element.has(copy.getMask())))
-    return false;
   SmallVector<Type> types(2, builder.getI32Type());
-  Block *block = builder.createBlock(&copy.getElement(), {}, types, {copy.getLoc(), copy.getLoc()});
+  Location loc = region.getLoc();
+  Block *block = builder.createBlock(&region, {}, types, {loc, loc});
   SmallVector<Value> at(block->getArguments());
-  Value pointer = element.of(copy.getPointers(), at),
-        mask = copy.getMask() ? element.of(copy.getMask(), at) : Value();
-  simt::ElementOp::create(builder, copy.getLoc(), pointer, mask);
+  Value pointer = element.of(pointers, at), where = mask ? element.of(mask, at) : Value();
+  simt::ElementOp::create(builder, loc, pointer, where);
   return true;
+}
+
+bool describeElements(OpBuilder &builder, simt::AsyncCopyOp copy) {
+  return describeElements(builder, copy.getElement(), copy.getPointers(), copy.getMask());
 }
 
 } // namespace tegula::transforms

@@ -25,6 +25,8 @@ struct Pending {
   // That were written, and no barrier with a fence lies behind: products that read buffers themselves do not
   // see it. And what products under way read.
   llvm::SmallSetVector<Range, 4> unfenced, products;
+  // Buffers that stores of boxes under way read.
+  llvm::SmallSetVector<Range, 4> stored;
   // Scratch memory that was written, and no barrier with a fence lies behind: copies of boxes, which write as
   // products read, could be overwritten by that.
   llvm::SmallSetVector<Range, 4> scratched;
@@ -51,6 +53,7 @@ struct Pending {
     copies.insert(other.copies.begin(), other.copies.end());
     unfenced.insert(other.unfenced.begin(), other.unfenced.end());
     products.insert(other.products.begin(), other.products.end());
+    stored.insert(other.stored.begin(), other.stored.end());
     scratched.insert(other.scratched.begin(), other.scratched.end());
     loads.insert(other.loads.begin(), other.loads.end());
     stores.insert(other.stores.begin(), other.stores.end());
@@ -63,7 +66,7 @@ struct Pending {
     return size() != before;
   }
   size_t size() const {
-    return reads.size() + writes.size() + copies.size() + unfenced.size() + products.size() +
+    return reads.size() + writes.size() + copies.size() + unfenced.size() + products.size() + stored.size() +
            scratched.size() + loads.size() + stores.size() + updates.size() + oldLoads.size() +
            oldStores.size() + oldUpdates.size() + accesses + acquires;
   }
@@ -80,6 +83,7 @@ struct Pending {
     Pending met;
     met.copies = std::move(copies);
     met.products = std::move(products);
+    met.stored = std::move(stored);
     if (!isFenced) {
       met.unfenced = std::move(unfenced);
       met.scratched = std::move(scratched);
@@ -166,6 +170,7 @@ public:
           operands_.insert(rangeOf(buffer));
     });
     function.walk([&](simt::BulkCopyOp copy) { boxes_.push_back(copy); });
+    function.walk([&](simt::BulkStoreOp store) { operands_.insert(rangeOf(store.getBuffer())); });
   }
 
   Pending run(Block &block, Pending state) {
@@ -295,7 +300,16 @@ private:
     } else if (isa<simt::SignalInitOp, simt::SignalArriveOp, simt::SignalArriveWarpsOp, simt::SignalWaitOp,
                    simt::SignalEndOp, simt::BulkCopyOp>(op)) {
       visitSignal(op, state);
-    } else if (isa<simt::LocalLoadOp, simt::LocalStoreOp, simt::AsyncCopyOp, simt::AsyncWaitOp>(op)) {
+    } else if (auto store = dyn_cast<simt::BulkStoreOp>(op)) {
+      Pending::Range range = rangeOf(store.getBuffer());
+      if (Pending::overlaps(state.writes, range) || Pending::overlaps(state.unfenced, range))
+        meet(op, state);
+      state.stored.insert(range);
+    } else if (isa<simt::StoreWaitOp>(op)) { // by one thread: the others do not know yet
+      state.reads.insert(state.stored.begin(), state.stored.end());
+      state.stored.clear();
+    } else if (isa<simt::LocalLoadOp, simt::LocalStoreOp, simt::StoreElementsOp, simt::AsyncCopyOp,
+                   simt::AsyncWaitOp>(op)) {
       visitBuffer(op, state);
     } else if (auto load = dyn_cast<LoadOp>(op); load && isVolatile(load)) {
       access(op, load.getPtr(), /*reads=*/true, /*writes=*/false, state);
@@ -333,8 +347,8 @@ private:
   }
 
   void visitBuffer(Operation *op, Pending &state) {
-    if (auto load = dyn_cast<simt::LocalLoadOp>(op)) {
-      Pending::Range range = rangeOf(load.getBuffer());
+    if (isa<simt::LocalLoadOp, simt::StoreElementsOp>(op)) {
+      Pending::Range range = rangeOf(op->getOperand(0));
       if (Pending::overlaps(state.writes, range))
         meet(op, state);
       state.reads.insert(range);

@@ -84,8 +84,7 @@ private:
   uint64_t programs(uint64_t bytes) {
     unsigned registers = machine_.costs.besideSums;
     ring_.first.getBody()->walk([&](DotOp dot) { registers += simt::registersOf(dot.getType()); });
-    uint64_t most = machine_.registerFile / (32 * simt::warpsOf(ring_.first) * registers);
-    return std::min(std::max<uint64_t>(most, 1), machine_.sharedBytes / std::max<uint64_t>(bytes, 1));
+    return machine_.programs(simt::warpsOf(ring_.first), registers, bytes);
   }
 
   Ring ring_;

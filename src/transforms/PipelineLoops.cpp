@@ -153,7 +153,7 @@ private:
     Value others =
         signals_ ? insertBoxes(rewriter, fill, emptied_ ? Value(own[3]) : Value(), views) : Value();
     for (auto [copied, view] : llvm::zip(plan_.copied, views)) {
-      bool isBox = llvm::any_of(boxes_, [&](auto &plan) { return plan.load == copied.load; });
+      bool isBox = llvm::any_of(boxes_, [&](auto &plan) { return plan.access.op == copied.load; });
       auto inLanes = [&](Value tile) {
         return tile && copied.layout ? computedIn(rewriter, tile, *copied.layout) : tile;
       };
@@ -162,10 +162,8 @@ private:
           inLanes(copied.load.getPtr()), inLanes(copied.load.getMask()), isBox ? others : Value(), view,
           copied.load.getCache(), copied.load.getEvict());
       copy->setAttr(simt::widthName, rewriter.getI32IntegerAttr(int32_t(copied.width)));
-      // It takes twice as long so, but neither registers nor code. Ahead of the loop that hardly counts. In a
-      // loop around it the assembler would take the loop over elements for one that threads leave at
-      // different times, and start each box in a loop over threads.
-      if (isBox && (emptied_ || !loop_->getParentOfType<LoopLikeOpInterface>()))
+      // It takes twice as long so, but neither registers nor code. Ahead of the loop that hardly counts.
+      if (isBox)
         describeElements(rewriter, copy);
       markSignalled(copy);
       tokens.push_back(copy.getToken());
@@ -406,7 +404,7 @@ private:
     auto module = loop_->getParentOfType<ModuleOp>();
     for (auto [plan, place] : llvm::zip(boxes_, places))
       for (auto [copied, view] : llvm::zip(plan_.copied, views))
-        if (copied.load == plan.load)
+        if (plan.access.op == copied.load)
           markSignalled(simt::BulkCopyOp::create(rewriter, copied.load.getLoc(), copied.load.getPtr(),
                                                  place.column, place.row, place.origin, fits, view, signal,
                                                  int32_t(simt::addCopyMap(module, plan.map)), warp));
@@ -577,9 +575,23 @@ private:
   }
 
   // Of the copies that stand in for boxes those of the trips are as fast as can be, unless groups of warps
-  // compute beside each other: there they would take registers that these want.
-  static void copyByTiles(scf::ForOp made) {
-    made.getBody()->walk([](simt::AsyncCopyOp copy) { copy.getElement().getBlocks().clear(); });
+  // compute beside each other: there they would take registers that these want. In a loop over tiles what
+  // they need would be computed for each tile, and held beside its sums.
+  void copyByTiles(scf::ForOp made) {
+    bool isOfTiles =
+        isa<scf::ForOp>(made->getParentOp()) || (made->getParentOfType<LoopLikeOpInterface>() && isCrowded());
+    made.getBody()->walk([&](simt::AsyncCopyOp copy) {
+      auto width = unsigned(copy->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
+      Type element = copy.getBuffer().getType().getElementType();
+      if (!isOfTiles || width * simt::storedBits(element) < machine_.accessBits)
+        copy.getElement().getBlocks().clear();
+    });
+  }
+
+  // Do sums leave few registers?
+  bool isCrowded() {
+    return plan_.last && simt::registersOf(plan_.last.getType()) >
+                             machine_.costs.heldAlone * machine_.registersOfThread(simt::warpsOf(loop_));
   }
 
   // Numbers that the first copies of a loop which goes on need are computed ahead of the loop before it:

@@ -5,6 +5,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace tegula::transforms {
 
 // Gives each buffer (`simt.alloc`) and each op that needs scratch (`simt.scratch`) an offset, by live ranges,
@@ -12,6 +14,10 @@ namespace tegula::transforms {
 // cheap, so that one can write while warps still read the other's. Resource, with the table of buffers and a
 // number of stages that fits: more than `limit` bytes.
 Status allocateShared(mlir::ModuleOp module, uint64_t limit, const simt::Costs &costs);
+
+// The bytes that allocateShared would take if the ops `without` needed no scratch.
+uint64_t sharedBytesNeeded(mlir::ModuleOp module, uint64_t limit, const simt::Costs &costs,
+                           const llvm::DenseSet<mlir::Operation *> &without);
 
 // Puts a `simt.barrier` in front of each op that touches shared memory which other warps may still be
 // reading, or have written since the last meeting. Every op with scratch writes it, meets, and reads it.

@@ -113,7 +113,7 @@ def check(*arguments, **how):
 def test_copies_of_the_next_tile_start_ahead_of_the_store(kernels, name, tile, warps, stages):
     simt = kernels(name, tile, warps, stages).simt
     last_wait = simt.rindex("simt.dot_wait %")
-    assert simt.index("simt.early") < last_wait < simt.rindex("tt.store")
+    assert simt.index("simt.early") < last_wait < simt.rindex("simt.local_store") < simt.rindex("simt.bulk_store")
     assert simt.count("simt.signal_init") == simt.count("simt.signal_end") == 1
 
 

@@ -15,8 +15,9 @@ namespace {
 
 class BufferAccess {
 public:
-  BufferAccess(Emitter &e, Value buffer, Type tile)
-      : e_(e), b_(e.builder), buffer_(e.scalar(buffer)), layout_(layoutOf(tile)),
+  BufferAccess(Emitter &e, Value buffer, Type tile) : BufferAccess(e, buffer, layoutOf(tile)) {}
+  BufferAccess(Emitter &e, Value buffer, const Layout &layout)
+      : e_(e), b_(e.builder), buffer_(e.scalar(buffer)), layout_(layout),
         map_(cast<BufferType>(buffer.getType()).getMap().map()),
         element_(e.type(cast<BufferType>(buffer.getType()).getElementType())),
         stored_(storedType(e, element_)), bytes_(stored_->getScalarSizeInBits() / 8) {
@@ -82,35 +83,32 @@ public:
             all);
   }
 
-  // As the copy computes each element: in a loop, each of whose trips copies `width` of them a thread.
+  // As the copy computes each element.
   void copyEach(AsyncCopyOp op, unsigned width) {
-    ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getPointers().getType()).getShape();
-    unsigned inner = map_.images[layout_.shift(0)] == 1 ? 0 : 1;
-    auto imagesFrom = [&](unsigned dim, unsigned bit) {
-      std::vector<uint32_t> images;
-      for (; 1 << bit < shape[dim]; ++bit)
-        images.push_back(map_.images[layout_.shift(dim) + bit] * bytes_);
-      return images;
-    };
-    std::vector<uint32_t> columnImages = imagesFrom(inner, llvm::Log2_32(width)),
-                          rowImages = imagesFrom(1 - inner, 0);
-    // The threads lie along the columns, then along the rows, over which they step together.
-    uint32_t columns = uint32_t(shape[inner]) / width, step = 32 * e_.warps / columns;
-    auto copyRow = [&](llvm::Value *row, llvm::Value *column) {
-      Registers coordinates(2);
-      coordinates[inner] = b_.CreateShl(column, uint64_t(llvm::Log2_32(width)));
-      coordinates[1 - inner] = row;
-      Registers element = e_.emitCombine(op.getElement(), coordinates);
-      llvm::Value *offset = b_.CreateXor(e_.linearOf(column, columnImages), e_.linearOf(row, rowImages));
-      Access access = accessOf(op, width);
+    e_.when(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, [&] {
+      forElements(op.getElement(), width, {}, [&](llvm::Value *inBuffer, const Registers &element) {
+        Access access = accessOf(op, width);
+        access.pointer = element[0];
+        access.predicate = element.size() == 2 ? element[1] : nullptr;
+        e_.hardware.asyncCopy(b_, inBuffer, access);
+      });
+    });
+  }
+
+  void storeEach(StoreElementsOp op, unsigned width) {
+    auto before = std::pair(unsigned(op.getDim()), uint32_t(op.getBefore()));
+    forElements(op.getElement(), width, before, [&](llvm::Value *inBuffer, const Registers &element) {
+      llvm::Value *words = b_.CreateAlignedLoad(runType(width), inBuffer, llvm::Align(bytes_ * width));
+      words = b_.CreateBitCast(words, llvm::FixedVectorType::get(stored_, width));
+      SmallVector<llvm::Value *> values;
+      for (unsigned i = 0; i != width; ++i)
+        values.push_back(b_.CreateExtractElement(words, uint64_t(i)));
+      Access access;
+      access.element = stored_;
+      access.count = width;
       access.pointer = element[0];
       access.predicate = element.size() == 2 ? element[1] : nullptr;
-      e_.hardware.asyncCopy(b_, b_.CreateInBoundsPtrAdd(buffer_, offset), access);
-    };
-    e_.when(op.getPredicate() ? e_.scalar(op.getPredicate()) : nullptr, [&] {
-      llvm::Value *column = b_.CreateAnd(e_.thread(), columns - 1);
-      llvm::Value *row = b_.CreateLShr(e_.thread(), uint64_t(llvm::Log2_32(columns)));
-      countTo(row, uint32_t(shape[1 - inner]), step, [&](llvm::Value *each) { copyRow(each, column); });
+      e_.hardware.store(b_, access, values);
     });
   }
 
@@ -136,19 +134,48 @@ private:
     return access;
   }
 
-  // A loop that stays one: from `first` on, which is less than `step`, up to `end`.
-  void countTo(llvm::Value *first, uint32_t end, uint32_t step,
-               llvm::function_ref<void(llvm::Value *)> body) {
+  // In a loop, each of whose trips is about `width` elements a thread: where they lie in the buffer, and the
+  // region's results for their coordinates, of which one is larger than in the buffer by `before`.
+  void forElements(Region &region, unsigned width, std::pair<unsigned, uint32_t> before,
+                   llvm::function_ref<void(llvm::Value *, const Registers &)> body) {
+    const std::vector<int64_t> &shape = layout_.extents();
+    unsigned inner = map_.images[layout_.shift(0)] == 1 ? 0 : 1;
+    auto imagesFrom = [&](unsigned dim, unsigned bit) {
+      std::vector<uint32_t> images;
+      for (; 1 << bit < shape[dim]; ++bit)
+        images.push_back(map_.images[layout_.shift(dim) + bit] * bytes_);
+      return images;
+    };
+    std::vector<uint32_t> columnImages = imagesFrom(inner, llvm::Log2_32(width)),
+                          rowImages = imagesFrom(1 - inner, 0);
+    // The threads lie along the columns, then along the rows, and step over these together.
+    uint32_t columns = uint32_t(shape[inner]) / width, rows = uint32_t(shape[1 - inner]);
+    stepBy(e_.thread(), columns * rows, 32 * e_.warps, [&](llvm::Value *index) {
+      llvm::Value *column = b_.CreateAnd(index, columns - 1);
+      llvm::Value *row = b_.CreateLShr(index, uint64_t(llvm::Log2_32(columns)));
+      Registers coordinates(2);
+      coordinates[inner] = b_.CreateShl(column, uint64_t(llvm::Log2_32(width)));
+      coordinates[1 - inner] = row;
+      coordinates[before.first] = b_.CreateAdd(coordinates[before.first], b_.getInt32(before.second));
+      llvm::Value *offset = b_.CreateXor(e_.linearOf(column, columnImages), e_.linearOf(row, rowImages));
+      body(b_.CreateInBoundsPtrAdd(buffer_, offset), e_.emitCombine(region, coordinates));
+    });
+  }
+
+  // A loop that stays one: from `first` on, which is less than `step`, up to `end`. The numbers are powers of
+  // two. It counts trips, of which all threads have as many: a test of what a thread has reached would let
+  // the assembler take all that is around for places which threads reach at different times.
+  void stepBy(llvm::Value *first, uint32_t end, uint32_t step, llvm::function_ref<void(llvm::Value *)> body) {
     auto loop = [&] {
       llvm::BasicBlock *before = b_.GetInsertBlock(), *trip = e_.newBlock("each"),
                        *behind = e_.newBlock("each.end");
       b_.CreateBr(trip);
       b_.SetInsertPoint(trip);
-      llvm::PHINode *index = b_.CreatePHI(b_.getInt32Ty(), 2);
-      index->addIncoming(first, before);
-      body(index);
-      llvm::Value *next = b_.CreateAdd(index, b_.getInt32(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
-      index->addIncoming(next, b_.GetInsertBlock());
+      llvm::PHINode *done = b_.CreatePHI(b_.getInt32Ty(), 2);
+      done->addIncoming(b_.getInt32(0), before);
+      body(b_.CreateAdd(first, done));
+      llvm::Value *next = b_.CreateAdd(done, b_.getInt32(step), "", /*HasNUW=*/true, /*HasNSW=*/true);
+      done->addIncoming(next, b_.GetInsertBlock());
       keepRolled(b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(end)), trip, behind));
       b_.SetInsertPoint(behind);
     };
@@ -341,6 +368,11 @@ void emitBuffer(Emitter &e, Operation *op) {
     else
       access.copyEach(copy, width);
     return e.set(copy.getToken(), {});
+  }
+  if (auto store = dyn_cast<StoreElementsOp>(op)) {
+    Layout all({store.getBuffer().getType().getShape().vec()}, {}); // no thread has a place of its own
+    return BufferAccess(e, store.getBuffer(), all)
+        .storeEach(store, unsigned(op->getAttrOfType<IntegerAttr>(widthName).getInt()));
   }
   if (auto commit = dyn_cast<AsyncCommitOp>(op)) {
     e.hardware.asyncCommit(b);

@@ -100,10 +100,16 @@ public:
   virtual void acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps,
                                llvm::Value *predicate) const = 0;
   struct BoxCopy {
-    llvm::Value *to = nullptr, *map = nullptr, *signal = nullptr, *predicate = nullptr;
+    llvm::Value *shared = nullptr, *map = nullptr, *signal = nullptr, *predicate = nullptr;
     llvm::Value *column = nullptr, *row = nullptr, *origin = nullptr; // i32, in the map's window; its place
   };
   virtual void copyBox(Builder &b, const BoxCopy &copy) const = 0;
+  // The other way; it has no signal. A group of what this thread has started; and the wait until all
+  // groups of this thread are read, or done.
+  virtual void storeBox(Builder &b, const BoxCopy &copy) const = 0;
+  virtual void commitStores(Builder &b, llvm::Value *predicate) const = 0;
+  virtual void waitForStores(Builder &b, bool areDone) const = 0;
+  virtual void fenceForStores(Builder &b) const = 0; // stores of boxes see what this thread has stored
 
   // ---- matrix instructions; reached by whole warps ----
   virtual bool hasMatrixLoad() const = 0;

@@ -147,6 +147,10 @@ void emitShape(Emitter &e, Operation *op) {
         source[from] = at[to];
       at = std::move(source);
     });
+  } else if (auto piece = dyn_cast<PieceOp>(op)) {
+    auto dim = unsigned(piece.getDim());
+    int64_t before = piece.getIndex() * shapeOf(piece.getType())[dim];
+    rename(e, op, [&](std::vector<int64_t> &at) { at[dim] += before; });
   } else if (auto cat = dyn_cast<CatOp>(op)) {
     concatenate(e, cat);
   } else if (op->hasAttr(scratchName)) {

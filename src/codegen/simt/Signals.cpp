@@ -96,23 +96,50 @@ void emitArriveWarps(Emitter &e, SignalArriveWarpsOp op) {
 }
 
 // The boxes of a tile lie one behind the other: down its rows, then from panel to panel of columns.
-void emitCopy(Emitter &e, BulkCopyOp op) {
+// `columns`: of them in the buffer.
+void forBoxes(Emitter &e, const CopyMap &map, uint32_t columns, llvm::Value *buffer, llvm::Value *column,
+              llvm::Value *row, Hardware::BoxCopy copy,
+              llvm::function_ref<void(const Hardware::BoxCopy &)> body) {
   auto &b = e.builder;
-  CopyMap map = copyMapsOf(op->getParentOfType<ModuleOp>())[size_t(op.getMap())];
+  for (uint32_t x = 0; x != columns; x += map.boxColumns)
+    for (uint32_t y = 0; y != map.rows; y += map.boxRows) {
+      uint32_t offset = (x * map.rows + y * map.boxColumns) * map.elementBytes;
+      copy.shared = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), buffer, offset);
+      copy.column = b.CreateAdd(column, b.getInt32(x));
+      copy.row = b.CreateAdd(row, b.getInt32(y));
+      body(copy);
+    }
+}
+
+CopyMap mapOf(Operation *op, int32_t number) {
+  return copyMapsOf(op->getParentOfType<ModuleOp>())[size_t(number)];
+}
+
+void emitCopy(Emitter &e, BulkCopyOp op) {
+  CopyMap map = mapOf(op, op.getMap());
   Hardware::BoxCopy copy;
   copy.map = mapAt(e, op.getMap());
   copy.signal = e.scalar(op.getSignal());
   copy.origin = e.scalar(op.getOrigin());
   inOneThread(e, op.getWarp(), e.scalar(op.getPredicate()), [&](llvm::Value *acts) {
     copy.predicate = acts;
-    for (uint32_t column = 0; column != map.columns; column += map.boxColumns)
-      for (uint32_t row = 0; row != map.rows; row += map.boxRows) {
-        uint32_t offset = (column * map.rows + row * map.boxColumns) * map.elementBytes;
-        copy.to = b.CreateConstInBoundsGEP1_32(b.getInt8Ty(), e.scalar(op.getBuffer()), offset);
-        copy.column = b.CreateAdd(e.scalar(op.getColumn()), b.getInt32(column));
-        copy.row = b.CreateAdd(e.scalar(op.getRow()), b.getInt32(row));
-        e.hardware.copyBox(b, copy);
-      }
+    forBoxes(e, map, map.columns, e.scalar(op.getBuffer()), e.scalar(op.getColumn()), e.scalar(op.getRow()),
+             copy, [&](const Hardware::BoxCopy &box) { e.hardware.copyBox(e.builder, box); });
+  });
+}
+
+void emitStore(Emitter &e, BulkStoreOp op) {
+  CopyMap map = mapOf(op, op.getMap());
+  auto type = cast<BufferType>(op.getBuffer().getType());
+  auto columns = uint32_t(llvm::product_of(type.getShape()) / map.rows);
+  Hardware::BoxCopy store;
+  store.map = mapAt(e, op.getMap());
+  store.origin = e.scalar(op.getOrigin());
+  inOneThread(e, 0, nullptr, [&](llvm::Value *acts) {
+    store.predicate = acts;
+    forBoxes(e, map, columns, e.scalar(op.getBuffer()), e.scalar(op.getColumn()), e.scalar(op.getRow()),
+             store, [&](const Hardware::BoxCopy &box) { e.hardware.storeBox(e.builder, box); });
+    e.hardware.commitStores(e.builder, acts);
   });
 }
 
@@ -136,6 +163,10 @@ void emitSignal(Emitter &e, Operation *op) {
     return emitWait(e, wait);
   if (auto copy = dyn_cast<BulkCopyOp>(op))
     return emitCopy(e, copy);
+  if (auto store = dyn_cast<BulkStoreOp>(op))
+    return emitStore(e, store);
+  if (auto wait = dyn_cast<StoreWaitOp>(op)) // threads that have started none go on
+    return e.hardware.waitForStores(e.builder, wait.getDone());
   if (auto maps = dyn_cast<CopyMapsOp>(op))
     return e.set(maps.getResult(), {e.builder.CreateIsNotNull(e.copyMaps())});
   if (auto end = dyn_cast<SignalEndOp>(op))

@@ -211,6 +211,21 @@ LogicalResult ConvertOp::verify() {
   return success();
 }
 
+LogicalResult PieceOp::verify() {
+  auto whole = cast<RankedTensorType>(getValue().getType()), piece = cast<RankedTensorType>(getType());
+  if (!isa_and_nonnull<LayoutAttr>(whole.getEncoding()) || !isa_and_nonnull<LayoutAttr>(piece.getEncoding()))
+    return emitOpError("takes a piece of a tile with a layout");
+  if (getDim() < 0 || getDim() >= whole.getRank() || whole.getRank() != piece.getRank())
+    return emitOpError() << "has no dimension " << getDim();
+  int64_t count = whole.getDimSize(getDim()) / piece.getDimSize(getDim());
+  auto expected = llvm::isPowerOf2_64(uint64_t(count))
+                      ? layoutOf(whole).piece(unsigned(getDim()), llvm::Log2_64(uint64_t(count)))
+                      : std::nullopt;
+  if (!expected || *expected != layoutOf(piece) || getIndex() < 0 || getIndex() >= count)
+    return emitOpError() << "does not give a piece of " << whole;
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   auto from = getBuffer().getType(), to = getResult().getType();
   if (to.getSlots() != 1 || from.getShape() != to.getShape() ||

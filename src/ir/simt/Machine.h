@@ -39,6 +39,13 @@ public:
     return std::min(registers, registerFile / (32 * std::max(warps, 1u)));
   }
 
+  // That run on a multiprocessor at the same time: of so many warps, of which a thread has so many registers,
+  // and so many bytes of shared memory.
+  uint64_t programs(unsigned warps, unsigned registersOfThread, uint64_t bytes) const {
+    uint64_t most = registerFile / (32 * std::max(warps, 1u) * std::max(registersOfThread, 1u));
+    return std::min(std::max<uint64_t>(most, 1), sharedBytes / std::max<uint64_t>(bytes, 1));
+  }
+
   Costs costs;                   // as fitted on sm_90, until a target measures its own
   uint64_t sharedBytes = 0;      // of a program
   unsigned registers = 255;      // of 32 bits, of a thread at most

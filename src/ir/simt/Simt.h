@@ -43,8 +43,10 @@ std::optional<layout::Layout> operandLayout(mlir::Operation *view, const layout:
 // The buffer that an op allocates, through views.
 AllocOp allocOf(mlir::Value buffer);
 
-// Has the op blocks that run with it? The function of a copy's elements counts as an attribute.
-inline bool hasBlocks(mlir::Operation *op) { return op->getNumRegions() != 0 && !mlir::isa<AsyncCopyOp>(op); }
+// Has the op blocks that run with it? The function of elements of a copy or store counts as an attribute.
+inline bool hasBlocks(mlir::Operation *op) {
+  return op->getNumRegions() != 0 && !mlir::isa<AsyncCopyOp, StoreElementsOp>(op);
+}
 
 // Attributes on the module and on ops.
 inline constexpr llvm::StringLiteral warpsName = "simt.warps";

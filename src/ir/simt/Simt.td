@@ -179,6 +179,18 @@ def Simt_LocalLoadOp : Simt_Op<"local_load"> {
   let hasVerifier = 1;
 }
 
+def Simt_PieceOp : Simt_Op<"piece", [Pure]> {
+  let summary = "one of equal pieces of a tile, side by side along a dimension";
+  let description = [{
+    The highest bits of the coordinate along `dim` say which piece it is. Each thread has them in registers, one bit
+    a bit: pieces move nothing.
+  }];
+  let arguments = (ins AnyRankedTensor:$value, I32Attr:$dim, I32Attr:$index);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$index `along` $dim `of` $value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments]> {
   let summary = "starts to copy a tile from global memory into a buffer of one slot";
   let description = [{
@@ -203,8 +215,8 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Simt_ElementOp : Simt_Op<"element", [Pure, HasParent<"AsyncCopyOp">, Terminator]> {
-  let summary = "the address of an element of a copy, and its mask";
+def Simt_ElementOp : Simt_Op<"element", [Pure, ParentOneOf<["AsyncCopyOp", "StoreElementsOp"]>, Terminator]> {
+  let summary = "the address of an element of a copy or store, and its mask";
   let arguments = (ins AnyType:$pointer, Optional<I1>:$mask);
   let assemblyFormat = "$pointer (`mask` $mask^)? attr-dict `:` type($pointer)";
 }
@@ -337,6 +349,43 @@ def Simt_BulkCopyOp : Simt_SignalOp<"bulk_copy"> {
     $map `at` $column `,` $row `,` $origin `if` $predicate `,` $buffer `,` $signal `of` $pointers attr-dict `:`
     type($buffer) `,` type($signal) `,` type($pointers)
   }];
+}
+
+def Simt_BulkStoreOp : Simt_SignalOp<"bulk_store", [MemoryEffects<[MemWrite<Simt_GlobalMemory>]>]> {
+  let summary = "a thread of warp 0 starts to store a tile from a buffer of one slot to global memory, box by box";
+  let description = [{
+    As `bulk_copy`, the other way: elements outside of the window are not stored. `column` is where the first one of
+    the buffer lies in the window. The op makes a group, until a `store_wait` behind which the buffer may be written.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$buffer, I32:$column, I32:$row,
+                   I32:$origin, I32Attr:$map);
+  let assemblyFormat = "$buffer `,` $map `at` $column `,` $row `,` $origin attr-dict `:` type($buffer)";
+}
+
+def Simt_StoreElementsOp : Simt_SignalOp<"store_elements", [MemoryEffects<[MemWrite<Simt_GlobalMemory>]>]> {
+  let summary = "all threads store a tile from a buffer of one slot to global memory, in a loop over elements";
+  let description = [{
+    In place of `bulk_store`, where that cannot be. `element` computes the address of an element, and its mask, of its
+    coordinates (i32), along `dim` of those in the buffer and `before` more. A thread stores `simt.width` elements at once.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>]>:$buffer, I32Attr:$dim, I32Attr:$before);
+  let regions = (region SizedRegion<1>:$element);
+  let assemblyFormat = "$buffer `from` $before `along` $dim `each` $element attr-dict `:` type($buffer)";
+}
+
+def Simt_StoreWaitOp : Simt_SignalOp<"store_wait"> {
+  let summary = "the thread that started stores of boxes waits until the buffer is read";
+  let description = [{
+    `done`: until all that they store is in global memory, too, so that what it stores next comes behind it.
+  }];
+  let arguments = (ins Arg<Simt_Buffer, "", [MemRead<Simt_SharedMemory>, MemWrite<Simt_SharedMemory>]>:$buffer,
+                   UnitAttr:$done);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
+}
+
+def Simt_StoreFenceOp : Simt_SignalOp<"store_fence", [MemoryEffects<[MemWrite<Simt_GlobalMemory>]>]> {
+  let summary = "stores of boxes that start behind a barrier come behind what this thread has stored itself";
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // TEGULA_IR_SIMT

@@ -49,6 +49,10 @@ public:
   llvm::Value *trySignal(Builder &b, llvm::Value *signal, llvm::Value *parity) const override;
   void acquireCopyMaps(Builder &b, llvm::ArrayRef<llvm::Value *> maps, llvm::Value *predicate) const override;
   void copyBox(Builder &b, const BoxCopy &copy) const override;
+  void storeBox(Builder &b, const BoxCopy &copy) const override;
+  void commitStores(Builder &b, llvm::Value *predicate) const override;
+  void waitForStores(Builder &b, bool areDone) const override;
+  void fenceForStores(Builder &b) const override;
   bool hasMatrixLoad() const override { return capability_ >= 75; }
   Values matrixLoad(Builder &b, llvm::Value *address, unsigned count, bool isTransposed) const override;
   bool hasMatrixStore() const override { return capability_ >= 90; }

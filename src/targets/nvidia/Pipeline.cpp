@@ -265,6 +265,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::loopInvariantCodeMotion},
     {"simt", &pipeline::operandsInShared, hasMatrixLoad},
     {"simt", &pipeline::startDots, hasGroupDots},
+    {"simt", &pipeline::storeBoxes, hasBulkCopy},
     {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::allocateShared},
     {"simt", &pipeline::insertBarriers},

@@ -18,7 +18,8 @@ llvm::CallInst *emitAssembly(llvm::IRBuilderBase &b, llvm::Type *result, const s
   for (llvm::Value *argument : arguments)
     types.push_back(argument->getType());
   auto *assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text,
-                                        constraints + ",~{memory}", /*hasSideEffects=*/true);
+                                        constraints + (constraints.empty() ? "" : ",") + "~{memory}",
+                                        /*hasSideEffects=*/true);
   llvm::CallInst *call = b.CreateCall(assembly, arguments);
   call->setConvergent();
   return call;
@@ -90,7 +91,26 @@ void NvidiaHardware::copyBox(Builder &b, const BoxCopy &copy) const {
             "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$1], "
             "[$2, {$3, $4, $5}], [$6];",
             ",r,l,r,r,r,r",
-            {narrow(b, copy.to), copy.map, copy.column, copy.row, copy.origin, narrow(b, copy.signal)});
+            {narrow(b, copy.shared), copy.map, copy.column, copy.row, copy.origin, narrow(b, copy.signal)});
+}
+
+void NvidiaHardware::storeBox(Builder &b, const BoxCopy &copy) const {
+  emitWhere(b, copy.predicate,
+            "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [$1, {$2, $3, $4}], [$5];",
+            ",l,r,r,r,r", {copy.map, copy.column, copy.row, copy.origin, narrow(b, copy.shared)});
+}
+
+void NvidiaHardware::commitStores(Builder &b, llvm::Value *predicate) const {
+  emitWhere(b, predicate, "cp.async.bulk.commit_group;", "", {});
+}
+
+void NvidiaHardware::waitForStores(Builder &b, bool areDone) const {
+  emitAssembly(b, b.getVoidTy(), areDone ? "cp.async.bulk.wait_group 0;" : "cp.async.bulk.wait_group.read 0;",
+               "", {});
+}
+
+void NvidiaHardware::fenceForStores(Builder &b) const {
+  emitAssembly(b, b.getVoidTy(), "fence.proxy.async.global;", "", {});
 }
 
 } // namespace tegula::nvidia
