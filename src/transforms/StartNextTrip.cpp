@@ -189,13 +189,49 @@ private:
       op->removeAttr(simt::earlyName);
   }
 
-  scf::ForOp expand() {
-    scf::PipeliningOption options;
-    options.supportDynamicLoops = true;
-    options.peelEpilogue = false;
-    options.predicateFn = [](RewriterBase &rewriter, Operation *op, Value predicate) {
-      return runUnder(rewriter, op, predicate);
+  // Scalars of what comes early, and of what stands behind the products, that these do not decide: they are
+  // computed while the last ones run.
+  void findBeside() {
+    auto isThere = [&](Value operand) {
+      Operation *from = operand.getDefiningOp();
+      return !isa<RankedTensorType>(operand.getType()) &&
+             (!from || from->getBlock() != body() || beside_.contains(from) ||
+              (!needed_.contains(from) && !ring_.loop->isBeforeInBlock(from)));
     };
+    for (Operation &op : body()->without_terminator())
+      if ((needed_.contains(&op) || ring_.loop->isBeforeInBlock(&op)) && op.getNumRegions() == 0 &&
+          isMemoryEffectFree(&op) && llvm::all_of(op.getOperands(), isThere) &&
+          llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+        beside_.insert(&op);
+  }
+
+  // To say where copies begin takes longer than the last products run. Such numbers are computed two trips
+  // ahead, behind the copies of the next trip, where neither the ring's place nor what the trip does decides
+  // them.
+  void findNumbers() {
+    for (Operation *op : beside_)
+      if (needed_.contains(op) &&
+          llvm::all_of(op->getResultTypes(), [](Type type) { return type.isInteger(); }))
+        numbers_.insert(op);
+    auto isKnown = [&](Value operand) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (argument && argument.getOwner() == body() && argument != around_.getInductionVar())
+        operand = around_.getYieldedValues()[argument.getArgNumber() - 1];
+      Operation *from = operand.getDefiningOp();
+      return !from || from->getBlock() != body() || numbers_.contains(from);
+    };
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (Operation &op : body()->without_terminator())
+        if (numbers_.contains(&op) && !llvm::all_of(op.getOperands(), isKnown)) {
+          numbers_.erase(&op);
+          changes = true;
+        }
+    }
+  }
+
+  // Stages are trips: numbers are computed two of them ahead, copies start one ahead.
+  void schedule(std::vector<std::pair<Operation *, unsigned>> &schedule) {
     Operation *last = ring_.loop; // that has to stand ahead of the next trip's copies
     SmallVector<Operation *> ends(ring_.endings);
     for (Value end : {ring_.end.slot, ring_.end.parity})
@@ -204,34 +240,45 @@ private:
     for (Operation *op : ends)
       if (op->getBlock() == body() && last->isBeforeInBlock(op))
         last = op;
-    // Scalars that the products do not decide are computed while the last ones run.
-    llvm::DenseSet<Operation *> beside;
-    auto isThere = [&](Value operand) {
-      Operation *from = operand.getDefiningOp();
-      return !isa<RankedTensorType>(operand.getType()) &&
-             (!from || from->getBlock() != body() || beside.contains(from) ||
-              (!needed_.contains(from) && !ring_.loop->isBeforeInBlock(from)));
+    auto isBeside = [&](Operation &op) { return beside_.contains(&op); };
+    auto isNumber = [&](Operation &op) { return numbers_.contains(&op); };
+    auto append = [&](bool isEarly, auto isWanted) {
+      for (Operation &op : body()->without_terminator())
+        if (needed_.contains(&op) == isEarly && isWanted(op))
+          schedule.push_back({&op, !isEarly ? 2 : isNumber(op) ? 0 : 1});
     };
-    options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
-      auto append = [&](bool isEarly, auto isWanted) {
-        for (Operation &op : loop.getBody()->without_terminator())
-          if (needed_.contains(&op) == isEarly && isWanted(op))
-            schedule.push_back({&op, isEarly ? 0 : 1});
-      };
-      auto isBeside = [&](Operation &op) { return beside.contains(&op); };
-      for (Operation &op : loop.getBody()->without_terminator())
-        if ((needed_.contains(&op) || ring_.loop->isBeforeInBlock(&op)) && op.getNumRegions() == 0 &&
-            isMemoryEffectFree(&op) && llvm::all_of(op.getOperands(), isThere) &&
-            llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
-          beside.insert(&op);
-      append(false, [&](Operation &op) { return !ring_.loop->isBeforeInBlock(&op); });
-      append(false, isBeside);
-      append(true, isBeside);
-      append(false, [&](Operation &op) {
-        return ring_.loop->isBeforeInBlock(&op) && !last->isBeforeInBlock(&op) && !isBeside(op);
-      });
-      append(true, [&](Operation &op) { return !isBeside(op); });
-      append(false, [&](Operation &op) { return last->isBeforeInBlock(&op) && !isBeside(op); });
+    // The ops that end the products, and the scalars that these need.
+    llvm::DenseSet<Operation *> ending(ends.begin(), ends.end());
+    for (Operation &op : llvm::reverse(body()->without_terminator())) {
+      bool isNeeded = isBeside(op) && llvm::any_of(op.getUsers(), [&](Operation *user) {
+                        return ending.contains(body()->findAncestorOpInBlock(*user));
+                      });
+      if (isNeeded || (!needed_.contains(&op) && !isBeside(op) && ring_.loop->isBeforeInBlock(&op) &&
+                       !last->isBeforeInBlock(&op)))
+        ending.insert(&op);
+    }
+    auto isEnding = [&](Operation &op) { return ending.contains(&op); };
+    append(false, [&](Operation &op) { return !ring_.loop->isBeforeInBlock(&op); });
+    append(false, [&](Operation &op) { return isBeside(op) && isEnding(op); });
+    append(true, [&](Operation &op) { return isBeside(op) && !isNumber(op); });
+    append(false, [&](Operation &op) { return !isBeside(op) && isEnding(op); });
+    append(true, [&](Operation &op) { return !isBeside(op); });
+    append(true, isNumber);
+    append(false, [&](Operation &op) { return isBeside(op) && !isEnding(op); });
+    append(false, [&](Operation &op) { return last->isBeforeInBlock(&op) && !isBeside(op); });
+  }
+
+  scf::ForOp expand() {
+    findBeside();
+    findNumbers();
+    scf::PipeliningOption options;
+    options.supportDynamicLoops = true;
+    options.peelEpilogue = false;
+    options.predicateFn = [](RewriterBase &rewriter, Operation *op, Value predicate) {
+      return runUnder(rewriter, op, predicate);
+    };
+    options.getScheduleFn = [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &stages) {
+      schedule(stages);
     };
     IRRewriter rewriter(around_.getContext());
     rewriter.setInsertionPointAfter(around_);
@@ -255,6 +302,7 @@ private:
   Ring ring_;
   scf::ForOp around_;
   EarlyOps needed_;
+  llvm::DenseSet<Operation *> beside_, numbers_; // see findBeside, findNumbers
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
 };
