@@ -148,18 +148,26 @@ private:
     };
     std::vector<uint32_t> columnImages = imagesFrom(inner, llvm::Log2_32(width)),
                           rowImages = imagesFrom(1 - inner, 0);
-    // The threads lie along the columns, then along the rows, and step over these together.
-    uint32_t columns = uint32_t(shape[inner]) / width, rows = uint32_t(shape[1 - inner]);
-    stepBy(e_.thread(), columns * rows, 32 * e_.warps, [&](llvm::Value *index) {
-      llvm::Value *column = b_.CreateAnd(index, columns - 1);
-      llvm::Value *row = b_.CreateLShr(index, uint64_t(llvm::Log2_32(columns)));
+    auto at = [&](llvm::Value *row, llvm::Value *column) {
       Registers coordinates(2);
       coordinates[inner] = b_.CreateShl(column, uint64_t(llvm::Log2_32(width)));
       coordinates[1 - inner] = row;
       coordinates[before.first] = b_.CreateAdd(coordinates[before.first], b_.getInt32(before.second));
       llvm::Value *offset = b_.CreateXor(e_.linearOf(column, columnImages), e_.linearOf(row, rowImages));
       body(b_.CreateInBoundsPtrAdd(buffer_, offset), e_.emitCombine(region, coordinates));
-    });
+    };
+    // The threads lie along the columns, then along the rows, over which they step together.
+    uint32_t columns = uint32_t(shape[inner]) / width, rows = uint32_t(shape[1 - inner]),
+             threads = 32 * e_.warps;
+    auto rowOf = [&](llvm::Value *index) { return b_.CreateLShr(index, uint64_t(llvm::Log2_32(columns))); };
+    auto columnOf = [&](llvm::Value *index) { return b_.CreateAnd(index, columns - 1); };
+    if (columns > threads)
+      return stepBy(e_.thread(), columns * rows, threads, [&](llvm::Value *index) {
+        llvm::Value *row = rowOf(index);
+        at(row, columnOf(index));
+      });
+    llvm::Value *column = columnOf(e_.thread());
+    stepBy(rowOf(e_.thread()), rows, threads / columns, [&](llvm::Value *row) { at(row, column); });
   }
 
   // A loop that stays one: from `first` on, which is less than `step`, up to `end`. The numbers are powers of

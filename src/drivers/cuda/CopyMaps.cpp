@@ -7,7 +7,7 @@ namespace tegula::cuda {
 namespace {
 
 // Calls of one kernel with more kinds of arguments than these copy without maps: memory of maps is not freed.
-constexpr size_t mostKinds = 4096;
+constexpr size_t mostKinds = 65536; // of some hundred bytes each
 
 // CUDA driver API, "Tensor Map Object Management": elements as their bits, no interleaving, promotion to 256
 // bytes in the L2 cache, zeros outside.

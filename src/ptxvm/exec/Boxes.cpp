@@ -178,6 +178,27 @@ std::optional<BulkMove> moveOf(Warp &w, const Op &op, const BulkOp &form, unsign
   return Move(w, op, form, lane, global).find();
 }
 
+void tellAccess(Warp &w, uint32_t instruction, unsigned lane, const BulkPiece &piece, Space space,
+                AccessKind kind) {
+  uint64_t addresses[warpSize] = {};
+  std::byte *bytes[warpSize] = {};
+  bool isShared = space == Space::Shared;
+  bytes[lane] = isShared ? w.block->shared.data() + piece.shared : piece.global;
+  addresses[lane] = isShared ? piece.shared : reinterpret_cast<uint64_t>(piece.global);
+  MemoryEvent event;
+  event.instruction = instruction;
+  event.space = space;
+  event.kind = kind;
+  event.isBulk = true;
+  event.isOperand = isShared && kind == AccessKind::Load;
+  event.width = piece.bytes;
+  event.mask = 1u << lane;
+  event.addresses = addresses;
+  event.bytes = bytes;
+  for (Observer *observer : w.block->observers())
+    observer->memory(idOf(w), event);
+}
+
 void lowerBulk(Lowering &l, Handler run, BulkOperands operands) {
   BulkOp form;
   // A store tells of its writes itself, as of a box.

@@ -22,6 +22,11 @@ std::byte *resolveOne(Warp &w, const Op &op, AccessForm access, unsigned lane);
 // which was reported.
 std::optional<BulkMove> moveOf(Warp &w, const Op &op, const BulkOp &form, unsigned lane, AccessKind global);
 
+// Tells observers of one side of a piece, as of an access of the lane. What is read of shared memory is an
+// operand of the asynchronous proxy.
+void tellAccess(Warp &w, uint32_t instruction, unsigned lane, const BulkPiece &piece, Space space,
+                AccessKind kind);
+
 // The numbers of the operands.
 struct BulkOperands {
   unsigned shared = 0, global = 0, size = 0;

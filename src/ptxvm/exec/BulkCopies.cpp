@@ -40,27 +40,6 @@ void land(Block &block, size_t index) {
   completePhase(block, copy.barrier);
 }
 
-// Tells observers of what is written: it is initialised, and nobody else's.
-void tellWrites(Warp &w, const Op &op, unsigned lane, const BulkCopy &copy) {
-  for (const BulkPiece &piece : copy.pieces) {
-    uint64_t addresses[warpSize] = {};
-    std::byte *bytes[warpSize] = {};
-    addresses[lane] = piece.shared;
-    bytes[lane] = w.block->shared.data() + piece.shared;
-    MemoryEvent event;
-    event.instruction = op.instruction;
-    event.space = Space::Shared;
-    event.kind = AccessKind::Store;
-    event.isBulk = true;
-    event.width = piece.bytes;
-    event.mask = 1u << lane;
-    event.addresses = addresses;
-    event.bytes = bytes;
-    for (Observer *observer : w.block->observers())
-      observer->memory(idOf(w), event);
-  }
-}
-
 void issueOne(Warp &w, const Op &op, unsigned lane) {
   Block &block = *w.block;
   const BulkOp &form = block.program().bulks[op.detail];
@@ -81,7 +60,9 @@ void issueOne(Warp &w, const Op &op, unsigned lane) {
         "arrives at an mbarrier, and neither fence.mbarrier_init nor fence.proxy.async lies behind its "
         "initialization",
         Site{barrier->second.instruction, block.id, barrier->second.warp, barrier->second.lane});
-  tellWrites(w, op, lane, copy);
+  // What is written is initialised, and nobody else's.
+  for (const BulkPiece &piece : copy.pieces)
+    tellAccess(w, op.instruction, lane, piece, Space::Shared, AccessKind::Store);
   std::vector<BulkPart> parts = partsOf(copy);
   for (Observer *observer : block.observers())
     observer->bulkIssued(idOf(w), {op.instruction, lane, copy.barrier, parts});

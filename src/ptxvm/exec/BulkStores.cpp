@@ -47,29 +47,6 @@ void tell(Block &block, const BulkStore &store, void (Observer::*what)(const War
                       {store.instruction, store.lane, store.number, parts});
 }
 
-// Of both sides, as accesses of the lane.
-void tellAccesses(Warp &w, const BulkStore &store, Space space) {
-  for (const BulkPiece &piece : store.pieces) {
-    uint64_t addresses[warpSize] = {};
-    std::byte *bytes[warpSize] = {};
-    bool isSource = space == Space::Shared;
-    bytes[store.lane] = isSource ? w.block->shared.data() + piece.shared : piece.global;
-    addresses[store.lane] = isSource ? piece.shared : reinterpret_cast<uint64_t>(piece.global);
-    MemoryEvent event;
-    event.instruction = store.instruction;
-    event.space = space;
-    event.kind = isSource ? AccessKind::Load : AccessKind::Store;
-    event.isBulk = true;
-    event.isOperand = isSource;
-    event.width = piece.bytes;
-    event.mask = 1u << store.lane;
-    event.addresses = addresses;
-    event.bytes = bytes;
-    for (Observer *observer : w.block->observers())
-      observer->memory(idOf(w), event);
-  }
-}
-
 void issueOne(Warp &w, const Op &op, unsigned lane) {
   Block &block = *w.block;
   const BulkOp &form = block.program().bulks[op.detail];
@@ -84,9 +61,11 @@ void issueOne(Warp &w, const Op &op, unsigned lane) {
   store.number = block.nextStore++;
   store.group = w.committedStores[lane];
   store.pieces = std::move(move->pieces);
-  tellAccesses(w, store, Space::Shared);
+  for (const BulkPiece &piece : store.pieces)
+    tellAccess(w, op.instruction, lane, piece, Space::Shared, AccessKind::Load);
   if (form.isTensor) // else the access itself was told of
-    tellAccesses(w, store, Space::Global);
+    for (const BulkPiece &piece : store.pieces)
+      tellAccess(w, op.instruction, lane, piece, Space::Global, AccessKind::Store);
   tell(block, store, &Observer::storeIssued);
   if (block.worker->run.launch.copies == Copies::AtOnce)
     write(block, store);

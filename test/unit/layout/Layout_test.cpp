@@ -131,6 +131,34 @@ TEST_F(Algebra, SlicesAndNarrowedForgetOneDimension) {
   });
 }
 
+TEST_F(Algebra, PiecesAreThoseWhichEachThreadHasInRegistersOfItsOwn) {
+  unsigned found = 0;
+  onLayouts(300, [&](const Layout &layout) {
+    unsigned dim = random.below(layout.rank()), bits = 1 + random.below(2);
+    std::optional<Layout> piece = layout.piece(dim, bits);
+    if (!piece)
+      return;
+    ++found;
+    int64_t extent = layout.extents()[dim] >> bits;
+    EXPECT_EQ(piece->extents()[dim], extent);
+    for (unsigned lane : {0u, 1u, 19u, 31u})
+      for (unsigned warp = 0; warp != layout.size(Axis::Warp); ++warp)
+        for (int64_t number = 0; number != int64_t(1) << bits; ++number) {
+          std::multiset<std::vector<int64_t>> whole, own;
+          for (unsigned reg = 0; reg != layout.size(Axis::Register); ++reg)
+            if (std::vector<int64_t> place = at(layout, {reg, lane, warp}); place[dim] / extent == number)
+              whole.insert(place);
+          for (unsigned reg = 0; reg != piece->size(Axis::Register); ++reg) {
+            std::vector<int64_t> place = at(*piece, {reg, lane, warp});
+            place[dim] += number * extent;
+            own.insert(place);
+          }
+          EXPECT_EQ(own, whole);
+        }
+  });
+  EXPECT_GT(found, 10u);
+}
+
 TEST_F(Algebra, TransposesPermuteCoordinates) {
   onLayouts(200, [&](const Layout &layout) {
     std::vector<int32_t> order;
