@@ -133,7 +133,7 @@ READ = "ld.global.b32 %r7, [%rd2];"
 
 @pytest.mark.parametrize("copies", COPIES)
 @pytest.mark.parametrize("more, wanted", [
-    # What is read may be written; what is written only behind all of the store.
+    # Behind the read the source may be written; the destination may be touched behind all of the store.
     ("cp.async.bulk.wait_group.read 0; st.shared.b32 [%r1], %r0;", ""),
     (f"cp.async.bulk.wait_group.read 0; {READ}", "copy-under-way: reads 4 bytes of global memory"),
     (READ, "copy-under-way: reads 4 bytes of global memory"),

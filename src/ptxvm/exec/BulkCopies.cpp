@@ -60,7 +60,7 @@ void issueOne(Warp &w, const Op &op, unsigned lane) {
         "arrives at an mbarrier, and neither fence.mbarrier_init nor fence.proxy.async lies behind its "
         "initialization",
         Site{barrier->second.instruction, block.id, barrier->second.warp, barrier->second.lane});
-  // What is written is initialised, and nobody else's.
+  // The bytes count as initialised, and as nobody else's.
   for (const BulkPiece &piece : copy.pieces)
     tellAccess(w, op.instruction, lane, piece, Space::Shared, AccessKind::Store);
   std::vector<BulkPart> parts = partsOf(copy);
