@@ -233,6 +233,10 @@ private:
         column = arith::AddIOp::create(
             boxes, loc, column, arith::ConstantOp::create(boxes, loc, boxes.getI32IntegerAttr(before)));
       simt::BulkStoreOp::create(boxes, loc, candidate.buffer, column, place.row, place.origin, number);
+      if (isApart && piece == 0) { // rows may be too short for that
+        simt::StoreWaitOp::create(byAll, loc, candidate.buffer, builder.getUnitAttr());
+        simt::BarrierOp::create(byAll, loc, /*fence=*/false);
+      }
       auto each =
           simt::StoreElementsOp::create(byAll, loc, candidate.buffer, int32_t(candidate.plan.inner), before);
       each->setAttr(simt::widthName, store->getAttr(simt::widthName));
