@@ -38,7 +38,7 @@ STORES = {
         tl.store(c + m[:, None] * sc + n[None, :], l.to(c.dtype.element_ty), mask=(m < M)[:, None] & (n < N)[None, :])
         n += BN // 2
         tl.store(c + m[:, None] * sc + n[None, :], r.to(c.dtype.element_ty), mask=(m < M)[:, None] & (n < N)[None, :])""",
-    # Where rows lie closer than a tile is wide, the second half lies over the first one of the next row.
+    # If rows lie closer than a tile is wide, the second half lies over the first one of the next row.
     "close": """l, r = tl.split(tl.permute(tl.reshape(acc, (BM, 2, BN // 2)), (0, 2, 1)))
         tl.store(c + m[:, None] * sc + tl.arange(0, BN // 2)[None, :], l.to(c.dtype.element_ty))
         tl.store(c + m[:, None] * sc + (tl.arange(0, BN // 2) + BN // 2)[None, :], r.to(c.dtype.element_ty))""",
