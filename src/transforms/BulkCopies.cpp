@@ -298,6 +298,8 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(const Access &access, const lay
         return refuse("its mask is more than bounds");
       addAll(conditions, *conjunct.form);
     }
+  plan.isClamped =
+      llvm::any_of(conditions, [&](Value condition) { return access_.clamp(condition).has_value(); });
   if (!llvm::all_of(conditions, [&](Value condition) { return isComputed(condition, access_); }))
     return refuse("its arithmetic could wrap in ways that are not computed");
   if (auto load = dyn_cast<LoadOp>(access.op); load && !isEverywhereRead(load))

@@ -39,6 +39,8 @@ public:
     Access access;
     CopyMap map;
     unsigned inner = 1; // the dimension of the columns; the other one's are rows
+    bool isClamped =
+        false; // rows or columns are clamped or wrap around: at an edge of the tensor no box fits
   };
   // Why an access is none is said in `why`. Of a store others have to say that its order to what the kernel
   // else does with such memory is kept.

@@ -153,7 +153,8 @@ private:
     Value others =
         signals_ ? insertBoxes(rewriter, fill, emptied_ ? Value(own[3]) : Value(), views) : Value();
     for (auto [copied, view] : llvm::zip(plan_.copied, views)) {
-      bool isBox = llvm::any_of(boxes_, [&](auto &plan) { return plan.access.op == copied.load; });
+      auto box = llvm::find_if(boxes_, [&](auto &plan) { return plan.access.op == copied.load; });
+      bool isBox = box != boxes_.end();
       auto inLanes = [&](Value tile) {
         return tile && copied.layout ? computedIn(rewriter, tile, *copied.layout) : tile;
       };
@@ -165,6 +166,8 @@ private:
       // It takes twice as long so, but neither registers nor code. Ahead of the loop that hardly counts.
       if (isBox)
         describeElements(rewriter, copy);
+      if (isBox && box->isClamped)
+        copy->setAttr(simt::atEdgesName, rewriter.getUnitAttr());
       markSignalled(copy);
       tokens.push_back(copy.getToken());
     }
@@ -576,14 +579,16 @@ private:
 
   // Of the copies that stand in for boxes those of the trips are as fast as can be, unless groups of warps
   // compute beside each other: there they would take registers that these want. In a loop over tiles what
-  // they need would be computed for each tile, and held beside its sums.
+  // they need would be computed for each tile, and held beside its sums. Not where tiles at an edge have no
+  // box: copies by elements are slow, and all wait for the program whose tile it is.
   void copyByTiles(scf::ForOp made) {
     bool isOfTiles =
         isa<scf::ForOp>(made->getParentOp()) || (made->getParentOfType<LoopLikeOpInterface>() && isCrowded());
     made.getBody()->walk([&](simt::AsyncCopyOp copy) {
       auto width = unsigned(copy->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
       Type element = copy.getBuffer().getType().getElementType();
-      if (!isOfTiles || width * simt::storedBits(element) < machine_.accessBits)
+      if (!isOfTiles || copy->hasAttr(simt::atEdgesName) ||
+          width * simt::storedBits(element) < machine_.accessBits)
         copy.getElement().getBlocks().clear();
     });
   }

@@ -122,7 +122,7 @@ def test_maps_and_sizes_that_cannot_be_are_found():
     for change, kind in ((dict(mark=1), "bad-operand"), (dict(rank=3), "bad-operand"), (dict(extents=[40, 20, 1, 1, 1]), "out-of-bounds")):
         found, _ = run_box(tensor, (4, 8), (8, 0), map_change=change)
         assert f"{kind}: " in found, change
-    found, *_ = run_bytes("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], 24;")
+    found, *_ = run_bytes("mov.u32 %r9, 24; cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r1], %r9;")
     assert "bad-operand: stores 24 bytes" in found
     found, *_ = run_bytes("cp.async.bulk.global.shared::cta.bulk_group [%rd2+1008], [%r1], 32;")
     assert "out-of-bounds: " in found
@@ -175,3 +175,45 @@ def test_a_store_may_read_as_late_as_its_wait_and_write_as_late_as_the_end():
     assert "copy-under-way" in found and not out[:4].any() and np.array_equal(out[4:256], data[4:])
     found, out, data = run_bytes(PLAIN, "st.shared.b32 [%r1], %r0;", copies="at-once")
     assert "copy-under-way" in found and np.array_equal(out[:256], data)
+
+
+def test_a_store_of_no_bytes_touches_nothing():
+    found, out, _ = run_bytes("cp.async.bulk.global.shared::cta.bulk_group [%rd2+1024], [%r1], 0;")
+    assert found == "" and not out.any()
+
+
+def test_of_stores_that_nothing_orders_the_first_may_be_the_last():
+    store, second = PLAIN.replace("{bytes}", "128"), TWICE.format(at=0, from_=128, bytes=128)
+    for copies, first in (("late", True), ("at-once", False)):
+        found, out, data = run_bytes(store, second + " cp.async.bulk.wait_group 0;", copies=copies)
+        assert "copy-under-way: writes" in found and np.array_equal(out[:128], data[:128] if first else data[128:])
+
+
+BACK = """mov.u32 %r8, back; mov.u32 %r9, signal; mbarrier.init.shared::cta.b64 [%r9], 1; fence.mbarrier_init.release.cluster;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r9], 128;
+cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r8], [%rd1, {0, 0}], [%r9];
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r9], 0; @!%p2 bra WAIT;"""
+
+
+@pytest.mark.parametrize("wait, wanted", [("cp.async.bulk.wait_group 0;", ""), ("cp.async.bulk.wait_group.read 0;", "copy-under-way: copies bytes")])
+@pytest.mark.parametrize("copies", COPIES)
+def test_a_box_is_copied_back_behind_all_of_its_store(wait, wanted, copies):
+    room = ".shared .align 1024 .b8 back[1024]; .shared .align 8 .b8 signal[8];\n.shared .align 1024 .b8 tile"
+    change = lambda ptx: ptx.replace(".shared .align 1024 .b8 tile", room).replace("// commit", f"// commit\n{wait}\n{BACK}")
+    found, _ = run_box(numbers((9, 40), np.float32), (4, 8), (0, 0), change=change, copies=copies)
+    assert wanted in found and bool(found) == bool(wanted), found
+
+
+@pytest.mark.parametrize("corner", [(0, 13), (0, 15), (0, -13)])
+def test_bytes_of_less_than_a_word_are_fenced_off_too(corner):
+    found, _ = run_box(numbers((8, 16), np.uint8), (1, 16), corner, change=without("fence"))
+    assert "missing-fence: stores" in found
+
+
+def test_a_block_that_ends_early_leaves_nothing_under_way():
+    """The first block runs into its limit of steps; blocks behind it run alone under this schedule."""
+    change = lambda ptx: (ptx.replace("setp.ne.u32 %p1, %r0, 0;", "mov.u32 %r8, %ctaid.x; setp.ne.u32 %p2, %r8, 0;\n@%p2 bra OTHER;\nsetp.ne.u32 %p1, %r0, 0;")
+                          .replace("cp.async.bulk.wait_group.read 0; // wait", "SPIN: bra SPIN;")
+                          .replace("END: bar.sync 0;", f"OTHER: {READ}\nEND:"))
+    found, *_ = run_bytes(PLAIN, change=change, grid=(2, 1, 1), step_limit=200000, schedule="priority")
+    assert "step-limit" in found and "race: reads" in found and "copy-under-way" not in found, found

@@ -59,6 +59,8 @@ inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp";  // of a gathe
 inline constexpr llvm::StringLiteral inFlightName = "simt.in_flight";
 // Of a load: only those threads load an element that would store it; the others' copies reach nothing.
 inline constexpr llvm::StringLiteral ownedName = "simt.owned";
+// Of a copy by all threads in place of boxes: tiles at the edge of a tensor have no box.
+inline constexpr llvm::StringLiteral atEdgesName = "simt.at_edges";
 inline constexpr llvm::StringLiteral copyMapsName = "simt.copy_maps"; // of a module: see copyMapsOf
 unsigned warpsOf(mlir::Operation *op);
 // Is it, or has it in it, a loop that starts products which run by themselves? Is it a loop around such ones?

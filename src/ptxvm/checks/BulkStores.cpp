@@ -72,6 +72,18 @@ public:
       checkDestinations(who, event);
   }
 
+  // A copy of a box tells of what it reads in global memory only here.
+  void bulkIssued(const WarpId &who, const BulkEvent &event) override {
+    if (!underWay_)
+      return;
+    std::lock_guard lock(mutex_);
+    for (const BulkPart &part : event.parts)
+      if (std::optional<Flight> flight =
+              part.from ? destinations_.find(part.from, part.from + part.bytes) : std::nullopt)
+        return report(who, event.instruction, event.lane, *flight,
+                      "copies bytes of global memory that a store under way may still write");
+  }
+
   void storeIssued(const WarpId &who, const StoreEvent &event) override {
     ++underWay_;
     Runs &sources = sources_[who.worker][who.block];
@@ -115,7 +127,7 @@ private:
     forLanesOf(event, [&](unsigned lane, uint64_t begin, uint64_t end) {
       std::optional<Flight> flight = known->second.find(begin, end);
       if (flight)
-        report(who, event, lane, *flight,
+        report(who, event.instruction, lane, *flight,
                "writes " + std::to_string(event.width) +
                    " bytes of shared memory that a store under way may still read");
       return flight.has_value();
@@ -129,7 +141,7 @@ private:
     forLanesOf(event, [&](unsigned lane, uint64_t begin, uint64_t end) {
       std::optional<Flight> flight = destinations_.find(begin, end);
       if (flight)
-        report(who, event, lane, *flight,
+        report(who, event.instruction, lane, *flight,
                std::string(event.kind == AccessKind::Load ? "reads " : "writes ") +
                    std::to_string(event.width) +
                    " bytes of global memory that a store under way may still write");
@@ -137,14 +149,14 @@ private:
     });
   }
 
-  void report(const WarpId &who, const MemoryEvent &event, unsigned lane, const Flight &flight,
+  void report(const WarpId &who, uint32_t instruction, unsigned lane, const Flight &flight,
               const std::string &what) {
     std::string whose = flight.block != who.block ? "a thread of another block"
                         : flight.warp != who.warp ? "warp " + std::to_string(flight.warp)
                         : flight.lane == lane     ? "the thread"
                                                   : "another lane of its warp";
     view_->findings.add(FindingKind::CopyUnderWay, what + ": " + whose + " has not waited for it",
-                        siteOf(event.instruction, who.block, who.warp, lane),
+                        siteOf(instruction, who.block, who.warp, lane),
                         siteOf(flight.instruction, flight.block, flight.warp, flight.lane));
   }
 

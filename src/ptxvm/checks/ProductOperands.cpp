@@ -191,7 +191,7 @@ private:
   void checkFences(Block &block, const WarpId &who, const MemoryEvent &event, const char *verb) {
     for (uint32_t mask = event.mask; mask; mask &= mask - 1) {
       uint64_t begin = event.addresses[std::countr_zero(mask)];
-      for (uint64_t cell = begin / cellBytes; cell < (begin + event.width) / cellBytes; ++cell)
+      for (uint64_t cell = begin / cellBytes; cell * cellBytes < begin + event.width; ++cell)
         if (const Write &last = block.writes[cell]; last.sequence && !isFenced(block, who, last))
           return report(FindingKind::MissingFence,
                         std::string(verb) + " what " +

@@ -144,8 +144,9 @@ size_t pickGroup(Block &block, Warp &warp) {
   return 0;
 }
 
-void finish(Block &block) {
+void finish(Block &block, bool isOver = false) {
   block.done = true;
+  abandonStores(block, isOver); // observers hear of the end of each, however the block ends
   for (Observer *observer : block.observers())
     observer->blockEnds(block.worker->index, block.linear);
 }
@@ -200,10 +201,9 @@ void advance(Block &block, uint64_t budget) {
       if (!isOver && landBulk(block, 1)) // as late as can be
         continue;
       abandonBulk(block);
-      abandonStores(block);
       if (!isOver)
         reportDeadlock(block);
-      return finish(block);
+      return finish(block, isOver);
     }
     Warp &warp = block.warps[at];
     uint64_t left = quantum;

@@ -123,10 +123,12 @@ private:
       return refuse(FindingKind::BadOperand, (writesGlobal() ? "stores " : "copies ") +
                                                  std::to_string(move_.bytes) +
                                                  " bytes, which are no multiple of 16");
+    if (move_.bytes == 0) // touches nothing
+      return true;
     AccessForm global = w_.block->program().accesses[form_.global];
-    global.size = uint32_t(std::max<uint64_t>(move_.bytes, 1));
+    global.size = uint32_t(move_.bytes);
     std::byte *at = resolveOne(w_, op_, global, lane_);
-    if (at && move_.bytes)
+    if (at)
       move_.pieces.push_back({first_, at, uint32_t(move_.bytes)});
     return at;
   }

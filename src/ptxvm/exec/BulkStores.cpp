@@ -47,6 +47,17 @@ void tell(Block &block, const BulkStore &store, void (Observer::*what)(const War
                       {store.instruction, store.lane, store.number, parts});
 }
 
+// Pieces that follow each other in global memory as one: a sector that two of them share is written once.
+std::vector<BulkPiece> globalRuns(const std::vector<BulkPiece> &pieces) {
+  std::vector<BulkPiece> runs;
+  for (const BulkPiece &piece : pieces)
+    if (!runs.empty() && runs.back().global + runs.back().bytes == piece.global)
+      runs.back().bytes += piece.bytes;
+    else
+      runs.push_back(piece);
+  return runs;
+}
+
 void issueOne(Warp &w, const Op &op, unsigned lane) {
   Block &block = *w.block;
   const BulkOp &form = block.program().bulks[op.detail];
@@ -64,8 +75,8 @@ void issueOne(Warp &w, const Op &op, unsigned lane) {
   for (const BulkPiece &piece : store.pieces)
     tellAccess(w, op.instruction, lane, piece, Space::Shared, AccessKind::Load);
   if (form.isTensor) // else the access itself was told of
-    for (const BulkPiece &piece : store.pieces)
-      tellAccess(w, op.instruction, lane, piece, Space::Global, AccessKind::Store);
+    for (const BulkPiece &run : globalRuns(store.pieces))
+      tellAccess(w, op.instruction, lane, run, Space::Global, AccessKind::Store);
   tell(block, store, &Observer::storeIssued);
   if (block.worker->run.launch.copies == Copies::AtOnce)
     write(block, store);
@@ -83,7 +94,8 @@ void commit(Warp &w, const Op &, uint32_t mask) {
 // op.value: how many of a lane's last groups may go on; op.flag: it is enough that the others are read.
 void wait(Warp &w, const Op &op, uint32_t mask) {
   Block &block = *w.block;
-  for (BulkStore &store : block.bulkStores) {
+  // The last ones first: nothing orders them.
+  for (BulkStore &store : std::views::reverse(block.bulkStores)) {
     bool isOver = store.warp == w.index && (mask >> store.lane & 1) &&
                   w.committedStores[store.lane] - store.group > op.value;
     if (!isOver)
@@ -111,10 +123,10 @@ void landSomeStores(Block &block) {
       store.isRead ? write(block, store) : read(block, store);
 }
 
-void abandonStores(Block &block) {
+void abandonStores(Block &block, bool isOver) {
   // The last ones first: nothing orders them.
   for (BulkStore &store : std::views::reverse(block.bulkStores)) {
-    if (!store.isWaitedFor)
+    if (!store.isWaitedFor && isOver)
       block.findings().add(FindingKind::CopyUnfinished, "its block ends and has not waited until it was read",
                            {store.instruction, block.id, store.warp, store.lane});
     write(block, store);

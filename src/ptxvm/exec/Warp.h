@@ -214,7 +214,8 @@ void landSomeBulk(Block &block); // Copies::Random
 void abandonBulk(Block &block);  // the block has ended
 // ---- exec/BulkStores.cpp ----
 void landSomeStores(Block &block); // Copies::Random
-void abandonStores(Block &block);  // the block has ended
+// The block ends; `isOver`: since all of its lanes have.
+void abandonStores(Block &block, bool isOver);
 // ---- exec/Products.cpp ----
 void landSomeProducts(Block &block); // Copies::Random
 void beginProducts(Warp &warp);

@@ -430,6 +430,10 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
   if (isProduct && isInteger(candidate.spelling.types[0]) && candidate.spelling.columns > 32 &&
       candidate.spelling.columns % 16)
     return "above 32 the columns of integers are a multiple of 16";
+  if (has[size_t(Modifier::async)])
+    for (const Written &written : operands)
+      if (written.operand.kind == OperandKind::Address && written.operand.count == 0)
+        return "an address is a register or a variable";
   return form.lower == "CopyAsync" ? checkCopySizes(has, operands) : "";
 }
 
@@ -441,9 +445,6 @@ std::string Parser::checkCopySizes(const Modifiers &has, std::span<Written> oper
   bool hasSourceSize = operands.size() > 3 && operands[3].operand.kind == OperandKind::Immediate;
   if (hasSourceSize && (operands[3].operand.value < 0 || operands[3].operand.value > size))
     return "the source's size is at most that of the copy";
-  for (size_t at : {0, 1})
-    if (operands[at].operand.count == 0)
-      return "an address is a register or a variable";
   return "";
 }
 
@@ -463,6 +464,11 @@ std::string Parser::checkConstant(const Form &form, size_t at, const Operand &op
     return "a fragment is a register";
   if (form.lower == "MapFence")
     return operand.value == 128 ? "" : "a map has 128 bytes";
+  if ((form.lower == "BulkCopy" || form.lower == "BulkStore") && form.specs[at].type == Type::U32) {
+    constexpr uint64_t unit = 16, most = 1048560;
+    auto size = uint64_t(operand.value);
+    return size % unit || size > most ? "a size is a multiple of 16, at most 1048560" : "";
+  }
   if (form.lower == "ProductWait")
     return operand.value < 0 ? "a number of groups is not negative" : "";
   if (form.lower == "Product" && form.specs[at].kind == OperandSpec::Kind::Immediate) {
@@ -508,6 +514,8 @@ std::string Parser::checkOperand(const OperandSpec &spec, Type type, unsigned la
     };
     if (operand.count != 0 && operand.count != spec.count + 1u)
       return spec.count ? "has another number of coordinates" : "has coordinates";
+    if (operand.count > 1 && operand.value != 0)
+      return "has an offset beside coordinates";
     for (uint32_t i = 1; i < operand.count; ++i)
       if (!isCoordinate(kernel_->parts[operand.first + i]))
         return "has a coordinate that is no integer of 32 bits";
