@@ -540,7 +540,8 @@ private:
   bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;
-  llvm::SmallSetVector<Pending::Range, 4> operands_; // of products that read buffers themselves
+  llvm::SmallSetVector<Pending::Range, 4>
+      operands_; // of products that read buffers themselves, and of stores of boxes
   SmallVector<simt::BulkCopyOp> boxes_;
 };
 

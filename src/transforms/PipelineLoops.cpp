@@ -582,8 +582,7 @@ private:
   // they need would be computed for each tile, and held beside its sums. Not where tiles at an edge have no
   // box: copies by elements are slow, and all wait for the program whose tile it is.
   void copyByTiles(scf::ForOp made) {
-    bool isOfTiles =
-        isa<scf::ForOp>(made->getParentOp()) || (made->getParentOfType<LoopLikeOpInterface>() && isCrowded());
+    bool isOfTiles = isa<scf::ForOp>(made->getParentOp());
     made.getBody()->walk([&](simt::AsyncCopyOp copy) {
       auto width = unsigned(copy->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
       Type element = copy.getBuffer().getType().getElementType();
@@ -591,12 +590,6 @@ private:
           width * simt::storedBits(element) < machine_.accessBits)
         copy.getElement().getBlocks().clear();
     });
-  }
-
-  // Do sums leave few registers?
-  bool isCrowded() {
-    return plan_.last && simt::registersOf(plan_.last.getType()) >
-                             machine_.costs.heldAlone * machine_.registersOfThread(simt::warpsOf(loop_));
   }
 
   // Numbers that the first copies of a loop which goes on need are computed ahead of the loop before it:

@@ -203,7 +203,7 @@ void tellAccess(Warp &w, uint32_t instruction, unsigned lane, const BulkPiece &p
 
 void lowerBulk(Lowering &l, Handler run, BulkOperands operands) {
   BulkOp form;
-  // A store tells of its writes itself, as of a box.
+  // Told of as an access when it runs; of a box the pieces are (tellAccess).
   AccessKind kind = operands.barrier ? AccessKind::Load : AccessKind::Store;
   form.global = useBulk(l, operands.global, kind, Space::Global, 1, unit);
   form.places.push_back(l.place(operands.size, Type::U32));

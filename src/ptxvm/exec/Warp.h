@@ -1,6 +1,7 @@
 // The state of a running launch: run, worker (host thread), block, warp. Handlers of operations
 // see the warp; everything they may touch hangs on it.
 #pragma once
+#include "ptxvm/exec/BulkUnderWay.h"
 #include "ptxvm/exec/DecodedKernel.h"
 #include "ptxvm/exec/PhaseBarrier.h"
 
