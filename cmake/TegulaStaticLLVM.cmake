@@ -1,26 +1,15 @@
 # Links LLVM and MLIR from their static archives into tegula_llvm: the release build.
 #
-# MLIR's exported static targets name the *shared* LLVM in INTERFACE_LINK_LIBRARIES. Left there,
-# two LLVMs meet in one process and abort at start ("Option ... registered more than once"):
-# the name is taken out, and the components are linked instead. The linker drops what nothing
-# names (--as-needed, --gc-sections), so the list may be generous.
+# All archives, by their files; `./x bundle --dev` links the same ones. A list of those that are needed would have to grow
+# with each pass that takes one more. The linker reads only what something names (--as-needed, --gc-sections). MLIR's
+# exported targets are not used: they name the *shared* LLVM in INTERFACE_LINK_LIBRARIES, and two LLVMs in one process
+# abort at start ("Option ... registered more than once").
 
-foreach(lib IN LISTS MLIR_EXPORTED_TARGETS)
-  get_target_property(type ${lib} TYPE)
-  if(type STREQUAL "STATIC_LIBRARY" OR type STREQUAL "INTERFACE_LIBRARY")
-    get_target_property(needs ${lib} INTERFACE_LINK_LIBRARIES)
-    if(needs)
-      list(REMOVE_ITEM needs LLVM)
-      set_target_properties(${lib} PROPERTIES INTERFACE_LINK_LIBRARIES "${needs}")
-    endif()
-  endif()
+file(GLOB tegula_llvm_archives CONFIGURE_DEPENDS ${TEGULA_LLVM_ROOT}/lib/libMLIR*.a ${TEGULA_LLVM_ROOT}/lib/libLLVM*.a)
+find_package(Threads REQUIRED)
+# LLVM's own libraries: of the wheel nothing is asked but glibc and the C++ library.
+foreach(name z zstd)
+  find_library(TEGULA_LIB_${name} NAMES lib${name}.a REQUIRED)
+  list(APPEND tegula_llvm_archives ${TEGULA_LIB_${name}})
 endforeach()
-
-llvm_map_components_to_libnames(tegula_llvm_components
-  X86 NVPTX Passes Core Support Target MC Object BitReader BitWriter IRReader Linker
-  InstCombine ScalarOpts TransformUtils ipo Analysis AggressiveInstCombine TargetParser)
-
-target_link_libraries(tegula_llvm INTERFACE
-  MLIRArithDialect MLIRMathDialect MLIRSCFDialect MLIRIR MLIRParser MLIRPass MLIRTransforms MLIRTransformUtils
-  MLIRFunctionInterfaces MLIRControlFlowInterfaces MLIRSideEffectInterfaces MLIRBytecodeReader MLIRBytecodeWriter
-  ${tegula_llvm_components})
+target_link_libraries(tegula_llvm INTERFACE ${tegula_llvm_archives} Threads::Threads ${CMAKE_DL_LIBS})

@@ -30,7 +30,7 @@ def link_with_archives(build, library):
     subprocess.run(
         ["clang++-22", "-fPIC", "-fuse-ld=lld", "-shared", "-Wl,-soname,libtegula-core.so.0", "-o", library,
          build / "src/compiler/CMakeFiles/tegula_core.dir/CoreExport.cpp.o",
-         f"-Wl,--version-script={ROOT / 'src/compiler/core.map'}", "-Wl,--as-needed", "-Wl,--gc-sections", "-Wl,-Bsymbolic",
+         f"-Wl,--version-script={ROOT / 'src/compiler/core.map'}", "-Wl,--as-needed", "-Wl,--gc-sections", "-Wl,-Bsymbolic", "-Wl,-z,defs",
          "-Wl,--strip-all", "-Wl,--start-group", *ours, *llvm, "-Wl,--end-group", "-l:libmd.a", "-l:libz.a", "-l:libzstd.a", "-ldl", "-lpthread"], check=True)
 
 
