@@ -6,7 +6,9 @@
 #include "ir/tile/Elementwise.h"
 #include "ir/tile/Volatile.h"
 #include "transforms/SharedMemory.h"
+#include "transforms/StandIns.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -170,6 +172,13 @@ public:
           operands_.insert(rangeOf(buffer));
     });
     function.walk([&](simt::BulkCopyOp copy) { boxes_.push_back(copy); });
+    function.walk([&](simt::AsyncCopyOp copy) {
+      Value fits = conditionOfBoxes(copy);
+      auto [known, isNew] = boxed_.try_emplace(simt::allocOf(copy.getBuffer()), fits);
+      if (!isNew && known->second != fits)
+        known->second = Value();
+    });
+    function.walk([&](simt::LocalStoreOp store) { boxed_[simt::allocOf(store.getBuffer())] = Value(); });
     function.walk([&](simt::BulkStoreOp store) { operands_.insert(rangeOf(store.getBuffer())); });
   }
 
@@ -269,8 +278,45 @@ private:
     if (isTrial_)
       isWanting_ = true;
     else
-      simt::BarrierOp::create(builder, before->getLoc(), isFenced);
+      simt::BarrierOp::create(builder, before->getLoc(), isFenced,
+                              isFenced ? conditionOfUnfenced(before, state) : Value());
     state.meet(isFenced);
+  }
+
+  // Returns the condition under which threads have written nothing that a fence is for: boxes have brought all
+  // of it. Null: there is none that is known here.
+  Value conditionOfUnfenced(Operation *here, const Pending &state) {
+    Value condition;
+    if (llvm::any_of(state.scratched, [&](Pending::Range range) {
+          return llvm::any_of(boxes_, [&](simt::BulkCopyOp box) {
+            return Pending::overlaps(range, rangeOf(box.getBuffer()));
+          });
+        }))
+      return Value();
+    for (Pending::Range range : state.unfenced) {
+      std::optional<Value> own; // of all buffers that have bytes there
+      for (auto [alloc, fits] : boxed_)
+        if (Pending::overlaps(rangeOf(alloc.getBuffer()), range))
+          own = !own || *own == fits ? fits : Value();
+      bool matters = Pending::overlaps(operands_, range) || llvm::any_of(boxes_, [&](simt::BulkCopyOp box) {
+                       return Pending::overlaps(range, rangeOf(box.getBuffer()));
+                     });
+      if (!matters)
+        continue;
+      if (!own || !*own || (condition && *own != condition) || !isKnown(*own, here))
+        return Value();
+      condition = *own;
+    }
+    return condition;
+  }
+
+  // Is the value computed ahead of an op, once for all trips of the loops around that?
+  static bool isKnown(Value value, Operation *here) {
+    Operation *from = value.getDefiningOp(), *outermost = here;
+    while (from && outermost->getBlock() != from->getBlock())
+      if (!(outermost = outermost->getParentOp()))
+        return false;
+    return from && isa<FuncOp>(from->getParentOp()) && from->isBeforeInBlock(outermost);
   }
 
   void visit(Operation *op, Pending &state) {
@@ -543,6 +589,9 @@ private:
   llvm::SmallSetVector<Pending::Range, 4>
       operands_; // of products that read buffers themselves, and of stores of boxes
   SmallVector<simt::BulkCopyOp> boxes_;
+  // Of buffers that threads copy into: the condition under which boxes bring what all of these copies do; null:
+  // there is none.
+  llvm::MapVector<simt::AllocOp, Value> boxed_;
 };
 
 } // namespace

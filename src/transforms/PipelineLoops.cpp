@@ -206,7 +206,7 @@ private:
       types.push_back(simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
                                             int64_t(plan_.slots)));
     }
-    if (before_ && !goesOn(types, handsOn)) {
+    if (before_ && (plan_.isWaitedFor || !goesOn(types, handsOn))) {
       if (fillsAnew(types))
         alike_ = std::move(before_);
       before_.reset();
@@ -230,7 +230,8 @@ private:
       buffers_.push_back(simt::AllocOp::create(rewriter, copied.load.getLoc(), type, IntegerAttr()));
     if (boxes_.empty())
       return;
-    signals_ = makeSignals(rewriter, handsOn ? simt::warpsOf(loop_) : 1);
+    unsigned ofThreads = hasThreadCopies() ? simt::warpsOf(loop_) : 0;
+    signals_ = makeSignals(rewriter, handsOn ? simt::warpsOf(loop_) + ofThreads : 1);
     if (handsOn)
       emptied_ = makeSignals(rewriter, simt::warpsOf(loop_));
   }
@@ -290,7 +291,8 @@ private:
       return false;
     bool areSignalled = handsSlotsOn();
     if (plan_.last &&
-        !hasLongRows(areSignalled ? machine_.costs.handedColumns : machine_.costs.boxedLastColumns)) {
+        (!hasLongRows(areSignalled ? machine_.costs.handedColumns : machine_.costs.boxedLastColumns) ||
+         (plan_.isWaitedFor && !areSignalled))) {
       boxes_.clear();
       return false;
     }
@@ -306,12 +308,27 @@ private:
 
   // Do signals hand slots from those who read to those who copy, instead of the barrier of a trip? It pays
   // where groups of warps can come apart, so that one computes while the other's products run. All that the
-  // loop copies has to come in boxes, where they fit.
+  // products of the loop read has to come in boxes, where they fit.
   bool handsSlotsOn() {
-    if (!plan_.last || boxes_.size() != plan_.copied.size() || plan_.slots < plan_.aheadTrips + 2)
+    unsigned underWay = plan_.isWaitedFor ? 1 : 2; // slots of a trip's products, and of those before
+    if (!plan_.last || plan_.slots < plan_.aheadTrips + underWay ||
+        (hasThreadCopies() && !(plan_.isWaitedFor && areFactorsBoxes())))
       return false;
     auto matrix = plan_.last->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     return simt::warpsOf(loop_) >= 2 * matrix.getWarps();
+  }
+
+  // Do all threads copy something even where boxes fit?
+  bool hasThreadCopies() const { return boxes_.size() != plan_.copied.size(); }
+
+  // Are both factors of the last product copied in boxes?
+  bool areFactorsBoxes() {
+    auto isBox = [&](Value factor) {
+      while (isa_and_nonnull<TransOp, simt::ConvertOp>(factor.getDefiningOp()))
+        factor = factor.getDefiningOp()->getOperand(0);
+      return llvm::any_of(boxes_, [&](auto &plan) { return plan.access.op == factor.getDefiningOp(); });
+    };
+    return isBox(plan_.last.getA()) && isBox(plan_.last.getB());
   }
 
   // Has an instruction of the last product so many columns?
@@ -342,16 +359,35 @@ private:
       op->setAttr(simt::signalledName, UnitAttr::get(op->getContext()));
   }
 
-  // The copies of a trip that all threads have made are there: a trip earlier than they are read.
+  // The copies of a trip that all threads have made are there: a trip earlier than they are read. Products
+  // read those alone that stand in for boxes.
   void tellOfCopies(IRRewriter &rewriter, Value slot, Value byAll) {
-    auto signal = simt::ViewOp::create(rewriter, loop_.getLoc(), oneSlot(signals_), signals_, slot);
-    auto tell = simt::SignalArriveWarpsOp::create(rewriter, loop_.getLoc(), signal, byAll, true);
-    tells_ = {signal, tell};
+    Location loc = loop_.getLoc();
+    auto signal = simt::ViewOp::create(rewriter, loc, oneSlot(signals_), signals_, slot);
+    auto tell = [&](Value predicate, bool fence) {
+      tells_.push_back(simt::SignalArriveWarpsOp::create(rewriter, loc, signal, predicate, fence));
+    };
+    tells_ = {signal};
+    tell(byAll, true);
+    if (!hasThreadCopies())
+      return;
+    Value yes = arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    Value fits = arith::XOrIOp::create(rewriter, loc, byAll, yes);
+    tells_.append({yes.getDefiningOp(), fits.getDefiningOp()});
+    tell(fits, false);
   }
 
-  // Behind its first product a trip has waited for the last one of the trip before, whose slot is empty then.
+  // Behind its first product a trip has waited for the last one of the trip before, whose slot is empty then;
+  // behind a product that it waits for itself the slot of that one is.
   void tellOfReads() {
     OpBuilder rewriter(plan_.first->getContext());
+    if (plan_.isWaitedFor) {
+      rewriter.setInsertionPointAfter(lastReader());
+      Value read = loop_.getRegionIterArgs().take_back(3)[0];
+      auto signal = simt::ViewOp::create(rewriter, loop_.getLoc(), oneSlot(emptied_), emptied_, read);
+      simt::SignalArriveWarpsOp::create(rewriter, loop_.getLoc(), signal, Value(), false);
+      return;
+    }
     rewriter.setInsertionPointAfter(plan_.first);
     Location loc = loop_.getLoc();
     Value read = loop_.getRegionIterArgs().take_back(3)[0];
@@ -386,6 +422,10 @@ private:
     Value yes = arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
     Value byAll = arith::XOrIOp::create(rewriter, loc, fits, yes);
     Value signal = simt::ViewOp::create(rewriter, loc, oneSlot(signals_), signals_, fill);
+    auto announced = [&]() -> Value {
+      Value none = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
+      return arith::SelectOp::create(rewriter, loc, fits, all, none);
+    };
     unsigned warp = 0;
     if (emptied_) {
       warp = simt::warpsOf(loop_) - plan_.last->getAttrOfType<simt::MatrixAttr>(simt::matrixName).getWarps();
@@ -396,13 +436,16 @@ private:
         markSignalled(
             simt::SignalWaitOp::create(rewriter, loc, slot, before, predicate, ValueRange(), which));
       };
-      wait(byAll, IntegerAttr());
-      wait(fits, rewriter.getI32IntegerAttr(int32_t(warp)));
-      simt::SignalArriveOp::create(rewriter, loc, signal, all, fits, simt::warpsOf(loop_), warp);
+      if (hasThreadCopies()) {
+        wait(Value(), IntegerAttr());
+        simt::SignalArriveOp::create(rewriter, loc, signal, announced(), Value(), simt::warpsOf(loop_), warp);
+      } else {
+        wait(byAll, IntegerAttr());
+        wait(fits, rewriter.getI32IntegerAttr(int32_t(warp)));
+        simt::SignalArriveOp::create(rewriter, loc, signal, all, fits, simt::warpsOf(loop_), warp);
+      }
     } else {
-      Value none = arith::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(0));
-      Value announced = arith::SelectOp::create(rewriter, loc, fits, all, none);
-      simt::SignalArriveOp::create(rewriter, loc, signal, announced, Value());
+      simt::SignalArriveOp::create(rewriter, loc, signal, announced(), Value());
     }
     auto module = loop_->getParentOfType<ModuleOp>();
     for (auto [plan, place] : llvm::zip(boxes_, places))
@@ -436,9 +479,10 @@ private:
     auto view = simt::ViewOp::create(rewriter, at, oneSlot(buffer), buffer, slot);
     for (simt::ConvertOp convert : convertsThroughShared(load)) {
       // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's
-      // barrier.
+      // barrier, or until the trip says that it is empty.
       Operation *user = firstUser(convert);
-      rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) ? view->getNextNode() : user);
+      rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) || plan_.isWaitedFor ? view->getNextNode()
+                                                                                  : user);
       rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view);
     }
     if (!load->use_empty()) {
@@ -501,15 +545,15 @@ private:
         if (!plan_.ahead.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
             !llvm::is_contained(tells_, &op))
           schedule.push_back({&op, plan_.aheadTrips});
+        // The product runs meanwhile.
+        if ((emptied_ && &op == plan_.first) || &op == lastRead)
+          scheduleAhead();
         // The copies of threads are waited for while the last product of the trip runs.
         if (emptied_ && &op == plan_.last) {
           schedule.push_back({wait_, plan_.aheadTrips - 1});
           for (Operation *tell : tells_)
             schedule.push_back({tell, plan_.aheadTrips - 1});
         }
-        // The product runs meanwhile.
-        if ((emptied_ && &op == plan_.first) || &op == lastRead)
-          scheduleAhead();
       }
       if (isProductFirst)
         scheduleAhead();
@@ -543,7 +587,7 @@ private:
     }
     if (emptied_)
       finishSignalled(*made);
-    else
+    if ((!emptied_ || plan_.isWaitedFor) && !plan_.areCrowded)
       copyByTiles(*made);
     if (before_)
       askAhead(before_->loop, *made);
@@ -582,7 +626,7 @@ private:
   // they need would be computed for each tile, and held beside its sums. Not where tiles at an edge have no
   // box: copies by elements are slow, and all wait for the program whose tile it is.
   void copyByTiles(scf::ForOp made) {
-    bool isOfTiles = isa<scf::ForOp>(made->getParentOp());
+    bool isOfTiles = isa<scf::ForOp>(made->getParentOp()) && !plan_.isWaitedFor;
     made.getBody()->walk([&](simt::AsyncCopyOp copy) {
       auto width = unsigned(copy->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
       Type element = copy.getBuffer().getType().getElementType();

@@ -66,6 +66,7 @@ public:
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
     letDotsRun();
     letLastDotsRun();
+    copyBoxesBesideSums();
     startCopiesBehindReads();
     holdSmallLoads();
     return std::move(plan_);
@@ -397,7 +398,7 @@ private:
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
   // where there are too few programs for it.
   void startCopiesBehindReads() {
-    unsigned registers = machine_.costs.besideSums, kept = 0;
+    unsigned registers = machine_.costs.besideSums + carriedRegisters(), kept = 0;
     bool runOn = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
     plan_.loop.getBody()->walk([&](DotOp dot) {
@@ -476,6 +477,52 @@ private:
     plan_.areWide =
         matrix.getElementBits() >= machine_.costs.boxedBits; // how wide it has to be, planBoxes knows
     plan_.asksAhead = true;
+  }
+
+  // If the trip computes with what its only product gives, it waits for that: boxes pay there, since copies by
+  // all threads hold up the instructions behind them. A program of several groups of warps that fills its
+  // multiprocessor alone needs no barrier either: signals hand the slots on, and one group computes while
+  // another one's product runs. Nothing else of the trip may let the groups meet.
+  void copyBoxesBesideSums() {
+    DotOp only;
+    unsigned dots = 0;
+    bool meets = false;
+    for (Operation &op : *plan_.loop.getBody()) {
+      bool isRead = isa<simt::ConvertOp>(op) && isCopied(op.getOperand(0)); // from the copy
+      meets |= op.getNumRegions() != 0 || (simt::scratchBytes(&op) != 0 && !isRead) ||
+               isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op);
+      if (auto dot = dyn_cast<DotOp>(op)) {
+        only = dot;
+        ++dots;
+      }
+    }
+    if (dots != 1 || meets)
+      return;
+    auto matrix = only->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    bool isSum = llvm::any_of(only->getUsers(), llvm::IsaPred<scf::YieldOp>);
+    if (!matrix || matrix.getWarps() == 1 || only->hasAttr(simt::inFlightName) || isSum || only->use_empty() ||
+        !isReadThere(only.getA()) || !isReadThere(only.getB()) ||
+        layout::columnsTogether(simt::layoutOf(only.getResult()), matrix.shape()) <
+            machine_.costs.boxedAloneColumns)
+      return;
+    plan_.areWide = plan_.asksAhead = true;
+    unsigned held = simt::registersOf(only.getType()) + carriedRegisters();
+    plan_.areCrowded = held > registers() * machine_.costs.crowdedRegisters;
+    if (simt::warpsOf(plan_.loop) < 2 * matrix.getWarps() || held < registers() * machine_.costs.heldAlone)
+      return;
+    plan_.first = plan_.last = only;
+    plan_.isWaitedFor = true;
+    if ((plan_.slots + 1) * slotBytes() <= machine_.sharedBytes)
+      ++plan_.slots; // a group may be a trip behind
+  }
+
+  // Of the floats that the loop hands from trip to trip, but for sums of products.
+  unsigned carriedRegisters() {
+    unsigned held = 0;
+    for (Value next : plan_.loop.getYieldedValues())
+      if (isa<FloatType>(elementType(next.getType())) && !next.getDefiningOp<DotOp>())
+        held += simt::registersOf(next.getType());
+    return held;
   }
 
   bool addsUp(DotOp dot) {

@@ -35,7 +35,7 @@ public:
         for (OpOperand &mask : copy.getMaskMutable())
           unread.push_back(&mask);
       } else if (copy) {
-        Value fits = conditionOf(copy);
+        Value fits = conditionOfBoxes(copy);
         if (fits && !isa<LoopLikeOpInterface>(fits.getParentBlock()->getParentOp()))
           copies[{fits.getParentBlock(), fits}].push_back(copy);
       }
@@ -55,21 +55,6 @@ public:
   }
 
 private:
-  // The copy happens only where this does not hold; null: there is no such condition.
-  static Value conditionOf(simt::AsyncCopyOp copy) {
-    SmallVector<Value> work;
-    if (copy.getPredicate())
-      work.push_back(copy.getPredicate());
-    while (!work.empty()) {
-      Operation *op = work.pop_back_val().getDefiningOp();
-      if (auto both = dyn_cast_or_null<arith::AndIOp>(op))
-        work.append({both.getLhs(), both.getRhs()});
-      else if (auto flip = dyn_cast_or_null<arith::XOrIOp>(op); flip && matchPattern(flip.getRhs(), m_One()))
-        return flip.getLhs();
-    }
-    return Value();
-  }
-
   // Returns the condition of the copies that alone need what the op computes; null: others do.
   Value onlyFor(Operation *op) {
     if (auto known = only_.find(op); known != only_.end())
@@ -79,7 +64,7 @@ private:
     for (Operation *user : op->getUsers()) {
       Value of;
       if (auto copy = dyn_cast<simt::AsyncCopyOp>(user))
-        of = conditionOf(copy);
+        of = conditionOfBoxes(copy);
       else if (isMovable(user))
         of = onlyFor(user);
       if (!of || (!isFirst && of != result))
@@ -140,6 +125,20 @@ private:
 };
 
 } // namespace
+
+Value conditionOfBoxes(simt::AsyncCopyOp copy) {
+  SmallVector<Value> work;
+  if (copy.getPredicate())
+    work.push_back(copy.getPredicate());
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (auto both = dyn_cast_or_null<arith::AndIOp>(op))
+      work.append({both.getLhs(), both.getRhs()});
+    else if (auto flip = dyn_cast_or_null<arith::XOrIOp>(op); flip && matchPattern(flip.getRhs(), m_One()))
+      return flip.getLhs();
+  }
+  return Value();
+}
 
 void sinkStandIns(Operation *function) { StandIns(function).run(); }
 

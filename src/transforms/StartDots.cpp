@@ -125,7 +125,7 @@ private:
     };
     auto stays = [](Operation *op) {
       return op->hasAttr(simt::signalledName) || isa<simt::SignalArriveOp, simt::AsyncCommitOp>(op) ||
-             (!op->getNumRegions() && isMemoryEffectFree(op));
+             isPlainLoad(op) || (!op->getNumRegions() && isMemoryEffectFree(op));
     };
     for (; !end->hasTrait<OpTrait::IsTerminator>() && stays(end) && !needsIt(end); end = end->getNextNode())
       if (end->hasAttr(simt::signalledName))
@@ -141,10 +141,10 @@ private:
     for (Operation *op = started->getPrevNode(); op && !wait; op = op->getPrevNode()) {
       if (isa<simt::AsyncWaitOp>(op) && !op->hasAttr(simt::signalledName))
         wait = op;
-      else if (isa<simt::AsyncCopyOp>(op) && !op->hasAttr(simt::signalledName))
+      else if (isa<simt::AsyncCopyOp, simt::BulkCopyOp>(op) && !op->hasAttr(simt::signalledName))
         copy = op;
-      else if (!isa<simt::AsyncCommitOp, simt::LocalLoadOp>(op) && !isMemoryEffectFree(op) &&
-               !isPlainLoad(op))
+      else if (!isa<simt::AsyncCommitOp, simt::SignalArriveOp, simt::LocalLoadOp>(op) &&
+               !isMemoryEffectFree(op) && !isPlainLoad(op))
         return;
     }
     if (!wait || !copy)
@@ -177,6 +177,33 @@ private:
     loadAheadOf(wait);
     if (started.getABuffer())
       startAheadOfCopies(started);
+    if (!wait->getBlock()->getOps<simt::BulkCopyOp>().empty())
+      readBehind(wait);
+  }
+
+  // Reads of buffers by threads move behind the wait, if nothing ahead of it needs them: a product under way
+  // keeps shared memory busy, and what follows the reads would wait for them. (Beside copies by all threads,
+  // which wait as well, 64x64 products of 8 bits lost 10 to 17 % by it.)
+  static void readBehind(simt::DotWaitOp wait) {
+    Operation *behind = wait;
+    for (Operation &op : llvm::make_early_inc_range(llvm::make_range(wait->getBlock()->begin(), wait->getIterator()))) {
+      auto isBehind = [&](Operation *user) {
+        Operation *here = wait->getBlock()->findAncestorOpInBlock(*user);
+        return here && wait->isBeforeInBlock(here);
+      };
+      if (!isa<simt::LocalLoadOp>(op) || !llvm::all_of(op.getUsers(), isBehind) || isFollowed(&op, wait))
+        continue;
+      op.moveAfter(behind);
+      behind = &op;
+    }
+  }
+
+  // Does something between a read and the wait write what it reads, or let others know that it has been read?
+  static bool isFollowed(Operation *read, simt::DotWaitOp wait) {
+    for (Operation *op = read->getNextNode(); op != wait; op = op->getNextNode())
+      if (isa<simt::LocalStoreOp, simt::BarrierOp, simt::SignalArriveWarpsOp>(op) || simt::hasBlocks(op))
+        return true;
+    return false;
   }
 
   // Loads behind the wait that need no sum start ahead of it, while the product runs: up to the next op that

@@ -269,8 +269,11 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
 }
 
 void emitBarrier(Emitter &e, BarrierOp op) {
-  if (op.getFence())
-    e.hardware.fenceForProducts(e.builder);
+  auto fence = [&] { e.hardware.fenceForProducts(e.builder); };
+  if (op.getFence() && op.getUnless())
+    e.when(e.builder.CreateNot(e.scalar(op.getUnless())), fence);
+  else if (op.getFence())
+    fence();
   e.hardware.barrier(e.builder);
 }
 

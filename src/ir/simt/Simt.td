@@ -140,10 +140,12 @@ def Simt_ConvertOp : Simt_Op<"convert", [Pure, SameOperandsAndResultShape, SameO
 def Simt_BarrierOp : Simt_Op<"barrier"> {
   let summary = "all warps of the program meet; accesses of shared memory before are seen by those behind";
   let description = [{
-    `fence`: also by products that read their operands themselves (`dot_async`).
+    `fence`: also by products that read their operands themselves (`dot_async`). Where `unless` is true that is not
+    asked.
   }];
-  let arguments = (ins UnitAttr:$fence);
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins UnitAttr:$fence, Optional<I1>:$unless);
+  let builders = [OpBuilder<(ins "bool":$fence), [{ build($_builder, $_state, fence, ::mlir::Value()); }]>];
+  let assemblyFormat = "(`unless` $unless^)? attr-dict";
 }
 
 def Simt_AllocOp : Simt_Op<"alloc"> {
