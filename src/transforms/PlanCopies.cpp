@@ -496,7 +496,7 @@ private:
         ++dots;
       }
     }
-    if (dots != 1 || meets)
+    if (dots != 1 || meets || plan_.slots * slotBytes() > machine_.sharedBytes)
       return;
     auto matrix = only->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     bool isSum = llvm::any_of(only->getUsers(), llvm::IsaPred<scf::YieldOp>);

@@ -93,6 +93,12 @@ def test_kinds_and_blocks(target, kind, block, warps):
     check("blocks", kind, block, warps, 3, 256, 256, 5 * BK)
 
 
+@pytest.mark.parametrize("stages", [1, 2, 5, 7])  # more than shared memory has slots for, too
+@pytest.mark.parametrize("block, warps", [((128, 128), 8), ((64, 128), 4), ((128, 256), 8), ((256, 128), 16)])
+def test_stages(target, stages, block, warps):
+    check("blocks", torch.float16, block, warps, stages, 256, 256, 9 * BK)
+
+
 @pytest.mark.parametrize("m, n, k", [(200, 144, 3 * BK + 16), (1, 128, BK), (130, 16, 2 * BK), (128, 128, 7 * BK)])
 @pytest.mark.parametrize("block, warps", [((128, 128), 8), ((64, 128), 4)])
 def test_edges(target, m, n, k, block, warps):
