@@ -286,23 +286,20 @@ private:
   // Returns the condition under which threads have written nothing that a fence is for: boxes have brought all
   // of it. Null: there is none that is known here.
   Value conditionOfUnfenced(Operation *here, const Pending &state) {
+    auto isOfBoxes = [&](Pending::Range range) {
+      return llvm::any_of(
+          boxes_, [&](simt::BulkCopyOp box) { return Pending::overlaps(range, rangeOf(box.getBuffer())); });
+    };
     Value condition;
-    if (llvm::any_of(state.scratched, [&](Pending::Range range) {
-          return llvm::any_of(boxes_, [&](simt::BulkCopyOp box) {
-            return Pending::overlaps(range, rangeOf(box.getBuffer()));
-          });
-        }))
+    if (llvm::any_of(state.scratched, isOfBoxes))
       return Value();
     for (Pending::Range range : state.unfenced) {
+      if (!Pending::overlaps(operands_, range) && !isOfBoxes(range))
+        continue;
       std::optional<Value> own; // of all buffers that have bytes there
       for (auto [alloc, fits] : boxed_)
         if (Pending::overlaps(rangeOf(alloc.getBuffer()), range))
           own = !own || *own == fits ? fits : Value();
-      bool matters = Pending::overlaps(operands_, range) || llvm::any_of(boxes_, [&](simt::BulkCopyOp box) {
-                       return Pending::overlaps(range, rangeOf(box.getBuffer()));
-                     });
-      if (!matters)
-        continue;
       if (!own || !*own || (condition && *own != condition) || !isKnown(*own, here))
         return Value();
       condition = *own;

@@ -587,7 +587,7 @@ private:
     }
     if (emptied_)
       finishSignalled(*made);
-    if ((!emptied_ || plan_.isWaitedFor) && !plan_.areCrowded)
+    if ((!emptied_ || plan_.isWaitedFor) && !plan_.lacksRegisters)
       copyByTiles(*made);
     if (before_)
       askAhead(before_->loop, *made);

@@ -507,7 +507,7 @@ private:
       return;
     plan_.areWide = plan_.asksAhead = true;
     unsigned held = simt::registersOf(only.getType()) + carriedRegisters();
-    plan_.areCrowded = held > registers() * machine_.costs.crowdedRegisters;
+    plan_.lacksRegisters = held > registers() * machine_.costs.crowdedRegisters;
     if (simt::warpsOf(plan_.loop) < 2 * matrix.getWarps() || held < registers() * machine_.costs.heldAlone)
       return;
     plan_.first = plan_.last = only;

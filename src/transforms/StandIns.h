@@ -1,7 +1,6 @@
 // Tiles of addresses and masks that only copies by all threads read, which stand in where no box fits.
 #pragma once
 #include "ir/simt/Simt.h"
-#include "mlir/IR/Operation.h"
 
 namespace tegula::transforms {
 

@@ -14,6 +14,21 @@ def aligned(size, alignment=64):
     return room[begin:begin + size]
 
 
+def strided(rows, columns, stride, shift=0):
+    """A matrix of f16 whose rows begin `stride` elements apart, `shift` behind an aligned address; and its memory, all NaN."""
+    memory = aligned(2 * (rows * stride + shift) + 64).view(np.float16)
+    memory[:] = np.nan
+    return np.lib.stride_tricks.as_strided(memory[shift:], (rows, columns), (2 * stride, 2)), memory
+
+
+def small_integers(random, rows, columns, pad=8, shift=0):
+    """A matrix whose products are exact and whose rows are a little apart, at least 2 * pad; its stride and its memory."""
+    stride = -(-columns // 16) * 16 + 2 * pad
+    made, memory = strided(rows, columns, stride, shift)
+    made[...] = random.integers(-4, 5, (rows, columns))
+    return made, stride, memory
+
+
 def encoded(tensor, box, swizzle=0, **change):
     """128 bytes: the map of a tensor that lies by rows, its last dimension innermost; `box` in that order, too."""
     rank, five = tensor.ndim, [1] * (5 - tensor.ndim)

@@ -8,7 +8,7 @@ from pathlib import Path
 import machine
 import numpy as np
 import pytest
-from tensor_maps import aligned, encoded
+from tensor_maps import aligned, encoded, small_integers
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("TEGULA_BUILD_DIR", ROOT / "build")) / "bin" / "tegula"
@@ -167,16 +167,8 @@ def alone(tmp_path_factory):
 def run(kernel, m, n, k, change=lambda text: text, maps=True, pad=8, shift=0, unit=1, **how):
     """The findings, the result and what it should be, of matrices whose rows are a little apart; the kernel counts K in units."""
     random = np.random.default_rng(m + n + k)
-
-    def matrix(rows, columns):
-        stride = -(-columns // 16) * 16 + 2 * pad
-        memory = aligned(2 * (rows * stride + shift) + 64).view(np.float16)
-        memory[:] = np.nan
-        made = np.lib.stride_tricks.as_strided(memory[shift:], (rows, columns), (2 * stride, 2))
-        made[...] = random.integers(-4, 5, (rows, columns))
-        return made, stride, memory
-    a, sa, room_a = matrix(m, k)
-    b, sb, room_b = matrix(k, n)
+    a, sa, room_a = small_integers(random, m, k, pad, shift)
+    b, sb, room_b = small_integers(random, k, n, pad, shift)
     c = np.full((m, n), 9, np.float32)
     slots = [a, b, c, m, n, k // unit, sa, sb]
     place = encode(kernel, slots)

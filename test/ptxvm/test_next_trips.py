@@ -6,7 +6,7 @@ import subprocess
 import machine
 import numpy as np
 import pytest
-from tensor_maps import aligned
+from tensor_maps import small_integers
 from test_copies_of_boxes import COPIES, PROGRAM, SCHEDULES, Compiled, encode, without_boxes, without_threads
 from test_slots_handed_on import changed_at, gone, other_parity
 
@@ -85,16 +85,8 @@ def wanted_of(kernel, a, b):
 def run(kernel, m, n, k, programs=1, change=lambda text: text, maps=True, **how):
     """The findings, the result and what it should be, of matrices whose rows are a little apart."""
     random = np.random.default_rng(m + n + k)
-
-    def matrix(rows, columns):
-        stride = -(-columns // 16) * 16 + 16
-        memory = aligned(2 * rows * stride + 64).view(np.float16)
-        memory[:] = np.nan
-        made = np.lib.stride_tricks.as_strided(memory, (rows, columns), (2 * stride, 2))
-        made[...] = random.integers(-4, 5, (rows, columns))
-        return made, stride, memory
-    a, sa, room_a = matrix(m, k)
-    b, sb, room_b = matrix(k, n)
+    a, sa, room_a = small_integers(random, m, k)
+    b, sb, room_b = small_integers(random, k, n)
     c = np.full((m, n), 9, np.float32)
     place = encode(kernel, [a, b, c, m, n, k, sa, sb]) if maps and kernel.maps else 0
     found = machine.run(change(kernel.ptx), [machine.Part(room_a, a), machine.Part(room_b, b), c, m, n, k, sa, sb, programs, place, 0],

@@ -7,7 +7,7 @@ import subprocess
 import machine
 import numpy as np
 import pytest
-from tensor_maps import aligned
+from tensor_maps import small_integers
 from test_copies_of_boxes import COPIES, PROGRAM, SCHEDULES, Compiled, encode, replaced, without_boxes
 from test_slots_handed_on import ONE, WAIT, changed_at, gone, other_parity, passed
 
@@ -84,15 +84,7 @@ def kernels(tmp_path_factory):
 def run(kernel, m, n, k, change=lambda text: text, maps=True, **how):
     """The findings, the result and what it should be, of matrices whose rows are a little apart."""
     random = np.random.default_rng(m + n + k)
-
-    def matrix(rows, columns):
-        stride = -(-columns // 16) * 16 + 16
-        memory = aligned(2 * rows * stride + 64).view(np.float16)
-        memory[:] = np.nan
-        made = np.lib.stride_tricks.as_strided(memory, (rows, columns), (2 * stride, 2))
-        made[...] = random.integers(-4, 5, (rows, columns))
-        return made, stride, memory
-    (a, sa, room_a), (b, sb, room_b), trips = matrix(m, k), matrix(k, n), -(-k // BK)
+    (a, sa, room_a), (b, sb, room_b), trips = small_integers(random, m, k), small_integers(random, k, n), -(-k // BK)
     s, t = (np.exp2(random.integers(-1, 3, (rows, trips))).astype(np.float32) for rows in (m, -(-n // 16)))
     c, wanted = np.full((m, n), 9, np.float32), np.zeros((m, n), np.float32)
     for trip in range(trips):

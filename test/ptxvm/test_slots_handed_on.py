@@ -6,7 +6,7 @@ import subprocess
 import machine
 import numpy as np
 import pytest
-from tensor_maps import aligned
+from tensor_maps import strided
 from test_copies_of_boxes import COPIES, PROGRAM, SCHEDULES, Compiled, encode, in_all_threads, replaced, without_boxes, without_threads
 
 KERNEL = """
@@ -158,9 +158,7 @@ def run(kernel, first, second=0, programs=1, grid=None, change=lambda text: text
     length, stride = origin + max(starts) + kernel.bn, kernel.head + 16
 
     def matrix(rows):
-        memory = aligned(2 * rows * stride + 64).view(np.float16)
-        memory[:] = np.nan
-        made = np.lib.stride_tricks.as_strided(memory, (rows, kernel.head), (2 * stride, 2))
+        made, memory = strided(rows, kernel.head, stride)
         made[...] = random.normal(size=made.shape)
         return made, memory
     (q, in_q), (k, in_k), (v, in_v), (o, in_o) = [matrix(rows) for rows in (programs * kernel.bm, length, length, programs * kernel.bm)]
