@@ -283,8 +283,8 @@ private:
     state.meet(isFenced);
   }
 
-  // Returns the condition under which threads have written nothing that a fence is for: boxes have brought all
-  // of it. Null: there is none that is known here.
+  // Returns the condition under which threads have written nothing that a fence is for: boxes have brought
+  // all of it. Null: there is none that is known here.
   Value conditionOfUnfenced(Operation *here, const Pending &state) {
     auto isOfBoxes = [&](Pending::Range range) {
       return llvm::any_of(
@@ -586,8 +586,8 @@ private:
   llvm::SmallSetVector<Pending::Range, 4>
       operands_; // of products that read buffers themselves, and of stores of boxes
   SmallVector<simt::BulkCopyOp> boxes_;
-  // Of buffers that threads copy into: the condition under which boxes bring what all of these copies do; null:
-  // there is none.
+  // Of buffers that threads copy into: the condition under which boxes bring what all of these copies do;
+  // null: there is none.
   llvm::MapVector<simt::AllocOp, Value> boxed_;
 };
 

@@ -482,7 +482,7 @@ private:
       // barrier, or until the trip says that it is empty.
       Operation *user = firstUser(convert);
       rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) || plan_.isWaitedFor ? view->getNextNode()
-                                                                                  : user);
+                                                                                   : user);
       rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view);
     }
     if (!load->use_empty()) {

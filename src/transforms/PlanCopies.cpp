@@ -479,8 +479,8 @@ private:
     plan_.asksAhead = true;
   }
 
-  // If the trip computes with what its only product gives, it waits for that: boxes pay there, since copies by
-  // all threads hold up the instructions behind them. A program of several groups of warps that fills its
+  // If the trip computes with what its only product gives, it waits for that: boxes pay there, since copies
+  // by all threads hold up the instructions behind them. A program of several groups of warps that fills its
   // multiprocessor alone needs no barrier either: signals hand the slots on, and one group computes while
   // another one's product runs. Nothing else of the trip may let the groups meet.
   void copyBoxesBesideSums() {
@@ -500,8 +500,8 @@ private:
       return;
     auto matrix = only->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     bool isSum = llvm::any_of(only->getUsers(), llvm::IsaPred<scf::YieldOp>);
-    if (!matrix || matrix.getWarps() == 1 || only->hasAttr(simt::inFlightName) || isSum || only->use_empty() ||
-        !isReadThere(only.getA()) || !isReadThere(only.getB()) ||
+    if (!matrix || matrix.getWarps() == 1 || only->hasAttr(simt::inFlightName) || isSum ||
+        only->use_empty() || !isReadThere(only.getA()) || !isReadThere(only.getB()) ||
         layout::columnsTogether(simt::layoutOf(only.getResult()), matrix.shape()) <
             machine_.costs.boxedAloneColumns)
       return;

@@ -31,7 +31,7 @@ struct CopyPlan {
   bool asksAhead = false;                   // copies of boxes pay only where no trip asks whether they fit
   bool startsDotsFirst = false;             // a trip's products start ahead of its boxes
   bool startsCopiesLast = false;            // behind the trip's last read, into the slot that it has read
-  tile::DotOp first, last;                  // of a trip, if the last one runs into the next trip or `isWaitedFor`
+  tile::DotOp first, last; // of a trip, if the last one runs into the next trip or `isWaitedFor`
   // The only product, which is `first` and `last`, is waited for in its trip: copies are of boxes only if
   // signals hand the slots on.
   bool isWaitedFor = false;

@@ -9,8 +9,8 @@ namespace tegula::transforms {
 // its first copies sooner. Copies whose condition each trip asks anew keep their tiles ahead of the loop.
 void sinkStandIns(mlir::Operation *function);
 
-// Returns the condition under which boxes bring what the copy does: it happens only where that is false. Null:
-// there is no such condition.
+// Returns the condition under which boxes bring what the copy does: it happens only where that is false.
+// Null: there is no such condition.
 mlir::Value conditionOfBoxes(simt::AsyncCopyOp copy);
 
 } // namespace tegula::transforms

@@ -186,7 +186,8 @@ private:
   // which wait as well, 64x64 products of 8 bits lost 10 to 17 % by it.)
   static void readBehind(simt::DotWaitOp wait) {
     Operation *behind = wait;
-    for (Operation &op : llvm::make_early_inc_range(llvm::make_range(wait->getBlock()->begin(), wait->getIterator()))) {
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::make_range(wait->getBlock()->begin(), wait->getIterator()))) {
       auto isBehind = [&](Operation *user) {
         Operation *here = wait->getBlock()->findAncestorOpInBlock(*user);
         return here && wait->isBeforeInBlock(here);

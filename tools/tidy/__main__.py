@@ -3,13 +3,13 @@
 In: the files that git knows (or would add). Out: one line a fault, `path:line: [rule] text`, and a count.
 Rules live in the modules beside this file; each is a generator of faults over the tree.
 """
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import coverage
 import floors
+import formats
 import names
 from tree import Tree
 
@@ -30,24 +30,17 @@ RULES = [
     coverage.ops_have_rows,
     coverage.pages_are_current,
     coverage.links_lead_somewhere,
+    formats.sources_are_formatted,
 ]
-
-
-def formatting(tree):
-    for path in tree.files(".h", ".hpp", ".c", ".cpp"):
-        done = subprocess.run(["clang-format-22", "--dry-run", "-Werror", str(path)], capture_output=True)
-        if done.returncode:
-            yield path, 1, "format", "not formatted: `./x format` does it"
 
 
 def main():
     started = time.monotonic()
     tree = Tree(ROOT)
-    rules = RULES + ([formatting] if "--format" in sys.argv[1:] else [])
-    faults = [fault for rule in rules for fault in rule(tree)]
+    faults = [fault for rule in RULES for fault in rule(tree)]
     for path, line, rule, text in faults:
         print(f"{path.relative_to(ROOT)}:{line}: [{rule}] {text}")
-    print(f"tidy: {len(rules)} rules, {len(tree.paths)} files, {len(faults)} faults, "
+    print(f"tidy: {len(RULES)} rules, {len(tree.paths)} files, {len(faults)} faults, "
           f"{time.monotonic() - started:.1f} s")
     sys.exit(1 if faults else 0)
 
