@@ -286,25 +286,48 @@ private:
   // Returns the condition under which threads have written nothing that a fence is for: boxes have brought
   // all of it. Null: there is none that is known here.
   Value conditionOfUnfenced(Operation *here, const Pending &state) {
-    auto isOfBoxes = [&](Pending::Range range) {
-      return llvm::any_of(
-          boxes_, [&](simt::BulkCopyOp box) { return Pending::overlaps(range, rangeOf(box.getBuffer())); });
-    };
-    Value condition;
-    if (llvm::any_of(state.scratched, isOfBoxes))
-      return Value();
-    for (Pending::Range range : state.unfenced) {
-      if (!Pending::overlaps(operands_, range) && !isOfBoxes(range))
-        continue;
-      std::optional<Value> own; // of all buffers that have bytes there
-      for (auto [alloc, fits] : boxed_)
-        if (Pending::overlaps(rangeOf(alloc.getBuffer()), range))
-          own = !own || *own == fits ? fits : Value();
-      if (!own || !*own || (condition && *own != condition) || !isKnown(*own, here))
-        return Value();
-      condition = *own;
+    for (Pending::Range range : state.unfenced)
+      if (isForFence(range)) {
+        Value condition = conditionOfBytes(range);
+        return condition && isKnown(condition, here) && isBroughtUnder(condition, state) ? condition
+                                                                                         : Value();
+      }
+    return Value();
+  }
+
+  // Have boxes brought, under the condition, all bytes that a fence is for?
+  bool isBroughtUnder(Value condition, const Pending &state) {
+    return llvm::none_of(state.scratched, [&](Pending::Range range) { return isOfBoxes(range); }) &&
+           llvm::all_of(state.unfenced, [&](Pending::Range range) {
+             return !isForFence(range) || conditionOfBytes(range) == condition;
+           });
+  }
+
+  bool isOfBoxes(Pending::Range range) {
+    return llvm::any_of(
+        boxes_, [&](simt::BulkCopyOp box) { return Pending::overlaps(range, rangeOf(box.getBuffer())); });
+  }
+  bool isForFence(Pending::Range range) { return Pending::overlaps(operands_, range) || isOfBoxes(range); }
+
+  // Returns the condition under which boxes bring what is written to all buffers that have bytes there. Null:
+  // there is none.
+  Value conditionOfBytes(Pending::Range range) {
+    std::optional<Value> condition;
+    for (auto [alloc, fits] : boxed_)
+      if (Pending::overlaps(rangeOf(alloc.getBuffer()), range))
+        condition = !condition || *condition == fits ? fits : Value();
+    return condition.value_or(Value());
+  }
+
+  // A barrier that an earlier visit made, of a loop's trip or ahead of a trial, may meet more now.
+  void meetAgain(simt::BarrierOp barrier, Pending &state) {
+    if (Value unless = barrier.getUnless(); unless && !isBroughtUnder(unless, state)) {
+      if (isTrial_)
+        trialsFences_.insert(barrier);
+      else
+        barrier.getUnlessMutable().clear();
     }
-    return condition;
+    state.meet(barrier.getFence());
   }
 
   // Is the value computed ahead of an op, once for all trips of the loops around that?
@@ -318,7 +341,7 @@ private:
 
   void visit(Operation *op, Pending &state) {
     if (auto barrier = dyn_cast<simt::BarrierOp>(op)) {
-      state.meet(barrier.getFence());
+      meetAgain(barrier, state);
     } else if (isa<tile::BarrierOp>(op)) {
       state.meet();
     } else if (auto dot = dyn_cast<simt::DotAsyncOp>(op)) {
@@ -450,6 +473,7 @@ private:
     if (convert && isStored(op) && isFilledLater(op, {begin, end})) {
       if (auto barrier = dyn_cast<simt::BarrierOp>(op->getNextNode())) {
         barrier.setFence(true);
+        barrier.getUnlessMutable().clear();
       } else if (!isTrial_) {
         OpBuilder builder(op->getNextNode());
         simt::BarrierOp::create(builder, op->getLoc(), /*fence=*/true);
@@ -558,11 +582,15 @@ private:
     if (both.size() != own.size()) {
       isTrial_ = true;
       isWanting_ = false;
+      trialsFences_.clear();
       around(loop, blocks, both);
       isTrial_ = false;
       if (isWanting_) {
         meet(loop, state);
         both = own;
+      } else {
+        for (simt::BarrierOp barrier : trialsFences_)
+          barrier.getUnlessMutable().clear();
       }
     }
     state = both;
@@ -578,9 +606,10 @@ private:
     }
   }
 
-  llvm::DenseSet<Value> owned_;              // addresses at which only those threads load that store
-  llvm::DenseMap<Value, bool> keeps_;        // of addresses, as keepToThemselves asks
-  bool isTrial_ = false, isWanting_ = false; // does a trial want a barrier? It makes none
+  llvm::DenseSet<Value> owned_;                   // addresses at which only those threads load that store
+  llvm::DenseMap<Value, bool> keeps_;             // of addresses, as keepToThemselves asks
+  bool isTrial_ = false, isWanting_ = false;      // does a trial want a barrier? It makes none
+  llvm::SetVector<simt::BarrierOp> trialsFences_; // that may no longer be left out, if the trial counts
   analysis::PointerOrigins origins_;
   analysis::AccessAnalysis access_;
   llvm::SmallSetVector<Pending::Range, 4>

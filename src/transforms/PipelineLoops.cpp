@@ -206,7 +206,7 @@ private:
       types.push_back(simt::BufferType::get(loop_.getContext(), type.getShape(), type.getElementType(), map,
                                             int64_t(plan_.slots)));
     }
-    if (before_ && (plan_.isWaitedFor || !goesOn(types, handsOn))) {
+    if (before_ && !goesOn(types, handsOn)) {
       if (fillsAnew(types))
         alike_ = std::move(before_);
       before_.reset();
@@ -251,9 +251,12 @@ private:
     return {zero(), zero()};
   }
 
+  // Trips that wait for their products tell of their own slots, others of the slot before: of the last slot
+  // of one loop, the next one would tell again.
   bool goesOn(ArrayRef<Type> types, bool handsOn) {
-    if (before_->loop->getBlock() != loop_->getBlock() || boxes_.empty() || !before_->signals ||
-        bool(before_->emptied) != handsOn || before_->aheadTrips != plan_.aheadTrips ||
+    if (plan_.isWaitedFor || before_->isWaitedFor || before_->loop->getBlock() != loop_->getBlock() ||
+        boxes_.empty() || !before_->signals || bool(before_->emptied) != handsOn ||
+        before_->aheadTrips != plan_.aheadTrips ||
         !llvm::equal(types, ValueRange(before_->buffers).getTypes()))
       return false;
     for (Operation *op = before_->loop->getNextNode(); op != loop_; op = op->getNextNode())
@@ -560,7 +563,8 @@ private:
     };
     IRRewriter rewriter(loop_.getContext());
     rewriter.setInsertionPointAfter(loop_);
-    Ring ring{{}, buffers_, signals_, emptied_, {}, {}, plan_.aheadTrips, {}, {}, around_, begin_};
+    Ring ring{{}, buffers_, signals_, emptied_,         {}, {}, plan_.aheadTrips, {},
+              {}, around_,  begin_,   plan_.isWaitedFor};
     if (signals_) {
       // Through ops of their own: the loop that has these results is about to become another one.
       Value none = arith::ConstantOp::create(rewriter, loop_.getLoc(), rewriter.getI32IntegerAttr(0));
@@ -655,11 +659,13 @@ private:
 
   // Moves what depends on the wait behind it: through values, or since it must not overtake what was moved. A
   // program reads what it stored before, and stores behind what it read. Ops that run ahead meet no store of
-  // the loop (PlanCopies).
+  // the loop (PlanCopies). Of a product that runs into the next trip, what reads the sum stays behind that
+  // trip's first product, as it was planned.
   void restoreOrder() {
     llvm::DenseSet<Operation *> behind;
     SmallVector<Operation *> moved;
     bool hasEffect = false, writes = false; // of what was moved
+    Value sum = sumUnderWay();
     for (Operation &op : llvm::make_early_inc_range(*loop_.getBody())) {
       if (&op == wait_)
         break;
@@ -670,7 +676,9 @@ private:
       bool depends = isOrdered && (writes || (mayWrite && hasEffect));
       op.walk([&](Operation *inner) {
         for (Value operand : inner->getOperands())
-          if (Operation *def = operand.getDefiningOp())
+          if (sum && operand == sum)
+            depends = true;
+          else if (Operation *def = operand.getDefiningOp())
             depends |= behind.contains(def) ||
                        (def->getBlock() == loop_.getBody() && !def->isBeforeInBlock(wait_) && def != wait_);
       });
@@ -689,6 +697,16 @@ private:
       op->moveAfter(after);
       after = op;
     }
+  }
+
+  // Returns the sum that a trip receives from the product under way. Null: there is none.
+  Value sumUnderWay() {
+    if (!plan_.last || plan_.isWaitedFor)
+      return Value();
+    for (OpOperand &use : plan_.last.getResult().getUses())
+      if (isa<scf::YieldOp>(use.getOwner()))
+        return loop_.getRegionIterArg(use.getOperandNumber());
+    return Value();
   }
 
   CopyPlan plan_;

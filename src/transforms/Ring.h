@@ -25,6 +25,7 @@ struct Ring {
   // null: none may. `begin` is made of constants of its own then, until such a loop hands on its trips' ends.
   mlir::scf::ForOp first, around;
   RingPlace begin;
+  bool isWaitedFor; // each trip tells of its own slot, behind its wait
 };
 
 // Makes the op do nothing where the predicate is false, as far as others could see that; returns it.

@@ -331,6 +331,8 @@ private:
     if (!takeOver(loop, first, takesTurns)) {
       ahead = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
                                       ValueRange{first.get()}, ValueRange(), 0);
+      if (Operation *made = first.get().getDefiningOp(); made && made->getNumRegions())
+        ahead->setAttr(simt::joinsWaysName, builder.getUnitAttr());
       first.set(ahead.getResult(0));
     }
     builder.setInsertionPoint(behindEarly(loop));

@@ -253,6 +253,9 @@ void emitDotWait(Emitter &e, DotWaitOp op) {
   auto opens = op->getAttrOfType<IntegerAttr>(opensTurnsName),
        closes = op->getAttrOfType<IntegerAttr>(closesTurnsName);
   Hardware::Values done = e.hardware.waitForProducts(e.builder, op.getPending(), sums);
+  if (op->hasAttr(joinsWaysName))
+    for (llvm::Value *&sum : done)
+      sum = e.hardware.defineAnew(e.builder, sum);
   if (opens)
     turns(opens).open();
   if (closes)

@@ -154,6 +154,8 @@ public:
   virtual void commitProducts(Builder &b) const = 0; // groups what was started since
   // For all but the last `pending` groups; gives the sums behind it.
   virtual Values waitForProducts(Builder &b, unsigned pending, llvm::ArrayRef<llvm::Value *> sums) const = 0;
+  // The value in a register of its own, which the assembler sees defined here and nowhere else.
+  virtual llvm::Value *defineAnew(Builder &b, llvm::Value *value) const = 0;
   // A barrier (0 is that of `barrier`) to which so many threads come, whole warps; those that do not wait go
   // on.
   virtual void namedBarrier(Builder &b, llvm::Value *number, unsigned threads, bool waits) const = 0;

@@ -14,6 +14,9 @@ inline constexpr llvm::StringLiteral takesTurnName = "simt.takes_turn";
 inline constexpr llvm::StringLiteral opensTurnsName = "simt.opens_turns",
                                      closesTurnsName = "simt.closes_turns";
 
+// Of a dot_wait ahead of a loop: its sums come from several ways, and have one definition behind it.
+inline constexpr llvm::StringLiteral joinsWaysName = "simt.joins_ways";
+
 // Of a loop: signals order the copies into its slots against those who read them. Of a copy in it, or a wait
 // for copies: it needs no barrier for that.
 inline constexpr llvm::StringLiteral signalledName = "simt.signalled";

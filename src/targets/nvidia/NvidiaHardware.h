@@ -70,6 +70,7 @@ public:
   Values startProduct(Builder &b, const GroupProduct &product) const override;
   void commitProducts(Builder &b) const override;
   Values waitForProducts(Builder &b, unsigned pending, llvm::ArrayRef<llvm::Value *> sums) const override;
+  llvm::Value *defineAnew(Builder &b, llvm::Value *value) const override;
   void namedBarrier(Builder &b, llvm::Value *number, unsigned threads, bool waits) const override;
   void fenceForProducts(Builder &b) const override;
   llvm::Value *roundForMatrix(Builder &b, llvm::Value *value) const override;

@@ -136,6 +136,11 @@ simt::Hardware::Values NvidiaHardware::waitForProducts(Builder &b, unsigned pend
                                sumConstraints(types, true), sums));
 }
 
+llvm::Value *NvidiaHardware::defineAnew(Builder &b, llvm::Value *value) const {
+  bool isFloat = value->getType()->isFloatTy();
+  return emitAssembly(b, value->getType(), "mov.b32 $0, $1;", isFloat ? "=f,f" : "=r,r", {value});
+}
+
 void NvidiaHardware::fenceForProducts(Builder &b) const {
   emitAssembly(b, b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {});
 }
