@@ -117,9 +117,10 @@ bool isFlattenedReduction(Operation *op) {
 
 namespace {
 
-// An expression is at most so many ops deep, so that evaluating it takes a bounded stack: deeper ones are cut
-// by tiles in memory, a load and a store in so many ops.
-constexpr unsigned mostDepth = 512;
+// An expression is at most so many ops deep, so that evaluating it takes a bounded stack: a block of deeper
+// ones is cut into levels. What a level needs of earlier ones lies in memory, or is computed again if it is
+// at most so many ops deep.
+constexpr unsigned mostDepth = 512, mostDepthComputedAgain = 16;
 // A nest has at most so many roots and stores: each store is tested against every access of its nest.
 constexpr size_t mostRoots = 32, mostStores = 8;
 // Values of an expression that choose the dimension of the lanes.
@@ -177,7 +178,9 @@ private:
   llvm::DenseMap<Operation *, unsigned> stepOf_;
   std::map<unsigned, std::vector<Nest>> before_;         // nests to insert in front of a step
   std::vector<std::pair<Operation *, unsigned>> writes_; // listWrites
-  llvm::DenseSet<Value> deep_;                           // where expressions are cut
+  llvm::DenseMap<Value, unsigned> deep_;                 // where expressions are cut: behind which level
+  // Of nests to insert in front of a step: the level of the first one, if it writes tiles that end a level.
+  llvm::DenseMap<unsigned, unsigned> levelInFront_;
   // Steps that evaluate a tile inline or read its buffer, found backwards.
   llvm::DenseMap<Value, SmallVector<unsigned>> readersOf_;
   llvm::DenseMap<Value, unsigned> writtenAt_; // the step that writes a buffered value
@@ -491,7 +494,8 @@ std::optional<unsigned> Planner::firstHazard(Operation *load, unsigned lastUse) 
   return behind != writes_.end() && behind->second < lastUse ? std::optional(behind->second) : std::nullopt;
 }
 
-// `alone`: some user reads it at other coordinates, and so behind the nest that writes it.
+// `alone`: some user reads it at other coordinates, and so behind the nest that writes it. Tiles that end the
+// same level are written by one nest, which computes once what they share.
 void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned> hazard, StringRef why,
                           bool alone) {
   if (!plan_.buffer(value))
@@ -504,9 +508,9 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   NestStep &step = steps_[at];
   // A nest of this shape that evaluates the tile anyway also writes it, unless a nest in front
   // of it may read it.
-  bool evaluates = !alone && at == firstUse && before_[at].empty() && step.kind == StepKind::Nest &&
-                   llvm::ArrayRef<int64_t>(step.nest.shape) == shape && !step.nest.inner &&
-                   step.nest.roots.size() < mostRoots;
+  bool evaluates = !alone && !deep_.contains(value) && at == firstUse && before_[at].empty() &&
+                   step.kind == StepKind::Nest && llvm::ArrayRef<int64_t>(step.nest.shape) == shape &&
+                   !step.nest.inner && step.nest.roots.size() < mostRoots;
   if (evaluates) {
     step.nest.roots.insert(step.nest.roots.begin(), root);
     return;
@@ -514,12 +518,18 @@ void Planner::materialize(Value value, unsigned firstUse, std::optional<unsigned
   // Found backwards, so a nest for an operand goes in front of those of its users.
   auto &nests = before_[at];
   Nest nest = *nestFor(root);
-  if (!alone && !nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane &&
+  auto level = deep_.find(value);
+  bool isOfLevel = level != deep_.end(), isOpen = levelInFront_.contains(at);
+  bool joins = !alone && (isOfLevel ? isOpen && levelInFront_[at] == level->second : !isOpen);
+  if (joins && !nests.empty() && nests.front().shape == nest.shape && nests.front().lane == nest.lane &&
       nests.front().roots.size() < mostRoots) {
     nests.front().roots.insert(nests.front().roots.begin(), root);
     return;
   }
   nests.insert(nests.begin(), std::move(nest));
+  levelInFront_.erase(at);
+  if (isOfLevel)
+    levelInFront_[at] = level->second;
 }
 
 void Planner::placeValue(Value value, Block *block) {
@@ -546,7 +556,6 @@ void Planner::placeValue(Value value, Block *block) {
     hazard.reset();
   std::string why;
   bool isDeep = deep_.contains(value);
-  alone |= isDeep;
   if (isDeep)
     why = "its expression is " + std::to_string(mostDepth) + " operations deep";
   else if (forced)
@@ -565,18 +574,31 @@ void Planner::placeValue(Value value, Block *block) {
     materialize(value, steps.front(), hazard, why, alone);
 }
 
-// Marks the tiles where expressions become too deep.
+// Marks the tiles that end a level of expressions that are too deep: all that later levels need, so that none
+// of these computes an earlier level once more.
 void Planner::limitDepth(Block *block) {
-  llvm::DenseMap<Value, unsigned> depths;
+  struct Depth {
+    unsigned whole = 0, computed = 0; // as if nothing was cut; of what is computed for it in its level
+    unsigned level() const { return whole / mostDepth; }
+  };
+  llvm::DenseMap<Value, Depth> depths;
   for (Operation &op : *block) {
     if (!isInline(&op))
       continue;
-    unsigned depth = 1;
+    Depth depth{1, 1};
     for (Value operand : op.getOperands())
-      depth = std::max(depth, depths.lookup(operand) + 1);
-    if (depth >= mostDepth && !isFlattenedReduction(&op)) {
-      deep_.insert(op.getResult(0));
-      depth = 0;
+      depth.whole = std::max(depth.whole, depths.lookup(operand).whole + 1);
+    for (Value operand : op.getOperands()) {
+      auto known = depths.find(operand);
+      if (known == depths.end())
+        continue;
+      Depth &own = known->second;
+      if (own.level() != depth.level() && own.computed > mostDepthComputedAgain &&
+          !isFlattenedReduction(operand.getDefiningOp())) {
+        deep_.try_emplace(operand, own.level());
+        own.computed = 0;
+      }
+      depth.computed = std::max(depth.computed, own.computed + 1);
     }
     depths[op.getResult(0)] = depth;
   }

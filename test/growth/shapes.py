@@ -509,6 +509,16 @@ def chain_of_broadcasts(n):
 
 
 @shape(16)
+def rounds_of_a_hash(n):
+    """Eight words that each round mixes and turns: all of them are alive everywhere."""
+    words = "abcdefgh"
+    turn = ["s = h + ((e >> 6) | (e << 26)) + ((e & f) ^ (~e & g)) + {i}", "t = ((a >> 2) | (a << 30)) + ((a & b) ^ (a & c) ^ (b & c))",
+            "h, g, f, e, d, c, b, a = g, f, e, d + s, c, b, a, s + t"]
+    begin = [*BEGIN, "v = x.to(tl.uint32, bitcast=True)", *(f"{word} = v + {i}" for i, word in enumerate(words))]
+    return kernel([*begin, *repeated(n, *turn), "tl.store(q + o, (" + " ^ ".join(words) + ").to(tl.float32, bitcast=True))"])
+
+
+@shape(16)
 def elifs(n):
     lines = ["if n == 0:", "    x += 1.0"]
     for i in range(1, n):

@@ -56,8 +56,32 @@ def of_keys(key, dtype: tl.constexpr):
 
 
 @triton.jit
-def sorted_keys(x, descending: tl.constexpr, is_bitonic: tl.constexpr):
-    # Rows of keys in order; what fills them up to a power of two comes last.
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def smaller(a, b):
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def first_keys(x, count: tl.constexpr, descending: tl.constexpr):
+    # Of rows of keys the first `count` in order, both powers of two: runs of so many are sorted, up and down in
+    # turn; of two neighbours the larger ones, element by element, are the largest of both, and rise, then fall.
+    stages: tl.constexpr = tl.core._log2(count)
+    for stage in tl.static_range(1, stages + 1):
+        x = merge_stage(x, stage, descending)
+    for halving in tl.static_range(tl.core._log2(x.shape[1]) - stages):
+        pairs = tl.reshape(x, (x.shape[0], x.shape[1] // (2 * count), 2, count))
+        x = tl.reshape(tl.reduce(pairs, 2, larger if descending else smaller), (x.shape[0], x.shape[1] // 2))
+        x = merge_stage(x, stages, descending)
+    return x
+
+
+@triton.jit
+def sorted_keys(x, kept: tl.constexpr, descending: tl.constexpr, is_bitonic: tl.constexpr):
+    # Rows of keys in order, at least the first `kept` of them; what fills them up to a power of two comes last.
     extent: tl.constexpr = x.shape[1]
     padded: tl.constexpr = tl.next_power_of_2(extent)
     stages: tl.constexpr = tl.core._log2(padded)
@@ -68,11 +92,8 @@ def sorted_keys(x, descending: tl.constexpr, is_bitonic: tl.constexpr):
         fill: tl.constexpr = least if descending else 2**bits - 1
         x = tl.cat(x, tl.full((x.shape[0], padded - extent), fill, x.dtype), dim=1)
     if is_bitonic and padded == extent:
-        x = merge_stage(x, stages, descending)
-    else:
-        for stage in tl.static_range(1, stages + 1):
-            x = merge_stage(x, stage, descending)
-    return x
+        return merge_stage(x, stages, descending)
+    return first_keys(x, tl.next_power_of_2(kept), descending)
 
 
 @triton.jit
@@ -89,7 +110,7 @@ def first_in_order(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constex
     key = keys_of(x)
     if axis != rank - 1:
         key = tl.permute(key, DIMENSIONS[:axis] + DIMENSIONS[axis + 1:rank] + (axis,))
-    key = sorted_keys(tl.reshape(key, (rows, extent)), descending, is_bitonic)
+    key = sorted_keys(tl.reshape(key, (rows, extent)), kept, descending, is_bitonic)
     if kept != key.shape[1]:
         key = tl.gather(key, tl.broadcast_to(tl.arange(0, kept)[None, :], (rows, kept)), 1)
     key = tl.reshape(key, others + (kept,))

@@ -5,6 +5,7 @@
 #include "targets/cpu/Cpu.h"
 
 #include "mlir/Parser/Parser.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,12 +35,12 @@ struct Compiled {
     return loaded ? runtime::launch(loaded->kernel, arguments, grid) : loaded.status();
   }
 
-  bool hasRemark(const std::string &kind, const std::string &text) const {
-    for (const diag::Remark &remark : artifact.remarks)
-      if (remark.kind == kind && remark.text.find(text) != std::string::npos)
-        return true;
-    return false;
+  size_t remarks(const std::string &kind, const std::string &text) const {
+    return size_t(std::ranges::count_if(artifact.remarks, [&](const diag::Remark &remark) {
+      return remark.kind == kind && remark.text.find(text) != std::string::npos;
+    }));
   }
+  bool hasRemark(const std::string &kind, const std::string &text) const { return remarks(kind, text) != 0; }
 
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;

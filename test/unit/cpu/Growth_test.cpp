@@ -36,6 +36,35 @@ TEST(Growth, ADeepExpressionIsCutByTilesInMemory) {
   }
 }
 
+// Two values that each round computes from both: where expressions are cut both lie in memory, written by one
+// nest, so that the number of nests grows with the depth alone.
+TEST(Growth, ValuesThatAreAliveWhereADeepExpressionIsCutAreComputedOnce) {
+  constexpr unsigned rounds = 2000;
+  std::string text = "%a0 = tt.load %pa : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>\n%b0 = arith.addi %a0, %a0 "
+                     ": tensor<64xi32>\n";
+  for (unsigned n = 0; n < rounds; ++n) {
+    std::string a = "%a" + std::to_string(n), b = "%b" + std::to_string(n), next = std::to_string(n + 1);
+    text += "%a" + next + " = arith.addi " + a + ", " + b + " : tensor<64xi32>\n%b" + next + " = arith.xori " + a +
+            ", " + b + " : tensor<64xi32>\n";
+  }
+  text += "%s = arith.addi %a" + std::to_string(rounds) + ", %b" + std::to_string(rounds) +
+          " : tensor<64xi32>\ntt.store %qa, %s : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n";
+  Compiled kernel(overTwoArrays(text));
+  ASSERT_TRUE(kernel.status.ok()) << kernel.status.message;
+  EXPECT_LE(kernel.remarks("buffer", "operations deep"), 2 * (rounds / 512 + 1));
+  std::vector<int32_t> from = counting(), to(64);
+  ASSERT_TRUE(kernel.run({address(from), address(to)}).ok());
+  for (size_t i = 0; i < 64; ++i) {
+    uint32_t a = uint32_t(from[i]), b = 2 * a;
+    for (unsigned n = 0; n < rounds; ++n) {
+      uint32_t sum = a + b;
+      b = a ^ b;
+      a = sum;
+    }
+    ASSERT_EQ(uint32_t(to[i]), a + b) << "at " << i;
+  }
+}
+
 TEST(Growth, AnAddressOfManySumsIsRight) {
   std::string text =
       "%o0 = arith.constant dense<0> : tensor<64xi32>\n%n = arith.constant dense<-1> : tensor<64xi32>\n";
