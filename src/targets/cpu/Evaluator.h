@@ -132,6 +132,9 @@ private:
   ElementAddress bufferAddressAt(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   llvm::Value *loadFrom(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                         llvm::Value *other, bool isVolatile);
+  bool comesInRuns(mlir::Value pointers);
+  llvm::Value *loadRuns(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
+                        llvm::Value *other);
   llvm::Value *readApart(const ElementAddress &place, llvm::Type *element, unsigned apart);
   void storeTo(const ElementAddress &place, llvm::Value *value, llvm::Value *mask, bool streams = false);
   llvm::Value *pointersOf(const ElementAddress &place, llvm::Type *element);
