@@ -7,7 +7,9 @@
  * each kernel over the functions below.
  *
  * Rules that hold for every function: it never throws, aborts or exits; a failure is a tg_status other than
- * TG_OK, and tgr_message() says why; functions may be called from several threads.
+ * TG_OK, and tgr_message() says why; functions may be called from several threads. Other than in tegula.h,
+ * handles are not looked up, so that a launch costs nothing for it: each is NULL or one that a function here
+ * gave out and that lives; what happens with any other pointer is not defined.
  */
 #ifndef TEGULA_RUNTIME_H
 #define TEGULA_RUNTIME_H

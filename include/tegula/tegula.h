@@ -12,6 +12,8 @@
  *   - Handles are opaque. A borrowed handle or string lives as long as what it came from. NULL, a
  *     destroyed handle, one of another kind or any other address is TG_LAUNCH, or NULL and 0 where
  *     there is no status; so are a NULL result, a struct_size that is not set, and items that are NULL.
+ *   - Functions of the host that the library calls (tg_host, tg_tune_host, `print`) return: they throw
+ *     nothing, and do not jump out.
  *   - Functions may be called from several threads; one handle is destroyed by one thread, when
  *     no other uses it.
  *
@@ -217,7 +219,8 @@ typedef struct tg_context_options {
                          of one architecture */
 } tg_context_options;
 
-/* `options` may be NULL. The context outlives its modules. */
+/* `options` may be NULL. The context outlives its modules. Variables of the environment whose values mean
+   nothing are problems. */
 TG_API tg_status tg_context_create(const tg_context_options *options, tg_context **out,
                                    tg_diagnostics **problems);
 TG_API void tg_context_destroy(tg_context *context);
@@ -230,6 +233,8 @@ typedef struct tg_variable {
   const char *initial; /* what counts then */
   const char *read;    /* by whom and when */
   const char *what;    /* one line */
+  const char
+      *problem; /* why the value means nothing, until this thread asks again; "" where it means something */
 } tg_variable;
 /* TG_LAUNCH past the last. */
 TG_API tg_status tg_variable_get(size_t index, tg_variable *out);
@@ -317,7 +322,8 @@ typedef struct tg_host {
    * each call, from any thread. NULL: answers never change. */
   uint64_t (*version)(void *user);
   /* In the place of `call`: names[i] is the keyword of argument i, NULL by position. The one argument of the
-   * keyword "[]" is a key, `callee` a dictionary, and `*out` its entry: `callee[key]` in the kernel. */
+   * keyword "[]" is a key, `callee` a dictionary or range, and `*out` its entry: `callee[key]` in the kernel.
+   * With "in" the argument is sought, and `*out` a bool; with "len()" it is None, and `*out` the length. */
   int (*call_named)(void *user, const tg_value *callee, const tg_value *arguments, const char *const *names,
                     size_t count, tg_value *out);
   /* The default of a parameter of the function that this host belongs to, evaluated. NULL, or 0: the text
@@ -387,7 +393,7 @@ typedef struct tg_compile_options {
   size_t struct_size;
   const char *target; /* NULL: the context's. "sm_80" ... compile for a GPU that need not be here; "cuda": for
                          the current one */
-  const char *cpu;    /* NULL: this machine; else a name of LLVM, "haswell" */
+  const char *cpu;    /* NULL or "native": this machine; else a name of LLVM, "haswell". Of cores only */
   int32_t num_warps;  /* 0: the default */
   int32_t num_stages; /* 0: the default */
   int32_t debug;
@@ -458,8 +464,8 @@ typedef struct tg_archive_entry {
 } tg_archive_entry;
 /* Writes compiled kernels as an archive for libtegula-rt (tegula/runtime.h), and the header with a typed
  * function for each. `header` is the path of the header, NULL: none is written; names in it begin with
- * `prefix`. Files are whole or not there. TG_LAUNCH: the entries do not go together. TG_DATA: a file cannot
- * be written. */
+ * `prefix`. Files are whole or not there. TG_LAUNCH: the entries do not go together, or have names that the
+ * header cannot have. TG_DATA: a file cannot be written. */
 TG_API tg_status tg_archive_write(const tg_archive_entry *entries, size_t count, const char *path,
                                   const char *header, const char *prefix, tg_diagnostics **problems);
 
@@ -749,7 +755,7 @@ typedef struct tg_simulation tg_simulation;
 
 typedef struct tg_simulation_options {
   size_t struct_size;
-  const char *schedule; /* of warps: NULL: "round-robin"; "random", "priority" */
+  const char *schedule; /* of warps: NULL: "round-robin"; "random", "priority", "apart" */
   uint64_t seed;        /* of the schedule: the same seed gives the same run */
   uint64_t step_limit;  /* instructions of the warps of one block; 0: a thousand million */
   uint32_t threads;     /* 0: the cores. Other schedules than round-robin run on one */

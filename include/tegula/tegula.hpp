@@ -1,10 +1,13 @@
 // Tegula for C++20: owners for the handles of tegula.h and errors as values. Header only; the
-// standard library and tegula.h are all it needs. Nothing here throws.
+// standard library and tegula.h are all it needs. Nothing here throws, but for the containers of the
+// standard library when there is no memory.
 //
 //   auto context = tg::Context::create();
-//   auto module = context->open("softmax.py");
-//   auto softmax = module->function("softmax_kernel");
-//   auto ran = softmax->call({rows}, out.data(), in.data(), stride, columns, tg::named("BLOCK", 1024));
+//   auto module = context ? context->open("softmax.py") : context.error();
+//   auto softmax = module ? module->function("softmax_kernel") : module.error();
+//   auto ran = softmax ? softmax->call({rows}, out.data(), in.data(), stride, columns, tg::named("BLOCK",
+//   1024))
+//                      : softmax.error();
 //   if (!ran) std::cerr << ran.error().text();
 #ifndef TEGULA_TEGULA_HPP
 #define TEGULA_TEGULA_HPP
@@ -14,6 +17,8 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -59,18 +64,34 @@ private:
   std::shared_ptr<tg_diagnostics> list_;
 };
 
-// A value or an Error.
+// The text of a handle's name, which has none when the handle is NULL.
+inline std::string textOf(const char *text) { return text ? text : ""; }
+
+// A value or an Error. `*` and `->` are for an Expected that has a value; of one without, the program is told
+// on stderr why there is none, and ends (std::terminate). error() of a value is TG_OK without diagnostics.
 template <class T> class [[nodiscard]] Expected {
 public:
   Expected(T value) : state_(std::move(value)) {}
   Expected(Error error) : state_(std::move(error)) {}
   explicit operator bool() const { return state_.index() == 0; }
-  T &operator*() & { return std::get<0>(state_); }
-  T &&operator*() && { return std::get<0>(std::move(state_)); }
-  T *operator->() { return &std::get<0>(state_); }
-  const Error &error() const { return std::get<1>(state_); }
+  T &operator*() & { return const_cast<T &>(value()); }
+  const T &operator*() const & { return value(); }
+  T &&operator*() && { return std::move(const_cast<T &>(value())); }
+  T *operator->() { return &const_cast<T &>(value()); }
+  const T *operator->() const { return &value(); }
+  const Error &error() const {
+    static const Error none(TG_OK, nullptr);
+    const Error *error = std::get_if<1>(&state_);
+    return error ? *error : none;
+  }
 
 private:
+  const T &value() const {
+    if (const T *value = std::get_if<0>(&state_))
+      return *value;
+    std::fprintf(stderr, "tegula: a value was taken of a call that failed:\n%s\n", error().text().c_str());
+    std::terminate();
+  }
   std::variant<T, Error> state_;
 };
 struct Done {};
@@ -86,10 +107,10 @@ template <class T> constexpr int dtypeOf() {
   else if constexpr (std::is_same_v<U, double>)
     return TG_F64;
   else if constexpr (std::is_integral_v<U>)
-    return (std::is_signed_v<U> ? TG_I8 : TG_U8) + (sizeof(U) == 1   ? 0
-                                                    : sizeof(U) == 2 ? 1
-                                                    : sizeof(U) == 4 ? 2
-                                                                     : 3);
+    return int(std::is_signed_v<U> ? TG_I8 : TG_U8) + (sizeof(U) == 1   ? 0
+                                                       : sizeof(U) == 2 ? 1
+                                                       : sizeof(U) == 4 ? 2
+                                                                        : 3);
   else
     return -1;
 }
@@ -98,7 +119,7 @@ inline tg_value pointer(void *address, tg_dtype dtype, bool readOnly = false) {
   tg_value value{};
   value.kind = TG_POINTER;
   value.dtype = uint8_t(dtype);
-  value.flags = readOnly ? TG_READ_ONLY : 0;
+  value.flags = readOnly ? uint8_t(TG_READ_ONLY) : uint8_t(0);
   value.as.address = address;
   return value;
 }
@@ -246,8 +267,8 @@ public:
   }
 
   tg_kernel *handle() const { return kernel_.get(); }
-  std::string name() const { return tg_kernel_name(handle()); }
-  std::string target() const { return tg_kernel_target(handle()); }
+  std::string name() const { return textOf(tg_kernel_name(handle())); }
+  std::string target() const { return textOf(tg_kernel_target(handle())); }
 
   std::vector<std::string> stages() const {
     std::vector<std::string> names;
@@ -322,8 +343,8 @@ struct CompileOptions {
   bool debug = false;
   // Passes by name, or "all": `print` gets the kernel ahead of and behind them.
   std::string printBefore, printAfter;
-  std::function<void(const char *text)> print;
-  std::string options; // of a launch: "num_warps=8,maxnreg=64"
+  std::function<void(const char *text)> print; // it must not throw: then the program ends
+  std::string options;                         // of a launch: "num_warps=8,maxnreg=64"
 };
 
 struct Pass {
@@ -352,7 +373,7 @@ inline Expected<Done> writeArchive(std::span<const std::string> names, std::span
                                    const std::string &prefix) {
   std::vector<tg_archive_entry> entries;
   for (size_t i = 0; i != kernels.size(); ++i)
-    entries.push_back({names[i].c_str(), kernels[i].handle()});
+    entries.push_back({i < names.size() ? names[i].c_str() : nullptr, kernels[i].handle()});
   tg_diagnostics *problems = nullptr;
   if (tg_status status =
           tg_archive_write(entries.data(), entries.size(), path.c_str(),
@@ -438,7 +459,7 @@ public:
   explicit Function(tg_function *function) : function_(function) {}
 
   tg_function *handle() const { return function_; }
-  std::string name() const { return tg_function_name(function_); }
+  std::string name() const { return textOf(tg_function_name(function_)); }
   std::vector<Parameter> parameters() const {
     std::vector<Parameter> all;
     for (size_t i = 0; i != tg_function_parameter_count(function_); ++i) {
@@ -463,7 +484,7 @@ public:
     raw.print_after = options.printAfter.empty() ? nullptr : options.printAfter.c_str();
     raw.options = options.options.empty() ? nullptr : options.options.c_str();
     if (options.print) {
-      raw.print = [](void *user, const char *text) {
+      raw.print = [](void *user, const char *text) noexcept {
         (*static_cast<const std::function<void(const char *)> *>(user))(text);
       };
       raw.user = const_cast<std::function<void(const char *)> *>(&options.print);

@@ -220,7 +220,8 @@ def main(arguments=None):
         try:
             answer = run(options)
         except Exception as error:  # whatever the file does
-            traceback.print_exc()
+            if not isinstance(error, WrongFile):
+                traceback.print_exc()
             answer = {"correct": False, "max_abs_diff": None, "max_rel_diff": None,
                       "details": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=out)

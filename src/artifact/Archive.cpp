@@ -14,12 +14,6 @@ constexpr size_t digestBytes = 32;
 
 Status refuse(const std::string &what) { return Status::error(StatusCode::Data, "the archive " + what); }
 
-bool isIdentifier(std::string_view name) {
-  auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !name.empty() && isLetter(name.front()) &&
-         std::ranges::all_of(name, [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); });
-}
-
 Status check(const Archive::Entry &entry) {
   if (!isIdentifier(entry.name))
     return refuse("has a kernel named `" + entry.name + "`, which is no name of C");
@@ -35,6 +29,12 @@ Status check(const Archive::Entry &entry) {
 }
 
 } // namespace
+
+bool isIdentifier(std::string_view name) {
+  auto isLetter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && isLetter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return isLetter(c) || (c >= '0' && c <= '9'); });
+}
 
 Status check(const Archive &archive) {
   std::set<std::string_view> names;

@@ -31,6 +31,12 @@ Result<Archive> readArchive(std::string_view bytes);
 // other one.
 std::string interfaceDigest(const Archive &archive);
 
+// Launch: the header would not compile: the prefix or the name of a kernel is none of C, or one that C, C++,
+// their libraries, tegula/runtime.h or the header itself has. May end with "; hint: ".
+Status checkHeader(const Archive &archive, const std::string &prefix);
+// True: letters, digits and `_`, and no digit at the front.
+bool isIdentifier(std::string_view name);
+
 // A header of C and C++ with one function a kernel, over tegula/runtime.h. `prefix` begins the names of what
 // opens the archive.
 std::string headerOf(const Archive &archive, const std::string &prefix);

@@ -1,5 +1,6 @@
 // The header of an archive: declarations that a reader takes in, and bodies that only fill slots.
 #include "artifact/Archive.h"
+#include "artifact/Reserved.h"
 
 #include <set>
 
@@ -33,19 +34,33 @@ std::string typeOf(const Parameter &parameter) {
 
 // Names of parameters become names of C: elements of tuples have dots, and C reserves words.
 std::vector<std::string> namesOf(const std::vector<Parameter> &parameters) {
-  static const std::set<std::string> reserved = {
-      "auto",     "bool",   "break",  "case",     "char",   "class",    "const",    "continue", "default",
-      "delete",   "do",     "double", "else",     "enum",   "extern",   "float",    "for",      "goto",
-      "if",       "inline", "int",    "long",     "new",    "private",  "register", "return",   "short",
-      "signed",   "sizeof", "static", "struct",   "switch", "template", "this",     "typedef",  "union",
-      "unsigned", "using",  "void",   "volatile", "while",  "library",  "place",    "grid",     "slots"};
+  // Names that a function's body has, and macros.
+  static const std::set<std::string_view> own = {"library",
+                                                 "place",
+                                                 "grid",
+                                                 "slots",
+                                                 "memcpy",
+                                                 "uint64_t",
+                                                 "int64_t",
+                                                 "uintptr_t",
+                                                 "uint8_t",
+                                                 "tgr_launch",
+                                                 "tgr_library_kernel",
+                                                 "NULL",
+                                                 "errno",
+                                                 "linux",
+                                                 "unix",
+                                                 "stdin",
+                                                 "stdout",
+                                                 "stderr",
+                                                 "tgr_library"};
   std::vector<std::string> names;
   std::set<std::string> used;
   for (const Parameter &parameter : parameters) {
     std::string name;
     for (unsigned char c : parameter.name)
       name += std::isalnum(c) && c < 0x80 ? char(c) : '_';
-    while (reserved.contains(name) || used.contains(name))
+    while (isKeyword(name) || own.contains(name) || used.contains(name))
       name += '_';
     used.insert(name);
     names.push_back(std::move(name));
@@ -91,6 +106,27 @@ std::string functionOf(const Archive::Entry &entry, size_t number, const std::st
 }
 
 } // namespace
+
+Status checkHeader(const Archive &archive, const std::string &prefix) {
+  auto refuse = [](const std::string &what, const std::string &hint) {
+    return Status::error(StatusCode::Launch, what + "; hint: " + hint);
+  };
+  if (!isIdentifier(prefix))
+    return refuse("the prefix `" + prefix + "` of names in the header is no name of C",
+                  "letters, digits and `_`, as in `my_kernels`");
+  for (const Archive::Entry &entry : archive.entries) {
+    const std::string &name = entry.name;
+    if (isKeyword(name) || isOfLibraries(name))
+      return refuse("the header cannot have a function `" + name +
+                        "`: C, C++ or a header that it includes has this name",
+                    "give the kernel another name");
+    for (const char *own : {"_open", "_open_bytes", "_close", "_library"})
+      if (name == prefix + own)
+        return refuse("the header has a `" + name + "` of its own, and cannot have a kernel of this name",
+                      "give the kernel another name, or the header another prefix");
+  }
+  return Status::success();
+}
 
 std::string headerOf(const Archive &archive, const std::string &prefix) {
   std::string guard;

@@ -1,10 +1,7 @@
 // Compiled kernels as files for programs without a compiler.
 #include "artifact/Archive.h"
+#include "base/Files.h"
 #include "capi/Handles.h"
-
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
 
 using namespace tegula;
 using capi::guarded;
@@ -21,17 +18,39 @@ static artifact::Artifact shipped(const artifact::Artifact &artifact) {
 }
 
 bool capi::writeFile(const std::string &path, std::string_view bytes, diag::Sink &sink) {
-  std::string beside = path + ".new";
-  errno = 0;
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << bytes;
-  file.close();
-  if (file && std::rename(beside.c_str(), path.c_str()) == 0)
-    return true;
-  std::string reason = errno ? std::strerror(errno) : "the disk did not take it";
-  std::remove(beside.c_str());
-  sink.report(diag::Kind::ArchiveUnwritable, {}, {"`" + path + "` cannot be written: " + reason});
-  return false;
+  Status status = tegula::writeFile(path, {bytes});
+  if (!status.ok())
+    sink.report(diag::Kind::ArchiveUnwritable, {}, {"`" + path + "` cannot be written: " + status.message});
+  return status.ok();
+}
+
+// Reports something that does not go into an archive or a header; the message may end with "; hint: ".
+static void refuse(const Status &status, diag::Sink &sink) {
+  std::string_view message = status.message;
+  size_t mark = std::min(message.rfind("; hint: "), message.size());
+  diag::Diagnostic &diagnostic = sink.report(diag::Kind::ArchiveEntries, {}, {message.substr(0, mark)});
+  if (mark != message.size())
+    diagnostic.hint = message.substr(mark + 8);
+}
+
+// Code that no program can load is of no use in an archive.
+static Status checkTargets(const artifact::Archive &archive) {
+  static constexpr std::string_view loadable[] = {
+#define LOADER(Name, target) target,
+#include "loader/Loaders.def"
+  };
+  std::string names;
+  for (std::string_view name : loadable)
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const artifact::Archive::Entry &entry : archive.entries)
+    for (const artifact::Artifact &artifact : entry.code)
+      if (std::ranges::find(loadable, artifact.target) == std::end(loadable))
+        return Status::error(StatusCode::Launch,
+                             "`" + entry.name + "` is compiled for `" + artifact.target +
+                                 "`, whose code no program can load from an archive; hint: "
+                                 "targets of archives are " +
+                                 names);
+  return Status::success();
 }
 
 static std::optional<artifact::Archive> collect(std::span<const tg_archive_entry> entries, diag::Sink &sink) {
@@ -43,10 +62,12 @@ static std::optional<artifact::Archive> collect(std::span<const tg_archive_entry
       archive.entries.push_back({entry.name, {}});
     archive.entries.back().code.push_back(shipped(capi::kernelOf(entry.kernel)->compilation->artifact()));
   }
-  Status status = artifact::check(archive);
+  Status status = checkTargets(archive);
+  if (status.ok())
+    status = artifact::check(archive);
   if (status.ok())
     return archive;
-  sink.report(diag::Kind::ArchiveEntries, {}, {status.message});
+  refuse(status, sink);
   return std::nullopt;
 }
 
@@ -57,8 +78,18 @@ tg_status tg_archive_write(const tg_archive_entry *entries, size_t count, const 
       return;
     if (!capi::checkGiven(path, "path", sink) || (header && !capi::checkGiven(prefix, "prefix", sink)))
       return;
+    if (header && isSameFile(path, header)) {
+      sink.report(diag::Kind::HostMisuse, {},
+                  {"the archive and its header are one file, `" + std::string(path) + "`",
+                   "give each a path of its own"});
+      return;
+    }
     std::optional<artifact::Archive> archive = collect({entries, count}, sink);
-    if (archive && capi::writeFile(path, artifact::write(*archive), sink) && header)
+    if (!archive)
+      return;
+    if (Status status = header ? artifact::checkHeader(*archive, prefix) : Status::success(); !status.ok())
+      return refuse(status, sink);
+    if (capi::writeFile(path, artifact::write(*archive), sink) && header)
       capi::writeFile(header, artifact::headerOf(*archive, prefix), sink);
   });
 }

@@ -1,14 +1,14 @@
 // The compiled kernels on disk.
+#include "base/Files.h"
 #include "capi/Handles.h"
 #include "compiler/CacheFile.h"
 #include "compiler/KernelCache.h"
 #include "runtime/CpuFeatures.h"
 
-#include <cerrno>
-#include <fstream>
-
 using namespace tegula;
 using capi::guarded;
+
+static constexpr uint64_t largestExport = uint64_t(1) << 34;
 
 // Null after a diagnostic.
 static std::shared_ptr<cache::DiskCache> theCache(diag::Sink &sink) {
@@ -79,14 +79,13 @@ tg_status tg_cache_import(const char *path, uint64_t *entries, tg_diagnostics **
     std::shared_ptr<cache::DiskCache> disk = capi::checkGiven(path, "path", sink) ? theCache(sink) : nullptr;
     if (!disk)
       return;
-    std::ifstream file(path, std::ios::binary);
-    std::string bytes(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) {
-      sink.report(diag::Kind::FileUnreadable, {}, {path, std::strerror(errno)});
+    Result<std::string> bytes = readFile(path, largestExport);
+    if (!bytes) {
+      sink.report(diag::Kind::FileUnreadable, {}, {path, bytes.status().message});
       return;
     }
     uint64_t added = 0;
-    Status status = compiler::import(*disk, bytes, added);
+    Status status = compiler::import(*disk, *bytes, added);
     if (entries)
       *entries = added;
     if (!status.ok())

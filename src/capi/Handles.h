@@ -118,6 +118,11 @@ template <class Body> tg_status guarded(tg_diagnostics **problems, Body body) {
     return TG_RESOURCE;
   } catch (const std::exception &error) {
     return fail(diag::Kind::InternalCompilerError, {error.what()}, problems);
+  } catch (...) { // of a host's function
+    return fail(diag::Kind::HostMisuse,
+                {"a function of the host threw what is no exception of the library",
+                 "functions that the library calls return, and do not throw"},
+                problems);
   }
 }
 
@@ -169,7 +174,7 @@ using FunctionOf = llvm::function_ref<tg_function *(const sema::Function &)>; //
 // What `out` points at is the value's or the loan's. False: a value that C cannot be shown.
 bool lend(const sema::Const &value, tg_value &out, Loan &loan, FunctionOf functionOf);
 
-// Writes a file beside its place and moves it there. False after a diagnostic.
+// Writes a file, as base/Files.h does. False after a diagnostic.
 bool writeFile(const std::string &path, std::string_view bytes, diag::Sink &sink);
 
 // The environment that asks a host.

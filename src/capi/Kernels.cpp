@@ -1,8 +1,10 @@
 // Compiling, looking at what was compiled, launching.
 #include "capi/Handles.h"
 #include "compiler/Signature.h"
+#include "sema/Hints.h"
 
 #include <cstring>
+#include <set>
 
 using namespace tegula;
 using capi::guarded;
@@ -10,26 +12,76 @@ using capi::guarded;
 using capi::isLive;
 using capi::kernelOf;
 
+enum class OptionUse { Obeyed, Hint, Fixed };
+struct OptionRow {
+  std::string_view name, takes;
+  bool isObeyed; // and so one that tg_compile has
+};
+static constexpr OptionRow optionRows[] = {
+#define OPTION(name, use, text) {#name, text, OptionUse::use == OptionUse::Obeyed},
+#include "jit/Options.def"
+#undef OPTION
+};
+
+static void refuseValue(std::string_view name, std::string_view given, std::string_view takes,
+                        diag::Sink &sink) {
+  sink.report(diag::Kind::OptionValue, {}, {name, given, takes}).hint =
+      "options are written as in 'num_warps=8,maxnreg=64'";
+}
+
+static void refuseOption(std::string_view name, std::string_view value, const Status &status,
+                         diag::Sink &sink) {
+  if (!status.message.empty())
+    return refuseValue(name, status.message, "the path of a file that can be read", sink);
+  std::vector<std::string_view> known;
+  for (const OptionRow &row : optionRows) {
+    if (row.isObeyed && row.name == name && !value.empty())
+      return refuseValue(name, "`" + std::string(value) + "`", row.takes, sink);
+    if (row.isObeyed)
+      known.push_back(row.name);
+  }
+  std::string option = std::string(name) + (value.empty() ? "" : "=" + std::string(value));
+  diag::Diagnostic &diagnostic = sink.report(diag::Kind::OptionsSyntax, {}, {option});
+  if (std::string near = sema::similarName(llvm::StringRef(name), known); !near.empty() && near != name)
+    diagnostic.hint = "did you mean `" + near + "`?";
+}
+
 // "num_warps=8,maxnreg=64". No constant of an option has a comma. False after a diagnostic.
 static bool readOptions(std::string_view text, compiler::CompileOptions &options, diag::Sink &sink) {
+  std::set<std::string_view> seen;
   while (!text.empty()) {
     size_t comma = std::min(text.find(','), text.size());
     std::string_view option = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
     size_t equals = std::min(option.find('='), option.size());
-    Status status = Status::error(StatusCode::Launch, "");
-    if (equals != option.size())
-      status = jit::setOption(options, option.substr(0, equals), option.substr(equals + 1));
-    if (status.ok())
-      continue;
-    if (status.message.empty())
-      sink.report(diag::Kind::OptionsSyntax, {}, {option});
-    else
-      sink.report(diag::Kind::OptionValue, {},
-                  {option.substr(0, equals), status.message, "the path of a file that can be read"});
-    return false;
+    std::string_view name = option.substr(0, equals),
+                     value = option.substr(std::min(equals + 1, option.size()));
+    Status status =
+        value.empty() ? Status::error(StatusCode::Launch, "") : jit::setOption(options, name, value);
+    if (!status.ok()) {
+      refuseOption(name, value, status, sink);
+      return false;
+    }
+    if (!seen.insert(name).second) {
+      refuseValue(name, "more than one value", "given once", sink);
+      return false;
+    }
   }
   return true;
+}
+
+// "native" is this machine, as "" is. False after a diagnostic.
+static bool readProcessor(std::string_view cpu, compiler::CompileOptions &options, diag::Sink &sink) {
+  const compiler::Target *target = compiler::findTarget(options.target);
+  if (cpu.empty() || !target || !(target->devices || target->arch)) {
+    options.targetOptions.cpu = cpu == "native" ? "" : cpu;
+    return true;
+  }
+  sink.report(diag::Kind::OptionValue, {},
+              {"cpu", "`" + std::string(cpu) + "`",
+               "left out: the target `" + options.target + "` makes no code for processors"})
+      .hint = "take it off, or compile for the target `cpu`";
+  return false;
 }
 
 tg_status tg_compile(tg_function *function, const char *signature, const tg_compile_options *options,
@@ -45,12 +97,13 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
     const tg_compile_options &wanted = *known;
     compiler::CompileOptions compilerOptions;
     compilerOptions.target = wanted.target ? wanted.target : function->defaultTarget;
-    compilerOptions.targetOptions.cpu = wanted.cpu ? wanted.cpu : "";
+    if (!readProcessor(wanted.cpu ? wanted.cpu : "", compilerOptions, sink))
+      return;
     if (wanted.options && !readOptions(wanted.options, compilerOptions, sink))
       return;
-    if (wanted.num_warps > 0)
+    if (wanted.num_warps != 0)
       compilerOptions.language.numWarps = wanted.num_warps;
-    if (wanted.num_stages > 0)
+    if (wanted.num_stages != 0)
       compilerOptions.language.numStages = wanted.num_stages;
     if (wanted.debug)
       compilerOptions.language.debug = true;

@@ -19,6 +19,11 @@ tg_status tg_context_create(const tg_context_options *options, tg_context **out,
     if (!capi::checkGiven(out, "out", sink) || !known)
       return;
     *out = nullptr;
+    for (size_t variable = 0; variable != variables().size(); ++variable)
+      if (std::string problem = problemOf(Variable(variable)); !problem.empty())
+        sink.report(diag::Kind::VariableMalformed, {}, {problem});
+    if (sink.hasErrors())
+      return;
     const tg_context_options &wanted = *known;
     auto context = std::make_unique<tg_context>();
     if (wanted.target)
@@ -45,7 +50,9 @@ tg_status tg_variable_get(size_t index, tg_variable *out) {
     return TG_LAUNCH;
   const VariableRow &row = variables()[index];
   const char *value = std::getenv(row.name);
-  return capi::fill<tg_variable>(out, {0, row.name, value, row.initial, row.read, row.what});
+  thread_local std::string problem;
+  problem = problemOf(Variable(index));
+  return capi::fill<tg_variable>(out, {0, row.name, value, row.initial, row.read, row.what, problem.c_str()});
 }
 
 const char *tg_target_name(size_t index) {
@@ -207,6 +214,8 @@ tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problem
     if (!capi::checkGiven(path, "path", sink))
       return;
     diag::SourcePtr source = compiler::readSource(path, sink);
+    if (!source && ptxvm::isCodeFile(path) && sink.last()->kind != diag::Kind::FileUnreadable)
+      sink.last()->hint = "a file with this ending holds the text of a GPU's code";
     if (source && ptxvm::isCodeFile(path)) {
       if (auto module = ptxvm::parse(source->text(), path); !module)
         sink.report(diag::Kind::CodeNotUnderstood, {}, {module.status().message});

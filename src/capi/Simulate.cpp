@@ -1,6 +1,7 @@
 // Simulations: checked runs of a GPU's code on the cores of this machine.
 #include "capi/Handles.h"
 #include "jit/Leaf.h"
+#include "ptxvm/simulate/Bundle.h"
 #include "ptxvm/simulate/Simulation.h"
 
 using namespace tegula;
@@ -44,6 +45,12 @@ tg_status tg_simulation_create(const tg_simulation_options *options, tg_simulati
     made.profile = wanted.profile != 0;
     made.bundle = wanted.bundle ? wanted.bundle : "";
     made.recordsAll = wanted.records_all != 0;
+    if (Status status = made.bundle.empty() ? Status::success() : ptxvm::checkFolder(made.bundle);
+        !status.ok()) {
+      sink.report(diag::Kind::HostMisuse, {},
+                  {"no bundle can be written: " + status.message, "name a folder that is new or empty"});
+      return;
+    }
     *out = new tg_simulation(std::move(made));
     capi::enter(*out, capi::Handle::Simulation);
   });
@@ -137,16 +144,23 @@ static const ptxvm::PtxKernel *entryOf(const ptxvm::Module &module, const char *
   std::string name = entry ? entry : "";
   const ptxvm::PtxKernel *kernel =
       name.empty() && module.kernels.size() == 1 ? module.kernels[0].get() : module.find(name);
-  if (!kernel)
-    sink.report(diag::Kind::KernelUnknown, {}, {module.name, name, "its entries: " + entriesOf(module)});
-  return kernel;
+  if (kernel)
+    return kernel;
+  diag::Diagnostic &diagnostic =
+      sink.report(diag::Kind::KernelUnknown, {}, {module.name, name, "its entries: " + entriesOf(module)});
+  if (name.empty())
+    diagnostic.message = module.kernels.empty()
+                             ? "`" + module.name + "` has no entry"
+                             : "`" + module.name + "` has several entries, and none of them is named";
+  return nullptr;
 }
 
 static bool readSlots(const ptxvm::PtxKernel &kernel, std::span<const tg_value> arguments,
                       std::vector<uint64_t> &slots, diag::Sink &sink) {
   if (arguments.size() != kernel.parameters.size()) {
-    sink.report(diag::Kind::TooManyArguments, {},
-                {kernel.name, std::to_string(kernel.parameters.size()), std::to_string(arguments.size())});
+    sink.report(diag::Kind::SlotCount, {},
+                {kernel.name, std::to_string(kernel.parameters.size()), std::to_string(arguments.size())})
+        .hint = "an argument for each parameter of the entry, in their order";
     return false;
   }
   for (size_t i = 0; i != arguments.size(); ++i) {

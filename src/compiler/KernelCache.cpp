@@ -6,7 +6,6 @@
 #include "compiler/Specializations.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -23,11 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 // ---- the folder ------------------------------------------------------------------------------
 
-bool isSwitchedOff() {
-  std::string_view disk = valueOf(Variable::DiskCache), always = valueOf(Variable::AlwaysCompile);
-  return disk == "0" || disk == "false" || disk == "off" ||
-         !(always.empty() || always == "0" || always == "false" || always == "off");
-}
+bool isSwitchedOff() { return !isOn(Variable::DiskCache) || isOn(Variable::AlwaysCompile); }
 
 std::string wantedPath() {
   for (Variable variable : {Variable::CacheDir, Variable::TritonCacheDir})
@@ -39,13 +34,7 @@ std::string wantedPath() {
   return home && *home ? std::string(home) + "/.cache/tegula" : "";
 }
 
-constexpr uint64_t defaultMegabytes = 1024;
-uint64_t wantedBytes() {
-  uint64_t megabytes = defaultMegabytes;
-  std::string_view text = valueOf(Variable::CacheSize);
-  std::from_chars(text.data(), text.data() + text.size(), megabytes);
-  return megabytes << 20;
-}
+uint64_t wantedBytes() { return *numberOf(Variable::CacheSize) << 20; }
 
 // Folders that were opened, and those that cannot be; of each one warning a process.
 struct OpenCaches {
@@ -71,10 +60,7 @@ cache::RemoteSettings wantedRemote() {
   cache::RemoteSettings settings{valueOf(Variable::RemoteCache), valueOf(Variable::RemoteCacheWriter),
                                  valueOf(Variable::RemoteCacheKeys),
                                  valueOf(Variable::RemoteCacheSigningKey)};
-  int64_t milliseconds = settings.time.count();
-  std::string_view text = valueOf(Variable::RemoteCacheTimeout);
-  std::from_chars(text.data(), text.data() + text.size(), milliseconds);
-  settings.time = std::chrono::milliseconds(std::clamp<int64_t>(milliseconds, 1, 60'000));
+  settings.time = std::chrono::milliseconds(*numberOf(Variable::RemoteCacheTimeout));
   return settings;
 }
 

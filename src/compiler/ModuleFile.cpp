@@ -1,36 +1,34 @@
 #include "compiler/ModuleFile.h"
+#include "base/Files.h"
 #include "sema/Decorators.h"
 #include "sema/Sema.h"
 #include "syntax/Parser.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <sys/stat.h>
-
 namespace tegula::compiler {
 
 diag::SourcePtr readSource(const std::string &path, diag::Sink &sink) {
-  auto refuse = [&](diag::Kind kind, std::string_view reason) {
-    sink.report(kind, {}, {path, reason});
-    return nullptr;
+  auto refuse = [&](diag::Kind kind, std::string_view reason) -> diag::Diagnostic & {
+    return sink.report(kind, {}, {path, reason});
   };
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0)
-    return refuse(diag::Kind::FileUnreadable, std::strerror(errno));
-  if (!S_ISREG(info.st_mode))
-    return refuse(diag::Kind::FileUnreadable,
-                  S_ISDIR(info.st_mode) ? "it is a directory" : "it is not a file");
-  if (size_t(info.st_size) > syntax::maxTextBytes)
-    return refuse(diag::Kind::FileTooLarge, std::to_string(info.st_size));
-  std::ifstream file(path, std::ios::binary);
-  std::string text(size_t(info.st_size), '\0');
-  if (!file || (!text.empty() && !file.read(text.data(), std::streamsize(text.size()))))
-    return refuse(diag::Kind::FileUnreadable, "it cannot be read");
-  if (size_t zero = text.find('\0'); zero != std::string::npos)
-    return refuse(diag::Kind::FileNotText, std::to_string(zero));
-  return std::make_shared<diag::Source>(path, std::move(text));
+  if (path.empty()) {
+    refuse(diag::Kind::FileUnreadable, "").message = "the path of the kernel's file is empty";
+    return nullptr;
+  }
+  Result<RegularFile> file = RegularFile::open(path);
+  if (file && file->size() > syntax::maxTextBytes) {
+    refuse(diag::Kind::FileTooLarge, std::to_string(file->size()));
+    return nullptr;
+  }
+  Result<std::string> text = file ? readFile(path, syntax::maxTextBytes) : file.status();
+  if (!text) {
+    refuse(diag::Kind::FileUnreadable, text.status().message);
+    return nullptr;
+  }
+  if (size_t zero = text->find('\0'); zero != std::string::npos) {
+    refuse(diag::Kind::FileNotText, std::to_string(zero));
+    return nullptr;
+  }
+  return std::make_shared<diag::Source>(path, std::move(*text));
 }
 
 Module makeModule(diag::SourcePtr source, std::shared_ptr<sema::HostEnv> env, diag::Sink &sink) {
@@ -60,7 +58,11 @@ std::shared_ptr<const sema::Function> findFunction(const Module &module, std::st
   }
   std::string hint =
       known.empty() ? "no function of this file is decorated with `@triton.jit`" : "its kernels: " + known;
-  sink.report(diag::Kind::KernelUnknown, {}, {module.tree->source->path(), name, hint});
+  const std::string &path = module.tree->source->path();
+  diag::Diagnostic &diagnostic = sink.report(diag::Kind::KernelUnknown, {}, {path, name, hint});
+  if (name.empty())
+    diagnostic.message = known.empty() ? "`" + path + "` has no kernel"
+                                       : "`" + path + "` has several kernels, and none of them is named";
   return nullptr;
 }
 

@@ -103,6 +103,9 @@ struct Reader {
       return run(part, *parameter->second, *type);
     if (std::optional<sema::Const> constant = parseLiteral(value))
       return sema::ArgumentSpec{std::string(name), std::move(*constant), 1};
+    if (size_t colon = value.find(':'); colon != value.npos && typeOf(value.substr(0, colon)))
+      return fail(value, "`" + std::string(value.substr(colon)) +
+                             "` behind a type is nothing: there is only `:16`, divisible by 16");
     return fail(value.empty() ? part : value,
                 "`" + std::string(value) + "` is neither a type nor a constant");
   }

@@ -27,11 +27,6 @@ std::optional<std::string> valueText(const sema::ArgumentSpec &argument) {
   return argument.divisibility == 16 ? text + ":16" : text;
 }
 
-bool isSet(Variable variable) {
-  std::string_view value = valueOf(variable);
-  return !(value.empty() || value == "0" || value == "false" || value == "off");
-}
-
 constexpr std::string_view precisionNames[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};
 static_assert(int(sema::DotPrecision::TF32) == 0 && int(sema::DotPrecision::BF16x6) == 4);
 
@@ -98,7 +93,7 @@ std::optional<std::string> signatureOf(std::span<const sema::ArgumentSpec> argum
   return text;
 }
 
-bool isClosed(const CompileOptions &options) { return options.isClosed || isSet(Variable::Closed); }
+bool isClosed(const CompileOptions &options) { return options.isClosed || isOn(Variable::Closed); }
 
 std::unique_ptr<Compilation> refuseToCompile(const sema::Request &request, const CompileOptions &options,
                                              diag::Sink &sink) {

@@ -1,7 +1,9 @@
 #include "compiler/Targets.h"
+#include "targets/nvidia/Architecture.h"
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 namespace tegula::compiler {
 
@@ -51,6 +53,14 @@ const Target *findTarget(std::string_view name) {
   return nullptr;
 }
 
+// A message, and the hint that it may end with behind "; hint: ".
+static std::pair<std::string_view, std::string_view> withoutHint(std::string_view message) {
+  constexpr std::string_view mark = "; hint: ";
+  size_t at = message.rfind(mark);
+  return at == message.npos ? std::pair(message, std::string_view())
+                            : std::pair(message.substr(0, at), message.substr(at + mark.size()));
+}
+
 static std::string targetList() {
   std::string list;
   for (const Target &target : targets())
@@ -63,7 +73,9 @@ const Target *requireTarget(const std::string &name, diag::Sink &sink) {
     return target;
   for (std::string_view gpu : {"nvidia", "gpu", "sm_", "hip", "amd", "rocm", "gfx", "xpu"})
     if (name.starts_with(gpu)) {
-      sink.report(diag::Kind::TargetNeedsGpu, {}, {name, targetList()});
+      diag::Diagnostic &diagnostic = sink.report(diag::Kind::TargetNeedsGpu, {}, {name, targetList()});
+      if (name.starts_with("sm_"))
+        diagnostic.message = nvidia::findArchitecture(name).status().message;
       return nullptr;
     }
   sink.report(diag::Kind::TargetUnknown, {}, {name, targetList()});
@@ -92,7 +104,11 @@ const Target *chooseTarget(const std::string &name, TargetOptions &options, int 
   Result<const runtime::DeviceInfo *> info =
       current ? target->devices->info(*current) : Result<const runtime::DeviceInfo *>(current.status());
   if (!info) {
-    sink.report(diag::Kind::TargetNeedsDevice, {}, {name, info.status().message});
+    const Status status = info.status();
+    auto [message, hint] = withoutHint(status.message);
+    diag::Diagnostic &diagnostic = sink.report(diag::Kind::TargetNeedsDevice, {}, {name, message});
+    if (!hint.empty())
+      diagnostic.hint += "; to run on one: " + std::string(hint);
     return nullptr;
   }
   options.arch = (*info)->arch;
@@ -129,11 +145,8 @@ void takePlace(std::string_view &message, diag::Location &place) {
 
 void reportStatus(const Status &status, std::string_view target, diag::Location place, diag::Sink &sink) {
   using diag::Kind;
-  std::string_view message = status.message, hint;
-  if (size_t mark = message.rfind("; hint: "); mark != message.npos) {
-    hint = message.substr(mark + 8);
-    message = message.substr(0, mark);
-  }
+  std::string_view message, hint;
+  std::tie(message, hint) = withoutHint(status.message);
   auto report = [&]() -> diag::Diagnostic & {
     switch (status.code) {
     case StatusCode::Internal: return sink.report(Kind::InternalCompilerError, place, {message});

@@ -5,20 +5,12 @@
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace tegula::jit {
 
 namespace {
 
-constexpr size_t defaultLimit = 1024;
-
-size_t limitOfEnvironment() {
-  size_t limit = defaultLimit;
-  std::string_view text = valueOf(Variable::MaxKernels);
-  std::from_chars(text.data(), text.data() + text.size(), limit);
-  return limit;
-}
+size_t limitOfEnvironment() { return size_t(*numberOf(Variable::MaxKernels)); }
 
 } // namespace
 

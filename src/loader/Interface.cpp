@@ -1,11 +1,9 @@
 // The functions of tegula/runtime.h.
+#include "base/Files.h"
 #include "loader/Loader.h"
 #include "tegula/runtime.h"
 
-#include <cerrno>
-#include <cstring>
 #include <exception>
-#include <fstream>
 
 using namespace tegula;
 
@@ -38,6 +36,8 @@ template <class Body> tg_status guarded(Body body) {
     return TG_RESOURCE; // there may be no memory for a message
   } catch (const std::exception &error) {
     return finish(Status::error(StatusCode::Internal, error.what()));
+  } catch (...) {
+    return finish(Status::error(StatusCode::Internal, "something was thrown that says nothing"));
   }
 }
 
@@ -65,6 +65,7 @@ Status openBytes(std::string_view bytes, const char *target, const char *interfa
   return Status::success();
 }
 
+constexpr uint64_t largestArchive = uint64_t(1) << 34;
 constexpr const char *noPlace = "struct_size of a tg_place is not set; hint: set it to its sizeof";
 constexpr const char *noLibrary = "the library is NULL; hint: open one first";
 
@@ -78,13 +79,12 @@ tg_status tgr_library_open(const char *path, const char *target, const char *int
     return misuse("path, target and out must not be NULL");
   *out = nullptr;
   return guarded([&] {
-    std::ifstream file(path, std::ios::binary);
-    std::string bytes(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad())
+    Result<std::string> bytes = readFile(path, largestArchive);
+    if (!bytes)
       return Status::error(StatusCode::Data, "cannot read `" + std::string(path) +
-                                                 "`: " + std::strerror(errno) +
+                                                 "`: " + bytes.status().message +
                                                  "; hint: `tegula build -o` writes archives");
-    return openBytes(bytes, target, interface, out);
+    return openBytes(*bytes, target, interface, out);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "remote/Connection.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
 
@@ -68,7 +69,10 @@ Result<Address> parseAddress(const std::string &url) {
   address.host = rest.substr(0, colon);
   address.port = colon == rest.npos ? "6379" : rest.substr(colon + 1);
   address.shown = "redis://" + address.host + ":" + address.port;
-  bool isPort = !address.port.empty() && address.port.find_first_not_of("0123456789") == address.port.npos;
+  const char *end = address.port.data() + address.port.size();
+  unsigned port = 0;
+  bool isPort = std::from_chars(address.port.data(), end, port) == std::from_chars_result{end, {}} &&
+                port >= 1 && port <= 65535;
   return isPort && !address.host.empty() && address.host.find('/') == address.host.npos
              ? Result<Address>(address)
              : malformed;

@@ -2,9 +2,11 @@
 
 #include <cstdio>
 
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tegula::remote {
 namespace {
@@ -17,6 +19,15 @@ using Context = std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX *)>;
 
 Status refuse(const std::string &path, const std::string &why) {
   return Status::error(StatusCode::Data, path + ": " + why);
+}
+// A regular file, and nothing that would have to be waited for. Null: there is none.
+File openFile(const std::string &path, struct stat &status) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+    return File(::fdopen(descriptor, "r"), std::fclose);
+  if (descriptor >= 0)
+    ::close(descriptor);
+  return File(nullptr, std::fclose);
 }
 Key own(EVP_PKEY *key) { return Key(key, EVP_PKEY_free); }
 int noPassword(char *, int, int, void *) { return 0; }
@@ -31,9 +42,9 @@ std::string messageOf(std::string_view name, std::string_view bytes) {
 } // namespace
 
 Result<std::vector<Key>> readPublicKeys(const std::string &path) {
-  File file(std::fopen(path.c_str(), "re"), std::fclose);
   struct stat status{};
-  if (!file || ::fstat(::fileno(file.get()), &status) != 0)
+  File file = openFile(path, status);
+  if (!file)
     return refuse(path, "the public keys cannot be read");
   if (status.st_mode & S_IWOTH)
     return refuse(path, "everybody may write it, and so say who is believed");
@@ -48,9 +59,9 @@ Result<std::vector<Key>> readPublicKeys(const std::string &path) {
 }
 
 Result<Key> readSigningKey(const std::string &path) {
-  File file(std::fopen(path.c_str(), "re"), std::fclose);
   struct stat status{};
-  if (!file || ::fstat(::fileno(file.get()), &status) != 0)
+  File file = openFile(path, status);
+  if (!file)
     return refuse(path, "the signing key cannot be read");
   if (status.st_mode & (S_IRWXG | S_IRWXO))
     return refuse(path, "others may use it; make it 0600");

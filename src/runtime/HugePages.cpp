@@ -16,7 +16,7 @@ namespace {
 
 // Admin's guide of Linux, "Transparent Hugepage Support": the mode in force stands in brackets.
 uint64_t advisedPageBytes() {
-  if (std::string_view(valueOf(Variable::HugePages)) == "0")
+  if (!isOn(Variable::HugePages))
     return 0;
   std::string mode;
   std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), mode);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <sched.h>
 #include <string_view>
 #include <thread>
@@ -24,20 +23,8 @@ unsigned coresOfProcess() {
 }
 
 struct Environment {
-  unsigned threads = 0; // 0: not said, or not a number
-  std::string bad;      // what was said instead of a number
-
-  Environment() {
-    const char *text = valueOf(Variable::NumThreads);
-    if (!*text)
-      return;
-    std::string_view view(text);
-    auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), threads);
-    if (error == std::errc() && end == view.data() + view.size() && threads >= 1 && threads <= mostThreads)
-      return;
-    threads = 0;
-    bad = view;
-  }
+  unsigned threads = unsigned(numberOf(Variable::NumThreads).value_or(0)); // 0: not said
+  std::string problem = problemOf(Variable::NumThreads);
 };
 
 // Leaked: launches may still run while static destructors do.
@@ -64,11 +51,9 @@ void setThreadCount(unsigned threads) {
 }
 
 Status threadCountStatus() {
-  if (environment().bad.empty())
+  if (environment().problem.empty())
     return Status::success();
-  return Status::error(StatusCode::Launch, "TEGULA_NUM_THREADS is '" + environment().bad +
-                                               "'; it must be a number from 1 to " +
-                                               std::to_string(mostThreads));
+  return Status::error(StatusCode::Launch, environment().problem);
 }
 
 } // namespace tegula::runtime

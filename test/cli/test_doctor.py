@@ -1,6 +1,8 @@
 """`tegula doctor`, and taking the disk cache to another machine."""
 import json
 
+import pytest
+
 QUIET = {"TEGULA_LIBCUDA": "/nowhere/libcuda.so", "TEGULA_DISK_CACHE": "1", "TRITON_ALWAYS_COMPILE": "0"}
 
 
@@ -34,6 +36,15 @@ def test_doctor_says_what_to_do(tegula, tmp_path):
     assert rows["assembler"]["state"] != "fine" and rows["assembler"]["advice"]
     off = findings(tegula("doctor", "--json", env={**QUIET, "TEGULA_DISK_CACHE": "0"}))
     assert off["disk cache"]["state"] == "absent"
+
+
+@pytest.mark.parametrize("name", ["TEGULA_PTXAS", "TEGULA_WORKER", "TEGULA_TOOLS", "TEGULA_NVDISASM", "TEGULA_NVJITLINK"])
+def test_doctor_looks_whether_what_a_variable_names_is_there(tegula, tmp_path, name):
+    done = tegula("doctor", "--json", env={**QUIET, "TEGULA_CACHE_DIR": str(tmp_path / "cache"), name: "/nowhere/there"})
+    rows = findings(done)
+    assert done.returncode == 1 and rows[name]["state"] == "wrong" and rows[name]["advice"]
+    if name == "TEGULA_WORKER":
+        assert rows["assembler"]["state"] == "wrong" and "cannot be started" in rows["assembler"]["text"]
 
 
 def run(tegula, folder, **environment):

@@ -71,9 +71,9 @@ def kernel(x):
     assert (done.returncode, done.stderr) == (0, "")
     done = tegula("compile", "good.py::kernel", "--signature", "x=*f32")
     assert done.returncode == 1 and "from `names_of_others` by `*`, which is outside this file" in done.stderr
-    (tegula.folder / "bad.py").write_text("import triton\n@triton.jit\ndef kernel(x, *rest):\n    for i in range(4):\n        x + k\n")
+    (tegula.folder / "bad.py").write_text("import triton\n@triton.jit\ndef kernel(x, **rest):\n    for i in range(4):\n        x + k\n")
     done = tegula("check", "bad.py")
-    assert done.returncode == 1 and "bad.py:3:16" in done.stderr and "bad.py:5:13" in done.stderr and "`k` is not defined" in done.stderr
+    assert done.returncode == 1 and "bad.py:3:17" in done.stderr and "bad.py:5:13" in done.stderr and "`k` is not defined" in done.stderr
 
 
 def test_check_as_json(tegula):
@@ -181,9 +181,24 @@ def test_unknown_target(tegula, add_file):
     assert "cpu, interp" in refused(tegula("run", "add.py::add", "--grid", "1", "--target", "vax"), "TargetUnknown")
 
 
-def test_number_of_threads_that_is_none(tegula, add_file):
-    done = run_add(tegula, "--arg", "BLOCK=8", target="cpu", env={"TEGULA_NUM_THREADS": "many"})
-    assert done.returncode == 1 and "[LaunchFailed]" in done.stderr and "TEGULA_NUM_THREADS is 'many'" in done.stderr
+@pytest.mark.parametrize("name, value, expected", [
+    ("TEGULA_NUM_THREADS", "many", "a number from 1 to 1024"), ("TEGULA_NUM_THREADS", "0", "a number from 1 to 1024"),
+    ("TEGULA_NUM_THREADS", "4 ", "a number from 1 to 1024"), ("TEGULA_MAX_KERNELS", "-1", "a number from 0 on"),
+    ("TEGULA_CACHE_SIZE", "1GB", "a number from 0 to 4294967296"), ("TEGULA_SIM_SEED", "99999999999999999999", "a number from 0 on"),
+    ("TEGULA_DEVICE", "ptxvm", "sim"), ("TEGULA_SIM_COPIES", "soon", "one of late, at-once, random"),
+    ("TEGULA_DISK_CACHE", "never", "1 or 0"), ("TRITON_F32_DEFAULT", "tf16", "one of tf32, tf32x3, ieee, bf16x3, bf16x6")])
+def test_variable_of_the_environment_without_a_meaning(tegula, add_file, name, value, expected):
+    done = run_add(tegula, "--arg", "BLOCK=8", target="cpu", env={name: value})
+    refused(done, "VariableMalformed")
+    assert f"{name} is '{value}'; it must be {expected}" in done.stderr
+    listed = tegula("env", env={name: value})
+    assert listed.returncode == 0 and listed.stdout.count("wrong: ") == 1 and f"wrong: {name} is" in listed.stdout
+
+
+@pytest.mark.parametrize("name, value", [("TEGULA_DISK_CACHE", "Off"), ("TEGULA_DISK_CACHE", "yes"), ("TEGULA_HUGE_PAGES", "FALSE"),
+                                         ("TRITON_ALWAYS_COMPILE", "whatever"), ("CUDA_LAUNCH_BLOCKING", "2"), ("TEGULA_CACHE_SIZE", "")])
+def test_variable_of_the_environment_in_other_words(tegula, add_file, name, value):
+    assert run_add(tegula, "--arg", "BLOCK=8", target="cpu", env={name: value}).returncode == 0
 
 
 def test_unknown_processor(tegula, add_file):
@@ -273,3 +288,75 @@ def test_an_unknown_verb_is_named(tegula):
     done = tegula("frobnicate", "a.py::kernel")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("tegula: error: `frobnicate` is no verb\n  hint: the verbs are run simulate compile ")
+
+
+@pytest.mark.parametrize("arguments, reason", [
+    ([], "there is no verb"), (["cache"], "there is nothing that `cache` should do"), (["check"], "files is required"),
+    (["simulate", "k.ptx", "--steps", "x"], "is no number"), (["tune", "k.py", "--grid", "1", "--milliseconds", "abc"], "milliseconds"),
+    (["env", "--frob"], "--frob")])
+def test_what_is_not_understood_is_told_as_all_is(tegula, arguments, reason):
+    done = tegula(*arguments)
+    first, hint = done.stderr.splitlines()
+    assert done.returncode == 2 and done.stdout == "" and first.startswith("tegula: error: ") and reason in first
+    assert hint.startswith("  hint: `tegula") and "--help`" in hint
+
+
+COMPILE = ["compile", "add.py::add", "--signature", "x_ptr=*f32,y_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=8"]
+
+
+@pytest.mark.parametrize("options, kind, reason", [
+    ("num_warps=3", "OptionValue", "a power of 2 from 1 to 64"), ("maxnreg=100000", "OptionValue", "an int from 1 to 1024"),
+    ("num_stages=65", "OptionValue", "an int from 0 to "), ("num_warp=4", "OptionsSyntax", "did you mean `num_warps`?"),
+    ("num_warps=4,num_warps=8", "OptionValue", "more than one value"), ("num_warps", "OptionsSyntax", "NAME=VALUE")])
+def test_option_of_a_compile(tegula, add_file, options, kind, reason):
+    assert reason in refused(tegula(*COMPILE, "--options", options), kind) or kind == "OptionValue"
+    assert reason in tegula(*COMPILE, "--options", options).stderr
+
+
+def test_processor_of_32_bits(tegula, add_file):
+    done = tegula(*COMPILE, "--cpu", "pentium")
+    assert "no x86-64 machine named `pentium`" in refused(done, "TargetFailed")
+    assert "OptionValue" in tegula(*COMPILE, "--target", "sm_80", "--cpu", "haswell").stderr
+
+
+def test_this_machine_as_a_processor(tegula, add_file):
+    done = [tegula(*COMPILE, "--emit", "asm", *more) for more in ([], ["--cpu", "native"])]
+    assert done[0].returncode == done[1].returncode == 0 and done[0].stdout == done[1].stdout
+
+
+def test_kernel_that_is_not_named(tegula, add_file):
+    add_file.write_text(add_file.read_text() + add_file.read_text().replace("def add", "def sub"))
+    stderr = refused(tegula("compile", "add.py", *COMPILE[2:]), "KernelUnknown")
+    assert "several kernels, and none of them is named" in stderr and "its kernels: add, sub" in stderr
+    assert "the path of the kernel's file is empty" in refused(tegula("compile", "::add", *COMPILE[2:]), "FileUnreadable")
+
+
+@pytest.mark.parametrize("target", ["sm_1", "sm_90b", "sm_130"])
+def test_architecture_that_there_is_not(tegula, add_file, target):
+    done = tegula(*COMPILE, "--target", target)
+    assert done.returncode == 1 and f"there is no architecture `{target}`: there are sm_75, " in done.stderr
+
+
+def test_hint_is_not_a_part_of_the_message(tegula, add_file):
+    stderr = refused(tegula(*COMPILE, "--target", "cuda", env={"TEGULA_LIBCUDA": "/nowhere/libcuda.so"}), "TargetNeedsDevice")
+    assert "; hint" not in stderr
+
+
+def test_alignment_of_a_signature(tegula, add_file):
+    done = tegula("compile", "add.py::add", "--signature", "x_ptr=*f32:8,y_ptr=*f32,out_ptr=*f32,n=i32,BLOCK=8")
+    assert "`:8` behind a type is nothing: there is only `:16`" in refused(done, "SignatureSyntax")
+
+
+def test_code_that_is_no_text(tegula):
+    (tegula.folder / "bytes.ptx").write_bytes(bytes(100))
+    stderr = refused(tegula("check", "bytes.ptx"), "FileNotText")
+    assert "Python" not in stderr
+
+
+def test_warning_without_a_place(tegula):
+    (tegula.folder / "k.py").write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                                        "def k(out_ptr):\n    tl.store(out_ptr, 1)\n")
+    done = tegula("run", "k.py::k", "--grid", "1", "--arg", "out_ptr=new:i32[1]", env={"TEGULA_CACHE_DIR": "relative", "TEGULA_DISK_CACHE": "1",
+                                                                                      "TRITON_ALWAYS_COMPILE": "0"})
+    assert done.returncode == 0 and ":0:0" not in done.stderr
+    assert done.stderr.startswith("warning: ") and "  hint: " in done.stderr

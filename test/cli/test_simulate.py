@@ -1,4 +1,6 @@
 """tegula simulate: PTX files with planted mistakes, each found at its line; the same files without them are clean."""
+import os
+
 import numpy as np
 import pytest
 
@@ -238,7 +240,7 @@ def test_what_the_machine_does_not_know_is_refused_with_its_text(simulate, chang
         (["--arg", "1.5", "--arg", "0", "--arg", "0"], "no integer"),
         (["--arg", "0", "--arg", "0", "--arg", "99999999999"], "does not fit"),
         (["--arg", "0", "--arg", "0", "--arg", "new:f32[4]"], "an address"),
-        (["--arg", "0", "--arg", "0"], "takes 3 arguments, and 2 were given"),
+        (["--arg", "0", "--arg", "0"], "takes 3 run-time arguments, and 2 were given"),
         (["--arg", "0", "--arg", "0", "--arg", "'text'"], "neither an array nor a number"),
     ],
 )
@@ -328,3 +330,49 @@ def test_an_unknown_completion_of_copies_is_refused(simulate):
 
 def test_simulate_wants_a_kernel_or_a_bundle(tegula):
     assert tegula("simulate").returncode == 2
+
+
+@pytest.mark.parametrize("arguments, reason", [
+    (["k.py::k", "--block", "32"], "are of a .ptx file"), (["k.py::k", "--shared", "0"], "are of a .ptx file"),
+    (["k.ptx", "--record"], "no folder to write"), (["--replay", "found", "--arg", "x=1"], "takes no --arg"),
+    (["k.ptx", "--shared", "-1"], "`-1` is no number from 0 on"), (["k.ptx", "--seed", "abc"], "`abc` is no number from 0 on"),
+    (["k.ptx", "--block", "a"], "is not an integer")])
+def test_options_that_mean_nothing_are_refused(tegula, arguments, reason):
+    (tegula.folder / "k.ptx").write_text(SUM)
+    done = tegula("simulate", *arguments)
+    assert done.returncode == 2 and reason in done.stderr and "hint: " in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("arguments, reason", [
+    (["--block", "0"], "a block has no threads"), (["--grid", "0"], "it is from 1 to 2147483647"), (["--grid", "1,0"], "it is from 1 to 65535")])
+def test_a_launch_without_threads_is_refused(tegula, arguments, reason):
+    (tegula.folder / "k.ptx").write_text(SUM)
+    done = tegula("simulate", "k.ptx", "--arg", "new:f32[8]", "--arg", "new:f32[8]", "--arg", "8", *arguments)
+    assert done.returncode == 1 and reason in done.stderr and "too large" not in done.stderr
+
+
+def test_too_few_arguments_are_counted(tegula):
+    (tegula.folder / "k.ptx").write_text(SUM)
+    done = tegula("simulate", "k.ptx", "--arg", "new:f32[8]")
+    assert done.returncode == 1 and "takes 3 run-time arguments, and 1 were given [SlotCount]" in done.stderr and "hint: " in done.stderr
+
+
+def test_an_empty_file_has_no_entry(tegula):
+    (tegula.folder / "k.ptx").write_text("")
+    done = tegula("simulate", "k.ptx")
+    assert done.returncode == 1 and "Success" not in done.stderr and "``" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("steps", [1, 7, 43])
+def test_a_run_ends_at_its_step(simulate, steps):
+    done, _ = simulate(SUM, "--steps", steps)
+    assert done.returncode == 3 and f"after {steps} instructions" in done.stderr
+
+
+@pytest.mark.parametrize("path", ["pipe", "/dev/zero"])
+def test_a_source_that_is_no_file_is_not_read(tegula, path):
+    os.mkfifo(tegula.folder / "pipe")
+    code = SUM.replace(".visible .entry", f'.file 1 "{path}"\n.visible .entry').replace("bar.sync 0;\n", "")
+    (tegula.folder / "k.ptx").write_text(code)
+    done = tegula("simulate", "k.ptx", "--block", "128", "--profile", "--arg", "new:f32[128]", "--arg", "new:f32[1]", "--arg", "128")
+    assert done.returncode == 3 and "finding" in done.stderr

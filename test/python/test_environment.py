@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = re.findall(r'^VARIABLE\(\w+, "(\w+)", "([^"]*)", "([^"]*)", "([^"]*)"\)', (ROOT / "src/base/Environment.def").read_text(), re.M)
+ROWS = re.findall(r'^VARIABLE\(\w+, "(\w+)", (?:text|flag|\w+\([^)]*\)), "([^"]*)", "([^"]*)", "([^"]*)"\)', (ROOT / "src/base/Environment.def").read_text(), re.M)
 NAMES = {row[0] for row in ROWS}
 # Of the build and of the tests; no program of ours reads them.
 DEVELOPMENT = {"TEGULA_BUILD_DIR", "TEGULA_BENCH_NOTE", "TEGULA_DUMP_LOCATIONS"}

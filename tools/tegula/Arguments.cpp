@@ -1,6 +1,7 @@
 // Grids, arguments and arrays of the command line, as `run` and `simulate` take them.
 #include "Arguments.h"
 #include "Verbs.h"
+#include "base/Files.h"
 
 #include <charconv>
 #include <iostream>
@@ -83,6 +84,31 @@ std::variant<Described, UsageError> describedOf(std::string_view text) {
 
 } // namespace
 
+namespace {
+
+bool isInteger(tg_dtype dtype) { return dtype >= TG_I1 && dtype <= TG_U64; }
+
+// Files have no name for bf16 and the small floats: NAME:bf16=@x.npy says what integers, or bytes without a
+// type, are. -1, else an exit code.
+int nameElements(Array &array, const std::string &name, const std::string &type) {
+  if (type.empty())
+    return -1;
+  int dtype = tg_dtype_from_name(type.c_str());
+  if (dtype < 0)
+    return usage(UsageError{"--arg " + name + ": there is no type `" + type + "`", "e.g. x:bf16=@x.npy"});
+  bool isRaw = isInteger(array.dtype) || !isNamedByNpy(array.dtype);
+  bool isNamed =
+      isRaw && !isNamedByNpy(tg_dtype(dtype)) && tg_dtype_size(dtype) == tg_dtype_size(array.dtype);
+  if (dtype != int(array.dtype) && !isNamed)
+    return report("--arg " + name,
+                  "its elements are " + std::string(tg_dtype_name(array.dtype)) + ", and not " + type,
+                  "an array has the type of its file: convert it with array.astype(...)");
+  array.dtype = tg_dtype(dtype);
+  return -1;
+}
+
+} // namespace
+
 int bind(Bound &bound, const std::string &text, bool hasMemory) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -109,13 +135,8 @@ int bind(Bound &bound, const std::string &text, bool hasMemory) {
       return report(value.starts_with('@') ? value.substr(1) : "--arg " + name, problem->reason,
                     problem->hint);
     Array &kept = bound.arrays[name] = std::move(std::get<Array>(array));
-    // The file's bytes have no name for bf16 and the small floats: NAME:bf16=@x.npy names them.
-    if (int dtype = tg_dtype_from_name(type.c_str());
-        dtype >= 0 && tg_dtype_size(dtype) == tg_dtype_size(kept.dtype))
-      kept.dtype = tg_dtype(dtype);
-    else if (!type.empty())
-      return report("--arg " + name, "`" + type + "` does not fit elements of " + tg_dtype_name(kept.dtype),
-                    "");
+    if (int code = nameElements(kept, name, type); code != -1)
+      return code;
     result = tg::pointer(kept.data(), kept.dtype);
     if (described) {
       bound.texts.push_back(described->padding);
@@ -136,14 +157,27 @@ int bind(Bound &bound, const std::string &text, bool hasMemory) {
   return -1;
 }
 
+int checkSaves(const Bound &bound, const std::vector<std::string> &saves) {
+  std::vector<std::string> paths;
+  for (const std::string &text : saves) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals + 1 == text.size())
+      return usage(UsageError{"--save `" + text + "` is not NAME=FILE.npy", "write --save out=sum.npy"});
+    if (!bound.arrays.contains(text.substr(0, equals)))
+      return usage(UsageError{"--save: there is no array argument `" + text.substr(0, equals) + "`",
+                              "arrays are the arguments given as @FILE.npy or new:TYPE[SHAPE]"});
+    for (const std::string &other : paths)
+      if (isSameFile(other, text.substr(equals + 1)))
+        return usage(
+            UsageError{"--save: `" + other + "` is the file of two arrays", "give each a file of its own"});
+    paths.push_back(text.substr(equals + 1));
+  }
+  return -1;
+}
+
 int save(Bound &bound, const std::string &text, bool isQuiet) {
   size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    return usage(UsageError{"--save `" + text + "` is not NAME=FILE.npy", ""});
   auto array = bound.arrays.find(text.substr(0, equals));
-  if (array == bound.arrays.end())
-    return usage(UsageError{"--save: there is no array argument `" + text.substr(0, equals) + "`",
-                            "arrays are the arguments given as @FILE.npy or new:TYPE[SHAPE]"});
   std::string path = text.substr(equals + 1);
   auto written = writeNpy(path, array->second);
   if (auto *problem = std::get_if<Problem>(&written))

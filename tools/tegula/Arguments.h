@@ -30,7 +30,10 @@ struct Bound {
 
 // NAME[:TYPE]=VALUE; -1: bound, else an exit code. `hasMemory` false: new arrays are types and shapes only.
 int bind(Bound &bound, const std::string &text, bool hasMemory = true);
-// NAME=FILE.npy
+// Of NAME=FILE.npy, before anything runs: the names are arrays, each has a file of its own. -1, else an exit
+// code.
+int checkSaves(const Bound &bound, const std::vector<std::string> &saves);
+// NAME=FILE.npy, which was checked.
 int save(Bound &bound, const std::string &text, bool isQuiet);
 
 } // namespace tegula::cli

@@ -1,10 +1,9 @@
 // The verb `build`: kernels compiled ahead of time, as an archive, a header and a file for CMake.
 #include "Arguments.h"
 #include "Verbs.h"
+#include "base/Files.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -35,9 +34,12 @@ std::string kernelName(const std::string &kernel) {
 // are one kernel; a further specialization of a kernel gets a number behind its name. -1: read, else an exit
 // code.
 int readList(const BuildOptions &options, std::vector<Wanted> &all) {
-  std::ifstream file(options.list);
-  if (!file)
-    return report(options.list, "cannot be read", "TEGULA_RECORD=FILE of a run writes one");
+  constexpr uint64_t largestList = uint64_t(1) << 28;
+  Result<std::string> text = readFile(options.list, largestList);
+  if (!text)
+    return report(options.list, "cannot be read: " + text.status().message,
+                  "TEGULA_RECORD=FILE of a run writes one");
+  std::istringstream file(*text);
   std::map<std::string, int> uses;
   size_t number = 0;
   for (std::string line; std::getline(file, line);) {
@@ -91,11 +93,19 @@ tg::Expected<Compiled> compileFor(const Wanted &wanted, const std::string &targe
 
 // An assembler that is not there leaves the work to each machine that runs the kernel.
 void warnWithoutBinary(const tg::Kernel &kernel, const std::string &name, const std::string &target) {
-  auto times = kernel.times();
-  if (kernel.target() == "cpu" || std::ranges::count(times, "assemble", &decltype(times)::value_type::first))
+  const std::vector<std::string> stages = kernel.stages();
+  if (std::ranges::count(stages, "cubin") == 0)
     return;
-  std::cerr << name << " for " << target
-            << ": warning: there is no assembler here, so that the driver assembles at the first launch\n";
+  auto code = kernel.stage("cubin");
+  if (code)
+    return;
+  std::cerr << name << " for " << target << ": warning: the driver assembles at the first launch, since here "
+            << "nothing does\n";
+  for (const tg::Diagnostic &diagnostic : code.error().diagnostics()) {
+    std::cerr << "  " << diagnostic.message << "\n";
+    if (!diagnostic.hint.empty())
+      std::cerr << "  hint: " << diagnostic.hint << "\n";
+  }
 }
 
 std::string stem(const std::string &path) {
@@ -119,7 +129,7 @@ int writeCmake(const BuildOptions &options, const std::string &prefix) {
   std::string upper = prefix;
   for (char &c : upper)
     c = char(std::toupper(static_cast<unsigned char>(c)));
-  std::ofstream file(options.cmake, std::ios::trunc);
+  std::ostringstream file;
   file << "# Made by `tegula build`. include() it behind find_package(tegula), and link " << prefix << ".\n"
        << "add_library(" << prefix << " INTERFACE)\n"
        << "target_link_libraries(" << prefix << " INTERFACE tegula::rt)\n";
@@ -128,7 +138,32 @@ int writeCmake(const BuildOptions &options, const std::string &prefix) {
          << folderOf(options.header) << "\")\n";
   file << "target_compile_definitions(" << prefix << " INTERFACE " << upper
        << "_ARCHIVE=\"${CMAKE_CURRENT_LIST_DIR}/" << fileOf(options.output) << "\")\n";
-  return file.flush() ? ExitOk : report(options.cmake, "cannot be written", "check the path");
+  int code = put(options.cmake, {file.str()});
+  return code == -1 ? int(ExitOk) : code;
+}
+
+// No file is written over another one of this build; -1, else an exit code.
+int checkFiles(const BuildOptions &options) {
+  const std::pair<const char *, std::string> files[] = {
+      {"the kernel's file", options.kernel.substr(0, options.kernel.rfind("::"))},
+      {"--list", options.list},
+      {"-o", options.output},
+      {"--header", options.header},
+      {"--cmake", options.cmake}};
+  for (size_t i = 2; i != std::size(files); ++i)
+    for (size_t j = 0; j != i; ++j)
+      if (!files[i].second.empty() && !files[j].second.empty() &&
+          isSameFile(files[i].second, files[j].second))
+        return usage({std::string(files[j].first) + " and " + files[i].first + " are one file, `" +
+                          files[i].second + "`",
+                      "give each a path of its own"});
+  return -1;
+}
+
+bool isIdentifier(std::string_view name) {
+  auto isLetter = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_'); };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::ranges::all_of(name, isLetter);
 }
 
 } // namespace
@@ -139,6 +174,11 @@ int build(const BuildOptions &options) {
     return usage({"give one kernel, or --list", "FILE.py::KERNEL with --signature, or --list FILE"});
   if (!options.cmake.empty() && folderOf(options.cmake) != folderOf(options.output))
     return usage({"the --cmake file is not beside the archive", "name it in the folder of -o"});
+  if (!options.prefix.empty() && !isIdentifier(options.prefix))
+    return usage(
+        {"--prefix `" + options.prefix + "` is no name of C", "letters, digits and `_`, as in my_kernels"});
+  if (int code = checkFiles(options); code != -1)
+    return code;
   if (options.list.empty())
     all.push_back({options.name.empty() ? kernelName(options.kernel) : options.name, options.kernel,
                    options.signature, options.options,
@@ -148,7 +188,7 @@ int build(const BuildOptions &options) {
 
   std::vector<Opened> opened;
   std::vector<tg::Kernel> kernels;
-  std::vector<std::string> names;
+  std::vector<std::string> names, targets;
   for (Wanted &wanted : all)
     for (const std::string &target : wanted.targets) {
       auto compiled = compileFor(wanted, target);
@@ -157,12 +197,14 @@ int build(const BuildOptions &options) {
       const tg::Kernel &kernel = kernels.emplace_back(std::move(compiled->kernel));
       opened.push_back(std::move(compiled->opened));
       names.push_back(wanted.name.empty() ? kernel.name() : wanted.name);
+      targets.push_back(target);
       reportWarnings(kernel);
-      warnWithoutBinary(kernel, names.back(), target);
     }
   std::string prefix = options.prefix.empty() ? stem(options.output) : options.prefix;
   if (auto written = tg::writeArchive(names, kernels, options.output, options.header, prefix); !written)
     return report(written.error());
+  for (size_t i = 0; i != kernels.size(); ++i)
+    warnWithoutBinary(kernels[i], names[i], targets[i]);
   return options.cmake.empty() ? ExitOk : writeCmake(options, prefix);
 }
 

@@ -2,9 +2,8 @@
 #include "Arguments.h"
 #include "Json.h"
 #include "Verbs.h"
+#include "base/Files.h"
 
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <optional>
 
@@ -29,10 +28,8 @@ int write(const std::string &path, const std::string &text) {
     std::cout << text << std::flush;
     return ExitOk;
   }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!(file << text) || !file.flush())
-    return report(path, std::string("cannot be written: ") + std::strerror(errno), "check the path");
-  return ExitOk;
+  int code = put(path, {text});
+  return code == -1 ? int(ExitOk) : code;
 }
 
 void printJson(const std::vector<tg::Diagnostic> &diagnostics) {
@@ -88,6 +85,8 @@ bool namesKernel(const std::string &file) { return file.rfind("::") != std::stri
 } // namespace
 
 int compile(const CompileFlags &options) {
+  if (isSameFile(options.output, options.kernel.substr(0, options.kernel.rfind("::"))))
+    return usage({"the output would be written over the kernel's file", "name another file in -o"});
   auto opened = open(options.kernel, options.target);
   if (!opened)
     return report(opened.error());

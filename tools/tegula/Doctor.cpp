@@ -4,6 +4,10 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include <unistd.h>
 
 namespace tegula::cli {
 namespace {
@@ -74,6 +78,15 @@ std::vector<Finding> gpus() {
   return all;
 }
 
+bool isNamed(std::string_view name) {
+  tg_variable variable{};
+  variable.struct_size = sizeof variable;
+  for (size_t i = 0; tg_variable_get(i, &variable) == TG_OK; ++i)
+    if (variable.name == name)
+      return variable.value && *variable.value;
+  return false;
+}
+
 // Assembles a kernel for a GPU that need not be here.
 Finding assembler() {
   const std::string advice =
@@ -92,7 +105,15 @@ Finding assembler() {
     if (step == "assemble")
       return {"assembler", Finding::Fine,
               "assembled a kernel in " + std::to_string(int(milliseconds + 0.5)) + " ms", ""};
-  return {"assembler", Finding::Absent, "there is none", advice};
+  auto code = kernel->stage("cubin"); // made now, or why not
+  if (code)
+    return {"assembler", Finding::Fine, "assembles kernels", ""};
+  // One that was named and does not run is a mistake; that there is none is not.
+  Finding finding = failed("assembler", Finding::Absent, code.error(), advice);
+  if (finding.text.find("tegula-worker") != std::string::npos || isNamed("TEGULA_WORKER") ||
+      isNamed("TEGULA_PTXAS"))
+    finding.state = Finding::Wrong;
+  return finding;
 }
 
 Finding cache() {
@@ -112,13 +133,64 @@ Finding cache() {
           std::string(info.path) + ": " + std::to_string(info.entries) + " compiled kernels, " + size, ""};
 }
 
+// Variables that name files: what is there, and what an absent one means. Without a slash the system looks
+// for a program or library.
+struct Named {
+  const char *variable;
+  enum What { Program, Library, Folders, File } what;
+  Finding::State absent;
+};
+constexpr Named namedFiles[] = {{"TEGULA_PTXAS", Named::Program, Finding::Wrong},
+                                {"TRITON_PTXAS_PATH", Named::Program, Finding::Wrong},
+                                {"TEGULA_NVDISASM", Named::Program, Finding::Wrong},
+                                {"TRITON_NVDISASM_PATH", Named::Program, Finding::Wrong},
+                                {"TEGULA_CUOBJDUMP", Named::Program, Finding::Wrong},
+                                {"TRITON_CUOBJDUMP_PATH", Named::Program, Finding::Wrong},
+                                {"TEGULA_WORKER", Named::Program, Finding::Wrong},
+                                {"TEGULA_PYTHON", Named::Program, Finding::Wrong},
+                                {"TEGULA_NVJITLINK", Named::Library, Finding::Wrong},
+                                {"TEGULA_LIBCUDA", Named::Library, Finding::Absent}, // a GPU need not be here
+                                {"TEGULA_TOOLS", Named::Folders, Finding::Wrong},
+                                {"TEGULA_REMOTE_CACHE_KEYS", Named::File, Finding::Wrong},
+                                {"TEGULA_REMOTE_CACHE_SIGNING_KEY", Named::File, Finding::Wrong}};
+
+// "": it is there.
+std::string whyAbsent(Named::What what, const std::string &value) {
+  std::error_code error;
+  if (what == Named::Folders) {
+    std::string folder;
+    for (std::istringstream list(value); std::getline(list, folder, ':');)
+      if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+        return "`" + folder + "` is no folder";
+    return "";
+  }
+  if (what != Named::File && value.find('/') == std::string::npos)
+    return "";
+  if (!std::filesystem::is_regular_file(value, error))
+    return "there is no such file";
+  if (what == Named::Program && ::access(value.c_str(), X_OK) != 0)
+    return "it is no program that this user may run";
+  return ::access(value.c_str(), R_OK) == 0 || what == Named::Program ? "" : "this user may not read it";
+}
+
+Finding findingOf(const tg_variable &variable) {
+  Finding finding{variable.name, Finding::Fine, variable.value, variable.problem};
+  if (*variable.problem)
+    finding.state = Finding::Wrong;
+  for (const Named &named : namedFiles)
+    if (std::strcmp(named.variable, variable.name) == 0 && *variable.value && !*variable.problem)
+      if (finding.advice = whyAbsent(named.what, variable.value); !finding.advice.empty())
+        finding.state = named.absent;
+  return finding;
+}
+
 std::vector<Finding> variables() {
   std::vector<Finding> all;
   tg_variable variable{};
   variable.struct_size = sizeof variable;
   for (size_t i = 0; tg_variable_get(i, &variable) == TG_OK; ++i)
     if (variable.value)
-      all.push_back({variable.name, Finding::Fine, variable.value, ""});
+      all.push_back(findingOf(variable));
   return all;
 }
 

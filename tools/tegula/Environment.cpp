@@ -13,6 +13,8 @@ int environment() {
     if (!row.value && *row.initial)
       now += " (" + std::string(row.initial) + ")";
     std::printf("%s %s\n    %s\n    read by: %s\n", row.name, now.c_str(), row.what, row.read);
+    if (*row.problem)
+      std::printf("    wrong: %s\n", row.problem);
   }
   return ExitOk;
 }

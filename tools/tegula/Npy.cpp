@@ -1,15 +1,9 @@
 #include "Npy.h"
+#include "base/Files.h"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace tegula::cli {
 namespace {
@@ -76,10 +70,19 @@ std::optional<std::vector<int64_t>> shapeOf(std::string_view text) {
   }
 }
 
-// Magic, version, length, dictionary. Leaves the stream at the first element.
-std::variant<std::string, Problem> headerOf(std::ifstream &file) {
+bool readWhole(RegularFile &file, char *to, size_t size) {
+  Result<size_t> count = file.read(to, size);
+  return count && *count == size;
+}
+
+// Magic, version, length, dictionary. Leaves the file at the first element.
+struct Header {
+  std::string text;
+  size_t end = 0; // of the header in the file
+};
+std::variant<Header, Problem> headerOf(RegularFile &file) {
   char start[8];
-  if (!file.read(start, 8))
+  if (!readWhole(file, start, 8))
     return Problem{"it is too short to be an .npy file", ""};
   if (std::string_view(start, 6) != magic)
     return Problem{"it is not an .npy file", "write it with numpy.save"};
@@ -88,15 +91,15 @@ std::variant<std::string, Problem> headerOf(std::ifstream &file) {
   if (start[6] < 1 || start[6] > 3)
     return Problem{"its format version " + std::to_string(int(start[6])) + " is unknown",
                    "write it with numpy.save"};
-  if (!file.read(reinterpret_cast<char *>(length), width))
+  if (!readWhole(file, reinterpret_cast<char *>(length), size_t(width)))
     return Problem{"its header is truncated", ""};
   size_t size = length[0] | length[1] << 8 | length[2] << 16 | size_t(length[3]) << 24;
   if (size > (1u << 20))
     return Problem{"its header claims " + std::to_string(size) + " bytes", "write it with numpy.save"};
   std::string header(size, '\0');
-  if (!file.read(header.data(), std::streamsize(size)))
+  if (!readWhole(file, header.data(), size))
     return Problem{"its header is truncated", ""};
-  return header;
+  return Header{std::move(header), 8 + size_t(width) + size};
 }
 
 std::string tupleText(const std::vector<int64_t> &shape) {
@@ -111,6 +114,13 @@ std::string tupleText(const std::vector<int64_t> &shape) {
 }
 
 } // namespace
+
+bool isNamedByNpy(tg_dtype dtype) {
+  for (const Row &row : rows)
+    if (row.dtype == dtype)
+      return !row.descr.starts_with('V');
+  return false;
+}
 
 std::variant<size_t, Problem> byteCount(tg_dtype dtype, const std::vector<int64_t> &shape) {
   unsigned __int128 bytes = tg_dtype_size(dtype);
@@ -127,18 +137,14 @@ Array makeArray(tg_dtype dtype, std::vector<int64_t> shape, size_t bytes) {
 }
 
 std::variant<Array, Problem> readNpy(const std::string &path) {
-  struct stat info{};
-  if (::stat(path.c_str(), &info) != 0)
-    return Problem{std::strerror(errno), "check the path"};
-  if (!S_ISREG(info.st_mode))
-    return Problem{"it is not a file", "check the path"};
-  std::ifstream file(path, std::ios::binary);
+  Result<RegularFile> file = RegularFile::open(path);
   if (!file)
-    return Problem{"it cannot be read", "check its permissions"};
-  auto header = headerOf(file);
+    return Problem{file.status().message, "check the path and its permissions"};
+  auto header = headerOf(*file);
   if (auto *problem = std::get_if<Problem>(&header))
     return *problem;
-  std::string_view text = std::get<std::string>(header);
+  const auto &[headerText, headerEnd] = std::get<Header>(header);
+  std::string_view text = headerText;
   auto descr = field(text, "descr"), order = field(text, "fortran_order"), shapeText = field(text, "shape");
   auto shape = shapeText ? shapeOf(*shapeText) : std::nullopt;
   if (!descr || !order || !shape)
@@ -151,7 +157,7 @@ std::variant<Array, Problem> readNpy(const std::string &path) {
   auto bytes = byteCount(std::get<tg_dtype>(dtype), *shape);
   if (auto *problem = std::get_if<Problem>(&bytes))
     return *problem;
-  size_t wanted = std::get<size_t>(bytes), there = size_t(info.st_size) - size_t(file.tellg());
+  size_t wanted = std::get<size_t>(bytes), there = size_t(file->size()) - headerEnd;
   if (there != wanted)
     return Problem{std::string(there < wanted ? "it is truncated: "
                                               : "it does not have the size that its header says: ") +
@@ -159,7 +165,7 @@ std::variant<Array, Problem> readNpy(const std::string &path) {
                        " bytes, and there are " + std::to_string(there),
                    "write it with numpy.save"};
   Array array = makeArray(std::get<tg_dtype>(dtype), std::move(*shape), wanted);
-  if (!file.read(array.data(), std::streamsize(wanted)))
+  if (!readWhole(*file, array.data(), wanted))
     return Problem{"it cannot be read to its end", ""};
   return array;
 }
@@ -179,25 +185,10 @@ std::variant<std::monostate, Problem> writeNpy(const std::string &path, Array &a
   header += '\n';
   std::string start(magic);
   start += {'\1', '\0', char(header.size() & 255), char(header.size() >> 8)};
-
-  // A name of its own beside the target, so that the rename stays in one file system.
-  std::string temporary = path + ".tmp" + std::to_string(::getpid());
-  auto fail = [&](std::string reason) {
-    ::unlink(temporary.c_str());
-    return Problem{std::move(reason), "check the path and the space left"};
-  };
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    if (!file)
-      return Problem{std::string("cannot be written: ") + std::strerror(errno),
-                     "check the path and its permissions"};
-    file << start << header;
-    file.write(array.data(), std::streamsize(array.bytes));
-    if (!file.flush())
-      return fail("cannot be written to its end");
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0)
-    return fail(std::string("cannot be put into place: ") + std::strerror(errno));
+  Status status = writeFile(path, {start, header, {array.data(), array.bytes}});
+  if (!status.ok())
+    return Problem{"cannot be written: " + status.message,
+                   "check the path, its permissions and the space left"};
   return std::monostate{};
 }
 

@@ -1,6 +1,6 @@
 // Arrays in .npy files (format 1 and 2; little-endian, C order, plain element types).
-// Reading checks everything that the header claims against the file; writing makes a new file
-// beside the target and renames it, so that there is never half a file.
+// Reading checks everything that the header claims against the file; writing leaves no half of a file
+// (base/Files.h).
 #pragma once
 #include "tegula/tegula.h"
 
@@ -31,6 +31,8 @@ struct Problem {
 Array makeArray(tg_dtype dtype, std::vector<int64_t> shape, size_t bytes);
 // Elements times bytes; nullopt above 2^40.
 std::variant<size_t, Problem> byteCount(tg_dtype dtype, const std::vector<int64_t> &shape);
+// True: NumPy has the type, and so a file says it. The bytes of others are under another name there.
+bool isNamedByNpy(tg_dtype dtype);
 std::variant<Array, Problem> readNpy(const std::string &path);
 std::variant<std::monostate, Problem> writeNpy(const std::string &path, Array &array);
 

@@ -14,6 +14,8 @@ int run(const RunOptions &options) {
   if (int code = prepare(options.kernel, options.target, options.arguments, prepared); code != -1)
     return code;
   auto &[opened, bound, mirror] = prepared;
+  if (int code = checkSaves(bound, options.saves); code != -1)
+    return code;
   auto start = std::chrono::steady_clock::now();
   auto kernel = opened->function.callWith(std::get<0>(grid), bound.arguments);
   if (!kernel)

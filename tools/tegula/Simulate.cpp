@@ -1,11 +1,10 @@
 // tegula simulate: runs a kernel, or any PTX file, in a simulation, and prints what it found.
 #include "Arguments.h"
 #include "Verbs.h"
+#include "base/Files.h"
 
-#include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
-#include <sstream>
 
 namespace tegula::cli {
 namespace {
@@ -42,28 +41,31 @@ void addArrays(const tg::Simulation &simulation, Bound &bound) {
 
 int runCode(const SimulateOptions &options, const tg::Simulation &simulation, Bound &bound) {
   Path path = split(options.kernel);
-  std::ifstream stream(path.file, std::ios::binary);
-  std::stringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    return report(path.file, std::string("cannot be read: ") + std::strerror(errno), "");
-  std::string code = text.str();
+  constexpr uint64_t largestCode = uint64_t(1) << 30;
+  Result<std::string> code = readFile(path.file, largestCode);
+  if (!code)
+    return report(path.file, "cannot be read: " + code.status().message,
+                  "check the path and its permissions");
   tg_simulation_launch launch{};
   if (int exit = readExtents("--grid", options.grid, launch.grid); exit != -1)
     return exit;
-  if (int exit = readExtents("--block", options.block, launch.block); exit != -1)
+  if (int exit = readExtents("--block", options.block.empty() ? "1" : options.block, launch.block);
+      exit != -1)
     return exit;
   for (size_t i = 0; i != options.arguments.size(); ++i)
     if (int exit = cli::bind(bound, std::to_string(i) + "=" + options.arguments[i]); exit != -1)
       return exit;
+  if (int exit = checkSaves(bound, options.saves); exit != -1)
+    return exit;
   addArrays(simulation, bound);
   std::vector<tg_value> values;
   for (const tg_argument &argument : bound.arguments)
     values.push_back(argument.value);
   launch.path = path.file.c_str();
-  launch.text = code.data();
-  launch.size = code.size();
+  launch.text = code->data();
+  launch.size = code->size();
   launch.entry = path.entry.c_str();
-  launch.shared_bytes = options.sharedBytes;
+  launch.shared_bytes = options.sharedBytes.value_or(0);
   launch.arguments = values.data();
   launch.count = values.size();
   auto done = simulation.run(launch);
@@ -80,6 +82,8 @@ int runKernel(const SimulateOptions &options, const tg::Simulation &simulation, 
   for (const std::string &argument : options.arguments)
     if (int exit = cli::bind(bound, argument); exit != -1)
       return exit;
+  if (int exit = checkSaves(bound, options.saves); exit != -1)
+    return exit;
   addArrays(simulation, bound);
   auto kernel = opened->function.callWith(std::get<0>(grid), bound.arguments, nullptr, simulation.place());
   if (!kernel) // findings are told at the end, all of them
@@ -88,18 +92,12 @@ int runKernel(const SimulateOptions &options, const tg::Simulation &simulation, 
   return -1;
 }
 
-int writePage(const std::string &path, const std::string &page) {
-  std::ofstream stream(path, std::ios::binary);
-  stream << page;
-  return stream.flush() ? -1 : report(path, std::string("cannot be written: ") + std::strerror(errno), "");
-}
-
 int tell(const SimulateOptions &options, const tg::Simulation &simulation) {
   std::cout << simulation.text("printed");
   if (options.showsProfile)
     std::cout << simulation.text("profile");
   if (!options.html.empty())
-    if (int exit = writePage(options.html, simulation.text("html")); exit != -1)
+    if (int exit = put(options.html, {simulation.text("html")}); exit != -1)
       return exit;
   size_t count = simulation.findingCount();
   if (count)
@@ -113,12 +111,33 @@ int tell(const SimulateOptions &options, const tg::Simulation &simulation) {
   return count ? ExitFindings : ExitOk;
 }
 
-} // namespace
-
-int simulate(const SimulateOptions &options) {
+// Options that would be read by nobody, and a bundle over the files of somebody; -1: there are none.
+int checkOptions(const SimulateOptions &options, bool isCode) {
   if (options.kernel.empty() == options.replay.empty())
     return usage({"simulate takes a kernel or --replay BUNDLE",
                   "write tegula simulate FILE.py::KERNEL --grid X --arg ..."});
+  if (!options.replay.empty() &&
+      !(options.arguments.empty() && options.saves.empty() && options.bundle.empty()))
+    return usage({"--replay takes no --arg, --save and --bundle", "the bundle has the arguments of its run"});
+  if (!isCode && (!options.block.empty() || options.sharedBytes))
+    return usage({"--block and --shared are of a .ptx file",
+                  "a kernel's block and shared memory are the compiler's choice: take the option off"});
+  if (options.recordsAll && options.bundle.empty())
+    return usage({"--record has no folder to write", "name one with --bundle"});
+  std::error_code error;
+  if (!options.bundle.empty() && std::filesystem::exists(options.bundle, error) &&
+      !std::filesystem::is_empty(options.bundle, error))
+    return report(options.bundle, "something is there, and a bundle would be written over it",
+                  "name a new folder in --bundle");
+  return -1;
+}
+
+} // namespace
+
+int simulate(const SimulateOptions &options) {
+  bool isCode = split(options.kernel).file.ends_with(".ptx");
+  if (int code = checkOptions(options, isCode); code != -1)
+    return code;
   tg::SimulationOptions wanted{options.schedule,   options.bundle,
                                options.seed,       options.stepLimit,
                                options.threads,    options.showsProfile || !options.html.empty(),
@@ -132,8 +151,7 @@ int simulate(const SimulateOptions &options) {
     auto done = simulation->replay(options.replay);
     exit = done ? -1 : report(done.error());
   } else {
-    exit = split(options.kernel).file.ends_with(".ptx") ? runCode(options, *simulation, bound)
-                                                        : runKernel(options, *simulation, bound);
+    exit = isCode ? runCode(options, *simulation, bound) : runKernel(options, *simulation, bound);
   }
   if (exit != -1)
     return exit;

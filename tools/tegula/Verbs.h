@@ -3,7 +3,10 @@
 #pragma once
 #include "tegula/tegula.hpp"
 
+#include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tegula::cli {
@@ -27,9 +30,10 @@ int run(const RunOptions &options);
 
 struct SimulateOptions {
   std::string kernel; // FILE.py::KERNEL or FILE.ptx::ENTRY
-  std::string grid = "1", block = "1", schedule = "round-robin", copies = "late", html, bundle, replay;
+  std::string grid = "1", block, schedule = "round-robin", copies = "late", html, bundle, replay;
   std::vector<std::string> arguments, saves;
-  uint64_t sharedBytes = 0, seed = 0, stepLimit = 0;
+  std::optional<uint64_t> sharedBytes;
+  uint64_t seed = 0, stepLimit = 0;
   unsigned threads = 0;
   bool showsProfile = false, recordsAll = false, isQuiet = false;
 };
@@ -108,5 +112,8 @@ void reportWarnings(const tg::Kernel &kernel);
 int report(const tg::Error &error);
 // The same for a problem that the command line itself has found.
 int report(const std::string &what, const std::string &reason, const std::string &hint);
+int reportNoMemory();
+// Writes a file, as base/Files.h does; -1, else an exit code, which has been told.
+int put(const std::string &path, std::initializer_list<std::string_view> pieces);
 
 } // namespace tegula::cli

@@ -4,7 +4,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <optional>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace tegula::cli;
 
@@ -16,6 +24,12 @@ Exit codes: 0 done; 1 the kernel, its arguments or a file has a problem, told on
             2 the command line is not understood; 3 a bug of Tegula, and of
             `simulate` a finding.
 )";
+
+// Negative numbers would be read as large ones.
+static std::string checkNumber(const std::string &text) {
+  bool isNumber = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  return isNumber ? "" : "`" + text + "` is no number from 0 on";
+}
 
 static void addRun(CLI::App &app, RunOptions &options, int &code) {
   CLI::App *verb = app.add_subcommand("run", "Run a kernel on arrays from .npy files");
@@ -47,7 +61,8 @@ static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
   verb->add_option("--save", options.saves, "NAME=FILE.npy; of a .ptx file N=FILE.npy, N from 0")
       ->allow_extra_args(false);
   verb->add_option("--block", options.block, "Of a .ptx file: threads of a block, X[,Y[,Z]]");
-  verb->add_option("--shared", options.sharedBytes, "Of a .ptx file: bytes of dynamic shared memory");
+  verb->add_option("--shared", options.sharedBytes, "Of a .ptx file: bytes of dynamic shared memory")
+      ->check(checkNumber);
   verb->add_option("--schedule", options.schedule,
                    "Which warp goes on: round-robin (default), random, priority, or apart: random, and lanes "
                    "that parted stay so");
@@ -55,9 +70,12 @@ static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
       "--copies", options.copies,
       "When asynchronous copies complete: late (default, when they are waited for), at-once, or random");
   verb->add_option("--seed", options.seed,
-                   "Of the schedule and of random copies; the same seed gives the same run");
-  verb->add_option("--steps", options.stepLimit, "At most so many instructions of the warps of one block");
-  verb->add_option("--threads", options.threads, "That run blocks; 0 (default): as many as there are cores");
+                   "Of the schedule and of random copies; the same seed gives the same run")
+      ->check(checkNumber);
+  verb->add_option("--steps", options.stepLimit, "At most so many instructions of the warps of one block")
+      ->check(checkNumber);
+  verb->add_option("--threads", options.threads, "That run blocks; 0 (default): as many as there are cores")
+      ->check(checkNumber);
   verb->add_flag("--profile", options.showsProfile, "Print the source with what each line cost");
   verb->add_option("--html", options.html, "Write costs and findings as one page");
   verb->add_option("--bundle", options.bundle,
@@ -147,7 +165,8 @@ static void addTune(CLI::App &app, TuneFlags &options, int &code) {
           "in the file lists")
       ->allow_extra_args(false);
   verb->add_option("--target", options.target, targetHelp);
-  verb->add_option("--threads", options.threads, "That compile; 0 (default): as many as there are cores");
+  verb->add_option("--threads", options.threads, "That compile; 0 (default): as many as there are cores")
+      ->check(checkNumber);
   verb->add_option("--milliseconds", options.milliseconds, "That each is measured for (default: 20)");
   verb->add_flag("--forget", options.forgets, "Measure all again, and keep nothing on disk");
   verb->add_flag("--json", options.isJson, "One JSON object on stdout");
@@ -228,9 +247,53 @@ static std::optional<UsageError> unknownVerb(CLI::App &app, int argc, char **arg
                     "the verbs are" + names + "; `tegula --help` says what they do"};
 }
 
-int main(int argc, char **argv) {
+// The parser's message about the command line, in our form.
+static std::string messageOf(const CLI::App *app, const CLI::Error &error) {
+  std::string text = error.what(), verbs;
+  const CLI::App *place = app;
+  while (place && !place->get_subcommands().empty()) {
+    place = place->get_subcommands().front();
+    verbs += " " + place->get_name();
+  }
+  if (text.starts_with("A subcommand is required"))
+    text = verbs.empty() ? "there is no verb" : "there is nothing that `" + verbs.substr(1) + "` should do";
+  else if (text.size() > 1 && std::isupper(static_cast<unsigned char>(text[0])) &&
+           std::islower(static_cast<unsigned char>(text[1])))
+    text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
+  return "tegula: error: " + text + "\n  hint: `tegula" + verbs + " --help` says what there is\n";
+}
+
+// A file that is opened while one of the standard streams is closed would be taken for it. In its place
+// stands one that can do neither: what is written there fails as before.
+static void keepStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)
+      (void)::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+// The exit code, unless what was printed did not arrive. Nobody is told that a reader has gone.
+static int finish(int code) {
+  errno = 0;
+  bool isWhole = !std::ferror(stdout) && std::cout.flush().good();
+  isWhole &= std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (isWhole)
+    return code;
+  int reason = errno;
+  struct stat status{};
+  bool isPipe =
+      ::fstat(STDOUT_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+  if (!isPipe)
+    report("tegula",
+           std::string("the standard output cannot be written to") + (reason ? ": " : "") +
+               (reason ? std::strerror(reason) : ""),
+           "check where it goes, and the space left there");
+  return code == ExitOk ? int(ExitDiagnostics) : code;
+}
+
+static int parseAndRun(int argc, char **argv) {
   CLI::App app{"Tegula: the tile language and its compiler"};
   app.require_subcommand(1);
+  app.failure_message(messageOf);
   app.set_version_flag("--version", std::string("tegula ") + tg_version());
   app.footer(exitCodes);
   int code = ExitOk;
@@ -293,4 +356,17 @@ int main(int argc, char **argv) {
     return parserCode == 0 ? ExitOk : ExitUsage;
   }
   return code;
+}
+
+int main(int argc, char **argv) {
+  keepStandardStreams();
+  int code = ExitInternal;
+  try {
+    code = parseAndRun(argc, argv);
+  } catch (const std::bad_alloc &) {
+    code = reportNoMemory();
+  } catch (const std::exception &error) {
+    report("tegula", error.what(), "this is a bug of the command line, not of the kernel");
+  }
+  return finish(code);
 }

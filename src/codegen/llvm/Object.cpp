@@ -77,10 +77,17 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeHostMachine(const std::string &
     return Status::error(StatusCode::Unsupported, "no code generator for " + triple + ": " + error);
   // Asked of a description without a name: LLVM prints to stderr about one it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(llvm::Triple(triple), "", ""));
-  if (!cpu.empty() && !(known && known->isCPUStringValid(cpu)))
-    return Status::error(StatusCode::Unsupported,
-                         "LLVM knows no x86-64 machine named `" + cpu +
-                             "`; names are as in `haswell`, `znver4`, `sapphirerapids`");
+  auto isKnown = [&] {
+    if (!known || !known->isCPUStringValid(cpu))
+      return false;
+    std::unique_ptr<llvm::MCSubtargetInfo> named(
+        target->createMCSubtargetInfo(llvm::Triple(triple), cpu, ""));
+    return named && named->checkFeatures("+64bit"); // `pentium` has a name, and registers of 32 bits only
+  };
+  if (!cpu.empty() && !isKnown())
+    return Status::error(StatusCode::Unsupported, "LLVM knows no x86-64 machine named `" + cpu +
+                                                      "`; hint: names are as in `haswell`, `znver4`, "
+                                                      "`sapphirerapids`; `native` is this machine");
   const auto &[name, features] = cpu.empty() ? hostProcessor() : Processor{cpu, {}};
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;

@@ -25,12 +25,7 @@ Status loadFailure(const Api &api, const char *call, CUresult result, const Imag
 }
 
 bool launchesBlock() {
-  static const bool blocking = [] {
-    for (Variable variable : {Variable::LaunchBlocking, Variable::CudaLaunchBlocking})
-      if (std::string_view value = valueOf(variable); !value.empty() && value != "0")
-        return true;
-    return false;
-  }();
+  static const bool blocking = isOn(Variable::LaunchBlocking) || isOn(Variable::CudaLaunchBlocking);
   return blocking;
 }
 

@@ -206,6 +206,14 @@ void advance(Block &block, uint64_t budget) {
       return finish(block, isOver);
     }
     Warp &warp = block.warps[at];
+    if (block.steps >= limit) {
+      const Group &group = warp.groups.empty() ? Group() : warp.groups[0];
+      block.findings().add(FindingKind::StepLimit,
+                           "after " + std::to_string(block.steps) + " instructions of the block's warps",
+                           siteOf(warp, group.pc));
+      return finish(block);
+    }
+    quantum = std::min(quantum, limit - block.steps);
     uint64_t left = quantum;
     while (left && warp.isReady() && !run.stop) {
       uint64_t before = left;
@@ -228,13 +236,6 @@ void advance(Block &block, uint64_t budget) {
     block.steps = total;
     if (byPriority && (changes || left == 0))
       demote(block, uint32_t(at));
-    if (block.steps > limit) {
-      const Group &group = warp.groups.empty() ? Group() : warp.groups[0];
-      block.findings().add(FindingKind::StepLimit,
-                           "after " + std::to_string(block.steps) + " instructions of the block's warps",
-                           siteOf(warp, group.pc));
-      return finish(block);
-    }
   }
   if (run.stop)
     finish(block);

@@ -21,8 +21,11 @@ Status checkLaunch(const PtxKernel &kernel, const Launch &launch) {
     constexpr uint32_t mostGrid[] = {0x7fffffff, 65535, 65535}, mostBlock[] = {1024, 1024, 64};
     if (launch.grid[i] < 1 || launch.grid[i] > mostGrid[i])
       return refuse("entry " + std::to_string(i) + " of the grid is " + std::to_string(launch.grid[i]) +
-                    "; on a GPU it is at most " + std::to_string(mostGrid[i]));
-    if (launch.block[i] < 1 || launch.block[i] > mostBlock[i])
+                    "; on a GPU it is from 1 to " + std::to_string(mostGrid[i]));
+    if (launch.block[i] < 1)
+      return refuse("a block has no threads: its extent " + std::to_string(i) +
+                    " is 0, and it is from 1 to " + std::to_string(mostBlock[i]));
+    if (launch.block[i] > mostBlock[i])
       return refuse("a block of " + std::to_string(launch.block[i]) + " threads is too large: at most " +
                     std::to_string(mostBlock[i]) + ", which are " + std::to_string(mostBlock[i] / 32) +
                     " warps");

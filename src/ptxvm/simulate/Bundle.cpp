@@ -1,8 +1,9 @@
 #include "ptxvm/simulate/Bundle.h"
+#include "base/Files.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 namespace tegula::ptxvm {
@@ -61,20 +62,32 @@ std::string launchText(const Bundle &bundle) {
   return text.str();
 }
 
-Status writeFile(const fs::path &path, const char *data, size_t size) {
-  std::ofstream stream(path, std::ios::binary);
-  stream.write(data, std::streamsize(size));
-  if (!stream.flush())
-    return Status::error(StatusCode::Data, "cannot write " + path.string());
-  return Status::success();
+Status write(const fs::path &path, std::string_view bytes) {
+  Status status = writeFile(path.string(), {bytes});
+  if (!status.ok())
+    status.message = "cannot write " + path.string() + ": " + status.message;
+  return status;
 }
 
-Result<std::string> readFile(const fs::path &path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf()))
-    return Status::error(StatusCode::Data, "cannot read " + path.string());
-  return text.str();
+Result<std::string> read(const fs::path &path) {
+  Result<std::string> bytes = readFile(path.string(), kLargestBundle);
+  if (bytes)
+    return bytes;
+  return Status::error(StatusCode::Data, "cannot read " + path.string() + ": " + bytes.status().message);
+}
+
+// "buffer-3.bin"
+std::string bufferFile(size_t index) { return "buffer-" + std::to_string(index) + ".bin"; }
+
+bool isOfBundle(const std::string &file) {
+  if (file == "kernel.ptx" || file == "launch.txt" || file == "findings.txt")
+    return true;
+  constexpr std::string_view front = "buffer-", back = ".bin";
+  if (!file.starts_with(front) || !file.ends_with(back) || file.size() <= front.size() + back.size())
+    return false;
+  std::string_view number =
+      std::string_view(file).substr(front.size(), file.size() - front.size() - back.size());
+  return number.find_first_not_of("0123456789") == number.npos;
 }
 
 Status bad(std::string_view line) {
@@ -174,7 +187,22 @@ Bundle record(const Module &module, std::string_view entry, const LaunchShape &s
   return bundle;
 }
 
+Status checkFolder(const std::string &folder) {
+  std::error_code error;
+  fs::file_status status = fs::status(folder, error);
+  if (!fs::exists(status))
+    return Status::success();
+  if (!fs::is_directory(status))
+    return Status::error(StatusCode::Data, folder + " is no folder");
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (std::string file = entry->path().filename().string(); !isOfBundle(file))
+      return Status::error(StatusCode::Data, folder + " has a file of something else: " + file);
+  return error ? Status::error(StatusCode::Data, folder + ": " + error.message()) : Status::success();
+}
+
 Status write(const Bundle &bundle, const std::string &findings, const std::string &folder) {
+  if (Status status = checkFolder(folder); !status.ok())
+    return status;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
@@ -182,12 +210,13 @@ Status write(const Bundle &bundle, const std::string &findings, const std::strin
   std::string launch = launchText(bundle);
   for (const auto &[file, text] :
        {std::pair("kernel.ptx", &bundle.ptx), {"launch.txt", &launch}, {"findings.txt", &findings}})
-    if (Status status = writeFile(fs::path(folder) / file, text->data(), text->size()); !status.ok())
+    if (Status status = write(fs::path(folder) / file, *text); !status.ok())
       return status;
   for (size_t i = 0; i < bundle.buffers.size(); ++i) {
-    fs::path path = fs::path(folder) / ("buffer-" + std::to_string(i) + ".bin");
     const Buffer &buffer = bundle.buffers[i];
-    if (Status status = writeFile(path, static_cast<const char *>(buffer.base), buffer.size); !status.ok())
+    if (Status status =
+            write(fs::path(folder) / bufferFile(i), {static_cast<const char *>(buffer.base), buffer.size});
+        !status.ok())
       return status;
   }
   return Status::success();
@@ -195,8 +224,8 @@ Status write(const Bundle &bundle, const std::string &findings, const std::strin
 
 Result<Bundle> readBundle(const std::string &folder) {
   Bundle bundle;
-  Result<std::string> ptx = readFile(fs::path(folder) / "kernel.ptx"),
-                      launch = readFile(fs::path(folder) / "launch.txt");
+  Result<std::string> ptx = read(fs::path(folder) / "kernel.ptx"),
+                      launch = read(fs::path(folder) / "launch.txt");
   if (!ptx || !launch)
     return ptx ? launch.status() : ptx.status();
   bundle.ptx = std::move(*ptx);
@@ -206,12 +235,12 @@ Result<Bundle> readBundle(const std::string &folder) {
     if (!readStatement(line, bundle))
       return bad(line);
   for (size_t i = 0; i < bundle.buffers.size(); ++i) {
-    Result<std::string> bytes = readFile(fs::path(folder) / ("buffer-" + std::to_string(i) + ".bin"));
+    Result<std::string> bytes = read(fs::path(folder) / bufferFile(i));
     if (!bytes)
       return bytes.status();
     if (bytes->size() != bundle.buffers[i].size)
-      return Status::error(StatusCode::Data, "buffer-" + std::to_string(i) +
-                                                 ".bin of the bundle has another size than launch.txt says");
+      return Status::error(StatusCode::Data,
+                           bufferFile(i) + " of the bundle has another size than launch.txt says");
     std::memcpy(bundle.buffers[i].base, bytes->data(), bytes->size());
   }
   return bundle;

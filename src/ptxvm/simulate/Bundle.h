@@ -24,6 +24,9 @@ struct Bundle {
 // The buffers' bytes as they are now; the findings come later.
 Bundle record(const Module &module, std::string_view entry, const LaunchShape &shape,
               std::span<const Buffer> buffers, const SimulationOptions &options);
+// Data: there is something in the folder that no bundle has, and which therefore stays. An older bundle is
+// replaced.
+Status checkFolder(const std::string &folder);
 Status write(const Bundle &bundle, const std::string &findings, const std::string &folder);
 Result<Bundle> readBundle(const std::string &folder);
 

@@ -1,7 +1,7 @@
 #include "ptxvm/simulate/Costs.h"
+#include "base/Files.h"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -102,12 +102,13 @@ std::vector<uint32_t> idleBarriers(const KernelCosts &costs) {
   return idle;
 }
 
+static std::string textOr(Result<std::string> text, std::string otherwise) {
+  return text ? std::move(*text) : std::move(otherwise);
+}
+
 std::vector<std::string> sourceLines(const Module &module, const std::string &file) {
-  std::stringstream text;
-  if (file == module.name)
-    text << module.text;
-  else if (std::ifstream stream(file); stream)
-    text << stream.rdbuf();
+  constexpr uint64_t largestSource = uint64_t(1) << 26; // any path may stand in code
+  std::istringstream text(file == module.name ? module.text : textOr(readFile(file, largestSource), ""));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);)
     lines.push_back(line);

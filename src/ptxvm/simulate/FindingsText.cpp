@@ -1,6 +1,7 @@
+#include "base/Files.h"
 #include "ptxvm/simulate/Render.h"
 
-#include <fstream>
+#include <sstream>
 
 namespace tegula::ptxvm {
 namespace {
@@ -13,7 +14,9 @@ std::string siteText(const Site &site) {
 }
 
 std::string lineOf(const std::string &file, uint32_t line) {
-  std::ifstream stream(file);
+  constexpr uint64_t largestSource = uint64_t(1) << 26; // any path may stand in code
+  Result<std::string> source = readFile(file, largestSource);
+  std::istringstream stream(source ? *source : "");
   std::string text;
   for (uint32_t i = 0; i < line && std::getline(stream, text); ++i) {
   }

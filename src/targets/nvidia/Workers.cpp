@@ -112,10 +112,7 @@ std::string end(Worker &worker, bool kill) {
   return "it ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
-int timeoutSeconds() {
-  int seconds = std::atoi(valueOf(Variable::AssemblerTimeout));
-  return seconds > 0 ? std::min(seconds, 86400) : 120;
-}
+int timeoutSeconds() { return int(*numberOf(Variable::AssemblerTimeout)); }
 
 // False: nothing came in time.
 bool waitForReply(int socket) {

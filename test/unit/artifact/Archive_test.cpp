@@ -74,6 +74,23 @@ TEST(Archive, RefusesEntriesThatDoNotGoTogether) {
   refused(archive, "no code for `add` on cpu");
 }
 
+TEST(Archive, AHeaderHasNoNamesOfOthers) {
+  Archive archive = sample();
+  auto check = [&](const char *name, const char *prefix = "kernels") {
+    archive.entries[1].name = name;
+    return artifact::checkHeader(archive, prefix).code;
+  };
+  for (const char *name : {"int", "requires", "_Bool", "main", "memcpy", "size_t", "__func__", "tgr_launch",
+                           "kernels_open", "kernels_open_bytes", "kernels_close", "kernels_library"})
+    EXPECT_EQ(check(name), StatusCode::Launch) << name;
+  for (const char *name : {"exp", "strided_add", "matmul_t", "_kernel", "open_kernels", "Int", "INT"})
+    EXPECT_EQ(check(name), StatusCode::Ok) << name;
+  for (const char *prefix : {"", "1a", "a-b"})
+    EXPECT_EQ(check("sum", prefix), StatusCode::Launch) << prefix;
+  EXPECT_EQ(check("int_open", "int"), StatusCode::Launch);
+  EXPECT_EQ(check("int_opened", "int"), StatusCode::Ok);
+}
+
 TEST(Archive, AnInterfaceIsNamesAndParametersOnly) {
   Archive archive = sample();
   std::string digest = artifact::interfaceDigest(archive);

@@ -270,6 +270,46 @@ TEST(Compiled, OutOfRangeIndicesAreStatuses) {
   EXPECT_EQ(tg_target_name(99), nullptr);
 }
 
+TEST(Expected, SaysWhyThereIsNoValueAndEnds) {
+  auto failed = tg::Context::create("vax");
+  EXPECT_DEATH((void)*failed, "a value was taken of a call that failed:\nerror: there is no target `vax`");
+  EXPECT_DEATH((void)failed->open("a.py"), "there is no target `vax`");
+  auto made = tg::Context::create("interp");
+  EXPECT_EQ(made.error().status(), TG_OK);
+  EXPECT_TRUE(made.error().diagnostics().empty());
+}
+
+TEST(Expected, ChainsInOneExpression) {
+  auto context = tg::Context::create("interp");
+  auto module = context ? context->open("/nowhere.py") : context.error();
+  auto function = module ? module->function("f") : module.error();
+  EXPECT_EQ(function.error().status(), TG_DATA);
+}
+
+TEST(Function, OfNoHandleHasNoName) {
+  EXPECT_EQ(tg::Function(nullptr).name(), "");
+  EXPECT_EQ(tg::Kernel::own(nullptr).name() + tg::Kernel::own(nullptr).target(), "");
+}
+
+TEST(Host, ThatThrowsIsAStatus) {
+  struct Odd {};
+  tg_host host{};
+  host.struct_size = sizeof host;
+  host.lookup = [](void *, const char *, tg_value *) -> int { throw Odd(); };
+  std::string text = "def k(out):\n    out + missing\n";
+  tg_source source{sizeof source, "k.py", text.data(), text.size(), 1, 0, &host};
+  tg_context *where = nullptr;
+  tg_module *module = nullptr;
+  tg_function *function = nullptr;
+  tg_kernel *kernel = nullptr;
+  ASSERT_EQ(tg_context_create(nullptr, &where, nullptr), TG_OK);
+  ASSERT_EQ(tg_module_from_text(where, &source, &module, nullptr), TG_OK);
+  ASSERT_EQ(tg_module_find(module, "k", &function, nullptr), TG_OK);
+  EXPECT_EQ(tg_compile(function, "out=*f32", nullptr, &kernel, nullptr), TG_LAUNCH);
+  tg_module_destroy(module);
+  tg_context_destroy(where);
+}
+
 TEST(Errors, MayBeIgnored) {
   tg_module *module = nullptr;
   tg_context *where = nullptr;

@@ -40,12 +40,13 @@ TEST(Growth, ADeepExpressionIsCutByTilesInMemory) {
 // nest, so that the number of nests grows with the depth alone.
 TEST(Growth, ValuesThatAreAliveWhereADeepExpressionIsCutAreComputedOnce) {
   constexpr unsigned rounds = 2000;
-  std::string text = "%a0 = tt.load %pa : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>\n%b0 = arith.addi %a0, %a0 "
-                     ": tensor<64xi32>\n";
+  std::string text =
+      "%a0 = tt.load %pa : tensor<64x!tt.ptr<i32>> -> tensor<64xi32>\n%b0 = arith.addi %a0, %a0 "
+      ": tensor<64xi32>\n";
   for (unsigned n = 0; n < rounds; ++n) {
     std::string a = "%a" + std::to_string(n), b = "%b" + std::to_string(n), next = std::to_string(n + 1);
-    text += "%a" + next + " = arith.addi " + a + ", " + b + " : tensor<64xi32>\n%b" + next + " = arith.xori " + a +
-            ", " + b + " : tensor<64xi32>\n";
+    text += "%a" + next + " = arith.addi " + a + ", " + b + " : tensor<64xi32>\n%b" + next +
+            " = arith.xori " + a + ", " + b + " : tensor<64xi32>\n";
   }
   text += "%s = arith.addi %a" + std::to_string(rounds) + ", %b" + std::to_string(rounds) +
           " : tensor<64xi32>\ntt.store %qa, %s : tensor<64x!tt.ptr<i32>>, tensor<64xi32>\n";

@@ -121,6 +121,9 @@ TEST_F(Loading, RefusesWrongCalls) {
   EXPECT_NE(std::strstr(tgr_message(), "other kernels or parameters than the header"), nullptr);
   EXPECT_EQ(library, nullptr);
   EXPECT_EQ(tgr_library_open("/nowhere/k.tga", "cuda", nullptr, &library), TG_DATA);
+  EXPECT_EQ(tgr_library_open("/dev/zero", "cuda", nullptr, &library), TG_DATA);
+  EXPECT_NE(std::string(tgr_message()).find("it is no file"), std::string::npos) << tgr_message();
+  EXPECT_EQ(tgr_library_open("/tmp", "cuda", nullptr, &library), TG_DATA);
   EXPECT_EQ(tgr_library_open(nullptr, "cuda", nullptr, &library), TG_LAUNCH);
   EXPECT_EQ(tgr_library_open_bytes("bytes", 5, "cuda", nullptr, &library), TG_DATA);
   ASSERT_EQ(opened("cuda", artifact::interfaceDigest(archive).c_str()), TG_OK) << tgr_message();

@@ -87,6 +87,8 @@ TEST(Signature, NoTamperedEntryIsTaken) {
 TEST(Signature, FilesThatAreNoneAreRefused) {
   Pair pair;
   EXPECT_FALSE(readPublicKeys(pair.room + "/none"));
+  EXPECT_FALSE(readPublicKeys("/dev/zero"));
+  EXPECT_FALSE(readSigningKey("/dev/zero"));
   EXPECT_FALSE(readPublicKeys(pair.privatePath));
   EXPECT_FALSE(readSigningKey(pair.publicPath));
   fs::permissions(pair.privatePath, fs::perms::group_read, fs::perm_options::add);
@@ -103,8 +105,9 @@ TEST(Address, IsReadOrRefused) {
   EXPECT_EQ(whole->shown.find("cret"), std::string::npos);
   EXPECT_EQ(parseAddress("redis://host")->port, "6379");
   EXPECT_EQ(parseAddress("unix:///run/redis.sock")->path, "/run/redis.sock");
-  for (const char *wrong : {"", "host", "http://host", "redis://", "redis://host:", "redis://host:x",
-                            "redis://h/0", "unix://relative"})
+  for (const char *wrong :
+       {"", "host", "http://host", "redis://", "redis://host:", "redis://host:x", "redis://host:0",
+        "redis://host:65536", "redis://host:99999", "redis://h/0", "unix://relative"})
     EXPECT_FALSE(parseAddress(wrong)) << wrong;
   EXPECT_FALSE(parseAddress("unix:///" + std::string(200, 'x')));
 }
