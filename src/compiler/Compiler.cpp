@@ -21,7 +21,7 @@ bool complete(const sema::Request &request, diag::Sink &sink) {
   for (const Parameter &parameter : parametersOf(*request.kernel)) {
     auto found = specs.find(parameter.name);
     if (found == specs.end()) {
-      if (!parameter.hasDefault)
+      if (!parameter.hasDefault && !parameter.isVariadic)
         sink.report(parameter.isConstexpr ? diag::Kind::ConstexprMissing : diag::Kind::ArgumentMissing,
                     parameter.location, {kernel, parameter.name});
     } else if (auto *type = std::get_if<sema::Type>(&found->second->value); type && parameter.isConstexpr) {
@@ -43,6 +43,15 @@ bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sin
   sink.report(
       diag::Kind::OptionValue, place,
       {"num_warps", "the int " + std::to_string(warps), "a power of 2 from 1 to " + std::to_string(most)});
+  return false;
+}
+
+bool checkStages(int stages, diag::Location place, diag::Sink &sink) {
+  if (stages >= 0 && stages <= sema::maxStages)
+    return true;
+  sink.report(diag::Kind::OptionValue, place,
+              {"num_stages", "the int " + std::to_string(stages),
+               "an int from 0 to " + std::to_string(sema::maxStages)});
   return false;
 }
 
@@ -128,8 +137,9 @@ const Target *prepare(const sema::Request &request, const CompileOptions &option
     if (!opened || !opened->checkLooks(options.looks, *target, targetOptions, sink))
       return nullptr;
   }
-  return checkWarps(targetOptions.numWarps, *target, place, sink) && complete(request, sink) ? target
-                                                                                             : nullptr;
+  bool isFine = checkWarps(targetOptions.numWarps, *target, place, sink) &&
+                checkStages(targetOptions.numStages, place, sink) && complete(request, sink);
+  return isFine ? target : nullptr;
 }
 
 Status build(const sema::Request &request, const Target &target, const TargetOptions &options, Built &built,

@@ -45,7 +45,7 @@ const Core &linkedCore();
 // on the caller's side.
 using OpenCore = const Core *(*)(const char *ours,
                                  std::shared_ptr<const sema::Function> (*findFunction)(std::string_view));
-// The version, and the sizes of what goes over the border.
+// The version, the sizes of what goes over the border, and which diagnostics there are.
 std::string sidesOf();
 
 } // namespace tegula::compiler

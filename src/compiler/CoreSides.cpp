@@ -1,6 +1,15 @@
 #include "compiler/Core.h"
 
+#include <functional>
+
 namespace tegula::compiler {
+
+// The names of diagnostics, whose numbers go over the border.
+static constexpr std::string_view diagnostics =
+#define DIAG(Name, severity, code, text, hint) #Name " "
+#include "diag/Diagnostics.def"
+    ;
+#undef DIAG
 
 std::string sidesOf() {
   std::string text = TEGULA_VERSION;
@@ -10,7 +19,7 @@ std::string sidesOf() {
         sizeof(diag::Diagnostic), sizeof(diag::Sink), sizeof(PassList), sizeof(eager::Program),
         sizeof(eager::Held), sizeof(KnownLaunch), sizeof(Module), sizeof(syntax::FunctionDef)})
     text += " " + std::to_string(size);
-  return text;
+  return text + " " + std::to_string(std::hash<std::string_view>{}(diagnostics));
 }
 
 } // namespace tegula::compiler

@@ -153,6 +153,8 @@ std::vector<Parameter> parametersOf(const sema::Function &function) {
     Parameter parameter;
     parameter.name = definition.name;
     parameter.location = function.tree->at(definition.range);
+    parameter.isVariadic = definition.kind == syntax::Parameter::VarArgs;
+    parameter.isKeywordOnly = definition.kind == syntax::Parameter::KeywordOnly;
     if (definition.annotation)
       applyAnnotation(function, definition.annotation, parameter);
     if (definition.defaultValue) {
@@ -167,7 +169,7 @@ std::vector<Parameter> parametersOf(const sema::Function &function) {
 
 bool checkParameters(const sema::Function &function, diag::Sink &sink) {
   for (const syntax::Parameter &parameter : function.definition->parameters)
-    if (parameter.kind == syntax::Parameter::VarArgs || parameter.kind == syntax::Parameter::KwArgs) {
+    if (parameter.kind == syntax::Parameter::KwArgs) {
       sink.report(diag::Kind::ParameterKindUnsupported, function.tree->at(parameter.range),
                   {function.definition->name, parameter.name});
       return false;

@@ -17,8 +17,10 @@ struct Parameter {
   std::string defaultText; // as written; "" without
   bool isConstexpr = false;
   bool hasDefault = false;
-  bool isElement = false; // not a parameter, but an element of the tuple that is one's argument
-  bool isConst = false;   // annotated tl.const: a pointer that is only read
+  bool isVariadic = false;    // *args: takes the rest of the arguments that have no name, as a tuple
+  bool isKeywordOnly = false; // takes its argument by name only
+  bool isElement = false;     // not a parameter, but an element of the tuple that is one's argument
+  bool isConst = false;       // annotated tl.const: a pointer that is only read
   // Named in the decorator's lists: the value 1 and multiples of 16 are nothing special.
   bool doNotSpecialize = false, doNotSpecializeOnAlignment = false;
   // `x: tl.int64`, `p: "*fp16"`: the argument has this type, whatever its value.
@@ -32,7 +34,7 @@ bool applyAnnotation(std::string_view text, Parameter &parameter);
 
 std::vector<Parameter> parametersOf(const sema::Function &function);
 
-// A parameter that a kernel cannot have (*args) is a diagnostic and false.
+// A parameter that a kernel cannot have (**kwargs) is a diagnostic and false.
 bool checkParameters(const sema::Function &function, diag::Sink &sink);
 
 } // namespace tegula::compiler

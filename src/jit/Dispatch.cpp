@@ -16,6 +16,7 @@ using diag::Kind;
 // One call on its way: bound leaves, options, key. Lives on the stack of a launch.
 struct Dispatcher::Call {
   llvm::SmallVector<const Leaf *, 24> leaves; // one a parameter
+  Leaf rest;                                  // what `*args` takes
   llvm::SmallVector<KeyLeaf, 25> key;
   // In step with `key`, which has the elements of tuples behind each tuple: what they are, and of which
   // parameter.
@@ -117,7 +118,7 @@ static bool obey(compiler::CompileOptions &options, std::string_view name, const
   }
   if (name == "num_stages") {
     options.language.numStages = int(value);
-    return value >= 0 && value <= 64;
+    return value >= 0 && value <= sema::maxStages;
   }
   if (name == "maxnreg") {
     target.maxRegisters = int(value);
@@ -246,6 +247,15 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
   return false;
 }
 
+// The parameters ahead of `*args` and of those that are given by name.
+static size_t countByPosition(const std::vector<compiler::Parameter> &parameters) {
+  return size_t(llvm::find_if(parameters,
+                              [](const compiler::Parameter &parameter) {
+                                return parameter.isVariadic || parameter.isKeywordOnly;
+                              }) -
+                parameters.begin());
+}
+
 bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sink &sink) {
   const auto &parameters = this->parameters();
   if (!takesPlainParameters_)
@@ -254,18 +264,27 @@ bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sin
   size_t position = 0, positional = 0;
   for (const Argument &argument : arguments)
     positional += argument.name.empty();
-  if (positional > parameters.size()) {
+  const size_t byPosition = countByPosition(parameters);
+  const bool takesRest = byPosition != parameters.size() && parameters[byPosition].isVariadic;
+  auto rest = takesRest ? std::make_shared<LeafTuple>() : nullptr;
+  if (positional > byPosition && !takesRest) {
     sink.report(Kind::TooManyArguments, place(),
-                {function_->definition->name, std::to_string(parameters.size()), std::to_string(positional)})
-        .hint = "its parameters: " + namesOf(parameters);
+                {function_->definition->name, std::to_string(byPosition), std::to_string(positional)})
+        .hint = byPosition == parameters.size()
+                    ? "its parameters: " + namesOf(parameters)
+                    : "`" + parameters[byPosition].name + "`, behind the `*`, is given by its name";
     return false;
   }
   for (const Argument &argument : arguments) {
     size_t index = position;
     if (argument.name.empty()) {
-      ++position;
+      if (position++ >= byPosition) {
+        rest->elements.push_back(argument.leaf);
+        continue;
+      }
     } else {
-      for (index = 0; index != parameters.size() && parameters[index].name != argument.name;)
+      for (index = 0; index != parameters.size() &&
+                      (parameters[index].name != argument.name || parameters[index].isVariadic);)
         ++index;
       if (index == parameters.size()) {
         if (!setOption(call, argument, sink))
@@ -279,6 +298,11 @@ bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sin
       return false;
     }
     call.leaves[index] = &argument.leaf;
+  }
+  if (takesRest) {
+    call.rest.kind = LeafKind::Tuple;
+    call.rest.tuple = std::move(rest);
+    call.leaves[byPosition] = &call.rest;
   }
   for (size_t i = 0; i != parameters.size(); ++i)
     if (call.leaves[i]->kind == LeafKind::Absent)
@@ -590,9 +614,11 @@ KernelRef Dispatcher::launchKnown(std::span<const PlainArgument> arguments, std:
   return extents && run(*kernel, slots, *extents, place, sink) ? kernel : nullptr;
 }
 
-// nullopt: a default among them is a tuple.
+// nullopt: a default among them is a tuple, or the rest of the arguments is.
 std::optional<KnownCall> Dispatcher::knownCallOf(std::span<const PlainArgument> arguments,
                                                  const SpecializedKernel &kernel) {
+  if (llvm::any_of(parameters_, [](const compiler::Parameter &parameter) { return parameter.isVariadic; }))
+    return std::nullopt;
   KnownCall call;
   std::vector<int> argumentOf(parameters_.size(), -1);
   diag::Sink unheard;

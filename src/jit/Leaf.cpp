@@ -1,5 +1,6 @@
 #include "jit/Leaf.h"
 #include "base/ByteFloat.h"
+#include "sema/Const.h"
 #include "sema/HostRecord.h"
 #include "sema/Session.h"
 
@@ -27,7 +28,7 @@ std::string describe(const Leaf &leaf) {
   case LeafKind::UInt: return "the int " + std::to_string(leaf.bits);
   case LeafKind::Float: return "the float " + shortest(std::bit_cast<double>(leaf.bits));
   case LeafKind::Pointer: return "a pointer to " + std::string(name(leaf.dtype));
-  case LeafKind::Constant: return "the constant " + sema::repr(*leaf.constant);
+  case LeafKind::Constant: return "the constant " + sema::shortened(sema::repr(*leaf.constant));
   case LeafKind::Tuple: return "a tuple of " + std::to_string(leaf.tuple->elements.size());
   }
   return "nothing";
@@ -138,6 +139,23 @@ static bool fits(const Leaf &leaf, DType type) {
   return bits == 64 || (value >= -(int64_t(1) << (bits - 1)) && value < (int64_t(1) << (bits - 1)));
 }
 
+// The hint names a type that holds the number, if there is one.
+static std::nullopt_t outOfRange(const sema::Const &value, DType type, const compiler::Parameter &parameter,
+                                 const std::string &kernel, diag::Sink &sink) {
+  const auto *number = std::get_if<llvm::APInt>(&value.value);
+  diag::Diagnostic &reported =
+      sink.report(Kind::ArgumentRange, parameter.location,
+                  {kernel, parameter.name, sema::shortened(sema::repr(value)), name(type)});
+  if (!number || number->isSignedIntN(64))
+    return std::nullopt;
+  bool isUnsigned64 = !number->isNegative() && number->isIntN(64);
+  reported.hint = isUnsigned64
+                      ? "annotate the parameter with a wider type: `" + parameter.name + ": tl.uint64`"
+                      : "no integer type is as wide: pass it in parts, or to a parameter `" + parameter.name +
+                            ": tl.constexpr`";
+  return std::nullopt;
+}
+
 // A number for a parameter whose type is given.
 static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &type,
                                         const compiler::Parameter &parameter, const sema::Function &function,
@@ -156,9 +174,7 @@ static std::optional<KeyLeaf> pinnedKey(const Leaf &leaf, const sema::TypeRef &t
   if (isFloat(type.element))
     return key;
   if (!fits(leaf, type.element)) {
-    sink.report(Kind::ArgumentRange, parameter.location,
-                {kernel, parameter.name, sema::repr(constantOf(leaf)), name(type.element)});
-    return std::nullopt;
+    return outOfRange(constantOf(leaf), type.element, parameter, kernel, sink);
   }
   if (leaf.bits % 16 == 0 && !isBool(type.element) && !parameter.doNotSpecialize &&
       !parameter.doNotSpecializeOnAlignment)
@@ -223,10 +239,9 @@ std::optional<KeyLeaf> specializeLeaf(const Leaf &leaf, const compiler::Paramete
   if (leaf.kind == LeafKind::None)
     return constantKey(leaf);
   if (leaf.kind == LeafKind::Constant && std::holds_alternative<llvm::APInt>(leaf.constant->value)) {
-    DType widest = parameter.pinned ? parameter.pinned->element : DType::U64;
-    sink.report(Kind::ArgumentRange, parameter.location,
-                {kernel, parameter.name, sema::repr(*leaf.constant), name(widest)});
-    return std::nullopt;
+    bool isNegative = std::get<llvm::APInt>(leaf.constant->value).isNegative();
+    DType widest = parameter.pinned ? parameter.pinned->element : isNegative ? DType::I64 : DType::U64;
+    return outOfRange(*leaf.constant, widest, parameter, kernel, sink);
   }
   if (leaf.kind == LeafKind::Constant) {
     sink.report(Kind::ArgumentNeedsConstexpr, parameter.location, {kernel, parameter.name, describe(leaf)});

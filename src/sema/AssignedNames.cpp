@@ -62,6 +62,20 @@ public:
       expressions(e->elements);
     if (auto *e = as<syntax::List>(node))
       expressions(e->elements);
+    if (auto *e = as<syntax::Slice>(node)) {
+      expression(e->lower);
+      expression(e->upper);
+      expression(e->step);
+    }
+    if (auto *e = as<syntax::FormatString>(node))
+      formatParts(e->parts);
+    if (auto *e = as<syntax::ListComp>(node)) { // its targets are its own
+      expression(e->element);
+      for (const syntax::Comprehension &generator : e->generators) {
+        expression(generator.iterable);
+        expressions(generator.conditions);
+      }
+    }
     if (auto *e = as<syntax::Call>(node)) {
       expression(e->callee);
       expressions(e->arguments);
@@ -117,6 +131,21 @@ public:
     refused(node);
   }
 
+  void target(const syntax::Expr *node) {
+    if (auto *name = as<syntax::Name>(node))
+      bind(name->id);
+    if (auto *attribute = as<syntax::Attribute>(node)) // a constructor sets a field
+      target(attribute->object);
+    if (auto *tuple = as<syntax::Tuple>(node))
+      for (const syntax::Expr *element : tuple->elements)
+        target(element);
+    if (auto *list = as<syntax::List>(node))
+      for (const syntax::Expr *element : list->elements)
+        target(element);
+    if (auto *starred = as<syntax::Starred>(node))
+      target(starred->value);
+  }
+
 private:
   // Adds the names that statements bind which no kernel may hold: later uses of them are no further mistakes.
   void refused(const syntax::Stmt *node) {
@@ -158,19 +187,11 @@ private:
       expression(node);
   }
 
-  void target(const syntax::Expr *node) {
-    if (auto *name = as<syntax::Name>(node))
-      bind(name->id);
-    if (auto *attribute = as<syntax::Attribute>(node)) // a constructor sets a field
-      target(attribute->object);
-    if (auto *tuple = as<syntax::Tuple>(node))
-      for (const syntax::Expr *element : tuple->elements)
-        target(element);
-    if (auto *list = as<syntax::List>(node))
-      for (const syntax::Expr *element : list->elements)
-        target(element);
-    if (auto *starred = as<syntax::Starred>(node))
-      target(starred->value);
+  void formatParts(const std::vector<syntax::FormatPart> &parts) {
+    for (const syntax::FormatPart &part : parts) {
+      expression(part.value);
+      formatParts(part.specParts);
+    }
   }
 
   void loopTarget(const syntax::Expr *node) {
@@ -223,6 +244,12 @@ BlockFacts AssignedNames::of(const syntax::Stmt *statement) {
 void AssignedNames::collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names) {
   Collector collector(nullptr);
   collector.expression(node);
+  names.append(collector.facts.assigned.begin(), collector.facts.assigned.end());
+}
+
+void AssignedNames::collectTarget(const syntax::Expr *target, llvm::SmallVectorImpl<llvm::StringRef> &names) {
+  Collector collector(nullptr);
+  collector.target(target);
   names.append(collector.facts.assigned.begin(), collector.facts.assigned.end());
 }
 

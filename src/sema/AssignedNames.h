@@ -32,6 +32,8 @@ public:
   static BlockFacts of(const syntax::Stmt *statement);
   // Names that an expression assigns (walrus).
   static void collect(const syntax::Expr *node, llvm::SmallVectorImpl<llvm::StringRef> &names);
+  // Names that a target of an assignment binds.
+  static void collectTarget(const syntax::Expr *target, llvm::SmallVectorImpl<llvm::StringRef> &names);
   // As `of`, but leaves out the dead branch of an `if` whose condition `decide` knows.
   using Decide = llvm::function_ref<std::optional<bool>(const syntax::Expr *)>;
   static BlockFacts live(const syntax::Block &block, Decide decide);

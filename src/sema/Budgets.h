@@ -26,5 +26,7 @@ inline constexpr unsigned maxConstDepth = 100; // of tuples in tuples; ConstTooL
 
 // ---- tiles ----
 inline constexpr int64_t maxElements = 1 << 20; // upstream's limit on the elements of a tile; TileTooLarge
+inline constexpr size_t maxRank =
+    64; // dimensions of a tile, which back ends count in bytes; TileRankTooLarge
 
 } // namespace tegula::sema

@@ -43,7 +43,11 @@ bool isSame(const Const &left, const Const &right);
 std::string describeType(const Const &value);
 // `format(value, spec)`.
 std::optional<std::string> formatConst(const Const &value, std::string_view spec, ConstError &error);
+// `text % values`.
+std::optional<Const> formatPercent(const std::string &text, const Const &values, ConstError &error);
 std::string reprOf(double value);
+// A text as messages show it: of a long one the beginning and the end.
+std::string shortened(std::string_view text);
 
 Const makeInt(const llvm::APInt &value); // kept as narrow as it can be, at least 64 bits
 Const makeTuple(ConstTuple elements);

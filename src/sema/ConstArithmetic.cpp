@@ -17,9 +17,7 @@ using syntax::BinaryOperator;
 using syntax::UnaryOperator;
 
 diag::Diagnostic &ConstError::report(diag::Sink &sink, diag::Location location) const {
-  auto at = [&](size_t i) {
-    return i < arguments.size() ? std::string_view(arguments[i]) : std::string_view();
-  };
+  auto at = [&](size_t i) { return i < arguments.size() ? shortened(arguments[i]) : std::string(); };
   return sink.report(kind, std::move(location), {at(0), at(1), at(2), at(3)});
 }
 
@@ -416,6 +414,8 @@ std::optional<Const> evaluate(BinaryOperator op, const Const &left, const Const 
     return integerBinary(op, left, right, error);
   if (isNumber(left) && isNumber(right))
     return floatBinary(op, left, right, error);
+  if (auto *text = op == BinaryOperator::Mod ? get<std::string>(left) : nullptr)
+    return formatPercent(*text, right, error);
   if (op == BinaryOperator::Mul && isSequence(left) && isInteger(right))
     return repeat(left, right, error);
   if (op == BinaryOperator::Mul && isInteger(left) && isSequence(right))

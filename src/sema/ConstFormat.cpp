@@ -41,10 +41,11 @@ std::string quoted(const std::string &text) {
 }
 
 std::string tupleRepr(const ConstTuple &tuple) {
-  std::string result = "(";
+  const TupleClass *type = tuple.type.get();
+  std::string result = (type ? type->name : "") + "(";
   for (size_t i = 0; i < tuple.size(); ++i)
-    result += (i ? ", " : "") + repr(tuple[i]);
-  return result + (tuple.size() == 1 ? ",)" : ")");
+    result += (i ? ", " : "") + (type ? type->fields[i] + "=" : "") + repr(tuple[i]);
+  return result + (tuple.size() == 1 && !type ? ",)" : ")");
 }
 
 // [[fill]align][sign][#][0][width][,_][.precision][type]
@@ -55,6 +56,8 @@ struct Spec {
   unsigned width = 0;
   std::optional<unsigned> precision;
 };
+
+constexpr unsigned widest = 1000; // a field
 
 bool isAlign(char c) { return c == '<' || c == '>' || c == '^' || c == '='; }
 
@@ -103,8 +106,7 @@ std::optional<Spec> parseSpec(std::string_view text) {
     spec.precision = precision;
   }
   spec.type = take("bcdeEfFgGnosxX%");
-  bool isReasonable = spec.width <= 1000 && spec.precision.value_or(0) <= 1000;
-  return text.empty() && isReasonable ? std::optional(spec) : std::nullopt;
+  return text.empty() ? std::optional(spec) : std::nullopt;
 }
 
 size_t characters(std::string_view text) {
@@ -252,6 +254,19 @@ std::string reprOf(double value) {
   return sign + digits.substr(0, exponent + 1) + "." + digits.substr(exponent + 1);
 }
 
+std::string shortened(std::string_view text) {
+  constexpr size_t most = 300, behind = 60;
+  if (text.size() <= most)
+    return std::string(text);
+  size_t head = most - behind, tail = text.size() - behind;
+  auto isInside = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+  while (head > 0 && isInside(head))
+    --head;
+  while (tail < text.size() && isInside(tail))
+    ++tail;
+  return std::string(text.substr(0, head)) + " ... " + std::string(text.substr(tail));
+}
+
 std::string repr(const Const &value) {
   if (get<NoneValue>(value))
     return "None";
@@ -270,8 +285,12 @@ std::string repr(const Const &value) {
               llvm::SmallVector<int64_t, 3>(type->shape.begin(), type->shape.end())};
     return type->whole ? spelling(RecordType{type->whole, tile}) : spelling(tile);
   }
-  if (auto *builtin = get<BuiltinRef>(value))
-    return "<function " + builtin->name + ">";
+  if (auto *builtin = get<BuiltinRef>(value)) {
+    auto [ahead, own] = llvm::StringRef(builtin->name).rsplit('.');
+    llvm::StringRef owner = ahead.rsplit('.').second; // of an enumerator its type: SIGNEDNESS.SIGNED
+    bool isEnumerator = !owner.empty() && owner.front() >= 'A' && owner.front() <= 'Z';
+    return isEnumerator ? (owner + "." + own).str() : "<function " + builtin->name + ">";
+  }
   if (auto *module = get<ModuleRef>(value))
     return "<module " + module->name + ">";
   if (auto *function = get<std::shared_ptr<const Function>>(value))
@@ -291,6 +310,8 @@ std::optional<std::string> formatConst(const Const &value, std::string_view spec
     return str(value);
   std::optional<std::string> result;
   if (auto parsed = parseSpec(spec)) {
+    if (std::max(parsed->width, parsed->precision.value_or(0)) > widest)
+      return error.set(diag::Kind::ConstTooLarge, {std::to_string(widest) + " characters"});
     bool wantsFloat =
         parsed->type && std::string_view("eEfFgG%").find(parsed->type) != std::string_view::npos;
     if (get<double>(value) && (wantsFloat || !parsed->type || parsed->type == 'n')) {
@@ -309,6 +330,94 @@ std::optional<std::string> formatConst(const Const &value, std::string_view spec
   if (!result)
     return error.set(diag::Kind::FormatSpec, {std::string(spec), describeType(value)});
   return result;
+}
+
+// One field of `text % values`, from behind its `%` to its type: [-+ #0][width][.precision]type, in the words
+// of format(). nullopt: another form.
+static std::optional<Spec> parsePercent(std::string_view &text) {
+  Spec spec;
+  bool isLeft = false;
+  for (; !text.empty() && std::string_view("-+ #0").find(text[0]) != text.npos; text.remove_prefix(1)) {
+    isLeft |= text[0] == '-';
+    spec.zero |= text[0] == '0';
+    spec.alternate |= text[0] == '#';
+    if (text[0] == '+' || (text[0] == ' ' && spec.sign != '+'))
+      spec.sign = text[0];
+  }
+  takeNumber(text, spec.width);
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    unsigned precision = 0;
+    takeNumber(text, precision);
+    spec.precision = precision;
+  }
+  if (text.empty() || std::string_view("sdiurxXoeEfFgGc").find(text[0]) == text.npos)
+    return std::nullopt;
+  spec.type = text[0];
+  spec.align = isLeft ? '<' : spec.zero && spec.type != 's' && spec.type != 'r' ? '=' : '>';
+  if (spec.align == '=')
+    spec.fill = "0";
+  spec.zero = false;
+  text.remove_prefix(1);
+  return spec;
+}
+
+static std::optional<std::string> formatField(Spec spec, const Const &value, ConstError &error) {
+  if (std::max(spec.width, spec.precision.value_or(0)) > widest)
+    return error.set(diag::Kind::ConstTooLarge, {std::to_string(widest) + " characters"});
+  char type = spec.type;
+  std::optional<std::string> result;
+  if (type == 's' || type == 'r') {
+    spec.type = 's', spec.sign = '-', spec.alternate = false;
+    result = formatText(spec, type == 's' ? str(value) : repr(value));
+  } else if (std::string_view("eEfFgG").find(type) != std::string_view::npos && isNumber(value)) {
+    auto number = toDouble(value, error);
+    if (!number)
+      return std::nullopt;
+    result = formatFloat(spec, *number);
+  } else if (std::string_view("diu").find(type) != std::string_view::npos && isNumber(value)) {
+    auto whole = toPythonInt(value, error); // drops the fraction
+    if (!whole)
+      return std::nullopt;
+    spec.type = 'd';
+    result = formatInteger(spec, integerOf(*whole));
+  } else if (std::string_view("xXo").find(type) != std::string_view::npos && isInteger(value)) {
+    result = formatInteger(spec, integerOf(value));
+  }
+  if (!result)
+    error.set(diag::Kind::FormatSpec, {std::string("%") + type, describeType(value)});
+  return result;
+}
+
+std::optional<Const> formatPercent(const std::string &format, const Const &values, ConstError &error) {
+  const ConstTuple *tuple = tupleOf(values);
+  std::span<const Const> given = tuple ? std::span<const Const>(*tuple) : std::span(&values, 1);
+  std::string result;
+  size_t taken = 0;
+  for (std::string_view text = format;;) {
+    size_t percent = text.find('%');
+    result += text.substr(0, percent);
+    if (percent == std::string_view::npos)
+      break;
+    text.remove_prefix(percent + 1);
+    if (text.starts_with('%')) {
+      result += '%';
+      text.remove_prefix(1);
+      continue;
+    }
+    auto spec = parsePercent(text);
+    if (!spec || taken == given.size())
+      return error.set(diag::Kind::FormatSpec, {format, describeType(values)});
+    auto field = formatField(*spec, given[taken++], error);
+    if (!field)
+      return std::nullopt;
+    result += *field;
+    if (result.size() > maxConstElements)
+      return error.set(diag::Kind::ConstTooLarge, {std::to_string(maxConstElements) + " characters"});
+  }
+  if (taken != given.size())
+    return error.set(diag::Kind::FormatSpec, {format, describeType(values)});
+  return Const{std::move(result)};
 }
 
 } // namespace tegula::sema

@@ -19,8 +19,19 @@ mlir::Location Session::loc() const {
   return caller ? mlir::Location(mlir::CallSiteLoc::get(file, *caller)) : file;
 }
 
+// Texts of the user's own are shown as they are.
+static bool showsAll(diag::Kind kind) {
+  using diag::Kind;
+  return kind == Kind::StaticPrint || kind == Kind::StaticAssertFailed || kind == Kind::AssertFailed ||
+         kind == Kind::HostFunctionRaised;
+}
+
 std::nullopt_t Session::fail(diag::Kind kind, std::initializer_list<std::string_view> arguments) {
-  explain(sink.report(kind, place, arguments));
+  std::vector<std::string> texts;
+  for (std::string_view argument : arguments)
+    texts.push_back(showsAll(kind) ? std::string(argument) : shortened(argument));
+  auto at = [&](size_t i) { return i < texts.size() ? std::string_view(texts[i]) : std::string_view(); };
+  explain(sink.report(kind, place, {at(0), at(1), at(2), at(3), at(4)}));
   return std::nullopt;
 }
 
@@ -31,6 +42,13 @@ void Session::explain(diag::Diagnostic &reported) {
 
 void Session::warn(diag::Kind kind, std::initializer_list<std::string_view> arguments) {
   fail(kind, arguments);
+}
+
+void Session::endLine() {
+  if (openLine.ends_with('\n'))
+    openLine.pop_back();
+  warn(diag::Kind::StaticPrint, {openLine});
+  openLine.clear();
 }
 
 // ---- compile-time arithmetic, reported at the session's place ------------------------------

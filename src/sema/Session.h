@@ -19,9 +19,11 @@ namespace tegula::sema {
 // Says how the 32-bit operands of a tl.dot may be narrowed.
 enum class DotPrecision : uint8_t { TF32, TF32x3, IEEE, BF16x3, BF16x6 };
 
+inline constexpr int maxStages = 64; // of a loop that loads ahead
+
 struct LanguageOptions {
   int numWarps = 4;
-  int numStages = 0; // 0: as the target likes
+  int numStages = 0; // at most maxStages; 0: as the target likes
   bool debug = false;
   bool sanitizesOverflow = true; // with `debug`: sums, differences and products of integers are checked
   DotPrecision dotPrecision = DotPrecision::TF32; // of a tl.dot that says nothing
@@ -68,6 +70,10 @@ public:
     mlir::NamedAttribute attribute;
   };
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Promise, 2>> promises;
+
+  // The text of tl.static_print since the last end of a line.
+  std::string openLine;
+  void endLine();
 
   // Reports at `place` and returns nullopt: `return session.fail(Kind::X, {...})`.
   std::nullopt_t fail(diag::Kind kind, std::initializer_list<std::string_view> arguments = {});

@@ -76,13 +76,17 @@ private:
   }
 
   bool bindParameter(const std::string &name, const syntax::Parameter &parameter) {
-    if (parameter.kind == syntax::Parameter::VarArgs || parameter.kind == syntax::Parameter::KwArgs)
+    if (parameter.kind == syntax::Parameter::KwArgs)
       return fail(Kind::UnsupportedConstruct,
-                  {"`*args` and `**kwargs` in the parameters of a kernel", "name each parameter"});
+                  {"`**kwargs` in the parameters of a kernel", "name each parameter, or take `*args`"});
     bool isConstexpr = parameter.annotation && namesConstexpr(parameter.annotation);
     Local &local = locals_[parameter.name];
     local.line = kernel_.tree->source->position(parameter.range.begin).line;
     const ArgumentSpec *spec = specs_.lookup(parameter.name);
+    if (!spec && parameter.kind == syntax::Parameter::VarArgs) {
+      local.value = makeTupleValue({});
+      return true;
+    }
     if (!spec && !parameter.defaultValue)
       return fail(isConstexpr ? Kind::MissingConstexpr : Kind::MissingArgument, {name, parameter.name});
     if (!spec) {

@@ -91,6 +91,20 @@ struct Record {
   ValueTuple fields; // run-time values, and tuples of such; builtins/Block.h has their order
 };
 
+// The class of a tuple whose elements have names, or of an aggregate; null: of any other value.
+inline const TupleClass *classOf(const Value &value) {
+  if (auto *tuple = value.tuple())
+    return tuple->type.get();
+  auto *constant = value.constant();
+  auto *tuple = constant ? std::get_if<std::shared_ptr<ConstTuple>>(&constant->value) : nullptr;
+  return tuple ? (*tuple)->type.get() : nullptr;
+}
+// An aggregate is kept as a tuple of its fields, and is none.
+inline bool isAggregate(const Value &value) {
+  const TupleClass *type = classOf(value);
+  return type && type->isAggregate;
+}
+
 inline const ValueTuple *Value::parts() const { return record() ? &record()->fields : tuple(); }
 inline Value Value::withParts(ValueTuple parts) const {
   if (record())

@@ -81,7 +81,7 @@ private:
         return a.withParts(std::move(*fields));
     if (a.record() || b.record())
       return std::nullopt;
-    auto left = elementsOf(a), right = elementsOf(b);
+    auto left = partsOf(a), right = partsOf(b);
     if (left && right && left->size() == right->size() && isSameClass(left->type, right->type)) {
       auto merged = mergeAll(*left, *right);
       return merged ? std::optional(Value(std::make_shared<ValueTuple>(std::move(*merged)))) : std::nullopt;
@@ -265,9 +265,11 @@ struct Visitor::SideMerge {
                                 : merge.adopt(merged[i]->value, then.has_value());
     if (value)
       merged[i]->value = std::move(*value);
-    else if (then && orelse)
-      visitor.session.fail(Kind::ReturnMismatch, {visitor.frame->function.definition->name,
-                                                  describeType(then->value), describeType(orelse->value)});
+    else if (then && orelse) {
+      auto [one, other] = describeTypes(then->value, orelse->value);
+      visitor.session.fail(Kind::ReturnMismatch, {visitor.frame->function.definition->name, one, other});
+      explainConstants(visitor.session, Kind::ReturnMismatch, then->value, orelse->value);
+    }
     return value.has_value();
   }
 
@@ -334,17 +336,25 @@ struct Visitor::SideMerge {
   }
 
   bool reportMismatch(size_t i) {
-    std::string thenType = describeType(sides.then[i]->value),
-                elseType = describeType(sides.orelse[i]->value);
-    std::string initial = isDefined(sides.before[i]) ? describeType(sides.before[i]->value) : "";
+    const Value &then = sides.then[i]->value, &orelse = sides.orelse[i]->value;
+    auto [thenType, elseType] = describeTypes(then, orelse);
+    auto isInitial = [&](const Value &value) {
+      if (!isDefined(sides.before[i]))
+        return false;
+      auto [before, now] = describeTypes(sides.before[i]->value, value);
+      return before == now;
+    };
+    bool isInitialElse = isInitial(orelse), isInitialThen = !isInitialElse && isInitial(then);
     llvm::StringRef name = sides.names[i];
     Session &session = visitor.session;
-    if (initial == elseType)
-      session.fail(Kind::MergeInitialMismatch, {name, initial, "then", thenType});
-    else if (initial == thenType)
-      session.fail(Kind::MergeInitialMismatch, {name, initial, "else", elseType});
+    Kind kind = isInitialElse || isInitialThen ? Kind::MergeInitialMismatch : Kind::MergeMismatch;
+    if (isInitialElse)
+      session.fail(kind, {name, elseType, "then", thenType});
+    else if (isInitialThen)
+      session.fail(kind, {name, thenType, "else", elseType});
     else
-      session.fail(Kind::MergeMismatch, {name, thenType, elseType});
+      session.fail(kind, {name, thenType, elseType});
+    explainConstants(session, kind, then, orelse);
     return false;
   }
 

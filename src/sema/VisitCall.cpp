@@ -24,10 +24,15 @@ std::optional<Value> Visitor::visitCall(const syntax::Call &node) {
   auto object = method ? visit(method->object) : MaybeValue();
   if (method && !object)
     return std::nullopt;
+  bool isOperator = method && method->attribute.starts_with("__") && !isAggregate(*object);
+  if (isOperator && visitArguments(node, arguments, keywords) && keywords.empty())
+    if (auto applied = operatorByName(*object, method->attribute, arguments))
+      return *applied;
+  arguments.clear();
   if (method && isMethod(*object, method->attribute)) {
     if (visitArguments(node, arguments, keywords))
       result = callMethod(session, *object, method->attribute, arguments, keywords);
-  } else if (auto elements = method ? elementsOf(*object) : std::nullopt; elements && elements->type) {
+  } else if (auto elements = method ? partsOf(*object) : std::nullopt; elements && elements->type) {
     // A method of the user's: the object is its first argument. A field may hold a function.
     auto callee = attributeOf(*object, method->attribute);
     if (callee && elements->type->find(method->attribute) == elements->size())
@@ -120,6 +125,9 @@ bool Visitor::visitArguments(const syntax::Call &node, std::vector<Value> &argum
 
 std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Value> arguments,
                                         std::span<const NamedValue> keywords) {
+  if (isAggregate(callee))
+    if (auto result = callMember(callee, "__call__", arguments, keywords))
+      return *result;
   auto *constant = callee.constant();
   if (!constant)
     return session.fail(Kind::NotCallable, {describeType(callee)});
@@ -129,110 +137,14 @@ std::optional<Value> Visitor::callValue(const Value &callee, std::span<const Val
     std::shared_ptr<const Function> alive = *function;
     return callFunction(*alive, arguments, keywords);
   }
-  if (auto *type = get<TupleClassPtr>(*constant)) {
-    auto constructor = (*type)->isAggregate
-                           ? host.attribute(frame->function.env, Const{(*type)->self}, "__init__")
-                           : std::nullopt;
-    auto *function = constructor ? get<std::shared_ptr<const Function>>(constructor->value) : nullptr;
-    return function ? construct(TupleClassPtr(*type), std::shared_ptr(*function), arguments, keywords)
-                    : makeNamed(TupleClassPtr(*type), arguments, keywords);
-  }
+  if (auto *type = get<TupleClassPtr>(*constant))
+    return make(TupleClassPtr(*type), arguments, keywords);
   if (get<OpaqueRef>(*constant))
     return callHost(*constant, arguments, keywords);
   auto *type = get<TypeRef>(*constant);
   if (type && type->shape.empty() && type->whole == TypeRef::No && arguments.size() == 1 && keywords.empty())
     return callBuiltinByName("triton.language.cast", std::array{arguments[0], callee}, {});
   return session.fail(Kind::NotCallable, {describeType(callee)});
-}
-
-// The defaults of fields that have no value: pairs of a name and a constant, which the host tells.
-void Visitor::fillDefaults(const TupleClass &type, std::vector<MaybeValue> &fields) {
-  auto defaults = host.attribute(frame->function.env, Const{type.self}, "_field_defaults");
-  auto *pairs = defaults ? tupleOf(defaults->value) : nullptr;
-  for (size_t i = 0; pairs && i < fields.size(); ++i)
-    for (const Const &pair : *pairs) {
-      auto *parts = tupleOf(pair);
-      if (!fields[i] && parts && parts->size() == 2 && isEqual(parts->front(), Const{type.fields[i]}))
-        fields[i] = Value(parts->back());
-    }
-}
-
-// An object of a class of tuples with names, from its fields in order or by name.
-std::optional<Value> Visitor::makeNamed(TupleClassPtr type, std::span<const Value> arguments,
-                                        std::span<const NamedValue> keywords) {
-  size_t count = type->fields.size();
-  if (arguments.size() > count)
-    return session.fail(Kind::CallTooManyArguments,
-                        {type->name, std::to_string(count), std::to_string(arguments.size())});
-  std::vector<MaybeValue> fields(arguments.begin(), arguments.end());
-  fields.resize(count);
-  for (const NamedValue &keyword : keywords) {
-    size_t index = type->find(keyword.name);
-    if (index == count)
-      return session.fail(Kind::UnknownKeyword, {type->name, keyword.name});
-    if (fields[index])
-      return session.fail(Kind::RepeatedArgument, {type->name, keyword.name});
-    fields[index] = keyword.value;
-  }
-  if (!llvm::all_of(fields, [](const MaybeValue &field) { return field.has_value(); }))
-    fillDefaults(*type, fields);
-  ValueTuple result;
-  result.type = type;
-  for (size_t i = 0; i < count; ++i) {
-    if (!fields[i])
-      return session.fail(Kind::MissingArgument, {type->name, type->fields[i]});
-    result.push_back(std::move(*fields[i]));
-  }
-  return type->isAggregate ? settleFields(std::move(result)) : tupleWithinLimits(std::move(result));
-}
-
-// An aggregate by the user's constructor, which is walked with fields that have no value yet.
-std::optional<Value> Visitor::construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
-                                        std::span<const Value> arguments,
-                                        std::span<const NamedValue> keywords) {
-  const auto &parameters = constructor->definition->parameters;
-  auto blank = std::make_shared<ValueTuple>(
-      std::vector<Value>(type->fields.size(), Value(Const{OpaqueRef{0, "a field without a value"}})));
-  blank->type = type;
-  std::vector<Value> all{Value(blank)};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  llvm::StringMap<Local> locals;
-  if (parameters.empty() || !bindParameters(*constructor, all, keywords, locals))
-    return parameters.empty() ? unsupported("a constructor without `self`", "name it first") : std::nullopt;
-  Value made;
-  if (!enter(*constructor, std::move(locals), &made))
-    return std::nullopt;
-  ValueTuple fields = *elementsOf(made);
-  for (size_t i = 0; i < fields.size(); ++i)
-    if (auto *field = fields[i].constant();
-        field && get<OpaqueRef>(*field) && !get<OpaqueRef>(*field)->handle) {
-      session.fail(Kind::UndefinedName, {type->name + "." + type->fields[i]});
-      session.sink.last()->hint =
-          "its constructor must give it a value: `self." + type->fields[i] + " = ...`";
-      return std::nullopt;
-    }
-  return settleFields(std::move(fields));
-}
-
-// Fields of an aggregate that are annotated tl.constexpr hold constants, and all others run-time values, so
-// that loops can carry them.
-std::optional<Value> Visitor::settleFields(ValueTuple fields) {
-  auto constant = host.attribute(frame->function.env, Const{fields.type->self}, "_constexpr_fields");
-  auto *names = constant ? tupleOf(constant->value) : nullptr;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    Const field{fields.type->fields[i]};
-    bool isConstexpr = names && llvm::any_of(*names, [&](const Const &name) { return isEqual(name, field); });
-    if (isConstexpr && !fields[i].constant())
-      return session.fail(Kind::ConstexprNeeded,
-                          {"`" + fields.type->fields[i] + "`", describeType(fields[i])});
-    if (isConstexpr || !fields[i].constant() || !isNumber(*fields[i].constant()))
-      continue;
-    auto tensor = toTensor(session, fields[i]);
-    if (!tensor)
-      return std::nullopt;
-    fields[i] = *tensor;
-  }
-  return tupleWithinLimits(std::move(fields));
 }
 
 // Bits of a handle, as tegula.h has them: a function that takes run-time values; such a value, by its number
@@ -250,6 +162,35 @@ void Visitor::refuseRunTime(const OpaqueRef &callee, const Value &argument) {
                          "marked @triton.jit");
 }
 
+// Python sees constants, and of a run-time value its type and its number in `given`, in tuples and
+// aggregates, too.
+static Const forHost(const Value &value, std::vector<Value> &given) {
+  if (auto *constant = value.constant())
+    return *constant;
+  if (!value.tuple()) {
+    given.push_back(value);
+    return {OpaqueRef{isRunTime | (given.size() - 1), describeType(value)}};
+  }
+  ConstTuple elements;
+  elements.type = value.tuple()->type;
+  for (const Value &element : *value.tuple())
+    elements.push_back(forHost(element, given));
+  return makeTuple(std::move(elements));
+}
+
+static Value withRunTime(const Const &answer, const std::vector<Value> &given) {
+  if (auto *tuple = tupleOf(answer)) {
+    ValueTuple elements;
+    elements.type = tuple->type;
+    for (const Const &element : *tuple)
+      elements.push_back(withRunTime(element, given));
+    return makeTupleValue(std::move(elements));
+  }
+  auto *opaque = get<OpaqueRef>(answer);
+  uint64_t number = opaque && opaque->handle & isRunTime ? opaque->handle & ~isRunTime : given.size();
+  return number < given.size() ? given[number] : Value(answer);
+}
+
 // A constexpr_function, or one that takes run-time values and returns one of them or a constant: the host
 // runs it, now.
 std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Value> arguments,
@@ -261,17 +202,14 @@ std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Valu
     return std::nullopt;
   }
   ConstTuple constants;
-  std::vector<Value> given;
+  std::vector<Value> given; // run-time values among the arguments and inside of them
   std::vector<std::string> keywordNames;
+  bool takesAny = get<OpaqueRef>(callee)->handle & takesValues;
   auto add = [&](const Value &argument) {
-    given.push_back(argument);
-    if (argument.constant())
-      constants.push_back(*argument.constant());
-    else if (get<OpaqueRef>(callee)->handle & takesValues)
-      constants.push_back({OpaqueRef{isRunTime | (given.size() - 1), describeType(argument)}});
-    else
-      refuseRunTime(*get<OpaqueRef>(callee), argument);
-    return constants.size() == given.size();
+    if (!argument.constant() && !takesAny)
+      return refuseRunTime(*get<OpaqueRef>(callee), argument), false;
+    constants.push_back(forHost(argument, given));
+    return true;
   };
   for (const Value &argument : arguments)
     if (!add(argument))
@@ -282,13 +220,8 @@ std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Valu
     keywordNames.push_back(keyword.name);
   }
   HostReply reply = host.call(frame->function.env, callee, constants, keywordNames);
-  if (reply.answer) {
-    auto *opaque = get<OpaqueRef>(reply.answer->value);
-    uint64_t number = opaque && opaque->handle & isRunTime ? opaque->handle & ~isRunTime : given.size();
-    if (number < given.size())
-      return given[number];
-    return Value(std::move(reply.answer->value));
-  }
+  if (reply.answer)
+    return withRunTime(reply.answer->value, given);
   if (!reply.raised.empty())
     return session.fail(Kind::HostFunctionRaised, {get<OpaqueRef>(callee)->repr, reply.raised});
   return session.fail(Kind::NotCallable, {describeType(Value(callee))});
@@ -305,7 +238,16 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
     if (auto known = attributeByName(name == "builtins.hasattr", arguments))
       return *known;
   bool isMath = llvm::StringRef(name).starts_with("math.");
-  bool areConstant = llvm::all_of(arguments, [](const Value &value) { return value.constant() != nullptr; });
+  if (arguments.size() == 1 && isAggregate(arguments.front()))
+    if (auto result = pythonOfAggregate(name, arguments.front()))
+      return *result;
+  auto *opaque = arguments.size() == 1 && arguments.front().constant()
+                     ? get<OpaqueRef>(*arguments.front().constant())
+                     : nullptr;
+  if (name == "builtins.len" && opaque && opaque->handle)
+    return lengthOfHost(*arguments.front().constant());
+  bool areConstant =
+      llvm::all_of(arguments, [](const Value &value) { return value.constant() && !isAggregate(value); });
   if (areConstant && keywords.empty()) {
     ConstTuple constants;
     for (const Value &argument : arguments)
@@ -313,7 +255,8 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
     ConstError error;
     if (auto folded = foldCall(Const{BuiltinRef{name}}, constants, error))
       return Value(std::move(*folded));
-    if (isMath)
+    bool isOfValue = error.kind == Kind::ConstDomain || error.kind == Kind::ConstTooLarge;
+    if (isMath || isOfValue)
       return failConst(error);
   }
   if (isMath)
@@ -327,7 +270,7 @@ std::optional<std::optional<Value>> Visitor::attributeByName(bool isQuestion,
   const Value &object = arguments[0];
   auto *constant = object.constant();
   auto *name = arguments[1].constant() ? get<std::string>(*arguments[1].constant()) : nullptr;
-  auto elements = elementsOf(object);
+  auto elements = partsOf(object);
   bool isNamed = elements && elements->type;
   bool isOfHost =
       constant && (get<ModuleRef>(*constant) || get<OpaqueRef>(*constant) || get<TupleClassPtr>(*constant));
@@ -347,20 +290,6 @@ std::optional<std::optional<Value>> Visitor::attributeByName(bool isQuestion,
   if (isQuestion)
     return MaybeValue(Value(Const{isKnown}));
   return !isKnown && arguments.size() > 2 ? MaybeValue(arguments[2]) : attributeOf(object, *name);
-}
-
-std::optional<Value> Visitor::replaceFields(const Value &object, std::span<const NamedValue> changes) {
-  auto fields = elementsOf(object);
-  if (!fields || !fields->type || !fields->type->isAggregate)
-    return session.fail(Kind::BuiltinWrongArgument,
-                        {"tl.aggregate_replace", "obj", "an aggregate", describeType(object)});
-  for (const NamedValue &change : changes) {
-    size_t index = fields->type->find(change.name);
-    if (index == fields->size())
-      return session.fail(Kind::NoSuchAttribute, {describeType(object), change.name});
-    (*fields)[index] = change.value;
-  }
-  return settleFields(std::move(*fields));
 }
 
 // ---- functions of the language ----------------------------------------------------------
@@ -506,6 +435,8 @@ bool Visitor::visitKernel(const Function &kernel, llvm::StringMap<Local> paramet
   frame = &outermost;
   Flow flow = runToEnd(kernel.definition->body);
   frame = nullptr;
+  if (!session.openLine.empty())
+    session.endLine();
   return flow == Flow::Exits && session.sink.errorCount() == errors;
 }
 

@@ -145,14 +145,14 @@ std::optional<Value> Visitor::visitAttribute(const syntax::Attribute &node) {
 
 std::optional<Value> Visitor::attributeOf(const Value &object, const std::string &name) {
   auto *constant = object.constant();
-  if (auto elements = elementsOf(object); elements && elements->type) {
+  if (auto elements = partsOf(object); elements && elements->type) {
     const TupleClass &type = *elements->type;
     if (size_t index = type.find(name); index < elements->size())
       return (*elements)[index];
-    auto answer = host.attribute(frame->function.env, Const{type.self}, name);
-    auto *opaque = answer ? get<OpaqueRef>(answer->value) : nullptr;
-    if (answer && (!opaque || opaque->handle))
-      return Value(std::move(answer->value));
+    if (auto member = memberOf(type, name))
+      return member;
+    if (type.isAggregate && name == "type")
+      return Value(typeOfAggregate(object));
     return session.fail(Kind::NoSuchAttribute, {describeType(object), name});
   }
   if (auto *type = constant ? get<TupleClassPtr>(*constant) : nullptr)
@@ -173,6 +173,10 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
       suggest(session, Kind::UnknownModuleAttribute, similarBuiltin(module->name + ".", name));
     return std::nullopt;
   }
+  // Of a class of the language: tl.tensor.sum, tl.dtype.SIGNEDNESS.
+  if (auto *builtin = constant ? get<BuiltinRef>(*constant) : nullptr)
+    if (auto member = findBuiltin(builtin->name + "." + name))
+      return Value(std::move(*member));
   if (name == "value" && constant)
     return object; // constexpr.value: constants are their own value here
   // Numbers and texts have Python's methods, which the host knows.
@@ -201,6 +205,8 @@ static std::nullopt_t failOfTuple(Session &session, std::string_view op, const V
 }
 
 std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right) {
+  if (isAggregate(left) || isAggregate(right))
+    return binaryOfAggregates(op, left, right);
   // The classes `A | B` that isinstance asks for: a tuple of them.
   if (op == syntax::BinaryOperator::Or && namesClass(left) && namesClass(right)) {
     ValueTuple classes;
@@ -241,18 +247,22 @@ std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &l
 
 std::optional<Value> Visitor::visitUnary(const syntax::Unary &node) {
   auto operand = visit(node.operand);
-  if (!operand)
-    return operand;
-  if (auto *constant = operand->constant()) {
+  return operand ? unaryOf(node.op, *operand) : operand;
+}
+
+std::optional<Value> Visitor::unaryOf(syntax::UnaryOperator op, const Value &operand) {
+  if (isAggregate(operand))
+    return unaryOfAggregate(op, operand);
+  if (auto *constant = operand.constant()) {
     ConstError error;
-    auto result = evaluate(node.op, *constant, error);
+    auto result = evaluate(op, *constant, error);
     return result ? MaybeValue(std::move(*result)) : failConst(error);
   }
-  if (operand->tuple() && node.op == syntax::UnaryOperator::Not)
-    return Value(Const{operand->tuple()->empty()});
-  if (operand->tuple())
-    return session.fail(Kind::ConstOperand, {spelling(node.op), describeType(*operand)});
-  return unary(session, node.op, *operand);
+  if (operand.tuple() && op == syntax::UnaryOperator::Not)
+    return Value(Const{operand.tuple()->empty()});
+  if (operand.tuple())
+    return session.fail(Kind::ConstOperand, {spelling(op), describeType(operand)});
+  return unary(session, op, operand);
 }
 
 // Constants short-circuit wherever they stand: `run_time and False` is the constant False.
@@ -261,12 +271,17 @@ std::optional<Value> Visitor::visitBoolOp(const syntax::BoolOp &node) {
   MaybeValue runTime, constant;
   for (const syntax::Expr *operand : node.operands) {
     auto value = visit(operand);
-    if (!value)
-      return value;
-    if (auto *known = value->constant()) {
-      if (isTrue(*known) == stopsOn)
+    auto truth = value && isAggregate(*value) ? truthOfAggregate(*value) : value;
+    if (!truth)
+      return truth;
+    bool isKnown = truth->constant() || truth->parts();
+    if (isKnown) {
+      if ((truth->constant() ? isTrue(*truth->constant()) : !truth->parts()->empty()) == stopsOn)
         return value;
       constant = value;
+    } else if (isAggregate(*value)) {
+      return unsupported("`" + std::string(spelling(node.op)) + "` of an aggregate with a run-time truth",
+                         "ask the aggregate in an `if`, or compare its fields");
     } else {
       constant.reset();
       runTime = runTime ? logical(session, node.op, *runTime, *value) : value;
@@ -298,9 +313,21 @@ std::optional<Value> Visitor::visitCompare(const syntax::Compare &node) {
   return left ? result : left;
 }
 
+// Is an aggregate among the elements of a tuple?
+static bool holdsAggregate(const Value &value) {
+  auto elements = elementsOf(value);
+  return elements && llvm::any_of(*elements, [](const Value &element) {
+           return isAggregate(element) || holdsAggregate(element);
+         });
+}
+
 std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value &left, const Value &right) {
   using syntax::CompareOperator;
-  if (left.constant() && right.constant()) {
+  bool isIdentity = op == CompareOperator::Is || op == CompareOperator::IsNot;
+  if (!isIdentity && (isAggregate(left) || isAggregate(right)))
+    return compareAggregates(op, left, right);
+  if (left.constant() && right.constant() &&
+      (isIdentity || !(holdsAggregate(left) || holdsAggregate(right)))) {
     if (auto *object = get<OpaqueRef>(*right.constant());
         object && object->handle && (op == CompareOperator::In || op == CompareOperator::NotIn))
       return isKey(op, left, right);
@@ -317,7 +344,7 @@ std::optional<Value> Visitor::compareOf(syntax::CompareOperator op, const Value 
     return result ? MaybeValue(std::move(*result)) : failConst(error);
   }
   // A run-time value is no constant: `x is None` is known here.
-  if (op == CompareOperator::Is || op == CompareOperator::IsNot)
+  if (isIdentity)
     return Value(Const{op == CompareOperator::IsNot});
   bool isEquality = op == CompareOperator::Eq || op == CompareOperator::Ne;
   if (isEquality && (left.isNone() || right.isNone()))
@@ -351,7 +378,9 @@ std::optional<Value> Visitor::equalityOfTuples(syntax::CompareOperator op, const
     return Value(Const{isUnequal});
   MaybeValue runTime;
   for (auto [a, b] : llvm::zip_equal(left, right)) {
-    auto holds = compareOf(op, a, b);
+    bool isNegated = isUnequal && (isAggregate(a) || isAggregate(b));
+    auto holds = compareOf(isNegated ? syntax::CompareOperator::Eq : op, a, b);
+    holds = holds && isNegated ? negated(*holds) : holds;
     if (!holds)
       return holds;
     if (auto *known = holds->constant()) {
@@ -377,13 +406,18 @@ std::optional<Value> Visitor::visitConditional(const syntax::Conditional &node) 
     return std::nullopt;
   if (decided->constant)
     return visit(*decided->constant ? node.then : node.orelse);
+  NameList changed;
+  AssignedNames::collect(node.then, changed);
+  AssignedNames::collect(node.orelse, changed);
+  if (!changed.empty())
+    return visitAssigningConditional(node, decided->runTime, std::move(changed));
   mlir::OpBuilder::InsertionGuard guard(builder);
   auto op = mlir::scf::IfOp::create(builder, session.loc(), mlir::TypeRange{}, decided->runTime, true, true);
   auto side = [&](const syntax::Expr *expression, mlir::Block *block) -> std::optional<Tensor> {
     builder.setInsertionPointToEnd(block);
     auto value = visit(expression);
-    if (value && (elementsOf(*value) || (value->constant() && !isNumber(*value->constant()))))
-      return session.fail(Kind::ConditionalMismatch, {describeType(*value), "a run-time condition"});
+    if (value && !value->tensor() && !(value->constant() && isNumber(*value->constant())))
+      return refuseChoice(*value);
     return value ? toTensor(session, *value) : std::nullopt;
   };
   auto then = side(node.then, op.thenBlock());
@@ -403,6 +437,45 @@ std::optional<Value> Visitor::visitConditional(const syntax::Conditional &node) 
   typed.getElseRegion().takeBody(op.getElseRegion());
   op.erase();
   return Value(Tensor{typed.getResult(0), then->type});
+}
+
+std::nullopt_t Visitor::refuseChoice(const Value &value) {
+  return unsupported("`a if condition else b` with " + describeType(value) + " and a run-time condition",
+                     value.parts() || isAggregate(value)
+                         ? "write an `if` statement whose branches assign it"
+                         : "only numbers and tiles are chosen while the kernel runs; decide by a constant");
+}
+
+// As an `if` whose branches assign the value and what the sides assign (`:=`).
+std::optional<Value> Visitor::visitAssigningConditional(const syntax::Conditional &node,
+                                                        mlir::Value condition, NameList changed) {
+  llvm::sort(changed);
+  changed.erase(llvm::unique(changed), changed.end());
+  changed.push_back(conditionalValue);
+  std::optional<Type> type;
+  auto side = [&](const syntax::Expr *expression) {
+    auto value = visit(expression);
+    if (!value)
+      return Flow::Failed;
+    if (!value->tensor() && !(value->constant() && isNumber(*value->constant())))
+      return refuseChoice(*value), Flow::Failed;
+    auto tensor = toTensor(session, *value);
+    if (!tensor)
+      return Flow::Failed;
+    if (type && *type != tensor->type)
+      return session.fail(Kind::ConditionalMismatch, {spelling(*type), spelling(tensor->type)}), Flow::Failed;
+    type = tensor->type;
+    frame->locals[conditionalValue] = Local{Local::Defined, false, lineOf(&node), Value(*tensor), {}};
+    return Flow::Next;
+  };
+  Rest none;
+  if (visitBranches(
+          node, condition, std::move(changed), [&] { return side(node.then); },
+          [&] { return side(node.orelse); }, none) != Flow::Next)
+    return std::nullopt;
+  Value value = frame->locals[conditionalValue].value;
+  frame->locals.erase(conditionalValue);
+  return value;
 }
 
 } // namespace tegula::sema

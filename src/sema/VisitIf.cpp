@@ -11,6 +11,10 @@ using diag::Kind;
 
 // A scalar, or a tile of one element, compared with zero; a pointer with null, as upstream does.
 std::optional<Visitor::Condition> Visitor::condition(const Value &value) {
+  if (isAggregate(value)) {
+    auto truth = truthOfAggregate(value);
+    return truth ? condition(*truth) : std::nullopt;
+  }
   if (auto *constant = value.constant())
     return Condition{isTrue(*constant), nullptr};
   if (auto *tuple = value.tuple())

@@ -3,7 +3,9 @@
 // body assigns that have a value before it. Numbers among them become run-time values
 // first; carried values that turn out not to change are dropped by canonicalization.
 #include "sema/LoopParts.h"
+#include "sema/builtins/Emit.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tegula::sema {
@@ -38,9 +40,7 @@ namespace {
 
 // Numbers become run-time scalars, in tuples too.
 std::optional<Value> toRunTime(Session &session, const Value &value) {
-  auto elements = elementsOf(value);
-  if (elements && elements->type && elements->type->isAggregate)
-    return value; // its constants are fields that are constexpr
+  auto elements = elementsOf(value); // constants of an aggregate are fields that are constexpr
   if (elements) {
     auto result = std::make_shared<ValueTuple>(std::move(*elements));
     for (Value &element : *result) {
@@ -70,13 +70,13 @@ bool collectLike(Session &session, const Value &like, const Value &value,
   if (auto *expected = like.tensor()) {
     if (value.constant() && !isNumber(*value.constant()))
       return false;
-    auto tensor = elementsOf(value) ? std::nullopt : toTensor(session, value);
+    auto tensor = value.parts() ? std::nullopt : toTensor(session, value);
     if (!tensor || tensor->type != expected->type)
       return false;
     into.push_back(tensor->value);
     return true;
   }
-  auto expected = elementsOf(like), elements = elementsOf(value);
+  auto expected = partsOf(like), elements = partsOf(value);
   if (auto *record = like.record()) {
     if (!value.record() || value.record()->type != record->type)
       return false;
@@ -90,15 +90,6 @@ bool collectLike(Session &session, const Value &like, const Value &value,
     if (!collectLike(session, (*expected)[i], (*elements)[i], into))
       return false;
   return true;
-}
-
-// The names that a target of an assignment binds.
-void targetNames(const syntax::Expr *target, llvm::SmallVectorImpl<llvm::StringRef> &into) {
-  if (auto *name = as<syntax::Name>(target))
-    into.push_back(name->id);
-  if (auto *tuple = as<syntax::Tuple>(target))
-    for (const syntax::Expr *element : tuple->elements)
-      targetNames(element, into);
 }
 
 // Upstream's promotion of two integer types: the wider; of equal width unsigned wins.
@@ -162,9 +153,11 @@ std::optional<Visitor::Bounds> Visitor::visitBounds(const syntax::Call &call, bo
       return session.fail(Kind::ConstexprNeeded, {"`" + keyword.name + "`", describeType(keyword.value)});
     auto number = asInt64(*keyword.value.constant());
     bool isFlag = keyword.name != "num_stages" && keyword.name != "loop_unroll_factor";
-    if (!isFlag && !number && !keyword.value.isNone())
+    int64_t most = keyword.name == "num_stages" ? maxStages : std::numeric_limits<int32_t>::max();
+    if (!isFlag && !keyword.value.isNone() && (!number || *number < 0 || *number > most))
       return session.fail(Kind::BuiltinWrongArgument,
-                          {"tl.range", keyword.name, "an int", describeType(keyword.value)});
+                          {"tl.range", keyword.name, "an int from 0 to " + std::to_string(most),
+                           builtins::describe(keyword.value)});
     if (!isTrue(*keyword.value.constant()) && (isFlag || !number))
       continue; // False, or None
     mlir::Attribute attribute = isFlag ? mlir::Attribute(builder.getUnitAttr())
@@ -214,8 +207,10 @@ Flow Visitor::visitForOverTuple(const syntax::For &node) {
   if (!iterable)
     return Flow::Failed;
   auto elements = elementsOf(*iterable);
-  if (!elements || (elements->type && elements->type->isAggregate)) {
+  if (!elements) {
     session.place.range = node.iterable->range;
+    if (isAggregate(*iterable))
+      return session.fail(Kind::NotATuple, {describeType(*iterable)}), Flow::Failed;
     return session.fail(Kind::LoopIterable), Flow::Failed;
   }
   ++frame->staticLoops, ++frame->loops;
@@ -232,7 +227,7 @@ Flow Visitor::visitTrip(const syntax::For &node, const Value &value, Flow before
     return Flow::Failed;
   auto body = [&] { return bindTarget(node.target, value) ? visitBlock(node.body) : Flow::Failed; };
   NameList changed;
-  targetNames(node.target, changed);
+  AssignedNames::collectTarget(node.target, changed);
   if (before == Flow::MayExit) {
     const BlockFacts &facts = names.of(node.body);
     changed.append(facts.assigned.begin(), facts.assigned.end());
@@ -378,16 +373,19 @@ void Visitor::bindLastTrip(const syntax::For &node, const RunTimeRange &range,
     last = builder.createOrFold<arith::SubIOp>(loc, sum, last);
     first = upper;
   }
-  mlir::Value without = valueWithoutTrip(before, {first, range.lower.type});
-  if (without)
+  bool isSure = mlir::matchPattern(hasTrip, mlir::m_One());
+  mlir::Value without = isSure ? last : valueWithoutTrip(before, {first, range.lower.type});
+  if (without && !isSure)
     last = builder.createOrFold<arith::SelectOp>(loc, hasTrip, last, without);
   bindLoopVariable(node, {last, range.lower.type}, without != nullptr);
 }
 
-// Null: it had a value that the variable's type cannot hold.
+// Null: it had a value that is not known here, or that the variable's type cannot hold.
 mlir::Value Visitor::valueWithoutTrip(const std::optional<Local> &before, const Tensor &start) {
-  if (!before || before->state != Local::Defined)
+  if (!before || before->state == Local::Declared)
     return start.value;
+  if (before->state != Local::Defined)
+    return nullptr;
   auto *constant = before->value.constant();
   bool hasNumber = before->value.tensor() || (constant && isNumber(*constant));
   auto tensor = hasNumber ? toTensor(session, before->value) : std::nullopt;
@@ -645,6 +643,14 @@ bool Visitor::letGo(Carried &carried, size_t i, llvm::SmallVectorImpl<mlir::Valu
   return true;
 }
 
+static std::nullopt_t failCarried(Session &session, llvm::StringRef name, const Value &initial,
+                                  const Value &value) {
+  auto [before, after] = describeTypes(initial, value);
+  session.fail(Kind::LoopCarriedMismatch, {name, before, after});
+  explainConstants(session, Kind::LoopCarriedMismatch, initial, value);
+  return std::nullopt;
+}
+
 // The carried names' values at the end of a region, in the types they started with.
 std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(Carried &carried) {
   llvm::SmallVector<mlir::Value> result;
@@ -659,8 +665,7 @@ std::optional<llvm::SmallVector<mlir::Value>> Visitor::collectCarried(Carried &c
       return session.fail(kind, {carried.names[i], std::to_string(local.line)});
     }
     if (!collectLike(session, carried.initial[i], local.value, result) && !letGo(carried, i, result))
-      return session.fail(Kind::LoopCarriedMismatch,
-                          {carried.names[i], describeType(carried.initial[i]), describeType(local.value)});
+      return failCarried(session, carried.names[i], carried.initial[i], local.value);
   }
   return result;
 }

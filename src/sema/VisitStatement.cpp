@@ -125,8 +125,8 @@ Flow Visitor::visitReturn(const syntax::Return &node) {
   return leave(exitReturn);
 }
 
-// A constant is decided now; a run-time assertion is a device assertion, which upstream
-// drops unless debug is set.
+// A constant is decided now, but in branches and loops of run time; a run-time assertion is a device
+// assertion, which upstream drops unless debug is set.
 bool Visitor::visitAssert(const syntax::Assert &node) {
   auto test = visit(node.condition);
   if (!test)
@@ -136,6 +136,10 @@ bool Visitor::visitAssert(const syntax::Assert &node) {
       return true;
     auto message = node.message ? visit(node.message) : MaybeValue(Value(Const{std::string()}));
     std::string text = message && message->constant() ? str(*message->constant()) : "";
+    if (regions > 0) { // the branch may never be taken
+      Value arguments[] = {*test, Value(Const{text})};
+      return callBuiltin(session, "triton.language.device_assert", arguments, {}).has_value();
+    }
     return session.fail(Kind::AssertFailed, {text.empty() ? "" : ": " + text}), false;
   }
   auto message = node.message ? visit(node.message) : MaybeValue(Value(Const{std::string()}));
@@ -235,7 +239,7 @@ bool Visitor::assignField(const syntax::Attribute &target, const Value &value) {
                        "use a local name; only __init__ of an aggregate sets fields"),
            false;
   auto object = visit(name);
-  auto fields = object ? elementsOf(*object) : std::nullopt;
+  auto fields = object ? partsOf(*object) : std::nullopt;
   if (!fields || !fields->type)
     return object ? (unsupported("assignment to an attribute", "use a local name"), false) : false;
   size_t index = fields->type->find(target.attribute);

@@ -1,6 +1,7 @@
 // Tuples: literals, comprehensions, subscripts and slices; and f-strings. Lists are tuples.
 // A tuple of constants is a constant.
 #include "diag/Utf8.h"
+#include "sema/Hints.h"
 #include "sema/Visitor.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,6 +13,10 @@ using diag::Kind;
 using syntax::as;
 
 std::optional<ValueTuple> elementsOf(const Value &value) {
+  return isAggregate(value) ? std::nullopt : partsOf(value);
+}
+
+std::optional<ValueTuple> partsOf(const Value &value) {
   if (auto *tuple = value.tuple())
     return *tuple;
   auto *constant = value.constant();
@@ -24,7 +29,7 @@ std::optional<ValueTuple> elementsOf(const Value &value) {
 }
 
 static bool isTuple(const Value &value) {
-  return value.tuple() || (value.constant() && tupleOf(*value.constant()));
+  return (value.tuple() || (value.constant() && tupleOf(*value.constant()))) && !isAggregate(value);
 }
 
 bool isSameClass(const TupleClassPtr &a, const TupleClassPtr &b) { return a == b || (a && b && *a == *b); }
@@ -47,18 +52,65 @@ std::string describeType(const Value &value) {
     return spelling(record->type);
   if (auto *constant = value.constant(); constant && !tupleOf(*constant))
     return describeType(*constant);
-  ValueTuple elements = *elementsOf(value);
+  ValueTuple elements = *partsOf(value);
   std::string result = (elements.type ? elements.type->name : "") + "(";
   for (size_t i = 0; i < elements.size(); ++i)
     result += (i ? ", " : "") + describeType(elements[i]);
   return result + ")";
 }
 
+// Are they constants that differ, and that no run-time value can stand for? A number of an aggregate is a
+// part of its type.
+static bool areOtherConstants(const Value &a, const Value &b, bool isOfAggregate) {
+  if (!a.constant() || !b.constant() || isSame(*a.constant(), *b.constant()))
+    return false;
+  return isOfAggregate || !isNumber(*a.constant()) || !isNumber(*b.constant());
+}
+
+static std::pair<std::string, std::string> describeTypes(const Value &a, const Value &b, bool isOfAggregate) {
+  auto left = partsOf(a), right = partsOf(b);
+  if (left && right && left->size() == right->size() && isSameClass(left->type, right->type)) {
+    std::pair<std::string, std::string> result;
+    for (size_t i = 0; i < left->size(); ++i) {
+      auto [one, other] = describeTypes((*left)[i], (*right)[i], isAggregate(a));
+      result.first += (i ? ", " : "") + one;
+      result.second += (i ? ", " : "") + other;
+    }
+    std::string name = left->type ? left->type->name : "";
+    return {name + "(" + result.first + ")", name + "(" + result.second + ")"};
+  }
+  std::pair<std::string, std::string> types{describeType(a), describeType(b)};
+  if (types.first == types.second && areOtherConstants(a, b, isOfAggregate))
+    return {shortened(repr(*a.constant())), shortened(repr(*b.constant()))};
+  return types;
+}
+
+std::pair<std::string, std::string> describeTypes(const Value &a, const Value &b) {
+  return describeTypes(a, b, false);
+}
+
+static bool differsInConstants(const Value &a, const Value &b, bool isOfAggregate = false) {
+  auto left = partsOf(a), right = partsOf(b);
+  if (left && right && left->size() == right->size() && isSameClass(left->type, right->type))
+    return llvm::any_of(llvm::zip_equal(*left, *right), [&](const auto &pair) {
+      return differsInConstants(std::get<0>(pair), std::get<1>(pair), isAggregate(a));
+    });
+  return areOtherConstants(a, b, isOfAggregate);
+}
+
+void explainConstants(Session &session, Kind kind, const Value &a, const Value &b) {
+  if (differsInConstants(a, b))
+    setHint(
+        session, kind,
+        "constants are known when the kernel is compiled, and cannot change by a run-time condition or in a "
+        "run-time loop: decide by a constant, or keep a run-time number that says which");
+}
+
 namespace {
 bool countElements(const Value &value, size_t &count, unsigned depth) {
   if (++count > maxConstElements || depth > maxConstDepth)
     return false;
-  auto elements = elementsOf(value);
+  auto elements = partsOf(value);
   return !elements || llvm::all_of(*elements, [&](const Value &element) {
     return countElements(element, count, depth + 1);
   });
@@ -118,9 +170,11 @@ std::optional<Value> Visitor::visitListComp(const syntax::ListComp &node) {
   auto elements = elementsOf(*iterable);
   if (!elements)
     return session.fail(Kind::NotATuple, {describeType(*iterable)});
+  // The targets are the comprehension's own; what it assigns otherwise (`:=`) is not.
   llvm::SmallVector<llvm::StringRef> targets;
-  llvm::StringMap<Local> outer = frame->locals; // the target is the comprehension's own
-  auto leave = llvm::scope_exit([&] { frame->locals = std::move(outer); });
+  AssignedNames::collectTarget(generator.target, targets);
+  std::vector<std::optional<Local>> outer = save(targets);
+  auto leave = llvm::scope_exit([&] { restore(targets, outer); });
   ValueTuple result;
   for (const Value &element : *elements) {
     if (!spend())
@@ -184,6 +238,8 @@ std::optional<Value> Visitor::visitSubscript(const syntax::Subscript &node) {
     return object;
   if (isTuple(*object))
     return subscriptTuple(*object, node.index);
+  if (isAggregate(*object))
+    return subscriptAggregate(*object, node.index);
   if (auto *constant = object->constant()) {
     if (get<OpaqueRef>(*constant))
       return subscriptHost(*constant, node.index);
@@ -246,6 +302,16 @@ std::optional<Value> Visitor::subscriptHost(const Const &object, const syntax::E
   if (!reply.raised.empty())
     return session.fail(Kind::HostFunctionRaised, {opaque.repr, reply.raised});
   return session.fail(Kind::NotSubscriptable, {opaque.repr});
+}
+
+// The length of an object of the host's: a call with an argument `len()`.
+std::optional<Value> Visitor::lengthOfHost(const Const &object) {
+  const Const none;
+  std::string name = "len()";
+  HostReply reply = host.call(frame->function.env, object, {&none, 1}, {&name, 1});
+  if (reply.answer)
+    return Value(std::move(reply.answer->value));
+  return session.fail(Kind::ConstOperand, {"len", describeType(object)});
 }
 
 // nullopt: failed; a missing bound is an empty optional inside.

@@ -98,6 +98,9 @@ private:
   MaybeValue visitAttribute(const syntax::Attribute &node);
   MaybeValue attributeOf(const Value &object, const std::string &name);
   MaybeValue visitSubscript(const syntax::Subscript &node);
+  std::optional<MaybeValue> operatorByName(const Value &object, std::string_view name,
+                                           std::span<const Value> arguments);
+  MaybeValue lengthOfHost(const Const &object);
   MaybeValue subscriptHost(const Const &object, const syntax::Expr *index);
   MaybeValue isKey(syntax::CompareOperator op, const Value &key, const Value &object);
   MaybeValue subscriptTuple(const Value &object, const syntax::Expr *index);
@@ -106,6 +109,7 @@ private:
   MaybeValue visitBinary(const syntax::Binary &node);
   MaybeValue binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right);
   MaybeValue visitUnary(const syntax::Unary &node);
+  MaybeValue unaryOf(syntax::UnaryOperator op, const Value &operand);
   MaybeValue visitBoolOp(const syntax::BoolOp &node);
   MaybeValue visitCompare(const syntax::Compare &node);
   MaybeValue compareOf(syntax::CompareOperator op, const Value &left, const Value &right);
@@ -124,17 +128,10 @@ private:
   bool mayBeUnused(const Value &callee);
   MaybeValue callValue(const Value &callee, std::span<const Value> arguments,
                        std::span<const NamedValue> keywords);
-  MaybeValue makeNamed(TupleClassPtr type, std::span<const Value> arguments,
-                       std::span<const NamedValue> keywords);
-  void fillDefaults(const TupleClass &type, std::vector<MaybeValue> &fields);
-  MaybeValue construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
-                       std::span<const Value> arguments, std::span<const NamedValue> keywords);
   void refuseRunTime(const OpaqueRef &callee, const Value &argument);
   MaybeValue callHost(const Const &callee, std::span<const Value> arguments,
                       std::span<const NamedValue> keywords);
   std::optional<MaybeValue> attributeByName(bool isQuestion, std::span<const Value> arguments);
-  MaybeValue settleFields(ValueTuple fields);
-  MaybeValue replaceFields(const Value &object, std::span<const NamedValue> changes);
   MaybeValue callBuiltinByName(const std::string &name, std::span<const Value> arguments,
                                std::span<const NamedValue> keywords);
   bool visitArguments(const syntax::Call &node, std::vector<Value> &arguments,
@@ -145,6 +142,32 @@ private:
                      llvm::StringMap<Local> &locals);
   MaybeValue enter(const Function &callee, llvm::StringMap<Local> locals, Value *made = nullptr);
   void explainLostConstants(const syntax::Call &node, size_t firstDiagnostic);
+
+  // VisitAggregate.cpp
+  MaybeValue make(TupleClassPtr type, std::span<const Value> arguments, std::span<const NamedValue> keywords);
+  MaybeValue makeNamed(TupleClassPtr type, std::span<const Value> arguments,
+                       std::span<const NamedValue> keywords);
+  void fillDefaults(const TupleClass &type, std::vector<MaybeValue> &fields);
+  MaybeValue construct(TupleClassPtr type, std::shared_ptr<const Function> constructor,
+                       std::span<const Value> arguments, std::span<const NamedValue> keywords);
+  bool isNamedBy(const TupleClass &type, std::string_view list, size_t field);
+  MaybeValue settleFields(ValueTuple fields);
+  MaybeValue replaceFields(const Value &object, std::span<const NamedValue> changes);
+  Const typeOfAggregate(const Value &object);
+  std::optional<Value> memberOf(const TupleClass &type, const std::string &name);
+  std::optional<MaybeValue> callMember(const Value &object, const std::string &name,
+                                       std::span<const Value> arguments,
+                                       std::span<const NamedValue> keywords = {});
+  std::optional<MaybeValue> callEither(const Value &left, const Value &right, const std::string &method,
+                                       const std::string &reflected);
+  MaybeValue binaryOfAggregates(syntax::BinaryOperator op, const Value &left, const Value &right);
+  MaybeValue compareAggregates(syntax::CompareOperator op, const Value &left, const Value &right);
+  MaybeValue unaryOfAggregate(syntax::UnaryOperator op, const Value &operand);
+  MaybeValue subscriptAggregate(const Value &object, const syntax::Expr *index);
+  std::optional<MaybeValue> pythonOfAggregate(const std::string &function, const Value &object);
+  MaybeValue truthOfAggregate(const Value &object);
+  MaybeValue negated(const Value &truth);
+  std::nullopt_t refuseAggregate(std::string_view what, const Value &object, std::string_view method);
 
   // VisitStatement.cpp
   Flow visitBlock(std::span<syntax::Stmt *const> statements, bool isOutermost = false);
@@ -178,6 +201,9 @@ private:
   // scf.if over two sides. `changed` are the names that they, or `rest`, may assign.
   Flow visitBranches(const syntax::Node &place, mlir::Value condition, NameList changed, VisitSide then,
                      VisitSide orelse, Rest &rest);
+  std::nullopt_t refuseChoice(const Value &value);
+  MaybeValue visitAssigningConditional(const syntax::Conditional &node, mlir::Value condition,
+                                       NameList changed);
   struct Sides;
   struct SideMerge;
   bool mergeSides(mlir::scf::IfOp op, const syntax::Node &place, Sides &sides);
@@ -247,6 +273,8 @@ private:
 // return gives is under `returnValue`.
 inline constexpr llvm::StringLiteral exitReturn = "return", exitBreak = "break", exitContinue = "continue";
 inline constexpr llvm::StringLiteral returnValue = "return value";
+// The value of a conditional expression whose sides assign names.
+inline constexpr llvm::StringLiteral conditionalValue = "conditional value";
 
 // The run-time values in a value, in order; and `like` with others in their places.
 void leaves(const Value &value, llvm::SmallVectorImpl<mlir::Value> &into);
@@ -254,12 +282,18 @@ Value rebuild(const Value &like, mlir::ValueRange &values);
 // Zeros, or null pointers; null after a diagnostic.
 mlir::Value zeroOf(Session &session, const Type &type);
 
-// The elements of a tuple of either kind; nullopt for other values.
+// The elements of a tuple of either kind; nullopt for other values. An aggregate is no tuple.
 std::optional<ValueTuple> elementsOf(const Value &value);
+// The elements of a tuple, or the fields of an aggregate.
+std::optional<ValueTuple> partsOf(const Value &value);
 bool isSameClass(const TupleClassPtr &a, const TupleClassPtr &b);
 // A constant where all elements are.
 Value makeTupleValue(ValueTuple elements);
 // How messages call the type of a value: "fp32", "int", "tuple", "None".
 std::string describeType(const Value &value);
+// The same of two values that do not meet; constants in which alone they differ are shown: "A(int32, 2)".
+std::pair<std::string, std::string> describeTypes(const Value &a, const Value &b);
+// Says why two values do not meet where one of them is no number; the hint of `kind` is about types.
+void explainConstants(Session &session, diag::Kind kind, const Value &a, const Value &b);
 
 } // namespace tegula::sema

@@ -133,6 +133,57 @@ def test_elements_of_one_address_all_count(target, n):
 
 
 @triton.jit
+def one_sided_kernel(x_ptr, out_ptr, seen_ptr, n, LOAD: tl.constexpr, STORE: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.atomic_load(x_ptr + i, mask=i < n, sem=LOAD)
+    tl.store(seen_ptr + i, x)
+    (out_ptr + i).atomic_store(x + 1, mask=i < n, sem=STORE)
+
+
+@pytest.mark.parametrize("orders", [("acquire", "release"), ("relaxed", "relaxed")])
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float32", "float64"])
+def test_loads_and_stores_in_one_step(target, dtype, orders):
+    x, out, seen = np.arange(40, dtype=dtype) - (dtype[0] == "f") * 0.5, np.full(40, 7, dtype), np.full(40, 9, dtype)
+    before = x.copy()
+    one_sided_kernel[(1,)](x, out, seen, 33, LOAD=orders[0], STORE=orders[1], BLOCK=40)
+    on = np.arange(40) < 33
+    np.testing.assert_array_equal(x, before)
+    np.testing.assert_array_equal(seen[on], x[on])
+    np.testing.assert_array_equal(out, np.where(on, x + 1, 7))
+
+
+@triton.jit
+def relaxed_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.atomic_load(x_ptr + i, sem="relaxed"))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "int64"])
+def test_relaxed_loads_of_all_types(target, dtype):
+    x, out = (np.arange(16) % 3).astype(dtype), np.zeros(16, dtype)
+    relaxed_kernel[(1,)](x, out, BLOCK=16)
+    np.testing.assert_array_equal(out, x)
+
+
+@triton.jit
+def message_kernel(flag_ptr, word_ptr, out_ptr):
+    """The first program sends a word with a flag; the second one waits for the flag."""
+    if tl.program_id(0) == 0:
+        tl.store(word_ptr, 42)
+        tl.atomic_store(flag_ptr, 1)
+    else:
+        while tl.atomic_load(flag_ptr) == 0:
+            pass
+        tl.store(out_ptr, tl.load(word_ptr))
+
+
+def test_what_stands_ahead_of_a_release_is_seen_behind_the_acquire(target):
+    flag, word, out = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32)
+    message_kernel[(2,)](flag, word, out)
+    assert (flag[0], out[0]) == (1, 42)
+
+
+@triton.jit
 def relay_kernel(turn_ptr, out_ptr, ORDER: tl.constexpr):
     # Each program waits for its turn: those before it have lower numbers (P7).
     pid = tl.program_id(0)

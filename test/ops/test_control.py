@@ -243,3 +243,122 @@ def test_an_address_from_memory_may_be_null(target, address, expected):
     out = np.zeros(1, np.int32)
     address_kernel[(1,)](address, out)
     assert out[0] == expected
+
+
+# ---- names that expressions assign -------------------------------------------------------------
+
+
+@triton.jit
+def walrus_on_a_side_kernel(q, n):
+    y = 7
+    x = (y := n) if n > 10 else 3
+    tl.store(q, x)
+    tl.store(q + 1, y)
+    z = 5
+    w = 3 if n < 10 else (z := n + 1)
+    tl.store(q + 2, w)
+    tl.store(q + 3, z)
+    a = 1
+    for i in range(n):
+        b = (a := i) if i == 1 else (a := a + 1) + (c := 2) if i == 2 else 3
+        tl.store(q + 4, b)
+    tl.store(q + 5, a)
+    t = (u := tl.arange(0, 4) + n) if n > 4 else tl.arange(0, 4)
+    tl.store(q + 6, tl.sum(t))
+    if n > 10 and n > ((v := 5) if n > 2 else 3):
+        tl.store(q + 7, 1)
+
+
+def walrus_on_a_side(n):
+    y = 7
+    x = (y := n) if n > 10 else 3
+    z = 5
+    w = 3 if n < 10 else (z := n + 1)
+    a, b = 1, 0
+    for i in range(n):
+        b = (a := i) if i == 1 else (a := a + 1) + 2 if i == 2 else 3
+    total = sum(k + n for k in range(4)) if n > 4 else 6
+    return [x, y, w, z, b, a, total, int(n > 10)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 9, 10, 11, 12])
+def test_what_one_side_of_a_conditional_assigns_is_assigned_there_only(target, n):
+    q = np.zeros(8, np.int32)
+    walrus_on_a_side_kernel[(1,)](q, n)
+    assert q.tolist() == walrus_on_a_side(n)
+
+
+@triton.jit
+def comprehension_kernel(q, n):
+    xs = [(y := i) * n for i in (1, 2, 3)]
+    i = 9
+    zs = [i + 1 for i in (4, 5)]
+    tl.store(q, xs[0] + xs[1] + xs[2])
+    tl.store(q + 1, y)
+    tl.store(q + 2, i)
+    tl.store(q + 3, zs[1])
+
+
+def test_a_comprehension_assigns_outside_but_for_its_target(target):
+    q = np.zeros(4, np.int32)
+    comprehension_kernel[(1,)](q, 2)
+    assert q.tolist() == [12, 3, 9, 6]
+
+
+# ---- the variable of a loop behind it ---------------------------------------------------------
+
+
+@triton.jit
+def lost_kernel(q, n):
+    for i in tl.static_range(3):
+        tl.store(q, i)
+    for j in range(n - 3):
+        for i in range(2):
+            tl.store(q + 1, i)
+    for i in range(0, n):
+        tl.store(q + 2, i)
+    tl.store(q + 3, i)
+
+
+def test_a_variable_whose_value_without_a_trip_is_not_known_is_refused(target):
+    with pytest.raises(triton.CompilationError, match="LoopVariableGone"):
+        lost_kernel[(1,)](np.zeros(4, np.int32), 5)
+
+
+@triton.jit
+def other_type_before_kernel(q, n):
+    i = n.to(tl.int64)
+    for i in range(2):
+        tl.store(q, i)
+    tl.store(q + 1, i)
+    f = 1.5
+    for f in range(3, 9, 4):
+        tl.store(q, f)
+    tl.store(q + 2, f)
+
+
+def test_behind_a_loop_that_surely_has_a_trip_the_variable_is_its_last_value(target):
+    q = np.zeros(3, np.int32)
+    other_type_before_kernel[(1,)](q, 5)
+    assert q[1:].tolist() == [1, 7]
+
+
+# ---- assertions in branches ------------------------------------------------------------------
+
+
+@triton.jit
+def unreachable_kernel(q, m):
+    if m == 0:
+        r = 1
+    else:
+        r = 0
+        assert False, "bad m"
+    tl.store(q, r)
+
+
+def test_an_assertion_that_is_false_ends_the_compile_only_where_it_is_reached(target):
+    q = np.zeros(1, np.int32)
+    unreachable_kernel[(1,)](q, 0)
+    assert q[0] == 1
+    unreachable_kernel[(1,)](q, 2)
+    assert q[0] == 0

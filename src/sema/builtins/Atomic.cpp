@@ -29,11 +29,11 @@ std::optional<Order> orderOf(Call &call, size_t sem, size_t scope) {
   return who ? std::optional(Order{*semantic, *who}) : std::nullopt;
 }
 
-std::optional<Tensor> pointerOf(Call &call) {
+std::optional<Tensor> pointerOf(Call &call, bool isRead = false) {
   auto *pointer = call[0].tensor();
   if (!pointer || !pointer->type.pointer)
     return call.wrong(0, "a pointer or a tile of pointers");
-  if (pointer->type.isConst)
+  if (pointer->type.isConst && !isRead)
     return call.fail(diag::Kind::StoreToConst);
   return *pointer;
 }
@@ -50,6 +50,24 @@ std::optional<Tensor> valueOf(Call &call, size_t i, const Tensor &pointer) {
   auto value = call.tensor(i);
   auto element = value ? castTo(call.session, *value, Type{pointer.type.element}) : std::nullopt;
   return element ? besidePointer(call, i, pointer, *element) : std::nullopt;
+}
+
+std::optional<Tensor> maskOf(Call &call, size_t i, const Tensor &pointer) {
+  auto mask = call.tensor(i);
+  if (!mask)
+    return std::nullopt;
+  if (mask->type.pointer || !isBool(mask->type.element))
+    return call.wrong(i, "int1");
+  return besidePointer(call, i, pointer, *mask);
+}
+
+// True: `sem` is one of the two orders that a load or a store may have.
+bool checkOneSided(Call &call, size_t sem, tile::MemSemantic wanted, tile::MemSemantic has,
+                   const char *words) {
+  if (has == wanted || has == tile::MemSemantic::Relaxed)
+    return true;
+  call.wrong(sem, words);
+  return false;
 }
 
 // The operands of atomic_add and its like, in their common shape.
@@ -69,12 +87,7 @@ std::optional<Operands> operandsOf(Call &call) {
   Operands operands{*pointer, *value, std::nullopt, *order};
   if (call.isNone(Mask))
     return operands;
-  auto mask = call.tensor(Mask);
-  if (!mask)
-    return std::nullopt;
-  if (mask->type.pointer || !isBool(mask->type.element))
-    return call.wrong(Mask, "int1");
-  operands.mask = besidePointer(call, Mask, *pointer, *mask);
+  operands.mask = maskOf(call, Mask, *pointer);
   return operands.mask ? std::optional(operands) : std::nullopt;
 }
 
@@ -196,6 +209,53 @@ std::optional<Value> call_atomic_cas(Call &call) {
     return std::nullopt;
   return emit<tile::AtomicCASOp>(call.session, value->type, value->value.getType(), order->sem, order->scope,
                                  pointer->value, cmp->value, value->value);
+}
+
+// A relaxed one is a volatile load (M21). One that acquires is an update that leaves memory as it is.
+std::optional<Value> call_atomic_load(Call &call) {
+  enum { Pointer, Mask, Sem, Scope };
+  Session &session = call.session;
+  auto pointer = pointerOf(call, /*isRead=*/true);
+  auto order = pointer ? orderOf(call, Sem, Scope) : std::nullopt;
+  if (!order || !checkOneSided(call, Sem, tile::MemSemantic::Acquire, order->sem, "'acquire' or 'relaxed'"))
+    return std::nullopt;
+  DType element = pointer->type.element;
+  bool isRelaxed = order->sem == tile::MemSemantic::Relaxed;
+  if (isPacked(element) || (bitWidth(element) < 32 && !isRelaxed))
+    return refuse(call, *pointer, "pointers to numbers of 32 or 64 bits, or sem='relaxed'");
+  std::optional<Tensor> mask;
+  if (!call.isNone(Mask)) {
+    mask = maskOf(call, Mask, *pointer);
+    if (!mask)
+      return std::nullopt;
+  }
+  if (isRelaxed) {
+    DType stored = isBool(element) ? DType::I8 : element;
+    Type type = pointer->type.withElement(stored);
+    Tensor loaded =
+        emit<tile::LoadOp>(session, type, lower(type, session.builder.getContext()), pointer->value,
+                           mask ? mask->value : mlir::Value(), mlir::Value(), tile::CacheModifier::None,
+                           tile::Eviction::Normal, /*isVolatile=*/true);
+    return isBool(element) ? *cast(session, loaded, DType::I1) : loaded;
+  }
+  Type integer{bitWidth(element) == 32 ? DType::I32 : DType::I64};
+  Type pointerType = integer;
+  pointerType.pointer = true;
+  Tensor bits = *bitcastTo(session, *pointer, pointerType);
+  Tensor zero = literalTile(session, makeInt(0), integer.element, pointer->type.shape);
+  return *bitcastTo(session, update(session, Kind::Or, {bits, zero, mask, *order}), Type{element});
+}
+
+std::optional<Value> call_atomic_store(Call &call) {
+  enum { Pointer, Val, Mask, Sem, Scope };
+  auto operands = operandsOf(call);
+  if (!operands ||
+      !checkOneSided(call, Sem, tile::MemSemantic::Release, operands->order.sem, "'release' or 'relaxed'"))
+    return std::nullopt;
+  if (bitWidth(operands->value.type.element) < 32)
+    return refuse(call, operands->pointer, "pointers to numbers of 32 or 64 bits");
+  update(call.session, Kind::Exch, *operands);
+  return Value();
 }
 
 // A loop without a body around a compare-and-swap that leaves memory as it is.

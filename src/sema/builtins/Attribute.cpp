@@ -90,7 +90,13 @@ std::optional<Const> typeAttribute(const TypeRef &ref, std::string_view name) {
   if (name == "name")
     return Const{spelling(type)};
   if (isInteger(type.element))
-    return name == "int_bitwidth" ? std::optional(makeInt(bitWidth(type.element))) : std::nullopt;
+    if (name == "int_bitwidth")
+      return makeInt(bitWidth(type.element));
+    else if (name == "int_signedness")
+      return Const{BuiltinRef{std::string("triton.language.dtype.SIGNEDNESS.") +
+                              (isSigned(type.element) ? "SIGNED" : "UNSIGNED")}};
+    else
+      return std::nullopt;
   if (name == "fp_mantissa_width")
     return makeInt(mantissaBits(type.element));
   if (name == "exponent_bias")
@@ -177,9 +183,6 @@ std::optional<Value> tensorAttribute(Session &session, const Tensor &tensor, std
   return session.fail(diag::Kind::NoSuchAttribute, {spelling(type), name});
 }
 
-// The methods of values that are not the builtin of that name: `x.to` is tl.cast.
-std::string_view memberBuiltin(std::string_view name) { return name == "to" ? "cast" : name; }
-
 std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::span<const Index> indices) {
   int64_t place = 0;
   size_t taken = 0;
@@ -193,6 +196,8 @@ std::optional<Value> tileSubscript(Session &session, const Tensor &tensor, std::
                   "memory is read with tl.load(pointer + offset), and written with tl.store");
         return std::nullopt;
       }
+      if (!checkRank(session, result.type.shape.size() + 1))
+        return std::nullopt;
       result = expandDims(session, result, place);
     } else if (tensor.type.isScalar()) {
       continue; // a scalar has no dimension that `:` could take

@@ -39,9 +39,9 @@ struct Binder {
     return true;
   }
 
-  // f(x, 1, 2), f(x, (1, 2)) and f(x, [1, 2]) are one.
+  // f(x, 1, 2), f(x, (1, 2)) and f(x, [1, 2]) are one, unless the parameter takes any object.
   void takeRest(size_t i, std::span<const Value> rest) {
-    bool isTuple = rest.size() == 1 && elementsOf(rest[0]);
+    bool isTuple = !row.parameters[i].keepsTuples && rest.size() == 1 && elementsOf(rest[0]);
     bound[i] = isTuple ? rest[0] : makeValueTuple({rest.begin(), rest.end()});
   }
 

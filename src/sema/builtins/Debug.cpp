@@ -61,18 +61,19 @@ std::optional<Value> print(Call &call, const std::string &prefix, llvm::ArrayRef
 
 std::optional<Value> call_static_print(Call &call) {
   enum { Values, Sep, End, File, Flush };
-  auto separator = call.text(Sep), end = separator ? call.text(End) : std::nullopt;
-  if (!end)
+  auto separator = call.isNone(Sep) ? std::optional<std::string>(" ") : call.text(Sep);
+  auto end = call.isNone(End) ? std::optional<std::string>("\n") : call.text(End);
+  if (!separator || !end)
     return std::nullopt;
-  if (!end->empty() && *end != "\n")
-    return call.wrong(End, "a line's end: each text is a line");
   if (!call.isNone(File))
     return call.wrong(File, "None: the host prints the text where it prints");
-  std::string line;
+  std::string &line = call.session.openLine;
   const auto values = *elementsOf(call[Values]);
   for (size_t i = 0; i < values.size(); ++i)
     line += (i ? *separator : "") + printed(values[i]);
-  call.session.warn(diag::Kind::StaticPrint, {line});
+  line += *end;
+  if (line.ends_with('\n'))
+    call.session.endLine();
   return Value();
 }
 
@@ -108,6 +109,29 @@ std::optional<Value> call_device_assert(Call &call) {
   if (session.options.debug)
     tile::AssertOp::create(session.builder, session.loc(), condition->value, *message);
   return Value();
+}
+
+std::optional<Value> call_expect_zero(Call &call) {
+  enum { X, Mask };
+  Session &session = call.session;
+  auto x = call.tensor(X);
+  if (x && x->type.pointer)
+    return call.wrong(X, "a number or a tile of numbers");
+  auto mask = x ? conditionOf(call, Mask) : std::nullopt;
+  auto both = mask ? broadcastPair(session, *x, *mask) : std::nullopt;
+  if (!both)
+    return std::nullopt;
+  if (session.options.debug) {
+    Tensor zero = literalTile(session, makeInt(0), both->first.type.element, both->first.type.shape);
+    Tensor isZero = emitCompare(session, syntax::CompareOperator::Eq, both->first, zero);
+    auto isOff = unary(session, syntax::UnaryOperator::Invert, both->second);
+    auto holds = isOff ? binary(session, syntax::BinaryOperator::Or, isZero, *isOff) : std::nullopt;
+    if (!holds)
+      return std::nullopt;
+    tile::AssertOp::create(session.builder, session.loc(), holds->tensor()->value,
+                           "tl.expect_zero: a value is not 0 where the mask is true");
+  }
+  return Value(*x);
 }
 
 std::optional<Value> call_device_print(Call &call) {

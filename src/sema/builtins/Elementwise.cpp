@@ -349,10 +349,17 @@ std::optional<Value> call_clamp(Call &call) {
   if (!high)
     return std::nullopt;
   const Tensor &value = high->first;
-  if (!isFloat(value.type.element))
-    return call.fail(diag::Kind::FloatsOnly, {spelling(value.type)});
   if (value.type != low->second.type)
     return session.fail(diag::Kind::IncompatibleOperands, {op, describe(value), describe(low->second)});
+  if (value.type.pointer || isBool(value.type.element))
+    return call.wrong(0, "a number or a tile of numbers");
+  if (!isFloat(value.type.element)) {
+    bool signs = isSigned(value.type.element);
+    Tensor raised = signs ? emit<arith::MaxSIOp>(session, value.type, value.value, low->second.value)
+                          : emit<arith::MaxUIOp>(session, value.type, value.value, low->second.value);
+    return signs ? emit<arith::MinSIOp>(session, value.type, raised.value, high->second.value)
+                 : emit<arith::MinUIOp>(session, value.type, raised.value, high->second.value);
+  }
   if (bitWidth(value.type.element) == 8) { // computed in fp32, and one of the three
     auto wide = [&](const Tensor &tensor) { return *cast(session, tensor, DType::F32); };
     const Tensor x = wide(value), from = wide(low->second), to = wide(high->second);

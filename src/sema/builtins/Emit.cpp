@@ -92,6 +92,8 @@ Type typeOf(const TypeRef &type) {
 }
 
 std::optional<std::vector<Value>> elementsOf(const Value &value) {
+  if (isAggregate(value))
+    return std::nullopt;
   if (auto *tuple = value.tuple())
     return *tuple;
   if (auto *constant = value.constant())
@@ -110,10 +112,11 @@ std::string describe(const Value &value) {
   if (auto *record = value.record())
     return spelling(record->type);
   if (const ValueTuple *tuple = value.tuple()) {
-    std::string text;
-    for (const Value &element : *tuple)
-      text += (text.empty() ? "" : ", ") + describe(element);
-    return "(" + text + (tuple->size() == 1 ? ",)" : ")");
+    const TupleClass *type = tuple->type.get();
+    std::string text = (type ? type->name : "") + "(";
+    for (size_t i = 0; i < tuple->size(); ++i)
+      text += (i ? ", " : "") + (type ? type->fields[i] + "=" : "") + describe((*tuple)[i]);
+    return text + (tuple->size() == 1 && !type ? ",)" : ")");
   }
   return repr(*value.constant());
 }
@@ -185,7 +188,16 @@ Tensor indicesAlong(Session &session, llvm::ArrayRef<int64_t> shape, int64_t axi
   return *broadcastTo(session, result, shape);
 }
 
+bool checkRank(Session &session, size_t rank) {
+  if (rank <= maxRank)
+    return true;
+  session.fail(diag::Kind::TileRankTooLarge, {std::to_string(rank), std::to_string(maxRank)});
+  return false;
+}
+
 bool checkShape(Session &session, llvm::ArrayRef<int64_t> shape) {
+  if (!checkRank(session, shape.size()))
+    return false;
   int64_t elements = 1;
   for (int64_t extent : shape) {
     if (extent <= 0) {

@@ -35,8 +35,9 @@ Tensor reshape(Session &, const Tensor &value, llvm::ArrayRef<int64_t> shape, bo
 Tensor transpose(Session &, const Tensor &value, llvm::ArrayRef<int32_t> order);
 // 0, 1, ... along `axis` of `shape`, int32.
 Tensor indicesAlong(Session &, llvm::ArrayRef<int64_t> shape, int64_t axis);
-// False, with a diagnostic, for extents that are not positive or too many elements.
+// False, with a diagnostic, for extents that are not positive, too many elements or dimensions.
 bool checkShape(Session &, llvm::ArrayRef<int64_t> shape);
+bool checkRank(Session &, size_t rank);
 
 // ---- operands ---------------------------------------------------------------------------
 

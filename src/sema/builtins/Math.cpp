@@ -67,12 +67,18 @@ std::optional<Value> call_fma(Call &call) {
 
 std::optional<Value> call_fdiv(Call &call) {
   auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1]);
-  auto ieee = operands ? call.flag(2) : std::nullopt;
-  if (!ieee)
+  enum { X, Y, IeeeRounding, Approx };
+  auto ieee = operands ? call.flag(IeeeRounding) : std::nullopt;
+  auto approx = ieee ? call.flag(Approx) : std::nullopt;
+  if (!approx)
     return std::nullopt;
   auto &[x, y] = *operands;
   if (!isFloat(x.type.element))
     return call.fail(diag::Kind::FloatsOnly, {spelling(x.type)});
+  if (*approx && *ieee)
+    return call.wrong(Approx, "False where `ieee_rounding` is True");
+  if (*approx && x.type.element != DType::F32)
+    return call.fail(diag::Kind::BuiltinDType, {"fp32 where `approx` is True", spelling(x.type)});
   return *ieee ? emitFloat<tile::PreciseDivFOp>(call.session, x, y)
                : emitFloat<arith::DivFOp>(call.session, x, y);
 }

@@ -87,8 +87,12 @@ std::optional<Value> call_cumsum(Call &call) {
 }
 
 std::optional<Value> call_cumprod(Call &call) {
-  enum { Input, Axis, Reverse };
+  enum { Input, Axis, Reverse, Dtype };
   auto input = numbers(call);
+  if (input && !call.isNone(Dtype)) {
+    std::optional<DType> type = call.dtype(Dtype);
+    input = type ? cast(call.session, *input, *type) : std::nullopt;
+  }
   return input ? cumulate<arith::MulFOp, arith::MulIOp>(call, *input, Axis, Reverse) : std::nullopt;
 }
 

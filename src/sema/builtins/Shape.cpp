@@ -90,6 +90,8 @@ std::optional<Value> call_expand_dims(Call &call) {
     return std::nullopt;
   // Axes count in the result.
   int64_t rank = input->type.shape.size() + axes->size();
+  if (!checkRank(call.session, rank))
+    return std::nullopt;
   llvm::SmallVector<int64_t> places;
   for (int64_t axis : *axes) {
     if (axis < -rank || axis >= rank)
@@ -253,7 +255,9 @@ std::optional<Value> call_squeeze(Call &call) {
 std::optional<Value> call_unsqueeze(Call &call) {
   auto input = call.tensor(0);
   auto dim = input ? call.axis(1, input->type.shape.size() + 1) : std::nullopt;
-  return dim ? std::optional<Value>(expandDims(call.session, *input, *dim)) : std::nullopt;
+  if (!dim || !checkRank(call.session, input->type.shape.size() + 1))
+    return std::nullopt;
+  return expandDims(call.session, *input, *dim);
 }
 
 std::optional<Value> call_item(Call &call) {

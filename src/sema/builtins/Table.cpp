@@ -110,7 +110,9 @@ Parameter parseParameter(std::string_view text) {
     text = text.substr(0, equals);
   }
   size_t colon = text.find(':');
-  parameter.isConstexpr = colon != text.npos && trim(text.substr(colon + 1)) == "constexpr";
+  std::string_view annotation = colon == text.npos ? "" : trim(text.substr(colon + 1));
+  parameter.isConstexpr = annotation == "constexpr";
+  parameter.keepsTuples = annotation == "object";
   parameter.name = std::string(trim(text.substr(parameter.isVariadic, colon - parameter.isVariadic)));
   return parameter;
 }
@@ -150,7 +152,8 @@ bool isModule(std::string_view name) {
                                             "triton.language.extra.libdevice",
                                             "triton.language.extra.cuda",
                                             "triton.language.extra.cuda.libdevice",
-                                            "triton.language.PropagateNan"};
+                                            "triton.language.PropagateNan",
+                                            "triton.language.dtype.SIGNEDNESS"};
   return modules.contains(name);
 }
 
@@ -265,11 +268,16 @@ std::optional<Const> findBuiltin(std::string_view dottedName) {
     return Const{TypeRef{*type}};
   if (name == "triton.language.pi32_t")
     return Const{TypeRef{DType::I32, true}};
-  if (name == "triton.language.PropagateNan.NONE" || name == "triton.language.PropagateNan.ALL")
+  if (name == "triton.language.PropagateNan.NONE" || name == "triton.language.PropagateNan.ALL" ||
+      name == "triton.language.dtype.SIGNEDNESS.SIGNED" ||
+      name == "triton.language.dtype.SIGNEDNESS.UNSIGNED" || name == "builtins.NotImplemented")
     return Const{BuiltinRef{name}};
-  const Row *row = findRow(name);
+  constexpr std::string_view tensor = "triton.language.tensor.";
+  const Row *row =
+      name.starts_with(tensor) ? findMember(memberBuiltin(name.substr(tensor.size()))) : findRow(name);
   if (!row)
     return std::nullopt;
+  name = row->name;
   if (row->isLibrary && !row->widensFloats) // those go through runBuiltin, which widens
     return Const{findLibraryFunction(row->libraryName())};
   return Const{BuiltinRef{name}};

@@ -17,6 +17,7 @@ struct Parameter {
   std::optional<Const> fallback; // the default
   bool isConstexpr = false;      // must be known at compile time
   bool isVariadic = false;       // takes all further positional arguments, as a tuple
+  bool keepsTuples = false;      // a tuple among those is one of them, also where it is the only one
 };
 
 enum class Family : uint8_t {
@@ -61,6 +62,8 @@ Meaning meaningOf(const Row &row);
 const Row *findRow(std::string_view canonicalName);
 // "triton.language.math.exp" -> "triton.language.exp"; names without an alias stay.
 std::string canonical(std::string_view dottedName);
+// The methods of values that are not the builtin of that name: `x.to` is tl.cast.
+inline std::string_view memberBuiltin(std::string_view name) { return name == "to" ? "cast" : name; }
 // The row of the method `name` of run-time values; null: none.
 const Row *findMember(std::string_view name);
 

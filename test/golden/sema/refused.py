@@ -63,8 +63,8 @@ def constructs(p, n):
 
 
 @triton.jit
-def parameters(p, *rest):
-    # parameters: error: `*args` and `**kwargs` in the parameters of a kernel is not supported in a kernel
+def parameters(p, **rest):
+    # parameters: error: `**kwargs` in the parameters of a kernel is not supported in a kernel [UnsupportedConstruct]
     pass
 
 
