@@ -49,7 +49,7 @@ private:
 
 // What the Python side registers, and interned names.
 struct State {
-  PyObject *encode = nullptr;     // object -> (kind, payload, flags); raises TypeError
+  PyObject *encode = nullptr;     // argument -> (kind, payload, flags), None of what stands for a tensor
   PyObject *makeError = nullptr;  // (status, text, [diagnostic]) -> exception
   PyObject *makeKernel = nullptr; // (Kernel, Function) -> CompiledKernel
   PyObject *dtypeCode = nullptr;  // a dtype of NumPy or PyTorch -> tg_dtype; raises
@@ -111,6 +111,7 @@ struct Function {
   PyObject *environment; // answers free names
   PyObject *kernels;     // dict: address of a tg_kernel -> CompiledKernel
   PyObject *names;       // tuple of parameter names, for grids that are callables
+  Py_ssize_t restPlace;  // of `*args` among them; -1: there is none
   PyObject *defaults;    // dict: name -> default
   PyObject *pending;     // an exception that a callback raised
   PyObject *target;      // str
@@ -163,8 +164,8 @@ bool packArguments(PyObject *const *args, Py_ssize_t positional, PyObject *keywo
 // Three extents of a grid's entries. Null with an exception set.
 PyObject *gridOf(PyObject *, PyObject *grid);
 
-// The Python object of a kernel that belongs to `function`; takes the kernel.
-PyObject *kernelObject(Function *function, tg_kernel *kernel);
+// The Python object of a kernel that belongs to `function`, which may be made here; takes the kernel.
+PyObject *kernelObject(Function *function, tg_kernel *kernel, bool *isNew = nullptr);
 
 // Compiling and launching step by step, as triton.compile has it: functions of the module.
 extern PyMethodDef stepMethods[];

@@ -56,7 +56,8 @@ PyObject *toObject(Function *self, const tg_value &value) {
     elements.kind = TG_TUPLE;
     elements.as.tuple = {value.as.tuple.items + 1, value.as.tuple.count - 1};
     Ref type(toObject(self, value.as.tuple.items[0])), values(type ? toObject(self, elements) : nullptr);
-    return values ? PyObject_CallObject(type.get(), values.get()) : nullptr;
+    return values ? PyObject_CallMethod(self->environment, "named_tuple", "OO", type.get(), values.get())
+                  : nullptr;
   }
   // Things that only Python knows how to find again.
   case TG_OPAQUE:
@@ -128,9 +129,11 @@ uint64_t version(void *user) { return static_cast<Function *>(user)->watch->vers
 int init(PyObject *object, PyObject *args, PyObject *) {
   auto *self = reinterpret_cast<Function *>(object);
   PyObject *environment, *names, *defaults, *target;
-  if (!PyArg_ParseTuple(args, "OO!O!U", &environment, &PyTuple_Type, &names, &PyDict_Type, &defaults,
-                        &target))
+  Py_ssize_t restPlace = -1;
+  if (!PyArg_ParseTuple(args, "OO!O!U|n", &environment, &PyTuple_Type, &names, &PyDict_Type, &defaults,
+                        &target, &restPlace))
     return -1;
+  self->restPlace = restPlace;
   Py_XSETREF(self->environment, Py_NewRef(environment));
   Py_XSETREF(self->names, Py_NewRef(names));
   Py_XSETREF(self->defaults, Py_NewRef(defaults));

@@ -54,9 +54,18 @@ PyObject *metaOf(Function *function, PyObject *const *args, Py_ssize_t count, Py
   Ref meta(PyDict_Copy(function->defaults));
   if (!meta)
     return nullptr;
-  for (Py_ssize_t i = 0; i != std::min(count, PyTuple_GET_SIZE(function->names)); ++i)
+  Py_ssize_t rest = function->restPlace;
+  Py_ssize_t known = rest < 0 ? PyTuple_GET_SIZE(function->names) : rest;
+  for (Py_ssize_t i = 0; i != std::min(count, known); ++i)
     if (PyDict_SetItem(meta.get(), PyTuple_GET_ITEM(function->names, i), args[i]) < 0)
       return nullptr;
+  if (rest >= 0) {
+    Ref values(PyTuple_New(std::max<Py_ssize_t>(count - rest, 0)));
+    for (Py_ssize_t i = rest; values && i < count; ++i)
+      PyTuple_SET_ITEM(values.get(), i - rest, Py_NewRef(args[i]));
+    if (!values || PyDict_SetItem(meta.get(), PyTuple_GET_ITEM(function->names, rest), values.get()) < 0)
+      return nullptr;
+  }
   for (Py_ssize_t i = 0; keywords && i != PyTuple_GET_SIZE(keywords); ++i)
     if (PyDict_SetItem(meta.get(), PyTuple_GET_ITEM(keywords, i), args[count + i]) < 0)
       return nullptr;
@@ -81,7 +90,7 @@ bool dropEvicted(Function *function) {
 
 } // namespace
 
-PyObject *kernelObject(Function *function, tg_kernel *kernel) {
+PyObject *kernelObject(Function *function, tg_kernel *kernel, bool *isNew) {
   if (kernel == function->lastKernel) {
     tg_kernel_destroy(kernel);
     return Py_NewRef(function->lastObject);
@@ -97,6 +106,8 @@ PyObject *kernelObject(Function *function, tg_kernel *kernel) {
     row = Ref(made ? PyTuple_Pack(2, raw.get(), made.get()) : nullptr);
     if (!row || !dropEvicted(function) || PyDict_SetItem(function->kernels, key.get(), row.get()) < 0)
       return nullptr;
+    if (isNew)
+      *isNew = true;
   }
   if (!row)
     return nullptr;
@@ -127,6 +138,14 @@ PyObject *launchHooked(Launcher *self, PyObject *const *args, Py_ssize_t count, 
     return nullptr;
   return PyObject_CallFunctionObjArgs(state.hooked, self->function, self->grid ? self->grid : Py_None,
                                       values.get(), named.get(), nullptr);
+}
+
+// The call that a kernel was made for, to the kernel. False with an exception set.
+bool tellCall(PyObject *kernel, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
+  Ref values, named;
+  if (!packArguments(args, positional, keywords, values, named))
+    return false;
+  return bool(Ref(PyObject_CallMethod(kernel, "_tell_call", "OO", values.get(), named.get())));
 }
 
 // All of a call that the library asks for.
@@ -304,7 +323,10 @@ PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
   Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
   if (status != TG_OK)
     return raise(status, problems, function);
-  Ref made(kernelObject(function, kernel));
+  bool isNew = false;
+  Ref made(kernelObject(function, kernel, &isNew));
+  if (made && isNew && !tellCall(made.get(), args, positional, keywords))
+    return nullptr;
   if (made && runs)
     remember(function, shape, call, made.get());
   return made.release();
@@ -336,8 +358,22 @@ PyObject *missingDefaults(Function *function, PyObject *keywords) {
   return defaults && PyDict_GET_SIZE(defaults.get()) ? defaults.release() : nullptr;
 }
 
+// A call with descriptors of tensors is another one's: its bound call. None: there are none among the
+// arguments.
+PyObject *bindTakenApart(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
+  if (!state.hooked || self->isPlain || !self->grid)
+    Py_RETURN_NONE;
+  Ref values, named;
+  if (!packArguments(args, positional, keywords, values, named))
+    return nullptr;
+  return PyObject_CallMethod(state.hooked, "bind_taken_apart", "OOOO", self->function, self->grid,
+                             values.get(), named.get());
+}
+
 PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
+  if (Ref bound(bindTakenApart(self, args, positional, keywords)); bound.get() != Py_None)
+    return bound.release();
   if (Ref defaults(missingDefaults(self->function, keywords)); defaults) {
     Ref method(PyObject_GetAttrString(object, "bind")), values(PyTuple_New(positional));
     for (Py_ssize_t i = 0; values && i != positional; ++i)

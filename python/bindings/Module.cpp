@@ -1,6 +1,8 @@
 // The module _tegula: its functions, the type Kernel, and the way of errors.
 #include "Watch.h"
 
+#include <utility>
+
 namespace tegula::python {
 
 State state;
@@ -37,6 +39,12 @@ PyObject *raise(tg_status status, tg_diagnostics *problems, Function *function) 
     return nullptr;
   if (status == TG_LAUNCH && PyErr_CheckSignals() < 0)
     return nullptr; // the user interrupted the launch
+  // An interrupt or sys.exit ends the program, or a part of it.
+  if (function && function->pending && !PyErr_GivenExceptionMatches(function->pending, PyExc_Exception)) {
+    Ref pending(std::exchange(function->pending, nullptr));
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(pending.get())), pending.get());
+    return nullptr;
+  }
   Ref error(PyObject_CallFunction(state.makeError, "iOO", int(status), text.get(), list.get()));
   if (!error)
     return nullptr;

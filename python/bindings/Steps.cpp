@@ -1,5 +1,6 @@
 // Compiling for arguments that are described, and launching what was compiled: triton.compile and the
 // `run` of its result.
+#include "Recent.h"
 #include "Simulated.h"
 #include "Watch.h"
 
@@ -170,6 +171,29 @@ PyObject *kernelsOf(PyObject *, PyObject *object) {
   return rows ? list.release() : nullptr;
 }
 
+// (function, kernel or None for all): they are no kernels of the function any more; the library may know them
+// still.
+PyObject *forget(PyObject *, PyObject *args) {
+  PyObject *object, *kernel;
+  if (!PyArg_ParseTuple(args, "O!O", &FunctionType, &object, &kernel))
+    return nullptr;
+  auto *function = reinterpret_cast<Function *>(object);
+  Ref items(PyDict_Items(function->kernels));
+  for (Py_ssize_t i = 0; items && i != PyList_GET_SIZE(items.get()); ++i) {
+    PyObject *item = PyList_GET_ITEM(items.get(), i), *made = PyTuple_GET_ITEM(PyTuple_GET_ITEM(item, 1), 1);
+    if (kernel != Py_None && kernel != made)
+      continue;
+    if (made == function->lastObject)
+      function->lastKernel = nullptr, function->lastObject = nullptr;
+    function->recent->drop(made);
+    if (PyDict_DelItem(function->kernels, PyTuple_GET_ITEM(item, 0)) < 0)
+      return nullptr;
+  }
+  if (!items)
+    return nullptr;
+  Py_RETURN_NONE;
+}
+
 } // namespace
 
 PyMethodDef stepMethods[] = {
@@ -177,6 +201,7 @@ PyMethodDef stepMethods[] = {
     {"launch", launch, METH_VARARGS, "(kernel, grid, device, stream, values)"},
     {"check", check, METH_VARARGS, "(function, arguments, keywords, elements, grid) -> rows of findings"},
     {"kernels_of", kernelsOf, METH_O, "the compiled kernels of a function"},
+    {"forget", forget, METH_VARARGS, "(function, kernel or None): drops its compiled kernels"},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -247,7 +247,9 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
     return exchanged.device < 0 || isOnDevice(exchanged.device);
   }
   bool hadUnplaced = hasUnplaced;
-  const Members members = knownOf(Py_TYPE(object)).members; // what is asked may run code that asks for others
+  // A copy: what is asked may run code that asks for others. An object may have what its type has not.
+  const Known &found = knownOf(Py_TYPE(object));
+  const Members members = found.what == Class::Tensor ? found.members : Members(Py_TYPE(object));
   if (!locate(object, members))
     return false;
   int dtype = dtypeOf(members.dtype.of(object));
@@ -311,7 +313,10 @@ bool Arena::integer(PyObject *object, tg_value &out) {
 }
 
 bool Arena::encode(PyObject *object, tg_value &out) {
-  kept_.emplace_back(PyObject_CallOneArg(state.encode, object));
+  Ref encoded(PyObject_CallOneArg(state.encode, object));
+  if (encoded.get() == Py_None) // it stands for a tensor
+    return tensor(object, out);
+  kept_.push_back(std::move(encoded));
   return kept_.back() && decode(kept_.back().get(), out);
 }
 

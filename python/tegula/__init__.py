@@ -49,7 +49,7 @@ def get_kernel_limit():
 
 
 vars(_standard).update({name: value for name, value in vars(_combine).items() if isinstance(value, JITFunction)})
-_tegula.register(_encode.encode, _errors.make_error, CompiledKernel, _encode.dtype_code)
+_tegula.register(_encode.encode_argument, _errors.make_error, CompiledKernel, _encode.dtype_code)
 
 __all__ = [
     "AsyncCompileMode", "Autotuner", "CompilationError", "CompileTimeAssertionFailure", "CompiledKernel", "Config",

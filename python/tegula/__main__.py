@@ -1,16 +1,21 @@
 """``python -m tegula SCRIPT ARGS...`` or ``python -m tegula -m MODULE ARGS...``: runs a script or a module in which
 ``import triton`` means Tegula."""
+import builtins
+import importlib.machinery
 import os
 import runpy
 import sys
+import types
+import zipfile
 
 from .alias import install_as_triton
 
 
 def _begin(folder):
-    """Modules are looked for in this folder, as Python does it; `triton` in front of it."""
-    sys.path[0] = folder
+    """Modules are looked for in this folder first, as Python does it."""
+    del sys.path[0]
     install_as_triton()
+    sys.path.insert(0, folder)
 
 
 def _run_module():
@@ -24,6 +29,20 @@ def _run_module():
     return 0
 
 
+def _run_script(path):
+    """As Python runs a script: its path is absolute, and its module stays `__main__` to the end."""
+    if os.path.isdir(path) or zipfile.is_zipfile(path):
+        runpy.run_path(path, run_name="__main__")
+        return
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    module = types.ModuleType("__main__")
+    vars(module).update(__file__=path, __builtins__=builtins, __cached__=None,
+                        __loader__=importlib.machinery.SourceFileLoader("__main__", path))
+    sys.modules["__main__"] = module
+    exec(code, vars(module))
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__)
@@ -33,11 +52,11 @@ def main():
         return _run_module()
     script = sys.argv[1]
     del sys.argv[0]
-    _begin(os.path.dirname(os.path.abspath(script)))
+    _begin(os.path.dirname(os.path.realpath(script)))
     if not os.path.exists(script):
         print(f"{script}: error: there is no such file", file=sys.stderr)
         return 1
-    runpy.run_path(script, run_name="__main__")
+    _run_script(os.path.abspath(script))
     return 0
 
 

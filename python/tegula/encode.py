@@ -1,9 +1,11 @@
 """Python objects -> what the extension hands to the compiler: (kind, payload, flags)."""
+import array
 import itertools
 import types
 import weakref
 
 from . import _tegula as core
+from .errors import LaunchError
 from .language import core as lang
 from .language import extern
 from .language.run_time import RUN_TIME
@@ -69,7 +71,7 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 def _opaque_value(obj, flags, callable_too=False):
     if isinstance(obj, RUN_TIME):
         return core.OPAQUE, (obj.handle, obj.text), flags
-    if getattr(obj, "__triton_extern__", False) and (function := extern.function_of(obj)):
+    if _of(obj, "__triton_extern__") and (function := extern.function_of(obj)):
         return core.FUNCTION, function, flags
     if takes_values(obj):
         return core.OPAQUE, (_handle_of(obj) | _TAKES_VALUES, f"the function `{obj.__name__}`"), flags
@@ -87,12 +89,20 @@ def _opaque_value(obj, flags, callable_too=False):
         what = repr(obj)
     elif callable(obj) and type(obj).__module__ == "numpy" and isinstance(getattr(obj, "__name__", None), str):
         what = f"the Python function `{obj.__name__}`"
-    elif hasattr(obj, "describes"):  # a constexpr_function, a method of a constant
+    elif hasattr(type(obj), "describes"):  # a constexpr_function, a method of a constant
         what = obj.describes()
         handle |= 0 if isinstance(obj, Method) else _TAKES_VALUES
     else:
         what = f"a {type(obj).__name__}"
     return core.OPAQUE, (handle, what), flags
+
+
+def _of(obj, name):
+    """An attribute; None where there is none, or asking for it fails."""
+    try:
+        return getattr(obj, name, None)
+    except Exception:
+        return None
 
 
 def _number_of(obj):
@@ -136,9 +146,9 @@ def encode(obj, flags=0, callable_too=False):
         return core.DTYPE, obj._code, flags
     if isinstance(obj, core.Function):
         return core.FUNCTION, obj, flags
-    if isinstance(getattr(obj, "fn", None), core.Function):  # autotuned, with heuristics
-        core.watch(core.WATCH_ATTRIBUTE, obj, "fn", obj.fn)
-        return encode(obj.fn, flags)
+    if isinstance(function := _of(obj, "fn"), core.Function):  # autotuned, with heuristics
+        core.watch(core.WATCH_ATTRIBUTE, obj, "fn", function)
+        return encode(function, flags)
     if isinstance(obj, (tuple, list)):
         if isinstance(obj, list):
             core.watch(core.WATCH_ELEMENTS, obj, None, tuple(obj))
@@ -149,6 +159,10 @@ def encode(obj, flags=0, callable_too=False):
         return core.TUPLE, elements, flags
     if isinstance(obj, type) and (issubclass(obj, tuple) or "__tegula_aggregate__" in vars(obj)) and fields_of(obj):
         return _class_value(obj, flags)
+    if flags & core.CONSTEXPR and hasattr(type(obj), "__tegula_aggregate__"):
+        return core.NAMED_TUPLE, (encode(type(obj)), *(encode(vars(obj)[name]) for name in fields_of(type(obj)))), flags
+    if obj is NotImplemented:
+        return core.BUILTIN, "builtins.NotImplemented", flags
     if isinstance(obj, lang.TypedNumber):
         return core.INT, (obj.value, obj.dtype), core.TYPED
     name = lang.name_of(obj)
@@ -159,6 +173,38 @@ def encode(obj, flags=0, callable_too=False):
     if number is not None:
         return encode(number, flags)
     return _opaque_value(obj, flags, callable_too)
+
+
+_LONGEST_TEXT = 1 << 16  # as the library takes them
+_BUFFERS = (memoryview, bytearray, array.array)
+_NO_TENSORS = (str, int, float, type, types.ModuleType, types.FunctionType, lang.constexpr, lang.dtype, core.Function)
+
+
+def encode_argument(obj):
+    """The same for an argument of a launch; None of an object that stands for a tensor, though its class says nothing of it:
+    one that passes all questions on (weakref.proxy), or has what a kernel asks for itself (SimpleNamespace)."""
+    if isinstance(obj, _NO_TENSORS):
+        if isinstance(obj, str) and len(obj.encode(errors="replace")) > _LONGEST_TEXT:
+            raise LaunchError(f"a constant is a text of {len(obj)} characters; it may have {_LONGEST_TEXT} bytes")
+        return encode(obj)
+    if _stands_for_tensor(obj):
+        return None
+    if isinstance(obj, _BUFFERS):
+        raise TypeError(f"a {type(obj).__name__} says no type that a kernel's argument could have\n"
+                        "  hint: pass numpy.frombuffer(x, dtype) or torch.frombuffer(x, dtype=...)")
+    if isinstance(_of(obj, "__cuda_array_interface__"), dict):
+        raise TypeError(f"a {type(obj).__name__} is no tensor that a kernel takes\n"
+                        "  hint: pass torch.as_tensor(x, device=\"cuda\"), which shares its memory")
+    return encode(obj)
+
+
+def _stands_for_tensor(obj):
+    try:
+        address = obj.data_ptr() if callable(obj.data_ptr) else None
+        is_address = isinstance(address, int) and (address > 0 or address == 0 and obj.numel() == 0)
+        return is_address and obj.dtype is not None
+    except Exception:
+        return False
 
 
 def dtype_code(dtype):

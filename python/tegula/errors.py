@@ -1,9 +1,17 @@
 """What a compile or a launch raises. ``str(error)`` is the rendered diagnostic: place, line, caret,
 reason and hint; ``error.diagnostics`` is the list behind it."""
+import ast
 import functools
+import linecache
 from collections import namedtuple
 
 Diagnostic = namedtuple("Diagnostic", "severity kind file line column message hint")
+
+
+def placed(file, line, column, message):
+    """The message with its place in front, if it has one."""
+    return f"{file}:{line}:{column}: {message}" if file else message
+
 
 # tg_status
 (OK, PARSE, TYPE, UNSUPPORTED, RESOURCE, TOOLCHAIN, DRIVER, LAUNCH, DATA, INTERNAL, ASSERTION) = range(11)
@@ -27,13 +35,58 @@ class TritonError(Exception):
 
 
 class CompilationError(TritonError):
-    """The kernel means nothing, or cannot be compiled for this target."""
+    """The kernel means nothing, or cannot be compiled for this target. Code may raise one itself, of a text, a node of its tree
+    (or None) and what is wrong there."""
+
+    _given = None  # (src, node, what is wrong)
+
+    def __init__(self, src="", node=(), error_message=None):
+        if isinstance(node, (tuple, list)):  # ours: a text and diagnostics
+            super().__init__(src, node)
+            return
+        self._given = src, node, error_message
+        super().__init__(_pointed_out(src, node, error_message))
+        self.args = self._given
+
+    def _error(self):
+        return next((d for d in self.diagnostics if d.severity == 0), None)
 
     @property
     def error_message(self):
         """What is wrong, without its place."""
-        errors = [d for d in self.diagnostics if d.severity == 0]
-        return errors[0].message if errors else self.text
+        if self._given:
+            return self._given[2]
+        return self._error().message if self._error() else self.text
+
+    @property
+    def message(self):
+        return self.text
+
+    @property
+    def src(self):
+        """The text in which `node` has its line; None where it is not known."""
+        if self._given:
+            return self._given[0]
+        return self._error() and "".join(linecache.getlines(self._error().file)) or None
+
+    @property
+    def node(self):
+        """The place of what is wrong, as a node of a tree has it."""
+        if self._given:
+            return self._given[1]
+        error = self._error()
+        return error and ast.Pass(lineno=error.line, col_offset=error.column - 1)
+
+
+def _pointed_out(src, node, message):
+    lines = [f"at {node.lineno}:{node.col_offset}:"] if hasattr(node, "lineno") else []
+    if src is None:
+        lines.append("<the source is not known>")
+    elif lines:
+        lines += [*src.split("\n")[:node.lineno][-12:], " " * node.col_offset + "^"]
+    else:
+        lines.append(src)
+    return "\n".join([*lines, *([message] if message else [])])
 
 
 class UnsupportedLanguageConstruct(CompilationError):
@@ -92,6 +145,13 @@ class AutotunerError(TritonError):
 class InterpreterError(TritonError):
     """The interpreter cannot run a kernel."""
 
+    def __init__(self, error_message="", diagnostics=()):
+        super().__init__(error_message or "", diagnostics)
+
+    @property
+    def error_message(self):
+        return self.text
+
 
 class DriverError(TritonError, RuntimeError):
     """The driver of a device refused, or a kernel faulted on it."""
@@ -123,9 +183,17 @@ def _of_interpreter(cls):
     return type(cls.__name__, (cls, InterpreterError), {"__doc__": cls.__doc__, "__module__": cls.__module__})
 
 
+_LONGEST = 1200  # of a line: values of the program may be of any length
+
+
+def _cut(line):
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST - 300]} ... {line[-200:]}"
+
+
 def make_error(status, text, rows):
     """Called by the extension: (tg_status, rendered text, rows of a Diagnostic) -> exception."""
-    diagnostics = [Diagnostic(*row) for row in rows]
+    text = "\n".join(map(_cut, text.split("\n")))
+    diagnostics = [Diagnostic(*(_cut(part) if isinstance(part, str) else part for part in row)) for row in rows]
     kind = next((d.kind for d in diagnostics if d.severity == 0), "")
     cls = _BY_KIND.get(kind) or _BY_STATUS.get(status, CompilationError)
     from .language.core import running

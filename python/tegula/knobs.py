@@ -41,8 +41,9 @@ class base_knobs:
         return other
 
     def reset(self):
-        """Forgets what was set here."""
-        vars(self).clear()
+        """Forgets the switches that were set here; hooks and listeners stay."""
+        for name in self.knob_descriptors:
+            vars(self).pop(name, None)
         _notice()
         return self
 
@@ -103,6 +104,7 @@ class compilation_knobs(base_knobs):
     front_end_debugging = env_bool("TRITON_FRONT_END_DEBUGGING", obeyed=False)
     allow_non_constexpr_globals = env_bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
     instrumentation_mode = env_str("TRITON_INSTRUMENTATION_MODE", "", obeyed=False)
+    fpsan_homomorphic_casts = env_bool("TRITON_FPSAN_HOMOMORPHIC_CASTS", obeyed=False)
     listener = None
 
     def __setattr__(self, name, value):
@@ -125,17 +127,10 @@ class runtime_knobs(base_knobs):
     add_stages_inspection_hook = None
 
     def __init__(self):
-        self._make_chains()
-
-    def _make_chains(self):
         vars(self).update(launch_enter_hook=HookChain(), launch_exit_hook=HookChain(reversed=True),
-                          kernel_load_start_hook=HookChain(), kernel_load_end_hook=HookChain(reversed=True))
+                          kernel_load_start_hook=HookChain(), kernel_load_end_hook=HookChain(reversed=True),
+                          kernel_unload_hook=HookChain())
         _notice()
-
-    def reset(self):
-        vars(self).clear()
-        self._make_chains()
-        return self
 
     def __setattr__(self, name, value):
         if name == "add_stages_inspection_hook" and value is not None:
@@ -151,6 +146,11 @@ class runtime_knobs(base_knobs):
 class language_knobs(base_knobs):
     fp32_default = env_opt_str("TRITON_F32_DEFAULT")
     default_fp_fusion = env_bool("TRITON_DEFAULT_FP_FUSION", True)
+    force_disable_fp_fusion = env_bool("TRITON_FORCE_DISABLE_FP_FUSION")
+
+    def fp_fusion_enabled(self, requested=None):
+        """Are products and sums of a kernel fused whose option `enable_fp_fusion` is `requested`; None: it says nothing?"""
+        return not self.force_disable_fp_fusion and (self.default_fp_fusion if requested is None else bool(requested))
 
 
 class nvidia_knobs(base_knobs):

@@ -1,7 +1,13 @@
 """Timing and comparing, as kernels' own tests and benchmarks want it."""
+import functools
+import gc
 import math
+import os
 import sys
+import tempfile
 import time
+import uuid
+from contextlib import contextmanager
 
 from .benchmarks import Benchmark, Mark, perf_report
 from .limits import (cuda_memcheck, get_dram_gbps, get_max_simd_tflops, get_max_tensorcore_tflops, nvsmi, set_gpu_clock)
@@ -17,6 +23,9 @@ def _quantile(ordered, q):
 
 class _HostClock:
     """Kernels that have run when their launch returns."""
+
+    def flush(self):
+        """There is no cache of a device."""
 
     def milliseconds(self, fn):
         start = time.perf_counter()
@@ -44,7 +53,7 @@ class _DeviceClock:
     def _events(self):
         return [self.torch.cuda.Event(enable_timing=True) for _ in range(2)]
 
-    def _flush(self):
+    def flush(self):
         if self.cache is None:
             self.cache = self.torch.empty(64 << 20, dtype=self.torch.int, device="cuda")
         self.cache.zero_()
@@ -57,7 +66,7 @@ class _DeviceClock:
         pairs = [self._events() for _ in range(count)]
         for start, stop in pairs:
             before()
-            self._flush()
+            self.flush()
             start.record()
             fn()
             stop.record()
@@ -69,7 +78,7 @@ class _DeviceClock:
         start, stop = self._events()
         start.record()
         for _ in range(count):
-            self._flush()
+            self.flush()
             fn()
         stop.record()
         stop.synchronize()
@@ -162,6 +171,93 @@ def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mod
         graph = graph_of(count)
         times = [milliseconds(graph) / count for _ in range(10)]
     return summary(times, quantiles, return_mode)
+
+
+def do_bench_proton(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """Milliseconds that the kernels of a call of `fn` take, as the profiler times them: launches of this package's kernels,
+    and nothing else of the call."""
+    from . import profiler
+
+    _check_mode(return_mode)
+    torch = _gpu()
+    clock = _DeviceClock(torch) if torch else _HostClock()
+    fn()
+    estimate = max(clock.of_a_repetition(fn, 5), 1e-4)
+    for _ in range(max(1, int(warmup / estimate))):
+        fn()
+    prefix = f"do_bench_proton.{uuid.uuid4().hex}."
+    with tempfile.TemporaryDirectory() as folder:
+        session = profiler.start(os.path.join(folder, "profile"))
+        if session is None:
+            raise RuntimeError("do_bench_proton: no session can be started: the profiler is switched off, or the script runs "
+                               "under the command `proton`")
+        try:
+            for number in range(max(1, int(rep / estimate))):
+                for tensor in grad_to_none or ():
+                    tensor.grad = None
+                clock.flush()
+                with profiler.scope(f"{prefix}{number:08d}"):
+                    fn()
+            profiler.deactivate(session, flushing=True)
+            times = sorted(_times_below(profiler.data.get(session)[0], prefix))
+        finally:
+            profiler.finalize(session)
+    if not times:
+        raise RuntimeError("do_bench_proton times kernels of this package, and the function launches none\n"
+                           "  hint: do_bench times all that a call does")
+    return summary([time for _, time in times], quantiles, return_mode)
+
+
+def _times_below(frame, prefix):
+    """(name, milliseconds) of each scope whose name begins so."""
+    name = frame["frame"]["name"]
+    if name.startswith(prefix):
+        if nanoseconds := _nanoseconds(frame):
+            yield name, nanoseconds / 1e6
+        return
+    for child in frame["children"]:
+        yield from _times_below(child, prefix)
+
+
+def _nanoseconds(frame):
+    return frame["metrics"].get("time (ns)", 0) + sum(map(_nanoseconds, frame["children"]))
+
+
+def do_bench_cudagraph_proton(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
+    raise NotImplementedError("do_bench_cudagraph_proton: the profiler sees nothing of a CUDA graph here\n"
+                              "  hint: do_bench_cudagraph, or do_bench_proton")
+
+
+@contextmanager
+def cuda_graph_without_gc(*args, **kwargs):
+    """`torch.cuda.graph(...)` in which no object is collected: an end of a kernel unloads its code, which breaks a capture."""
+    import torch
+
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        with torch.cuda.graph(*args, **kwargs) as graph:
+            yield graph
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@functools.lru_cache(maxsize=None)
+def _cublas_of(device):
+    import torch
+
+    from ._C.libtriton.nvidia import cublas as module
+
+    return module.CublasLt(torch.empty(0, dtype=torch.uint8, device=f"cuda:{device}"))
+
+
+def cublas():
+    """cuBLAS on PyTorch's current GPU."""
+    torch = _gpu()
+    if torch is None:
+        raise RuntimeError("testing.cublas: there is no GPU, or PyTorch is not loaded")
+    return _cublas_of(torch.cuda.current_device())
 
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):

@@ -96,6 +96,72 @@ def test_kernels_are_passed_between_processes(monkeypatch):
     assert (launch(other, x, 2.0, 64) == 2 * x).all() and other.src.fn.arg_names == scale.arg_names
 
 
+def by_launch():
+    return scale[(1,)](np.zeros(64, np.float32), np.zeros(64, np.float32), 2.0, 64, 64, num_warps=2, num_stages=5)
+
+
+@pytest.mark.parametrize("make", [by_launch, lambda: triton.compile(source(), target=CPU, options={"num_warps": 2, "num_stages": 5})],
+                         ids=["launched", "compiled"])
+def test_kernels_are_pickled(make):
+    kernel = make()
+    other = pickle.loads(pickle.dumps(kernel))
+    assert other.metadata == kernel.metadata and other.name == kernel.name and other.target == "cpu"
+    assert other.arguments == kernel.arguments and other.hash == kernel.hash and other.n_regs == kernel.n_regs
+    x = np.arange(64, dtype=np.float32)
+    assert (launch(other, x, 2.0, 64) == 2 * x).all()
+    out = np.zeros_like(x)
+    pickle.loads(pickle.dumps(kernel))[(1,)](x, out, 3.0, 64, 64)
+    assert (out == 3 * x).all()
+
+
+def test_kernels_for_a_gpu_are_pickled():
+    kernel = triton.compile(source(), target=GPU)
+    other = pickle.loads(pickle.dumps(kernel))
+    assert other.asm["ptx"] == kernel.asm["ptx"] and other.metadata.num_warps == 4 and other.src.signature == kernel.src.signature
+
+
+@pytest.mark.parametrize("make", [by_launch, lambda: triton.compile(source(), target=CPU, options={"num_warps": 2, "num_stages": 5})],
+                         ids=["launched", "compiled"])
+def test_what_a_kernel_tells_of_itself(make):
+    kernel = make()
+    told = kernel.metadata
+    assert (told.num_warps, told.num_stages, told.debug, told.enable_fp_fusion) == (2, 5, False, True)
+    assert told.maxnreg is None and told.extern_libs is None and told.launch_pdl is False and told.arch == "native"
+    assert told.warp_size == 1 and kernel.n_max_threads > 0
+    assert kernel.src.fn is scale and kernel.src.signature["x_ptr"] == "*fp32" and kernel.src.constants == {(4,): 64}
+    assert kernel.src.language is triton.backends.compiler.Language.TRITON
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    kernel[(1, 1, 1)](x, out, 2.0, 64, 64, stream=0)
+    assert (out == 2).all()
+
+
+def test_stages_are_listed_where_no_tool_makes_them(monkeypatch):
+    for kernel in (by_launch(), triton.compile(source(), target=GPU)):
+        stages = dict(kernel.asm)
+        assert "sass" not in stages and "tt.func" in stages["ttir"] and kernel.asm["source"] == stages["ttir"]
+        assert len(kernel.asm) == len(stages) == len(list(kernel.asm.items())) and kernel.asm.get("nothing") is None
+
+
+def test_files_of_a_kernel_with_a_long_name(folder):
+    long = triton.jit(scale.fn, repr=lambda specialization: "n" * 300)
+    kernel = triton.compile(ASTSource(long, SIGNATURE, {"BLOCK": 64}), target=GPU)
+    assert kernel.name == "n" * 300 and all(len(path.name) <= 255 for path in folder.rglob("*"))
+    assert kernel.metadata_group["n" * 300 + ".json"] and ".target sm_90" in open(kernel.metadata_group["n" * 300 + ".ptx"]).read()
+
+
+def test_a_group_with_a_hole_is_none(folder):
+    files = triton.runtime.cache.get_cache_manager("ab" * 16)
+    path = files.put("text", "a" * 300 + ".ptx")
+    assert files.get_file("a" * 300 + ".ptx") == path and files.get_file("a" * 299 + ".ptx") is None
+    files.put_group("k.json", {"one": path})
+    assert files.get_group("k.json") == {"one": path}
+    files.put_group("k.json", {"one": path, "two": path + "x"})
+    assert files.get_group("k.json") is None
+    for damaged in ("{", "[]", '{"child_paths": 3}', '{"other": {}}'):
+        files.put(damaged, "__grp__k.json", binary=False)
+        assert files.get_group("k.json") is None
+
+
 def test_what_is_written_is_told():
     """torch.compile walks a kernel for the arguments that it writes."""
     backend = make_backend(CPU)

@@ -65,3 +65,28 @@ def test_where_scripts_look_for_them():
         nvidia.cublas.CublasLt(1 << 25)
     with pytest.raises(NotImplementedError, match="hint: "):
         amd.hipblas.HipblasLt(WORKSPACE)
+
+
+def test_there_is_none_without_a_gpu():
+    import tegula as triton
+
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match="there is no GPU"):
+            triton.testing.cublas()
+
+
+def test_nothing_is_collected_while_a_graph_is_captured(monkeypatch):
+    import contextlib
+    import gc
+
+    import tegula as triton
+
+    @contextlib.contextmanager
+    def graph(*args, **kwargs):
+        yield args, kwargs, gc.isenabled()
+
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    with pytest.raises(KeyError), triton.testing.cuda_graph_without_gc(3, pool=4) as captured:
+        assert captured == ((3,), {"pool": 4}, False) and not gc.isenabled()
+        raise KeyError
+    assert gc.isenabled()

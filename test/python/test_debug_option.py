@@ -55,6 +55,28 @@ def test_the_decorator_says_so(zero):
     assert "tt.assert" in checked_kernel.warmup(zero, grid=(1,)).asm["ttir"]
 
 
+@pytest.mark.parametrize("make", [triton.jit, triton.JITFunction], ids=["jit", "class"])
+def test_debug_is_assigned(zero, make):
+    kernel = make(plain_kernel.fn)
+    kernel[(1,)](zero)
+    kernel.debug = True
+    with pytest.raises(triton.DeviceAssertionError, match="not positive"):
+        kernel[(1,)](zero)
+    with pytest.raises(triton.DeviceAssertionError, match="not positive"):
+        kernel[(1,)].bind(zero)()
+    kernel.run = lambda *args, **kwargs: triton.JITFunction.run(kernel, *args, **kwargs)
+    kernel.debug = False
+    kernel[(1,)](zero)
+    del kernel.run
+    kernel[(1,)](zero)
+    assert len(kernel.device_caches[0][0]) == 2
+
+
+def test_debug_of_the_class_is_that_of_the_decorator(zero):
+    with pytest.raises(triton.DeviceAssertionError, match="not positive"):
+        triton.JITFunction(plain_kernel.fn, debug=True)[(1,)](zero)
+
+
 def test_an_assertion_is_a_runtime_error(zero):
     with pytest.raises(RuntimeError):
         checked_kernel[(1,)](zero)

@@ -115,6 +115,18 @@ def test_the_switch_counts_for_warmup_and_compile(knobs):
     assert "fma." not in compiled.asm["ptx"] and compiled.metadata.enable_fp_fusion is False
 
 
+def test_no_option_turns_contraction_on_where_it_is_forbidden(knobs):
+    knobs.language.force_disable_fp_fusion = True
+    assert launch()[1][0] == 0 and launch(enable_fp_fusion=True)[1][0] == 0
+    pointers = {name: "*fp32" for name in ("x_ptr", "y_ptr", "z_ptr", "out_ptr")}
+    source = triton.compiler.ASTSource(fn=multiply_add, signature={**pointers, "BLOCK": "constexpr"}, constexprs={"BLOCK": 16})
+    assert "fma." not in triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"enable_fp_fusion": True}).asm["ptx"]
+    assert not knobs.language.fp_fusion_enabled(True)
+    knobs.language.force_disable_fp_fusion = False
+    assert knobs.language.fp_fusion_enabled() and knobs.language.fp_fusion_enabled(True)
+    assert not knobs.language.fp_fusion_enabled(False)
+
+
 # ---- the precision of tl.dot ----
 
 

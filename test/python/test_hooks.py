@@ -1,4 +1,6 @@
 """Hooks around launches and compiles, and other switches of triton.knobs."""
+import gc
+
 import numpy as np
 import pytest
 
@@ -63,6 +65,51 @@ def test_a_hook_may_skip_the_compile():
     triton.knobs.runtime.jit_cache_hook = lambda **told: True
     x = np.zeros(8, np.float32)
     assert make()[(1,)](x, 5, B=8) is None and not x.any()
+
+
+def test_what_is_compiled_is_not_told_of():
+    kernel, x, told = make(), np.zeros(8, np.float32), []
+    kernel[(1,)](x, 5, B=8)
+    triton.knobs.runtime.jit_cache_hook = lambda **each: told.append(each["key"]) or True
+    x[:] = 0
+    for n in (5, 7):
+        assert kernel[(1,)](x, n, B=8) is not None and (x[:n] == 3).all()
+    assert not told and kernel[(1,)](x, 5, B=4) is None and len(told) == 1
+    kernel.device_caches.clear()
+    assert kernel[(1,)](x, 5, B=8) is None and len(told) == 2
+
+
+def test_a_number_is_no_grid_with_hooks_either():
+    triton.knobs.runtime.launch_enter_hook.add(lambda data: None)
+    with pytest.raises(triton.LaunchError, match="the grid is the int 1"):
+        make()[1](np.zeros(8, np.float32), 5, B=8)
+
+
+def test_caches_by_device_are_a_dictionary():
+    kernel, x = make(), np.zeros(8, np.float32)
+    caches = kernel.device_caches
+    assert caches.get(0) is None and caches.pop(0, 3) == 3 and 0 not in caches and not caches
+    first = kernel[(1,)](x, 5, B=8)
+    second = kernel[(1,)](x, 5, B=4)
+    assert len(caches) == 1 and set(caches.get(0)[0].values()) == {first, second}
+    key = next(key for key, made in caches[0][0].items() if made is first)
+    assert caches[0][0].pop(key) is first and list(caches[0][0].values()) == [second]
+    assert set(caches.pop(0)[0].values()) == {second} and 0 not in caches
+    for empty in (lambda: caches.clear(), lambda: caches.__delitem__(0), lambda: caches[0][0].clear(),
+                  lambda: caches.__setitem__(0, ({}, {}, None, None, None))):
+        made = kernel[(1,)](x, 5, B=8)
+        assert 0 in caches
+        empty()
+        assert not caches and kernel[(1,)](x, 5, B=8) is not made and (x[:5] == 3).all()
+
+
+def test_the_switches_of_the_process_are_reset_and_hooks_stay():
+    triton.knobs.runtime.launch_enter_hook.add(print)
+    triton.knobs.runtime.jit_cache_hook = hook = lambda **each: None
+    triton.knobs.runtime.debug = True
+    triton.knobs.runtime.reset()
+    assert triton.knobs.runtime.jit_cache_hook is hook and triton.knobs.runtime.launch_enter_hook.calls == [print]
+    assert "debug" not in vars(triton.knobs.runtime)
 
 
 def test_before_runs_of_one_kernel():
@@ -160,6 +207,22 @@ def test_around_loading_code():
     other._init_handles()
     other._init_handles()
     assert [row[0] for row in seen[2:]] == ["start", "end"] and seen[2][5] == other.hash
+
+
+def test_where_code_is_dropped():
+    gc.collect()  # kernels of other tests
+    told, kernel, x = [], make(), np.zeros(8, np.float32)
+    triton.knobs.runtime.kernel_unload_hook.add(lambda module, function, name, group, key: told.append((name, key)))
+    kernel.warmup(x, 5, B=4, grid=(1,))
+    kernel.device_caches.clear()
+    assert not told  # it never reached a device
+    made = kernel[(1,)](x, 5, B=8)
+    key = made.hash
+    kernel.device_caches.clear()
+    assert not told
+    del made
+    gc.collect()
+    assert told == [("fill", key)]
 
 
 def test_a_listener_of_compiles_is_told_of_launches(tmp_path, monkeypatch):

@@ -46,6 +46,42 @@ signal.raise_signal(signal.SIGINT)
 '''
 
 
+COMPILING = """
+import signal, sys
+import torch, tegula as triton, tegula.language as tl
+
+calls = []
+
+@triton.constexpr_function
+def slow(v):
+    calls.append(v)
+    if len(calls) == 1:
+        {first}
+    return v
+
+@triton.jit
+def kernel(p):
+    tl.store(p, slow(1))
+
+x = torch.zeros(1)
+try:
+    {launch}
+except Exception as error:
+    print("caught", type(error))
+except BaseException as error:
+    print(type(error).__name__, error)
+kernel[(1,)](x)
+print(x.item())
+"""
+
+
+@pytest.mark.parametrize("first, said", [("signal.raise_signal(signal.SIGINT)", "KeyboardInterrupt "), ("sys.exit(3)", "SystemExit 3")])
+@pytest.mark.parametrize("launch", ["kernel[(1,)](x)", "kernel.warmup(torch.float32, grid=(1,))"])
+def test_what_ends_a_program_passes_through_a_compile(python, first, said, launch):
+    done = python(COMPILING.format(first=first, launch=launch))
+    assert done.stdout.splitlines() == [said, "1.0"], done.stdout + done.stderr
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("target, waits, handles", [("cpu", 0, ""), ("cpu", 4999, ""), ("cpu", 2500, "handles"), ("interp", 0, ""),
                                                     ("interp", 7, "handles")])

@@ -138,7 +138,7 @@ LANGUAGE_HINTS = {
     "load": {"cache_modifier", "eviction_policy"},
     "store": {"cache_modifier", "eviction_policy"},
     "reshape": {"can_reorder"}, "ravel": {"can_reorder"}, "cat": {"can_reorder"},
-    "fdiv": {"ieee_rounding"}, "softmax": {"ieee_rounding"},
+    "fdiv": {"ieee_rounding", "approx"}, "softmax": {"ieee_rounding"},
     "static_print": {"flush"},
 }
 # Obeyed; the test or the clause that shows it lies with the function's family. A new keyword must be put into one of the tables.
@@ -148,7 +148,7 @@ LANGUAGE_OBEYED = {
     "cast": {"fp_downcast_rounding", "bitcast"}, "maximum": {"propagate_nan"}, "minimum": {"propagate_nan"},
     "clamp": {"propagate_nan"}, "softmax": {"dim", "keep_dims"}, "cat": {"dim"}, "flip": {"dim"}, "swizzle2d": set(),
     "load": {"mask", "other", "boundary_check", "padding_option", "volatile"}, "store": {"mask", "boundary_check"},
-    **{f"atomic_{op}": {"mask", "sem", "scope"} for op in ("add", "max", "min", "and", "or", "xor", "xchg")},
+    **{f"atomic_{op}": {"mask", "sem", "scope"} for op in ("add", "max", "min", "and", "or", "xor", "xchg", "load", "store")},
     "atomic_cas": {"sem", "scope"}, "dot": {"acc", "input_precision", "allow_tf32", "max_num_imprecise_acc", "out_dtype"},
     "dot_scaled": {"acc", "fast_math", "lhs_k_pack", "rhs_k_pack", "out_dtype"},
     "reduce": {"keep_dims"}, "sum": {"axis", "keep_dims", "dtype"},
@@ -156,7 +156,7 @@ LANGUAGE_OBEYED = {
     "min": {"axis", "return_indices", "return_indices_tie_break_left", "keep_dims"},
     "argmax": {"tie_break_left", "keep_dims"}, "argmin": {"tie_break_left", "keep_dims"}, "xor_sum": {"axis", "keep_dims"},
     "reduce_or": {"keep_dims"}, "associative_scan": {"reverse"}, "cumsum": {"axis", "reverse", "dtype"},
-    "cumprod": {"axis", "reverse"}, "sort": {"dim", "descending"}, "topk": {"dim", "descending"},
+    "cumprod": {"axis", "reverse", "dtype"}, "sort": {"dim", "descending"}, "topk": {"dim", "descending"},
     "bitonic_merge": {"dim", "descending"}, "histogram": {"mask"},
     **{name: {"n_rounds"} for name in ("philox_impl", "philox", "randint", "randint4x", "rand", "rand4x", "randn", "randn4x")},
     "static_print": {"sep", "end", "file"}, "static_assert": {"msg"}, "device_assert": {"msg", "mask"}, "device_print": {"hex"},
@@ -180,7 +180,7 @@ def test_every_keyword_of_the_language_is_obeyed_or_a_hint():
 
 @pytest.mark.parametrize("source, said", [
     ("for _ in tl.range(0, 4, num_stages='x'):\n        pass", "num_stages"),
-    ("tl.static_print('x', end='!')", "end"),
+    ("tl.static_print('x', end=1)", "end"),
     ("tl.static_print('x', file=1)", "file"),
     ("tl.load(p, boundary_check=(0,))", "boundary_check"),
     ("tl.load(p, padding_option='nan')", "padding_option"),
@@ -214,7 +214,7 @@ def tuned(**options):
         i = tl.arange(0, BLOCK)
         tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < 16) + 1, mask=i < 16)
 
-    increment.base_fn.target = "interp"
+    increment.fn.target = "interp"
     return increment
 
 
@@ -272,7 +272,7 @@ def test_results_are_found_again(tmp_path, monkeypatch):
 def test_warmup_of_autotune_runs_before_the_measurement():
     count = 0
 
-    def hook(arguments):
+    def hook(arguments, reset_only=False):
         nonlocal count
         count += 1
 
@@ -280,11 +280,6 @@ def test_warmup_of_autotune_runs_before_the_measurement():
     short, count = count, 0
     tuned(pre_hook=hook, warmup=30)[(1,)](np.zeros(16, np.float32))
     assert count > short
-
-
-def test_unknown_pruning_is_refused():
-    with pytest.raises(ValueError, match="early_prune"):
-        tuned(prune_configs_by={"early_prune": lambda *args, **kwargs: []})
 
 
 @pytest.mark.parametrize("option", [{"ir_override": "a.ttir"}])

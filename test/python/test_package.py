@@ -51,6 +51,21 @@ def test_install_as_triton(python):
     assert "triton.nowhere" in done.stdout, done.stderr
 
 
+@pytest.mark.parametrize("text, is_on", [("1", True), (" 1 ", True), ("Yes", True), ("2", False), (" 0 ", False), ("disabled", False),
+                                         ("", False)])
+def test_switches_are_read_alike(python, text, is_on):
+    script = """
+import tegula as triton
+@triton.jit
+def kernel(): pass
+print(kernel.is_interpreted, triton.knobs.runtime.interpret, type(kernel).__name__ == "CheckedFunction", triton.knobs.runtime.debug)
+"""
+    for name in ("TRITON_INTERPRET", "TRITON_DEBUG"):
+        done = python(script, env={name: text})
+        expected = [is_on and name == "TRITON_INTERPRET"] * 2 + [is_on and name == "TRITON_DEBUG"] * 2
+        assert done.stdout.split() == list(map(str, expected)), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("env, target", [({}, "cpu"), ({"TRITON_INTERPRET": "0"}, "cpu"),
                                          ({"TEGULA_TARGET": "interp"}, "interp")])
 def test_target_by_environment(python, env, target):

@@ -254,3 +254,48 @@ def test_marks_in_kernels_do_nothing():
                     lambda: viewer.read("x")):
         with pytest.raises(NotImplementedError, match="profiler: "):
             refused()
+
+
+def test_what_is_recorded_is_read_in_memory():
+    session = proton.start("memory")
+    with proton.scope("one"):
+        launch()
+    proton.deactivate(session, flushing=True)
+    root, devices = proton.data.get(session)
+    assert [child["frame"]["name"] for child in root["children"]] == ["one"] and devices
+    assert root["children"][0]["children"][0]["metrics"]["count"] == 1
+    assert proton.data.is_phase_complete(session) and proton.data.get(None) is None
+    proton.data.clear(session)
+    assert proton.data.get(session)[0]["children"] == []
+    for refused in (proton.data.get_msgpack, proton.data.advance_phase):
+        with pytest.raises(NotImplementedError, match="hint"):
+            refused(session)
+    with pytest.raises(ValueError, match="phase"):
+        proton.data.get(session, 1)
+    proton.finalize(session)
+
+
+def test_launches_in_the_state_of_metadata_are_not_shown(capsys):
+    session = proton.start("state")
+    for name in (None, "fill"):
+        with proton.metadata_state(name):
+            launch()
+    with proton.scope("shown"):
+        launch()
+    proton.finalize(session)
+    frame, names = viewer.parse(["time/ms"], "state.hatchet")
+    viewer.print_tree(frame, names)
+    out = capsys.readouterr().out
+    assert "__proton" not in out and "shown" in out
+
+
+def test_kernels_of_a_call_are_measured():
+    calls = []
+    mean = triton.testing.do_bench_proton(lambda: calls.append(1) or launch(), warmup=1, rep=2)
+    assert mean > 0 and len(calls) > 6 and not sessions.are_any()
+    both = triton.testing.do_bench_proton(lambda: (launch(), launch()), warmup=1, rep=2, quantiles=[0.2, 0.8])
+    assert 0 < both[0] <= both[1]
+    with pytest.raises(RuntimeError, match="launches none"):
+        triton.testing.do_bench_proton(lambda: None, warmup=1, rep=1)
+    with pytest.raises(NotImplementedError, match="do_bench_cudagraph"):
+        triton.testing.do_bench_cudagraph_proton(launch)

@@ -3,7 +3,7 @@ import pytest
 
 import tegula as triton
 import tegula.language as tl
-from tegula.tools.ragged_tma import create_ragged_descriptor, load_ragged, store_ragged
+from tegula.tools.ragged_tma import atomic_add_ragged, create_ragged_descriptor, load_ragged, store_ragged
 
 torch = pytest.importorskip("torch")
 
@@ -44,6 +44,18 @@ def test_a_part_ends_where_it_ends(target, shape, block, ragged, dtype, write_on
     expected = torch.zeros_like(result)
     expected.narrow(ragged, end, rows).copy_(source.narrow(ragged, start, rows))
     assert torch.equal(result, expected)
+
+
+@triton.jit
+def add_part(source, target, first, rows):
+    atomic_add_ragged(target, first, rows, [0, 0], load_ragged(source, first, rows, [0, 0]))
+
+
+def test_additions_end_where_the_part_ends(target):
+    source, result = torch.ones(24, 16), torch.full((24, 16), 2.0)
+    for _ in range(2):
+        add_part[(1,)](create_ragged_descriptor(source, (8, 16)), create_ragged_descriptor(result, (8, 16)), 3, 5)
+    assert (result[3:8] == 4).all() and (result[:3] == 2).all() and (result[8:] == 2).all()
 
 
 @pytest.mark.parametrize("shape, block, ragged, reason", [

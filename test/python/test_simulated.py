@@ -61,11 +61,11 @@ def test_a_finding_is_an_exception_with_the_line(tmp_path):
 
 
 def test_an_unknown_schedule_is_refused(tmp_path):
-    assert "there is no schedule `fair`" in run(tmp_path, 300, TEGULA_SIM_SCHEDULE="fair").stderr
+    assert "TEGULA_SIM_SCHEDULE is 'fair'; it must be one of round-robin" in run(tmp_path, 300, TEGULA_SIM_SCHEDULE="fair").stderr
 
 
 def test_an_unknown_completion_of_copies_is_refused(tmp_path):
-    assert "late, at-once or random" in run(tmp_path, 300, TEGULA_SIM_COPIES="never").stderr
+    assert "it must be one of late, at-once, random" in run(tmp_path, 300, TEGULA_SIM_COPIES="never").stderr
 
 
 def test_memory_is_the_whole_piece_behind_a_view():

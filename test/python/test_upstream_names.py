@@ -1,7 +1,9 @@
 """The names that libraries import from triton, and the parameters of what they call by position. Each resolves in a drop-in.
 The table is ours; docs/language/differences.md says which names have no meaning here."""
+import ast
 import importlib
 import inspect
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -147,6 +149,28 @@ def test_a_drop_in_and_its_children():
     assert out.split() == ["tegula", "3.6.0"]
 
 
+def test_a_script_is_run_as_python_runs_it(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "sibling.py").write_text("v = 1\n")
+    text = """if True:
+        import os, pickle, sys
+        import sibling
+        import numpy as np, triton, triton.language as tl
+        @triton.jit
+        def k(p): tl.store(p, 3.)
+        class Own: pass
+        assert type(pickle.loads(pickle.dumps(Own()))) is Own
+        os.chdir("/")
+        x = np.zeros(1, np.float32)
+        k[(1,)](x)
+        print(__file__, k.fn.__code__.co_filename, sys.path[0], sys.argv, x[0], __name__, os.path.exists(__file__))
+    """
+    (tmp_path / "sub" / "it.py").write_text(textwrap.dedent(text))
+    path = tmp_path / "sub" / "it.py"
+    out = script("", "-m", "tegula", "sub/it.py", "a", cwd=tmp_path)
+    assert out.strip() == f"{path} {path} {path.parent} ['sub/it.py', 'a'] 3.0 __main__ True"
+
+
 def test_a_module_is_run(tmp_path):
     (tmp_path / "test_it.py").write_text("import triton\n\n\ndef test_name():\n    assert triton.__name__ == 'tegula'\n")
     out = script("", "-m", "tegula", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", cwd=tmp_path)
@@ -199,6 +223,42 @@ def test_parameters_of_a_kernel():
     assert params[1].annotation_type == "i64" and params[1].do_not_specialize and params[0].do_not_specialize_on_alignment
     assert params[2].is_const and params[5].default == 3 and params[5].has_default and not params[0].has_default
     assert kernel.constexprs == [3, 5] and kernel.arg_names == ["x", "n", "p", "B", "c", "d"] and kernel.src.startswith("def kernel(")
+
+
+def test_errors_have_what_upstreams_have():
+    import tegula as triton
+    import tegula.language as tl
+
+    own = triton.CompilationError("a\nb = 1\n", ast.parse("a\nb = 1\n").body[1], "no `b`")
+    assert str(own) == "at 2:0:\na\nb = 1\n^\nno `b`" == own.message and own.error_message == "no `b`"
+    assert own.node.lineno == 2 and own.src == "a\nb = 1\n" and not own.diagnostics
+    assert str(pickle.loads(pickle.dumps(own))) == str(own)
+    assert str(triton.CompilationError(None, None)) == "<the source is not known>"
+
+    @triton.jit
+    def kernel(x):
+        tl.store(x, missing)  # noqa: F821
+
+    with pytest.raises(triton.CompilationError) as raised:
+        kernel.warmup(triton.MockTensor(tl.float32), grid=(1,))
+    error = raised.value
+    assert "`missing` is not defined" in error.error_message and error.message == str(error)
+    line = error.src.splitlines()[error.node.lineno - 1]
+    assert line[error.node.col_offset:].startswith("missing")
+    assert triton.InterpreterError("no").error_message == "no" and str(triton.InterpreterError(error_message="no")) == "no"
+
+
+def test_globals_that_a_kernel_reads():
+    import tegula as triton
+    import tegula.language as tl
+
+    scope = {"triton": triton, "tl": tl, "C": tl.constexpr(3), "D": tl.constexpr(4), "__name__": "scope"}
+    text = "@triton.jit\ndef helper(x):\n    return x + C\n\n@triton.jit\ndef kernel(x):\n    tl.store(x, helper(D))\n"
+    exec(text, scope)
+    kernel = scope["kernel"]
+    kernel.cache_key
+    assert {name: value for (name, _), (value, _) in kernel.used_global_vals.items()} == {"C": scope["C"], "D": scope["D"]}
+    assert all(found is kernel.__globals__ for _, found in kernel.used_global_vals.values())
 
 
 def test_the_key_follows_the_source():

@@ -96,6 +96,8 @@ def compile(src, target=None, options=None, _env_vars=None):
         target = GPUTarget("cuda", _capability(knobs.runtime.override_arch), target.warp_size)
     backend = make_backend(target)
     given = {**default_options(), **_options_of(options, target, backend)}
+    if knobs.language.force_disable_fp_fusion:
+        given["enable_fp_fusion"] = False
     parsed = backend.parse_options({**given, **src.parse_options()})
     key = hashlib.sha256(get_cache_key(src, backend, parsed, {}).encode()).hexdigest()
     device = 0 if target.backend == "cuda" else -1

@@ -2,6 +2,7 @@
 import hashlib
 
 from .. import _tegula as core
+from ..backends.compiler import Language
 from ..encode import encode
 from ..language import core as lang
 
@@ -35,7 +36,7 @@ class ASTSource:
     `constexprs` {name: value}, `attrs` {(index,): [["tt.divisibility", 16]]}."""
 
     def __init__(self, fn, signature, constexprs=None, attrs=None):
-        self.fn, self.ext, self.name = fn, "ttir", fn.__name__
+        self.fn, self.ext, self.name, self.language = fn, "ttir", fn.__name__, Language.TRITON
         self.signature = dict(signature)
         self.constants = {}
         for name in (*self.signature, *(constexprs or {})):

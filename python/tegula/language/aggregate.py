@@ -2,12 +2,39 @@
 fields, its constructor and its methods; where Python runs kernels, and outside of them, its objects are Python's."""
 import functools
 import inspect
+import re
+import types
+import typing
 
 from .core import constexpr, host_function, running
 
 
-def _is_constexpr(kind):
-    return kind is constexpr or str(kind).split(".")[-1] == "constexpr"
+def _names(annotation):
+    """The names of the parts of an annotation: tensor and constexpr of `tl.tensor | tl.constexpr`."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return set().union(*map(_names, typing.get_args(annotation)))
+    if isinstance(annotation, str):
+        return {word.split(".")[-1] for word in re.findall(r"[\w.]+", annotation)} - {"Union", "Optional"}
+    return {getattr(annotation, "__name__", str(annotation))}
+
+
+def _is_constexpr(annotation):
+    return _names(annotation) - {"None", "NoneType"} == {"constexpr"}
+
+
+def _is_open(annotation):
+    """Does the field hold a constant or a run-time value, whichever it is given?"""
+    return "constexpr" in _names(annotation) and not _is_constexpr(annotation)
+
+
+def _operator(method):
+    """The function that Python calls for `a + b`: it is given its object, as a kernel of a class is not."""
+
+    def call(self, *args, **kwargs):
+        return method(self, *args, **kwargs)
+
+    call.__tegula_method__ = method
+    return call
 
 
 def _take_fields(self, *args, **kwargs):
@@ -72,7 +99,7 @@ def _get(self, name):
 def _aggregate(cls):
     """A class of values with named fields, which are annotated: tensors, constexprs, tuples or aggregates. Kernels make
     its objects and call its methods, which are @triton.jit functions."""
-    from ..runtime.jit import ConstexprFunction
+    from ..runtime.jit import ConstexprFunction, JITFunction
 
     annotations = {}
     for base in reversed(cls.__mro__):
@@ -85,8 +112,20 @@ def _aggregate(cls):
     cls._fields = tuple(annotations)
     cls._field_defaults = {name: getattr(cls, name) for name in annotations if hasattr(cls, name)}
     cls._constexpr_fields = tuple(name for name, kind in annotations.items() if _is_constexpr(kind))
+    cls._open_fields = tuple(name for name, kind in annotations.items() if _is_open(kind))
+    for name, method in list(vars(cls).items()):
+        if name.startswith("__") and name.endswith("__") and isinstance(method, JITFunction):
+            setattr(cls, name, _operator(method))
     cls.__tegula_aggregate__ = cls.__triton_aggregate__ = True
     return cls
+
+
+def aggregate_of(cls, values):
+    """An object with these values in its fields, as they are: the constructor is not called."""
+    made = cls.__new__(cls)
+    vars(made).update(zip(cls._fields, values))
+    _settle(made)
+    return made
 
 
 @host_function("triton.language.aggregate_replace")

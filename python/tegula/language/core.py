@@ -4,6 +4,7 @@ import enum
 import functools
 import importlib
 import re
+import sys
 import threading
 import types
 import warnings
@@ -183,7 +184,17 @@ def short_name(of):
     return of.name.replace("uint", "u").replace("int", "i")
 
 
-class tensor(base_value):
+class _WithMethods(type):
+    """``tl.tensor.sum(x)``: methods of run-time values as functions of their class."""
+
+    def __getattr__(cls, name):
+        found = getattr(sys.modules[__package__], "cast" if name == "to" else name, None)
+        if name.startswith("_") or not isinstance(found, Builtin):
+            raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+        return found
+
+
+class tensor(base_value, metaclass=_WithMethods):
     """A value of a running kernel; a name for annotations."""
 
     def __init__(self, *args, **kwargs):
@@ -260,11 +271,16 @@ def _unwrap(value):
     return value.value if isinstance(value, constexpr) else value
 
 
+def is_aggregate(value):
+    """Is it an object of a class with @triton.aggregate? Its operators go before those of tiles and numbers."""
+    return hasattr(type(value), "__tegula_aggregate__")
+
+
 def _add_operators():
     import operator
 
     def binary(function):
-        return lambda self, other: NotImplemented if isinstance(other, tensor) else constexpr(
+        return lambda self, other: NotImplemented if isinstance(other, tensor) or is_aggregate(other) else constexpr(
             function(self.value, _unwrap(other)))
 
     def reflected(function):

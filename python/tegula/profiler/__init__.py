@@ -21,9 +21,9 @@ the current stream, which is more than its kernels take where the GPU waits for 
 Not seen: launches while a CUDA graph is captured, replays of graphs (but for such a scope around them), kernels under
 TRITON_INTERPRET=1. Not there, and refused by NotImplementedError: traces (`data="trace"`), backends and modes (CUPTI's
 samples of instructions, instrumented kernels)."""
-from . import context, language, launches, mode, specs  # noqa: F401 launches tells sessions of its hooks
-from .scopes import cpu_timed_scope, enter_scope, enter_state, exit_scope, exit_state, scope, state
+from . import context, data, language, launches, mode, specs  # noqa: F401 launches tells sessions of its hooks
+from .scopes import cpu_timed_scope, enter_scope, enter_state, exit_scope, exit_state, metadata_state, scope, state
 from .sessions import DEFAULT_PROFILE_NAME, activate, deactivate, finalize, profile, start
 
-__all__ = ["DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "deactivate", "enter_scope", "enter_state",
-           "exit_scope", "exit_state", "finalize", "language", "mode", "profile", "scope", "specs", "start", "state"]
+__all__ = ["DEFAULT_PROFILE_NAME", "activate", "context", "cpu_timed_scope", "data", "deactivate", "enter_scope", "enter_state",
+           "exit_scope", "exit_state", "finalize", "language", "metadata_state", "mode", "profile", "scope", "specs", "start", "state"]

@@ -5,7 +5,6 @@ import threading
 from . import clocks, scopes, sessions
 from .tree import checked
 
-METADATA_SCOPE = "__proton_launch_metadata"  # upstream's name; its viewers leave such frames out
 _METRICS = ("flops", "flops8", "flops16", "flops32", "flops64", "bytes")
 
 
@@ -20,7 +19,7 @@ _begun = _Begun()
 
 def _described(told):
     """The name and the metrics that a kernel's `launch_metadata` gives. What that function launches has a state of its own."""
-    with scopes.state(METADATA_SCOPE):
+    with scopes.metadata_state():
         found = told.get()
     name = found["name"]
     if not isinstance(name, str):

@@ -192,11 +192,18 @@ def activate(session=None):
             _switch(each, True)
 
 
-def deactivate(session=None):
-    """Records no more until `activate`: one session, or all. What was recorded stays."""
+def deactivate(session=None, flushing=False):
+    """Records no more until `activate`: one session, or all. What was recorded stays; with `flushing` the GPU is waited for."""
     with lock:
         for each in chosen(session):
             _switch(each, False)
+        if flushing:
+            settle()
+
+
+def settle():
+    """Waits for the GPU, and adds up all that is recorded."""
+    _settle(must_wait=True)
 
 
 def finalize(session=None, output_format="hatchet"):

@@ -11,7 +11,7 @@ import re
 import sys
 
 from .metrics import derive, known
-from .launches import METADATA_SCOPE
+from .scopes import METADATA_SCOPE
 
 _FORMATS = ("full", "file_function_line", "function_line", "file_function")
 
@@ -34,7 +34,7 @@ def _frame(literal):
     """Frames of launch_metadata's own launches are left out, and those with nothing in them."""
     children = [found for found in map(_frame, literal["children"]) if found is not None]
     is_empty = not literal["metrics"] and not children
-    return None if is_empty or literal["frame"]["name"] == METADATA_SCOPE else Frame(literal, children)
+    return None if is_empty or literal["frame"]["name"].partition(":")[0] == METADATA_SCOPE else Frame(literal, children)
 
 
 def _sum(frame, names):

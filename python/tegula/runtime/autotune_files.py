@@ -20,7 +20,7 @@ class TimingFile:
         if any(config.pre_hook for config in configs):
             return
         target = driver.active.get_current_target()
-        parts = [triton_key(), str(target), tuner.base_fn.cache_key, str(key), *(str(_described(config)) for config in configs)]
+        parts = [triton_key(), str(target), tuner.jit_fn.cache_key, str(key), *(str(_described(config)) for config in configs)]
         self._folder = get_cache_manager(hashlib.sha256("-".join(parts).encode()).hexdigest())
 
     def read(self):

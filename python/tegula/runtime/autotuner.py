@@ -3,13 +3,14 @@
 A configuration is timed on the caller's own arguments. What a run writes is put back after each, so
 that kernels which work in place stay right: the arrays that a compiled kernel stores to are known."""
 import time
+import warnings
 
 from .. import _tegula as core
 from .. import knobs
 from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError  # noqa: F401
 from ..testing import do_bench_cudagraph, is_device_clock, summary
 from .autotune_files import TimingFile
-from .jit import JITFunction, KernelInterface  # noqa: F401
+from .jit import JITFunction, KernelInterface, with_tensors  # noqa: F401
 from .tuning import REFUSALS, Measured, Tuning, copied, is_array, listed, restore
 
 
@@ -29,7 +30,8 @@ class Config:
         return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
 
     def __str__(self):
-        return ", ".join(f"{name}: {value}" for name, value in self.all_kwargs().items())
+        options = {name: getattr(self, name) for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")}
+        return ", ".join(f"{name}: {value}" for name, value in {**self.kwargs, **options}.items())
 
     def __repr__(self):
         return f"Config({self})"
@@ -54,19 +56,24 @@ class _Wrapper(KernelInterface):
 
     def __init__(self, fn, arg_names):
         self.fn, self.arg_names = fn, list(arg_names)
-        base = fn
-        while hasattr(base, "fn") and not isinstance(base, core.Function):
-            base = base.fn
-        self.base_fn = base
-        self.__name__, self.__doc__ = base.__name__, base.__doc__
+        self.jit_fn = fn
+        while hasattr(self.jit_fn, "fn") and not isinstance(self.jit_fn, core.Function):
+            self.jit_fn = self.jit_fn.fn
+        self.base_fn = self.jit_fn.fn if isinstance(self.jit_fn, core.Function) else self.jit_fn
+        self._rest_place = getattr(self.jit_fn, "rest_place", None)
+        self._defaults = {p.name: p.default for p in getattr(self.jit_fn, "params", ()) if p.has_default}
+        self.__name__, self.__doc__ = self.jit_fn.__name__, self.jit_fn.__doc__
 
     def named(self, args, kwargs):
         """All arguments by name, with defaults."""
-        defaults = {p.name: p.default for p in getattr(self.base_fn, "params", ()) if p.has_default}
-        return {**defaults, **dict(zip(self.arg_names, args)), **kwargs}
+        return {**self._defaults, **self.by_name(args), **kwargs}
+
+    def by_name(self, args):
+        """Arguments that are given without a name."""
+        return dict(zip(self.arg_names, args)) if self._rest_place is None else self.jit_fn.by_name(args)
 
     def __call__(self, *args, **kwargs):
-        return self.base_fn(*args, **kwargs)
+        return self.jit_fn(*args, **kwargs)
 
 
 class Autotuner(_Wrapper):
@@ -87,16 +94,23 @@ class Autotuner(_Wrapper):
         self._do_bench, self.cache_results = do_bench, cache_results
         self.cache, self.configs_timings, self.best_config, self.bench_time = {}, {}, None, None
         self.tuning_remarks = []
-        for name in (*self.reset_to_zero, *self.restore_value):
-            if name not in self.arg_names:
-                raise ValueError(f"autotune names `{name}`, which is no parameter of `{self.__name__}`")
+        self._check_names()
+
+    def _check_names(self):
+        """Upstream 3.9 refuses a key without a parameter, 3.6 says nothing, and people have such keys."""
+        for where, names in (("key", self.keys), ("reset_to_zero", self.reset_to_zero), ("restore_value", self.restore_value)):
+            for name in names:
+                if name in self.arg_names:
+                    continue
+                text = (f"autotune: {where} names `{name}`, which is no parameter of `{self.__name__}`\n"
+                        f"  hint: its parameters: {', '.join(self.arg_names)}")
+                if where != "key":
+                    raise ValueError(text)
+                warnings.warn(text, stacklevel=4)
 
     def _set_pruning(self, prune):
-        unknown = prune.keys() - {"early_config_prune", "perf_model", "top_k"}
-        if unknown:
-            raise ValueError(f"prune_configs_by has no `{min(unknown)}`; it has early_config_prune, perf_model and top_k")
         self.early_config_prune = prune.get("early_config_prune")
-        self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", len(self.configs))
+        self.perf_model, self.configs_top_k = prune.get("perf_model"), prune.get("top_k", 1.0)
 
     def _reset_and_save(self, kwargs, reset_only=False):
         """The hook before a run: zeroes, and saves what is to be restored. A call may leave such an argument out, by None."""
@@ -113,7 +127,7 @@ class Autotuner(_Wrapper):
         self.restore_copies = {}
 
     def run(self, *args, grid, warmup=False, **kwargs):
-        self.nargs = dict(zip(self.arg_names, args))
+        self.nargs = self.by_name(args)
         try:
             config = self._choose(args, {"grid": grid, **kwargs})
             self.best_config = config
@@ -124,7 +138,7 @@ class Autotuner(_Wrapper):
             self.nargs = None
 
     def warmup(self, *args, grid=None, **kwargs):
-        self.nargs = dict(zip(self.arg_names, args))
+        self.nargs = self.by_name(args)
         try:
             return [self.fn.warmup(*args, grid=grid, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
         finally:
@@ -147,12 +161,19 @@ class Autotuner(_Wrapper):
         key = self._key(given)
         if key not in self.cache:
             configs = self.prune_configs(options)
+            if len(configs) == 1:
+                self.cache[key] = configs[0]
+                return configs[0]
             # Times of kernels that Python runs say nothing.
-            is_clear = len(configs) == 1 or getattr(self.base_fn, "is_interpreted", False)
-            self.cache[key] = configs[0] if is_clear else self._measure(key, configs, args, options)
+            is_clear = getattr(self.jit_fn, "is_interpreted", False)
+            best, was_known = (configs[0], False) if is_clear else self._measure(key, configs, args, options)
+            self.cache[key] = best
+            if not was_known:
+                self.pre_hook({**given, **best.all_kwargs()}, reset_only=True)
         return self.cache[key]
 
     def _measure(self, key, configs, args, options):
+        """(best, was it found in a file)"""
         start = time.perf_counter()
         file = TimingFile(self, key, configs) if self.cache_results or knobs.autotuning.cache else None
         timings = file.read() if file else None
@@ -167,11 +188,11 @@ class Autotuner(_Wrapper):
             raise OutOfResources(f"no configuration of `{self.__name__}` can run")
         self.bench_time, self.configs_timings = time.perf_counter() - start, timings
         if knobs.autotuning.listener:
-            knobs.autotuning.listener(fn=self.base_fn, key=key, best_config=best, configs_timings=timings,
+            knobs.autotuning.listener(fn=self.jit_fn, key=key, best_config=best, configs_timings=timings,
                                       duration=None if was_known else self.bench_time, cache_hit=was_known)
         if knobs.autotuning.print:
             print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
-        return best
+        return best, was_known
 
     def _tune(self, key, configs, args, options):
         """(best, {config: times}). The library decides what is compiled and measured, and when; compiling and measuring
@@ -198,12 +219,21 @@ class Autotuner(_Wrapper):
                 raise AutotunerError(f"early_config_prune left no configuration of `{self.__name__}`: there is no valid "
                                      "autotuner config")
         if self.perf_model:
-            top_k = self.configs_top_k
-            count = top_k if isinstance(top_k, int) and top_k >= 1 else max(1, int(len(self.configs) * top_k))
+            count = self._most(len(configs))
             if len(configs) > count:
                 cost = {config: self.perf_model(**{**self.nargs, **kwargs, **config.all_kwargs()}) for config in configs}
                 configs = sorted(configs, key=cost.get)[:count]
         return configs
+
+    def _most(self, count):
+        """How many of `count` configurations are measured."""
+        top_k = self.configs_top_k
+        if isinstance(top_k, int):
+            return max(1, top_k)
+        if not isinstance(top_k, float) or top_k > 1:
+            raise TypeError(f"top_k of prune_configs_by is {top_k!r}; it is a number of configurations, or a part of them, "
+                            "a float up to 1.0")
+        return max(1, int(count * top_k))
 
     def do_bench(self, kernel_call, quantiles):
         """Measures a call."""
@@ -268,12 +298,19 @@ class Heuristics(_Wrapper):
         self.values = values
 
     def run(self, *args, grid=None, warmup=False, **kwargs):
-        given = self.named(args, kwargs)
-        for name, rule in self.values.items():
-            kwargs[name] = given[name] = rule(given)
+        """torch.compile reads this function: what it does not know, `getattr` with a default and such, is elsewhere."""
+        kwargs = {**kwargs, **self.computed(args, kwargs)}
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
+    def computed(self, args, kwargs):
+        """The constants that the rules give, by name."""
+        given, made = self.named(args, kwargs), {}
+        for name, rule in self.values.items():
+            made[name] = given[name] = rule(given)
+        return made
+
     def warmup(self, *args, grid=None, **kwargs):
+        args, kwargs = with_tensors(self.jit_fn, args, kwargs)
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
 

@@ -35,6 +35,21 @@ class Cache(ABC):
         """Writes down which files belong together."""
 
 
+_LONGEST = 200  # bytes of a file's name; a folder takes 255
+
+
+def file_name(name):
+    """The name of the file for this name: the same, if a folder takes it. Kernels may have names of any length, with any
+    signs."""
+    name = name.replace("/", "_").replace("\0", "_")
+    if len(name.encode()) <= _LONGEST:
+        return name
+    stem, dot, suffix = name.rpartition(".")
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    ending = f"-{digest}{dot}{suffix}" if len(suffix) < 16 else f"-{digest}"
+    return (stem or name).encode()[:_LONGEST - len(ending)].decode(errors="ignore") + ending
+
+
 class FileCache(Cache):
     """Files in a folder named after the key. Each is written beside its place and then moved there, so that readers see
     it whole or not at all."""
@@ -50,7 +65,7 @@ class FileCache(Cache):
             os.makedirs(self.cache_dir, exist_ok=True)
 
     def _make_path(self, filename):
-        return os.path.join(self.cache_dir, filename)
+        return os.path.join(self.cache_dir, file_name(filename))
 
     def has_file(self, filename):
         return os.path.exists(self._make_path(filename))
@@ -62,15 +77,15 @@ class FileCache(Cache):
         path = self.get_file(f"__grp__{filename}")
         if path is None:
             return None
-        children = json.loads(Path(path).read_text()).get("child_paths") or {}
-        return {name: child for name, child in children.items() if os.path.exists(child)}
+        children = _children_in(path)
+        return children if children is not None and all(map(os.path.exists, children.values())) else None
 
     def put_group(self, filename, group):
         return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}", binary=False)
 
     def put(self, data, filename, binary=True):
         path = self._make_path(filename)
-        beside = f"{path}.{os.getpid()}.{uuid.uuid4().hex}"
+        beside = os.path.join(self.cache_dir, f"{os.getpid()}.{uuid.uuid4().hex}")
         if isinstance(data, str):
             data = data.encode()
         Path(beside).write_bytes(data)
@@ -134,12 +149,22 @@ class RemoteCache(Cache):
 
     def get_group(self, filename):
         path = self.get_file(f"__grp__{filename}")
-        names = json.loads(Path(path).read_text()).get("child_paths") if path else None
-        return None if names is None else {name: self.get_file(name) for name in names}
+        names = _children_in(path) if path else None
+        found = None if names is None else {name: self.get_file(name) for name in names}
+        return None if found is None or None in found.values() else found
 
     def put_group(self, filename, group):
         text = json.dumps({"child_paths": {os.path.basename(path): path for path in group.values()}})
         return self.put(text, f"__grp__{filename}", binary=False)
+
+
+def _children_in(path):
+    """{name: path} of a group's file; None where it is damaged."""
+    try:
+        children = json.loads(Path(path).read_text())["child_paths"]
+        return children if isinstance(children, dict) and all(isinstance(each, str) for each in children.values()) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 # Upstream's names.

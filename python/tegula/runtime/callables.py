@@ -4,11 +4,16 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import linecache
+import os
 import re
 import sys
 import textwrap
 import threading
+import time
+import tokenize
 import types
+import warnings
 
 from .. import _tegula as core
 from ..language import core as lang
@@ -102,6 +107,77 @@ def type_name(annotation):
     return str(annotation)
 
 
+class FileText:
+    """The lines of a file as they were once. `is_new`: they were written while this process ran, and may be others than those
+    that were compiled: a function may be defined long after its module."""
+
+    def __init__(self, lines, is_new):
+        self.lines, self.is_new, self._codes = lines, is_new, None
+
+    def has(self, code):
+        """Does the text compile to this code?"""
+        if self._codes is None:
+            self._codes = {(found.co_name, found.co_firstlineno): found for found in _codes_in("".join(self.lines), code.co_filename)}
+        return self._codes.get((code.co_name, code.co_firstlineno)) == code
+
+
+_files = {}  # path -> ((time of change, size, number), FileText)
+_earlier = {}  # path -> the last texts
+_MOST_EARLIER = 4
+_TICK = 20_000_000  # nanoseconds: two changes of a file that are nearer may have the same time
+_started = time.time_ns()
+
+
+def text_of_file(code, scope):
+    """The text of the file that a function is being defined in, as it is now: a file may be written again, or deleted, before
+    the function is used. Functions of one file share it. None where there is no file."""
+    path = code.co_filename
+    if path.startswith("<"):
+        return None
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        lines = linecache.getlines(path, scope)
+        return FileText(lines, False) if lines else None
+    state = found.st_mtime_ns, found.st_size, found.st_ino
+    known = _files.get(path)
+    if known is not None and known[0] == state:
+        return known[1]
+    now = time.time_ns()
+    try:
+        with tokenize.open(path) as file:
+            lines = file.readlines()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return None
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    text = FileText(lines, found.st_mtime_ns > _started)
+    if now - found.st_mtime_ns > _TICK:
+        _files[path] = state, text
+    if text.is_new or path in _earlier:
+        _earlier[path] = [text, *_earlier.get(path, ())][:_MOST_EARLIER]
+    elif known is None:
+        _earlier[path] = [text]
+    return text
+
+
+def _fitting(text, code):
+    """The text, or an earlier one of its file, that the code is of."""
+    if not text.is_new:
+        return text
+    for each in (text, *_earlier.get(code.co_filename, ())):
+        if each.has(code):
+            return each
+    block = inspect.getblock(text.lines[code.co_firstlineno - 1:])
+    found = next(filter(None, (re.match(r"\s*(?:async\s+)?def\s+(\w+)", line) for line in block)), None)
+    if found is None or found[1] != code.co_name:
+        raise ValueError(f"{code.co_filename} was changed before `{code.co_name}` was defined: the source of the function is gone\n"
+                         "  hint: run the program again")
+    warnings.warn(f"{code.co_filename} was changed before `{code.co_name}` was defined: what is compiled is the new text",
+                  stacklevel=2)
+    return text
+
+
 def _lines_in_callers(code):
     """(lines, first line) of a function that `exec` made, where a caller still has the text as a variable: a text is that
     of the function if it compiles to the same code. None where there is no such text."""
@@ -117,15 +193,18 @@ def _lines_in_callers(code):
 
 
 def _compiles_to(text, code):
+    return any(found == code for found in _codes_in(text, code.co_filename, code.co_flags & FEATURES))
+
+
+def _codes_in(text, path, flags=0):
+    """The code of a text, and of all functions in it."""
     try:
-        waiting = [compile(text, code.co_filename, "exec", code.co_flags & FEATURES, dont_inherit=True)]
+        waiting = [compile(text, path, "exec", flags, dont_inherit=True)]
     except (SyntaxError, ValueError):
-        return False
+        return []
     for found in waiting:
-        if found == code:
-            return True
         waiting.extend(constant for constant in found.co_consts if isinstance(constant, types.CodeType))
-    return False
+    return waiting
 
 
 class JITCallable:
@@ -138,13 +217,22 @@ class JITCallable:
         self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
         self.__module__, self.__globals__, self.__wrapped__ = fn.__module__, fn.__globals__, fn
         self.used_global_vals, self.hash, self._hash_lock = {}, None, threading.RLock()
-        if fn.__code__.co_filename.startswith("<"):
-            self._found_lines = _lines_in_callers(fn.__code__)
+        written = inspect.unwrap(fn)  # whose text the source is
+        written = written if inspect.isfunction(written) else fn
+        code = written.__code__
+        self._file_text, self._code = text_of_file(code, written.__globals__), code
+        if code.co_filename.startswith("<"):
+            self._found_lines = _lines_in_callers(code)
 
+    _file_text = None  # of the file, as it was when the function was defined
     _found_lines = None  # of a function that `exec` made
 
     @functools.cached_property
     def _lines(self):
+        if self._file_text is not None:
+            first = self._code.co_firstlineno
+            if lines := _fitting(self._file_text, self._code).lines[first - 1:]:
+                return inspect.getblock(lines), first
         try:
             return inspect.getsourcelines(self.fn)
         except (OSError, TypeError) as error:
@@ -199,6 +287,20 @@ class JITCallable:
         cells = zip(self.fn.__code__.co_freevars, self.fn.__closure__ or ())
         return self.__globals__ | {name: cell.cell_contents for name, cell in cells}
 
+    @functools.cached_property
+    def rest_place(self):
+        """The place of `*args` among the parameters; None: there is none."""
+        kinds = [parameter.kind for parameter in self.signature.parameters.values()]
+        star = inspect.Parameter.VAR_POSITIONAL
+        return kinds.index(star) if star in kinds else None
+
+    def by_name(self, args):
+        """Arguments of a call that have no name, by the names of their parameters; what `*args` takes is a tuple."""
+        names, place = self.arg_names, self.rest_place
+        if place is None:
+            return dict(zip(names, args))
+        return {**dict(zip(names[:place], args)), names[place]: tuple(args[place:])}
+
     @property
     def type(self):
         return lang.constexpr_type(self)
@@ -227,8 +329,11 @@ class JITCallable:
                 continue
             key = getattr(value, "cache_key", None)
             if isinstance(key, str):
+                self.used_global_vals.update(getattr(value, "used_global_vals", {}))
                 yield f"{name}:{key}"
             elif isinstance(value, (lang.constexpr, int, float, str, bool, tuple, lang.dtype)):
+                if name in self.__globals__:
+                    self.used_global_vals[(name, id(self.__globals__))] = value, self.__globals__
                 yield f"{name}={value!r}"
 
 

@@ -1,26 +1,29 @@
 """What a compile returns: the compiled kernel with its stages and remarks, and its launches."""
 import functools
 import hashlib
+import sys
 import warnings
 from collections import namedtuple
 from collections.abc import Mapping
 
 from .. import _tegula as core
 from ..backends.compiler import GPUTarget
-from ..errors import Diagnostic, ToolchainError
-from . import dumps
+from ..errors import CompilationError, Diagnostic, ToolchainError, placed
+from . import descriptors, dumps
 from .callables import found_again
 
 Argument = namedtuple("Argument", "name dtype is_pointer is_written")
 Remark = namedtuple("Remark", "location kind text")
 
 # Upstream's names of stages.
-_ALIASES = {"llir": "llvm", "ttgir": "simt"}
+_ALIASES = {"llir": "llvm", "ttgir": "simt", "source": "ttir"}
+_LISTED = {"llvm": "llir", "simt": "ttgir"}
 _BINARY = {"obj", "cubin"}
 
 
 class Stages(Mapping):
-    """``kernel.asm``: texts of stages by name, made when they are asked for."""
+    """``kernel.asm``: texts of stages by name, made when they are asked for. What a disassembler makes is not listed, and is
+    there for those who ask."""
 
     def __init__(self, raw):
         self._raw, self._kept = raw, {}
@@ -38,11 +41,14 @@ class Stages(Mapping):
         return any(name == known for known in self)
 
     def __iter__(self):
-        back = {stage: alias for alias, stage in _ALIASES.items()}
-        return (back.get(stage, stage) for stage in (self._kept if self._raw is None else self._raw.stages()))
+        return (name for name in self.all() if name != "sass")
 
     def __len__(self):
-        return len(self._kept if self._raw is None else self._raw.stages())
+        return len(list(iter(self)))
+
+    def all(self):
+        """The names of all stages."""
+        return [_LISTED.get(stage, stage) for stage in (self._kept if self._raw is None else self._raw.stages())]
 
     def __getstate__(self):
         """What another process needs of them: the code."""
@@ -51,7 +57,7 @@ class Stages(Mapping):
             if stage in _BINARY or stage == "ptx":
                 try:
                     kept[stage] = self[stage]
-                except ToolchainError:  # no assembler is here
+                except (ToolchainError, CompilationError):  # no assembler is here
                     continue
         return kept
 
@@ -85,12 +91,13 @@ def _target_of(raw, arch):
 class CompiledKernel:
     """A kernel compiled for one kind of arguments."""
 
-    __slots__ = ("_raw", "_owner", "__dict__", "__weakref__")
+    __slots__ = ("_raw", "_owner", "_function", "__dict__", "__weakref__")
+    _call = None  # what it was compiled for, of a launch
 
     def __init__(self, raw, function):
         """From a launch: the extension's kernel, and the JITFunction."""
-        self._raw, self._owner = raw, function
-        self.src = None
+        self._raw, self._function = raw, function
+        self._owner = getattr(function, "made_of", function)
         self.asm = Stages(raw)
         self.name = raw.name()
         self._expect_load()
@@ -99,14 +106,14 @@ class CompiledKernel:
             if diagnostic.kind == "StaticPrint":
                 print(diagnostic.message)
             else:
-                warnings.warn(f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}: {diagnostic.message}", stacklevel=2)
+                warnings.warn(placed(diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message), stacklevel=2)
         dumps.show(self)
 
     @classmethod
     def from_source(cls, compiled, src, target, options, key):
         """From triton.compile: with the source, so that it can be asked for and compiled again."""
         self = cls.__new__(cls)
-        self._raw, self._owner = compiled._raw, compiled._owner
+        self._raw, self._owner, self._function = compiled._raw, compiled._owner, compiled._function
         self.src, self.asm, self.name, self.hash = src, Stages(compiled._raw), compiled.name, key
         self.metadata = _metadata_of(self, target, vars(options), key)
         self.packed_metadata = (self.metadata.num_warps, self.metadata.num_ctas, self.metadata.shared)
@@ -118,12 +125,55 @@ class CompiledKernel:
         """Those who are told of loading code are told of this kernel's at its first launch from here."""
         from .. import knobs
 
-        if knobs.runtime.kernel_load_start_hook or knobs.runtime.kernel_load_end_hook:
+        runtime = knobs.runtime
+        if runtime.kernel_load_start_hook or runtime.kernel_load_end_hook or runtime.kernel_unload_hook:
             self.is_unloaded = True
+
+    def __del__(self):
+        """Those who are told of loading code are told of its end."""
+        knobs = sys.modules.get("tegula.knobs")  # None while the interpreter ends
+        hook = getattr(getattr(knobs, "runtime", None), "kernel_unload_hook", None)
+        if hook and getattr(self, "_raw", None) is not None and "is_unloaded" not in vars(self):
+            hook(self.module, self.function, self.name, self.metadata_group, self.hash)
+
+    def _tell_call(self, args, kwargs):
+        """Called once, by the launch that this kernel was made for. Of one with descriptors it is told by what took them apart."""
+        from .hooks import Call
+
+        if not hasattr(self._function, "made_of"):
+            self.tell(Call.of(self._owner, args, kwargs))
+
+    def tell(self, call):
+        """`call`, if it is known, is what the kernel was compiled for."""
+        if call is not None and self._call is None:
+            self._call = call.without_arguments()
+            self._owner.__dict__.setdefault("_told", set()).add(call.key)
+
+    @functools.cached_property
+    def src(self):
+        """The source with the types and constants of the compile; None where they are not known."""
+        return self._call and self._call.source()
+
+    def __getstate__(self):
+        """What another process needs: the code or, of the cores, the source."""
+        known = vars(self)
+        state = {name: known[name] for name in ("metadata_group",) if name in known}
+        return {**state, **{name: getattr(self, name) for name in ("src", "asm", "name", "hash", "metadata", "packed_metadata",
+                                                                  "arguments", "_attributes")}, "_of": self.target}
+
+    def __copy__(self, _=None):
+        return self
+
+    __deepcopy__ = __copy__
+
+    def __setstate__(self, state):
+        self._raw = self._function = None
+        vars(self).update(state)
+        self._owner = self.src and self.src.fn
 
     @property
     def target(self):
-        return self._raw.target()
+        return vars(self)["_of"] if self._raw is None else self._raw.target()
 
     @functools.cached_property
     def _attributes(self):
@@ -141,8 +191,8 @@ class CompiledKernel:
 
     @property
     def n_max_threads(self):
-        """The threads of a block that the kernel was compiled for."""
-        return self._attributes["warps"] * 32
+        """The threads of a block that the kernel was compiled for; of the cores, which have no blocks, as many as a GPU's have."""
+        return self._attributes["warps"] * 32 if self._attributes["warps"] > 0 else 1024
 
     @functools.cached_property
     def hash(self):
@@ -153,7 +203,11 @@ class CompiledKernel:
     @functools.cached_property
     def metadata(self):
         """What a launch needs, under upstream's names."""
-        return _metadata_of(self, _target_of(self._raw, self._attributes["arch"]), {}, self.hash)
+        from ..compiler.compiler import make_backend
+
+        target = _target_of(self._raw, self._attributes["arch"])
+        options = make_backend(target).parse_options(self._call.options if self._call else {})
+        return _metadata_of(self, target, vars(options), self.hash)
 
     @functools.cached_property
     def packed_metadata(self):
@@ -190,7 +244,7 @@ class CompiledKernel:
         if getattr(self, "_raw", None) is not None:
             hooks.load(self)
             return
-        self._owner = self.src.fn
+        self._owner = self._function = self.src.fn
         if "cubin" in self.asm or "ptx" in self.asm:
             from .loaded import LoadedKernel
 
@@ -207,7 +261,7 @@ class CompiledKernel:
     @functools.cached_property
     def _places(self):
         """Where the run-time arguments are among all of the function's parameters: paths into tuples."""
-        index = {name: number for number, name in enumerate(self._owner.arg_names)}
+        index = {name: number for number, name in enumerate(self._function.arg_names)}
         return [(index[name],) if name in index else _path_of(name, index) for name in
                 (argument.name for argument in self.arguments)]
 
@@ -219,8 +273,10 @@ class CompiledKernel:
 
     def _launch(self, grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
                 launch_exit_hook, *args):
-        if vars(self).get("is_unloaded"):
+        if vars(self).get("is_unloaded") or getattr(self, "_raw", None) is None:
             self._init_handles()
+        if self._function is not self._owner:
+            args = descriptors.parts_of(self._owner, self._function, args)
         values = []
         for place in self._places:
             value = args
@@ -252,10 +308,17 @@ class CompiledKernel:
 
     def __getitem__(self, grid):
         """``compiled[grid](*args)``: a launch of the function with these arguments, constants included."""
-        if self.src is not None:
-            return lambda *args, stream=None: self._run_on(grid, stream, args)
+        if getattr(self, "_raw", None) is None:
+            self._init_handles()
+        of_options = self._call.options if self._call else {}
         options = {"num_warps": self._attributes["warps"]} if self._attributes["warps"] > 0 else {}
-        return lambda *args, **kwargs: self._owner[grid](*args, **{**options, **kwargs})
+
+        def launch(*args, stream=None, **kwargs):
+            if stream is not None or "src" in vars(self) and self._call is None:
+                return self._run_on(grid, stream, args)
+            return self._owner[grid](*args, **{**of_options, **options, **kwargs})
+
+        return launch
 
     def _run_on(self, grid, stream, args):
         from .driver import driver
@@ -276,12 +339,12 @@ class CompiledKernel:
     @property
     def remarks(self):
         """What the compiler decided, with the place in the source."""
-        return [Remark(*row) for row in self._raw.remarks()]
+        return [Remark(*row) for row in self._raw.remarks()] if isinstance(self._raw, core.Kernel) else []
 
     @property
     def times(self):
         """Milliseconds of each step of the compile."""
-        return dict(self._raw.times())
+        return dict(self._raw.times()) if isinstance(self._raw, core.Kernel) else {}
 
     def __repr__(self):
         return f"<CompiledKernel {self.name} for {self.target}>"
@@ -300,8 +363,14 @@ def _metadata_of(kernel, target, options, key):
     found = kernel._attributes
     warps = found["warps"] if found["warps"] > 0 else options.get("num_warps", 4)
     needs = {"name": kernel.name, "hash": key, "target": target, "shared": max(found["shared_bytes"], 0),
-             "num_warps": warps, "num_ctas": 1, "tmem_size": 0, "triton_version": core.version}
+             "num_warps": warps, "num_ctas": 1, "tensordesc_meta": None, "tmem_size": 0,
+             "triton_version": core.version}
     if target.backend == "cuda":  # two pointers behind the arguments, as upstream has them; nothing uses them
         needs |= {"global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0, "profile_scratch_align": 1}
-    fields = {**options, **needs}
-    return namedtuple("KernelMetadata", sorted(fields))(**fields)
+    return _as_metadata({**options, **needs})
+
+
+def _as_metadata(fields):
+    kind = namedtuple("KernelMetadata", sorted(fields))
+    kind.__reduce__ = lambda self: (_as_metadata, (self._asdict(),))
+    return kind(**fields)

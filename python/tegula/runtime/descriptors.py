@@ -2,11 +2,16 @@
 that takes those of the descriptors, makes the descriptors of them, and calls the kernel that was launched:
 
     def matmul_kernel(a_base, a_shape0, a_shape1, a_stride0, K, BLOCK: tl.constexpr):
-        _kernel(a=tl.make_tensor_descriptor(a_base, [a_shape0, a_shape1], [a_stride0, 1], [32, 64], 'zero'), K=K, BLOCK=BLOCK)
+        _kernel(a=_tl.make_tensor_descriptor(a_base, [a_shape0, a_shape1], [a_stride0, 1], [32, 64], 'zero'), K=K, BLOCK=BLOCK)
 
-Extents and strides are then specialized as all integers are. Kernels that are made are kept by their text."""
+Extents and strides are then specialized as all integers are. Kernels that are made are kept by their text. Nobody else is told of
+them: hooks, names, caches and errors are those of the kernel that was launched."""
 import linecache
+import re
+from contextlib import contextmanager
 
+from .. import _tegula as core
+from ..errors import LaunchError, TritonError
 from ..language import core as lang
 
 _class = None  # of descriptors; None: no program has made one
@@ -36,7 +41,7 @@ def are_expected():
 
 def _holds(value, depth=0):
     """Is it a descriptor, or a tuple with one? Those that are nested deeper than a launch takes are left to its refusal."""
-    if type(value) is _class:
+    if isinstance(value, _class):
         return True
     return isinstance(value, (tuple, list)) and depth <= DEEPEST and any(_holds(part, depth + 1) for part in value)
 
@@ -45,13 +50,71 @@ def are_among(args, kwargs):
     return _class is not None and (any(map(_holds, args)) or any(map(_holds, kwargs.values())))
 
 
+def _language():
+    from .. import language
+
+    return language
+
+
+@contextmanager
+def told_as_written(function, made):
+    try:
+        yield
+    except TritonError as error:
+        tell_as_written(error, function, made)
+        raise
+
+
+def tell_as_written(error, function, made):
+    """An error of `made` speaks of `function`, the one that the user wrote: of its file, line and parameters."""
+    path = made.fn.__code__.co_filename
+    blocks = re.split(r"\n(?=\S[^\n]*?:\d+:\d+: \w+: )", error.text)
+    kept = [_block_as_written(block, path, function) for block in blocks]
+    error.text = _as_written("\n".join(block for block in kept if block), function, made)
+    place = dict(file=function.file_name, line=function.def_file_line_number, column=function.def_file_col_number + 4)
+    error.diagnostics = [
+        each._replace(message=_as_written(each.message, function, made), hint=_as_written(each.hint, function, made),
+                      **(place if each.file == path else {}))
+        for each in error.diagnostics if each.file != path or each.severity == 0]
+    error.args = (error.text,)
+
+
+def _block_as_written(block, path, function):
+    """One diagnostic of a text: at the kernel's own `def` instead of a place in `path`. None of a note that it was called."""
+    found = re.match(re.escape(path) + r":\d+:\d+: (\w+): ", block)
+    if found is None:
+        return block
+    if found[1] == "note":
+        return None
+    said = block[found.start(1):].split("\n")
+    rest = [line for line in said[1:] if not re.match(r"\s*\d*\s*\|", line)]
+    line, column = function.def_file_line_number, function.def_file_col_number + 4
+    source = function.raw_src[line - function.starting_line_number].rstrip("\n")
+    excerpt = [f"{line:5} | {source}", f"      | {' ' * (column - 1)}^"]
+    return "\n".join([f"{function.file_name}:{line}:{column}: {said[0]}", *excerpt, *rest])
+
+
+def _as_written(text, function, made):
+    """The parameters of `made` are those of `function`."""
+    text = text.replace(", ".join(made.arg_names), ", ".join(function.arg_names))
+    for parameter, parts in made.parts.items():
+        for part in parts:
+            text = text.replace(f"`{part}`", f"`{parameter}`")
+    return text
+
+
 class _Maker:
     """The kernel in the making: its parameters, their values, and what its text names."""
 
     def __init__(self, function):
-        self.names, self.scope = set(function.arg_names), {"_kernel": function}
+        self.names, self.hidden, self.rest_place = set(function.arg_names), "_", function.rest_place
+        while any(name.startswith(self.hidden) for name in self.names):  # what the text names beside its parameters
+            self.hidden += "_"
+        self.language = f"{self.hidden}tl"
+        self.scope = {f"{self.hidden}kernel": function, self.language: _language()}
         self.parameters, self.arguments, self.passed, self.classes = [], {}, [], []
         self.parts = {}  # of descriptors that are parameters: the names of base, extents and strides
+        self.blocks = {}  # of these: their blocks
 
     def add(self, name, value, annotation=None, is_own=False):
         """A parameter of this name, or of a name made of it; the name."""
@@ -64,11 +127,11 @@ class _Maker:
 
     def annotation(self, parameter):
         if parameter.is_constexpr:
-            return "tl.constexpr"
+            return f"{self.language}.constexpr"
         annotation = parameter._param.annotation
         if annotation is parameter._param.empty:
             return None
-        name = f"_annotation{len(self.scope)}"
+        name = f"{self.hidden}annotation{len(self.scope)}"
         self.scope[name] = annotation
         return name
 
@@ -76,24 +139,24 @@ class _Maker:
         base = self.add(f"{name}_base", value.base)
         shape = [self.add(f"{name}_shape{i}", extent) for i, extent in enumerate(value.shape)]
         strides = [self.add(f"{name}_stride{i}", stride) for i, stride in enumerate(value.strides[:-1])]
-        return (f"tl.make_tensor_descriptor({base}, [{', '.join(shape)}], [{', '.join([*strides, '1'])}], "
+        return (f"{self.language}.make_tensor_descriptor({base}, [{', '.join(shape)}], [{', '.join([*strides, '1'])}], "
                 f"{list(value.block_shape)!r}, {value.padding!r})")
 
     def named(self, kind):
         """The name of a class of NamedTuples within the text."""
         if kind not in self.classes:
             self.classes.append(kind)
-        return f"_class{self.classes.index(kind)}"
+        return f"{self.hidden}class{self.classes.index(kind)}"
 
     def element(self, name, value):
         """The text of a value within a tuple, or of a descriptor."""
-        if type(value) is _class:
+        if isinstance(value, _class):
             return self.descriptor(name, value)
         if isinstance(value, (tuple, list)) and _holds(value):
             elements = "".join(self.element(f"{name}_{i}", part) + ", " for i, part in enumerate(value))
             return f"{self.named(type(value))}({elements})" if hasattr(value, "_fields") else f"({elements})"
         is_constant = value is None or isinstance(value, (str, lang.constexpr, lang.dtype)) or hasattr(value, "fn")
-        return self.add(name, value, "tl.constexpr" if is_constant else None)
+        return self.add(name, value, f"{self.language}.constexpr" if is_constant else None)
 
     def take(self, parameter, value):
         if _holds(value):
@@ -103,12 +166,16 @@ class _Maker:
             before = len(self.arguments)
             text = self.element(parameter.name, value)
             self.parts[parameter.name] = list(self.arguments)[before:]
+            if isinstance(value, _class):
+                self.blocks[parameter.name] = list(value.block_shape)
         else:
             text = self.add(parameter.name, value, self.annotation(parameter), is_own=True)
-        self.passed.append(f"{parameter.name}={text}")
+        place = self.rest_place
+        sign = "" if place is not None and parameter.num < place else "*" if parameter.num == place else f"{parameter.name}="
+        self.passed.append(sign + text)
 
     def text(self, name):
-        return f"def {name}({', '.join(self.parameters)}):\n    _kernel({', '.join(self.passed)})\n"
+        return f"def {name}({', '.join(self.parameters)}):\n    {self.hidden}kernel({', '.join(self.passed)})\n"
 
 
 def _made(function, maker):
@@ -117,27 +184,52 @@ def _made(function, maker):
     text = maker.text(function.__name__)
     key = (text, *maker.classes)
     if key not in known:
-        from .. import language
-
         path = f"<{function.__name__} of descriptors {len(known)}>"
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-        scope = {"__name__": function.__module__, "tl": language, **maker.scope,
-                 **{f"_class{i}": kind for i, kind in enumerate(maker.classes)}}
+        scope = {"__name__": function.__module__, **maker.scope,
+                 **{f"{maker.hidden}class{i}": kind for i, kind in enumerate(maker.classes)}}
         exec(compile(text, path, "exec"), scope)
         unmarked = [[name for name in names if isinstance(name, str) and name in maker.arguments]
                     for names in (function.do_not_specialize, function.do_not_specialize_on_alignment)]
         known[key] = type(function)(scope[function.__name__], do_not_specialize=unmarked[0],
-                                     do_not_specialize_on_alignment=unmarked[1], debug=function.debug)
+                                     do_not_specialize_on_alignment=unmarked[1], debug=function.debug,
+                                     repr=_name_of(function, maker) if function.is_named else None)
+        known[key].made_of, known[key].parts = function, maker.parts
     made = known[key]
     made.target = function.target
     return made
+
+
+def _name_of(function, maker):
+    """The function that names a specialization of what is in the making as the kernel's `repr` does, which sees its own parameters."""
+
+    def name(specialization):
+        seen = specialization.signature
+        signature = {}
+        for parameter in function.arg_names:
+            parts = maker.parts.get(parameter)
+            if parameter in maker.blocks:
+                signature[parameter] = f"tensordesc<{seen[parts[0]].removeprefix('*')}{maker.blocks[parameter]}>"
+            elif parts is not None:
+                signature[parameter] = tuple(seen[part] for part in parts if part in seen)
+            elif parameter in seen:
+                signature[parameter] = seen[parameter]
+        constants = {name: value for name, value in specialization.constants.items() if name in signature}
+        return function.repr(specialization._replace(constants=constants, signature=signature))
+
+    return name
+
+
+def made_for(function):
+    """The functions that take descriptors of this one apart, as far as launches made them."""
+    return list(function.__dict__.get("_of_descriptors", {}).values())
 
 
 def _form_of(given):
     """The function of a launch and the names of its arguments depend on this; None: tuples with descriptors are looked through each time."""
     form = []
     for name, value in given.items():
-        if type(value) is _class:
+        if isinstance(value, _class):
             form.append((name, len(value.shape), tuple(value.block_shape), value.padding))
         elif isinstance(value, (tuple, list)) and _holds(value):
             return None
@@ -159,15 +251,7 @@ def _arguments_of(given, parts):
 
 def take_apart(function, grid, args, kwargs):
     """(function, grid, args, kwargs) of a launch without descriptors that does the same."""
-    names = function.arg_names
-    if len(args) > len(names):
-        raise TypeError(f"`{function.__name__}` takes {len(names)} arguments, not {len(args)}")
-    given = dict(zip(names, args))
-    options = {}
-    for name, value in kwargs.items():
-        if name in given:
-            raise TypeError(f"`{function.__name__}` is given `{name}` twice")
-        (given if name in names else options)[name] = value
+    given, options = _given(function, args, kwargs)
     form = _form_of(given)
     known = function.__dict__.setdefault("_of_forms", {}).get(form)
     if known is not None:
@@ -180,12 +264,58 @@ def take_apart(function, grid, args, kwargs):
         for parameter in function.params:
             if parameter.name not in given and parameter.has_default:
                 given[parameter.name] = defaults[parameter.name] = parameter.default
-            if parameter.name in given:
-                maker.take(parameter, given[parameter.name])
+            if parameter.name not in given:
+                raise LaunchError(f"`{function.__name__}` needs a value for its parameter `{parameter.name}`")
+            maker.take(parameter, given[parameter.name])
         made, arguments = _made(function, maker), maker.arguments
         if form is not None and not any(map(_holds, defaults.values())):
             function.__dict__["_of_forms"][form] = made, maker.parts, defaults
     if callable(grid):
         of_all = grid
-        grid = lambda made: of_all({**made, **given, **options})  # noqa: E731
+        grid = lambda made: of_all({**given, **options})  # noqa: E731
     return made, grid, (), {**arguments, **options}
+
+
+def _given(function, args, kwargs):
+    """(arguments by name, options)"""
+    names = function.arg_names
+    if len(args) > len(names) and function.rest_place is None:
+        raise LaunchError(f"`{function.__name__}` takes {len(names)} arguments, not {len(args)}")
+    given, options = function.by_name(args), {}
+    for name, value in kwargs.items():
+        if name in given:
+            raise LaunchError(f"`{function.__name__}` is given `{name}` twice")
+        (given if name in names else options)[name] = value
+    return given, options
+
+
+def parts_of(function, made, args):
+    """All arguments of `made`, which takes those of `function` apart."""
+    arguments = take_apart(function, None, args, {})[3]
+    return tuple(arguments[name] for name in made.arg_names)
+
+
+class Taken:
+    """A launch whose descriptors are taken apart, if there are any."""
+
+    def __init__(self, function, grid, args, kwargs):
+        self.written, self.grid = function, grid
+        self.has_descriptors = are_among(args, kwargs)
+        taken = take_apart(function, grid, args, kwargs) if self.has_descriptors else (function, grid, args, kwargs)
+        self.function, self._own_grid, self._args, self._kwargs = taken
+
+    def run(self, grid):
+        """Launches on the grid, that of the launch or what it gave; compiles only where that is None."""
+        return self._of(lambda launcher: launcher(*self._args, **self._kwargs), grid)
+
+    def bind(self, grid):
+        return self._of(lambda launcher: launcher.bind(*self._args, **self._kwargs), grid)
+
+    def _of(self, call, grid):
+        launcher = core.launcher(self.function, self._own_grid if grid is self.grid else grid, True)
+        try:
+            return call(launcher)
+        except TritonError as error:
+            if self.has_descriptors:
+                tell_as_written(error, self.written, self.function)
+            raise

@@ -4,7 +4,7 @@ import sys
 import warnings
 
 from .. import knobs
-from ..errors import ToolchainError
+from ..errors import CompilationError, ToolchainError
 from ..knob_types import getenv_bool
 from .cache import get_dump_manager, get_override_manager
 
@@ -26,10 +26,10 @@ def folder_key(kernel):
 def write_stages(kernel):
     """Writes each stage as NAME.STAGE into a folder of the kernel's own below knobs.cache.dump_dir."""
     folder = get_dump_manager(folder_key(kernel))
-    for stage in kernel.asm:
+    for stage in kernel.asm.all():
         try:
             folder.put(kernel.asm[stage], f"{kernel.name}.{_SUFFIXES.get(stage, stage)}")
-        except ToolchainError:  # what only an assembler or a disassembler makes, where there is none
+        except (ToolchainError, CompilationError):  # what only an assembler or a disassembler makes, where there is none
             continue
 
 

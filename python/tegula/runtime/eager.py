@@ -10,7 +10,7 @@ import warnings
 
 from .. import _tegula as core
 from ..encode import object_of
-from ..errors import CompilationError
+from ..errors import CompilationError, placed
 from ..language import core as lang
 from ..language.core import running
 from .rewrite import rewritten
@@ -44,12 +44,6 @@ class _Value:
         if name.startswith("_"):
             raise AttributeError(name)
         return _program().attribute(self, name)
-
-    def __eq__(self, other):
-        return _program().do(core.DO_COMPARE, "==", (self, other))
-
-    def __ne__(self, other):
-        return _program().do(core.DO_COMPARE, "!=", (self, other))
 
     def __len__(self):
         return _program().call_named("builtins.len", (self, ), {})
@@ -204,13 +198,14 @@ def _index_text(index):
 def _add_operators():
 
     def binary(symbol):
-        return lambda self, other: _program().do(core.DO_BINARY, symbol, (self, other))
+        return lambda self, other: NotImplemented if lang.is_aggregate(other) else _program().do(
+            core.DO_BINARY, symbol, (self, other))
 
     def reflected(symbol):
         return lambda self, other: _program().do(core.DO_BINARY, symbol, (other, self))
 
     def compare(symbol):
-        return lambda self, other: _program().do(core.DO_COMPARE, symbol, (self, other))
+        return lambda self, other: NotImplemented if lang.is_aggregate(other) else _program().do(core.DO_COMPARE, symbol, (self, other))
 
     def unary(symbol):
         return lambda self: _program().do(core.DO_UNARY, symbol, (self, ))
@@ -220,7 +215,7 @@ def _add_operators():
     for name, symbol in symbols.items():
         setattr(_Value, f"__{name}__", binary(symbol))
         setattr(_Value, f"__r{name}__", reflected(symbol))
-    for name, symbol in {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    for name, symbol in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
         setattr(_Value, f"__{name}__", compare(symbol))
     for name, symbol in {"neg": "-", "pos": "+", "invert": "~"}.items():
         setattr(_Value, f"__{name}__", unary(symbol))
@@ -293,7 +288,7 @@ class Session:
             if kind == "StaticPrint":
                 print(message)
             else:
-                warnings.warn(f"{path}:{line}:{column}: {message}", stacklevel=2)
+                warnings.warn(placed(path, line, column, message), stacklevel=2)
         return result
 
     def call_named(self, name, args, kwargs):
@@ -302,6 +297,8 @@ class Session:
             return builtins.range(*map(_constant, args))
         if name == "triton.language.range":
             return loop(*args, **{key: kwargs[key] for key in ("arg1", "arg2", "step") if key in kwargs})
+        if name == "triton.language.static_print" and "end" in kwargs:  # the next text goes on with the line
+            return print(*map(lang._unwrap, args), **{key: lang._unwrap(value) for key, value in kwargs.items()})
         if name == "triton.language.aggregate_replace":
             return lang.aggregate_replace.__wrapped__(*args, **kwargs)
         if name == "triton.language.make_tensor_descriptor":
@@ -340,6 +337,7 @@ class Session:
         body = body_of(function)
         positional = body.__code__.co_argcount  # the others are given by name only
         by_name = dict(zip(function.arg_names[positional:], arguments[positional:]))
+        rest = by_name.pop(function.arg_names[function.rest_place]) if function.rest_place is not None else ()
         self.program.move((0, 0, 0), grid)  # which checks the grid
         outer, running.session = running.session, self
         try:
@@ -347,7 +345,7 @@ class Session:
                 for y in builtins.range(grid[1]):
                     for x in builtins.range(grid[0]):
                         self.program.move((x, y, z), grid)
-                        body(*arguments[:positional], **by_name)
+                        body(*arguments[:positional], *rest, **by_name)
         finally:
             running.session = outer
 

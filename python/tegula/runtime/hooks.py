@@ -1,5 +1,6 @@
 """Hooks around launches and compiles: ``triton.knobs.runtime`` and ``kernel.add_pre_run_hook``. While there are any,
 launches go through here; without, the extension launches alone."""
+import copy
 import weakref
 from collections import namedtuple
 
@@ -25,12 +26,13 @@ def _is_hooked():
     runtime = knobs.runtime
     return (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
                  or runtime.jit_post_compile_hook or runtime.kernel_load_start_hook or runtime.kernel_load_end_hook
+                 or runtime.kernel_unload_hook
                  or knobs.compilation.listener or knobs.compilation.override or len(_before_runs) or vars(runtime).get("debug"))
 
 
 def default_options():
     """The options that the process's switches give to launches and compiles which do not say them, but for the architecture."""
-    options = {} if knobs.language.default_fp_fusion else {"enable_fp_fusion": False}
+    options = {} if knobs.language.fp_fusion_enabled() else {"enable_fp_fusion": False}
     precision = knobs.language.fp32_default
     return {**options, "default_dot_input_precision": precision} if precision else options
 
@@ -53,20 +55,42 @@ def _switch():
     core.set_hooked(_launch if is_used else None, _launch_bound if is_used else None)
 
 
-class _Call:
+class Call:
     """A launch: the arguments by name, and what a compile makes of them."""
 
     def __init__(self, function, args, kwargs):
         self.function = function
         self.options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
         defaults = {p.name: p.default for p in function.params if p.has_default}
-        given = {**dict(zip(function.arg_names, args)), **{n: v for n, v in kwargs.items() if n in function.arg_names}}
+        given = {**function.by_name(args), **{n: v for n, v in kwargs.items() if n in function.arg_names}}
         self.bound = {name: given.get(name, defaults.get(name)) for name in function.arg_names}
         self.specialization = [("constexpr", value) if parameter.is_constexpr else native_specialize_impl(
             None, value, parameter.is_const, not parameter.do_not_specialize,
             not parameter.do_not_specialize_on_alignment) for parameter, value in zip(function.params, self.bound.values())]
         self.key = str([(kind, value.cache_key if isinstance(value, core.Function) else value)
                         for kind, value in self.specialization]) + str(sorted(self.options.items()))
+
+    @classmethod
+    def of(cls, function, args, kwargs):
+        """None where an argument is none that upstream knows: then nobody can be told of the call."""
+        try:
+            return cls(function, args, kwargs)
+        except Exception:
+            return None
+
+    def without_arguments(self):
+        """The same without what keeps arrays alive."""
+        other = copy.copy(self)
+        other.bound = None
+        other._specialization = [(kind, _weakly(value)) for kind, value in self.specialization]
+        del other.specialization
+        return other
+
+    def __getattr__(self, name):
+        """The specialization of such a one: constants that have ended are None."""
+        if name == "specialization" and "_specialization" in vars(self):
+            return [(kind, value()) for kind, value in self._specialization]
+        raise AttributeError(name)
 
     def info(self, is_warmup):
         """Tells what hooks of a compile learn."""
@@ -105,6 +129,16 @@ class _Call:
                     compile=info, is_manual_warmup=is_warmup, already_compiled=already_compiled)
 
 
+def _weakly(value):
+    """A function that returns the value as long as it lives."""
+    if not isinstance(value, (int, float, str, bytes, tuple, type(None))):
+        try:
+            return weakref.ref(value)
+        except TypeError:
+            pass
+    return lambda: value
+
+
 def tell_listener(listener, source, kernel):
     """Tells `knobs.compilation.listener` of a kernel that is new to the process."""
     stages = [(name, int(milliseconds * 1e3)) for name, milliseconds in kernel.times.items()]
@@ -117,20 +151,24 @@ def load(kernel):
     if not vars(kernel).pop("is_unloaded", False):
         return
     told = kernel.module, kernel.function, kernel.name, kernel.metadata_group, kernel.hash
-    knobs.runtime.kernel_load_start_hook(*told)
+    if knobs.runtime.kernel_load_start_hook:
+        knobs.runtime.kernel_load_start_hook(*told)
     kernel.n_max_threads  # asks the device
-    knobs.runtime.kernel_load_end_hook(*told)
+    if knobs.runtime.kernel_load_end_hook:
+        knobs.runtime.kernel_load_end_hook(*told)
 
 
-def _compile(call, args, kwargs, is_warmup):
-    """The kernel; None where a hook wants no compile."""
+def _compile(call, taken):
+    """The kernel of a call whose arguments are those of `taken`; None where a hook wants no compile."""
+    is_warmup = taken.grid is None
     seen = call.function.__dict__.setdefault("_told", set())
     is_new = call.key not in seen
     if is_new and knobs.runtime.jit_cache_hook and call.tell(knobs.runtime.jit_cache_hook, is_warmup, False):
         return None
     listener = knobs.compilation.listener
-    known = core.kernels_of(call.function) if listener else ()
-    kernel = core.launcher(call.function, None, True)(*args, **kwargs)
+    known = core.kernels_of(taken.function) if listener else ()
+    kernel = taken.run(None)
+    kernel.tell(call)
     if listener and not any(kernel is each for each in known):
         tell_listener(listener, call.source(), kernel)
     if is_new and knobs.runtime.jit_post_compile_hook:
@@ -152,37 +190,49 @@ def _launch(function, grid, args, kwargs):
         kwargs.setdefault("debug", True)
     if _hands_defaults:
         kwargs = {**_defaults_of(function), **kwargs}
+        if knobs.language.force_disable_fp_fusion and "enable_fp_fusion" not in function.arg_names:
+            kwargs["enable_fp_fusion"] = False
     for hook in function.pre_run_hooks:
         hook(*args, **kwargs)
-    if descriptors.are_among(args, kwargs):
-        function, grid, args, kwargs = descriptors.take_apart(function, grid, args, kwargs)
-    if not _is_hooked():
+    is_hooked = _is_hooked()
+    if not is_hooked and not descriptors.are_among(args, kwargs):
         return core.launcher(function, grid, True)(*args, **kwargs)
+    taken = descriptors.Taken(function, grid, args, kwargs)
+    if not is_hooked:
+        kernel = taken.run(grid)
+        if kernel._call is None:
+            kernel.tell(Call.of(function, args, kwargs))
+        return kernel
     if knobs.compilation.override and kwargs.get("ir_override") is None:
-        kwargs = _with_override(core.launcher(function, None, True)(*args, **kwargs), kwargs)
-    call = _Call(function, args, kwargs)
-    kernel = _compile(call, args, kwargs, grid is None)
+        kwargs = _with_override(taken.run(None), kwargs)
+        taken = descriptors.Taken(function, grid, args, kwargs)
+    call = Call.of(function, args, kwargs)
+    if call is None:
+        return taken.run(grid)
+    kernel = _compile(call, taken)
     if kernel is None or grid is None:
         return kernel
     if callable(grid):
         grid = grid({**call.bound, **call.options})
-    return _run(call, kernel, tuple(grid), args, kwargs)
-
-
-def _run(call, kernel, grid, args, kwargs):
-    launcher = core.launcher(call.function, grid, True)
-    _between_hooks(call, kernel, grid, lambda: launcher(*args, **kwargs))
+    core.grid_of(grid)  # refuses what is none
+    _between_hooks(call, kernel, tuple(grid), lambda: taken.run(grid))
     return kernel
 
 
 def _launch_bound(function, grid, args, kwargs, kernel, bound):
     """A launch of `bound`; without one a call is being bound, and the kernel is compiled, or None where a hook wants none."""
     if kernel is None:
-        return _compile(_Call(function, args, kwargs), args, kwargs, False) if _is_hooked() else True
+        return _compile(Call(function, args, kwargs), descriptors.Taken(function, grid, args, kwargs)) if _is_hooked() else True
     for hook in function.pre_run_hooks:
         hook(*args, **kwargs)
-    _between_hooks(_Call(function, args, kwargs), kernel, grid, bound._run)
+    _between_hooks(Call(function, args, kwargs), kernel, grid, bound._run)
     return kernel
+
+
+def _bind_taken_apart(function, grid, args, kwargs):
+    """The bound call of one with descriptors, of the function that takes what they are made of; None where there are none."""
+    taken = descriptors.Taken(function, grid, args, kwargs)
+    return taken.bind(grid) if taken.has_descriptors else None
 
 
 def _between_hooks(call, kernel, grid, launch):
@@ -199,6 +249,7 @@ def _between_hooks(call, kernel, grid, launch):
         knobs.runtime.launch_exit_hook(told)
 
 
-_launch.defaults = _defaults_of  # of calls that are bound
+_launch.defaults, _launch.bind_taken_apart = _defaults_of, _bind_taken_apart  # of calls that are bound
 knobs.when_hooks_change(_switch)
 descriptors.when_expected(_switch)
+_switch()  # the environment may say something

@@ -49,7 +49,8 @@ class InterpretedFunction(JITFunction):
             hook(*args, **kwargs)
         if descriptors.are_among(args, kwargs):
             function, grid, args, kwargs = descriptors.take_apart(self, grid, args, kwargs)
-            return function._launch(grid, args, kwargs)
+            with descriptors.told_as_written(self, function):
+                return function._launch(grid, args, kwargs)
         return self._launch(grid, args, kwargs)
 
     def _launch(self, grid, args, kwargs):
@@ -59,7 +60,7 @@ class InterpretedFunction(JITFunction):
         args = tuple(map(copies.of, args))
         kwargs = {name: copies.of(value) for name, value in kwargs.items()}
         session = Session(self, args, kwargs)
-        given = {**dict(zip(self.arg_names, args)), **kwargs}
+        given = {**self.by_name(args), **kwargs}
         if callable(grid):
             grid = grid({**{p.name: p.default for p in self.params if p.has_default}, **given})
         session.run(self, session.arguments(self, given), core.grid_of(grid))

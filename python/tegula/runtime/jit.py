@@ -3,6 +3,7 @@ import builtins
 import functools
 import importlib
 import inspect
+import itertools
 import os
 import sys
 import textwrap
@@ -13,6 +14,7 @@ from typing import Generic, TypeVar
 from .. import _tegula as core
 from .. import knobs
 from ..encode import Method, as_argument, encode, encode_attribute, object_of, takes_values
+from ..knob_types import getenv_bool
 from ..language import core as lang
 from . import hooks
 from ._async_compile import active_mode
@@ -20,8 +22,9 @@ from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canon
 from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
 from .driver import driver
 from .dependencies import is_pure, watch_call
-from .specialize import DeviceCaches, Specialization, describe, mangle_type, native_specialize_impl
+from .specialize import DeviceCaches, Specialization, call_key, mangle_type, native_specialize_impl
 from ..errors import Diagnostic
+from ..language.aggregate import aggregate_of
 from ..language.run_time import run_time
 from . import descriptors
 from .tensors import MockTensor, TensorWrapper, elements_reachable, reinterpret
@@ -33,13 +36,15 @@ JitFunctionInfo = hooks.JitFunctionInfo
 
 def _target():
     """`TEGULA_TARGET`, or the machine for TEGULA_DEVICE=sim; read when a kernel is defined."""
-    if os.environ.get("TEGULA_DEVICE") == "sim":
+    if device := os.environ.get("TEGULA_DEVICE"):
+        if device != "sim":
+            raise ValueError(f"TEGULA_DEVICE is {device!r}; it must be sim\n  hint: TEGULA_TARGET names a target: cpu, interp, ptxvm, cuda")
         return "ptxvm"
     return os.environ.get("TEGULA_TARGET") or "cpu"
 
 
 def _is_on(*variables):
-    return any(os.environ.get(name, "0").lower() not in ("", "0", "false", "off") for name in variables)
+    return any(getenv_bool(name, False) for name in variables)
 
 
 _functions = weakref.WeakSet()
@@ -83,6 +88,12 @@ class KernelInterface(Generic[T]):
 
     def __getitem__(self, grid):
         return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+
+
+def _is_written(cls, name):
+    """Does a class have a method of this name that somebody wrote? What each object, or each class, has means nothing in
+    a kernel."""
+    return any(name in vars(base) for base in cls.__mro__ if base.__module__ != "builtins")
 
 
 class _Environment:
@@ -144,6 +155,9 @@ class _Environment:
             core.watch(core.WATCH_ATTRIBUTE, obj, name)
             return None
         core.watch(core.WATCH_ATTRIBUTE, obj, name, value)
+        if name.startswith("__") and isinstance(obj, type) and not _is_written(obj, name):
+            return None
+        value = getattr(value, "__tegula_method__", value)
         if name == "_field_defaults" and isinstance(value, dict):
             value = tuple(value.items())
         return encode(value, callable_too=True)
@@ -153,6 +167,8 @@ class _Environment:
             return self._entry(callee, keywords["[]"])
         if list(keywords) == ["in"]:  # a key of one
             return self._has_entry(callee, keywords["in"])
+        if list(keywords) == ["len()"]:
+            return self._length(callee)
         if takes_values(callee):
             arguments = [as_argument(value) for value in arguments]
             keywords = {name: as_argument(value) for name, value in keywords.items()}
@@ -167,7 +183,16 @@ class _Environment:
         watch_call(callee, arguments, keywords, result)
         return encode(lang.constexpr(result))
 
+    def _length(self, obj):
+        if not hasattr(type(obj), "__len__"):
+            return None
+        if not isinstance(obj, (range, frozenset)):  # what can grow is asked again
+            core.watch(core.WATCH_CALL, len, ((obj, ), ()), len(obj))
+        return encode(lang.constexpr(len(obj)))
+
     def _entry(self, mapping, key):
+        if isinstance(mapping, range):
+            return encode(lang.constexpr(mapping[key]))
         if not isinstance(mapping, dict):
             return None
         if key not in mapping:
@@ -176,6 +201,8 @@ class _Environment:
         return encode(lang.constexpr(mapping[key]))
 
     def _has_entry(self, mapping, key):
+        if isinstance(mapping, (range, frozenset)):
+            return encode(key in mapping)
         if not isinstance(mapping, dict):
             return None
         core.watch(core.WATCH_ITEM, mapping, key, *([mapping[key]] if key in mapping else []))
@@ -214,7 +241,7 @@ class _Environment:
     @property
     def is_naming(self):
         """Whether kernels have other names than the function."""
-        return self._owner()._repr is not None
+        return self._owner().is_named
 
     def name_of(self, rows):
         """The name for a specialization of the rows (parameter, type, constant)."""
@@ -223,6 +250,9 @@ class _Environment:
 
     def object(self, handle):
         return object_of(handle)
+
+    def named_tuple(self, cls, values):
+        return aggregate_of(cls, values) if hasattr(cls, "__tegula_aggregate__") else cls(*values)
 
     def run_time(self, number, text):
         return run_time(number, text)
@@ -267,6 +297,15 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
         super().__setattr__(name, value)
         if name == "run" and self._plain is None:
             self.__class__ = _with_own_run(type(self))
+        elif name == "debug":
+            self._set_checked(_is_checked(value))
+
+    def _set_checked(self, is_checked):
+        """Launches check `tl.device_assert` by the class of the kernel; `debug` may be assigned at any time."""
+        now = self._plain or type(self)
+        if now in (JITFunction, CheckedFunction):
+            kind = CheckedFunction if is_checked else JITFunction
+            self.__class__ = kind if self._plain is None else _with_own_run(kind)
 
     def __delattr__(self, name):
         super().__delattr__(name)
@@ -291,7 +330,8 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def _start(self, target):
         defaults = {parameter.name: parameter.default for parameter in self.params if parameter.has_default}
         self._is_marked = False
-        core.Function.__init__(self, _Environment(self.fn, self), tuple(self.arg_names), defaults, target)
+        core.Function.__init__(self, _Environment(self.fn, self), tuple(self.arg_names), defaults, target,
+                               -1 if self.rest_place is None else self.rest_place)
         _functions.add(self)
 
     def _is_named(self, number, names):
@@ -313,10 +353,12 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
                 raise
 
     def __getstate__(self):
-        """Everything but the compiled kernels."""
+        """Everything but the compiled kernels; the source without the rest of its file."""
+        if self._file_text is not None:
+            self._lines  # of the file as it was
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__", "_of_descriptors", "_of_forms",
-                                "_body")} | {"_target": self.target}
+                                "_body", "_file_text", "_code", "_told")} | {"_target": self.target}
 
     def __setstate__(self, state):
         target = state.pop("_target")
@@ -347,6 +389,11 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def is_gluon(self):
         return False
 
+    @property
+    def is_named(self):
+        """Have kernels a name that the decorator's `repr`, or one that was assigned, makes?"""
+        return self._repr is not None or "repr" in vars(self)
+
     def repr(self, _):
         """The name for a specialization."""
         return self._fn_name if self._repr is None else self._repr(_)
@@ -360,7 +407,7 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
 
     @property
     def device_caches(self):
-        """By device: the kernels that launches have compiled, and for what. A view of now: writing to it does nothing."""
+        """By device: the kernels that launches have compiled, and for what."""
         return DeviceCaches(self)
 
     def preload(self, specialization_data):
@@ -375,28 +422,23 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
 
     def warmup(self, *args, grid=None, **kwargs):
         """Compiles for these arguments and runs nothing. A dtype stands for a tensor of it."""
-        args = [MockTensor.wrap_dtype(value) if not self._takes_type(number) else value
-                for number, value in enumerate(args)]
-        kwargs = {name: value if name not in self.arg_names or self._takes_type(self.arg_names.index(name))
-                  else MockTensor.wrap_dtype(value) for name, value in kwargs.items()}
+        args, kwargs = with_tensors(self, args, kwargs)
         compile_it = functools.partial(core.launcher(self, None), *args, **kwargs)
         mode = active_mode.get()
         if mode is None:
             return compile_it()
-        key = (self.cache_key, tuple(map(describe, args)), tuple(sorted((n, describe(v)) for n, v in kwargs.items())))
-        return mode.submit(key, compile_it, lambda kernel: None)
-
-    def _takes_type(self, number):
-        return number >= len(self.params) or self.params[number].is_constexpr
+        return mode.submit(call_key(self, args, kwargs), compile_it, lambda kernel: None)
 
     def check(self, *args, grid=None, **kwargs):
         """The classic mistakes that the kernel has for these arguments, as diagnostics; empty: none were found. Runs nothing."""
         if descriptors.are_among(args, kwargs):
-            self, grid, args, kwargs = descriptors.take_apart(self, grid, args, kwargs)
+            made, *taken = descriptors.take_apart(self, grid, args, kwargs)
+            with descriptors.told_as_written(self, made):
+                return made.check(*taken[1], grid=taken[0], **taken[2])
         values = [*args, *kwargs.values()]
         if callable(grid):
             defaults = {p.name: p.default for p in self.params if p.has_default}
-            grid = grid({**defaults, **dict(zip(self.arg_names, args)), **kwargs})
+            grid = grid({**defaults, **self.by_name(args), **kwargs})
         counts = tuple(elements_reachable(value) for value in values)
         rows = core.check(self, args, kwargs, counts, None if grid is None else core.grid_of(grid))
         return [Diagnostic(*row) for row in rows]
@@ -413,14 +455,41 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
 
+def with_tensors(function, args, kwargs):
+    """(args, kwargs) in which a tensor stands for each dtype that is given for a parameter which is no constant."""
+    params = {parameter.name: parameter for parameter in getattr(function, "params", ())}
+    runs = [not parameter.is_constexpr for parameter in params.values()]
+    if (place := getattr(function, "rest_place", None)) is not None:
+        runs[place:] = [True] * (len(args) - place)
+    args = [MockTensor.wrap_dtype(value) if is_run_time else value
+            for value, is_run_time in itertools.zip_longest(args, runs[:len(args)], fillvalue=False)]
+    return args, {name: MockTensor.wrap_dtype(value) if name in params and not params[name].is_constexpr else value
+                  for name, value in kwargs.items()}
+
+
 _own_run = JITFunction.run
+
+
+class _Checked:
+    """``kernel[grid]`` of such a kernel."""
+
+    __slots__ = ("_launcher",)
+
+    def __init__(self, launcher):
+        self._launcher = launcher
+
+    def __call__(self, /, *args, debug=True, **kwargs):
+        return self._launcher(*args, debug=debug, **kwargs)
+
+    def bind(self, /, *args, debug=True, **kwargs):
+        return self._launcher.bind(*args, debug=debug, **kwargs)
 
 
 class CheckedFunction(JITFunction):
     """A kernel whose launches check `tl.device_assert`, unless a launch says `debug=False`."""
 
     def __getitem__(self, grid):
-        return functools.partial(super().__getitem__(grid), debug=True)
+        return _Checked(super().__getitem__(grid))
 
     def run(self, *args, debug=True, **kwargs):
         return super().run(*args, debug=debug, **kwargs)
@@ -445,7 +514,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
             return fn
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit decorates a Python function, not {builtins.repr(fn)}")
-        kind = CheckedFunction if _is_checked(debug) else JITFunction
+        kind = JITFunction
         if _is_on("TEGULA_INTERPRET", "TRITON_INTERPRET"):
             from .interpreter import InterpretedFunction as kind
         return kind(fn, version=version, do_not_specialize=do_not_specialize,

@@ -3,6 +3,7 @@ from collections import namedtuple
 
 from .. import _tegula as core
 from ..language import core as lang
+from . import descriptors
 
 _INT32, _INT64, _UINT64 = 1 << 31, 1 << 63, 1 << 64
 
@@ -81,31 +82,116 @@ def mangle_type(arg, specialize=False):
     return native_specialize_impl(None, arg, False, specialize, True)[0]
 
 
-def describe(value):
-    """Something hashable that is another one where a compile would be."""
-    try:
-        kind, letters = native_specialize_impl(None, value, False, True, True)
-        return (str(kind), str(letters))
-    except TypeError:
-        return repr(value)
+_PLAIN = (int, float, complex, str, bytes, type(None), lang.dtype)
+
+
+def _exactly(value):
+    """Something hashable that no other value has, nor one of another type: 1, True and 1.0 are three."""
+    if isinstance(value, lang.constexpr):
+        return "constexpr", _exactly(value.value)
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(_exactly, value)
+    if isinstance(value, dict):
+        return type(value), *((_exactly(key), _exactly(part)) for key, part in value.items())
+    return (type(value), repr(value)) if isinstance(value, _PLAIN) else (type(value), id(value))
+
+
+def _as_run_time(value):
+    """The same of a run-time argument: arrays of a type and numbers of a kind are alike."""
+    if isinstance(value, (tuple, list)):
+        return type(value), *map(_as_run_time, value)
+    is_array = hasattr(value, "dtype") and (hasattr(value, "data_ptr") or hasattr(value, "__array_interface__"))
+    if is_array or isinstance(value, (int, float)):
+        try:
+            return *map(str, native_specialize_impl(None, value, False, True, True)), str(getattr(value, "device", ""))
+        except TypeError:
+            pass
+    return _exactly(value)
+
+
+def call_key(function, args, kwargs):
+    """Something hashable that is another one where a compile for these arguments and options would be. Objects in it are
+    known by their addresses: it holds as long as they live."""
+    params = {parameter.name: parameter for parameter in function.params}
+    given = [*function.by_name(args).items(), *sorted(kwargs.items())]
+    rows = [(name, _as_run_time(value) if name in params and not params[name].is_constexpr else _exactly(value))
+            for name, value in given]
+    return function.cache_key, function.target, len(args), *rows
+
+
+class _Kernels(dict):
+    """The kernels of a function by a text each. What is taken out is forgotten by the function."""
+
+    def __init__(self, owners):
+        super().__init__((f"{id(kernel):064x}", kernel) for owner in owners for kernel in core.kernels_of(owner))
+        self._owners = owners
+
+    def _forget(self, kernel):
+        for owner in self._owners:
+            core.forget(owner, kernel)
+        self._owners[0].__dict__.pop("_told", None)
+
+    def __delitem__(self, key):
+        self._forget(self[key])
+        super().__delitem__(key)
+
+    def pop(self, key, *default):
+        if key in self:
+            self._forget(self[key])
+        return super().pop(key, *default)
+
+    def clear(self):
+        self._forget(None)
+        super().clear()
 
 
 class DeviceCaches:
-    """``kernel.device_caches[device]``: ({key: CompiledKernel}, {}, target, backend, None)."""
+    """``kernel.device_caches[device]``: ({key: CompiledKernel}, {}, target, backend, None), as far as launches made it. A
+    device that is taken out, or given kernels anew, forgets those that it had: hooks are told of their next compile."""
 
     def __init__(self, function):
         self._function = function
+
+    def _kernels(self):
+        return _Kernels([self._function, *descriptors.made_for(self._function)])
 
     def __getitem__(self, device):
         from ..compiler.compiler import make_backend
         from .driver import driver
 
         target = driver.active.get_current_target()
-        kernels = {f"{id(kernel):064x}": kernel for kernel in core.kernels_of(self._function)}
-        return kernels, {}, target, make_backend(target), None
+        return self._kernels(), {}, target, make_backend(target), None
+
+    def get(self, device, default=None):
+        return self[device] if device in self else default
+
+    def clear(self):
+        self._kernels().clear()
+
+    def pop(self, device, *default):
+        if device not in self:
+            if not default:
+                raise KeyError(device)
+            return default[0]
+        found = self[device]
+        kept = (dict(found[0]), *found[1:])
+        found[0].clear()
+        return kept
+
+    def __delitem__(self, device):
+        self.pop(device)
+
+    def __setitem__(self, device, caches):
+        stays = list(caches[0].values())
+        kernels = self._kernels()
+        for key in [key for key, kernel in kernels.items() if not any(kernel is other for other in stays)]:
+            del kernels[key]
+
+    def __contains__(self, device):
+        return device in self._devices()
 
     def _devices(self):
-        return [0] if core.kernels_of(self._function) else []
+        return [0] if self._kernels() else []
 
     def __iter__(self):
         return iter(self._devices())

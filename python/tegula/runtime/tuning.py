@@ -1,12 +1,27 @@
 """Measuring configurations on the arguments of a call, for the library's tuner: how one is compiled, run and put back."""
 import os
+from contextlib import contextmanager
 
 from .. import _tegula as core
-from ..errors import CompileTimeAssertionFailure, OutOfResources, ToolchainError
+from ..errors import CompileTimeAssertionFailure, OptionError, OutOfResources, ToolchainError
 from ..testing import stopwatch
 from .driver import driver
+from .tensors import TensorWrapper
 
 REFUSALS = (OutOfResources, CompileTimeAssertionFailure, ToolchainError)  # others may run all the same
+_MOST_STAGES = 64  # that a launch takes; to upstream, more are out of shared memory
+
+
+@contextmanager
+def refusing(config):
+    """A configuration with more stages than there are is one that cannot run, and no mistake of the call."""
+    try:
+        yield
+    except OptionError as error:
+        stages = getattr(config, "num_stages", None)
+        if not isinstance(stages, int) or stages <= _MOST_STAGES:
+            raise
+        raise OutOfResources(str(error), error.diagnostics) from error
 
 
 def listed(configs):
@@ -46,8 +61,15 @@ def arrays_in(value, name):
         yield None, value.base
 
 
+def _is_copied(array):
+    """Can its elements be saved and put back? An object that has an address and a type alone says no size."""
+    return hasattr(array, "clone") and hasattr(array, "copy_") or hasattr(array, "__array_interface__")
+
+
 def _whole(array):
     """All the memory that a kernel reaches from an array: of a view that of which it is one, if that is not much more."""
+    if isinstance(array, TensorWrapper):
+        return _whole(array.base)
     if hasattr(array, "untyped_storage"):
         storage = array.untyped_storage()
         if array.numel() and 0 < storage.nbytes() <= max(4 * array.numel() * array.element_size(), 1 << 26):
@@ -60,6 +82,17 @@ def _whole(array):
     return array
 
 
+def _size(array):
+    array = array.base if isinstance(array, TensorWrapper) else array
+    return int(array.numel() if hasattr(array, "numel") else array.size)
+
+
+def _saved(array):
+    """(all of its memory, a copy)"""
+    whole = _whole(array)
+    return whole, copied(whole)
+
+
 class Measured:
     """One configuration, compiled; its runs leave the arrays as they were."""
 
@@ -68,23 +101,52 @@ class Measured:
         self.options = {**meta, **config.all_kwargs()}
         given = tuner.named(args, meta)
         self.full = {**given, **self.options}
-        self.kernel = tuner.fn.warmup(*args, grid=grid, **self.options)
-        self.arrays = [_whole(array) for array in self._written(given)]
-        self.saved = [copied(array) for array in self.arrays]
+        self.is_prepared = False
+        before = self._call_hooks(given)
+        self.kernel = self._compiled()
+        pairs = [before.get(id(array)) or _saved(array) for array in self._written(given)]
+        self.arrays, self.saved = [array for array, _ in pairs], [saved for _, saved in pairs]
         self.clock = stopwatch([array for value in given.values() for _, array in arrays_in(value, "")])
+
+    def _call_hooks(self, given):
+        """A hook may change what is compiled, the block of a descriptor; and arrays, which are saved before: {id: _saved}"""
+        if not self.config.pre_hook and not self.tuner.user_defined_pre_hook:
+            return {}
+        try:
+            before = {id(array): _saved(array) for value in given.values() for _, array in arrays_in(value, "")
+                      if _is_copied(array)}
+        except (RuntimeError, MemoryError):  # there is no room for all; those that are written are saved later
+            before = {}
+        self.tuner._prepare(self.config, self.full)
+        self.is_prepared = True  # the first run is the one that these calls belong to
+        return before
+
+    def _compiled(self):
+        try:
+            with refusing(self.config):
+                return self.tuner.fn.warmup(*self.args, grid=self.grid, **self.options)
+        except Exception as error:
+            if self.is_prepared:
+                self.tuner.post_hook(self.full, exception=error)
+            raise
 
     def _written(self, given):
         """The arrays that the kernel may store to; all of them, where their names do not say which."""
-        written = {argument.name for argument in getattr(self.kernel, "arguments", ()) if argument.is_written}
-        known = [pair for name, value in given.items() for pair in arrays_in(value, name)]
+        arguments = getattr(self.kernel, "arguments", None)  # None of a kernel that a wrapper keeps to itself
+        written = {argument.name for argument in arguments or () if argument.is_written}
+        known = [(path, array) for name, value in given.items() for path, array in arrays_in(value, name) if _is_copied(array)]
         chosen = [array for name, array in known if name in written]
-        return chosen if written <= {name for name, _ in known} else [array for _, array in known]
+        names = {path for name, value in given.items() for path, _ in arrays_in(value, name)}
+        return chosen if arguments is not None and written <= names else [array for _, array in known]
 
     def put_back(self):
         for array, saved in zip(self.arrays, self.saved):
             restore(array, saved)
 
     def _prepare(self):
+        if self.is_prepared:
+            self.is_prepared = False
+            return
         self.put_back()
         self.tuner._prepare(self.config, self.full)
 
@@ -108,6 +170,11 @@ class Measured:
             spent += sum(self.run(1))
 
 
+def _text(config):
+    override = getattr(config, "ir_override", None)
+    return f"{config}, ir_override: {override}" if override else str(config)
+
+
 class Tuning:
     """The configurations of one tuning, as the library asks for them."""
 
@@ -121,15 +188,18 @@ class Tuning:
         tuner = self.tuner
         is_ours = not tuner._measures_itself()
         # A hook may change what the arguments are; a subclass's own way may compile something else.
-        late = tuple(bool(config.pre_hook) or tuner._has_own_bench() for config in self.configs)
+        late = tuple(self._is_late(config) for config in self.configs)
         keeps = is_ours and not any(late) and not tuner.user_defined_pre_hook and not tuner.user_defined_post_hook
         threads = len(os.sched_getaffinity(0))
-        target = getattr(tuner.base_fn, "target", "cpu")
+        target = getattr(tuner.jit_fn, "target", "cpu")
         beside = target not in ("cpu", "interp", "ptxvm")
         milliseconds = float(tuner.num_reps or 20)
-        return core.tune(tuple(map(str, self.configs)), late, self.compile, self.measure if is_ours else self.measure_itself,
+        return core.tune(tuple(map(_text, self.configs)), late, self.compile, self.measure if is_ours else self.measure_itself,
                          not is_ours, beside, threads, milliseconds, True, self._subject() if keeps else None, repr(self._call()),
                          self._sizes())
+
+    def _is_late(self, config):
+        return bool(config.pre_hook) or self.tuner.user_defined_pre_hook or self.tuner._has_own_bench()
 
     def _subject(self):
         return f"{self.tuner.__name__} for {driver.active.get_current_target()} {self._device()} {len(os.sched_getaffinity(0))}"
@@ -150,29 +220,41 @@ class Tuning:
     def _sizes(self):
         numbers = [value for value in self.key if type(value) is int and -2**63 <= value < 2**63]
         given = self.tuner.named(self.args, self.meta).values()
-        sizes = [array.numel() if hasattr(array, "numel") else array.size for value in given
-                 for _, array in arrays_in(value, "")]
-        return tuple(numbers + [int(size) for size in sizes])
+        sizes = [_size(array) for value in given for _, array in arrays_in(value, "") if _is_copied(array)]
+        return tuple(numbers + sizes)
 
     def compile(self, number):
         """(runs, digest or reason); of any thread."""
         config = self.configs[number]
         if self.tuner._has_own_bench():
             return True, ""
-        if config.pre_hook:
+        if self._is_late(config):
             return True, f"late {number}"
         try:
-            kernel = self.tuner.fn.warmup(*self.args, grid=self.options["grid"], **{**self.meta, **config.all_kwargs()})
+            with refusing(config):
+                kernel = self.tuner.fn.warmup(*self.args, grid=self.options["grid"], **{**self.meta, **config.all_kwargs()})
         except REFUSALS as refusal:
             return self._refused(number, refusal)
         raw = getattr(kernel, "_raw", None)
-        return True, "" if raw is None else f"{core.digest_of(raw)} {self._grid(config)} {config.ir_override}"
+        return True, "" if raw is None else f"{core.digest_of(raw)} {self._grid(config, number)} {config.ir_override}"
 
-    def _grid(self, config):
-        """Equal code on another grid is another launch."""
+    def _grid(self, config, number):
+        """Equal code on another grid is another launch. A kernel that is wrapped may be launched with more arguments than are
+        known here; what its grid is, is known when it runs."""
         grid = self.options["grid"]
         if callable(grid):
-            grid = grid({**self.tuner.named(self.args, self.meta), **config.all_kwargs()})
+            given = {**self.tuner.named(self.args, self.meta), **config.all_kwargs()}
+            function = self.tuner.fn
+            while function is not self.tuner.jit_fn:
+                if hasattr(function, "computed"):
+                    given.update(function.computed((), given))
+                function = function.fn
+            try:
+                grid = grid(given)
+            except Exception:
+                if self.tuner.fn is self.tuner.jit_fn:
+                    raise
+                return f"unknown {number}"
         return tuple(grid)
 
     def measure(self, number, runs):

@@ -72,3 +72,16 @@ def store_ragged(TMA, batch_offset, batch_size, coords, data, ragged_dim: tl.con
         TMA.store([second] + rest, tl.reshape(data, [1] + data.shape))
     else:
         TMA.store([first, second] + rest, tl.reshape(data, [1, 1] + data.shape))
+
+
+@jit
+def atomic_add_ragged(TMA, batch_offset, batch_size, coords, data, ragged_dim: tl.constexpr = 0):
+    """Adds a tile at `coords` of the part of `batch_size` rows from `batch_offset` on; nothing outside of it."""
+    tl.static_assert(len(TMA.shape) == len(coords) + 1 or len(TMA.shape) == len(coords) + 2,
+                     "the descriptor is none of create_ragged_descriptor")
+    first, second, row = to_ragged_indices(batch_offset, batch_size, coords[ragged_dim])
+    rest = coords[:ragged_dim] + [row] + coords[ragged_dim + 1:]
+    if len(TMA.shape) == len(coords) + 1:
+        TMA.atomic_add([second] + rest, tl.reshape(data, [1] + data.shape))
+    else:
+        TMA.atomic_add([first, second] + rest, tl.reshape(data, [1, 1] + data.shape))

@@ -36,9 +36,14 @@ class TensorDescriptor:
     strides: List[int]
     block_shape: List[int]
     padding: str = "zero"
+    round_f32_to_tf32: bool = False
+
+    def __new__(cls, *args, **kwargs):
+        """However it is made, copied or unpickled: of a subclass as well."""
+        descriptors.expect(TensorDescriptor)
+        return super().__new__(cls)
 
     def __post_init__(self):
-        descriptors.expect(TensorDescriptor)
         rank = len(self.shape)
         if len(self.strides) != rank or len(self.block_shape) != rank:  # the text of a tensor reads all of it
             raise AssertionError(f"rank mismatch: {self}")
@@ -54,12 +59,17 @@ class TensorDescriptor:
         _check(self.padding in ("zero", "nan"), "Illegal value for padding")
         _check(self.padding == "zero" or _is_float(self.base.dtype),
                "Padding option `nan` is only supported for floating point tensors")
+        if self.round_f32_to_tf32:
+            _check(str(self.base.dtype).endswith("float32") and "b" not in str(self.base.dtype),
+                   "round_f32_to_tf32 is only supported for float32 tensors")
+            raise NotImplementedError("round_f32_to_tf32: a load through a descriptor gives what is in memory\n"
+                                      "  hint: tl.dot(a, b, input_precision=\"tf32\") rounds its operands")
 
     @staticmethod
-    def from_tensor(tensor, block_shape, padding="zero"):
+    def from_tensor(tensor, block_shape, padding="zero", round_f32_to_tf32=False):
         """The descriptor of a whole tensor of PyTorch or array of NumPy."""
         if callable(getattr(tensor, "stride", None)):
             strides = tensor.stride()
         else:
             strides = [stride // tensor.itemsize for stride in tensor.strides]
-        return TensorDescriptor(tensor, list(tensor.shape), list(strides), block_shape, padding)
+        return TensorDescriptor(tensor, list(tensor.shape), list(strides), block_shape, padding, round_f32_to_tf32)
