@@ -4,6 +4,7 @@
 #include "cache/OpenFile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -145,7 +146,8 @@ std::vector<Kept> Results::read(std::string_view subject) const {
 // appends meanwhile is lost: it is measured again.
 Status Results::shorten(const std::string &name, const std::string &all) const {
   size_t from = std::min(all.find('\n', all.size() / 2), all.size() - 1) + 1;
-  std::string fresh = name + "." + std::to_string(::getpid());
+  static std::atomic<uint64_t> count{0};
+  std::string fresh = name + "." + std::to_string(::getpid()) + "-" + std::to_string(++count);
   {
     cache::OpenFile file(folder_.descriptor(), fresh, O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0 || !writeAll(file, std::string_view(all).substr(from))) {
@@ -153,9 +155,11 @@ Status Results::shorten(const std::string &name, const std::string &all) const {
       return cache::systemError(folder_.path() + "/" + fresh);
     }
   }
-  if (::renameat(folder_.descriptor(), fresh.c_str(), folder_.descriptor(), name.c_str()) != 0)
-    return cache::systemError(folder_.path() + "/" + name);
-  return Status::success();
+  if (::renameat(folder_.descriptor(), fresh.c_str(), folder_.descriptor(), name.c_str()) == 0)
+    return Status::success();
+  Status status = cache::systemError(folder_.path() + "/" + name);
+  ::unlinkat(folder_.descriptor(), fresh.c_str(), 0);
+  return status;
 }
 
 Status Results::add(std::string_view subject, std::span<const Kept> rows) const {

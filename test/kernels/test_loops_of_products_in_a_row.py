@@ -33,7 +33,7 @@ def scaled_then_attention_kernel(a, b, q, k, v, out, n1, n2, BN: tl.constexpr, D
 
 @triton.jit
 def attention_kernel(q, k, v, first, out, n1, n2, FORM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
-    """Where the first sums come from, and what a trip does with the sums before its scores are there."""
+    """First sums from several places, and trips that use the sums before their scores are there."""
     i, j, d = tl.arange(0, 128), tl.arange(0, BN), tl.arange(0, D)
     x = tl.load(q + i[:, None] * D + d[None, :])
     acc = tl.zeros([128, D], tl.float32)

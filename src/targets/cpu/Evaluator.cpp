@@ -404,7 +404,7 @@ bool Evaluator::comesInRuns(Value pointers) {
   return false;
 }
 
-// Where all lanes have one address, it is read once.
+// Reads an address that all lanes have once.
 llvm::Value *Evaluator::loadRuns(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                                  llvm::Value *other) {
   auto &b = program.builder;
