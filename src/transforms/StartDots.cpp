@@ -174,11 +174,23 @@ private:
     auto wait = simt::DotWaitOp::create(builder, started.getLoc(), TypeRange{dot_.getType()},
                                         ValueRange{started.getResult()}, buffersOf(started), 0);
     dot_.getResult().replaceAllUsesWith(wait.getResult(0));
+    if (takesPlaceOf(wait.getResult(0)))
+      wait->setAttr(simt::joinsWaysName, builder.getUnitAttr());
     loadAheadOf(wait);
     if (started.getABuffer())
       startAheadOfCopies(started);
     if (!wait->getBlock()->getOps<simt::BulkCopyOp>().empty())
       readBehind(wait);
+  }
+
+  // Does the next trip have the sum in the place of one that it has elsewhere (`a, b = b, sum`)? Registers
+  // are moved for that, and they would be while the product writes them.
+  static bool takesPlaceOf(Value sum) {
+    return llvm::any_of(sum.getUses(), [](OpOperand &use) {
+      auto loop = dyn_cast<scf::ForOp>(use.getOwner()->getParentOp());
+      return loop && isa<scf::YieldOp>(use.getOwner()) &&
+             llvm::is_contained(loop.getRegionIterArg(use.getOperandNumber()).getUsers(), use.getOwner());
+    });
   }
 
   // Reads of buffers by threads move behind the wait, if nothing ahead of it needs them: a product under way

@@ -56,12 +56,6 @@ def power(a, b):
     return a ** b
 
 
-def remainder(a, b):
-    if isinstance(a, str):
-        raise TypeError("printf-style formatting is refused")
-    return a % b
-
-
 def shifted(a, b):
     if is_integer(a) and is_integer(b) and a and b + a.bit_length() > 4096:
         raise TooLarge
@@ -76,7 +70,7 @@ def product(a, b):
 
 
 class Guard(ast.NodeTransformer):
-    guards = {ast.Pow: "power", ast.LShift: "shifted", ast.Mult: "product", ast.Mod: "remainder"}
+    guards = {ast.Pow: "power", ast.LShift: "shifted", ast.Mult: "product"}
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
@@ -87,7 +81,7 @@ class Guard(ast.NodeTransformer):
 
 
 NAMES = {"__builtins__": {"int": int, "float": float, "abs": abs, "bool": bool, "min": min, "max": max, "len": len},
-         "math": math, "power": power, "shifted": shifted, "product": product, "remainder": remainder}
+         "math": math, "power": power, "shifted": shifted, "product": product}
 
 
 def by_python(text):

@@ -70,6 +70,18 @@ def product_kernel(a, b, first, out, n1, n2, BN: tl.constexpr, BK: tl.constexpr)
     tl.store(out + i[:, None] * BN + j[None, :], acc)
 
 
+@triton.jit
+def places_kernel(a, b, out, n, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Two sums that change places in each trip."""
+    i, j, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    one, two = tl.zeros([BM, BN], tl.float32), tl.full([BM, BN], 1.0, tl.float32)
+    for t in range(0, n):
+        x = tl.load(a + i[:, None] * 512 + (t * BK + k)[None, :])
+        y = tl.load(b + (t * BK + k)[:, None] * BN + j[None, :])
+        one, two = two, tl.dot(x, y, one)
+    tl.store(out + i[:, None] * BN + j[None, :], one * 3 - two)
+
+
 FORMS = ["branch", "loads", "products", "decay", "decay of rows"]
 
 
@@ -114,6 +126,19 @@ def test_sums_of_several_ways_and_sums_that_decay(target, form, n1, n2):
     *moved, out = on(target, q, k, v, first, torch.zeros(128, D))
     attention_kernel[(1,)](*moved, out, n1, n2, FORM=form, BN=128, D=D, num_warps=8, num_stages=3)
     assert torch.equal(out.cpu(), expected)
+
+
+@pytest.mark.parametrize("target", TARGETS, indirect=True)
+@pytest.mark.parametrize("rows, columns, warps, stages", [(128, 128, 8, 3), (64, 64, 4, 3), (128, 64, 4, 2), (64, 128, 4, 1)])
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_sums_change_places(target, n, rows, columns, warps, stages):
+    a, b = integers(rows, 512, seed=1), integers(512, columns, seed=2)
+    one, two = torch.zeros(rows, columns), torch.ones(rows, columns)
+    for t in range(n):
+        one, two = two, one + a[:, t * 64:(t + 1) * 64].float() @ b[t * 64:(t + 1) * 64].float()
+    *moved, out = on(target, a, b, torch.zeros(rows, columns))
+    places_kernel[(1,)](*moved, out, n, BM=rows, BN=columns, BK=64, num_warps=warps, num_stages=stages)
+    assert torch.equal(out.cpu(), one * 3 - two)
 
 
 def notes(build_dir, folder, kernel, signature, warps):

@@ -14,7 +14,8 @@ inline constexpr llvm::StringLiteral takesTurnName = "simt.takes_turn";
 inline constexpr llvm::StringLiteral opensTurnsName = "simt.opens_turns",
                                      closesTurnsName = "simt.closes_turns";
 
-// Of a dot_wait ahead of a loop: its sums come from several ways, and have one definition behind it.
+// Of a dot_wait: its sums have registers of their own behind it, with one definition. Ahead of a loop they
+// come from several ways; in a trip they take the place of others.
 inline constexpr llvm::StringLiteral joinsWaysName = "simt.joins_ways";
 
 // Of a loop: signals order the copies into its slots against those who read them. Of a copy in it, or a wait
