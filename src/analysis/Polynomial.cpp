@@ -40,7 +40,8 @@ bool Polynomial::hasTiles() const {
   return false;
 }
 
-void Polynomial::normalize() {
+bool Polynomial::normalize() {
+  bool fits = true;
   auto before = [](const Monomial &a, const Monomial &b) {
     return std::lexicographical_compare(a.factors.begin(), a.factors.end(), b.factors.begin(),
                                         b.factors.end());
@@ -49,23 +50,23 @@ void Polynomial::normalize() {
   llvm::SmallVector<Monomial, 2> merged;
   for (Monomial &term : terms_) {
     if (!merged.empty() && merged.back().factors == term.factors)
-      merged.back().coefficient += term.coefficient;
+      fits &= !llvm::AddOverflow(merged.back().coefficient, term.coefficient, merged.back().coefficient);
     else
       merged.push_back(std::move(term));
   }
   llvm::erase_if(merged, [](const Monomial &term) { return term.coefficient == 0; });
   terms_ = std::move(merged);
+  return fits;
 }
 
 std::optional<Polynomial> Polynomial::add(const Polynomial &a, const Polynomial &b) {
   Polynomial result = a;
   result.terms_.append(b.terms_.begin(), b.terms_.end());
-  // Coefficients of equal products are added: refuse near the edge rather than overflow.
+  // Near the edge there is none, so that extents may be multiplied with what is left.
   for (const Monomial &term : result.terms_)
     if (term.coefficient > (int64_t(1) << 61) || term.coefficient < -(int64_t(1) << 61))
       return std::nullopt;
-  result.normalize();
-  return result;
+  return result.normalize() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::optional<Polynomial> Polynomial::multiply(const Polynomial &a, const Polynomial &b) {
@@ -80,8 +81,7 @@ std::optional<Polynomial> Polynomial::multiply(const Polynomial &a, const Polyno
       llvm::sort(product.factors);
       result.terms_.push_back(std::move(product));
     }
-  result.normalize();
-  return result;
+  return result.normalize() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 Polynomial Polynomial::remapped(llvm::ArrayRef<int8_t> map) const {

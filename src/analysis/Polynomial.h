@@ -56,7 +56,8 @@ public:
   bool operator==(const Polynomial &other) const;
 
 private:
-  void normalize();
+  // False: a coefficient left 64 bits, and wrapped around.
+  bool normalize();
   llvm::SmallVector<Monomial, 2> terms_;
 };
 

@@ -50,6 +50,9 @@ TEST_F(PolynomialTest, CoefficientsThatLeave64BitsAreNoPolynomial) {
   EXPECT_EQ(Polynomial::add(INT64_MAX, 1), std::nullopt);
   EXPECT_EQ(Polynomial::multiply(INT64_MAX, 2), std::nullopt);
   EXPECT_EQ(scalar(0).scaled(INT64_MAX)->scaled(-2), std::nullopt);
+  // Each product fits, and two of one kind together do not.
+  Polynomial many = sum(sum(scalar(0), scalar(1)), 1), large = *many.scaled(int64_t(1) << 61);
+  EXPECT_EQ(Polynomial::multiply(sum(large, 0), *sum(sum(scalar(0), scalar(1)), 1).scaled(3)), std::nullopt);
 }
 
 TEST_F(PolynomialTest, TilesDependOnTheirDimensions) {
