@@ -2,6 +2,7 @@
 #include "artifact/Archive.h"
 #include "base/Files.h"
 #include "capi/Handles.h"
+#include "compiler/Targets.h"
 
 using namespace tegula;
 using capi::guarded;
@@ -26,11 +27,10 @@ bool capi::writeFile(const std::string &path, std::string_view bytes, diag::Sink
 
 // Reports something that does not go into an archive or a header; the message may end with "; hint: ".
 static void refuse(const Status &status, diag::Sink &sink) {
-  std::string_view message = status.message;
-  size_t mark = std::min(message.rfind("; hint: "), message.size());
-  diag::Diagnostic &diagnostic = sink.report(diag::Kind::ArchiveEntries, {}, {message.substr(0, mark)});
-  if (mark != message.size())
-    diagnostic.hint = message.substr(mark + 8);
+  auto [message, hint] = compiler::withoutHint(status.message);
+  diag::Diagnostic &diagnostic = sink.report(diag::Kind::ArchiveEntries, {}, {message});
+  if (!hint.empty())
+    diagnostic.hint = hint;
 }
 
 // Code that no program can load is of no use in an archive.

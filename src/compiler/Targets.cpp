@@ -53,8 +53,7 @@ const Target *findTarget(std::string_view name) {
   return nullptr;
 }
 
-// A message, and the hint that it may end with behind "; hint: ".
-static std::pair<std::string_view, std::string_view> withoutHint(std::string_view message) {
+std::pair<std::string_view, std::string_view> withoutHint(std::string_view message) {
   constexpr std::string_view mark = "; hint: ";
   size_t at = message.rfind(mark);
   return at == message.npos ? std::pair(message, std::string_view())

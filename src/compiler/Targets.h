@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tegula::compiler {
@@ -130,6 +131,9 @@ std::optional<std::string> archFor(const Target &target, std::string_view text);
 // `device`: whose architecture is meant when the name says none; -1: the current device's.
 // Null after a diagnostic: there is no such target, or no device.
 const Target *chooseTarget(const std::string &name, TargetOptions &options, int device, diag::Sink &sink);
+
+// A status's message, and the hint that it may end with behind "; hint: "; empty where it has none.
+std::pair<std::string_view, std::string_view> withoutHint(std::string_view message);
 
 // What a target or a driver refused, as a diagnostic of the status's class. A refusal may start with the
 // place in the source that it is about, as "FILE:LINE:COLUMN: ", and end with "; hint: " and what to do
