@@ -396,7 +396,8 @@ std::optional<Value> Visitor::equalityOfTuples(syntax::CompareOperator op, const
   return runTime ? runTime : MaybeValue(Value(Const{!isUnequal}));
 }
 
-// A run-time condition visits both sides, each in its own region, as values of one type.
+// A run-time condition makes it an `if` whose branches assign the value, of one type, and what the sides
+// assign (`:=`).
 std::optional<Value> Visitor::visitConditional(const syntax::Conditional &node) {
   auto test = visit(node.condition);
   if (!test)
@@ -409,46 +410,6 @@ std::optional<Value> Visitor::visitConditional(const syntax::Conditional &node) 
   NameList changed;
   AssignedNames::collect(node.then, changed);
   AssignedNames::collect(node.orelse, changed);
-  if (!changed.empty())
-    return visitAssigningConditional(node, decided->runTime, std::move(changed));
-  mlir::OpBuilder::InsertionGuard guard(builder);
-  auto op = mlir::scf::IfOp::create(builder, session.loc(), mlir::TypeRange{}, decided->runTime, true, true);
-  auto side = [&](const syntax::Expr *expression, mlir::Block *block) -> std::optional<Tensor> {
-    builder.setInsertionPointToEnd(block);
-    auto value = visit(expression);
-    if (value && !value->tensor() && !(value->constant() && isNumber(*value->constant())))
-      return refuseChoice(*value);
-    return value ? toTensor(session, *value) : std::nullopt;
-  };
-  auto then = side(node.then, op.thenBlock());
-  auto orelse = then ? side(node.orelse, op.elseBlock()) : std::nullopt;
-  if (!orelse)
-    return std::nullopt;
-  if (then->type != orelse->type)
-    return session.fail(Kind::ConditionalMismatch, {spelling(then->type), spelling(orelse->type)});
-  builder.setInsertionPointToEnd(op.thenBlock());
-  mlir::scf::YieldOp::create(builder, session.loc(), then->value);
-  builder.setInsertionPointToEnd(op.elseBlock());
-  mlir::scf::YieldOp::create(builder, session.loc(), orelse->value);
-  builder.setInsertionPoint(op);
-  auto typed =
-      mlir::scf::IfOp::create(builder, session.loc(), then->value.getType(), decided->runTime, false, false);
-  typed.getThenRegion().takeBody(op.getThenRegion());
-  typed.getElseRegion().takeBody(op.getElseRegion());
-  op.erase();
-  return Value(Tensor{typed.getResult(0), then->type});
-}
-
-std::nullopt_t Visitor::refuseChoice(const Value &value) {
-  return unsupported("`a if condition else b` with " + describeType(value) + " and a run-time condition",
-                     value.parts() || isAggregate(value)
-                         ? "write an `if` statement whose branches assign it"
-                         : "only numbers and tiles are chosen while the kernel runs; decide by a constant");
-}
-
-// As an `if` whose branches assign the value and what the sides assign (`:=`).
-std::optional<Value> Visitor::visitAssigningConditional(const syntax::Conditional &node,
-                                                        mlir::Value condition, NameList changed) {
   llvm::sort(changed);
   changed.erase(llvm::unique(changed), changed.end());
   changed.push_back(conditionalValue);
@@ -470,12 +431,19 @@ std::optional<Value> Visitor::visitAssigningConditional(const syntax::Conditiona
   };
   Rest none;
   if (visitBranches(
-          node, condition, std::move(changed), [&] { return side(node.then); },
+          node, decided->runTime, std::move(changed), [&] { return side(node.then); },
           [&] { return side(node.orelse); }, none) != Flow::Next)
     return std::nullopt;
   Value value = frame->locals[conditionalValue].value;
   frame->locals.erase(conditionalValue);
   return value;
+}
+
+std::nullopt_t Visitor::refuseChoice(const Value &value) {
+  return unsupported("`a if condition else b` with " + describeType(value) + " and a run-time condition",
+                     value.parts() || isAggregate(value)
+                         ? "write an `if` statement whose branches assign it"
+                         : "only numbers and tiles are chosen while the kernel runs; decide by a constant");
 }
 
 } // namespace tegula::sema

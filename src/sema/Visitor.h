@@ -202,8 +202,6 @@ private:
   Flow visitBranches(const syntax::Node &place, mlir::Value condition, NameList changed, VisitSide then,
                      VisitSide orelse, Rest &rest);
   std::nullopt_t refuseChoice(const Value &value);
-  MaybeValue visitAssigningConditional(const syntax::Conditional &node, mlir::Value condition,
-                                       NameList changed);
   struct Sides;
   struct SideMerge;
   bool mergeSides(mlir::scf::IfOp op, const syntax::Node &place, Sides &sides);
@@ -273,7 +271,7 @@ private:
 // return gives is under `returnValue`.
 inline constexpr llvm::StringLiteral exitReturn = "return", exitBreak = "break", exitContinue = "continue";
 inline constexpr llvm::StringLiteral returnValue = "return value";
-// The value of a conditional expression whose sides assign names.
+// The value of a conditional expression, as a name that its sides assign.
 inline constexpr llvm::StringLiteral conditionalValue = "conditional value";
 
 // The run-time values in a value, in order; and `like` with others in their places.
