@@ -84,8 +84,10 @@ def main():
             (stage / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, stage / file)
     archive = args.dist / f"{name}.tar.xz"
+    unfinished = archive.with_suffix(".partial")  # nobody finds half of an archive
     subprocess.run(["tar", "-C", args.dist, "--sort=name", "--owner=0", "--group=0", "-I", "xz -T0 -2" if args.dev else "xz -T0 -6",
-                    "-cf", archive, name], check=True)
+                    "-cf", unfinished, name], check=True)
+    unfinished.rename(archive)
     size = archive.stat().st_size / 2**20
     print(f"{archive.relative_to(ROOT)}: {size:.1f} MiB, of {sum(f.stat().st_size for f in stage.rglob('*')) / 2**20:.0f}; "
           f"extensions besides the build's own: {' '.join(sorted(extensions)) or 'none'}")

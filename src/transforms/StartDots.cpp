@@ -76,7 +76,7 @@ private:
       isTransposed = !isTransposed;
     }
     auto load = operand.getDefiningOp<simt::LocalLoadOp>();
-    if (!load || load->getBlock() != dot_->getBlock() || isChangedBetween(load))
+    if (!load || isChangedBetween(load))
       return {};
     layout::SharedMap map = load.getBuffer().getType().getMap().map();
     bool isReadable = layout::planOperandTile(simt::layoutOf(load.getResult()), map, isTransposed, index,
@@ -85,9 +85,21 @@ private:
     return isReadable ? InBuffer{load.getBuffer(), isTransposed} : InBuffer();
   }
 
-  // The product reads the buffer later than the load did. Copies that signals order change no slot in use.
+  // The product reads the buffer later than the load did, perhaps in a branch behind it. True as well where
+  // that is not known: beyond other ops with regions, or in a branch of a loop whose slots signals hand on.
   bool isChangedBetween(simt::LocalLoadOp load) {
-    for (Operation *op = load->getNextNode(); op != dot_.getOperation(); op = op->getNextNode()) {
+    Operation *end = dot_;
+    for (; end->getBlock() != load->getBlock(); end = end->getParentOp())
+      if (!isa<scf::IfOp>(end->getParentOp()) || load->getParentOp()->hasAttr(simt::signalledName) ||
+          mayChange(load, &end->getBlock()->front(), end))
+        return true;
+    return mayChange(load, load->getNextNode(), end);
+  }
+
+  // Do ops from `first` up to `end` change what the load reads? Copies that signals order change no slot in
+  // use.
+  static bool mayChange(simt::LocalLoadOp load, Operation *first, Operation *end) {
+    for (Operation *op = first; op != end; op = op->getNextNode()) {
       if (auto store = dyn_cast<simt::LocalStoreOp>(op)) {
         if (simt::allocOf(store.getBuffer()) == simt::allocOf(load.getBuffer()))
           return true;
