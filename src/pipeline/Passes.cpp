@@ -12,6 +12,7 @@
 #include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
+#include "transforms/NestFlatLoops.h"
 #include "transforms/OperandsInShared.h"
 #include "transforms/OrderPrograms.h"
 #include "transforms/PipelineLoops.h"
@@ -97,6 +98,13 @@ const Pass countWhiles{
     "count-whiles", "ttir", "`while` loops that count up become `for` loops, which the passes behind know",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::countWhiles(function); });
+    }};
+const Pass nestFlatLoops{
+    "nest-flat-loops", "ttir",
+    "one loop over the trips of all tiles becomes a loop over tiles around one over their trips",
+    [](Unit &unit) {
+      return eachFunction(unit,
+                          [&](tile::FuncOp function) { transforms::nestFlatLoops(function, unit.remarks); });
     }};
 const Pass orderPrograms{
     "order-programs", "ttir", "programs whose loops are longest start first", [](Unit &unit) {

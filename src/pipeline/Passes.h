@@ -8,9 +8,9 @@ namespace tegula::pipeline {
 // On tile IR and simt, under MLIR's names of passes of their purposes.
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
-extern const Pass markVolatileStores, countWhiles, orderPrograms, transposeProducts, chunkLargeTiles,
-    widenFactors, splitFactors, predicateLoads, loadInOwnTrip, splitLoopCarriedOffsets, splitMaskedLoops,
-    checkRemainders, versionUnalignedLoops, versionClampedLoops;
+extern const Pass markVolatileStores, countWhiles, nestFlatLoops, orderPrograms, transposeProducts,
+    chunkLargeTiles, widenFactors, splitFactors, predicateLoads, loadInOwnTrip, splitLoopCarriedOffsets,
+    splitMaskedLoops, checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, planConverts, pipelineLoops,
     operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers, recomputeInTrips,

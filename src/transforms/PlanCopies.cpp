@@ -610,8 +610,10 @@ private:
       Operation *op = value.getDefiningOp();
       if (!plan_.loop->isProperAncestor(op))
         continue;
-      ops.insert(op);
-      llvm::append_range(work, op->getOperands());
+      while (op->getBlock() != plan_.loop.getBody())
+        op = op->getParentOp(); // a branch of an op whose result others need
+      if (ops.insert(op))
+        op->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
     }
     return ops;
   }
@@ -625,11 +627,24 @@ private:
           return "stays where it is: its addresses come from a volatile load";
         if (mayBeWritten(inner))
           return "stays where it is: the loop may store to what its addresses come from";
-      } else if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op)) {
+      } else if (!mayRunAhead(op)) {
         return "stays where it is: its addresses come from what the loop computes";
       }
     plan_.ahead.insert(needed.begin(), needed.end());
     return nullptr;
+  }
+
+  // May the op run trips ahead: it has no effects, and its branches are what each thread does by itself?
+  static bool mayRunAhead(Operation *op) {
+    auto stays = [&](Operation *inner) {
+      if (isa<scf::IfOp>(inner))
+        return false;
+      return inner->getNumRegions() || isa<DotOp>(inner) || !isMemoryEffectFree(inner) ||
+             (inner != op && simt::scratchBytes(inner) != 0);
+    };
+    return !op->walk([&](Operation *inner) {
+                return stays(inner) ? WalkResult::interrupt() : WalkResult::advance();
+              }).wasInterrupted();
   }
 
   CopyPlan plan_;

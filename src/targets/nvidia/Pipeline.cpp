@@ -240,6 +240,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &refuseUnlowered},
     {"simt", &pipeline::markVolatileStores},
     {"simt", &pipeline::countWhiles},
+    {"simt", &pipeline::nestFlatLoops, hasAsyncCopy},
     {"simt", &pipeline::orderPrograms},
     {"simt", &pipeline::transposeProducts, hasMatrixLoad},
     {"simt", &pipeline::chunkLargeTiles},
