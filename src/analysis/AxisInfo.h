@@ -39,8 +39,8 @@ enum class Trust {
   Indices,
 };
 
-// A unit attribute of a remainder: where it would tear a run of neighbours apart, the program has ended
-// before (transforms/CheckRemainders.h).
+// A unit attribute of a remainder or a quotient: where it would tear a run of neighbours apart, the program
+// has ended before (transforms/CheckRemainders.h).
 inline constexpr llvm::StringLiteral checkedRemainderName = "tt.checked";
 
 // An integer attribute of an op: its result is that operand, as long as somebody asks what would be if it

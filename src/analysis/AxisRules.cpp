@@ -324,7 +324,7 @@ bool Rule::divisions() {
     return false;
   auto divisor = in_[1].constant;
   // Truncation keeps no runs below zero: -4/4 and -3/4 differ.
-  bool isChecked = !isDiv && op_->hasAttr(checkedRemainderName);
+  bool isChecked = op_->hasAttr(checkedRemainderName);
   bool keepsRuns = !isSigned || in_[0].nonNegative || isChecked;
   bool divides = divisor ? *divisor != 0 : trust_ || isChecked; // x % 0 is 0
   for (unsigned d = 0; d < rank(); ++d) {

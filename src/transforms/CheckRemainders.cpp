@@ -1,6 +1,9 @@
 #include "transforms/CheckRemainders.h"
 #include "analysis/AxisInfo.h"
 #include "ir/tile/Checks.h"
+#include "transforms/FormRanges.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -9,12 +12,15 @@ namespace tegula::transforms {
 
 namespace {
 
+using analysis::AccessAnalysis;
 using analysis::AxisInfoAnalysis;
 using analysis::checkedRemainderName;
+using analysis::Form;
+using analysis::Polynomial;
 
 constexpr unsigned accessBits = 128;
 // Each costs an analysis of the kernel; more stay as they are.
-constexpr size_t mostRemainders = 16;
+constexpr size_t mostOps = 16;
 
 // Lists what each access of a tile moves at once.
 std::vector<unsigned> widths(FuncOp function) {
@@ -30,8 +36,46 @@ std::vector<unsigned> widths(FuncOp function) {
   return result;
 }
 
-bool isRemainder(Operation *op) {
-  return isa<arith::RemSIOp, arith::RemUIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType());
+// Values made of program ids, ranges and constants that are not negative: only a number past their bits makes
+// them so.
+class Indices {
+public:
+  bool contains(Value value) {
+    auto [known, isNew] = known_.try_emplace(value, false);
+    if (!isNew)
+      return known->second;
+    bool is = isMadeOfIndices(value);
+    return known_[value] = is;
+  }
+
+private:
+  bool isMadeOfIndices(Value value) {
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return !constant.isNegative();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      return loop && argument == loop.getInductionVar() && contains(loop.getLowerBound()) &&
+             contains(loop.getStep());
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa<GetProgramIdOp, GetNumProgramsOp>(op))
+      return true;
+    if (auto range = dyn_cast<MakeRangeOp>(op))
+      return range.getStart() >= 0;
+    return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::ExtSIOp,
+               SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp>(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand); });
+  }
+
+  llvm::DenseMap<Value, bool> known_;
+};
+
+bool isQuotient(Operation *op) { return isa<arith::DivSIOp>(op); }
+
+bool mayTear(Operation *op, Indices &indices) {
+  return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
+         (isa<arith::RemSIOp, arith::RemUIOp>(op) || (isQuotient(op) && indices.contains(op->getOperand(0))));
 }
 
 Value zeroLike(OpBuilder &builder, Value tile) {
@@ -40,22 +84,52 @@ Value zeroLike(OpBuilder &builder, Value tile) {
                                    DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
 }
 
-void check(Operation *op) {
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
+// Is no element of the index below zero, or past its bits? Of a form that the program can compute its ends
+// are asked.
+Value isNotNegative(OpBuilder &builder, Value index, AccessAnalysis &access) {
+  using enum arith::CmpIPredicate;
+  Location loc = index.getLoc();
+  const Form &form = access.form(index);
+  bool isLine = llvm::none_of(form.strides, [](const Polynomial &stride) { return !isScalar(stride); });
+  if (!isLine || !isScalar(form.base) || !isComputed(index, access))
+    return arith::CmpIOp::create(builder, loc, sge, index, zeroLike(builder, index));
+  Emitted scalars{builder, loc};
+  auto [least, greatest] = scalars.range(form, shapeOf(index.getType()));
+  Value holds = scalars.compare(sge, least, 0);
+  unsigned width = elementType(index.getType()).getIntOrFloatBitWidth();
+  return width == 64 ? holds : scalars.both(holds, scalars.compare(slt, greatest, int64_t(1) << (width - 1)));
+}
+
+// Of an op whose dividend is an index, or of another one: is each element fit to keep runs together?
+Value keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, AccessAnalysis &access) {
   Location loc = op->getLoc();
   Value dividend = op->getOperand(0), divisor = op->getOperand(1), remainder = op->getResult(0);
   Value zero = zeroLike(builder, dividend);
   Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, divisor, zero);
-  if (isa<arith::RemSIOp>(op)) {
-    Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, dividend, zero);
-    Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
-    holds = arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
+  if (isOfIndex) {
+    Value isPositive = isNotNegative(builder, dividend, access);
+    if (isQuotient(op) || matchPattern(divisor, m_NonZero()))
+      return isPositive;
+    if (!isTile(isPositive))
+      isPositive = SplatOp::create(builder, loc, holds.getType(), isPositive);
+    return arith::AndIOp::create(builder, loc, holds, isPositive);
   }
-  auto check = AssertOp::create(
-      builder, loc, holds,
-      builder.getStringAttr("an address is made with `%` of a negative multiple of the divisor, or by 0; "
-                            "make the dividend non-negative"));
+  if (!isa<arith::RemSIOp>(op))
+    return holds;
+  Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, dividend, zero);
+  Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
+  return arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
+}
+
+void check(Operation *op, bool isOfIndex, AccessAnalysis &access) {
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  const char *why = isOfIndex ? "an address is made of an index that is past its bits, or with `%` by 0; "
+                                "compute the index in 64 bits"
+                              : "an address is made with `%` of a negative multiple of the divisor, or by 0; "
+                                "make the dividend non-negative";
+  auto check = AssertOp::create(builder, op->getLoc(), keepsRuns(builder, op, isOfIndex, access),
+                                builder.getStringAttr(why));
   check->setAttr(ownCheckName, builder.getUnitAttr());
 }
 
@@ -63,26 +137,41 @@ void check(Operation *op) {
 
 void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
   auto function = cast<FuncOp>(root);
-  SmallVector<Operation *> remainders;
+  Indices indices;
+  SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
-    if (isRemainder(op))
-      remainders.push_back(op);
+    if (mayTear(op, indices))
+      ops.push_back(op);
   });
-  if (remainders.empty() || remainders.size() > mostRemainders)
+  if (ops.empty() || ops.size() > mostOps)
     return;
-  // One more at a time: those that make no access wider are not checked.
+  // An access may need several of them; one less at a time: those that make no access wider are not checked.
+  auto mark = [](Operation *op) { op->setAttr(checkedRemainderName, UnitAttr::get(op->getContext())); };
   std::vector<unsigned> before = widths(function);
-  for (Operation *op : remainders) {
-    op->setAttr(checkedRemainderName, UnitAttr::get(op->getContext()));
-    std::vector<unsigned> after = widths(function);
-    if (after == before) {
-      op->removeAttr(checkedRemainderName);
-      continue;
+  llvm::for_each(ops, mark);
+  std::vector<unsigned> after = widths(function);
+  llvm::erase_if(ops, [&](Operation *op) {
+    op->removeAttr(checkedRemainderName);
+    bool isNeeded = after != before && widths(function) != after;
+    if (isNeeded)
+      mark(op);
+    return !isNeeded;
+  });
+  AccessAnalysis access;
+  llvm::DenseMap<Value, Operation *> checked; // indices, and behind which op
+  for (Operation *op : ops) {
+    Value dividend = op->getOperand(0);
+    bool isOfIndex = indices.contains(dividend);
+    Operation *before = isOfIndex ? checked.lookup(dividend) : nullptr;
+    // What is made of an index that was checked on the way here needs no check.
+    if (!before || !before->getBlock()->findAncestorOpInBlock(*op) ||
+        !(isQuotient(op) || matchPattern(op->getOperand(1), m_NonZero()))) {
+      check(op, isOfIndex, access);
+      checked[dividend] = op;
     }
-    before = std::move(after);
-    check(op);
-    remarks.push_back(
-        {locationText(op->getLoc()), "access", "`%` is checked at run time, so that accesses may be wide"});
+    remarks.push_back({locationText(op->getLoc()), "access",
+                       std::string(isQuotient(op) ? "`//`" : "`%`") +
+                           " is checked at run time, so that accesses may be wide"});
   }
 }
 

@@ -1,4 +1,4 @@
-// `i % n` in addresses: checked once instead of loaded element by element.
+// `i % n` and `i // n` in addresses: checked once instead of loaded element by element.
 #pragma once
 #include "diag/Remark.h"
 
@@ -9,9 +9,10 @@
 namespace tegula::transforms {
 
 // Neighbours i, i+1, ... have neighbouring remainders, unless one but the first is a multiple of n: below
-// zero, where remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0. Where wide accesses rest
-// on nothing but that, marks the remainder as checked and adds a tt.assert that no element is such a one.
-// Appends a remark ("access").
+// zero, where remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0; quotients of neighbours
+// change at the same places. Where wide accesses rest on nothing but that, marks the op as checked and adds a
+// tt.assert that no element is such a one. Quotients only of indices, made of program ids, ranges and
+// constants: that none is below zero, which takes a number past 32 bits. Appends a remark ("access").
 void checkRemainders(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms
