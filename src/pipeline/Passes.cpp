@@ -9,6 +9,7 @@
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/CountWhiles.h"
 #include "transforms/DeferReductions.h"
+#include "transforms/FillMaskedLoads.h"
 #include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
@@ -132,6 +133,12 @@ const Pass splitFactors{"split-factors", "ttir",
                           convert::splitFactors(unit.module, unit.machine);
                           return Status();
                         }};
+const Pass fillMaskedLoads{
+    "fill-masked-loads", "ttir",
+    "masked elements of tiles in loops of products are filled behind the load, which can then be copied",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::fillMaskedLoads(function); });
+    }};
 const Pass predicateLoads{
     "predicate-loads", "ttir",
     "small loads under conditions of a loop become loads under masks: they wait for no branch",

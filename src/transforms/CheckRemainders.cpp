@@ -163,7 +163,7 @@ void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
     Value dividend = op->getOperand(0);
     bool isOfIndex = indices.contains(dividend);
     Operation *before = isOfIndex ? checked.lookup(dividend) : nullptr;
-    // What is made of an index that was checked on the way here needs no check.
+    // An index that was checked on the way here is checked.
     if (!before || !before->getBlock()->findAncestorOpInBlock(*op) ||
         !(isQuotient(op) || matchPattern(op->getOperand(1), m_NonZero()))) {
       check(op, isOfIndex, access);

@@ -206,8 +206,10 @@ private:
 
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
   // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Each thread
-  // reads back what it would have loaded, so that all of a tile's layout must lie in the buffer.
+  // reads back what it would have loaded, so that all of a tile's layout must lie in the buffer. Small ones
+  // wait in registers instead, beside others that are copied.
   void considerFactorsOfFactors() {
+    bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0; // bytes of factors that the loop computes and puts into shared memory
     plan_.loop.getBody()->walk([&](DotOp dot) {
       for (Value factor : {dot.getA(), dot.getB()})
@@ -217,7 +219,7 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
-          !isFactorOfFactor(load) || isSmall(load))
+          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load)))
         continue;
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
@@ -255,7 +257,10 @@ private:
 
   // May the value wait in registers for all of the trips that a load runs ahead?
   bool isSmall(LoadOp load) const {
-    unsigned registers = isa<RankedTensorType>(load.getType()) ? simt::registersOf(load.getType()) : 1;
+    auto type = dyn_cast<RankedTensorType>(load.getType());
+    unsigned registers = type ? simt::registersOf(type) : 1;
+    if (type && simt::storedBits(type.getElementType()) == 8)
+      registers *= 4; // each byte has a register of its own from trip to trip
     return registers * plan_.aheadTrips <= machine_.costs.heldAhead;
   }
 

@@ -147,3 +147,67 @@ def test_rows_that_the_trip_before_names(target, size, stages, warps):
         expected += a[row].double() @ b[row].double()
         row = following[row].long()
     assert torch.equal(c.double(), expected)
+
+
+# --- tiles beside products, and tiles that factors are computed from ---
+
+
+@triton.jit
+def biased_kernel(a_ptr, b_ptr, bias_ptr, c_ptr, trips, limit, OTHER: tl.constexpr, IS_COMPUTED: tl.constexpr, B: tl.constexpr):
+    """A bias whose masked elements are not zero, and factors that are computed, both or none."""
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    best = tl.full((B, B), -1000.0, tl.float32)
+    for k in range(trips):
+        a, b = tl.load(a_ptr + k * B * B + at), tl.load(b_ptr + k * B * B + at)
+        if IS_COMPUTED:
+            a, b = (a.to(tl.float32) * 2).to(tl.float16), (b.to(tl.float32) + 1).to(tl.float16)
+        bias = tl.load(bias_ptr + k * B * B + at, mask=(i[None, :] + k * 4 < limit) & (i[:, None] != k), other=OTHER)
+        best = tl.maximum(best, tl.dot(a, b) + bias)
+    tl.store(c_ptr + at, best)
+
+
+@pytest.mark.parametrize("size, stages, warps", [(16, 3, 4), (64, 2, 4), (64, 3, 8), (32, 4, 1)])
+@pytest.mark.parametrize("other", [float("-inf"), -7.0, 0.0])
+@pytest.mark.parametrize("computed", [False, True])
+def test_masked_elements_that_are_not_zero(target, computed, other, size, stages, warps):
+    trips, limit = 5, size - 2
+    generator = torch.Generator().manual_seed(5)
+    a, b = (torch.randint(-2, 3, (trips, size, size), generator=generator).to(torch.float16) for _ in range(2))
+    bias = torch.randint(-9, 9, (trips, size, size), generator=generator).float()
+    c = torch.full((size, size), float("nan"))
+    biased_kernel[(1,)](a, b, bias, c, trips, limit, OTHER=other, IS_COMPUTED=computed, B=size, num_stages=stages, num_warps=warps)
+    expected = torch.full((size, size), -1000.0)
+    i = torch.arange(size)
+    for k in range(trips):
+        x, y = (a[k].float() * 2, b[k].float() + 1) if computed else (a[k].float(), b[k].float())
+        keep = (i[None, :] + k * 4 < limit) & (i[:, None] != k)
+        expected = torch.maximum(expected, x @ y + torch.where(keep, bias[k], other))
+    assert torch.equal(c, expected)
+
+
+@triton.jit
+def cast_weights_kernel(x_ptr, w_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros((M, N), tl.float32)
+    for s in range(0, K, BK):
+        x = tl.load(x_ptr + i[:, None] * K + (s + k)[None, :])
+        w = tl.load(w_ptr + j[None, :] * K + (s + k)[:, None])
+        acc = tl.dot(x, w.to(tl.float16), acc)
+    tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
+
+
+def text_of(monkeypatch, kernel, *arguments, **options):
+    monkeypatch.setattr(kernel, "target", "ptxvm")
+    return kernel.warmup(*arguments, arch="sm90a", grid=(1,), **options).asm["ptx"]
+
+
+@pytest.mark.sim
+def test_each_of_these_is_copied(monkeypatch):
+    """None is waited for in its trip: a small bias beside copied factors waits in registers, all else is copied."""
+    f16, i8, f32 = torch.empty(2**16, dtype=torch.float16), torch.empty(2**16, dtype=torch.int8), torch.empty(2**16)
+    for computed, other, size in ((False, float("-inf"), 128), (False, 0.0, 128), (True, 0.0, 64)):
+        text = text_of(monkeypatch, biased_kernel, f16, f16, f16, f32, 32, 64, OTHER=other, IS_COMPUTED=computed, B=size, num_stages=2, num_warps=8)
+        assert "cp.async.c" in text and (computed or "ld.global" not in text), (computed, other)
+    text = text_of(monkeypatch, cast_weights_kernel, f16, i8, f32, 512, M=128, N=128, BK=64, num_stages=2, num_warps=8)
+    assert "cp.async.c" in text and "ld.global" not in text

@@ -246,6 +246,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
     {"simt", &pipeline::splitFactors},
+    {"simt", &pipeline::fillMaskedLoads, hasAsyncCopy},
     {"simt", &pipeline::predicateLoads},
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
