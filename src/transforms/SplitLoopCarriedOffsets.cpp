@@ -10,14 +10,17 @@ using namespace tegula::tile;
 namespace tegula::transforms {
 namespace {
 
-// The scalar that the loop adds to every element of a carried tile.
+// The scalar that the loop adds to every element of a carried tile, or to a carried pointer.
 struct Advance {
   unsigned index; // of the carried value
   // Whose scalar it is, anywhere in or before the body; null: the constant below. The op outlives the
   // rewrite; the scalar itself does not where it is the loop's index or another carried value.
   SplatOp splat;
+  AddPtrOp scalar; // the same of a pointer
   IntegerAttr constant;
   bool isPointer;
+
+  Value step() { return splat ? splat.getValue() : scalar ? scalar.getOffset() : Value(); }
 };
 
 bool splatScalar(Value tile, Advance &advance) {
@@ -35,11 +38,18 @@ bool splatScalar(Value tile, Advance &advance) {
 
 std::optional<Advance> matchAdvance(scf::ForOp loop, unsigned index) {
   Value argument = loop.getRegionIterArg(index);
-  auto type = dyn_cast<RankedTensorType>(argument.getType());
-  if (!type)
-    return std::nullopt;
   Value yielded = cast<scf::YieldOp>(loop.getBody()->getTerminator()).getOperand(index);
-  Advance advance{index, {}, {}, false};
+  Advance advance{index, {}, {}, {}, false};
+  if (isa<PointerType>(argument.getType())) {
+    auto add = yielded.getDefiningOp<AddPtrOp>();
+    if (!add || add.getPtr() != argument)
+      return std::nullopt;
+    advance.isPointer = true;
+    advance.scalar = add;
+    return advance;
+  }
+  if (!isTile(argument))
+    return std::nullopt;
   if (auto add = yielded.getDefiningOp<AddPtrOp>()) {
     advance.isPointer = true;
     if (add.getPtr() == argument && splatScalar(add.getOffset(), advance))
@@ -59,17 +69,17 @@ Value splat(OpBuilder &builder, Location loc, Value scalar, Value like) {
 }
 
 Value advanced(OpBuilder &builder, Location loc, Value initial, Value offset, bool isPointer) {
-  Value tile = splat(builder, loc, offset, initial);
+  Value step = isTile(initial) ? splat(builder, loc, offset, initial) : offset;
   if (isPointer)
-    return AddPtrOp::create(builder, loc, initial.getType(), initial, tile);
-  return arith::AddIOp::create(builder, loc, initial, tile);
+    return AddPtrOp::create(builder, loc, initial.getType(), initial, step);
+  return arith::AddIOp::create(builder, loc, initial, step);
 }
 
 void rewrite(scf::ForOp loop, ArrayRef<Advance> advances) {
   IRRewriter rewriter(loop.getContext());
   Location loc = loop.getLoc();
   rewriter.setInsertionPoint(loop);
-  // The carried tile is replaced by a carried scalar: 64 bits for addresses, the tile's own
+  // The carried value is replaced by a carried scalar: 64 bits for addresses, the tile's own
   // width for integers, so that both wrap as before.
   SmallVector<Value> inits(loop.getInitArgs());
   SmallVector<Value> tiles;
@@ -95,10 +105,9 @@ void rewrite(scf::ForOp loop, ArrayRef<Advance> advances) {
 
   auto yield = cast<scf::YieldOp>(replacement.getBody()->getTerminator());
   rewriter.setInsertionPoint(yield);
-  for (const Advance &advance : advances) {
+  for (Advance advance : advances) {
     Value carried = replacement.getRegionIterArg(advance.index);
-    SplatOp splat = advance.splat;
-    Value step = splat ? splat.getValue() : Value();
+    Value step = advance.step();
     if (!step)
       step = arith::ConstantOp::create(rewriter, loc, advance.constant);
     if (step.getType() != carried.getType())
