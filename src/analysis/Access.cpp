@@ -60,6 +60,11 @@ std::optional<SmallVector<int8_t, 4>> coordinateMap(Operation *op) {
 
 namespace {
 
+int64_t bytesOf(PointerType pointer) {
+  Type pointee = pointer.getPointee();
+  return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+}
+
 // A mask of more parts than this is one condition without a form.
 constexpr size_t mostConjuncts = 16, mostPartsOfMask = 256;
 
@@ -248,8 +253,7 @@ std::optional<Address> AccessAnalysis::computeAddress(Value value) {
     return std::nullopt;
   if (map)
     return Address{inner->pointer, remap(inner->offset, *map, shape.size())};
-  auto pointee = cast<PointerType>(elementType(value.getType())).getPointee();
-  int64_t bytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+  int64_t bytes = bytesOf(cast<PointerType>(elementType(value.getType())));
   Form offset = form(add.getOffset());
   // addptr extends its offset to 64 bits: the offset's own arithmetic must not have wrapped.
   if (elementType(add.getOffset().getType()).getIntOrFloatBitWidth() < 64)
@@ -366,8 +370,34 @@ struct Difference {
   int64_t elementBytes = 1;
 };
 
+bool isInLoop(Value value) {
+  Operation *parent = value.getParentBlock()->getParentOp();
+  return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
+}
+
+// The address behind a tile of pointers; numbers that a loop adds to its scalar pointer are of the offset.
+std::optional<Address> addressInTrips(AccessAnalysis &access, Value pointers) {
+  const Address *known = access.address(pointers);
+  if (!known)
+    return std::nullopt;
+  Address address = *known;
+  while (isInLoop(address.pointer)) {
+    auto add = address.pointer.getDefiningOp<AddPtrOp>();
+    if (!add)
+      return std::nullopt;
+    auto moved =
+        access.form(add.getOffset()).base.scaled(bytesOf(cast<PointerType>(address.pointer.getType())));
+    auto sum = moved ? Polynomial::add(address.offset.base, *moved) : std::nullopt;
+    if (!sum)
+      return std::nullopt;
+    address.offset.base = *sum;
+    address.pointer = add.getPtr();
+  }
+  return address;
+}
+
 std::optional<Difference> differenceOf(AccessAnalysis &access, Value a, Value b) {
-  const Address *first = access.address(a), *second = access.address(b);
+  std::optional<Address> first = addressInTrips(access, a), second = addressInTrips(access, b);
   if (!first || !second || first->pointer != second->pointer || a.getType() != b.getType() ||
       first->offset.base.hasTiles())
     return std::nullopt;
@@ -377,8 +407,7 @@ std::optional<Difference> differenceOf(AccessAnalysis &access, Value a, Value b)
     return std::nullopt;
   Difference result;
   result.constant = *base->constant();
-  Type pointee = cast<PointerType>(elementType(a.getType())).getPointee();
-  result.elementBytes = isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
+  result.elementBytes = bytesOf(cast<PointerType>(elementType(a.getType())));
   auto shape = shapeOf(a.getType());
   for (auto [d, extent] : llvm::enumerate(shape)) {
     if (extent == 1)
@@ -421,17 +450,32 @@ bool isReachable(ArrayRef<std::pair<int64_t, int64_t>> steps, int64_t rest, int6
   return false;
 }
 
-bool isInLoop(Value value) {
-  Operation *parent = value.getParentBlock()->getParentOp();
-  return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
+// Is the product of a loop's index and a number of 32 bits never past its bits? An index below n // number is
+// none that makes it so.
+bool staysInBits(Value index, int64_t number) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  if (!loop || argument != loop.getInductionVar())
+    return false;
+  auto end = loop.getUpperBound().getDefiningOp<arith::DivSIOp>();
+  std::optional<int64_t> divisor = end ? constantOf(end.getRhs()) : std::nullopt;
+  return divisor && *divisor >= number;
 }
 
-// By how much, at least 1, the values of a loop's index or of a number that it carries differ from trip to
-// trip; all of them lie on one lattice of such steps, however often the loop runs. nullopt: it is no such
-// value.
+// By how much, at least 1, the values of a loop's index, of blocks of it, or of a number that it carries
+// differ from trip to trip; all of them lie on one lattice of such steps, however often the loop runs.
+// nullopt: it is no such value.
 std::optional<int64_t> stepOf(Value value) {
   if (auto extended = value.getDefiningOp<arith::ExtSIOp>())
     value = extended.getIn();
+  if (auto blocks = value.getDefiningOp<arith::MulIOp>()) {
+    std::optional<int64_t> number = constantOf(blocks.getRhs());
+    if (!number || *number <= 0 || *number > INT32_MAX || blocks.getLhs().getDefiningOp<arith::MulIOp>() ||
+        !(value.getType().isInteger(64) || staysInBits(blocks.getLhs(), *number)))
+      return std::nullopt;
+    std::optional<int64_t> step = stepOf(blocks.getLhs());
+    return step && *step <= INT32_MAX / *number ? std::optional(*step * *number) : std::nullopt;
+  }
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
   if (!loop)
@@ -464,10 +508,11 @@ bool areApart(AccessAnalysis &access, Value a, Value b) {
 
 bool areApartInOtherTrips(AccessAnalysis &access, Value a, Value b) {
   std::optional<Difference> difference = differenceOf(access, a, b);
-  if (!difference || isInLoop(access.address(a)->pointer))
+  if (!difference)
     return false;
   int64_t stepBytes = 0;
-  for (const Monomial &term : access.address(a)->offset.base.terms())
+  std::optional<Address> address = addressInTrips(access, a);
+  for (const Monomial &term : address->offset.base.terms())
     for (const Factor &factor : term.factors) {
       if (!isInLoop(factor.value))
         continue;

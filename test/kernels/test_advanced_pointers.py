@@ -103,3 +103,52 @@ def test_block_pointers_that_advance_are_copied_in_boxes(build_dir, form):
     said = remarks(build_dir, "product_kernel", "x_ptr=*f16:16,w_ptr=*f16:16,y_ptr=*f16:16,M=i32:16,N=i32:16,K=i32:16,sx=i32:16,sw=i32:16,sy=i32:16,"
                    f"FORM='{form}',BM=128,BN=256,BK=64", 8)
     assert "2 loads are copied by one thread in boxes" in said, said
+
+
+@triton.jit
+def in_place_kernel(y_ptr, n, FORM: tl.constexpr, B: tl.constexpr):
+    """Each trip adds to what it loads, and the trips meet nowhere, but for the last form."""
+    i = tl.arange(0, B)
+    if FORM == "blocks":
+        for p in range(0, tl.cdiv(n, B)):
+            at = y_ptr + p * B + i
+            tl.store(at, tl.load(at, mask=p * B + i < n) + 1, mask=p * B + i < n)
+    elif FORM == "blocks of an index":
+        for p in range(0, tl.cdiv(n, B)):
+            o = p * B + i
+            tl.store(y_ptr + o, tl.load(y_ptr + o, mask=o < n) + 1, mask=o < n)
+    elif FORM == "pointer and index":
+        for p in range(0, n, B):
+            tl.store(y_ptr + p + i, tl.load(y_ptr + p + i, mask=p + i < n) + 1, mask=p + i < n)
+    elif FORM == "pointer":
+        for p in range(0, n, B):
+            tl.store(y_ptr + i, tl.load(y_ptr + i, mask=p + i < n) + 1, mask=p + i < n)
+            y_ptr += B
+    else:  # half of a block further
+        for p in range(0, tl.cdiv(n, B)):
+            o = p * (B // 2) + i
+            tl.store(y_ptr + o, tl.load(y_ptr + o, mask=o < n) + 1, mask=o < n)
+
+
+APART = ["blocks", "blocks of an index", "pointer and index", "pointer"]
+
+
+@pytest.mark.parametrize("target", TARGETS, indirect=True)
+@pytest.mark.parametrize("form", [*APART, "halves"])
+@pytest.mark.parametrize("n", [0, 5, 512, 1500])
+def test_trips_in_place(target, form, n):
+    y, = on(target, torch.zeros(2048, dtype=torch.int32))
+    in_place_kernel[(1,)](y, n, FORM=form, B=512, num_warps=4)
+    expected = torch.zeros(2048, dtype=torch.int32)
+    for p in range(-(-n // 512)):
+        step = 256 if form == "halves" else 512
+        expected[p * step:min(p * step + 512, n)] += 1
+    assert torch.equal(y.cpu(), expected)
+
+
+@pytest.mark.parametrize("form", [*APART, "halves"])
+def test_warps_wait_only_where_trips_meet(build_dir, form):
+    done = subprocess.run([build_dir / "bin" / "tegula", "compile", f"{__file__}::in_place_kernel", "--target", "sm_90a", "--signature",
+                           f"y_ptr=*i32:16,n=i32,FORM='{form}',B=1024", "--emit", "ptx", "-o", "-"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert ("bar.sync" in done.stdout) == (form == "halves")
