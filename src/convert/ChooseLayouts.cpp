@@ -47,6 +47,17 @@ Layout inOrder(const Layout &layout) {
 // Which ops may derive a layout now: all at first, then those that mention a class whose layout became known.
 // They come in the order of the program, again and again from its beginning, as whole walks would find them,
 // but each only when something about it changed.
+// The tile behind a view whose elements it has at other coordinates, or in another type; null: there is none.
+static Value sourceOfView(Value tile, const Classes &classes) {
+  Operation *view = tile.getDefiningOp();
+  if (!view)
+    return Value();
+  if (isa<ExpandDimsOp, BroadcastOp>(view))
+    return view->getOperand(0);
+  bool isCast = isElementwise(view) && view->getNumOperands() == 1 && classes.kind(tile) == Kind::View;
+  return isCast && isTile(view->getOperand(0)) ? view->getOperand(0) : Value();
+}
+
 class LayoutChoice::Derivations {
 public:
   Derivations(FuncOp function, const Classes &classes) {
@@ -59,9 +70,8 @@ public:
         mention(result);
       for (Value operand : op->getOperands()) {
         mention(operand);
-        for (Operation *view = operand.getDefiningOp(); view && isa<ExpandDimsOp, BroadcastOp>(view);
-             view = operand.getDefiningOp()) {
-          operand = view->getOperand(0);
+        while (Value source = sourceOfView(operand, classes)) {
+          operand = source;
           mention(operand);
         }
       }
@@ -360,15 +370,15 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
     }
   // A view that is read in a known layout wants its source in the matching one.
   for (Value operand : op->getOperands()) {
-    Operation *view = operand.getDefiningOp();
-    if (!isTile(operand) || !view || classes_.kind(operand) != Kind::View || !isElementwise(op) ||
-        !op->getNumResults() || !known(op->getResult(0)))
+    if (!isTile(operand) || !operand.getDefiningOp() || classes_.kind(operand) != Kind::View ||
+        !isElementwise(op) || !op->getNumResults() || !known(op->getResult(0)))
       continue;
     std::optional<Layout> wanted = of(op->getResult(0));
-    while (view && wanted && isa<ExpandDimsOp, BroadcastOp>(view)) {
-      wanted = simt::operandLayout(view, *wanted);
-      operand = view->getOperand(0);
-      view = operand.getDefiningOp();
+    for (Value source = sourceOfView(operand, classes_); source && wanted;
+         source = sourceOfView(operand, classes_)) {
+      if (!isElementwise(operand.getDefiningOp()))
+        wanted = simt::operandLayout(operand.getDefiningOp(), *wanted);
+      operand = source;
     }
     if (wanted && open(operand) && suits(classes_.leader(operand), *wanted)) {
       chosen_.try_emplace(classes_.leader(operand), *wanted);
