@@ -1,4 +1,5 @@
 #include "transforms/PlanCopies.h"
+#include "analysis/Access.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "layout/Builders.h"
@@ -297,7 +298,9 @@ private:
   }
 
   // Each product may run until the next trip has started its own, if all of the loop are of several warps,
-  // add up what nobody else reads, and take both operands from copies.
+  // add up what nobody else reads, and take both operands from copies. Where no further slot fits into shared
+  // memory copies would start one trip ahead only, and the program wait for them longer than for its
+  // products.
   void letDotsRun() {
     SmallVector<DotOp> dots;
     bool areFree = true;
@@ -307,8 +310,14 @@ private:
       if (dot)
         dots.push_back(dot);
     });
-    if (!areFree || dots.empty() || costsSecondProgram(dots) || !keepSlotsLonger(0))
+    if (!areFree || dots.empty())
       return;
+    bool isAlone = walksOverTiles();
+    lacksSlot_ = plan_.aheadTrips == 2 && (plan_.slots + 1) * slotBytes() > machine_.sharedBytes;
+    if ((!isAlone && costsSecondProgram(dots)) || lacksSlot_ || !keepSlotsLonger(0, isAlone))
+      return;
+    if (isAlone || takeAllRegisters(dots))
+      copyFurtherAhead(isAlone ? largestRoom : 0);
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
     plan_.areWide = llvm::all_of(dots, [&](DotOp dot) { return isWide(dot); });
@@ -319,12 +328,46 @@ private:
   // Would another slot leave no room for a second program on the multiprocessor, where registers have room
   // for it? While one waits for its products the other one's run.
   bool costsSecondProgram(ArrayRef<DotOp> dots) {
-    uint64_t bytes = slotBytes(), registers = machine_.costs.besideSums;
+    uint64_t bytes = slotBytes();
+    return !takeAllRegisters(dots) && 2 * plan_.slots * bytes <= machine_.sharedBytes &&
+           2 * (plan_.slots + 1) * bytes > machine_.sharedBytes;
+  }
+
+  // Nothing else runs while a program that is alone waits for copies: so many are under way as hide what they
+  // take, if there is room for them, and for `others`, bytes that lie beside the slots.
+  void copyFurtherAhead(uint64_t others) {
+    uint64_t bytes = slotBytes();
+    constexpr unsigned most = 2; // trips more than asked for
+    for (unsigned more = 0; more != most && plan_.aheadTrips * bytes < machine_.costs.bytesAhead &&
+                            (plan_.slots + 1) * bytes + others <= machine_.sharedBytes;
+         ++more) {
+      ++plan_.slots;
+      ++plan_.aheadTrips;
+    }
+  }
+
+  // Do the registers of the products leave no room for a second program?
+  bool takeAllRegisters(ArrayRef<DotOp> dots) {
+    uint64_t registers = machine_.costs.besideSums;
     for (DotOp dot : dots)
       registers += simt::registersOf(dot.getType());
-    return 2 * simt::warpsOf(plan_.loop) * registers <= machine_.registerFile / 32 &&
-           2 * plan_.slots * bytes <= machine_.sharedBytes &&
-           2 * (plan_.slots + 1) * bytes > machine_.sharedBytes;
+    return 2 * simt::warpsOf(plan_.loop) * registers > machine_.registerFile / 32;
+  }
+
+  static constexpr uint64_t largestRoom = 32 * 1024; // for results on their way to memory, in pieces
+
+  // Is the loop in one over tiles, which begins its sums anew in each trip and stores them? Of such programs
+  // there is usually one for each multiprocessor.
+  bool walksOverTiles() {
+    auto around = dyn_cast<LoopLikeOpInterface>(plan_.loop->getParentOp());
+    if (!around)
+      return false;
+    auto isCarried = [&](Value begin) {
+      return isa<RankedTensorType>(begin.getType()) && llvm::is_contained(around.getRegionIterArgs(), begin);
+    };
+    bool stores = false;
+    around->walk([&](StoreOp) { stores = true; });
+    return stores && llvm::none_of(plan_.loop.getInitArgs(), isCarried);
   }
 
   unsigned registers() const { return machine_.registersOfThread(simt::warpsOf(plan_.loop)); }
@@ -349,16 +392,31 @@ private:
   }
 
   // Do they pay for a product of fewer columns: its slots leave no room for a second program, and its trip
-  // takes long enough to hide the one thread's work behind it.
+  // takes long enough to hide the one thread's work behind it. In programs that walk over tiles they pay for
+  // shorter trips, too, if all threads would ask bounds of rows and columns, as descriptors have them.
   bool isWideAlone(DotOp dot) {
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     const simt::Costs &costs = machine_.costs;
     int64_t products = productsOf(dot);
+    bool asksAll = walksOverTiles() && llvm::all_of(plan_.copied, [](CopiedLoad &copied) {
+                     return copied.load.getMask() && asksRowsAndColumns(copied.load.getMask());
+                   });
     return matrix.getElementBits() >= costs.boxedBits &&
            layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >=
-               costs.boxedAloneColumns &&
-           products >= costs.boxedAloneProducts && products < costs.boxedProducts &&
-           2 * plan_.slots * slotBytes() > machine_.sharedBytes;
+               (asksAll ? costs.boundedColumns : costs.boxedAloneColumns) &&
+           products >= (asksAll ? costs.boundedProducts : costs.boxedAloneProducts) &&
+           products < costs.boxedProducts &&
+           (asksAll || 2 * plan_.slots * slotBytes() > machine_.sharedBytes);
+  }
+
+  // Are there conditions on both dimensions in the mask of a tile?
+  static bool asksRowsAndColumns(Value mask) {
+    analysis::AccessAnalysis access;
+    auto conjuncts = access.conjuncts(mask);
+    auto isAsked = [&](unsigned d) {
+      return llvm::any_of(conjuncts, [&](const analysis::Conjunct &each) { return each.dependsOn(d); });
+    };
+    return isAsked(0) && isAsked(1);
   }
 
   // As many products of factors of 16 bits as would take equally long.
@@ -369,11 +427,13 @@ private:
   }
 
   // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
-  // one, or with copies that start a trip later. `others`: bytes of shared memory that lie beside the slots.
+  // one, or with copies that start a trip later. `others`: bytes of shared memory that lie beside the slots;
+  // `isAlone`: there is no other program.
   // Returns false where neither can be.
-  bool keepSlotsLonger(uint64_t others) {
+  bool keepSlotsLonger(uint64_t others, bool isAlone = false) {
     uint64_t bytes = slotBytes();
-    uint64_t most = std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(plan_.loop), 1);
+    uint64_t most =
+        isAlone ? 1 : std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(plan_.loop), 1);
     uint64_t now = std::min(most, machine_.sharedBytes / (plan_.slots * bytes + others)),
              then = std::min(most, machine_.sharedBytes / ((plan_.slots + 1) * bytes + others));
     if (then != 0 && (then == now || plan_.aheadTrips == 1))
@@ -419,7 +479,7 @@ private:
     // Crowded registers keep no factor of all trips (OperandsInShared).
     if (registers - machine_.costs.besideSums + kept <= this->registers() * machine_.costs.crowdedRegisters)
       registers = std::min(registers + kept, this->registers() + 1);
-    if (runOn || plan_.isWaitedFor)
+    if (runOn || plan_.isWaitedFor || lacksSlot_)
       return;
     uint64_t most =
         std::max<uint64_t>(machine_.registerFile / (32 * simt::warpsOf(plan_.loop) * registers), 1);
@@ -656,6 +716,7 @@ private:
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
   llvm::DenseSet<Operation *> addressed_;
+  bool lacksSlot_ = false;     // for products under way
   SmallVector<Value> written_; // addresses of stores and atomics
   analysis::PointerOrigins origins_;
 };
