@@ -22,6 +22,7 @@
 #include "transforms/RecomputeInTrips.h"
 #include "transforms/ReportMoves.h"
 #include "transforms/SharedMemory.h"
+#include "transforms/SinkLoads.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 #include "transforms/SplitMaskedLoops.h"
 #include "transforms/StandIns.h"
@@ -212,6 +213,14 @@ const Pass sinkConverts{
     "sink-converts", "simt", "conversions move down behind casts to narrower elements", [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkConverts(function); });
     }};
+const Pass sinkLoads{"sink-loads", "simt",
+                     "tiles loaded ahead of a loop of products, and needed behind it, are loaded there where "
+                     "registers are crowded",
+                     [](Unit &unit) {
+                       return eachFunction(unit, [&](tile::FuncOp function) {
+                         transforms::sinkLoads(function, unit.machine);
+                       });
+                     }};
 const Pass planConverts{"plan-converts", "simt",
                         "how each conversion will happen is decided and written on it", [](Unit &unit) {
                           transforms::planConverts(unit.module, unit.machine.costs);

@@ -12,9 +12,9 @@ extern const Pass markVolatileStores, countWhiles, nestFlatLoops, orderPrograms,
     chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads, predicateLoads, loadInOwnTrip,
     splitLoopCarriedOffsets, splitMaskedLoops, checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.
-extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, planConverts, pipelineLoops,
-    operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers, recomputeInTrips,
-    sinkStandIns;
+extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
+    pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers,
+    recomputeInTrips, sinkStandIns;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 

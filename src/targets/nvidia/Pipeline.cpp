@@ -261,6 +261,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::deferReductions},
     {"simt", &pipeline::hoistConverts},
     {"simt", &pipeline::sinkConverts},
+    {"simt", &pipeline::sinkLoads, hasAsyncCopy},
     {"simt", &pipeline::planConverts},
     {"simt", &pipeline::pipelineLoops, hasAsyncCopy},
     {"simt", &pipeline::cse}, // addresses that were computed again, once a layout
