@@ -312,17 +312,17 @@ private:
     });
     if (!areFree || dots.empty())
       return;
-    bool isAlone = walksOverTiles();
+    bool isAlone = isAloneOverTiles();
     lacksSlot_ = plan_.aheadTrips == 2 && (plan_.slots + 1) * slotBytes() > machine_.sharedBytes;
     if ((!isAlone && costsSecondProgram(dots)) || lacksSlot_ || !keepSlotsLonger(0, isAlone))
       return;
-    if (isAlone || takeAllRegisters(dots))
-      copyFurtherAhead(isAlone ? largestRoom : 0);
     for (DotOp dot : dots)
       dot->setAttr(simt::inFlightName, UnitAttr::get(dot.getContext()));
     plan_.areWide = llvm::all_of(dots, [&](DotOp dot) { return isWide(dot); });
     if (!plan_.areWide)
       plan_.startsDotsFirst = plan_.areWide = llvm::all_of(dots, [&](DotOp dot) { return isWideAlone(dot); });
+    if (isAlone || takeAllRegisters(dots))
+      copyFurtherAhead(isAlone ? largestRoom : 0);
   }
 
   // Would another slot leave no room for a second program on the multiprocessor, where registers have room
@@ -356,8 +356,7 @@ private:
 
   static constexpr uint64_t largestRoom = 32 * 1024; // for results on their way to memory, in pieces
 
-  // Is the loop in one over tiles, which begins its sums anew in each trip and stores them? Of such programs
-  // there is usually one for each multiprocessor.
+  // Is the loop in one over tiles, which begins its sums anew in each trip and stores them?
   bool walksOverTiles() {
     auto around = dyn_cast<LoopLikeOpInterface>(plan_.loop->getParentOp());
     if (!around)
@@ -368,6 +367,29 @@ private:
     bool stores = false;
     around->walk([&](StoreOp) { stores = true; });
     return stores && llvm::none_of(plan_.loop.getInitArgs(), isCarried);
+  }
+
+  // Is there one such program for each multiprocessor? By the step from tile to tile, if it is known; else
+  // programs of few warps may be more.
+  bool isAloneOverTiles() {
+    if (!walksOverTiles())
+      return false;
+    int64_t step = stepOverTiles(dyn_cast<scf::ForOp>(plan_.loop->getParentOp()));
+    return step > 1 ? step <= machine_.costs.programsAlone
+                    : simt::warpsOf(plan_.loop) >= machine_.costs.productWarps;
+  }
+
+  // The step of a loop over tiles, or of a number that it carries; 0: it is not known.
+  static int64_t stepOverTiles(scf::ForOp loop) {
+    APInt step;
+    if (!loop || !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+      return 0;
+    int64_t largest = step.getSExtValue();
+    for (auto [argument, next] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
+      if (auto add = next.getDefiningOp<arith::AddIOp>();
+          add && add.getLhs() == argument && matchPattern(add.getRhs(), m_ConstantInt(&step)))
+        largest = std::max(largest, step.getSExtValue());
+    return largest;
   }
 
   unsigned registers() const { return machine_.registersOfThread(simt::warpsOf(plan_.loop)); }
@@ -398,7 +420,7 @@ private:
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     const simt::Costs &costs = machine_.costs;
     int64_t products = productsOf(dot);
-    bool asksAll = walksOverTiles() && llvm::all_of(plan_.copied, [](CopiedLoad &copied) {
+    bool asksAll = isAloneOverTiles() && llvm::all_of(plan_.copied, [](CopiedLoad &copied) {
                      return copied.load.getMask() && asksRowsAndColumns(copied.load.getMask());
                    });
     return matrix.getElementBits() >= costs.boxedBits &&
@@ -675,10 +697,9 @@ private:
       Operation *op = value.getDefiningOp();
       if (!plan_.loop->isProperAncestor(op))
         continue;
-      while (op->getBlock() != plan_.loop.getBody())
-        op = op->getParentOp(); // a branch of an op whose result others need
-      if (ops.insert(op))
+      if (ops.insert(op) && op->getNumRegions())
         op->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
+      llvm::append_range(work, op->getOperands());
     }
     return ops;
   }

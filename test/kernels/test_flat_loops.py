@@ -179,6 +179,7 @@ def test_each_form_is_seen_and_none_spills(tegula, form):
     kernel = "counted_behind_kernel" if form in BEHIND else "flat_kernel"
     said = remarks(tegula, kernel, SIGNATURE.format(form))
     assert SAID in said and "run 2 trips ahead" in said and "matrix instruction wgmma" in said, said
+    # The remainders that a bias is loaded at are computed ahead of the products, for a is loaded at them, too.
     assert form == "bias" or "none spilled" in said or "registers a thread" not in said, said
 
 
@@ -310,3 +311,43 @@ def test_addresses_of_branches(target, bm, bn, warps, stages, n):
 def test_loads_at_addresses_of_branches_run_ahead(tegula):
     said = remarks(tegula, "segments_kernel", "a_ptr=*f16:16,b_ptr=*f16:16,c_ptr=*f32:16,lengths=*f32:16,n=i32,BM=128,BN=128,BK=64")
     assert "2 loads run 2 trips ahead" in said and "of one warp" not in said, said
+
+
+@triton.jit
+def half_rows_kernel(k_ptr, out_ptr, T, K, B: tl.constexpr, BK: tl.constexpr):
+    """A factor that each trip loads, beside another that only some programs load, in a branch."""
+    first = tl.program_id(0) * 2 * B
+    o, c = tl.arange(0, B), tl.arange(0, BK)
+    own, other = tl.zeros([B, B], tl.float32), tl.zeros([B, B], tl.float32)
+    for i in range(tl.cdiv(K, BK)):
+        inside = (i * BK + c < K)[None, :]
+        k0 = tl.load(k_ptr + (first + o)[:, None] * K + (i * BK + c)[None, :], mask=(first + o < T)[:, None] & inside, other=0.0)
+        own = tl.dot(k0, tl.trans(k0), own)
+        if first + B < T:
+            k1 = tl.load(k_ptr + (first + B + o)[:, None] * K + (i * BK + c)[None, :], mask=(first + B + o < T)[:, None] & inside, other=0.0)
+            other = tl.dot(k1, tl.trans(k0), other)
+    at = out_ptr + first * B + o[:, None] * B + o[None, :]
+    tl.store(at, own)
+    tl.store(at + B * B, other)
+
+
+@pytest.mark.parametrize("target", TARGETS, indirect=True)
+@pytest.mark.parametrize("rows, columns", [(64, 128), (96, 40), (90, 100)])
+@pytest.mark.parametrize("b, warps", [(16, 1), (32, 4)])
+def test_loads_beside_loads_of_a_branch(target, rows, columns, b, warps):
+    place = device(target)
+    k = integers(rows, columns, seed=7).to(place)
+    programs = -(-rows // (2 * b))
+    out = torch.full((programs, 2, b, b), 9.0, device=place)
+    half_rows_kernel[(programs,)](k, out, rows, columns, B=b, BK=32, num_warps=warps, num_stages=3)
+    padded = torch.zeros(programs * 2 * b, columns, device=place)
+    padded[:rows] = k.float()
+    for p, (x, y) in enumerate(padded.view(programs, 2, b, columns)):
+        assert torch.equal(out[p, 0], x @ x.T)
+        assert torch.equal(out[p, 1], y @ x.T)
+
+
+def test_a_load_beside_a_branch_that_loads_runs_ahead(tegula):
+    done = tegula("explain", f"{__file__}::half_rows_kernel", "--target", "sm_90a", "--num-warps", "4", "--num-stages", "3", "--signature",
+                  "k_ptr=*f16:16,out_ptr=*f32:16,T=i32,K=i32:16,B=32,BK=64")
+    assert "1 load runs 2 trips ahead" in done.stdout, done.stdout
