@@ -22,8 +22,7 @@ mlir::Location Session::loc() const {
 // Texts of the user's own are shown as they are.
 static bool showsAll(diag::Kind kind) {
   using diag::Kind;
-  return kind == Kind::StaticPrint || kind == Kind::StaticAssertFailed || kind == Kind::AssertFailed ||
-         kind == Kind::HostFunctionRaised;
+  return kind == Kind::StaticPrint || kind == Kind::StaticAssertFailed || kind == Kind::HostFunctionRaised;
 }
 
 std::nullopt_t Session::fail(diag::Kind kind, std::initializer_list<std::string_view> arguments) {

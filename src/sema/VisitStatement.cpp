@@ -125,23 +125,14 @@ Flow Visitor::visitReturn(const syntax::Return &node) {
   return leave(exitReturn);
 }
 
-// A constant is decided now, but in branches and loops of run time; a run-time assertion is a device
-// assertion, which upstream drops unless debug is set.
+// A device assertion, which upstream drops unless debug is set: also of a constant that is false, since
+// public kernels say so of cases that they can do without. `tl.static_assert` is for what must hold.
 bool Visitor::visitAssert(const syntax::Assert &node) {
   auto test = visit(node.condition);
   if (!test)
     return false;
-  if (auto *constant = test->constant()) {
-    if (isTrue(*constant))
-      return true;
-    auto message = node.message ? visit(node.message) : MaybeValue(Value(Const{std::string()}));
-    std::string text = message && message->constant() ? str(*message->constant()) : "";
-    if (regions > 0) { // the branch may never be taken
-      Value arguments[] = {*test, Value(Const{text})};
-      return callBuiltin(session, "triton.language.device_assert", arguments, {}).has_value();
-    }
-    return session.fail(Kind::AssertFailed, {text.empty() ? "" : ": " + text}), false;
-  }
+  if (test->constant() && isTrue(*test->constant()))
+    return true;
   auto message = node.message ? visit(node.message) : MaybeValue(Value(Const{std::string()}));
   if (!message)
     return false;
