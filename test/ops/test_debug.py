@@ -47,6 +47,7 @@ def asm_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + i)
     y = tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,f", [x, 1.0], dtype=tl.float32, is_pure=True, pack=1)
+    y = tl.inline_asm_elementwise("{ .reg .f32 t; mov.f32 t, 1.; mul.f32 $0, $1, t; }", "=f,f", [y], dtype=tl.float32, is_pure=True, pack=1)
     low, high = tl.inline_asm_elementwise("and.b32 $0, $2, 255; shr.u32 $1, $2, 8;", "=r,=r,r", [i * 100],
                                           dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
     tl.store(out_ptr + i, y + low + 256 * high)

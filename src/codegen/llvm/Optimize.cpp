@@ -8,12 +8,14 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/CorrelatedValuePropagation.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
@@ -189,6 +191,18 @@ struct DropUnreached : llvm::PassInfoMixin<DropUnreached> {
 
 } // namespace
 
+static bool hasWideDivisions(const llvm::Module &module) {
+  auto isWide = [](const llvm::Instruction &instruction) {
+    unsigned opcode = instruction.getOpcode();
+    return (opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem ||
+            opcode == llvm::Instruction::UDiv || opcode == llvm::Instruction::URem) &&
+           instruction.getType()->isIntegerTy(64);
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), isWide);
+  });
+}
+
 static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -225,6 +239,9 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(MergeEqual());
   else
     cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  // Quotients in 64 bits of numbers that have 32 are divided in 32.
+  if (hasWideDivisions(module))
+    cleanup.addPass(llvm::CorrelatedValuePropagationPass());
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());

@@ -74,8 +74,9 @@ private:
     return token(isMark ? Token::Kind::Mark : Token::Kind::Bad, start);
   }
 
+  // A decimal float may end with its point: `15.`.
   Token number(size_t start) {
-    while (isLetter(peek()) || isDigit(peek()) || (peek() == '.' && isDigit(peek(1))) ||
+    while (isLetter(peek()) || isDigit(peek()) || (peek() == '.' && !isLetter(peek(1))) ||
            ((peek() == '+' || peek() == '-') && isExponent(start)))
       ++at_;
     return token(Token::Kind::Number, start);
