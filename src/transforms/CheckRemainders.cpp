@@ -40,23 +40,29 @@ std::vector<unsigned> widths(FuncOp function) {
 // them so.
 class Indices {
 public:
-  bool contains(Value value) {
+  bool contains(Value value) { return contains(value, 0); }
+
+private:
+  static constexpr unsigned deepest = 64; // chains of ops behind it count as anything
+
+  bool contains(Value value, unsigned depth) {
+    if (depth == deepest)
+      return false;
     auto [known, isNew] = known_.try_emplace(value, false);
     if (!isNew)
       return known->second;
-    bool is = isMadeOfIndices(value);
+    bool is = isMadeOfIndices(value, depth + 1);
     return known_[value] = is;
   }
 
-private:
-  bool isMadeOfIndices(Value value) {
+  bool isMadeOfIndices(Value value, unsigned depth) {
     APInt constant;
     if (matchPattern(value, m_ConstantInt(&constant)))
       return !constant.isNegative();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      return loop && argument == loop.getInductionVar() && contains(loop.getLowerBound()) &&
-             contains(loop.getStep());
+      return loop && argument == loop.getInductionVar() && contains(loop.getLowerBound(), depth) &&
+             contains(loop.getStep(), depth);
     }
     Operation *op = value.getDefiningOp();
     if (isa<GetProgramIdOp, GetNumProgramsOp>(op))
@@ -65,7 +71,7 @@ private:
       return range.getStart() >= 0;
     return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::ExtSIOp,
                SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp>(op) &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand); });
+           llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand, depth); });
   }
 
   llvm::DenseMap<Value, bool> known_;

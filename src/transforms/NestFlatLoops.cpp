@@ -387,17 +387,33 @@ private:
 
   // An op of the body that computes the same in another place.
   bool isMovable(Operation *op) const {
+    auto isIt = [&](const Asked &asked) { return asked.op == op; };
     return op && op->getBlock() == &body_ && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
-           !isa<DotOp>(op) && !counting_.contains(op);
+           !isa<DotOp>(op) && !counting_.contains(op) && llvm::none_of(first_, isIt) &&
+           llvm::none_of(last_, isIt);
+  }
+
+  // Is the value known in another place, or computed there of what is?
+  template <typename Known> bool isComputedOf(Value value, Known isKnown) {
+    SmallVector<Value> work{value};
+    llvm::DenseSet<Value> seen;
+    while (!work.empty()) {
+      Value next = work.pop_back_val();
+      if (!seen.insert(next).second || loop_.isDefinedOutsideOfLoop(next) || next == phase_ ||
+          next == loop_.getInductionVar() || isKnown(next))
+        continue;
+      if (!isMovable(next.getDefiningOp()))
+        return false;
+      llvm::append_range(work, next.getDefiningOp()->getOperands());
+    }
+    return true;
   }
 
   bool isKnownAhead(Value value) {
-    if (loop_.isDefinedOutsideOfLoop(value) || value == phase_ || findIn(first_, value))
-      return true;
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return argument.getArgNumber() == 0 || argument.getArgNumber() - 1 != counter_;
-    return isMovable(value.getDefiningOp()) &&
-           llvm::all_of(value.getDefiningOp()->getOperands(), [&](Value of) { return isKnownAhead(of); });
+    return isComputedOf(value, [&](Value each) {
+      auto argument = dyn_cast<BlockArgument>(each);
+      return argument ? argument.getArgNumber() - 1 != counter_ : findIn(first_, each) != nullptr;
+    });
   }
 
   // Returns the value that a trip which is not the last one hands on.
@@ -418,12 +434,7 @@ private:
     return llvm::all_of(capturedBy(asked), [&](Value value) { return isKnownBehind(value); });
   }
   bool isKnownBehind(Value value) {
-    if (loop_.isDefinedOutsideOfLoop(value) || value == phase_ || value == loop_.getInductionVar() ||
-        isHandedOn(value))
-      return true;
-    Operation *op = value.getDefiningOp();
-    return isMovable(op) && !findIn(first_, value) && !findIn(last_, value) &&
-           llvm::all_of(op->getOperands(), [&](Value of) { return isKnownBehind(of); });
+    return isComputedOf(value, [&](Value each) { return isHandedOn(each); });
   }
 
   // ---- the new loops ----
@@ -452,8 +463,7 @@ private:
 
   // Computes what a part reads, where the builder stands, and does the part there.
   void take(OpBuilder &builder, const Asked &asked, IRMapping &mapping) {
-    for (Value value : capturedBy(asked))
-      compute(builder, value, mapping);
+    compute(builder, capturedBy(asked), mapping);
     if (Block *taken = asked.taken())
       for (Operation &op : taken->without_terminator())
         builder.clone(op, mapping);
@@ -461,12 +471,17 @@ private:
       mapping.map(result, mapping.lookupOrDefault(asked.value(true, result.getResultNumber())));
   }
 
-  void compute(OpBuilder &builder, Value value, IRMapping &mapping) {
-    if (loop_.isDefinedOutsideOfLoop(value) || mapping.contains(value))
-      return;
-    for (Value operand : value.getDefiningOp()->getOperands())
-      compute(builder, operand, mapping);
-    builder.clone(*value.getDefiningOp(), mapping);
+  void compute(OpBuilder &builder, SmallVector<Value> work, IRMapping &mapping) {
+    llvm::DenseSet<Operation *> needed;
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (!loop_.isDefinedOutsideOfLoop(value) && !mapping.contains(value) &&
+          needed.insert(value.getDefiningOp()).second)
+        llvm::append_range(work, value.getDefiningOp()->getOperands());
+    }
+    for (Operation &op : body_)
+      if (needed.contains(&op))
+        builder.clone(op, mapping);
   }
 
   void fill(scf::ForOp inner, Value tile, Value before) {
