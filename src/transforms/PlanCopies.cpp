@@ -420,12 +420,15 @@ private:
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     const simt::Costs &costs = machine_.costs;
     int64_t products = productsOf(dot);
-    bool asksAll = isAloneOverTiles() && llvm::all_of(plan_.copied, [](CopiedLoad &copied) {
-                     return copied.load.getMask() && asksRowsAndColumns(copied.load.getMask());
-                   });
+    unsigned columns = layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape());
+    bool asksAll = isAloneOverTiles() && columns < costs.boxedColumns &&
+                   llvm::all_of(
+                       plan_.copied,
+                       [](CopiedLoad &copied) {
+                         return copied.load.getMask() && asksRowsAndColumns(copied.load.getMask());
+                       });
     return matrix.getElementBits() >= costs.boxedBits &&
-           layout::columnsTogether(simt::layoutOf(dot.getResult()), matrix.shape()) >=
-               (asksAll ? costs.boundedColumns : costs.boxedAloneColumns) &&
+           columns >= (asksAll ? costs.boundedColumns : costs.boxedAloneColumns) &&
            products >= (asksAll ? costs.boundedProducts : costs.boxedAloneProducts) &&
            products < costs.boxedProducts &&
            (asksAll || 2 * plan_.slots * slotBytes() > machine_.sharedBytes);
