@@ -141,16 +141,16 @@ def run(target, form, m, n, k, programs, bm, bn, bk, **options):
 
 @pytest.mark.parametrize("target", TARGETS, indirect=True)
 @pytest.mark.parametrize("form", FORMS + BEHIND)
-@pytest.mark.parametrize("m, n, k, programs", [(384, 256, 320, 2), (200, 136, 72, 3), (128, 128, 64, 5), (320, 512, 136, 4), (64, 64, 0, 1)])
+@pytest.mark.parametrize("m, n, k, programs", [(256, 256, 200, 2), (200, 136, 72, 3), (128, 128, 64, 5), (64, 64, 0, 1)])
 def test_each_form(target, form, m, n, k, programs):
     run(target, form, m, n, k, programs, 64, 128, 64, num_warps=4, num_stages=3)
 
 
 @pytest.mark.parametrize("target", TARGETS, indirect=True)
-@pytest.mark.parametrize("form", ["plain", "clamped", "anew", "counted", "index"])
+@pytest.mark.parametrize("form", ["clamped", "counted"])
 @pytest.mark.parametrize("bm, bn, bk, warps, stages", [(128, 256, 64, 8, 3), (128, 128, 64, 8, 3), (128, 128, 32, 4, 4), (64, 64, 32, 4, 1)])
 def test_blocks(target, form, bm, bn, bk, warps, stages):
-    run(target, form, 2 * bm + 8, 2 * bn + 16, 5 * bk, 3, bm, bn, bk, num_warps=warps, num_stages=stages)
+    run(target, form, 2 * bm + 8, bn + 16, 4 * bk, 3, bm, bn, bk, num_warps=warps, num_stages=stages)
 
 
 @pytest.mark.parametrize("target", TARGETS[1:2], indirect=True)
