@@ -375,29 +375,9 @@ bool isInLoop(Value value) {
   return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
 }
 
-// The address behind a tile of pointers; numbers that a loop adds to its scalar pointer are of the offset.
-std::optional<Address> addressInTrips(AccessAnalysis &access, Value pointers) {
-  const Address *known = access.address(pointers);
-  if (!known)
-    return std::nullopt;
-  Address address = *known;
-  while (isInLoop(address.pointer)) {
-    auto add = address.pointer.getDefiningOp<AddPtrOp>();
-    if (!add)
-      return std::nullopt;
-    auto moved =
-        access.form(add.getOffset()).base.scaled(bytesOf(cast<PointerType>(address.pointer.getType())));
-    auto sum = moved ? Polynomial::add(address.offset.base, *moved) : std::nullopt;
-    if (!sum)
-      return std::nullopt;
-    address.offset.base = *sum;
-    address.pointer = add.getPtr();
-  }
-  return address;
-}
-
 std::optional<Difference> differenceOf(AccessAnalysis &access, Value a, Value b) {
-  std::optional<Address> first = addressInTrips(access, a), second = addressInTrips(access, b);
+  std::optional<Address> first = addressBehind(access, a, isInLoop),
+                         second = addressBehind(access, b, isInLoop);
   if (!first || !second || first->pointer != second->pointer || a.getType() != b.getType() ||
       first->offset.base.hasTiles())
     return std::nullopt;
@@ -501,6 +481,23 @@ std::optional<int64_t> stepOf(Value value) {
 
 } // namespace
 
+std::optional<Address> addressBehind(AccessAnalysis &access, Value pointers,
+                                     llvm::function_ref<bool(Value)> isPassed) {
+  const Address *found = access.address(pointers);
+  if (!found)
+    return std::nullopt;
+  Address address = *found;
+  while (auto add = isPassed(address.pointer) ? address.pointer.getDefiningOp<AddPtrOp>() : AddPtrOp()) {
+    auto bytes = access.form(add.getOffset()).base.scaled(bytesOf(cast<PointerType>(add.getPtr().getType())));
+    auto base = bytes ? Polynomial::add(address.offset.base, *bytes) : std::nullopt;
+    if (!base)
+      return std::nullopt;
+    address.offset.base = *base;
+    address.pointer = add.getPtr();
+  }
+  return address;
+}
+
 bool areApart(AccessAnalysis &access, Value a, Value b) {
   std::optional<Difference> difference = differenceOf(access, a, b);
   return difference && !isReachable(difference->steps, difference->constant, difference->elementBytes);
@@ -508,10 +505,10 @@ bool areApart(AccessAnalysis &access, Value a, Value b) {
 
 bool areApartInOtherTrips(AccessAnalysis &access, Value a, Value b) {
   std::optional<Difference> difference = differenceOf(access, a, b);
-  if (!difference)
+  std::optional<Address> address = difference ? addressBehind(access, a, isInLoop) : std::nullopt;
+  if (!address || isInLoop(address->pointer))
     return false;
   int64_t stepBytes = 0;
-  std::optional<Address> address = addressInTrips(access, a);
   for (const Monomial &term : address->offset.base.terms())
     for (const Factor &factor : term.factors) {
       if (!isInLoop(factor.value))

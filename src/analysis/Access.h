@@ -102,6 +102,11 @@ bool areApart(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 // turn of the integers.
 bool areApartInOtherTrips(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 
+// The address behind a tile of pointers from further back: numbers that were added to its scalar pointer are
+// a part of the offset, from pointer to pointer as long as `isPassed` says so.
+std::optional<Address> addressBehind(AccessAnalysis &access, mlir::Value pointers,
+                                     llvm::function_ref<bool(mlir::Value)> isPassed);
+
 // How an op that only moves elements maps its result's coordinates to its operand's:
 // map[operand dimension] = result dimension, or -1 for the operand's extents of 1.
 // nullopt for other ops.

@@ -167,13 +167,12 @@ const Pass splitMaskedLoops{
       return eachFunction(
           unit, [&](tile::FuncOp function) { transforms::splitMaskedLoops(function, unit.remarks); });
     }};
-const Pass checkRemainders{"check-remainders", "ttir",
-                           "`%` in addresses is checked once, so that wide accesses may rest on it",
-                           [](Unit &unit) {
-                             return eachFunction(unit, [&](tile::FuncOp function) {
-                               transforms::checkRemainders(function, unit.remarks);
-                             });
-                           }};
+const Pass checkRemainders{
+    "check-remainders", "ttir",
+    "`%` and `//` in addresses are checked once, so that wide accesses may rest on them", [](Unit &unit) {
+      return eachFunction(
+          unit, [&](tile::FuncOp function) { transforms::checkRemainders(function, unit.remarks); });
+    }};
 const Pass versionUnalignedLoops{"version-unaligned-loops", "ttir",
                                  "a loop of products that loads by numbers from memory gets a version for "
                                  "numbers that allow wide accesses",

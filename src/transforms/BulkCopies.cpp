@@ -177,23 +177,9 @@ layout::SharedMap BulkCopies::mapOfBoxes(ArrayRef<int64_t> shape, unsigned inner
   return map;
 }
 
-// The address behind an access's tile, from as far back as may be: scalars that were added to its pointer are
-// a part of the offset.
+// The address behind an access's tile, from as far back as may be.
 std::optional<Address> BulkCopies::addressOf(const Access &access) {
-  const Address *found = access_.address(access.pointers);
-  if (!found)
-    return std::nullopt;
-  Address address = *found;
-  while (auto add = address.pointer.getDefiningOp<AddPtrOp>()) {
-    Type pointee = cast<PointerType>(add.getPtr().getType()).getPointee();
-    auto bytes = access_.form(add.getOffset()).base.scaled(simt::storedBits(pointee) / 8);
-    auto base = bytes ? Polynomial::add(address.offset.base, *bytes) : std::nullopt;
-    if (!base)
-      return std::nullopt;
-    address.offset.base = *base;
-    address.pointer = add.getPtr();
-  }
-  return address;
+  return analysis::addressBehind(access_, access.pointers, [](Value) { return true; });
 }
 
 // Boxes are read by another proxy than that through which threads write global memory.

@@ -180,6 +180,7 @@ private:
 
   bool findPhase() {
     for (BlockArgument argument : loop_.getRegionIterArgs()) {
+      counting_.clear();
       unsigned number = argument.getArgNumber() - 1;
       Value next = loop_.getYieldedValues()[number];
       if (argument.getType() != trips_.getType() || !loop_.getResult(number).use_empty() ||
@@ -195,6 +196,7 @@ private:
       if (isConstant(loop_.getInitArgs()[number], -1) && countsAlone(argument))
         return true;
     }
+    counting_.clear();
     counter_.reset();
     for (Operation *user : loop_.getInductionVar().getUsers())
       if (isa<arith::RemSIOp, arith::RemUIOp>(user) && user->getOperand(0) == loop_.getInductionVar() &&
@@ -208,7 +210,6 @@ private:
   bool countsAlone(BlockArgument before) {
     Operation *count = phase_.getDefiningOp();
     auto isOfIt = [&](Operation *user) { return body_.findAncestorOpInBlock(*user) == count; };
-    counting_.clear();
     counting_.insert(count);
     if (count->getNumResults() != 1 || !isMemoryEffectFree(count))
       return false;

@@ -453,8 +453,7 @@ private:
 
   // Lets a slot be read for a trip more: with another slot, unless a program less would then run beside this
   // one, or with copies that start a trip later. `others`: bytes of shared memory that lie beside the slots;
-  // `isAlone`: there is no other program.
-  // Returns false where neither can be.
+  // `isAlone`: there is no other program. Returns false where neither can be.
   bool keepSlotsLonger(uint64_t others, bool isAlone = false) {
     uint64_t bytes = slotBytes();
     uint64_t most =

@@ -1,4 +1,6 @@
 """One loop over the trips of all tiles, as people write it: loops over tiles and their trips are made of it, and change no result."""
+import subprocess
+
 import pytest
 import torch
 
@@ -170,7 +172,6 @@ def remarks(tegula, kernel, signature):
 
 @pytest.fixture
 def tegula(build_dir):
-    import subprocess
     return lambda *arguments: subprocess.run([build_dir / "bin" / "tegula", *arguments], capture_output=True, text=True, timeout=120)
 
 
@@ -265,7 +266,7 @@ def test_trips_that_do_not_fit_into_their_bits_end_the_launch(target):
 
 
 @triton.jit
-def segments_kernel(a_ptr, b_ptr, c_ptr, lengths, n, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def segments_kernel(a_ptr, b_ptr, c_ptr, n, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     """Segments of K lie apart; a trip in which one is used up goes to the next, or back to the first."""
     i, j, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
     acc = tl.zeros((BM, BN), tl.float32)
@@ -304,12 +305,12 @@ def test_addresses_of_branches(target, bm, bn, warps, stages, n):
         wide = 64 - left * 8
         expected += a[:, at:at + wide].float() @ b[at:at + wide].float()
         at, left = at + 64, left - 1
-    segments_kernel[(1,)](a, b, c, c, n, BM=bm, BN=bn, BK=64, num_warps=warps, num_stages=stages)
+    segments_kernel[(1,)](a, b, c, n, BM=bm, BN=bn, BK=64, num_warps=warps, num_stages=stages)
     assert torch.equal(c, expected)
 
 
 def test_loads_at_addresses_of_branches_run_ahead(tegula):
-    said = remarks(tegula, "segments_kernel", "a_ptr=*f16:16,b_ptr=*f16:16,c_ptr=*f32:16,lengths=*f32:16,n=i32,BM=128,BN=128,BK=64")
+    said = remarks(tegula, "segments_kernel", "a_ptr=*f16:16,b_ptr=*f16:16,c_ptr=*f32:16,n=i32,BM=128,BN=128,BK=64")
     assert "2 loads run 2 trips ahead" in said and "of one warp" not in said, said
 
 
@@ -351,3 +352,36 @@ def test_a_load_beside_a_branch_that_loads_runs_ahead(tegula):
     done = tegula("explain", f"{__file__}::half_rows_kernel", "--target", "sm_90a", "--num-warps", "4", "--num-stages", "3", "--signature",
                   "k_ptr=*f16:16,out_ptr=*f32:16,T=i32,K=i32:16,B=32,BK=64")
     assert "1 load runs 2 trips ahead" in done.stdout, done.stdout
+
+
+@triton.jit
+def two_counters_kernel(a_ptr, b_ptr, c_ptr, tiles, trips):
+    """A number that counts up to the tiles, too, and is carried ahead of the trip's."""
+    i = tl.arange(0, 64)
+    other, at = -1, 0
+    acc = tl.zeros((64, 64), tl.float32)
+    for t in range(tiles * trips):
+        other = tl.where(other == tiles - 1, 0, other + 1)
+        k = (at + other) % 8 * 64 + i
+        acc = tl.dot(tl.load(a_ptr + i[:, None] * 512 + k[None, :]), tl.load(b_ptr + k[:, None] * 64 + i[None, :]), acc)
+        at += 1
+        if at == trips:
+            tl.store(c_ptr + t // trips * 4096 + i[:, None] * 64 + i[None, :], acc + other)
+            acc = tl.zeros((64, 64), tl.float32)
+            at = 0
+
+
+@pytest.mark.parametrize("target", TARGETS, indirect=True)
+@pytest.mark.parametrize("tiles, trips", [(1, 1), (3, 4), (4, 3), (2, 5)])
+def test_another_number_is_counted_beside(target, tiles, trips):
+    place = device(target)
+    a, b = integers(64, 512, seed=1).to(place), integers(512, 64, seed=2).to(place)
+    c = torch.full((tiles, 64, 64), -1.0, device=place)
+    two_counters_kernel[(1,)](a, b, c, tiles, trips, num_warps=4, num_stages=3)
+    expected, acc = torch.zeros_like(c), torch.zeros(64, 64, device=place)
+    for t in range(tiles * trips):
+        k = (t % trips + t % tiles) % 8 * 64
+        acc = acc + a[:, k:k + 64].float() @ b[k:k + 64].float()
+        if t % trips == trips - 1:
+            expected[t // trips], acc = acc + t % tiles, torch.zeros_like(acc)
+    assert torch.equal(c, expected)

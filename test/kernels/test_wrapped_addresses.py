@@ -1,4 +1,6 @@
 """Addresses made with `%`: wide accesses where remainders follow each other, and no wrong number where they do not (M22)."""
+import subprocess
+
 import pytest
 import torch
 
@@ -95,8 +97,6 @@ def test_an_index_past_its_bits_ends_the_launch(form, monkeypatch):
 @pytest.mark.parametrize("form, width", [("arguments", "i32:16"), ("constants", "i32"), ("three parts", "i32"), ("difference", "i32"), ("mask", "i32:16"),
                                          ("branch", "i32:16"), ("64 bits", "i32:16"), ("argument", "i32:16")])
 def test_quotients_and_remainders_of_indices_keep_accesses_wide(build_dir, form, width):
-    import subprocess
-
     done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::split_kernel", "--target", "sm_90a", "--signature",
                            f"x_ptr=*f16:16,out_ptr=*f16:16,width={width},stride=i32:16,n=i32:16,FORM='{form}',B=1024,APART=1024"],
                           capture_output=True, text=True, timeout=120)
