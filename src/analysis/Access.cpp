@@ -264,43 +264,51 @@ std::optional<Address> AccessAnalysis::computeAddress(Value value) {
   return Address{inner->pointer, *sum};
 }
 
-SmallVector<Conjunct, 2> AccessAnalysis::conjuncts(Value mask) {
-  struct Part {
-    Value mask;
-    SmallVector<int8_t, 4> map; // from its dimensions to those of the whole
-  };
+std::optional<SmallVector<Factor, 2>> conditionsOf(Value mask) {
   size_t rank = shapeOf(mask.getType()).size();
-  std::set<std::pair<const void *, SmallVector<int8_t, 4>>> seen; // membership only
-  SmallVector<Part> stack{{mask, {}}};
+  std::set<std::pair<const void *, SmallVector<int8_t, 3>>> seen; // membership only
+  SmallVector<Factor> stack{{mask, 0, {}}};
   for (size_t d = 0; d < rank; ++d)
-    stack.back().map.push_back(int8_t(d));
-  SmallVector<Conjunct, 2> all;
+    stack.back().dims.push_back(int8_t(d));
+  SmallVector<Factor, 2> all;
   while (!stack.empty()) {
-    Part part = stack.pop_back_val();
-    Operation *op = part.mask.getDefiningOp();
-    if (!seen.emplace(part.mask.getAsOpaquePointer(), part.map).second)
+    Factor part = stack.pop_back_val();
+    Operation *op = part.value.getDefiningOp();
+    if (!seen.emplace(part.value.getAsOpaquePointer(), part.dims).second)
       continue;
     if (seen.size() > mostPartsOfMask || all.size() > mostConjuncts)
-      return {Conjunct{std::nullopt, factor(mask)}};
+      return std::nullopt;
     if (isa_and_nonnull<arith::AndIOp>(op)) {
-      stack.push_back({op->getOperand(1), part.map});
-      stack.push_back({op->getOperand(0), part.map}); // comes first
+      stack.push_back({op->getOperand(1), 0, part.dims});
+      stack.push_back({op->getOperand(0), 0, part.dims}); // comes first
       continue;
     }
     if (auto map = op ? coordinateMap(op) : std::nullopt) {
-      for (int8_t &dim : *map)
-        dim = dim < 0 ? int8_t(-1) : part.map[dim];
-      stack.push_back({op->getOperand(0), *map});
+      Factor inner{op->getOperand(0), 0, {}};
+      for (int8_t dim : *map)
+        inner.dims.push_back(dim < 0 ? int8_t(-1) : part.dims[dim]);
+      stack.push_back(std::move(inner));
       continue;
     }
-    if (auto constant = constantOf(part.mask); constant && *constant != 0)
-      continue;
-    Conjunct conjunct = conjunctOf(part.mask);
+    if (auto constant = constantOf(part.value); !constant || *constant == 0)
+      all.push_back(std::move(part));
+  }
+  return all;
+}
+
+SmallVector<Conjunct, 2> AccessAnalysis::conjuncts(Value mask) {
+  size_t rank = shapeOf(mask.getType()).size();
+  auto conditions = conditionsOf(mask);
+  if (!conditions)
+    return {Conjunct{std::nullopt, factor(mask)}};
+  SmallVector<Conjunct, 2> all;
+  for (const Factor &condition : *conditions) {
+    Conjunct conjunct = conjunctOf(condition.value);
     if (conjunct.form)
-      conjunct.form = remap(*conjunct.form, part.map, rank);
+      conjunct.form = remap(*conjunct.form, condition.dims, rank);
     for (int8_t &dim : conjunct.opaque.dims)
       if (dim >= 0)
-        dim = part.map[dim];
+        dim = condition.dims[dim];
     if (!llvm::is_contained(all, conjunct))
       all.push_back(std::move(conjunct));
   }

@@ -107,6 +107,10 @@ bool areApartInOtherTrips(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 std::optional<Address> addressBehind(AccessAnalysis &access, mlir::Value pointers,
                                      llvm::function_ref<bool(mlir::Value)> isPassed);
 
+// The values whose conjunction a tile of i1 is, behind views, at the mask's dimensions; constants that are
+// true are left out. nullopt: more than are followed.
+std::optional<llvm::SmallVector<Factor, 2>> conditionsOf(mlir::Value mask);
+
 // How an op that only moves elements maps its result's coordinates to its operand's:
 // map[operand dimension] = result dimension, or -1 for the operand's extents of 1.
 // nullopt for other ops.

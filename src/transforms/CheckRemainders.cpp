@@ -1,4 +1,5 @@
 #include "transforms/CheckRemainders.h"
+#include "analysis/AccessGuards.h"
 #include "analysis/AxisInfo.h"
 #include "ir/tile/Checks.h"
 #include "transforms/FormRanges.h"
@@ -13,9 +14,12 @@ namespace tegula::transforms {
 namespace {
 
 using analysis::AccessAnalysis;
+using analysis::AccessGuards;
 using analysis::AxisInfoAnalysis;
 using analysis::checkedRemainderName;
+using analysis::Factor;
 using analysis::Form;
+using analysis::Guard;
 using analysis::Polynomial;
 
 constexpr unsigned accessBits = 128;
@@ -90,6 +94,13 @@ Value zeroLike(OpBuilder &builder, Value tile) {
                                    DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType())));
 }
 
+Value isNot(OpBuilder &builder, Value condition) {
+  auto type = cast<RankedTensorType>(condition.getType());
+  Value yes = arith::ConstantOp::create(builder, condition.getLoc(),
+                                        DenseElementsAttr::get(type, builder.getBoolAttr(true)));
+  return arith::XOrIOp::create(builder, condition.getLoc(), condition, yes);
+}
+
 // Is no element of the index below zero, or past its bits? Of a form that the program can compute its ends
 // are asked.
 Value isNotNegative(OpBuilder &builder, Value index, AccessAnalysis &access) {
@@ -106,37 +117,116 @@ Value isNotNegative(OpBuilder &builder, Value index, AccessAnalysis &access) {
   return width == 64 ? holds : scalars.both(holds, scalars.compare(slt, greatest, int64_t(1) << (width - 1)));
 }
 
-// Of an op whose dividend is an index, or of another one: is each element fit to keep runs together?
-Value keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, AccessAnalysis &access) {
-  Location loc = op->getLoc();
-  Value dividend = op->getOperand(0), divisor = op->getOperand(1), remainder = op->getResult(0);
-  Value zero = zeroLike(builder, dividend);
-  Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, divisor, zero);
-  if (isOfIndex) {
-    Value isPositive = isNotNegative(builder, dividend, access);
-    if (isQuotient(op) || matchPattern(divisor, m_NonZero()))
-      return isPositive;
-    if (!isTile(isPositive))
-      isPositive = SplatOp::create(builder, loc, holds.getType(), isPositive);
-    return arith::AndIOp::create(builder, loc, holds, isPositive);
-  }
-  if (!isa<arith::RemSIOp>(op))
-    return holds;
-  Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, dividend, zero);
-  Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
-  return arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
+// May a check of the op ask the value: is it there ahead of the op, or behind it in the same block?
+bool isAtHand(Value value, Operation *op) {
+  Operation *source = value.getDefiningOp();
+  if (source && source->getBlock() == op->getBlock())
+    return true;
+  Operation *user = value.getParentBlock()->findAncestorOpInBlock(*op);
+  return user && (!source || source->isBeforeInBlock(user));
 }
 
-void check(Operation *op, bool isOfIndex, AccessAnalysis &access) {
+// A condition at the coordinates of a tile; null where its dimensions come in another order.
+Value atTile(OpBuilder &builder, const Factor &condition, ArrayRef<int64_t> shape) {
+  Location loc = condition.value.getLoc();
+  auto type = [&](ArrayRef<int64_t> extents) { return RankedTensorType::get(extents, builder.getI1Type()); };
+  if (condition.dims.empty())
+    return SplatOp::create(builder, loc, type(shape), condition.value);
+  if (condition.dims.front() < 0 || !llvm::is_sorted(condition.dims))
+    return nullptr;
+  Value tile = condition.value;
+  SmallVector<int64_t> extents(shapeOf(tile.getType()));
+  for (unsigned d = 0; d < shape.size(); ++d) {
+    if (llvm::is_contained(condition.dims, int8_t(d)))
+      continue;
+    extents.insert(extents.begin() + d, 1);
+    tile = ExpandDimsOp::create(builder, loc, type(extents), tile, d);
+  }
+  return ArrayRef(extents) == shape ? tile : BroadcastOp::create(builder, loc, type(shape), tile).getResult();
+}
+
+// The checks of one kernel.
+class Checks {
+public:
+  explicit Checks(FuncOp function) : guards_(function) {}
+
+  void check(Operation *op, bool isOfIndex);
+
+private:
+  Value keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex);
+  Value matters(OpBuilder &builder, Operation *op);
+
+  AccessAnalysis access_;
+  AccessGuards guards_;
+  llvm::DenseMap<Value, Operation *> checked_; // indices, and behind which op
+};
+
+// The elements of the op's result that an access may depend on, as far as that is known at the op, behind
+// which the builder then stands, or behind the last of the conditions. Null: any.
+Value Checks::matters(OpBuilder &builder, Operation *op) {
+  auto ofOp = llvm::make_filter_range(
+      guards_.of(op->getResult(0)), [&](const Guard &guard) { return isAtHand(guard.condition.value, op); });
+  Operation *last = op;
+  for (const Guard &guard : ofOp)
+    if (Operation *source = guard.condition.value.getDefiningOp();
+        source && source->getBlock() == op->getBlock() && last->isBeforeInBlock(source))
+      last = source;
+  builder.setInsertionPointAfter(last);
+  Value all;
+  for (const Guard &guard : ofOp) {
+    Value holds = atTile(builder, guard.condition, shapeOf(op->getResult(0).getType()));
+    if (!holds)
+      continue;
+    if (guard.isNegated)
+      holds = isNot(builder, holds);
+    all = all ? arith::AndIOp::create(builder, op->getLoc(), all, holds).getResult() : holds;
+  }
+  return all;
+}
+
+// Of an op whose dividend is an index, or of another one: is each element fit to keep runs together, that
+// matters? An index past its bits matters always.
+Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex) {
+  Location loc = op->getLoc();
+  Value dividend = op->getOperand(0), divisor = op->getOperand(1), remainder = op->getResult(0);
+  if (isOfIndex && (isQuotient(op) || matchPattern(divisor, m_NonZero())))
+    return isNotNegative(builder, dividend, access_);
+  Value matter = matters(builder, op);
+  Value zero = zeroLike(builder, dividend);
+  Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, divisor, zero);
+  if (!isOfIndex && isa<arith::RemSIOp>(op)) {
+    Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, dividend, zero);
+    Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
+    holds = arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
+  }
+  if (matter)
+    holds = arith::OrIOp::create(builder, loc, holds, isNot(builder, matter));
+  if (!isOfIndex)
+    return holds;
+  Value isPositive = isNotNegative(builder, dividend, access_);
+  if (!isTile(isPositive))
+    isPositive = SplatOp::create(builder, loc, holds.getType(), isPositive);
+  return arith::AndIOp::create(builder, loc, holds, isPositive);
+}
+
+void Checks::check(Operation *op, bool isOfIndex) {
+  Value dividend = op->getOperand(0);
+  Operation *before = isOfIndex ? checked_.lookup(dividend) : nullptr;
+  // An index that was checked on the way here is checked.
+  if (before && before->getBlock()->findAncestorOpInBlock(*op) &&
+      (isQuotient(op) || matchPattern(op->getOperand(1), m_NonZero())))
+    return;
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   const char *why = isOfIndex ? "an address is made of an index that is past its bits, or with `%` by 0; "
                                 "compute the index in 64 bits"
                               : "an address is made with `%` of a negative multiple of the divisor, or by 0; "
                                 "make the dividend non-negative";
-  auto check = AssertOp::create(builder, op->getLoc(), keepsRuns(builder, op, isOfIndex, access),
-                                builder.getStringAttr(why));
+  Value holds = keepsRuns(builder, op, isOfIndex);
+  auto check = AssertOp::create(builder, op->getLoc(), holds, builder.getStringAttr(why));
   check->setAttr(ownCheckName, builder.getUnitAttr());
+  if (isOfIndex)
+    checked_[dividend] = op;
 }
 
 } // namespace
@@ -163,18 +253,9 @@ void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
       mark(op);
     return !isNeeded;
   });
-  AccessAnalysis access;
-  llvm::DenseMap<Value, Operation *> checked; // indices, and behind which op
+  Checks checks(function);
   for (Operation *op : ops) {
-    Value dividend = op->getOperand(0);
-    bool isOfIndex = indices.contains(dividend);
-    Operation *before = isOfIndex ? checked.lookup(dividend) : nullptr;
-    // An index that was checked on the way here is checked.
-    if (!before || !before->getBlock()->findAncestorOpInBlock(*op) ||
-        !(isQuotient(op) || matchPattern(op->getOperand(1), m_NonZero()))) {
-      check(op, isOfIndex, access);
-      checked[dividend] = op;
-    }
+    checks.check(op, indices.contains(op->getOperand(0)));
     remarks.push_back({locationText(op->getLoc()), "access",
                        std::string(isQuotient(op) ? "`//`" : "`%`") +
                            " is checked at run time, so that accesses may be wide"});

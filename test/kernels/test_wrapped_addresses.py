@@ -35,6 +35,108 @@ def test_a_torn_run_ends_the_launch(shift, n, monkeypatch):
         wrapped_kernel[(1,)](memory[2048:], torch.zeros(512), shift, n, B=512)
 
 
+# --- elements that no access reads ---
+
+
+@triton.jit
+def halo_kernel(x_ptr, out_ptr, n, first, last, FORM: tl.constexpr, B: tl.constexpr):
+    """A circular buffer of n elements, read from `first` blocks of 16 on, which may be below zero."""
+    place = tl.program_id(0) * B + tl.arange(0, B)
+    o = place + first * 16
+    i = o % n
+    inside = (o >= 0) & (o < last)
+    if FORM == "one mask":
+        v = tl.load(x_ptr + i, mask=inside, other=-1.0)
+    elif FORM == "two masks":
+        v = tl.load(x_ptr + i, mask=inside, other=-1.0) + tl.load(x_ptr + 4096 + i, mask=inside & (o < last - 16), other=0.0)
+    elif FORM == "rows":
+        columns = tl.arange(0, B)
+        square = tl.load(x_ptr + i[None, :] + columns[:, None] * 0, mask=inside[None, :] & (columns < last + 4096)[:, None], other=-1.0)
+        v = tl.max(square, 0)
+    elif FORM == "select":
+        v = tl.where(inside, tl.load(x_ptr + tl.where(o >= 0, i, 0), mask=o < last, other=-1.0), -1.0)
+    elif FORM == "select the other way":
+        v = tl.where(inside, tl.load(x_ptr + tl.where(o < 0, 0, i), mask=o < last, other=-1.0), -1.0)
+    elif FORM == "other dimension":  # the condition is of rows, the remainder of columns
+        square = tl.load(x_ptr + i[None, :] + tl.arange(0, B)[:, None] * 0, mask=inside[:, None], other=-1.0)
+        v = tl.max(square, 0)
+    elif FORM == "mask of the remainder":
+        v = tl.load(x_ptr + i, mask=inside & (i >= 0), other=-1.0)
+    elif FORM == "only below":
+        v = tl.load(x_ptr + 2048 + i, mask=i < 0, other=-1.0)
+    elif FORM == "data":
+        v = tl.load(x_ptr + i, mask=inside, other=-1.0) + tl.where(i < 8, 0.5, 0.25)
+    else:  # "carried": the remainder is of the trip before, the mask of this one
+        v = tl.zeros((B,), tl.float32)
+        at = place
+        for trip in range(2):
+            v += tl.load(x_ptr + 2048 + at, mask=o >= -64 * trip, other=-1.0)
+            at = (o + last * trip) % n
+    tl.store(out_ptr + place, v)
+
+
+def halo(x, n, first, last, form, length):
+    o = torch.arange(length) + 16 * first
+    if n == 0:
+        return torch.full((length,), -1.0)
+    i = torch.fmod(o, n)
+    inside = (o >= 0) & (o < last)
+    at = torch.where(inside, i, 0)
+    read = torch.where(inside, x[at], -1.0)
+    if form == "two masks":
+        return read + torch.where(inside & (o < last - 16), x[4096 + at], 0.0)
+    if form == "only below":
+        return torch.where(i < 0, x[2048 + i], -1.0)
+    if form == "data":
+        return read + torch.where(i < 8, 0.5, 0.25)
+    if form == "carried":
+        return torch.where(o >= 0, x[2048 : 2048 + length], -1.0) + torch.where(o >= -64, x[2048 + i], -1.0)
+    return read
+
+
+WHERE_GUARDED = ["one mask", "two masks", "rows", "select", "select the other way"]
+
+
+@pytest.mark.parametrize("form", WHERE_GUARDED)
+@pytest.mark.parametrize("n, first, last", [(64, -8, 100), (64, -4, 256), (48, -6, 200), (64, 0, 256), (0, -8, -200), (33, -7, 99)])
+def test_elements_that_masks_leave_out_may_be_torn(target, form, n, first, last):
+    """A multiple of n below zero is no mistake where no access reads there; nor is a divisor of 0."""
+    if n == 0 and form.startswith("select"):
+        pytest.skip("the select's pointers are read unmasked")
+    x, out = torch.arange(8192, dtype=torch.float32), torch.zeros(256)
+    halo_kernel[(2,)](x, out, n, first, last, FORM=form, B=128, num_warps=1)
+    assert torch.equal(out, halo(x, n, first, last, form, 256))
+
+
+@pytest.mark.parametrize("form", ["mask of the remainder", "only below", "data", "carried"])
+@pytest.mark.parametrize("n, first, last", [(64, -8, 100), (64, -4, 256), (48, -6, 200), (64, 0, 256), (33, -7, 99)])
+def test_a_torn_element_that_matters_is_right_or_ends_the_launch(target, form, n, first, last):
+    x, out = torch.arange(8192, dtype=torch.float32), torch.zeros(256)
+    try:
+        halo_kernel[(2,)](x, out, n, first, last, FORM=form, B=128, num_warps=1)
+    except triton.TritonError as error:
+        assert "negative multiple" in str(error) and first < 0
+    else:
+        assert torch.equal(out, halo(x, n, first, last, form, 256))
+
+
+@pytest.mark.sim
+def test_a_mask_of_another_dimension_leaves_no_element_out(monkeypatch):
+    import devices
+
+    devices.use("sim", monkeypatch)
+    with pytest.raises(triton.TritonError, match="negative multiple"):
+        halo_kernel[(1,)](torch.zeros(8192), torch.zeros(64), 32, -2, 64, FORM="other dimension", B=64, num_warps=1)
+
+
+@pytest.mark.parametrize("form, B", [("one mask", 1024), ("two masks", 1024), ("rows", 64)])
+def test_guarded_remainders_keep_accesses_wide(build_dir, form, B):
+    done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::halo_kernel", "--target", "sm_90a", "--signature",
+                           f"x_ptr=*f16:16,out_ptr=*f16:16,n=i32:16,first=i32,last=i32:16,FORM='{form}',B={B}"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "load of 8 elements" in done.stdout, done.stdout + done.stderr
+
+
 # --- quotients ---
 
 
