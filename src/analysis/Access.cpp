@@ -1,5 +1,6 @@
 #include "analysis/Access.h"
 #include "analysis/Forms.h"
+#include "analysis/Indices.h"
 #include "analysis/PointerOrigins.h"
 
 #include "ir/tile/Tile.h"
@@ -450,6 +451,18 @@ bool staysInBits(Value index, int64_t number) {
   return divisor && *divisor >= number;
 }
 
+// A number that divides a step, also one that is past its bits: a constant, or a constant power of two that
+// something is multiplied by.
+std::optional<int64_t> latticeOf(Value step) {
+  if (auto constant = constantOf(step))
+    return constant;
+  auto product = step.getDefiningOp<arith::MulIOp>();
+  auto factor = product ? constantOf(product.getRhs()) : std::nullopt;
+  if (product && (!factor || *factor <= 0 || !llvm::isPowerOf2_64(uint64_t(*factor))))
+    return std::nullopt;
+  return product ? *factor : 1;
+}
+
 // By how much, at least 1, the values of a loop's index, of blocks of it, or of a number that it carries
 // differ from trip to trip; all of them lie on one lattice of such steps, however often the loop runs.
 // nullopt: it is no such value.
@@ -470,10 +483,9 @@ std::optional<int64_t> stepOf(Value value) {
     return std::nullopt;
   std::optional<int64_t> step;
   if (argument == loop.getInductionVar()) {
-    std::optional<int64_t> from = constantOf(loop.getLowerBound());
-    if (!from || *from < 0 || loop.getUnsignedCmp())
+    if (!Indices().contains(loop.getLowerBound()) || loop.getUnsignedCmp())
       return std::nullopt;
-    step = constantOf(loop.getStep());
+    step = latticeOf(loop.getStep());
   } else {
     unsigned index = argument.getArgNumber() - loop.getNumInductionVars();
     auto next = loop.getYieldedValues()[index].getDefiningOp<arith::AddIOp>();

@@ -98,8 +98,8 @@ bool areApart(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 // The same of tiles that a loop computes, each in a trip other than the other's. Yes only where they depend
 // on trips through the index of one loop alone, or a number of 64 bits that it carries and adds a constant
 // to, whose step leads beyond all that one trip reaches. An index of 32 bits counts elements, or blocks of c
-// of them below n // c, from a constant that is not negative, so that none of its values differ by a whole
-// turn of the integers.
+// of them below n // c, from an index on (Indices.h) that is within its bits, so that none of its values
+// differ by a whole turn of the integers.
 bool areApartInOtherTrips(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 
 // The address behind a tile of pointers from further back: numbers that were added to its scalar pointer are

@@ -1,6 +1,7 @@
 #include "transforms/CheckRemainders.h"
 #include "analysis/AccessGuards.h"
 #include "analysis/AxisInfo.h"
+#include "analysis/Indices.h"
 #include "ir/tile/Checks.h"
 #include "transforms/FormRanges.h"
 
@@ -20,6 +21,7 @@ using analysis::checkedRemainderName;
 using analysis::Factor;
 using analysis::Form;
 using analysis::Guard;
+using analysis::Indices;
 using analysis::Polynomial;
 
 constexpr unsigned accessBits = 128;
@@ -39,47 +41,6 @@ std::vector<unsigned> widths(FuncOp function) {
   });
   return result;
 }
-
-// Values made of program ids, ranges and constants that are not negative: only a number past their bits makes
-// them so.
-class Indices {
-public:
-  bool contains(Value value) { return contains(value, 0); }
-
-private:
-  static constexpr unsigned deepest = 64; // chains of ops behind it count as anything
-
-  bool contains(Value value, unsigned depth) {
-    if (depth == deepest)
-      return false;
-    auto [known, isNew] = known_.try_emplace(value, false);
-    if (!isNew)
-      return known->second;
-    bool is = isMadeOfIndices(value, depth + 1);
-    return known_[value] = is;
-  }
-
-  bool isMadeOfIndices(Value value, unsigned depth) {
-    APInt constant;
-    if (matchPattern(value, m_ConstantInt(&constant)))
-      return !constant.isNegative();
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      return loop && argument == loop.getInductionVar() && contains(loop.getLowerBound(), depth) &&
-             contains(loop.getStep(), depth);
-    }
-    Operation *op = value.getDefiningOp();
-    if (isa<GetProgramIdOp, GetNumProgramsOp>(op))
-      return true;
-    if (auto range = dyn_cast<MakeRangeOp>(op))
-      return range.getStart() >= 0;
-    return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::ExtSIOp,
-               SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp>(op) &&
-           llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand, depth); });
-  }
-
-  llvm::DenseMap<Value, bool> known_;
-};
 
 bool isQuotient(Operation *op) { return isa<arith::DivSIOp>(op); }
 

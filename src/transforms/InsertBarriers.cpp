@@ -203,29 +203,47 @@ private:
     return a == b && (bothWrite || (!hasCopies(a, user) && analysis::isOneToOne(access_, a)));
   }
 
+  // One side of a meeting: the address, and whether elements are read there.
+  struct Side {
+    Value address;
+    bool isRead;
+  };
+
   // May the two accesses of one trip touch one element of which another thread must see the right value? Of
-  // two arguments the memory model for GPUs asks that where threads hold copies of a tile, and it matters
-  // what they read: in place, one thread stores what the others may have yet to read. Of tiles without copies
-  // it asks nothing (M12).
-  bool mayMeet(Value a, Value b, Operation *user) {
-    return mayShare(a, b, user) && !analysis::areApart(access_, a, b);
+  // two arguments the memory model for GPUs asks that where a kernel may work in place and several threads
+  // hold what is loaded: one of them stores what the others may have yet to read. Otherwise it asks nothing
+  // (M12).
+  bool mayMeet(Side a, Side b, Operation *user) {
+    return mayShare(a, b, user) && !analysis::areApart(access_, a.address, b.address);
   }
   // The same of accesses of any two trips around a loop.
-  bool mayMeetInTrips(Value a, Value b, Operation *user, bool bothWrite) {
+  bool mayMeetInTrips(Side a, Side b, Operation *user, bool bothWrite) {
     if (!mayShare(a, b, user))
       return false;
-    if (!analysis::areApartInOtherTrips(access_, a, b))
+    if (!analysis::areApartInOtherTrips(access_, a.address, b.address))
       return true;
-    return !ownElements(a, b, user, bothWrite) && !analysis::areApart(access_, a, b);
+    return !ownElements(a.address, b.address, user, bothWrite) &&
+           !analysis::areApart(access_, a.address, b.address);
   }
-  bool mayShare(Value a, Value b, Operation *user) {
-    auto isCopied = [&](Value address) {
-      return isa<RankedTensorType>(address.getType()) && hasCopies(address, user);
+  bool mayShare(Side a, Side b, Operation *user) {
+    auto readsCopies = [&](Side side) {
+      return side.isRead && isTile(side.address) && hasCopies(side.address, user);
     };
-    if ((isCopied(a) || isCopied(b)) && !keepToThemselves(a, b))
+    if ((readsCopies(a) || readsCopies(b)) && areAlike(a.address, b.address) &&
+        !keepToThemselves(a.address, b.address))
       return true;
-    analysis::OriginSet from = origins_.of(a); // a copy: the next answer may move it
-    return from.mayShare(origins_.of(b));
+    analysis::OriginSet from = origins_.of(a.address); // a copy: the next answer may move it
+    return from.mayShare(origins_.of(b.address));
+  }
+
+  // Have both tiles the extents of one tile that a kernel could read and write in place?
+  static bool areAlike(Value a, Value b) {
+    auto extents = [](Value address) {
+      SmallVector<int64_t> all(shapeOf(address.getType()));
+      llvm::erase(all, 1);
+      return all;
+    };
+    return extents(a) == extents(b);
   }
 
   // Does each thread that stores at one of the addresses only meet what it read itself at the other one? The
@@ -510,19 +528,23 @@ private:
   // An access of global memory at `address`; `update`: an atomic of which nobody wants what was there.
   void access(Operation *op, Value address, bool reads, bool writes, Pending &state,
               std::optional<AtomicKind> update = std::nullopt) {
-    auto old = [&](Value other) { return mayMeetInTrips(other, address, op, false); };
-    auto oldStore = [&](Value other) { return mayMeetInTrips(other, address, op, !reads); };
-    auto waitsFor = [&](Value other, bool bothWrite) {
-      return !ownElements(other, address, op, bothWrite) && mayMeet(other, address, op);
+    Side here{address, reads};
+    auto old = [&](Side other) { return mayMeetInTrips(other, here, op, false); };
+    auto oldStore = [&](Value other) { return mayMeetInTrips({other, false}, here, op, !reads); };
+    auto waitsFor = [&](Side other, bool bothWrite) {
+      return !ownElements(other.address, address, op, bothWrite) && mayMeet(other, here, op);
     };
-    bool waits = llvm::any_of(state.oldStores, oldStore) || (writes && llvm::any_of(state.oldLoads, old));
-    waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor(stored, !reads); });
-    waits |= writes && llvm::any_of(state.loads, [&](Value loaded) { return waitsFor(loaded, false); });
+    bool waits = llvm::any_of(state.oldStores, oldStore) ||
+                 (writes && llvm::any_of(state.oldLoads, [&](Value loaded) { return old({loaded, true}); }));
+    waits |= llvm::any_of(state.stores, [&](Value stored) { return waitsFor({stored, false}, !reads); });
+    waits |=
+        writes && llvm::any_of(state.loads, [&](Value loaded) { return waitsFor({loaded, true}, false); });
     waits |= llvm::any_of(state.updates, [&](const Pending::Update &u) {
-      return u.second != update && waitsFor(u.first, false);
+      return u.second != update && waitsFor({u.first, true}, false);
     });
-    waits |= llvm::any_of(state.oldUpdates,
-                          [&](const Pending::Update &u) { return u.second != update && old(u.first); });
+    waits |= llvm::any_of(state.oldUpdates, [&](const Pending::Update &u) {
+      return u.second != update && old({u.first, true});
+    });
     if (waits || state.acquires)
       meet(op, state);
     if (update)

@@ -111,6 +111,8 @@ def test_elements_that_masks_leave_out_may_be_torn(target, form, n, first, last)
 @pytest.mark.parametrize("form", ["mask of the remainder", "only below", "data", "carried"])
 @pytest.mark.parametrize("n, first, last", [(64, -8, 100), (64, -4, 256), (48, -6, 200), (64, 0, 256), (33, -7, 99)])
 def test_a_torn_element_that_matters_is_right_or_ends_the_launch(target, form, n, first, last):
+    if target == "cuda":
+        pytest.skip("a failed assertion ends the process's use of the device")
     x, out = torch.arange(8192, dtype=torch.float32), torch.zeros(256)
     try:
         halo_kernel[(2,)](x, out, n, first, last, FORM=form, B=128, num_warps=1)

@@ -1,0 +1,21 @@
+// Values made of program ids, ranges and constants that are not negative: only a number past their bits makes
+// them so.
+#pragma once
+#include "mlir/IR/Value.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace tegula::analysis {
+
+class Indices {
+public:
+  bool contains(mlir::Value value) { return contains(value, 0); }
+
+private:
+  bool contains(mlir::Value value, unsigned depth);
+  bool isMadeOfIndices(mlir::Value value, unsigned depth);
+
+  llvm::DenseMap<mlir::Value, bool> known_;
+};
+
+} // namespace tegula::analysis
