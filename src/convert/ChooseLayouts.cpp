@@ -205,7 +205,8 @@ bool LayoutChoice::waits(Value leader) const {
   const auto &anchors = anchors_.find(leader)->second;
   auto type = cast<RankedTensorType>(leader.getType());
   bool isOfLoop = rowsOfProducts_.contains(leader);
-  return type.getNumElements() <= 32 * int64_t(warps_) ||
+  bool isAccessed = llvm::any_of(anchors, [](const Anchor &anchor) { return anchor.isAccess; });
+  return type.getNumElements() <= 32 * int64_t(warps_) || !isAccessed ||
          (type.getRank() == 1 && llvm::all_of(anchors, [&](const Anchor &anchor) {
             return anchor.isLoad || (isOfLoop && anchor.trips == 1);
           }));

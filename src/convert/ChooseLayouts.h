@@ -58,9 +58,9 @@ private:
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
-  // repeat it anyway, one that is only loaded, which threads can load as its readers want it, or one that a
-  // loop reduces its products to, and that is loaded or stored outside of loops: the conversion is behind
-  // them.
+  // repeat it anyway, one that is only loaded, which threads can load as its readers want it, one that is
+  // only gathered, which any thread can do, or one that a loop reduces its products to, and that is loaded or
+  // stored outside of loops: the conversion is behind them.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
