@@ -79,7 +79,8 @@ constexpr OpCosts coreCosts{.position = 0,
                             .powerOfTwoDivision = 20,
                             .wideProduct = 4,
                             .simpleMath = 1,
-                            .math = 15};
+                            .math = 15,
+                            .longMath = 15};
 
 } // namespace
 

@@ -24,7 +24,9 @@ int64_t costOf(Operation *op, const OpCosts &costs) {
     return costs.wideProduct;
   if (isa<math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp, math::FmaOp>(op))
     return costs.simpleMath;
-  return isa<math::MathDialect>(op->getDialect()) ? costs.math : costs.simple;
+  if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op>(op))
+    return costs.math;
+  return isa<math::MathDialect>(op->getDialect()) ? costs.longMath : costs.simple;
 }
 
 } // namespace tegula::analysis

@@ -16,7 +16,8 @@ struct OpCosts {
   int64_t powerOfTwoDivision; // by a constant power of two
   int64_t wideProduct;        // the high half
   int64_t simpleMath;         // |x|, floor, ceil, fma
-  int64_t math;               // all other functions
+  int64_t math;               // exponentials and logarithms
+  int64_t longMath;           // all other functions
 };
 
 int64_t costOf(mlir::Operation *op, const OpCosts &costs);

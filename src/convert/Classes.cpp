@@ -22,7 +22,8 @@ constexpr analysis::OpCosts threadCosts{.position = 1,
                                         .powerOfTwoDivision = 1,
                                         .wideProduct = 6,
                                         .simpleMath = tooMuch,
-                                        .math = tooMuch};
+                                        .math = tooMuch,
+                                        .longMath = tooMuch};
 
 } // namespace
 

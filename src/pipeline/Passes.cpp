@@ -60,13 +60,11 @@ template <typename Body> Status eachFunction(Unit &unit, Body body) {
 
 Status chunk(Unit &unit) {
   int64_t threads = 32 * int64_t(unit.warps);
-  const simt::Costs &costs = unit.machine.costs;
-  int64_t most = costs.largestTile * threads, chunk = costs.chunk * threads;
   return eachFunction(unit, [&](tile::FuncOp function) {
-    if (transforms::chunkLargeTiles(function, most, chunk))
+    if (std::optional<int64_t> chunk = transforms::chunkLargeTiles(function, threads, unit.machine.costs))
       unit.remarks.push_back({tile::locationText(function.getLoc()), "nest",
                               "tiles too large for registers: a loop over chunks of at most " +
-                                  std::to_string(chunk) + " elements"});
+                                  std::to_string(*chunk) + " elements"});
   });
 }
 

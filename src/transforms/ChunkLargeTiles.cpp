@@ -1,5 +1,6 @@
 #include "transforms/ChunkLargeTiles.h"
 #include "analysis/AxisInfo.h"
+#include "analysis/OpCost.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/tile/Elementwise.h"
 
@@ -12,6 +13,19 @@ using namespace tegula::tile;
 namespace tegula::transforms {
 
 namespace {
+
+// In instructions of a thread.
+constexpr analysis::OpCosts threadCosts{.position = 0,
+                                        .simple = 1,
+                                        .floatDivision = 8,
+                                        .floatRemainder = 20,
+                                        .division = 16,
+                                        .constantDivision = 4,
+                                        .powerOfTwoDivision = 2,
+                                        .wideProduct = 2,
+                                        .simpleMath = 1,
+                                        .math = 4,
+                                        .longMath = 24};
 
 bool touchesTiles(Operation &op) { return hasTile(op.getOperands()) || hasTile(op.getResults()); }
 
@@ -30,21 +44,21 @@ bool streams(Operation &op) {
 // before them.
 class Chunks {
 public:
-  Chunks(FuncOp function, int64_t most, int64_t elements)
-      : block_(function.getBody().front()), axes_(function, analysis::Trust::Indices), most_(most),
-        elements_(elements) {}
+  Chunks(FuncOp function, int64_t threads, const simt::Costs &costs)
+      : block_(function.getBody().front()), axes_(function, analysis::Trust::Indices), threads_(threads),
+        costs_(costs) {}
 
-  bool run() {
-    if (!isStream() || !findLargest())
-      return false;
+  std::optional<int64_t> run() {
+    if (!isStream() || !findLargest() || !isTooLarge())
+      return std::nullopt;
     // Along the least contiguous axis first: an access then keeps its neighbours.
     SmallVector<unsigned> order = axes_.order(lead_.getPtr());
     for (unsigned axis : llvm::reverse(order))
       if (cutsAlong(axis)) {
         rewrite();
-        return true;
+        return elements_;
       }
-    return false;
+    return std::nullopt;
   }
 
 private:
@@ -71,7 +85,29 @@ private:
       for (Value result : op.getResults())
         if (RankedTensorType type = tileType(result))
           largest_ = std::max(largest_, type.getNumElements());
-    return lead_ && largest_ > most_;
+    return lead_ != nullptr;
+  }
+
+  // Sets how many elements may stay whole, and how many a chunk has.
+  bool isTooLarge() {
+    int64_t work = 0, loaded = 0;
+    for (Operation &op : block_)
+      for (Value result : op.getResults())
+        if (RankedTensorType type = tileType(result)) {
+          work += type.getNumElements() * costOf(&op, threadCosts);
+          if (isa<LoadOp>(op))
+            loaded += (type.getNumElements() * bitsOf(type) + 31) / 32;
+        }
+    bool isBusy = work > costs_.busyWork * largest_;
+    elements_ = threads_ * (isBusy ? costs_.busyChunk : costs_.chunk);
+    bool isCrowded = isBusy || loaded > costs_.loadedRegisters * threads_;
+    most_ = isCrowded ? threads_ * int64_t(costs_.chunk) : threads_ * int64_t(costs_.largestTile);
+    return largest_ > most_;
+  }
+
+  static int64_t bitsOf(RankedTensorType type) {
+    Type element = type.getElementType();
+    return isa<PointerType>(element) ? 64 : element.getIntOrFloatBitWidth();
   }
 
   // Can all stores be cut so that they have one extent, with the lead along `axis`?
@@ -232,7 +268,9 @@ private:
 
   Block &block_;
   analysis::AxisInfoAnalysis axes_;
-  int64_t most_, elements_;
+  int64_t threads_;
+  const simt::Costs &costs_;
+  int64_t most_ = 0, elements_ = 0; // that stay whole; of a chunk
   SmallVector<StoreOp> stores_;
   StoreOp lead_;
   int64_t largest_ = 0;                                      // elements of a tile
@@ -244,8 +282,8 @@ private:
 
 } // namespace
 
-bool chunkLargeTiles(Operation *function, int64_t most, int64_t chunk) {
-  return Chunks(cast<FuncOp>(function), most, chunk).run();
+std::optional<int64_t> chunkLargeTiles(Operation *function, int64_t threads, const simt::Costs &costs) {
+  return Chunks(cast<FuncOp>(function), threads, costs).run();
 }
 
 } // namespace tegula::transforms

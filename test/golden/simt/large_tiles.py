@@ -1,21 +1,24 @@
 """A tile that no thread has registers for is a loop over chunks; one that may meet its own stores stays whole."""
 # RUN: tegula compile %s::scale --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=65536' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=SCALE
-# RUN: tegula compile %s::shift --signature 'x=*f32:16,n=i32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=SHIFT
-# RUN: tegula compile %s::repeat --signature 'x=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=REPEAT
+# RUN: tegula compile %s::shift --signature 'x=*f32:16,n=i32:16,B=32768' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=SHIFT
+# RUN: tegula compile %s::repeat --signature 'x=*f32:16,B=32768' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=REPEAT
 # RUN: tegula compile %s::bias --signature 'x=*f32:16,b=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=BIAS
 # RUN: tegula compile %s::by_columns --signature 'x=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=COLUMNS
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ROWS
 # RUN: tegula compile %s::whole --signature 'x=*f32:16,out=*f32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=WHOLE
+# RUN: tegula compile %s::gelu --signature 'x=*f32:16,out=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=GELU
+# RUN: tegula compile %s::two --signature 'x=*f32:16,y=*f32:16,out=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=TWO
+# RUN: tegula compile %s::one --signature 'x=*f32:16,out=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ONE
 # RUN: tegula explain %s::scale --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=65536' --target sm_90a | FileCheck %s --check-prefix=SAID
 import triton
 import triton.language as tl
 
 
-# SAID: a loop over chunks of at most 2048 elements
+# SAID: a loop over chunks of at most 8192 elements
 # SCALE-LABEL: tt.func @scale
 # SCALE: scf.for
-# SCALE: tt.load {{.*}}simt.width = 4{{.*}}tensor<2048x
-# SCALE: tt.store {{.*}}simt.width = 4{{.*}}tensor<2048x
+# SCALE: tt.load {{.*}}simt.width = 4{{.*}}tensor<8192x
+# SCALE: tt.store {{.*}}simt.width = 4{{.*}}tensor<8192x
 @triton.jit
 def scale(x, out, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
@@ -24,7 +27,7 @@ def scale(x, out, n, B: tl.constexpr):
 
 # SHIFT-LABEL: tt.func @shift
 # SHIFT-NOT: scf.for
-# SHIFT: tt.store {{.*}}tensor<16384x
+# SHIFT: tt.store {{.*}}tensor<32768x
 @triton.jit
 def shift(x, n, B: tl.constexpr):
     i = tl.arange(0, B)
@@ -45,8 +48,8 @@ def repeat(x, B: tl.constexpr):
 # BIAS: tt.load {{.*}}tensor<256x
 # BIAS: scf.for
 # BIAS-NOT: tensor<256x!tt.ptr
-# BIAS: tt.load {{.*}}simt.width = 4{{.*}}tensor<8x256x
-# BIAS: tt.store {{.*}}simt.width = 4{{.*}}tensor<8x256x
+# BIAS: tt.load {{.*}}simt.width = 4{{.*}}tensor<32x256x
+# BIAS: tt.store {{.*}}simt.width = 4{{.*}}tensor<32x256x
 @triton.jit
 def bias(x, b, out):
     i, j = tl.arange(0, 256), tl.arange(0, 256)
@@ -57,7 +60,7 @@ def bias(x, b, out):
 # Chunks are cut across rows if columns lie together in memory.
 # COLUMNS-LABEL: tt.func @by_columns
 # COLUMNS: scf.for
-# COLUMNS: tt.load {{.*}}simt.width = 4{{.*}}tensor<256x8x
+# COLUMNS: tt.load {{.*}}simt.width = 4{{.*}}tensor<256x32x
 @triton.jit
 def by_columns(x, out):
     i, j = tl.arange(0, 256), tl.arange(0, 256)
@@ -65,10 +68,12 @@ def by_columns(x, out):
     tl.store(out + p, tl.load(x + p) + 1)
 
 
+# Threads repeat the sums that they store, but read nothing that others store.
 # ROWS-LABEL: tt.func @rows
 # ROWS: scf.for
+# ROWS-NOT: simt.barrier
 # ROWS: tt.reduce {{.*}}axis 1
-# ROWS: tt.store {{.*}}tensor<8x!tt.ptr
+# ROWS: tt.store {{.*}}tensor<32x!tt.ptr
 @triton.jit
 def rows(x, out):
     i, j = tl.arange(0, 256), tl.arange(0, 256)
@@ -80,6 +85,36 @@ def rows(x, out):
 # WHOLE-NOT: scf.for
 @triton.jit
 def whole(x, out):
-    i = tl.arange(0, 16384)
+    i = tl.arange(0, 32768)
     v = tl.load(x + i)
     tl.store(out + i, v - tl.sum(v, 0))
+
+
+# Much is computed for an element: fewer of them, so that more warps find room.
+# GELU-LABEL: tt.func @gelu
+# GELU: scf.for
+# GELU: tt.load {{.*}}tensor<4096x
+@triton.jit
+def gelu(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.store(out + i, 0.5 * v * (1 + tl.erf(v * 0.7071067811865476)))
+
+
+# Two loads fill more registers than one.
+# TWO-LABEL: tt.func @two
+# TWO: scf.for
+# TWO: tt.load {{.*}}tensor<8192x
+@triton.jit
+def two(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i) + tl.load(y + i))
+
+
+# ONE-LABEL: tt.func @one
+# ONE-NOT: scf.for
+# ONE: tt.load {{.*}}tensor<16384x
+@triton.jit
+def one(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i) + 1)

@@ -38,10 +38,17 @@ std::vector<int32_t> memoryAfter(Parsed &kernel) {
   return memory;
 }
 
-bool isChunked(const std::string &body, int64_t most = 16, int64_t chunk = 16) {
+bool isChunked(const std::string &body, unsigned most = 16, unsigned chunk = 16, unsigned registers = 1024,
+               unsigned work = 1024) {
   Parsed kernel(arguments, addresses + body);
   std::vector<int32_t> before = memoryAfter(kernel);
-  bool changed = transforms::chunkLargeTiles(kernel.function, most, chunk);
+  simt::Costs costs;
+  costs.largestTile = most;
+  costs.chunk = chunk;
+  costs.loadedRegisters = registers;
+  costs.busyWork = work;
+  costs.busyChunk = chunk / 2;
+  bool changed = transforms::chunkLargeTiles(kernel.function, /*threads=*/1, costs).has_value();
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*kernel.module)));
   EXPECT_EQ(memoryAfter(kernel), before);
   return changed;
@@ -57,6 +64,15 @@ TEST(Chunks, NotOfWhatFits) { EXPECT_FALSE(isChunked(loadP + store("qa"), 64)); 
 
 TEST(Chunks, OfHalvesThatDivideTheTile) {
   EXPECT_TRUE(isChunked(loadP + store("qa"), 16, 24)) << "chunks of 16";
+}
+
+TEST(Chunks, OfWhatWouldFitButForItsLoadsOrItsWork) {
+  EXPECT_TRUE(isChunked(loadP + store("qa"), 64, 16, /*registers=*/63));
+  EXPECT_FALSE(isChunked(loadP + store("qa"), 64, 16, /*registers=*/64));
+  EXPECT_TRUE(
+      isChunked("%v = arith.addi %i, %one : tensor<64xi32>\n%d = arith.remsi %i, %v : tensor<64xi32>\n" +
+                    store("qa", "d"),
+                64, 16, 1024, /*work=*/8));
 }
 
 TEST(Chunks, NotWhereAStoreCouldMeetALoad) {
