@@ -98,7 +98,8 @@ private:
         choice_.contiguousBytes(*own, pointers, mask, bits) * 2 <=
             choice_.contiguousBytes(best, pointers, mask, bits) &&
         !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
-    bool move = !own || (!isSmall(op) && scatters) || isRepeated(op, *own, best, width, dim);
+    bool move = !own || (!isSmall(op) && scatters) || isRepeated(op, *own, best, width, dim) ||
+                isStoredInPieces(op, *own, best, width, dim);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -120,6 +121,21 @@ private:
            (int64_t(simt::warpsOf(access)) << layout::laneBits);
   }
 
+  // Instructions by which a thread accesses its registers of a tile.
+  static unsigned accessesOf(unsigned elements, const Layout &layout, unsigned width, unsigned dim) {
+    return std::max(elements / std::min(width, layout.contiguous(dim)), 1u);
+  }
+
+  // Does a thread store so many elements one by one, of a tile that threads hold several times over, that
+  // they had better be spread over all threads? The sums of rows, say, of which each lane of a row has all.
+  bool isStoredInPieces(Operation *op, const Layout &own, const Layout &best, unsigned width, unsigned dim) {
+    auto accesses = [&](const Layout &layout) {
+      return accessesOf(layout.size(layout::Axis::Register), layout, width, dim);
+    };
+    return isa<StoreOp>(op) && !isVolatile(op) &&
+           accesses(own) >= machine_.costs.repeatedStores * accesses(best);
+  }
+
   // Does each thread load so much of what others load, too, beside the products of a loop, that it had better
   // come once, as a copy, and be read from shared memory?
   bool isRepeated(Operation *op, const Layout &own, const Layout &best, unsigned width, unsigned dim) {
@@ -130,7 +146,7 @@ private:
     auto accesses = [&](const Layout &layout) {
       unsigned equal = layout::registersInside(layout, axes_.at(load.getResult()).constancy);
       unsigned elements = layout.size(layout::Axis::Register) >> llvm::popcount(equal);
-      return std::max(elements / std::min(width, layout.contiguous(dim)), 1u);
+      return accessesOf(elements, layout, width, dim);
     };
     return accesses(own) >= machine_.costs.repeatedLoads * accesses(best) && hasProductsAlone(loop) &&
            !isAddress(load, loop);

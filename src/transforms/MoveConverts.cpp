@@ -167,7 +167,10 @@ void hoistConverts(Operation *function) {
   function->walk([&](simt::ConvertOp convert) {
     bool isOperand =
         llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
-    if (isOperand && comesFromLoad(convert.getValue()) && !isReadComputed(convert))
+    bool isFromLoad = isOperand && comesFromLoad(convert.getValue()) && !isReadComputed(convert);
+    // Fewer registers behind it compute less.
+    bool isSpread = simt::registersOf(convert.getValue().getType()) > simt::registersOf(convert.getType());
+    if (isFromLoad || (isSpread && !isOperand))
       converts.push_back(convert);
   });
   for (simt::ConvertOp convert : converts)
