@@ -135,3 +135,28 @@ def test_comparisons_with_nan(target, dtype):
     compare_kernel[(1,)](x, y, out, x.numel(), BLOCK=1024)
     for row, expected in zip(out, [x < y, x <= y, x > y, x >= y, x == y, x != y]):
         assert torch.equal(row, expected)
+
+
+@triton.jit
+def zeros_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    count = tl.sum(x.to(tl.int32)).to(x.dtype)  # 0, which nobody knows, and no NaN
+    tl.store(out_ptr + i, tl.where(x < 0, x, 0.0), mask=i < n)
+    tl.store(out_ptr + n + i, tl.where(x > 0, x, 0.0), mask=i < n)
+    tl.store(out_ptr + 2 * n + i, tl.where(x > -0.0, x, -0.0), mask=i < n)
+    tl.store(out_ptr + 3 * n + i, tl.where(x < -0.0, x, -0.0), mask=i < n)
+    tl.store(out_ptr + 4 * n + i, tl.where(x < count, x, count), mask=i < n)
+    tl.store(out_ptr + 5 * n + i, tl.where(x < 0, 0.0, x), mask=i < n)
+    tl.store(out_ptr + 6 * n + i, tl.where(x > 0, 0.0, x), mask=i < n)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=name_of)
+def test_choices_between_zeros_keep_the_sign(target, dtype):
+    """N10: on GPUs `where(x < 0, x, 0)` was the minimum, which is -0 of two zeros."""
+    x = torch.tensor([0.0, -0.0, 0.25, -0.25], dtype=dtype)
+    out = torch.zeros(7, 4, dtype=dtype)
+    zeros_kernel[(1,)](x, out, 4, BLOCK=4)
+    zero = torch.zeros((), dtype=dtype)
+    assert_same(out, torch.stack([torch.where(x < 0, x, zero), torch.where(x > 0, x, zero), torch.where(x > 0, x, -zero), torch.where(x < 0, x, -zero),
+                                  torch.where(x < 0, x, zero), torch.where(x < 0, zero, x), torch.where(x > 0, zero, x)]))

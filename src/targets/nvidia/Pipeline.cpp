@@ -15,6 +15,7 @@
 #include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/Ops.h"
 #include "targets/nvidia/ProductSteps.h"
+#include "targets/nvidia/SignedZeros.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -214,6 +215,10 @@ constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
     "constant factors that the assembler gets wrong, pairs of floats below zero say, are hidden from it",
     eachCode<hideConstantFactors>};
+constexpr Pass keepZeros{
+    "keep-signs-of-zeros", "llvm",
+    "choices between zeros are turned around where LLVM would take them for minima and maxima",
+    eachCode<keepSignsOfZeros>};
 constexpr Pass emitPtx{"emit-ptx", "ptx", "LLVM's code generator writes the text that the assembler takes",
                        emitText};
 constexpr Pass widenDifferences{
@@ -287,6 +292,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &copySums, hasGroupDots},
     {"optimize", &separatePieces, hasGroupDots},
     {"optimize", &hideFactors},
+    {"optimize", &keepZeros},
     {"ptx", &emitPtx},
     {"ptx", &widenDifferences},
     {"ptx", &separatePairs},
