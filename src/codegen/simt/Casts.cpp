@@ -16,11 +16,12 @@ Type signedness(Type integer, unsigned bits, bool isSigned) {
   return IntegerType::get(integer.getContext(), bits, isSigned ? IntegerType::Signed : IntegerType::Unsigned);
 }
 
-llvm::Value *toInteger(Scalars &s, llvm::Value *v, Type from, Type to, llvm::Type *element, bool isSigned) {
+llvm::Value *toInteger(Scalars &s, Operation *op, llvm::Value *v, Type from, Type to, llvm::Type *element,
+                       bool isSigned) {
   auto &b = s.builder;
   unsigned bits = to.getIntOrFloatBitWidth();
   if (codegen::isSmallFloat(v)) {
-    v = codegen::toFloat(b, v);
+    v = toFloat(s, op, v);
     from = Float32Type::get(from.getContext());
   }
   llvm::Value *wide =
@@ -70,9 +71,10 @@ llvm::Value *lowerCast(Scalars &s, Operation *op, Values v, llvm::Type *element)
       llvm::Type *f32 = s.builder.getFloatTy();
       llvm::Value *wide =
           codegen::convertFloat(s.builder, v[0], from, Float32Type::get(op->getContext()), f32);
-      return toInteger(s, wide, Float32Type::get(op->getContext()), to, element, isa<arith::FPToSIOp>(op));
+      return toInteger(s, op, wide, Float32Type::get(op->getContext()), to, element,
+                       isa<arith::FPToSIOp>(op));
     }
-    return toInteger(s, v[0], from, to, element, isa<arith::FPToSIOp>(op));
+    return toInteger(s, op, v[0], from, to, element, isa<arith::FPToSIOp>(op));
   }
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
     return fromInteger(s, v[0], from, to, element, isa<arith::SIToFPOp>(op));

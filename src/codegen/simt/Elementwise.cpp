@@ -6,6 +6,7 @@
 #include "codegen/simt/Ops.h"
 #include "ir/tile/InlineAssembly.h"
 
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/InlineAsm.h"
 
 using namespace mlir;
@@ -32,7 +33,7 @@ llvm::Value *nearest(Scalars &s, llvm::Value *wide, Operation *op, llvm::Type *e
 llvm::Value *divide(Scalars &s, Operation *op, Values v, bool precise) {
   auto &b = s.builder;
   llvm::Type *element = elementOf(v[0]);
-  llvm::Value *x = codegen::toFloat(b, v[0]), *y = codegen::toFloat(b, v[1]), *quotient = nullptr;
+  llvm::Value *x = toFloat(s, op, v[0]), *y = toFloat(s, op, v[1]), *quotient = nullptr;
   if (elementOf(x)->isFloatTy() && !precise && !element->isHalfTy())
     quotient = s.hardware.approximate(b, "fdiv", {x, y});
   if (!quotient)
@@ -43,7 +44,7 @@ llvm::Value *divide(Scalars &s, Operation *op, Values v, bool precise) {
 llvm::Value *remainder(Scalars &s, Operation *op, Values v) {
   auto &b = s.builder;
   llvm::Type *element = elementOf(v[0]);
-  llvm::Value *x = codegen::toFloat(b, v[0]), *y = codegen::toFloat(b, v[1]);
+  llvm::Value *x = toFloat(s, op, v[0]), *y = toFloat(s, op, v[1]);
   llvm::StringRef symbol = elementOf(x)->isDoubleTy() ? "tgm_fmod_f64" : "tgm_fmod_f32";
   llvm::Type *type = x->getType();
   llvm::Value *result = b.CreateCall(
@@ -57,6 +58,24 @@ llvm::Value *clamp(Scalars &s, ClampFOp op, Values v) {
   return s.builder.CreateBinaryIntrinsic(upper, s.builder.CreateBinaryIntrinsic(lower, v[0], v[1]), v[2]);
 }
 
+// Of f16 every machine has comparisons.
+llvm::Value *compare(Scalars &s, arith::CmpFOp op, Values v) {
+  auto &b = s.builder;
+  auto predicate = codegen::predicateOf(op.getPredicate());
+  if (!elementOf(v[0])->isBFloatTy() || s.hardware.comparesBFloat())
+    return b.CreateFCmp(predicate, v[0], v[1]);
+  auto widened = [&](llvm::Value *x, llvm::Value *y) {
+    return b.CreateFCmp(predicate, toFloat(s, op, x), toFloat(s, op, y));
+  };
+  if (!v[0]->getType()->isVectorTy())
+    return widened(v[0], v[1]);
+  llvm::Value *both = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt1Ty(), 2));
+  for (unsigned k : {0, 1})
+    both = b.CreateInsertElement(
+        both, widened(llvm::findScalarElement(v[0], k), llvm::findScalarElement(v[1], k)), uint64_t(k));
+  return both;
+}
+
 bool isPackedArithmetic(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, arith::MaxNumFOp, arith::MinNumFOp,
              arith::MaximumFOp, arith::MinimumFOp, ClampFOp, math::FmaOp, math::AbsFOp>(op);
@@ -64,10 +83,23 @@ bool isPackedArithmetic(Operation *op) {
 
 } // namespace
 
+llvm::Value *toFloat(Scalars &s, Operation *op, llvm::Value *value) {
+  auto *context = op->getContext();
+  llvm::Value *wide =
+      elementOf(value)->isBFloatTy()
+          ? s.hardware.convert(s.builder, value, BFloat16Type::get(context), Float32Type::get(context), false)
+          : nullptr;
+  return wide ? wide : codegen::toFloat(s.builder, value);
+}
+
 bool pairs(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0)
     return false;
   Type from = elementType(op->getOperand(0).getType()), to = elementType(op->getResult(0).getType());
+  if (isa<arith::CmpFOp, arith::SelectOp>(op)) {
+    Type compared = isa<arith::CmpFOp>(op) ? from : to;
+    return compared.isF16() || compared.isBF16();
+  }
   if (!isa<FloatType, IntegerType>(from) || !isa<FloatType>(to))
     return false;
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
@@ -84,9 +116,8 @@ llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v, llvm::Type *) {
   auto &b = s.builder;
   if (isa<arith::SelectOp>(op))
     return b.CreateSelect(v[0], v[1], v[2]);
-  if (auto compare = dyn_cast<arith::CmpFOp>(op))
-    return b.CreateFCmp(codegen::predicateOf(compare.getPredicate()), codegen::toFloat(b, v[0]),
-                        codegen::toFloat(b, v[1]));
+  if (auto comparison = dyn_cast<arith::CmpFOp>(op))
+    return compare(s, comparison, v);
   if (isa<arith::MaxNumFOp>(op))
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, v[0], v[1]);
   if (isa<arith::MinNumFOp>(op))
@@ -106,7 +137,7 @@ llvm::Value *lowerFloats(Scalars &s, Operation *op, Values v, llvm::Type *) {
   if (isa<arith::RemFOp>(op))
     return remainder(s, op, v);
   if (isa<PreciseSqrtOp>(op)) {
-    llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, codegen::toFloat(b, v[0]));
+    llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, toFloat(s, op, v[0]));
     return codegen::isSmallFloat(v[0]) ? nearest(s, root, op, elementOf(v[0])) : root;
   }
   if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))

@@ -19,6 +19,9 @@ struct Scalars {
 llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                               llvm::Type *resultElement);
 
+// An element as f32, or f64 as it is: for ops that no machine has of 16 bits.
+llvm::Value *toFloat(Scalars &scalars, mlir::Operation *op, llvm::Value *value);
+
 // Are two elements of the op better computed at once? Yes for 16-bit floats, conversions to and from
 // 8 bits, and of integers to 16-bit floats.
 bool pairs(mlir::Operation *op);

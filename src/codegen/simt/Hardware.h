@@ -180,6 +180,8 @@ public:
   // instructions, within the error that docs/language/math-functions.md allows; null where it has none.
   virtual llvm::Value *approximate(Builder &b, llvm::StringRef function,
                                    llvm::ArrayRef<llvm::Value *> arguments) const = 0;
+  // Has the machine comparisons of bf16? Else they are of f32.
+  virtual bool comparesBFloat() const = 0;
   // `value` of type `from` as type `to`: rounded once, to nearest even or toward zero, saturating where `to`
   // is an integer (then NaN gives 0) or has 8 bits. Integers are si or ui; scalars or pairs. Null where the
   // machine has no instruction for it.

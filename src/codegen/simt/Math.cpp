@@ -79,7 +79,7 @@ llvm::Value *lowerMath(Scalars &s, Operation *op, Values v, llvm::Type *) {
     return s.builder.CreateIntrinsic(codegen::exactIntrinsic(op), {v[0]->getType()}, v);
   llvm::SmallVector<llvm::Value *, 3> wide;
   for (llvm::Value *operand : v)
-    wide.push_back(codegen::toFloat(s.builder, operand));
+    wide.push_back(toFloat(s, op, operand));
   llvm::Value *result = inFloat(s, op, wide);
   if (!result || !codegen::isSmallFloat(v[0]))
     return result;

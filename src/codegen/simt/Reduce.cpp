@@ -1,6 +1,7 @@
 // Reductions in three steps: the registers of a thread as a tree; lanes by butterflies, or by one instruction
 // for words, where the machine has it; warps by one trip through shared memory in which every thread reads
 // all partial results. Every thread ends with the results that the sliced layout gives it.
+#include "codegen/simt/Elementwise.h"
 #include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Costs.h"
 #include "ir/simt/Scratch.h"
@@ -49,6 +50,44 @@ Partial tree(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
     parts = std::move(next);
   }
   return parts.front();
+}
+
+// The pair that the two are the elements of, in order; null: of none.
+llvm::Value *pairOf(llvm::Value *low, llvm::Value *high) {
+  auto elementAt = [](llvm::Value *value, uint64_t place) -> llvm::Value * {
+    auto taken = dyn_cast<llvm::ExtractElementInst>(value);
+    auto index = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
+    auto type = taken ? dyn_cast<llvm::FixedVectorType>(taken->getVectorOperandType()) : nullptr;
+    return index && index->getZExtValue() == place && type->getNumElements() == 2 ? taken->getVectorOperand()
+                                                                                  : nullptr;
+  };
+  llvm::Value *pair = elementAt(low, 0);
+  return pair && pair == elementAt(high, 1) ? pair : nullptr;
+}
+
+// What a thread holds. Extrema of 16-bit floats, which no order changes, are of two at once as long as there
+// are pairs.
+Partial withinThread(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
+  Operation &first = op.getCombine().front().front();
+  bool isExtremum = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(first) &&
+                    first.getNextNode() == op.getCombine().front().getTerminator() &&
+                    op.getNumOperands() == 1;
+  if (!isExtremum || !pairs(&first) || parts[0].valid)
+    return tree(e, op, std::move(parts));
+  std::vector<Partial> both, rest;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    llvm::Value *pair = i + 1 < parts.size() ? pairOf(parts[i].values[0], parts[i + 1].values[0]) : nullptr;
+    if (pair)
+      both.push_back(Partial{{pair}, nullptr, parts[i++].isInside});
+    else
+      rest.push_back(parts[i]);
+  }
+  if (!both.empty()) {
+    Partial last = tree(e, op, std::move(both));
+    for (uint64_t k : {0, 1})
+      rest.push_back(Partial{{e.builder.CreateExtractElement(last.values[0], k)}, nullptr, last.isInside});
+  }
+  return tree(e, op, std::move(rest));
 }
 
 Partial across(Emitter &e, ReduceOp op, const Partial &mine, unsigned laneMask) {
@@ -220,7 +259,7 @@ void emitReduce(Emitter &e, ReduceOp op) {
       parts.push_back({Registers(op.getNumOperands(), nullptr)});
       continue;
     }
-    parts.push_back(acrossLanes(e, op, tree(e, op, std::move(group)), scratch.laneBits));
+    parts.push_back(acrossLanes(e, op, withinThread(e, op, std::move(group)), scratch.laneBits));
   }
   if (scratch.warps > 1)
     acrossWarps(e, op, source, result, parts);

@@ -106,6 +106,18 @@ llvm::Value *narrow(Builder &b, llvm::Value *value, Type to, bool towardZero) {
   return isPair(value) ? both : b.CreateExtractElement(both, uint64_t(0));
 }
 
+// bf16 -> f32: of two in one word each is a shift or a mask away, where a register of 16 bits between would
+// cost a step more.
+llvm::Value *widenHalfOfWord(Builder &b, llvm::Value *value) {
+  auto taken = dyn_cast<llvm::ExtractElementInst>(value);
+  auto index = taken ? dyn_cast<llvm::ConstantInt>(taken->getIndexOperand()) : nullptr;
+  if (!index || cast<llvm::VectorType>(taken->getVectorOperandType())->getElementCount().getFixedValue() != 2)
+    return nullptr;
+  llvm::Value *word = b.CreateBitCast(taken->getVectorOperand(), b.getInt32Ty());
+  llvm::Value *bits = index->isOne() ? b.CreateAnd(word, 0xFFFF0000) : b.CreateShl(word, 16);
+  return b.CreateBitCast(bits, b.getFloatTy());
+}
+
 // f32 or f16 -> 8 bits.
 llvm::Value *encodeBytes(Builder &b, llvm::Value *value, Type from, Type to) {
   bool e4m3 = isa<Float8E4M3FNType>(to);
@@ -152,6 +164,8 @@ llvm::Value *betweenFloats(Builder &b, llvm::Value *value, Type from, Type to, b
                : nullptr;
   if (from.isF64() && small && !towardZero && (to.isF16() || capability >= 90))
     return b.CreateFPTrunc(value, to.isF16() ? b.getHalfTy() : b.getBFloatTy());
+  if (from.isBF16() && to.isF32())
+    return widenHalfOfWord(b, value);
   if (capability < 89 || towardZero)
     return nullptr;
   if (toBits == 8 && (from.isF32() || from.isF16()))

@@ -80,6 +80,7 @@ public:
   void failWordless(Builder &b, llvm::Value *condition) const override;
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
+  bool comparesBFloat() const override { return capability_ >= 90; }
   llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,
                        bool towardZero) const override;
 
