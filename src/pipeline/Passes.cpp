@@ -13,6 +13,7 @@
 #include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
+#include "transforms/NarrowFloats.h"
 #include "transforms/NestFlatLoops.h"
 #include "transforms/OperandsInShared.h"
 #include "transforms/OrderPrograms.h"
@@ -118,6 +119,13 @@ const Pass transposeProducts{"transpose-products", "ttir",
                                  transforms::transposeProducts(function, unit.warps, unit.remarks);
                                });
                              }};
+const Pass narrowFloats{
+    "narrow-floats", "ttir",
+    "f32 that holds f16 or bf16 is computed as such, two elements at once, where the bits are the same",
+    [](Unit &unit) {
+      return eachFunction(unit,
+                          [&](tile::FuncOp function) { transforms::narrowFloats(function, unit.machine); });
+    }};
 const Pass chunkLargeTiles{"chunk-large-tiles", "ttir",
                            "a kernel that streams tiles too large for registers becomes a loop over chunks",
                            chunk};

@@ -9,7 +9,7 @@ namespace tegula::pipeline {
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
 extern const Pass markVolatileStores, countWhiles, nestFlatLoops, orderPrograms, transposeProducts,
-    chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads, predicateLoads, loadInOwnTrip,
+    narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads, predicateLoads, loadInOwnTrip,
     splitLoopCarriedOffsets, splitMaskedLoops, checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,

@@ -34,6 +34,9 @@ public:
   // The most neighbours that one atomic addition takes, where nobody wants what was there.
   virtual unsigned addedAtOnce(mlir::Type element) const { return 1; }
 
+  // Does one instruction add, multiply or take the maximum, +0 above -0, of two elements of this type?
+  virtual bool computesTwo(mlir::Type element) const { return false; }
+
   // Of 32 bits, that a thread of a program with so many warps has at most.
   unsigned registersOfThread(unsigned warps) const {
     return std::min(registers, registerFile / (32 * std::max(warps, 1u)));

@@ -63,6 +63,10 @@ unsigned NvidiaMachine::addedAtOnce(Type element) const {
                                                         : Added::Other);
 }
 
+bool NvidiaMachine::computesTwo(Type element) const {
+  return element.isF16() || (element.isBF16() && capability_ >= 80); // up to 89 sums are fma
+}
+
 std::vector<simt::MatrixInstruction> NvidiaMachine::matrixInstructions(const simt::DotTypes &types) const {
   std::vector<simt::MatrixInstruction> result;
   // Only 32-bit floats may be rounded before they are multiplied.

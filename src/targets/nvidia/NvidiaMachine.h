@@ -10,6 +10,7 @@ public:
   explicit NvidiaMachine(const Architecture &architecture);
   std::vector<simt::MatrixInstruction> matrixInstructions(const simt::DotTypes &types) const override;
   unsigned addedAtOnce(mlir::Type element) const override;
+  bool computesTwo(mlir::Type element) const override;
 
 private:
   unsigned capability_;

@@ -248,6 +248,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::nestFlatLoops, hasAsyncCopy},
     {"simt", &pipeline::orderPrograms},
     {"simt", &pipeline::transposeProducts, hasMatrixLoad},
+    {"simt", &pipeline::narrowFloats},
     {"simt", &pipeline::chunkLargeTiles},
     {"simt", &pipeline::widenFactors},
     {"simt", &pipeline::splitFactors},

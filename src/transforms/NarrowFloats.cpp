@@ -1,0 +1,242 @@
+// An f32 value is narrow if it is one of f16 or bf16, widened: a cast, an integer of 8 bits, a constant, or
+// what an op without rounding gives of such. Of two narrow values the sum, difference or product in f32,
+// rounded once more, is the exact one rounded once, since 24 bits are at least twice 11, or 8, and two: also
+// where it is subnormal, as sums are then exact, and products of 8 bits are or lie away from the middle of
+// two numbers. A fused multiply-add has no such bound, and stays.
+#include "transforms/NarrowFloats.h"
+
+#include "ir/tile/Tile.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace tegula::tile;
+
+namespace tegula::transforms {
+
+namespace {
+
+// Gives the op one of its operands' elements, or that with another sign, in another place perhaps?
+bool isExact(Operation *op) {
+  return isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp, ClampFOp,
+             arith::NegFOp, math::AbsFOp, arith::SelectOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp,
+             TransOp>(op);
+}
+
+bool isF32(Value value) { return elementType(value.getType()).isF32(); }
+
+// The number that a constant has everywhere, as the narrow type, if that is the same.
+std::optional<APFloat> numberAs(Value value, Type narrow) {
+  FloatAttr attribute;
+  DenseElementsAttr dense;
+  if (matchPattern(value, m_Constant(&dense)) && dense.isSplat())
+    attribute = dyn_cast<FloatAttr>(dense.getSplatValue<Attribute>());
+  else if (!matchPattern(value, m_Constant(&attribute)))
+    return std::nullopt;
+  if (!attribute)
+    return std::nullopt;
+  APFloat number = attribute.getValue();
+  bool changes = false;
+  number.convert(cast<FloatType>(narrow).getFloatSemantics(), APFloat::rmNearestTiesToEven, &changes);
+  return changes ? std::nullopt : std::optional(number);
+}
+
+class Narrowing {
+public:
+  explicit Narrowing(Type narrow) : narrow_(narrow) {}
+
+  // True of a narrow value, widened. Ops on the way that others than `user` read stay as they are,
+  // and no copy is made of them.
+  bool isNarrow(Value value, Operation *user) const {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return false;
+    if (isWidened(op) || numberAs(value, narrow_))
+      return true;
+    if (!isExact(op) || llvm::any_of(op->getUsers(), [&](Operation *each) { return each != user; }))
+      return false;
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return !isF32(operand) || isNarrow(operand, op); });
+  }
+
+  // A cast to f32, not a constant, is among what a narrow value is made of.
+  bool isMadeOfCast(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return isWidened(op) || (isExact(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+                               return isF32(operand) && isMadeOfCast(operand);
+                             }));
+  }
+
+  // The value as the narrow type, defined where it is.
+  Value narrowed(Value value) {
+    Value &known = narrowed_[value];
+    if (known)
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (auto cast = dyn_cast<arith::ExtFOp>(op))
+      return known = cast.getIn();
+    OpBuilder builder(op);
+    if (auto number = numberAs(value, narrow_)) {
+      TypedAttr attribute = FloatAttr::get(narrow_, *number);
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType()))
+        attribute = DenseElementsAttr::get(cast<ShapedType>(typeOf(tile)), attribute);
+      return known = arith::ConstantOp::create(builder, op->getLoc(), attribute);
+    }
+    Value made = computed(op);
+    return narrowed_[value] = made;
+  }
+
+  // The op on narrow operands; its result is of the narrow type if it was f32.
+  Value computed(Operation *op) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (isF32(operand))
+        mapping.map(operand, narrowed(operand));
+    OpBuilder builder(op);
+    Value made = builder.clone(*op, mapping)->getResult(0);
+    if (isF32(made))
+      made.setType(typeOf(made.getType()));
+    return made;
+  }
+
+  Type typeOf(Type wide) const { return withElement(wide, narrow_); }
+
+private:
+  bool isWidened(Operation *op) const {
+    if (auto cast = dyn_cast_or_null<arith::ExtFOp>(op))
+      return elementType(cast.getIn().getType()) == narrow_;
+    return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+           elementType(op->getOperand(0).getType()).getIntOrFloatBitWidth() <= 8;
+  }
+
+  Type narrow_;
+  llvm::DenseMap<Value, Value> narrowed_;
+};
+
+void narrowCast(arith::TruncFOp cast, Narrowing &narrowing) {
+  Operation *op = cast.getIn().getDefiningOp();
+  bool rounds = isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op);
+  Value value;
+  if (rounds) {
+    bool isOnlyCast = llvm::all_of(op->getUsers(), [&](Operation *each) {
+      auto other = dyn_cast<arith::TruncFOp>(each);
+      return other && other.getType() == cast.getType();
+    });
+    if (isOnlyCast &&
+        llvm::all_of(op->getOperands(), [&](Value each) { return narrowing.isNarrow(each, op); }))
+      value = narrowing.computed(op);
+  } else if (narrowing.isNarrow(cast.getIn(), cast)) {
+    value = narrowing.narrowed(cast.getIn());
+  }
+  if (!value)
+    return;
+  cast.replaceAllUsesWith(value);
+  cast.erase();
+}
+
+void narrowComparison(arith::CmpFOp compare, Narrowing &narrowing) {
+  Value sides[] = {compare.getLhs(), compare.getRhs()};
+  if (!llvm::all_of(sides, [&](Value side) { return narrowing.isNarrow(side, compare); }) ||
+      !llvm::any_of(sides, [&](Value side) { return narrowing.isMadeOfCast(side); }))
+    return;
+  compare.replaceAllUsesWith(narrowing.computed(compare));
+  compare.erase();
+}
+
+// Extrema round nothing, in whichever order. Where an op of the same kind reads the result, that and the
+// reduction are combined behind a loop (DeferReductions.h), which nothing may stand between.
+bool isExtremum(ReduceOp reduce) {
+  Block &body = reduce->getRegion(0).front();
+  return reduce.getOperands().size() == 1 && body.getOperations().size() == 2 &&
+         isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(body.front()) &&
+         llvm::equal(body.front().getOperands(), body.getArguments()) &&
+         body.back().getOperand(0) == body.front().getResult(0) &&
+         llvm::none_of(reduce->getUsers(),
+                       [&](Operation *each) { return each->getName() == body.front().getName(); });
+}
+
+// Another sign is free in f32: without it, widening is what a reduction saves.
+bool isFreeSign(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<arith::NegFOp, math::AbsFOp>(op) && !op->getOperand(0).hasOneUse();
+}
+
+void narrowReduction(ReduceOp reduce, Narrowing &narrowing) {
+  if (isFreeSign(reduce.getOperands()[0]) || !isF32(reduce.getOperands()[0]) || !isExtremum(reduce) ||
+      !narrowing.isNarrow(reduce.getOperands()[0], reduce) ||
+      !narrowing.isMadeOfCast(reduce.getOperands()[0]))
+    return;
+  Value value = narrowing.computed(reduce);
+  Operation *narrow = value.getDefiningOp();
+  Block &body = narrow->getRegion(0).front();
+  for (BlockArgument argument : body.getArguments())
+    argument.setType(narrowing.typeOf(argument.getType()));
+  body.front().getResult(0).setType(narrowing.typeOf(body.front().getResult(0).getType()));
+  OpBuilder builder(reduce);
+  Value wide = arith::ExtFOp::create(builder, reduce.getLoc(), reduce.getResult(0).getType(), value);
+  reduce.getResult(0).replaceAllUsesWith(wide);
+  reduce.erase();
+}
+
+// x where it is above the constant, else that: the maximum, by which NaN is ignored, and +0 is above -0 (N16
+// leaves that open, the machine's maximum does not). So for the minimum.
+void chooseExtremum(arith::SelectOp choice, Type narrow) {
+  auto compare = choice.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!compare || choice.getTrueValue() != compare.getLhs() || choice.getFalseValue() != compare.getRhs())
+    return;
+  std::optional<APFloat> number = numberAs(choice.getFalseValue(), narrow);
+  bool isAbove = compare.getPredicate() == arith::CmpFPredicate::OGT;
+  if (!number || number->isNaN() || (!isAbove && compare.getPredicate() != arith::CmpFPredicate::OLT) ||
+      (number->isZero() && number->isNegative() == isAbove))
+    return;
+  OpBuilder builder(choice);
+  Value x = choice.getTrueValue(), limit = choice.getFalseValue();
+  Value value = isAbove ? arith::MaxNumFOp::create(builder, choice.getLoc(), x, limit).getResult()
+                        : arith::MinNumFOp::create(builder, choice.getLoc(), x, limit).getResult();
+  choice.replaceAllUsesWith(value);
+  choice.erase();
+}
+
+} // namespace
+
+void narrowFloats(Operation *function, const simt::Machine &machine) {
+  MLIRContext *context = function->getContext();
+  for (Type narrow : {Type(Float16Type::get(context)), Type(BFloat16Type::get(context))}) {
+    if (!machine.computesTwo(narrow))
+      continue;
+    Narrowing narrowing(narrow);
+    // In program order, so that what one makes narrow the next one finds so.
+    SmallVector<Operation *> ends;
+    function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<ReduceOp>(op) || (isa<arith::CmpFOp>(op) && isF32(op->getOperand(0))) ||
+          (isa<arith::TruncFOp>(op) && isF32(op->getOperand(0)) &&
+           elementType(op->getResult(0).getType()) == narrow))
+        ends.push_back(op);
+    });
+    for (Operation *end : ends) {
+      if (auto truncation = dyn_cast<arith::TruncFOp>(end))
+        narrowCast(truncation, narrowing);
+      else if (auto compare = dyn_cast<arith::CmpFOp>(end))
+        narrowComparison(compare, narrowing);
+      else
+        narrowReduction(cast<ReduceOp>(end), narrowing);
+    }
+    function->walk([&](arith::SelectOp choice) {
+      if (elementType(choice.getType()) == narrow)
+        chooseExtremum(choice, narrow);
+    });
+  }
+  // Wide values that nobody reads any more go at the end: before, another op in its place would be taken for
+  // it.
+  function->walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
+} // namespace tegula::transforms
