@@ -1,6 +1,7 @@
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Elementwise.h"
+#include "layout/Conversion.h"
 
 #include <set>
 
@@ -44,20 +45,25 @@ Layout inOrder(const Layout &layout) {
 
 } // namespace
 
+// The tile behind a view that has its elements at other coordinates, or what is computed of each; null: there
+// is none, or several.
+static Value sourceOfView(Value tile, const Classes &classes) {
+  Operation *view = tile.getDefiningOp();
+  if (!view || classes.kind(tile) != Kind::View)
+    return Value();
+  Value source;
+  for (Value operand : view->getOperands())
+    if (isTile(operand) && classes.kind(operand) != Kind::Cheap) {
+      if (source && source != operand)
+        return Value();
+      source = operand;
+    }
+  return source;
+}
+
 // Which ops may derive a layout now: all at first, then those that mention a class whose layout became known.
 // They come in the order of the program, again and again from its beginning, as whole walks would find them,
 // but each only when something about it changed.
-// The tile behind a view whose elements it has at other coordinates, or in another type; null: there is none.
-static Value sourceOfView(Value tile, const Classes &classes) {
-  Operation *view = tile.getDefiningOp();
-  if (!view)
-    return Value();
-  if (isa<ExpandDimsOp, BroadcastOp>(view))
-    return view->getOperand(0);
-  bool isCast = isElementwise(view) && view->getNumOperands() == 1 && classes.kind(tile) == Kind::View;
-  return isCast && isTile(view->getOperand(0)) ? view->getOperand(0) : Value();
-}
-
 class LayoutChoice::Derivations {
 public:
   Derivations(FuncOp function, const Classes &classes) {
@@ -125,6 +131,10 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
       for (Value result : reduce.getResults())
         if (isTile(result) && classes_.isData(result))
           rowsOfProducts_.insert(classes_.leader(result));
+  });
+  function.walk([&](Operation *op) {
+    if (isa<TransOp, ReshapeOp, JoinOp, SplitOp>(op) && classes_.isData(op->getOperand(0)))
+      moved_.insert(classes_.leader(op->getOperand(0)));
   });
   for (Value leader : classes.leaders())
     if (anchors_.contains(leader) && !chosen_.contains(leader) && !waits(leader))
@@ -206,8 +216,9 @@ bool LayoutChoice::waits(Value leader) const {
   auto type = cast<RankedTensorType>(leader.getType());
   bool isOfLoop = rowsOfProducts_.contains(leader);
   bool isAccessed = llvm::any_of(anchors, [](const Anchor &anchor) { return anchor.isAccess; });
+  bool isLine = llvm::count_if(type.getShape(), [](int64_t extent) { return extent != 1; }) <= 1;
   return type.getNumElements() <= 32 * int64_t(warps_) || !isAccessed ||
-         (type.getRank() == 1 && llvm::all_of(anchors, [&](const Anchor &anchor) {
+         ((isLine || moved_.contains(leader)) && llvm::all_of(anchors, [&](const Anchor &anchor) {
             return anchor.isLoad || (isOfLoop && anchor.trips == 1);
           }));
 }
@@ -239,8 +250,28 @@ bool LayoutChoice::suits(Value leader, const Layout &layout) const {
                                            anchor.mask, bits);
            unsigned found = anchor.isLoad ? loadedBytes(layout, anchor.pointers, anchor.mask)
                                           : contiguousBytes(layout, anchor.pointers, anchor.mask, bits);
-           return found >= std::min(machine_.costs.coalescedBytes, best);
+           return found >= std::min(machine_.costs.coalescedBytes, best) || isCheaperAgain(anchor, layout);
          });
+}
+
+bool LayoutChoice::isCheaperAgain(const Anchor &anchor, const Layout &layout) const {
+  if (!anchor.isLoad || anchor.trips == 1)
+    return false;
+  const unsigned dim = anchor.order[0], bits = bitsOf(anchor.pointers.getType());
+  const Layout best = coalesced(anchor.pointers, anchor.mask, machine_.accessBits);
+  const layout::ConversionCosts costs;
+  layout::ConversionPlan moved = layout::planConversion(best, layout, bits);
+  if (moved.kind != layout::ConversionChoice::Kind::Shared || moved.withinWarp)
+    return false;
+  auto costOfLoads = [&](const Layout &layout) {
+    unsigned width = std::min(anchor.width, layout.contiguous(dim));
+    unsigned accesses = std::max(1u, unsigned(layout.liveRegisters().size()) / width);
+    auto moving = llvm::count_if(layout.bases(Axis::Lane), [](uint32_t basis) { return basis != 0; });
+    unsigned bytes = (width * bits / 8) << moving; // of an access of a warp, in runs
+    unsigned run = contiguousBytes(layout, anchor.pointers, anchor.mask, machine_.accessBits);
+    return accesses * (costs.sharedAddress + std::max(1u, bytes / run) * costs.wavefront);
+  };
+  return costOfLoads(layout) <= costOfLoads(best) + moved.cost;
 }
 
 LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) {
@@ -369,11 +400,18 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
       chosen_.try_emplace(classes_.leader(op->getResult(0)), inOrder(*natural));
       return classes_.leader(op->getResult(0));
     }
+  // An op that only gives elements other coordinates, with a known result, wants its operand where none
+  // moves.
+  if (op->getNumResults() && op->getNumOperands() && known(op->getResult(0)) && open(op->getOperand(0)))
+    if (std::optional<Layout> wanted = naturalOperand(op, of(op->getResult(0))))
+      if (Layout layout = inOrder(*wanted); suits(classes_.leader(op->getOperand(0)), layout)) {
+        chosen_.try_emplace(classes_.leader(op->getOperand(0)), layout);
+        return classes_.leader(op->getOperand(0));
+      }
   // A view that is read in a known layout wants its source in the matching one.
+  if (!isElementwise(op) || !op->getNumResults() || !known(op->getResult(0)))
+    return std::nullopt;
   for (Value operand : op->getOperands()) {
-    if (!isTile(operand) || !operand.getDefiningOp() || classes_.kind(operand) != Kind::View ||
-        !isElementwise(op) || !op->getNumResults() || !known(op->getResult(0)))
-      continue;
     std::optional<Layout> wanted = of(op->getResult(0));
     for (Value source = sourceOfView(operand, classes_); source && wanted;
          source = sourceOfView(operand, classes_)) {
@@ -402,6 +440,18 @@ std::optional<Layout> naturalResult(Operation *op, const Layout &operand) {
     return simt::concatenated(operand, cat);
   if (isa<SplitOp>(op)) {
     auto halves = operand.split();
+    return halves ? std::optional(halves->first) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<Layout> naturalOperand(Operation *op, const Layout &result) {
+  if (isa<TransOp, ReshapeOp>(op))
+    return simt::operandLayout(op, result);
+  if (isa<SplitOp>(op))
+    return result.joined();
+  if (isa<JoinOp>(op)) {
+    auto halves = result.split();
     return halves ? std::optional(halves->first) : std::nullopt;
   }
   return std::nullopt;

@@ -58,12 +58,15 @@ private:
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
-  // repeat it anyway, one that is only loaded, which threads can load as its readers want it, one that is
-  // only gathered, which any thread can do, or one that a loop reduces its products to, and that is loaded or
-  // stored outside of loops: the conversion is behind them.
+  // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops have
+  // at other coordinates, that is only loaded, which threads can do as its readers want it, or a line that a
+  // loop reduces its products to, and that is loaded or stored outside of loops: the conversion is behind them.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
+  // A load in a loop: is it cheaper that threads load what they want, several of them the same, than that
+  // their warps meet each trip, the elements in shared memory?
+  bool isCheaperAgain(const Anchor &anchor, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
   class Derivations;
   bool chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next);
@@ -78,6 +81,7 @@ private:
   llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
   Locality locality_;
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
+  llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };
@@ -85,5 +89,8 @@ private:
 // What an op that moves elements makes of its operand's layout; nullopt for other ops, and where
 // the result has no layout of that kind.
 std::optional<layout::Layout> naturalResult(mlir::Operation *op, const layout::Layout &operand);
+// The other way: the layout of its operands in which such an op is free, its result in `result`; nullopt for
+// ops that drop elements, too.
+std::optional<layout::Layout> naturalOperand(mlir::Operation *op, const layout::Layout &result);
 
 } // namespace tegula::convert
