@@ -164,7 +164,8 @@ typedef enum tg_value_kind TG_OF_ANY_NUMBER {
   /* as.tuple: the class (TG_CLASS), then the elements. An argument of a class with the name
    * "triton.language.tensor_descriptor" is a tensor descriptor: base (TG_POINTER), shape and strides
    * (TG_TUPLE of integers), block_shape (TG_TUPLE of integers, TG_CONSTEXPR) and padding ("zero" or "nan"),
-   * as tl.make_tensor_descriptor takes them. */
+   * as tl.make_tensor_descriptor takes them; and, where the host knows one, a number (TG_INT, TG_CONSTEXPR)
+   * of which all strides that are no constants are multiples. */
   TG_NAMED_TUPLE = 16,
   TG_HELD = 17 /* as.held: a value of a program that runs one operation at a time */
 } tg_value_kind;

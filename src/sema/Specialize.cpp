@@ -147,13 +147,25 @@ private:
     return tuple.type && tuple.type->name == "triton.language.tensor_descriptor";
   }
 
+  std::optional<Value> descriptorOf(const ValueTuple &parts) {
+    constexpr size_t strides = 2, multiple = 5; // places; the last one need not be there
+    if (parts.size() <= multiple || !parts[strides].tuple())
+      return callBuiltin(visitor_.session, "triton.language.make_tensor_descriptor", parts, {});
+    for (const Value &stride : *parts[strides].tuple())
+      if (!stride.constant() && !callBuiltin(visitor_.session, "triton.language.multiple_of",
+                                             std::array{stride, parts[multiple]}, {}))
+        return std::nullopt;
+    return callBuiltin(visitor_.session, "triton.language.make_tensor_descriptor",
+                       std::span(parts).first(multiple), {});
+  }
+
   // `value` with descriptors in the place of their parts; nothing after a diagnostic.
   std::optional<Value> withDescriptors(const Value &value) {
     const ValueTuple *parts = value.tuple();
     if (!parts)
       return value;
     if (isDescriptor(*parts))
-      return callBuiltin(visitor_.session, "triton.language.make_tensor_descriptor", *parts, {});
+      return descriptorOf(*parts);
     ValueTuple all;
     all.type = parts->type;
     for (const Value &part : *parts) {

@@ -186,3 +186,61 @@ def test_names_of_no_parameter_are_refused(arguments):
 
     with pytest.raises(ValueError, match="`kernel` has no parameter `[Qy]`\n.*x, B"):
         triton.compiler.ASTSource(kernel, *arguments)
+
+
+@triton.jit
+def add_through_descriptors(x, pair, row, B: tl.constexpr):
+    y, out = pair
+    out.store([row, 0], x.load([row, 0]) + y.load([row, 0]) * B)
+
+
+DESCRIBED = {"x": "tensordesc<fp32[8, 16]>", "pair": ("tensordesc<fp32[8,16]>", "tensordesc<fp32[8, 16]>"), "row": "i32", "B": "constexpr"}
+
+
+@pytest.mark.parametrize("target", ["cpu", "interp", "ptxvm"])
+def test_signatures_with_descriptors(target):
+    from tegula.tools.tensor_descriptor import TensorDescriptor
+
+    add_through_descriptors.target = target
+    try:
+        kernel = triton.compile(ASTSource(add_through_descriptors, DESCRIBED, {"B": 3}), target=CPU)
+        x, y, out = (np.arange(10 * 24, dtype=np.float32).reshape(10, 24) + i for i in range(3))
+        before = out.copy()
+        x, y = x[:, :20], y[:, :12]  # strides are no multiples of 16, and extents none of the block
+        args = (TensorDescriptor.from_tensor(x, [8, 16]), tuple(TensorDescriptor.from_tensor(t, [8, 16]) for t in (y, out)))
+        kernel[(1,)](*args, 4, 3)
+        expected = before.copy()
+        expected[4:10, :16] = x[4:10, :16]
+        expected[4:10, :12] += 3 * y[4:10]
+        assert (out == expected).all()
+        nan = TensorDescriptor(x, [10, 20], [24, 1], [8, 16], padding="nan")
+        with pytest.raises(triton.LaunchError, match="NaN"):
+            kernel[(1,)](nan, args[1], 4, 3)
+    finally:
+        add_through_descriptors.target = "cpu"
+
+
+def test_descriptors_of_a_signature_are_accessed_in_runs():
+    for kind, width in (("fp32", 4), ("fp16", 8), ("fp8e5", 16)):
+        text = f"tensordesc<{kind}[64, 64]>"
+
+        @triton.jit
+        def copy(x, y):
+            y.store([0, 0], x.load([0, 0]))
+
+        kernel = triton.compile(ASTSource(copy, {"x": text, "y": text}, {}, ALIGNED), target=GPU)
+        assert f"simt.width = {width} : i32" in kernel.asm["ttgir"], kind
+
+
+def test_wrong_descriptors_of_a_signature():
+    def compiled(text):
+        return triton.compile(ASTSource(add_through_descriptors, {**DESCRIBED, "x": text}, {"B": 3}), target=CPU)
+
+    with pytest.raises(ValueError, match="`x: tensordesc<fp32>`, which is no tensor descriptor"):
+        compiled("tensordesc<fp32>")
+    with pytest.raises(ValueError, match="there is no type `fp33`"):
+        compiled("tensordesc<fp33[8, 16]>")
+    with pytest.raises(NotImplementedError, match=r"names a layout of shared memory[^`]*\n.*`tensordesc<fp32\[8, 16\]>`"):
+        compiled("tensordesc<fp32[8, 16],NVMMASharedLayout(swizzle_byte_width=128)>")
+    with pytest.raises(triton.CompilationError):
+        compiled("tensordesc<fp32[8, 0]>")

@@ -1,5 +1,6 @@
 """Says what is compiled: a function with the types of its arguments."""
 import hashlib
+import re
 
 from .. import _tegula as core
 from ..backends.compiler import Language
@@ -7,6 +8,7 @@ from ..encode import encode
 from ..language import core as lang
 
 _ALIGNED, _UNALIGNED = 16, 4  # addresses and numbers that stand for those of a launch
+_ALIGNED_BITS = 128  # strides of descriptors
 _REALS = ("fp", "bf", "f")
 
 
@@ -17,8 +19,7 @@ def _is_aligned(attributes):
 def _run_time(name, text, aligned):
     """The encoded value of a parameter that has a type."""
     if text.startswith("tensordesc"):
-        raise NotImplementedError(f"`{name}` is a tensor descriptor, which triton.compile does not take yet\n"
-                                  "  hint: call kernel.warmup(...) with a TensorDescriptor")
+        return _descriptor(name, text, aligned)
     element = text.removeprefix("*").removeprefix("k") if text.startswith("*") else text
     code = core.dtype_from_name(element)
     if code < 0:
@@ -31,9 +32,35 @@ def _run_time(name, text, aligned):
     return core.INT, (1 if is_bool else _ALIGNED if aligned else 3, code), core.TYPED
 
 
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d, ]+)\](.*)>")
+_PARTS = ("base", "shape", "strides", "block_shape", "padding", "multiple")  # TG_NAMED_TUPLE
+
+
+def _descriptor(name, text, aligned):
+    """The encoded value of a tensor descriptor: extents are i32, strides i64 and the last of them 1; `aligned`: all others are multiples
+    of 16. TensorDescriptor checks that the base and strides are aligned as memory."""
+    found = _DESCRIPTOR.fullmatch(text)
+    if found is None:
+        raise ValueError(f"the signature says `{name}: {text}`, which is no tensor descriptor\n"
+                         "  hint: name the type of the elements and the block, `tensordesc<fp16[128, 64]>`")
+    if found[3]:
+        raise NotImplementedError(f"`{name}: {text}` names a layout of shared memory, which descriptors of triton.language have not\n"
+                                  f"  hint: `tensordesc<{found[1]}[{found[2]}]>`")
+    base = _run_time(name, f"*{found[1]}", aligned=True)
+    block = tuple(int(extent) for extent in found[2].split(","))
+    extents = tuple(_run_time(name, "i32", aligned) for _ in block)
+    strides = (*(_run_time(name, "i64", aligned) for _ in block[1:]), encode(1))
+    multiple = max(1, _ALIGNED_BITS // lang.dtype(found[1]).primitive_bitwidth)
+    parts = (base, (core.TUPLE, extents, 0), (core.TUPLE, strides, 0), encode(lang.constexpr(block)), encode("zero"),
+             encode(lang.constexpr(multiple)))
+    kind = (encode("triton.language.tensor_descriptor"), (core.OPAQUE, (0, "a tensor descriptor"), 0), encode(False), *map(encode, _PARTS))
+    return core.NAMED_TUPLE, ((core.CLASS, kind, 0), *parts), 0
+
+
 class ASTSource:
     """A kernel with a type or a constant for each parameter: `signature` {name: "*fp32", "i32", "constexpr"},
-    `constexprs` {name: value}, `attrs` {(index,): [["tt.divisibility", 16]]}."""
+    `constexprs` {name: value}, `attrs` {(index,): [["tt.divisibility", 16]]}. A tensor descriptor is "tensordesc<fp16[128, 64]>"; such
+    attributes of one mean its extents and strides, and make its accesses wide."""
 
     def __init__(self, fn, signature, constexprs=None, attrs=None):
         self.fn, self.ext, self.name, self.language = fn, "ttir", fn.__name__, Language.TRITON

@@ -277,6 +277,8 @@ class CompiledKernel:
             self._init_handles()
         if self._function is not self._owner:
             args = descriptors.parts_of(self._owner, self._function, args)
+        elif descriptors.are_among(args, {}):
+            args = tuple(map(descriptors.in_parts, args))
         values = []
         for place in self._places:
             value = args

@@ -50,6 +50,16 @@ def are_among(args, kwargs):
     return _class is not None and (any(map(_holds, args)) or any(map(_holds, kwargs.values())))
 
 
+def in_parts(value):
+    """An argument of a kernel that was compiled for a signature: a descriptor is a tuple there, as compiler/source.py describes it."""
+    if isinstance(value, _class):
+        if value.padding != "zero":
+            raise LaunchError("a kernel that triton.compile made pads with zeros, and the descriptor asks for NaN\n"
+                              "  hint: launch the kernel itself, kernel[grid](...)")
+        return value.base, tuple(value.shape), tuple(value.strides)
+    return tuple(map(in_parts, value)) if isinstance(value, (tuple, list)) and _holds(value) else value
+
+
 def _language():
     from .. import language
 
