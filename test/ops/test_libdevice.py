@@ -207,6 +207,33 @@ def test_scaling_rounds_once(target, kernel_of, shift, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+@pytest.mark.parametrize("name", ["round", "llround"])
+def test_halves_are_rounded_away_from_zero(target, kernel_of, name, dtype):
+    """Numbers of all magnitudes, and the neighbours of halves and of the numbers from which on all are integers."""
+    word, digits, width = (np.int32, 23, 8) if dtype == np.float32 else (np.int64, 52, 11)
+    random = np.random.default_rng(9)
+    bits = (np.arange(2**width, dtype=word) << digits) + random.integers(0, 2**digits, 2**width, dtype=word)
+    near = np.concatenate([np.array([0, 0.5, 1, 1.5, 2.5, 0.25], dtype), 2.0 ** np.arange(digits - 2, digits + 3), random.integers(0, 2**20, 40) + 0.5]).astype(dtype)
+    near = np.concatenate([np.nextafter(near, dtype(-np.inf)), near, np.nextafter(near, dtype(np.inf))])
+    x = np.concatenate([bits.view(dtype), near, np.array([np.inf, np.nan], dtype)])
+    x = np.concatenate([x, -x])
+    if name == "llround":
+        x = x[np.abs(x) < 2.0**62]
+    kernel = kernel_of(f"libdevice.{name}(x)")
+    for part in np.split(x, range(512, len(x), 512)):
+        size = np.abs(part)
+        whole = np.floor(size)
+        with np.errstate(invalid="ignore"):  # inf - inf
+            exact = np.copysign(np.where(size - whole >= 0.5, whole + 1, whole), part)
+        if name == "round":
+            out = run(kernel, part)
+            np.testing.assert_array_equal(out, exact)
+            np.testing.assert_array_equal(np.signbit(out[~np.isnan(part)]), np.signbit(part[~np.isnan(part)]))
+        else:
+            np.testing.assert_array_equal(run(kernel, part, out=np.zeros(len(part), np.int64)), exact.astype(np.int64))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
 def test_exponents(target, kernel_of, dtype):
     x = np.array(SPECIALS, dtype)
     ilogb = [np.frexp(v)[1] - 1 if v and np.isfinite(v) else 2**31 - 1 if np.isinf(v) else -2**31 for v in x]

@@ -52,7 +52,19 @@ llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
       s.module.getOrInsertFunction(*symbol, llvm::FunctionType::get(type, parameters, false)), v);
 }
 
+// Halves away from zero: the integer part of |x| + 1/2, which reaches no integer by rounding toward zero that
+// it does not reach exactly; from 2^23 (2^52) on that gives x back.
+llvm::Value *round(Scalars &s, llvm::Value *x) {
+  auto &b = s.builder;
+  llvm::Value *half = b.CreateCopySign(llvm::ConstantFP::get(x->getType(), 0.5), x);
+  llvm::Value *sum = s.hardware.addTowardZero(b, x, half);
+  return sum ? b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, sum) : nullptr;
+}
+
 llvm::Value *inFloat(Scalars &s, Operation *op, Values v) {
+  if (isa<math::RoundOp>(op))
+    if (llvm::Value *rounded = round(s, v[0]))
+      return rounded;
   if (auto id = codegen::exactIntrinsic(op); id != llvm::Intrinsic::not_intrinsic)
     return s.builder.CreateIntrinsic(id, {v[0]->getType()}, v);
   bool exact = elementType(op->getResult(0).getType()).isF16() && isa<math::SqrtOp>(op); // N9
