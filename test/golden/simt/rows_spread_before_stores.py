@@ -7,8 +7,8 @@ import triton.language as tl
 
 # CHECK: [[SPREAD:#layout[0-9]*]] = {{.*}}[128] register=[] lane
 # CHECK: tt.reduce
-# CHECK: simt.convert {{.*}} -> tensor<128xf32, [[SPREAD]]>
-# CHECK-NEXT: math.log2 {{.*}}[[SPREAD]]
+# CHECK: simt.convert {{.*}} -> tensor<128xbf16, [[SPREAD]]>
+# CHECK: math.log2 {{.*}}[[SPREAD]]
 # CHECK: tt.store {{.*}}[[SPREAD]]
 # A few stores are no more than the conversion.
 # FEW: tt.reduce
