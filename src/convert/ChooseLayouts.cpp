@@ -14,6 +14,9 @@ namespace tegula::convert {
 
 namespace {
 
+// Registers of a thread that rows' coordinates may take more, held by a loop where its loads want them.
+constexpr size_t mostHeldMore = 16;
+
 unsigned bitsOf(Type tile) {
   Type element = elementType(tile);
   if (auto pointer = dyn_cast<PointerType>(element))
@@ -135,6 +138,12 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
   function.walk([&](Operation *op) {
     if (isa<TransOp, ReshapeOp, JoinOp, SplitOp>(op) && classes_.isData(op->getOperand(0)))
       moved_.insert(classes_.leader(op->getOperand(0)));
+  });
+  function.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (isTile(operand) && classes_.isData(operand) && operand.getParentRegion() != op->getParentRegion() &&
+          op->getParentOfType<LoopLikeOpInterface>())
+        heldByLoops_[classes_.leader(operand)].insert(operand);
   });
   for (Value leader : classes.leaders())
     if (anchors_.contains(leader) && !chosen_.contains(leader) && !waits(leader))
@@ -274,6 +283,16 @@ bool LayoutChoice::isCheaperAgain(const Anchor &anchor, const Layout &layout) co
   return costOfLoads(layout) <= costOfLoads(best) + moved.cost;
 }
 
+bool LayoutChoice::isCheapInTrips(Value index, const Layout &layout) const {
+  Value leader = classes_.leader(index);
+  Operation *source = index.getDefiningOp();
+  if (anchors_.contains(leader) || !source || !source->getParentOfType<LoopLikeOpInterface>())
+    return false;
+  unsigned more = layout.size(Axis::Register) - plain(index.getType()).size(Axis::Register);
+  auto held = heldByLoops_.find(leader);
+  return more * std::max<size_t>(1, held == heldByLoops_.end() ? 0 : held->second.size()) <= mostHeldMore;
+}
+
 LayoutChoice::Anchor LayoutChoice::anchorOf(Operation *op, Value pointers, Value mask) {
   Anchor anchor{pointers, mask, axes_.order(pointers)};
   anchor.isLoad = isa<LoadOp>(op);
@@ -409,7 +428,7 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
         return classes_.leader(op->getOperand(0));
       }
   // A view that is read in a known layout wants its source in the matching one.
-  if (!isElementwise(op) || !op->getNumResults() || !known(op->getResult(0)))
+  if (!(isElementwise(op) || isa<LoadOp>(op)) || !op->getNumResults() || !known(op->getResult(0)))
     return std::nullopt;
   for (Value operand : op->getOperands()) {
     std::optional<Layout> wanted = of(op->getResult(0));
@@ -419,7 +438,8 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
         wanted = simt::operandLayout(operand.getDefiningOp(), *wanted);
       operand = source;
     }
-    if (wanted && open(operand) && suits(classes_.leader(operand), *wanted)) {
+    if (wanted && open(operand) && suits(classes_.leader(operand), *wanted) &&
+        (!isa<LoadOp>(op) || isCheapInTrips(operand, *wanted))) {
       chosen_.try_emplace(classes_.leader(operand), *wanted);
       return classes_.leader(operand);
     }

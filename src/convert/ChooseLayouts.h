@@ -58,15 +58,19 @@ private:
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
-  // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops have
-  // at other coordinates, that is only loaded, which threads can do as its readers want it, or a line that a
-  // loop reduces its products to, and that is loaded or stored outside of loops: the conversion is behind them.
+  // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops
+  // have at other coordinates, that is only loaded, which threads can do as its readers want it, or a line
+  // that a loop reduces its products to, and that is loaded or stored outside of loops: the conversion is
+  // behind them.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
   // A load in a loop: is it cheaper that threads load what they want, several of them the same, than that
   // their warps meet each trip, the elements in shared memory?
   bool isCheaperAgain(const Anchor &anchor, const layout::Layout &layout) const;
+  // An index that a loop computes and that only addresses and masks are made of: do threads that each compute
+  // what they want of it, several of them the same, hold few registers more than if each computed its share?
+  bool isCheapInTrips(mlir::Value index, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
   class Derivations;
   bool chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next);
@@ -82,6 +86,7 @@ private:
   Locality locality_;
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
   llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take
+  llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };

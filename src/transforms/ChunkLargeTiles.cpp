@@ -1,8 +1,8 @@
 #include "transforms/ChunkLargeTiles.h"
 #include "analysis/AxisInfo.h"
-#include "analysis/OpCost.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/tile/Elementwise.h"
+#include "transforms/ThreadCosts.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -13,19 +13,6 @@ using namespace tegula::tile;
 namespace tegula::transforms {
 
 namespace {
-
-// In instructions of a thread.
-constexpr analysis::OpCosts threadCosts{.position = 0,
-                                        .simple = 1,
-                                        .floatDivision = 8,
-                                        .floatRemainder = 20,
-                                        .division = 16,
-                                        .constantDivision = 4,
-                                        .powerOfTwoDivision = 2,
-                                        .wideProduct = 2,
-                                        .simpleMath = 1,
-                                        .math = 4,
-                                        .longMath = 24};
 
 bool touchesTiles(Operation &op) { return hasTile(op.getOperands()) || hasTile(op.getResults()); }
 

@@ -2,10 +2,12 @@
 #include "analysis/Access.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Elementwise.h"
 #include "layout/Builders.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 #include "transforms/OtherLayout.h"
+#include "transforms/ThreadCosts.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -313,6 +315,8 @@ private:
     if (!areFree || dots.empty())
       return;
     bool isAlone = isAloneOverTiles();
+    if (!isAlone && gainsPrograms(dots) && isBusyBeside(dots))
+      return;
     lacksSlot_ = plan_.aheadTrips == 2 && (plan_.slots + 1) * slotBytes() > machine_.sharedBytes;
     if ((!isAlone && costsSecondProgram(dots)) || lacksSlot_ || !keepSlotsLonger(0, isAlone))
       return;
@@ -323,6 +327,33 @@ private:
       plan_.startsDotsFirst = plan_.areWide = llvm::all_of(dots, [&](DotOp dot) { return isWideAlone(dot); });
     if (isAlone || takeAllRegisters(dots))
       copyFurtherAhead(isAlone ? largestRoom : 0);
+  }
+
+  // Do more programs fit on the multiprocessor if each has a slot less?
+  bool gainsPrograms(ArrayRef<DotOp> dots) {
+    unsigned registers = machine_.costs.besideSums + carriedRegisters();
+    for (DotOp dot : dots)
+      registers += simt::registersOf(dot.getType());
+    uint64_t most =
+        std::max<uint64_t>(machine_.registerFile / (32 * simt::warpsOf(plan_.loop) * registers), 1);
+    auto programs = [&](uint64_t slots) {
+      return std::min(most, machine_.sharedBytes / (slots * slotBytes()));
+    };
+    return programs(plan_.slots) > programs(plan_.slots + 1);
+  }
+
+  // Does a trip take longer to issue its arithmetic, of addresses and masks mostly, than to multiply? Then
+  // other programs' warps hide more than products that run on.
+  bool isBusyBeside(ArrayRef<DotOp> dots) {
+    int64_t instructions = 0, products = 0;
+    plan_.loop.getBody()->walk([&](Operation *op) {
+      if (op->getNumResults() == 1 && isElementwise(op) && isTile(op->getResult(0)))
+        instructions += analysis::costOf(op, threadCosts) * simt::registersOf(op->getResult(0).getType());
+    });
+    for (DotOp dot : dots)
+      products += productsOf(dot);
+    constexpr int64_t schedulers = 4, productsOfCycle = 2048; // of a multiprocessor; of factors of 16 bits
+    return instructions * simt::warpsOf(plan_.loop) * productsOfCycle > products * schedulers;
   }
 
   // Would another slot leave no room for a second program on the multiprocessor, where registers have room
