@@ -32,6 +32,24 @@ std::optional<int64_t> constantIn(Value value) {
   return number.getSExtValue();
 }
 
+// Is each element 0 or 1?
+bool isFlag(Value value) {
+  while (isa_and_nonnull<arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp>(value.getDefiningOp()) &&
+         !elementType(value.getDefiningOp()->getOperand(0).getType()).isInteger(1))
+    value = value.getDefiningOp()->getOperand(0);
+  if (auto choice = value.getDefiningOp<arith::SelectOp>())
+    return constantIn(choice.getTrueValue()) == 1 && constantIn(choice.getFalseValue()) == 0;
+  return value.getDefiningOp<arith::ExtUIOp>() != nullptr;
+}
+
+// By how much most neighbours differ among the places that running sums of flags give to what they keep.
+Stride ofRunningSum(ScanOp scan, unsigned dim) {
+  Operation &combine = scan.getCombine().front().front();
+  bool counts = scan->getNumOperands() == 1 && isa<arith::AddIOp>(combine) &&
+                dim == unsigned(scan.getAxis()) && isFlag(scan->getOperand(0));
+  return counts ? Stride(1) : std::nullopt;
+}
+
 class Walk {
 public:
   Stride of(Value value, unsigned dim) {
@@ -50,6 +68,7 @@ public:
           return isa<SplatElementsAttr>(op.getValue()) ? Stride(0) : std::nullopt;
         })
         .Case([](MakeRangeOp) { return 1; })
+        .Case([&](ScanOp op) { return ofRunningSum(op, dim); })
         .Case([&](ExpandDimsOp op) {
           unsigned axis = unsigned(op.getAxis());
           return dim == axis ? Stride(0) : of(op->getOperand(0), dim - (dim > axis));

@@ -1,4 +1,5 @@
 #include "convert/TileToSimt.h"
+#include "analysis/UsualStride.h"
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Runs.h"
 #include "ir/simt/Scratch.h"
@@ -17,6 +18,7 @@ namespace tegula::convert {
 namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
+constexpr int64_t sectorBytes = 32; // that memory writes at once
 
 class Rewrite {
 public:
@@ -99,7 +101,7 @@ private:
             choice_.contiguousBytes(best, pointers, mask, bits) &&
         !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
     bool move = !own || (!isSmall(op) && scatters) || isRepeated(op, *own, best, width, dim) ||
-                isStoredInPieces(op, *own, best, width, dim);
+                isStoredInPieces(op, *own, best, width, dim) || leavesSectorsInPart(op, *own, width, dim);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -134,6 +136,22 @@ private:
     };
     return isa<StoreOp>(op) && !isVolatile(op) &&
            accesses(own) >= machine_.costs.repeatedStores * accesses(best);
+  }
+
+  // Do lanes store elements far apart that neighbours in the tile lie between, one by one? Each sector of
+  // memory is then written in parts, by several instructions; with neighbours in neighbouring lanes, one
+  // writes more of it.
+  bool leavesSectorsInPart(Operation *op, const Layout &own, unsigned width, unsigned dim) {
+    Value pointers = op->getOperand(0);
+    std::optional<int64_t> stride = isa<StoreOp>(op) && width == 1 && !isVolatile(op)
+                                        ? analysis::usualStride(pointers, dim)
+                                        : std::nullopt;
+    if (!stride || *stride == 0)
+      return false;
+    Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
+    int64_t bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);
+    return std::min<int64_t>(sectorBytes, own.contiguous(dim) * bytes) >=
+           2 * std::min<int64_t>(sectorBytes, bytes);
   }
 
   // Does each thread load so much of what others load, too, beside the products of a loop, that it had better

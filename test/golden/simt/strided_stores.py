@@ -1,0 +1,38 @@
+"""Stores that no access makes wide: neighbours are stored by neighbouring lanes, so that sectors of memory fill at once."""
+# RUN: tegula compile %s::pairs --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=PAIRS
+# RUN: tegula compile %s::keep --signature 'x=*i8:16,out=*i64:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=KEEP
+# RUN: tegula compile %s::far --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=FAR
+import triton
+import triton.language as tl
+
+
+# PAIRS: [[LANES:#layout[0-9]*]] = #simt.layout<"{{.*}} lane=[(1),(2),(4),(8),(16)]
+# PAIRS: tt.load {{.*}}simt.width = 4
+# PAIRS: simt.convert {{.*}}[[LANES]]>
+# PAIRS: tt.store {{.*}}[[LANES]]>
+@triton.jit
+def pairs(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + 2 * i, tl.load(x + i))
+
+
+# Places that running sums give are next to each other, too.
+# KEEP: [[LANES:#layout[0-9]*]] = #simt.layout<"{{.*}} lane=[(1),(2),(4),(8),(16)]
+# KEEP: tt.scan
+# KEEP: simt.convert {{.*}}[[LANES]]>
+# KEEP: tt.store {{.*}}[[LANES]]>
+@triton.jit
+def keep(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    flag = tl.load(x + i) != 0
+    tl.store(out + tl.cumsum(flag.to(tl.int32), 0) * 2 - 2, i.to(tl.int64), mask=flag)
+
+
+# Elements a sector apart are stored one by one in any order.
+# FAR: tt.load
+# FAR-NOT: simt.convert
+# FAR: tt.store
+@triton.jit
+def far(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + 8 * i, tl.load(x + i))
