@@ -138,20 +138,18 @@ private:
            accesses(own) >= machine_.costs.repeatedStores * accesses(best);
   }
 
-  // Do lanes store elements far apart that neighbours in the tile lie between, one by one? Each sector of
-  // memory is then written in parts, by several instructions; with neighbours in neighbouring lanes, one
-  // writes more of it.
+  // Do lanes store or update elements far apart, between which neighbours in the tile lie, one by one? Each
+  // sector of memory is then written in parts, by several instructions; with neighbours in neighbouring lanes
+  // one writes more of it.
   bool leavesSectorsInPart(Operation *op, const Layout &own, unsigned width, unsigned dim) {
     Value pointers = op->getOperand(0);
-    std::optional<int64_t> stride = isa<StoreOp>(op) && width == 1 && !isVolatile(op)
-                                        ? analysis::usualStride(pointers, dim)
-                                        : std::nullopt;
+    bool isWrite = isa<StoreOp, AtomicRMWOp>(op) && width == 1 && !isVolatile(op);
+    std::optional<int64_t> stride = isWrite ? analysis::usualStride(pointers, dim) : std::nullopt;
     if (!stride || *stride == 0)
       return false;
     Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
     int64_t bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);
-    return std::min<int64_t>(sectorBytes, own.contiguous(dim) * bytes) >=
-           2 * std::min<int64_t>(sectorBytes, bytes);
+    return std::min(sectorBytes, own.contiguous(dim) * bytes) >= 2 * std::min(sectorBytes, bytes);
   }
 
   // Does each thread load so much of what others load, too, beside the products of a loop, that it had better
@@ -203,13 +201,14 @@ private:
     unsigned bits = choice_.accessBits(op), dim = axes_.order(pointers)[0];
     Layout own = choice_.of(op.getResult()), best = choice_.coalesced(pointers, mask, bits);
     unsigned found = choice_.contiguousBytes(own, pointers, mask, bits);
-    bool moves = !isSmall(op) && found < machine_.costs.coalescedBytes &&
-                 2 * found <= choice_.contiguousBytes(best, pointers, mask, bits);
+    unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
+    bool moves = (!isSmall(op) && found < machine_.costs.coalescedBytes &&
+                  2 * found <= choice_.contiguousBytes(best, pointers, mask, bits)) ||
+                 leavesSectorsInPart(op, own, width, dim);
     if (moves)
       access_.try_emplace(op, best);
     if (op.getKind() != AtomicKind::FAdd || !op->use_empty())
       return;
-    unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
     width = std::min(width, (moves ? best : own).contiguous(dim));
     op->setAttr(simt::widthName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), width));
     remarks_.push_back({locationText(op.getLoc()), "access",

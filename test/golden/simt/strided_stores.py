@@ -1,6 +1,7 @@
 """Stores that no access makes wide: neighbours are stored by neighbouring lanes, so that sectors of memory fill at once."""
 # RUN: tegula compile %s::pairs --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=PAIRS
 # RUN: tegula compile %s::keep --signature 'x=*i8:16,out=*i64:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=KEEP
+# RUN: tegula compile %s::add --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ADD
 # RUN: tegula compile %s::far --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=FAR
 import triton
 import triton.language as tl
@@ -36,3 +37,13 @@ def keep(x, out, B: tl.constexpr):
 def far(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(out + 8 * i, tl.load(x + i))
+
+
+# So are atomic steps.
+# ADD: [[LANES:#layout[0-9]*]] = #simt.layout<"{{.*}} lane=[(1),(2),(4),(8),(16)]
+# ADD: simt.convert {{.*}}[[LANES]]>
+# ADD: tt.atomic_rmw {{.*}}[[LANES]]>
+@triton.jit
+def add(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.atomic_add(out + 2 * i, tl.load(x + i))
