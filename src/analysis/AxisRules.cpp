@@ -55,8 +55,9 @@ private:
 
   // The constancy of an op that gives equal results for equal operands.
   bool commonConstancy() {
-    bool isElementwise = isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op_->getDialect()) ||
-                         isa<BitcastOp, FpToFpOp, MulhiUIOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp>(op_);
+    bool isElementwise =
+        isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op_->getDialect()) ||
+        isa<BitcastOp, FpToFpOp, MulhiUIOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp, DirectedOp>(op_);
     if (isElementwise && op_->getNumOperands() > 0)
       for (unsigned d = 0; d < rank(); ++d)
         fact_.dims[d].constancy = minConstancy(d);

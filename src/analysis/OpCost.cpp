@@ -26,7 +26,7 @@ int64_t costOf(Operation *op, const OpCosts &costs) {
     return costs.simpleMath;
   if (isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op>(op))
     return costs.math;
-  return isa<math::MathDialect>(op->getDialect()) ? costs.longMath : costs.simple;
+  return isa<DirectedOp>(op) || isa<math::MathDialect>(op->getDialect()) ? costs.longMath : costs.simple;
 }
 
 } // namespace tegula::analysis

@@ -381,9 +381,9 @@ private:
       stack.emplace_back(loop.getBody()->getTerminator()->getOperand(number), dim);
       return;
     }
-    bool isElementwise =
-        op->getNumRegions() == 0 && (isa<BitcastOp, FpToFpOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp>(op) ||
-                                     isa<arith::ArithDialect, math::MathDialect>(op->getDialect()));
+    bool isElementwise = op->getNumRegions() == 0 &&
+                         (isa<BitcastOp, FpToFpOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp, DirectedOp>(op) ||
+                          isa<arith::ArithDialect, math::MathDialect>(op->getDialect()));
     if (isElementwise)
       for (Value operand : op->getOperands())
         if (shapeOf(operand.getType()) == shapeOf(value.getType()))

@@ -124,6 +124,22 @@ template <> bool execute(Interpreter &machine, tile::PreciseDivFOp op) {
   return mapFloats(machine, op, [](double a, double b) { return a / b; });
 }
 
+template <> bool execute(Interpreter &machine, tile::DirectedOp op) {
+  llvm::RoundingMode rounding =
+      op.getDirection() == tile::Direction::TowardZero ? llvm::RoundingMode::TowardZero
+      : op.getDirection() == tile::Direction::Up       ? llvm::RoundingMode::TowardPositive
+                                                       : llvm::RoundingMode::TowardNegative;
+  llvm::SmallVector<const Tile *, 3> tiles;
+  for (unsigned i = 0; i != op->getNumOperands(); ++i)
+    tiles.push_back(&machine.operand(op, i));
+  llvm::SmallVector<uint64_t, 3> operands(tiles.size());
+  return mapElements(machine, op, [&](size_t i) {
+    for (auto [operand, tile] : llvm::zip(operands, tiles))
+      operand = tile->bits[i];
+    return arithmetic(tiles[0]->element, op.getKind(), operands, rounding);
+  });
+}
+
 // Without propagateNan a NaN gives `min`, as upstream's min(max(x, min), max) does.
 template <> bool execute(Interpreter &machine, tile::ClampFOp op) {
   const bool propagate = op.getPropagateNan();

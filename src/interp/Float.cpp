@@ -156,4 +156,43 @@ uint64_t fusedMultiplyAdd(Element element, uint64_t a, uint64_t b, uint64_t c) {
   return bitsOf(result);
 }
 
+namespace {
+
+// The root that was rounded to nearest, moved where its square, which is exact in 113 bits, lies on the other
+// side of x.
+APFloat squareRoot(const APFloat &x, RoundingMode rounding) {
+  APFloat root = x;
+  bool lost;
+  if (&x.getSemantics() == &APFloat::IEEEsingle())
+    root = APFloat(std::sqrt(x.convertToFloat()));
+  else
+    root = APFloat(std::sqrt(x.convertToDouble()));
+  if (!root.isFiniteNonZero())
+    return root;
+  APFloat square = root, exact = x;
+  square.convert(APFloat::IEEEquad(), RoundingMode::NearestTiesToEven, &lost);
+  exact.convert(APFloat::IEEEquad(), RoundingMode::NearestTiesToEven, &lost);
+  square.multiply(square, RoundingMode::NearestTiesToEven);
+  bool isUp = rounding == RoundingMode::TowardPositive;
+  if (square.compare(exact) == (isUp ? APFloat::cmpLessThan : APFloat::cmpGreaterThan))
+    root.next(!isUp);
+  return root;
+}
+
+} // namespace
+
+uint64_t arithmetic(Element element, tile::DirectedKind kind, llvm::ArrayRef<uint64_t> operands,
+                    llvm::RoundingMode rounding) {
+  APFloat result = softFloat(element, operands[0]);
+  auto operand = [&](size_t i) { return softFloat(element, operands[i]); };
+  switch (kind) {
+  case tile::DirectedKind::Add: result.add(operand(1), rounding); break;
+  case tile::DirectedKind::Mul: result.multiply(operand(1), rounding); break;
+  case tile::DirectedKind::Fma: result.fusedMultiplyAdd(operand(1), operand(2), rounding); break;
+  case tile::DirectedKind::Div: result.divide(operand(1), rounding); break;
+  case tile::DirectedKind::Sqrt: result = squareRoot(result, rounding); break;
+  }
+  return bitsOf(result);
+}
+
 } // namespace tegula::interp

@@ -1,6 +1,7 @@
 // Elements as bits, and what bits mean: the widths of all element types, and conversions
 // between floats as bits and host doubles. Every float type but f64 is exact in a double.
 #pragma once
+#include "ir/tile/Tile.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/FloatingPointMode.h"
 
@@ -35,5 +36,8 @@ uint64_t encodeInteger(Element element, uint64_t value, bool isSigned);
 uint64_t toInteger(double value, unsigned width, bool isSigned);
 // a * b + c, rounded once to `element`.
 uint64_t fusedMultiplyAdd(Element element, uint64_t a, uint64_t b, uint64_t c);
+// An operation on f32 or f64, rounded once.
+uint64_t arithmetic(Element element, tile::DirectedKind kind, llvm::ArrayRef<uint64_t> operands,
+                    llvm::RoundingMode rounding);
 
 } // namespace tegula::interp

@@ -42,15 +42,21 @@ unsigned lanesAtMost(unsigned lanes, unsigned elementBits) {
   return best;
 }
 
+static std::string spelled(std::string_view function, unsigned elementBits, unsigned lanes) {
+  std::string name = "tgm_" + std::string(function) + (elementBits == 32 ? "_f32" : "_f64");
+  return lanes > 1 ? name + "x" + std::to_string(lanes) : name;
+}
+
 std::optional<std::string> symbol(std::string_view function, unsigned elementBits, unsigned lanes) {
   const Function *row = find(function);
   bool known = row && ((elementBits == 32 && row->hasF32) || (elementBits == 64 && row->hasF64));
   if (!known || lanesAtMost(lanes, elementBits) != lanes)
     return std::nullopt;
-  std::string name = "tgm_" + std::string(function) + (elementBits == 32 ? "_f32" : "_f64");
-  if (lanes > 1)
-    name += "x" + std::to_string(lanes);
-  return name;
+  return spelled(function, elementBits, lanes);
+}
+
+std::string directedSymbol(unsigned elementBits, unsigned lanes) {
+  return spelled("directed", elementBits, lanes);
 }
 
 } // namespace tegula::mathlib

@@ -24,6 +24,9 @@ const Function *find(std::string_view name);
 // The widest number of lanes in the library, at most `lanes` (which need not be a power of two).
 unsigned lanesAtMost(unsigned lanes, unsigned elementBits);
 
+// "tgm_directed_f32x8" (Directed.inc), for lanes that are in the library.
+std::string directedSymbol(unsigned elementBits, unsigned lanes);
+
 // "tgm_exp_f32x8"; nothing if the library lacks the function for this element or number of lanes.
 std::optional<std::string> symbol(std::string_view function, unsigned elementBits, unsigned lanes);
 

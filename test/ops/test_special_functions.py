@@ -1,6 +1,8 @@
 """Functions of libdevice beyond C's, beside mpmath: the Bessel functions, gamma, the inverses of the error function, and
 arithmetic that rounds in a direction, beside exact fractions."""
+import ctypes
 import importlib.util
+import platform
 from fractions import Fraction
 
 import mpmath
@@ -194,6 +196,82 @@ def test_directed_zeros_and_infinities(target, kernel_of, dtype):
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(run(kernel_of("libdevice.div_rz(x, y)"), x, y), x / y)
         np.testing.assert_array_equal(run(kernel_of("libdevice.mul_ru(x, y)"), x, y), x * y)
+
+
+# As <fenv.h> has them on x86-64.
+HOST_ROUNDING = {"rz": 0xc00, "rd": 0x400, "ru": 0x800}
+ON_HOST = {"add": ("x, y", np.add), "sub": ("x, y", np.subtract), "mul": ("x, y", np.multiply), "div": ("x, y", np.divide),
+           "rcp": ("x", lambda x, y: np.divide(x.dtype.type(1), x)), "sqrt": ("x", lambda x, y: np.sqrt(x))}
+
+
+def any_bits(dtype, random, count):
+    """Any bits, numbers near 1, subnormals, and ends."""
+    word, ends = np.dtype(f"i{np.dtype(dtype).itemsize}"), np.finfo(dtype)
+    bits = random.integers(np.iinfo(word).min, np.iinfo(word).max, count, dtype=word).view(dtype)
+    edges = np.array([0, INF, NAN, 1, ends.max, ends.tiny, ends.smallest_subnormal], dtype)[random.integers(0, 7, count)]
+    small = (random.integers(0, 2**20, count) * float(ends.smallest_subnormal)).astype(dtype)
+    values = np.choose(random.integers(0, 4, count), [bits, random.standard_normal(count).astype(dtype), small, edges])
+    return np.copysign(values, random.standard_normal(count)).astype(dtype)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="knows the host's rounding modes on x86-64 only")
+@pytest.mark.parametrize("direction", HOST_ROUNDING)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+@pytest.mark.parametrize("name", ON_HOST)
+def test_any_bits_round_in_a_direction_as_the_host_rounds_them(target, kernel_of, name, dtype, direction):
+    random = np.random.default_rng(3)
+    x, y = any_bits(dtype, random, 512), any_bits(dtype, random, 512)
+    arguments, function = ON_HOST[name]
+    out = run(kernel_of(f"libdevice.{name}_{direction}({arguments})"), x, y)
+    host = ctypes.CDLL(None)
+    with np.errstate(all="ignore"):
+        host.fesetround(HOST_ROUNDING[direction])
+        expected = function(x, y)
+        host.fesetround(0)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(np.signbit(out[~np.isnan(out)]), np.signbit(expected[~np.isnan(out)]))
+
+
+@pytest.mark.parametrize("direction", ["rz", "rd", "ru"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
+def test_sums_that_cancel_round_in_a_direction(target, kernel_of, dtype, direction):
+    """Product and addend cancel but for a few places, so that what each of them lost is as large as the last place."""
+    random = np.random.default_rng(4)
+    x, y = random.standard_normal((2, 400)).astype(dtype)
+    z = -x * y * (1 + random.uniform(-1, 1, 400) * 2.0 ** random.integers(-8, 3, 400)).astype(dtype)
+    out = run(kernel_of(f"libdevice.fma_{direction}(x, y, z)"), x, y, z)
+    exact = [Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)) for a, b, c in zip(x, y, z)]
+    np.testing.assert_array_equal(out, [rounded(e, dtype, direction) if e else dtype(0) for e in exact])
+
+
+@pytest.mark.parametrize("direction", ["rz", "rd", "ru"])
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", ["float16", "float8_e4m3fn", "float8_e5m2"])
+def test_narrow_floats_round_in_a_direction_once(target, kernel_of, dtype, name, direction):
+    """Those of 8 bits saturate where those of 16 overflow."""
+    import torch
+
+    torch_type, width = getattr(torch, dtype), 16 if dtype == "float16" else 8
+    word = torch.int16 if width == 16 else torch.int8
+    values = torch.arange(-2**(width - 1), 2**(width - 1)).to(word).view(torch_type).double().numpy()
+    values = np.unique(values[np.isfinite(values)]) + 0.0
+    x, y, z = (torch.tensor(np.random.default_rng(5).choice(values, (3, 500)))).to(torch_type)
+    out = torch.zeros(500, dtype=torch_type)
+    given, function = OPERATIONS[name]
+    kernel_of(f"libdevice.{name}_{direction}({given})")[(1,)](x, y, z, out, 500, BLOCK=512)
+    for *row, got in zip(x.tolist(), y.tolist(), z.tolist(), out.tolist()):
+        if name in ("div", "rcp") and row[given == "x, y"] == 0:
+            continue
+        exact = function(*map(Fraction, row))
+        down = direction == "rd" or (direction == "rz" and exact > 0)
+        top = Fraction(values[-1])
+        nearest = np.searchsorted(values, float(exact))
+        near = [Fraction(v) for v in values[max(nearest - 2, 0):nearest + 2]]
+        beside = [v for v in near if (v <= exact if down else v >= exact)]
+        expected = float(max(beside) if down else min(beside)) if beside else (-1 if down else 1) * float("inf")
+        if width == 8:
+            expected = float(np.clip(expected, -float(top), float(top)))
+        assert got == expected, (row, got, expected)
 
 
 def test_byte_perm(target, kernel_of):

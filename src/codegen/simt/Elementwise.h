@@ -40,6 +40,8 @@ llvm::Value *lowerFloats(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<l
                          llvm::Type *resultElement);
 llvm::Value *lowerMath(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                        llvm::Type *resultElement);
+llvm::Value *lowerDirected(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
+                           llvm::Type *resultElement);
 llvm::Value *lowerCast(Scalars &scalars, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands,
                        llvm::Type *resultElement);
 

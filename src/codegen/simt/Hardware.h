@@ -182,9 +182,9 @@ public:
                                    llvm::ArrayRef<llvm::Value *> arguments) const = 0;
   // Has the machine comparisons of bf16? Else they are of f32.
   virtual bool comparesBFloat() const = 0;
-  // The sum of two numbers, f32 or f64, rounded toward zero; null where the machine has no instruction for
-  // it.
-  virtual llvm::Value *addTowardZero(Builder &b, llvm::Value *x, llvm::Value *y) const = 0;
+  // Arithmetic of f32 or f64, rounded once in a direction; null where the machine has no instruction for it.
+  virtual llvm::Value *directed(Builder &b, tile::DirectedKind kind, tile::Direction direction,
+                                llvm::ArrayRef<llvm::Value *> operands) const = 0;
   // `value` of type `from` as type `to`: rounded once, to nearest even or toward zero, saturating where `to`
   // is an integer (then NaN gives 0) or has 8 bits. Integers are si or ui; scalars or pairs. Null where the
   // machine has no instruction for it.

@@ -57,7 +57,7 @@ llvm::Value *callMathlib(Scalars &s, Operation *op, Values v) {
 llvm::Value *round(Scalars &s, llvm::Value *x) {
   auto &b = s.builder;
   llvm::Value *half = b.CreateCopySign(llvm::ConstantFP::get(x->getType(), 0.5), x);
-  llvm::Value *sum = s.hardware.addTowardZero(b, x, half);
+  llvm::Value *sum = s.hardware.directed(b, DirectedKind::Add, Direction::TowardZero, {x, half});
   return sum ? b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, sum) : nullptr;
 }
 
@@ -100,6 +100,22 @@ llvm::Value *lowerMath(Scalars &s, Operation *op, Values v, llvm::Type *) {
           s.hardware.convert(s.builder, result, Float32Type::get(op->getContext()), to, false))
     return rounded;
   return codegen::roundTo(s.builder, result, v[0]->getType()->getScalarType());
+}
+
+llvm::Value *lowerDirected(Scalars &s, Operation *op, Values v, llvm::Type *) {
+  auto &b = s.builder;
+  auto directed = cast<DirectedOp>(op);
+  if (llvm::Value *result = s.hardware.directed(b, directed.getKind(), directed.getDirection(), v))
+    return result;
+  llvm::Type *type = v[0]->getType(), *number = b.getInt32Ty();
+  llvm::SmallVector<llvm::Value *, 5> arguments(v);
+  arguments.resize(3, llvm::PoisonValue::get(type));
+  arguments.push_back(b.getInt32(uint32_t(directed.getKind())));
+  arguments.push_back(b.getInt32(uint32_t(directed.getDirection())));
+  auto *function = llvm::FunctionType::get(type, {type, type, type, number, number}, false);
+  return b.CreateCall(
+      s.module.getOrInsertFunction(mathlib::directedSymbol(type->getScalarSizeInBits(), 1), function),
+      arguments);
 }
 
 } // namespace tegula::simt

@@ -23,6 +23,15 @@ def Tile_Rounding : I32EnumAttr<"Rounding", "how a float is narrowed", [
   I32EnumAttrCase<"RTNE", 0, "rtne">, I32EnumAttrCase<"RTZ", 1, "rtz">]> {
   let cppNamespace = "::tegula::tile"; }
 
+def Tile_DirectedKind : I32EnumAttr<"DirectedKind", "an operation that rounds in a direction", [
+  I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Mul", 1, "mul">, I32EnumAttrCase<"Fma", 2, "fma">,
+  I32EnumAttrCase<"Div", 3, "div">, I32EnumAttrCase<"Sqrt", 4, "sqrt">]> {
+  let cppNamespace = "::tegula::tile"; }
+
+def Tile_Direction : I32EnumAttr<"Direction", "on which side of the exact value a result lies", [
+  I32EnumAttrCase<"TowardZero", 0, "rz">, I32EnumAttrCase<"Down", 1, "rd">, I32EnumAttrCase<"Up", 2, "ru">]> {
+  let cppNamespace = "::tegula::tile"; }
+
 def Tile_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic makes of the element and the value", [
   I32EnumAttrCase<"And", 1, "and">,   I32EnumAttrCase<"Or", 2, "or">,
   I32EnumAttrCase<"Xor", 3, "xor">,   I32EnumAttrCase<"Add", 4, "add">,

@@ -86,6 +86,14 @@ LogicalResult ExpandDimsOp::verify() {
   return success();
 }
 
+LogicalResult DirectedOp::verify() {
+  size_t arity = getKind() == DirectedKind::Fma ? 3 : getKind() == DirectedKind::Sqrt ? 1 : 2;
+  if (getOperands().size() != arity)
+    return emitOpError() << stringifyDirectedKind(getKind()) << " takes " << arity << " operands";
+  Type element = elementType(getType());
+  return element.isF32() || element.isF64() ? success() : emitOpError("only of f32 and f64");
+}
+
 LogicalResult BroadcastOp::verify() {
   auto from = shapeOf(getValue().getType()), to = shapeOf(getType());
   if (from.size() != to.size() || elementType(getType()) != elementType(getValue().getType()))

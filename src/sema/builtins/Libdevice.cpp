@@ -76,22 +76,85 @@ template <class Op> std::optional<Value> countBits(Call &call) {
   return *cast(call.session, emit<Op>(call.session, x->type, x->value), DType::I32);
 }
 
-// A function of sema/library/directed.py, whose last parameter is the direction.
-std::optional<Value> directed(Call &call, std::string_view function, const char *direction) {
-  std::vector<Value> arguments(call.values.begin(), call.values.end());
+// The operands as tensors of one type; a number takes the type of the others.
+std::optional<std::vector<Tensor>> directedOperands(Call &call) {
+  std::vector<Value> values(call.values.begin(), call.values.end());
   DType element = DType::F32;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (!isNumber(arguments[i])) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!isNumber(values[i])) {
       auto operand = realOperand(call, i);
       if (!operand)
         return std::nullopt;
       element = operand->type.element;
     }
-  for (Value &argument : arguments) // a number takes the type of the others
-    if (isNumber(argument))
-      argument = literalTile(call.session, *argument.constant(), element, {});
-  arguments.push_back(Const{std::string(direction)});
-  return call.session.functions.callFunction(*findLibraryFunction(function), arguments, {});
+  std::vector<Tensor> operands;
+  for (const Value &value : values)
+    operands.push_back(isNumber(value) ? literalTile(call.session, *value.constant(), element, {})
+                                       : *value.tensor());
+  // Twice: the last ones may widen the first.
+  for (size_t step = 0; operands.size() > 1 && step < 2 * operands.size() - 2; ++step) {
+    size_t i = step % (operands.size() - 1);
+    auto pair = unifyOperands(call.session, call.row.display(), operands[i], operands[i + 1]);
+    if (!pair)
+      return std::nullopt;
+    operands[i] = pair->first, operands[i + 1] = pair->second;
+  }
+  return operands;
+}
+
+// Narrower floats are computed in fp32 and rounded once more, in the same direction: that is as if once.
+std::optional<Value> directed(Call &call, tile::DirectedKind kind, tile::Direction direction,
+                              llvm::SmallVector<Tensor, 3> operands) {
+  Session &session = call.session;
+  Tensor narrow = operands[0];
+  const bool isNarrow = bitWidth(narrow.type.element) < 32;
+  llvm::SmallVector<mlir::Value, 3> values;
+  for (const Tensor &operand : operands)
+    values.push_back(isNarrow ? cast(session, operand, DType::F32)->value : operand.value);
+  Type type = isNarrow ? narrow.type.withElement(DType::F32) : narrow.type;
+  Tensor result = emit<tile::DirectedOp>(session, type, kind, direction, values);
+  if (!isNarrow)
+    return result;
+  std::vector<Value> arguments = {result, narrow, Const{stringifyDirection(direction).str()}};
+  return session.functions.callFunction(*findLibraryFunction("narrowed_in_direction"), arguments, {});
+}
+
+using DirectedKind = tile::DirectedKind;
+using Direction = tile::Direction;
+
+std::optional<Value> directedOf(Call &call, DirectedKind kind, Direction direction) {
+  auto operands = directedOperands(call);
+  return operands ? directed(call, kind, direction, {operands->begin(), operands->end()}) : std::nullopt;
+}
+
+std::optional<Value> directed_add(Call &call, Direction direction) {
+  return directedOf(call, DirectedKind::Add, direction);
+}
+std::optional<Value> directed_mul(Call &call, Direction direction) {
+  return directedOf(call, DirectedKind::Mul, direction);
+}
+std::optional<Value> directed_fma(Call &call, Direction direction) {
+  return directedOf(call, DirectedKind::Fma, direction);
+}
+std::optional<Value> directed_div(Call &call, Direction direction) {
+  return directedOf(call, DirectedKind::Div, direction);
+}
+std::optional<Value> directed_sqrt(Call &call, Direction direction) {
+  return directedOf(call, DirectedKind::Sqrt, direction);
+}
+std::optional<Value> directed_sub(Call &call, Direction direction) {
+  auto operands = directedOperands(call);
+  if (!operands)
+    return std::nullopt;
+  Tensor negative = emitFloat<arith::NegFOp>(call.session, operands->back());
+  return directed(call, DirectedKind::Add, direction, {operands->front(), negative});
+}
+std::optional<Value> directed_rcp(Call &call, Direction direction) {
+  auto operands = directedOperands(call);
+  if (!operands)
+    return std::nullopt;
+  const Tensor &x = operands->front();
+  return directed(call, DirectedKind::Div, direction, {fill(call.session, x, 1), x});
 }
 
 } // namespace
@@ -104,9 +167,11 @@ std::optional<Value> directed(Call &call, std::string_view function, const char 
   std::optional<Value> libdevice_##name(Call &call) { return call_fma(call); }
 #define SPECIAL(name, parameters)
 #define DIRECTED(name, parameters)                                                                           \
-  std::optional<Value> libdevice_##name##_rz(Call &call) { return directed(call, "directed_" #name, "rz"); } \
-  std::optional<Value> libdevice_##name##_rd(Call &call) { return directed(call, "directed_" #name, "rd"); } \
-  std::optional<Value> libdevice_##name##_ru(Call &call) { return directed(call, "directed_" #name, "ru"); }
+  std::optional<Value> libdevice_##name##_rz(Call &call) {                                                   \
+    return directed_##name(call, Direction::TowardZero);                                                     \
+  }                                                                                                          \
+  std::optional<Value> libdevice_##name##_rd(Call &call) { return directed_##name(call, Direction::Down); }  \
+  std::optional<Value> libdevice_##name##_ru(Call &call) { return directed_##name(call, Direction::Up); }
 #define WRITTEN(name, parameters)
 #define WIDENED(name, parameters)
 std::optional<Value> call_fma(Call &call);

@@ -143,6 +143,7 @@ analysis::Nest elementwiseNest(mlir::Value tile);
 llvm::Value *lowerFloats(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 llvm::Value *lowerConversion(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 llvm::Value *lowerMath(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
+llvm::Value *lowerDirected(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 // Any op with an ELEMENT row in Ops.def.
 llvm::Value *lowerOp(ProgramEmitter &, mlir::Operation *op, llvm::ArrayRef<llvm::Value *> operands);
 

@@ -81,6 +81,29 @@ llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<ll
   return b.CreateIntrinsic(b.getFloatTy(), id, arguments);
 }
 
+// Each is one instruction of PTX.
+llvm::Value *directed(Builder &b, tile::DirectedKind kind, tile::Direction direction,
+                      llvm::ArrayRef<llvm::Value *> operands) {
+  // A row a kind, a reciprocal behind them: f32 toward zero, down and up, then f64.
+#define DIRECTIONS(op, type)                                                                                 \
+  llvm::Intrinsic::nvvm_##op##_rz_##type, llvm::Intrinsic::nvvm_##op##_rm_##type,                            \
+      llvm::Intrinsic::nvvm_##op##_rp_##type
+#define ROW(op)                                                                                              \
+  {                                                                                                          \
+    DIRECTIONS(op, f), DIRECTIONS(op, d)                                                                     \
+  }
+  static constexpr llvm::Intrinsic::ID instructions[][6] = {ROW(add), ROW(mul),  ROW(fma),
+                                                            ROW(div), ROW(sqrt), ROW(rcp)};
+#undef ROW
+#undef DIRECTIONS
+  auto one = llvm::dyn_cast<llvm::ConstantFP>(operands[0]);
+  bool isReciprocal = kind == tile::DirectedKind::Div && one && one->isExactlyValue(1);
+  size_t row = isReciprocal ? std::size(instructions) - 1 : size_t(kind);
+  size_t column = size_t(direction) + (operands[0]->getType()->isDoubleTy() ? 3 : 0);
+  return b.CreateIntrinsic(operands[0]->getType(), instructions[row][column],
+                           isReciprocal ? operands.drop_front() : operands);
+}
+
 namespace {
 
 bool isPair(llvm::Value *value) { return value->getType()->isVectorTy(); }

@@ -2,6 +2,7 @@
 // simt::Hardware. Null where the machine has none. `capability` is 90 for sm_90.
 // Source: PTX ISA, "Floating Point Instructions" and "Data Movement and Conversion: cvt".
 #pragma once
+#include "ir/tile/Tile.h"
 #include "mlir/IR/Types.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -9,6 +10,8 @@ namespace tegula::nvidia {
 
 llvm::Value *approximate(llvm::IRBuilderBase &b, llvm::StringRef function,
                          llvm::ArrayRef<llvm::Value *> arguments);
+llvm::Value *directed(llvm::IRBuilderBase &b, tile::DirectedKind kind, tile::Direction direction,
+                      llvm::ArrayRef<llvm::Value *> operands);
 llvm::Value *convert(llvm::IRBuilderBase &b, llvm::Value *value, mlir::Type from, mlir::Type to,
                      bool towardZero, unsigned capability);
 

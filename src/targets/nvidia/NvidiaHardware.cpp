@@ -303,9 +303,9 @@ llvm::Value *NvidiaHardware::approximate(Builder &b, llvm::StringRef function,
   return nvidia::approximate(b, function, arguments);
 }
 
-llvm::Value *NvidiaHardware::addTowardZero(Builder &b, llvm::Value *x, llvm::Value *y) const {
-  auto id = x->getType()->isDoubleTy() ? llvm::Intrinsic::nvvm_add_rz_d : llvm::Intrinsic::nvvm_add_rz_f;
-  return b.CreateIntrinsic(id, {x, y});
+llvm::Value *NvidiaHardware::directed(Builder &b, tile::DirectedKind kind, tile::Direction direction,
+                                      llvm::ArrayRef<llvm::Value *> operands) const {
+  return nvidia::directed(b, kind, direction, operands);
 }
 
 llvm::Value *NvidiaHardware::convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,

@@ -81,7 +81,8 @@ public:
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
   bool comparesBFloat() const override { return capability_ >= 90; }
-  llvm::Value *addTowardZero(Builder &b, llvm::Value *x, llvm::Value *y) const override;
+  llvm::Value *directed(Builder &b, tile::DirectedKind kind, tile::Direction direction,
+                        llvm::ArrayRef<llvm::Value *> operands) const override;
   llvm::Value *convert(Builder &b, llvm::Value *value, mlir::Type from, mlir::Type to,
                        bool towardZero) const override;
 

@@ -96,6 +96,8 @@ tt.func @elementwise(%x: f32, %i: i32) {
   %6 = tt.precise_sqrt %x : f32
   // CHECK: tt.precise_divf %{{.*}}, %{{.*}} : f32
   %7 = tt.precise_divf %x, %x : f32
+  // CHECK: tt.directed fma ru %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, f32 -> f32
+  %8 = tt.directed fma ru %x, %x, %x : f32, f32, f32 -> f32
   tt.return
 }
 

@@ -58,6 +58,18 @@ TEST(Floats, DivisionIsFastAndPreciseDivisionRounds) {
   EXPECT_HAS(binary("arith.divf", "f16"), "div.rn.f32"); // rounds as the exact quotient
 }
 
+TEST(Floats, RoundingInADirectionIsAnInstruction) {
+  auto directed = [](const char *kind, const char *operands, const char *types, const char *type) {
+    return ptx(std::string("%a: ") + type + ", %b: " + type + ", %c: " + type,
+               std::string("%r = tt.directed ") + kind + " " + operands + " : " + types + " -> " + type);
+  };
+  EXPECT_HAS(directed("add rz", "%a, %b", "f32, f32", "f32"), "add.rz.f32");
+  EXPECT_HAS(directed("mul rd", "%a, %b", "f64, f64", "f64"), "mul.rm.f64");
+  EXPECT_HAS(directed("fma ru", "%a, %b, %c", "f32, f32, f32", "f32"), "fma.rp.f32");
+  EXPECT_HAS(directed("div ru", "%a, %b", "f64, f64", "f64"), "div.rp.f64");
+  EXPECT_HAS(directed("sqrt rd", "%a", "f32", "f32"), "sqrt.rm.f32");
+}
+
 TEST(Floats, RemainderIsExact) {
   std::string text = binary("arith.remf", "f32");
   EXPECT_GE(count(text, "tgm_fmod_f32"), 2u) << text;

@@ -56,6 +56,14 @@ def Tile_PreciseDivFOp : Tile_ElementwiseOp<"precise_divf", [SameOperandsAndResu
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
+def Tile_DirectedOp : Tile_ElementwiseOp<"directed", [SameOperandsAndResultType]> {
+  let summary = "arithmetic of f32 or f64, rounded once, in a direction";
+  let arguments = (ins Tile_DirectedKind:$kind, Tile_Direction:$direction, Variadic<Tile_FloatLike>:$operands);
+  let results = (outs Tile_FloatLike:$result);
+  let assemblyFormat = "$kind $direction $operands attr-dict `:` type($operands) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_ElementwiseInlineAsmOp : Tile_Op<"elementwise_inline_asm", [Elementwise, SameOperandsAndResultShape,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "instructions of the target on the elements of the operands; only some targets have it";

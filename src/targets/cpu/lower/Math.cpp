@@ -19,27 +19,34 @@ llvm::Intrinsic::ID intrinsicOf(Operation *op) {
   return isa<math::SqrtOp>(op) ? llvm::Intrinsic::sqrt : codegen::exactIntrinsic(op);
 }
 
-llvm::Value *callMathlib(ProgramEmitter &p, StringRef function, Values v) {
+// A function of the library by its symbol for so many bits and lanes. `constants` follow the floats.
+llvm::Value *callMathlib(ProgramEmitter &p, llvm::function_ref<std::string(unsigned, unsigned)> symbolOf,
+                         Values v, Values constants = {}) {
   auto &b = p.builder;
   auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(v[0]->getType());
   unsigned lanes = vector ? vector->getNumElements() : 1;
   llvm::Type *element = v[0]->getType()->getScalarType();
   unsigned bits = element->getScalarSizeInBits();
   unsigned chunk = mathlib::lanesAtMost(lanes, bits);
-  std::string symbol = *mathlib::symbol(function, bits, chunk);
   llvm::Type *type = chunk == 1 ? element : llvm::FixedVectorType::get(element, chunk);
-  llvm::SmallVector<llvm::Type *, 2> parameters(v.size(), type);
+  llvm::SmallVector<llvm::Type *, 5> parameters(v.size(), type);
+  for (llvm::Value *constant : constants)
+    parameters.push_back(constant->getType());
   llvm::FunctionCallee callee =
-      p.module.getOrInsertFunction(symbol, llvm::FunctionType::get(type, parameters, false));
+      p.module.getOrInsertFunction(symbolOf(bits, chunk), llvm::FunctionType::get(type, parameters, false));
+  auto call = [&](llvm::SmallVector<llvm::Value *, 5> arguments) {
+    llvm::append_range(arguments, constants);
+    return b.CreateCall(callee, arguments);
+  };
   if (chunk == lanes)
-    return b.CreateCall(callee, v);
+    return call({v.begin(), v.end()});
   // Wider than the library's widest: in pieces.
   llvm::Value *result = llvm::PoisonValue::get(v[0]->getType());
   for (unsigned at = 0; at < lanes; at += chunk) {
-    llvm::SmallVector<llvm::Value *, 2> pieces;
+    llvm::SmallVector<llvm::Value *, 5> pieces;
     for (llvm::Value *operand : v)
       pieces.push_back(b.CreateExtractVector(type, operand, b.getInt64(at)));
-    result = b.CreateInsertVector(v[0]->getType(), result, b.CreateCall(callee, pieces), b.getInt64(at));
+    result = b.CreateInsertVector(v[0]->getType(), result, call(pieces), b.getInt64(at));
   }
   return result;
 }
@@ -62,9 +69,21 @@ llvm::Value *lowerMath(ProgramEmitter &p, Operation *op, Values operands) {
     llvm::Value *root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, wide[0]);
     result = b.CreateFDiv(llvm::ConstantFP::get(root->getType(), 1.0), root);
   } else {
-    result = callMathlib(p, codegen::mathlibName(op), wide);
+    auto symbol = [&](unsigned bits, unsigned lanes) {
+      return *mathlib::symbol(codegen::mathlibName(op), bits, lanes);
+    };
+    result = callMathlib(p, symbol, wide);
   }
   return element->isHalfTy() || element->isBFloatTy() ? roundTo(p, result, element) : result;
+}
+
+llvm::Value *lowerDirected(ProgramEmitter &p, Operation *op, Values operands) {
+  auto directed = cast<DirectedOp>(op);
+  auto constant = [&](auto number) { return p.builder.getInt32(uint32_t(number)); };
+  llvm::SmallVector<llvm::Value *, 3> three(operands);
+  three.resize(3, llvm::PoisonValue::get(operands[0]->getType()));
+  return callMathlib(p, mathlib::directedSymbol, three,
+                     {constant(directed.getKind()), constant(directed.getDirection())});
 }
 
 } // namespace tegula::cpu
