@@ -105,6 +105,33 @@ def test_predicates(target, kernel_of, name):
     np.testing.assert_array_equal(out, PREDICATES[name](x).astype(np.int32))
 
 
+# name -> (reference, lowest, highest argument, relative and absolute error in f32, as math-functions.md has them)
+FAST = {
+    "fast_sinf(x)": (np.sin, -np.pi, np.pi, 0, 2.0**-21.4), "fast_cosf(x)": (np.cos, -np.pi, np.pi, 0, 2.0**-21.1),
+    "fast_tanf(x)": (np.tan, -1, 1, 2.0**-19, 2.0**-19), "fast_tanhf(x)": (np.tanh, -9, 9, 2.0**-10.9, 0),
+    "fast_expf(x)": (np.exp, -20, 20, 26 * 2.0**-23, 0), "fast_exp10f(x)": (lambda x: 10.0**x, -9, 9, 30 * 2.0**-23, 0),
+    "fast_logf(x)": (np.log, 0.01, 100, 3 * 2.0**-23, 2.0**-21.4), "fast_log2f(x)": (np.log2, 0.01, 100, 2 * 2.0**-23, 2.0**-21.9),
+    "fast_log10f(x)": (np.log10, 0.01, 100, 3 * 2.0**-23, 2.0**-22),
+    "fast_powf(x, 2.5)": (lambda x: x**2.5, 0.01, 100, 2.0**-17, 0), "fast_powf(7.0, x)": (lambda x: 7.0**x, -9, 9, 40 * 2.0**-23, 0),
+    "fast_dividef(1.75, x)": (lambda x: 1.75 / x, 0.01, 100, 2 * 2.0**-23, 0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64], ids=["f16", "f32", "f64"])
+@pytest.mark.parametrize("call", list(FAST))
+def test_fast_functions(target, kernel_of, call, dtype):
+    """Of f64 they are the others; of f16 those of f32, rounded."""
+    function, low, high, relative, absolute = FAST[call]
+    x = np.random.default_rng(1).uniform(low, high, 400).astype(dtype)
+    if dtype == np.float16:
+        relative, absolute = relative + 2.0**-11, absolute + 2.0**-25
+        x = x[np.abs(function(x.astype(np.float64))) < 60000]
+    elif dtype == np.float64:
+        relative = absolute = 8 * 2.0**-52
+    out = run(kernel_of(f"libdevice.{call}"), x)
+    np.testing.assert_allclose(out, function(x.astype(np.float64)), rtol=relative, atol=absolute)
+
+
 def test_bits(target, kernel_of):
     x = np.array([0, 1, -1, 5, -8, 2**31 - 1, -2**31, 1 << 20], dtype=np.int32)
     bits = [int(v) & 0xFFFFFFFF for v in x]

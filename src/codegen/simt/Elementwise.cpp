@@ -34,7 +34,10 @@ llvm::Value *divide(Scalars &s, Operation *op, Values v, bool precise) {
   auto &b = s.builder;
   llvm::Type *element = elementOf(v[0]);
   llvm::Value *x = toFloat(s, op, v[0]), *y = toFloat(s, op, v[1]), *quotient = nullptr;
-  if (elementOf(x)->isFloatTy() && !precise && !element->isHalfTy())
+  bool isSingle = elementOf(x)->isFloatTy();
+  if (isSingle && isFast(op))
+    quotient = s.hardware.approximate(b, "fast_fdiv", {x, y});
+  if (!quotient && isSingle && !precise && !element->isHalfTy())
     quotient = s.hardware.approximate(b, "fdiv", {x, y});
   if (!quotient)
     quotient = b.CreateFDiv(x, y);

@@ -26,6 +26,9 @@ llvm::Value *toFloat(Scalars &scalars, mlir::Operation *op, llvm::Value *value);
 // 8 bits, and of integers to 16-bit floats.
 bool pairs(mlir::Operation *op);
 
+// May the op be as far from the exact value as the fast functions are? It carries the flag `afn`.
+bool isFast(mlir::Operation *op);
+
 // Has an op of the math dialect a lowering? The library lacks some functions.
 bool hasFunction(mlir::Operation *op);
 

@@ -177,7 +177,8 @@ public:
 
   // ---- arithmetic ----
   // A function ("exp2", "rsqrt", "tanh", "erf", "fdiv", "sqrt") of f32 by the machine's own
-  // instructions, within the error that docs/language/math-functions.md allows; null where it has none.
+  // instructions, within the error that docs/language/math-functions.md allows; null where it has none. With
+  // "fast_" before its name, within that of the fast functions.
   virtual llvm::Value *approximate(Builder &b, llvm::StringRef function,
                                    llvm::ArrayRef<llvm::Value *> arguments) const = 0;
   // Has the machine comparisons of bf16? Else they are of f32.

@@ -20,6 +20,9 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(); // what follows may fuse with the scale
   b.setFastMathFlags(flags);
+  if (isFast(op))
+    if (llvm::Value *fast = s.hardware.approximate(b, "fast_" + codegen::mathlibName(op).str(), v))
+      return fast;
   auto scaled = [&](llvm::Value *value, double by) {
     return b.CreateFMul(value, llvm::ConstantFP::get(value->getType(), by));
   };
@@ -77,6 +80,11 @@ llvm::Value *inFloat(Scalars &s, Operation *op, Values v) {
 }
 
 } // namespace
+
+bool isFast(Operation *op) {
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  return flags && bitEnumContainsAny(flags.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+}
 
 bool hasFunction(Operation *op) {
   Type element = elementType(op->getResult(0).getType());

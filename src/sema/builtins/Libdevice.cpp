@@ -26,6 +26,15 @@ std::optional<Pair> realOperands(Call &call) {
   return operands;
 }
 
+// An op that a target may compute by approximate instructions (math-functions.md, "Fast functions").
+template <class Op> struct Fast {
+  template <class... Arguments> static Op create(Arguments &&...arguments) {
+    Op op = Op::create(std::forward<Arguments>(arguments)...);
+    op.setFastmath(arith::FastMathFlags::afn);
+    return op;
+  }
+};
+
 template <class Op> std::optional<Value> unaryFunction(Call &call) {
   auto x = realOperand(call, 0);
   return x ? std::optional<Value>(emitReal<Op>(call.session, *x)) : std::nullopt;
@@ -193,7 +202,14 @@ std::optional<Value> libdevice_abs(Call &call) {
 
 // An integer exponent is promoted like any operand.
 std::optional<Value> libdevice_pow(Call &call) { return binaryFunction<math::PowFOp>(call); }
-std::optional<Value> libdevice_fast_powf(Call &call) { return binaryFunction<math::PowFOp>(call); }
+std::optional<Value> libdevice_fast_powf(Call &call) { return binaryFunction<Fast<math::PowFOp>>(call); }
+
+std::optional<Value> libdevice_fast_exp10f(Call &call) {
+  auto x = realOperand(call, 0);
+  if (!x)
+    return std::nullopt;
+  return emitReal<Fast<math::PowFOp>>(call.session, fill(call.session, *x, 10), *x);
+}
 
 // Sums and products that round on their own (N10): a fused operation is never contracted with another one.
 std::optional<Value> libdevice_add_rn(Call &call) {

@@ -186,11 +186,6 @@ def libdevice_exp10(x: real):
 
 
 @triton.jit
-def libdevice_fast_exp10f(x: real):
-    return libdevice_exp10(x)
-
-
-@triton.jit
 def libdevice_hypot(x: real, y: number):
     check_real(x)
     if x.dtype == tl.float32 and y.dtype == tl.float32:

@@ -5,8 +5,11 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Analysis/VectorUtils.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -60,9 +63,50 @@ llvm::Value *erf(Builder &b, llvm::Value *x) {
   return b.CreateSelect(b.CreateFCmpOLT(size, constant(b, kErfSplit_f32)), small, large);
 }
 
+llvm::Value *log2Fast(Builder &b, llvm::Value *x) {
+  if (auto number = llvm::dyn_cast<llvm::ConstantFP>(x))
+    return constant(b, std::log2(number->getValueAPF().convertToFloat()));
+  return instruction(b, llvm::Intrinsic::nvvm_lg2_approx_ftz_f, x);
+}
+
+llvm::Value *divideFast(Builder &b, llvm::Value *x, llvm::Value *y) {
+  return b.CreateIntrinsic(b.getFloatTy(), llvm::Intrinsic::nvvm_div_approx_ftz_f, {x, y});
+}
+
+// As CUDA's functions __sinf, __powf and so on are made.
+llvm::Value *fast(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> v,
+                  unsigned capability) {
+  auto sine = [&] { return instruction(b, llvm::Intrinsic::nvvm_sin_approx_ftz_f, v[0]); };
+  auto cosine = [&] { return instruction(b, llvm::Intrinsic::nvvm_cos_approx_ftz_f, v[0]); };
+  if (function == "sin")
+    return sine();
+  if (function == "cos")
+    return cosine();
+  if (function == "tan")
+    return divideFast(b, sine(), cosine());
+  if (function == "fdiv")
+    return divideFast(b, v[0], v[1]);
+  if (function == "log2")
+    return log2Fast(b, v[0]);
+  if (function == "log")
+    return b.CreateFMul(log2Fast(b, v[0]), constant(b, 0x1.62e42fefa39efp-1)); // ln 2
+  if (function == "log10")
+    return b.CreateFMul(log2Fast(b, v[0]), constant(b, 0x1.34413509f79ffp-2)); // log10 2
+  if (function == "pow")
+    return instruction(b, llvm::Intrinsic::nvvm_ex2_approx_ftz, b.CreateFMul(v[1], log2Fast(b, v[0])));
+  if (function == "tanh" && capability >= 75) {
+    auto *type = llvm::FunctionType::get(b.getFloatTy(), {b.getFloatTy()}, false);
+    return b.CreateCall(llvm::InlineAsm::get(type, "tanh.approx.f32 $0, $1;", "=f,f", false), v);
+  }
+  return nullptr;
+}
+
 } // namespace
 
-llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments) {
+llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<llvm::Value *> arguments,
+                         unsigned capability) {
+  if (function.consume_front("fast_"))
+    return fast(b, function, arguments, capability);
   // Within 2 ulp (div.full), 2^-22.5 (ex2, lg2 away from 1), 2^-22.9 (rsqrt) and 2^-23 (sqrt).
   // Subnormals are kept, as the f32 arithmetic around them does, except where ex2 gives them: keeping those
   // takes two scalings and a comparison for each, more than a softmax has otherwise (N20).

@@ -9,7 +9,7 @@
 namespace tegula::nvidia {
 
 llvm::Value *approximate(llvm::IRBuilderBase &b, llvm::StringRef function,
-                         llvm::ArrayRef<llvm::Value *> arguments);
+                         llvm::ArrayRef<llvm::Value *> arguments, unsigned capability);
 llvm::Value *directed(llvm::IRBuilderBase &b, tile::DirectedKind kind, tile::Direction direction,
                       llvm::ArrayRef<llvm::Value *> operands);
 llvm::Value *convert(llvm::IRBuilderBase &b, llvm::Value *value, mlir::Type from, mlir::Type to,

@@ -300,7 +300,7 @@ void NvidiaHardware::store(Builder &b, const Access &access, llvm::ArrayRef<llvm
 
 llvm::Value *NvidiaHardware::approximate(Builder &b, llvm::StringRef function,
                                          llvm::ArrayRef<llvm::Value *> arguments) const {
-  return nvidia::approximate(b, function, arguments);
+  return nvidia::approximate(b, function, arguments, capability_);
 }
 
 llvm::Value *NvidiaHardware::directed(Builder &b, tile::DirectedKind kind, tile::Direction direction,

@@ -91,6 +91,28 @@ TEST(Functions, RootsAndPowersAreInstructions) {
   EXPECT_HAS(unary("math.sqrt", "f64"), "sqrt.rn.f64");
 }
 
+TEST(Functions, FastOnesAreApproximateInstructions) {
+  auto fast = [](const char *function, const char *arch = "sm_90a") {
+    return ptx("%a: f32", std::string("%r = math.") + function + " %a fastmath<afn> : f32", arch);
+  };
+  EXPECT_HAS(fast("sin"), "sin.approx.ftz.f32");
+  EXPECT_HAS(fast("cos"), "cos.approx.ftz.f32");
+  EXPECT_HAS(fast("tan"), "div.approx.ftz.f32");
+  EXPECT_HAS(fast("exp"), "ex2.approx.ftz.f32");
+  EXPECT_HAS(fast("log"), "lg2.approx.ftz.f32");
+  EXPECT_HAS(fast("log2"), "lg2.approx.ftz.f32");
+  EXPECT_HAS(fast("log10"), "lg2.approx.ftz.f32");
+  EXPECT_HAS(fast("tanh"), "tanh.approx.f32");
+  EXPECT_LACKS(fast("tanh", "sm_70"), "tanh.approx.f32");
+  EXPECT_HAS(ptx("%a: f32, %b: f32", "%r = arith.divf %a, %b fastmath<afn> : f32"), "div.approx.ftz.f32");
+  std::string power = ptx("%a: f32, %b: f32", "%r = math.powf %a, %b fastmath<afn> : f32");
+  EXPECT_HAS(power, "lg2.approx.ftz.f32");
+  EXPECT_HAS(power, "ex2.approx.ftz.f32");
+  std::string ofTen =
+      ptx("%b: f32", "%a = arith.constant 10.0 : f32\n%r = math.powf %a, %b fastmath<afn> : f32");
+  EXPECT_LACKS(ofTen, "lg2.approx.ftz.f32"); // of a constant the compiler takes it
+}
+
 TEST(Functions, OthersComeFromTheLibraryInline) {
   for (const char *function : {"sin", "cos", "tan", "tanh", "erf", "expm1", "log1p", "asin", "atan", "sinh",
                                "cosh", "cbrt", "acosh", "erfc"})
