@@ -105,6 +105,20 @@ def test_predicates(target, kernel_of, name):
     np.testing.assert_array_equal(out, PREDICATES[name](x).astype(np.int32))
 
 
+def test_cube_roots_of_all_magnitudes(target, kernel_of):
+    """Within 1 ulp, subnormals too; zeros and infinities are their own roots."""
+    random = np.random.default_rng(3)
+    bits = (np.arange(256, dtype=np.uint32) << 23) + random.integers(0, 2**23, 256, dtype=np.uint32)
+    x = np.concatenate([bits.view(np.float32)[:255], np.array([0, 1e-45, 8, 27, np.inf, np.nan], np.float32)])
+    x = np.copysign(x, random.standard_normal(len(x))).astype(np.float32)
+    out = run(kernel_of("libdevice.cbrt(x)"), x)
+    exact = np.cbrt(x.astype(np.float64))
+    np.testing.assert_array_equal(np.signbit(out[:-1]), np.signbit(x[:-1]))
+    np.testing.assert_array_equal(out[~np.isfinite(exact)], exact[~np.isfinite(exact)])
+    finite = np.isfinite(exact)
+    assert np.all(np.abs(out[finite] - exact[finite]) <= np.spacing(np.abs(exact[finite]).astype(np.float32)))
+
+
 # name -> (reference, lowest, highest argument, relative and absolute error in f32, as math-functions.md has them)
 FAST = {
     "fast_sinf(x)": (np.sin, -np.pi, np.pi, 0, 2.0**-21.4), "fast_cosf(x)": (np.cos, -np.pi, np.pi, 0, 2.0**-21.1),

@@ -26,19 +26,9 @@ llvm::Value *approximate(Scalars &s, Operation *op, Values v) {
   auto scaled = [&](llvm::Value *value, double by) {
     return b.CreateFMul(value, llvm::ConstantFP::get(value->getType(), by));
   };
-  if (isa<math::Exp2Op>(op))
-    return s.hardware.approximate(b, "exp2", v);
-  if (isa<math::SqrtOp>(op))
-    return s.hardware.approximate(b, "sqrt", v);
-  if (isa<math::RsqrtOp>(op))
-    return s.hardware.approximate(b, "rsqrt", v);
-  if (isa<math::TanhOp>(op))
-    return s.hardware.approximate(b, "tanh", v);
-  if (isa<math::ErfOp>(op))
-    return s.hardware.approximate(b, "erf", v);
   if (isa<math::ExpOp>(op))
     return s.hardware.approximate(b, "exp2", {scaled(v[0], 0x1.71547652b82fep+0)}); // log2 e
-  return nullptr;
+  return s.hardware.approximate(b, codegen::mathlibName(op), v);
 }
 
 std::optional<std::string> symbolOf(Operation *op, unsigned bits) {
