@@ -126,6 +126,11 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
       locality_(Locality::defaultLimit, options.machine.costs) {
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
+  function.walk([&](DotOp dot) {
+    chosen_.try_emplace(
+        classes_.leader(dot.getResult()),
+        layout::dotBlocked(shapeOf(dot.getType()).vec(), warps_, 4, 4, machine_.costs.fullThreads));
+  });
   collectAnchors(function);
   function.walk([&](ReduceOp reduce) {
     Value reduced = reduce.getOperands()[0];
@@ -408,12 +413,6 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
   auto known = [&](Value value) {
     return isTile(value) && classes_.isData(value) && chosen_.contains(classes_.leader(value));
   };
-  if (auto dot = dyn_cast<DotOp>(op); dot && open(dot.getResult())) {
-    auto type = cast<RankedTensorType>(dot.getType());
-    chosen_.try_emplace(classes_.leader(dot.getResult()),
-                        layout::dotBlocked(type.getShape().vec(), warps_, 4, 4, machine_.costs.fullThreads));
-    return classes_.leader(dot.getResult());
-  }
   if (op->getNumResults() && op->getNumOperands() && open(op->getResult(0)) && known(op->getOperand(0)))
     if (std::optional<Layout> natural = naturalResult(op, of(op->getOperand(0)))) {
       chosen_.try_emplace(classes_.leader(op->getResult(0)), inOrder(*natural));

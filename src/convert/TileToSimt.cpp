@@ -323,8 +323,10 @@ private:
         demand(dot.getBMutable(), matrix->operand(1, k));
         remarks_.push_back({locationText(op->getLoc()), "dot", "matrix instruction " + matrix->reason});
       } else {
-        demandOwn(dot.getAMutable());
-        demandOwn(dot.getBMutable());
+        int64_t k = shapeOf(dot.getA().getType()).back();
+        Layout result = choice_.of(dot.getResult());
+        demandFactor(dot.getAMutable(), layout::dotOperand(result, 0, k));
+        demandFactor(dot.getBMutable(), layout::dotOperand(result, 1, k));
         remarks_.push_back({locationText(op->getLoc()), "dot",
                             "multiply-adds: no matrix instruction takes these types, or one costs more"});
       }
@@ -399,6 +401,17 @@ private:
       demand(operand, choice_.of(like));
   }
   void demandOwn(OpOperand &operand) { demand(operand, ownOf(operand.get())); }
+
+  // A factor of multiply-adds, of which many threads want each element: it is computed once and then moved,
+  // unless all of its elements are one scalar.
+  void demandFactor(OpOperand &operand, const Layout &layout) {
+    Operation *op = operand.get().getDefiningOp();
+    if (isa_and_nonnull<arith::ConstantOp, SplatOp>(op))
+      return demand(operand, layout);
+    demandOwn(operand);
+    if (simt::layoutOf(operand.get()) != layout)
+      operand.set(move(operand.get(), layout));
+  }
 
   // A value whose registers were renamed is taken from before that: the way to a third layout is then one
   // conversion, which sees what threads hold as they computed it.

@@ -118,7 +118,8 @@ Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM, 
            alongM = std::min(log2Of(tileM), own - std::min(own, alongN));
   dealer.take(Axis::Register, n, alongN);
   dealer.take(Axis::Register, m, alongM);
-  unsigned lanesN = dealer.take(Axis::Lane, n, 3), lanesM = dealer.take(Axis::Lane, m, laneBits - lanesN);
+  unsigned lanesM = dealer.take(Axis::Lane, m, 1), lanesN = dealer.take(Axis::Lane, n, 3);
+  lanesM += dealer.take(Axis::Lane, m, laneBits - lanesN - lanesM);
   std::vector<unsigned> others = lastFastest(rank);
   dealer.takeThreads(Axis::Lane, others, laneBits - lanesN - lanesM);
   for (; count && (dealer.left(m) || dealer.left(n)); --count)

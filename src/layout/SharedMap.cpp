@@ -79,8 +79,8 @@ public:
 private:
   std::vector<uint32_t> lanesOf(const Layout &layout, unsigned width) const {
     std::vector<uint32_t> lanes = layout.bases(Axis::Lane);
+    std::erase(lanes, 0u); // lanes that read the same may be served together with those behind them
     lanes.resize(std::min<size_t>(lanes.size(), sizes_.lanes(width)));
-    std::erase(lanes, 0u);
     return lanes;
   }
 

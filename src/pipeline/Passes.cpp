@@ -237,13 +237,14 @@ const Pass pipelineLoops{"pipeline-loops", "simt", "loads of products become cop
                              transforms::pipelineLoops(function, unit.stages, unit.machine, unit.remarks);
                            });
                          }};
-const Pass operandsInShared{"operands-in-shared", "simt",
-                            "operands that no copy brings go through buffers, in the form of matrix loads",
-                            [](Unit &unit) {
-                              return eachFunction(unit, [&](tile::FuncOp function) {
-                                transforms::operandsInShared(function, unit.machine, unit.remarks);
-                              });
-                            }};
+const Pass operandsInShared{
+    "operands-in-shared", "simt",
+    "operands that no copy brings go through buffers, in the form of matrix loads, or for multiply-adds",
+    [](Unit &unit) {
+      return eachFunction(unit, [&](tile::FuncOp function) {
+        transforms::operandsInShared(function, unit.machine, unit.remarks);
+      });
+    }};
 const Pass startDots{"start-dots", "simt",
                      "products of several warps read buffers by themselves, and run while the warps go on",
                      [](Unit &unit) {

@@ -28,7 +28,7 @@ const char *EarlyOps::find() {
       continue;
     bool isLoad = isa<LoadOp>(op) && !isVolatile(op);
     if (op->getNumRegions() || simt::scratchBytes(op) || !(isLoad || isMemoryEffectFree(op)) ||
-        op->hasAttr(simt::matrixName))
+        isa<DotOp>(op))
       return "where its copies begin comes from what the trip computes";
     add(op);
   }

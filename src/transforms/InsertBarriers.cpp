@@ -430,10 +430,21 @@ private:
     return copy->hasAttr(simt::signalledName) || copy->hasAttr(simt::earlyName);
   }
 
+  // Was a tile written that the op reads, or the loads behind it? Those of one product stay together: it may
+  // read the tiles itself, when all of them are there.
+  static bool isReadTogether(Operation *op, const Pending &state) {
+    do {
+      if (!isa<simt::ViewOp, TransOp>(op) && Pending::overlaps(state.writes, rangeOf(op->getOperand(0))))
+        return true;
+      op = op->getNextNode();
+    } while (isa_and_nonnull<simt::LocalLoadOp, simt::ViewOp, TransOp>(op));
+    return false;
+  }
+
   void visitBuffer(Operation *op, Pending &state) {
     if (isa<simt::LocalLoadOp, simt::StoreElementsOp>(op)) {
       Pending::Range range = rangeOf(op->getOperand(0));
-      if (Pending::overlaps(state.writes, range))
+      if (isReadTogether(op, state))
         meet(op, state);
       state.reads.insert(range);
     } else if (auto wait = dyn_cast<simt::AsyncWaitOp>(op)) {

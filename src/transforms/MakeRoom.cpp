@@ -75,9 +75,7 @@ private:
 
   // Is the tile a factor of products?
   static bool isFactor(simt::ConvertOp convert) {
-    return llvm::any_of(convert->getUsers(), [](Operation *user) {
-      return isa<TransOp>(user) || user->hasAttr(simt::matrixName);
-    });
+    return llvm::any_of(convert->getUsers(), [](Operation *user) { return isa<TransOp, DotOp>(user); });
   }
 
   // That fit on a multiprocessor, by shared memory and by the registers of their sums.

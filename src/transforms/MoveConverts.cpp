@@ -73,10 +73,11 @@ Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
   return copy->getResult(0);
 }
 
-void hoist(simt::ConvertOp convert) {
+// `movesOnly`: not above ops that compute.
+void hoist(simt::ConvertOp convert, bool movesOnly) {
   while (Operation *op = convert.getValue().getDefiningOp()) {
     OpOperand *source = isa<LoadOp>(op) ? nullptr : sourceOf(op);
-    if (!source)
+    if (!source || (movesOnly && !isa<TransOp, simt::ConvertOp>(op)))
       return;
     if (auto twice = dyn_cast<simt::ConvertOp>(op)) {
       convert.getValueMutable().assign(twice.getValue());
@@ -170,11 +171,13 @@ void hoistConverts(Operation *function) {
     bool isFromLoad = isOperand && comesFromLoad(convert.getValue()) && !isReadComputed(convert);
     // Fewer registers behind it compute less.
     bool isSpread = simt::registersOf(convert.getValue().getType()) > simt::registersOf(convert.getType());
-    if (isFromLoad || (isSpread && !isOperand))
+    // Many threads read each factor of multiply-adds, which is computed once.
+    bool isFactor = llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds);
+    if (isFromLoad || isFactor || (isSpread && !isOperand))
       converts.push_back(convert);
   });
   for (simt::ConvertOp convert : converts)
-    hoist(convert);
+    hoist(convert, llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds));
 }
 
 } // namespace tegula::transforms

@@ -4,6 +4,7 @@
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -49,7 +50,10 @@ public:
     SmallVector<Operation *> users;
     for (OpOperand *use : uses)
       users.push_back(use->getOwner());
-    if (!llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }))
+    bool isOfMatrices = llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }),
+         isOfMultiplyAdds =
+             llvm::all_of(uses, [](OpOperand *use) { return simt::isFactorOfMultiplyAdds(*use); });
+    if (isOfMatrices ? !machine_.hasMatrixLoad : !isOfMultiplyAdds)
       return;
     bool isMoved =
         llvm::any_of(users, [&](Operation *user) { return user->getBlock() != convert_->getBlock(); });
@@ -57,11 +61,14 @@ public:
       return;
     Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
     unsigned bits = simt::storedBits(type.getElementType());
-    std::optional<layout::SharedMap> map = mapFor(from, to, bits);
+    std::optional<layout::SharedMap> map =
+        isOfMatrices ? mapFor(from, to, bits) : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
     if (!map)
       return;
-    bool isReadThere = llvm::any_of(users, [](Operation *user) { // by an instruction of several warps
-      return user->getAttrOfType<simt::MatrixAttr>(simt::matrixName).getWarps() > 1;
+    // By an instruction of several warps, or by threads for whose registers all of K is too much.
+    bool isReadThere = llvm::any_of(users, [](Operation *user) {
+      auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      return !matrix || matrix.getWarps() > 1;
     });
     bool again = isMoved && (isReadThere || (isCrowded(users) && hasRoom(*map, bits)));
     if (isMoved && !again) { // fetched once, as it is
@@ -182,6 +189,13 @@ private:
   std::vector<diag::Remark> &remarks_;
 };
 
+// May the op write the buffer, or let others write it?
+bool mayWrite(Operation *op, simt::AllocOp alloc) {
+  if (auto store = dyn_cast<simt::LocalStoreOp>(op))
+    return simt::allocOf(store.getBuffer()) == alloc;
+  return !isa<simt::AllocOp, simt::LocalLoadOp, LoadOp>(op) && !isMemoryEffectFree(op);
+}
+
 // The first factor of a product of several warps that all trips of a loop read: it stands in shared memory
 // ahead of the loop. In registers the assembler (13.0) gives its place to the first factor of another product
 // of the loop, and the next trip multiplies by that.
@@ -215,7 +229,65 @@ void storeFactorOfAllTrips(DotOp dot) {
   dot->setOperand(index, simt::LocalLoadOp::create(builder, dot.getLoc(), type, buffer));
 }
 
+// Lets a product of multiply-adds read a factor that lies in a buffer right there, for itself: its threads
+// then fetch one k after the other.
+void readBesideProduct(OpOperand &factor) {
+  Operation *product = factor.getOwner();
+  SmallVector<Operation *> way; // the last one first
+  for (Operation *op = factor.get().getDefiningOp(); op; op = op->getOperand(0).getDefiningOp()) {
+    if (!isa<TransOp, simt::LocalLoadOp>(op) || op->getBlock() != product->getBlock())
+      return;
+    way.push_back(op);
+    if (isa<simt::LocalLoadOp>(op))
+      break;
+  }
+  if (way.empty() || !isa<simt::LocalLoadOp>(way.back()))
+    return;
+  simt::AllocOp alloc = simt::allocOf(way.back()->getOperand(0));
+  for (Operation *op = way.back()->getNextNode(); op != product; op = op->getNextNode())
+    if (mayWrite(op, alloc))
+      return;
+  OpBuilder builder(product);
+  IRMapping mapping;
+  for (Operation *op : llvm::reverse(way))
+    builder.clone(*op, mapping);
+  factor.set(mapping.lookup(factor.get()));
+  for (Operation *op : way)
+    if (op->use_empty())
+      op->erase();
+}
+
 } // namespace
+
+Layout readAtOnce(Value read, unsigned accessBits) {
+  unsigned ofK = 0; // the lowest bits of registers
+  for (Value value = read; !value.use_empty();) {
+    OpOperand &use = *value.use_begin();
+    if (auto turn = dyn_cast<TransOp>(use.getOwner())) {
+      value = turn.getResult();
+      continue;
+    }
+    ArrayRef<int64_t> shape = shapeOf(value.getType());
+    ofK = llvm::Log2_64_Ceil(uint64_t(use.getOperandNumber() == 0 ? shape.back() : shape[shape.size() - 2]));
+    break;
+  }
+  Layout layout = simt::layoutOf(read);
+  unsigned atOnce = llvm::Log2_32(std::max(1u, accessBits / simt::storedBits(elementType(read.getType()))));
+  Layout::Bases bases = layout.allBases();
+  auto &registers = bases[size_t(Axis::Register)];
+  if (ofK > atOnce)
+    registers.erase(registers.begin() + atOnce, registers.begin() + ofK);
+  return {layout.extents(), std::move(bases)};
+}
+
+layout::SharedMap mapOfFactor(const Layout &store, Value read, unsigned accessBits) {
+  Layout atOnce = readAtOnce(read, accessBits);
+  Layout::Bases bases = store.allBases();
+  llvm::erase_if(bases[size_t(Axis::Register)],
+                 [&](uint32_t basis) { return !llvm::is_contained(atOnce.bases(Axis::Register), basis); });
+  return layout::swizzled({store.extents(), std::move(bases)}, atOnce,
+                          simt::storedBits(elementType(read.getType())));
+}
 
 void operandsInShared(Operation *function, const simt::Machine &machine, std::vector<diag::Remark> &remarks) {
   SmallVector<simt::ConvertOp> converts;
@@ -225,6 +297,14 @@ void operandsInShared(Operation *function, const simt::Machine &machine, std::ve
   for (simt::ConvertOp convert : converts)
     OperandInShared(convert, stored, kept, machine, remarks).run();
   function->walk(storeFactorOfAllTrips);
+  SmallVector<OpOperand *> factors;
+  function->walk([&](DotOp dot) {
+    for (OpOperand &operand : dot->getOpOperands())
+      if (simt::isFactorOfMultiplyAdds(operand))
+        factors.push_back(&operand);
+  });
+  for (OpOperand *factor : factors)
+    readBesideProduct(*factor);
 }
 
 } // namespace tegula::transforms

@@ -1,4 +1,5 @@
-// Operands of matrix instructions that no copy brings: through shared memory in the form of matrix loads.
+// Operands of products that no copy brings: through shared memory, for matrix instructions in the form of
+// matrix loads.
 #pragma once
 #include "diag/Remark.h"
 #include "ir/simt/Machine.h"
@@ -15,8 +16,15 @@ namespace tegula::transforms {
 // trip where the tiles that the loop holds would leave no room for it among a thread's registers. Appends
 // a remark ("buffer") for each of those. It is stored behind the copies that the loop starts ahead of its
 // first trip: the program waits for it and for them at once.
-// A first factor of several warps that all trips of a loop read goes there in any case.
+// A first factor of several warps that all trips of a loop read goes there in any case, and so does each
+// factor of multiply-adds: such a product reads it right there, for itself.
 void operandsInShared(mlir::Operation *function, const simt::Machine &machine,
                       std::vector<diag::Remark> &remarks);
+
+// The part of a factor of multiply-adds, in the layout of `read`, that a thread should read at once: all that
+// it has along the result, and of K what one access takes. More of K would wait in registers.
+layout::Layout readAtOnce(mlir::Value read, unsigned accessBits);
+// The map for such a factor that is stored as `store` says: elements that lie side by side are read at once.
+layout::SharedMap mapOfFactor(const layout::Layout &store, mlir::Value read, unsigned accessBits);
 
 } // namespace tegula::transforms

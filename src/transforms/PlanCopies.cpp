@@ -6,6 +6,7 @@
 #include "layout/Builders.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
+#include "transforms/OperandsInShared.h"
 #include "transforms/OtherLayout.h"
 #include "transforms/ThreadCosts.h"
 
@@ -79,7 +80,7 @@ private:
   bool isCandidate() {
     bool hasDots = false, isInnermost = true, meets = false, isOrdered = false;
     plan_.loop.getBody()->walk([&](Operation *op) {
-      hasDots |= op->hasAttr(simt::matrixName);
+      hasDots |= isa<DotOp>(op);
       isInnermost &= !isa<LoopLikeOpInterface>(op);
       meets |= isa<BarrierOp>(op);
       isOrdered |= acquires(op) || isEffectiveAssembly(op);
@@ -657,10 +658,10 @@ private:
   }
 
   // Does a factor of the product from ahead of the loop stay in registers, where these are not crowded? Of
-  // an instruction of several warps none does (StartDots).
+  // an instruction of several warps none does (StartDots), nor of multiply-adds (OperandsInShared).
   static bool staysInRegisters(DotOp dot) {
     auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-    return !matrix || matrix.getWarps() == 1;
+    return matrix && matrix.getWarps() == 1;
   }
 
   // Is an operand that the trip computes stored in shared memory? The next trip stores it there anew.
@@ -687,25 +688,30 @@ private:
   }
 
   // `load`: the layout of the copy; `read`: of what reads it, where no conversion does.
-  static layout::SharedMap mapFor(const Layout &load, const Layout &read, ArrayRef<simt::ConvertOp> converts,
-                                  unsigned bits, unsigned width) {
+  layout::SharedMap mapFor(const Layout &load, const Layout &read, ArrayRef<simt::ConvertOp> converts,
+                           unsigned bits, unsigned width) const {
     unsigned fastest = fastestOf(load);
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
     if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
       return best;
     if (converts.empty())
       return layout::swizzled(load, read, bits);
-    Layout use = simt::layoutOf(converts[0]->getResult(0));
-    if (std::optional<layout::SharedMap> map = layout::matrixMapFor(use, fastest, bits))
-      return *map;
+    simt::ConvertOp first = converts[0];
+    bool isOfMultiplyAdds = simt::feedsMultiplyAdds(first.getResult());
+    Layout use = isOfMultiplyAdds ? readAtOnce(first.getResult(), machine_.accessBits)
+                                  : simt::layoutOf(first.getResult());
+    std::optional<layout::SharedMap> ofMatrices = layout::matrixMapFor(use, fastest, bits);
+    if (ofMatrices && !isOfMultiplyAdds)
+      return *ofMatrices;
     auto conflicts = [&](const layout::SharedMap &map) {
       unsigned vector = layout::accessWidth(use, map, bits);
       return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
     };
+    layout::SharedMap swizzled = isOfMultiplyAdds ? mapOfFactor(load, first.getResult(), machine_.accessBits)
+                                                  : layout::swizzled(load, use, bits);
     unsigned most = layout::copyWidth(load, best, width);
-    for (const layout::SharedMap &map :
-         {layout::matrixMap(load.extents(), fastest, bits, 2),
-          layout::matrixMap(load.extents(), fastest, bits, 4), layout::swizzled(load, use, bits)})
+    for (const layout::SharedMap &map : {layout::matrixMap(load.extents(), fastest, bits, 2),
+                                         layout::matrixMap(load.extents(), fastest, bits, 4), swizzled})
       if (layout::copyWidth(load, map, width) == most && conflicts(map) < conflicts(best))
         best = map;
     return best;

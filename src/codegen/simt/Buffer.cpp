@@ -33,17 +33,8 @@ public:
     if (std::optional<layout::MatrixAccess> access = matrixAccess())
       return loadMatrices(*access);
     Registers result(layout_.size(Axis::Register), nullptr);
-    forRuns(layout::accessWidth(layout_, map_, bytes_ * 8), [&](uint32_t offset, unsigned width,
-                                                                ArrayRef<int> run) {
-      if (layout_.hasPadding())
-        return loadInside(offset, width, run, result);
-      llvm::Value *words =
-          b_.CreateAlignedLoad(runType(width), address(threads_, offset), llvm::Align(bytes_ * width));
-      words = b_.CreateBitCast(words, llvm::FixedVectorType::get(stored_, width));
-      for (unsigned i = 0; i != width; ++i)
-        if (run[i] >= 0)
-          result[unsigned(run[i])] = fromStored(e_, b_.CreateExtractElement(words, uint64_t(i)), element_);
-    });
+    forRuns(layout::accessWidth(layout_, map_, bytes_ * 8),
+            [&](uint32_t offset, unsigned width, ArrayRef<int> run) { loadRun(offset, width, run, result); });
     // Registers that hold an element once more.
     for (unsigned reg = 0; reg != result.size(); ++reg)
       if (!result[reg] && layout_.isLive(reg))
@@ -113,6 +104,51 @@ public:
   }
 
   llvm::IRBuilder<> &builder() const { return b_; }
+
+  // Of each run of `width` elements its offset and the registers that hold them (-1: none).
+  void forRuns(unsigned width, llvm::function_ref<void(uint32_t, unsigned, ArrayRef<int>)> body) {
+    std::map<uint32_t, SmallVector<int>> runs;
+    first_.clear();
+    for (unsigned reg = 0; reg != layout_.size(Axis::Register); ++reg) {
+      if (!layout_.isLive(reg) || !first_.try_emplace(offsetOf(reg), reg).second)
+        continue;
+      SmallVector<int> &run =
+          runs.try_emplace(offsetOf(reg) / width * width, SmallVector<int>(width, -1)).first->second;
+      run[offsetOf(reg) % width] = int(reg);
+    }
+    for (auto &[offset, run] : runs)
+      body(offset, width, run);
+  }
+
+  void loadRun(uint32_t offset, unsigned width, ArrayRef<int> run, Registers &result) {
+    if (layout_.hasPadding())
+      return loadInside(offset, width, run, result);
+    llvm::Value *words =
+        b_.CreateAlignedLoad(runType(width), address(threads_, offset), llvm::Align(bytes_ * width));
+    words = b_.CreateBitCast(words, llvm::FixedVectorType::get(stored_, width));
+    for (unsigned i = 0; i != width; ++i)
+      if (run[i] >= 0)
+        result[unsigned(run[i])] = fromStored(e_, b_.CreateExtractElement(words, uint64_t(i)), element_);
+  }
+
+  // The widest loads whose elements stay together where register bits from `first` to `last` move them.
+  unsigned widthBelow(unsigned first, unsigned last) const {
+    unsigned width = layout::accessWidth(layout_, map_, bytes_ * 8);
+    for (uint32_t image : imagesOf(first, last))
+      while (image & (width - 1))
+        width /= 2;
+    return width;
+  }
+
+  // All accesses move as these register bits would by the bits of `index`.
+  void moveBy(llvm::Value *index, unsigned first, unsigned last) {
+    std::vector<uint32_t> images = imagesOf(first, last);
+    for (uint32_t &image : images) {
+      movedMask_ |= image;
+      image *= bytes_;
+    }
+    moved_ = e_.linearOf(index, images);
+  }
 
   std::optional<layout::MatrixAccess> matrixAccess() const {
     return e_.hardware.hasMatrixLoad() ? layout::planMatrixAccess(layout_, map_, bytes_ * 8) : std::nullopt;
@@ -199,32 +235,26 @@ private:
   uint32_t offsetOf(unsigned reg) const { return map_.offset(layout_.apply(reg, 0, 0)); }
 
   llvm::Value *address(ArrayRef<uint32_t> threads, uint32_t offset) {
-    uint32_t mask = 0;
+    uint32_t mask = movedMask_;
     std::vector<uint32_t> images(threads.begin(), threads.end());
     for (uint32_t &image : images) {
       mask |= image;
       image *= bytes_;
     }
     llvm::Value *thread = e_.linear(images);
+    if (moved_)
+      thread = b_.CreateXor(thread, moved_);
     if (offset & mask)
       thread = b_.CreateXor(thread, b_.getInt32((offset & mask) * bytes_));
     return b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), b_.CreateInBoundsPtrAdd(buffer_, thread),
                                          (offset & ~mask) * bytes_);
   }
 
-  // Of each run of `width` elements its offset and the registers that hold them (-1: none).
-  void forRuns(unsigned width, llvm::function_ref<void(uint32_t, unsigned, ArrayRef<int>)> body) {
-    std::map<uint32_t, SmallVector<int>> runs;
-    first_.clear();
-    for (unsigned reg = 0; reg != layout_.size(Axis::Register); ++reg) {
-      if (!layout_.isLive(reg) || !first_.try_emplace(offsetOf(reg), reg).second)
-        continue;
-      SmallVector<int> &run =
-          runs.try_emplace(offsetOf(reg) / width * width, SmallVector<int>(width, -1)).first->second;
-      run[offsetOf(reg) % width] = int(reg);
-    }
-    for (auto &[offset, run] : runs)
-      body(offset, width, run);
+  std::vector<uint32_t> imagesOf(unsigned first, unsigned last) const {
+    std::vector<uint32_t> images;
+    for (unsigned bit = first; bit != last; ++bit)
+      images.push_back(map_.offset(layout_.bases(Axis::Register)[bit]));
+    return images;
   }
 
   llvm::Type *runType(unsigned width) {
@@ -278,6 +308,8 @@ private:
   llvm::Type *element_, *stored_;
   unsigned bytes_;
   std::vector<uint32_t> threads_;
+  llvm::Value *moved_ = nullptr; // bytes, and the bits of an offset that they move
+  uint32_t movedMask_ = 0;
   llvm::DenseMap<uint32_t, unsigned> first_; // register by offset
 };
 
@@ -330,16 +362,83 @@ private:
   std::map<unsigned, Hardware::Values> loaded_; // by piece
 };
 
+class ElementsInBuffer : public FactorElements {
+public:
+  ElementsInBuffer(Emitter &e, LocalLoadOp load)
+      : layout_(layoutOf(load.getResult())), access_(e, load.getBuffer(), layout_),
+        elements_(layout_.size(Axis::Register), nullptr) {
+    findRuns(access_.widthBelow(0, 0));
+  }
+
+  llvm::Value *element(unsigned reg) override {
+    if (!elements_[reg]) {
+      const Run &run = runs_[runOf_[reg]];
+      access_.loadRun(run.offset, unsigned(run.registers.size()), run.registers, elements_);
+    }
+    return elements_[reg];
+  }
+
+  void moveBy(llvm::Value *index, unsigned first, unsigned last) override {
+    findRuns(access_.widthBelow(first, last));
+    access_.moveBy(index, first, last);
+  }
+
+private:
+  struct Run {
+    uint32_t offset;
+    SmallVector<int> registers;
+  };
+
+  void findRuns(unsigned width) {
+    runs_.clear();
+    runOf_.assign(layout_.size(Axis::Register), 0);
+    access_.forRuns(width, [&](uint32_t offset, unsigned, ArrayRef<int> registers) {
+      for (int reg : registers)
+        if (reg >= 0)
+          runOf_[unsigned(reg)] = unsigned(runs_.size());
+      runs_.push_back({offset, SmallVector<int>(registers)});
+    });
+  }
+
+  Layout layout_;
+  BufferAccess access_;
+  std::vector<Run> runs_;
+  std::vector<unsigned> runOf_; // each register
+  Registers elements_;          // that were asked for
+};
+
+} // namespace
+
+namespace {
+
+// The only use of a tile, behind transpositions that rename no register; null: there are several.
+OpOperand *onlyUse(Value tile) {
+  while (tile.hasOneUse()) {
+    auto turn = dyn_cast<TransOp>(*tile.user_begin());
+    if (!turn)
+      return &*tile.use_begin();
+    std::span<const int32_t> order(turn.getOrder().data(), turn.getOrder().size());
+    if (layoutOf(turn.getResult()) != layoutOf(tile).transposed(order))
+      return nullptr;
+    tile = turn.getResult();
+  }
+  return nullptr;
+}
+
 } // namespace
 
 bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
-  auto dot = load->hasOneUse() ? dyn_cast<DotOp>(*load->getUsers().begin()) : DotOp();
-  if (!dot || !dot->hasAttr(matrixName) || dot->getBlock() != load->getBlock() ||
-      dot.getAcc() == load.getResult())
+  OpOperand *use = onlyUse(load.getResult());
+  auto dot = use ? dyn_cast<DotOp>(use->getOwner()) : DotOp();
+  if (!dot || dot->getBlock() != load->getBlock() || use->getOperandNumber() == 2)
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
     if (!isa<LocalLoadOp, ViewOp>(op) && !isMemoryEffectFree(op))
       return false;
+  if (isFactorOfMultiplyAdds(*use))
+    return true;
+  if (use->get() != load.getResult())
+    return false;
   auto type = cast<BufferType>(load.getBuffer().getType());
   return e.hardware.hasMatrixLoad() &&
          layout::planMatrixAccess(layoutOf(load.getResult()), type.getMap().map(),
@@ -349,6 +448,22 @@ bool isFetchedByUser(const Emitter &e, LocalLoadOp load) {
 std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, Value operand, DotOp user) {
   auto load = operand.getDefiningOp<LocalLoadOp>();
   return load && isFetchedByUser(e, load) ? std::make_unique<WordsInBuffer>(e, load) : nullptr;
+}
+
+static LocalLoadOp loadBehindTurns(Value tile) {
+  while (auto turn = tile.getDefiningOp<TransOp>())
+    tile = turn.getValue();
+  return tile.getDefiningOp<LocalLoadOp>();
+}
+
+std::unique_ptr<FactorElements> elementsInBuffer(Emitter &e, Value operand) {
+  LocalLoadOp load = loadBehindTurns(operand);
+  return load && isFetchedByUser(e, load) ? std::make_unique<ElementsInBuffer>(e, load) : nullptr;
+}
+
+bool isFetchedByUser(const Emitter &e, TransOp turn) {
+  LocalLoadOp load = loadBehindTurns(turn.getValue());
+  return load && isFetchedByUser(e, load);
 }
 
 void emitBuffer(Emitter &e, Operation *op) {

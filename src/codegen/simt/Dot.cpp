@@ -1,9 +1,10 @@
-// Matrix products without tensor cores: both operands go to shared memory with k outermost, then each
-// thread runs over k with its own small outer product of fused multiply-adds in f32 (f64 for
-// f64, i32 for integers).
+// Matrix products without tensor cores. In: a dot without `simt.matrix`, its factors laid out by
+// layout::dotOperand, so that each thread has all of K for its part of the result. Out: one small outer
+// product after the other, in the order of k, of fused multiply-adds in f32 (f64 for f64, i32 for integers).
+// Of a factor in shared memory a thread fetches what the next products need; a long K becomes a loop then.
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/simt/Emitter.h"
-#include "ir/simt/Scratch.h"
+#include "codegen/simt/RegisterMap.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -14,46 +15,30 @@ namespace tegula::simt {
 
 namespace {
 
-constexpr unsigned unroll = 2;
+// Of one trip of the loop over k, about: more would not fit into the cache of instructions, and take long to
+// compile.
+constexpr unsigned multiplyAddsOfTrip = 512;
+constexpr unsigned shortestTrip = 4; // values of k, as many as one access fetches where f32 lie along K
 
 class Product {
 public:
   Product(Emitter &e, DotOp op)
-      : e_(e), b_(e.builder), op_(op), scratch_(op), result_(layoutOf(op.getResult())),
-        wide_(wideType(elementType(op.getType()))) {}
+      : e_(e), b_(e.builder), op_(op), result_(layoutOf(op.getResult())),
+        k_(unsigned(shapeOf(op.getA().getType()).back())), wide_(wideType(elementType(op.getType()))),
+        factors_{Factor(e, op.getA()), Factor(e, op.getB())} {
+    for (unsigned reg = 0; reg != result_.size(Axis::Register); ++reg)
+      if (result_.isLive(reg))
+        terms_.push_back({reg, firstOf(0, reg), firstOf(1, reg)});
+  }
 
   void emit() {
-    put(op_.getA(), 0, /*transposed=*/true);
-    put(op_.getB(), scratch_.bOffset, /*transposed=*/false);
-    e_.hardware.barrier(b_);
     Registers sums;
     for (llvm::Value *value : e_.registers(op_.getAcc()))
       sums.push_back(value ? widen(value, elementType(op_.getType())) : nullptr);
-
-    llvm::BasicBlock *before = b_.GetInsertBlock(), *body = e_.newBlock("dot"),
-                     *after = e_.newBlock("dot.end");
-    b_.CreateBr(body);
-    b_.SetInsertPoint(body);
-    llvm::PHINode *k = b_.CreatePHI(b_.getInt32Ty(), 2, "k");
-    k->addIncoming(b_.getInt32(0), before);
-    SmallVector<llvm::PHINode *> phis(sums.size(), nullptr);
-    for (unsigned reg = 0; reg != sums.size(); ++reg)
-      if (sums[reg]) {
-        phis[reg] = b_.CreatePHI(wide_, 2);
-        phis[reg]->addIncoming(sums[reg], before);
-        sums[reg] = phis[reg];
-      }
-    unsigned steps = scratch_.k % unroll == 0 ? unroll : 1;
-    for (unsigned u = 0; u != steps; ++u)
-      outerProduct(u ? b_.CreateOr(k, b_.getInt32(u), "", /*IsDisjoint=*/true) : k, sums);
-    llvm::Value *next = b_.CreateAdd(k, b_.getInt32(steps));
-    k->addIncoming(next, b_.GetInsertBlock());
-    for (unsigned reg = 0; reg != sums.size(); ++reg)
-      if (phis[reg])
-        phis[reg]->addIncoming(sums[reg], b_.GetInsertBlock());
-    // Unrolled further it would take most of a compile's time for little.
-    keepRolled(b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(scratch_.k)), body, after));
-    b_.SetInsertPoint(after);
+    if (unsigned steps = stepsOfTrip(); steps == k_)
+      addProducts(steps, sums);
+    else
+      addInTrips(steps, sums);
     llvm::Type *type = e_.type(elementType(op_.getType()));
     for (llvm::Value *&sum : sums)
       if (sum && type != wide_)
@@ -62,6 +47,21 @@ public:
   }
 
 private:
+  struct Factor {
+    Factor(Emitter &e, Value tile)
+        : tile(tile), map(layoutOf(tile)), inBuffer(elementsInBuffer(e, tile)),
+          elements(map.layout().size(Axis::Register), nullptr) {}
+    Value tile;
+    RegisterMap map;
+    std::unique_ptr<FactorElements> inBuffer;
+    Registers elements; // widened, of those that were asked for
+  };
+
+  // A register of the result, and those of the factors' first elements along K.
+  struct Term {
+    unsigned sum, a, b;
+  };
+
   llvm::Type *wideType(Type element) {
     if (isa<FloatType>(element))
       return element.isF64() ? b_.getDoubleTy() : b_.getFloatTy();
@@ -79,88 +79,94 @@ private:
     return wide_->isIntegerTy() ? b_.CreateSExtOrTrunc(value, wide_) : b_.CreateFPExt(value, wide_);
   }
 
-  // Element [batch, k, i] of an operand, i along the result's dimension.
-  llvm::Value *address(uint64_t offset, llvm::Value *batch, llvm::Value *k, llvm::Value *i, unsigned extent,
-                       unsigned bytes) {
-    llvm::Value *row = batch ? b_.CreateAdd(b_.CreateMul(batch, b_.getInt32(scratch_.k)), k) : k;
-    llvm::Value *index = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(extent)), i);
-    return e_.scratch(op_,
-                      b_.CreateAdd(b_.CreateMul(index, b_.getInt32(bytes)), b_.getInt32(unsigned(offset))));
+  // The register of a factor that holds k = 0 for a register of the result.
+  unsigned firstOf(unsigned index, unsigned reg) {
+    std::vector<int64_t> at = result_.coordinates(result_.apply(reg, 0, 0));
+    at[result_.rank() - (index == 0 ? 1 : 2)] = 0;
+    int found = factors_[index].map.at(at);
+    assert(found >= 0 && "a factor is laid out for its result");
+    return unsigned(found);
   }
 
-  void put(Value operand, uint64_t offset, bool transposed) {
-    Layout layout = layoutOf(operand);
-    unsigned rank = layout.rank(), bytes = scratch_.bytesOf(operand);
-    e_.when(e_.isFirstCopy(layout), [&] {
-      for (unsigned reg = 0; reg != layout.size(Axis::Register); ++reg) {
-        if (!layout.isLive(reg))
-          continue;
-        e_.when(e_.inside(layout, reg), [&] {
-          llvm::Value *batch = rank == 3 ? e_.coordinate(layout, 0, reg) : nullptr;
-          llvm::Value *row = e_.coordinate(layout, rank - 2, reg),
-                      *column = e_.coordinate(layout, rank - 1, reg);
-          llvm::Value *at = transposed ? address(offset, batch, column, row, scratch_.m, bytes)
-                                       : address(offset, batch, row, column, scratch_.n, bytes);
-          b_.CreateAlignedStore(e_.registers(operand)[reg], at, llvm::Align(bytes));
-        });
-      }
-    });
+  // Values of k that one trip takes; all of them: there is no loop. A factor in registers has each k in
+  // another one.
+  unsigned stepsOfTrip() const {
+    bool areInBuffers = factors_[0].inBuffer && factors_[1].inBuffer;
+    unsigned sums = unsigned(terms_.size()),
+             most = std::max(multiplyAddsOfTrip / std::max(sums, 1u), shortestTrip);
+    if (!areInBuffers || k_ <= most)
+      return k_;
+    unsigned steps = 1;
+    while (2 * steps <= most && k_ % (2 * steps) == 0)
+      steps *= 2;
+    return steps;
   }
 
-  void outerProduct(llvm::Value *k, Registers &sums) {
-    unsigned rank = result_.rank();
-    std::map<std::pair<llvm::Value *, llvm::Value *>, llvm::Value *> rows, columns;
-    auto fetch = [&](auto &known, Value operand, uint64_t offset, llvm::Value *batch, llvm::Value *i,
-                     unsigned extent) {
-      llvm::Value *&value = known[{batch, i}];
-      if (!value) {
-        unsigned bytes = scratch_.bytesOf(operand);
-        // Beyond an extent that is no power of two any element will do.
-        auto inside = [&](llvm::Value *index, unsigned end) {
-          return llvm::isPowerOf2_32(end)
-                     ? index
-                     : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, index, b_.getInt32(end - 1));
-        };
-        llvm::Value *at = address(offset, batch ? inside(batch, scratch_.batches) : nullptr, k,
-                                  inside(i, extent), extent, bytes);
-        Type element = elementType(operand.getType());
-        value = widen(b_.CreateAlignedLoad(e_.type(element), at, llvm::Align(bytes)), element);
+  void addInTrips(unsigned steps, Registers &sums) {
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *body = e_.newBlock("dot"),
+                     *after = e_.newBlock("dot.end");
+    b_.CreateBr(body);
+    b_.SetInsertPoint(body);
+    llvm::PHINode *trip = b_.CreatePHI(b_.getInt32Ty(), 2, "k");
+    trip->addIncoming(b_.getInt32(0), before);
+    SmallVector<llvm::PHINode *> phis(sums.size(), nullptr);
+    for (unsigned reg = 0; reg != sums.size(); ++reg)
+      if (sums[reg]) {
+        phis[reg] = b_.CreatePHI(wide_, 2);
+        phis[reg]->addIncoming(sums[reg], before);
+        sums[reg] = phis[reg];
       }
-      return value;
+    for (Factor &factor : factors_)
+      factor.inBuffer->moveBy(trip, llvm::Log2_32(steps), llvm::Log2_32_Ceil(k_));
+    addProducts(steps, sums);
+    llvm::Value *next = b_.CreateAdd(trip, b_.getInt32(1));
+    trip->addIncoming(next, b_.GetInsertBlock());
+    for (unsigned reg = 0; reg != sums.size(); ++reg)
+      if (phis[reg])
+        phis[reg]->addIncoming(sums[reg], b_.GetInsertBlock());
+    keepRolled(b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(k_ / steps)), body, after));
+    b_.SetInsertPoint(after);
+  }
+
+  void addProducts(unsigned steps, Registers &sums) {
+    auto fetch = [&](unsigned k) {
+      for (const Term &term : terms_) {
+        element(0, term.a, k);
+        element(1, term.b, k);
+      }
     };
-    for (unsigned reg = 0; reg != sums.size(); ++reg) {
-      if (!sums[reg])
-        continue;
-      llvm::Value *batch = rank == 3 ? coordinateOf(0, reg) : nullptr;
-      llvm::Value *a = fetch(rows, op_.getA(), 0, batch, coordinateOf(rank - 2, reg), scratch_.m);
-      llvm::Value *b =
-          fetch(columns, op_.getB(), scratch_.bOffset, batch, coordinateOf(rank - 1, reg), scratch_.n);
-      sums[reg] = wide_->isIntegerTy() ? b_.CreateAdd(sums[reg], b_.CreateMul(a, b))
-                                       : b_.CreateIntrinsic(llvm::Intrinsic::fma, {wide_}, {a, b, sums[reg]});
+    // Elements that the next products need are on their way while these are computed.
+    fetch(0);
+    for (unsigned k = 0; k != steps; ++k) {
+      if (k + 1 != steps)
+        fetch(k + 1);
+      for (const Term &term : terms_) {
+        llvm::Value *a = element(0, term.a, k), *b = element(1, term.b, k), *&sum = sums[term.sum];
+        sum = wide_->isIntegerTy() ? b_.CreateAdd(sum, b_.CreateMul(a, b))
+                                   : b_.CreateIntrinsic(llvm::Intrinsic::fma, {wide_}, {a, b, sum});
+      }
     }
   }
 
-  // Equal coordinates are one value, so that rows and columns are fetched once.
-  llvm::Value *coordinateOf(unsigned dim, unsigned reg) {
-    unsigned shift = 0;
-    for (unsigned d = dim + 1; d != result_.rank(); ++d)
-      shift += result_.hullBits(d);
-    uint32_t constant = result_.apply(reg, 0, 0) >> shift & uint32_t(result_.hull(dim) - 1);
-    llvm::Value *&known = coordinates_[{dim, constant}];
-    if (!known) {
-      llvm::IRBuilder<>::InsertPointGuard guard(b_);
-      known = e_.coordinate(result_, dim, reg);
-    }
+  // The lowest bits of a factor's register are K.
+  llvm::Value *element(unsigned index, unsigned first, unsigned k) {
+    Factor &factor = factors_[index];
+    llvm::Value *&known = factor.elements[first | k];
+    if (!known)
+      known =
+          widen(factor.inBuffer ? factor.inBuffer->element(first | k) : e_.registers(factor.tile)[first | k],
+                elementType(factor.tile.getType()));
     return known;
   }
 
   Emitter &e_;
   llvm::IRBuilder<> &b_;
   DotOp op_;
-  DotScratch scratch_;
   Layout result_;
+  unsigned k_;
   llvm::Type *wide_;
-  std::map<std::pair<unsigned, uint32_t>, llvm::Value *> coordinates_;
+  Factor factors_[2];
+  std::vector<Term> terms_;
 };
 
 } // namespace

@@ -166,6 +166,19 @@ public:
 // registers are there. Such loads are emitted by their user (isFetchedByUser).
 std::unique_ptr<OperandWords> wordsInBuffer(Emitter &e, mlir::Value operand, tile::DotOp user);
 bool isFetchedByUser(const Emitter &e, LocalLoadOp load);
+bool isFetchedByUser(const Emitter &e, tile::TransOp turn); // of such a load
+// A factor of multiply-adds, element by element, that lies in a buffer: fetched when it is asked for.
+class FactorElements {
+public:
+  virtual ~FactorElements() = default;
+  // The element of a register of the operand's layout, whose lowest bits are K.
+  virtual llvm::Value *element(unsigned reg) = 0;
+  // From here on elements are those of registers further on: by the bits of `index` in place of the
+  // register's bits from `first` to `last`, which are 0 in all that are asked for.
+  virtual void moveBy(llvm::Value *index, unsigned first, unsigned last) = 0;
+};
+// Null: the operand's registers are there.
+std::unique_ptr<FactorElements> elementsInBuffer(Emitter &e, mlir::Value operand);
 void emitGather(Emitter &e, tile::GatherOp op);
 
 // A value as words of 32 bits that can cross lanes and shared memory, and back.

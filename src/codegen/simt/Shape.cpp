@@ -141,6 +141,8 @@ void emitShape(Emitter &e, Operation *op) {
           at[d] = 0;
     });
   } else if (auto trans = dyn_cast<TransOp>(op)) {
+    if (isFetchedByUser(e, trans))
+      return;
     rename(e, op, [&](std::vector<int64_t> &at) {
       std::vector<int64_t> source(at.size());
       for (auto [to, from] : llvm::enumerate(trans.getOrder()))

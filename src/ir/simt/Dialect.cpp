@@ -283,6 +283,18 @@ layout::Layout layoutOf(Type tile) {
   return cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding()).layout();
 }
 
+bool isFactorOfMultiplyAdds(OpOperand &use) {
+  return isa<tile::DotOp>(use.getOwner()) && !use.getOwner()->hasAttr(matrixName) &&
+         use.getOperandNumber() < 2;
+}
+
+bool feedsMultiplyAdds(Value tile) {
+  return llvm::any_of(tile.getUses(), [](OpOperand &use) {
+    auto turn = dyn_cast<tile::TransOp>(use.getOwner());
+    return turn ? feedsMultiplyAdds(turn.getResult()) : isFactorOfMultiplyAdds(use);
+  });
+}
+
 RankedTensorType withLayout(Type tile, const layout::Layout &layout) {
   auto tensor = cast<RankedTensorType>(tile);
   return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),

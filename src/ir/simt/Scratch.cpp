@@ -93,19 +93,6 @@ ScanScratch::ScanScratch(ScanOp op) {
     }
 }
 
-DotScratch::DotScratch(DotOp op) {
-  auto a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType());
-  if (a.size() == 3)
-    batches = unsigned(a[0]);
-  m = unsigned(a[a.size() - 2]);
-  k = unsigned(a.back());
-  n = unsigned(b.back());
-  bOffset = llvm::alignTo(uint64_t(batches) * m * k * bytesOf(op.getA()), 16);
-  bytes = bOffset + uint64_t(batches) * n * k * bytesOf(op.getB());
-}
-
-unsigned DotScratch::bytesOf(Value operand) const { return storedBits(elementType(operand.getType())) / 8; }
-
 bool canGatherInWarp(GatherOp op) {
   Layout source = layoutOf(op.getSource()), result = layoutOf(op.getResult());
   unsigned axis = unsigned(op.getAxis());
@@ -188,8 +175,6 @@ uint64_t scratchBytes(Operation *op) {
   }
   if (auto scan = dyn_cast<ScanOp>(op))
     return ScanScratch(scan).bytes;
-  if (auto dot = dyn_cast<DotOp>(op))
-    return op->hasAttr(matrixName) ? 0 : DotScratch(dot).bytes; // matrix instructions read registers
   if (auto gather = dyn_cast<GatherOp>(op))
     return op->hasAttr(inWarpName) ? 0
                                    : (uint64_t(1) << layoutOf(gather.getSource()).totalBits()) *

@@ -38,14 +38,6 @@ struct ScanScratch {
   uint64_t bytes = 0;
 };
 
-// The operands of a product: a as [batch, k, m], then b as [batch, k, n].
-struct DotScratch {
-  explicit DotScratch(tile::DotOp op);
-  unsigned bytesOf(mlir::Value operand) const; // of an element
-  unsigned batches = 1, m, n, k;
-  uint64_t bOffset, bytes;
-};
-
 // Can the lanes of each warp hand each other what a gather needs, without shared memory?
 bool canGatherInWarp(tile::GatherOp op);
 

@@ -67,6 +67,11 @@ unsigned warpsOf(mlir::Operation *op);
 bool hasProductLoop(mlir::Operation *op);
 bool isAroundProducts(mlir::Operation *op);
 
+// Is the tile used as a factor of a product that multiply-adds compute? Do such products read it, as it lies
+// or transposed?
+bool isFactorOfMultiplyAdds(mlir::OpOperand &use);
+bool feedsMultiplyAdds(mlir::Value tile);
+
 // The copy maps of a module, by number.
 std::vector<CopyMap> copyMapsOf(mlir::ModuleOp module);
 // Adds one, or finds an equal one; its number.

@@ -272,7 +272,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::pipelineLoops, hasAsyncCopy},
     {"simt", &pipeline::cse}, // addresses that were computed again, once a layout
     {"simt", &pipeline::loopInvariantCodeMotion},
-    {"simt", &pipeline::operandsInShared, hasMatrixLoad},
+    {"simt", &pipeline::operandsInShared},
     {"simt", &pipeline::startDots, hasGroupDots},
     {"simt", &pipeline::storeBoxes, hasBulkCopy},
     {"simt", &pipeline::reportMoves},
