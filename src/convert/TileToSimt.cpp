@@ -19,6 +19,7 @@ namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
 constexpr int64_t sectorBytes = 32; // that memory writes at once
+constexpr int64_t lineBytes = 128;  // that the cache of a multiprocessor looks up at once
 
 class Rewrite {
 public:
@@ -101,7 +102,8 @@ private:
             choice_.contiguousBytes(best, pointers, mask, bits) &&
         !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
     bool move = !own || (!isSmall(op) && scatters) || isRepeated(op, *own, best, width, dim) ||
-                isStoredInPieces(op, *own, best, width, dim) || leavesSectorsInPart(op, *own, width, dim);
+                isStoredInPieces(op, *own, best, width, dim) || leavesSectorsInPart(op, *own, width, dim) ||
+                spreadsOverLines(op, *own, width, dim);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -142,14 +144,33 @@ private:
   // sector of memory is then written in parts, by several instructions; with neighbours in neighbouring lanes
   // one writes more of it.
   bool leavesSectorsInPart(Operation *op, const Layout &own, unsigned width, unsigned dim) {
-    Value pointers = op->getOperand(0);
-    bool isWrite = isa<StoreOp, AtomicRMWOp>(op) && width == 1 && !isVolatile(op);
-    std::optional<int64_t> stride = isWrite ? analysis::usualStride(pointers, dim) : std::nullopt;
-    if (!stride || *stride == 0)
+    if (!isa<StoreOp, AtomicRMWOp>(op))
       return false;
+    auto [apart, whole] = bytesBetweenLanes(op, own, width, dim);
+    return std::min(sectorBytes, apart) >= 2 * std::min(sectorBytes, whole);
+  }
+
+  // Do lanes load elements one by one so far apart that each instruction asks for many lines of the cache,
+  // each line again and again? In a loop an exchange behind such loads would cost barriers.
+  bool spreadsOverLines(Operation *op, const Layout &own, unsigned width, unsigned dim) {
+    if (!isa<LoadOp>(op) || op->getParentOfType<LoopLikeOpInterface>())
+      return false;
+    auto [apart, whole] = bytesBetweenLanes(op, own, width, dim);
+    return apart >= lineBytes / 2 && std::min(lineBytes, apart) >= 4 * std::min(lineBytes, whole);
+  }
+
+  // The bytes from one lane's element to the next one's, as the layout has them and if neighbours lay in
+  // neighbouring lanes, of an access that moves elements one by one; 0: it does not, or that is not known.
+  std::pair<int64_t, int64_t> bytesBetweenLanes(Operation *op, const Layout &own, unsigned width,
+                                                unsigned dim) {
+    Value pointers = op->getOperand(0);
+    std::optional<int64_t> stride =
+        width == 1 && !isVolatile(op) ? analysis::usualStride(pointers, dim) : std::nullopt;
+    if (!stride || *stride == 0)
+      return {0, 1};
     Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
     int64_t bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);
-    return std::min(sectorBytes, own.contiguous(dim) * bytes) >= 2 * std::min(sectorBytes, bytes);
+    return {own.contiguous(dim) * bytes, bytes};
   }
 
   // Does each thread load so much of what others load, too, beside the products of a loop, that it had better

@@ -343,8 +343,9 @@ private:
     return programs(plan_.slots) > programs(plan_.slots + 1);
   }
 
-  // Does a trip take longer to issue its arithmetic, of addresses and masks mostly, than to multiply? Then
-  // other programs' warps hide more than products that run on.
+  // Does a trip take much longer to issue its arithmetic, of addresses and masks mostly, than to multiply?
+  // Then other programs' warps hide more than products that run on. Half as much again: what is linear in
+  // trips gets cheaper yet.
   bool isBusyBeside(ArrayRef<DotOp> dots) {
     int64_t instructions = 0, products = 0;
     plan_.loop.getBody()->walk([&](Operation *op) {
@@ -354,7 +355,7 @@ private:
     for (DotOp dot : dots)
       products += productsOf(dot);
     constexpr int64_t schedulers = 4, productsOfCycle = 2048; // of a multiprocessor; of factors of 16 bits
-    return instructions * simt::warpsOf(plan_.loop) * productsOfCycle > products * schedulers;
+    return 2 * instructions * simt::warpsOf(plan_.loop) * productsOfCycle > 3 * products * schedulers;
   }
 
   // Would another slot leave no room for a second program on the multiprocessor, where registers have room

@@ -170,9 +170,16 @@ def test_narrowed_behind_an_interleaving(target, size, warps):
     assert torch.equal(out, (torch.stack([x & 15, x >> 4], 1).reshape(-1) * 0.5).to(torch.float16))
 
 
+@triton.jit
+def turned_kernel(x_ptr, y_ptr, out_ptr, B: tl.constexpr):
+    i, j = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
+    both = tl.load(x_ptr + i * B + j) * tl.load(y_ptr + i * B + j)
+    tl.store(out_ptr + j * B + i, (both * 0.5).to(out_ptr.dtype.element_ty))
+
+
 @pytest.mark.sim
 def test_what_moves_between_threads_is_narrow_already(monkeypatch):
-    monkeypatch.setattr(interleaved_kernel, "target", "ptxvm")
-    kernel = interleaved_kernel.warmup(torch.empty(1024, dtype=torch.uint8), torch.empty(2048, dtype=torch.float16), B=1024, num_warps=4,
-                                       arch="sm80", grid=(1,))
-    assert kernel.metadata.shared == 2048 * 2  # once each as f16, not as f32
+    monkeypatch.setattr(turned_kernel, "target", "ptxvm")
+    x = torch.empty(64, 64)
+    kernel = turned_kernel.warmup(x, x, x.half(), B=64, num_warps=4, arch="sm80", grid=(1,))
+    assert kernel.metadata.shared == 64 * 64 * 2  # once each as f16, not as f32
