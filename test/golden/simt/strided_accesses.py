@@ -1,6 +1,7 @@
-"""Stores that no access makes wide: neighbours are stored by neighbouring lanes, so that sectors of memory fill at once."""
+"""Accesses that nothing makes wide: neighbours are accessed by neighbouring lanes, so that sectors of memory fill at once, and few lines are asked for."""
 # RUN: tegula compile %s::pairs --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=PAIRS
 # RUN: tegula compile %s::keep --signature 'x=*i8:16,out=*i64:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=KEEP
+# RUN: tegula compile %s::pack --signature 'x=*i32:16,out=*i8:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=PACK
 # RUN: tegula compile %s::add --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ADD
 # RUN: tegula compile %s::far --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=FAR
 import triton
@@ -47,3 +48,13 @@ def far(x, out, B: tl.constexpr):
 def add(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.atomic_add(out + 2 * i, tl.load(x + i))
+
+
+# PACK: [[LANES:#layout[0-9]*]] = #simt.layout<"{{.*}} lane=[(1),(2),(4),(8),(16)]
+# PACK: tt.load {{.*}}[[LANES]]>
+# PACK: simt.convert
+# PACK: tt.store {{.*}}simt.width = 16
+@triton.jit
+def pack(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, ((tl.load(x + 2 * i) & 15) | (tl.load(x + 2 * i + 1) << 4)).to(tl.int8))
