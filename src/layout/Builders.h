@@ -31,7 +31,7 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
 // The result (..., M, N) of a dot computed with scalar multiply-adds: a thread owns tileM x tileN neighbours
 // (powers of two), a warp 4 x 8 of these, warps cover the rest about square, what remains repeats in
 // registers. Lanes 2i and 2i + 1 share columns, i and i + 2 rows: shared memory serves 16 bytes a lane to 16
-// lanes at once where such pairs want the same, else to 8 (measured on an H100: 2 cycles in place of 4).
+// lanes at once where such pairs want the same, else to 8 (measured on an H100: half the time).
 Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM = 4, unsigned tileN = 4,
                   double fullThreads = someFullThreads);
 
