@@ -19,7 +19,6 @@ namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
 constexpr int64_t sectorBytes = 32; // that memory writes at once
-constexpr int64_t lineBytes = 128;  // that the cache of a multiprocessor looks up at once
 
 class Rewrite {
 public:
@@ -156,6 +155,7 @@ private:
     if (!isa<LoadOp>(op) || op->getParentOfType<LoopLikeOpInterface>())
       return false;
     auto [apart, whole] = bytesBetweenLanes(op, own, width, dim);
+    const int64_t lineBytes = machine_.costs.lineBytes;
     return apart >= lineBytes / 2 && std::min(lineBytes, apart) >= 4 * std::min(lineBytes, whole);
   }
 

@@ -51,17 +51,10 @@ public:
   explicit Narrowing(Type narrow) : narrow_(narrow) {}
 
   // True of a narrow value, widened. Ops on the way that others than `user` read stay as they are,
-  // and no copy is made of them.
+  // and no copy is made of them; more than a few are not followed.
   bool isNarrow(Value value, Operation *user) const {
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return false;
-    if (isWidened(op) || numberAs(value, narrow_))
-      return true;
-    if (!isExact(op) || llvm::any_of(op->getUsers(), [&](Operation *each) { return each != user; }))
-      return false;
-    return llvm::all_of(op->getOperands(),
-                        [&](Value operand) { return !isF32(operand) || isNarrow(operand, op); });
+    unsigned left = mostOps;
+    return isNarrow(value, user, left);
   }
 
   // A cast to f32, not a constant, is among what a narrow value is made of.
@@ -107,6 +100,21 @@ public:
   Type typeOf(Type wide) const { return withElement(wide, narrow_); }
 
 private:
+  static constexpr unsigned mostOps = 256; // bounds the stack, and an op that reads another one twice
+
+  bool isNarrow(Value value, Operation *user, unsigned &left) const {
+    Operation *op = value.getDefiningOp();
+    if (!op || left == 0)
+      return false;
+    --left;
+    if (isWidened(op) || numberAs(value, narrow_))
+      return true;
+    if (!isExact(op) || llvm::any_of(op->getUsers(), [&](Operation *each) { return each != user; }))
+      return false;
+    return llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return !isF32(operand) || isNarrow(operand, op, left); });
+  }
+
   bool isWidened(Operation *op) const {
     if (auto cast = dyn_cast_or_null<arith::ExtFOp>(op))
       return elementType(cast.getIn().getType()) == narrow_;

@@ -160,3 +160,20 @@ def test_extrema_of_rows_are_those_of_f32(target, dtype, axis):
                             ignored(wide, float("inf")).amin(axis) * 0.5])
     expected = torch.where(torch.isnan(wide).all(axis), torch.tensor(float("nan")), expected)
     assert_same(out, expected.to(dtype))
+
+
+@triton.jit
+def thrice_kernel(x_ptr, y_ptr, DEPTH: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i).to(tl.float32)
+    for _ in tl.static_range(DEPTH):
+        x = tl.clamp(x, x, x)
+    tl.store(y_ptr + i, x.to(tl.bfloat16))
+
+
+@pytest.mark.parametrize("depth", [3, 60])
+def test_an_op_that_reads_another_one_thrice_is_followed_for_a_few_steps_only(target, depth):
+    x = torch.linspace(-4, 4, 128).bfloat16()
+    y = torch.zeros_like(x)
+    thrice_kernel[(1,)](x, y, DEPTH=depth, B=128)
+    assert torch.equal(x, y)
