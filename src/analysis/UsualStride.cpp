@@ -42,6 +42,9 @@ bool isFlag(Value value) {
   return value.getDefiningOp<arith::ExtUIOp>() != nullptr;
 }
 
+// Of indices from memory: somewhere, but mostly nearer than a number apart that only run time knows.
+constexpr int64_t ofIndices = 1LL << 20;
+
 // By how much most neighbours differ among the places that running sums of flags give to what they keep.
 Stride ofRunningSum(ScanOp scan, unsigned dim) {
   Operation &combine = scan.getCombine().front().front();
@@ -69,6 +72,11 @@ public:
         })
         .Case([](MakeRangeOp) { return 1; })
         .Case([&](ScanOp op) { return ofRunningSum(op, dim); })
+        .Case([&](LoadOp op) {
+          if (isa<PointerType>(elementType(op.getType())))
+            return Stride();
+          return of(op.getPtr(), dim) == 0 ? Stride(0) : Stride(ofIndices);
+        })
         .Case([&](ExpandDimsOp op) {
           unsigned axis = unsigned(op.getAxis());
           return dim == axis ? Stride(0) : of(op->getOperand(0), dim - (dim > axis));

@@ -195,4 +195,13 @@ std::optional<SharedMap> matrixMapFor(const Layout &use, unsigned fastest, unsig
   return pairs ? matrixMap(use.extents(), fastest, elementBits, 1, true) : map;
 }
 
+unsigned passes(const Layout &layout, const SharedMap &map, unsigned elementBits, bool byMatrices) {
+  if (byMatrices)
+    if (std::optional<MatrixAccess> access = planMatrixAccess(layout, map, elementBits))
+      return unsigned(access->pieces.size()) * access->matrices;
+  unsigned width = accessWidth(layout, map, elementBits);
+  unsigned registers = layout.size(Axis::Register) >> std::popcount(layout.freeBits(Axis::Register));
+  return std::max(registers / width, 1u) * wavefronts(layout, map, width, elementBits);
+}
+
 } // namespace tegula::layout

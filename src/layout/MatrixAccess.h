@@ -46,4 +46,8 @@ std::optional<SharedMap> matrixMapFor(const Layout &use, unsigned fastest, unsig
 std::optional<MatrixAccess> planMatrixAccess(const Layout &layout, const SharedMap &map,
                                              unsigned elementBits);
 
+// The times that one warp of `layout` occupies shared memory until it has loaded or stored a whole tile that
+// lies as `map` says, with matrix loads where they fit and `byMatrices` allows them.
+unsigned passes(const Layout &layout, const SharedMap &map, unsigned elementBits, bool byMatrices);
+
 } // namespace tegula::layout

@@ -61,15 +61,17 @@ public:
       return;
     Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
     unsigned bits = simt::storedBits(type.getElementType());
-    std::optional<layout::SharedMap> map =
-        isOfMatrices ? mapFor(from, to, bits) : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
-    if (!map)
-      return;
     // By an instruction of several warps, or by threads for whose registers all of K is too much.
     bool isReadThere = llvm::any_of(users, [](Operation *user) {
       auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
       return !matrix || matrix.getWarps() > 1;
     });
+    std::optional<layout::SharedMap> map =
+        isOfMatrices ? mapFor(from, to, bits) : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
+    if (!map)
+      return;
+    if (!isReadThere)
+      map = cheaper(from, to, *map, bits);
     bool again = isMoved && (isReadThere || (isCrowded(users) && hasRoom(*map, bits)));
     if (isMoved && !again) { // fetched once, as it is
       for (scf::ForOp loop : loopsOf(users))
@@ -100,17 +102,29 @@ public:
 
   // Rows along the dimension that threads of the source hold neighbours of.
   static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits) {
-    unsigned fastest = from.rank() - 1;
-    for (unsigned d = from.rank(); d-- != 0;)
-      if (from.contiguous(d) > from.contiguous(fastest))
-        fastest = d;
-    for (unsigned d : {fastest, from.rank() - 1, from.rank() - 2})
+    for (unsigned d : {fastestOf(from), from.rank() - 1, from.rank() - 2})
       if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits))
         return map;
     return std::nullopt;
   }
 
 private:
+  // Matrix loads want K side by side. A source that holds neighbours along the other dimension then stores
+  // element by element, its lanes in few banks; it may be cheaper that threads read single elements instead.
+  static layout::SharedMap cheaper(const Layout &from, const Layout &to, const layout::SharedMap &ofMatrices,
+                                   unsigned bits) {
+    auto cost = [&](const layout::SharedMap &map) {
+      return layout::passes(from, map, bits, false) + layout::passes(to, map, bits, true);
+    };
+    layout::SharedMap best = ofMatrices;
+    for (unsigned turn : {2u, 4u}) {
+      layout::SharedMap map = layout::matrixMap(from.extents(), fastestOf(from), bits, turn);
+      if (cost(map) < cost(best))
+        best = map;
+    }
+    return best;
+  }
+
   static void collectUses(Value value, SmallVector<OpOperand *> &uses, SmallVector<TransOp> &turns) {
     for (OpOperand &use : value.getUses())
       if (auto turn = dyn_cast<TransOp>(use.getOwner())) {
@@ -278,6 +292,14 @@ Layout readAtOnce(Value read, unsigned accessBits) {
   if (ofK > atOnce)
     registers.erase(registers.begin() + atOnce, registers.begin() + ofK);
   return {layout.extents(), std::move(bases)};
+}
+
+unsigned fastestOf(const Layout &layout) {
+  unsigned fastest = layout.rank() - 1;
+  for (unsigned d = layout.rank(); d-- != 0;)
+    if (layout.contiguous(d) > layout.contiguous(fastest))
+      fastest = d;
+  return fastest;
 }
 
 layout::SharedMap mapOfFactor(const Layout &store, Value read, unsigned accessBits) {

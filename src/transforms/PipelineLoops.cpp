@@ -480,7 +480,7 @@ private:
     rewriter.setInsertionPointAfter(load->isBeforeInBlock(wait_) ? wait_.getOperation()
                                                                  : load.getOperation());
     auto view = simt::ViewOp::create(rewriter, at, oneSlot(buffer), buffer, slot);
-    for (simt::ConvertOp convert : convertsThroughShared(load)) {
+    for (simt::ConvertOp convert : convertsFromCopies(load)) {
       // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's
       // barrier, or until the trip says that it is empty.
       Operation *user = firstUser(convert);

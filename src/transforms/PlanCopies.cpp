@@ -41,6 +41,17 @@ bool acquires(Operation *op) {
   return exchange && of(exchange);
 }
 
+// Do only products by instructions of several warps read the tile? They read shared memory by themselves,
+// so that lanes need not exchange even a tile so small that it would stay within each warp.
+bool feedsSeveralWarps(Value tile) {
+  return !tile.use_empty() && llvm::all_of(tile.getUsers(), [](Operation *user) {
+    if (auto trans = dyn_cast<TransOp>(user))
+      return feedsSeveralWarps(trans.getResult());
+    auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    return matrix && matrix.getWarps() > 1;
+  });
+}
+
 bool isEffectiveAssembly(Operation *op) {
   auto assembly = dyn_cast<ElementwiseInlineAsmOp>(op);
   return assembly && !assembly.getPure();
@@ -142,8 +153,7 @@ private:
 
   bool consider(LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
-    SmallVector<simt::ConvertOp> converts =
-        type ? convertsThroughShared(load) : SmallVector<simt::ConvertOp>();
+    SmallVector<simt::ConvertOp> converts = type ? convertsFromCopies(load) : SmallVector<simt::ConvertOp>();
     return !converts.empty() && copyAhead(load, converts);
   }
 
@@ -189,14 +199,6 @@ private:
         order.push_back(d);
     return layout::coalesced(own.extents(), std::span(order.data(), order.size()), width,
                              simt::warpsOf(plan_.loop), machine_.costs.fullThreads);
-  }
-
-  static unsigned fastestOf(const Layout &load) {
-    unsigned fastest = load.rank() - 1;
-    for (unsigned d = load.rank(); d-- != 0;)
-      if (load.contiguous(d) > load.contiguous(fastest))
-        fastest = d;
-    return fastest;
   }
 
   // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
@@ -789,11 +791,11 @@ std::optional<CopyPlan> planCopies(scf::ForOp loop, unsigned stages, const simt:
   return CopyPlanner(loop, stages, machine, remarks).plan();
 }
 
-SmallVector<simt::ConvertOp> convertsThroughShared(LoadOp load) {
+SmallVector<simt::ConvertOp> convertsFromCopies(LoadOp load) {
   SmallVector<simt::ConvertOp> result;
   for (Operation *user : load->getUsers())
     if (auto convert = dyn_cast<simt::ConvertOp>(user))
-      if (convert.isThroughShared())
+      if (convert.isThroughShared() || feedsSeveralWarps(convert.getResult()))
         result.push_back(convert);
   return result;
 }

@@ -44,7 +44,8 @@ struct CopyPlan {
 std::optional<CopyPlan> planCopies(mlir::scf::ForOp loop, unsigned stages, const simt::Machine &machine,
                                    std::vector<diag::Remark> &remarks);
 
-// The conversions of a load to operands of matrix instructions, through shared memory.
-llvm::SmallVector<simt::ConvertOp> convertsThroughShared(tile::LoadOp load);
+// The conversions of a load that read its copy instead, if it gets one: those through shared memory, and all
+// to factors of products by instructions of several warps.
+llvm::SmallVector<simt::ConvertOp> convertsFromCopies(tile::LoadOp load);
 
 } // namespace tegula::transforms

@@ -36,7 +36,7 @@ def integers(generator, *shape, dtype=torch.float16, by_columns=False):
 
 @pytest.mark.parametrize("by_columns", [(0, 0), (0, 1), (1, 0), (1, 1)], ids=["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 64, 64, 4, 2), (64, 128, 16, 8, 4), (128, 128, 64, 8, 3),
-                                                     (64, 16, 128, 4, 2), (64, 256, 32, 4, 3), (128, 80, 16, 4, 3)])
+                                                     (64, 16, 128, 4, 2), (64, 256, 32, 4, 3), (128, 80, 16, 4, 3), (64, 32, 16, 4, 4)])
 def test_shapes_and_orders(target, m, n, bk, warps, stages, by_columns):
     generator = torch.Generator().manual_seed(m + n)
     for trips, loop in ((1, False), (0, True), (1, True), (5, True)):

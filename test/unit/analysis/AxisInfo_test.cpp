@@ -379,4 +379,23 @@ TEST(Order, FollowsTheUsualStrideWhereNothingIsAdjacentEverywhere) {
   EXPECT_EQ(orderWith("three"), (llvm::SmallVector<unsigned>{0, 1}));
 }
 
+// Gathered columns of rows that lie an unknown number apart: a row holds all of its columns.
+TEST(Order, PutsIndicesFromMemoryAheadOfUnknownStrides) {
+  Kernel kernel(
+      "%p: !tt.ptr<f32> {tt.name = \"p\"}, %ids: !tt.ptr<i32> {tt.name = \"ids\"}, %n: i32 {tt.name = \"n\"}",
+      "%r = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>\n"
+      "%is = tt.splat %ids : !tt.ptr<i32> -> tensor<32x!tt.ptr<i32>>\n"
+      "%ip = tt.addptr %is, %r : tensor<32x!tt.ptr<i32>>, tensor<32xi32>\n"
+      "%at = tt.load %ip : tensor<32x!tt.ptr<i32>> -> tensor<32xi32>\n"
+      "%columns = tt.expand_dims %at {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>\n"
+      "%k = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>\n"
+      "%step = tt.splat %n : i32 -> tensor<1x32xi32>\n%far = arith.muli %k, %step : tensor<1x32xi32>\n"
+      "%cb = tt.broadcast %columns : tensor<32x1xi32> -> tensor<32x32xi32>\n"
+      "%fb = tt.broadcast %far : tensor<1x32xi32> -> tensor<32x32xi32>\n"
+      "%o = arith.addi %cb, %fb : tensor<32x32xi32>\n%b = tt.splat %p : !tt.ptr<f32> -> "
+      "tensor<32x32x!tt.ptr<f32>>\n"
+      "%q = tt.addptr %b, %o {here} : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>\n");
+  EXPECT_EQ(kernel.analysis->order(kernel.marked()), (llvm::SmallVector<unsigned>{0, 1}));
+}
+
 } // namespace
