@@ -1,5 +1,5 @@
 // Prints and checks. Each element is a line that the thread with its first copy prints; text is as the
-// interpreter's. A check fails in the threads that hold a false element.
+// interpreter's. A check fails in the threads that hold a false element, and ends their warps.
 #include "codegen/llvm/Arithmetic.h"
 #include "codegen/simt/Emitter.h"
 #include "ir/tile/Checks.h"
@@ -110,11 +110,14 @@ void emitPrint(Emitter &e, PrintOp op) {
   }
 }
 
+// Warps in which a lane fails go no further: one branch for the warp, since behind a branch of single lanes
+// the assembler would keep no value as the warp's.
 void emitAssert(Emitter &e, AssertOp op) {
   auto &b = e.builder;
-  llvm::Value *fails = nullptr;
+  llvm::Value *fails = nullptr, *stops = nullptr;
   if (!isa<RankedTensorType>(op.getCondition().getType())) {
-    fails = e.both(b.CreateICmpEQ(e.thread(), b.getInt32(0)), b.CreateNot(e.scalar(op.getCondition())));
+    stops = b.CreateNot(e.scalar(op.getCondition())); // the program's
+    fails = b.CreateICmpEQ(e.thread(), b.getInt32(0));
   } else {
     Layout layout = layoutOf(op.getCondition());
     const Registers values = e.registers(op.getCondition());
@@ -124,14 +127,22 @@ void emitAssert(Emitter &e, AssertOp op) {
         fails = fails ? b.CreateOr(fails, one) : one;
       }
     fails = e.both(e.isFirstCopy(layout), fails);
+    stops = e.hardware.holdsInLane(b, fails);
   }
-  if (op->hasAttr(wordlessName))
-    return e.hardware.failWordless(b, fails);
-  auto at = op.getLoc()->findInstanceOf<FileLineColLoc>();
-  e.when(fails, [&] {
-    e.hardware.fail(b, op.getMessage(), at ? at.getFilename().getValue() : "", at ? at.getLine() : 0,
-                    b.GetInsertBlock()->getParent()->getName());
-  });
+  llvm::BasicBlock *stop = e.newBlock("stop"), *next = e.newBlock("next");
+  b.CreateCondBr(stops, stop, next);
+  b.SetInsertPoint(stop);
+  if (op->hasAttr(wordlessName)) {
+    e.hardware.failWordless(b);
+  } else {
+    auto at = op.getLoc()->findInstanceOf<FileLineColLoc>();
+    e.when(fails, [&] {
+      e.hardware.fail(b, op.getMessage(), at ? at.getFilename().getValue() : "", at ? at.getLine() : 0,
+                      b.GetInsertBlock()->getParent()->getName());
+    });
+  }
+  b.CreateRetVoid();
+  b.SetInsertPoint(next);
 }
 
 } // namespace tegula::simt

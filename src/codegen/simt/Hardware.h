@@ -56,6 +56,8 @@ public:
   virtual llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const = 0;
   // Reduces an i32 over the warp in one instruction; null where the machine has none.
   virtual llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const = 0;
+  // Does the condition (i1) hold in a lane of the warp? All lanes must come here.
+  virtual llvm::Value *holdsInLane(Builder &b, llvm::Value *condition) const = 0;
 
   // ---- memory: global (address space 1) and shared (3) ----
   // The elements read; `others` (or zero where it is empty) under a false predicate.
@@ -168,12 +170,11 @@ public:
   // ---- to a person ----
   // Prints a line: C's format, where arguments are i32, i64 and double.
   virtual void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const = 0;
-  // Ends the launch with an error.
+  // Ends the launch with an error; the thread goes no further.
   virtual void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
                     llvm::StringRef function) const = 0;
-  // Ends the launch with an error without a text, if the condition (i1) holds in a lane of the warp; all
-  // lanes must come here.
-  virtual void failWordless(Builder &b, llvm::Value *condition) const = 0;
+  // Ends the launch with an error without a text.
+  virtual void failWordless(Builder &b) const = 0;
 
   // ---- arithmetic ----
   // A function ("exp2", "rsqrt", "tanh", "erf", "fdiv", "sqrt") of f32 by the machine's own

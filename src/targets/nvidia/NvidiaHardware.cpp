@@ -204,6 +204,10 @@ llvm::Value *NvidiaHardware::reduceWarp(Builder &b, llvm::StringRef op, llvm::Va
   return id == llvm::Intrinsic::not_intrinsic ? nullptr : b.CreateIntrinsic(id, {}, {word, allLanes(b)});
 }
 
+llvm::Value *NvidiaHardware::holdsInLane(Builder &b, llvm::Value *condition) const {
+  return b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_any_sync, {}, {allLanes(b), condition});
+}
+
 simt::Hardware::Values NvidiaHardware::load(Builder &b, const Access &access,
                                             llvm::ArrayRef<llvm::Value *> others) const {
   Words words = wordsOf(access);

@@ -27,6 +27,7 @@ public:
   llvm::Value *electLane(Builder &b) const override;
   llvm::Value *shuffleUp(Builder &b, llvm::Value *word, unsigned delta) const override;
   llvm::Value *reduceWarp(Builder &b, llvm::StringRef op, llvm::Value *word) const override;
+  llvm::Value *holdsInLane(Builder &b, llvm::Value *condition) const override;
   Values load(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> others) const override;
   void store(Builder &b, const simt::Access &access, llvm::ArrayRef<llvm::Value *> values) const override;
   llvm::Value *atomicRmw(Builder &b, const simt::Atomic &atomic, tile::AtomicKind kind,
@@ -77,7 +78,7 @@ public:
   void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const override;
   void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
             llvm::StringRef function) const override;
-  void failWordless(Builder &b, llvm::Value *condition) const override;
+  void failWordless(Builder &b) const override;
   llvm::Value *approximate(Builder &b, llvm::StringRef function,
                            llvm::ArrayRef<llvm::Value *> arguments) const override;
   bool comparesBFloat() const override { return capability_ >= 90; }

@@ -57,23 +57,18 @@ void NvidiaHardware::fail(Builder &b, llvm::StringRef message, llvm::StringRef f
   llvm::Type *pointer = b.getPtrTy();
   auto *signature = llvm::FunctionType::get(
       b.getVoidTy(), {pointer, pointer, b.getInt32Ty(), pointer, b.getInt64Ty()}, false);
-  b.CreateCall(moduleOf(b).getOrInsertFunction("__assertfail", signature),
-               {text(b, message), text(b, file), b.getInt32(line), text(b, function), b.getInt64(1)});
+  llvm::CallInst *call =
+      b.CreateCall(moduleOf(b).getOrInsertFunction("__assertfail", signature),
+                   {text(b, message), text(b, file), b.getInt32(line), text(b, function), b.getInt64(1)});
+  // Else the assembler would keep all values over the call, and none as the warp's behind it.
+  call->setDoesNotReturn();
+  call->getCalledFunction()->setDoesNotReturn();
 }
 
-// One branch for the warp: behind a branch of single lanes the assembler would keep no value as the warp's.
-void NvidiaHardware::failWordless(Builder &b, llvm::Value *condition) const {
-  llvm::Value *any = b.CreateIntrinsic(llvm::Intrinsic::nvvm_vote_any_sync, {}, {b.getInt32(~0u), condition});
-  llvm::Function *function = b.GetInsertBlock()->getParent();
-  auto *stop = llvm::BasicBlock::Create(b.getContext(), "stop", function);
-  auto *next = llvm::BasicBlock::Create(b.getContext(), "next", function);
-  b.CreateCondBr(any, stop, next);
-  b.SetInsertPoint(stop);
+void NvidiaHardware::failWordless(Builder &b) const {
   auto *trap = llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), "trap;", "",
                                     /*hasSideEffects=*/true);
   b.CreateCall(trap);
-  b.CreateBr(next);
-  b.SetInsertPoint(next);
 }
 
 } // namespace tegula::nvidia
