@@ -1,5 +1,6 @@
 #include "convert/ChooseLayouts.h"
 #include "ir/simt/Scratch.h"
+#include "ir/simt/Stages.h"
 #include "ir/tile/Elementwise.h"
 #include "layout/Conversion.h"
 
@@ -16,6 +17,9 @@ namespace {
 
 // Registers of a thread that rows' coordinates may take more, held by a loop where its loads want them.
 constexpr size_t mostHeldMore = 16;
+
+// Bits that an asynchronous copy of a thread moves at least.
+constexpr unsigned leastCopied = 32;
 
 unsigned bitsOf(Type tile) {
   Type element = elementType(tile);
@@ -122,7 +126,7 @@ private:
 LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::AxisInfoAnalysis &axes,
                            const SimtOptions &options)
     : classes_(classes), axes_(axes), machine_(options.machine), warps_(options.warps),
-      matrices_(chooseMatrices(function, classes, axes, options)),
+      stages_(options.stages), matrices_(chooseMatrices(function, classes, axes, options)),
       locality_(Locality::defaultLimit, options.machine.costs) {
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
@@ -132,6 +136,10 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
         layout::dotBlocked(shapeOf(dot.getType()).vec(), warps_, 4, 4, machine_.costs.fullThreads));
   });
   collectAnchors(function);
+  function.walk([&](DotOp dot) {
+    for (unsigned index : {0u, 1u})
+      chooseForFactor(dot, index);
+  });
   function.walk([&](ReduceOp reduce) {
     Value reduced = reduce.getOperands()[0];
     if (isa<scf::ForOp, scf::WhileOp>(reduce->getParentOp()) && classes_.isData(reduced) &&
@@ -208,6 +216,60 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     }
   }
   chosen_.try_emplace(leader, build(leader.getType(), heaviest->order, best));
+}
+
+SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const {
+  SmallVector<LoadOp> loads;
+  llvm::SetVector<Value> computed;
+  computed.insert(tile);
+  for (unsigned i = 0; i != computed.size(); ++i) {
+    Operation *op = computed[i].getDefiningOp();
+    if (!op || op->getBlock() != user->getBlock())
+      return {};
+    if (auto load = dyn_cast<LoadOp>(op))
+      loads.push_back(load);
+    else if (!isElementwise(op))
+      return {};
+    for (Value operand : op->getOperands())
+      if (isTile(operand) && classes_.isData(operand)) {
+        if (isa<LoadOp>(op))
+          return {};
+        computed.insert(operand);
+      }
+  }
+  for (Value value : computed)
+    for (Operation *each : value.getUsers())
+      if (each != user && llvm::none_of(each->getResults(), [&](Value it) { return computed.contains(it); }))
+        return {};
+  return loads;
+}
+
+void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
+  const MatrixDot *matrix = matrixOf(dot);
+  Value factor = dot->getOperand(index);
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (!matrix || !loop || simt::stagesOf(loop, stages_) < 2 || !machine_.hasAsyncCopy ||
+      !classes_.isData(factor) || isa_and_nonnull<LoadOp>(factor.getDefiningOp()) ||
+      chosen_.contains(classes_.leader(factor)))
+    return;
+  const layout::MatrixShape &shape = matrix->instruction.shape;
+  if (shape.warps > 1 && index != (shape.isSwapped ? 1 : 0))
+    return;
+  Layout layout = matrix->operand(index, shapeOf(dot.getA().getType()).back());
+  if (layout.freeBits(Axis::Warp) != 0 || layout.freeBits(Axis::Lane) != 0)
+    return; // threads would compute the same
+  constexpr size_t mostLoads = 2;
+  SmallVector<LoadOp> loads = loadsBehind(factor, dot);
+  auto anchors = anchors_.find(classes_.leader(factor));
+  if (loads.empty() || loads.size() > mostLoads || anchors == anchors_.end() ||
+      anchors->second.size() != loads.size())
+    return;
+  for (const Anchor &anchor : anchors->second)
+    if (!anchor.isLoad || anchor.isScattered ||
+        anchor.width * bitsOf(anchor.pointers.getType()) < leastCopied)
+      return;
+  chosen_.try_emplace(classes_.leader(factor), layout);
+  copiedForFactors_.insert(loads.begin(), loads.end());
 }
 
 double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {

@@ -39,6 +39,9 @@ public:
   // The same, or the bytes of a thread's own run, if that is longer: what the first of its loads leaves of a
   // sector, the next one finds in the cache.
   unsigned loadedBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask) const;
+  // Is a factor of a product computed from the load, which is copied ahead and read as the factor is
+  // computed?
+  bool isReadFromCopy(tile::LoadOp load) const { return copiedForFactors_.contains(load); }
   // Bits that one instruction of a thread takes, for the accesses of a load, a store or an atomic step.
   unsigned accessBits(mlir::Operation *op) const;
 
@@ -57,6 +60,12 @@ private:
   double costOf(const Anchor &anchor, unsigned run) const;
   void collectAnchors(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
+  // A factor that an instruction takes from registers, and that a trip computes from a load or two alone, is
+  // computed in that layout: the loads' copies are read in it.
+  void chooseForFactor(tile::DotOp dot, unsigned index);
+  // The loads that a tile is computed from, element by element, by ops of one block whose results nothing but
+  // `user` needs; none where it is not.
+  llvm::SmallVector<tile::LoadOp> loadsBehind(mlir::Value tile, mlir::Operation *user) const;
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
   // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops
   // have at other coordinates, that is only loaded, which threads can do as its readers want it, or a line
@@ -81,8 +90,9 @@ private:
   const Classes &classes_;
   analysis::AxisInfoAnalysis &axes_;
   const simt::Machine &machine_;
-  unsigned warps_;
+  unsigned warps_, stages_;
   llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
+  llvm::DenseSet<mlir::Operation *> copiedForFactors_;
   Locality locality_;
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
   llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take

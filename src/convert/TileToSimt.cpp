@@ -100,9 +100,10 @@ private:
         choice_.contiguousBytes(*own, pointers, mask, bits) * 2 <=
             choice_.contiguousBytes(best, pointers, mask, bits) &&
         !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
-    bool move = !own || (!isSmall(op) && scatters) || isRepeated(op, *own, best, width, dim) ||
-                isStoredInPieces(op, *own, best, width, dim) || leavesSectorsInPart(op, *own, width, dim) ||
-                spreadsOverLines(op, *own, width, dim);
+    auto load = dyn_cast<LoadOp>(op);
+    bool move = !own || (!isSmall(op) && scatters) || (load && choice_.isReadFromCopy(load)) ||
+                isRepeated(op, *own, best, width, dim) || isStoredInPieces(op, *own, best, width, dim) ||
+                leavesSectorsInPart(op, *own, width, dim) || spreadsOverLines(op, *own, width, dim);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))

@@ -30,6 +30,7 @@ namespace tegula::convert {
 
 struct SimtOptions {
   unsigned warps = 4;
+  unsigned stages = 1; // of loops that load ahead
   const simt::Machine &machine;
 };
 

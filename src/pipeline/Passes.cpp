@@ -196,12 +196,12 @@ const Pass versionClampedLoops{
 
 // ---- simt ----
 
-const Pass tileToSimt{"tile-to-simt", "simt",
-                      "every tile gets a layout; conversions stand where two ops want different ones",
-                      [](Unit &unit) {
-                        convert::tileToSimt(unit.module, {unit.warps, unit.machine}, unit.remarks);
-                        return Status();
-                      }};
+const Pass tileToSimt{
+    "tile-to-simt", "simt", "every tile gets a layout; conversions stand where two ops want different ones",
+    [](Unit &unit) {
+      convert::tileToSimt(unit.module, {unit.warps, unit.stages, unit.machine}, unit.remarks);
+      return Status();
+    }};
 const Pass deferReductions{"defer-reductions", "simt",
                            "what a loop adds up by reductions is combined across threads once, behind it",
                            [](Unit &unit) {

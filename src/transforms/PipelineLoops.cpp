@@ -1,6 +1,7 @@
 #include "transforms/PipelineLoops.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "ir/simt/Stages.h"
 #include "ir/simt/Turns.h"
 #include "layout/OperandTile.h"
 #include "transforms/BulkCopies.h"
@@ -19,8 +20,6 @@ using namespace tegula::tile;
 namespace tegula::transforms {
 
 namespace {
-
-constexpr llvm::StringLiteral stagesName = "tt.num_stages";
 
 // Does the op leave shared memory alone, and do nothing else that copies could meet?
 bool isPlain(Operation *op) {
@@ -577,7 +576,7 @@ private:
                                         loop_.getLowerBound(), loop_.getUpperBound());
     if (before_)
       ring.isUsed = arith::OrIOp::create(rewriter, loop_.getLoc(), ring.isUsed, before_->isUsed);
-    loop_->removeAttr(stagesName);
+    loop_->removeAttr(simt::stagesName);
     FailureOr<scf::ForOp> made = scf::pipelineForLoop(rewriter, loop_, options);
     rewriter.setInsertionPointAfter(failed(made) ? loop_ : *made);
     for (Value signals : {emptied_, signals_})
@@ -737,10 +736,7 @@ void pipelineLoops(Operation *function, unsigned stages, const simt::Machine &ma
   std::vector<Ring> rings; // as the last loops in them leave them
   std::optional<Ring> ring;
   for (scf::ForOp loop : loops) {
-    unsigned own = stages;
-    if (auto attribute = loop->getAttrOfType<IntegerAttr>(stagesName))
-      own = unsigned(std::max<int64_t>(attribute.getInt(), 1));
-    std::optional<CopyPlan> plan = planCopies(loop, own, machine, remarks);
+    std::optional<CopyPlan> plan = planCopies(loop, simt::stagesOf(loop, stages), machine, remarks);
     if (!plan)
       continue;
     scf::ForOp around = loopThatMayStartEarly(*plan, remarks);

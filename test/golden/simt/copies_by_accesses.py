@@ -7,10 +7,10 @@ import triton.language as tl
 
 
 # Sixteen lanes for the 64 elements of a line; where rows come from memory the addresses stay as they are.
-# OWN-DAG: #[[WIDE:layout[0-9]*]] = #simt.layout<"{{.*}}[64x64] register=[(1,0),(2,0),{{.*}} lane=[(4,0),(8,0),(16,0),(32,0),(0,1)]
+# OWN-DAG: #[[WIDE:layout[0-9]*]] = #simt.layout<"{{.*}}[64x64] register=[(0,1),(0,2),{{.*}} lane=[(0,4),(0,8),(0,16),(0,32),(1,0)]
 # OWN: scf.for
 # OWN: simt.async_copy {{.*}}{simt.width = 4 : i32} : tensor<64x64x!tt.ptr<f32>, #[[WIDE]]> mask tensor<64x64xi1, #[[WIDE]]>
-# AS-IS-DAG: #[[EIGHT:layout[0-9]*]] = #simt.layout<"{{.*}}[64x64] register=[(1,0),(2,0),(4,0),{{.*}} lane=[(8,0),(16,0),(32,0),(0,1),(0,2)]
+# AS-IS-DAG: #[[EIGHT:layout[0-9]*]] = #simt.layout<"{{.*}}[64x64] register=[(0,1),(0,2),(0,4),{{.*}} lane=[(0,8),(0,16),(0,32),(1,0),(2,0)]
 # AS-IS: scf.for
 # AS-IS: simt.async_copy {{.*}}{simt.width = 4 : i32} : tensor<64x64x!tt.ptr<f32>, #[[EIGHT]]>
 @triton.jit
@@ -19,10 +19,10 @@ def decayed(k, v, g, at, out, n, SCATTERED: tl.constexpr):
     total = tl.zeros([64, 64], tl.float32)
     for start in range(0, n, 64):
         t = start + tl.arange(0, 64)
-        is_there = (t < n)[None, :]
+        is_there = (t < n)[:, None]
         row = tl.load(at + t, mask=t < n, other=0) if SCATTERED else t
-        gate = tl.load(g + key[:, None] + row[None, :] * 64, mask=is_there, other=0.0)
-        factor = tl.load(k + key[:, None] + t[None, :] * 64, mask=is_there, other=0.0)
+        gate = tl.load(g + key[None, :] + row[:, None] * 64, mask=is_there, other=0.0)
+        factor = tl.load(k + key[None, :] + t[:, None] * 64, mask=is_there, other=0.0)
         factor = (factor * tl.exp2(gate)).to(k.dtype.element_ty)
-        total = tl.dot(factor, tl.load(v + t[:, None] * 64 + value[None, :], mask=(t < n)[:, None], other=0.0), total)
-    tl.store(out + key[:, None] * 64 + value[None, :], total)
+        total = tl.dot(tl.load(v + t[None, :] * 64 + value[:, None], mask=(t < n)[None, :], other=0.0), factor, total)
+    tl.store(out + value[:, None] * 64 + key[None, :], total)

@@ -23,7 +23,7 @@ struct Converted {
     tile::eliminateEqualOps(*module);
     tile::canonicalize(*module);
     accesses = count<tile::LoadOp>() + count<tile::StoreOp>();
-    tileToSimt(*module, {warps, simt::Machine()}, remarks);
+    tileToSimt(*module, {warps, 1, simt::Machine()}, remarks);
   }
 
   std::string printed() {

@@ -54,7 +54,7 @@ struct Lowered {
       return;
     simt::loadDialects(kernel.context);
     std::vector<diag::Remark> notes;
-    convert::tileToSimt(*kernel.module, {4, simt::Machine()}, notes);
+    convert::tileToSimt(*kernel.module, {4, 1, simt::Machine()}, notes);
     EXPECT_TRUE(transforms::allocateShared(*kernel.module, 1 << 16, {}).ok());
     transforms::insertBarriers(*kernel.module);
   }

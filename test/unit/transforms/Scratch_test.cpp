@@ -14,7 +14,7 @@ struct Allocated {
   explicit Allocated(const std::string &body, uint64_t limit) : kernel("%p: !tt.ptr<f32>, %z: f32", body) {
     simt::loadDialects(kernel.context);
     std::vector<diag::Remark> notes;
-    convert::tileToSimt(*kernel.module, {4, simt::Machine()}, notes);
+    convert::tileToSimt(*kernel.module, {4, 1, simt::Machine()}, notes);
     status = transforms::allocateShared(*kernel.module, limit, {});
     kernel.module->walk([&](mlir::Operation *op) {
       if (auto offset = op->getAttrOfType<mlir::IntegerAttr>(simt::scratchName))
