@@ -520,12 +520,15 @@ private:
   // If every product is waited for in its trip, copies may start behind the trip's last read, into the
   // slot that it has read: a slot less for another barrier. They do where a second program then fits, and
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
-  // where there are too few programs for it.
+  // where there are too few programs for it; but half as many again are, where the warps of all of them are
+  // too few to keep the multiprocessor busy.
   void startCopiesBehindReads() {
     unsigned registers = machine_.costs.besideSums + carriedRegisters(), kept = 0;
-    bool runOn = false;
+    bool runOn = false, areOfOneWarp = true;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
     plan_.loop.getBody()->walk([&](DotOp dot) {
+      auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+      areOfOneWarp &= matrix && matrix.getWarps() == 1;
       runOn |= dot->hasAttr(simt::inFlightName);
       registers += simt::registersOf(dot.getType());
       for (Value factor : {dot.getA(), dot.getB()}) {
@@ -546,8 +549,16 @@ private:
       return std::min(most, machine_.sharedBytes / (slots * slotBytes() + stored));
     };
     uint64_t now = programs(plan_.slots);
-    if (now > 1)
+    if (now > 1) {
+      // With one slot nothing of a program's own runs beside its copies: fewer warps yet.
+      unsigned few = plan_.aheadTrips == 1 ? machine_.costs.fewWarps / 4 : machine_.costs.fewWarps;
+      if (areOfOneWarp && now * simt::warpsOf(plan_.loop) <= few &&
+          2 * programs(plan_.aheadTrips) >= 3 * now) {
+        plan_.slots = plan_.aheadTrips;
+        plan_.startsCopiesLast = true;
+      }
       return;
+    }
     for (unsigned slots = plan_.aheadTrips; slots != 0; --slots) {
       uint64_t then = programs(slots);
       if (then == now || then * slots < now * plan_.aheadTrips)

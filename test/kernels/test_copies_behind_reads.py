@@ -1,4 +1,5 @@
-"""Loops of products whose copies start behind a trip's last read, into the slot that it has read: a second program fits then."""
+"""Loops of products whose copies start behind a trip's last read, into the slot that it has read: a second program fits then, or
+half as many again where the warps of all are few."""
 import subprocess
 
 import pytest
@@ -52,25 +53,27 @@ def test_attention_without_softmax(target, n, stages):
     assert torch.equal(out.double(), acc)
 
 
+@pytest.mark.parametrize("m, k, warps", [(64, 256, 4), (32, 64, 1)])
 @pytest.mark.parametrize("trips", [1, 2, 5])
-def test_scaled_sums(target, trips):
-    n = 256 * trips
-    a, b = whole(64, n), whole(64, n + 1)[:, :n].contiguous()
-    out = torch.full((64, 64), float("nan"))
-    faded_kernel[(1,)](a, b, out, n, M=64, K=256, num_stages=3)
-    acc = torch.zeros(64, 64, dtype=torch.float64)
-    for start in range(0, n, 256):
-        acc = acc * 0.5 + a[:, start:start + 256].double() @ b[:, start:start + 256].double().T
+def test_scaled_sums(target, trips, m, k, warps):
+    n = k * trips
+    a, b = whole(m, n), whole(m, n + 1)[:, :n].contiguous()
+    out = torch.full((m, m), float("nan"))
+    faded_kernel[(1,)](a, b, out, n, M=m, K=k, num_stages=3, num_warps=warps)
+    acc = torch.zeros(m, m, dtype=torch.float64)
+    for start in range(0, n, k):
+        acc = acc * 0.5 + a[:, start:start + k].double() @ b[:, start:start + k].double().T
     assert torch.equal(out.double(), acc)
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("name, signature, arch, ahead", [
-    ("latent_kernel", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=512,B=32", "sm_90a", 1),
-    ("latent_kernel", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=512,B=16", "sm_80", 2),
-    ("faded_kernel", "a=*f16:16,b=*f16:16,out=*f32:16,n=i32:16,M=64,K=256", "sm_90a", 1)])
-def test_explain_says_so(build_dir, name, signature, arch, ahead):
+@pytest.mark.parametrize("name, signature, arch, warps, ahead", [
+    ("latent_kernel", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=512,B=32", "sm_90a", 4, 1),
+    ("latent_kernel", "q=*f16:16,k=*f16:16,v=*f16:16,out=*f32:16,n=i32,D=512,B=16", "sm_80", 4, 2),
+    ("faded_kernel", "a=*f16:16,b=*f16:16,out=*f32:16,n=i32:16,M=64,K=256", "sm_90a", 4, 1),
+    ("faded_kernel", "a=*f16:16,b=*f16:16,out=*f32:16,n=i32:16,M=32,K=64", "sm_90a", 1, 2)])
+def test_explain_says_so(build_dir, name, signature, arch, warps, ahead):
     done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::{name}", "--target", arch, "--num-stages", "3",
-                           "--signature", signature], capture_output=True, text=True, timeout=120)
+                           "--num-warps", str(warps), "--signature", signature], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert f"run {ahead} trip{'s' if ahead > 1 else ''} ahead, started behind a trip's last read" in done.stdout, done.stdout
