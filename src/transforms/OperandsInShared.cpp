@@ -85,7 +85,7 @@ public:
     simt::LocalStoreOp &stored = stored_[{convert_.getValue(), bufferType}];
     if (!stored || !isAheadOfAll(stored, users)) {
       Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
-      builder.setInsertionPoint(isMoved ? behindCopies(users) : convert_);
+      builder.setInsertionPoint(isMoved ? behindCopies(users) : behindLoads(users));
       stored = simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
     }
     Value buffer = stored.getBuffer();
@@ -168,6 +168,29 @@ private:
         break;
     }
     return convert_;
+  }
+
+  // The store waits for what was loaded, and loads behind it would begin as late: it stands behind those that
+  // come ahead of the first user, while registers have room for what they bring. Else the convert's place.
+  Operation *behindLoads(ArrayRef<Operation *> users) {
+    auto loop = dyn_cast<scf::ForOp>(convert_->getParentOp());
+    unsigned held = simt::registersOf(convert_.getType()) + (loop ? heldBy(loop) : 0);
+    unsigned most =
+        unsigned(machine_.registersOfThread(simt::warpsOf(convert_)) * machine_.costs.crowdedRegisters);
+    Operation *place = convert_;
+    for (Operation *op = convert_; op; op = op->getNextNode()) {
+      bool isUsed = llvm::any_of(users, [&](Operation *user) { return op->isAncestor(user); });
+      if (isUsed || simt::hasBlocks(op) || (!isa<LoadOp>(op) && !isMemoryEffectFree(op)))
+        break;
+      auto load = dyn_cast<LoadOp>(op);
+      if (!load || !isa<RankedTensorType>(load.getType()))
+        continue;
+      held += simt::registersOf(load.getType());
+      if (held > most)
+        break;
+      place = op->getNextNode();
+    }
+    return place;
   }
 
   // The loops of the users that the factor comes into from ahead.

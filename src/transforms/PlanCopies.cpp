@@ -235,6 +235,7 @@ private:
         --slots;
       if (slots < 2 || !copyAhead(load, {}))
         continue;
+      leavesRoom_ |= slots != plan_.slots;
       plan_.slots = slots;
       plan_.aheadTrips = slots - 1;
     }
@@ -495,7 +496,7 @@ private:
         isAlone ? 1 : std::max<uint64_t>(machine_.costs.productWarps / simt::warpsOf(plan_.loop), 1);
     uint64_t now = std::min(most, machine_.sharedBytes / (plan_.slots * bytes + others)),
              then = std::min(most, machine_.sharedBytes / ((plan_.slots + 1) * bytes + others));
-    if (then != 0 && (then == now || plan_.aheadTrips == 1))
+    if (then != 0 && (then == now || (plan_.aheadTrips == 1 && !leavesRoom_)))
       ++plan_.slots;
     else if (plan_.aheadTrips > 1)
       --plan_.aheadTrips;
@@ -791,6 +792,7 @@ private:
   std::vector<diag::Remark> &remarks_;
   llvm::DenseSet<Operation *> addressed_;
   bool lacksSlot_ = false;     // for products under way
+  bool leavesRoom_ = false;    // for a second program: slots were given up
   SmallVector<Value> written_; // addresses of stores and atomics
   analysis::PointerOrigins origins_;
 };
