@@ -52,20 +52,15 @@ Layout inOrder(const Layout &layout) {
 
 } // namespace
 
-// The tile behind a view that has its elements at other coordinates, or what is computed of each; null: there
-// is none, or several.
-static Value sourceOfView(Value tile, const Classes &classes) {
+// The tiles behind a view that has their elements at other coordinates, or what is computed of them.
+static SmallVector<Value, 2> sourcesOfView(Value tile, const Classes &classes) {
+  SmallVector<Value, 2> sources;
   Operation *view = tile.getDefiningOp();
-  if (!view || classes.kind(tile) != Kind::View)
-    return Value();
-  Value source;
-  for (Value operand : view->getOperands())
-    if (isTile(operand) && classes.kind(operand) != Kind::Cheap) {
-      if (source && source != operand)
-        return Value();
-      source = operand;
-    }
-  return source;
+  if (view && classes.kind(tile) == Kind::View)
+    for (Value operand : view->getOperands())
+      if (isTile(operand) && classes.kind(operand) != Kind::Cheap && !llvm::is_contained(sources, operand))
+        sources.push_back(operand);
+  return sources;
 }
 
 // Which ops may derive a layout now: all at first, then those that mention a class whose layout became known.
@@ -82,10 +77,11 @@ public:
       for (Value result : op->getResults())
         mention(result);
       for (Value operand : op->getOperands()) {
-        mention(operand);
-        while (Value source = sourceOfView(operand, classes)) {
-          operand = source;
-          mention(operand);
+        SmallVector<Value> behind{operand};
+        while (!behind.empty()) {
+          Value each = behind.pop_back_val();
+          mention(each);
+          llvm::append_range(behind, sourcesOfView(each, classes));
         }
       }
       pending_.insert(unsigned(ops_.size()));
@@ -127,7 +123,8 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
                            const SimtOptions &options)
     : classes_(classes), axes_(axes), machine_(options.machine), warps_(options.warps),
       stages_(options.stages), matrices_(chooseMatrices(function, classes, axes, options)),
-      locality_(Locality::defaultLimit, options.machine.costs) {
+      locality_(Locality::defaultLimit, options.machine.costs),
+      reduced_(function, classes, options.machine, options.warps) {
   for (auto &[dot, matrix] : matrices_)
     chosen_.try_emplace(classes_.leader(dot->getResult(0)), matrix.result);
   function.walk([&](DotOp dot) {
@@ -163,7 +160,7 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
       chooseByAnchors(leader);
   // What producers give and readers want, until nothing new is known; then one of those that waited.
   Derivations derivations(function, classes);
-  std::array<size_t, 2> next = {0, 0}; // the leaders in front of it are chosen; with anchors, without
+  std::array<size_t, 3> next = {}; // the leaders in front of it are chosen, one a round of chooseWaiting
   do {
     while (Operation *op = derivations.next())
       if (std::optional<Value> leader = derive(op)) {
@@ -173,17 +170,24 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
   } while (chooseWaiting(derivations, next));
 }
 
-// Chooses the first class that waits, those with accesses first; false: none does.
-bool LayoutChoice::chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next) {
+// Chooses the first class that waits: those that loops keep and reduce, so that lines are loaded as they want
+// them, then those with accesses, then the others; false: none does.
+bool LayoutChoice::chooseWaiting(Derivations &derivations, std::array<size_t, 3> &next) {
   const std::vector<Value> &leaders = classes_.leaders();
-  for (bool anchored : {true, false})
-    for (size_t &i = next[anchored ? 0 : 1]; i != leaders.size(); ++i) {
-      if (chosen_.contains(leaders[i]) || anchors_.contains(leaders[i]) != anchored)
+  auto isOfRound = [&](Value leader, unsigned round) {
+    bool isAnchored = anchors_.contains(leader);
+    return round == 0 ? !isAnchored && reduced_.trips(leader) > 1 : round == 2 || isAnchored;
+  };
+  for (unsigned round = 0; round != next.size(); ++round)
+    for (size_t &i = next[round]; i != leaders.size(); ++i) {
+      if (chosen_.contains(leaders[i]) || !isOfRound(leaders[i], round))
         continue;
-      if (anchored)
+      if (round == 0)
+        reducedInTrips_.insert(leaders[i]);
+      if (anchors_.contains(leaders[i]))
         chooseByAnchors(leaders[i]);
       else
-        chosen_.try_emplace(leaders[i], plain(leaders[i].getType()));
+        chosen_.try_emplace(leaders[i], reduced(leaders[i], plain(leaders[i].getType())));
       derivations.changed(leaders[i]);
       return true;
     }
@@ -215,7 +219,30 @@ void LayoutChoice::chooseByAnchors(Value leader) {
       best = run;
     }
   }
-  chosen_.try_emplace(leader, build(leader.getType(), heaviest->order, best));
+  Layout layout = build(leader.getType(), heaviest->order, best);
+  // What is loaded and stored once, and reduced in each trip, lies as the reductions want it.
+  bool isReducedInside =
+      llvm::all_of(anchors, [&](const Anchor &anchor) { return anchor.trips < reduced_.trips(leader); });
+  if (isReducedInside)
+    reducedInTrips_.insert(leader);
+  chosen_.try_emplace(leader, isReducedInside ? reduced(leader, layout) : layout);
+}
+
+Layout LayoutChoice::reduced(Value leader, const Layout &otherwise) const {
+  return reduced_.choose(leader, otherwise, [&](Value line) -> unsigned {
+    while (classes_.kind(line) == Kind::View) {
+      SmallVector<Value, 2> sources = sourcesOfView(line, classes_);
+      if (sources.empty())
+        return 1;
+      line = sources[0];
+    }
+    auto anchors = classes_.isData(line) ? anchors_.find(classes_.leader(line)) : anchors_.end();
+    unsigned width = 1;
+    if (anchors != anchors_.end())
+      for (const Anchor &anchor : anchors->second)
+        width = std::max(width, anchor.width);
+    return width;
+  });
 }
 
 SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const {
@@ -337,8 +364,6 @@ bool LayoutChoice::isCheaperAgain(const Anchor &anchor, const Layout &layout) co
   const Layout best = coalesced(anchor.pointers, anchor.mask, machine_.accessBits);
   const layout::ConversionCosts costs;
   layout::ConversionPlan moved = layout::planConversion(best, layout, bits);
-  if (moved.kind != layout::ConversionChoice::Kind::Shared || moved.withinWarp)
-    return false;
   auto costOfLoads = [&](const Layout &layout) {
     unsigned width = std::min(anchor.width, layout.contiguous(dim));
     unsigned accesses = std::max(1u, unsigned(layout.liveRegisters().size()) / width);
@@ -488,24 +513,38 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
         chosen_.try_emplace(classes_.leader(op->getOperand(0)), layout);
         return classes_.leader(op->getOperand(0));
       }
-  // A view that is read in a known layout wants its source in the matching one.
+  // A view that is read in a known layout wants its sources in the matching ones.
   if (!(isElementwise(op) || isa<LoadOp>(op)) || !op->getNumResults() || !known(op->getResult(0)))
     return std::nullopt;
-  for (Value operand : op->getOperands()) {
-    std::optional<Layout> wanted = of(op->getResult(0));
-    for (Value source = sourceOfView(operand, classes_); source && wanted;
-         source = sourceOfView(operand, classes_)) {
-      if (!isElementwise(operand.getDefiningOp()))
-        wanted = simt::operandLayout(operand.getDefiningOp(), *wanted);
-      operand = source;
-    }
-    if (wanted && open(operand) && suits(classes_.leader(operand), *wanted) &&
-        (!isa<LoadOp>(op) || isCheapInTrips(operand, *wanted))) {
-      chosen_.try_emplace(classes_.leader(operand), *wanted);
-      return classes_.leader(operand);
-    }
-  }
+  bool isKept = reducedInTrips_.contains(classes_.leader(op->getResult(0)));
+  for (Value operand : op->getOperands())
+    for (auto [source, wanted] : wantedBehind(operand, of(op->getResult(0)), isKept))
+      if (open(source) && suits(classes_.leader(source), wanted) &&
+          (!isa<LoadOp>(op) || isCheapInTrips(source, wanted))) {
+        chosen_.try_emplace(classes_.leader(source), wanted);
+        return classes_.leader(source);
+      }
   return std::nullopt;
+}
+
+SmallVector<std::pair<Value, Layout>, 2> LayoutChoice::wantedBehind(Value tile, const Layout &layout,
+                                                                    bool several) const {
+  SmallVector<std::pair<Value, Layout>, 2> work{{tile, layout}}, found;
+  while (!work.empty()) {
+    auto [value, wanted] = work.pop_back_val();
+    SmallVector<Value, 2> sources = sourcesOfView(value, classes_);
+    if (sources.empty())
+      found.push_back({value, wanted});
+    if (sources.empty() || (sources.size() > 1 && !several))
+      continue;
+    Operation *view = value.getDefiningOp();
+    std::optional<Layout> behind =
+        isElementwise(view) ? std::optional(wanted) : simt::operandLayout(view, wanted);
+    if (behind)
+      for (Value source : sources)
+        work.push_back({source, *behind});
+  }
+  return found;
 }
 
 std::optional<Layout> naturalResult(Operation *op, const Layout &operand) {

@@ -4,6 +4,7 @@
 #include "convert/ChooseMatrices.h"
 #include "convert/Classes.h"
 #include "convert/Locality.h"
+#include "convert/ReducedTiles.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
 
@@ -75,16 +76,23 @@ private:
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
   // A load in a loop: is it cheaper that threads load what they want, several of them the same, than that
-  // their warps meet each trip, the elements in shared memory?
+  // they exchange elements in each trip?
   bool isCheaperAgain(const Anchor &anchor, const layout::Layout &layout) const;
   // An index that a loop computes and that only addresses and masks are made of: do threads that each compute
   // what they want of it, several of them the same, hold few registers more than if each computed its share?
   bool isCheapInTrips(mlir::Value index, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
+  // The layout in which the reductions of a class cost least, or `otherwise`.
+  layout::Layout reduced(mlir::Value leader, const layout::Layout &otherwise) const;
   class Derivations;
-  bool chooseWaiting(Derivations &derivations, std::array<size_t, 2> &next);
+  bool chooseWaiting(Derivations &derivations, std::array<size_t, 3> &next);
   // The leader of the class whose layout follows from this op and what is known; it is chosen then.
   std::optional<mlir::Value> derive(mlir::Operation *op);
+  // The tiles that a view is made of, and what it asks of them to be there in `layout`; of others,
+  // themselves. Those of a view of several only if wanted: where a trip does more with one of them than to
+  // load it, that has a layout of its own.
+  llvm::SmallVector<std::pair<mlir::Value, layout::Layout>, 2>
+  wantedBehind(mlir::Value tile, const layout::Layout &layout, bool several) const;
   layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width) const;
 
   const Classes &classes_;
@@ -94,7 +102,9 @@ private:
   llvm::DenseMap<mlir::Operation *, MatrixDot> matrices_;
   llvm::DenseSet<mlir::Operation *> copiedForFactors_;
   Locality locality_;
+  ReducedTiles reduced_;
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
+  llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
   llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;

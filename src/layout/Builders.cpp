@@ -105,6 +105,32 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
   return dealer.finish();
 }
 
+Layout reductionInThreads(std::vector<int64_t> extents, unsigned dim, unsigned run, unsigned lanesAlong,
+                          unsigned warps, double fullThreads) {
+  Dealer dealer(extents, fullThreads);
+  std::vector<unsigned> others = lastFastest(extents.size());
+  std::erase(others, dim);
+  unsigned left = 0, warpBits = log2Of(warps);
+  for (unsigned d : others)
+    left += dealer.left(d);
+  unsigned warpsAcross = std::min(warpBits, left);
+  unsigned lanesAcross = std::min(laneBits - log2Of(lanesAlong), left - warpsAcross);
+  unsigned threadsAlong = laneBits - lanesAcross + warpBits - warpsAcross;
+  unsigned own = dealer.left(dim) - std::min(dealer.left(dim), threadsAlong);
+  unsigned divides = unsigned(std::countr_zero(uint64_t(extents[dim])));
+  const unsigned along[] = {dim};
+  dealer.take(Axis::Register, dim, std::min({log2Of(run), own, divides}));
+  if (!others.empty()) // neighbours of a thread, where there are more than threads
+    dealer.take(Axis::Register, others[0], left - warpsAcross - lanesAcross);
+  dealer.takeThreads(Axis::Lane, others, lanesAcross);
+  dealer.takeThreads(Axis::Lane, along, laneBits - lanesAcross);
+  dealer.takeThreads(Axis::Warp, others, warpsAcross);
+  dealer.takeThreads(Axis::Warp, along, warpBits - warpsAcross);
+  others.push_back(dim);
+  dealer.takeRest(others);
+  return dealer.finish();
+}
+
 Layout dotBlocked(std::vector<int64_t> extents, unsigned warps, unsigned tileM, unsigned tileN,
                   double fullThreads) {
   unsigned rank = unsigned(extents.size());

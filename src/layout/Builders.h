@@ -28,6 +28,12 @@ Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned
 Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const unsigned> order,
                  unsigned vectorElements, unsigned warps, double fullThreads = someFullThreads);
 
+// A reduction along `dim` of a tile that is kept, and whose results go on as a line: threads lie along the
+// other dimensions, each with runs of `run` elements along `dim`, and only `lanesAlong` lanes of a warp (a
+// power of two), and what threads the other dimensions leave, share a result.
+Layout reductionInThreads(std::vector<int64_t> extents, unsigned dim, unsigned run, unsigned lanesAlong,
+                          unsigned warps, double fullThreads = someFullThreads);
+
 // The result (..., M, N) of a dot computed with scalar multiply-adds: a thread owns tileM x tileN neighbours
 // (powers of two), a warp 4 x 8 of these, warps cover the rest about square, what remains repeats in
 // registers. Lanes 2i and 2i + 1 share columns, i and i + 2 rows: shared memory serves 16 bytes a lane to 16

@@ -286,9 +286,11 @@ TEST(Builders, ReachEverythingWithoutRepetition) {
     std::vector<int64_t> extents = random.extents(14);
     unsigned rank = unsigned(extents.size()), warps = 1u << random.below(4);
     std::vector<unsigned> order = random.order(rank);
-    std::vector<Layout> built = {coalesced(extents, order, 1u << random.below(5), warps),
-                                 reduction(extents, random.below(rank), order, 4, warps),
-                                 replicated(extents, warps)};
+    std::vector<Layout> built = {
+        coalesced(extents, order, 1u << random.below(5), warps),
+        reduction(extents, random.below(rank), order, 4, warps),
+        reductionInThreads(extents, random.below(rank), 1u << random.below(4), 1u << random.below(6), warps),
+        replicated(extents, warps)};
     if (rank >= 2)
       built.push_back(dotBlocked(extents, warps));
     for (const Layout &layout : built) {
@@ -323,6 +325,17 @@ TEST(Builders, ReductionKeepsTheAxisInOneWarp) {
   EXPECT_TRUE(axisInWarp(reduction({16, 1024}, 1, rows, 4, 4), 1));
   EXPECT_TRUE(axisInWarp(reduction({64, 64}, 0, rows, 4, 1), 0));
   EXPECT_FALSE(axisInWarp(coalesced({16, 1024}, 4, 4), 1));
+}
+
+TEST(Builders, ReductionInThreadsLeavesFewLanesAlongTheAxis) {
+  Layout columns = reductionInThreads({64, 64}, 0, 4, 2, 4), whole = reductionInThreads({16, 64}, 0, 4, 1, 1);
+  EXPECT_TRUE(axisInWarp(columns, 0));
+  EXPECT_EQ(lanesAlong(columns, 0).size(), 1u);
+  EXPECT_EQ(columns.sliced(1).contiguous(0), 4u);
+  EXPECT_TRUE(axisInThread(whole, 0));
+  Layout narrow = reductionInThreads({128, 2}, 0, 1, 1, 4); // threads that no other dimension takes
+  EXPECT_EQ(lanesAlong(narrow, 0).size(), laneBits);
+  EXPECT_EQ(warpsAlong(narrow, 0).size(), 1u);
 }
 
 TEST(Builders, DotOperandsHoldWhatTheResultNeeds) {
