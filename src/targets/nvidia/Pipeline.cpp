@@ -5,6 +5,7 @@
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/WideProducts.h"
 #include "ir/simt/Scratch.h"
+#include "ir/tile/Elementwise.h"
 #include "pipeline/Passes.h"
 #include "targets/nvidia/ConstantFactors.h"
 #include "targets/nvidia/EqualPieces.h"
@@ -91,6 +92,27 @@ unsigned registersHeld(Operation *loop) {
   return registers;
 }
 
+// Does a loop reduce a tile that it carries, element by element as it carries it? It is a recurrence: its
+// trips wait for one another, and the loads of each had better start together.
+bool keepsReduced(scf::ForOp loop) {
+  llvm::SetVector<Value> reached;
+  loop.getBody()->walk([&](tile::ReduceOp reduce) {
+    for (Value operand : reduce.getOperands())
+      if (cast<RankedTensorType>(operand.getType()).getRank() > 1)
+        reached.insert(operand);
+  });
+  for (unsigned i = 0; i != reached.size(); ++i) {
+    if (auto carried = dyn_cast<BlockArgument>(reached[i]); carried && carried.getOwner() == loop.getBody())
+      return true;
+    Operation *op = reached[i].getDefiningOp();
+    if (op && op->getParentOp() == loop && tile::isElementwise(op))
+      reached.insert_range(op->getOperands());
+  }
+  return false;
+}
+
+// Returns of how many threads of a multiprocessor the assembler is told to leave room for; 0: of none.
+//
 // Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
 // registers, so that as many threads as possible fit; told that so many threads of a multiprocessor
 // do (Costs.def), it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
@@ -99,20 +121,28 @@ unsigned registersHeld(Operation *loop) {
 // long. So is one whose warps meet in each trip, for reductions of it or since it stores to what it loads,
 // unless its trips bring few elements: nothing is loaded ahead across a barrier, and other programs' warps
 // are what fills the time. (A recurrence step by step, whose trips bring a few, took 1.2 times as long so.)
-bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
+// A recurrence that keeps a tile has room for what it holds instead: left alone, the assembler moves its
+// loads down to their first uses, and a trip waits for memory once for each.
+unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
   const simt::Costs &costs = unit.machine.costs;
   double room = unit.machine.registerFile / unsigned(costs.streamingThreads) * costs.heldStreaming;
-  bool found = false, small = true;
-  unsigned brought = 0;
-  function.walk([&](LoopLikeOpInterface loop) { small &= registersHeld(loop) <= room; });
+  bool found = false, small = true, isKept = false;
+  unsigned brought = 0, held = 1;
+  function.walk([&](LoopLikeOpInterface loop) {
+    held = std::max(held, registersHeld(loop));
+    auto count = dyn_cast<scf::ForOp>(loop.getOperation());
+    isKept |= count && keepsReduced(count);
+  });
   function.walk([&](tile::LoadOp load) {
     if (isa<RankedTensorType>(load.getType()) && load->getParentOfType<LoopLikeOpInterface>())
       brought += simt::registersOf(load.getType());
   });
+  small &= held <= room || isKept;
   function.walk([&](Operation *op) {
     bool meets = isa<simt::BarrierOp, tile::BarrierOp>(op) || op->hasAttr(simt::scratchName);
-    small &= !(meets && brought > costs.heldAhead / 2 && op->getParentOfType<LoopLikeOpInterface>());
+    small &=
+        isKept || !(meets && brought > costs.heldAhead / 2 && op->getParentOfType<LoopLikeOpInterface>());
     // Products live of their registers.
     small &= !isa<tile::DotOp, simt::DotAsyncOp>(op);
   });
@@ -121,19 +151,23 @@ bool loopsOverMemory(tile::FuncOp function, const NvidiaUnit &unit) {
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
     small &= !type || type.getNumElements() <= most;
   });
-  return found && small;
+  if (!found || !small)
+    return 0;
+  auto fitting = unsigned(unit.machine.registerFile * costs.heldStreaming / held);
+  return std::min(unsigned(costs.streamingThreads), isKept ? fitting : ~0u);
 }
 
 // Marks the kernel and its launch bounds.
-void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, bool streams) {
+void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, unsigned withRoom) {
   unsigned threads = 32 * unit.warps;
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel.addFnAttr("nvvm.reqntid", std::to_string(threads) + ",1,1");
   if (unit.maxRegisters)
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(unit.maxRegisters));
-  else if (streams)
-    kernel.addFnAttr("nvvm.minctasm",
-                     std::to_string((unit.machine.costs.streamingThreads + threads - 1) / threads));
+  else if (withRoom == unsigned(unit.machine.costs.streamingThreads))
+    kernel.addFnAttr("nvvm.minctasm", std::to_string((withRoom + threads - 1) / threads));
+  else if (withRoom >= threads)
+    kernel.addFnAttr("nvvm.minctasm", std::to_string(withRoom / threads));
 }
 
 Status emitCode(Unit &any) {
@@ -147,7 +181,7 @@ Status emitCode(Unit &any) {
   auto function = *unit.module.getOps<tile::FuncOp>().begin();
   unit.entry = function.getSymName().str();
   simt::Emitter emitter(code, hardware, ops(), unit.machine.costs, unit.warps);
-  markKernel(*emitter.emit(function, unit.entry), unit, loopsOverMemory(function, unit));
+  markKernel(*emitter.emit(function, unit.entry), unit, threadsWithRoom(function, unit));
   code.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   return {};
 }

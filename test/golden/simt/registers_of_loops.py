@@ -3,8 +3,10 @@
 # RUN: tegula compile %s::in_place --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=PLACE
 # RUN: tegula compile %s::shifted --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SHIFTED
 # RUN: tegula compile %s::together --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=FEW
+# RUN: tegula compile %s::kept --target sm_90a --num-warps 4 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=128,V=32' | FileCheck %s --check-prefix=KEPT
+# RUN: tegula compile %s::kept --target sm_90a --num-warps 1 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=32,V=64' | FileCheck %s --check-prefix=LARGE
 # Loops over memory are compiled for few threads, so that loads of several trips run together; not those whose warps meet in
-# each trip, since no load runs ahead across a barrier, unless a trip brings a thread few elements.
+# each trip, since no load runs ahead across a barrier, unless a trip brings a thread few elements, or keeps a tile that it reduces.
 import tegula.language as tl
 from tegula import jit
 
@@ -56,3 +58,19 @@ def shifted(x, n, BLOCK: tl.constexpr):
 
 # SHIFTED-NOT: .minnctapersm
 # SHIFTED: bar.sync
+
+
+@jit
+def kept(k, v, out, n, K: tl.constexpr, V: tl.constexpr):
+    i, j = tl.arange(0, K), tl.arange(0, V)
+    state = tl.zeros((K, V), tl.float32)
+    for t in range(0, n):
+        key = tl.load(k + t * K + i)
+        state += key[:, None] * (tl.load(v + t * V + j) - tl.sum(state * key[:, None], 0))[None, :]
+        tl.store(out + t * V + j, tl.sum(state, 0))
+
+
+# KEPT: .minnctapersm 5
+# KEPT: bar.sync
+# One that holds more has room for it.
+# LARGE: .minnctapersm {{1[0-9]$}}
