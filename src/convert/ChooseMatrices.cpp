@@ -58,6 +58,8 @@ public:
         known->second &= isTurned; // all products of a class, or none
       }
     for (DotOp dot : dots)
+      dotsOf_[classOf(dot)].push_back(dot);
+    for (DotOp dot : dots)
       choose(dot);
     return std::move(result_);
   }
@@ -139,15 +141,22 @@ private:
     return text;
   }
 
+  static simt::DotTypes typesOf(DotOp dot) {
+    return {elementType(dot.getA().getType()), elementType(dot.getB().getType()), elementType(dot.getType()),
+            dot.getPrecision()};
+  }
+
   void choose(DotOp dot) {
-    simt::DotTypes types{elementType(dot.getA().getType()), elementType(dot.getB().getType()),
-                         elementType(dot.getType()), dot.getPrecision()};
+    simt::DotTypes types = typesOf(dot);
     Extents e = extentsOf(dot);
     std::optional<MatrixDot> best;
     double least = costOfMultiplyAdds(e);
     auto known = layouts_.find(classOf(dot));
-    if ((best = ofSeveralWarps(dot, types, e, false)) || (best = ofSeveralWarps(dot, types, e, true)))
+    const Layout *wanted = known == layouts_.end() ? nullptr : &known->second;
+    if ((best = ofSeveralWarps(dot, wanted)) && (wanted || suitsItsClass(dot, best->result)))
       least = 0; // it reads its operands by itself, and runs while the warps go on
+    else
+      best.reset();
     for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types))
       for (bool isSwapped : {false, true}) {
         if (isSwapped && types.a != types.b)
@@ -176,9 +185,38 @@ private:
     result_.try_emplace(dot, std::move(*best));
   }
 
-  // The first such instruction that fits, perhaps of the transposed product.
-  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, simt::DotTypes types, const Extents &e, bool isSwapped) {
-    auto known = layouts_.find(classOf(dot));
+  // The cycles of the cheapest instruction of one warp, or of multiply-adds.
+  double leastOfOneWarp(DotOp dot) const {
+    Extents e = extentsOf(dot);
+    double least = costOfMultiplyAdds(e);
+    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(typesOf(dot)))
+      if (instruction.shape.warps == 1) {
+        auto [warpsM, warpsN] = warpsOf(dot, e.m, e.n, instruction.shape);
+        least = std::min(least, costOf(instruction.shape, e, warpsM, warpsN));
+      }
+    return least;
+  }
+
+  // Products that add to one another have one layout. In that of an instruction of several warps, those that
+  // cannot take it are left to multiply-adds: may that cost less than if all took instructions of one warp?
+  bool suitsItsClass(DotOp dot, const Layout &layout) {
+    double left = 0, ofOneWarp = 0;
+    for (DotOp other : dotsOf_[classOf(dot)]) {
+      ofOneWarp += leastOfOneWarp(other);
+      if (other != dot && !ofSeveralWarps(other, &layout))
+        left += costOfMultiplyAdds(extentsOf(other));
+    }
+    return left <= ofOneWarp;
+  }
+
+  // The first such instruction that fits, or else of the transposed product; `wanted`: the result's layout.
+  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const Layout *wanted) {
+    std::optional<MatrixDot> found = ofSeveralWarps(dot, wanted, false);
+    return found ? found : ofSeveralWarps(dot, wanted, true);
+  }
+  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const Layout *wanted, bool isSwapped) {
+    simt::DotTypes types = typesOf(dot);
+    Extents e = extentsOf(dot);
     if (isSwapped)
       std::swap(types.a, types.b);
     for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types)) {
@@ -190,7 +228,7 @@ private:
       auto [rows, columns] = groupsOf(isSwapped ? e.n : e.m, shape);
       Layout layout = layout::matrixResult(shapeOf(dot.getType()).vec(), shape, isSwapped ? columns : rows,
                                            isSwapped ? rows : columns, options_.warps);
-      if (known == layouts_.end() || known->second == layout)
+      if (!wanted || *wanted == layout)
         return MatrixDot{instruction, layout, reasonOf(instruction, e)};
     }
     return std::nullopt;
@@ -259,6 +297,7 @@ private:
   llvm::DenseMap<Value, Chain> chains_;
   llvm::DenseMap<std::pair<Value, unsigned>, bool> turned_; // by class and operand: lies AlongResult
   llvm::DenseMap<Value, Layout> layouts_;
+  llvm::DenseMap<Value, SmallVector<DotOp>> dotsOf_; // by class
   llvm::DenseMap<Operation *, MatrixDot> result_;
 };
 
