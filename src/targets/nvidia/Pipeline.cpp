@@ -111,50 +111,63 @@ bool keepsReduced(scf::ForOp loop) {
   return false;
 }
 
+// Do the warps meet in each trip of every loop that loads tiles, and do these bring more than a few elements?
+// For reductions of it, or since it stores to what it loads. (A recurrence step by step, whose trips bring a
+// few, took 1.2 times as long without a bound.)
+bool loadsMeet(tile::FuncOp function, const simt::Costs &costs) {
+  unsigned brought = 0;
+  bool someRunsAhead = false;
+  function.walk([&](tile::LoadOp load) {
+    auto loop = load->getParentOfType<LoopLikeOpInterface>();
+    if (!isa<RankedTensorType>(load.getType()) || !loop)
+      return;
+    brought += simt::registersOf(load.getType());
+    someRunsAhead |= !loop->walk([](Operation *op) {
+                            bool meets =
+                                isa<simt::BarrierOp, tile::BarrierOp>(op) || op->hasAttr(simt::scratchName);
+                            return meets ? WalkResult::interrupt() : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+  });
+  return !someRunsAhead && brought > costs.heldAhead / 2;
+}
+
 // Returns of how many threads of a multiprocessor the assembler is told to leave room for; 0: of none.
 //
-// Loops over small tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
-// registers, so that as many threads as possible fit; told that so many threads of a multiprocessor
-// do (Costs.def), it lets several trips' loads run together. Measured on an H200: three-pass LayerNorm and
-// softmax take 4 to 7 % less time at 640 than at 2048 (docs/performance/gpu.md). A loop that holds more than
-// such threads have is left alone: a backward pass of RMSNorm on four warps spilled, and took 1.8 times as
-// long. So is one whose warps meet in each trip, for reductions of it or since it stores to what it loads,
-// unless its trips bring few elements: nothing is loaded ahead across a barrier, and other programs' warps
-// are what fills the time. (A recurrence step by step, whose trips bring a few, took 1.2 times as long so.)
-// A recurrence that keeps a tile has room for what it holds instead: left alone, the assembler moves its
-// loads down to their first uses, and a trip waits for memory once for each.
+// Loops over tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
+// registers, so that as many threads as possible fit, if need be by having one load wait for another; told
+// that so many threads of a multiprocessor do (Costs.def), it lets a trip's loads, and several trips', run
+// together. Measured on an H200: three-pass LayerNorm and softmax take 4 to 7 % less time at 640 than at 2048
+// (docs/performance/gpu.md). A loop that holds more than small tiles is given as many registers as a thread
+// can name: with fewer a backward pass of RMSNorm on four warps spilled, and took 1.8 times as long. Loops
+// whose warps meet are left alone: nothing is loaded ahead across a barrier, and other programs' warps are
+// what fills the time. Products live of their registers. A recurrence that keeps a tile has room for what it
+// holds: left alone, the assembler moves its loads down to their first uses, and a trip waits for memory once
+// for each.
 unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
-  int64_t most = unit.machine.costs.streamedElements * 32 * unit.warps;
   const simt::Costs &costs = unit.machine.costs;
+  int64_t most = costs.streamedElements * 32 * unit.warps;
   double room = unit.machine.registerFile / unsigned(costs.streamingThreads) * costs.heldStreaming;
-  bool found = false, small = true, isKept = false;
-  unsigned brought = 0, held = 1;
+  bool found = false, small = true, multiplies = false, isKept = false;
+  unsigned held = 1;
   function.walk([&](LoopLikeOpInterface loop) {
     held = std::max(held, registersHeld(loop));
     auto count = dyn_cast<scf::ForOp>(loop.getOperation());
     isKept |= count && keepsReduced(count);
   });
-  function.walk([&](tile::LoadOp load) {
-    if (isa<RankedTensorType>(load.getType()) && load->getParentOfType<LoopLikeOpInterface>())
-      brought += simt::registersOf(load.getType());
-  });
-  small &= held <= room || isKept;
-  function.walk([&](Operation *op) {
-    bool meets = isa<simt::BarrierOp, tile::BarrierOp>(op) || op->hasAttr(simt::scratchName);
-    small &=
-        isKept || !(meets && brought > costs.heldAhead / 2 && op->getParentOfType<LoopLikeOpInterface>());
-    // Products live of their registers.
-    small &= !isa<tile::DotOp, simt::DotAsyncOp>(op);
-  });
+  small &= held <= room;
+  function.walk([&](Operation *op) { multiplies |= isa<tile::DotOp, simt::DotAsyncOp>(op); });
   function.walk([&](tile::LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
     small &= !type || type.getNumElements() <= most;
   });
-  if (!found || !small)
+  if (!found || multiplies || (!isKept && loadsMeet(function, costs)))
     return 0;
-  auto fitting = unsigned(unit.machine.registerFile * costs.heldStreaming / held);
-  return std::min(unsigned(costs.streamingThreads), isKept ? fitting : ~0u);
+  if (isKept)
+    return std::min(unsigned(costs.streamingThreads),
+                    unsigned(unit.machine.registerFile * costs.heldStreaming / held));
+  return unsigned(small ? costs.streamingThreads : costs.crowdedThreads);
 }
 
 // Marks the kernel and its launch bounds.
@@ -164,10 +177,8 @@ void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, unsigned withRoo
   kernel.addFnAttr("nvvm.reqntid", std::to_string(threads) + ",1,1");
   if (unit.maxRegisters)
     kernel.addFnAttr("nvvm.maxnreg", std::to_string(unit.maxRegisters));
-  else if (withRoom == unsigned(unit.machine.costs.streamingThreads))
-    kernel.addFnAttr("nvvm.minctasm", std::to_string((withRoom + threads - 1) / threads));
-  else if (withRoom >= threads)
-    kernel.addFnAttr("nvvm.minctasm", std::to_string(withRoom / threads));
+  else if (withRoom)
+    kernel.addFnAttr("nvvm.minctasm", std::to_string(std::max(withRoom / threads, 1u)));
 }
 
 Status emitCode(Unit &any) {

@@ -4,9 +4,12 @@
 # RUN: tegula compile %s::shifted --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SHIFTED
 # RUN: tegula compile %s::together --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=FEW
 # RUN: tegula compile %s::kept --target sm_90a --num-warps 4 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=128,V=32' | FileCheck %s --check-prefix=KEPT
-# RUN: tegula compile %s::kept --target sm_90a --num-warps 1 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=32,V=64' | FileCheck %s --check-prefix=LARGE
-# Loops over memory are compiled for few threads, so that loads of several trips run together; not those whose warps meet in
-# each trip, since no load runs ahead across a barrier, unless a trip brings a thread few elements, or keeps a tile that it reduces.
+# RUN: tegula compile %s::kept --target sm_90a --num-warps 1 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=32,V=64' | FileCheck %s --check-prefix=MUCH
+# RUN: tegula compile %s::apart --target sm_90a --num-warps 1 --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=2048' | FileCheck %s --check-prefix=LARGE
+# RUN: tegula compile %s::twice --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=TWICE
+# Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
+# not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
+# elements, or keeps a tile that it reduces.
 import tegula.language as tl
 from tegula import jit
 
@@ -20,7 +23,8 @@ def apart(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + i, total)
 
 
-# APART: .minnctapersm
+# APART: .minnctapersm 4
+# LARGE: .minnctapersm 8
 
 
 @jit
@@ -70,7 +74,21 @@ def kept(k, v, out, n, K: tl.constexpr, V: tl.constexpr):
         tl.store(out + t * V + j, tl.sum(state, 0))
 
 
-# KEPT: .minnctapersm 5
+# KEPT: .minnctapersm 4
 # KEPT: bar.sync
 # One that holds more has room for it.
-# LARGE: .minnctapersm {{1[0-9]$}}
+# MUCH: .minnctapersm {{1[0-9]$}}
+
+
+@jit
+def twice(x, n, BLOCK: tl.constexpr):
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n, BLOCK):
+        total += tl.load(x + start + tl.arange(0, BLOCK))
+    mean = tl.sum(total) / n
+    for start in range(0, n, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i + 1) - mean)
+
+
+# TWICE: .minnctapersm 4
