@@ -4,6 +4,9 @@
 #include "ir/tile/Elementwise.h"
 #include "layout/Conversion.h"
 
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -137,6 +140,7 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
     for (unsigned index : {0u, 1u})
       chooseForFactor(dot, index);
   });
+  collectReductions(function);
   function.walk([&](ReduceOp reduce) {
     Value reduced = reduce.getOperands()[0];
     if (isa<scf::ForOp, scf::WhileOp>(reduce->getParentOp()) && classes_.isData(reduced) &&
@@ -220,6 +224,13 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     }
   }
   Layout layout = build(leader.getType(), heaviest->order, best);
+  // A reduction along a slow dimension would have each warp read what the others hold of its columns, many
+  // where columns are many: it costs less to share the few sums of rows.
+  if (auto found = reducedOnce_.find(leader); found != reducedOnce_.end() && !moved_.contains(leader)) {
+    Layout across = build(leader.getType(), heaviest->order, best, WarpsAlong::Fast);
+    if (exchanges(across, found->second) < exchanges(layout, found->second))
+      layout = across;
+  }
   // What is loaded and stored once, and reduced in each trip, lies as the reductions want it.
   bool isReducedInside =
       llvm::all_of(anchors, [&](const Anchor &anchor) { return anchor.trips < reduced_.trips(leader); });
@@ -297,6 +308,22 @@ void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
       return;
   chosen_.try_emplace(classes_.leader(factor), layout);
   copiedForFactors_.insert(loads.begin(), loads.end());
+}
+
+double LayoutChoice::exchanges(const Layout &layout, ArrayRef<unsigned> reduced) {
+  double words = 0;
+  for (unsigned dim : reduced) {
+    uint32_t along = ((1u << layout.hullBits(dim)) - 1) << layout.shift(dim);
+    auto moving = [&](Axis axis) {
+      return llvm::count_if(layout.bases(axis), [&](uint32_t basis) { return (basis & along) != 0; });
+    };
+    auto results =
+        llvm::count_if(layout.bases(Axis::Register), [&](uint32_t basis) { return (basis & ~along) != 0; });
+    auto warps = moving(Axis::Warp);
+    double shared = warps ? 1 + std::ldexp(1, int(warps)) : 0; // stored once, read from each of the warps
+    words += std::ldexp(double(moving(Axis::Lane)) + shared, int(results));
+  }
+  return words;
 }
 
 double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {
@@ -433,7 +460,23 @@ void LayoutChoice::collectAnchors(FuncOp function) {
   });
 }
 
-Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) const {
+// In a loop it is only the last trip's that meets the other warps (deferReductions).
+void LayoutChoice::collectReductions(FuncOp function) {
+  auto collect = [&](Operation *op, unsigned dim) {
+    if (op->getParentOfType<LoopLikeOpInterface>())
+      return;
+    llvm::SmallSetVector<Value, 2> leaders;
+    for (Value operand : op->getOperands())
+      if (classes_.isData(operand))
+        leaders.insert(classes_.leader(operand));
+    for (Value leader : leaders)
+      reducedOnce_[leader].append(op->getNumOperands(), dim);
+  };
+  function.walk([&](ReduceOp reduce) { collect(reduce, reduce.getAxis()); });
+  function.walk([&](ScanOp scan) { collect(scan, scan.getAxis()); });
+}
+
+Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width, WarpsAlong warps) const {
   auto type = cast<RankedTensorType>(tile);
   int64_t perThread = std::max<int64_t>(1, type.getNumElements() / (32 * warps_));
   int64_t vector = 1;
@@ -442,7 +485,7 @@ Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width) 
   std::span<const unsigned> dims(order.data(), order.size());
   double full = machine_.costs.fullThreads;
   // Warps side by side along the slow dimensions: a reduction along the fast one then stays in a warp.
-  return type.getRank() == 1
+  return type.getRank() == 1 || warps == WarpsAlong::Fast
              ? layout::coalesced(type.getShape().vec(), dims, unsigned(vector), warps_, full)
              : layout::reduction(type.getShape().vec(), order[0], dims, unsigned(vector), warps_, full);
 }

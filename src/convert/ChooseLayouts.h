@@ -59,7 +59,11 @@ private:
   // Instructions for an element of such an access, by threads that hold runs of `run` elements, in moves of
   // data counted alike.
   double costOf(const Anchor &anchor, unsigned run) const;
+  // Words that each thread exchanges with others, by shuffles and shared memory, where a tile is reduced
+  // along each of these dimensions.
+  static double exchanges(const layout::Layout &layout, llvm::ArrayRef<unsigned> reduced);
   void collectAnchors(tile::FuncOp function);
+  void collectReductions(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // A factor that an instruction takes from registers, and that a trip computes from a load or two alone, is
   // computed in that layout: the loads' copies are read in it.
@@ -93,7 +97,9 @@ private:
   // load it, that has a layout of its own.
   llvm::SmallVector<std::pair<mlir::Value, layout::Layout>, 2>
   wantedBehind(mlir::Value tile, const layout::Layout &layout, bool several) const;
-  layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width) const;
+  enum class WarpsAlong : uint8_t { Slow, Fast }; // dimensions of the order
+  layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width,
+                       WarpsAlong warps = WarpsAlong::Slow) const;
 
   const Classes &classes_;
   analysis::AxisInfoAnalysis &axes_;
@@ -107,6 +113,8 @@ private:
   llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
   llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
+      reducedOnce_; // along which dimensions, outside of loops
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };

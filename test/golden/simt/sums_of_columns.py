@@ -1,0 +1,43 @@
+# RUN: tegula compile %s::columns --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,out=*f16:16,C=i32:16,R=4,N=2048' | FileCheck %s --check-prefix=COLUMNS
+# RUN: tegula compile %s::both --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*f32:16,C=i32:16,R=8,N=2048' | FileCheck %s --check-prefix=BOTH
+# RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=ROWS
+# The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
+# has whole columns. They lie across the rows where more is exchanged along these.
+import tegula.language as tl
+from tegula import jit
+
+
+@jit
+def columns(x, sums, out, C, R: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, N)[None, :]
+    tile = tl.load(x + at).to(tl.float32)
+    tl.store(sums + tl.arange(0, N), tl.sum(tile, 0))
+    tl.store(out + at, tl.exp(tile).to(tl.float16))
+
+
+# COLUMNS: #simt.layout<{{.*}}[4x2048]{{.*}} warp=[(0,256),(0,512),(0,1024)]
+# COLUMNS: tt.reduce {{.*}} axis 0
+# COLUMNS-NOT: simt.scratch
+# COLUMNS: tensor<2048xf32
+
+
+@jit
+def both(x, sums, rows, C, R: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, N)[None, :]
+    tile = tl.load(x + at).to(tl.float32)
+    tl.store(sums + tl.arange(0, N), tl.sum(tile, 0))
+    tl.store(rows + tl.arange(0, R), tl.sum(tile, 1))
+
+
+# BOTH: #simt.layout<{{.*}}[8x2048]{{.*}} warp=[(0,256),(0,512),(0,1024)]
+
+
+@jit
+def largest(x, sums, rows, C, R: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, N)[None, :]
+    tile = tl.load(x + at).to(tl.float32)
+    tl.store(sums + tl.arange(0, N), tl.sum(tile, 0))
+    tl.store(rows + tl.arange(0, R), tl.argmax(tile, 1))
+
+
+# ROWS: #simt.layout<{{.*}}[64x512]{{.*}} warp=[(1,0),(2,0),(4,0)]
