@@ -26,7 +26,7 @@ def merge_stage(x, stage: tl.constexpr, descending: tl.constexpr):
         bit: tl.constexpr = stage - 1 - step
         other = across(x, bit)
         takes_smaller = (((index >> bit) ^ (index >> stage)) & 1) == falls
-        x = tl.where(tl.where(takes_smaller, x > other, x < other), other, x)
+        x = tl.where(takes_smaller, tl.minimum(x, other), tl.maximum(x, other))
     return x
 
 
