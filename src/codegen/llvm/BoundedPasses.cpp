@@ -1,6 +1,8 @@
 #include "codegen/llvm/BoundedPasses.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -34,6 +36,7 @@ constexpr SteepPass plainPasses[] = {
 
 // Without it copies stand between assembly that changes registers in place, where they may be under way.
 constexpr llvm::StringRef joinsCopies = "Register Coalescer";
+constexpr llvm::StringRef holdsAddresses = "Loop Strength Reduction";
 constexpr llvm::StringRef beforeSelection = "Insert stack protectors"; // the selector needs its results
 
 // Sets the level at which the passes behind this one run, for each function.
@@ -128,13 +131,38 @@ static bool hasTiedAssembly(const llvm::Function &function) {
   });
 }
 
-BoundedPasses::BoundedPasses(const llvm::Module &module, llvm::TargetMachine &machine)
+// The most addresses that assembly in a block of an innermost loop takes.
+static size_t mostAddresses(llvm::Function &function) {
+  if (function.isDeclaration())
+    return 0;
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  size_t most = 0;
+  for (const llvm::BasicBlock &block : function) {
+    const llvm::Loop *loop = loops.getLoopFor(&block);
+    if (!loop || !loop->isInnermost())
+      continue;
+    size_t addresses = 0;
+    for (const llvm::Instruction &each : block)
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&each); call && call->isInlineAsm())
+        addresses += size_t(llvm::count_if(
+            call->args(), [](const llvm::Use &operand) { return operand->getType()->isPointerTy(); }));
+    most = std::max(most, addresses);
+  }
+  return most;
+}
+
+BoundedPasses::BoundedPasses(llvm::Module &module, llvm::TargetMachine &machine)
     : machine_(machine), size_(CodeSize::of(module)), changesInPlace_(llvm::any_of(module, hasTiedAssembly)) {
+  for (llvm::Function &function : module)
+    addresses_ = std::max(addresses_, mostAddresses(function));
 }
 
 void BoundedPasses::add(llvm::Pass *pass) {
   llvm::StringRef name = pass->getPassName();
-  if (isTooSteep(steepPasses, name, size_) && !(changesInPlace_ && name == joinsCopies)) {
+  bool holdsTooMany = name == holdsAddresses && addresses_ > bounds.mostAddressesHeld;
+  bool isLeftOut = isTooSteep(steepPasses, name, size_) && !(changesInPlace_ && name == joinsCopies);
+  if (isLeftOut || holdsTooMany) {
     delete pass;
     return;
   }

@@ -29,14 +29,15 @@ struct CodeSize {
 // The passes of a machine's code generator, less those whose bounds the module exceeds.
 class BoundedPasses : public llvm::legacy::PassManager {
 public:
-  BoundedPasses(const llvm::Module &module, llvm::TargetMachine &machine);
+  BoundedPasses(llvm::Module &module, llvm::TargetMachine &machine);
 
   void add(llvm::Pass *pass) override;
 
 private:
   llvm::TargetMachine &machine_;
   CodeSize size_;
-  bool changesInPlace_; // assembly reads and writes the same registers, and may go on doing so behind itself
+  size_t addresses_ = 0; // the most that assembly in one block of a loop takes
+  bool changesInPlace_;  // assembly reads and writes the same registers, and may go on doing so behind itself
 };
 
 } // namespace tegula::codegen
