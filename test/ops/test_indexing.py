@@ -99,7 +99,8 @@ def test_moved_line_viewed_beside_a_loaded_tile(target, shape, as_row, flips):
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "int64"])
 @pytest.mark.parametrize("axis, source, index", [(0, (4, 8), (4, 8)), (0, (5, 3), (16, 3)), (0, (64, 2), (7, 2)),
                                                  (1, (4, 8), (4, 8)), (1, (3, 33), (3, 5)), (1, (1, 1), (1, 4)),
-                                                 (1, (16, 16), (16, 64))], ids=str)
+                                                 (1, (16, 16), (16, 64)), (0, (40, 32), (64, 32)), (1, (37, 48), (37, 64)),
+                                                 (1, (64, 64), (64, 64))], ids=str)
 def test_gather(target, axis, source, index, dtype):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 100, source).astype(dtype)

@@ -18,7 +18,8 @@ public:
   Gather(Emitter &e, GatherOp op)
       : e_(e), b_(e.builder), op_(op), axis_(unsigned(op.getAxis())), source_(layoutOf(op.getSource())),
         result_(layoutOf(op.getResult())), values_(e.registers(op.getSource())),
-        indices_(e.registers(op.getIndices())), element_(e.type(elementType(op.getType()))) {}
+        indices_(e.registers(op.getIndices())), pitch_(gatheredPitch(op)),
+        element_(e.type(elementType(op.getType()))) {}
 
   void emit() {
     bool inWarp = op_->hasAttr(inWarpName);
@@ -73,7 +74,16 @@ private:
     return candidates[0];
   }
 
-  // The source as it lies flat.
+  // The place of the element that has these flat coordinates.
+  llvm::Value *spread(llvm::Value *flat) {
+    unsigned last = source_.rank() - 1, between = pitch_ - unsigned(source_.hull(last));
+    if (!between)
+      return flat;
+    llvm::Value *row = b_.CreateLShr(flat, uint64_t(source_.hullBits(last)));
+    return b_.CreateAdd(flat, b_.CreateMul(row, b_.getInt32(between)));
+  }
+
+  // The source, row by row (gatheredPitch).
   void share() {
     llvm::Type *stored = storedType(e_, element_);
     unsigned bytes = stored->getScalarSizeInBits() / 8, last = source_.rank() - 1;
@@ -89,7 +99,8 @@ private:
         unsigned bits = width * bytes * 8;
         llvm::Type *words = bits <= 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits))
                                        : llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
-        llvm::Value *at = e_.scratch(op_, b_.CreateMul(e_.flatCoordinate(source_, reg), b_.getInt32(bytes)));
+        llvm::Value *at =
+            e_.scratch(op_, b_.CreateMul(spread(e_.flatCoordinate(source_, reg)), b_.getInt32(bytes)));
         b_.CreateAlignedStore(b_.CreateBitCast(run, words), at, llvm::Align(bytes * width));
       }
     });
@@ -99,11 +110,18 @@ private:
   llvm::Value *fromShared(llvm::Value *index, unsigned reg) {
     llvm::Type *stored = storedType(e_, element_);
     unsigned bytes = stored->getScalarSizeInBits() / 8;
-    llvm::Value *flat = b_.CreateShl(index, uint64_t(source_.shift(axis_)));
-    for (unsigned d = 0; d != source_.rank(); ++d)
-      if (d != axis_)
-        flat = b_.CreateOr(flat, b_.CreateShl(e_.coordinate(result_, d, reg), uint64_t(source_.shift(d))), "",
-                           true);
+    unsigned last = source_.rank() - 1;
+    llvm::Value *row = nullptr, *column = nullptr;
+    for (unsigned d = 0; d != source_.rank(); ++d) {
+      llvm::Value *coordinate = d == axis_ ? index : e_.coordinate(result_, d, reg);
+      if (d == last) {
+        column = coordinate;
+        continue;
+      }
+      coordinate = b_.CreateShl(coordinate, uint64_t(source_.shift(d) - source_.hullBits(last)));
+      row = row ? b_.CreateOr(row, coordinate, "", true) : coordinate;
+    }
+    llvm::Value *flat = row ? b_.CreateAdd(b_.CreateMul(row, b_.getInt32(pitch_)), column) : column;
     llvm::Value *at = e_.scratch(op_, b_.CreateMul(flat, b_.getInt32(bytes)));
     // Threads outside of the extents find nothing that was stored: they read nothing.
     Access access;
@@ -119,6 +137,7 @@ private:
   unsigned axis_;
   Layout source_, result_;
   const Registers values_, indices_;
+  unsigned pitch_;
   llvm::Type *element_;
 };
 

@@ -93,6 +93,14 @@ ScanScratch::ScanScratch(ScanOp op) {
     }
 }
 
+unsigned gatheredPitch(GatherOp op) {
+  constexpr unsigned shortest = 64, between = 16; // bytes
+  Layout source = layoutOf(op.getSource());
+  unsigned row = unsigned(source.hull(source.rank() - 1)), bytes = storedBits(elementType(op.getType())) / 8;
+  bool isSpread = source.rank() > 1 && row * bytes >= shortest;
+  return row + (isSpread ? between / bytes : 0);
+}
+
 bool canGatherInWarp(GatherOp op) {
   Layout source = layoutOf(op.getSource()), result = layoutOf(op.getResult());
   unsigned axis = unsigned(op.getAxis());
@@ -175,10 +183,12 @@ uint64_t scratchBytes(Operation *op) {
   }
   if (auto scan = dyn_cast<ScanOp>(op))
     return ScanScratch(scan).bytes;
-  if (auto gather = dyn_cast<GatherOp>(op))
-    return op->hasAttr(inWarpName) ? 0
-                                   : (uint64_t(1) << layoutOf(gather.getSource()).totalBits()) *
-                                         storedBits(elementType(gather.getType())) / 8;
+  if (auto gather = dyn_cast<GatherOp>(op)) {
+    Layout source = layoutOf(gather.getSource());
+    uint64_t rows = (uint64_t(1) << source.totalBits()) / unsigned(source.hull(source.rank() - 1));
+    unsigned bytes = storedBits(elementType(gather.getType())) / 8;
+    return op->hasAttr(inWarpName) ? 0 : rows * gatheredPitch(gather) * bytes;
+  }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     auto type = cast<RankedTensorType>(reshape.getType());
     bool linear =

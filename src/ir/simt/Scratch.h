@@ -41,6 +41,11 @@ struct ScanScratch {
 // Can the lanes of each warp hand each other what a gather needs, without shared memory?
 bool canGatherInWarp(tile::GatherOp op);
 
+// Elements from one row of a gather's source to the next, where it lies in shared memory. Rows that are as
+// long as all banks, or half of them, would begin at few: lanes that read one column of several wait for each
+// other. 16 bytes between them keep vectors aligned.
+unsigned gatheredPitch(tile::GatherOp op);
+
 // The layout of two tiles in this layout behind each other along the axis, where that moves no element to
 // another thread: the lowest register bit tells them apart. Else none.
 std::optional<layout::Layout> concatenated(const layout::Layout &operand, tile::CatOp op);

@@ -1,0 +1,17 @@
+# RUN: tegula compile %s::columns --target sm_90a --num-warps 1 --emit simt --signature 'x=*f32:16,out=*f32:16,R=64,N=64' | FileCheck %s --check-prefix=LONG
+# RUN: tegula compile %s::columns --target sm_90a --num-warps 1 --emit simt --signature 'x=*f32:16,out=*f32:16,R=64,N=8' | FileCheck %s --check-prefix=SHORT
+# Rows that are gathered from shared memory lie 16 bytes apart where they are as long as half of its banks or longer: lanes that
+# read one column of several rows do not wait for each other.
+import tegula.language as tl
+from tegula import jit
+
+
+@jit
+def columns(x, out, R: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * N + tl.arange(0, N)[None, :]
+    index = tl.broadcast_to(((tl.arange(0, N) * 7 + 3) % N)[None, :], (R, N))
+    tl.store(out + at, tl.gather(tl.load(x + at), index, 1))
+
+
+# LONG: simt.shared_bytes = 17408
+# SHORT: simt.shared_bytes = 2048
