@@ -302,10 +302,14 @@ void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
   if (loads.empty() || loads.size() > mostLoads || anchors == anchors_.end() ||
       anchors->second.size() != loads.size())
     return;
-  for (const Anchor &anchor : anchors->second)
-    if (!anchor.isLoad || anchor.isScattered ||
+  for (const Anchor &anchor : anchors->second) {
+    // Of packed words, which several elements come from, threads had better hold all elements.
+    bool isPacked =
+        llvm::any_of(axes_.at(anchor.pointers).constancy, [](int64_t equal) { return equal > 1; });
+    if (!anchor.isLoad || anchor.isScattered || isPacked ||
         anchor.width * bitsOf(anchor.pointers.getType()) < leastCopied)
       return;
+  }
   chosen_.try_emplace(classes_.leader(factor), layout);
   copiedForFactors_.insert(loads.begin(), loads.end());
 }

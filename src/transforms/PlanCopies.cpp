@@ -390,6 +390,7 @@ private:
     return 2 * simt::warpsOf(plan_.loop) * registers > machine_.registerFile / 32;
   }
 
+  static constexpr int64_t fewestRows = 32;          // of products of which many programs are likely
   static constexpr uint64_t largestRoom = 32 * 1024; // for results on their way to memory, in pieces
 
   // Is the loop in one over tiles, which begins its sums anew in each trip and stores them?
@@ -522,14 +523,16 @@ private:
   // slot that it has read: a slot less for another barrier. They do where a second program then fits, and
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
   // where there are too few programs for it; but half as many again are, where the warps of all of them are
-  // too few to keep the multiprocessor busy.
+  // too few to keep the multiprocessor busy. Not of products of so few rows that there are hardly more of
+  // them: one step of decoding has few programs.
   void startCopiesBehindReads() {
     unsigned registers = machine_.costs.besideSums + carriedRegisters(), kept = 0;
-    bool runOn = false, areOfOneWarp = true;
+    bool runOn = false, areOfOneWarp = true, isSlender = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
     plan_.loop.getBody()->walk([&](DotOp dot) {
       auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
       areOfOneWarp &= matrix && matrix.getWarps() == 1;
+      isSlender |= *llvm::min_element(shapeOf(dot.getType())) < fewestRows;
       runOn |= dot->hasAttr(simt::inFlightName);
       registers += simt::registersOf(dot.getType());
       for (Value factor : {dot.getA(), dot.getB()}) {
@@ -553,7 +556,7 @@ private:
     if (now > 1) {
       // With one slot nothing of a program's own runs beside its copies: fewer warps yet.
       unsigned few = plan_.aheadTrips == 1 ? machine_.costs.fewWarps / 4 : machine_.costs.fewWarps;
-      if (areOfOneWarp && now * simt::warpsOf(plan_.loop) <= few &&
+      if (areOfOneWarp && !isSlender && now * simt::warpsOf(plan_.loop) <= few &&
           2 * programs(plan_.aheadTrips) >= 3 * now) {
         plan_.slots = plan_.aheadTrips;
         plan_.startsCopiesLast = true;
