@@ -10,8 +10,6 @@ import argparse
 import json
 import os
 import selectors
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +20,8 @@ sys.path.insert(0, str(HERE))
 
 import spelling_cases
 import spelling_table
+from surroundings import surroundings
+from worker_process import WorkerProcess
 
 # Seconds that a worker may spend in one phase, which is one configuration of one contestant.
 LIMITS = {"starting": 150, "compiling": 40, "checking": 15, "trying": 8, "timing": 10}
@@ -29,56 +29,15 @@ MOST_STILLBORN = 3
 MOST_SKIPPED = 2  # configurations of one contestant; then the contestant is given up
 
 
-class Worker:
+class Worker(WorkerProcess):
     def __init__(self, folder, number):
-        self.log = open(folder / f"spelling-worker-{number}.log", "w")
-        out, inside = os.pipe()
-        self.child = subprocess.Popen([sys.executable, HERE / "spelling_worker.py", str(inside)], stdin=subprocess.PIPE,
-                                      stdout=self.log, stderr=subprocess.STDOUT, pass_fds=[inside], text=True,
-                                      start_new_session=True)
-        os.close(inside)
-        self.out, self.rest = out, b""
+        super().__init__(HERE / "spelling_worker.py", folder / f"spelling-worker-{number}.log")
         self.case, self.measures = None, False
-        self.enter({"phase": "starting"})
-
-    def enter(self, said):
-        self.said, self.since = said, time.monotonic()
-
-    def send(self, line):
-        try:
-            self.child.stdin.write(line + "\n")
-            self.child.stdin.flush()
-        except BrokenPipeError:
-            pass  # its death is seen at the other end
 
     def begin(self, case, verb="case"):
         self.case, self.verb, self.measures = case, verb, False
         self.send(json.dumps({verb: case.plain()}))
         self.enter({"phase": "compiling", "contestant": "ours", "config": ""})
-
-    def read(self):
-        """Returns what it said since; None when it is gone."""
-        try:
-            data = os.read(self.out, 1 << 20)
-        except OSError:
-            data = b""
-        if not data:
-            return None
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        return [json.loads(line) for line in lines if line]
-
-    def is_late(self):
-        limit = LIMITS.get(self.said["phase"])
-        return limit is not None and time.monotonic() - self.since > limit
-
-    def end(self):
-        if self.child.poll() is None:
-            os.killpg(self.child.pid, signal.SIGKILL)
-        status = self.child.wait()
-        os.close(self.out)
-        self.child.stdin.close()
-        self.log.close()
-        return status
 
 
 class Run:
@@ -178,7 +137,7 @@ class Run:
                 if key.fd in self.workers:
                     self.hear(self.workers[key.fd])
             for worker in list(self.workers.values()):
-                if worker.is_late():
+                if worker.is_late(LIMITS):
                     self.drop(worker, f"stopped after {LIMITS[worker.said['phase']]} s")
         for worker in list(self.workers.values()):
             if worker.case is not None:
@@ -235,22 +194,6 @@ def select_one(descriptor, timeout):
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
         return bool(selector.select(timeout))
-
-
-def surroundings():
-    """The card and the versions, once; the card is only read."""
-    if not hasattr(surroundings, "known"):
-        def said(command):
-            try:
-                return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=HERE).stdout.strip()
-            except (OSError, subprocess.TimeoutExpired):
-                return ""
-        versions = "import torch, triton; print(torch.__version__, torch.version.cuda, triton.__version__, torch.backends.cudnn.version())"
-        surroundings.known = {
-            "commit": said(["git", "describe", "--always", "--dirty"]),
-            "card": said(["nvidia-smi", "--query-gpu=name,driver_version,clocks.sm,power.draw,temperature.gpu", "--format=csv,noheader"]),
-            "torch, cuda, triton, cudnn": said([sys.executable, "-c", versions]), "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-    return surroundings.known
 
 
 def arguments():

@@ -25,6 +25,7 @@ import sources
 import spelled
 import spelling_cases
 from clock import Clock
+from worker_process import Pipe
 
 FOLDER = HERE / "spellings"
 ROUNDS = 3
@@ -33,20 +34,6 @@ MOST, LEAST = 20, 2       # calls of one contestant in one round
 ROWS = 509                # of attention every so many rows are checked, and the last
 ALLOWED = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 2e-3, torch.int32: 0.0}
 COLD_REPEATS = 3
-
-
-class Pipe:
-    def __init__(self, descriptor):
-        self.out = os.fdopen(descriptor, "w", buffering=1)
-
-    def say(self, phase, **more):
-        self.out.write(json.dumps({"phase": phase, **more}) + "\n")
-
-    def hear(self):
-        line = sys.stdin.readline()
-        if not line:
-            sys.exit(0)
-        return line.strip()
 
 
 class Worker:
