@@ -10,9 +10,11 @@ Standard library only. Each step runs in processes of its own: what hangs is kil
     ./x gpu --steps inductor [--case WORD,...]              torch.compile beside eager: FOLDER/inductor.json
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
     ./x gpu --steps goals [--case TEXT]                    the plain spellings at the sizes that there are goals for
+    ./x gpu --steps random [--seeds FIRST:LAST]            random kernels beside upstream's: FOLDER/random.json
 """
 import argparse
 import json
+import math
 import os
 import re
 import shlex
@@ -26,7 +28,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "profile"]
+STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "random", "profile"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
 BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
@@ -333,18 +335,28 @@ def run_spelled(step):
     """bench/gpu/spelling_run.py, which looks after its own workers; `step` is spellings or goals."""
 
     def run_it(args, env, results):
-        left = args.started + args.budget - time.monotonic()
         is_quick = args.quick and step == "spellings"
-        command = [sys.executable, ROOT / "bench" / "gpu" / "spelling_run.py", "--out", args.out, "--logs", args.work, "--jobs", args.jobs,
-                   "--budget", f"{min(110 if is_quick else 300, left - 60):.0f}", "--only", args.case,
-                   *(["--quick"] if is_quick else ["--goals"] if step == "goals" else [])]
-        errors = args.work / f"{step}-errors.log"
-        status = follow(Process(command, args.work / f"{step}.log", env, errors), args.out / f"{step}.json", args.started + args.budget)
-        if status != 0:
-            say(f"the {step} ended with {status}; {errors.read_text(errors='replace')[-600:]}")
-        results[step] = {"status": status}
+        run_workers(step, "spelling_run.py", 110 if is_quick else 300, args, env, results,
+                    "--only", args.case, *(["--quick"] if is_quick else ["--goals"] if step == "goals" else []))
 
     return run_it
+
+
+def run_random(args, env, results):
+    """bench/gpu/random_run.py, which looks after its own workers."""
+    run_workers("random", "random_run.py", math.inf, args, env, results, "--seeds", args.seeds)
+
+
+def run_workers(step, script, most, args, env, results, *options):
+    """A script of bench/gpu that writes FOLDER/STEP.json, in the seconds that are left, `most` at most."""
+    left = args.started + args.budget - time.monotonic()
+    command = [sys.executable, ROOT / "bench" / "gpu" / script, "--out", args.out, "--logs", args.work, "--jobs", args.jobs,
+               "--budget", f"{min(most, left - 60):.0f}", *options]
+    errors = args.work / f"{step}-errors.log"
+    status = follow(Process(command, args.work / f"{step}.log", env, errors), args.out / f"{step}.json", args.started + args.budget)
+    if status != 0:
+        say(f"the {step} ended with {status}; {errors.read_text(errors='replace')[-600:]}")
+    results[step] = {"status": status}
 
 
 def run_inductor(args, env, results):
@@ -396,6 +408,7 @@ def arguments(argv):
                         help="parts of the benchmark")
     parser.add_argument("--quick", action="store_true", help="fewer spellings and configurations")
     parser.add_argument("--case", default="", help="spellings whose case has this text in its name")
+    parser.add_argument("--seeds", default="0:300", metavar="FIRST:LAST", help="random kernels, without the last")
     parser.add_argument("--profile", default="'matmul, wrapped nn'", help="arguments of bench/gpu/profile_kernel.py")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all of it")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")
@@ -434,7 +447,8 @@ def main(argv):
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
     steps = {**{suite: run_beside(suite) for suite in BESIDE}, "set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
-             "inductor": run_inductor, **{step: run_spelled(step) for step in ("spellings", "goals")}, "profile": run_profile}
+             "inductor": run_inductor, **{step: run_spelled(step) for step in ("spellings", "goals")}, "random": run_random,
+             "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
         try:

@@ -137,3 +137,15 @@ def test_a_step_runs_a_suite_under_both(tmp_path, monkeypatch, capsys):
     assert list(found["fail under Tegula only"]) == ["test/programs/test_it.py::test_b"]
     assert not found["fail under upstream only"] and not found["fail under both"]
     assert "1 fail under Tegula only" in capsys.readouterr().out
+
+
+def test_random_kernels_have_their_seeds_and_the_time_that_is_left(tmp_path, monkeypatch):
+    commands, results = [], {}
+    monkeypatch.setattr(tool, "Process", lambda command, log, env, errors: commands.append([str(word) for word in command]))
+    monkeypatch.setattr(tool, "follow", lambda process, record, deadline: record.name == "random.json" and 0)
+    args = tool.arguments(["--steps", "random", "--seeds", "5:9", "--out", str(tmp_path), "--budget", "100"])
+    args.work = tmp_path
+    tool.run_random(args, {}, results)
+    (command,) = commands
+    assert command[command.index("--seeds") + 1] == "5:9" and 35 <= int(command[command.index("--budget") + 1]) <= 40
+    assert command[1].endswith("random_run.py") and results == {"random": {"status": 0}}

@@ -1,0 +1,27 @@
+"""Random kernels of the sorts that people write: `make(seed)` gives the source, the tensors and the launch of one.
+
+In: a seed. Out: a `Kernel` (kernel.py), which names no compiler and needs no PyTorch; data.py makes its tensors. The kernels
+are right programs: places lie inside of tensors, programs write apart or by atomic additions, sums do not overflow.
+`make(seed, is_small=True)` is the same kernel, blocks, types, spelling and warps alike, over tensors for a few programs: for the
+CPU and the simulator. Two users: bench/gpu/random_run.py times them beside upstream, test/fuzz/test_random_kernels.py
+compares the targets.
+
+A kind is a module with `write(draft)`, which makes its choices by `draft.choices` alone and returns `draft.kernel(...)`; it
+never asks whether the kernel is small, `draft.size` does. `python3 bench/gpu/random_kernels [--small] SEED...` prints kernels.
+"""
+import random
+
+from . import attention, column_loops, linear_attention, places, products, recurrences, rows
+from .kernel import Draft, Kernel
+
+# Each kind with how often it comes up.
+KINDS = {"rows": (rows.write, 5), "column loops": (column_loops.write, 4), "products": (products.write, 6),
+         "attention": (attention.write, 4), "recurrences": (recurrences.write, 2),
+         "linear attention": (linear_attention.write, 2), "places": (places.write, 3)}
+
+
+def make(seed, is_small=False) -> Kernel:
+    choices = random.Random(seed)
+    kind, = choices.choices(list(KINDS), [weight for _, weight in KINDS.values()])
+    write, _ = KINDS[kind]
+    return write(Draft(seed, kind, choices, is_small))

@@ -1,0 +1,233 @@
+"""`./x gpu --steps random`: random kernels (random_kernels), ours beside upstream's: results side by side, then times in turn.
+
+    random_run.py [--seeds FIRST:LAST] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER]
+
+Standard library only. Worker processes (random_worker.py) compile and run kernels side by side; then one at a time is told to
+time those that it has compiled. A worker that dies, hangs or loses the device costs its case, and another one goes on. Nothing is
+failed here: upstream is the wrong one now and then, and what differs is a case to look at (random_table.py lists them). Writes
+FOLDER/random.json.
+"""
+import argparse
+import json
+import os
+import selectors
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import random_kernels
+import random_table
+from surroundings import surroundings
+from worker_process import WorkerProcess
+
+# Seconds that a worker may spend in one phase, which is of one contestant.
+LIMITS = {"starting": 150, "checking": 60, "timing": 30}
+MOST_STILLBORN = 3
+CHECKS = 0.6                # of the budget; the rest is for times
+SAVE_SECONDS, SAY_SECONDS = 2, 15
+
+
+class Record:
+    """The results by seed, and their file."""
+
+    def __init__(self, path, seeds):
+        self.path, self.rows, self.saved = path, {seed: described(seed) for seed in seeds}, 0.0
+        self.save()
+
+    def add(self, seed, result):
+        self.rows[seed].update(result)
+        if time.monotonic() - self.saved > SAVE_SECONDS:
+            self.save()
+
+    def save(self):
+        partial = self.path.with_suffix(".partial")
+        data = {"surroundings": surroundings(), "limits": LIMITS, "results": list(self.rows.values())}
+        partial.write_text(json.dumps(data, indent=1) + "\n")
+        partial.replace(self.path)
+        self.saved = time.monotonic()
+
+
+def described(seed):
+    kernel = random_kernels.make(seed)
+    return {"seed": seed, "kind": kernel.kind, "description": kernel.description, "options": kernel.options}
+
+
+class Worker(WorkerProcess):
+    def __init__(self, script, log):
+        super().__init__(script, log)
+        self.seed = None
+        self.checked = []  # seeds whose kernels it holds
+
+    @property
+    def is_idle(self):
+        return self.seed is None and self.said["phase"] != "starting"
+
+    def begin(self, verb, seed):
+        self.seed = seed
+        self.send(json.dumps({verb: seed}))
+        self.enter({"phase": {"check": "checking", "time": "timing"}[verb]})
+
+
+class Run:
+    def __init__(self, record, jobs, logs, budget, script=HERE / "random_worker.py"):
+        self.record, self.jobs, self.logs, self.script = record, jobs, logs, script
+        self.begun = time.monotonic()
+        self.budget = budget
+        self.workers, self.started, self.stillborn = {}, 0, 0
+        self.selector = selectors.DefaultSelector()
+
+    # --- workers ---
+
+    def start(self):
+        worker = Worker(self.script, self.logs / f"random-worker-{self.started}.log")
+        self.started += 1
+        self.workers[worker.out] = worker
+        self.selector.register(worker.out, selectors.EVENT_READ)
+        return worker
+
+    def end(self, worker):
+        self.selector.unregister(worker.out)
+        del self.workers[worker.out]
+        return worker.end()
+
+    def drop(self, worker, why=""):
+        """Ends a worker that is at fault or late; its case, if it has one, ends with it."""
+        said, status = worker.said, self.end(worker)
+        if worker.seed is not None:
+            at = f"{said['phase']} {said.get('contestant', '')}".strip()
+            self.record.add(worker.seed, {"fate": f"{why or f'the process ended with {status}'} while {at}"})
+        elif said["phase"] == "starting":
+            self.stillborn += 1
+
+    def hear(self, worker):
+        said = worker.read()
+        if said is None:
+            self.drop(worker)
+            return
+        self.record.path.touch()  # whoever watches sees that it goes on
+        for message in said:
+            if message["phase"] == "lost":
+                self.drop(worker, f"the device was lost: {message['error']}")
+                return
+            worker.enter(message)
+            if message["phase"] == "done":
+                self.record.add(worker.seed, message["result"])
+                worker.checked.append(worker.seed)
+                worker.seed = None
+
+    def look(self):
+        """Waits a moment for what workers say, and ends those that are late."""
+        for key, _ in self.selector.select(timeout=0.2):
+            if key.fd in self.workers:
+                self.hear(self.workers[key.fd])
+        for worker in list(self.workers.values()):
+            if worker.is_late(LIMITS):
+                self.drop(worker, f"stopped after {LIMITS[worker.said['phase']]} s")
+
+    def can_start(self):
+        return self.stillborn < MOST_STILLBORN
+
+    # --- side by side ---
+
+    def check(self, seeds):
+        """Checks in as many workers as there are jobs."""
+        waiting, deadline, said = list(seeds), self.begun + CHECKS * self.budget, time.monotonic()
+        while time.monotonic() < deadline:
+            busy = [worker for worker in self.workers.values() if worker.seed is not None]
+            if not busy and not waiting:
+                break
+            while len(self.workers) < min(self.jobs, len(busy) + len(waiting)) and self.can_start():
+                self.start()
+            if not self.workers:
+                break
+            for worker in self.workers.values():
+                if worker.is_idle and waiting:
+                    worker.begin("check", waiting.pop(0))
+            self.look()
+            if time.monotonic() - said > SAY_SECONDS:
+                said = time.monotonic()
+                print(f"{len(seeds) - len(waiting)} of {len(seeds)} kernels begun, {said - self.begun:.0f} s", flush=True)
+        self.end_checks(waiting)
+
+    def end_checks(self, waiting):
+        fate = "the time was up" if self.can_start() else f"no worker starts; see {self.logs}/random-worker-*.log"
+        for seed in waiting:
+            self.record.add(seed, {"fate": fate})
+        for worker in list(self.workers.values()):
+            if worker.seed is not None:
+                self.drop(worker, "the time was up")
+
+    # --- in turn ---
+
+    def time(self):
+        """Times of what both compilers took, each in the worker that has compiled it, if that lives."""
+        left = [seed for seed, row in self.record.rows.items() if "error" in row]
+        for worker in list(self.workers.values()):
+            own = [seed for seed in worker.checked if seed in left]
+            left = [seed for seed in left if seed not in own]
+            self.time_some(worker, own)
+        self.time_some(None, left)
+
+    def time_some(self, worker, seeds):
+        """In one worker, and in others after it where it dies; the worker goes afterwards, with its memory."""
+        for seed in seeds:
+            if time.monotonic() > self.begun + self.budget:
+                break
+            if worker is None or worker.out not in self.workers:
+                worker = self.ready_worker()
+            if worker is None:
+                break
+            worker.begin("time", seed)
+            while worker.out in self.workers and worker.seed is not None:
+                self.look()
+        if worker is not None and worker.out in self.workers:
+            self.end(worker)
+
+    def ready_worker(self):
+        """A new worker that has started; None where none starts."""
+        while self.can_start():
+            worker = self.start()
+            while worker.out in self.workers and not worker.is_idle:
+                self.look()
+            if worker.out in self.workers:
+                return worker
+        return None
+
+
+def seeds_of(text):
+    first, _, last = text.partition(":")
+    return range(int(first), int(last))
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="random_run.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=seeds_of, default=range(300), metavar="FIRST:LAST", help="without the last (0:300)")
+    parser.add_argument("--budget", type=float, default=300, help=f"seconds; checks end after {100 * CHECKS:.0f} %% of them")
+    parser.add_argument("--jobs", type=int, default=max(2, len(os.sched_getaffinity(0)) - 1), help="workers")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "results")
+    parser.add_argument("--logs", type=Path, default=Path(tempfile.gettempdir()), help="folder for what workers print")
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    return args
+
+
+def main():
+    args = arguments()
+    print(f"{len(args.seeds)} kernels, {args.jobs} workers, {surroundings()}", flush=True)
+    record = Record(args.out / "random.json", args.seeds)
+    run = Run(record, args.jobs, args.logs, args.budget)
+    run.check(args.seeds)
+    checked = time.monotonic() - run.begun
+    run.time()
+    record.save()
+    for line in random_table.lines(list(record.rows.values())):
+        print(line)
+    print(f"{time.monotonic() - run.begun:.0f} s, of these {checked:.0f} s checking; {run.started} workers; {record.path}")
+
+
+if __name__ == "__main__":
+    main()
