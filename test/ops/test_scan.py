@@ -208,3 +208,14 @@ def test_assertions_see_what_is_combined_only(target, rows, columns, reverse):
     checked_sums_kernel[(1, )](torch.from_numpy(x), out, total, reverse, rows, columns)
     expected = np.flip(np.cumsum(np.flip(x, 1), 1), 1) if reverse else np.cumsum(x, 1)
     assert (out.numpy() == expected).all() and (total.numpy() == 19).all()
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 512), (4, 64), (5, 7)])
+def test_assertions_of_what_is_combined_fail_in_each_thread(target, rows, columns):
+    if target == "cuda":
+        pytest.skip("a failed assertion ends the process's use of the device")
+    x = np.zeros((rows, columns), np.int32)
+    x[-1, -2:] = 9
+    out, total = torch.zeros(x.shape, dtype=torch.int32), torch.zeros(rows, dtype=torch.int32)
+    with pytest.raises(triton.DeviceAssertionError, match="the sum is too large"):
+        checked_sums_kernel[(1, )](torch.from_numpy(x), out, total, False, rows, columns)

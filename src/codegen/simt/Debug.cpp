@@ -110,11 +110,26 @@ void emitPrint(Emitter &e, PrintOp op) {
   }
 }
 
-// Warps in which a lane fails go no further: one branch for the warp, since behind a branch of single lanes
-// the assembler would keep no value as the warp's.
+namespace {
+
+void fail(Emitter &e, AssertOp op) {
+  if (op->hasAttr(wordlessName))
+    return e.hardware.failWordless(e.builder);
+  auto at = op.getLoc()->findInstanceOf<FileLineColLoc>();
+  e.hardware.fail(e.builder, op.getMessage(), at ? at.getFilename().getValue() : "", at ? at.getLine() : 0,
+                  e.builder.GetInsertBlock()->getParent()->getName());
+}
+
+} // namespace
+
+// Warps in which a lane fails go no further: behind a call that comes back the assembler would keep all
+// values over it, and none as the warp's, as it does behind a branch of single lanes. A thread that combines
+// elements of a reduction or a scan does so by itself, and goes on.
 void emitAssert(Emitter &e, AssertOp op) {
   auto &b = e.builder;
   llvm::Value *fails = nullptr, *stops = nullptr;
+  if (op->getParentOfType<ReduceOp>() || op->getParentOfType<ScanOp>())
+    return e.when(b.CreateNot(e.scalar(op.getCondition())), [&] { fail(e, op); });
   if (!isa<RankedTensorType>(op.getCondition().getType())) {
     stops = b.CreateNot(e.scalar(op.getCondition())); // the program's
     fails = b.CreateICmpEQ(e.thread(), b.getInt32(0));
@@ -132,15 +147,10 @@ void emitAssert(Emitter &e, AssertOp op) {
   llvm::BasicBlock *stop = e.newBlock("stop"), *next = e.newBlock("next");
   b.CreateCondBr(stops, stop, next);
   b.SetInsertPoint(stop);
-  if (op->hasAttr(wordlessName)) {
-    e.hardware.failWordless(b);
-  } else {
-    auto at = op.getLoc()->findInstanceOf<FileLineColLoc>();
-    e.when(fails, [&] {
-      e.hardware.fail(b, op.getMessage(), at ? at.getFilename().getValue() : "", at ? at.getLine() : 0,
-                      b.GetInsertBlock()->getParent()->getName());
-    });
-  }
+  if (op->hasAttr(wordlessName))
+    fail(e, op);
+  else
+    e.when(fails, [&] { fail(e, op); });
   b.CreateRetVoid();
   b.SetInsertPoint(next);
 }

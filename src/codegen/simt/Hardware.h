@@ -170,7 +170,7 @@ public:
   // ---- to a person ----
   // Prints a line: C's format, where arguments are i32, i64 and double.
   virtual void print(Builder &b, llvm::StringRef format, llvm::ArrayRef<llvm::Value *> arguments) const = 0;
-  // Ends the launch with an error; the thread goes no further.
+  // Ends the launch with an error.
   virtual void fail(Builder &b, llvm::StringRef message, llvm::StringRef file, unsigned line,
                     llvm::StringRef function) const = 0;
   // Ends the launch with an error without a text.

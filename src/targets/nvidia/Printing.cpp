@@ -57,12 +57,8 @@ void NvidiaHardware::fail(Builder &b, llvm::StringRef message, llvm::StringRef f
   llvm::Type *pointer = b.getPtrTy();
   auto *signature = llvm::FunctionType::get(
       b.getVoidTy(), {pointer, pointer, b.getInt32Ty(), pointer, b.getInt64Ty()}, false);
-  llvm::CallInst *call =
-      b.CreateCall(moduleOf(b).getOrInsertFunction("__assertfail", signature),
-                   {text(b, message), text(b, file), b.getInt32(line), text(b, function), b.getInt64(1)});
-  // Else the assembler would keep all values over the call, and none as the warp's behind it.
-  call->setDoesNotReturn();
-  call->getCalledFunction()->setDoesNotReturn();
+  b.CreateCall(moduleOf(b).getOrInsertFunction("__assertfail", signature),
+               {text(b, message), text(b, file), b.getInt32(line), text(b, function), b.getInt64(1)});
 }
 
 void NvidiaHardware::failWordless(Builder &b) const {
