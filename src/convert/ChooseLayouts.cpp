@@ -464,7 +464,8 @@ void LayoutChoice::collectAnchors(FuncOp function) {
   });
 }
 
-// In a loop it is only the last trip's that meets the other warps (deferReductions).
+// In a loop it is only the last trip's that meets the other warps (deferReductions). A scan takes what other
+// warps hold, and brings it to each of its own elements.
 void LayoutChoice::collectReductions(FuncOp function) {
   auto collect = [&](Operation *op, unsigned dim) {
     if (op->getParentOfType<LoopLikeOpInterface>())
@@ -474,7 +475,7 @@ void LayoutChoice::collectReductions(FuncOp function) {
       if (classes_.isData(operand))
         leaders.insert(classes_.leader(operand));
     for (Value leader : leaders)
-      reducedOnce_[leader].append(op->getNumOperands(), dim);
+      reducedOnce_[leader].append(op->getNumOperands() * (isa<ScanOp>(op) ? 2 : 1), dim);
   };
   function.walk([&](ReduceOp reduce) { collect(reduce, reduce.getAxis()); });
   function.walk([&](ScanOp scan) { collect(scan, scan.getAxis()); });

@@ -1,6 +1,7 @@
 # RUN: tegula compile %s::columns --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,out=*f16:16,C=i32:16,R=4,N=2048' | FileCheck %s --check-prefix=COLUMNS
 # RUN: tegula compile %s::both --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*f32:16,C=i32:16,R=8,N=2048' | FileCheck %s --check-prefix=BOTH
 # RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=ROWS
+# RUN: tegula compile %s::running --target sm_90a --num-warps 8 --emit simt --signature 'x=*f32,sums=*f32:16,C=i32,R=32,N=512' | FileCheck %s --check-prefix=RUNNING
 # The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
 # has whole columns. They lie across the rows where more is exchanged along these.
 import tegula.language as tl
@@ -41,3 +42,14 @@ def largest(x, sums, rows, C, R: tl.constexpr, N: tl.constexpr):
 
 
 # ROWS: #simt.layout<{{.*}}[64x512]{{.*}} warp=[(1,0),(2,0),(4,0)]
+
+
+@jit
+def running(x, sums, C, R: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, N)[None, :]
+    tile = tl.cumsum(tl.load(x + at), 0)
+    tile -= tl.sum(tile, 1)[:, None]
+    tl.store(sums + tl.arange(0, N), tl.sum(tile, 0))
+
+
+# RUNNING: #simt.layout<{{.*}}[32x512]{{.*}} warp=[(0,32),(0,64),(0,128)]
