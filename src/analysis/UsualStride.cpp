@@ -42,7 +42,8 @@ bool isFlag(Value value) {
   return value.getDefiningOp<arith::ExtUIOp>() != nullptr;
 }
 
-// Of indices from memory: somewhere, but mostly nearer than a number apart that only run time knows.
+// The stride of indices that are loaded. They are far apart, but mostly nearer than neighbours whose distance
+// only run time knows.
 constexpr int64_t ofIndices = 1LL << 20;
 
 // By how much most neighbours differ among the places that running sums of flags give to what they keep.

@@ -8,7 +8,8 @@ namespace tegula::analysis {
 
 // Elements between most neighbours along `dim` (of pointers: of what they point to); nullopt: it is not
 // known. Where a remainder wraps around or a quotient steps on, the next neighbour is elsewhere. So this says
-// which order of a tile is fast, and nothing that code may rest on.
+// which order of a tile is fast, and nothing that code may rest on. Of indices from memory it is a guess,
+// 2^20.
 std::optional<int64_t> usualStride(mlir::Value tile, unsigned dim);
 
 } // namespace tegula::analysis

@@ -195,7 +195,7 @@ std::optional<SharedMap> matrixMapFor(const Layout &use, unsigned fastest, unsig
   return pairs ? matrixMap(use.extents(), fastest, elementBits, 1, true) : map;
 }
 
-unsigned passes(const Layout &layout, const SharedMap &map, unsigned elementBits, bool byMatrices) {
+unsigned wavefrontsOfTile(const Layout &layout, const SharedMap &map, unsigned elementBits, bool byMatrices) {
   if (byMatrices)
     if (std::optional<MatrixAccess> access = planMatrixAccess(layout, map, elementBits))
       return unsigned(access->pieces.size()) * access->matrices;

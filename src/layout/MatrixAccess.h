@@ -48,6 +48,6 @@ std::optional<MatrixAccess> planMatrixAccess(const Layout &layout, const SharedM
 
 // The times that one warp of `layout` occupies shared memory until it has loaded or stored a whole tile that
 // lies as `map` says, with matrix loads where they fit and `byMatrices` allows them.
-unsigned passes(const Layout &layout, const SharedMap &map, unsigned elementBits, bool byMatrices);
+unsigned wavefrontsOfTile(const Layout &layout, const SharedMap &map, unsigned elementBits, bool byMatrices);
 
 } // namespace tegula::layout

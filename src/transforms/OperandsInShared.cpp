@@ -114,7 +114,7 @@ private:
   static layout::SharedMap cheaper(const Layout &from, const Layout &to, const layout::SharedMap &ofMatrices,
                                    unsigned bits) {
     auto cost = [&](const layout::SharedMap &map) {
-      return layout::passes(from, map, bits, false) + layout::passes(to, map, bits, true);
+      return layout::wavefrontsOfTile(from, map, bits, false) + layout::wavefrontsOfTile(to, map, bits, true);
     };
     layout::SharedMap best = ofMatrices;
     for (unsigned turn : {2u, 4u}) {
