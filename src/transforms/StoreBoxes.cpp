@@ -68,6 +68,9 @@ private:
     unsigned bits = simt::storedBits(access.tile.getElementType());
     if (store.getCache() != CacheModifier::None || store.getEvict() != Eviction::Normal)
       return refuse(store, "it says how it is cached");
+    uint64_t bytes = uint64_t(access.tile.getNumElements()) * bits / 8;
+    if (bytes < uint64_t(machine_.costs.boxedStores) * simt::warpsOf(store) * 32 * machine_.accessBits / 8)
+      return refuse(store, "each thread stores it in few accesses");
     ArrayRef<int64_t> shape = access.tile.getShape();
     std::optional<unsigned> inner = bulk_.innerOf(access);
     if (!inner || !llvm::all_of(shape, [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); }))
@@ -87,7 +90,7 @@ private:
       if (isa<LoopLikeOpInterface>(op))
         candidate.loop = op;
     // As many bytes at a time as the conversion would have had.
-    uint64_t bytes = uint64_t(access.tile.getNumElements()) * bits / 8, most = simt::scratchBytes(convert);
+    uint64_t most = simt::scratchBytes(convert);
     while (bytes >> candidate.pieceBits > most &&
            plan->map.columns >> candidate.pieceBits > plan->map.boxColumns)
       ++candidate.pieceBits;
