@@ -35,6 +35,27 @@ std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim) {
   return masksAlong(layout, Axis::Warp, dim);
 }
 
+unsigned fastestOf(const Layout &layout) {
+  unsigned fastest = layout.rank() - 1;
+  for (unsigned d = layout.rank(); d-- != 0;)
+    if (layout.contiguous(d) > layout.contiguous(fastest))
+      fastest = d;
+  return fastest;
+}
+
+int64_t runOfWarp(const Layout &layout, unsigned dim, unsigned width) {
+  unsigned run = std::min(width, layout.contiguous(dim));
+  if (run < layout.contiguous(dim) && run > 1)
+    return run; // lanes continue behind the next runs
+  int64_t stride = 1, reach = run;
+  for (unsigned d = dim + 1; d < layout.rank(); ++d)
+    stride *= layout.hull(d);
+  for (uint32_t basis : layout.bases(Axis::Lane))
+    if (int64_t(basis) == reach * stride)
+      reach *= 2;
+  return reach;
+}
+
 unsigned registersInside(const Layout &layout, std::span<const int64_t> groups) {
   unsigned mask = 0;
   for (unsigned bit = 0; bit != layout.bases(Axis::Register).size(); ++bit) {

@@ -18,6 +18,11 @@ std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim);
 std::vector<unsigned> lanesAlong(const Layout &layout, unsigned dim);
 std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim);
 
+// The dimension along which a thread holds the most neighbours; of several the last one.
+unsigned fastestOf(const Layout &layout);
+// Elements along `dim` that lie side by side in one access of a warp whose threads move `width` each.
+int64_t runOfWarp(const Layout &layout, unsigned dim, unsigned width);
+
 // The register bits, as a mask, whose images move inside of aligned groups of `groups[d]` neighbours (a power
 // of two) along each dimension d.
 unsigned registersInside(const Layout &layout, std::span<const int64_t> groups);

@@ -3,7 +3,9 @@
 #include "ir/simt/Simt.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
+#include "layout/Queries.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -66,12 +68,11 @@ public:
       auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
       return !matrix || matrix.getWarps() > 1;
     });
-    std::optional<layout::SharedMap> map =
-        isOfMatrices ? mapFor(from, to, bits) : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
+    std::optional<layout::SharedMap> map = isOfMatrices
+                                               ? mapFor(from, to, bits, isReadThere)
+                                               : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
     if (!map)
       return;
-    if (!isReadThere)
-      map = cheaper(from, to, *map, bits);
     bool again = isMoved && (isReadThere || (isCrowded(users) && hasRoom(*map, bits)));
     if (isMoved && !again) { // fetched once, as it is
       for (scf::ForOp loop : loopsOf(users))
@@ -100,31 +101,34 @@ public:
     convert_.erase();
   }
 
-  // Rows along the dimension that threads of the source hold neighbours of.
-  static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits) {
-    for (unsigned d : {fastestOf(from), from.rank() - 1, from.rank() - 2})
-      if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits))
-        return map;
-    return std::nullopt;
-  }
-
-private:
-  // Matrix loads want K side by side. A source that holds neighbours along the other dimension then stores
-  // element by element, its lanes in few banks; it may be cheaper that threads read single elements instead.
-  static layout::SharedMap cheaper(const Layout &from, const Layout &to, const layout::SharedMap &ofMatrices,
-                                   unsigned bits) {
-    auto cost = [&](const layout::SharedMap &map) {
-      return layout::wavefrontsOfTile(from, map, bits, false) + layout::wavefrontsOfTile(to, map, bits, true);
+  // Rows along the dimension that is cheapest to store and, where threads read the tile for the instruction,
+  // to read; of equal ones the one that threads of the source hold neighbours of. Matrix loads of small
+  // elements want K side by side: a source that holds neighbours along the other dimension then stores
+  // element by element, its lanes in few banks, and it may be cheaper that threads read single elements
+  // instead. Of instructions that read the tile themselves those of 16 bits alone take it either way.
+  static std::optional<layout::SharedMap> mapFor(const Layout &from, const Layout &to, unsigned bits,
+                                                 bool isReadThere) {
+    std::optional<layout::SharedMap> best;
+    unsigned least = 0;
+    auto propose = [&](const layout::SharedMap &map) {
+      unsigned cost = layout::wavefrontsOfTile(from, map, bits, false) +
+                      (isReadThere ? 0 : layout::wavefrontsOfTile(to, map, bits, true));
+      if (best && cost >= least)
+        return;
+      best = map;
+      least = cost;
     };
-    layout::SharedMap best = ofMatrices;
-    for (unsigned turn : {2u, 4u}) {
-      layout::SharedMap map = layout::matrixMap(from.extents(), fastestOf(from), bits, turn);
-      if (cost(map) < cost(best))
-        best = map;
-    }
+    for (unsigned d : {layout::fastestOf(from), from.rank() - 1, from.rank() - 2})
+      if (std::optional<layout::SharedMap> map = layout::matrixMapFor(to, d, bits);
+          map && (!best || !isReadThere || bits == 16))
+        propose(*map);
+    if (best && !isReadThere)
+      for (unsigned turn : {2u, 4u})
+        propose(layout::matrixMap(from.extents(), layout::fastestOf(from), bits, turn));
     return best;
   }
 
+private:
   static void collectUses(Value value, SmallVector<OpOperand *> &uses, SmallVector<TransOp> &turns) {
     for (OpOperand &use : value.getUses())
       if (auto turn = dyn_cast<TransOp>(use.getOwner())) {
@@ -170,9 +174,22 @@ private:
     return convert_;
   }
 
+  // Does the stored tile come from a load of the convert's block? One from the trip before is there already.
+  bool waitsForLoad() {
+    BackwardSliceOptions options;
+    options.omitBlockArguments = true;
+    options.inclusive = true;
+    options.filter = [&](Operation *op) { return op->getBlock() == convert_->getBlock(); };
+    llvm::SetVector<Operation *> slice;
+    return succeeded(getBackwardSlice(convert_.getValue(), &slice, options)) &&
+           llvm::any_of(slice, llvm::IsaPred<LoadOp>);
+  }
+
   // The store waits for what was loaded, and loads behind it would begin as late: it stands behind those that
   // come ahead of the first user, while registers have room for what they bring. Else the convert's place.
   Operation *behindLoads(ArrayRef<Operation *> users) {
+    if (!waitsForLoad())
+      return convert_;
     auto loop = dyn_cast<scf::ForOp>(convert_->getParentOp());
     unsigned held = simt::registersOf(convert_.getType()) + (loop ? heldBy(loop) : 0);
     unsigned most =
@@ -253,7 +270,7 @@ void storeFactorOfAllTrips(DotOp dot) {
   auto type = cast<RankedTensorType>(factor.getType());
   Layout layout = simt::layoutOf(type);
   std::optional<layout::SharedMap> map =
-      OperandInShared::mapFor(layout, layout, simt::storedBits(type.getElementType()));
+      OperandInShared::mapFor(layout, layout, simt::storedBits(type.getElementType()), true);
   if (!map ||
       !layout::planOperandTile(layout, *map, false, index, simt::layoutOf(dot.getResult()), matrix.shape()))
     return;
@@ -315,14 +332,6 @@ Layout readAtOnce(Value read, unsigned accessBits) {
   if (ofK > atOnce)
     registers.erase(registers.begin() + atOnce, registers.begin() + ofK);
   return {layout.extents(), std::move(bases)};
-}
-
-unsigned fastestOf(const Layout &layout) {
-  unsigned fastest = layout.rank() - 1;
-  for (unsigned d = layout.rank(); d-- != 0;)
-    if (layout.contiguous(d) > layout.contiguous(fastest))
-      fastest = d;
-  return fastest;
 }
 
 layout::SharedMap mapOfFactor(const Layout &store, Value read, unsigned accessBits) {

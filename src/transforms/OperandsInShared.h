@@ -21,9 +21,6 @@ namespace tegula::transforms {
 void operandsInShared(mlir::Operation *function, const simt::Machine &machine,
                       std::vector<diag::Remark> &remarks);
 
-// The dimension along which a thread holds the most neighbours; of several the last one.
-unsigned fastestOf(const layout::Layout &layout);
-
 // The part of a factor of multiply-adds, in the layout of `read`, that a thread should read at once: all that
 // it has along the result, and of K what one access takes. More of K would wait in registers.
 layout::Layout readAtOnce(mlir::Value read, unsigned accessBits);

@@ -6,6 +6,7 @@
 #include "layout/Builders.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
+#include "layout/Queries.h"
 #include "transforms/OperandsInShared.h"
 #include "transforms/OtherLayout.h"
 #include "transforms/ThreadCosts.h"
@@ -175,6 +176,8 @@ private:
     unsigned bits = simt::storedBits(type.getElementType());
     unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
     std::optional<Layout> lanes = byAccesses(load, width);
+    if (lanes)
+      width = widestOf(load);
     layout::SharedMap map = mapFor(lanes.value_or(layout), layout, converts, bits, width);
     width = layout::copyWidth(lanes.value_or(layout), map, width);
     if (width * bits < 32)
@@ -183,22 +186,37 @@ private:
     return true;
   }
 
-  // If a thread's neighbours take several accesses, as those of an f32 tile beside one of bf16 do, an
-  // access of a warp has gaps: copies pass by the first cache, ask twice for each sector, and write it in
-  // pieces. Returns the layout in which neighbouring lanes have neighbouring accesses, if the addresses can
-  // be computed in it.
+  // Copies pass by the first cache: where an access of a warp moves short runs, of a tile that lies as a
+  // product gives it, or has gaps, since a thread's neighbours take several accesses, it asks for many lines
+  // and writes each in pieces. Returns the layout in which neighbouring lanes have neighbouring accesses, if
+  // the runs are longer there and the addresses can be computed in it.
   std::optional<Layout> byAccesses(LoadOp load, unsigned width) const {
     Layout own = simt::layoutOf(load.getType());
-    unsigned fastest = fastestOf(own);
-    if (own.contiguous(fastest) <= width || own.hasPadding() || !isComputable(load.getPtr()) ||
+    unsigned fastest = layout::fastestOf(own);
+    unsigned widest = widestOf(load);
+    if (widest == 1 || own.hasPadding() || !isComputable(load.getPtr()) ||
         (load.getMask() && !isComputable(load.getMask())))
       return std::nullopt;
     SmallVector<unsigned> order{fastest};
     for (unsigned d = own.rank(); d-- != 0;)
       if (d != fastest)
         order.push_back(d);
-    return layout::coalesced(own.extents(), std::span(order.data(), order.size()), width,
-                             simt::warpsOf(plan_.loop), machine_.costs.fullThreads);
+    Layout lanes = layout::coalesced(own.extents(), std::span(order.data(), order.size()), widest,
+                                     simt::warpsOf(plan_.loop), machine_.costs.fullThreads);
+    auto run = [&](const Layout &layout, unsigned width) {
+      unsigned bits = simt::storedBits(elementType(load.getType()));
+      return std::min<int64_t>(layout::runOfWarp(layout, fastest, width) * bits / 8,
+                               machine_.costs.lineBytes);
+    };
+    if (lanes.contiguous(fastest) < width || run(own, width) >= run(lanes, widest))
+      return std::nullopt;
+    return lanes;
+  }
+
+  // Elements of one access, where a thread owns as many neighbours.
+  static unsigned widestOf(LoadOp load) {
+    auto widest = load->getAttrOfType<IntegerAttr>(simt::widestName);
+    return unsigned((widest ? widest : load->getAttrOfType<IntegerAttr>(simt::widthName)).getInt());
   }
 
   // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
@@ -235,7 +253,7 @@ private:
         --slots;
       if (slots < 2 || !copyAhead(load, {}))
         continue;
-      leavesRoom_ |= slots != plan_.slots;
+      leavesRoom_ = true;
       plan_.slots = slots;
       plan_.aheadTrips = slots - 1;
     }
@@ -246,7 +264,8 @@ private:
     return uint64_t(type.getNumElements()) * simt::storedBits(type.getElementType()) / 8;
   }
 
-  // Is a factor of a product of the loop computed from the value, element by element?
+  // Is a factor of a product of the loop computed from the value, element by element, or by a product that
+  // adds to it?
   bool isFactorOfFactor(Value value) {
     llvm::SetVector<Value> reached;
     reached.insert(value);
@@ -256,7 +275,7 @@ private:
         if (isa<DotOp>(user) && use.getOperandNumber() < 2)
           return true;
         if (user->getBlock() == plan_.loop.getBody() && user->getNumRegions() == 0 &&
-            user->getNumResults() == 1 && isMemoryEffectFree(user) && !isa<DotOp>(user))
+            user->getNumResults() == 1 && isMemoryEffectFree(user))
           reached.insert(user->getResult(0));
       }
     return false;
@@ -280,8 +299,10 @@ private:
       if (isCopied(load) || plan_.ahead.contains(load) || load.getIsVolatile() || takesOfTrip ||
           !isSmall(load) || mayBeWritten(load))
         continue;
-      if (!reasonAgainst(load))
-        plan_.ahead.insert(load);
+      if (reasonAgainst(load))
+        continue;
+      plan_.ahead.insert(load);
+      plan_.held.push_back(load);
     }
   }
 
@@ -705,15 +726,33 @@ private:
            });
   }
 
+  // For a tile that threads read element by element: copies as wide as they can be, and of those maps the one
+  // that is cheapest to write and to read.
+  static layout::SharedMap mapOfElements(const Layout &load, const Layout &read, unsigned bits,
+                                         unsigned width) {
+    unsigned fastest = layout::fastestOf(load);
+    layout::SharedMap best = layout::swizzled(load, read, bits);
+    auto rank = [&](const layout::SharedMap &map) {
+      return std::pair(-int(layout::copyWidth(load, map, width)),
+                       layout::wavefrontsOfTile(load, map, bits, false) +
+                           layout::wavefrontsOfTile(read, map, bits, false));
+    };
+    for (unsigned turn : {1u, 2u, 4u})
+      if (layout::SharedMap map = layout::matrixMap(load.extents(), fastest, bits, turn);
+          rank(map) < rank(best))
+        best = map;
+    return best;
+  }
+
   // `load`: the layout of the copy; `read`: of what reads it, where no conversion does.
   layout::SharedMap mapFor(const Layout &load, const Layout &read, ArrayRef<simt::ConvertOp> converts,
                            unsigned bits, unsigned width) const {
-    unsigned fastest = fastestOf(load);
+    unsigned fastest = layout::fastestOf(load);
     layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
     if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
       return best;
     if (converts.empty())
-      return layout::swizzled(load, read, bits);
+      return mapOfElements(load, read, bits, width);
     simt::ConvertOp first = converts[0];
     bool isOfMultiplyAdds = simt::feedsMultiplyAdds(first.getResult());
     Layout use = isOfMultiplyAdds ? readAtOnce(first.getResult(), machine_.accessBits)
@@ -795,7 +834,7 @@ private:
   std::vector<diag::Remark> &remarks_;
   llvm::DenseSet<Operation *> addressed_;
   bool lacksSlot_ = false;     // for products under way
-  bool leavesRoom_ = false;    // for a second program: slots were given up
+  bool leavesRoom_ = false;    // for a second program: tiles that the trip computes with are copied, too
   SmallVector<Value> written_; // addresses of stores and atomics
   analysis::PointerOrigins origins_;
 };

@@ -27,6 +27,7 @@ struct CopyPlan {
   unsigned slots, aheadTrips;               // of each buffer; that a copy starts before its use
   std::vector<CopiedLoad> copied;           // in the order of the block; at least one
   llvm::SetVector<mlir::Operation *> ahead; // ops that run in the trip of the copies
+  std::vector<tile::LoadOp> held;           // of these, loads that wait in registers
   bool areWide = false;                     // the products that run into the next trip: copies of boxes pay
   bool asksAhead = false;                   // copies of boxes pay only where no trip asks whether they fit
   bool startsDotsFirst = false;             // a trip's products start ahead of its boxes

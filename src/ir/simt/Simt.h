@@ -53,8 +53,11 @@ inline constexpr llvm::StringLiteral warpsName = "simt.warps";
 inline constexpr llvm::StringLiteral sharedBytesName = "simt.shared_bytes";
 inline constexpr llvm::StringLiteral scratchName = "simt.scratch"; // offset in shared memory, in bytes
 inline constexpr llvm::StringLiteral widthName = "simt.width";     // elements of one access
-inline constexpr llvm::StringLiteral matrixName = "simt.matrix";   // of a dot: a #simt.matrix
-inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp";  // of a gather: lanes exchange elements
+// Of a load whose threads own fewer neighbours: the elements that one access could move in another layout,
+// along the dimension along which they own most.
+inline constexpr llvm::StringLiteral widestName = "simt.widest";
+inline constexpr llvm::StringLiteral matrixName = "simt.matrix";  // of a dot: a #simt.matrix
+inline constexpr llvm::StringLiteral inWarpName = "simt.in_warp"; // of a gather: lanes exchange elements
 // Of a dot in a loop: it may still run when the next trip begins, and its buffers have a slot for that.
 inline constexpr llvm::StringLiteral inFlightName = "simt.in_flight";
 // Of a load: only those threads load an element that would store it; the others' copies reach nothing.

@@ -8,7 +8,7 @@ import triton.language as tl
 
 # CHECK: scf.for
 # CHECK-NOT: simt.convert
-# CHECK: tt.load {{.*}}{simt.width = 4 : i32} : tensor<256x!tt.ptr<bf16>
+# CHECK: tt.load {{.*}}simt.width = 4 : i32} : tensor<256x!tt.ptr<bf16>
 # CHECK-NOT: simt.convert
 # CHECK: return
 @triton.jit

@@ -7,13 +7,15 @@ import triton
 import triton.language as tl
 
 
-# The load of the scale is ahead of the product's operands: it is of a later trip.
+# The load of the scale is of the next trip, and stands behind the last op that reads this trip's.
 # HELD: scf.for
 # HELD: simt.async_wait {{.*}} pending 2
 # HELD: simt.async_copy
-# HELD: tt.load {{.*}} : !tt.ptr<f32>
-# HELD: simt.local_load
 # HELD: tt.dot
+# HELD: %[[SCALE:[0-9]+]] = tt.splat %arg{{[0-9]+}} : f32
+# HELD: arith.mulf {{.*}}, %[[SCALE]]
+# HELD: %[[NEXT:[0-9]+]] = tt.load {{.*}} : !tt.ptr<f32>
+# HELD: scf.yield {{.*}}%[[NEXT]]
 
 # OWN: scf.for
 # OWN: simt.async_wait {{.*}} pending 2
