@@ -3,6 +3,7 @@
 #include "ir/simt/Stages.h"
 #include "ir/tile/Elementwise.h"
 #include "layout/Conversion.h"
+#include "layout/Queries.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -256,6 +257,14 @@ Layout LayoutChoice::reduced(Value leader, const Layout &otherwise) const {
   });
 }
 
+// Does the op do nothing with the operand but multiply by it, perhaps transposed?
+static bool onlyMultiplies(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<DotOp>(op))
+    return use.getOperandNumber() < 2;
+  return isa<TransOp>(op) && llvm::all_of(op->getUses(), onlyMultiplies);
+}
+
 SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const {
   SmallVector<LoadOp> loads;
   llvm::SetVector<Value> computed;
@@ -266,7 +275,8 @@ SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const
       return {};
     if (auto load = dyn_cast<LoadOp>(op))
       loads.push_back(load);
-    else if (!isElementwise(op))
+    else if (!isElementwise(op) &&
+             !(isa<TransOp>(op) && isa_and_nonnull<LoadOp>(op->getOperand(0).getDefiningOp())))
       return {};
     for (Value operand : op->getOperands())
       if (isTile(operand) && classes_.isData(operand)) {
@@ -275,9 +285,13 @@ SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const
         computed.insert(operand);
       }
   }
+  // Products that multiply by what is loaded as it is read the copy.
   for (Value value : computed)
-    for (Operation *each : value.getUsers())
-      if (each != user && llvm::none_of(each->getResults(), [&](Value it) { return computed.contains(it); }))
+    for (OpOperand &use : value.getUses())
+      if (Operation *each = use.getOwner();
+          each != user &&
+          llvm::none_of(each->getResults(), [&](Value it) { return computed.contains(it); }) &&
+          !(isa_and_nonnull<LoadOp, TransOp>(value.getDefiningOp()) && onlyMultiplies(use)))
         return {};
   return loads;
 }
@@ -298,19 +312,32 @@ void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
     return; // threads would compute the same
   constexpr size_t mostLoads = 2;
   SmallVector<LoadOp> loads = loadsBehind(factor, dot);
-  auto anchors = anchors_.find(classes_.leader(factor));
-  if (loads.empty() || loads.size() > mostLoads || anchors == anchors_.end() ||
-      anchors->second.size() != loads.size())
+  if (loads.empty() || loads.size() > mostLoads)
     return;
-  for (const Anchor &anchor : anchors->second) {
-    // Of packed words, which several elements come from, threads had better hold all elements.
-    bool isPacked =
-        llvm::any_of(axes_.at(anchor.pointers).constancy, [](int64_t equal) { return equal > 1; });
-    if (!anchor.isLoad || anchor.isScattered || isPacked ||
-        anchor.width * bitsOf(anchor.pointers.getType()) < leastCopied)
-      return;
+  llvm::SetVector<Value> leaders;
+  leaders.insert(classes_.leader(factor));
+  for (LoadOp load : loads)
+    leaders.insert(classes_.leader(load.getResult()));
+  size_t accesses = 0;
+  for (Value leader : leaders) {
+    auto anchors = anchors_.find(leader);
+    if (anchors == anchors_.end())
+      continue;
+    accesses += anchors->second.size();
+    for (const Anchor &anchor : anchors->second) {
+      // Of packed words, which several elements come from, threads had better hold all elements.
+      bool isPacked =
+          llvm::any_of(axes_.at(anchor.pointers).constancy, [](int64_t equal) { return equal > 1; });
+      if (!anchor.isLoad || anchor.isScattered || isPacked ||
+          anchor.width * bitsOf(anchor.pointers.getType()) < leastCopied)
+        return;
+    }
   }
+  if (accesses != loads.size())
+    return;
   chosen_.try_emplace(classes_.leader(factor), layout);
+  for (LoadOp load : loads) // those that are transposed
+    chosen_.try_emplace(classes_.leader(load.getResult()), layout.transposed(std::vector<int32_t>{1, 0}));
   copiedForFactors_.insert(loads.begin(), loads.end());
 }
 
@@ -526,18 +553,8 @@ unsigned LayoutChoice::contiguousBytes(const Layout &layout, Value pointers, Val
                                        unsigned bits) const {
   unsigned dim = axes_.order(pointers)[0];
   unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
-  unsigned run = std::min(width, layout.contiguous(dim));
-  int64_t stride = 1;
-  for (unsigned d = dim + 1; d < layout.rank(); ++d)
-    stride *= layout.hull(d);
-  int64_t reach = run;
-  if (run == layout.contiguous(dim) || run == 1)
-    for (uint32_t basis : layout.bases(Axis::Lane))
-      if (int64_t(basis) == reach * stride)
-        reach *= 2;
-  if (run < layout.contiguous(dim) && run > 1)
-    reach = run; // lanes continue behind the next runs
-  reach = std::min<int64_t>(reach, std::max<int64_t>(axes_.at(pointers).contiguity[dim], 1));
+  int64_t reach = std::min(layout::runOfWarp(layout, dim, width),
+                           std::max<int64_t>(axes_.at(pointers).contiguity[dim], 1));
   return std::min<unsigned>(machine_.costs.lineBytes, unsigned(reach) * bitsOf(pointers.getType()) / 8);
 }
 

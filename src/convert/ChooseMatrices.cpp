@@ -273,19 +273,35 @@ private:
   }
 
   static constexpr int64_t mostColumns = 256; // of one instruction
+  static constexpr int64_t narrowestPart = 2; // of a warp: its sides differ by no more than this factor
+
+  // Does the trip compute the operand from what it loads?
+  static bool isComputedInTrip(DotOp dot, unsigned index) {
+    Operation *op = dot->getOperand(index).getDefiningOp();
+    return op && isElementwise(op) && isa<LoopLikeOpInterface>(op->getParentOp()) &&
+           op->getBlock() == dot->getBlock();
+  }
 
   // Warps along M and N: along one dimension for a chain, else such that each warp's part is about square,
-  // which reads the least of both operands.
+  // which reads the least of both operands. Where the trip computes one of them, narrower parts are as good:
+  // warps that share none of it compute it as they multiply by it, and none stores it for the others.
   std::pair<unsigned, unsigned> warpsOf(DotOp dot, int64_t m, int64_t n, const MatrixShape &shape) const {
     int64_t along = shape.n * (shape.pairsColumns ? 2 : 1);
     int64_t rows = shape.isSwapped ? along : shape.m, columns = shape.isSwapped ? shape.m : along;
     Chain chain = chains_.lookup(classOf(dot));
+    bool isLeft = isComputedInTrip(dot, 0), isRight = isComputedInTrip(dot, 1);
     unsigned warpsM = 1, warpsN = 1;
+    // May a warp's part be cut along the computed operand, of whose dimension it has `own` and of the other
+    // `other`?
+    auto cuts = [](int64_t own, int64_t other) { return own / 2 * narrowestPart >= other; };
     while (warpsM * warpsN < options_.warps) {
       bool moreM = m % (2 * warpsM * rows) == 0, moreN = n % (2 * warpsN * columns) == 0;
       if (!moreM && !moreN)
         break;
-      bool wantsM = chain == Chain::Left || (chain == Chain::None && m / warpsM >= n / warpsN);
+      int64_t ownM = m / warpsM, ownN = n / warpsN;
+      bool wantsM = chain == Chain::Left;
+      if (chain == Chain::None)
+        wantsM = isLeft == isRight ? ownM >= ownN : isLeft ? cuts(ownM, ownN) : !cuts(ownN, ownM);
       (moreM && (wantsM || !moreN) ? warpsM : warpsN) *= 2;
     }
     return {warpsM, warpsN};

@@ -52,6 +52,25 @@ bool comesFromLoad(Value value) {
   return false;
 }
 
+// If nothing but moves lies between a load and the convert, gives the convert moves of its own: it can then
+// stand at the load, whatever else reads the moved tile.
+void separateMoves(simt::ConvertOp convert) {
+  auto isMove = [](Operation *op) { return isa_and_nonnull<TransOp, simt::ConvertOp>(op); };
+  Value source = convert.getValue();
+  while (isMove(source.getDefiningOp()))
+    source = source.getDefiningOp()->getOperand(0);
+  if (!isa_and_nonnull<LoadOp>(source.getDefiningOp()))
+    return;
+  OpOperand *use = &convert.getValueMutable();
+  while (Operation *op = use->get() == source ? nullptr : use->get().getDefiningOp()) {
+    if (!op->hasOneUse()) {
+      op = OpBuilder(op).clone(*op);
+      use->set(op->getResult(0));
+    }
+    use = &op->getOpOperand(0);
+  }
+}
+
 // Does an instruction of several warps read the tile in shared memory, and something compute it? It lies
 // there as it was computed.
 bool isReadComputed(simt::ConvertOp convert) {
@@ -168,6 +187,8 @@ void hoistConverts(Operation *function) {
   function->walk([&](simt::ConvertOp convert) {
     bool isOperand =
         llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
+    if (isOperand)
+      separateMoves(convert);
     bool isFromLoad = isOperand && comesFromLoad(convert.getValue()) && !isReadComputed(convert);
     // Fewer registers behind it compute less.
     bool isSpread = simt::registersOf(convert.getValue().getType()) > simt::registersOf(convert.getType());
