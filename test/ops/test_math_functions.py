@@ -204,3 +204,26 @@ def test_umulhi(target, dtype):
     mask = (1 << info.bits) - 1
     expected = [((int(a) & mask) * (int(b) & mask)) >> info.bits for a, b in zip(x, y)]
     np.testing.assert_array_equal(out, np.array(expected, dtype=f"uint{info.bits}").view(dtype))
+
+
+@triton.jit
+def root_kernel(x_ptr, out_ptr, n, ADDED: tl.constexpr, RECIPROCAL: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.abs(tl.load(x_ptr + i, mask=i < n, other=1.0).to(tl.float32)) + ADDED
+    tl.store(out_ptr + i, tl.rsqrt(x) if RECIPROCAL else tl.sqrt(x), mask=i < n)
+
+
+@pytest.mark.parametrize("reciprocal", [False, True])
+@pytest.mark.parametrize("added", [0.0, 1e-5, -1e-12, -1e-30, 1e-38])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_roots_of_subnormal_sums(target, reciprocal, added, dtype):
+    """An argument that a sum with a constant leaves subnormal counts as it is."""
+    powers = np.exp2(np.arange(-149, 128, dtype=np.float64))
+    near = abs(added) * (1 + np.arange(-8, 9) * 2.0**-23)
+    x = torch.from_numpy(np.concatenate([powers, 1.3 * powers, near, [0]]).astype(np.float32)).to(dtype)
+    out = torch.zeros(x.shape, dtype=torch.float32)
+    root_kernel[(triton.cdiv(x.numel(), 128),)](x, out, x.numel(), ADDED=added, RECIPROCAL=reciprocal, BLOCK=128)
+    argument = (np.abs(x.to(torch.float32).numpy()) + np.float32(added)).astype(np.float64)
+    with np.errstate(all="ignore"):
+        exact = 1 / np.sqrt(argument) if reciprocal else np.sqrt(argument)
+    np.testing.assert_allclose(out.numpy(), exact.astype(np.float32), rtol=2.0**-22)

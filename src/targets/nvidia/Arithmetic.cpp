@@ -1,5 +1,6 @@
 #include "targets/nvidia/Arithmetic.h"
 #include "mathlib/Coefficients.h"
+#include "targets/nvidia/Subnormals.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -141,11 +142,15 @@ llvm::Value *approximate(Builder &b, llvm::StringRef function, llvm::ArrayRef<ll
     return erf(b, arguments[0]);
   if (function == "cbrt")
     return cbrt(b, arguments[0]);
+  // Keeping those of a root takes as much; neither is one where the argument is none.
+  bool isNormal = isNeverSubnormal(arguments[0]);
   auto id = llvm::StringSwitch<llvm::Intrinsic::ID>(function)
                 .Case("fdiv", llvm::Intrinsic::nvvm_div_full)
                 .Case("exp2", llvm::Intrinsic::nvvm_ex2_approx_ftz)
-                .Case("sqrt", llvm::Intrinsic::nvvm_sqrt_approx_f)
-                .Case("rsqrt", llvm::Intrinsic::nvvm_rsqrt_approx_f)
+                .Case("sqrt", isNormal ? llvm::Intrinsic::nvvm_sqrt_approx_ftz_f
+                                       : llvm::Intrinsic::nvvm_sqrt_approx_f)
+                .Case("rsqrt", isNormal ? llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f
+                                        : llvm::Intrinsic::nvvm_rsqrt_approx_f)
                 .Default(llvm::Intrinsic::not_intrinsic);
   if (id == llvm::Intrinsic::not_intrinsic)
     return nullptr;
