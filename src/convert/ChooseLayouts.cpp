@@ -224,12 +224,20 @@ void LayoutChoice::chooseByAnchors(Value leader) {
       best = run;
     }
   }
-  Layout layout = build(leader.getType(), heaviest->order, best);
+  auto type = cast<RankedTensorType>(leader.getType());
+  Layout layout = build(type, heaviest->order, best);
   // A reduction along a slow dimension would have each warp read what the others hold of its columns, many
   // where columns are many: it costs less to share the few sums of rows.
   if (auto found = reducedOnce_.find(leader); found != reducedOnce_.end() && !moved_.contains(leader)) {
-    Layout across = build(leader.getType(), heaviest->order, best, WarpsAlong::Fast);
+    Layout across = build(type, heaviest->order, best, WarpsAlong::Fast);
     if (exchanges(across, found->second) < exchanges(layout, found->second))
+      layout = across;
+  }
+  // Nothing is combined along the rows: warps that lie along them share no elements of lines of columns,
+  // which each would load; but each thread then has elements of more rows, with their addresses.
+  if (type.getRank() > 1 && !combined_.contains(leader) && !moved_.contains(leader)) {
+    Layout across = build(type, heaviest->order, best, WarpsAlong::Fast);
+    if (costOfRowsAndColumns(leader, across) < costOfRowsAndColumns(leader, layout))
       layout = across;
   }
   // What is loaded and stored once, and reduced in each trip, lies as the reductions want it.
@@ -240,21 +248,34 @@ void LayoutChoice::chooseByAnchors(Value leader) {
   chosen_.try_emplace(leader, isReducedInside ? reduced(leader, layout) : layout);
 }
 
+double LayoutChoice::costOfRowsAndColumns(Value leader, const Layout &layout) const {
+  double cost = reduced_.costOfLines(leader, layout, [&](Value line) { return widthOfLine(line); });
+  for (const Anchor &anchor : anchors_.find(leader)->second) {
+    auto rows = llvm::count_if(layout.bases(Axis::Register), [&](uint32_t basis) {
+      return (basis & ~layout.dimMask(anchor.order[0])) != 0;
+    });
+    cost += anchor.isAccess ? anchor.trips * std::ldexp(machine_.costs.repeatedElement, int(rows)) : 0;
+  }
+  return cost;
+}
+
 Layout LayoutChoice::reduced(Value leader, const Layout &otherwise) const {
-  return reduced_.choose(leader, otherwise, [&](Value line) -> unsigned {
-    while (classes_.kind(line) == Kind::View) {
-      SmallVector<Value, 2> sources = sourcesOfView(line, classes_);
-      if (sources.empty())
-        return 1;
-      line = sources[0];
-    }
-    auto anchors = classes_.isData(line) ? anchors_.find(classes_.leader(line)) : anchors_.end();
-    unsigned width = 1;
-    if (anchors != anchors_.end())
-      for (const Anchor &anchor : anchors->second)
-        width = std::max(width, anchor.width);
-    return width;
-  });
+  return reduced_.choose(leader, otherwise, [&](Value line) { return widthOfLine(line); });
+}
+
+unsigned LayoutChoice::widthOfLine(Value line) const {
+  while (classes_.kind(line) == Kind::View) {
+    SmallVector<Value, 2> sources = sourcesOfView(line, classes_);
+    if (sources.empty())
+      return 1;
+    line = sources[0];
+  }
+  auto anchors = classes_.isData(line) ? anchors_.find(classes_.leader(line)) : anchors_.end();
+  unsigned width = 1;
+  if (anchors != anchors_.end())
+    for (const Anchor &anchor : anchors->second)
+      width = std::max(width, anchor.width);
+  return width;
 }
 
 // Does the op do nothing with the operand but multiply by it, perhaps transposed?
@@ -506,6 +527,12 @@ void LayoutChoice::collectReductions(FuncOp function) {
   };
   function.walk([&](ReduceOp reduce) { collect(reduce, reduce.getAxis()); });
   function.walk([&](ScanOp scan) { collect(scan, scan.getAxis()); });
+  function.walk([&](Operation *op) {
+    if (isa<ReduceOp, ScanOp, GatherOp>(op))
+      for (Value operand : op->getOperands())
+        if (classes_.isData(operand))
+          combined_.insert(classes_.leader(operand));
+  });
 }
 
 Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width, WarpsAlong warps) const {

@@ -86,6 +86,11 @@ private:
   // what they want of it, several of them the same, hold few registers more than if each computed its share?
   bool isCheapInTrips(mlir::Value index, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
+  // Cycles of a thread, in all trips, for its parts of lines that are spread over a class, and the rows'
+  // addresses.
+  double costOfRowsAndColumns(mlir::Value leader, const layout::Layout &layout) const;
+  // The elements that one access loads of a line, which may be the source of a view.
+  unsigned widthOfLine(mlir::Value line) const;
   // The layout in which the reductions of a class cost least, or `otherwise`.
   layout::Layout reduced(mlir::Value leader, const layout::Layout &otherwise) const;
   class Derivations;
@@ -111,6 +116,7 @@ private:
   ReducedTiles reduced_;
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
   llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
+  llvm::DenseSet<mlir::Value> combined_;       // leaders of what reductions, scans and gathers take
   llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>

@@ -98,6 +98,26 @@ double ReducedTiles::costOf(const Uses &uses, const Layout &layout, WidthOf widt
   double cost = 0;
   for (ReduceOp reduce : uses.reductions)
     cost += tripsOf(reduce) * costOf(reduce, layout);
+  return cost + costOfSpreads(uses, layout, widthOf);
+}
+
+double ReducedTiles::costOfLines(Value leader, const Layout &layout, WidthOf widthOf) const {
+  auto uses = uses_.find(leader);
+  if (uses == uses_.end())
+    return 0;
+  double cost = costOfSpreads(uses->second, layout, widthOf);
+  for (Operation *spread : uses->second.spreads) {
+    double trips = 0;
+    for (Operation *user : spread->getUsers())
+      trips = std::max(trips, tripsOf(user));
+    if (std::optional<Layout> line = simt::operandLayout(spread, layout); line && trips > tripsOf(spread))
+      cost += trips * double(line->liveRegisters().size()) * machine_.costs.repeatedElement;
+  }
+  return cost;
+}
+
+double ReducedTiles::costOfSpreads(const Uses &uses, const Layout &layout, WidthOf widthOf) const {
+  double cost = 0;
   for (Operation *spread : uses.spreads)
     if (std::optional<Layout> line = simt::operandLayout(spread, layout)) {
       Value tile = spread->getOperand(0);

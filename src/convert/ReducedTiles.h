@@ -19,6 +19,9 @@ public:
 
   // The guess how often the class's most frequent reduction happens; 0: there is none.
   double trips(mlir::Value leader) const;
+  // Cycles of a thread, in all trips, to have what it needs of the lines that are spread over a class, those
+  // too that a loop only holds.
+  double costOfLines(mlir::Value leader, const layout::Layout &layout, WidthOf widthOf) const;
   // The layout of a class in which its reductions cost least, together with the lines that are spread over
   // it; `otherwise`: one that it could have as well, and has if none is cheaper.
   layout::Layout choose(mlir::Value leader, const layout::Layout &otherwise, WidthOf widthOf) const;
@@ -35,6 +38,7 @@ private:
   void collect(mlir::Operation *op);
   void collectSpreads(mlir::Operation *op, Uses &uses);
   double costOf(const Uses &uses, const layout::Layout &layout, WidthOf widthOf) const;
+  double costOfSpreads(const Uses &uses, const layout::Layout &layout, WidthOf widthOf) const;
   double costOf(tile::ReduceOp reduce, const layout::Layout &layout) const;
 
   const Classes &classes_;
