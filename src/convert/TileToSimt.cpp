@@ -101,9 +101,10 @@ private:
             choice_.contiguousBytes(best, pointers, mask, bits) &&
         !(isa<LoadOp>(op) && choice_.loadedBytes(*own, pointers, mask) >= machine_.costs.coalescedBytes);
     auto load = dyn_cast<LoadOp>(op);
-    bool move = !own || (!isSmall(op) && scatters) || (load && choice_.isReadFromCopy(load)) ||
-                isRepeated(op, *own, best, width, dim) || isStoredInPieces(op, *own, best, width, dim) ||
-                leavesSectorsInPart(op, *own, width, dim) || spreadsOverLines(op, *own, width, dim);
+    bool move = !own || ((!isSmall(op) || isStoredOnce(op)) && scatters) ||
+                (load && choice_.isReadFromCopy(load)) || isRepeated(op, *own, best, width, dim) ||
+                isStoredInPieces(op, *own, best, width, dim) || leavesSectorsInPart(op, *own, width, dim) ||
+                spreadsOverLines(op, *own, width, dim);
     Layout layout = move ? best : *own;
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
@@ -126,6 +127,13 @@ private:
   static bool isSmall(Operation *access) {
     return cast<RankedTensorType>(access->getOperand(0).getType()).getNumElements() <=
            (int64_t(simt::warpsOf(access)) << layout::laneBits);
+  }
+
+  // Each element of the tile is stored, by one thread: memory is written by sectors, and each element of one
+  // that another instruction writes is a write of its own.
+  static bool isStoredOnce(Operation *access) {
+    return isa<StoreOp>(access) && cast<RankedTensorType>(access->getOperand(0).getType()).getNumElements() ==
+                                       (int64_t(simt::warpsOf(access)) << layout::laneBits);
   }
 
   // Instructions by which a thread accesses its registers of a tile.

@@ -3,6 +3,7 @@
 # RUN: tegula compile %s::keep --signature 'x=*i8:16,out=*i64:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=KEEP
 # RUN: tegula compile %s::pack --signature 'x=*i32:16,out=*i8:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=PACK
 # RUN: tegula compile %s::add --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ADD
+# RUN: tegula compile %s::turned --signature 'x=*f16:16,out=*f16:16' --num-warps 8 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=TURNED
 # RUN: tegula compile %s::far --signature 'x=*f32:16,out=*f32:16,B=4096' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=FAR
 import triton
 import triton.language as tl
@@ -58,3 +59,17 @@ def add(x, out, B: tl.constexpr):
 def pack(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(out + i, ((tl.load(x + 2 * i) & 15) | (tl.load(x + 2 * i + 1) << 4)).to(tl.int8))
+
+
+# Elements that lie next to each other in memory are stored by one instruction, also where each thread holds one of them.
+# TURNED-DAG: [[ALONG:#layout[0-9]*]] = {{.*}}[2x128] register=[] lane=[(0,1),(0,2),(0,4),(0,8),(0,16)]
+# TURNED-DAG: [[DOWN:#layout[0-9]*]] = {{.*}}[2x128] register=[] lane=[(1,0),(0,1),(0,2),(0,4),(0,8)]
+# TURNED: tt.load {{.*}}[[ALONG]]>
+# TURNED: tt.store {{.*}}[[DOWN]]>
+# TURNED: tt.store {{.*}}[[ALONG]]>
+@triton.jit
+def turned(x, out):
+    rows, cols = tl.program_id(0) * 2 + tl.arange(0, 2), tl.arange(0, 128)
+    a = tl.load(x + rows[:, None] * 128 + cols[None, :])
+    tl.store(out + cols[None, :] * 4096 + rows[:, None], a)
+    tl.store(x + rows[:, None] * 128 + cols[None, :], a + 1)
