@@ -240,6 +240,11 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     if (costOfRowsAndColumns(leader, across) < costOfRowsAndColumns(leader, layout))
       layout = across;
   }
+  // A scan along a slow dimension. Along the fast one neighbours lie in lanes, for the accesses.
+  if (auto found = scanned_.find(leader); found != scanned_.end())
+    for (unsigned dim : found->second)
+      if (dim != heaviest->order[0] && type.getShape()[dim] == layout.hull(dim))
+        layout = layout::scanned(layout, dim);
   // What is loaded and stored once, and reduced in each trip, lies as the reductions want it.
   bool isReducedInside =
       llvm::all_of(anchors, [&](const Anchor &anchor) { return anchor.trips < reduced_.trips(leader); });
@@ -527,6 +532,11 @@ void LayoutChoice::collectReductions(FuncOp function) {
   };
   function.walk([&](ReduceOp reduce) { collect(reduce, reduce.getAxis()); });
   function.walk([&](ScanOp scan) { collect(scan, scan.getAxis()); });
+  function.walk([&](ScanOp scan) {
+    for (Value operand : scan.getOperands())
+      if (classes_.isData(operand))
+        scanned_[classes_.leader(operand)].insert(unsigned(scan.getAxis()));
+  });
   function.walk([&](Operation *op) {
     if (isa<ReduceOp, ScanOp, GatherOp>(op))
       for (Value operand : op->getOperands())

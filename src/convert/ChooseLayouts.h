@@ -9,6 +9,7 @@
 #include "layout/Builders.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <array>
 #include <optional>
@@ -121,6 +122,7 @@ private:
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
       reducedOnce_; // along which dimensions, outside of loops
+  llvm::DenseMap<mlir::Value, llvm::SmallSetVector<unsigned, 2>> scanned_; // along which dimensions
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
 };

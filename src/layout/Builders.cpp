@@ -105,6 +105,24 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
   return dealer.finish();
 }
 
+Layout scanned(const Layout &layout, unsigned dim) {
+  Layout::Bases bases = layout.allBases();
+  std::vector<uint32_t *> movers; // registers' first
+  std::vector<uint32_t> along;
+  for (Axis axis : {Axis::Register, Axis::Warp})
+    for (uint32_t &basis : bases[size_t(axis)])
+      if (basis & layout.dimMask(dim)) {
+        if (basis & ~layout.dimMask(dim))
+          return layout;
+        movers.push_back(&basis);
+        along.push_back(basis);
+      }
+  std::sort(along.begin(), along.end());
+  for (size_t i = 0; i != movers.size(); ++i)
+    *movers[i] = along[i];
+  return {layout.extents(), std::move(bases)};
+}
+
 Layout reductionInThreads(std::vector<int64_t> extents, unsigned dim, unsigned run, unsigned lanesAlong,
                           unsigned warps, double fullThreads) {
   Dealer dealer(extents, fullThreads);

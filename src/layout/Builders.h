@@ -28,6 +28,10 @@ Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned
 Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const unsigned> order,
                  unsigned vectorElements, unsigned warps, double fullThreads = someFullThreads);
 
+// As `layout`, but along `dim` registers take the lowest of the bits that they and warps move, warps the
+// highest: a thread scans neighbours by itself, and warps exchange the totals of theirs.
+Layout scanned(const Layout &layout, unsigned dim);
+
 // A reduction along `dim` of a tile that is kept, and whose results go on as a line: threads lie along the
 // other dimensions, each with runs of `run` elements along `dim`, and only `lanesAlong` lanes of a warp (a
 // power of two), and what threads the other dimensions leave, share a result.

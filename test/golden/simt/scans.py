@@ -46,3 +46,13 @@ def columns(x):
 # PIECES: convert: through {{.*}} shared memory
 # PIECES: scan: 32 registers, then 32 lanes in 5 shuffles, then 4 warps
 # PIECES: convert: through {{.*}} shared memory
+
+
+# Of a scan along the slow dimension of a loaded tile each thread has neighbours, and each warp rows of its own: warps exchange
+# totals of their rows only.
+# RUN: tegula explain %s::rows --target sm_90a --num-warps 4 --signature 'x=*f32:16' | FileCheck %s --check-prefix=ROWS
+# ROWS: scan: 32 registers, then 4 warps through 2048 bytes of shared memory
+@jit
+def rows(x):
+    i = tl.arange(0, 128)[:, None] * 128 + tl.arange(0, 128)[None, :]
+    tl.store(x + i, tl.cumsum(tl.load(x + i), axis=0))

@@ -338,6 +338,16 @@ TEST(Builders, ReductionInThreadsLeavesFewLanesAlongTheAxis) {
   EXPECT_EQ(warpsAlong(narrow, 0).size(), 1u);
 }
 
+TEST(Builders, ScannedRowsLieInThreadsThenInWarps) {
+  Layout tile = coalesced({128, 128}, 4, 4), rows = scanned(tile, 0);
+  EXPECT_EQ(rows.bases(Axis::Warp), (std::vector<uint32_t>{32 * 128, 64 * 128}));
+  EXPECT_EQ(rows.bases(Axis::Lane), tile.bases(Axis::Lane));
+  EXPECT_EQ(rows.contiguous(1), 4u);
+  EXPECT_TRUE(rows.isSurjective() && isOrdered(rows, 0));
+  EXPECT_EQ(scanned(rows, 0), rows);
+  EXPECT_EQ(scanned(tile, 1), tile) << "its registers are the lowest already";
+}
+
 TEST(Builders, DotOperandsHoldWhatTheResultNeeds) {
   for (unsigned warps : {1u, 4u, 8u}) {
     Layout result = dotBlocked({64, 32}, warps), a = dotOperand(result, 0, 16), b = dotOperand(result, 1, 16);
