@@ -203,6 +203,16 @@ static bool hasWideDivisions(const llvm::Module &module) {
   });
 }
 
+static bool comparesChosen(const llvm::Module &module) {
+  auto isChosen = [](const llvm::Value *value) { return llvm::isa<llvm::SelectInst>(value); };
+  auto compares = [&](const llvm::Instruction &instruction) {
+    return llvm::isa<llvm::ICmpInst>(instruction) && llvm::any_of(instruction.operands(), isChosen);
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), compares);
+  });
+}
+
 static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -240,8 +250,12 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   else
     cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   // Quotients in 64 bits of numbers that have 32 are divided in 32.
-  if (hasWideDivisions(module))
+  // Comparisons of a place with one that was chosen among lesser ones are known.
+  bool comparesPlaces = comparesChosen(module);
+  if (comparesPlaces || hasWideDivisions(module))
     cleanup.addPass(llvm::CorrelatedValuePropagationPass());
+  if (comparesPlaces)
+    cleanup.addPass(Combine());
   cleanup.addPass(llvm::ADCEPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());

@@ -1,6 +1,6 @@
-// Reductions in three steps: the registers of a thread as a tree; lanes by butterflies, or by one instruction
-// for words, where the machine has it; warps by one trip through shared memory in which every thread reads
-// all partial results. Every thread ends with the results that the sliced layout gives it.
+// Reductions in three steps: the registers of a thread as a tree or a chain; lanes by butterflies, or by one
+// instruction for words, where the machine has it; warps by one trip through shared memory in which every
+// thread reads all partial results. Every thread ends with the results that the sliced layout gives it.
 #include "codegen/simt/Elementwise.h"
 #include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Costs.h"
@@ -52,6 +52,25 @@ Partial tree(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
   return parts.front();
 }
 
+// One after the other: few of the parts, and few conditions, are needed at a time.
+Partial chain(Emitter &e, ReduceOp op, const std::vector<Partial> &parts) {
+  Partial result = parts.front();
+  for (const Partial &part : llvm::drop_begin(parts))
+    result = combine(e, op, result, part);
+  return result;
+}
+
+// Are several values only chosen by comparisons, as the greatest one and its place? In a tree the assembler,
+// which has seven registers for conditions, compares elements as soon as two of them are there, and puts the
+// loads of the others, whose masks are conditions, too, behind that.
+bool isChoice(ReduceOp op) {
+  return op.getNumOperands() > 1 &&
+         llvm::all_of(op.getCombine().front().without_terminator(), [](Operation &each) {
+           return isa<arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp, arith::OrIOp,
+                      arith::XOrIOp, arith::ConstantOp>(each);
+         });
+}
+
 // The pair that the two are the elements of, in order; null: of none.
 llvm::Value *pairOf(llvm::Value *low, llvm::Value *high) {
   auto elementAt = [](llvm::Value *value, uint64_t place) -> llvm::Value * {
@@ -68,6 +87,8 @@ llvm::Value *pairOf(llvm::Value *low, llvm::Value *high) {
 // What a thread holds. Extrema of 16-bit floats, which no order changes, are of two at once as long as there
 // are pairs.
 Partial withinThread(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
+  if (isChoice(op))
+    return chain(e, op, parts);
   Operation &first = op.getCombine().front().front();
   bool isExtremum = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(first) &&
                     first.getNextNode() == op.getCombine().front().getTerminator() &&
