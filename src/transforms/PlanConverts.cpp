@@ -1,10 +1,49 @@
 #include "transforms/PlanConverts.h"
+#include "ir/simt/KnownIndices.h"
 #include "ir/simt/Scratch.h"
 
 using namespace mlir;
 using tegula::layout::Axis;
 
 namespace tegula::transforms {
+
+namespace {
+
+// Cycles of a warp whose lanes hand on each register that may hold an element, and choose.
+unsigned costOfLanes(tile::GatherOp gather, const layout::ConversionCosts &costs) {
+  unsigned words = std::max(1u, simt::storedBits(tile::elementType(gather.getType())) / 32);
+  unsigned cost = costs.shuffleLatency;
+  for (unsigned reg : simt::layoutOf(gather.getResult()).liveRegisters()) {
+    auto candidates = unsigned(simt::gatheredFrom(gather, reg).size());
+    cost += words * (candidates * costs.shuffle + (candidates - 1) * costs.select);
+  }
+  return cost;
+}
+
+// The same through shared memory, of a gather along the last dimension: elements that agree in the lowest
+// bits of their place in a row share banks. Nothing is known of other dimensions: rows lie in different ones.
+unsigned costOfShared(tile::GatherOp gather, const layout::ConversionCosts &costs) {
+  constexpr unsigned bankBytes = 4;
+  layout::Layout source = simt::layoutOf(gather.getSource()), result = simt::layoutOf(gather.getResult());
+  unsigned bytes = simt::storedBits(tile::elementType(gather.getType())) / 8,
+           axis = unsigned(gather.getAxis());
+  unsigned wavefronts = unsigned(source.liveRegisters().size()) * std::max(1u, bytes / bankBytes);
+  unsigned readers = 1; // lanes that take elements of one row
+  for (uint32_t basis : result.bases(Axis::Lane))
+    readers *= basis & result.dimMask(axis) ? 2 : 1;
+  for (unsigned reg : result.liveRegisters()) {
+    unsigned waiting = 1;
+    if (axis + 1 == result.rank()) {
+      llvm::KnownBits index = simt::knownBits(gather.getIndices(), reg);
+      unsigned equal = (index.One | index.Zero).countr_one();
+      waiting = std::max(1u, std::min(readers, (bytes << std::min(equal, 5u)) / bankBytes));
+    }
+    wavefronts += waiting * std::max(1u, bytes / bankBytes);
+  }
+  return wavefronts * costs.wavefront + costs.sharedLatency + costs.barrier;
+}
+
+} // namespace
 
 void planConverts(ModuleOp module, const simt::Costs &costs) {
   module.walk([&](simt::ConvertOp convert) {
@@ -18,9 +57,9 @@ void planConverts(ModuleOp module, const simt::Costs &costs) {
     convert.setPlanAttr(simt::ConversionAttr::get(module.getContext(), plan));
   });
   module.walk([&](tile::GatherOp gather) {
-    // A warp that holds several registers of a line would exchange all of them.
-    if (simt::layoutOf(gather.getSource()).size(Axis::Register) <= costs.gatheredRegisters &&
-        simt::canGatherInWarp(gather))
+    if (simt::canGatherInWarp(gather) &&
+        (simt::layoutOf(gather.getSource()).size(Axis::Register) <= costs.gatheredRegisters ||
+         costOfLanes(gather, costs.conversion) < costOfShared(gather, costs.conversion)))
       gather->setAttr(simt::inWarpName, UnitAttr::get(module.getContext()));
   });
 }

@@ -110,6 +110,56 @@ def test_gather(target, axis, source, index, dtype):
     np.testing.assert_array_equal(out, np.take_along_axis(x, indices.astype(np.int64), axis))
 
 
+@triton.jit
+def computed_gather_kernel(x_ptr, places_ptr, out_ptr, shift, KIND: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    """Indices of which some bits are the same in all lanes, as the compiler can tell."""
+    r, c = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    x = tl.load(x_ptr + r * C + c)
+    if KIND == "strided":
+        i = c * 7 + 3 & C - 1
+    elif KIND == "remainder":
+        i = (c * 5 + 3) % C
+    elif KIND == "turned":
+        i = (c + C // 2) % C
+    elif KIND == "back":
+        i = C - 1 - c
+    elif KIND == "pairs":
+        i = c ^ 1
+    elif KIND == "by_row":
+        i = (c + r * 4) % C
+    elif KIND == "by_scalar":
+        i = (c + shift) % C
+    elif KIND == "halved":
+        i = c // 2
+    elif KIND == "masked":
+        i = tl.load(places_ptr + c, mask=c % 2 == 0, other=0) * 2 + 1
+    else:
+        tl.static_assert(KIND == "outside")
+        i = c * 2 - 4
+    tl.store(out_ptr + r * C + c, tl.gather(x, tl.broadcast_to(i, (R, C)), 1))
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64"])
+@pytest.mark.parametrize("shape", [(16, 128), (4, 512), (2, 1024), (32, 32), (8, 16)], ids=str)
+@pytest.mark.parametrize("kind", ["strided", "remainder", "turned", "back", "pairs", "by_row", "by_scalar", "halved",
+                                  "masked", "outside"])
+def test_gather_of_computed_indices(target, kind, shape, dtype, warps):
+    rows, columns = shape
+    x = np.random.default_rng(0).integers(1, 100, shape).astype(dtype)
+    out = np.zeros_like(x)
+    places = np.random.default_rng(1).integers(0, columns // 2, columns).astype(np.int32)
+    computed_gather_kernel[(1,)](x, places, out, 5, KIND=kind, R=rows, C=columns, num_warps=warps)
+    r, c = np.arange(rows)[:, None], np.arange(columns)[None, :]
+    i = {"strided": c * 7 + 3 & columns - 1, "remainder": (c * 5 + 3) % columns, "turned": (c + columns // 2) % columns,
+         "back": columns - 1 - c, "pairs": c ^ 1, "by_row": (c + r * 4) % columns, "by_scalar": (c + 5) % columns,
+         "halved": c // 2, "masked": np.where(c % 2 == 0, places[None, :], 0) * 2 + 1, "outside": c * 2 - 4}[kind]
+    i = np.broadcast_to(i, shape)
+    inside = (i >= 0) & (i < columns)
+    expected = np.where(inside, np.take_along_axis(x, np.where(inside, i, 0), 1), 0)
+    np.testing.assert_array_equal(out, expected.astype(dtype))
+
+
 def test_index_outside_gives_zero(target):
     x = np.arange(1, 9, dtype=np.float32)
     indices = np.array([0, 7, 8, -1, 2**31 - 1, -2**31, 3, 100], np.int32)

@@ -2,6 +2,7 @@
 // the source and the lines of its own results, lanes hand elements to each other; else the source
 // goes to shared memory and each thread reads what it needs.
 #include "codegen/simt/Emitter.h"
+#include "ir/simt/KnownIndices.h"
 #include "ir/simt/Scratch.h"
 
 using namespace mlir;
@@ -31,7 +32,8 @@ public:
         continue;
       llvm::Value *index = b_.CreateSExtOrTrunc(indices_[reg], b_.getInt32Ty());
       llvm::Value *extent = b_.getInt32(uint32_t(source_.extents()[axis_]));
-      llvm::Value *inside = b_.CreateICmpULT(index, extent);
+      bool isInside = knownBits(op_.getIndices(), reg).getMaxValue().ult(uint64_t(source_.extents()[axis_]));
+      llvm::Value *inside = isInside ? b_.getTrue() : b_.CreateICmpULT(index, extent);
       index = b_.CreateSelect(inside, index, b_.getInt32(0));
       llvm::Value *value = inWarp ? fromLanes(index, reg) : fromShared(index, reg);
       results[reg] = b_.CreateSelect(inside, value, llvm::Constant::getNullValue(element_));
@@ -55,20 +57,26 @@ private:
       if (basis)
         lane = b_.CreateOr(lane, b_.CreateShl(coordinateBit(basis, index, reg), uint64_t(i)), "",
                            /*IsDisjoint=*/true);
-    // Each register that may hold the element crosses; the bits of its number choose.
-    Registers candidates;
-    for (llvm::Value *value : values_) {
+    // Each register that may hold the element crosses; the bits of its number choose, as far as they are not
+    // known.
+    Registers candidates(values_.size(), nullptr);
+    for (unsigned each : gatheredFrom(op_, reg)) {
+      llvm::Value *value = values_[each];
       SmallVector<llvm::Value *, 2> words =
           toWords(e_, toStored(e_, value ? value : llvm::PoisonValue::get(element_)));
       for (llvm::Value *&word : words)
         word = e_.hardware.shuffleIndex(b_, word, lane);
-      candidates.push_back(fromStored(e_, fromWords(e_, words, storedType(e_, element_)), element_));
+      candidates[each] = fromStored(e_, fromWords(e_, words, storedType(e_, element_)), element_);
     }
     for (uint32_t basis : source_.bases(Axis::Register)) {
-      llvm::Value *odd = b_.CreateTrunc(coordinateBit(basis, index, reg), b_.getInt1Ty());
+      llvm::Value *odd = nullptr;
       Registers half;
-      for (unsigned i = 0; i + 1 < candidates.size(); i += 2)
-        half.push_back(b_.CreateSelect(odd, candidates[i + 1], candidates[i]));
+      for (unsigned i = 0; i + 1 < candidates.size(); i += 2) {
+        llvm::Value *first = candidates[i], *second = candidates[i + 1];
+        if (first && second && !odd)
+          odd = b_.CreateTrunc(coordinateBit(basis, index, reg), b_.getInt1Ty());
+        half.push_back(first && second ? b_.CreateSelect(odd, second, first) : first ? first : second);
+      }
       candidates = std::move(half);
     }
     return candidates[0];
