@@ -221,6 +221,39 @@ def test_few_columns_that_neighbouring_lanes_hold(target, shape, warps):
 
 
 @triton.jit
+def many_columns_kernel(x_ptr, rows_ptr, out_ptr, place_ptr, trips, R: tl.constexpr, C: tl.constexpr):
+    """Sums of rows keep the warps across them, so that warps share each column."""
+    r, c = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    for _ in range(trips):
+        x = tl.load(x_ptr + r * C + c)
+        for k in range(3):
+            x += tl.sum(x, 1)[:, None] + k
+        tl.store(rows_ptr + tl.arange(0, R), tl.max(x, 1))
+        tl.store(out_ptr + tl.arange(0, C), tl.sum(x, 0))
+        tl.store(place_ptr + tl.arange(0, C), tl.argmax(x % 17, 0))
+        tl.store(x_ptr + r * C + c, x + tl.sum(x, 0)[None, :])
+
+
+@pytest.mark.parametrize("warps", [2, 4, 8, 16])
+@pytest.mark.parametrize("shape", [(16, 256), (8, 1024), (32, 512), (64, 64), (20, 256)], ids=str)
+def test_many_columns_that_warps_share(target, shape, warps):
+    rng = np.random.default_rng(10)
+    x = rng.integers(-9, 10, shape).astype(np.int32)
+    y, rows = x.copy(), np.zeros(shape[0], np.int32)
+    sums, places = np.zeros(shape[1], np.int32), np.zeros(shape[1], np.int32)
+    many_columns_kernel[(1,)](x, rows, sums, places, 2, R=shape[0], C=shape[1], num_warps=warps)
+    for _ in range(2):
+        before = y.copy()
+        for k in range(3):
+            before += before.sum(1, dtype=np.int32)[:, None] + np.int32(k)
+        y = before + before.sum(0, dtype=np.int32)[None, :]
+    np.testing.assert_array_equal(rows, before.max(1))
+    np.testing.assert_array_equal(sums, before.sum(0, dtype=np.int32))
+    np.testing.assert_array_equal(places, np.fmod(before, 17).argmax(0))
+    np.testing.assert_array_equal(x, y)
+
+
+@triton.jit
 def sums_with_arithmetic_between_kernel(x_ptr, out_ptr, B: tl.constexpr):
     i = tl.arange(0, B)
     x = tl.load(x_ptr + i)

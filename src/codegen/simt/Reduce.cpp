@@ -1,6 +1,7 @@
 // Reductions in three steps: the registers of a thread as a tree or a chain; lanes by butterflies, or by one
 // instruction for words, where the machine has it; warps by one trip through shared memory in which every
-// thread reads all partial results. Every thread ends with the results that the sliced layout gives it.
+// thread reads all partial results, or, of many results, by two, with a part of them for each warp. Every
+// thread ends with the results that the sliced layout gives it.
 #include "codegen/simt/Elementwise.h"
 #include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Costs.h"
@@ -173,6 +174,61 @@ bool isSharedByLanes(const Layout &result, unsigned count) {
   return true;
 }
 
+// What all warps wrote of the slots' results, combined.
+std::vector<Partial> combined(Emitter &e, ReduceOp op, WarpSlots &slots, ArrayRef<uint64_t> offsets,
+                              ArrayRef<llvm::Type *> types, size_t count) {
+  std::vector<std::vector<Partial>> all(count);
+  for (auto [offset, type] : llvm::zip(offsets, types))
+    for (auto [found, partials] : llvm::zip(slots.read(offset, type), all)) {
+      partials.resize(found.size());
+      for (auto [value, partial] : llvm::zip(found, partials))
+        partial.values.push_back(value);
+    }
+  std::vector<Partial> results;
+  for (std::vector<Partial> &partials : all)
+    results.push_back(tree(e, op, std::move(partials)));
+  return results;
+}
+
+// As acrossWarps, but each warp combines those results that the highest bits of a register's number, taken
+// for the warp's along the axis, stand for; the others read them from there (ReduceScratch::isDivided).
+void acrossWarpsInParts(Emitter &e, ReduceOp op, const Layout &result, std::vector<Partial> &parts,
+                        ArrayRef<std::pair<uint32_t, uint32_t>> threads, llvm::Value *writes) {
+  ReduceScratch scratch(op);
+  const std::vector<uint32_t> &registers = result.bases(Axis::Register);
+  unsigned divided = llvm::Log2_32(scratch.warps), kept = unsigned(registers.size()) - divided;
+  SmallVector<uint32_t> all, own;
+  for (unsigned reg = 0; reg != parts.size(); ++reg)
+    all.push_back(result.apply(reg, 0, 0));
+  for (unsigned reg = 0; reg != 1u << kept; ++reg)
+    own.push_back(result.apply(reg, 0, 0));
+  SmallVector<std::pair<uint32_t, uint32_t>> sharing, whole;
+  for (auto [slot, warp] : threads) {
+    whole.push_back({slot, 0});
+    sharing.push_back({warp ? registers[kept + llvm::Log2_32(warp)] : slot, 0});
+  }
+  unsigned count = 1u << result.totalBits(), operands = unsigned(parts[0].values.size());
+  SmallVector<llvm::Type *> types;
+  for (llvm::Value *value : parts[0].values)
+    types.push_back(value->getType());
+  auto write = [&](WarpSlots &slots, ArrayRef<uint64_t> offsets, ArrayRef<Partial> from) {
+    for (unsigned i = 0; i != operands; ++i) {
+      SmallVector<llvm::Value *> values;
+      for (const Partial &part : from)
+        values.push_back(part.values[i]);
+      slots.write(offsets[i], values, writes);
+    }
+  };
+  WarpSlots given(e, op, count, scratch.warps, threads, all, true);
+  write(given, scratch.offsets, parts);
+  e.hardware.barrier(e.builder);
+  WarpSlots shared(e, op, count, scratch.warps, sharing, own, true), found(e, op, count, 1, sharing, own);
+  write(found, scratch.whole, combined(e, op, shared, scratch.offsets, types, own.size()));
+  e.hardware.barrier(e.builder);
+  WarpSlots taken(e, op, count, 1, whole, all);
+  parts = combined(e, op, taken, scratch.whole, types, all.size());
+}
+
 // All partial results of the warps that share a result, read back by every thread.
 void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &result,
                  std::vector<Partial> &parts) {
@@ -199,6 +255,8 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       skip |= 32u << i;
   if (skip)
     writes = b.CreateICmpEQ(b.CreateAnd(e.thread(), skip), b.getInt32(0));
+  if (scratch.isDivided)
+    return acrossWarpsInParts(e, op, result, parts, threads, writes);
   SmallVector<unsigned> live;
   SmallVector<uint32_t> of;
   for (unsigned reg = 0; reg != parts.size(); ++reg)

@@ -13,7 +13,7 @@ unsigned bytesOf(llvm::Type *stored) { return stored->getScalarSizeInBits() / 8;
 } // namespace
 
 WarpSlots::WarpSlots(Emitter &e, Operation *op, unsigned slots, unsigned warps,
-                     ArrayRef<std::pair<uint32_t, uint32_t>> threads, ArrayRef<uint32_t> of)
+                     ArrayRef<std::pair<uint32_t, uint32_t>> threads, ArrayRef<uint32_t> of, bool byWarp)
     : e_(e), op_(op), slots_(slots), warps_(warps), threads_(threads.begin(), threads.end()),
       of_(of.begin(), of.end()) {
   for (unsigned part = 0; part != of_.size(); ++part)
@@ -21,6 +21,7 @@ WarpSlots::WarpSlots(Emitter &e, Operation *op, unsigned slots, unsigned warps,
   llvm::sort(order_, [&](unsigned a, unsigned b) { return of_[a] < of_[b]; });
   while (run_ < widestAccess && isInRuns(run_ * 2))
     run_ *= 2;
+  byWarp_ = byWarp || run_ > 1;
 }
 
 // Do the parts come in groups of `size` neighbouring slots, from a multiple of it on in each thread?
@@ -35,7 +36,7 @@ bool WarpSlots::isInRuns(unsigned size) const {
 }
 
 uint32_t WarpSlots::index(uint32_t slot, uint32_t warp) const {
-  return run_ > 1 ? warp * slots_ + slot : slot * warps_ + warp;
+  return byWarp_ ? warp * slots_ + slot : slot * warps_ + warp;
 }
 
 llvm::Value *WarpSlots::address(uint64_t offset, unsigned bytes, uint32_t slot,
@@ -73,7 +74,7 @@ std::vector<Registers> WarpSlots::read(uint64_t offset, llvm::Type *type) {
   auto &b = e_.builder;
   llvm::Type *stored = storedType(e_, type);
   unsigned bytes = bytesOf(stored), most = widestAccess / bytes;
-  unsigned parts = std::min(run_, most), warps = parts > 1 ? 1 : std::min(warps_, most); // of one access
+  unsigned parts = std::min(run_, most), warps = byWarp_ ? 1 : std::min(warps_, most); // of one access
   std::vector<Registers> result(of_.size(), Registers(warps_));
   for (unsigned i = 0; i != order_.size(); i += parts)
     for (unsigned warp = 0; warp != warps_; warp += warps) {

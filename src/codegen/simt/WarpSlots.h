@@ -11,8 +11,10 @@ public:
   // A thread holds slot `of[i]` ^ the slots of its bits in part i, and writes as the warp of its bits.
   // `threads` has for each bit of a lane, then of a warp, the slot and the warp to which it leads. Slots are
   // below `slots`, both numbers are powers of two.
+  // `byWarp`: each warp's slots lie side by side, also where a thread holds no neighbours.
   WarpSlots(Emitter &e, mlir::Operation *op, unsigned slots, unsigned warps,
-            llvm::ArrayRef<std::pair<uint32_t, uint32_t>> threads, llvm::ArrayRef<uint32_t> of);
+            llvm::ArrayRef<std::pair<uint32_t, uint32_t>> threads, llvm::ArrayRef<uint32_t> of,
+            bool byWarp = false);
 
   // A value of each part, all of one type, into the table that begins `offset` bytes behind the op's scratch.
   // A null predicate is true.
@@ -31,7 +33,8 @@ private:
   Emitter &e_;
   mlir::Operation *op_;
   unsigned slots_, warps_;
-  unsigned run_ = 1; // so many parts are neighbours; if several, a warp's slots lie side by side
+  unsigned run_ = 1; // so many parts are neighbours
+  bool byWarp_;      // a warp's slots lie side by side
   std::vector<std::pair<uint32_t, uint32_t>> threads_;
   std::vector<uint32_t> of_;
   std::vector<unsigned> order_; // parts by ascending slot

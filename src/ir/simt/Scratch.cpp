@@ -24,6 +24,24 @@ unsigned registersOf(Type tile) {
   return unsigned(layoutOf(type).liveRegisters().size()) * storedBits(type.getElementType()) / 32;
 }
 
+// Each thread reads what all warps have of its results, and combines that; or warps do so for a part of them
+// each, meet once more, and read what the others found. Their parts are told apart by the highest registers.
+static bool paysToDivide(ReduceOp op, const Layout &result, uint32_t warpBits) {
+  constexpr layout::ConversionCosts costs;
+  const std::vector<uint32_t> &registers = result.bases(Axis::Register);
+  unsigned bits = unsigned(llvm::popcount(warpBits)), warps = 1u << bits;
+  unsigned held = result.size(Axis::Register), part = held / warps;
+  bool isWhole = !result.hasPadding() && !tile::runsOneByOne(op.getCombine()) && registers.size() >= bits &&
+                 llvm::none_of(registers, [](uint32_t basis) { return basis == 0; });
+  for (auto [i, basis] : llvm::enumerate(result.bases(Axis::Warp)))
+    isWhole &= !(warpBits >> i & 1) || basis == 0;
+  if (!isWhole)
+    return false;
+  int combined = int(warps - 1) * int(held - part), moved = int(held * warps) - int(2 * held + part);
+  return int(op.getNumOperands()) * (combined + moved * int(costs.wavefront)) >
+         int(costs.barrier + costs.sharedLatency);
+}
+
 ReduceScratch::ReduceScratch(ReduceOp op) {
   Layout source = layoutOf(op.getOperands()[0]);
   unsigned axis = unsigned(op.getAxis()), shift = 0;
@@ -50,8 +68,16 @@ ReduceScratch::ReduceScratch(ReduceOp op) {
   };
   for (Value operand : op.getOperands())
     reserve(storedBits(elementType(operand.getType())) / 8);
-  if (source.extents()[axis] != source.hull(axis))
+  if (source.extents()[axis] != source.hull(axis)) {
     reserve(1);
+    return;
+  }
+  isDivided = paysToDivide(op, source.sliced(axis), warpBits);
+  for (unsigned size : elementBytes)
+    if (isDivided) {
+      whole.push_back(bytes);
+      bytes += llvm::alignTo(results * size, 16);
+    }
 }
 
 unsigned ScanLevel::mask() const {

@@ -13,6 +13,10 @@ struct ReduceScratch {
   unsigned warps = 1;                  // that share a result
   // Behind the operands, where the extent is no power of two: does the partial result exist?
   unsigned validity() const { return unsigned(elementBytes.size()) - 1; }
+  // Does each of the warps that share results combine its part of them, and hands these to the others?
+  // `whole`: where each operand's results then lie, one slot a result.
+  bool isDivided = false;
+  llvm::SmallVector<uint64_t, 2> whole;
   llvm::SmallVector<unsigned, 2> elementBytes;
   llvm::SmallVector<uint64_t, 2> offsets; // of each operand
   uint64_t bytes = 0;

@@ -2,6 +2,7 @@
 # RUN: tegula compile %s::both --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*f32:16,C=i32:16,R=8,N=2048' | FileCheck %s --check-prefix=BOTH
 # RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=ROWS
 # RUN: tegula compile %s::running --target sm_90a --num-warps 8 --emit simt --signature 'x=*f32,sums=*f32:16,C=i32,R=32,N=512' | FileCheck %s --check-prefix=RUNNING
+# RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit ptx --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=PARTS
 # The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
 # has whole columns. They lie across the rows where more is exchanged along these.
 import tegula.language as tl
@@ -42,6 +43,11 @@ def largest(x, sums, rows, C, R: tl.constexpr, N: tl.constexpr):
 
 
 # ROWS: #simt.layout<{{.*}}[64x512]{{.*}} warp=[(1,0),(2,0),(4,0)]
+# Of the 16 columns that a thread has each warp adds up two, and reads the others from where their warps put them.
+# PARTS: bar.sync
+# PARTS-COUNT-14: add.{{.*}}f32
+# PARTS-NOT: add.{{.*}}f32
+# PARTS: bar.sync
 
 
 @jit
