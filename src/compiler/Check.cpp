@@ -55,6 +55,9 @@ private:
   }
 
   void walk(const Stmt *node) {
+    // `else: raise ...` behind constants refuses other constants: no compile that goes well looks at it.
+    if (auto *s = as<UnsupportedStmt>(node); s && s->what == "raise" && branches_)
+      return;
     if (std::optional<sema::Refusal> refusal = sema::refusalOf(node))
       return refuse(node, refusal->what, refusal->instead);
     if (auto *s = as<Assign>(node)) {
@@ -72,8 +75,10 @@ private:
       walk(s->value);
     } else if (auto *s = as<If>(node)) {
       walk(s->condition);
+      ++branches_;
       walk(s->body);
       walk(s->orelse);
+      --branches_;
     } else if (auto *s = as<For>(node)) {
       walk(s->target);
       walk(s->iterable);
@@ -162,6 +167,7 @@ private:
   const sema::Function &function_;
   diag::Sink &sink_;
   llvm::StringSet<> known_, &used_;
+  int branches_ = 0; // of `if` around the statement
 };
 
 } // namespace

@@ -272,12 +272,15 @@ std::optional<Visitor::RunTimeRange> Visitor::runTimeRange(const Bounds &bounds)
     const Value &value = *sources[i].second;
     bool isNumberOrTensor = value.tensor() || (value.constant() && isNumber(*value.constant()));
     parts[i] = isNumberOrTensor ? toTensor(session, value) : std::nullopt;
-    bool isIntegerScalar = parts[i] && parts[i]->type.isScalar() && !parts[i]->type.pointer &&
-                           isInteger(parts[i]->type.element) && parts[i]->type.element != DType::I1;
+    bool isIntegerScalar =
+        parts[i] && parts[i]->type.isScalar() && !parts[i]->type.pointer && isInteger(parts[i]->type.element);
     if (isNumberOrTensor && !parts[i])
       return std::nullopt; // reported: an integer of more than 64 bits
     if (!isIntegerScalar)
       return session.fail(Kind::LoopBound, {sources[i].first, describeType(value)});
+    // A condition is the number 0 or 1, as in Python.
+    if (parts[i]->type.element == DType::I1 && !(parts[i] = cast(session, *parts[i], DType::I32)))
+      return std::nullopt;
     type = type ? promoteIntegers(*type, parts[i]->type.element) : parts[i]->type.element;
   }
   for (auto &part : parts)

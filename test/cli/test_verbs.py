@@ -89,6 +89,28 @@ def test_check_accepts_a_good_file(tegula, add_file):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_check_accepts_branches_that_refuse_other_constants(tegula):
+    (tegula.folder / "k.py").write_text("""import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, KIND: tl.constexpr):
+    if KIND == "one":
+        tl.store(x, 1.0)
+    elif KIND == "two":
+        tl.store(x, 2.0)
+    else:
+        raise ValueError(f"no such kind: {KIND}")
+""")
+    done = tegula("check", "k.py")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = tegula("compile", "k.py::k", "--emit", "ttir", "--signature", "x=*f32,KIND='two'")
+    assert done.returncode == 0, done.stderr
+    done = tegula("compile", "k.py::k", "--emit", "ttir", "--signature", "x=*f32,KIND='three'")
+    assert done.returncode == 1 and "raise is not supported in a kernel [UnsupportedConstruct]" in done.stderr
+
+
 @pytest.mark.parametrize("verb", ["run", "compile", "explain", "check"])
 def test_help_has_an_example(tegula, verb):
     done = tegula(verb, "--help")

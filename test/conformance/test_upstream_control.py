@@ -116,6 +116,25 @@ def test_loops_over_ranges(device, bounds):
 
 
 @triton.jit
+def condition_bounds_kernel(out, flag, ONE: tl.constexpr):
+    trips = 0
+    for i in range(ONE):
+        trips += 1
+    for i in range(flag != 0):
+        trips += 10
+    for i in tl.range(flag == 0, 3):
+        trips += 100
+    for i in tl.static_range(ONE):
+        trips += 1000
+    tl.store(out, trips)
+
+
+@pytest.mark.parametrize("flag, one, right", [(5, True, 1311), (0, True, 1201), (5, False, 310)])
+def test_conditions_are_bounds_of_loops(device, flag, one, right):
+    assert run(condition_bounds_kernel, device, flag, ONE=one)[0] == right
+
+
+@triton.jit
 def static_kernel(out, N: tl.constexpr):
     for i in tl.static_range(N):
         tl.static_assert(i >= 0)
@@ -252,6 +271,27 @@ def annotated_kernel(out, n):
 
 def test_annotated_names(device):
     assert run(annotated_kernel, device, 6) == [12, 9, 9, 9, 9, 9, 9, 4]
+
+
+@triton.jit
+def wrapped_bits(WIDTH: tl.constexpr):
+    bits = tl.full((1,), 12, tl.int32)
+    if WIDTH > 4:
+        bits += 1
+    bits = tl.constexpr(bits)
+    return bits
+
+
+@triton.jit
+def wrapped_kernel(out, n, WIDTH: tl.constexpr):
+    stride = tl.constexpr(n)
+    bits = wrapped_bits(WIDTH)
+    i = tl.arange(0, 4)
+    tl.store(out + i * stride, (i + 9) & bits)
+
+
+def test_constexpr_of_a_run_time_value_is_that_value(device):
+    assert run(wrapped_kernel, device, 2, WIDTH=8) == [9, -1, 8, -1, 9, -1, 12, -1]
 
 
 @triton.jit
