@@ -24,9 +24,9 @@ from .language.core import _aggregate as aggregate, must_use_result
 from . import _C, _utils, backends, compiler, knobs, runtime, testing, tools
 from .compiler import compile
 from .language import combine as _combine, standard as _standard, target_info as _target_info
-from .alias import install_as_triton
+from .alias import install_as_triton, told_version as _told_version
 
-__version__ = _tegula.version
+__version__ = _told_version(_tegula.version)
 
 
 def set_num_threads(count):

@@ -53,6 +53,11 @@ def _pass_on():
         sys.path.insert(0, folders[0])
 
 
+def told_version(own):
+    """The version that the package tells: its own, or the drop-in's, also where a program loads the module again."""
+    return UPSTREAM if any(isinstance(finder, _Finder) for finder in sys.meta_path) else own
+
+
 def install_as_triton():
     """Makes ``import triton`` and its submodules mean Tegula, in this process and in those that it starts, from now on."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):

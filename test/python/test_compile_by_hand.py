@@ -8,6 +8,7 @@ import tegula as triton
 import tegula.language as tl
 from tegula.backends.compiler import GPUTarget
 from tegula.compiler.compiler import ASTSource, make_backend
+from tegula.runtime.jit import compute_cache_key, create_function_from_signature
 
 CPU, GPU = GPUTarget("cpu", "native", 1), GPUTarget("cuda", 90, 32)
 
@@ -48,6 +49,44 @@ def test_runs(target):
         assert (kernel[(2,)](x, out := np.zeros_like(x), 3, 100, 64), out == 3 * x)[1].all()
     finally:
         scale.target = "cpu"
+
+
+@triton.jit(do_not_specialize=["shift"])
+def pinned(x_ptr, n: tl.int64, shift, factor: tl.float32, BLOCK: tl.constexpr, plus=3, kind: tl.constexpr = None):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets, (offsets + shift) * factor + plus, mask=offsets < n)
+
+
+def test_a_call_is_bound_and_compiled_step_by_step():
+    x = np.zeros(64, np.float32)
+    backend = make_backend(GPU)
+    bind = create_function_from_signature(pinned.signature, pinned.params, backend)
+    bound, kinds, options = bind(x, 32, 16, factor=2.0, BLOCK=64, num_warps=2)
+    assert list(bound) == pinned.arg_names and bound["plus"] == 3 and options == {"num_warps": 2}
+    assert kinds == [("*fp32", "D"), ("i64", "D"), ("i32", None), ("fp32", None), ("constexpr", 64), ("i32", ""), ("constexpr", None)]
+    parsed, signature, constants, attributes = pinned._pack_args(backend, options, bound, kinds, options)
+    assert signature["n"] == "i64" and constants == {(4,): 64, (6,): None} and parsed.num_warps == 2
+    assert attributes == {(0,): [["tt.divisibility", 16]], (1,): [["tt.divisibility", 16]], (5,): []}
+    kernel = triton.compile(ASTSource(pinned, signature, constants, attributes), target=GPU, options=vars(parsed))
+    assert kernel.metadata.num_warps == 2 and ".reqntid 64" in kernel.asm["ptx"].replace(",", "")
+    with pytest.raises(KeyError, match="num_wraps"):
+        pinned._pack_args(backend, {"num_wraps": 2}, bound, kinds, options)
+    with pytest.raises(TypeError, match="BLOCK"):
+        bind(x, 32, 16, 2.0)
+    keys = {}
+    assert compute_cache_key(keys, kinds, options) == compute_cache_key(keys, list(kinds), options) and len(keys) == 1
+    assert compute_cache_key(keys, kinds, {}) != compute_cache_key(keys, kinds, options)
+
+
+def test_the_caches_of_a_kernel_bind_calls_too():
+    x = np.zeros(64, np.float32)
+    _, _, target, backend, bind = pinned.device_caches[0]
+    bound, kinds, options = bind(x, 8, 1, 2.0, 64)
+    packed = pinned._pack_args(backend, options, bound, kinds, options)
+    kernel = pinned._do_compile(compute_cache_key({}, kinds, options), packed[1], 0, packed[2], packed[0], packed[3], True)
+    assert isinstance(kernel, pinned.CompiledKernel) and kernel.src.fn is pinned and make_backend(target).target == target
+    kernel[(1, 1, 1)](*bound.values())
+    assert (x[:8] == (np.arange(8) + 1) * 2 + 3).all() and not x[8:].any()
 
 
 def test_compiles_for_a_gpu_that_is_not_here(folder):

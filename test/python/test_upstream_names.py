@@ -23,7 +23,7 @@ NAMES = {
     "triton.backends.compiler": "BaseBackend GPUTarget Language",
     "triton.backends.driver": "Benchmarker DriverBase GPUDriver",
     "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions get_ptxas get_ptxas_version sm_arch_from_capability",
-    "triton.backends.nvidia.driver": "CudaDriver CudaUtils",
+    "triton.backends.nvidia.driver": "CudaDriver CudaUtils libcuda_dirs library_dirs ty_to_cpp",
     "triton.compiler": """ASTSource CompilationError CompiledKernel IRSource LazyDict code_generator compile compiler errors
         make_backend""",
     "triton.compiler.compiler": """ASTSource AsmDict CompiledKernel GPUTarget IRSource LazyDict compile driver get_cache_key
@@ -41,8 +41,8 @@ NAMES = {
     "triton.runtime.errors": "AutotunerError InterpreterError OutOfResources PTXASError TritonError",
     "triton.runtime.interpreter": "InterpretedFunction InterpreterError",
     "triton.runtime.jit": """BoundConstexprFunction ConstexprFunction JITCallable JITFunction JitFunctionInfo KernelInterface
-        KernelParam MockTensor TensorWrapper constexpr_function driver find_paths_if get_full_name get_iterable_path
-        get_jit_fn_file_line jit knobs mangle_type native_specialize_impl reinterpret""",
+        KernelParam MockTensor TensorWrapper compute_cache_key constexpr_function create_function_from_signature driver
+        find_paths_if get_full_name get_iterable_path get_jit_fn_file_line jit knobs mangle_type native_specialize_impl reinterpret""",
     "triton.knobs": """AutotuneListener HookChain CompileTimes NvidiaTool autotuning build cache compilation env env_nvidia_tool language
         nvidia proton redis runtime base_knobs""",
     "triton.profiler": """DEFAULT_PROFILE_NAME activate context cpu_timed_scope deactivate enter_scope enter_state exit_scope
@@ -130,6 +130,39 @@ def script(text, *arguments, **options):
                           [sys.executable, *arguments], capture_output=True, text=True, timeout=120, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_a_drop_in_that_is_loaded_again_tells_its_version():
+    assert script("""
+        from tegula.alias import install_as_triton
+        install_as_triton()
+        import importlib, triton
+        jit = triton.jit
+        assert importlib.reload(triton) is triton and triton.jit is jit
+        print(triton.__version__)
+    """).split() == ["3.6.0"]
+
+
+def test_folders_of_the_drivers_library(tmp_path, monkeypatch):
+    from tegula.backends.nvidia import driver
+
+    monkeypatch.setattr(driver, "_of_linker", list)
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{tmp_path}")
+    driver.libcuda_dirs.cache_clear()
+    with pytest.raises(AssertionError, match="libcuda.so.1 is not found"):
+        driver.libcuda_dirs()
+    (tmp_path / "libcuda.so.1").touch()
+    assert driver.libcuda_dirs() == driver.library_dirs() == [str(tmp_path)]
+    driver.libcuda_dirs.cache_clear(), driver.library_dirs.cache_clear()
+
+
+def test_types_of_launchers_in_cpp():
+    from tegula.backends.nvidia.driver import ty_to_cpp
+
+    kinds = ["*fp16", "tensordesc<fp16[16, 16]>", "bf16", "i1", "u1", "i32", "u64"]
+    assert [*map(ty_to_cpp, kinds)] == ["CUdeviceptr", "CUtensorMap", "double", "int8_t", "uint8_t", "int32_t", "uint64_t"]
+    with pytest.raises(KeyError):
+        ty_to_cpp("i12")
 
 
 def test_a_drop_in_and_its_children():

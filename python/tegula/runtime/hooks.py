@@ -7,9 +7,9 @@ from collections import namedtuple
 from .. import _tegula as core
 from .. import knobs
 from . import descriptors
+from .binder import specialize
 from .callables import get_full_name
 from .dumps import overriding_stage
-from .specialize import native_specialize_impl
 
 JitFunctionInfo = namedtuple("JitFunctionInfo", "module name jit_function")
 _before_runs = weakref.WeakSet()  # functions with hooks of their own
@@ -64,9 +64,7 @@ class Call:
         defaults = {p.name: p.default for p in function.params if p.has_default}
         given = {**function.by_name(args), **{n: v for n, v in kwargs.items() if n in function.arg_names}}
         self.bound = {name: given.get(name, defaults.get(name)) for name in function.arg_names}
-        self.specialization = [("constexpr", value) if parameter.is_constexpr else native_specialize_impl(
-            None, value, parameter.is_const, not parameter.do_not_specialize,
-            not parameter.do_not_specialize_on_alignment) for parameter, value in zip(function.params, self.bound.values())]
+        self.specialization = [specialize(parameter, value) for parameter, value in zip(function.params, self.bound.values())]
         self.key = str([(kind, value.cache_key if isinstance(value, core.Function) else value)
                         for kind, value in self.specialization]) + str(sorted(self.options.items()))
 

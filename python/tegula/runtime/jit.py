@@ -16,9 +16,10 @@ from .. import knobs
 from ..encode import Method, as_argument, encode, encode_attribute, object_of, takes_values
 from ..knob_types import getenv_bool
 from ..language import core as lang
-from . import hooks
+from . import binder, hooks
 from ._async_compile import active_mode
 from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
+from .binder import compute_cache_key, create_function_from_signature
 from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
 from .driver import driver
 from .dependencies import is_pure, watch_call
@@ -409,6 +410,23 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def device_caches(self):
         """By device: the kernels that launches have compiled, and for what."""
         return DeviceCaches(self)
+
+    def create_binder(self):
+        """What `device_caches` has of a device for which nothing is compiled; gives the kernel `compile` and `ASTSource`."""
+        from ..compiler.compiler import ASTSource, CompiledKernel, compile, make_backend
+
+        self.CompiledKernel, self.compile, self.ASTSource = CompiledKernel, compile, ASTSource
+        target = driver.active.get_current_target()
+        backend = make_backend(target)
+        return {}, {}, target, backend, create_function_from_signature(self.signature, self.params, backend)
+
+    def _pack_args(self, backend, kwargs, bound_args, specialization, options):
+        return binder.pack_args(self, backend, kwargs, bound_args, specialization)
+
+    def _do_compile(self, key, signature, device, constexprs, options, attrs, warmup):
+        """The kernel that `_pack_args` described, for the active driver's target."""
+        _, _, target, _, _ = self.device_caches[device]
+        return self.compile(self.ASTSource(self, signature, constexprs, attrs), target=target, options=vars(options))
 
     def preload(self, specialization_data):
         raise NotImplementedError("specializations are not read from texts\n"

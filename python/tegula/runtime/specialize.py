@@ -146,8 +146,8 @@ class _Kernels(dict):
 
 
 class DeviceCaches:
-    """``kernel.device_caches[device]``: ({key: CompiledKernel}, {}, target, backend, None), as far as launches made it. A
-    device that is taken out, or given kernels anew, forgets those that it had: hooks are told of their next compile."""
+    """``kernel.device_caches[device]``: ({key: CompiledKernel}, {}, target, backend, binder), the kernels as far as launches made
+    them. A device that is taken out, or given kernels anew, forgets those that it had: hooks are told of their next compile."""
 
     def __init__(self, function):
         self._function = function
@@ -156,11 +156,8 @@ class DeviceCaches:
         return _Kernels([self._function, *descriptors.made_for(self._function)])
 
     def __getitem__(self, device):
-        from ..compiler.compiler import make_backend
-        from .driver import driver
-
-        target = driver.active.get_current_target()
-        return self._kernels(), {}, target, make_backend(target), None
+        made = self._function.create_binder()
+        return self._kernels(), *made[1:]
 
     def get(self, device, default=None):
         return self[device] if device in self else default
