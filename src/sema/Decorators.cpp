@@ -21,6 +21,42 @@ const syntax::Expr *decorator(const syntax::FunctionDef &function, std::string_v
   return nullptr;
 }
 
+// a of a.b.c and of a.b.c(...); empty of a name alone.
+static std::string_view module(const syntax::Expr *node) {
+  if (auto *call = as<syntax::Call>(node))
+    node = call->callee;
+  auto *attribute = as<syntax::Attribute>(node);
+  while (auto *inner = attribute ? as<syntax::Attribute>(attribute->object) : nullptr)
+    attribute = inner;
+  auto *name = attribute ? as<syntax::Name>(attribute->object) : nullptr;
+  return name ? std::string_view(name->id) : std::string_view();
+}
+
+// Packages that hand the language on have its name in theirs: triton_dist.
+static bool isOfLanguage(std::string_view module) {
+  std::string_view package = module.substr(0, module.find('.'));
+  return package == "tegula" || package.find("triton") != std::string_view::npos;
+}
+
+bool isKernel(const syntax::Tree &tree, const syntax::FunctionDef &function) {
+  const syntax::Expr *node = decorator(function, "jit");
+  std::string_view name = node ? module(node) : std::string_view();
+  bool importsLanguage = false, mayBeLanguage = name.empty() || isOfLanguage(name);
+  for (const syntax::Stmt *statement : tree.body) {
+    auto *import = as<syntax::Import>(statement);
+    for (size_t i = 0; import && i < import->names.size(); ++i) {
+      const syntax::ImportedName &imported = import->names[i];
+      importsLanguage |= isOfLanguage(imported.name);
+      mayBeLanguage |= isOfLanguage(imported.name) && imported.asName == name;
+    }
+    auto *from = as<syntax::ImportFrom>(statement);
+    for (size_t i = 0; from && i < from->names.size(); ++i)
+      mayBeLanguage |= from->names[i].asName == name;
+  }
+  // A file that knows the language no other way may have it from anywhere.
+  return node && (mayBeLanguage || !importsLanguage);
+}
+
 bool saysNoinline(const syntax::FunctionDef &function) {
   auto *call = as<syntax::Call>(decorator(function, "jit"));
   if (!call)

@@ -10,6 +10,8 @@ namespace tegula::sema {
 std::string_view lastWord(const syntax::Expr *node);
 // Null: the function has none of this word.
 const syntax::Expr *decorator(const syntax::FunctionDef &function, std::string_view word);
+// Is it decorated by `jit`, of the language? `@numba.jit` in a file that imports triton, too, is none.
+bool isKernel(const syntax::Tree &tree, const syntax::FunctionDef &function);
 // @jit(noinline=True)
 bool saysNoinline(const syntax::FunctionDef &function);
 

@@ -210,7 +210,7 @@ private:
   }
 
   HostAnswer functionAnswer(const syntax::FunctionDef &definition) {
-    if (decorator(definition, "jit"))
+    if (isKernel(*tree_, definition))
       return {Const{makeFunction(tree_, definition, shared_from_this())}, true};
     if (decorator(definition, "constexpr_function"))
       return opaque("a constexpr_function, which needs a Python interpreter");
@@ -286,7 +286,7 @@ std::vector<std::shared_ptr<const Function>> kernelsOf(const std::shared_ptr<con
   std::vector<std::shared_ptr<const Function>> kernels;
   for (const syntax::Stmt *statement : tree->body)
     if (auto *definition = as<syntax::FunctionDef>(statement))
-      if (decorator(*definition, "jit"))
+      if (isKernel(*tree, *definition))
         kernels.push_back(makeFunction(tree, *definition, env));
   return kernels;
 }

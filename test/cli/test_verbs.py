@@ -89,6 +89,36 @@ def test_check_accepts_a_good_file(tegula, add_file):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_check_leaves_functions_of_other_libraries_alone(tegula):
+    (tegula.folder / "k.py").write_text("""import numba as nb
+import other.parts
+import triton_more
+import triton.language as tl
+from somewhere import handed_on
+
+
+@nb.jit(nopython=True)
+def on_the_host(x):
+    with x:
+        return lambda: x
+
+
+@other.parts.jit
+def of_another(x):
+    import math
+
+
+@handed_on.jit
+@triton_more.jit
+def k(x):
+    tl.store(x, undefined)
+""")
+    done = tegula("check", "k.py")
+    assert done.returncode == 1 and done.stderr.count("error:") == 1 and "k.py:22:17: error: `undefined`" in done.stderr, done.stderr
+    done = tegula("compile", "k.py::of_another", "--signature", "x=*f32")
+    assert done.returncode != 0 and "no kernel" in done.stderr, done.stderr
+
+
 def test_check_accepts_branches_that_refuse_other_constants(tegula):
     (tegula.folder / "k.py").write_text("""import triton
 import triton.language as tl
