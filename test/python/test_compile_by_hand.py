@@ -1,5 +1,6 @@
 """triton.compile: a kernel for a signature and a target, without a launch; and its launch by `run`."""
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -7,7 +8,9 @@ import pytest
 import tegula as triton
 import tegula.language as tl
 from tegula.backends.compiler import GPUTarget
+from tegula.backends.nvidia.driver import CudaDriver
 from tegula.compiler.compiler import ASTSource, make_backend
+from tegula.runtime.driver import driver
 from tegula.runtime.jit import compute_cache_key, create_function_from_signature
 
 CPU, GPU = GPUTarget("cpu", "native", 1), GPUTarget("cuda", 90, 32)
@@ -87,6 +90,53 @@ def test_the_caches_of_a_kernel_bind_calls_too():
     assert isinstance(kernel, pinned.CompiledKernel) and kernel.src.fn is pinned and make_backend(target).target == target
     kernel[(1, 1, 1)](*bound.values())
     assert (x[:8] == (np.arange(8) + 1) * 2 + 3).all() and not x[8:].any()
+
+
+class OfAnother(CudaDriver):
+    """A driver as programs make them that compile where no GPU is."""
+
+    def get_current_target(self):
+        return GPU
+
+    def get_current_device(self):
+        return 0
+
+
+def test_warmup_compiles_for_the_target_of_a_driver_that_was_set():
+    x = np.zeros(64, np.float32)
+    driver.set_active(OfAnother())
+    try:
+        kernel = pinned.warmup(triton.MockTensor(tl.float16), 32, 16, factor=2.0, BLOCK=64, num_warps=2, grid=(1,))
+        assert kernel.metadata.target == GPU and kernel.metadata.num_warps == 2 and "st.global" in kernel.asm["ptx"]
+        with triton.AsyncCompileMode(ThreadPoolExecutor(1)):
+            later = pinned.warmup(triton.MockTensor(tl.float16), 32, 16, 2.0, 64, grid=(1,))
+        assert ".target sm_90" in later.result().asm["ptx"]
+        with pytest.raises(KeyError, match="num_wraps"):
+            pinned.warmup(x, 32, 16, 2.0, 64, num_wraps=2, grid=(1,))
+        pinned[(1,)](x, 8, 1, 2.0, 64)  # runs where its arguments are
+        assert (x[:8] == (np.arange(8) + 1) * 2 + 3).all()
+    finally:
+        driver.reset_active()
+    assert "ptx" not in pinned.warmup(x, 8, 1, 2.0, 64, grid=(1,)).asm
+
+
+@triton.jit
+def all_of(out_ptr, *rest):
+    tl.store(out_ptr, rest[0])
+
+
+def test_a_kernel_with_a_rest_is_not_compiled_for_another_drivers_target(monkeypatch):
+    monkeypatch.setattr(driver.active, "get_current_target", lambda: GPU, raising=False)
+    with pytest.raises(NotImplementedError, match="takes `[*]rest`"):
+        all_of.warmup(np.zeros(1, np.float32), 1.0, grid=(1,))
+
+
+def test_warmup_compiles_for_a_target_that_was_put_into_the_driver(monkeypatch):
+    monkeypatch.setattr(driver.active, "get_current_target", lambda: GPUTarget("cuda", 80, 32), raising=False)
+    assert ".target sm_80" in pinned.warmup(triton.MockTensor(tl.float32), 32, 16, 2.0, 64, grid=(1,)).asm["ptx"]
+    monkeypatch.setattr(driver.active, "get_current_target", lambda: GPUTarget("hip", "gfx942", 64))
+    with pytest.raises(RuntimeError, match="no compiler of this build"):
+        pinned.warmup(triton.MockTensor(tl.float32), 32, 16, 2.0, 64, grid=(1,))
 
 
 def test_compiles_for_a_gpu_that_is_not_here(folder):

@@ -25,8 +25,9 @@ def specialize(param, value, backend=None):
 
 def create_function_from_signature(sig, kparams, backend):
     """A function of the arguments and options of a call: ({parameter: value}, [(type, letters), ...], {option: value})."""
-    parameters = [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=inspect.Parameter.empty)
-                  for parameter in sig.parameters.values()]
+    has_rest = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in sig.parameters.values())
+    parameters = [parameter.replace(kind=parameter.kind if has_rest else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                                    annotation=inspect.Parameter.empty) for parameter in sig.parameters.values()]
     binding = inspect.Signature(parameters)
     names = frozenset(sig.parameters)
 

@@ -25,6 +25,15 @@ class DriverConfig:
     def reset_active(self):
         self._set = None
 
+    def told_target(self):
+        """The target that a program tells by a driver of its own, or by another `get_current_target` of this one, where launches
+        have another; else None."""
+        active, default = self.active, self.default
+        if active is default and "get_current_target" not in vars(active):
+            return None
+        told = active.get_current_target()
+        return None if told == type(default).get_current_target(default) else told
+
 
 driver = DriverConfig()
 

@@ -423,6 +423,16 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def _pack_args(self, backend, kwargs, bound_args, specialization, options):
         return binder.pack_args(self, backend, kwargs, bound_args, specialization)
 
+    def _compile_as_told(self, *args, **kwargs):
+        """Compiles for the target of the driver that the program has set: there need be no such device here."""
+        if self.rest_place is not None:
+            raise NotImplementedError(f"`{self.__name__}` takes `*{self.arg_names[self.rest_place]}`, and is not compiled for the target "
+                                      "of another driver\n  hint: driver.reset_active(), or parameters with names of their own")
+        _, _, _, backend, bind = self.device_caches[0]
+        bound, kinds, options = bind(*args, **kwargs)
+        options, signature, constants, attributes = self._pack_args(backend, options, bound, kinds, options)
+        return self._do_compile(None, signature, 0, constants, options, attributes, True)
+
     def _do_compile(self, key, signature, device, constexprs, options, attrs, warmup):
         """The kernel that `_pack_args` described, for the active driver's target."""
         _, _, target, _, _ = self.device_caches[device]
@@ -441,11 +451,12 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def warmup(self, *args, grid=None, **kwargs):
         """Compiles for these arguments and runs nothing. A dtype stands for a tensor of it."""
         args, kwargs = with_tensors(self, args, kwargs)
-        compile_it = functools.partial(core.launcher(self, None), *args, **kwargs)
+        told = driver.told_target()
+        compile_it = functools.partial(self._compile_as_told if told else core.launcher(self, None), *args, **kwargs)
         mode = active_mode.get()
         if mode is None:
             return compile_it()
-        return mode.submit(call_key(self, args, kwargs), compile_it, lambda kernel: None)
+        return mode.submit((*call_key(self, args, kwargs), str(told)), compile_it, lambda kernel: None)
 
     def check(self, *args, grid=None, **kwargs):
         """The classic mistakes that the kernel has for these arguments, as diagnostics; empty: none were found. Runs nothing."""

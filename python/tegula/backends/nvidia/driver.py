@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from ... import knobs
-from ..drivers import GpuDriver as CudaDriver, _GpuFunctions as CudaUtils
+from ..drivers import GpuDriver as CudaDriver, _GpuFunctions as CudaUtils, _c_type
 
 _LIBRARY = "libcuda.so.1"
 
@@ -40,15 +40,7 @@ def library_dirs():
 
 def ty_to_cpp(ty):
     """The type in C++ in which a launcher takes an argument of this type: a double for every float."""
-    if ty.startswith("*"):
-        return "CUdeviceptr"
-    if ty.startswith("tensordesc") or ty == "nvTmaDesc":
-        return "CUtensorMap"
-    if ty in ("fp16", "bf16", "fp32", "f32", "fp64"):
-        return "double"
-    if ty not in (f"{sign}{bits}" for sign in "iu" for bits in (1, 8, 16, 32, 64)):
-        raise KeyError(ty)
-    return f"{'u' if ty[0] == 'u' else ''}int{max(8, int(ty[1:]))}_t"
+    return "CUtensorMap" if ty.startswith("tensordesc") or ty == "nvTmaDesc" else _c_type("CUdeviceptr", ty)
 
 
 __all__ = ["CudaDriver", "CudaUtils", "libcuda_dirs", "library_dirs", "ty_to_cpp"]
