@@ -12,7 +12,7 @@ NAMES = {row[0] for row in ROWS}
 # Of the build and of the tests; no program of ours reads them.
 DEVELOPMENT = {"TEGULA_BUILD_DIR", "TEGULA_BENCH_NOTE", "TEGULA_DUMP_LOCATIONS"}
 READS = re.compile(r"""(?:getenv\(|environ\.get\(|environ\[|getenv\()\s*["'](\w+)["']|["'](T(?:EGULA|RITON)_\w+)["'] in os\.environ""")
-FOREIGN = {"PATH", "TMPDIR", "HOME", "PYTHONPATH"}
+FOREIGN = {"PATH", "TMPDIR", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH"}
 
 
 def sources():

@@ -156,6 +156,38 @@ def test_folders_of_the_drivers_library(tmp_path, monkeypatch):
     driver.libcuda_dirs.cache_clear(), driver.library_dirs.cache_clear()
 
 
+@pytest.mark.parametrize("has_context", [True, False])
+def test_the_queue_of_prints_has_a_size(monkeypatch, has_context):
+    from tegula.backends import drivers
+
+    class Api:
+        """Stands for CUDA's driver."""
+        calls, limit = [], 0
+
+        def __getattr__(self, name):
+            def call(*arguments):
+                self.calls.append(name)
+                if name == "cuCtxGetCurrent" and has_context:
+                    arguments[0]._obj.value = 7
+                if name == "cuCtxSetLimit":
+                    assert arguments[0] == 1
+                    self.limit = arguments[1].value
+                    return 800 if self.limit == 3 else 0
+
+            return call
+
+    api = Api()
+    api.calls.clear()
+    monkeypatch.setattr(drivers, "_driver_library", lambda: api)
+    monkeypatch.setattr(drivers.GpuDriver, "get_current_device", lambda self: 0)
+    drivers.GpuDriver.utils.set_printf_fifo_size(1 << 28)
+    made = [] if has_context else ["cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"]
+    assert api.limit == 1 << 28 and api.calls == ["cuInit", "cuCtxGetCurrent", *made, "cuCtxSetLimit"]
+    with pytest.raises(RuntimeError, match="cuCtxSetLimit failed with the result 800"):
+        drivers.GpuDriver.utils.set_printf_fifo_size(3)
+    drivers.CpuDriver.utils.set_printf_fifo_size(1 << 28)  # nothing is lost there
+
+
 def test_types_of_launchers_in_cpp():
     from tegula.backends.nvidia.driver import ty_to_cpp
 

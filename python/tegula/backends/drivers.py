@@ -1,6 +1,8 @@
 """The drivers of GPUs and of the cores, as scripts and libraries ask them for their device."""
+import ctypes
 import functools
 import importlib
+import os
 import sys
 
 from .. import _tegula as core
@@ -33,6 +35,19 @@ def _has_no(name, instead):
     return staticmethod(refuse)
 
 
+_PRINTF_FIFO_SIZE = 1  # CU_LIMIT_PRINTF_FIFO_SIZE
+
+
+def _driver_library():
+    return ctypes.CDLL(os.environ.get("TEGULA_LIBCUDA") or "libcuda.so.1")
+
+
+def _done(api, name, *arguments):
+    """Calls a function of CUDA's driver."""
+    if result := getattr(api, name)(*arguments):
+        raise RuntimeError(f"{name} failed with the result {result} of CUDA's driver")
+
+
 class _GpuFunctions:
     """``driver.active.utils``"""
 
@@ -43,13 +58,31 @@ class _GpuFunctions:
     load_binary = _has_no("load_binary", "a CompiledKernel loads its code at its first launch")
     unload_module = _has_no("unload_module", "a CompiledKernel unloads its code when it is destroyed")
     cuOccupancyMaxActiveClusters = _has_no("cuOccupancyMaxActiveClusters", "blocks are not grouped into clusters")
-    set_printf_fifo_size = _has_no("set_printf_fifo_size", "tl.device_print has no queue whose size can be set")
+
+    @staticmethod
+    def set_printf_fifo_size(size):
+        """Sets how many bytes of tl.device_print's output the current device keeps between two synchronizations; more is lost."""
+        api = _driver_library()
+        context = ctypes.c_void_p()
+        _done(api, "cuInit", 0)
+        _done(api, "cuCtxGetCurrent", ctypes.byref(context))
+        if not context:
+            device = ctypes.c_int()
+            _done(api, "cuDeviceGet", ctypes.byref(device), GpuDriver().get_current_device())
+            _done(api, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+            _done(api, "cuCtxSetCurrent", context)
+        _done(api, "cuCtxSetLimit", _PRINTF_FIFO_SIZE, ctypes.c_size_t(size))
+
     fill_tma_descriptor_tiled = _has_no("fill_tma_descriptor_tiled", "pass a TensorDescriptor to the kernel")
     fill_tma_descriptor_im2col = _has_no("fill_tma_descriptor_im2col", "pass a TensorDescriptor to the kernel")
 
 
 class _CpuFunctions:
     """``driver.active.utils`` where launches go to the cores."""
+
+    @staticmethod
+    def set_printf_fifo_size(size):
+        """All output of tl.device_print is written: there is no queue that could be too short."""
 
     @staticmethod
     def get_device_properties(device):
