@@ -61,11 +61,21 @@ Partial chain(Emitter &e, ReduceOp op, const std::vector<Partial> &parts) {
   return result;
 }
 
-// Are several values only chosen by comparisons, as the greatest one and its place? In a tree the assembler,
-// which has seven registers for conditions, compares elements as soon as two of them are there, and puts the
-// loads of the others, whose masks are conditions, too, behind that.
-bool isChoice(ReduceOp op) {
-  return op.getNumOperands() > 1 &&
+// Are the elements loaded one by one, each under a condition of its own, perhaps widened?
+bool isLoadedUnderMasks(Value elements) {
+  while (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, FpToFpOp>(elements.getDefiningOp()))
+    elements = elements.getDefiningOp()->getOperand(0);
+  auto load = elements.getDefiningOp<LoadOp>();
+  auto width = load ? load->getAttrOfType<IntegerAttr>(widthName) : nullptr;
+  return load && load.getMask() && width && width.getInt() == 1;
+}
+
+// Are several values only chosen by comparisons, as the greatest one and its place, as soon as they are
+// loaded? In a tree the assembler, which has seven registers for conditions, compares elements as soon as two
+// of them are there, and puts the loads of the others, whose masks are conditions, too, behind that. Elements
+// that are there already are compared faster in a tree.
+bool isChoiceOfLoaded(ReduceOp op) {
+  return op.getNumOperands() > 1 && isLoadedUnderMasks(op.getOperands()[0]) &&
          llvm::all_of(op.getCombine().front().without_terminator(), [](Operation &each) {
            return isa<arith::CmpFOp, arith::CmpIOp, arith::SelectOp, arith::AndIOp, arith::OrIOp,
                       arith::XOrIOp, arith::ConstantOp>(each);
@@ -88,7 +98,7 @@ llvm::Value *pairOf(llvm::Value *low, llvm::Value *high) {
 // What a thread holds. Extrema of 16-bit floats, which no order changes, are of two at once as long as there
 // are pairs.
 Partial withinThread(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
-  if (isChoice(op))
+  if (isChoiceOfLoaded(op))
     return chain(e, op, parts);
   Operation &first = op.getCombine().front().front();
   bool isExtremum = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(first) &&
