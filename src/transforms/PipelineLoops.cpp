@@ -6,6 +6,7 @@
 #include "layout/OperandTile.h"
 #include "transforms/BulkCopies.h"
 #include "transforms/CopiedElements.h"
+#include "transforms/HeldLoads.h"
 #include "transforms/OtherLayout.h"
 #include "transforms/PlanCopies.h"
 #include "transforms/Ring.h"
@@ -13,8 +14,6 @@
 
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
-
-#include <functional>
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -524,77 +523,6 @@ private:
     return last;
   }
 
-  // Loads that wait in registers begin a trip ahead, each behind the last op that reads what it brought
-  // before: the register is free then. Elsewhere the trip would have to move the new value at its end, and to
-  // wait for it. Ops that these loads alone need come with them. Not loads that a product reads, or that are
-  // read on both sides of one: nothing long would lie between them and the next trip's read. Nor loads whose
-  // addresses would be handed on as tiles.
-  void placeHeldLoads(bool areCopiesFirst) {
-    if (plan_.aheadTrips == 1 && !areCopiesFirst)
-      return; // they may need what stands behind the product
-    llvm::SetVector<Operation *> loads(plan_.held.begin(), plan_.held.end());
-    loads.remove_if([&](Operation *load) { return !isReadAtOnce(load); });
-    for (bool isStable = false; !isStable;) {
-      late_ = alone(loads);
-      isStable = !loads.remove_if([&](Operation *load) { return handsOnTiles(load); });
-    }
-    for (Operation *load : loads)
-      behind_[readers(load).back()].push_back(load);
-  }
-
-  // The ops of the trip that compute with the result, in their order; views read nothing.
-  SmallVector<Operation *> readers(Operation *op) {
-    SmallVector<Operation *> result;
-    for (Operation *user : op->getUsers())
-      if (isa<SplatOp, ExpandDimsOp, BroadcastOp, TransOp>(user))
-        result.append(readers(user));
-      else
-        result.push_back(inTrip(user));
-    llvm::sort(result, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    return result;
-  }
-
-  // Is the result read by the trip itself, and by no product or exchange for one, nor on both sides of one?
-  bool isReadAtOnce(Operation *load) {
-    SmallVector<Operation *> found = readers(load);
-    if (found.empty() || isa<scf::YieldOp>(found.back()) ||
-        llvm::any_of(load->getUsers(), [&](Operation *user) { return plan_.ahead.contains(inTrip(user)); }))
-      return false;
-    for (Operation *op : found)
-      if (auto convert = dyn_cast<simt::ConvertOp>(op); convert && !convert.isThroughShared())
-        return false;
-    for (Operation *op = found.front(); op != found.back()->getNextNode(); op = op->getNextNode())
-      if (isa<DotOp>(op))
-        return false;
-    return true;
-  }
-
-  Operation *inTrip(Operation *op) { return loop_.getBody()->findAncestorOpInBlock(*op); }
-
-  // The loads, and what runs ahead for them alone.
-  llvm::SetVector<Operation *> alone(const llvm::SetVector<Operation *> &loads) {
-    llvm::SetVector<Operation *> result;
-    for (Operation &op : llvm::reverse(loop_.getBody()->without_terminator()))
-      if (loads.contains(&op) ||
-          (plan_.ahead.contains(&op) && !op.use_empty() &&
-           llvm::all_of(op.getUsers(), [&](Operation *user) { return result.contains(inTrip(user)); })))
-        result.insert(&op);
-    return result;
-  }
-
-  // Would tiles have to be handed to the trip in which a late load begins, from the one in which others
-  // begin?
-  bool handsOnTiles(Operation *op) {
-    return plan_.aheadTrips > 1 && llvm::any_of(op->getOperands(), [&](Value operand) {
-             if (auto argument = dyn_cast<BlockArgument>(operand))
-               return argument.getOwner() == loop_.getBody() && isTile(operand);
-             Operation *from = operand.getDefiningOp();
-             if (!plan_.ahead.contains(from))
-               return false;
-             return late_.contains(from) ? handsOnTiles(from) : isTile(operand);
-           });
-  }
-
   std::optional<Ring> expand() {
     // Users of a load that stood between the copies and the wait come behind it, in their order.
     restoreOrder();
@@ -614,22 +542,13 @@ private:
       bool isProductFirst = plan_.startsDotsFirst && signals_ && !emptied_;
       Operation *lastRead = plan_.startsCopiesLast ? lastReader() : nullptr;
       bool areCopiesFirst = !emptied_ && !isProductFirst && !lastRead;
-      placeHeldLoads(areCopiesFirst);
+      // Behind the first product they may need what is computed there.
+      bool areOrdered = plan_.aheadTrips > 1 || areCopiesFirst;
+      HeldLoads held(loop, plan_.ahead, areOrdered ? plan_.held : std::vector<LoadOp>(), plan_.aheadTrips);
       auto scheduleAhead = [&] {
         for (Operation &op : loop.getBody()->without_terminator())
-          if (plan_.ahead.contains(&op) && !late_.contains(&op))
+          if (plan_.ahead.contains(&op) && !held.contains(&op))
             schedule.push_back({&op, 0});
-      };
-      llvm::DenseSet<Operation *> scheduled;
-      std::function<void(Operation *)> scheduleLate = [&](Operation *op) {
-        if (!late_.contains(op) || !scheduled.insert(op).second)
-          return;
-        op->walk([&](Operation *inner) {
-          for (Value operand : inner->getOperands())
-            if (Operation *from = operand.getDefiningOp(); from && from->getBlock() == loop.getBody())
-              scheduleLate(from);
-        });
-        schedule.push_back({op, plan_.aheadTrips - 1});
       };
       if (areCopiesFirst)
         scheduleAhead();
@@ -637,8 +556,8 @@ private:
         if (!plan_.ahead.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
             !llvm::is_contained(tells_, &op))
           schedule.push_back({&op, plan_.aheadTrips});
-        for (Operation *load : behind_.lookup(&op))
-          scheduleLate(load);
+        for (Operation *begun : held.behind(&op))
+          schedule.push_back({begun, plan_.aheadTrips - 1});
         // The product runs meanwhile.
         if ((emptied_ && &op == plan_.first) || &op == lastRead)
           scheduleAhead();
@@ -813,12 +732,10 @@ private:
   SmallVector<BulkCopies::Plan> boxes_;                 // loads that may be copies of boxes
   SmallVector<std::optional<BulkCopies::Ahead>> asked_; // of each of them
   Value fits_;                                          // what was asked ahead of the loop
-  Value signals_;                     // of the slots, that they are filled; null: there are none
-  Value emptied_;                     // that they are empty; null: a barrier says so in each trip
-  SmallVector<Operation *> waits_;    // for a signal, and its slot
-  SmallVector<Operation *> tells_;    // that copies of all threads are there, and its slot
-  llvm::SetVector<Operation *> late_; // held loads, and what they alone need
-  llvm::DenseMap<Operation *, SmallVector<Operation *>> behind_; // op -> held loads that begin behind it
+  Value signals_;                  // of the slots, that they are filled; null: there are none
+  Value emptied_;                  // that they are empty; null: a barrier says so in each trip
+  SmallVector<Operation *> waits_; // for a signal, and its slot
+  SmallVector<Operation *> tells_; // that copies of all threads are there, and its slot
 };
 
 } // namespace

@@ -3,12 +3,7 @@
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Elementwise.h"
-#include "layout/Builders.h"
-#include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
-#include "layout/Queries.h"
-#include "transforms/OperandsInShared.h"
-#include "transforms/OtherLayout.h"
 #include "transforms/ThreadCosts.h"
 
 #include "mlir/IR/Matchers.h"
@@ -40,17 +35,6 @@ bool acquires(Operation *op) {
     return of(update);
   auto exchange = dyn_cast<AtomicCASOp>(op);
   return exchange && of(exchange);
-}
-
-// Do only products by instructions of several warps read the tile? They read shared memory by themselves,
-// so that lanes need not exchange even a tile so small that it would stay within each warp.
-bool feedsSeveralWarps(Value tile) {
-  return !tile.use_empty() && llvm::all_of(tile.getUsers(), [](Operation *user) {
-    if (auto trans = dyn_cast<TransOp>(user))
-      return feedsSeveralWarps(trans.getResult());
-    auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-    return matrix && matrix.getWarps() > 1;
-  });
 }
 
 bool isEffectiveAssembly(Operation *op) {
@@ -172,51 +156,11 @@ private:
       return refuse(load.getLoc(), "stays where it is: the loop may store to what it reads");
     if (const char *why = reasonAgainst(load))
       return refuse(load.getLoc(), why);
-    Layout layout = simt::layoutOf(type);
-    unsigned bits = simt::storedBits(type.getElementType());
-    unsigned width = unsigned(load->getAttrOfType<IntegerAttr>(simt::widthName).getInt());
-    std::optional<Layout> lanes = byAccesses(load, width);
-    if (lanes)
-      width = widestOf(load);
-    layout::SharedMap map = mapFor(lanes.value_or(layout), layout, converts, bits, width);
-    width = layout::copyWidth(lanes.value_or(layout), map, width);
-    if (width * bits < 32)
+    CopiedLoad copied = layOutCopy(load, converts, machine_);
+    if (copied.width * simt::storedBits(type.getElementType()) < 32)
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
-    plan_.copied.push_back({load, std::move(map), width, std::move(lanes)});
+    plan_.copied.push_back(std::move(copied));
     return true;
-  }
-
-  // Copies pass by the first cache: where an access of a warp moves short runs, of a tile that lies as a
-  // product gives it, or has gaps, since a thread's neighbours take several accesses, it asks for many lines
-  // and writes each in pieces. Returns the layout in which neighbouring lanes have neighbouring accesses, if
-  // the runs are longer there and the addresses can be computed in it.
-  std::optional<Layout> byAccesses(LoadOp load, unsigned width) const {
-    Layout own = simt::layoutOf(load.getType());
-    unsigned fastest = layout::fastestOf(own);
-    unsigned widest = widestOf(load);
-    if (widest == 1 || own.hasPadding() || !isComputable(load.getPtr()) ||
-        (load.getMask() && !isComputable(load.getMask())))
-      return std::nullopt;
-    SmallVector<unsigned> order{fastest};
-    for (unsigned d = own.rank(); d-- != 0;)
-      if (d != fastest)
-        order.push_back(d);
-    Layout lanes = layout::coalesced(own.extents(), std::span(order.data(), order.size()), widest,
-                                     simt::warpsOf(plan_.loop), machine_.costs.fullThreads);
-    auto run = [&](const Layout &layout, unsigned width) {
-      unsigned bits = simt::storedBits(elementType(load.getType()));
-      return std::min<int64_t>(layout::runOfWarp(layout, fastest, width) * bits / 8,
-                               machine_.costs.lineBytes);
-    };
-    if (lanes.contiguous(fastest) < width || run(own, width) >= run(lanes, widest))
-      return std::nullopt;
-    return lanes;
-  }
-
-  // Elements of one access, where a thread owns as many neighbours.
-  static unsigned widestOf(LoadOp load) {
-    auto widest = load->getAttrOfType<IntegerAttr>(simt::widestName);
-    return unsigned((widest ? widest : load->getAttrOfType<IntegerAttr>(simt::widthName)).getInt());
   }
 
   // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
@@ -304,24 +248,6 @@ private:
       plan_.ahead.insert(load);
       plan_.held.push_back(load);
     }
-  }
-
-  // Is a tile in a buffer read by an instruction of several warps itself, if it lies there by `map`?
-  static bool isReadTogether(Value tile, const layout::SharedMap &map, bool isTransposed = false) {
-    return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
-      if (auto trans = dyn_cast<TransOp>(use.getOwner()))
-        return isReadTogether(trans.getResult(), map, !isTransposed);
-      auto matrix = use.getOwner()->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
-      auto dot = dyn_cast<DotOp>(use.getOwner());
-      if (!matrix || matrix.getWarps() == 1 || !dot)
-        return false;
-      Layout lies = simt::layoutOf(tile);
-      if (isTransposed)
-        lies = lies.transposed(std::vector<int32_t>{1, 0});
-      return layout::planOperandTile(lies, map, isTransposed, use.getOperandNumber(),
-                                     simt::layoutOf(dot.getResult()), matrix.shape())
-          .has_value();
-    });
   }
 
   // Each product may run until the next trip has started its own, if all of the loop are of several warps,
@@ -726,54 +652,6 @@ private:
            });
   }
 
-  // For a tile that threads read element by element: copies as wide as they can be, and of those maps the one
-  // that is cheapest to write and to read.
-  static layout::SharedMap mapOfElements(const Layout &load, const Layout &read, unsigned bits,
-                                         unsigned width) {
-    unsigned fastest = layout::fastestOf(load);
-    layout::SharedMap best = layout::swizzled(load, read, bits);
-    auto rank = [&](const layout::SharedMap &map) {
-      return std::pair(-int(layout::copyWidth(load, map, width)),
-                       layout::wavefrontsOfTile(load, map, bits, false) +
-                           layout::wavefrontsOfTile(read, map, bits, false));
-    };
-    for (unsigned turn : {1u, 2u, 4u})
-      if (layout::SharedMap map = layout::matrixMap(load.extents(), fastest, bits, turn);
-          rank(map) < rank(best))
-        best = map;
-    return best;
-  }
-
-  // `load`: the layout of the copy; `read`: of what reads it, where no conversion does.
-  layout::SharedMap mapFor(const Layout &load, const Layout &read, ArrayRef<simt::ConvertOp> converts,
-                           unsigned bits, unsigned width) const {
-    unsigned fastest = layout::fastestOf(load);
-    layout::SharedMap best = layout::matrixMap(load.extents(), fastest, bits);
-    if (llvm::any_of(converts, [&](simt::ConvertOp each) { return isReadTogether(each.getResult(), best); }))
-      return best;
-    if (converts.empty())
-      return mapOfElements(load, read, bits, width);
-    simt::ConvertOp first = converts[0];
-    bool isOfMultiplyAdds = simt::feedsMultiplyAdds(first.getResult());
-    Layout use = isOfMultiplyAdds ? readAtOnce(first.getResult(), machine_.accessBits)
-                                  : simt::layoutOf(first.getResult());
-    std::optional<layout::SharedMap> ofMatrices = layout::matrixMapFor(use, fastest, bits);
-    if (ofMatrices && !isOfMultiplyAdds)
-      return *ofMatrices;
-    auto conflicts = [&](const layout::SharedMap &map) {
-      unsigned vector = layout::accessWidth(use, map, bits);
-      return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
-    };
-    layout::SharedMap swizzled = isOfMultiplyAdds ? mapOfFactor(load, first.getResult(), machine_.accessBits)
-                                                  : layout::swizzled(load, use, bits);
-    unsigned most = layout::copyWidth(load, best, width);
-    for (const layout::SharedMap &map : {layout::matrixMap(load.extents(), fastest, bits, 2),
-                                         layout::matrixMap(load.extents(), fastest, bits, 4), swizzled})
-      if (layout::copyWidth(load, map, width) == most && conflicts(map) < conflicts(best))
-        best = map;
-    return best;
-  }
-
   // The ops of the loop that the addresses and the mask of the load come from, of trips before, too.
   llvm::SetVector<Operation *> addressOps(LoadOp load) {
     llvm::SetVector<Operation *> ops;
@@ -844,15 +722,6 @@ private:
 std::optional<CopyPlan> planCopies(scf::ForOp loop, unsigned stages, const simt::Machine &machine,
                                    std::vector<diag::Remark> &remarks) {
   return CopyPlanner(loop, stages, machine, remarks).plan();
-}
-
-SmallVector<simt::ConvertOp> convertsFromCopies(LoadOp load) {
-  SmallVector<simt::ConvertOp> result;
-  for (Operation *user : load->getUsers())
-    if (auto convert = dyn_cast<simt::ConvertOp>(user))
-      if (convert.isThroughShared() || feedsSeveralWarps(convert.getResult()))
-        result.push_back(convert);
-  return result;
 }
 
 } // namespace tegula::transforms

@@ -1,9 +1,7 @@
 // Chooses what of a loop of products runs ahead, and which products run on.
 #pragma once
 #include "diag/Remark.h"
-#include "ir/simt/Machine.h"
-#include "ir/simt/Simt.h"
-#include "layout/SharedMap.h"
+#include "transforms/LayOutCopies.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
@@ -12,15 +10,6 @@
 #include <vector>
 
 namespace tegula::transforms {
-
-// A load that becomes a copy into a buffer.
-struct CopiedLoad {
-  tile::LoadOp load;
-  layout::SharedMap map;
-  unsigned width; // elements of one copy
-  // In which threads copy it, where that is not the load's.
-  std::optional<layout::Layout> layout;
-};
 
 struct CopyPlan {
   mlir::scf::ForOp loop;
@@ -44,9 +33,5 @@ struct CopyPlan {
 // load that is left alone.
 std::optional<CopyPlan> planCopies(mlir::scf::ForOp loop, unsigned stages, const simt::Machine &machine,
                                    std::vector<diag::Remark> &remarks);
-
-// The conversions of a load that read its copy instead, if it gets one: those through shared memory, and all
-// to factors of products by instructions of several warps.
-llvm::SmallVector<simt::ConvertOp> convertsFromCopies(tile::LoadOp load);
 
 } // namespace tegula::transforms
