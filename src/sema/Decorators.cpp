@@ -38,23 +38,25 @@ static bool isOfLanguage(std::string_view module) {
   return package == "tegula" || package.find("triton") != std::string_view::npos;
 }
 
-bool isKernel(const syntax::Tree &tree, const syntax::FunctionDef &function) {
-  const syntax::Expr *node = decorator(function, "jit");
-  std::string_view name = node ? module(node) : std::string_view();
-  bool importsLanguage = false, mayBeLanguage = name.empty() || isOfLanguage(name);
+LanguageNames::LanguageNames(const syntax::Tree &tree) {
   for (const syntax::Stmt *statement : tree.body) {
     auto *import = as<syntax::Import>(statement);
-    for (size_t i = 0; import && i < import->names.size(); ++i) {
-      const syntax::ImportedName &imported = import->names[i];
-      importsLanguage |= isOfLanguage(imported.name);
-      mayBeLanguage |= isOfLanguage(imported.name) && imported.asName == name;
-    }
+    for (size_t i = 0; import && i < import->names.size(); ++i)
+      if (const syntax::ImportedName &imported = import->names[i]; isOfLanguage(imported.name)) {
+        importsLanguage_ = true;
+        names_.insert(imported.asName);
+      }
     auto *from = as<syntax::ImportFrom>(statement);
     for (size_t i = 0; from && i < from->names.size(); ++i)
-      mayBeLanguage |= from->names[i].asName == name;
+      names_.insert(from->names[i].asName);
   }
+}
+
+bool LanguageNames::isKernel(const syntax::FunctionDef &function) const {
+  const syntax::Expr *node = decorator(function, "jit");
+  std::string_view name = node ? module(node) : std::string_view();
   // A file that knows the language no other way may have it from anywhere.
-  return node && (mayBeLanguage || !importsLanguage);
+  return node && (name.empty() || isOfLanguage(name) || names_.count(name) || !importsLanguage_);
 }
 
 bool saysNoinline(const syntax::FunctionDef &function) {

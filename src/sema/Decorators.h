@@ -2,6 +2,7 @@
 #pragma once
 #include "syntax/Ast.h"
 
+#include <set>
 #include <string_view>
 
 namespace tegula::sema {
@@ -10,9 +11,20 @@ namespace tegula::sema {
 std::string_view lastWord(const syntax::Expr *node);
 // Null: the function has none of this word.
 const syntax::Expr *decorator(const syntax::FunctionDef &function, std::string_view word);
-// Is it decorated by `jit`, of the language? `@numba.jit` in a file that imports triton, too, is none.
-bool isKernel(const syntax::Tree &tree, const syntax::FunctionDef &function);
 // @jit(noinline=True)
 bool saysNoinline(const syntax::FunctionDef &function);
+
+// The names under which a file has the language, in a tree that outlives them.
+class LanguageNames {
+public:
+  explicit LanguageNames(const syntax::Tree &tree);
+  // Is the function decorated by `jit`, of the language? `@numba.jit` in a file that imports triton, too, is
+  // none.
+  bool isKernel(const syntax::FunctionDef &function) const;
+
+private:
+  std::set<std::string_view> names_; // of modules, and of what modules that may hand it on give
+  bool importsLanguage_ = false;
+};
 
 } // namespace tegula::sema

@@ -40,7 +40,7 @@ struct Binding {
 
 class ModuleEnv final : public HostEnv, public std::enable_shared_from_this<ModuleEnv> {
 public:
-  explicit ModuleEnv(std::shared_ptr<const syntax::Tree> tree) : tree_(std::move(tree)) {
+  explicit ModuleEnv(std::shared_ptr<const syntax::Tree> tree) : tree_(std::move(tree)), language_(*tree_) {
     collect(tree_->body, /*isConditional=*/false);
   }
 
@@ -210,7 +210,7 @@ private:
   }
 
   HostAnswer functionAnswer(const syntax::FunctionDef &definition) {
-    if (isKernel(*tree_, definition))
+    if (language_.isKernel(definition))
       return {Const{makeFunction(tree_, definition, shared_from_this())}, true};
     if (decorator(definition, "constexpr_function"))
       return opaque("a constexpr_function, which needs a Python interpreter");
@@ -269,6 +269,7 @@ private:
 
   std::recursive_mutex mutex_; // a constant is made of others
   std::shared_ptr<const syntax::Tree> tree_;
+  LanguageNames language_;
   llvm::StringMap<Binding> bindings_;
   llvm::StringMap<std::optional<HostAnswer>> answers_;
   llvm::StringSet<> inProgress_;
@@ -284,9 +285,10 @@ std::shared_ptr<HostEnv> makeModuleEnv(std::shared_ptr<const syntax::Tree> tree)
 std::vector<std::shared_ptr<const Function>> kernelsOf(const std::shared_ptr<const syntax::Tree> &tree,
                                                        const std::shared_ptr<HostEnv> &env) {
   std::vector<std::shared_ptr<const Function>> kernels;
+  LanguageNames language(*tree);
   for (const syntax::Stmt *statement : tree->body)
     if (auto *definition = as<syntax::FunctionDef>(statement))
-      if (isKernel(*tree, *definition))
+      if (language.isKernel(*definition))
         kernels.push_back(makeFunction(tree, *definition, env));
   return kernels;
 }
