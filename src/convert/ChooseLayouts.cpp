@@ -362,8 +362,11 @@ void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
   if (accesses != loads.size())
     return;
   chosen_.try_emplace(classes_.leader(factor), layout);
-  for (LoadOp load : loads) // those that are transposed
-    chosen_.try_emplace(classes_.leader(load.getResult()), layout.transposed(std::vector<int32_t>{1, 0}));
+  for (LoadOp load : loads)
+    for (Operation *user : load->getUsers())
+      if (isa<TransOp>(user) && classes_.leader(user->getResult(0)) == classes_.leader(factor))
+        if (std::optional<Layout> own = naturalOperand(user, layout))
+          chosen_.try_emplace(classes_.leader(load.getResult()), *own);
   copiedForFactors_.insert(loads.begin(), loads.end());
 }
 

@@ -69,8 +69,9 @@ private:
   // A factor that an instruction takes from registers, and that a trip computes from a load or two alone, is
   // computed in that layout: the loads' copies are read in it.
   void chooseForFactor(tile::DotOp dot, unsigned index);
-  // The loads that a tile is computed from, element by element, by ops of one block whose results nothing but
-  // `user` needs; none where it is not.
+  // The loads that a tile is computed from, as they are or transposed, element by element, by ops of one
+  // block whose results nothing but `user` needs; none where it is not. Products may multiply by what is
+  // loaded, too.
   llvm::SmallVector<tile::LoadOp> loadsBehind(mlir::Value tile, mlir::Operation *user) const;
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
   // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops

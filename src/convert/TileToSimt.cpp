@@ -109,10 +109,10 @@ private:
     unsigned used = isVolatile(op) ? 1 : std::min(width, layout.contiguous(dim));
     if (isVolatile(op))
       why = "it is volatile, each element an access of its own";
-    Type number = IntegerType::get(op->getContext(), 32);
-    op->setAttr(simt::widthName, IntegerAttr::get(number, used));
+    Type i32 = IntegerType::get(op->getContext(), 32);
+    op->setAttr(simt::widthName, IntegerAttr::get(i32, used));
     if (load && used < width && !isVolatile(op) && dim == layout::fastestOf(layout))
-      op->setAttr(simt::widestName, IntegerAttr::get(number, width));
+      op->setAttr(simt::widestName, IntegerAttr::get(i32, width));
     access_.try_emplace(op, layout);
     std::string text = (isa<LoadOp>(op) ? "load of " : "store of ") + std::to_string(used) +
                        (used == 1 ? " element" : " elements") + " an access";
