@@ -76,12 +76,14 @@ class Arena {
 public:
   bool hasHostMemory = false;
   int device = -1;                       // of the arguments that are on one
-  bool hasUnplaced = false;              // an address whose object says nothing of a device
   std::vector<PyObject *> withoutMemory; // tensors whose address is 0, borrowed from the caller
 
   // False with an exception set.
   bool convert(PyObject *object, tg_value &out);
   bool convert(PyObject *object, const char *name, tg_value &out);
+  // No argument is in memory of which it is known where it is: numbers alone, addresses as numbers among
+  // them, or objects that do not name their device.
+  bool isUnplaced() const { return device < 0 && !hasHostMemory; }
   // Refuses a launch with tensors that have elements and no memory. False with an exception set.
   bool checkMemory() const { return withoutMemory.empty() || refuseWithoutMemory(); }
   // What `encode` returned.

@@ -86,7 +86,7 @@ int set(PyObject *object, PyObject *key, PyObject *value) {
   tg_value raw{};
   if (!arena.convert(value, raw) || !arena.checkMemory())
     return -1;
-  if (raw.kind == TG_POINTER && arena.device != self->device) {
+  if (raw.kind == TG_POINTER && !arena.isUnplaced() && arena.device != self->device) {
     launchError("%R is not in the memory in which the arguments of the bound launch are", value);
     return -1;
   }

@@ -274,8 +274,8 @@ PyObject *runKnown(Function *function, const Recent::Row &row, const uint64_t *s
 
 // A row for calls like this one, which has run. Tuples and what has no place take the longer way each time.
 void remember(Function *function, const CallShape &shape, Gathered &call, PyObject *object) {
-  bool isPlaced = call.arena.device >= 0 || (!call.arena.hasUnplaced && std::strcmp(call.target, "cpu") == 0);
-  if (!isPlaced || !function->recent->wantsMore())
+  bool isKnownHost = call.arena.hasHostMemory && std::strcmp(call.target, "cpu") == 0;
+  if ((call.arena.device < 0 && !isKnownHost) || !function->recent->wantsMore())
     return;
   tg_bound *bound = nullptr;
   Asking asking(function);
@@ -414,7 +414,7 @@ PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, P
                                 (long long)(call.rank > 1 ? call.extents[1] : 1),
                                 (long long)(call.rank > 2 ? call.extents[2] : 1))
                 : nullptr);
-  return grid ? makeBound(self->function, owner.release(), made.get(), grid.get(), call.arena.device, args,
+  return grid ? makeBound(self->function, owner.release(), made.get(), grid.get(), call.place.device, args,
                           call.count, keywords)
               : nullptr;
 }

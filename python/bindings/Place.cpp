@@ -59,9 +59,9 @@ bool namesDevice(PyObject *target) {
 
 bool choosePlace(const Arena &arena, Function *function, const char *&target, tg_place &place) {
   if (arena.device < 0) {
-    // What does not say where it is lies where PyTorch's tensors are, as upstream takes it.
-    bool isOnGpu = arena.hasUnplaced && !arena.hasHostMemory && std::strcmp(target, "cpu") == 0 && usesGpu();
-    if (isOnGpu)
+    // Numbers may be addresses, and what does not say where it is lies where PyTorch's tensors are, as
+    // upstream takes it.
+    if (arena.isUnplaced() && std::strcmp(target, "cpu") == 0 && usesGpu())
       target = gpu;
     else if (!function->targetsDevice)
       return true;

@@ -31,8 +31,7 @@ bool Recent::has(const CallShape &shape) const {
 
 const Recent::Row *Recent::find(const CallShape &shape, const Arena &arena, const tg_argument *arguments,
                                 uint64_t *slots, size_t room, size_t &slotCount) {
-  // Objects that do not say where they are lie where PyTorch's are by now.
-  if (arena.device < 0 && arena.hasUnplaced)
+  if (arena.isUnplaced()) // goes where PyTorch works by now
     return nullptr;
   for (size_t i = 0; i != rows_.size(); ++i) {
     size_t at = (latest_ + i) % rows_.size();

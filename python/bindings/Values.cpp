@@ -218,7 +218,6 @@ bool Arena::locateByDevice(PyObject *object) {
   Ref place(PyObject_GetAttr(object, state.sDevice));
   if (!place) {
     PyErr_Clear();
-    hasUnplaced = true;
     return true;
   }
   Ref text(PyObject_Str(place.get()));
@@ -227,10 +226,7 @@ bool Arena::locateByDevice(PyObject *object) {
     return false;
   if (std::strncmp(name, "cuda:", 5) == 0)
     return isOnDevice(std::strtol(name + 5, nullptr, 10));
-  if (std::strcmp(name, "cpu") == 0)
-    hasHostMemory = true;
-  else
-    hasUnplaced = true;
+  hasHostMemory |= std::strcmp(name, "cpu") == 0;
   return true;
 }
 
@@ -246,7 +242,6 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
       withoutMemory.push_back(object);
     return exchanged.device < 0 || isOnDevice(exchanged.device);
   }
-  bool hadUnplaced = hasUnplaced;
   // A copy: what is asked may run code that asks for others. An object may have what its type has not.
   const Known &found = knownOf(Py_TYPE(object));
   const Members members = found.what == Class::Tensor ? found.members : Members(Py_TYPE(object));
@@ -261,10 +256,8 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
   out.kind = TG_POINTER;
   out.dtype = uint8_t(dtype);
   out.as.address = PyLong_AsVoidPtr(address.get());
-  if (!out.as.address) { // of a type alone, for a compile
-    hasUnplaced = hadUnplaced;
+  if (!out.as.address) // of a type alone, for a compile
     withoutMemory.push_back(object);
-  }
   return out.as.address || !PyErr_Occurred();
 }
 

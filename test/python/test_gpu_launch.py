@@ -70,6 +70,25 @@ def test_a_kernel_without_pointers_runs_on_the_current_device(script):
     """)
 
 
+def test_numbers_alone_go_where_pytorch_works(script):
+    """A kernel may take addresses as numbers, of other processes' memory, say."""
+    script("""
+        for is_initialized in (False, True, True):
+            fake_torch()
+            sys.modules["torch.cuda"] = types.SimpleNamespace(is_initialized=lambda: is_initialized)
+            before = len(calls())
+            nothing_kernel[(3,)](5)
+            nothing_kernel[(3,)].bind(5)()
+            assert sum(call.startswith("launch") for call in calls()[before:]) == 2 * is_initialized, calls()
+            assert all(call.endswith("stream 4096") for call in calls()[before:] if call.startswith("launch")), calls()
+        assert nothing_kernel.warmup(5, grid=(1,)).target == "cuda"
+        nothing_kernel.target = "interp"
+        before = len(calls())
+        nothing_kernel[(3,)](5)
+        assert len(calls()) == before, "a target that is named"
+    """)
+
+
 def test_a_kernel_that_another_process_compiled(script, tmp_path):
     """As Inductor's workers hand it over; its code is loaded here and launched with the arguments of its compile."""
     script("""
