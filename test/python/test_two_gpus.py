@@ -1,4 +1,8 @@
 """Two GPUs of one host: each has its own code, maps of copies and scratch memory, and threads may use both at once."""
+import socket
+import subprocess
+import sys
+import textwrap
 import threading
 
 import pytest
@@ -173,3 +177,76 @@ def test_a_call_without_tensors_goes_where_pytorch_works():
             out = torch.zeros(64, device="cuda")
             fill_from_address[(1,)](out.data_ptr(), 2.5, BLOCK=64)
             assert (out == 2.5).all()
+
+
+ALL_REDUCE = """
+    import os, sys
+    import torch, torch.distributed as dist, torch.distributed._symmetric_memory as symmetric
+    import tegula as triton
+    import tegula.language as tl
+
+    @triton.jit
+    def meet(pads, RANK: tl.constexpr, WORLD: tl.constexpr):
+        at = tl.program_id(0) * WORLD
+        pads = pads.to(tl.pointer_type(tl.uint64))
+        mine = tl.load(pads + RANK).to(tl.pointer_type(tl.uint32)) + at
+        tl.debug_barrier()
+        for peer in tl.static_range(WORLD):
+            theirs = tl.load(pads + peer).to(tl.pointer_type(tl.uint32)) + at
+            while tl.atomic_cas(theirs + RANK, 0, 1, sem="release", scope="sys") != 0:
+                pass
+        for peer in tl.static_range(WORLD):
+            while tl.atomic_cas(mine + peer, 1, 0, sem="acquire", scope="sys") != 1:
+                pass
+        tl.debug_barrier()
+
+    @triton.jit
+    def sum_over_ranks(buffers, pads, out, n, RANK: tl.constexpr, WORLD: tl.constexpr, BLOCK: tl.constexpr):
+        meet(pads, RANK, WORLD)
+        buffers = buffers.to(tl.pointer_type(tl.uint64))
+        for start in range(tl.program_id(0) * BLOCK, n, tl.num_programs(0) * BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            total = tl.zeros([BLOCK], tl.float32)
+            for peer in tl.static_range(WORLD):
+                part = tl.load(buffers + peer).to(tl.pointer_type(tl.bfloat16))
+                total += tl.load(part + at, at < n, other=0.0).to(tl.float32)
+            tl.store(out + at, total, at < n)
+        meet(pads, RANK, WORLD)
+
+    @triton.jit
+    def wait_for_all(pads, RANK: tl.constexpr, WORLD: tl.constexpr):
+        meet(pads, RANK, WORLD)
+
+    def main(rank, world):
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[1])
+        torch.cuda.set_device(rank)
+        dist.init_process_group("nccl", rank=rank, world_size=world, device_id=torch.device("cuda", rank))
+        n = 100_000
+        part = symmetric.empty(n, dtype=torch.bfloat16, device="cuda")
+        memory = symmetric.rendezvous(part, dist.group.WORLD)
+        ranks = dict(RANK=rank, WORLD=world)
+        for turn in range(20):
+            part.copy_(torch.randn(n, device="cuda", generator=torch.Generator("cuda").manual_seed(100 * turn + rank)))
+            expected = part.float()
+            dist.all_reduce(expected)
+            out = torch.empty(n, device="cuda")
+            sum_over_ranks[(16,)](memory.buffer_ptrs_dev, memory.signal_pad_ptrs_dev, out, n, BLOCK=1024, num_warps=4, **ranks)
+            torch.testing.assert_close(out, expected, rtol=0, atol=0)
+            wait_for_all[(4,)](memory.signal_pad_ptrs_dev, num_warps=1, **ranks)
+        torch.cuda.synchronize()
+        dist.destroy_process_group()
+
+    if __name__ == "__main__":
+        torch.multiprocessing.spawn(main, args=(2,), nprocs=2)
+"""
+
+
+def test_a_sum_over_processes_through_symmetric_memory(tmp_path):
+    """Two processes with a GPU each read each other's memory; addresses come as numbers, and one kernel gets nothing else."""
+    file = tmp_path / "all_reduce.py"
+    file.write_text(textwrap.dedent(ALL_REDUCE))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    done = subprocess.run([sys.executable, file, str(port)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -16,6 +16,7 @@
 #include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/Ops.h"
 #include "targets/nvidia/ProductSteps.h"
+#include "targets/nvidia/SharedDivisors.h"
 #include "targets/nvidia/SignedZeros.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -241,6 +242,9 @@ constexpr Pass inlineLibrary{
 constexpr Pass shareWideProducts{"share-wide-products", "llvm",
                                  "both halves of a wide product come from one multiplication",
                                  eachCode<simt::shareWideProducts>};
+constexpr Pass shareDivisors{"share-reciprocals", "llvm",
+                             "divisions by the same number compute its reciprocal once",
+                             eachCode<shareReciprocals>};
 constexpr Pass orderLoads{"order-accesses", "llvm",
                           "predicated loads are ordered, so that the code generator moves none past a store",
                           eachCode<orderAccesses>};
@@ -333,6 +337,7 @@ constexpr pipeline::Row table[] = {
     {"emit", &inlineLibrary},
     {"optimize", &pipeline::optimize},
     {"optimize", &shareWideProducts},
+    {"optimize", &shareDivisors},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
