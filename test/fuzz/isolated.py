@@ -32,6 +32,10 @@ class Failure:
         return self.kind, found[1] if found else re.sub(r"[0-9]+", "N", re.sub(r"\S*/\S*", "", first))[:80]
 
 
+class Unusable(Exception):
+    """Raised where the process can check nothing behind it: its device is lost, say."""
+
+
 def failure_of(error):
     if isinstance(error, AssertionError):
         return "differs", str(error)
@@ -39,7 +43,8 @@ def failure_of(error):
 
 
 def work(pipe, function, arguments):
-    """In the child: a record before each call, so that the parent knows which one ended it, and one behind it."""
+    """In the child: a record before each call, so that the parent knows which one ended it, and one behind it.
+    Behind an Unusable there are no more."""
     def tell(*record):
         os.write(pipe, json.dumps(record).encode() + b"\n")
     for index, argument in enumerate(arguments):
@@ -48,6 +53,8 @@ def work(pipe, function, arguments):
             function(argument)
         except BaseException as error:
             tell("fails", index, *failure_of(error))
+            if isinstance(error, Unusable):
+                return
         else:
             tell("passes", index)
 
@@ -66,7 +73,8 @@ def records(pipe, seconds):
 
 
 def run_some(function, arguments, seconds=120):
-    """Calls the function with each argument until one ends the process: (how many calls were made, {index: Failure})."""
+    """Calls the function with each argument until one ends the process or raises Unusable: (how many calls were made,
+    {index: Failure})."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -21,20 +21,25 @@ def as_tensor(array):
     return torch.from_numpy(array)
 
 
-def check(module, seed, folder, monkeypatch):
-    """Runs a program and compares; returns its kernel as compiled."""
-    program = module.generate(seed)
+def simulate(module, seed, folder, monkeypatch):
+    """Runs a program on the machine in an order of its own; returns its kernel as compiled."""
     monkeypatch.setenv("TEGULA_SIM_ARCH", "sm_90a")
     monkeypatch.setenv("TEGULA_SIM_COPIES", COPIES[seed % 3])
     monkeypatch.setenv("TEGULA_SIM_SCHEDULE", SCHEDULES[seed // 3 % 4])
     monkeypatch.setenv("TEGULA_SIM_SEED", str(seed))
     devices.use("sim", monkeypatch)
+    return check(module, seed, folder, devices.TARGET_OF["sim"])
+
+
+def check(module, seed, folder, target):
+    """Runs a program and compares; returns its kernel as compiled."""
+    program = module.generate(seed)
     arrays = program.memory()
     host = {buffer: TensorDescriptor(as_tensor(arrays[buffer]), shape, strides, block)
             for _, buffer, shape, strides, block in program.descriptors}
     arguments = [as_tensor(array) for number, array in enumerate(arrays) if number not in host] + list(host.values())
     kernel = kernel_of(program, folder)
-    kernel.target = devices.TARGET_OF["sim"]
+    kernel.target = target
     compiled = kernel[program.grid](*arguments, *program.scalars.values(), **program.options)
     for buffer, found, right in zip(program.buffers, arrays, module.expected(program)):
         found, right = found.astype(np.float64), right.astype(np.float64)
@@ -48,7 +53,7 @@ def check(module, seed, folder, monkeypatch):
 @pytest.mark.parametrize("seed", HOPPER)
 def test_loops_of_products_are_exact(seed, tmp_path, monkeypatch):
     try:
-        check(hopper_programs, seed, tmp_path, monkeypatch)
+        simulate(hopper_programs, seed, tmp_path, monkeypatch)
     except Exception as error:  # slots beyond a program's shared memory are refused, with a hint
         assert "bytes of shared memory, and a program has" in str(error), error
 
@@ -56,7 +61,7 @@ def test_loops_of_products_are_exact(seed, tmp_path, monkeypatch):
 @pytest.mark.sim
 @pytest.mark.parametrize("seed", MEMORY)
 def test_accesses_of_one_argument_are_in_order(seed, tmp_path, monkeypatch):
-    check(memory_programs, seed, tmp_path, monkeypatch)
+    simulate(memory_programs, seed, tmp_path, monkeypatch)
 
 
 def test_programs_are_of_many_kinds():

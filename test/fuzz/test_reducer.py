@@ -48,6 +48,8 @@ def behave(how):
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "hangs":
         time.sleep(60)
+    if how == "unusable":
+        raise isolated.Unusable("no device")
 
 
 def test_each_end_is_an_answer():
@@ -61,3 +63,5 @@ def test_each_end_is_an_answer():
 def test_a_death_ends_its_own_call_only():
     made, failures = isolated.run_some(behave, ["fine", "error", "died", "fine"], seconds=5)
     assert made == 3 and set(failures) == {1, 2}
+    made, failures = isolated.run_some(behave, ["fine", "unusable", "fine"], seconds=5)
+    assert made == 2 and failures[1].kind == "error" and "no device" in failures[1].text
