@@ -99,7 +99,7 @@ def is_lost():
 # --- jobs ---------------------------------------------------------------------------------------------------
 
 
-def begun(log):
+def ends_of(log):
     """Returns the ends of a log's batches: {first seed: the seed behind the last program}."""
     lines = map(json.loads, log.read_text().splitlines()) if log.exists() else ()
     return {line["batch"]: line["until"] for line in lines if "batch" in line}
@@ -108,7 +108,7 @@ def begun(log):
 def run_job(options, job, stop):
     """Every batch whose number leaves `job`; returns (programs, failures)."""
     check, log = check_seed(options.target, options.kinds), options.log / f"{job}.jsonl"
-    known, count, failed = begun(log), 0, 0
+    known, count, failed = ends_of(log), 0, 0
     with open(log, "a") as file:
         for first in range(options.first + job * BATCH, options.last, options.jobs * BATCH):
             seed, end = known.get(first, first), min(first + BATCH, options.last)
