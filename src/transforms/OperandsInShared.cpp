@@ -68,9 +68,9 @@ public:
       auto matrix = user->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
       return !matrix || matrix.getWarps() > 1;
     });
-    std::optional<layout::SharedMap> map = isOfMatrices
-                                               ? mapFor(from, to, bits, isReadThere)
-                                               : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
+    std::optional<layout::SharedMap> map =
+        isOfMatrices ? mapFor(from, to, bits, llvm::any_of(uses, isReadByInstruction))
+                     : mapOfFactor(from, convert_.getResult(), machine_.accessBits);
     if (!map)
       return;
     bool again = isMoved && (isReadThere || (isCrowded(users) && hasRoom(*map, bits)));
@@ -129,6 +129,13 @@ public:
   }
 
 private:
+  // Does an instruction of several warps read the factor itself, not threads for it?
+  static bool isReadByInstruction(OpOperand *use) {
+    auto matrix = use->getOwner()->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
+    bool isOfRows = (use->getOperandNumber() == 0) != matrix.getIsSwapped();
+    return matrix.getWarps() > 1 && !(isOfRows && matrix.shape().pairsRows);
+  }
+
   static void collectUses(Value value, SmallVector<OpOperand *> &uses, SmallVector<TransOp> &turns) {
     for (OpOperand &use : value.getUses())
       if (auto turn = dyn_cast<TransOp>(use.getOwner())) {

@@ -88,7 +88,7 @@ ORDERS = {"nn": (0, 0), "nt": (0, 1), "tn": (1, 0), "tt": (1, 1)}
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("factors", FACTORS)
 @pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 3), (128, 64, 64, 4, 2), (64, 128, 32, 8, 4), (128, 128, 32, 8, 3),
-                                                     (64, 16, 128, 4, 2), (64, 80, 32, 4, 1), (64, 40, 64, 4, 3)])
+                                                     (64, 16, 128, 4, 2), (64, 80, 32, 4, 1), (64, 40, 64, 4, 3), (32, 128, 64, 4, 1)])
 def test_types_and_orders(target, m, n, bk, warps, stages, factors, order):
     generator = torch.Generator().manual_seed(m + n)
     out = (torch.int32, tl.int32) if factors == "int8" else (torch.float32, tl.float32)
