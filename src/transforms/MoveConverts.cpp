@@ -83,6 +83,15 @@ bool isReadComputed(simt::ConvertOp convert) {
   });
 }
 
+// Do only loops behind the convert read the tile? They fetch it as it is then, from registers or, where those
+// are crowded, from shared memory in each trip; what is computed beforehand would have to stay in registers.
+bool isOfLoopsBehind(simt::ConvertOp convert) {
+  return llvm::all_of(convert->getUsers(), [&](Operation *user) {
+    auto loop = user->getParentOfType<LoopLikeOpInterface>();
+    return loop && !loop->isAncestor(convert);
+  });
+}
+
 Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
   Operation *copy = builder.clone(*uniform.getDefiningOp());
   auto type = simt::withLayout(uniform.getType(), layout);
@@ -198,7 +207,8 @@ void hoistConverts(Operation *function) {
       converts.push_back(convert);
   });
   for (simt::ConvertOp convert : converts)
-    hoist(convert, llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds));
+    hoist(convert,
+          llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds) || isOfLoopsBehind(convert));
 }
 
 } // namespace tegula::transforms

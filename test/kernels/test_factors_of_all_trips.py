@@ -46,3 +46,29 @@ def test_some_stay_in_shared_memory(build_dir, count, stays):
                            "--signature", f"x=*f32:16,R=*f16:16,out=*f32:16,T=i32,B=16,D=128,N={count}"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("stays in shared memory: a loop that uses it needs the registers") == stays, done.stdout
+
+
+@triton.jit
+def computed_kernel(q, k, v, out, scale, trips, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """sum of max(scaled q @ k, 0) @ v: the scaled factor is computed once."""
+    m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    x = (tl.load(q + m[:, None] * D + d[None, :]) * scale).to(tl.float16)
+    acc = tl.zeros([M, D], tl.float32)
+    for i in range(trips):
+        y = tl.load(k + (i * N + n)[None, :] * D + d[:, None])
+        z = tl.load(v + (i * N + n)[:, None] * D + d[None, :])
+        acc = acc * 0.5 + tl.dot(tl.maximum(tl.dot(x, y), 0.0).to(tl.float16), z)
+    tl.store(out + m[:, None] * D + d[None, :], acc)
+
+
+@pytest.mark.parametrize("m, n, d, warps, stages", [(128, 32, 64, 2, 1), (128, 32, 64, 2, 3), (64, 32, 64, 1, 2), (32, 32, 32, 2, 2), (128, 64, 64, 4, 2)])
+def test_computed_ahead(target, m, n, d, warps, stages):
+    generator = torch.Generator().manual_seed(m)
+    q, k, v = (torch.randint(-1, 2, shape, generator=generator).half() for shape in ((m, d), (3 * n, d), (3 * n, d)))
+    for trips in (0, 1, 3):
+        out, wanted = torch.full((m, d), float("nan")), torch.zeros(m, d)
+        computed_kernel[(1,)](q, k, v, out, 2.0, trips, M=m, N=n, D=d, num_warps=warps, num_stages=stages)
+        for i in range(trips):
+            part = slice(i * n, (i + 1) * n)
+            wanted = wanted * 0.5 + (2 * q.float() @ k[part].float().T).clamp(min=0) @ v[part].float()
+        assert torch.equal(out, wanted)
