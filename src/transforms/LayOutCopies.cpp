@@ -27,6 +27,10 @@ bool feedsSeveralWarps(Value tile) {
   });
 }
 
+bool exchangesLanes(simt::ConvertOp convert) {
+  return convert.getPlan() && convert.getPlan()->getKind() == simt::ConversionAttr::Kind::Shuffle;
+}
+
 // Elements of one access, where a thread owns as many neighbours.
 unsigned widestOf(LoadOp load) {
   auto widest = load->getAttrOfType<IntegerAttr>(simt::widestName);
@@ -138,12 +142,20 @@ CopiedLoad layOutCopy(LoadOp load, ArrayRef<simt::ConvertOp> converts, const sim
   return {load, std::move(map), width, std::move(lanes)};
 }
 
+bool wantsCopy(simt::ConvertOp convert) {
+  return convert.isThroughShared() || feedsSeveralWarps(convert.getResult());
+}
+
 SmallVector<simt::ConvertOp> convertsFromCopies(LoadOp load) {
-  SmallVector<simt::ConvertOp> result;
+  SmallVector<simt::ConvertOp> result, byLanes;
   for (Operation *user : load->getUsers())
-    if (auto convert = dyn_cast<simt::ConvertOp>(user))
-      if (convert.isThroughShared() || feedsSeveralWarps(convert.getResult()))
+    if (auto convert = dyn_cast<simt::ConvertOp>(user)) {
+      if (wantsCopy(convert))
         result.push_back(convert);
+      else if (exchangesLanes(convert))
+        byLanes.push_back(convert);
+    }
+  result.append(byLanes);
   return result;
 }
 

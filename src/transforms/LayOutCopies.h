@@ -23,8 +23,12 @@ struct CopiedLoad {
 CopiedLoad layOutCopy(tile::LoadOp load, llvm::ArrayRef<simt::ConvertOp> converts,
                       const simt::Machine &machine);
 
-// The conversions of a load that read its copy instead, if it gets one: those through shared memory, and all
-// to factors of products by instructions of several warps.
+// Is a load copied for the sake of this conversion: through shared memory, or to the factor of a product by
+// instructions of several warps?
+bool wantsCopy(simt::ConvertOp convert);
+
+// The conversions of a load that read its copy instead, if it gets one: those that want it, and behind them
+// those in which lanes would exchange what they have read there.
 llvm::SmallVector<simt::ConvertOp> convertsFromCopies(tile::LoadOp load);
 
 // Is a tile in a buffer read by an instruction of several warps itself, if it lies there by `map`?

@@ -139,7 +139,7 @@ private:
   bool consider(LoadOp load) {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     SmallVector<simt::ConvertOp> converts = type ? convertsFromCopies(load) : SmallVector<simt::ConvertOp>();
-    return !converts.empty() && copyAhead(load, converts);
+    return llvm::any_of(converts, wantsCopy) && copyAhead(load, converts);
   }
 
   bool copyAhead(LoadOp load, ArrayRef<simt::ConvertOp> converts) {
@@ -173,9 +173,9 @@ private:
   }
 
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
-  // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Each thread
-  // reads back what it would have loaded, so that all of a tile's layout must lie in the buffer. Small ones
-  // wait in registers instead, beside others that are copied.
+  // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Threads
+  // read back tiles as they would have loaded them, so that all of a layout must lie in the buffer. Small
+  // ones wait in registers instead, beside others that are copied.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0; // bytes of factors that the loop computes and puts into shared memory
@@ -195,7 +195,7 @@ private:
       unsigned slots = plan_.slots;
       while (slots >= 2 && slots * bytes + others > machine_.sharedBytes / 2)
         --slots;
-      if (slots < 2 || !copyAhead(load, {}))
+      if (slots < 2 || !copyAhead(load, convertsFromCopies(load)))
         continue;
       leavesRoom_ = true;
       plan_.slots = slots;

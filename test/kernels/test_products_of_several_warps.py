@@ -192,6 +192,30 @@ def test_first_factors_that_are_computed(target, build_dir, tmp_path, m, n, bk, 
 
 
 @triton.jit
+def scaled_first_kernel(a, g, w, c, K, sam, sak, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros([M, N], tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * sam + (i + k)[None, :] * sak)
+        y = tl.load(w + (i + k)[:, None] * N + n[None, :])
+        acc += tl.dot((x.to(tl.float32) * tl.load(g + i + k)[None, :]).to(x.dtype), y)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("by_columns", [False, True], ids=["n", "t"])
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 128, 16, 4, 5), (64, 64, 16, 4, 3), (128, 64, 32, 4, 2), (128, 32, 16, 8, 4), (32, 64, 16, 2, 3)])
+def test_first_factors_are_computed_of_copies(target, m, n, bk, warps, stages, by_columns):
+    """Also where so few columns of K are copied that lanes could exchange what they read."""
+    generator = torch.Generator().manual_seed(9)
+    for trips in (0, 1, 6):
+        k = trips * bk
+        a, w = integers(generator, m, max(k, bk), by_columns=by_columns), integers(generator, max(k, bk), n)
+        g, c = torch.randint(1, 4, (max(k, bk),), generator=generator).float(), torch.full((m, n), 9.0)
+        scaled_first_kernel[(1,)](a, g, w, c, k, *a.stride(), M=m, N=n, BK=bk, num_warps=warps, num_stages=stages)
+        assert torch.equal(c, (a[:, :k].float() * g[:k]) @ w[:k].float())
+
+
+@triton.jit
 def eight_bits_kernel(q, k, v, out, scale, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     """Attention of 8-bit floats, `v` with its positions innermost: the weights are a factor that shared memory turns."""
     m, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
