@@ -12,8 +12,11 @@ constexpr unsigned registerNames = 255;
 constexpr uint64_t systemBytes = 1024; // of shared memory, that each program takes besides its own
 
 // Measured on an H200 (docs/performance/gpu.md, "One more program").
-constexpr unsigned mostPrograms = 4;
+constexpr unsigned somePrograms = 4;
 constexpr double leastKept = 0.78; // of the registers
+// Of more programs each brings less.
+constexpr unsigned mostPrograms = 8;
+constexpr double leastKeptByMany = 0.88;
 
 } // namespace
 
@@ -24,7 +27,8 @@ std::optional<int> registersForOneMore(const Footprint &footprint, const Archite
   unsigned more = registerFile / (rounded * threads) + 1;
   unsigned bound = registerFile / (more * threads) / registerGranule * registerGranule;
   bool hasRoom = (architecture.sharedBytes + systemBytes) / (footprint.sharedBytes + systemBytes) >= more;
-  if (!hasRoom || more > mostPrograms || bound < registers * leastKept)
+  double least = more > somePrograms ? leastKeptByMany : leastKept;
+  if (!hasRoom || more > mostPrograms || bound < registers * least)
     return std::nullopt;
   return int(bound);
 }

@@ -19,6 +19,8 @@ TEST(Occupancy, OneMoreProgramFitsWithAFewRegistersFewer) {
   EXPECT_EQ(bound(4, 174, 32 * 1024), 168); // two, three
   EXPECT_EQ(bound(8, 129, 0), 128);
   EXPECT_EQ(bound(4, 161, 56 * 1024), 128); // three, four
+  EXPECT_EQ(bound(4, 72, 9 * 1024), 64);    // seven, eight
+  EXPECT_EQ(bound(2, 134, 16 * 1024), 128);
 }
 
 TEST(Occupancy, RegistersStayWhereNothingIsGained) {
@@ -27,7 +29,9 @@ TEST(Occupancy, RegistersStayWhereNothingIsGained) {
   EXPECT_EQ(bound(8, 145, 114 * 1024), std::nullopt);         // shared memory has no room
   EXPECT_EQ(bound(8, 145, 113 * 1024), 128);                  // 1 KiB is the system's
   EXPECT_EQ(bound(8, 145, 64 * 1024, "sm_86"), std::nullopt); // of a smaller one
-  EXPECT_EQ(bound(4, 105, 0), std::nullopt);                  // four run already
+  EXPECT_EQ(bound(4, 112, 0), std::nullopt);                  // more than an eighth, and four run already
+  EXPECT_EQ(bound(4, 72, 28 * 1024), std::nullopt);           // shared memory has no room for eight
+  EXPECT_EQ(bound(4, 64, 0), std::nullopt);                   // eight run already
   EXPECT_EQ(bound(32, 64, 0), std::nullopt);
   EXPECT_EQ(bound(1, 255, 0), std::nullopt);
   EXPECT_EQ(bound(4, 0, 0), std::nullopt);
