@@ -1,6 +1,7 @@
 #include "transforms/OperandsInShared.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/Elementwise.h"
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 #include "layout/Queries.h"
@@ -52,6 +53,8 @@ public:
     SmallVector<Operation *> users;
     for (OpOperand *use : uses)
       users.push_back(use->getOwner());
+    if (Operation *product = productOfComputed())
+      return storeForComputed(product);
     bool isOfMatrices = llvm::all_of(users, [](Operation *user) { return user->hasAttr(simt::matrixName); }),
          isOfMultiplyAdds =
              llvm::all_of(uses, [](OpOperand *use) { return simt::isFactorOfMultiplyAdds(*use); });
@@ -134,6 +137,63 @@ private:
     auto matrix = use->getOwner()->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
     bool isOfRows = (use->getOperandNumber() == 0) != matrix.getIsSwapped();
     return matrix.getWarps() > 1 && !(isOfRows && matrix.shape().pairsRows);
+  }
+
+  // The product of a factor that its loop computes of the tile, element by element; null: it does not, or
+  // others need what comes between.
+  DotOp productOfComputed() {
+    if (!convert_->getParentOfType<LoopLikeOpInterface>())
+      return {};
+    Operation *op = convert_;
+    while (op->hasOneUse()) {
+      OpOperand &use = *op->use_begin();
+      bool isComputed = op != convert_;
+      op = use.getOwner();
+      if (op->getBlock() != convert_->getBlock())
+        return {};
+      auto dot = dyn_cast<DotOp>(op);
+      if (dot && dot->hasAttr(simt::matrixName) && use.getOperandNumber() < 2)
+        return isComputed ? dot : DotOp();
+      if (!isElementwise(op) || op->getNumResults() != 1 || !isMemoryEffectFree(op))
+        return {};
+    }
+    return {};
+  }
+
+  // Threads read the tile next to the product, as they compute the factor of it: through scratch memory all
+  // of it would come into registers ahead of the barrier behind, and other loads would wait for it.
+  void storeForComputed(Operation *product) {
+    if (!convert_.isThroughShared())
+      return;
+    simt::ConversionAttr plan = convert_.getPlanAttr();
+    Layout from = simt::layoutOf(convert_.getValue()), to = simt::layoutOf(convert_.getResult());
+    auto type = cast<RankedTensorType>(convert_.getValue().getType());
+    unsigned bits = simt::storedBits(type.getElementType());
+    bool isOfWarps = plan.getWithinWarp() && simt::warpsOf(convert_) > 1; // which need not meet
+    if (plan.getRoundBits() != 0 || isOfWarps)
+      return;
+    std::optional<layout::SharedMap> map =
+        machine_.hasMatrixLoad ? mapFor(from, to, bits, false) : std::nullopt;
+    if (!map)
+      map = plan.choice().map;
+    if (!gainsByBuffer(bytesOf(convert_)))
+      return;
+    SmallVector<Operation *> computed;
+    for (Operation *op = *convert_->user_begin(); op != product; op = *op->user_begin())
+      computed.push_back(op);
+    for (Operation *op : computed)
+      op->moveBefore(product);
+    OpBuilder builder(convert_);
+    Location loc = convert_.getLoc();
+    auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
+                                            simt::SharedAttr::get(builder.getContext(), *map), 1);
+    Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
+    builder.setInsertionPoint(behindLoads(computed));
+    simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+    builder.setInsertionPoint(computed.front());
+    convert_.getResult().replaceAllUsesWith(
+        simt::LocalLoadOp::create(builder, loc, convert_.getResult().getType(), buffer));
+    convert_.erase();
   }
 
   static void collectUses(Value value, SmallVector<OpOperand *> &uses, SmallVector<TransOp> &turns) {
@@ -233,6 +293,30 @@ private:
     convert_->getParentOfType<FuncOp>().walk(
         [&](simt::AllocOp alloc) { bytes += alloc.getBuffer().getType().bytes(); });
     return bytes <= machine_.sharedBytes;
+  }
+
+  // Bytes of shared memory that the tile of a conversion takes.
+  static uint64_t bytesOf(simt::ConvertOp convert) {
+    RankedTensorType type = convert.getType();
+    return (uint64_t(simt::storedBits(type.getElementType())) << simt::layoutOf(type).totalBits()) / 8;
+  }
+
+  // Do as many programs run if the tile has bytes of its own, beside all others that the trip may keep in
+  // buffers? Scratch memory would be another tile's afterwards, but all of the tile would be in registers.
+  bool gainsByBuffer(uint64_t bytes) {
+    uint64_t others = 0;
+    convert_->getParentOfType<FuncOp>().walk(
+        [&](simt::AllocOp alloc) { others += alloc.getBuffer().getType().bytes(); });
+    for (auto other : convert_->getBlock()->getOps<simt::ConvertOp>())
+      if (other != convert_ && other.isThroughShared())
+        others += bytesOf(other);
+    unsigned warps = simt::warpsOf(convert_), whole = simt::registersOf(convert_.getType());
+    auto loop = dyn_cast<scf::ForOp>(convert_->getParentOp());
+    unsigned registers = machine_.costs.besideSums + (loop ? heldBy(loop) : 0);
+    unsigned most = machine_.registersOfThread(warps);
+    return machine_.programs(warps, std::min(registers, most), others + bytes) >=
+           std::max<uint64_t>(
+               machine_.programs(warps, std::min(registers + whole, most), std::max(others, bytes)), 1);
   }
 
   bool isCrowded(ArrayRef<Operation *> users) {

@@ -16,6 +16,8 @@ namespace tegula::transforms {
 // trip where the tiles that the loop holds would leave no room for it among a thread's registers. Appends
 // a remark ("buffer") for each of those. It is stored behind the copies that the loop starts ahead of its
 // first trip: the program waits for it and for them at once.
+// So is a tile that a trip computes a factor of, element by element, where a buffer of its own lets no fewer
+// programs run: threads read it next to the product, and compute the factor there.
 // A first factor of several warps that all trips of a loop read goes there in any case, and so does each
 // factor of multiply-adds: such a product reads it right there, for itself.
 void operandsInShared(mlir::Operation *function, const simt::Machine &machine,
