@@ -38,6 +38,11 @@ bool hasProducts(std::string_view ptx) {
   return ptx.find("wgmma.mma_async.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
 }
 
+// Do threads read factors for their products?
+bool readsFragments(std::string_view ptx) {
+  return ptx.find("ldmatrix.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
+}
+
 // A kernel that does not fit into all registers of a thread gets as few as let the most programs run
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
@@ -59,18 +64,19 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
   ptx = std::move(bounded);
 }
 
-// The assembler gives a thread as many registers as it can use. Where a few fewer let one more program run on
-// the multiprocessor, whose products fill the time in which this one's wait, it is asked again with that
-// bound, and the answer holds if it spills nothing and makes no products wait for each other.
-void assembleForOneMore(std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
-                        nvidia::Assembled &assembled) {
+// The assembler is asked again for a kernel with products, with the bound that `find` gives for what it
+// takes. The answer holds if it spills nothing and makes no products wait for each other.
+void assembleBound(std::optional<int> (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
+                   std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
+                   nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
-  if (!architecture || options.maxRegisters || codegen::gives(options.given, ptxPart) || !hasProducts(ptx) ||
-      assembled.registers < 0 || assembled.spillBytes != 0)
+  bool isBound = ptx.find(".maxnreg") != ptx.npos;
+  if (!architecture || options.maxRegisters || isBound || codegen::gives(options.given, ptxPart) ||
+      !hasProducts(ptx) || assembled.registers < 0 || assembled.spillBytes != 0)
     return;
-  std::optional<int> bound = nvidia::registersForOneMore(
-      {launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
-      *architecture);
+  std::optional<int> bound =
+      find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
+           *architecture);
   if (!bound)
     return;
   std::string bounded = nvidia::withRegisterBound(ptx, *bound);
@@ -117,7 +123,12 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
     return assembled.status();
   std::string &ptx = std::ranges::find(artifact.parts, ptxPart, &artifact::Part::name)->bytes;
   assembleWithAllRegisters(ptx, options, launch, *assembled);
-  assembleForOneMore(ptx, options, launch, *assembled);
+  // It gives a thread as many registers as it can use, or as let programs run that shared memory has no room
+  // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
+  if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
+    assembleBound(nvidia::registersLeft, ptx, options, launch, *assembled);
+  // A few fewer let one more program run, whose products fill the time in which this one's wait.
+  assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});

@@ -496,6 +496,17 @@ def test_registers_are_bound_where_one_more_program_fits(build_dir, tmp_path, he
 
 
 @pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
+@pytest.mark.parametrize("m, n, bk, warps, stages, bound", [
+    (16, 256, 32, 4, 5, 255),    # shared memory has room for two programs, the assembler left registers for eight
+    (16, 64, 32, 4, 2, None),    # 20 warps and more run
+    (64, 256, 32, 4, 3, None)])  # the instruction reads both factors itself
+def test_registers_that_shared_memory_leaves_are_used(build_dir, tmp_path, m, n, bk, warps, stages, bound):
+    signature = f"a=*f16:16,b=*f16:16,c=*f32:16,K=i32:16,sam=i32:16,sak=1,sbk=i32:16,sbn=1,M={m},N={n},BK={bk},LOOP=1"
+    text = compiled(build_dir, tmp_path, "product_kernel", signature, warps, stages)
+    assert re.findall(r"\.maxnreg (\d+)", text) == ([str(bound)] if bound else [])
+
+
+@pytest.mark.skipif(not ASSEMBLER, reason="there is no assembler here")
 @pytest.mark.parametrize("is_scaled", [False, True])
 def test_computed_factors_leave_products_asynchronous(build_dir, tmp_path, is_scaled):
     signature = f"a=*f16:16,w=*i8:16,scale=*f16:16,c=*f32:16,K=i32:16,swk=i32:16,swn=1,M=128,N=128,BK=64,SCALED={is_scaled}"

@@ -18,19 +18,48 @@ constexpr double leastKept = 0.78; // of the registers
 constexpr unsigned mostPrograms = 8;
 constexpr double leastKeptByMany = 0.88;
 
+// On a multiprocessor, which do not hide what each of them waits for (as `fewWarps` of ir/simt/Costs.def),
+// and as many as run at most.
+constexpr unsigned fewWarps = 12, mostBlocks = 32;
+
+unsigned inGranules(unsigned registers) {
+  return (registers + registerGranule - 1) / registerGranule * registerGranule;
+}
+
+// Programs that shared memory has room for.
+uint64_t programsInShared(const Footprint &footprint, const Architecture &architecture) {
+  return (architecture.sharedBytes + systemBytes) / (footprint.sharedBytes + systemBytes);
+}
+
+// The most registers of a thread with which so many programs run.
+unsigned registersOf(uint64_t programs, unsigned threads) {
+  return unsigned(registerFile / (programs * threads)) / registerGranule * registerGranule;
+}
+
 } // namespace
 
 std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
   unsigned threads = 32 * footprint.warps;
   auto registers = unsigned(std::max(footprint.registers, 1));
-  unsigned rounded = (registers + registerGranule - 1) / registerGranule * registerGranule;
-  unsigned more = registerFile / (rounded * threads) + 1;
-  unsigned bound = registerFile / (more * threads) / registerGranule * registerGranule;
-  bool hasRoom = (architecture.sharedBytes + systemBytes) / (footprint.sharedBytes + systemBytes) >= more;
+  unsigned more = registerFile / (inGranules(registers) * threads) + 1;
+  unsigned bound = registersOf(more, threads);
+  bool hasRoom = programsInShared(footprint, architecture) >= more;
   double least = more > somePrograms ? leastKeptByMany : leastKept;
   if (!hasRoom || more > mostPrograms || bound < registers * least)
     return std::nullopt;
   return int(bound);
+}
+
+std::optional<int> registersLeft(const Footprint &footprint, const Architecture &architecture) {
+  unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
+  uint64_t ofRegisters = registerFile / (taken * threads),
+           run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
+  bool isKept = ofRegisters != 0 && taken == registersOf(ofRegisters, threads);
+  if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters ||
+      run * footprint.warps > fewWarps)
+    return std::nullopt;
+  unsigned left = std::min(registerNames, registersOf(run, threads));
+  return left > taken ? std::optional(int(left)) : std::nullopt;
 }
 
 int mostRegisters(unsigned warps) {

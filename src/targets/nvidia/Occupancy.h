@@ -21,6 +21,11 @@ struct Footprint {
 // eighth where four programs run already, or eight do, and one more brings little.
 std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture);
 
+// To how many registers a thread of a kernel with products can be bound, where the assembler kept it to fewer
+// for the sake of programs that shared memory has no room for. nullopt: it did not, or so many warps run that
+// they hide what each of them waits for.
+std::optional<int> registersLeft(const Footprint &footprint, const Architecture &architecture);
+
 // The most registers that a thread of a program of so many warps can have.
 int mostRegisters(unsigned warps);
 

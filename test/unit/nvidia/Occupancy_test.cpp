@@ -37,6 +37,21 @@ TEST(Occupancy, RegistersStayWhereNothingIsGained) {
   EXPECT_EQ(bound(4, 0, 0), std::nullopt);
 }
 
+TEST(Occupancy, RegistersThatSharedMemoryLeavesAreUsed) {
+  auto left = [](unsigned warps, int registers, uint64_t sharedBytes) {
+    return registersLeft({warps, registers, sharedBytes}, *findArchitecture("sm_90a"));
+  };
+  EXPECT_EQ(left(4, 80, 65 * 1024), 168); // of six programs three run
+  EXPECT_EQ(left(1, 96, 30 * 1024), 255);
+  EXPECT_EQ(left(2, 96, 36 * 1024), 168);
+  EXPECT_EQ(left(4, 81, 65 * 1024), std::nullopt);  // as many as it can use
+  EXPECT_EQ(left(4, 168, 65 * 1024), std::nullopt); // three of three
+  EXPECT_EQ(left(4, 80, 40 * 1024), std::nullopt);  // 20 warps run
+  EXPECT_EQ(left(4, 80, 0), std::nullopt);
+  EXPECT_EQ(left(1, 255, 100 * 1024), std::nullopt);
+  EXPECT_EQ(left(4, 0, 65 * 1024), std::nullopt);
+}
+
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
   EXPECT_EQ(mostRegisters(1), 255);
   EXPECT_EQ(mostRegisters(8), 255);
