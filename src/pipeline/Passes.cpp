@@ -62,7 +62,7 @@ template <typename Body> Status eachFunction(Unit &unit, Body body) {
 Status chunk(Unit &unit) {
   int64_t threads = 32 * int64_t(unit.warps);
   return eachFunction(unit, [&](tile::FuncOp function) {
-    if (std::optional<int64_t> chunk = transforms::chunkLargeTiles(function, threads, unit.machine.costs))
+    if (std::optional<int64_t> chunk = transforms::chunkLargeTiles(function, threads, unit.machine))
       unit.remarks.push_back({tile::locationText(function.getLoc()), "nest",
                               "tiles too large for registers: a loop over chunks of at most " +
                                   std::to_string(*chunk) + " elements"});

@@ -3,6 +3,7 @@
 #include "analysis/PointerOrigins.h"
 #include "ir/tile/Elementwise.h"
 #include "transforms/ThreadCosts.h"
+#include "transforms/TilePressure.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -31,9 +32,9 @@ bool streams(Operation &op) {
 // before them.
 class Chunks {
 public:
-  Chunks(FuncOp function, int64_t threads, const simt::Costs &costs)
+  Chunks(FuncOp function, int64_t threads, const simt::Machine &machine)
       : block_(function.getBody().front()), axes_(function, analysis::Trust::Indices), threads_(threads),
-        costs_(costs) {}
+        machine_(machine), costs_(machine.costs) {}
 
   std::optional<int64_t> run() {
     if (!isStream() || !findLargest() || !isTooLarge())
@@ -89,7 +90,29 @@ private:
     elements_ = threads_ * (isBusy ? costs_.busyChunk : costs_.chunk);
     bool isCrowded = isBusy || loaded > costs_.loadedRegisters * threads_;
     most_ = isCrowded ? threads_ * int64_t(costs_.chunk) : threads_ * int64_t(costs_.largestTile);
+    boundByPressure();
     return largest_ > most_;
+  }
+
+  // Elements at scattered addresses are loaded one by one, each with an address and whatever else was
+  // computed for it. A thread that cannot hold all of that at once has chunks whose values leave half of its
+  // registers.
+  void boundByPressure() {
+    bool scatters = llvm::any_of(block_, [&](Operation &op) {
+      auto load = dyn_cast<LoadOp>(op);
+      return load && isScattered(load.getPtr(), axes_);
+    });
+    if (!scatters)
+      return;
+    int64_t held = mostHeld(block_, axes_);
+    double room = machine_.registersOfThread(unsigned(threads_ / 32)) * costs_.heldScattered;
+    if (double(held) <= room * double(threads_))
+      return;
+    int64_t fitting = largest_;
+    while (fitting > threads_ && held * fitting > largest_ * costs_.loadedRegisters * threads_)
+      fitting /= 2;
+    elements_ = std::min(elements_, fitting);
+    most_ = std::min(most_, largest_ / 2);
   }
 
   static int64_t bitsOf(RankedTensorType type) {
@@ -130,6 +153,8 @@ private:
       // Loads and reductions happen once.
       if (known.size() > 1 && isa<LoadOp, ReduceOp>(next))
         return false;
+      if (isa<LoadOp, StoreOp>(next) && tearsRuns(next->getOperand(0), along))
+        return false;
       for (Value operand : next->getOperands()) {
         if (!tileType(operand))
           continue;
@@ -142,6 +167,18 @@ private:
       }
     }
     return true;
+  }
+
+  // Would a chunk hold shorter runs of neighbours in memory than the tile, and less than a warp should move
+  // at once? Tiles that no thread could hold are cut all the same.
+  bool tearsRuns(Value pointers, unsigned axis) {
+    RankedTensorType type = tileType(pointers);
+    if (type.getNumElements() < largest_ || largest_ > threads_ * int64_t(costs_.largestTile) ||
+        axes_.order(pointers)[0] != axis)
+      return false;
+    int64_t bytes = cast<PointerType>(type.getElementType()).getPointee().getIntOrFloatBitWidth() / 8;
+    int64_t run = std::min(axes_.at(pointers).contiguity[axis], type.getDimSize(axis));
+    return chunk_ < run && chunk_ * bytes < int64_t(costs_.coalescedBytes);
   }
 
   // The axis of an operand along which a chunk of the result (of a store: of the tile) is cut; none: all of
@@ -256,6 +293,7 @@ private:
   Block &block_;
   analysis::AxisInfoAnalysis axes_;
   int64_t threads_;
+  const simt::Machine &machine_;
   const simt::Costs &costs_;
   int64_t most_ = 0, elements_ = 0; // that stay whole; of a chunk
   SmallVector<StoreOp> stores_;
@@ -269,8 +307,8 @@ private:
 
 } // namespace
 
-std::optional<int64_t> chunkLargeTiles(Operation *function, int64_t threads, const simt::Costs &costs) {
-  return Chunks(cast<FuncOp>(function), threads, costs).run();
+std::optional<int64_t> chunkLargeTiles(Operation *function, int64_t threads, const simt::Machine &machine) {
+  return Chunks(cast<FuncOp>(function), threads, machine).run();
 }
 
 } // namespace tegula::transforms

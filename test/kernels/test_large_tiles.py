@@ -51,6 +51,27 @@ def repeated(x, B: tl.constexpr, R: tl.constexpr):
     tl.store(p, tl.load(p) + 1)
 
 
+@triton.jit
+def between(x, out, n, H: tl.constexpr, W: tl.constexpr, B: tl.constexpr):
+    """An image of twice as many rows and columns, by interpolation."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    row, column = i // (2 * W) * 0.5, i % (2 * W) * 0.5
+    row0, column0 = row.to(tl.int32), column.to(tl.int32)
+    row1, column1 = tl.minimum(row0 + 1, H - 1), tl.minimum(column0 + 1, W - 1)
+    row_part, column_part = row - row0, column - column0
+    above = tl.load(x + row0 * W + column0, mask=i < n) * (1 - column_part) + tl.load(x + row0 * W + column1, mask=i < n) * column_part
+    below = tl.load(x + row1 * W + column0, mask=i < n) * (1 - column_part) + tl.load(x + row1 * W + column1, mask=i < n) * column_part
+    tl.store(out + i, above * (1 - row_part) + below * row_part, mask=i < n)
+
+
+@triton.jit
+def turned_too(x, turned, out, M: tl.constexpr, N: tl.constexpr):
+    i, j = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    v = tl.load(x + i * N + j).to(tl.float32)
+    tl.store(turned + j * M + i, v)
+    tl.store(out + i * N + j, v / tl.max(v, 1)[:, None])
+
+
 def tile():
     return torch.randn(M, N, generator=torch.Generator().manual_seed(5))
 
@@ -94,3 +115,27 @@ def test_each_element_is_read_before_any_is_written(target):
     x = torch.arange(256.0)
     repeated[(1,)](x, B=8192, R=256, num_warps=1)
     assert torch.equal(x, torch.arange(256.0) + 1)
+
+
+@pytest.mark.parametrize("n", [2 * 28 * 2 * 24, 2048, 2685, 1])
+def test_scattered_elements_of_chunks(target, n):
+    H, W = 28, 24
+    x = torch.randn(H, W, generator=torch.Generator().manual_seed(6))
+    out = torch.full((4096,), -1.0)
+    between[(2,)](x, out, n, H, W, B=2048, num_warps=1)
+    row, column = torch.arange(2 * H)[:, None] / 2, torch.arange(2 * W)[None, :] / 2
+    row0, column0 = row.long(), column.long()
+    row1, column1 = (row0 + 1).clamp(max=H - 1), (column0 + 1).clamp(max=W - 1)
+    part = column - column0
+    above, below = (x[r, column0] * (1 - part) + x[r, column1] * part for r in (row0, row1))
+    expected = (above * (1 - (row - row0)) + below * (row - row0)).flatten()
+    torch.testing.assert_close(out[:n], expected[:n])
+    assert (out[n:] == -1).all()
+
+
+def test_a_tile_that_is_stored_turned_besides(target):
+    x = tile()[:4]
+    turned, out = torch.empty(N, 4), torch.empty(4, N)
+    turned_too[(1,)](x, turned, out, 4, N, num_warps=1)
+    assert torch.equal(turned, x.T)
+    torch.testing.assert_close(out, x / x.max(1, keepdim=True).values)

@@ -9,6 +9,9 @@
 # RUN: tegula compile %s::gelu --signature 'x=*f32:16,out=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=GELU
 # RUN: tegula compile %s::two --signature 'x=*f32:16,y=*f32:16,out=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=TWO
 # RUN: tegula compile %s::one --signature 'x=*f32:16,out=*f32:16,B=16384' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=ONE
+# RUN: tegula compile %s::between --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=2048' --num-warps 1 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=BETWEEN
+# RUN: tegula compile %s::between --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=1024' --num-warps 1 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=HELD
+# RUN: tegula compile %s::turned_too --signature 'x=*f16:16,turned=*f16:16,out=*f16:16' --num-warps 2 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=TURNED
 # RUN: tegula explain %s::scale --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=65536' --target sm_90a | FileCheck %s --check-prefix=SAID
 import triton
 import triton.language as tl
@@ -118,3 +121,35 @@ def two(x, y, out, B: tl.constexpr):
 def one(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(out + i, tl.load(x + i) + 1)
+
+
+# Scattered elements are loaded one by one, each with its address and what else was computed for it: what a thread cannot hold of
+# that at once is computed in chunks. Half as many elements stay whole.
+# BETWEEN-LABEL: tt.func @between
+# BETWEEN: scf.for
+# BETWEEN-COUNT-4: tt.load {{.*}}tensor<256x
+# BETWEEN: tt.store {{.*}}tensor<256x
+# HELD-LABEL: tt.func @between
+# HELD-NOT: scf.for
+@triton.jit
+def between(x, out, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    row, column = (i // 112 % 128) * 0.5, (i % 112) * 0.5
+    row0, column0 = row.to(tl.int32), column.to(tl.int32)
+    row1, column1 = tl.minimum(row0 + 1, 63), tl.minimum(column0 + 1, 55)
+    part = column - column0
+    at = x + i // 14336 * 3584
+    above = tl.load(at + row0 * 56 + column0, mask=i < n) * (1 - part) + tl.load(at + row0 * 56 + column1, mask=i < n) * part
+    below = tl.load(at + row1 * 56 + column0, mask=i < n) * (1 - part) + tl.load(at + row1 * 56 + column1, mask=i < n) * part
+    tl.store(out + i, above + (below - above) * (row - row0), mask=i < n)
+
+
+# Chunks of one row would store the columns of `turned` two bytes at a time.
+# TURNED-LABEL: tt.func @turned_too
+# TURNED-NOT: scf.for
+@triton.jit
+def turned_too(x, turned, out):
+    i, j = tl.arange(0, 4)[:, None], tl.arange(0, 2048)[None, :]
+    v = tl.load(x + i * 2048 + j).to(tl.float32)
+    tl.store(turned + j * 8192 + i, v)
+    tl.store(out + i * 2048 + j, tl.erf(v / tl.max(v, 1)[:, None]))

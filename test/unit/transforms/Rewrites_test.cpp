@@ -42,13 +42,14 @@ bool isChunked(const std::string &body, unsigned most = 16, unsigned chunk = 16,
                unsigned work = 1024) {
   Parsed kernel(arguments, addresses + body);
   std::vector<int32_t> before = memoryAfter(kernel);
-  simt::Costs costs;
+  simt::Machine machine;
+  simt::Costs &costs = machine.costs;
   costs.largestTile = most;
   costs.chunk = chunk;
   costs.loadedRegisters = registers;
   costs.busyWork = work;
   costs.busyChunk = chunk / 2;
-  bool changed = transforms::chunkLargeTiles(kernel.function, /*threads=*/1, costs).has_value();
+  bool changed = transforms::chunkLargeTiles(kernel.function, /*threads=*/1, machine).has_value();
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*kernel.module)));
   EXPECT_EQ(memoryAfter(kernel), before);
   return changed;
