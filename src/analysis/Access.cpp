@@ -1,12 +1,8 @@
 #include "analysis/Access.h"
 #include "analysis/Forms.h"
-#include "analysis/Indices.h"
 #include "analysis/PointerOrigins.h"
 
 #include "ir/tile/Tile.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 
 #include <set>
 
@@ -59,12 +55,24 @@ std::optional<SmallVector<int8_t, 4>> coordinateMap(Operation *op) {
   return std::nullopt;
 }
 
-namespace {
-
 int64_t bytesOf(PointerType pointer) {
   Type pointee = pointer.getPointee();
   return isa<PointerType>(pointee) ? 8 : (pointee.getIntOrFloatBitWidth() + 7) / 8;
 }
+
+std::optional<int64_t> constantOf(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+    return integer.getValue().getSExtValue();
+  auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
+  if (dense && dense.isSplat())
+    return dense.getSplatValue<APInt>().getSExtValue();
+  return std::nullopt;
+}
+
+namespace {
 
 // A mask of more parts than this is one condition without a form.
 constexpr size_t mostConjuncts = 16, mostPartsOfMask = 256;
@@ -116,18 +124,6 @@ void computeInOrder(Value value, llvm::function_ref<bool(Value)> isKnown,
     }
     stack.pop_back();
   }
-}
-
-std::optional<int64_t> constantOf(Value value) {
-  auto constant = value.getDefiningOp<arith::ConstantOp>();
-  if (!constant)
-    return std::nullopt;
-  if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
-    return integer.getValue().getSExtValue();
-  auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
-  if (dense && dense.isSplat())
-    return dense.getSplatValue<APInt>().getSExtValue();
-  return std::nullopt;
 }
 
 } // namespace
@@ -341,206 +337,6 @@ Conjunct AccessAnalysis::conjunctOf(Value mask) {
   for (Value side : {left, right})
     addCondition(*below, side);
   return {*below, {}};
-}
-
-bool isOneToOne(AccessAnalysis &access, Value pointers) {
-  const Address *address = access.address(pointers);
-  if (!address || address->offset.base.hasTiles())
-    return false;
-  auto shape = shapeOf(pointers.getType());
-  SmallVector<std::pair<uint64_t, uint64_t>> steps; // bytes, and how often
-  for (auto [stride, extent] : llvm::zip_equal(address->offset.strides, shape)) {
-    if (extent == 1)
-      continue;
-    std::optional<int64_t> bytes = stride.constant();
-    if (!bytes)
-      return false;
-    steps.push_back({uint64_t(std::abs(*bytes)), uint64_t(extent - 1)});
-  }
-  llvm::sort(steps);
-  // Each step goes beyond all that the smaller ones reach; within 31 bits, so that offsets which wrap stay
-  // apart.
-  uint64_t reach = 0;
-  for (auto [bytes, count] : steps) {
-    if (bytes <= reach || bytes > INT32_MAX)
-      return false;
-    reach += bytes * count;
-  }
-  return reach <= INT32_MAX;
-}
-
-namespace {
-
-// Two tiles of pointers whose addresses differ by a constant and by steps of constant strides.
-struct Difference {
-  int64_t constant = 0;                           // bytes, of the second from the first
-  SmallVector<std::pair<int64_t, int64_t>> steps; // a stride in bytes, and how far indices may be apart
-  int64_t reach = 0;                              // of all steps together
-  int64_t elementBytes = 1;
-};
-
-bool isInLoop(Value value) {
-  Operation *parent = value.getParentBlock()->getParentOp();
-  return isa<LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>();
-}
-
-std::optional<Difference> differenceOf(AccessAnalysis &access, Value a, Value b) {
-  std::optional<Address> first = addressBehind(access, a, isInLoop),
-                         second = addressBehind(access, b, isInLoop);
-  if (!first || !second || first->pointer != second->pointer || a.getType() != b.getType() ||
-      first->offset.base.hasTiles())
-    return std::nullopt;
-  auto negative = first->offset.base.scaled(-1);
-  auto base = negative ? Polynomial::add(second->offset.base, *negative) : std::nullopt;
-  if (!base || !base->constant())
-    return std::nullopt;
-  Difference result;
-  result.constant = *base->constant();
-  result.elementBytes = bytesOf(cast<PointerType>(elementType(a.getType())));
-  auto shape = shapeOf(a.getType());
-  for (auto [d, extent] : llvm::enumerate(shape)) {
-    if (extent == 1)
-      continue;
-    std::optional<int64_t> stride = first->offset.strides[d].constant();
-    if (!stride || stride != second->offset.strides[d].constant() || std::abs(*stride) > INT32_MAX)
-      return std::nullopt;
-    result.steps.push_back({std::abs(*stride), extent - 1});
-    result.reach += std::abs(*stride) * (extent - 1);
-  }
-  llvm::sort(result.steps, std::greater<>());
-  // Within 31 bits, so that offsets which wrap stay apart, too.
-  if (std::abs(result.constant) > INT32_MAX || result.reach + std::abs(result.constant) > INT32_MAX)
-    return std::nullopt;
-  return result;
-}
-
-// May `rest`, or less than an element more or less, be a sum of the steps, each up to its number of times in
-// either direction? A yes may be wrong.
-bool isReachable(ArrayRef<std::pair<int64_t, int64_t>> steps, int64_t rest, int64_t elementBytes) {
-  if (steps.empty())
-    return std::abs(rest) < elementBytes;
-  auto [stride, count] = steps.front();
-  if (stride == 0)
-    return isReachable(steps.drop_front(), rest, elementBytes);
-  int64_t others = elementBytes - 1;
-  for (auto [bytes, times] : steps.drop_front())
-    others += bytes * times;
-  // By how many of the first steps the others can still make up the rest.
-  int64_t least = llvm::divideFloorSigned(rest - others + stride - 1, stride);
-  int64_t most = llvm::divideFloorSigned(rest + others, stride);
-  least = std::max(least, -count);
-  most = std::min(most, count);
-  constexpr int64_t fewWays = 4;
-  if (most - least >= fewWays)
-    return true;
-  for (int64_t times = least; times <= most; ++times)
-    if (isReachable(steps.drop_front(), rest - times * stride, elementBytes))
-      return true;
-  return false;
-}
-
-// Is the product of a loop's index and a number of 32 bits never past its bits? An index below n // number is
-// none that makes it so.
-bool staysInBits(Value index, int64_t number) {
-  auto argument = dyn_cast<BlockArgument>(index);
-  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
-  if (!loop || argument != loop.getInductionVar())
-    return false;
-  auto end = loop.getUpperBound().getDefiningOp<arith::DivSIOp>();
-  std::optional<int64_t> divisor = end ? constantOf(end.getRhs()) : std::nullopt;
-  return divisor && *divisor >= number;
-}
-
-// A number that divides a step, also one that is past its bits: a constant, or a constant power of two that
-// something is multiplied by.
-std::optional<int64_t> latticeOf(Value step) {
-  if (auto constant = constantOf(step))
-    return constant;
-  auto product = step.getDefiningOp<arith::MulIOp>();
-  auto factor = product ? constantOf(product.getRhs()) : std::nullopt;
-  if (product && (!factor || *factor <= 0 || !llvm::isPowerOf2_64(uint64_t(*factor))))
-    return std::nullopt;
-  return product ? *factor : 1;
-}
-
-// By how much, at least 1, the values of a loop's index, of blocks of it, or of a number that it carries
-// differ from trip to trip; all of them lie on one lattice of such steps, however often the loop runs.
-// nullopt: it is no such value.
-std::optional<int64_t> stepOf(Value value) {
-  if (auto extended = value.getDefiningOp<arith::ExtSIOp>())
-    value = extended.getIn();
-  if (auto blocks = value.getDefiningOp<arith::MulIOp>()) {
-    std::optional<int64_t> number = constantOf(blocks.getRhs());
-    if (!number || *number <= 0 || *number > INT32_MAX || blocks.getLhs().getDefiningOp<arith::MulIOp>() ||
-        !(value.getType().isInteger(64) || staysInBits(blocks.getLhs(), *number)))
-      return std::nullopt;
-    std::optional<int64_t> step = stepOf(blocks.getLhs());
-    return step && *step <= INT32_MAX / *number ? std::optional(*step * *number) : std::nullopt;
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
-  if (!loop)
-    return std::nullopt;
-  std::optional<int64_t> step;
-  if (argument == loop.getInductionVar()) {
-    if (!Indices().contains(loop.getLowerBound()) || loop.getUnsignedCmp())
-      return std::nullopt;
-    step = latticeOf(loop.getStep());
-  } else {
-    unsigned index = argument.getArgNumber() - loop.getNumInductionVars();
-    auto next = loop.getYieldedValues()[index].getDefiningOp<arith::AddIOp>();
-    if (!next || !argument.getType().isInteger(64) || isInLoop(loop.getInitArgs()[index]) ||
-        (next.getLhs() != argument && next.getRhs() != argument))
-      return std::nullopt;
-    step = constantOf(next.getLhs() == argument ? next.getRhs() : next.getLhs());
-  }
-  if (!step || *step == 0 || std::abs(*step) > INT32_MAX)
-    return std::nullopt;
-  return std::abs(*step);
-}
-
-} // namespace
-
-std::optional<Address> addressBehind(AccessAnalysis &access, Value pointers,
-                                     llvm::function_ref<bool(Value)> isPassed) {
-  const Address *found = access.address(pointers);
-  if (!found)
-    return std::nullopt;
-  Address address = *found;
-  while (auto add = isPassed(address.pointer) ? address.pointer.getDefiningOp<AddPtrOp>() : AddPtrOp()) {
-    auto bytes = access.form(add.getOffset()).base.scaled(bytesOf(cast<PointerType>(add.getPtr().getType())));
-    auto base = bytes ? Polynomial::add(address.offset.base, *bytes) : std::nullopt;
-    if (!base)
-      return std::nullopt;
-    address.offset.base = *base;
-    address.pointer = add.getPtr();
-  }
-  return address;
-}
-
-bool areApart(AccessAnalysis &access, Value a, Value b) {
-  std::optional<Difference> difference = differenceOf(access, a, b);
-  return difference && !isReachable(difference->steps, difference->constant, difference->elementBytes);
-}
-
-bool areApartInOtherTrips(AccessAnalysis &access, Value a, Value b) {
-  std::optional<Difference> difference = differenceOf(access, a, b);
-  std::optional<Address> address = difference ? addressBehind(access, a, isInLoop) : std::nullopt;
-  if (!address || isInLoop(address->pointer))
-    return false;
-  int64_t stepBytes = 0;
-  for (const Monomial &term : address->offset.base.terms())
-    for (const Factor &factor : term.factors) {
-      if (!isInLoop(factor.value))
-        continue;
-      std::optional<int64_t> step = stepOf(factor.value);
-      bool isCounted = factor.value.getType().isInteger(64) || term.coefficient == difference->elementBytes;
-      if (!step || !isCounted || term.factors.size() != 1 || stepBytes != 0 ||
-          std::abs(term.coefficient) > INT32_MAX / *step)
-        return false;
-      stepBytes = *step * std::abs(term.coefficient);
-    }
-  return stepBytes >= difference->reach + std::abs(difference->constant) + difference->elementBytes;
 }
 
 } // namespace tegula::analysis

@@ -88,8 +88,9 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> numbers_;
 };
 
-// Have no two elements of a tile of pointers one address? Yes only where the strides say so, as constants;
-// where they may be anything, no.
+// Have no two elements that are accessed of a tile of pointers one address? Yes only where the strides say
+// so, as constants, or, of one stride that is known at run time alone, the masks of all accesses there: they
+// keep the index within a row below the row's stride. Where strides may be anything, no.
 bool isOneToOne(AccessAnalysis &access, mlir::Value pointers);
 
 // Has no element of the one tile of pointers the address of an element of the other? Yes only where the forms
@@ -99,7 +100,8 @@ bool areApart(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 // on trips through the index of one loop alone, or a number of 64 bits that it carries and adds a constant
 // to, whose step leads beyond all that one trip reaches. An index of 32 bits counts elements, or blocks of c
 // of them below n // c, from an index on (Indices.h) that is within its bits, so that none of its values
-// differ by a whole turn of the integers.
+// differ by a whole turn of the integers. Or trips move along rows, within which masks keep them, as
+// isOneToOne says; a row's own offset is taken to be within its bits.
 bool areApartInOtherTrips(AccessAnalysis &access, mlir::Value a, mlir::Value b);
 
 // The address behind a tile of pointers from further back: numbers that were added to its scalar pointer are

@@ -2,6 +2,7 @@
 // none that is small.
 #pragma once
 #include "analysis/Access.h"
+#include "ir/tile/Tile.h"
 
 namespace tegula::analysis {
 
@@ -21,6 +22,11 @@ std::optional<Form> combine(const Form &a, const Form &b, int64_t scaleB);
 std::optional<Form> difference(const Form &a, const Form &b, int64_t slack);
 // One of the two is the same in the whole tile.
 std::optional<Form> multiply(const Form &a, const Form &b);
+
+// The number that an integer is, or that all elements of a tile are.
+std::optional<int64_t> constantOf(mlir::Value value);
+// Of what a pointer points to.
+int64_t bytesOf(tile::PointerType pointer);
 
 // Is it the same in the whole tile?
 bool isUniform(const Form &form);

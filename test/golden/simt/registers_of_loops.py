@@ -7,6 +7,13 @@
 # RUN: tegula compile %s::kept --target sm_90a --num-warps 1 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=32,V=64' | FileCheck %s --check-prefix=MUCH
 # RUN: tegula compile %s::apart --target sm_90a --num-warps 1 --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=2048' | FileCheck %s --check-prefix=LARGE
 # RUN: tegula compile %s::twice --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=TWICE
+# RUN: tegula compile %s::rows --target sm_90a --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,stop=i32,R=16,BLOCK=256,BELOW="n",BY="blocks"' | FileCheck %s --check-prefix=ROWS
+# RUN: tegula compile %s::rows --target sm_90a --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,stop=i32,R=16,BLOCK=256,BELOW="n",BY="elements"' | FileCheck %s --check-prefix=ROWS
+# RUN: tegula compile %s::rows --target sm_90a --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,stop=i32,R=16,BLOCK=256,BELOW="stop",BY="elements"' | FileCheck %s --check-prefix=OTHERS
+# RUN: tegula compile %s::rows --target sm_90a --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,stop=i32,R=16,BLOCK=256,BELOW="nothing",BY="elements"' | FileCheck %s --check-prefix=OTHERS
+# RUN: tegula compile %s::rows --target sm_90a --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,stop=i32,R=16,BLOCK=256,BELOW="n",BY="halves"' | FileCheck %s --check-prefix=OTHERS
+# RUN: tegula compile %s::rows_in_place --target sm_90a --emit ptx --signature 'x=*f16:16,n=i32,R=16,BLOCK=256,LAG=0' | FileCheck %s --check-prefix=ROWS
+# RUN: tegula compile %s::rows_in_place --target sm_90a --emit ptx --signature 'x=*f16:16,n=i32,R=16,BLOCK=256,LAG=1' | FileCheck %s --check-prefix=OTHERS
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
 # elements, or keeps a tile that it reduces.
@@ -92,3 +99,27 @@ def twice(x, n, BLOCK: tl.constexpr):
 
 
 # TWICE: .minnctapersm 4
+
+
+@jit
+def rows(x, out, n, stop, R: tl.constexpr, BLOCK: tl.constexpr, BELOW: tl.constexpr, BY: tl.constexpr):
+    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
+    for trip in range(0, tl.cdiv(n, BLOCK) if BY == "blocks" else n, 1 if BY == "blocks" else BLOCK // 2 if BY == "halves" else BLOCK):
+        c = (trip * BLOCK if BY == "blocks" else trip) + tl.arange(0, BLOCK)[None, :]
+        mask = c < (stop if BELOW == "stop" else n) if BELOW != "nothing" else None
+        tl.store(out + r * n + c, tl.load(x + r * n + c, mask=mask) * 2, mask=mask)
+
+
+# Rows of n elements whose index within a row is masked below n: no trip stores what another one has stored. Where the mask is
+# another, or none, a row's end could lie in the next row; and trips that go on by less than they store meet.
+# ROWS: .minnctapersm
+# ROWS-NOT: bar.sync
+# OTHERS: bar.sync
+
+
+@jit
+def rows_in_place(x, n, R: tl.constexpr, BLOCK: tl.constexpr, LAG: tl.constexpr):
+    r = tl.program_id(0) * R + tl.arange(0, R)[:, None]
+    for start in range(0, n, BLOCK):
+        c = start + tl.arange(0, BLOCK)[None, :]
+        tl.store(x + r * n + c, tl.load(x + r * n + c + LAG, mask=c + LAG < n) * 2, mask=c < n)

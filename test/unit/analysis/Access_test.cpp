@@ -49,6 +49,64 @@ TEST(Address, OfRowsWithAStride) {
   EXPECT_FALSE(analysis::isOneToOne(access, kernel.marked())) << "rows of a stride below 16 overlap";
 }
 
+// Rows of %n elements, walked over by blocks of 16 columns, stored under `mask`; `next`: the loop's step.
+std::string rowsOf(const std::string &next, const std::string &mask) {
+  return R"(
+    %zero = arith.constant 0 : i32
+    %step = arith.constant )" +
+         next + R"( : i32
+    %r = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+    %r1 = tt.expand_dims %r {axis = 1 : i32} : tensor<8xi32> -> tensor<8x1xi32>
+    %st = tt.splat %n : i32 -> tensor<8x1xi32>
+    %rows = arith.muli %r1, %st : tensor<8x1xi32>
+    %rb = tt.broadcast %rows : tensor<8x1xi32> -> tensor<8x16xi32>
+    %i = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+    %s = tt.splat %p : !tt.ptr<f16> -> tensor<8x16x!tt.ptr<f16>>
+    %v = arith.constant dense<1.0> : tensor<8x16xf16>
+    scf.for %k = %zero to %n step %step : i32 {
+      %ks = tt.splat %k : i32 -> tensor<16xi32>
+      %c = arith.addi %ks, %i : tensor<16xi32>
+      %c0 = tt.expand_dims %c {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+      %cb = tt.broadcast %c0 : tensor<1x16xi32> -> tensor<8x16xi32>
+      %o = arith.addi %rb, %cb : tensor<8x16xi32>
+      %limit = tt.splat %n : i32 -> tensor<8x16xi32>
+      %other = tt.splat %m : i32 -> tensor<8x16xi32>
+      %below = arith.cmpi slt, %cb, %limit : tensor<8x16xi32>
+      %belowOther = arith.cmpi slt, %cb, %other : tensor<8x16xi32>
+      %offsetBelow = arith.cmpi slt, %o, %limit : tensor<8x16xi32>
+      %both = arith.andi %below, %belowOther : tensor<8x16xi1>
+      %a = tt.addptr %s, %o {here} : tensor<8x16x!tt.ptr<f16>>, tensor<8x16xi32>
+      )" +
+         mask +
+         R"(
+    })";
+}
+
+bool areRowsApart(const std::string &next, const std::string &stores) {
+  Parsed kernel("%p: !tt.ptr<f16>, %n: i32, %m: i32", rowsOf(next, stores));
+  AccessAnalysis access;
+  bool inTrips = analysis::areApartInOtherTrips(access, kernel.marked(), kernel.marked());
+  EXPECT_TRUE(!inTrips || analysis::isOneToOne(access, kernel.marked()));
+  return inTrips;
+}
+
+TEST(Rows, AreApartUnderMasksBelowTheirStride) {
+  auto store = [](const std::string &mask) {
+    return "tt.store %a, %v mask %" + mask +
+           " : tensor<8x16x!tt.ptr<f16>>, tensor<8x16xf16>, mask tensor<8x16xi1>\n";
+  };
+  EXPECT_TRUE(areRowsApart("16", store("below")));
+  EXPECT_TRUE(areRowsApart("32", store("both"))) << "a conjunct is enough";
+  EXPECT_FALSE(areRowsApart("8", store("below"))) << "trips overlap";
+  EXPECT_FALSE(areRowsApart("16", store("belowOther"))) << "a mask that leaves the row";
+  EXPECT_FALSE(areRowsApart("16", store("offsetBelow"))) << "a mask of another index";
+  EXPECT_FALSE(areRowsApart("16", store("below") + store("belowOther")))
+      << "one of two accesses leaves the row";
+  EXPECT_FALSE(
+      areRowsApart("16", store("below") + "tt.store %a, %v : tensor<8x16x!tt.ptr<f16>>, tensor<8x16xf16>\n"))
+      << "an access without a mask";
+}
+
 TEST(Address, OfLoadedIndicesVariesWithThem) {
   Parsed kernel("%p: !tt.ptr<f32>, %q: !tt.ptr<i32>", range + pointers + R"(
     %t = tt.splat %q : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>>
