@@ -25,22 +25,13 @@ unsigned costOfLanes(tile::GatherOp gather, const layout::ConversionCosts &costs
 unsigned costOfShared(tile::GatherOp gather, const layout::ConversionCosts &costs) {
   constexpr unsigned bankBytes = 4;
   layout::Layout source = simt::layoutOf(gather.getSource()), result = simt::layoutOf(gather.getResult());
-  unsigned bytes = simt::storedBits(tile::elementType(gather.getType())) / 8,
-           axis = unsigned(gather.getAxis());
-  unsigned wavefronts = unsigned(source.liveRegisters().size()) * std::max(1u, bytes / bankBytes);
-  unsigned readers = 1; // lanes that take elements of one row
-  for (uint32_t basis : result.bases(Axis::Lane))
-    readers *= basis & result.dimMask(axis) ? 2 : 1;
-  for (unsigned reg : result.liveRegisters()) {
-    unsigned waiting = 1;
-    if (axis + 1 == result.rank()) {
-      llvm::KnownBits index = simt::knownBits(gather.getIndices(), reg);
-      unsigned equal = (index.One | index.Zero).countr_one();
-      waiting = std::max(1u, std::min(readers, (bytes << std::min(equal, 5u)) / bankBytes));
-    }
-    wavefronts += waiting * std::max(1u, bytes / bankBytes);
-  }
-  return wavefronts * costs.wavefront + costs.sharedLatency + costs.barrier;
+  unsigned words = std::max(1u, simt::storedBits(tile::elementType(gather.getType())) / 8 / bankBytes);
+  unsigned wavefronts = unsigned(source.liveRegisters().size()) * words;
+  bool isMixed = simt::mixesBanks(gather);
+  unsigned mixing = isMixed ? 2 * unsigned(result.liveRegisters().size()) * costs.sharedAddress : 0;
+  for (unsigned reg : result.liveRegisters())
+    wavefronts += (isMixed ? 1 : simt::lanesOfABank(gather, reg)) * words;
+  return wavefronts * costs.wavefront + mixing + costs.sharedLatency + costs.barrier;
 }
 
 } // namespace

@@ -160,6 +160,25 @@ def test_gather_of_computed_indices(target, kind, shape, dtype, warps):
     np.testing.assert_array_equal(out, expected.astype(dtype))
 
 
+@triton.jit
+def strided_gather_kernel(x_ptr, out_ptr, STEP: tl.constexpr, R: tl.constexpr, C: tl.constexpr):
+    """A vector of each row is loaded, stored, and gathered for: neighbouring lanes are 8 elements apart, or more."""
+    r, c = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    i = tl.broadcast_to((c * STEP + 3) % C, (R, C))
+    tl.store(out_ptr + r * C + c, tl.gather(tl.gather(tl.load(x_ptr + r * C + c), i, 1), i, 1))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "int64"])
+@pytest.mark.parametrize("shape, step", [((4, 2048), 7), ((2, 1024), 5), ((4, 512), 16), ((3, 2048), 9), ((1, 4096), 3)], ids=str)
+def test_lanes_that_gather_from_one_bank(target, shape, step, dtype):
+    rows, columns = shape
+    x = np.random.default_rng(0).integers(-100, 100, shape).astype(dtype)
+    out = np.zeros_like(x)
+    strided_gather_kernel[(1,)](x, out, STEP=step, R=rows, C=columns, num_warps=4)
+    i = (np.arange(columns) * step + 3) % columns
+    np.testing.assert_array_equal(out, x[:, i][:, i])
+
+
 def test_index_outside_gives_zero(target):
     x = np.arange(1, 9, dtype=np.float32)
     indices = np.array([0, 7, 8, -1, 2**31 - 1, -2**31, 3, 100], np.int32)

@@ -1,6 +1,6 @@
 // result[.., i, ..] = source[.., indices[.., i, ..], ..] along an axis. Where one warp holds each line of
 // the source and the lines of its own results, lanes hand elements to each other; else the source
-// goes to shared memory and each thread reads what it needs.
+// goes to shared memory, mixed where lanes would read from one bank, and each thread reads what it needs.
 #include "codegen/simt/Emitter.h"
 #include "ir/simt/KnownIndices.h"
 #include "ir/simt/Scratch.h"
@@ -19,7 +19,7 @@ public:
   Gather(Emitter &e, GatherOp op)
       : e_(e), b_(e.builder), op_(op), axis_(unsigned(op.getAxis())), source_(layoutOf(op.getSource())),
         result_(layoutOf(op.getResult())), values_(e.registers(op.getSource())),
-        indices_(e.registers(op.getIndices())), pitch_(gatheredPitch(op)),
+        indices_(e.registers(op.getIndices())), pitch_(gatheredPitch(op)), isMixed_(mixesBanks(op)),
         element_(e.type(elementType(op.getType()))) {}
 
   void emit() {
@@ -82,6 +82,29 @@ private:
     return candidates[0];
   }
 
+  // The number of a row of banks moves `down` by so many bits, onto those that tell its words apart.
+  struct Mixing {
+    unsigned down;
+    uint32_t mask;
+  };
+  Mixing mixing() {
+    constexpr unsigned wordBytes = 4, banks = 32;
+    unsigned bytes = storedType(e_, element_)->getScalarSizeInBits() / 8;
+    unsigned within = llvm::Log2_32(std::max(1u, wordBytes / bytes)); // bits of an element in its word
+    unsigned row = llvm::Log2_32(wordBytes * banks / bytes);
+    return {row - within, ((1u << row) - 1) & ~((1u << within) - 1)};
+  }
+  llvm::Value *mixed(llvm::Value *place) {
+    if (!isMixed_)
+      return place;
+    Mixing mixing = this->mixing();
+    return b_.CreateXor(place, b_.CreateAnd(b_.CreateLShr(place, uint64_t(mixing.down)), mixing.mask));
+  }
+  uint32_t mixed(uint32_t place) {
+    Mixing mixing = this->mixing();
+    return place ^ ((place >> mixing.down) & mixing.mask);
+  }
+
   // The place of the element that has these flat coordinates.
   llvm::Value *spread(llvm::Value *flat) {
     unsigned last = source_.rank() - 1, between = pitch_ - unsigned(source_.hull(last));
@@ -95,7 +118,8 @@ private:
   void share() {
     llvm::Type *stored = storedType(e_, element_);
     unsigned bytes = stored->getScalarSizeInBits() / 8, last = source_.rank() - 1;
-    unsigned width = std::min(source_.contiguous(last), 16 / bytes);
+    unsigned width = std::min(source_.contiguous(last), (isMixed_ ? std::max(4u, bytes) : 16) / bytes);
+    llvm::Value *first = isMixed_ ? mixed(e_.flatCoordinate(source_, 0)) : nullptr;
     e_.when(e_.isFirstCopy(source_), [&] {
       for (unsigned reg = 0; reg < source_.size(Axis::Register); reg += width) {
         if (!source_.isLive(reg))
@@ -107,8 +131,10 @@ private:
         unsigned bits = width * bytes * 8;
         llvm::Type *words = bits <= 64 ? static_cast<llvm::Type *>(b_.getIntNTy(bits))
                                        : llvm::FixedVectorType::get(b_.getInt32Ty(), bits / 32);
-        llvm::Value *at =
-            e_.scratch(op_, b_.CreateMul(spread(e_.flatCoordinate(source_, reg)), b_.getInt32(bytes)));
+        // Places are linear in the bits of threads and registers, mixed ones, too.
+        llvm::Value *place = isMixed_ ? b_.CreateXor(first, b_.getInt32(mixed(source_.apply(reg, 0, 0))))
+                                      : spread(e_.flatCoordinate(source_, reg));
+        llvm::Value *at = e_.scratch(op_, b_.CreateMul(place, b_.getInt32(bytes)));
         b_.CreateAlignedStore(b_.CreateBitCast(run, words), at, llvm::Align(bytes * width));
       }
     });
@@ -130,7 +156,7 @@ private:
       row = row ? b_.CreateOr(row, coordinate, "", true) : coordinate;
     }
     llvm::Value *flat = row ? b_.CreateAdd(b_.CreateMul(row, b_.getInt32(pitch_)), column) : column;
-    llvm::Value *at = e_.scratch(op_, b_.CreateMul(flat, b_.getInt32(bytes)));
+    llvm::Value *at = e_.scratch(op_, b_.CreateMul(mixed(flat), b_.getInt32(bytes)));
     // Threads outside of the extents find nothing that was stored: they read nothing.
     Access access;
     access.pointer = at;
@@ -146,6 +172,7 @@ private:
   Layout source_, result_;
   const Registers values_, indices_;
   unsigned pitch_;
+  bool isMixed_;
   llvm::Type *element_;
 };
 

@@ -1,4 +1,5 @@
 #include "ir/simt/KnownIndices.h"
+#include "ir/simt/Scratch.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -148,6 +149,30 @@ SmallVector<unsigned> gatheredFrom(GatherOp op, unsigned reg) {
   if (registers.empty()) // what is known contradicts itself, of an index that no element has
     registers.push_back(0);
   return registers;
+}
+
+unsigned lanesOfABank(GatherOp op, unsigned reg) {
+  constexpr unsigned bankBytes = 4;
+  Layout result = layoutOf(op.getResult());
+  unsigned bytes = storedBits(elementType(op.getType())) / 8, axis = unsigned(op.getAxis());
+  if (axis + 1 != result.rank())
+    return 1;
+  unsigned readers = 1; // lanes that take elements of one row
+  for (uint32_t basis : result.bases(Axis::Lane))
+    readers *= basis & result.dimMask(axis) ? 2 : 1;
+  KnownBits index = knownBits(op.getIndices(), reg);
+  unsigned equal = (index.One | index.Zero).countr_one();
+  return std::max(1u, std::min(readers, (bytes << std::min(equal, 5u)) / bankBytes));
+}
+
+bool mixesBanks(GatherOp op) {
+  constexpr unsigned many = 4, bytesOfBanks = 128;
+  Layout source = layoutOf(op.getSource()), result = layoutOf(op.getResult());
+  SmallVector<unsigned> live;
+  llvm::append_range(live, result.liveRegisters());
+  unsigned row = unsigned(source.hull(source.rank() - 1));
+  return !live.empty() && row * storedBits(elementType(op.getType())) / 8 > bytesOfBanks &&
+         lanesOfABank(op, live.front()) >= many;
 }
 
 } // namespace tegula::simt

@@ -1,4 +1,5 @@
 #include "ir/simt/Scratch.h"
+#include "ir/simt/KnownIndices.h"
 
 #include "ir/tile/Branches.h"
 #include "ir/tile/Volatile.h"
@@ -123,7 +124,7 @@ unsigned gatheredPitch(GatherOp op) {
   constexpr unsigned shortest = 64, between = 16; // bytes
   Layout source = layoutOf(op.getSource());
   unsigned row = unsigned(source.hull(source.rank() - 1)), bytes = storedBits(elementType(op.getType())) / 8;
-  bool isSpread = source.rank() > 1 && row * bytes >= shortest;
+  bool isSpread = source.rank() > 1 && row * bytes >= shortest && !mixesBanks(op);
   return row + (isSpread ? between / bytes : 0);
 }
 
