@@ -152,7 +152,7 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
   });
   function.walk([&](Operation *op) {
     if (isa<TransOp, ReshapeOp, JoinOp, SplitOp>(op) && classes_.isData(op->getOperand(0)))
-      moved_.insert(classes_.leader(op->getOperand(0)));
+      moved_[classes_.leader(op->getOperand(0))].push_back(op);
   });
   function.walk([&](Operation *op) {
     for (Value operand : op->getOperands())
@@ -228,9 +228,9 @@ void LayoutChoice::chooseByAnchors(Value leader) {
   Layout layout = build(type, heaviest->order, best);
   // A reduction along a slow dimension would have each warp read what the others hold of its columns, many
   // where columns are many: it costs less to share the few sums of rows.
-  if (auto found = reducedOnce_.find(leader); found != reducedOnce_.end() && !moved_.contains(leader)) {
+  if (reducedOnce_.contains(leader)) {
     Layout across = build(type, heaviest->order, best, WarpsAlong::Fast);
-    if (exchanges(across, found->second) < exchanges(layout, found->second))
+    if (exchangesOfReductions(leader, across) < exchangesOfReductions(leader, layout))
       layout = across;
   }
   // Nothing is combined along the rows: warps that lie along them share no elements of lines of columns,
@@ -368,6 +368,23 @@ void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
         if (std::optional<Layout> own = naturalOperand(user, layout))
           chosen_.try_emplace(classes_.leader(load.getResult()), *own);
   copiedForFactors_.insert(loads.begin(), loads.end());
+}
+
+double LayoutChoice::exchangesOfReductions(Value leader, const Layout &layout) const {
+  auto along = [&](Value each) {
+    auto found = reducedOnce_.find(each);
+    return found == reducedOnce_.end() ? ArrayRef<unsigned>() : ArrayRef<unsigned>(found->second);
+  };
+  double words = exchanges(layout, along(leader));
+  auto moved = moved_.find(leader);
+  for (Operation *op : moved == moved_.end() ? ArrayRef<Operation *>() : ArrayRef<Operation *>(moved->second)) {
+    Value result = op->getResult(0);
+    ArrayRef<unsigned> behind = classes_.isData(result) ? along(classes_.leader(result)) : ArrayRef<unsigned>();
+    std::optional<Layout> there = behind.empty() ? std::nullopt : naturalResult(op, layout);
+    if (there)
+      words += exchanges(*there, behind);
+  }
+  return words;
 }
 
 double LayoutChoice::exchanges(const Layout &layout, ArrayRef<unsigned> reduced) {

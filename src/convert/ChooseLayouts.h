@@ -63,6 +63,8 @@ private:
   // Words that each thread exchanges with others, by shuffles and shared memory, where a tile is reduced
   // along each of these dimensions.
   static double exchanges(const layout::Layout &layout, llvm::ArrayRef<unsigned> reduced);
+  // The same of all reductions of a class outside of loops, and of the tiles that its elements are moved to.
+  double exchangesOfReductions(mlir::Value leader, const layout::Layout &layout) const;
   void collectAnchors(tile::FuncOp function);
   void collectReductions(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
@@ -119,7 +121,8 @@ private:
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
   llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
   llvm::DenseSet<mlir::Value> combined_;       // leaders of what reductions, scans and gathers take
-  llvm::DenseSet<mlir::Value> moved_; // leaders of what transpositions, reshapes, joins and splits take
+  // Of a class: the transpositions, reshapes, joins and splits that take a tile of it.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 2>> moved_;
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
       reducedOnce_; // along which dimensions, outside of loops

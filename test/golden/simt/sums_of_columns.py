@@ -3,6 +3,7 @@
 # RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=ROWS
 # RUN: tegula compile %s::running --target sm_90a --num-warps 8 --emit simt --signature 'x=*f32,sums=*f32:16,C=i32,R=32,N=512' | FileCheck %s --check-prefix=RUNNING
 # RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit ptx --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=PARTS
+# RUN: tegula compile %s::groups --target sm_90a --num-warps 2 --emit simt --signature 'x=*f32:16,sums=*f32,out=*f32:16,C=i32,R=2,N=4096,G=32' | FileCheck %s --check-prefix=GROUPS
 # The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
 # has whole columns. They lie across the rows where more is exchanged along these.
 import tegula.language as tl
@@ -59,3 +60,21 @@ def running(x, sums, C, R: tl.constexpr, N: tl.constexpr):
 
 
 # RUNNING: #simt.layout<{{.*}}[32x512]{{.*}} warp=[(0,32),(0,64),(0,128)]
+
+
+# So do those of a tile whose elements are grouped besides: reductions of what it is reshaped to count as well.
+@jit
+def groups(x, sums, out, C, R: tl.constexpr, N: tl.constexpr, G: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, N)[None, :]
+    tile = tl.load(x + at)
+    tl.store(sums + tl.arange(0, N), tl.sum(tile, 0))
+    grouped = tl.reshape(tile, (R, N // G, G))
+    tile = tl.reshape(grouped / tl.max(tl.abs(grouped), 2, keep_dims=True), (R, N))
+    tl.store(sums + N + tl.arange(0, N), tl.sum(tile, 0))
+    tl.store(out + at, tile)
+
+
+# GROUPS: #simt.layout<{{.*}}[2x4096]{{.*}} warp=[(0,32)]
+# GROUPS-NOT: simt.convert
+# GROUPS-NOT: simt.scratch
+# GROUPS: tt.return
