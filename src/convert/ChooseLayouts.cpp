@@ -377,9 +377,11 @@ double LayoutChoice::exchangesOfReductions(Value leader, const Layout &layout) c
   };
   double words = exchanges(layout, along(leader));
   auto moved = moved_.find(leader);
-  for (Operation *op : moved == moved_.end() ? ArrayRef<Operation *>() : ArrayRef<Operation *>(moved->second)) {
+  for (Operation *op :
+       moved == moved_.end() ? ArrayRef<Operation *>() : ArrayRef<Operation *>(moved->second)) {
     Value result = op->getResult(0);
-    ArrayRef<unsigned> behind = classes_.isData(result) ? along(classes_.leader(result)) : ArrayRef<unsigned>();
+    ArrayRef<unsigned> behind =
+        classes_.isData(result) ? along(classes_.leader(result)) : ArrayRef<unsigned>();
     std::optional<Layout> there = behind.empty() ? std::nullopt : naturalResult(op, layout);
     if (there)
       words += exchanges(*there, behind);

@@ -1,6 +1,7 @@
 #include "transforms/ChunkLargeTiles.h"
 #include "analysis/AxisInfo.h"
 #include "analysis/PointerOrigins.h"
+#include "ir/simt/Chunks.h"
 #include "ir/tile/Elementwise.h"
 #include "transforms/ThreadCosts.h"
 #include "transforms/TilePressure.h"
@@ -24,7 +25,8 @@ bool streams(Operation &op) {
     return isa<SplatElementsAttr>(constant.getValue());
   if (auto load = dyn_cast<LoadOp>(op))
     return !load.getIsVolatile();
-  return isa<MakeRangeOp, SplatOp, StoreOp, ExpandDimsOp, BroadcastOp, TransOp, ReduceOp>(op) ||
+  return isa<MakeRangeOp, SplatOp, StoreOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp, JoinOp, SplitOp,
+             ReduceOp, ScanOp, GatherOp>(op) ||
          (op.getNumRegions() == 0 && isMemoryEffectFree(&op) && isElementwise(&op));
 }
 
@@ -151,7 +153,7 @@ private:
         continue;
       known.push_back(along);
       // Loads and reductions happen once.
-      if (known.size() > 1 && isa<LoadOp, ReduceOp>(next))
+      if ((known.size() > 1 && happensOnce(next)) || isOneAlong(next, along))
         return false;
       if (isa<LoadOp, StoreOp>(next) && tearsRuns(next->getOperand(0), along))
         return false;
@@ -167,6 +169,33 @@ private:
       }
     }
     return true;
+  }
+
+  static bool happensOnce(Operation *op) { return isa<LoadOp, ReduceOp, ScanOp, GatherOp>(op); }
+
+  // Does an op that gives a tile, whatever its operands are, need all of it along the axis?
+  static bool isOneAlong(Operation *op, unsigned axis) {
+    if (auto scan = dyn_cast<ScanOp>(op))
+      return axis == uint32_t(scan.getAxis());
+    if (auto gather = dyn_cast<GatherOp>(op))
+      return axis == uint32_t(gather.getAxis()) ||
+             gather.getSource().getType().getShape()[axis] != gather.getType().getShape()[axis];
+    if (auto join = dyn_cast<JoinOp>(op))
+      return axis + 1 == unsigned(join.getType().getRank());
+    auto reshape = dyn_cast<ReshapeOp>(op);
+    return reshape && (reshape.getAllowReorder() || !axisAhead(reshape, axis));
+  }
+
+  // The axis of a reshaped tile that is an axis of the result, with as many elements ahead of it.
+  static std::optional<unsigned> axisAhead(ReshapeOp reshape, unsigned axis) {
+    ArrayRef<int64_t> from = reshape.getValue().getType().getShape(), to = reshape.getType().getShape();
+    int64_t ahead = 1, before = 1;
+    for (unsigned d = 0; d != axis; ++d)
+      ahead *= to[d];
+    for (unsigned d = 0; d != from.size() && before <= ahead; before *= from[d++])
+      if (before == ahead && from[d] == to[axis])
+        return d;
+    return std::nullopt;
   }
 
   // Would a chunk hold shorter runs of neighbours in memory than the tile, and less than a warp should move
@@ -190,6 +219,8 @@ private:
       return std::nullopt;
     if (auto trans = dyn_cast<TransOp>(op))
       return unsigned(trans.getOrder()[axis]);
+    if (auto reshape = dyn_cast<ReshapeOp>(op))
+      return axisAhead(reshape, axis);
     if (auto reduce = dyn_cast<ReduceOp>(op))
       return axis < uint32_t(reduce.getAxis()) ? axis : axis + 1;
     return axis;
@@ -230,7 +261,7 @@ private:
       if (!type || !seen.insert(value).second)
         continue;
       Operation *op = value.getDefiningOp();
-      if (type.getNumElements() > most_ || (isa<LoadOp, ReduceOp>(op) && cuts_.contains(op)))
+      if (type.getNumElements() > most_ || (happensOnce(op) && cuts_.contains(op)))
         return false;
       llvm::append_range(work, op->getOperands());
     }
@@ -256,6 +287,7 @@ private:
     };
     Value zero = number(0), end = number(extent_), step = number(chunk_);
     auto loop = scf::ForOp::create(builder, where, zero, end, step);
+    loop->setAttr(simt::chunksName, builder.getUnitAttr());
     builder.setInsertionPoint(loop.getBody()->getTerminator());
     for (Operation *op : tileOps)
       if (auto found = cuts_.find(op); found != cuts_.end())

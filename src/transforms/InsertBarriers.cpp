@@ -1,5 +1,6 @@
 #include "analysis/Access.h"
 #include "analysis/PointerOrigins.h"
+#include "ir/simt/Chunks.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "ir/simt/Turns.h"
@@ -630,13 +631,20 @@ private:
   }
 
   void around(Operation *loop, ArrayRef<Block *> blocks, Pending &state) {
+    Pending behind;
     for (bool changed = true; changed;) {
       Pending end = state;
       for (Block *block : blocks)
         end = run(*block, end);
       end.age(loop);
+      behind = end;
+      if (loop->hasAttr(simt::chunksName)) {
+        end.oldLoads = state.oldLoads;
+        end.oldStores = state.oldStores;
+      }
       changed = state.merge(end);
     }
+    state.merge(behind);
   }
 
   llvm::DenseSet<Value> owned_;                   // addresses at which only those threads load that store

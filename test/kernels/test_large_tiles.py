@@ -72,6 +72,31 @@ def turned_too(x, turned, out, M: tl.constexpr, N: tl.constexpr):
     tl.store(out + i * N + j, v / tl.max(v, 1)[:, None])
 
 
+@triton.jit
+def in_groups(x, y, out, sums, places, M: tl.constexpr, N: tl.constexpr):
+    """Changes of shape, a scan and a gather that keep the rows, of more than registers hold."""
+    i, j = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    v = tl.load(x + i * N + j) + tl.load(y + i * N + j) + tl.load(x + i * N + j) * tl.load(y + i * N + j)
+    left, right = tl.split(tl.reshape(v, (M, N // 2, 2)))
+    v = tl.reshape(tl.join(left - right, left + right), (M, N))
+    groups = tl.reshape(v, (M, N // 16, 16))
+    largest = tl.max(tl.abs(groups), 2)
+    tl.store(sums + tl.arange(0, M)[:, None] * (N // 16) + tl.arange(0, N // 16)[None, :], largest)
+    v = tl.reshape(groups / largest[:, :, None], (M, N))
+    at = tl.load(places + tl.arange(0, N))
+    v = tl.gather(tl.cumsum(v, 1), tl.broadcast_to(at[None, :], (M, N)), 1)
+    tl.store(out + i * N + j, v)
+
+
+@triton.jit
+def across_rows(x, y, out, M: tl.constexpr, N: tl.constexpr):
+    """A scan over the rows keeps the columns; the reshaped tile has no dimension of the other's."""
+    i, j = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    v = tl.load(x + i * N + j) * tl.load(y + i * N + j) + tl.load(y + i * N + j)
+    v = tl.reshape(tl.cumsum(v, 0), (M * N // 4, 4))
+    tl.store(out + tl.arange(0, M * N // 4)[:, None] * 4 + tl.arange(0, 4)[None, :], v)
+
+
 def tile():
     return torch.randn(M, N, generator=torch.Generator().manual_seed(5))
 
@@ -139,3 +164,24 @@ def test_a_tile_that_is_stored_turned_besides(target):
     turned_too[(1,)](x, turned, out, 4, N, num_warps=1)
     assert torch.equal(turned, x.T)
     torch.testing.assert_close(out, x / x.max(1, keepdim=True).values)
+
+
+@pytest.mark.parametrize("rows, columns", [(32, 256), (64, 128), (4, 2048)])
+def test_groups_scans_and_gathers_of_whole_rows(target, rows, columns):
+    generator = torch.Generator().manual_seed(7)
+    x, y = torch.randn(rows, columns, generator=generator), torch.randn(rows, columns, generator=generator)
+    places = torch.randint(0, columns, (columns,), generator=generator, dtype=torch.int32)
+    out, largest = torch.empty(rows, columns), torch.empty(rows, columns // 16)
+    in_groups[(1,)](x, y, out, largest, places, rows, columns, num_warps=1)
+    v = x + y + x * y
+    v = torch.stack([v[:, ::2] - v[:, 1::2], v[:, ::2] + v[:, 1::2]], 2).reshape(rows, columns // 16, 16)
+    torch.testing.assert_close(largest, v.abs().amax(2))
+    v = (v / v.abs().amax(2, keepdim=True)).reshape(rows, columns).cumsum(1)
+    torch.testing.assert_close(out, v[:, places.long()], atol=1e-4, rtol=1e-4)
+
+
+def test_scans_across_rows_of_a_reshaped_tile(target):
+    x, y = torch.arange(32.0 * 256).reshape(32, 256) % 7, torch.arange(32.0 * 256).reshape(32, 256) % 5
+    out = torch.empty(32, 256)
+    across_rows[(1,)](x, y, out, 32, 256, num_warps=1)
+    assert torch.equal(out, (x * y + y).cumsum(0))

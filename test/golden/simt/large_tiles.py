@@ -12,6 +12,8 @@
 # RUN: tegula compile %s::between --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=2048' --num-warps 1 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=BETWEEN
 # RUN: tegula compile %s::between --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=1024' --num-warps 1 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=HELD
 # RUN: tegula compile %s::turned_too --signature 'x=*f16:16,turned=*f16:16,out=*f16:16' --num-warps 2 --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=TURNED
+# RUN: tegula compile %s::pairs --signature 'x=*f32:16,y=*f32:16,out=*f32:16,n=i32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=PAIRS
+# RUN: tegula compile %s::scanned --signature 'x=*f32:16,y=*f32:16,out=*f32:16,n=i32' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=SCANNED
 # RUN: tegula explain %s::scale --signature 'x=*f32:16,out=*f32:16,n=i32:16,B=65536' --target sm_90a | FileCheck %s --check-prefix=SAID
 import triton
 import triton.language as tl
@@ -153,3 +155,29 @@ def turned_too(x, turned, out):
     v = tl.load(x + i * 2048 + j).to(tl.float32)
     tl.store(turned + j * 8192 + i, v)
     tl.store(out + i * 2048 + j, tl.erf(v / tl.max(v, 1)[:, None]))
+
+
+# Changes of shape that keep the rows are cut with them. Chunks are parts of one store: nobody waits between them.
+# PAIRS-LABEL: tt.func @pairs
+# PAIRS: scf.for
+# PAIRS-NOT: simt.barrier
+# PAIRS: tt.split {{.*}}tensor<32x128x2x
+# PAIRS-NOT: simt.barrier
+# PAIRS: tt.store {{.*}}tensor<32x256x
+@triton.jit
+def pairs(x, y, out, n):
+    i, j = tl.arange(0, 64)[:, None], tl.arange(0, 256)[None, :]
+    v = tl.load(x + i * n + j) + tl.load(y + i * n + j)
+    left, right = tl.split(tl.reshape(v, (64, 128, 2)))
+    tl.store(out + i * n + j, tl.reshape(tl.join(left + right, left - right), (64, 256)))
+
+
+# A scan over rows needs all of them; columns are cut in its place.
+# SCANNED-LABEL: tt.func @scanned
+# SCANNED: scf.for
+# SCANNED: tt.scan {{.*}}axis 0
+# SCANNED: (tensor<64x128x
+@triton.jit
+def scanned(x, y, out, n):
+    i, j = tl.arange(0, 64)[:, None], tl.arange(0, 256)[None, :]
+    tl.store(out + i * n + j, tl.cumsum(tl.load(x + i * n + j) + tl.load(y + i * n + j), 0))
