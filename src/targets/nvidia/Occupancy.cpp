@@ -1,4 +1,5 @@
 #include "targets/nvidia/Occupancy.h"
+#include "ir/simt/Costs.h"
 
 #include <algorithm>
 
@@ -18,9 +19,7 @@ constexpr double leastKept = 0.78; // of the registers
 constexpr unsigned mostPrograms = 8;
 constexpr double leastKeptByMany = 0.88;
 
-// On a multiprocessor, which do not hide what each of them waits for (as `fewWarps` of ir/simt/Costs.def),
-// and as many as run at most.
-constexpr unsigned fewWarps = 12, mostBlocks = 32;
+constexpr unsigned mostBlocks = 32; // of a multiprocessor
 
 unsigned inGranules(unsigned registers) {
   return (registers + registerGranule - 1) / registerGranule * registerGranule;
@@ -56,7 +55,7 @@ std::optional<int> registersLeft(const Footprint &footprint, const Architecture 
            run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
   bool isKept = ofRegisters != 0 && taken == registersOf(ofRegisters, threads);
   if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters ||
-      run * footprint.warps > fewWarps)
+      run * footprint.warps > simt::Costs().fewWarps)
     return std::nullopt;
   unsigned left = std::min(registerNames, registersOf(run, threads));
   return left > taken ? std::optional(int(left)) : std::nullopt;

@@ -14,6 +14,8 @@
 # RUN: tegula compile %s::rows --target sm_90a --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,stop=i32,R=16,BLOCK=256,BELOW="n",BY="halves"' | FileCheck %s --check-prefix=OTHERS
 # RUN: tegula compile %s::rows_in_place --target sm_90a --emit ptx --signature 'x=*f16:16,n=i32,R=16,BLOCK=256,LAG=0' | FileCheck %s --check-prefix=ROWS
 # RUN: tegula compile %s::rows_in_place --target sm_90a --emit ptx --signature 'x=*f16:16,n=i32,R=16,BLOCK=256,LAG=1' | FileCheck %s --check-prefix=OTHERS
+# RUN: tegula compile %s::each --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,R=8,BLOCK=1024' | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::each --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,R=8,BLOCK=256' | FileCheck %s --check-prefix=NARROW
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
 # elements, or keeps a tile that it reduces.
@@ -123,3 +125,17 @@ def rows_in_place(x, n, R: tl.constexpr, BLOCK: tl.constexpr, LAG: tl.constexpr)
     for start in range(0, n, BLOCK):
         c = start + tl.arange(0, BLOCK)[None, :]
         tl.store(x + r * n + c, tl.load(x + r * n + c + LAG, mask=c + LAG < n) * 2, mask=c < n)
+
+
+# Nothing is carried from trip to trip, and a trip's loads are enough: the programs of a multiprocessor are worth more than the next trip's.
+@jit
+def each(x, out, n, R: tl.constexpr, BLOCK: tl.constexpr):
+    rows = tl.program_id(0) * R + tl.arange(0, R)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at[None, :] < n
+        tl.store(out + rows[:, None] * n + at[None, :], tl.load(x + rows[:, None] * n + at[None, :], inside) + 1.0, inside)
+
+
+# WIDE-NOT: .minnctapersm
+# NARROW: .minnctapersm 4
