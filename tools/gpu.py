@@ -10,7 +10,7 @@ Standard library only. Each step runs in processes of its own: what hangs is kil
     ./x gpu --steps inductor [--case WORD,...]              torch.compile beside eager: FOLDER/inductor.json
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
     ./x gpu --steps goals [--case TEXT]                    the plain spellings at the sizes that there are goals for
-    ./x gpu --steps random [--seeds FIRST:LAST]            random kernels beside upstream's: FOLDER/random.json
+    ./x gpu --steps random [--seeds FIRST:LAST,SEED,...]   random kernels beside upstream's: FOLDER/random.json
 """
 import argparse
 import json
@@ -408,7 +408,7 @@ def arguments(argv):
                         help="parts of the benchmark")
     parser.add_argument("--quick", action="store_true", help="fewer spellings and configurations")
     parser.add_argument("--case", default="", help="spellings whose case has this text in its name")
-    parser.add_argument("--seeds", default="0:300", metavar="FIRST:LAST", help="random kernels, without the last")
+    parser.add_argument("--seeds", default="0:300", metavar="FIRST:LAST,SEED,...", help="random kernels; each range without its last")
     parser.add_argument("--profile", default="'matmul, wrapped nn'", help="arguments of bench/gpu/profile_kernel.py")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all of it")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "results")

@@ -1,6 +1,6 @@
 """`./x gpu --steps random`: random kernels (random_kernels), ours beside upstream's: results side by side, then times in turn.
 
-    random_run.py [--seeds FIRST:LAST] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER]
+    random_run.py [--seeds FIRST:LAST,SEED,...] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER]
 
 Standard library only. Worker processes (random_worker.py) compile and run kernels side by side; then one at a time is told to
 time those that it has compiled. A worker that dies, hangs or loses the device costs its case, and another one goes on. Nothing is
@@ -199,13 +199,17 @@ class Run:
 
 
 def seeds_of(text):
-    first, _, last = text.partition(":")
-    return range(int(first), int(last))
+    """The seeds of `FIRST:LAST`, the last left out, of `SEED`, or of several of these with commas between them."""
+    seeds = []
+    for part in text.split(","):
+        first, colon, last = part.partition(":")
+        seeds += range(int(first), int(last) if colon else int(first) + 1)
+    return seeds
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="random_run.py", description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=seeds_of, default=range(300), metavar="FIRST:LAST", help="without the last (0:300)")
+    parser.add_argument("--seeds", type=seeds_of, default=range(300), metavar="FIRST:LAST,SEED,...", help="each range without its last (0:300)")
     parser.add_argument("--budget", type=float, default=300, help=f"seconds; checks end after {100 * CHECKS:.0f} %% of them")
     parser.add_argument("--jobs", type=int, default=max(2, len(os.sched_getaffinity(0)) - 1), help="workers")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results")
