@@ -4,10 +4,12 @@
 #include "codegen/llvm/Recovery.h"
 #include "codegen/simt/Emitter.h"
 #include "codegen/simt/WideProducts.h"
+#include "ir/simt/Chunks.h"
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Elementwise.h"
 #include "pipeline/Passes.h"
 #include "targets/nvidia/ConstantFactors.h"
+#include "targets/nvidia/DisjointOffsets.h"
 #include "targets/nvidia/EqualPieces.h"
 #include "targets/nvidia/KeptSums.h"
 #include "targets/nvidia/LonePairs.h"
@@ -160,7 +162,7 @@ unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   unsigned held = 1;
   function.walk([&](LoopLikeOpInterface loop) {
     held = std::max(held, registersHeld(loop));
-    carries |= carriesNumbers(loop);
+    carries |= carriesNumbers(loop) || loop->hasAttr(simt::chunksName);
     auto count = dyn_cast<scf::ForOp>(loop.getOperation());
     isKept |= count && keepsReduced(count);
   });
@@ -254,6 +256,9 @@ constexpr Pass shareWideProducts{"share-wide-products", "llvm",
 constexpr Pass shareDivisors{"share-reciprocals", "llvm",
                              "divisions by the same number compute its reciprocal once",
                              eachCode<shareReciprocals>};
+constexpr Pass separateShares{"separate-offsets", "llvm",
+                              "offsets of a thread's elements are sums, not merged with its index",
+                              eachCode<separateOffsets>};
 constexpr Pass orderLoads{"order-accesses", "llvm",
                           "predicated loads are ordered, so that the code generator moves none past a store",
                           eachCode<orderAccesses>};
@@ -347,6 +352,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &pipeline::optimize},
     {"optimize", &shareWideProducts},
     {"optimize", &shareDivisors},
+    {"optimize", &separateShares},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
