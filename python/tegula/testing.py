@@ -44,10 +44,10 @@ class _HostClock:
 
 
 class _DeviceClock:
-    """Kernels on a GPU: PyTorch's events around each, the cache overwritten before it."""
+    """Kernels on a GPU: PyTorch's events around each, the cache overwritten before it. `device` is the GPU, None the current one."""
 
-    def __init__(self, torch):
-        self.torch = torch
+    def __init__(self, torch, device=None):
+        self.torch, self.device = torch, device
         self.cache = None
 
     def _events(self):
@@ -63,14 +63,15 @@ class _DeviceClock:
 
     def each(self, fn, count, before):
         """All are queued before the first is waited for: what the host does between them is not measured."""
-        pairs = [self._events() for _ in range(count)]
-        for start, stop in pairs:
-            before()
-            self.flush()
-            start.record()
-            fn()
-            stop.record()
-        self.torch.cuda.synchronize()
+        with self.torch.cuda.device(self.device):  # events are the current device's
+            pairs = [self._events() for _ in range(count)]
+            for start, stop in pairs:
+                before()
+                self.flush()
+                start.record()
+                fn()
+                stop.record()
+            self.torch.cuda.synchronize()
         return [start.elapsed_time(stop) for start, stop in pairs]
 
     def of_a_repetition(self, fn, count):
@@ -90,11 +91,14 @@ def _gpu():
     return torch if torch is not None and torch.cuda.is_available() else None
 
 
-def stopwatch(arguments):
-    """The clock for launches with these arguments."""
+def stopwatch(arguments, is_on_gpu=False):
+    """The clock for launches with these arguments: of the GPU on which one of them lies; if the launches go to a GPU and none says to
+    which, of the current one; else the host's."""
     torch = _gpu()
-    on_device = torch is not None and any(getattr(value, "is_cuda", False) is True for value in arguments)
-    return _DeviceClock(torch) if on_device else _HostClock()
+    devices = [value.device for value in arguments if getattr(value, "is_cuda", False) is True] if torch is not None else []
+    if devices or (torch is not None and is_on_gpu):
+        return _DeviceClock(torch, devices[0] if devices else None)
+    return _HostClock()
 
 
 def is_device_clock(clock):

@@ -601,3 +601,18 @@ def test_the_listener_is_told_of_what_was_measured(tmp_path, monkeypatch):
 def test_what_is_no_list_of_configurations_is_refused(configs):
     with pytest.raises(TypeError, match="autotune takes a list of triton.Config; here is .*\n  hint: configs="):
         triton.autotune(configs, key=[])(make().fn)
+
+
+def test_the_clock_is_that_of_the_gpu_that_launches_go_to(monkeypatch):
+    from tegula import testing
+
+    class OnGpu:
+        is_cuda, device = True, "cuda:1"
+
+    monkeypatch.setattr(testing, "_gpu", lambda: "torch")
+    assert testing.stopwatch([np.ones(1), OnGpu()]).device == "cuda:1"
+    clock = testing.stopwatch([], is_on_gpu=True)  # numbers alone
+    assert testing.is_device_clock(clock) and clock.device is None
+    assert not testing.is_device_clock(testing.stopwatch([np.ones(1)])) and not testing.is_device_clock(testing.stopwatch([]))
+    monkeypatch.setattr(testing, "_gpu", lambda: None)
+    assert not testing.is_device_clock(testing.stopwatch([OnGpu()], is_on_gpu=True))

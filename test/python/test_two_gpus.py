@@ -130,8 +130,30 @@ def test_tuning_where_the_arguments_are():
         out = torch.empty_like(x)
         tuned_add[lambda meta: (tegula.cdiv(count, meta["BLOCK"]),)](x, y, out, count)
         torch.testing.assert_close(out, x + y, rtol=0, atol=0)
+    assert torch.cuda.current_device() == 0
     with torch.cuda.device(1):
         assert 0 < tegula.testing.do_bench(lambda: tuned_add[(20,)](x, y, out, count), warmup=2, rep=5) < 10
+
+
+@tegula.jit
+def wait_long(x_ptr, ROUNDS: tl.constexpr):
+    value = tl.load(x_ptr)
+    for _ in range(ROUNDS):
+        value = value * 1.0001 + 0.5
+    tl.store(x_ptr, value)
+
+
+def test_the_clock_is_that_of_the_arguments_device():
+    """A kernel of milliseconds: events of the other device would tell of its launch alone."""
+    x = torch.ones(1, device="cuda:1")
+
+    def launch():
+        wait_long[(1,)](x, ROUNDS=1_000_000)
+
+    launch()
+    assert tegula.testing.stopwatch([x]).milliseconds(launch) > 1
+    with torch.cuda.device(1):
+        assert tegula.testing.stopwatch([], is_on_gpu=True).milliseconds(launch) > 1
 
 
 @tegula.jit

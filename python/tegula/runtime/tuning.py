@@ -1,5 +1,6 @@
 """Measuring configurations on the arguments of a call, for the library's tuner: how one is compiled, run and put back."""
 import os
+import sys
 from contextlib import contextmanager
 
 from .. import _tegula as core
@@ -106,7 +107,8 @@ class Measured:
         self.kernel = self._compiled()
         pairs = [before.get(id(array)) or _saved(array) for array in self._written(given)]
         self.arrays, self.saved = [array for array, _ in pairs], [saved for _, saved in pairs]
-        self.clock = stopwatch([array for value in given.values() for _, array in arrays_in(value, "")])
+        self.clock = stopwatch([array for value in given.values() for _, array in arrays_in(value, "")],
+                               getattr(self.kernel, "target", None) == "cuda")
 
     def _call_hooks(self, given):
         """A hook may change what is compiled, the block of a descriptor; and arrays, which are saved before: {id: _saved}"""
@@ -205,12 +207,13 @@ class Tuning:
         return f"{self.tuner.__name__} for {driver.active.get_current_target()} {self._device()} {len(os.sched_getaffinity(0))}"
 
     def _device(self):
-        for value in self.tuner.named(self.args, self.meta).values():
-            for _, array in arrays_in(value, ""):
-                if getattr(array, "is_cuda", False) is True:
-                    import torch
-
-                    return torch.cuda.get_device_name(array.device)
+        arrays = [array for value in self.tuner.named(self.args, self.meta).values() for _, array in arrays_in(value, "")]
+        torch = sys.modules.get("torch")
+        for array in arrays:
+            if getattr(array, "is_cuda", False) is True:
+                return torch.cuda.get_device_name(array.device)
+        if not arrays and torch is not None and torch.cuda.is_initialized():  # numbers alone go where PyTorch works
+            return torch.cuda.get_device_name()
         return "cores"
 
     def _call(self):
