@@ -26,7 +26,7 @@ def arguments_choose(monkeypatch):
     tegula.set_target("cpu")
 
 
-def multiply(device, size=1024, **blocks):
+def multiply(device, size=1024):
     """A product whose factors come in boxes, through maps that lie in the device's memory."""
     a, b = (torch.randn(size, size, device=device, dtype=torch.float16) for _ in range(2))
     c = torch.empty(size, size, device=device, dtype=torch.float16)

@@ -1,5 +1,5 @@
 #include "targets/nvidia/Occupancy.h"
-#include "ir/simt/Costs.h"
+#include "targets/nvidia/NvidiaMachine.h"
 
 #include <algorithm>
 
@@ -55,7 +55,7 @@ std::optional<int> registersLeft(const Footprint &footprint, const Architecture 
            run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
   bool isKept = ofRegisters != 0 && taken == registersOf(ofRegisters, threads);
   if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters ||
-      run * footprint.warps > simt::Costs().fewWarps)
+      run * footprint.warps > NvidiaMachine(architecture).costs.fewWarps)
     return std::nullopt;
   unsigned left = std::min(registerNames, registersOf(run, threads));
   return left > taken ? std::optional(int(left)) : std::nullopt;

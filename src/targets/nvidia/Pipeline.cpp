@@ -149,11 +149,11 @@ bool loadsMeet(tile::FuncOp function, const simt::Costs &costs) {
 // (docs/performance/gpu.md). A loop that holds more than small tiles is given as many registers as a thread
 // can name: with fewer a backward pass of RMSNorm on four warps spilled, and took 1.8 times as long. But
 // where no loop carries numbers, large tiles are loads enough under way: 8x1024 elements by accesses of two
-// bytes had 255 registers so, 96 without a bound, and took 2.5 times as long for the programs left out. Loops
-// whose warps meet are left alone: nothing is loaded ahead across a barrier, and other programs' warps are
-// what fills the time. Products live of their registers. A recurrence that keeps a tile has room for what it
-// holds: left alone, the assembler moves its loads down to their first uses, and a trip waits for memory once
-// for each.
+// bytes had 255 registers so, 96 without a bound, and took 2.5 times as long for the programs left out.
+// Chunks of a tile were measured with the bound, and keep it. Loops whose warps meet are left alone: nothing
+// is loaded ahead across a barrier, and other programs' warps are what fills the time. Products live of their
+// registers. A recurrence that keeps a tile has room for what it holds: left alone, the assembler moves its
+// loads down to their first uses, and a trip waits for memory once for each.
 unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   const simt::Costs &costs = unit.machine.costs;
   int64_t most = costs.streamedElements * 32 * unit.warps;
@@ -173,8 +173,8 @@ unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
     small &= !type || type.getNumElements() <= most;
   });
-  bool streams = small || carries;
-  if (!found || multiplies || (!isKept && (!streams || loadsMeet(function, costs))))
+  bool gains = isKept || ((small || carries) && !loadsMeet(function, costs));
+  if (!found || multiplies || !gains)
     return 0;
   if (isKept)
     return std::min(unsigned(costs.streamingThreads),
@@ -253,12 +253,12 @@ constexpr Pass inlineLibrary{
 constexpr Pass shareWideProducts{"share-wide-products", "llvm",
                                  "both halves of a wide product come from one multiplication",
                                  eachCode<simt::shareWideProducts>};
-constexpr Pass shareDivisors{"share-reciprocals", "llvm",
-                             "divisions by the same number compute its reciprocal once",
-                             eachCode<shareReciprocals>};
-constexpr Pass separateShares{"separate-offsets", "llvm",
-                              "offsets of a thread's elements are sums, not merged with its index",
-                              eachCode<separateOffsets>};
+constexpr Pass divideOnce{"share-divisors", "llvm",
+                          "divisions by the same number compute its reciprocal once",
+                          eachCode<shareDivisors>};
+constexpr Pass sumOffsets{"separate-offsets", "llvm",
+                          "offsets of a thread's elements are sums, not merged with its index",
+                          eachCode<separateOffsets>};
 constexpr Pass orderLoads{"order-accesses", "llvm",
                           "predicated loads are ordered, so that the code generator moves none past a store",
                           eachCode<orderAccesses>};
@@ -351,8 +351,8 @@ constexpr pipeline::Row table[] = {
     {"emit", &inlineLibrary},
     {"optimize", &pipeline::optimize},
     {"optimize", &shareWideProducts},
-    {"optimize", &shareDivisors},
-    {"optimize", &separateShares},
+    {"optimize", &divideOnce},
+    {"optimize", &sumOffsets},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},

@@ -38,7 +38,7 @@ Value *divide(IRBuilder<> &builder, Value *dividend, const Divisor &by) {
 
 } // namespace
 
-void shareReciprocals(Function &function) {
+void shareDivisors(Function &function) {
   for (BasicBlock &block : function) {
     MapVector<Value *, SmallVector<IntrinsicInst *>> divisions;
     for (Instruction &each : block)

@@ -8,6 +8,6 @@ namespace tegula::nvidia {
 // six instructions: where the divisor is very large or small it scales both, then multiplies by the
 // reciprocal. It shares the divisor's part by itself and leaves three multiplications for each dividend.
 // Here these are two, with the same bits, and the assembler has less to read.
-void shareReciprocals(llvm::Function &function);
+void shareDivisors(llvm::Function &function);
 
 } // namespace tegula::nvidia
