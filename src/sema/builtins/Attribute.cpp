@@ -89,14 +89,14 @@ std::optional<Const> typeAttribute(const TypeRef &ref, std::string_view name) {
     return makeInt(byteSize(type.element));
   if (name == "name")
     return Const{spelling(type)};
-  if (isInteger(type.element))
+  if (isInteger(type.element)) {
     if (name == "int_bitwidth")
       return makeInt(bitWidth(type.element));
-    else if (name == "int_signedness")
+    if (name == "int_signedness")
       return Const{BuiltinRef{std::string("triton.language.dtype.SIGNEDNESS.") +
                               (isSigned(type.element) ? "SIGNED" : "UNSIGNED")}};
-    else
-      return std::nullopt;
+    return std::nullopt;
+  }
   if (name == "fp_mantissa_width")
     return makeInt(mantissaBits(type.element));
   if (name == "exponent_bias")
