@@ -10,8 +10,6 @@
 namespace tegula::ptxvm {
 namespace {
 
-constexpr int noExponent = INT_MIN / 2;
-
 struct Row {
   uint32_t arch; // the least
   SumModel half, tf32, eight;
@@ -80,16 +78,15 @@ int64_t aligned(int64_t significand, int exponent, int unit) {
 // NaN and infinities: what is left of a sum with them.
 uint32_t specialSum(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, const MatrixTerm &c,
                     bool isHalf) {
-  using Kind = MatrixTerm::Kind;
-  bool isNan = c.kind == Kind::Nan, up = false, down = false;
+  bool isNan = c.isNan(), up = false, down = false;
   auto addInfinity = [&](bool negative) { (negative ? down : up) = true; };
-  if (c.kind == Kind::Infinite)
+  if (!c.isFinite() && !isNan)
     addInfinity(c.significand < 0);
   for (size_t k = 0; k < a.size(); ++k) {
     const MatrixTerm &x = a[k], &y = b[k];
-    if (x.kind == Kind::Finite && y.kind == Kind::Finite)
+    if (x.isFinite() && y.isFinite())
       continue;
-    isNan |= x.kind == Kind::Nan || y.kind == Kind::Nan || x.significand == 0 || y.significand == 0;
+    isNan |= x.isNan() || y.isNan() || x.significand == 0 || y.significand == 0;
     addInfinity((x.significand < 0) != (y.significand < 0));
   }
   if (isNan || (up && down))
@@ -100,41 +97,116 @@ uint32_t specialSum(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b
 MatrixTerm termOf(Format format, uint64_t bits) {
   soft::Number number = soft::unpack(format, bits);
   MatrixTerm term;
-  term.kind = number.kind == soft::Kind::Nan        ? MatrixTerm::Kind::Nan
-              : number.kind == soft::Kind::Infinity ? MatrixTerm::Kind::Infinite
-                                                    : MatrixTerm::Kind::Finite;
-  int32_t magnitude = term.kind == MatrixTerm::Kind::Finite ? int32_t(number.significand) : 1;
-  term.significand = number.negative ? -magnitude : magnitude;
-  term.exponent = int16_t(number.exponent);
+  switch (number.kind) {
+  case soft::Kind::Zero: return term;
+  case soft::Kind::Finite: term = {int32_t(number.significand), number.exponent}; break;
+  case soft::Kind::Infinity: term = {1, MatrixTerm::infinite}; break;
+  case soft::Kind::Nan: term = {1, MatrixTerm::nan}; break;
+  }
+  if (number.negative)
+    term.significand = -term.significand;
   return term;
+}
+
+// The same of f32, in which sums run.
+MatrixTerm termOfF32(uint32_t bits) {
+  auto fraction = int32_t(bits & 0x7fffff), exponent = int32_t(bits >> 23 & 0xff);
+  MatrixTerm term{exponent ? fraction | 0x800000 : fraction, std::max(exponent, 1) - 150};
+  if (exponent == 0xff)
+    term = {1, fraction ? MatrixTerm::nan : MatrixTerm::infinite};
+  else if (term.significand == 0)
+    return {};
+  return {bits >> 31 ? -term.significand : term.significand, term.exponent};
+}
+
+// ---- the products of a block: most of the time of a simulated matrix unit ----
+
+constexpr size_t widestStep = 16; // products whose sum fits 32 bits
+
+[[gnu::always_inline]] inline int32_t largestExponentOf(const MatrixTerm *a, const MatrixTerm *b,
+                                                        size_t count) {
+  int32_t largest = 2 * MatrixTerm::zero;
+  for (size_t k = 0; k < count; ++k)
+    largest = std::max(largest, a[k].exponent + b[k].exponent);
+  return largest;
+}
+
+// Of products of the exponent `largest`, or less: each one's magnitude, `more` bits longer, loses as many as
+// its exponent is below that.
+[[gnu::always_inline]] inline int32_t sumOfStep(const MatrixTerm *a, const MatrixTerm *b, size_t count,
+                                                int32_t largest, uint32_t more) {
+  int32_t sum = 0;
+  for (size_t k = 0; k < count; ++k) {
+    int32_t product = a[k].significand * b[k].significand;
+    auto lost = uint32_t(std::min(largest - (a[k].exponent + b[k].exponent), 31));
+    auto magnitude = int32_t((uint32_t(product < 0 ? -product : product) << more) >> lost);
+    sum += product < 0 ? -magnitude : magnitude;
+  }
+  return sum;
+}
+
+// Steps of fixed length become vector instructions.
+template <size_t width>
+[[gnu::always_inline]] inline int32_t sumOrRest(const MatrixTerm *a, const MatrixTerm *b, size_t count,
+                                                int32_t largest, uint32_t more) {
+  return count == width ? sumOfStep(a, b, width, largest, more) : sumOfStep(a, b, count, largest, more);
+}
+
+struct BlockFunctions {
+  int32_t (*largestExponent)(const MatrixTerm *a, const MatrixTerm *b, size_t count);
+  int32_t (*sum)(const MatrixTerm *a, const MatrixTerm *b, size_t count, int32_t largest, uint32_t more);
+};
+
+int32_t largestExponentAnywhere(const MatrixTerm *a, const MatrixTerm *b, size_t count) {
+  return largestExponentOf(a, b, count);
+}
+int32_t sumAnywhere(const MatrixTerm *a, const MatrixTerm *b, size_t count, int32_t largest, uint32_t more) {
+  return sumOrRest<widestStep>(a, b, count, largest, more);
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2")]] int32_t largestExponentByAvx2(const MatrixTerm *a, const MatrixTerm *b,
+                                                      size_t count) {
+  return largestExponentOf(a, b, count);
+}
+[[gnu::target("avx2")]] int32_t sumByAvx2(const MatrixTerm *a, const MatrixTerm *b, size_t count,
+                                          int32_t largest, uint32_t more) {
+  return sumOrRest<widestStep>(a, b, count, largest, more);
+}
+#endif
+
+BlockFunctions chooseBlockFunctions() {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2"))
+    return {largestExponentByAvx2, sumByAvx2};
+#endif
+  return {largestExponentAnywhere, sumAnywhere};
 }
 
 uint32_t sumOfBlocks(std::span<const MatrixTerm> a, std::span<const MatrixTerm> b, uint32_t c, bool isHalf,
                      const SumModel &model, int fractionOfProducts) {
-  using Kind = MatrixTerm::Kind;
-  Format format = isHalf ? Format::F16 : Format::F32;
+  static const BlockFunctions functions = chooseBlockFunctions();
   int fractionOfSum = isHalf ? 10 : 23;
-  bool isSpecial = false;
-  for (size_t k = 0; k < a.size(); ++k)
-    isSpecial |= a[k].kind != Kind::Finite || b[k].kind != Kind::Finite;
+  MatrixTerm sum = isHalf ? termOf(Format::F16, c) : termOfF32(c);
+  if (functions.largestExponent(a.data(), b.data(), a.size()) >= MatrixTerm::special)
+    return specialSum(a, b, sum, isHalf);
   for (size_t begin = 0; begin < a.size(); begin += model.block) {
-    MatrixTerm sum = termOf(format, c);
-    if (isSpecial || sum.kind != Kind::Finite)
+    if (!sum.isFinite())
       return specialSum(a, b, sum, isHalf);
     size_t end = std::min<size_t>(begin + model.block, a.size());
-    int largest = sum.significand ? sum.exponent + fractionOfSum : noExponent;
-    for (size_t k = begin; k < end; ++k)
-      if (a[k].significand && b[k].significand)
-        largest = std::max(largest, a[k].exponent + b[k].exponent + fractionOfProducts);
-    if (largest == noExponent) { // all zeros
+    int ofProducts = functions.largestExponent(&a[begin], &b[begin], end - begin) + fractionOfProducts;
+    int largest = std::max(ofProducts, sum.exponent + fractionOfSum);
+    if (largest < MatrixTerm::zero / 2) { // all zeros
       c = 0;
-      continue;
+    } else {
+      int unit = largest - model.fraction;
+      int64_t total = aligned(sum.significand, sum.exponent, unit);
+      for (size_t k = begin; k < end; k += widestStep)
+        total += functions.sum(&a[k], &b[k], std::min(widestStep, end - k), largest - fractionOfProducts,
+                               uint32_t(model.fraction - fractionOfProducts));
+      c = isHalf ? roundToF16(total, unit) : cutToF32(total, unit, model.kept);
     }
-    int unit = largest - model.fraction;
-    int64_t total = aligned(sum.significand, sum.exponent, unit);
-    for (size_t k = begin; k < end; ++k)
-      total += aligned(int64_t(a[k].significand) * b[k].significand, a[k].exponent + b[k].exponent, unit);
-    c = isHalf ? roundToF16(total, unit) : cutToF32(total, unit, model.kept);
+    sum = isHalf ? termOf(Format::F16, c) : termOfF32(c);
   }
   return c;
 }

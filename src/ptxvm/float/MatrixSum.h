@@ -36,11 +36,14 @@ SumModel sumModelOf(uint32_t arch, Type type);
 SumModel productModelOf(Type type);
 
 // A float of A or B as a matrix unit takes it apart: significand * 2^exponent. The exponent of subnormal
-// numbers is the least, that of zeros below every other.
+// numbers is the least. Zeros, infinities and NaNs have exponents of their own, so that the sum of two says
+// whether one of them is among the factors.
 struct MatrixTerm {
+  static constexpr int32_t zero = -(1 << 20), special = 1 << 20, infinite = 1 << 22, nan = 1 << 23;
   int32_t significand = 0;
-  int16_t exponent = 0;
-  enum class Kind : uint8_t { Finite, Infinite, Nan } kind = Kind::Finite;
+  int32_t exponent = zero;
+  bool isFinite() const { return exponent < special; }
+  bool isNan() const { return exponent == nan; }
 };
 MatrixTerm matrixTerm(Type type, uint64_t bits, const SumModel &model);
 // Bits of the significand below its unit.

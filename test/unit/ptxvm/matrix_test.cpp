@@ -365,7 +365,7 @@ TEST(MatrixSums, StayWithinTheirBound) {
             bits = (bits & 0x8fffffff) | 0x30000000;
           bits &= type == Type::TF32 ? 0xffffffff : bitWidth(type) == 16 ? 0xffff : 0xff;
           MatrixTerm term = matrixTerm(type, bits, model);
-          return term.kind == MatrixTerm::Kind::Finite ? term : MatrixTerm{};
+          return term.isFinite() ? term : MatrixTerm{};
         };
         float c = float(std::ldexp(double(int64_t(random())), int(random() % 60) - 90));
         long double exact = c, largest = std::fabs(c);
