@@ -73,17 +73,16 @@ Status buildArtifact(const sema::Request &request, const Target &target, const T
     built.report.times.push_back({std::move(stage), millisecondsSince(start)});
     start = Clock::now();
   };
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  tile::loadDialects(context);
+  std::unique_ptr<mlir::MLIRContext> context = tile::makeContext();
   lap("context");
-  mlir::OwningOpRef<mlir::ModuleOp> module = sema::specialize(context, request, sink);
+  mlir::OwningOpRef<mlir::ModuleOp> module = sema::specialize(*context, request, sink);
   if (!module)
     return reported;
   lap("sema");
 
   // A complaint of MLIR itself is our bug; it is told as one, not printed.
   std::string complaints;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
     complaints += diagnostic.str() + "\n";
     return mlir::success();
   });

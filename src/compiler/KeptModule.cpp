@@ -19,8 +19,7 @@ std::string moduleBytes(mlir::ModuleOp module) {
 
 Result<mlir::ModuleOp> KeptModule::get() {
   std::call_once(once_, [&] {
-    context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-    tile::loadDialects(*context_);
+    context_ = tile::makeContext();
     std::string complaints;
     mlir::ScopedDiagnosticHandler handler(context_.get(), [&](mlir::Diagnostic &diagnostic) {
       complaints += diagnostic.str() + "\n";

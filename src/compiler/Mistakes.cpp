@@ -473,15 +473,14 @@ void unusedMasks(ModuleOp module, const sema::Function &kernel, Findings &findin
 } // namespace
 
 void findMistakes(const sema::Request &request, const KnownLaunch &launch, diag::Sink &sink) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadDialects(context);
+  std::unique_ptr<MLIRContext> context = makeContext();
   Findings findings(*request.kernel, sink);
   sema::Request looking = request;
   looking.asWritten = [&](ModuleOp written) {
     unusedMasks(written, *request.kernel, findings);
     Look(*written.getOps<FuncOp>().begin(), launch, findings).runOnText();
   };
-  OwningOpRef<ModuleOp> module = sema::specialize(context, looking, sink);
+  OwningOpRef<ModuleOp> module = sema::specialize(*context, looking, sink);
   if (module)
     Look(*module->getOps<FuncOp>().begin(), launch, findings).run();
 }

@@ -16,10 +16,7 @@ namespace tegula::eager {
 
 using sema::Value;
 
-Program::Program(const sema::LanguageOptions &options)
-    : options(options),
-      context_(std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED)) {
-  tile::loadDialects(*context_);
+Program::Program(const sema::LanguageOptions &options) : options(options), context_(tile::makeContext()) {
   mlir::OpBuilder builder(context_.get());
   mlir::Location nowhere = builder.getUnknownLoc();
   module_ = mlir::ModuleOp::create(nowhere);

@@ -5,6 +5,9 @@ refused for another reason than a stated bound; where a shape stays steep in eve
 else to do, since times beside others tell little. `./x bench growth` asks more, of longer runs.
 """
 import os
+import statistics
+import subprocess
+import sys
 
 import pytest
 
@@ -55,3 +58,35 @@ def test_a_series_that_a_budget_ends_early_is_counted_by_itself():
     assert growth.ends_early(series) and not growth.is_steep(series, MOST)
     assert not growth.ends_early({**series, "refusal": ""})
     assert not growth.ends_early({**series, "points": [*points, {"n": 1024, "seconds": 1.06}]})
+
+
+# Launches kernels of modules of their own, all of which stay; prints the CPU seconds of each launch.
+BESIDE_OTHERS = """
+import importlib.util, pathlib, sys, time
+import numpy as np
+folder, kept = pathlib.Path(sys.argv[1]), []
+for i in range(int(sys.argv[2])):
+    path = folder / f"kernel{i}.py"
+    path.write_text(f"import tegula\\nimport tegula.language as tl\\n@tegula.jit\\ndef k(x, B: tl.constexpr):\\n    at = x + tl.arange(0, B)\\n"
+                    f"    tl.store(at, tl.load(at) + {i})\\n")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    kept.append(importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(kept[-1])
+    x = np.zeros(16, np.float32)
+    began = time.process_time()
+    kept[-1].k[(1,)](x, B=16)
+    print(time.process_time() - began)
+    assert (x == i).all()
+"""
+
+
+@pytest.mark.parametrize("target, count", [("interp", 800), ("cpu", 300)])
+def test_a_kernel_takes_as_long_beside_many_others(target, count, tmp_path, figures):
+    environment = {**os.environ, "TEGULA_TARGET": target, "TRITON_ALWAYS_COMPILE": "1"}
+    done = subprocess.run([sys.executable, "-c", BESIDE_OTHERS, tmp_path, str(count)], env=environment, capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    seconds = [float(line) for line in done.stdout.split()]
+    early, late = (statistics.median(part) for part in (seconds[50:150], seconds[-100:]))
+    figures.append(f"kernels beside others, {target}: {early * 1e3:.1f} ms beside 100, {late * 1e3:.1f} ms beside {count}")
+    assert late < STEEP * early or not is_quiet(), figures[-1]

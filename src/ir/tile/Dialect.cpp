@@ -64,6 +64,13 @@ void loadDialects(MLIRContext &context) {
   context.loadDialect<TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
 }
 
+std::unique_ptr<MLIRContext> makeContext() {
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  context->disableMultithreading();
+  loadDialects(*context);
+  return context;
+}
+
 bool isTile(Type type) { return isa<RankedTensorType>(type); }
 bool isTile(Value value) { return value && isTile(value.getType()); }
 bool hasTile(ValueRange values) {

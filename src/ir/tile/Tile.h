@@ -33,6 +33,11 @@ inline constexpr unsigned dialectVersion = 0;
 // Loads the dialect and all it stands on. The context must be single-threaded.
 void loadDialects(mlir::MLIRContext &context);
 
+// A context of one thread, in which they are loaded. Threading::DISABLED alone leaves the locks of MLIR's
+// tables of types and attributes, and for each thread a cache that is gone through once for every context
+// that lives.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+
 // True for the type of a tile; a tile is what has a shape. A value may be null: then false.
 bool isTile(mlir::Type type);
 bool isTile(mlir::Value value);
