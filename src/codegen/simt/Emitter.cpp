@@ -91,7 +91,7 @@ constexpr unsigned programBits = 8, fewestBits = 1, mostBits = 4;
 llvm::Value *Emitter::programId(unsigned axis) {
   if (!places_[0]) {
     llvm::IRBuilder<>::InsertPointGuard guard(builder);
-    builder.SetInsertPoint(prologue_->getTerminator());
+    builder.SetInsertPoint(function_->getEntryBlock().getTerminator());
     for (unsigned d : {0u, 1u, 2u})
       places_[d] = hardware.programId(builder, d);
     if (longestFirst_)

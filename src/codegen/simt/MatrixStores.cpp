@@ -25,7 +25,8 @@ void storeMatrices(Emitter &e, const layout::MatrixAccess &access, llvm::Type *s
       llvm::Value *word =
           llvm::PoisonValue::get(llvm::FixedVectorType::get(stored, unsigned(registers.size())));
       for (auto [i, reg] : llvm::enumerate(registers))
-        word = b.CreateInsertElement(word, toStored(e, values[reg]), uint64_t(i));
+        if (values[reg]) // elements of a word lie apart in a tile, and may be outside of it
+          word = b.CreateInsertElement(word, toStored(e, values[reg]), uint64_t(i));
       words.push_back(b.CreateBitCast(word, b.getInt32Ty()));
     }
     e.hardware.matrixStore(b, address(piece.offset), words, access.isTransposed);
