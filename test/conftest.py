@@ -1,4 +1,5 @@
 """What every Python test shares: the targets, and where the example kernels are."""
+import gc
 import os
 import sys
 import tempfile
@@ -21,6 +22,10 @@ TARGETS = ["interp", "cpu", pytest.param("sim", marks=pytest.mark.sim), pytest.p
 
 # With TRITON_INTERPRET=1 Python runs the kernels of the tests: test/python/test_interpreted_suites.py.
 IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def pytest_collection_finish(session):
+    gc.freeze()  # thousands of tests that stay would be gone through at each collection
 
 
 def pytest_runtest_setup(item):
