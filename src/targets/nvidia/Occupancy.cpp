@@ -12,13 +12,6 @@ constexpr unsigned registerGranule = 8;  // of a thread
 constexpr unsigned registerNames = 255;
 constexpr uint64_t systemBytes = 1024; // of shared memory, that each program takes besides its own
 
-// Measured on an H200 (docs/performance/gpu.md, "One more program").
-constexpr unsigned somePrograms = 4;
-constexpr double leastKept = 0.78; // of the registers
-// Of more programs each brings less.
-constexpr unsigned mostPrograms = 8;
-constexpr double leastKeptByMany = 0.88;
-
 constexpr unsigned mostBlocks = 32; // of a multiprocessor
 
 unsigned inGranules(unsigned registers) {
@@ -43,8 +36,9 @@ std::optional<int> registersForOneMore(const Footprint &footprint, const Archite
   unsigned more = registerFile / (inGranules(registers) * threads) + 1;
   unsigned bound = registersOf(more, threads);
   bool hasRoom = programsInShared(footprint, architecture) >= more;
-  double least = more > somePrograms ? leastKeptByMany : leastKept;
-  if (!hasRoom || more > mostPrograms || bound < registers * least)
+  const simt::Costs costs = NvidiaMachine(architecture).costs;
+  double least = more > costs.fittedPrograms ? costs.keptByMany : costs.keptRegisters;
+  if (!hasRoom || more > costs.mostFitted || bound < registers * least)
     return std::nullopt;
   return int(bound);
 }

@@ -17,8 +17,8 @@ struct Footprint {
 };
 
 // To how many registers a thread of a kernel with products has to be bound for one more program to fit.
-// nullopt: shared memory keeps it out, too, more than two ninths of the registers would have to go, or an
-// eighth where four programs run already, or eight do, and one more brings little.
+// nullopt: shared memory keeps it out, too, too many registers would have to go (ir/simt/Costs.def), or so
+// many programs run that one more brings little.
 std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture);
 
 // To how many registers a thread of a kernel with products can be bound, where the assembler kept it to fewer

@@ -16,6 +16,8 @@
 # RUN: tegula compile %s::rows_in_place --target sm_90a --emit ptx --signature 'x=*f16:16,n=i32,R=16,BLOCK=256,LAG=1' | FileCheck %s --check-prefix=OTHERS
 # RUN: tegula compile %s::each --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,R=8,BLOCK=1024' | FileCheck %s --check-prefix=WIDE
 # RUN: tegula compile %s::each --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,R=8,BLOCK=256' | FileCheck %s --check-prefix=NARROW
+# RUN: tegula compile %s::gated --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::centered --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=REDUCED
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
 # elements, or keeps a tile that it reduces.
@@ -137,5 +139,25 @@ def each(x, out, n, R: tl.constexpr, BLOCK: tl.constexpr):
         tl.store(out + rows[:, None] * n + at[None, :], tl.load(x + rows[:, None] * n + at[None, :], inside) + 1.0, inside)
 
 
+# Nor are chunks of a tile told of all registers: the assembler would let each load wait for the one before.
+@jit
+def gated(x, y, out, n):
+    at = (tl.program_id(0) * 16 + tl.arange(0, 16))[:, None] * n + tl.arange(0, 512)[None, :]
+    inside = (tl.arange(0, 512) < n)[None, :]
+    gate = tl.sigmoid(tl.load(x + at, inside, 0.0))
+    tl.store(out + at, gate * tl.load(y + at, inside, 0.0).to(tl.float32), inside)
+
+
+# Those are in which something is reduced, too.
+@jit
+def centered(x, y, out, n):
+    at = (tl.program_id(0) * 16 + tl.arange(0, 16))[:, None] * n + tl.arange(0, 512)[None, :]
+    inside = (tl.arange(0, 512) < n)[None, :]
+    row = tl.load(x + at, inside, 0.0)
+    row -= tl.sum(row, 1)[:, None] / n
+    tl.store(out + at, row * tl.load(y + at, inside, 0.0).to(tl.float32), inside)
+
+
 # WIDE-NOT: .minnctapersm
 # NARROW: .minnctapersm 4
+# REDUCED: .minnctapersm 4
