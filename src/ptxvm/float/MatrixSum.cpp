@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <climits>
 
 namespace tegula::ptxvm {
 namespace {
@@ -145,11 +144,11 @@ constexpr size_t widestStep = 16; // products whose sum fits 32 bits
   return sum;
 }
 
-// Steps of fixed length become vector instructions.
-template <size_t width>
+// A step of a length that the compiler knows becomes vector instructions.
 [[gnu::always_inline]] inline int32_t sumOrRest(const MatrixTerm *a, const MatrixTerm *b, size_t count,
                                                 int32_t largest, uint32_t more) {
-  return count == width ? sumOfStep(a, b, width, largest, more) : sumOfStep(a, b, count, largest, more);
+  return count == widestStep ? sumOfStep(a, b, widestStep, largest, more)
+                             : sumOfStep(a, b, count, largest, more);
 }
 
 struct BlockFunctions {
@@ -161,7 +160,7 @@ int32_t largestExponentAnywhere(const MatrixTerm *a, const MatrixTerm *b, size_t
   return largestExponentOf(a, b, count);
 }
 int32_t sumAnywhere(const MatrixTerm *a, const MatrixTerm *b, size_t count, int32_t largest, uint32_t more) {
-  return sumOrRest<widestStep>(a, b, count, largest, more);
+  return sumOrRest(a, b, count, largest, more);
 }
 
 #ifdef __x86_64__
@@ -171,7 +170,7 @@ int32_t sumAnywhere(const MatrixTerm *a, const MatrixTerm *b, size_t count, int3
 }
 [[gnu::target("avx2")]] int32_t sumByAvx2(const MatrixTerm *a, const MatrixTerm *b, size_t count,
                                           int32_t largest, uint32_t more) {
-  return sumOrRest<widestStep>(a, b, count, largest, more);
+  return sumOrRest(a, b, count, largest, more);
 }
 #endif
 

@@ -119,8 +119,8 @@ bool keepsReduced(scf::ForOp loop) {
   return false;
 }
 
-// Chunks of a tile (simt.chunks) that something is gathered from: a sum, a scan, a neighbour's element.
-bool areReduced(LoopLikeOpInterface loop) {
+// Does the loop run over chunks of a tile (simt.chunks), and reduce, scan or gather from them?
+bool reducesChunks(LoopLikeOpInterface loop) {
   return loop->hasAttr(simt::chunksName) &&
          loop->walk([](Operation *op) {
                bool gathers = isa<tile::ReduceOp, tile::ScanOp, tile::GatherOp>(op);
@@ -174,7 +174,7 @@ unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   unsigned held = 1;
   function.walk([&](LoopLikeOpInterface loop) {
     held = std::max(held, registersHeld(loop));
-    carries |= carriesNumbers(loop) || areReduced(loop);
+    carries |= carriesNumbers(loop) || reducesChunks(loop);
     auto count = dyn_cast<scf::ForOp>(loop.getOperation());
     isKept |= count && keepsReduced(count);
   });

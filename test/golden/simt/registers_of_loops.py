@@ -148,7 +148,7 @@ def gated(x, y, out, n):
     tl.store(out + at, gate * tl.load(y + at, inside, 0.0).to(tl.float32), inside)
 
 
-# Those are in which something is reduced, too.
+# Chunks in which something is reduced are.
 @jit
 def centered(x, y, out, n):
     at = (tl.program_id(0) * 16 + tl.arange(0, 16))[:, None] * n + tl.arange(0, 512)[None, :]
