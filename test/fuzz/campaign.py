@@ -64,8 +64,17 @@ def nested(seed, folder, target):
         tests.check(program, tests.kernel_of(program, folder), target)
 
 
+def kernels(seed, folder, target):
+    import tegula
+    import test_random_kernels as tests
+
+    os.environ["TEGULA_SIM_ARCH"] = tests.arch(seed)
+    tegula.set_target(target)
+    tests.check(seed, folder)
+
+
 FORMS = {form or "plain": of_form(form) for form in ("", "moving", "held", "pointers", "exits", "overlapping")}
-KINDS = {**FORMS, "dots": dots, "hopper": hopper, "memory": memory, "nested": nested}
+KINDS = {**FORMS, "dots": dots, "hopper": hopper, "kernels": kernels, "memory": memory, "nested": nested}
 ON_HOST = {"overlapping"}  # of arguments that overlap a GPU promises nothing without a barrier, and ptxvm finds the races
 
 

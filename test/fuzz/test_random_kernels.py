@@ -14,11 +14,16 @@ import random_kernels
 import sources
 from random_kernels import data
 
-SEEDS = range(60)
+SEEDS = [*range(60), *range(random_kernels.LATER, random_kernels.LATER + 45)]
 TARGETS = ["cpu", pytest.param("sim", marks=pytest.mark.sim), pytest.param("cuda", marks=pytest.mark.gpu)]
 # Of the largest element. Factors of f32 are cut to tf32 on GPUs.
 ALLOWED = {"f32": 3e-3, "f16": 3e-3, "bf16": 8e-3, "i8": 0, "i32": 0}
 MOST_JUMPS = 0.02  # the share of elements that may be others where one last place decides
+
+
+def arch(seed):
+    """Of the simulator."""
+    return ["sm_80", "sm_90a"][seed % 2]
 
 
 def results_of(kernel, module):
@@ -33,13 +38,11 @@ def share_apart(found, right, allowed):
     return (~((found - right).abs() <= allowed * right.abs().max())).double().mean().item()
 
 
-@pytest.mark.parametrize("target", TARGETS, indirect=True)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_targets_agree_with_the_interpreter(seed, target, tmp_path, monkeypatch):
-    monkeypatch.setenv("TEGULA_SIM_ARCH", ["sm_80", "sm_90a"][seed % 2])
+def check(seed, folder):
+    """Of the target that is set, beside the interpreter; leaves the latter set."""
     kernel = random_kernels.make(seed, is_small=True)
-    (tmp_path / "random.py").write_text(kernel.source)
-    module = sources.load("random", "tegula", tmp_path)
+    (folder / "random.py").write_text(kernel.source)
+    module = sources.load("random", "tegula", folder)
     found = results_of(kernel, module)
     tegula.set_target("interp")
     right = results_of(kernel, module)
@@ -47,8 +50,15 @@ def test_targets_agree_with_the_interpreter(seed, target, tmp_path, monkeypatch)
         if tensor.is_output:
             apart = share_apart(found[tensor.name], right[tensor.name], ALLOWED[tensor.dtype])
             assert apart <= (MOST_JUMPS if kernel.has_jumps else 0), (
-                f"seed {seed} on {target}, {tensor.name}: {apart:.2%} of the elements differ\n{kernel}\n{kernel.source}\n"
+                f"seed {seed}, {tensor.name}: {apart:.2%} of the elements differ\n{kernel}\n{kernel.source}\n"
                 f"{kernel.grid} {kernel.sizes} {kernel.options}")
+
+
+@pytest.mark.parametrize("target", TARGETS, indirect=True)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_targets_agree_with_the_interpreter(seed, target, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEGULA_SIM_ARCH", arch(seed))
+    check(seed, tmp_path)
 
 
 def test_a_seed_is_a_kernel():
@@ -60,7 +70,7 @@ def test_a_seed_is_a_kernel():
 
 
 def test_small_kernels_have_few_programs_and_elements():
-    for seed in range(300):
+    for seed in [*range(300), *range(random_kernels.LATER, random_kernels.LATER + 300)]:
         kernel = random_kernels.make(seed, is_small=True)
         elements = sum(math.prod(tensor.shape) for tensor in kernel.tensors)
         assert math.prod(kernel.grid) <= 400 and elements <= 1 << 19, kernel
@@ -68,8 +78,8 @@ def test_small_kernels_have_few_programs_and_elements():
 
 def test_all_kinds_come_up():
     """The generator must not silently stop making what it is for."""
-    assert {random_kernels.make(seed).kind for seed in SEEDS} == set(random_kernels.KINDS)
-    kernels = [random_kernels.make(seed) for seed in range(1000)]
+    assert {random_kernels.make(seed).kind for seed in SEEDS} == {*random_kernels.KINDS, *random_kernels.LATER_KINDS}
+    kernels = [random_kernels.make(seed) for first in (0, random_kernels.LATER) for seed in range(first, first + 1000)]
     kinds = Counter(kernel.kind for kernel in kernels)
     assert min(kinds.values()) >= 30, kinds
     text = "".join(kernel.source for kernel in kernels)

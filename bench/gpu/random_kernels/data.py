@@ -23,6 +23,11 @@ def filled(tensor, generator):
         values = torch.zeros(tensor.shape, device=device)
     elif tensor.filled == "places":
         values = torch.randint(0, tensor.below, tensor.shape, generator=generator, device=device)
+    elif tensor.filled == "ends":
+        inner = torch.randint(0, tensor.below + 1, (tensor.shape[0] - 2,), generator=generator, device=device)
+        values = torch.cat([inner.new_tensor([0]), inner.sort().values, inner.new_tensor([tensor.below])])
+    elif tensor.filled == "bits":
+        values = torch.randint(-1 << 31, 1 << 31, tensor.shape, generator=generator, device=device)
     elif tensor.filled == "permutation":
         values = torch.randperm(tensor.shape[0], generator=generator, device=device)
     elif tensor.dtype in LARGEST:

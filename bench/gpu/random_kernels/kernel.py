@@ -7,15 +7,16 @@ import contextlib
 from dataclasses import dataclass
 
 NAME = "random_kernel"  # of the function in each source; sources.watch knows it by its end
-HEAD = "import tegula as triton\nimport tegula.language as tl\n\n\n@triton.jit\n"
+HEAD = "import tegula as triton\nimport tegula.language as tl\n"
+FUNCTION = "\n\n@triton.jit\n"  # ahead of each
 BYTES = {"f32": 4, "f16": 2, "bf16": 2, "f8": 1, "i8": 1, "i32": 4, "i64": 8}
 LANES = 32  # of a warp
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """`filled` with: `normal` numbers (integers of a range), `places` below `below`, a `permutation`; or by the kernel, which
-    writes a `result` or adds to `sums`."""
+    """`filled` with: `normal` numbers (integers of a range), `bits`, `places` below `below`, the `ends` of segments of `below`
+    rows in all, a `permutation`; or by the kernel, which writes a `result` or adds to `sums`."""
     name: str
     shape: tuple
     dtype: str
@@ -50,7 +51,7 @@ class Kernel:
 class Draft:
     def __init__(self, seed, kind, choices, is_small):
         self.seed, self.kind, self.choices, self._is_small = seed, kind, choices, is_small
-        self.tensors, self._lines, self._indent, self.has_jumps = [], [], "    ", False
+        self.tensors, self._lines, self._helpers, self._indent, self.has_jumps = [], [], "", "    ", False
 
     # --- choices ---
 
@@ -88,6 +89,10 @@ class Draft:
     def add(self, *lines):
         self._lines += [self._indent + line for line in lines]
 
+    def helper(self, *lines):
+        """A function that the kernel calls."""
+        self._helpers += FUNCTION + "".join(line + "\n" for line in lines)
+
     @contextlib.contextmanager
     def block(self, head):
         """The body of the statement is added inside."""
@@ -99,5 +104,6 @@ class Draft:
     def kernel(self, description, grid, warps, stages, **sizes):
         parameters = ", ".join([*(tensor.name for tensor in self.tensors), *sizes])
         body = "".join(line + "\n" for line in self._lines)
-        return Kernel(self.seed, self.kind, " ".join(description.split()), f"{HEAD}def {NAME}({parameters}):\n{body}",
-                      self.tensors, sizes, grid, {"num_warps": warps, "num_stages": stages}, self.has_jumps)
+        source = f"{HEAD}{self._helpers}{FUNCTION}def {NAME}({parameters}):\n{body}"
+        return Kernel(self.seed, self.kind, " ".join(description.split()), source, self.tensors, sizes, grid,
+                      {"num_warps": warps, "num_stages": stages}, self.has_jumps)
