@@ -233,6 +233,14 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     if (exchangesOfReductions(leader, across) < exchangesOfReductions(leader, layout))
       layout = across;
   }
+  // In a loop each thread keeps such sums for all of its columns, to combine them behind it: too many crowd
+  // it.
+  if (reducedInLoops_.contains(leader) &&
+      registersOfSums(leader, layout) > machine_.costs.heldSums * machine_.registersOfThread(warps_)) {
+    Layout across = build(type, heaviest->order, best, WarpsAlong::Fast);
+    if (registersOfSums(leader, across) < registersOfSums(leader, layout))
+      layout = across;
+  }
   // Nothing is combined along the rows: warps that lie along them share no elements of lines of columns,
   // which each would load; but each thread then has elements of more rows, with their addresses.
   if (type.getRank() > 1 && !combined_.contains(leader) && !moved_.contains(leader)) {
@@ -389,6 +397,13 @@ double LayoutChoice::exchangesOfReductions(Value leader, const Layout &layout) c
   return words;
 }
 
+unsigned LayoutChoice::registersOfSums(Value leader, const Layout &layout) const {
+  unsigned registers = 0;
+  for (unsigned dim : reducedInLoops_.find(leader)->second)
+    registers += unsigned(layout.sliced(dim).size(Axis::Register));
+  return registers;
+}
+
 double LayoutChoice::exchanges(const Layout &layout, ArrayRef<unsigned> reduced) {
   double words = 0;
   for (unsigned dim : reduced) {
@@ -543,14 +558,16 @@ void LayoutChoice::collectAnchors(FuncOp function) {
 // warps hold, and brings it to each of its own elements.
 void LayoutChoice::collectReductions(FuncOp function) {
   auto collect = [&](Operation *op, unsigned dim) {
-    if (op->getParentOfType<LoopLikeOpInterface>())
-      return;
+    bool isInLoop = bool(op->getParentOfType<LoopLikeOpInterface>());
     llvm::SmallSetVector<Value, 2> leaders;
     for (Value operand : op->getOperands())
       if (classes_.isData(operand))
         leaders.insert(classes_.leader(operand));
     for (Value leader : leaders)
-      reducedOnce_[leader].append(op->getNumOperands() * (isa<ScanOp>(op) ? 2 : 1), dim);
+      if (!isInLoop)
+        reducedOnce_[leader].append(op->getNumOperands() * (isa<ScanOp>(op) ? 2 : 1), dim);
+      else if (isa<ReduceOp>(op))
+        reducedInLoops_[leader].append(op->getNumOperands(), dim);
   };
   function.walk([&](ReduceOp reduce) { collect(reduce, reduce.getAxis()); });
   function.walk([&](ScanOp scan) { collect(scan, scan.getAxis()); });

@@ -65,6 +65,8 @@ private:
   static double exchanges(const layout::Layout &layout, llvm::ArrayRef<unsigned> reduced);
   // The same of all reductions of a class outside of loops, and of the tiles that its elements are moved to.
   double exchangesOfReductions(mlir::Value leader, const layout::Layout &layout) const;
+  // Of a thread, for the results of reductions in loops, which it carries.
+  unsigned registersOfSums(mlir::Value leader, const layout::Layout &layout) const;
   void collectAnchors(tile::FuncOp function);
   void collectReductions(tile::FuncOp function);
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
@@ -126,6 +128,7 @@ private:
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
       reducedOnce_; // along which dimensions, outside of loops
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 2>> reducedInLoops_;
   llvm::DenseMap<mlir::Value, llvm::SmallSetVector<unsigned, 2>> scanned_; // along which dimensions
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;

@@ -27,15 +27,12 @@ constexpr analysis::OpCosts threadCosts{.position = 1,
 
 } // namespace
 
-Classes::Classes(FuncOp function, const simt::Costs &costs) : recomputedOps_(costs.recomputedOps) {
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (BlockArgument argument : block.getArguments())
-          if (isTile(argument))
-            kinds_[argument] = Kind::Data;
-    classify(op);
-  });
+Classes::Classes(FuncOp function, const simt::Costs &costs) : recomputedOps_(double(costs.recomputedOps)) {
+  classifyAll(function);
+  if (countSharers()) {
+    set_ = {};
+    classifyAll(function);
+  }
   function.walk([&](Operation *op) { tie(op); });
   llvm::DenseSet<Value> seen;
   auto lead = [&](Value value) {
@@ -52,11 +49,47 @@ Classes::Classes(FuncOp function, const simt::Costs &costs) : recomputedOps_(cos
   });
 }
 
+void Classes::classifyAll(FuncOp function) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (isTile(argument))
+            kinds_[argument] = Kind::Data;
+    classify(op);
+  });
+}
+
+// Values that are too dear one by one may have most of their computation in common: the taps of a filter,
+// each at its distance of the same pixel. Moved, each would be so by itself; computed again, what they share
+// is so once. Counts the values that an op is computed for; returns whether some have an op in common.
+bool Classes::countSharers() {
+  constexpr size_t mostSteps = 1 << 14;
+  size_t steps = 0;
+  bool areShared = false;
+  for (Value dear : dear_) {
+    if (llvm::none_of(dear.getUsers(), [](Operation *user) { return isa<ExpandDimsOp, BroadcastOp>(user); }))
+      continue; // nobody asks for it in another layout
+    llvm::SetVector<Operation *> slice;
+    slice.insert(dear.getDefiningOp());
+    for (unsigned i = 0; i != slice.size(); ++i)
+      for (Value operand : slice[i]->getOperands())
+        if (isTile(operand) && (!isData(operand) || dear_.contains(operand)))
+          slice.insert(operand.getDefiningOp());
+    steps += slice.size();
+    if (steps > mostSteps)
+      return sharers_.clear(), false;
+    for (Operation *op : slice)
+      areShared |= ++sharers_[op] > 1;
+  }
+  return areShared;
+}
+
 void Classes::classify(Operation *op) {
   if (op->getNumResults() == 0 || !hasTile(op->getResults()))
     return;
   Kind kind = Kind::Data;
-  unsigned cost = 0;
+  double cost = 0;
   auto operands = llvm::make_filter_range(op->getOperands(), [](Value value) { return isTile(value); });
   if (isa<SplatOp, MakeRangeOp, arith::ConstantOp>(op)) {
     kind = Kind::Cheap;
@@ -75,15 +108,17 @@ void Classes::classify(Operation *op) {
     }
   } else if (isElementwise(op) && op->getNumResults() == 1 && isMemoryEffectFree(op) &&
              llvm::none_of(operands, [&](Value v) { return isData(v); })) {
-    cost = unsigned(costOf(op, threadCosts));
+    cost = double(costOf(op, threadCosts)) / std::max(sharers_.lookup(op), 1u);
     kind = Kind::Cheap;
     for (Value operand : operands) {
       cost += costs_.lookup(operand);
       if (kinds_.lookup(operand) == Kind::View)
         kind = Kind::View;
     }
-    if (cost > recomputedOps_)
+    if (cost > recomputedOps_) {
       kind = Kind::Data;
+      dear_.insert(op->getResult(0));
+    }
   }
   for (Value result : op->getResults())
     if (isTile(result)) {

@@ -26,13 +26,18 @@ public:
   const std::vector<mlir::Value> &leaders() const { return leaders_; }
 
 private:
+  void classifyAll(tile::FuncOp function);
   void classify(mlir::Operation *op);
+  bool countSharers();
   void tie(mlir::Operation *op);
   void unite(mlir::ValueRange values);
 
-  unsigned recomputedOps_; // above, a value has a layout of its own
+  double recomputedOps_;              // above, a value has a layout of its own
+  llvm::SetVector<mlir::Value> dear_; // that have one for that reason
+  llvm::DenseMap<mlir::Operation *, unsigned> sharers_;
   llvm::DenseMap<mlir::Value, Kind> kinds_;
-  llvm::DenseMap<mlir::Value, unsigned> costs_; // of computing a Cheap or View value once more
+  llvm::DenseMap<mlir::Value, double>
+      costs_; // of computing a Cheap or View value once more: its share of each op
   llvm::EquivalenceClasses<void *> set_;
   struct Leaders {
     llvm::EquivalenceClasses<void *> *set;

@@ -30,6 +30,7 @@
 #include "transforms/StartDots.h"
 #include "transforms/StoreBoxes.h"
 #include "transforms/TransposeProducts.h"
+#include "transforms/UnrollShortLoops.h"
 #include "transforms/VersionClampedLoops.h"
 #include "transforms/VersionUnalignedLoops.h"
 
@@ -286,6 +287,12 @@ const Pass sinkStandIns{
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkStandIns(function); });
     }};
+const Pass unrollShortLoops{"unroll-short-loops", "simt",
+                            "loops of a few short trips become these, one behind the other", [](Unit &unit) {
+                              return eachFunction(unit, [&](tile::FuncOp function) {
+                                transforms::unrollShortLoops(function, unit.machine.costs);
+                              });
+                            }};
 
 // ---- LLVM IR ----
 

@@ -200,28 +200,29 @@ std::vector<Partial> combined(Emitter &e, ReduceOp op, WarpSlots &slots, ArrayRe
   return results;
 }
 
-// As acrossWarps, but each warp combines those results that the highest bits of a register's number, taken
-// for the warp's along the axis, stand for; the others read them from there (ReduceScratch::isDivided).
+// As acrossWarps, but each thread combines a part of all results, and the others read them from there
+// (ReduceScratch::part): of more than threads, up to as many neighbours as one access moves.
 void acrossWarpsInParts(Emitter &e, ReduceOp op, const Layout &result, std::vector<Partial> &parts,
                         ArrayRef<std::pair<uint32_t, uint32_t>> threads, llvm::Value *writes) {
   ReduceScratch scratch(op);
-  const std::vector<uint32_t> &registers = result.bases(Axis::Register);
-  unsigned divided = llvm::Log2_32(scratch.warps), kept = unsigned(registers.size()) - divided;
+  unsigned ownBits = llvm::Log2_32(scratch.part), near = std::min(ownBits, 2u),
+           far = near + unsigned(threads.size());
   SmallVector<uint32_t> all, own;
   for (unsigned reg = 0; reg != parts.size(); ++reg)
     all.push_back(result.apply(reg, 0, 0));
-  for (unsigned reg = 0; reg != 1u << kept; ++reg)
-    own.push_back(result.apply(reg, 0, 0));
+  for (unsigned i = 0; i != scratch.part; ++i)
+    own.push_back((i & ((1u << near) - 1)) | (i >> near) << far);
   SmallVector<std::pair<uint32_t, uint32_t>> sharing, whole;
-  for (auto [slot, warp] : threads) {
-    whole.push_back({slot, 0});
-    sharing.push_back({warp ? registers[kept + llvm::Log2_32(warp)] : slot, 0});
+  for (auto [i, thread] : llvm::enumerate(threads)) {
+    whole.push_back({thread.first, 0});
+    sharing.push_back({near + i < result.totalBits() ? 1u << (near + i) : 0, 0});
   }
   unsigned count = 1u << result.totalBits(), operands = unsigned(parts[0].values.size());
   SmallVector<llvm::Type *> types;
   for (llvm::Value *value : parts[0].values)
     types.push_back(value->getType());
-  auto write = [&](WarpSlots &slots, ArrayRef<uint64_t> offsets, ArrayRef<Partial> from) {
+  auto write = [&](WarpSlots &slots, ArrayRef<uint64_t> offsets, ArrayRef<Partial> from,
+                   llvm::Value *writes) {
     for (unsigned i = 0; i != operands; ++i) {
       SmallVector<llvm::Value *> values;
       for (const Partial &part : from)
@@ -230,10 +231,12 @@ void acrossWarpsInParts(Emitter &e, ReduceOp op, const Layout &result, std::vect
     }
   };
   WarpSlots given(e, op, count, scratch.warps, threads, all, true);
-  write(given, scratch.offsets, parts);
+  write(given, scratch.offsets, parts, writes);
   e.hardware.barrier(e.builder);
   WarpSlots shared(e, op, count, scratch.warps, sharing, own, true), found(e, op, count, 1, sharing, own);
-  write(found, scratch.whole, combined(e, op, shared, scratch.offsets, types, own.size()));
+  llvm::Value *combines =
+      count >> threads.size() ? nullptr : e.builder.CreateICmpULT(e.thread(), e.builder.getInt32(count));
+  write(found, scratch.whole, combined(e, op, shared, scratch.offsets, types, own.size()), combines);
   e.hardware.barrier(e.builder);
   WarpSlots taken(e, op, count, 1, whole, all);
   parts = combined(e, op, taken, scratch.whole, types, all.size());
@@ -265,7 +268,7 @@ void acrossWarps(Emitter &e, ReduceOp op, const Layout &source, const Layout &re
       skip |= 32u << i;
   if (skip)
     writes = b.CreateICmpEQ(b.CreateAnd(e.thread(), skip), b.getInt32(0));
-  if (scratch.isDivided)
+  if (scratch.part)
     return acrossWarpsInParts(e, op, result, parts, threads, writes);
   SmallVector<unsigned> live;
   SmallVector<uint32_t> of;

@@ -21,7 +21,15 @@ WarpSlots::WarpSlots(Emitter &e, Operation *op, unsigned slots, unsigned warps,
   llvm::sort(order_, [&](unsigned a, unsigned b) { return of_[a] < of_[b]; });
   while (run_ < widestAccess && isInRuns(run_ * 2))
     run_ *= 2;
-  byWarp_ = byWarp || run_ > 1;
+  byWarp_ = byWarp || run_ > 1 || lanesMeetInBanks();
+}
+
+// Would lanes with different slots meet in banks, where a slot's warps lie side by side?
+bool WarpSlots::lanesMeetInBanks() const {
+  constexpr unsigned mostApart = 4; // words from slot to slot: as many as one access reads
+  unsigned apart = unsigned(llvm::count_if(ArrayRef(threads_).take_front(layout::laneBits),
+                                           [](std::pair<uint32_t, uint32_t> bit) { return bit.first != 0; }));
+  return warps_ > mostApart && apart >= 3;
 }
 
 // Do the parts come in groups of `size` neighbouring slots, from a multiple of it on in each thread?

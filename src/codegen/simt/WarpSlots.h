@@ -1,6 +1,6 @@
 // A table in shared memory through which warps hand each other partial results: of each slot (a result, a
 // block of a scan) one of each warp. Several neighbours are one access: slots of one warp where a thread
-// holds neighbouring ones, else warps of one slot, so that no two lanes meet in a bank.
+// holds neighbouring ones, else warps of one slot, unless lanes that hold many slots would meet in banks.
 #pragma once
 #include "codegen/simt/Emitter.h"
 
@@ -29,12 +29,13 @@ private:
   // Of the thread's slot `slot`, as its own warp writes it, or as warp `warp` does.
   llvm::Value *address(uint64_t offset, unsigned bytes, uint32_t slot, std::optional<uint32_t> warp);
   bool isInRuns(unsigned size) const;
+  bool lanesMeetInBanks() const;
 
   Emitter &e_;
   mlir::Operation *op_;
   unsigned slots_, warps_;
-  unsigned run_ = 1; // so many parts are neighbours
-  bool byWarp_;      // a warp's slots lie side by side
+  unsigned run_ = 1;    // so many parts are neighbours
+  bool byWarp_ = false; // a warp's slots lie side by side
   std::vector<std::pair<uint32_t, uint32_t>> threads_;
   std::vector<uint32_t> of_;
   std::vector<unsigned> order_; // parts by ascending slot

@@ -25,20 +25,15 @@ unsigned registersOf(Type tile) {
   return unsigned(layoutOf(type).liveRegisters().size()) * storedBits(type.getElementType()) / 32;
 }
 
-// Each thread reads what all warps have of its results, and combines that; or warps do so for a part of them
-// each, meet once more, and read what the others found. Their parts are told apart by the highest registers.
-static bool paysToDivide(ReduceOp op, const Layout &result, uint32_t warpBits) {
+// Each thread reads what all warps have of its results, and combines that; or each combines as many results
+// as there are for a thread, the threads meet once more, and read what they hold.
+static bool paysToDivide(ReduceOp op, const Layout &result, unsigned warps, unsigned part) {
   constexpr layout::ConversionCosts costs;
   const std::vector<uint32_t> &registers = result.bases(Axis::Register);
-  unsigned bits = unsigned(llvm::popcount(warpBits)), warps = 1u << bits;
-  unsigned held = result.size(Axis::Register), part = held / warps;
-  bool isWhole = !result.hasPadding() && !tile::runsOneByOne(op.getCombine()) && registers.size() >= bits &&
-                 llvm::none_of(registers, [](uint32_t basis) { return basis == 0; });
-  for (auto [i, basis] : llvm::enumerate(result.bases(Axis::Warp)))
-    isWhole &= !(warpBits >> i & 1) || basis == 0;
-  if (!isWhole)
+  if (result.hasPadding() || tile::runsOneByOne(op.getCombine()) || llvm::is_contained(registers, 0u))
     return false;
-  int combined = int(warps - 1) * int(held - part), moved = int(held * warps) - int(2 * held + part);
+  int held = int(result.size(Axis::Register)), others = int(warps) - 1;
+  int combined = others * (held - int(part)), moved = held * int(warps) - (int(part) * int(warps) + 1 + held);
   return int(op.getNumOperands()) * (combined + moved * int(costs.wavefront)) >
          int(costs.barrier + costs.sharedLatency);
 }
@@ -73,12 +68,15 @@ ReduceScratch::ReduceScratch(ReduceOp op) {
     reserve(1);
     return;
   }
-  isDivided = paysToDivide(op, source.sliced(axis), warpBits);
-  for (unsigned size : elementBytes)
-    if (isDivided) {
-      whole.push_back(bytes);
-      bytes += llvm::alignTo(results * size, 16);
-    }
+  uint64_t threads = uint64_t(1) << (layout::laneBits + source.bases(Axis::Warp).size());
+  unsigned share = unsigned(std::max<uint64_t>(1, results / threads));
+  if (!paysToDivide(op, source.sliced(axis), warps, share))
+    return;
+  part = share;
+  for (unsigned size : elementBytes) {
+    whole.push_back(bytes);
+    bytes += llvm::alignTo(results * size, 16);
+  }
 }
 
 unsigned ScanLevel::mask() const {

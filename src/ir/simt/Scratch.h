@@ -13,9 +13,9 @@ struct ReduceScratch {
   unsigned warps = 1;                  // that share a result
   // Behind the operands, where the extent is no power of two: does the partial result exist?
   unsigned validity() const { return unsigned(elementBytes.size()) - 1; }
-  // Does each of the warps that share results combine its part of them, and hands these to the others?
-  // `whole`: where each operand's results then lie, one slot a result.
-  bool isDivided = false;
+  // Does each thread combine `part` of the results, of all that there are, and hand these to the others? 0:
+  // each combines what it holds. `whole`: where each operand's results then lie, one slot a result.
+  unsigned part = 0;
   llvm::SmallVector<uint64_t, 2> whole;
   llvm::SmallVector<unsigned, 2> elementBytes;
   llvm::SmallVector<uint64_t, 2> offsets; // of each operand

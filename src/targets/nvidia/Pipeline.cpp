@@ -355,6 +355,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::insertBarriers},
     {"simt", &pipeline::recomputeInTrips, hasGroupDots},
     {"simt", &pipeline::sinkStandIns, hasBulkCopy},
+    {"simt", &pipeline::unrollShortLoops},
     {"simt", &refuseUnlowered}, // what passes made, too
     {"emit", &emitLlvm},
     {"emit", &pipeline::forbidContraction},

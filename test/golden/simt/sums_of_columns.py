@@ -3,6 +3,9 @@
 # RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit simt --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=ROWS
 # RUN: tegula compile %s::running --target sm_90a --num-warps 8 --emit simt --signature 'x=*f32,sums=*f32:16,C=i32,R=32,N=512' | FileCheck %s --check-prefix=RUNNING
 # RUN: tegula compile %s::largest --target sm_90a --num-warps 8 --emit ptx --signature 'x=*f16:16,sums=*f32:16,rows=*i32:16,C=i32:16,R=64,N=512' | FileCheck %s --check-prefix=PARTS
+# RUN: tegula compile %s::few --target sm_90a --num-warps 16 --emit ptx --signature 'x=*f32,sums=*f32,C=i32,R=16,N=128' | FileCheck %s --check-prefix=FEW
+# RUN: tegula compile %s::added --target sm_90a --num-warps 4 --emit simt --signature 'x=*f32,y=*f32,sums=*f32:16,C=i32,R=4,N=2048' | FileCheck %s --check-prefix=ADDED
+# RUN: tegula compile %s::added --target sm_90a --num-warps 4 --emit simt --signature 'x=*f32,y=*f32,sums=*f32:16,C=i32,R=4,N=512' | FileCheck %s --check-prefix=SMALL
 # RUN: tegula compile %s::groups --target sm_90a --num-warps 2 --emit simt --signature 'x=*f32:16,sums=*f32,out=*f32:16,C=i32,R=2,N=4096,G=32' | FileCheck %s --check-prefix=GROUPS
 # The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
 # has whole columns. They lie across the rows where more is exchanged along these.
@@ -49,6 +52,40 @@ def largest(x, sums, rows, C, R: tl.constexpr, N: tl.constexpr):
 # PARTS-COUNT-14: add.{{.*}}f32
 # PARTS-NOT: add.{{.*}}f32
 # PARTS: bar.sync
+
+
+# Of 128 results each of as many threads adds up one, of 16 warps; which lie so that no two lanes meet in a bank.
+# FEW: st.shared.b32
+# FEW: bar.sync
+# FEW-COUNT-16: ld.shared.b32
+# FEW-COUNT-15: add.{{.*}}f32
+# FEW-NOT: add.{{.*}}f32
+# FEW: bar.sync
+# FEW-COUNT-4: ld.shared.b32
+# FEW-NOT: ld.shared
+@jit
+def few(x, sums, C, R: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, R)[:, None] * C + tl.arange(0, N)[None, :]
+    tile = tl.load(x + at, tl.arange(0, N)[None, :] < C, other=0.0)
+    tile = (tile - tl.sum(tile, 1)[:, None]) * tl.max(tile, 1)[:, None]
+    tl.store(sums + tl.arange(0, N), tl.sum(tile * tl.min(tile, 1)[:, None], 0))
+
+
+# Sums that a loop carries for all columns of a warp's row would crowd the registers: the warps lie along the columns. Few do not.
+# ADDED: #simt.layout<{{.*}}[4x2048]{{.*}} warp=[(0,{{[0-9]+}}),(0,{{[0-9]+}})]
+# SMALL: #simt.layout<{{.*}}[4x512]{{.*}} warp=[(1,0),(2,0)]
+@jit
+def added(x, y, sums, C, R: tl.constexpr, N: tl.constexpr):
+    column = tl.arange(0, N)
+    of_x, of_products = tl.zeros((N,), tl.float32), tl.zeros((N,), tl.float32)
+    for i in range(8):
+        at = (tl.program_id(0) * 8 + i) * R * C + tl.arange(0, R)[:, None] * C + column[None, :]
+        a, b = tl.load(x + at), tl.load(y + at)
+        a *= tl.sum(a * b, 1)[:, None]
+        of_x += tl.sum(a, 0)
+        of_products += tl.sum(a * b, 0)
+    tl.store(sums + column, of_x)
+    tl.store(sums + N + column, of_products)
 
 
 @jit

@@ -1,0 +1,15 @@
+// Loops of a few short trips.
+#pragma once
+#include "ir/simt/Costs.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace tegula::transforms {
+
+// In simt: a loop whose number of trips is known becomes its trips one behind the other, if all of them
+// together have no more instructions of a thread than `costs.unrolledWork`. Their loads then start together,
+// and what follows from the number of a trip is computed while compiling. Loops of products, of copies and of
+// chunks stay loops, as do those around such.
+void unrollShortLoops(mlir::Operation *function, const simt::Costs &costs);
+
+} // namespace tegula::transforms
