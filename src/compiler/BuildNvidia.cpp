@@ -38,6 +38,9 @@ bool hasProducts(std::string_view ptx) {
   return ptx.find("wgmma.mma_async.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
 }
 
+// Do the warps wait for one another?
+bool meets(std::string_view ptx) { return ptx.find("bar.sync") != ptx.npos; }
+
 // Do threads read factors for their products?
 bool readsFragments(std::string_view ptx) {
   return ptx.find("ldmatrix.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
@@ -64,35 +67,35 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
   ptx = std::move(bounded);
 }
 
-// The assembler is asked again for a kernel with products, with the bound that `find` gives for what it
-// takes. The answer holds if it spills nothing and makes no products wait for each other.
-void assembleBound(std::optional<int> (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
+// The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
+// spills nothing and makes no products wait for each other: that one holds.
+void assembleBound(llvm::SmallVector<int, 2> (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
                    std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
                    nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
   bool isBound = ptx.find(".maxnreg") != ptx.npos;
   if (!architecture || options.maxRegisters || isBound || codegen::gives(options.given, ptxPart) ||
-      !hasProducts(ptx) || assembled.registers < 0 || assembled.spillBytes != 0)
+      assembled.registers < 0 || assembled.spillBytes != 0)
     return;
-  std::optional<int> bound =
-      find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
-           *architecture);
-  if (!bound)
+  for (int bound :
+       find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
+            *architecture)) {
+    std::string bounded = nvidia::withRegisterBound(ptx, bound);
+    Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
+    if (!again)
+      return;
+    assembled.milliseconds += again->milliseconds;
+    constexpr std::string_view serializes = "Potential Performance Loss";
+    bool isWorse = again->spillBytes != 0 || again->stackBytes > assembled.stackBytes ||
+                   (again->log.find(serializes) != std::string::npos &&
+                    assembled.log.find(serializes) == std::string::npos);
+    if (isWorse)
+      continue;
+    again->milliseconds = assembled.milliseconds;
+    assembled = std::move(*again);
+    ptx = std::move(bounded);
     return;
-  std::string bounded = nvidia::withRegisterBound(ptx, *bound);
-  Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
-  if (!again)
-    return;
-  assembled.milliseconds += again->milliseconds;
-  constexpr std::string_view serializes = "Potential Performance Loss";
-  bool isWorse = again->spillBytes != 0 || again->stackBytes > assembled.stackBytes ||
-                 (again->log.find(serializes) != std::string::npos &&
-                  assembled.log.find(serializes) == std::string::npos);
-  if (isWorse)
-    return;
-  again->milliseconds = assembled.milliseconds;
-  assembled = std::move(*again);
-  ptx = std::move(bounded);
+  }
 }
 
 // Of an artifact that holds none, since there was no assembler: the reason, unless there is one now.
@@ -127,8 +130,12 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
   // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
   if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
     assembleBound(nvidia::registersLeft, ptx, options, launch, *assembled);
-  // A few fewer let one more program run, whose products fill the time in which this one's wait.
-  assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
+  // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
+  // whose loads are under way while the many warps of this one meet.
+  if (hasProducts(ptx))
+    assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
+  else if (meets(ptx))
+    assembleBound(nvidia::registersForMore, ptx, options, launch, *assembled);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});

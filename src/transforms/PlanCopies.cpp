@@ -476,6 +476,7 @@ private:
     unsigned registers = machine_.costs.besideSums + carriedRegisters(), kept = 0;
     bool runOn = false, areOfOneWarp = true, isSlender = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
+    llvm::MapVector<Value, uint64_t> lasting, copied; // bytes of those that all trips read from there; copies
     plan_.loop.getBody()->walk([&](DotOp dot) {
       auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
       areOfOneWarp &= matrix && matrix.getWarps() == 1;
@@ -485,10 +486,26 @@ private:
       for (Value factor : {dot.getA(), dot.getB()}) {
         if (isStored(factor) && !isCopied(factor))
           stored = std::max(stored, bytesOf(factor));
-        if (plan_.loop.isDefinedOutsideOfLoop(factor) && staysInRegisters(dot))
+        if (isCopied(factor))
+          copied[tileOf(factor)] = bytesOf(factor);
+        if (!plan_.loop.isDefinedOutsideOfLoop(factor))
+          continue;
+        if (staysInRegisters(dot))
           kept += simt::registersOf(factor.getType());
+        else
+          lasting[tileOf(factor)] = bytesOf(factor);
       }
     });
+    auto allOf = [](const llvm::MapVector<Value, uint64_t> &tiles) {
+      uint64_t all = 0;
+      for (auto [tile, bytes] : tiles)
+        all += bytes;
+      return all;
+    };
+    // Where those of all trips are large, a trip multiplies long enough by itself for what it copies: a
+    // second program took up to a fourth longer in attention of 128 rows.
+    if (2 * allOf(lasting) <= allOf(copied))
+      stored += allOf(lasting);
     // Crowded registers keep no factor of all trips (OperandsInShared).
     if (registers - machine_.costs.besideSums + kept <= this->registers() * machine_.costs.crowdedRegisters)
       registers = std::min(registers + kept, this->registers() + 1);
@@ -635,11 +652,17 @@ private:
     return convert && convert.isThroughShared();
   }
 
-  // Is an operand copied, in whatever form it is read?
-  bool isCopied(Value operand) {
+  // The tile that an operand is, transposed or in another layout.
+  static Value tileOf(Value operand) {
     while (isa_and_nonnull<TransOp, simt::ConvertOp>(operand.getDefiningOp()))
       operand = operand.getDefiningOp()->getOperand(0);
-    return llvm::any_of(plan_.copied, [&](CopiedLoad &copied) { return copied.load.getResult() == operand; });
+    return operand;
+  }
+
+  // Is an operand copied, in whatever form it is read?
+  bool isCopied(Value operand) {
+    Value tile = tileOf(operand);
+    return llvm::any_of(plan_.copied, [&](CopiedLoad &copied) { return copied.load.getResult() == tile; });
   }
 
   // Is an operand copied, and read where the copy lies?

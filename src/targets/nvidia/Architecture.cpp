@@ -9,10 +9,11 @@ struct Row {
   const char *suffix;
   unsigned ptxVersion;
   uint64_t sharedBytes;
+  unsigned threads;
 };
 
 constexpr Row rows[] = {
-#define ARCHITECTURE(capability, suffix, ptx, shared) {capability, suffix, ptx, shared},
+#define ARCHITECTURE(capability, suffix, ptx, shared, threads) {capability, suffix, ptx, shared, threads},
 #include "targets/nvidia/Architecture.def"
 #undef ARCHITECTURE
 };
@@ -25,7 +26,7 @@ Result<Architecture> findArchitecture(const std::string &name) {
     std::string plain = "sm_" + std::to_string(row.capability);
     // Code of an architecture with instructions of its own is made for exactly that one.
     if (name == plain || name == plain + row.suffix)
-      return Architecture{name, row.capability, row.ptxVersion, row.sharedBytes};
+      return Architecture{name, row.capability, row.ptxVersion, row.sharedBytes, row.threads};
     all += (all.empty() ? "" : ", ") + plain + row.suffix;
   }
   return Status::error(StatusCode::Unsupported, "there is no architecture `" + name + "`: there are " + all);

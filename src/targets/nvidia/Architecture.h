@@ -11,6 +11,7 @@ struct Architecture {
   unsigned capability;  // 90
   unsigned ptxVersion;  // 83 for PTX ISA 8.3
   uint64_t sharedBytes; // of a program
+  unsigned threads;     // of a multiprocessor
   std::string features() const { return "+ptx" + std::to_string(ptxVersion); }
 };
 

@@ -30,7 +30,7 @@ unsigned registersOf(uint64_t programs, unsigned threads) {
 
 } // namespace
 
-std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
+Bounds registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
   unsigned threads = 32 * footprint.warps;
   auto registers = unsigned(std::max(footprint.registers, 1));
   unsigned more = registerFile / (inGranules(registers) * threads) + 1;
@@ -39,20 +39,36 @@ std::optional<int> registersForOneMore(const Footprint &footprint, const Archite
   const simt::Costs costs = NvidiaMachine(architecture).costs;
   double least = more > costs.fittedPrograms ? costs.keptByMany : costs.keptRegisters;
   if (!hasRoom || more > costs.mostFitted || bound < registers * least)
-    return std::nullopt;
-  return int(bound);
+    return {};
+  return {int(bound)};
 }
 
-std::optional<int> registersLeft(const Footprint &footprint, const Architecture &architecture) {
+Bounds registersLeft(const Footprint &footprint, const Architecture &architecture) {
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
   uint64_t ofRegisters = registerFile / (taken * threads),
            run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
   bool isKept = ofRegisters != 0 && taken == registersOf(ofRegisters, threads);
   if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters ||
       run * footprint.warps > NvidiaMachine(architecture).costs.fewWarps)
-    return std::nullopt;
+    return {};
   unsigned left = std::min(registerNames, registersOf(run, threads));
-  return left > taken ? std::optional(int(left)) : std::nullopt;
+  return left > taken ? Bounds{int(left)} : Bounds{};
+}
+
+Bounds registersForMore(const Footprint &footprint, const Architecture &architecture) {
+  const simt::Costs costs = NvidiaMachine(architecture).costs;
+  unsigned threads = 32 * footprint.warps;
+  auto registers = unsigned(std::max(footprint.registers, 1));
+  Bounds bounds;
+  if (footprint.registers <= 0 || footprint.warps < costs.waitingWarps)
+    return bounds;
+  unsigned now = registerFile / (inGranules(registers) * threads);
+  uint64_t most = std::min<uint64_t>(programsInShared(footprint, architecture),
+                                     std::min(costs.waitingPrograms, architecture.threads / threads));
+  for (uint64_t programs = most; programs > now && bounds.size() != 2; --programs)
+    if (unsigned bound = registersOf(programs, threads); bound >= registers * costs.keptWaiting)
+      bounds.push_back(int(bound));
+  return bounds;
 }
 
 int mostRegisters(unsigned warps) {
@@ -66,6 +82,8 @@ std::string withRegisterBound(std::string_view ptx, int registers) {
   if (at == ptx.npos)
     return std::string(ptx);
   std::string result(ptx);
+  if (size_t programs = result.find(".minnctapersm"); programs != result.npos)
+    result.erase(programs, result.find('\n', programs) + 1 - programs);
   return result.insert(at, ".maxnreg " + std::to_string(registers) + "\n");
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 #include "targets/nvidia/Architecture.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,20 +17,29 @@ struct Footprint {
   uint64_t sharedBytes; // of both kinds
 };
 
-// To how many registers a thread of a kernel with products has to be bound for one more program to fit.
-// nullopt: shared memory keeps it out, too, too many registers would have to go (ir/simt/Costs.def), or so
-// many programs run that one more brings little.
-std::optional<int> registersForOneMore(const Footprint &footprint, const Architecture &architecture);
+// Bounds for the registers of a thread, to be tried one after the other.
+using Bounds = llvm::SmallVector<int, 2>;
 
-// To how many registers a thread of a kernel with products can be bound, where the assembler kept it to fewer
-// for the sake of programs that shared memory has no room for. nullopt: it did not, or so many warps run that
-// they hide what each of them waits for.
-std::optional<int> registersLeft(const Footprint &footprint, const Architecture &architecture);
+// Of a kernel with products: the bound with which one more program fits. None where shared memory keeps it
+// out, too, too many registers would have to go (ir/simt/Costs.def), or so many programs run that one more
+// brings little.
+Bounds registersForOneMore(const Footprint &footprint, const Architecture &architecture);
+
+// Of a kernel with products: the bound that shared memory leaves, where the assembler kept the kernel to
+// fewer registers for the sake of programs that it has no room for. None where it did not, or so many warps
+// run that they hide what each of them waits for.
+Bounds registersLeft(const Footprint &footprint, const Architecture &architecture);
+
+// Of a kernel whose many warps wait for one another, for its sums, say: the bound with which the most
+// programs fit, up to four, and that for one fewer. None where four fit, or too many registers would have to
+// go.
+Bounds registersForMore(const Footprint &footprint, const Architecture &architecture);
 
 // The most registers that a thread of a program of so many warps can have.
 int mostRegisters(unsigned warps);
 
-// A PTX module as LLVM writes it, whose kernel is bound to so many registers of a thread.
+// A PTX module as LLVM writes it, whose kernel is bound to so many registers of a thread, and to no number of
+// programs any more.
 std::string withRegisterBound(std::string_view ptx, int registers);
 
 } // namespace tegula::nvidia
