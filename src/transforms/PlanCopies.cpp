@@ -502,7 +502,7 @@ private:
         all += bytes;
       return all;
     };
-    // Where those of all trips are large, a trip multiplies long enough by itself for what it copies: a
+    // If those of all trips are large, a trip multiplies long enough by itself for what it copies: a
     // second program took up to a fourth longer in attention of 128 rows.
     if (2 * allOf(lasting) <= allOf(copied))
       stored += allOf(lasting);
