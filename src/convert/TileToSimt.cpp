@@ -144,11 +144,22 @@ private:
   // Does a thread store so many elements one by one, of a tile that threads hold several times over, that
   // they had better be spread over all threads? The sums of rows, say, of which each lane of a row has all.
   bool isStoredInPieces(Operation *op, const Layout &own, const Layout &best, unsigned width, unsigned dim) {
-    auto accesses = [&](const Layout &layout) {
-      return accessesOf(layout.size(layout::Axis::Register), layout, width, dim);
-    };
     return isa<StoreOp>(op) && !isVolatile(op) &&
-           accesses(own) >= machine_.costs.repeatedStores * accesses(best);
+           timesOfShare(own, best, width, dim) >= machine_.costs.repeatedStores;
+  }
+
+  // The same of atomic steps that order what is around them: a thread waits for memory at each.
+  static bool isOrderedInPieces(AtomicRMWOp op, const Layout &own, const Layout &best, unsigned width,
+                                unsigned dim) {
+    return op.getSem() != MemSemantic::Relaxed && timesOfShare(own, best, width, dim) >= 2;
+  }
+
+  // A thread's accesses of all registers that it has over those of its share of the tile.
+  static double timesOfShare(const Layout &own, const Layout &best, unsigned width, unsigned dim) {
+    auto accesses = [&](const Layout &layout) {
+      return double(accessesOf(layout.size(layout::Axis::Register), layout, width, dim));
+    };
+    return accesses(own) / accesses(best);
   }
 
   // Do lanes store or update elements far apart, between which neighbours in the tile lie, one by one? Each
@@ -237,7 +248,7 @@ private:
     unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
     bool moves = (!isSmall(op) && found < machine_.costs.coalescedBytes &&
                   2 * found <= choice_.contiguousBytes(best, pointers, mask, bits)) ||
-                 leavesSectorsInPart(op, own, width, dim);
+                 leavesSectorsInPart(op, own, width, dim) || isOrderedInPieces(op, own, best, width, dim);
     if (moves)
       access_.try_emplace(op, best);
     if (op.getKind() != AtomicKind::FAdd || !op->use_empty())

@@ -1,7 +1,6 @@
 #include "transforms/UnrollShortLoops.h"
 #include "analysis/OpCost.h"
 #include "ir/simt/Chunks.h"
-#include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "transforms/ThreadCosts.h"
 
@@ -20,17 +19,17 @@ int64_t workOf(Operation *op, int64_t most) {
   bool isOfThreads = isa<simt::ConvertOp, simt::BarrierOp>(op);
   if (isa<DotOp, LoopLikeOpInterface>(op) || (isa<simt::SimtDialect>(op->getDialect()) && !isOfThreads))
     return most + 1;
-  int64_t registers = 1;
-  for (Type type : op->getResultTypes())
-    registers = std::max<int64_t>(registers, simt::registersOf(type));
-  for (Value operand : op->getOperands())
-    registers = std::max<int64_t>(registers, simt::registersOf(operand.getType()));
-  int64_t work = 0;
+  int64_t elements = 1, work = 0;
+  for (Type type : llvm::concat<Type>(op->getResultTypes(), op->getOperandTypes()))
+    if (isa<RankedTensorType>(type))
+      elements = std::max<int64_t>(elements, int64_t(simt::layoutOf(type).liveRegisters().size()));
+  if (auto width = op->getAttrOfType<IntegerAttr>(simt::widthName))
+    elements = std::max<int64_t>(elements / width.getInt(), 1);
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
       if (work <= most && !inner.hasTrait<OpTrait::IsTerminator>())
         work += workOf(&inner, most);
-  return registers * (work + analysis::costOf(op, threadCosts));
+  return elements * (work + analysis::costOf(op, threadCosts));
 }
 
 bool isShort(scf::ForOp loop, int64_t most) {

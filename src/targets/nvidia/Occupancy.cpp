@@ -48,8 +48,9 @@ Bounds registersLeft(const Footprint &footprint, const Architecture &architectur
   uint64_t ofRegisters = registerFile / (taken * threads),
            run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
   bool isKept = ofRegisters != 0 && taken == registersOf(ofRegisters, threads);
-  if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters ||
-      run * footprint.warps > NvidiaMachine(architecture).costs.fewWarps)
+  const simt::Costs costs = NvidiaMachine(architecture).costs;
+  unsigned few = footprint.warps < costs.productWarps ? costs.fewWarpsOfSmall : costs.fewWarps;
+  if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters || run * footprint.warps > few)
     return {};
   unsigned left = std::min(registerNames, registersOf(run, threads));
   return left > taken ? Bounds{int(left)} : Bounds{};

@@ -1,3 +1,5 @@
+# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32:16,sums=*f32,SEM='acq_rel'" | FileCheck %s --check-prefix=ORDERED
+# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32:16,sums=*f32,SEM='relaxed'" | FileCheck %s --check-prefix=RELAXED
 # RUN: tegula compile %s::count --target sm_90a --emit ptx --signature 'x=*i32,counts=*i32,n=i32,BLOCK=128' | FileCheck %s --check-prefix=COUNT
 # RUN: tegula compile %s::ticket --target sm_75 --emit ptx --signature 'x=*i32,out=*i32' | FileCheck %s --check-prefix=TICKET
 # RUN: tegula compile %s::add --target sm_90a --emit ptx --signature 'x=*bf16,out=*bf16,BLOCK=128' | FileCheck %s --check-prefix=NATIVE
@@ -160,3 +162,15 @@ def accumulate_words(x, BLOCK: tl.constexpr):
 # No instruction adds several integers: a thread's are as far apart as its warps are wide.
 # WORDS: add.s64 [[SECOND:%rd[0-9]+]], {{%rd[0-9]+}}, 512;
 # WORDS: add.u32 {{%r[0-9]+}}, {{\[}}[[SECOND]]], {{%r[0-9]+}};
+
+
+# Sums of columns are added by all threads, one each, if the steps order what is around them: each has a thread wait for memory.
+# ORDERED: simt.convert {{.*}} tensor<128xf32
+# ORDERED: tt.atomic_rmw
+# RELAXED-NOT: simt.convert {{.*}} tensor<128xf32
+@jit
+def added_columns(x, sums, SEM: tl.constexpr):
+    column = tl.arange(0, 128)
+    tile = tl.load(x + tl.arange(0, 16)[:, None] * 128 + column[None, :])
+    tile *= tl.sum(tile, 1)[:, None] + tl.max(tile, 1)[:, None] + tl.min(tile, 1)[:, None]
+    tl.atomic_add(sums + column, tl.sum(tile, 0), sem=SEM)

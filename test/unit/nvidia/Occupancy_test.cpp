@@ -44,9 +44,11 @@ TEST(Occupancy, RegistersThatSharedMemoryLeavesAreUsed) {
   EXPECT_EQ(left(4, 80, 65 * 1024), Bounds{168}); // of six programs three run
   EXPECT_EQ(left(1, 96, 30 * 1024), Bounds{255});
   EXPECT_EQ(left(2, 96, 36 * 1024), Bounds{168});
-  EXPECT_EQ(left(4, 81, 65 * 1024), Bounds{});  // as many as it can use
-  EXPECT_EQ(left(4, 168, 65 * 1024), Bounds{}); // three of three
-  EXPECT_EQ(left(4, 80, 40 * 1024), Bounds{});  // 20 warps run
+  EXPECT_EQ(left(4, 81, 65 * 1024), Bounds{});    // as many as it can use
+  EXPECT_EQ(left(4, 168, 65 * 1024), Bounds{});   // three of three
+  EXPECT_EQ(left(4, 56, 48 * 1024), Bounds{128}); // of nine programs four run
+  EXPECT_EQ(left(8, 56, 96 * 1024), Bounds{});    // of four two
+  EXPECT_EQ(left(4, 80, 40 * 1024), Bounds{});    // 20 warps run
   EXPECT_EQ(left(4, 80, 0), Bounds{});
   EXPECT_EQ(left(1, 255, 100 * 1024), Bounds{});
   EXPECT_EQ(left(4, 0, 65 * 1024), Bounds{});
