@@ -1,5 +1,5 @@
-# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32:16,sums=*f32,SEM='acq_rel'" | FileCheck %s --check-prefix=ORDERED
-# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32:16,sums=*f32,SEM='relaxed'" | FileCheck %s --check-prefix=RELAXED
+# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32,sums=*f32,SEM='acq_rel'" | FileCheck %s --check-prefix=ORDERED
+# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32,sums=*f32,SEM='relaxed'" | FileCheck %s --check-prefix=RELAXED
 # RUN: tegula compile %s::count --target sm_90a --emit ptx --signature 'x=*i32,counts=*i32,n=i32,BLOCK=128' | FileCheck %s --check-prefix=COUNT
 # RUN: tegula compile %s::ticket --target sm_75 --emit ptx --signature 'x=*i32,out=*i32' | FileCheck %s --check-prefix=TICKET
 # RUN: tegula compile %s::add --target sm_90a --emit ptx --signature 'x=*bf16,out=*bf16,BLOCK=128' | FileCheck %s --check-prefix=NATIVE
