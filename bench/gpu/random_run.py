@@ -134,9 +134,13 @@ class Run:
     # --- side by side ---
 
     def check(self, seeds):
-        """Checks in as many workers as there are jobs."""
+        """Checks in as many workers as there are jobs. At the deadline no check begins, and those on their way end: what a worker has
+        compiled is timed in it."""
         waiting, deadline, said = list(seeds), self.begun + CHECKS * self.budget, time.monotonic()
-        while time.monotonic() < deadline:
+        late = []
+        while True:
+            if time.monotonic() > deadline:
+                late, waiting = late + waiting, []
             busy = [worker for worker in self.workers.values() if worker.seed is not None]
             if not busy and not waiting:
                 break
@@ -150,16 +154,10 @@ class Run:
             self.look()
             if time.monotonic() - said > SAY_SECONDS:
                 said = time.monotonic()
-                print(f"{len(seeds) - len(waiting)} of {len(seeds)} kernels begun, {said - self.begun:.0f} s", flush=True)
-        self.end_checks(waiting)
-
-    def end_checks(self, waiting):
+                print(f"{len(seeds) - len(waiting) - len(late)} of {len(seeds)} kernels begun, {said - self.begun:.0f} s", flush=True)
         fate = "the time was up" if self.can_start() else f"no worker starts; see {self.logs}/random-worker-*.log"
-        for seed in waiting:
+        for seed in late + waiting:
             self.record.add(seed, {"fate": fate})
-        for worker in list(self.workers.values()):
-            if worker.seed is not None:
-                self.drop(worker, "the time was up")
 
     # --- in turn ---
 

@@ -69,7 +69,7 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
 
 // The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
 // spills nothing and makes no products wait for each other: that one holds.
-void assembleBound(llvm::SmallVector<int, 2> (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
+void assembleBound(nvidia::Bounds (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
                    std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
                    nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);

@@ -476,7 +476,7 @@ private:
     unsigned registers = machine_.costs.besideSums + carriedRegisters(), kept = 0;
     bool runOn = false, areOfOneWarp = true, isSlender = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
-    llvm::MapVector<Value, uint64_t> lasting, copied; // bytes of those that all trips read from there; copies
+    llvm::MapVector<Value, uint64_t> lasting, copied; // of those that all trips read there, and of copies
     plan_.loop.getBody()->walk([&](DotOp dot) {
       auto matrix = dot->getAttrOfType<simt::MatrixAttr>(simt::matrixName);
       areOfOneWarp &= matrix && matrix.getWarps() == 1;

@@ -104,6 +104,24 @@ def test_workers_that_do_not_start_are_given_up(tmp_path, monkeypatch):
     assert all("no worker starts" in row["fate"] for row in record.rows.values())
 
 
+def test_checks_on_their_way_end_when_the_time_is_up(tmp_path, monkeypatch):
+    import random_run
+
+    monkeypatch.setattr(random_run, "surroundings", dict)
+    monkeypatch.setattr(random_run, "CHECKS", 0.05)
+    slow = SCRIPT.replace("    entry =", "    if verb == 'check': time.sleep(2)\n    entry =", 1)
+    assert slow != SCRIPT
+    (tmp_path / "worker.py").write_text(slow)
+    seeds = [0, 6, 7, 8, 9, 10]
+    record = random_run.Record(tmp_path / "random.json", seeds)
+    run = random_run.Run(record, 2, tmp_path, 60, tmp_path / "worker.py")
+    run.check(seeds)
+    run.time()
+    fates = {seed: row["fate"] for seed, row in record.rows.items() if "fate" in row}
+    assert set(fates.values()) == {"the time was up"} and run.started == 2, fates
+    assert {seed for seed, row in record.rows.items() if "ratio" in row} == set(seeds) - set(fates)
+
+
 ON_CORES = """
 import functools, sys
 sys.path[:0] = [{bench!r}, {here!r}]

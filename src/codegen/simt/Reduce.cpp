@@ -222,12 +222,12 @@ void acrossWarpsInParts(Emitter &e, ReduceOp op, const Layout &result, std::vect
   for (llvm::Value *value : parts[0].values)
     types.push_back(value->getType());
   auto write = [&](WarpSlots &slots, ArrayRef<uint64_t> offsets, ArrayRef<Partial> from,
-                   llvm::Value *writes) {
+                   llvm::Value *predicate) {
     for (unsigned i = 0; i != operands; ++i) {
       SmallVector<llvm::Value *> values;
       for (const Partial &part : from)
         values.push_back(part.values[i]);
-      slots.write(offsets[i], values, writes);
+      slots.write(offsets[i], values, predicate);
     }
   };
   WarpSlots given(e, op, count, scratch.warps, threads, all, true);
