@@ -208,7 +208,7 @@ def seeds_of(text):
 def arguments():
     parser = argparse.ArgumentParser(prog="random_run.py", description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=seeds_of, default=range(300), metavar="FIRST:LAST,SEED,...", help="each range without its last (0:300)")
-    parser.add_argument("--budget", type=float, default=300, help=f"seconds; checks end after {100 * CHECKS:.0f} %% of them")
+    parser.add_argument("--budget", type=float, default=300, help=f"seconds; no check begins after {100 * CHECKS:.0f} %% of them")
     parser.add_argument("--jobs", type=int, default=max(2, len(os.sched_getaffinity(0)) - 1), help="workers")
     parser.add_argument("--out", type=Path, default=HERE.parent / "results")
     parser.add_argument("--logs", type=Path, default=Path(tempfile.gettempdir()), help="folder for what workers print")

@@ -69,7 +69,7 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
 
 // The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
 // spills nothing and makes no products wait for each other: that one holds.
-void assembleBound(nvidia::Bounds (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
+void assembleBound(nvidia::RegisterBounds (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
                    std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
                    nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
@@ -135,7 +135,7 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
   if (hasProducts(ptx))
     assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
   else if (meets(ptx))
-    assembleBound(nvidia::registersForMore, ptx, options, launch, *assembled);
+    assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, *assembled);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});

@@ -140,3 +140,9 @@ def write_probabilities(attention):
                   "total = total * scale + tl.sum(p, 1)", "acc = acc * scale[:, None]", "most = new")
     if attention.variant == "dropout":
         draft.add("p = tl.where(tl.rand(7, row[:, None] * T + (s + key)[None, :]) > 0.1, p, 0.0)")
+
+
+def online_softmax(exp):
+    """The lines of a trip behind its scores `p`, in kinds whose attention has no variants: `acc` takes the values `vv`."""
+    return ["new = tl.maximum(most, tl.max(p, 1))", f"p = {exp}(p - new[:, None])", f"scale = {exp}(most - new)",
+            "total = total * scale + tl.sum(p, 1)", "acc = acc * scale[:, None]", "acc += tl.dot(p.to(vv.dtype), vv)", "most = new"]

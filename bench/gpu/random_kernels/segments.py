@@ -2,6 +2,7 @@
 
 A segment may be empty. The loop over its rows has bounds that are loaded.
 """
+from .attention import online_softmax
 from .kernel import LANES
 
 ROWS = 1 << 15
@@ -135,9 +136,7 @@ def write_attention(draft):
             draft.add(f"kk = tl.trans(tl.load(k + {at.format(row='key[:, None]')} + place[None, :], mask=(key < length)[:, None], other=0.0))")
         known = "(key < length)[None, :]" + (" & (row[:, None] >= key[None, :])" if is_causal else "")
         draft.add(f"vv = tl.load(v + {at.format(row='key[:, None]')} + place[None, :], mask=(key < length)[:, None], other=0.0)",
-                  f"p = tl.where({known}, tl.dot(qq, kk) * {head**-0.5 * 1.4427:.4g}, -1e30)", "new = tl.maximum(most, tl.max(p, 1))",
-                  "p = tl.exp2(p - new[:, None])", "scale = tl.exp2(most - new)", "total = total * scale + tl.sum(p, 1)",
-                  "acc = acc * scale[:, None]", "acc += tl.dot(p.to(vv.dtype), vv)", "most = new")
+                  f"p = tl.where({known}, tl.dot(qq, kk) * {head**-0.5 * 1.4427:.4g}, -1e30)", *online_softmax("tl.exp2"))
     draft.add(f"tl.store(o + {at.format(row='row[:, None]')} + place[None, :], (acc / total[:, None]).to(o.dtype.element_ty), mask=(row < length)[:, None])")
     return draft.kernel(f"attention {'causal' if is_causal else ''} {dtype} {queries}x{keys} head {head} {segments} sequences of {rows} heads {heads}",
                         (segments, blocks, heads), warps, draft.one_of(1, 2, 3), R=rows)

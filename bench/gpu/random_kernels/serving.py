@@ -2,6 +2,7 @@
 
 Tables say where pages and experts lie. A sequence has any length, so that its last page is read under a mask.
 """
+from .attention import online_softmax
 from .kernel import LANES
 
 SEQUENCES, MOST_SHARED = 32, 150000
@@ -42,8 +43,8 @@ def write_paged(draft):
         draft.add("token = s + step", f"page = token // {page}", f"inside = token % {page}",
                   f"number = tl.load(table + b * {most // page} + page, mask=token < length, other=0)" + (".to(tl.int64)" if is_64 else ""),
                   f"at = ({place}) * {head}")
-        write_scores_of_page(draft, rows, q_dtype)
-    (write_one_result if rows == 1 else write_results)(draft, heads, group, head, parts)
+        write_scores_of_page(draft, rows)
+    write_one_result(draft, head, parts) if rows == 1 else write_results(draft, group, head, parts)
     return draft.kernel(f"paged {dtype} {group} queries, {pages} pages of {page}, head {head}, {'heads first' if is_by_heads else 'pages first'}, "
                         f"{parts} parts, up to {most}", (sequences, heads, parts), warps, stages, H=heads)
 
@@ -62,7 +63,7 @@ def write_query(draft, rows, group, head, step):
     draft.add(f"qq = (qq * {head**-0.5:.4g}).to({'tl.float32' if rows == 1 else 'q.dtype.element_ty'})")
 
 
-def write_scores_of_page(draft, rows, q_dtype):
+def write_scores_of_page(draft, rows):
     known = "mask=(token < length)[:, None], other=0.0"
     if rows == 1:
         draft.add(f"kk = tl.load(k + at[:, None] + place[None, :], {known}).to(tl.float32)",
@@ -76,16 +77,15 @@ def write_scores_of_page(draft, rows, q_dtype):
     else:
         draft.add(f"kk = tl.load(k + at[:, None] + place[None, :], {known}).to(qq.dtype)", "p = tl.dot(qq, tl.trans(kk))")
     draft.add(f"vv = tl.load(v + at[:, None] + place[None, :], {known}).to(qq.dtype)", "p = tl.where((token < length)[None, :], p, float('-inf'))",
-              "new = tl.maximum(most, tl.max(p, 1))", "p = tl.exp(p - new[:, None])", "scale = tl.exp(most - new)",
-              "total = total * scale + tl.sum(p, 1)", "acc = acc * scale[:, None]", "acc += tl.dot(p.to(vv.dtype), vv)", "most = new")
+              *online_softmax("tl.exp"))
 
 
-def write_one_result(draft, heads, group, head, parts):
+def write_one_result(draft, head, parts):
     draft.add(f"to = (b * H + h) * {parts} + part", "is_empty = first >= last", f"tl.store(o + to * {head} + place, tl.where(is_empty, 0.0, acc / total))",
               "tl.store(logs + to, tl.where(is_empty, -1e30, most + tl.log(total)))")
 
 
-def write_results(draft, heads, group, head, parts):
+def write_results(draft, group, head, parts):
     draft.add(f"to = ((b * H + h) * {parts} + part) * {group} + g", "is_empty = first >= last",
               f"tl.store(o + to[:, None] * {head} + place[None, :], tl.where(is_empty, 0.0, acc / total[:, None]), mask=g[:, None] < {group})",
               f"tl.store(logs + to, tl.where(is_empty, -1e30, most + tl.log(total)), mask=g < {group})")

@@ -21,11 +21,13 @@ def choose_rows(draft, dtype):
     return m, n, columns, warps, rows
 
 
-def write_rows(draft, m, n, columns):
-    """Places of a tile, as `at`, and their mask."""
-    mask = "" if columns == n else ", mask=column[None, :] < C, other=0.0"
+PLACES = "at = row[:, None] * C + column[None, :]"
+
+
+def write_columns(draft, n, columns):
+    """Returns the rest of the arguments of a load at PLACES."""
     draft.add(f"column = tl.arange(0, {n})")
-    return "at = row[:, None] * C + column[None, :]", mask
+    return "" if columns == n else ", mask=column[None, :] < C, other=0.0"
 
 
 def write_norm(draft):
@@ -44,11 +46,11 @@ def write_norm(draft):
     names = ["dw", "db"] if has_bias else ["dw"]
     for name in names:
         draft.tensor(name, (columns,) if adds else (programs, columns), "f32", "sums" if adds else "result")
-    place, mask = write_rows(draft, m, n, columns)
+    mask = write_columns(draft, n, columns)
     of_columns = mask.replace("[None, :]", "")
     draft.add("pid = tl.program_id(0)", f"ww = tl.load(w + column{of_columns}).to(tl.float32)", *(f"s_{name} = tl.zeros(({n},), tl.float32)" for name in names))
     with draft.block(f"for i in range(0, {trips}):"):
-        draft.add(f"row = {draft.one_of(f'(pid * {trips} + i)', f'(i * {programs} + pid)')} * {m} + tl.arange(0, {m})", place,
+        draft.add(f"row = {draft.one_of(f'(pid * {trips} + i)', f'(i * {programs} + pid)')} * {m} + tl.arange(0, {m})", PLACES,
                   f"a = tl.load(x + at{mask}).to(tl.float32)", f"d = tl.load(dy + at{mask}).to(tl.float32)",
                   "r = 1.0 / (1.0 + tl.abs(tl.load(scale + row)))[:, None]")
         draft.add("h = (a - tl.load(mean + row)[:, None]) * r" if is_layer_norm else "h = a * r", "g = d * ww[None, :]", "c = tl.sum(h * g, 1)[:, None] / C",
@@ -68,8 +70,8 @@ def write_softmax(draft):
     for name in ("y", "dy"):
         draft.tensor(name, (rows, columns), dtype)
     draft.result("dx", (rows, columns), dtype)
-    place, mask = write_rows(draft, m, n, columns)
-    draft.add(f"row = tl.program_id(0) * {m} + tl.arange(0, {m})", place, f"a = tl.load(y + at{mask}).to(tl.float32)", f"d = tl.load(dy + at{mask}).to(tl.float32)")
+    mask = write_columns(draft, n, columns)
+    draft.add(f"row = tl.program_id(0) * {m} + tl.arange(0, {m})", PLACES, f"a = tl.load(y + at{mask}).to(tl.float32)", f"d = tl.load(dy + at{mask}).to(tl.float32)")
     value = "d - tl.exp(a) * tl.sum(d, 1)[:, None]" if draft.chance(0.4) else "a * (d - tl.sum(a * d, 1)[:, None])"
     draft.add(f"tl.store(dx + at, ({value}).to(dx.dtype.element_ty){mask.replace(', other=0.0', '')})")
     return draft.kernel(f"softmax {m}x{n} of {columns} {dtype} {value} {rows} rows", (rows // m,), warps, 2, C=columns)
@@ -79,7 +81,8 @@ def write_gate(draft):
     dtype, block, warps = draft.one_of("f16", "bf16", "f32"), draft.one_of(256, 512, 1024, 2048, 4096), draft.one_of(1, 4, 8)
     rows, columns = draft.size(4096, 3), draft.one_of(512, 1000, 2816, 4096)
     gate = draft.one_of("silu", "gelu", "tanh gelu", "relu squared")
-    is_in_halves, is_in_place = draft.chance(0.4), draft.chance(0.3)
+    is_in_halves = draft.chance(0.4)
+    draft.chance(0.3)  # decides nothing; without it seeds would be other kernels
     width = 2 * columns if is_in_halves else columns
     draft.tensor("gu" if is_in_halves else "g", (rows, width), dtype)
     if not is_in_halves:
@@ -88,15 +91,14 @@ def write_gate(draft):
     for name in ("dgu",) if is_in_halves else ("dg", "du"):
         draft.result(name, (rows, width), dtype)
     draft.add("row = tl.program_id(0)" + draft.one_of("", ".to(tl.int64)"))
-    loop = draft.chance(0.6)
-    head = draft.block(f"for c in range(0, C, {block}):") if loop else None
-    if loop:
-        with head:
+    has_loop = draft.chance(0.6)
+    if has_loop:
+        with draft.block(f"for c in range(0, C, {block}):"):
             write_gated(draft, block, gate, is_in_halves, "c")
     else:
         write_gated(draft, block, gate, is_in_halves, f"tl.program_id(1) * {block}")
-    grid = (rows,) if loop else (rows, -(-columns // block))
-    return draft.kernel(f"{gate} {block} {dtype} {'halves of a row' if is_in_halves else ''} {'loop' if loop else ''} {rows}x{columns}", grid, warps, 2, C=columns)
+    grid = (rows,) if has_loop else (rows, -(-columns // block))
+    return draft.kernel(f"{gate} {block} {dtype} {'halves of a row' if is_in_halves else ''} {'loop' if has_loop else ''} {rows}x{columns}", grid, warps, 2, C=columns)
 
 
 def write_gated(draft, block, gate, is_in_halves, first):

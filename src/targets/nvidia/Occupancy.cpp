@@ -30,7 +30,7 @@ unsigned registersOf(uint64_t programs, unsigned threads) {
 
 } // namespace
 
-Bounds registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
+RegisterBounds registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
   unsigned threads = 32 * footprint.warps;
   auto registers = unsigned(std::max(footprint.registers, 1));
   unsigned more = registerFile / (inGranules(registers) * threads) + 1;
@@ -43,7 +43,7 @@ Bounds registersForOneMore(const Footprint &footprint, const Architecture &archi
   return {int(bound)};
 }
 
-Bounds registersLeft(const Footprint &footprint, const Architecture &architecture) {
+RegisterBounds registersLeft(const Footprint &footprint, const Architecture &architecture) {
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
   uint64_t ofRegisters = registerFile / (taken * threads),
            run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
@@ -53,14 +53,14 @@ Bounds registersLeft(const Footprint &footprint, const Architecture &architectur
   if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters || run * footprint.warps > few)
     return {};
   unsigned left = std::min(registerNames, registersOf(run, threads));
-  return left > taken ? Bounds{int(left)} : Bounds{};
+  return left > taken ? RegisterBounds{int(left)} : RegisterBounds{};
 }
 
-Bounds registersForMore(const Footprint &footprint, const Architecture &architecture) {
+RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Architecture &architecture) {
   const simt::Costs costs = NvidiaMachine(architecture).costs;
   unsigned threads = 32 * footprint.warps;
   auto registers = unsigned(std::max(footprint.registers, 1));
-  Bounds bounds;
+  RegisterBounds bounds;
   if (footprint.registers <= 0 || footprint.warps < costs.waitingWarps)
     return bounds;
   unsigned now = registerFile / (inGranules(registers) * threads);

@@ -18,22 +18,22 @@ struct Footprint {
 };
 
 // Bounds for the registers of a thread, to be tried one after the other.
-using Bounds = llvm::SmallVector<int, 2>;
+using RegisterBounds = llvm::SmallVector<int, 2>;
 
 // Of a kernel with products: the bound with which one more program fits. None where shared memory keeps it
 // out, too, too many registers would have to go (ir/simt/Costs.def), or so many programs run that one more
 // brings little.
-Bounds registersForOneMore(const Footprint &footprint, const Architecture &architecture);
+RegisterBounds registersForOneMore(const Footprint &footprint, const Architecture &architecture);
 
 // Of a kernel with products: the bound that shared memory leaves, where the assembler kept the kernel to
 // fewer registers for the sake of programs that it has no room for. None where it did not, or so many warps
 // run that they hide what each of them waits for.
-Bounds registersLeft(const Footprint &footprint, const Architecture &architecture);
+RegisterBounds registersLeft(const Footprint &footprint, const Architecture &architecture);
 
 // Of a kernel whose many warps wait for one another, for its sums, say: the bound with which the most
 // programs fit, up to four, and that for one fewer. None where four fit, or too many registers would have to
 // go.
-Bounds registersForMore(const Footprint &footprint, const Architecture &architecture);
+RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Architecture &architecture);
 
 // The most registers that a thread of a program of so many warps can have.
 int mostRegisters(unsigned warps);
