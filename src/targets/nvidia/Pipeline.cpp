@@ -19,6 +19,7 @@
 #include "targets/nvidia/Ops.h"
 #include "targets/nvidia/ProductSteps.h"
 #include "targets/nvidia/SharedDivisors.h"
+#include "targets/nvidia/SharedSums.h"
 #include "targets/nvidia/SignedZeros.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -268,6 +269,9 @@ constexpr Pass shareWideProducts{"share-wide-products", "llvm",
 constexpr Pass divideOnce{"share-divisors", "llvm",
                           "divisions by the same number compute its reciprocal once",
                           eachCode<shareDivisors>};
+constexpr Pass sumOnce{"share-sums", "llvm",
+                       "sums of the same numbers, distances of rows and columns say, are computed once",
+                       eachCode<shareSums>};
 constexpr Pass sumOffsets{"separate-offsets", "llvm",
                           "offsets of a thread's elements are sums, not merged with its index",
                           eachCode<separateOffsets>};
@@ -366,6 +370,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &shareWideProducts},
     {"optimize", &divideOnce},
     {"optimize", &sumOffsets},
+    {"optimize", &sumOnce},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
