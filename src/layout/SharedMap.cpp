@@ -252,6 +252,24 @@ unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elemen
   return 1u << bits;
 }
 
+unsigned wholeWidth(const Layout &layout, const SharedMap &map, unsigned width) {
+  if (!layout.hasPadding())
+    return width;
+  std::optional<std::vector<uint32_t>> coordinates = inverse(map.images);
+  assert(coordinates && "a map must be invertible");
+  auto staysInside = [&](unsigned bit) {
+    std::vector<int64_t> steps = layout.coordinates((*coordinates)[bit]);
+    for (unsigned d = 0; d != layout.rank(); ++d)
+      if (steps[d] != 0 && layout.extents()[d] % (2 * steps[d]) != 0)
+        return false;
+    return true;
+  };
+  unsigned bits = 0;
+  while (2u << bits <= width && staysInside(bits))
+    ++bits;
+  return 1u << bits;
+}
+
 unsigned wavefronts(const Layout &layout, const SharedMap &map, unsigned width, unsigned elementBits,
                     const SharedShape &shape) {
   Sizes sizes(elementBits, shape);

@@ -35,6 +35,10 @@ SharedMap swizzled(const Layout &store, const Layout &load, unsigned elementBits
 unsigned accessWidth(const Layout &layout, const SharedMap &map, unsigned elementBits,
                      const SharedShape &shape = {});
 
+// The widest part of an access of `width` elements whose elements either all lie inside of the tile's extents
+// or all outside, in every thread: outside nobody has written anything.
+unsigned wholeWidth(const Layout &layout, const SharedMap &map, unsigned width);
+
 // The number of times that one access of one warp occupies shared memory, each lane `width` elements at
 // consecutive offsets (linearity makes it the same for every warp and register). 1 is the least below 128
 // bytes in all, and 4 for 16 bytes a lane.

@@ -33,7 +33,7 @@ public:
     if (std::optional<layout::MatrixAccess> access = matrixAccess())
       return loadMatrices(*access);
     Registers result(layout_.size(Axis::Register), nullptr);
-    forRuns(layout::accessWidth(layout_, map_, bytes_ * 8),
+    forRuns(loadWidth(),
             [&](uint32_t offset, unsigned width, ArrayRef<int> run) { loadRun(offset, width, run, result); });
     // Registers that hold an element once more.
     for (unsigned reg = 0; reg != result.size(); ++reg)
@@ -131,9 +131,13 @@ public:
         result[unsigned(run[i])] = fromStored(e_, b_.CreateExtractElement(words, uint64_t(i)), element_);
   }
 
+  unsigned loadWidth() const {
+    return layout::wholeWidth(layout_, map_, layout::accessWidth(layout_, map_, bytes_ * 8));
+  }
+
   // The widest loads whose elements stay together where register bits from `first` to `last` move them.
   unsigned widthBelow(unsigned first, unsigned last) const {
-    unsigned width = layout::accessWidth(layout_, map_, bytes_ * 8);
+    unsigned width = loadWidth();
     for (uint32_t image : imagesOf(first, last))
       while (image & (width - 1))
         width /= 2;

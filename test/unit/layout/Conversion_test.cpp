@@ -328,3 +328,22 @@ TEST(Conversion, ComputedWavefrontsAreThoseOfEveryAccess) {
     ASSERT_EQ(total, expected) << to.text();
   }
 }
+
+TEST(Conversion, APartOfAnAccessLiesInsideOrOutside) {
+  Random random(11);
+  unsigned cut = 0;
+  for (unsigned n = 0; n != 300; ++n) {
+    std::vector<int64_t> extents = random.extents(11);
+    Layout from = random.layout(extents, 1), to = random.layout(extents, 1);
+    SharedMap map = random.oneIn(3) ? linearMap(to.totalBits()) : swizzled(from, to, 32);
+    unsigned asked = 1u << std::min(random.below(4), to.totalBits()), width = wholeWidth(to, map, asked);
+    ASSERT_LE(width, asked);
+    cut += width < asked;
+    std::map<uint32_t, bool> inside; // of each part
+    for (uint32_t flat = 0; flat != 1u << to.totalBits(); ++flat)
+      ASSERT_EQ(inside.try_emplace(map.offset(flat) / width, to.contains(flat)).first->second,
+                to.contains(flat))
+          << to.text();
+  }
+  EXPECT_GT(cut, 10u);
+}
