@@ -68,7 +68,7 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
 }
 
 // The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
-// spills nothing and makes no products wait for each other: that one holds.
+// spills no more than they allow and makes no products wait for each other: that one holds.
 void assembleBound(nvidia::RegisterBounds (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
                    std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
                    nvidia::Assembled &assembled) {
@@ -77,16 +77,18 @@ void assembleBound(nvidia::RegisterBounds (*find)(const nvidia::Footprint &, con
   if (!architecture || options.maxRegisters || isBound || codegen::gives(options.given, ptxPart) ||
       assembled.registers < 0 || assembled.spillBytes != 0)
     return;
-  for (int bound :
-       find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
-            *architecture)) {
+  const nvidia::RegisterBounds bounds =
+      find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
+           *architecture);
+  for (int bound : bounds.registers) {
     std::string bounded = nvidia::withRegisterBound(ptx, bound);
     Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
     if (!again)
       return;
     assembled.milliseconds += again->milliseconds;
     constexpr std::string_view serializes = "Potential Performance Loss";
-    bool isWorse = again->spillBytes != 0 || again->stackBytes > assembled.stackBytes ||
+    bool isWorse = again->spillBytes > bounds.mostSpilled ||
+                   again->stackBytes > assembled.stackBytes + bounds.mostSpilled ||
                    (again->log.find(serializes) != std::string::npos &&
                     assembled.log.find(serializes) == std::string::npos);
     if (isWorse)

@@ -40,7 +40,7 @@ RegisterBounds registersForOneMore(const Footprint &footprint, const Architectur
   double least = more > costs.fittedPrograms ? costs.keptByMany : costs.keptRegisters;
   if (!hasRoom || more > costs.mostFitted || bound < registers * least)
     return {};
-  return {int(bound)};
+  return {{int(bound)}, costs.spilledForOneMore};
 }
 
 RegisterBounds registersLeft(const Footprint &footprint, const Architecture &architecture) {
@@ -53,7 +53,7 @@ RegisterBounds registersLeft(const Footprint &footprint, const Architecture &arc
   if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters || run * footprint.warps > few)
     return {};
   unsigned left = std::min(registerNames, registersOf(run, threads));
-  return left > taken ? RegisterBounds{int(left)} : RegisterBounds{};
+  return left > taken ? RegisterBounds{{int(left)}} : RegisterBounds{};
 }
 
 RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Architecture &architecture) {
@@ -66,9 +66,9 @@ RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Archit
   unsigned now = registerFile / (inGranules(registers) * threads);
   uint64_t most = std::min<uint64_t>(programsInShared(footprint, architecture),
                                      std::min(costs.waitingPrograms, architecture.threads / threads));
-  for (uint64_t programs = most; programs > now && bounds.size() != 2; --programs)
+  for (uint64_t programs = most; programs > now && bounds.registers.size() != 2; --programs)
     if (unsigned bound = registersOf(programs, threads); bound >= registers * costs.keptWaiting)
-      bounds.push_back(int(bound));
+      bounds.registers.push_back(int(bound));
   return bounds;
 }
 

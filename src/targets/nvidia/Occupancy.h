@@ -18,11 +18,14 @@ struct Footprint {
 };
 
 // Bounds for the registers of a thread, to be tried one after the other.
-using RegisterBounds = llvm::SmallVector<int, 2>;
+struct RegisterBounds {
+  llvm::SmallVector<int, 2> registers;
+  int mostSpilled = 0; // bytes of a thread; code that spills more under a bound is worse than without it
+};
 
-// Of a kernel with products: the bound with which one more program fits. None where shared memory keeps it
-// out, too, too many registers would have to go (ir/simt/Costs.def), or so many programs run that one more
-// brings little.
+// Of a kernel with products: the bound with which one more program fits, which pays for a register or two
+// that are spilled. None where shared memory keeps it out, too, too many registers would have to go
+// (ir/simt/Costs.def), or so many programs run that one more brings little.
 RegisterBounds registersForOneMore(const Footprint &footprint, const Architecture &architecture);
 
 // Of a kernel with products: the bound that shared memory leaves, where the assembler kept the kernel to

@@ -7,68 +7,77 @@ using namespace tegula::nvidia;
 
 namespace {
 
-RegisterBounds bound(unsigned warps, int registers, uint64_t sharedBytes, const char *arch = "sm_90a") {
-  return registersForOneMore({warps, registers, sharedBytes}, *findArchitecture(arch));
+using Bounds = decltype(RegisterBounds::registers);
+
+Bounds bound(unsigned warps, int registers, uint64_t sharedBytes, const char *arch = "sm_90a") {
+  return registersForOneMore({warps, registers, sharedBytes}, *findArchitecture(arch)).registers;
 }
 
 } // namespace
 
 TEST(Occupancy, OneMoreProgramFitsWithAFewRegistersFewer) {
-  EXPECT_EQ(bound(4, 142, 56 * 1024), RegisterBounds{128}); // three, four
-  EXPECT_EQ(bound(8, 145, 96 * 1024), RegisterBounds{128}); // one, two
-  EXPECT_EQ(bound(4, 174, 32 * 1024), RegisterBounds{168}); // two, three
-  EXPECT_EQ(bound(8, 129, 0), RegisterBounds{128});
-  EXPECT_EQ(bound(4, 161, 56 * 1024), RegisterBounds{128}); // three, four
-  EXPECT_EQ(bound(4, 72, 9 * 1024), RegisterBounds{64});    // seven, eight
-  EXPECT_EQ(bound(2, 134, 16 * 1024), RegisterBounds{128});
+  EXPECT_EQ(bound(4, 142, 56 * 1024), Bounds{128}); // three, four
+  EXPECT_EQ(bound(8, 145, 96 * 1024), Bounds{128}); // one, two
+  EXPECT_EQ(bound(4, 174, 32 * 1024), Bounds{168}); // two, three
+  EXPECT_EQ(bound(8, 129, 0), Bounds{128});
+  EXPECT_EQ(bound(4, 161, 56 * 1024), Bounds{128}); // three, four
+  EXPECT_EQ(bound(4, 72, 9 * 1024), Bounds{64});    // seven, eight
+  EXPECT_EQ(bound(2, 134, 16 * 1024), Bounds{128});
+}
+
+TEST(Occupancy, OnlyOneMoreProgramPaysForSpills) {
+  Architecture hopper = *findArchitecture("sm_90a");
+  EXPECT_EQ(registersForOneMore({4, 142, 56 * 1024}, hopper).mostSpilled, 8);
+  EXPECT_EQ(registersLeft({4, 80, 65 * 1024}, hopper).mostSpilled, 0);
+  EXPECT_EQ(registersForWaitingWarps({16, 72, 0}, hopper).mostSpilled, 0);
 }
 
 TEST(Occupancy, RegistersStayWhereNothingIsGained) {
-  EXPECT_EQ(bound(8, 128, 0), RegisterBounds{});                  // 80 of 128 would be left
-  EXPECT_EQ(bound(8, 165, 0), RegisterBounds{});                  // more than two ninths
-  EXPECT_EQ(bound(8, 145, 114 * 1024), RegisterBounds{});         // shared memory has no room
-  EXPECT_EQ(bound(8, 145, 113 * 1024), RegisterBounds{128});      // 1 KiB is the system's
-  EXPECT_EQ(bound(8, 145, 64 * 1024, "sm_86"), RegisterBounds{}); // of a smaller one
-  EXPECT_EQ(bound(4, 112, 0), RegisterBounds{});                  // more than an eighth, and four run already
-  EXPECT_EQ(bound(4, 72, 28 * 1024), RegisterBounds{});           // shared memory has no room for eight
-  EXPECT_EQ(bound(4, 64, 0), RegisterBounds{});                   // eight run already
-  EXPECT_EQ(bound(32, 64, 0), RegisterBounds{});
-  EXPECT_EQ(bound(1, 255, 0), RegisterBounds{});
-  EXPECT_EQ(bound(4, 0, 0), RegisterBounds{});
+  EXPECT_EQ(bound(8, 128, 0), Bounds{});                  // 80 of 128 would be left
+  EXPECT_EQ(bound(8, 165, 0), Bounds{});                  // more than two ninths
+  EXPECT_EQ(bound(8, 145, 114 * 1024), Bounds{});         // shared memory has no room
+  EXPECT_EQ(bound(8, 145, 113 * 1024), Bounds{128});      // 1 KiB is the system's
+  EXPECT_EQ(bound(8, 145, 64 * 1024, "sm_86"), Bounds{}); // of a smaller one
+  EXPECT_EQ(bound(4, 112, 0), Bounds{});                  // more than an eighth, and four run already
+  EXPECT_EQ(bound(4, 72, 28 * 1024), Bounds{});           // shared memory has no room for eight
+  EXPECT_EQ(bound(4, 64, 0), Bounds{});                   // eight run already
+  EXPECT_EQ(bound(32, 64, 0), Bounds{});
+  EXPECT_EQ(bound(1, 255, 0), Bounds{});
+  EXPECT_EQ(bound(4, 0, 0), Bounds{});
 }
 
 TEST(Occupancy, RegistersThatSharedMemoryLeavesAreUsed) {
   auto left = [](unsigned warps, int registers, uint64_t sharedBytes) {
-    return registersLeft({warps, registers, sharedBytes}, *findArchitecture("sm_90a"));
+    return registersLeft({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;
   };
-  EXPECT_EQ(left(4, 80, 65 * 1024), RegisterBounds{168}); // of six programs three run
-  EXPECT_EQ(left(1, 96, 30 * 1024), RegisterBounds{255});
-  EXPECT_EQ(left(2, 96, 36 * 1024), RegisterBounds{168});
-  EXPECT_EQ(left(4, 81, 65 * 1024), RegisterBounds{});    // as many as it can use
-  EXPECT_EQ(left(4, 168, 65 * 1024), RegisterBounds{});   // three of three
-  EXPECT_EQ(left(4, 56, 48 * 1024), RegisterBounds{128}); // of nine programs four run
-  EXPECT_EQ(left(8, 56, 96 * 1024), RegisterBounds{});    // of four two
-  EXPECT_EQ(left(4, 80, 40 * 1024), RegisterBounds{});    // 20 warps run
-  EXPECT_EQ(left(4, 80, 0), RegisterBounds{});
-  EXPECT_EQ(left(1, 255, 100 * 1024), RegisterBounds{});
-  EXPECT_EQ(left(4, 0, 65 * 1024), RegisterBounds{});
+  EXPECT_EQ(left(4, 80, 65 * 1024), Bounds{168}); // of six programs three run
+  EXPECT_EQ(left(1, 96, 30 * 1024), Bounds{255});
+  EXPECT_EQ(left(2, 96, 36 * 1024), Bounds{168});
+  EXPECT_EQ(left(4, 81, 65 * 1024), Bounds{});    // as many as it can use
+  EXPECT_EQ(left(4, 168, 65 * 1024), Bounds{});   // three of three
+  EXPECT_EQ(left(4, 56, 48 * 1024), Bounds{128}); // of nine programs four run
+  EXPECT_EQ(left(8, 56, 96 * 1024), Bounds{});    // of four two
+  EXPECT_EQ(left(4, 80, 40 * 1024), Bounds{});    // 20 warps run
+  EXPECT_EQ(left(4, 80, 0), Bounds{});
+  EXPECT_EQ(left(1, 255, 100 * 1024), Bounds{});
+  EXPECT_EQ(left(4, 0, 65 * 1024), Bounds{});
 }
 
 TEST(Occupancy, MoreProgramsRunWhileManyWarpsMeet) {
   auto more = [](unsigned warps, int registers, uint64_t sharedBytes) {
-    return registersForWaitingWarps({warps, registers, sharedBytes}, *findArchitecture("sm_90a"));
+    return registersForWaitingWarps({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;
   };
-  EXPECT_EQ(more(16, 72, 0), (RegisterBounds{40, 64})); // of one program three run, or two
-  EXPECT_EQ(more(16, 48, 0), (RegisterBounds{32, 40}));
-  EXPECT_EQ(more(16, 37, 0), RegisterBounds{32});
-  EXPECT_EQ(more(8, 96, 0), (RegisterBounds{64, 80}));
-  EXPECT_EQ(more(32, 40, 0), RegisterBounds{32});
-  EXPECT_EQ(more(16, 48, 80 * 1024), RegisterBounds{}); // shared memory has room for two
-  EXPECT_EQ(more(16, 32, 0), RegisterBounds{});
-  EXPECT_EQ(more(8, 64, 0), RegisterBounds{});
-  EXPECT_EQ(more(16, 128, 0), RegisterBounds{}); // half of them would go
-  EXPECT_EQ(more(4, 168, 0), RegisterBounds{});  // few warps
-  EXPECT_EQ(more(16, 0, 0), RegisterBounds{});
+  EXPECT_EQ(more(16, 72, 0), (Bounds{40, 64})); // of one program three run, or two
+  EXPECT_EQ(more(16, 48, 0), (Bounds{32, 40}));
+  EXPECT_EQ(more(16, 37, 0), Bounds{32});
+  EXPECT_EQ(more(8, 96, 0), (Bounds{64, 80}));
+  EXPECT_EQ(more(32, 40, 0), Bounds{32});
+  EXPECT_EQ(more(16, 48, 80 * 1024), Bounds{}); // shared memory has room for two
+  EXPECT_EQ(more(16, 32, 0), Bounds{});
+  EXPECT_EQ(more(8, 64, 0), Bounds{});
+  EXPECT_EQ(more(16, 128, 0), Bounds{}); // half of them would go
+  EXPECT_EQ(more(4, 168, 0), Bounds{});  // few warps
+  EXPECT_EQ(more(16, 0, 0), Bounds{});
 }
 
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
