@@ -1,5 +1,5 @@
 """Mutated kernel files, signatures, options and arguments through the C interface: nothing exits, dies by a signal, runs for
-ten seconds, or leaks. ABI_FUZZ_SECONDS (120) says for how long, ABI_FUZZ_SEED with which mutations; inputs that were
+ten seconds, or leaks. ABI_FUZZ_SECONDS (100) says for how long, ABI_FUZZ_SEED with which mutations; inputs that were
 found before are run as they are."""
 import os
 import subprocess
@@ -17,7 +17,7 @@ def fuzz(seconds, seed, folder, files):
 
 def test_mutated_inputs_are_statuses(tmp_path):
     files = [*(ROOT / "examples").rglob("*.py"), *(ROOT / "test/golden").rglob("*.py"), *(ROOT / "test/bad_input").glob("*.py")]
-    done = fuzz(int(os.environ.get("ABI_FUZZ_SECONDS", 120)), int(os.environ.get("ABI_FUZZ_SEED", 1)), tmp_path, sorted(files))
+    done = fuzz(int(os.environ.get("ABI_FUZZ_SECONDS", 100)), int(os.environ.get("ABI_FUZZ_SEED", 1)), tmp_path, sorted(files))
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
