@@ -10,7 +10,6 @@ FOLDER/random.json.
 import argparse
 import json
 import os
-import selectors
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ sys.path.insert(0, str(HERE))
 import random_kernels
 import random_table
 from surroundings import surroundings
-from worker_process import WorkerProcess
+from worker_process import WorkerProcess, Workers
 
 # Seconds that a worker may spend in one phase, which is of one contestant.
 LIMITS = {"starting": 150, "checking": 60, "timing": 30}
@@ -72,29 +71,19 @@ class Worker(WorkerProcess):
         self.enter({"phase": {"check": "checking", "time": "timing"}[verb]})
 
 
-class Run:
+class Run(Workers):
     def __init__(self, record, jobs, logs, budget, script=HERE / "random_worker.py"):
+        super().__init__(LIMITS, record.path)
         self.record, self.jobs, self.logs, self.script = record, jobs, logs, script
         self.begun = time.monotonic()
         self.budget = budget
-        self.workers, self.started, self.stillborn = {}, 0, 0
-        self.selector = selectors.DefaultSelector()
 
     # --- workers ---
 
-    def start(self):
-        worker = Worker(self.script, self.logs / f"random-worker-{self.started}.log")
-        self.started += 1
-        self.workers[worker.out] = worker
-        self.selector.register(worker.out, selectors.EVENT_READ)
-        return worker
+    def make(self, number):
+        return Worker(self.script, self.logs / f"random-worker-{number}.log")
 
-    def end(self, worker):
-        self.selector.unregister(worker.out)
-        del self.workers[worker.out]
-        return worker.end()
-
-    def drop(self, worker, why=""):
+    def drop(self, worker, why):
         """Ends a worker that is at fault or late; its case, if it has one, ends with it."""
         said, status = worker.said, self.end(worker)
         if worker.seed is not None:
@@ -103,30 +92,10 @@ class Run:
         elif said["phase"] == "starting":
             self.stillborn += 1
 
-    def hear(self, worker):
-        said = worker.read()
-        if said is None:
-            self.drop(worker)
-            return
-        self.record.path.touch()  # whoever watches sees that it goes on
-        for message in said:
-            if message["phase"] == "lost":
-                self.drop(worker, f"the device was lost: {message['error']}")
-                return
-            worker.enter(message)
-            if message["phase"] == "done":
-                self.record.add(worker.seed, message["result"])
-                worker.checked.append(worker.seed)
-                worker.seed = None
-
-    def look(self):
-        """Waits a moment for what workers say, and ends those that are late."""
-        for key, _ in self.selector.select(timeout=0.2):
-            if key.fd in self.workers:
-                self.hear(self.workers[key.fd])
-        for worker in list(self.workers.values()):
-            if worker.is_late(LIMITS):
-                self.drop(worker, f"stopped after {LIMITS[worker.said['phase']]} s")
+    def done(self, worker, result):
+        self.record.add(worker.seed, result)
+        worker.checked.append(worker.seed)
+        worker.seed = None
 
     def can_start(self):
         return self.stillborn < MOST_STILLBORN

@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE))
 import spelling_cases
 import spelling_table
 from surroundings import surroundings
-from worker_process import WorkerProcess
+from worker_process import WorkerProcess, Workers
 
 # Seconds that a worker may spend in one phase, which is one configuration of one contestant.
 LIMITS = {"starting": 150, "compiling": 40, "checking": 15, "trying": 8, "timing": 10}
@@ -30,8 +30,10 @@ MOST_SKIPPED = 2  # configurations of one contestant; then the contestant is giv
 
 
 class Worker(WorkerProcess):
+    script = HERE / "spelling_worker.py"
+
     def __init__(self, folder, number):
-        super().__init__(HERE / "spelling_worker.py", folder / f"spelling-worker-{number}.log")
+        super().__init__(self.script, folder / f"spelling-worker-{number}.log")
         self.case, self.measures = None, False
 
     def begin(self, case, verb="case"):
@@ -40,33 +42,26 @@ class Worker(WorkerProcess):
         self.enter({"phase": "compiling", "contestant": "ours", "config": ""})
 
 
-class Run:
+class Run(Workers):
     def __init__(self, args, cases):
+        super().__init__(LIMITS, args.out / ("goals.json" if args.set == "goals" else "spellings.json"))
         self.args, self.waiting = args, list(cases)
         self.deadline = time.monotonic() + args.budget
-        self.results, self.workers, self.started = [], {}, 0
+        self.results = []
         self.order = {case.name(): index for index, case in enumerate(cases)}
-        self.selector = selectors.DefaultSelector()
         self.measuring = None
         self.measured_seconds = 0.0
-        self.stillborn = 0  # workers that died before they could work: no more are started than live
-        self.path = args.out / ("goals.json" if args.set == "goals" else "spellings.json")
         self.save()
 
     # --- workers ---
 
-    def start(self):
-        worker = Worker(self.args.logs, self.started)
-        self.started += 1
-        self.workers[worker.out] = worker
-        self.selector.register(worker.out, selectors.EVENT_READ)
+    def make(self, number):
+        return Worker(self.args.logs, number)
 
     def drop(self, worker, why):
         """Ends a worker; its case goes on without the contestant that was under way."""
-        self.selector.unregister(worker.out)
-        del self.workers[worker.out]
         said, case = worker.said, worker.case
-        status = worker.end()
+        status = self.end(worker)
         if self.measuring is worker:
             self.measuring = None
         if case is None:
@@ -84,24 +79,12 @@ class Run:
             case.without[culprit] = fate
         self.waiting.insert(0, case)
 
-    def hear(self, worker):
-        said = worker.read()
-        if said is None:
-            self.drop(worker, "")
-            return
-        self.path.touch()  # whoever watches sees that it goes on
-        for message in said:
-            worker.enter(message)
-            if message["phase"] == "lost":
-                worker.said = {**worker.said, "phase": "lost"}
-                self.drop(worker, f"the device was lost: {message['error']}")
-                return
-            if message["phase"] == "done":
-                self.add(message["result"])
-                worker.case = None
-                if self.measuring is worker:
-                    self.measured_seconds += time.monotonic() - self.granted
-                    self.measuring = None
+    def done(self, worker, result):
+        self.add(result)
+        worker.case = None
+        if self.measuring is worker:
+            self.measured_seconds += time.monotonic() - self.granted
+            self.measuring = None
 
     # --- what is done next ---
 
@@ -133,12 +116,7 @@ class Run:
             if not self.workers:
                 break
             self.feed()
-            for key, _ in self.selector.select(timeout=0.2):
-                if key.fd in self.workers:
-                    self.hear(self.workers[key.fd])
-            for worker in list(self.workers.values()):
-                if worker.is_late(LIMITS):
-                    self.drop(worker, f"stopped after {LIMITS[worker.said['phase']]} s")
+            self.look()
         for worker in list(self.workers.values()):
             if worker.case is not None:
                 self.add({"purpose": worker.case.purpose, "spelling": worker.case.spelling, "fate": "the time was up"})

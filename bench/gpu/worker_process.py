@@ -2,10 +2,11 @@
 
 The parent's end is `WorkerProcess`: requests go to the child's standard input, what it says comes from a pipe of its own, since
 libraries print on its standard output, which is logged. The child's is `Pipe`. Each line says a phase, and whom it belongs to: so
-whoever watches knows what a death or a hang is to be blamed on.
+whoever watches knows what a death or a hang is to be blamed on. `Workers` are all those of a run.
 """
 import json
 import os
+import selectors
 import signal
 import subprocess
 import sys
@@ -59,6 +60,56 @@ class WorkerProcess:
             pass
         self.log.close()
         return status
+
+
+class Workers:
+    """Hears what workers say, and ends those that die, lose the device, or are longer at a phase than `limits` (seconds by phase) allow.
+
+    Of a run's own are `make`, which returns the worker with a number, `done`, which gets a worker's result, and `drop`, which ends a worker
+    (by `end`) and says what becomes of its case. `path` is the file of the run's results, which is touched while workers live.
+    """
+
+    def __init__(self, limits, path):
+        self.limits, self.path = limits, path
+        self.workers, self.started = {}, 0
+        self.stillborn = 0  # those that died before they could work
+        self.selector = selectors.DefaultSelector()
+
+    def start(self):
+        worker = self.make(self.started)
+        self.started += 1
+        self.workers[worker.out] = worker
+        self.selector.register(worker.out, selectors.EVENT_READ)
+        return worker
+
+    def end(self, worker):
+        """Returns the status with which it ended."""
+        self.selector.unregister(worker.out)
+        del self.workers[worker.out]
+        return worker.end()
+
+    def hear(self, worker):
+        said = worker.read()
+        if said is None:
+            self.drop(worker, "")
+            return
+        self.path.touch()
+        for message in said:
+            if message["phase"] == "lost":  # what the worker said before is what it was at
+                self.drop(worker, f"the device was lost: {message['error']}")
+                return
+            worker.enter(message)
+            if message["phase"] == "done":
+                self.done(worker, message["result"])
+
+    def look(self):
+        """Waits a moment for what workers say, and ends those that are late."""
+        for key, _ in self.selector.select(timeout=0.2):
+            if key.fd in self.workers:
+                self.hear(self.workers[key.fd])
+        for worker in list(self.workers.values()):
+            if worker.is_late(self.limits):
+                self.drop(worker, f"stopped after {self.limits[worker.said['phase']]} s")
 
 
 class Pipe:
