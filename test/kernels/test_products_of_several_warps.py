@@ -492,7 +492,8 @@ def test_registers_are_bound_where_one_more_program_fits(build_dir, tmp_path, he
     text = (tmp_path / "code.ptx").read_text()
     assert re.findall(r"\.maxnreg (\d+)", text) == ([str(bound)] if bound else [])
     notes = assembled(text, tmp_path)
-    assert int(re.search(r" (\d+) bytes spill stores", notes)[1]) <= 8 and not re.search(r"C75\d\d", notes), notes
+    most_spilled = 8 if bound and not options else 0
+    assert int(re.search(r" (\d+) bytes spill stores", notes)[1]) <= most_spilled and not re.search(r"C75\d\d", notes), notes
     assert not bound or int(re.search(r"Used (\d+) registers", notes)[1]) <= bound
 
 
