@@ -315,6 +315,11 @@ constexpr Pass splitProducts{
     "offsets of loops of products are shifted, not multiplied: that would wait for the tensor cores",
     changeText<splitOffsetProducts>};
 
+constexpr Pass joinProducts{
+    "join-offset-products", "ptx",
+    "offsets elsewhere are products of 32 bits, also of indices that LLVM has widened in another block",
+    changeText<joinOffsetProducts>};
+
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
 bool hasBulkCopy(const simt::Machine &machine) { return machine.hasBulkCopy; }
@@ -381,6 +386,7 @@ constexpr pipeline::Row table[] = {
     {"ptx", &widenDifferences},
     {"ptx", &separatePairs},
     {"ptx", &splitProducts, hasGroupDots},
+    {"ptx", &joinProducts},
 };
 
 } // namespace

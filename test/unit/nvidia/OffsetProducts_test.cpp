@@ -1,8 +1,10 @@
-// Offsets ahead of products of several warps leave the compiler shifted; all other text stays as it is.
+// Offsets ahead of products of several warps leave the compiler shifted, others as products of 32 bits; all
+// other text stays as it is.
 #include "targets/nvidia/OffsetProducts.h"
 
 #include <gtest/gtest.h>
 
+using tegula::nvidia::joinOffsetProducts;
 using tegula::nvidia::splitOffsetProducts;
 
 TEST(OffsetProducts, AreShiftedAheadOfTheLastProductOfSeveralWarps) {
@@ -46,4 +48,51 @@ TEST(OffsetProducts, OtherLinesStay) {
   }
   for (std::string text : {"", "\n", "\tmul.wide.s32 \t%rd1, %r1, 2;\n"})
     EXPECT_EQ(splitOffsetProducts(text), text);
+}
+
+TEST(OffsetProducts, OfIndicesThatAnotherBlockWidenedAreOfTheirWords) {
+  EXPECT_EQ(joinOffsetProducts("\tadd.s32 \t%r1, %r2, 4;\n"
+                               "\tcvt.s64.s32 \t%rd1, %r1;\n"
+                               "\tmov.u32 \t%r3, %tid.x;\n"
+                               "\tcvt.u64.u32 \t%rd2, %r3;\n"
+                               "\tbar.sync \t0;\n"
+                               "\tshl.b64 \t%rd3, %rd1, 2;\n"
+                               "\tshl.b64 \t%rd4, %rd2, 30;\n"),
+            "\tadd.s32 \t%r1, %r2, 4;\n"
+            "\tcvt.s64.s32 \t%rd1, %r1;\n"
+            "\tmov.u32 \t%r3, %tid.x;\n"
+            "\tcvt.u64.u32 \t%rd2, %r3;\n"
+            "\tbar.sync \t0;\n"
+            "\tmul.wide.s32 \t%rd3, %r1, 4;\n"
+            "\tmul.wide.u32 \t%rd4, %r3, 1073741824;\n");
+}
+
+TEST(OffsetProducts, OfIndicesThatChangeStayShifted) {
+  const std::string ends = "\tcvt.s64.s32 \t%rd1, %r1;\n\tshl.b64 \t%rd2, %rd1, 2;\n";
+  for (std::string again :
+       {"\tadd.s32 \t%r1, %r1, 4;\n", "\t@%p1 mov.b32 \t%r1, 0;\n", "\tcvt.s64.s32 \t%rd1, %r2;\n",
+        "\tld.global.v2.b32 \t{%r4, %r1}, [%rd9];\n",
+        "\t{ .reg .b32 t; add.s32 t, %r2, 1; mov.b32 %r1, t; }\n",
+        "\tshfl.sync.bfly.b32 \t%r1|%p1, %r2, 1, 31, -1;\n", "\tmma.sync {%r1, %r2},\n\t{%r3, %r4};\n",
+        "\tmma.sync\n\t{%r1, %r2}, {%r3, %r4};\n"}) {
+    std::string text = "\tmov.b32 \t%r1, 0;\n" + again + ends;
+    EXPECT_EQ(joinOffsetProducts(text), text) << again;
+  }
+  const std::string half = "\tcvt.s64.s32 \t%rd1, %rd3;\n\tshl.b64 \t%rd2, %rd1, 2;\n"; // of 64 bits
+  EXPECT_EQ(joinOffsetProducts("\tmov.b64 \t%rd3, 0;\n" + half), "\tmov.b64 \t%rd3, 0;\n" + half);
+  const std::string unknown = ends + "\tst.global.b32 \t[%rd5], %r1;\n"; // nobody writes the index
+  EXPECT_EQ(joinOffsetProducts(unknown), unknown);
+}
+
+TEST(OffsetProducts, OfOtherShiftsStay) {
+  const std::string begins = "\tmov.b32 \t%r1, 0;\n\tcvt.s64.s32 \t%rd1, %r1;\n";
+  for (std::string line :
+       {"\tshl.b64 \t%rd2, %rd1, 31;\n", "\tshl.b64 \t%rd2, %rd1, 0;\n", "\tshl.b64 \t%rd2, %rd3, 2;\n",
+        "\tshl.b64 \t%rd2, %rd1, %r1;\n", "\t@%p1 shl.b64 \t%rd2, %rd1, 2;\n", "\tshr.s64 \t%rd2, %rd1, 2;\n",
+        "\tshl.b64 \t%rd2, %rd1, 2;\n\twgmma.mma_async.sync.aligned\n"}) {
+    EXPECT_EQ(joinOffsetProducts(begins + line), begins + line);
+  }
+  const std::string behind = "\twgmma.mma_async.sync.aligned;\n" + begins;
+  EXPECT_EQ(joinOffsetProducts(behind + "\tshl.b64 \t%rd2, %rd1, 2;\n"),
+            behind + "\tmul.wide.s32 \t%rd2, %r1, 4;\n");
 }
