@@ -287,6 +287,14 @@ const Pass sinkStandIns{
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkStandIns(function); });
     }};
+const Pass unrollElementwiseLoops{
+    "unroll-elementwise-loops", "ttir",
+    "loops of a few short trips that combine nothing become these before layouts are chosen", [](Unit &unit) {
+      const int64_t threads = 32 * int64_t(unit.warps);
+      return eachFunction(unit, [&](tile::FuncOp function) {
+        transforms::unrollElementwiseLoops(function, threads, unit.machine.costs);
+      });
+    }};
 const Pass unrollShortLoops{"unroll-short-loops", "simt",
                             "loops of a few short trips become these, one behind the other", [](Unit &unit) {
                               return eachFunction(unit, [&](tile::FuncOp function) {

@@ -12,4 +12,9 @@ namespace tegula::transforms {
 // chunks stay loops, as do those around such.
 void unrollShortLoops(mlir::Operation *function, const simt::Costs &costs);
 
+// The same in tile, before tiles have layouts, of loops that only load, store and compute element by element:
+// layouts are then chosen for accesses that happen once, and not for a loop that would let the warps meet in
+// each trip. `threads` share a tile's elements evenly.
+void unrollElementwiseLoops(mlir::Operation *function, int64_t threads, const simt::Costs &costs);
+
 } // namespace tegula::transforms

@@ -341,6 +341,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
     {"simt", &pipeline::splitMaskedLoops, hasGroupDots},
+    {"simt", &pipeline::unrollElementwiseLoops},
     {"simt", &pipeline::cse},
     {"simt", &pipeline::canonicalize},
     {"simt", &pipeline::loopInvariantCodeMotion},
