@@ -279,7 +279,7 @@ std::optional<Value> libdevice_umulhi(Call &call) { return call_umulhi(call); }
 
 std::optional<Value> libdevice_float_as_int(Call &call) { return reinterpret(call, DType::F32, DType::I32); }
 std::optional<Value> libdevice_int_as_float(Call &call) { return reinterpret(call, DType::I32, DType::F32); }
-std::optional<Value> libdevice_float_as_uint(Call &call) { return reinterpret(call, DType::F32, DType::U32); }
+std::optional<Value> libdevice_float_as_uint(Call &call) { return reinterpret(call, DType::F32, DType::I32); }
 std::optional<Value> libdevice_uint_as_float(Call &call) { return reinterpret(call, DType::U32, DType::F32); }
 std::optional<Value> libdevice_double_as_longlong(Call &call) {
   return reinterpret(call, DType::F64, DType::I64);

@@ -50,7 +50,7 @@ def libdevice_ffs(x: integer):
 
 @triton.jit
 def libdevice_sad(x: integer, y: integer, z: integer):
-    return tl.maximum(x, y) - tl.minimum(x, y) + z
+    return (tl.maximum(x, y) - tl.minimum(x, y) + z).to(x.dtype)
 
 
 @triton.jit
@@ -82,90 +82,19 @@ def libdevice_rcp64h(x: real):
     return (bits & -4294967296).to(tl.float64, bitcast=True)
 
 
-# ---- conversions ----------------------------------------------------------------------------
-
-
-@triton.jit
-def libdevice_float2int_rn(x: real):
-    return libdevice.rint(x).to(tl.int32)
-
-
-@triton.jit
-def libdevice_float2int_rz(x: real):
-    return x.to(tl.int32)
-
-
-@triton.jit
-def libdevice_float2int_rd(x: real):
-    return tl.floor(x).to(tl.int32)
-
-
-@triton.jit
-def libdevice_float2int_ru(x: real):
-    return tl.ceil(x).to(tl.int32)
-
-
-@triton.jit
-def libdevice_float2uint_rn(x: real):
-    return libdevice.rint(x).to(tl.uint32)
-
-
-@triton.jit
-def libdevice_float2uint_rz(x: real):
-    return x.to(tl.uint32)
-
-
-@triton.jit
-def libdevice_float2ll_rn(x: real):
-    return libdevice.rint(x).to(tl.int64)
-
-
-@triton.jit
-def libdevice_float2ll_rz(x: real):
-    return x.to(tl.int64)
-
-
-@triton.jit
-def libdevice_double2int_rn(x: real):
-    return libdevice.rint(x).to(tl.int32)
-
-
-@triton.jit
-def libdevice_double2int_rz(x: real):
-    return x.to(tl.int32)
-
-
-@triton.jit
-def libdevice_double2float_rn(x: real):
-    return x.to(tl.float32)
-
-
-@triton.jit
-def libdevice_int2float_rn(x: integer):
-    return x.to(tl.int32).to(tl.float32)
-
-
-@triton.jit
-def libdevice_uint2float_rn(x: integer):
-    return x.to(tl.uint32).to(tl.float32)
-
-
-@triton.jit
-def libdevice_float2half_rn(x: real):
-    return x.to(tl.float16)
-
-
-@triton.jit
-def libdevice_half2float(x: real):
-    return x.to(tl.float32)
-
-
 # ---- floats ---------------------------------------------------------------------------------
 
 
 @triton.jit
 def check_real(x):
     tl.static_assert(x.dtype == tl.float32 or x.dtype == tl.float64, "libdevice takes fp32 or fp64")
+
+
+@triton.jit
+def libdevice_rsqrt_rn(x: real):
+    # In f64 no result of an f32 lies so near to the middle of two that rounding twice differs: all mantissas were tried.
+    tl.static_assert(x.dtype == tl.float32, "rsqrt_rn takes fp32")
+    return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
 
 
 @triton.jit
