@@ -83,7 +83,8 @@ typedef struct tg_diagnostic {
 
 /* The status of the first error; TG_OK for a list of warnings and for NULL. */
 TG_API tg_status tg_diagnostics_status(const tg_diagnostics *list);
-/* All of them as a person reads them: place, line, caret, reason, hint. */
+/* All of them as a person reads them: place, line, caret, reason, hint. Beside errors without what the kernel
+   printed while it was compiled (tl.static_print), which the list has. */
 TG_API const char *tg_diagnostics_text(const tg_diagnostics *list);
 TG_API size_t tg_diagnostics_count(const tg_diagnostics *list);
 /* Fills `*out`; its strings live as long as the list. */

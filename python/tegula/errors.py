@@ -194,6 +194,9 @@ def make_error(status, text, rows):
     """Called by the extension: (tg_status, rendered text, rows of a Diagnostic) -> exception."""
     text = "\n".join(map(_cut, text.split("\n")))
     diagnostics = [Diagnostic(*(_cut(part) if isinstance(part, str) else part for part in row)) for row in rows]
+    for diagnostic in diagnostics:
+        if diagnostic.kind == "StaticPrint":  # it ran before the error
+            print(diagnostic.message)
     kind = next((d.kind for d in diagnostics if d.severity == 0), "")
     cls = _BY_KIND.get(kind) or _BY_STATUS.get(status, CompilationError)
     from .language.core import running

@@ -1,6 +1,7 @@
 // Versions, names, statuses and lists of diagnostics.
 #include "capi/Handles.h"
 
+#include <algorithm>
 #include <iterator>
 
 using namespace tegula;
@@ -33,8 +34,18 @@ int tg_dtype_from_name(const char *name) {
 const char *tg_dtype_name(int dtype) { return isDtype(dtype) ? dtypeNames[dtype] : nullptr; }
 size_t tg_dtype_size(int dtype) { return isDtype(dtype) ? byteSize(DType(dtype)) : 0; }
 
+// Beside errors a person reads no remarks: those are what the program printed while it was compiled.
+static std::string textOf(std::vector<diag::Diagnostic> diagnostics) {
+  auto is = [](diag::Severity severity) {
+    return [severity](const diag::Diagnostic &each) { return diag::severity(each.kind) == severity; };
+  };
+  if (std::ranges::any_of(diagnostics, is(diag::Severity::Error)))
+    std::erase_if(diagnostics, is(diag::Severity::Remark));
+  return diag::render(diagnostics);
+}
+
 tg_diagnostics::tg_diagnostics(std::vector<diag::Diagnostic> diagnostics)
-    : list(std::move(diagnostics)), text(diag::render(list)) {
+    : list(std::move(diagnostics)), text(textOf(list)) {
   capi::enter(this, capi::Handle::Diagnostics);
   for (const diag::Diagnostic &diagnostic : list) {
     Location location;

@@ -164,10 +164,12 @@ Diagnostic make(Kind kind, Location location, std::initializer_list<std::string_
 
 Diagnostic &Sink::report(Diagnostic diagnostic) {
   bool isError = severity(diagnostic.kind) == Severity::Error;
-  bool full = diagnostics_.size() >= limit_ && (!isError || errors_ >= limit_);
+  bool isRemark = severity(diagnostic.kind) == Severity::Remark;
+  bool full = !isRemark && kept_ >= limit_ && (!isError || errors_ >= limit_);
   errors_ += isError;
   if (full)
     return dropped_ = std::move(diagnostic);
+  kept_ += !isRemark;
   diagnostics_.push_back(std::move(diagnostic));
   return diagnostics_.back();
 }

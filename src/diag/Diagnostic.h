@@ -40,7 +40,8 @@ struct Diagnostic {
 // Fills the text and the hint of `kind` with `arguments`.
 Diagnostic make(Kind kind, Location location, std::initializer_list<std::string_view> arguments = {});
 
-// Collects what one compile has to say, in order. At most `limit` errors are kept.
+// Collects what one compile has to say, in order. At most `limit` errors and warnings are kept, and all
+// remarks: what a program prints while it is compiled is its own.
 class Sink {
 public:
   explicit Sink(size_t limit = 100) : limit_(limit) {}
@@ -64,7 +65,7 @@ public:
   Status status() const;
 
 private:
-  size_t limit_, errors_ = 0;
+  size_t limit_, errors_ = 0, kept_ = 0; // errors and warnings in the list
   std::vector<Diagnostic> diagnostics_;
   Diagnostic dropped_{};
 };

@@ -37,3 +37,28 @@ def test_a_line_without_an_end_is_printed(capsys):
 
     kernel[(1, )](np.zeros(1, np.int32))
     assert capsys.readouterr().out == "no end\n"
+
+
+def test_all_lines_are_printed(capsys):
+
+    @triton.jit
+    def kernel(out):
+        for i in tl.static_range(300):
+            tl.static_print("trip", i)
+        tl.store(out, 1)
+
+    kernel[(1, )](np.zeros(1, np.int32))
+    assert capsys.readouterr().out == "".join(f"trip {i}\n" for i in range(300))
+
+
+def test_lines_ahead_of_an_error_are_printed_and_are_no_part_of_it(capsys):
+
+    @triton.jit
+    def kernel(out):
+        tl.static_print("so far")
+        tl.store(out, missing)  # noqa: F821
+
+    with pytest.raises(triton.CompilationError) as caught:
+        kernel[(1, )](np.zeros(1, np.int32))
+    assert capsys.readouterr().out == "so far\n"
+    assert "error: " in str(caught.value).split("\n")[0] and "so far" not in str(caught.value)

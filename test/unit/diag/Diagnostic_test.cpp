@@ -120,6 +120,16 @@ TEST(Sink, KeepsItsLimitAndCountsAll) {
   EXPECT_EQ(sink.status().message, render(sink.all()));
 }
 
+TEST(Sink, KeepsAllThatAKernelPrints) {
+  Sink sink(2);
+  for (int i = 0; i < 5; ++i)
+    sink.report(Kind::StaticPrint, {}, {"x"});
+  for (int i = 0; i < 3; ++i)
+    sink.report(Kind::UnexpectedToken, {}, {"x"});
+  EXPECT_EQ(sink.all().size(), 5u + 2u);
+  EXPECT_EQ(sink.errorCount(), 3u);
+}
+
 TEST(Utf8, RefusesWhatIsNoCharacter) {
   EXPECT_EQ(findInvalidUtf8("plain ascii text, long enough for words"), std::string_view::npos);
   EXPECT_EQ(findInvalidUtf8("\u00e9\u4e2d\U0001F600"), std::string_view::npos);
