@@ -79,10 +79,22 @@ def common_type(a, b, divides):
     return result
 
 
+def scalar_type(a, b):
+    """The same where a number counts as a run-time scalar of its type, which may wrap in another one."""
+    try:
+        return of_values(NUMBERS.get(a, a), NUMBERS.get(b, b), False)
+    except Refused:
+        number = a if a in NUMBERS else b
+        if number not in NUMBERS:
+            raise
+        return b if number == a else a  # an integer beside an 8-bit float
+
+
 def expected(a, op, b):
-    result = common_type(a, b, op in DIVISION)
     if op in COMPARISONS:
+        scalar_type(a, b)
         return "int1"
+    result = common_type(a, b, op in DIVISION)
     if op == "/":
         return result if result in FLOATS else "float32"
     if op == "//" and result in FLOATS:
@@ -141,3 +153,31 @@ def test_types_of_results(op, build_dir, tmp_path):
         wanted = [kind for _, _, kind in group]
         assert run.returncode == 1
         assert list(zip(group, said)) == list(zip(group, wanted)) and len(said) == len(wanted), run.stderr[:4000]
+
+
+def of_extremum(a, b):
+    """Of tiles in bfloat16 extrema are computed in float32."""
+    return scalar_type(*("float32" if x == "bfloat16" else x for x in (a, b)))
+
+
+@pytest.mark.parametrize("call, result", [
+    ("tl.maximum({}, {})", of_extremum), ("tl.minimum({}, {})", of_extremum), ("max({}, {})", of_extremum),
+    ("tl.clamp({}, {}, 0)", of_extremum), ("tl.fma({0}, {1}, {1})", scalar_type), ("tl.umulhi({}, {})", scalar_type),
+    ("tl.div_rn({}, {})", scalar_type)])
+def test_numbers_are_run_time_scalars_to_extrema_and_functions(call, result, build_dir, tmp_path):
+    lines = []
+    for a, b in cases(call):
+        try:
+            wanted = result(a, b)
+        except Refused:
+            continue
+        takes = {"tl.umulhi": wanted not in FLOATS and width(wanted) >= 32, "tl.div_rn": wanted == "float32",
+                 "tl.fma": wanted in FLOATS, "tl.clamp": wanted != "int1"}
+        if takes.get(call.split("(")[0], True):
+            if call.startswith("tl.clamp") and wanted not in FLOATS and width(wanted) < 32:
+                wanted = "int32"  # the other limit's
+            lines.append(f"    tl.static_assert({call.format(spelled(a), spelled(b))}.dtype == tl.{wanted}, '{a}, {b}: not {wanted}')")
+    path = tmp_path / "promotion.py"
+    path.write_text(HEAD + f"@triton.jit\ndef accepted({PARAMETERS}):\n" + "\n".join(lines) + "\n")
+    accepted = dump(build_dir, path, "accepted")
+    assert len(lines) > 10 and accepted.returncode == 0, accepted.stderr[:4000]

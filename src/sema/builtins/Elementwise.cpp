@@ -33,7 +33,7 @@ std::optional<Value> extremum(Call &call) {
   if (!propagate)
     return std::nullopt;
   auto operands = unifyOperands(session, call.row.display(), promoteBrainFloat(session, call[0]),
-                                promoteBrainFloat(session, call[1]));
+                                promoteBrainFloat(session, call[1]), {.numbersPromote = true});
   // Two numbers meet as run-time scalars.
   if (!operands)
     return std::nullopt;
@@ -340,8 +340,10 @@ std::optional<Value> call_clamp(Call &call) {
     return std::nullopt;
   std::string op = call.row.display();
   Value limits[2] = {promoteBrainFloat(session, call[1]), promoteBrainFloat(session, call[2])};
-  auto lower = unifyOperands(session, op, promoteBrainFloat(session, call[0]), limits[0]);
-  auto upper = lower ? unifyOperands(session, op, lower->first, limits[1]) : std::nullopt;
+  auto lower =
+      unifyOperands(session, op, promoteBrainFloat(session, call[0]), limits[0], {.numbersPromote = true});
+  auto upper =
+      lower ? unifyOperands(session, op, lower->first, limits[1], {.numbersPromote = true}) : std::nullopt;
   auto low = upper ? unifyOperands(session, op, upper->first, lower->second) : std::nullopt;
   if (!low)
     return std::nullopt;
@@ -386,7 +388,7 @@ std::optional<Value> call_logical_or(Call &call) {
 }
 
 std::optional<Value> call_umulhi(Call &call) {
-  auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1]);
+  auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1], {.numbersPromote = true});
   if (!operands)
     return std::nullopt;
   auto &[a, b] = *operands;

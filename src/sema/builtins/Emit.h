@@ -48,6 +48,9 @@ std::optional<Pair> broadcastPair(Session &, const Tensor &left, const Tensor &r
 struct OperandRule {
   bool leftPointer = false, rightPointer = false; // may it be a pointer?
   bool division = false;                          // see promote()
+  // A number takes part in the promotion by the type that it would have as a run-time scalar, as it does in
+  // arithmetic only where it is of a higher kind.
+  bool numbersPromote = false;
 };
 // Both to one type and one shape. A pointer keeps its type, and so does its offset.
 std::optional<Pair> unifyOperands(Session &, std::string_view op, const Value &left, const Value &right,

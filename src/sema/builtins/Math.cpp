@@ -51,8 +51,8 @@ std::optional<Value> call_abs(Call &call) {
 std::optional<Value> call_fma(Call &call) {
   Session &session = call.session;
   std::string op = call.row.display();
-  auto xy = unifyOperands(session, op, call[0], call[1]);
-  auto xz = xy ? unifyOperands(session, op, xy->first, call[2]) : std::nullopt;
+  auto xy = unifyOperands(session, op, call[0], call[1], {.numbersPromote = true});
+  auto xz = xy ? unifyOperands(session, op, xy->first, call[2], {.numbersPromote = true}) : std::nullopt;
   auto yz = xz ? unifyOperands(session, op, xy->second, xz->second) : std::nullopt;
   if (!yz)
     return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<Value> call_fdiv(Call &call) {
 }
 
 std::optional<Value> call_div_rn(Call &call) {
-  auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1]);
+  auto operands = unifyOperands(call.session, call.row.display(), call[0], call[1], {.numbersPromote = true});
   if (!operands)
     return std::nullopt;
   auto &[x, y] = *operands;

@@ -49,10 +49,13 @@ llvm::APInt integerOf(const Const &number) {
   return flag ? llvm::APInt(2, *flag) : std::get<llvm::APInt>(number.value);
 }
 
-// The side in the type of the operation. A number is written down in that type directly.
-std::optional<Tensor> inType(Session &session, const Operand &operand, DType type) {
+// The side in the type of the operation. A number is written down in that type directly; one that has taken
+// part in the promotion wraps like a scalar of its type.
+std::optional<Tensor> inType(Session &session, const Operand &operand, DType type, bool wraps) {
   if (operand.tensor)
     return cast(session, *operand.tensor, type);
+  if (!isFloat(type) && wraps)
+    return cast(session, literal(session, *operand.number, operand.type.element), type);
   if (!isFloat(type)) {
     llvm::APInt value = integerOf(*operand.number);
     if (value.isNegative() && isUnsigned(type))
@@ -97,12 +100,19 @@ std::optional<Pair> unifyOperands(Session &session, std::string_view op, const V
     auto a = toTensor(session, left), b = toTensor(session, right);
     return broadcastPair(session, *a, *b);
   }
-  Promotion promotion = promote(l->type.element, l->number, r->type.element, r->number, rule.division);
+  bool wraps = rule.numbersPromote && (l->number || r->number);
+  Promotion promotion =
+      promote(l->type.element, l->number && !wraps, r->type.element, r->number && !wraps, rule.division);
+  if (wraps && promotion.fault == PromotionFault::UnexpectedTypes) { // integers beside 8-bit floats
+    wraps = false;
+    promotion = promote(l->type.element, l->number, r->type.element, r->number, rule.division);
+  }
   if (promotion.fault == PromotionFault::DifferentSignedness)
     return session.fail(diag::Kind::DifferentSignedness, {op, name(l->type.element), name(r->type.element)});
   if (promotion.fault == PromotionFault::UnexpectedTypes)
     return failOfOperands(session, op, left, right);
-  auto a = inType(session, *l, promotion.type), b = a ? inType(session, *r, promotion.type) : std::nullopt;
+  auto a = inType(session, *l, promotion.type, wraps);
+  auto b = a ? inType(session, *r, promotion.type, wraps) : std::nullopt;
   return b ? broadcastPair(session, *a, *b) : std::nullopt;
 }
 
@@ -276,7 +286,7 @@ std::optional<Value> compare(Session &session, syntax::CompareOperator op, const
   }
   if (op == Op::In || op == Op::NotIn)
     return failOfOperands(session, spelling(op), left, right);
-  auto operands = unifyOperands(session, spelling(op), left, right);
+  auto operands = unifyOperands(session, spelling(op), left, right, {.numbersPromote = true});
   return operands ? std::optional<Value>(emitCompare(session, op, operands->first, operands->second))
                   : std::nullopt;
 }

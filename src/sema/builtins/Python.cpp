@@ -9,8 +9,16 @@ namespace {
 
 std::optional<Value> extremeOf(Call &call, std::string_view builtin, bool wantsMax) {
   auto values = *elementsOf(call[0]);
+  if (values.size() == 1) {
+    auto elements = elementsOf(values[0]);
+    if (!elements)
+      return call.wrong(
+          0, wantsMax ? "two values at least, or a tuple (`tl.max(x)` is a tile's largest element)"
+                      : "two values at least, or a tuple (`tl.min(x)` is a tile's smallest element)");
+    values = *elements;
+  }
   if (values.empty())
-    return call.wrong(0, "at least two values");
+    return call.wrong(0, "a value at least");
   Value best = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
     std::optional<Value> next;

@@ -31,6 +31,7 @@
 # RUN: %refused tuple_indices 'n=i32'
 # RUN: %refused not_a_function 'p=*f32'
 # RUN: %refused in_library 'p=*f16'
+# RUN: %refused largest_of_one 'p=*f32'
 import triton
 import triton.language as tl
 
@@ -96,7 +97,7 @@ def python(p, n):
     tl.static_assert(isinstance(3, int) and isinstance(2.5, (int, float)) and isinstance(tl.int8, tl.dtype))
     tl.static_assert(hasattr(x, "shape") and not hasattr(x, "wings"))
     tl.static_assert(getattr(x, "wings", 5) == 5)
-    tl.static_assert(min(3, 5, 4) == 3)
+    tl.static_assert(min(3, 5, 4) == 3 and max((3, 5, 4)) == 5)
     # python: arith.maxsi
     # python: arith.maxsi
     # python: arith.minsi
@@ -299,3 +300,11 @@ def in_library(p):
     # in_library: sorting.py:{{.*}} static_assert failed: k must be from 1 to the extent of the dimension [StaticAssertFailed]
     # in_library: calls.py:[[#@LINE+1]]
     tl.topk(tl.load(p + tl.arange(0, 4)), 8)
+
+
+@triton.jit
+def largest_of_one(p):
+    # largest_of_one: parameter `values` of `max` must be two values at least, or a tuple (`tl.max(x)` is a tile's largest element)
+    max(tl.arange(0, 4))
+    # largest_of_one: parameter `values` of `min` must be a value at least, not () [BuiltinWrongArgument]
+    min()

@@ -8,7 +8,7 @@
 # RUN: %said condition_type 'p=*i32,n=i32'
 # RUN: %refused integer 'p=*f16'
 # RUN: %refused device_integer 'p=*f16'
-# RUN: %ir integer_clamp 'n=i32,u=u8,p=*i32'
+# RUN: %ir integer_clamp 'n=i32,u=u32,p=*i32'
 # RUN: %refused integer_division 'n=i32'
 # RUN: %refused precise_double 'x=f64'
 # RUN: %refused small_product 's=i8'
@@ -169,8 +169,8 @@ def integer_division(n):
 def integer_clamp(n, u, p):
     # integer_clamp: arith.maxsi {{.*}} : i32
     # integer_clamp: arith.minsi {{.*}} : i32
-    # integer_clamp: arith.maxui {{.*}} : i8
-    # integer_clamp: arith.minui {{.*}} : i8
+    # integer_clamp: arith.maxui {{.*}} : i32
+    # integer_clamp: arith.minui {{.*}} : i32
     tl.store(p, tl.clamp(n, 1, 5))
     tl.store(p + 1, tl.clamp(u, 1, 5))
 
