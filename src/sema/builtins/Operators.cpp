@@ -1,5 +1,6 @@
 // The operators of the language over run-time values, numbers and tuples. Two constants
 // are Python's arithmetic and never come down here.
+#include "base/ByteFloat.h"
 #include "sema/Hints.h"
 #include "sema/builtins/Emit.h"
 
@@ -273,6 +274,31 @@ std::optional<Value> binary(Session &session, BinOp op, const Value &left, const
   return std::nullopt;
 }
 
+// Has the type of the tile the very number? Then a comparison in it is the one in the type of both, and of
+// fewer bits.
+static bool hasNumber(Session &session, const Value &tile, const Value &number) {
+  const Tensor *tensor = tile.tensor();
+  const Const *constant = number.constant();
+  if (!tensor || tensor->type.pointer || !constant || !isNumber(*constant) || isBool(tensor->type.element))
+    return false;
+  DType type = tensor->type.element;
+  auto *real = std::get_if<double>(&constant->value);
+  if (!isFloat(type))
+    return !real && fits(integerOf(*constant), type);
+  if (isByteFloat(type))
+    return false;
+  const auto &semantics =
+      llvm::cast<mlir::FloatType>(lower(Type{type}, session.builder.getContext())).getFloatSemantics();
+  bool changes = false;
+  llvm::APFloat value(real ? *real : 0.0);
+  if (real)
+    value.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &changes);
+  else
+    changes = llvm::APFloat(semantics).convertFromAPInt(integerOf(*constant), /*IsSigned=*/true,
+                                                        llvm::APFloat::rmNearestTiesToEven) != 0;
+  return !changes;
+}
+
 std::optional<Value> compare(Session &session, syntax::CompareOperator op, const Value &left,
                              const Value &right) {
   using Op = syntax::CompareOperator;
@@ -286,7 +312,8 @@ std::optional<Value> compare(Session &session, syntax::CompareOperator op, const
   }
   if (op == Op::In || op == Op::NotIn)
     return failOfOperands(session, spelling(op), left, right);
-  auto operands = unifyOperands(session, spelling(op), left, right, {.numbersPromote = true});
+  bool promotes = !hasNumber(session, left, right) && !hasNumber(session, right, left);
+  auto operands = unifyOperands(session, spelling(op), left, right, {.numbersPromote = promotes});
   return operands ? std::optional<Value>(emitCompare(session, op, operands->first, operands->second))
                   : std::nullopt;
 }
