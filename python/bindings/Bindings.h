@@ -146,6 +146,9 @@ tg_function *functionHandle(Function *self);
 
 // Where a call with these arguments runs: the target's name and the place. False with an exception set.
 bool choosePlace(const Arena &arena, Function *function, const char *&target, tg_place &place);
+// The place of a launch of what was compiled for `target`; `stream` is a handle, or None: that on which
+// PyTorch works now. False with an exception set.
+bool choosePlaceOf(const Arena &arena, const char *target, PyObject *stream, tg_place &place);
 // The names of targets whose pointers are a GPU's.
 bool namesDevice(PyObject *target);
 

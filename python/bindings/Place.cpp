@@ -29,6 +29,20 @@ bool usesGpu() {
   return answer.get() == Py_True;
 }
 
+bool isOnDevice(const char *target) {
+  return std::strcmp(target, gpu) == 0 || std::strncmp(target, "sm_", 3) == 0;
+}
+
+// The device of the calling thread; -1: there is none.
+int32_t currentDevice() {
+  int32_t device = -1;
+  tg_diagnostics *problems = nullptr;
+  if (tg_device_current(gpu, &device, &problems) == TG_OK)
+    return device;
+  tg_diagnostics_destroy(problems);
+  return -1;
+}
+
 // The text may name the target.
 bool refuse(const char *text, PyObject *target) {
   launchError(text, target);
@@ -54,7 +68,7 @@ bool setStream(tg_place &place) {
 
 bool namesDevice(PyObject *target) {
   const char *name = PyUnicode_AsUTF8(target);
-  return name && (std::strcmp(name, gpu) == 0 || std::strncmp(name, "sm_", 3) == 0);
+  return name && isOnDevice(name);
 }
 
 bool choosePlace(const Arena &arena, Function *function, const char *&target, tg_place &place) {
@@ -71,13 +85,10 @@ bool choosePlace(const Arena &arena, Function *function, const char *&target, tg
                     "launch on the target `cpu`",
                     function->target);
     // No pointer says where: the thread's current device.
-    tg_diagnostics *problems = nullptr;
-    int32_t device = -1;
-    if (state.currentStream != Py_None && tg_device_current(gpu, &device, &problems) == TG_OK) {
+    if (int32_t device = state.currentStream != Py_None ? currentDevice() : -1; device >= 0) {
       place.device = device;
       return setStream(place);
     }
-    tg_diagnostics_destroy(problems);
     return true;
   }
   if (arena.hasHostMemory)
@@ -93,6 +104,27 @@ bool choosePlace(const Arena &arena, Function *function, const char *&target, tg
   }
   place.device = arena.device;
   return setStream(place);
+}
+
+bool choosePlaceOf(const Arena &arena, const char *target, PyObject *stream, tg_place &place) {
+  if (!isOnDevice(target))
+    return arena.device < 0 ||
+           (launchError(
+                "an argument is on the GPU, and the kernel was compiled for the target `%s`, which works on "
+                "the "
+                "host's memory\n  hint: use tensor.cpu(), or launch the function itself, kernel[grid](...)",
+                target),
+            false);
+  if (arena.hasHostMemory)
+    return launchError(
+               "the kernel was compiled for a GPU, and an argument is in the host's memory\n  hint: move it "
+               "with tensor.cuda()"),
+           false;
+  place.device = arena.device >= 0 ? arena.device : currentDevice();
+  if (stream == Py_None)
+    return place.device < 0 || setStream(place);
+  place.stream = PyLong_AsVoidPtr(stream);
+  return place.stream || !PyErr_Occurred();
 }
 
 } // namespace tegula::python

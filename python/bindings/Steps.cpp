@@ -46,9 +46,47 @@ PyObject *prepare(PyObject *, PyObject *args) {
   Py_END_ALLOW_THREADS return status ? raise(status, problems, function) : kernelObject(function, kernel);
 }
 
-// The 8 bytes of a slot. False with an exception set.
+// A float of 16 bits.
+uint64_t halfOf(double number, tg_dtype dtype) {
+  if (dtype == TG_BF16) {
+    auto bits = std::bit_cast<uint32_t>(float(number));
+    return (number != number ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >> 16; // to nearest even
+  }
+  char bytes[2] = {};
+  if (PyFloat_Pack2(number, bytes, 1) < 0) { // too large for it
+    PyErr_Clear();
+    return number < 0 ? 0xfc00 : 0x7c00;
+  }
+  return uint64_t(uint8_t(bytes[0])) | uint64_t(uint8_t(bytes[1])) << 8;
+}
+
+bool isReal(tg_dtype dtype) {
+  return dtype == TG_F16 || dtype == TG_BF16 || dtype == TG_F32 || dtype == TG_F64;
+}
+
+uint64_t realSlot(double number, tg_dtype dtype) {
+  if (dtype == TG_F64)
+    return std::bit_cast<uint64_t>(number);
+  return dtype == TG_F32 ? std::bit_cast<uint32_t>(float(number)) : halfOf(number, dtype);
+}
+
+// Does an integer fit the type of its parameter?
+bool fits(const tg_value &value, tg_dtype dtype) {
+  if (dtype == TG_I1)
+    return value.as.bits <= 1;
+  int bits = int(tg_dtype_size(dtype)) * 8;
+  bool isUnsigned = dtype >= TG_U8 && dtype <= TG_U64;
+  if (value.kind == TG_UINT)
+    return bits == 64 && isUnsigned;
+  int64_t number = value.as.integer;
+  if (isUnsigned)
+    return number >= 0 && (bits == 64 || number >> bits == 0);
+  return bits == 64 || (number >= -(int64_t(1) << (bits - 1)) && number < int64_t(1) << (bits - 1));
+}
+
+// The 8 bytes of a slot; false: the value is none of the argument.
 bool slotOf(const tg_kernel_argument &argument, const tg_value &value, uint64_t &slot) {
-  bool isReal = argument.dtype == TG_F32 || argument.dtype == TG_F64;
+  bool wantsReal = !argument.is_pointer && isReal(argument.dtype);
   switch (value.kind) {
   case TG_NONE: slot = 0; return argument.is_pointer;
   case TG_POINTER: slot = reinterpret_cast<uintptr_t>(value.as.address); return argument.is_pointer;
@@ -56,16 +94,11 @@ bool slotOf(const tg_kernel_argument &argument, const tg_value &value, uint64_t 
   case TG_INT:
   case TG_UINT:
     slot = value.as.bits;
-    if (!argument.is_pointer && isReal) {
-      double number = value.kind == TG_UINT ? double(value.as.bits) : double(value.as.integer);
+    if (wantsReal)
       slot =
-          argument.dtype == TG_F64 ? std::bit_cast<uint64_t>(number) : std::bit_cast<uint32_t>(float(number));
-    }
-    return true;
-  case TG_FLOAT:
-    slot = argument.dtype == TG_F64 ? std::bit_cast<uint64_t>(value.as.real)
-                                    : std::bit_cast<uint32_t>(float(value.as.real));
-    return !argument.is_pointer && isReal;
+          realSlot(value.kind == TG_UINT ? double(value.as.bits) : double(value.as.integer), argument.dtype);
+    return argument.is_pointer || wantsReal || fits(value, argument.dtype);
+  case TG_FLOAT: slot = realSlot(value.as.real, argument.dtype); return wantsReal;
   default: return false;
   }
 }
@@ -82,6 +115,12 @@ bool readSlots(tg_kernel *kernel, PyObject *values, Arena &arena, std::vector<ui
              false;
     if (!arena.convert(PyTuple_GET_ITEM(values, i), value))
       return false;
+    if (value.kind == TG_POINTER && argument.is_written && value.flags & TG_READ_ONLY)
+      return launchError(
+                 "the compiled kernel writes to its argument `%s`, which is read-only\n  hint: pass a "
+                 "writable array",
+                 argument.name),
+             false;
     if (!slotOf(argument, value, slots.back()))
       return launchError("argument `%s` of the compiled kernel is %s%s, and %R was given", argument.name,
                          argument.is_pointer ? "a pointer to " : "", tg_dtype_name(argument.dtype),
@@ -91,24 +130,21 @@ bool readSlots(tg_kernel *kernel, PyObject *values, Arena &arena, std::vector<ui
   return true;
 }
 
-// (raw kernel, (x, y, z), device, stream, (value, ...)): the run-time arguments in their order
+// (raw kernel, (x, y, z), stream or None, (value, ...)): the run-time arguments in their order
 PyObject *launch(PyObject *, PyObject *args) {
-  PyObject *raw, *values;
+  PyObject *raw, *values, *stream;
   long long grid[3];
-  int device;
-  unsigned long long stream;
-  if (!PyArg_ParseTuple(args, "O!(LLL)iKO!", &KernelType, &raw, &grid[0], &grid[1], &grid[2], &device,
-                        &stream, &PyTuple_Type, &values))
+  if (!PyArg_ParseTuple(args, "O!(LLL)OO!", &KernelType, &raw, &grid[0], &grid[1], &grid[2], &stream,
+                        &PyTuple_Type, &values))
     return nullptr;
   tg_kernel *kernel = kernelHandle(raw);
   Arena arena;
   std::vector<uint64_t> slots;
-  if (!readSlots(kernel, values, arena, slots) || !arena.checkMemory())
-    return nullptr;
-  tg_place place{sizeof(tg_place), arena.device >= 0 ? arena.device : device,
-                 reinterpret_cast<void *>(stream)};
+  tg_place place{sizeof(tg_place), -1, nullptr};
   Simulated simulated;
-  if (!simulated.prepare(tg_kernel_target(kernel), &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values),
+  if (!readSlots(kernel, values, arena, slots) || !arena.checkMemory() ||
+      !choosePlaceOf(arena, tg_kernel_target(kernel), stream, place) ||
+      !simulated.prepare(tg_kernel_target(kernel), &PyTuple_GET_ITEM(values, 0), PyTuple_GET_SIZE(values),
                          place))
     return nullptr;
   int64_t extents[3] = {grid[0], grid[1], grid[2]};
@@ -198,7 +234,7 @@ PyObject *forget(PyObject *, PyObject *args) {
 
 PyMethodDef stepMethods[] = {
     {"prepare", prepare, METH_VARARGS, "(function, target, device, rows) -> CompiledKernel"},
-    {"launch", launch, METH_VARARGS, "(kernel, grid, device, stream, values)"},
+    {"launch", launch, METH_VARARGS, "(kernel, grid, stream, values)"},
     {"check", check, METH_VARARGS, "(function, arguments, keywords, elements, grid) -> rows of findings"},
     {"kernels_of", kernelsOf, METH_O, "the compiled kernels of a function"},
     {"forget", forget, METH_VARARGS, "(function, kernel or None): drops its compiled kernels"},

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from .. import _tegula as core
 from ..backends.compiler import GPUTarget
-from ..errors import CompilationError, Diagnostic, ToolchainError, placed
+from ..errors import CompilationError, Diagnostic, KeywordError, LaunchError, ToolchainError, placed
 from . import descriptors, dumps
 from .callables import found_again
 
@@ -83,6 +83,12 @@ class LazyDict:
         self.extras.append((func, args))
 
 
+def _current_stream():
+    from .driver import driver
+
+    return driver.active.get_current_stream(driver.active.get_current_device())
+
+
 def _target_of(raw, arch):
     digits = "".join(c for c in arch if c.isdigit())
     return GPUTarget("cuda", int(digits), 32) if digits else GPUTarget(raw.target(), "native", 1)
@@ -98,6 +104,7 @@ class CompiledKernel:
         """From a launch: the extension's kernel, and the JITFunction."""
         self._raw, self._function = raw, function
         self._owner = getattr(function, "made_of", function)
+        self._parameters = tuple(self._owner.arg_names)
         self.asm = Stages(raw)
         self.name = raw.name()
         self._expect_load()
@@ -114,6 +121,7 @@ class CompiledKernel:
         """From triton.compile: with the source, so that it can be asked for and compiled again."""
         self = cls.__new__(cls)
         self._raw, self._owner, self._function = compiled._raw, compiled._owner, compiled._function
+        self._parameters = compiled._parameters
         self.src, self.asm, self.name, self.hash = src, Stages(compiled._raw), compiled.name, key
         self.metadata = _metadata_of(self, target, vars(options), key)
         self.packed_metadata = (self.metadata.num_warps, self.metadata.num_ctas, self.metadata.shared)
@@ -170,6 +178,7 @@ class CompiledKernel:
         self._raw = self._function = None
         vars(self).update(state)
         self._owner = self.src and self.src.fn
+        self._parameters = tuple(self._owner.arg_names) if self._owner else ()
 
     @property
     def target(self):
@@ -206,7 +215,8 @@ class CompiledKernel:
         from ..compiler.compiler import make_backend
 
         target = _target_of(self._raw, self._attributes["arch"])
-        options = make_backend(target).parse_options(self._call.options if self._call else {})
+        backend = make_backend(target if target.backend == "cuda" else GPUTarget("cpu", "native", 1))
+        options = backend.parse_options(self._call.options if self._call else {})
         return _metadata_of(self, target, vars(options), self.hash)
 
     @functools.cached_property
@@ -261,7 +271,8 @@ class CompiledKernel:
     @functools.cached_property
     def _places(self):
         """Where the run-time arguments are among all of the function's parameters: paths into tuples."""
-        index = {name: number for number, name in enumerate(self._function.arg_names)}
+        names = self._parameters if self._function is self._owner else self._function.arg_names
+        index = {name: number for number, name in enumerate(names)}
         return [(index[name],) if name in index else _path_of(name, index) for name in
                 (argument.name for argument in self.arguments)]
 
@@ -275,22 +286,13 @@ class CompiledKernel:
                 launch_exit_hook, *args):
         if vars(self).get("is_unloaded") or getattr(self, "_raw", None) is None:
             self._init_handles()
-        if self._function is not self._owner:
-            args = descriptors.parts_of(self._owner, self._function, args)
-        elif descriptors.are_among(args, {}):
-            args = tuple(map(descriptors.in_parts, args))
-        values = []
-        for place in self._places:
-            value = args
-            for index in place:
-                value = value[index]
-            values.append(value)
+        values = self._run_time_values(args)
         if launch_enter_hook:
             launch_enter_hook(launch_metadata)
         if isinstance(self._raw, core.Kernel):
-            core.launch(self._raw, (grid_0, grid_1, grid_2), -1, stream or 0, tuple(values))
+            core.launch(self._raw, (grid_0, grid_1, grid_2), stream, tuple(values))
         else:
-            self._raw.launch((grid_0, grid_1, grid_2), stream or 0, values)
+            self._raw.launch((grid_0, grid_1, grid_2), _current_stream() if stream is None else stream, values)
         if launch_exit_hook:
             launch_exit_hook(launch_metadata)
 
@@ -308,30 +310,69 @@ class CompiledKernel:
             data.add(lambda: describe(grid, self.metadata, names) or {}, ())
         return data
 
+    def _run_time_values(self, args):
+        """The arguments that the code takes. It was compiled for the others: they may be anything."""
+        if len(args) != len(self._parameters):
+            self._refuse_count(len(args))
+        if self._function is not self._owner:
+            args = descriptors.parts_of(self._owner, self._function, args)
+        elif descriptors.are_among(args, {}):
+            args = tuple(map(descriptors.in_parts, args))
+        values = []
+        for argument, place in zip(self.arguments, self._places):
+            value = args
+            for index in place:
+                if not isinstance(value, (tuple, list)) or index >= len(value):
+                    raise LaunchError(f"`{self.name}` was compiled for an `{argument.name}` within a tuple, and "
+                                      f"`{self._parameters[place[0]]}` has none: {value!r:.100}")
+                value = value[index]
+            values.append(value)
+        return values
+
+    def _refuse_count(self, count):
+        names = self._parameters
+        raise LaunchError(f"`{self.name}` takes {len(names)} arguments, those that were constants of its compile included, and {count} "
+                          f"were given\n  hint: its parameters: {', '.join(names)}; for a constant None will do")
+
+    def _all_arguments(self, args, kwargs):
+        """The arguments in the order of the function's parameters, each of which has one."""
+        names = self._parameters
+        given = self._owner.by_name(args)
+        count = len(args) + len(kwargs)
+        for name in kwargs:
+            if name not in names:
+                raise KeywordError(f"`{name}` is no parameter of `{self.name}`, which is compiled and takes no options any more\n"
+                                   f"  hint: its parameters: {', '.join(names)}")
+            if name in given:
+                raise LaunchError(f"`{self.name}` is given `{name}` twice")
+        given.update(kwargs)
+        if len(given) != len(names) or (self._owner.rest_place is None and count > len(names)):
+            self._refuse_count(count)
+        return tuple(given[name] for name in names)
+
     def __getitem__(self, grid):
-        """``compiled[grid](*args)``: a launch of the function with these arguments, constants included."""
+        """``compiled[grid](*args, stream=...)``: a launch of this code, with all arguments of the function. Those that were constants
+        of the compile are in their places, and mean nothing."""
         if getattr(self, "_raw", None) is None:
             self._init_handles()
-        of_options = self._call.options if self._call else {}
-        options = {"num_warps": self._attributes["warps"]} if self._attributes["warps"] > 0 else {}
+        if callable(grid):
+            raise LaunchError("the grid of a compiled kernel is a tuple of 1 to 3 ints, and a function was given\n"
+                              "  hint: call the function, compiled[grid(meta)](...)")
+        extents = core.grid_of(grid)
 
         def launch(*args, stream=None, **kwargs):
-            if stream is not None or "src" in vars(self) and self._call is None:
-                return self._run_on(grid, stream, args)
-            return self._owner[grid](*args, **{**of_options, **options, **kwargs})
+            return self._run_on(extents, stream, self._all_arguments(args, kwargs))
 
         return launch
 
     def _run_on(self, grid, stream, args):
-        from .driver import driver
-
-        grid = (*grid, 1, 1)[:3]
-        if stream is None:
-            stream = driver.active.get_current_stream(driver.active.get_current_device())
         from .. import knobs
 
-        self.run(*grid, stream, self.function, self.packed_metadata, self.launch_metadata(grid, stream, *args),
-                 knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook, *args)
+        runtime, told = knobs.runtime, None
+        if runtime.launch_enter_hook:
+            told = self.launch_metadata(grid, _current_stream() if stream is None else stream, *args)
+        self.run(*grid, stream, self.function, self.packed_metadata, told, runtime.launch_enter_hook, runtime.launch_exit_hook,
+                 *args)
 
     @functools.cached_property
     def arguments(self):

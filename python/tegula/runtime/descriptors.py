@@ -301,8 +301,20 @@ def _given(function, args, kwargs):
 
 def parts_of(function, made, args):
     """All arguments of `made`, which takes those of `function` apart."""
-    arguments = take_apart(function, None, args, {})[3]
+    arguments = take_apart(function, None, *_as_call(function, args))[3]
+    missing = [name for name in made.arg_names if name not in arguments]
+    if missing:
+        raise LaunchError(f"the kernel was compiled for tensor descriptors in other places: it takes `{missing[0]}`, and that is in none "
+                          f"of the arguments\n  hint: launch the function itself, {function.__name__}[grid](...)")
     return tuple(arguments[name] for name in made.arg_names)
+
+
+def _as_call(function, args):
+    """(args, kwargs) of a call with one argument for each parameter."""
+    place = function.rest_place
+    if place is None:
+        return args, {}
+    return (*args[:place], *args[place]), dict(zip(function.arg_names[place + 1:], args[place + 1:]))
 
 
 class Taken:
