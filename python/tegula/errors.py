@@ -3,6 +3,7 @@ reason and hint; ``error.diagnostics`` is the list behind it."""
 import ast
 import functools
 import linecache
+import re
 from collections import namedtuple
 
 Diagnostic = namedtuple("Diagnostic", "severity kind file line column message hint")
@@ -98,17 +99,26 @@ class CompileTimeAssertionFailure(CompilationError):
 
 
 class OutOfResources(TritonError):
-    """A limit: memory, program size, compile budget. Code may raise one itself, of what is required, its limit and its
-    name."""
+    """A kernel needs more of something than a device has: threads, shared memory, memory. `required` and `limit` are None where
+    nobody says how much it is, as of the device's whole memory."""
 
-    def __init__(self, *args):
-        if len(args) != 3:
-            super().__init__(*args)
-            return
-        self.required, self.limit, self.name = args
-        super().__init__(f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. "
-                         "Reducing block sizes or `num_stages` may help.")
-        self.args = args
+    def __init__(self, required, limit, name, text=None, diagnostics=()):
+        self.required, self.limit, self.name = required, limit, name
+        super().__init__(text or f"out of resource: {name}, Required: {required}, Hardware limit: {limit}. "
+                         "Reducing block sizes or `num_stages` may help.", diagnostics)
+        self.args = required, limit, name
+
+    @classmethod
+    def told(cls, text, diagnostics):
+        """Of what the library says: the limits of devices are in one sentence (base/OverLimit.h)."""
+        message = next((d.message for d in diagnostics if d.severity == 0), text)
+        found = _OVER_LIMIT.search(message)
+        if found is None:
+            return cls(None, None, message.split("\n")[0], text, diagnostics)
+        return cls(int(found[2]), int(found[3]), found[1], text, diagnostics)
+
+
+_OVER_LIMIT = re.compile(r"out of resource: ([^,]+), Required: (\d+), Hardware limit: (\d+)")
 
 
 class LaunchError(TritonError, TypeError, ValueError):
@@ -190,6 +200,14 @@ def _cut(line):
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST - 300]} ... {line[-200:]}"
 
 
+def retold(error, text):
+    """The same error with another text."""
+    other = type(error).__new__(type(error))
+    vars(other).update(vars(error), text=text.rstrip("\n"))
+    other.args = error.args if isinstance(error, OutOfResources) else (text,)
+    return other
+
+
 def make_error(status, text, rows):
     """Called by the extension: (tg_status, rendered text, rows of a Diagnostic) -> exception."""
     text = "\n".join(map(_cut, text.split("\n")))
@@ -203,7 +221,7 @@ def make_error(status, text, rows):
 
     if running.session is not None:
         cls = _of_interpreter(cls)
-    error = cls(text, diagnostics)
+    error = cls.told(text, diagnostics) if issubclass(cls, OutOfResources) else cls(text, diagnostics)
     if issubclass(cls, CompilationError) and not issubclass(cls, CompileTimeAssertionFailure):
         error.__cause__ = ValueError(error.error_message)  # as upstream's errors have what an operation raised
     return error

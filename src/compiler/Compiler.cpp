@@ -1,4 +1,5 @@
 #include "compiler/Compiler.h"
+#include "base/OverLimit.h"
 #include "compiler/Core.h"
 #include "compiler/Parameters.h"
 
@@ -32,9 +33,12 @@ bool complete(const sema::Request &request, diag::Sink &sink) {
   return sink.errorCount() == before;
 }
 
-// A block has a power of two of warps, and a device has room for 32 of them.
+// Devices, and machines that stand for them, have room for blocks of 32 warps.
+int mostWarps(const Target &target) { return target.devices || target.arch ? 32 : 64; }
+
+// A block has a power of two of warps.
 bool checkWarps(int warps, const Target &target, diag::Location place, diag::Sink &sink) {
-  int most = target.devices ? 32 : 64;
+  int most = mostWarps(target);
   bool isPower = warps >= 1 && (warps & (warps - 1)) == 0;
   if (isPower && warps <= most)
     return true;
@@ -80,10 +84,9 @@ std::string describeLaunch(const Compilation &compilation, std::span<const uint6
 
 void reportTooManyWarps(int64_t warps, std::string_view target, diag::Location place, diag::Sink &sink) {
   const Target *found = findTarget(target);
-  int64_t most = !found || found->devices ? 32 : 64;
+  int64_t most = found ? mostWarps(*found) : 32;
   sink.report(diag::Kind::TargetTooSmall, place,
-              {std::string(target), "out of resource: threads, Required: " + std::to_string(warps * 32) +
-                                        ", Hardware limit: " + std::to_string(most * 32) +
+              {std::string(target), overLimit("threads", uint64_t(warps) * 32, uint64_t(most) * 32) +
                                         " (num_warps=" + std::to_string(warps) + ")"});
 }
 

@@ -1,3 +1,4 @@
+#include "base/OverLimit.h"
 #include "ir/simt/Scratch.h"
 #include "transforms/SharedMemory.h"
 
@@ -100,8 +101,7 @@ bool isSignal(Operation *op) {
 }
 
 Status tooLarge(const std::vector<User> &users, uint64_t total, uint64_t limit) {
-  std::string text = "the kernel needs " + std::to_string(total) +
-                     " bytes of shared memory, and a program has " + std::to_string(limit) + ":";
+  std::string text = overLimit("shared memory", total, limit) + " bytes:";
   for (const User &user : users) {
     auto alloc = dyn_cast<simt::AllocOp>(user.op);
     text += "\n  " + std::to_string(user.bytes) + " bytes at " + std::to_string(user.offset) + ", " +

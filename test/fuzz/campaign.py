@@ -19,7 +19,7 @@ from isolated import Unusable, run_some
 
 BATCH = 50
 HOST = ("interp", "cpu")
-NO_ROOM = "bytes of shared memory, and a program has"  # slots beyond a program's shared memory are refused, with a hint
+NO_ROOM = "out of resource: shared memory"  # slots beyond a program's shared memory are refused, with a hint
 
 
 # --- kinds of programs: (seed, folder, target) -> nothing, or an error ------------------------------------

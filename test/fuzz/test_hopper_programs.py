@@ -55,7 +55,7 @@ def test_loops_of_products_are_exact(seed, tmp_path, monkeypatch):
     try:
         simulate(hopper_programs, seed, tmp_path, monkeypatch)
     except Exception as error:  # slots beyond a program's shared memory are refused, with a hint
-        assert "bytes of shared memory, and a program has" in str(error), error
+        assert "out of resource: shared memory" in str(error), error
 
 
 @pytest.mark.sim

@@ -62,6 +62,24 @@ def test_launches_go_to_the_current_stream_of_pytorch(script):
     """)
 
 
+def test_a_compiled_kernel_is_launched_again_where_its_arguments_are(script):
+    script("""
+        fake_torch()
+        kernel = launch()
+        kernel[(2, 1, 1)](OnGpu(1), OnGpu(1), OnGpu(1), 60, None)
+        assert "on 1 grid 2,1,1" in calls()[-1] and calls()[-1].endswith("stream 4097"), calls()
+        kernel[(2,)](OnGpu(1), OnGpu(1), OnGpu(1), 60, None, stream=77)
+        assert calls()[-1].endswith("stream 77"), calls()
+        nothing_kernel.target = "cuda"
+        numbers = nothing_kernel[(3,)](5)
+        numbers[(5,)](6)
+        assert "on 0 grid 5,1,1" in calls()[-1] and calls()[-1].endswith("stream 4096"), calls()
+        assert isinstance(error_of(lambda: kernel[(2,)](MEMORY, MEMORY, MEMORY, 60, None)), tegula.LaunchError)
+        on_cores = add_kernel[(1,)](MEMORY, MEMORY, MEMORY, 60, BLOCK=64)
+        assert "compiled for the target `cpu`" in str(error_of(lambda: on_cores[(1,)](OnGpu(), OnGpu(), OnGpu(), 60, None)))
+    """)
+
+
 def test_a_kernel_without_pointers_runs_on_the_current_device(script):
     script("""
         nothing_kernel.target = "cuda"

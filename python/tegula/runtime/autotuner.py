@@ -7,7 +7,7 @@ import warnings
 
 from .. import _tegula as core
 from .. import knobs
-from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError  # noqa: F401
+from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError, retold  # noqa: F401
 from ..testing import do_bench_cudagraph, is_device_clock, summary
 from .autotune_files import TimingFile
 from .jit import JITFunction, KernelInterface, with_tensors  # noqa: F401
@@ -185,7 +185,7 @@ class Autotuner(_Wrapper):
         else:
             best = min(timings, key=lambda config: _ranking(timings[config]))
         if _ranking(timings[best])[0] == float("inf"):
-            raise OutOfResources(f"no configuration of `{self.__name__}` can run")
+            raise self._none_runs()
         self.bench_time, self.configs_timings = time.perf_counter() - start, timings
         if knobs.autotuning.listener:
             knobs.autotuning.listener(fn=self.jit_fn, key=key, best_config=best, configs_timings=timings,
@@ -193,6 +193,9 @@ class Autotuner(_Wrapper):
         if knobs.autotuning.print:
             print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
         return best, was_known
+
+    def _none_runs(self):
+        return OutOfResources(1, 0, "configurations that run", f"no configuration of `{self.__name__}` can run")
 
     def _tune(self, key, configs, args, options):
         """(best, {config: times}). The library decides what is compiled and measured, and when; compiling and measuring
@@ -203,10 +206,9 @@ class Autotuner(_Wrapper):
             best, rows, self.tuning_remarks = tuning.run()
         except OutOfResources as none:
             if not tuning.refusals:
-                raise OutOfResources(f"no configuration of `{self.__name__}` can run") from none
+                raise self._none_runs() from none
             first = tuning.refusals[min(tuning.refusals)]
-            raise type(first)(f"no configuration of `{self.__name__}` can run; of the first one it is said:\n{first}",
-                              first.diagnostics) from first
+            raise retold(first, f"no configuration of `{self.__name__}` can run; of the first one it is said:\n{first}") from first
         return configs[best], {config: tuning.own_times.get(number, list(row[1:4]))
                                for number, (config, row) in enumerate(zip(configs, rows))}
 

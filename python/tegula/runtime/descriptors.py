@@ -77,7 +77,7 @@ def told_as_written(function, made):
 
 def tell_as_written(error, function, made):
     """An error of `made` speaks of `function`, the one that the user wrote: of its file, line and parameters."""
-    path = made.fn.__code__.co_filename
+    path, told = made.fn.__code__.co_filename, error.args and error.args[0]
     blocks = re.split(r"\n(?=\S[^\n]*?:\d+:\d+: \w+: )", error.text)
     kept = [_block_as_written(block, path, function) for block in blocks]
     error.text = _as_written("\n".join(block for block in kept if block), function, made)
@@ -86,7 +86,8 @@ def tell_as_written(error, function, made):
         each._replace(message=_as_written(each.message, function, made), hint=_as_written(each.hint, function, made),
                       **(place if each.file == path else {}))
         for each in error.diagnostics if each.file != path or each.severity == 0]
-    error.args = (error.text,)
+    if error.args == (told,):
+        error.args = (error.text,)
 
 
 def _block_as_written(block, path, function):

@@ -4,9 +4,11 @@ import ctypes
 import os
 import struct
 
-from ..errors import DriverError
+from ..errors import DriverError, OutOfResources
 
 _DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_MOST_THREADS = 0  # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+_MOST_SHARED = 97  # CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 _LARGE = 48 * 1024  # more shared memory than this is asked for
 _FORMATS = {"fp32": "<f", "fp64": "<d"}
 _HIDDEN = 2  # pointers behind the arguments, as upstream has them: global and profile scratch
@@ -53,6 +55,7 @@ class LoadedKernel:
         self._enter_context()
         _call("cuModuleLoadDataEx", ctypes.byref(self._module), image, 0, None, None)
         _call("cuModuleGetFunction", ctypes.byref(self._function), self._module, name.encode())
+        self._check_limits()
         if shared > _LARGE:
             _call("cuFuncSetAttribute", self._function, _DYNAMIC_SHARED, ctypes.c_int(shared))
 
@@ -69,6 +72,17 @@ class LoadedKernel:
             _call("cuDeviceGet", ctypes.byref(device), 0)
             _call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
             _call("cuCtxSetCurrent", context)
+
+    def _check_limits(self):
+        """Raises OutOfResources where the device cannot run a block of the kernel."""
+        device, shared = ctypes.c_int(), ctypes.c_int()
+        _call("cuCtxGetDevice", ctypes.byref(device))
+        _call("cuDeviceGetAttribute", ctypes.byref(shared), _MOST_SHARED, device)
+        if self.shared > shared.value:
+            raise OutOfResources(self.shared, shared.value, "shared memory")
+        threads = self.count(_MOST_THREADS)
+        if self.threads > threads:
+            raise OutOfResources(self.threads, threads, "threads")
 
     def count(self, attribute):
         found = ctypes.c_int()

@@ -22,7 +22,7 @@ def refusing(config):
         stages = getattr(config, "num_stages", None)
         if not isinstance(stages, int) or stages <= _MOST_STAGES:
             raise
-        raise OutOfResources(str(error), error.diagnostics) from error
+        raise OutOfResources(stages, _MOST_STAGES, "stages", str(error), error.diagnostics) from error
 
 
 def listed(configs):

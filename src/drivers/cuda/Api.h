@@ -46,6 +46,7 @@ enum DeviceAttribute {
 };
 
 enum FunctionAttribute {
+  mostThreadsOfBlock = 0,
   sharedSizeBytes = 1,
   localSizeBytes = 3,
   numRegs = 4,

@@ -1,5 +1,6 @@
 #include "drivers/cuda/LoadedKernel.h"
 #include "base/Environment.h"
+#include "base/OverLimit.h"
 
 namespace tegula::cuda {
 namespace {
@@ -72,10 +73,9 @@ Status LoadedKernel::allowShared(const Api &api, const Current &current, CUfunct
     return found.status();
   const runtime::DeviceInfo *info = *found;
   if (image_.sharedBytes > uint64_t(info->maxSharedBytes))
-    return Status::error(StatusCode::Resource, "a block needs " + std::to_string(image_.sharedBytes) +
-                                                   " bytes of shared memory, and " + info->name + " has " +
-                                                   std::to_string(info->maxSharedBytes) +
-                                                   "; hint: smaller tiles, or fewer stages");
+    return Status::error(StatusCode::Resource,
+                         overLimit("shared memory", image_.sharedBytes, uint64_t(info->maxSharedBytes)) +
+                             " bytes, of " + info->name + "; hint: smaller tiles, or fewer stages");
   if (image_.sharedBytes <= 48 * 1024)
     return Status::success();
   int bytes = int(image_.sharedBytes);
@@ -83,6 +83,25 @@ Status LoadedKernel::allowShared(const Api &api, const Current &current, CUfunct
                         ? api.kernelSetAttribute(maxDynamicSharedSizeBytes, bytes, kernel_, current.handle())
                         : api.funcSetAttribute(function, maxDynamicSharedSizeBytes, bytes);
   return result == success ? Status::success() : failure(api, "cuFuncSetAttribute", result);
+}
+
+CUresult LoadedKernel::ask(const Api &api, const Current &current, CUfunction function,
+                           FunctionAttribute attribute, int &value) const {
+  return kernel_ ? api.kernelGetAttribute(&value, attribute, kernel_, current.handle())
+                 : api.funcGetAttribute(&value, attribute, function);
+}
+
+// A block of many threads with many registers each is refused here, with numbers: the driver's error of a
+// launch has none.
+Status LoadedKernel::checkThreads(const Api &api, const Current &current, CUfunction function) {
+  int most = 0;
+  if (CUresult result = ask(api, current, function, mostThreadsOfBlock, most))
+    return failure(api, "cuFuncGetAttribute", result);
+  if (image_.threads <= unsigned(most))
+    return Status::success();
+  return Status::error(StatusCode::Resource,
+                       overLimit("threads", image_.threads, uint64_t(most)) +
+                           "; hint: fewer warps, or fewer registers a thread (maxnreg)");
 }
 
 Result<CUfunction> LoadedKernel::load(const Api &api, const Current &current) {
@@ -103,6 +122,8 @@ Result<CUfunction> LoadedKernel::load(const Api &api, const Current &current) {
     function = *loaded;
   }
   if (Status status = allowShared(api, current, function); !status.ok())
+    return status;
+  if (Status status = checkThreads(api, current, function); !status.ok())
     return status;
   return function;
 }
@@ -207,18 +228,17 @@ Result<runtime::KernelAttributes> LoadedKernel::attributes(int device) {
   if (!function)
     return function.status();
   CUresult result = success;
-  auto ask = [&](FunctionAttribute attribute) {
+  auto count = [&](FunctionAttribute attribute) {
     int value = 0;
-    CUresult now = kernel_ ? api.kernelGetAttribute(&value, attribute, kernel_, current.handle())
-                           : api.funcGetAttribute(&value, attribute, *function);
+    CUresult now = ask(api, current, *function, attribute, value);
     result = now ? now : result;
     return value;
   };
   runtime::KernelAttributes answer;
   answer.warps = int(image_.threads / 32);
-  answer.registers = ask(numRegs);
-  answer.spillBytes = ask(localSizeBytes);
-  answer.sharedBytes = ask(sharedSizeBytes) + int64_t(image_.sharedBytes);
+  answer.registers = count(numRegs);
+  answer.spillBytes = count(localSizeBytes);
+  answer.sharedBytes = count(sharedSizeBytes) + int64_t(image_.sharedBytes);
   return result == success ? Result(answer)
                            : Result<runtime::KernelAttributes>(failure(api, "cuFuncGetAttribute", result));
 }

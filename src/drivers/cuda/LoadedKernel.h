@@ -45,6 +45,9 @@ private:
   Status loadLibrary(const Api &api);
   Result<CUfunction> loadModule(const Api &api);
   Status allowShared(const Api &api, const Current &current, CUfunction function);
+  Status checkThreads(const Api &api, const Current &current, CUfunction function);
+  CUresult ask(const Api &api, const Current &current, CUfunction function, FunctionAttribute attribute,
+               int &value) const;
 
   const Image image_;
   CopyMaps copyMaps_;

@@ -1,5 +1,6 @@
 // A kernel and a launch -> DecodedKernel: where registers, variables and parameters are, and each
 // instruction as a micro-operation.
+#include "base/OverLimit.h"
 #include "ptxvm/exec/Lower.h"
 #include "ptxvm/exec/Warp.h"
 
@@ -94,11 +95,12 @@ private:
         std::memcpy(reinterpret_cast<std::byte *>(program_.moduleVariables[i]) + reference.offset, &value, 8);
       }
     program_.localBytes = alignTo(program_.localBytes, 16);
-    if (program_.localBytes > mostLocalBytes || program_.sharedBytes > mostSharedBytes)
-      return Status::error(StatusCode::Resource, "the kernel needs " + std::to_string(program_.sharedBytes) +
-                                                     " bytes of shared and " +
-                                                     std::to_string(program_.localBytes) +
-                                                     " of local memory");
+    if (program_.sharedBytes > mostSharedBytes)
+      return Status::error(StatusCode::Resource,
+                           overLimit("shared memory", program_.sharedBytes, mostSharedBytes));
+    if (program_.localBytes > mostLocalBytes)
+      return Status::error(StatusCode::Resource,
+                           overLimit("local memory", program_.localBytes, mostLocalBytes));
     return Status::success();
   }
 

@@ -1,4 +1,5 @@
 // The public door: checks a launch, prepares the kernel, lets workers run blocks, collects.
+#include "base/OverLimit.h"
 #include "ptxvm/exec/Warp.h"
 
 #include <algorithm>
@@ -15,6 +16,10 @@ constexpr size_t mostResident = 256;
 
 Status refuse(std::string message) { return Status::error(StatusCode::Launch, std::move(message)); }
 
+Status tooManyThreads(uint64_t threads, uint64_t limit) {
+  return Status::error(StatusCode::Resource, overLimit("threads", threads, limit) + " of a block");
+}
+
 Status checkLaunch(const PtxKernel &kernel, const Launch &launch) {
   uint64_t threads = 1, blocks = 1, mostThreads = 1;
   for (int i = 0; i < 3; ++i) {
@@ -26,9 +31,7 @@ Status checkLaunch(const PtxKernel &kernel, const Launch &launch) {
       return refuse("a block has no threads: its extent " + std::to_string(i) +
                     " is 0, and it is from 1 to " + std::to_string(mostBlock[i]));
     if (launch.block[i] > mostBlock[i])
-      return refuse("a block of " + std::to_string(launch.block[i]) + " threads is too large: at most " +
-                    std::to_string(mostBlock[i]) + ", which are " + std::to_string(mostBlock[i] / 32) +
-                    " warps");
+      return tooManyThreads(launch.block[i], mostBlock[i]);
     threads *= launch.block[i];
     blocks *= launch.grid[i];
     mostThreads *= std::max(kernel.maxntid[i], 1u);
@@ -38,7 +41,7 @@ Status checkLaunch(const PtxKernel &kernel, const Launch &launch) {
                     " threads");
   }
   if (threads > 1024 || (kernel.maxntid[0] && threads > mostThreads))
-    return refuse("a block of " + std::to_string(threads) + " threads is too large");
+    return tooManyThreads(threads, kernel.maxntid[0] ? std::min<uint64_t>(mostThreads, 1024) : 1024);
   if (blocks > 0x7fffffff)
     return refuse("too many blocks");
   size_t slots = 0;

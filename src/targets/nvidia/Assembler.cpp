@@ -1,9 +1,11 @@
 #include "targets/nvidia/Assembler.h"
+#include "base/OverLimit.h"
 #include "targets/nvidia/ToolSearch.h"
 #include "targets/nvidia/Workers.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <vector>
@@ -45,6 +47,20 @@ bool isTooLarge(const std::string &log) {
     if (log.find(sign) != std::string::npos)
       return true;
   return false;
+}
+
+// "Entry function 'f' uses too much shared data (0x40000 bytes, 0xc000 max)" -> the sentence with these
+// numbers, and a new line; empty where the log has none such.
+std::string limitIn(const std::string &log) {
+  constexpr std::string_view sign = "uses too much ";
+  size_t at = log.find(sign);
+  char name[16];
+  unsigned long long required = 0, limit = 0;
+  if (at == std::string::npos ||
+      std::sscanf(log.c_str() + at + sign.size(), "%15s data (%llx bytes, %llx max)", name, &required,
+                  &limit) != 3)
+    return "";
+  return overLimit(std::string(name) + " memory", required, limit) + "\n";
 }
 
 // The number before `word`, or behind `word` when `behind`.
@@ -124,8 +140,8 @@ Result<Assembled> assemble(const std::string &ptx, const std::string &arch, std:
                                                     shorten(answer->log) + "\n  the PTX is " + keep(ptx));
   case worker::Outcome::Refused: {
     Status status = Status::error(isTooLarge(answer->log) ? StatusCode::Resource : StatusCode::Toolchain,
-                                  "the assembler refuses the kernel: `" + answer->tool + "` for " + arch +
-                                      shorten(answer->log));
+                                  limitIn(answer->log) + "the assembler refuses the kernel: `" +
+                                      answer->tool + "` for " + arch + shorten(answer->log));
     // A worker that was started before the environment changed has the tool of then.
     if (refusal && identityOfTool(answer->tool) == identityOfAssembler())
       *refusal = status;

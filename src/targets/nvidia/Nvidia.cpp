@@ -1,6 +1,7 @@
 // From a module to an artifact: one run over the rows of Pipeline.cpp, with fewer stages where what was asked
 // for does not fit.
 #include "targets/nvidia/Nvidia.h"
+#include "base/OverLimit.h"
 #include "pipeline/GivenStage.h"
 #include "targets/nvidia/Pipeline.h"
 
@@ -67,9 +68,8 @@ Status checkParameters(ModuleOp module) {
   if (bytes <= most)
     return {};
   return Status::error(StatusCode::Resource,
-                       std::to_string(bytes) + " bytes of arguments: a GPU's kernel takes " +
-                           std::to_string(most) +
-                           "; hint: pass a tensor of addresses in the place of pointers");
+                       overLimit("arguments", bytes, most) +
+                           " bytes; hint: pass a tensor of addresses in the place of pointers");
 }
 
 } // namespace

@@ -75,7 +75,7 @@ import triton.language as tl
 # OLD: simt.local_store
 # OLD: simt.local_load
 # OLD: #simt.matrix<"m16n8k8.f16"
-# LARGE: bytes of shared memory, and a program has 232448:
+# LARGE: out of resource: shared memory, Required: {{[0-9]+}}, Hardware limit: 232448 bytes:
 # LARGE: 163840 bytes at 0, 40 stages of a load at {{.*}}products.py
 # LARGE: hint: num_stages=28 fits
 # LESS: num_stages=28: more do not fit into shared memory

@@ -433,7 +433,7 @@ TEST(Launching, RefusesWhatDoesNotFit) {
   EXPECT_EQ(run(**module, "nothing", launch).status.code, StatusCode::Launch);
   launch.parameters = {0, 0};
   launch.block = {2048, 1, 1};
-  EXPECT_EQ(run(**module, "test", launch).status.code, StatusCode::Launch);
+  EXPECT_EQ(run(**module, "test", launch).status.code, StatusCode::Resource);
 }
 
 } // namespace

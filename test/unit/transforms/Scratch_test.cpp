@@ -70,7 +70,7 @@ TEST(Scratch, NoneWithoutNeed) {
 TEST(Scratch, BeyondTheLimitIsRefusedWithATable) {
   Allocated kernel(sums(2, "1024"), 8);
   EXPECT_EQ(kernel.status.code, StatusCode::Resource);
-  EXPECT_NE(kernel.status.message.find("bytes of shared memory, and a program has 8:"), std::string::npos)
+  EXPECT_NE(kernel.status.message.find("Hardware limit: 8 bytes:"), std::string::npos)
       << kernel.status.message;
   EXPECT_NE(kernel.status.message.find("tt.reduce"), std::string::npos) << kernel.status.message;
 }

@@ -165,8 +165,13 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned, int *,
   return stack.empty() ? InvalidContext : load(module, image);
 }
 EXPORT int cuModuleGetFunction(void **function, void *, const char *name) { return made(function, name); }
+// Of a block of the kernel, for the registers that it takes.
+static int mostThreads() {
+  const char *said = getenv("FAKE_CUDA_MOST_THREADS");
+  return said ? atoi(said) : 1024;
+}
 EXPORT int cuFuncGetAttribute(int *value, int attribute, void *) {
-  return *value = attribute == 4 ? 40 : 0, Ok;
+  return *value = attribute == 4 ? 40 : attribute == 0 ? mostThreads() : 0, Ok;
 }
 EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
   if (attribute == 8)
@@ -186,7 +191,7 @@ EXPORT int cuKernelGetFunction(void **function, void *kernel) {
   return *function = kernel, stack.empty() ? InvalidContext : Ok;
 }
 EXPORT int cuKernelGetAttribute(int *value, int attribute, void *, int device) {
-  *value = attribute == 4 ? 40 : attribute == 3 ? 16 : 0;
+  *value = attribute == 4 ? 40 : attribute == 3 ? 16 : attribute == 0 ? mostThreads() : 0;
   return device >= 100 ? Ok : InvalidValue;
 }
 EXPORT int cuKernelSetAttribute(int attribute, int value, void *kernel, int device) {
