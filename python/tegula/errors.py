@@ -98,6 +98,10 @@ class CompileTimeAssertionFailure(CompilationError):
     """A ``tl.static_assert`` failed."""
 
 
+class BudgetError(CompilationError):
+    """Compiling the kernel would cost more than a compile may: operations, steps, elements of a tile, nesting."""
+
+
 class OutOfResources(TritonError):
     """A kernel needs more of something than a device has: threads, shared memory, memory. `required` and `limit` are None where
     nobody says how much it is, as of the device's whole memory."""
@@ -217,6 +221,8 @@ def make_error(status, text, rows):
             print(diagnostic.message)
     kind = next((d.kind for d in diagnostics if d.severity == 0), "")
     cls = _BY_KIND.get(kind) or _BY_STATUS.get(status, CompilationError)
+    if cls is OutOfResources and kind not in ("", "TargetTooSmall"):
+        cls = BudgetError
     from .language.core import running
 
     if running.session is not None:

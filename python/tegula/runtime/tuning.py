@@ -4,12 +4,12 @@ import sys
 from contextlib import contextmanager
 
 from .. import _tegula as core
-from ..errors import CompileTimeAssertionFailure, OptionError, OutOfResources, ToolchainError
+from ..errors import BudgetError, CompileTimeAssertionFailure, OptionError, OutOfResources, ToolchainError
 from ..testing import stopwatch
 from .driver import driver
 from .tensors import TensorWrapper
 
-REFUSALS = (OutOfResources, CompileTimeAssertionFailure, ToolchainError)  # others may run all the same
+REFUSALS = (OutOfResources, BudgetError, CompileTimeAssertionFailure, ToolchainError)  # others may run all the same
 _MOST_STAGES = 64  # that a launch takes; to upstream, more are out of shared memory
 
 
