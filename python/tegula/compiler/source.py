@@ -60,7 +60,8 @@ def _descriptor(name, text, aligned):
 class ASTSource:
     """A kernel with a type or a constant for each parameter: `signature` {name: "*fp32", "i32", "constexpr"},
     `constexprs` {name: value}, `attrs` {(index,): [["tt.divisibility", 16]]}. A tensor descriptor is "tensordesc<fp16[128, 64]>"; such
-    attributes of one mean its extents and strides, and make its accesses wide."""
+    attributes of one mean its extents and strides, and make its accesses wide. A tuple of types stands for a tuple, a NamedTuple of types
+    for one of its class: paths in `constexprs` and `attrs` lead to elements."""
 
     def __init__(self, fn, signature, constexprs=None, attrs=None):
         self.fn, self.ext, self.name, self.language = fn, "ttir", fn.__name__, Language.TRITON
@@ -104,6 +105,8 @@ class ASTSource:
             place = (*path, index)
             items.append(encode(lang.constexpr(self.constants[place])) if place in self.constants
                          else self._value(name, inner, place))
+        if hasattr(kind, "_fields"):
+            return core.NAMED_TUPLE, (encode(type(kind)), *items), 0
         return core.TUPLE, tuple(items), 0
 
     def rows(self, options):

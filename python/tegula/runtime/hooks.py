@@ -6,6 +6,7 @@ from collections import namedtuple
 
 from .. import _tegula as core
 from .. import knobs
+from .._utils import find_paths_if, get_iterable_path
 from . import descriptors
 from .binder import specialize
 from .callables import get_full_name
@@ -90,6 +91,15 @@ class Call:
             return [(kind, value()) for kind, value in self._specialization]
         raise AttributeError(name)
 
+    def _described(self):
+        """(signature, constants, attributes) of the compile: the latter two by paths, which lead into tuples, too."""
+        kinds, letters = [list(each) for each in zip(*self.specialization)] or ([], [])
+        paths = find_paths_if(kinds, lambda path, kind: isinstance(kind, str))
+        constants = {path: get_iterable_path(letters, path) for path in paths if get_iterable_path(kinds, path) == "constexpr"}
+        attributes = {path: [["tt.divisibility", 16]] for path in paths
+                      if path not in constants and get_iterable_path(letters, path) == "D"}
+        return dict(zip(self.function.arg_names, kinds)), constants, attributes
+
     def info(self, is_warmup):
         """Tells what hooks of a compile learn."""
         from ..compiler.compiler import make_backend
@@ -97,11 +107,9 @@ class Call:
 
         target = driver.active.get_current_target()
         options = make_backend(target).parse_options(self.options)
-        pairs = list(zip(self.function.params, self.specialization))
-        constants = {(p.num,): value for p, (kind, value) in pairs if kind == "constexpr"}
-        attributes = {(p.num,): [["tt.divisibility", 16]] for p, (kind, value) in pairs if value == "D" and kind != "constexpr"}
+        signature, constants, attributes = self._described()
         names = ("num_warps", "num_ctas", "num_stages", "enable_fp_fusion", "launch_cooperative_grid", "extern_libs")
-        return {"key": self.key, "signature": {p.name: kind for p, (kind, _) in pairs},
+        return {"key": self.key, "signature": signature,
                 "device": driver.active.get_current_device(), "constants": constants, "configs": [attributes],
                 "specialization_data": None, "is_warmup": is_warmup, **{name: getattr(options, name) for name in names}}
 
@@ -115,10 +123,7 @@ class Call:
         """The source of the compile, as triton.compile would be told of it."""
         from ..compiler.source import ASTSource
 
-        pairs = list(zip(self.function.params, self.specialization))
-        constants = {(p.num,): value for p, (kind, value) in pairs if kind == "constexpr"}
-        attributes = {(p.num,): [["tt.divisibility", 16]] for p, (kind, value) in pairs if value == "D" and kind != "constexpr"}
-        return ASTSource(self.function, {p.name: kind for p, (kind, _) in pairs}, constants, attributes)
+        return ASTSource(self.function, *self._described())
 
     def tell(self, hook, is_warmup, already_compiled):
         info = self.info(is_warmup)

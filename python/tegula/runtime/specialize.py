@@ -27,7 +27,7 @@ def _element_type(dtype):
 
 
 def _tuple_of(values, kind):
-    return kind(*values) if hasattr(kind, "_fields") else tuple(values)
+    return kind._make(values) if hasattr(kind, "_fields") else tuple(values)
 
 
 class Specialization(namedtuple("Specialization", "constants signature")):
@@ -44,6 +44,9 @@ class Specialization(namedtuple("Specialization", "constants signature")):
         if not isinstance(kind, str):
             return tuple(cls._kind(part) for _, part, _ in kind)
         return "u1" if kind == "int1" else kind.replace("uint", "u").replace("int", "i")
+
+
+_CONSTANT_ELEMENTS = (str, lang.dtype)  # within a tuple, where no parameter says that it is constexpr
 
 
 def native_specialize_impl(backend, arg, is_const, specialize_value, align):
@@ -66,7 +69,8 @@ def native_specialize_impl(backend, arg, is_const, specialize_value, align):
     if isinstance(arg, core.Function):
         return ("constexpr", arg)
     if isinstance(arg, (tuple, list)):
-        parts = [native_specialize_impl(backend, item, is_const, specialize_value, align) for item in arg]
+        parts = [("constexpr", item) if isinstance(item, _CONSTANT_ELEMENTS) else
+                 native_specialize_impl(backend, item, is_const, specialize_value, align) for item in arg]
         return tuple(_tuple_of([part[i] for part in parts], type(arg)) for i in range(2))
     if hasattr(arg, "base") and hasattr(arg, "block_shape"):
         return (f"tensordesc<{_element_type(arg.base.dtype)}{list(arg.block_shape)}>", None)
