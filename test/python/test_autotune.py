@@ -539,6 +539,28 @@ def test_runs_of_a_configuration_are_bounded_on_the_clock_on_the_wall():
     assert 3 <= slow.runs <= 13
 
 
+def test_a_tuner_with_a_run_of_its_own_keeps_what_it_measured_in_a_file(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    configs = [triton.Config({"BLOCK": 8}), triton.Config({"BLOCK": 16})]
+    measured = []
+
+    def choose(key, configs=configs):
+        tuner = triton.autotune(configs, key=["n"])(make().fn)
+
+        def measure():
+            measured.append(key)
+            tuner.configs_timings = {config: [float(-config.kwargs["BLOCK"])] * 3 for config in configs}
+            tuner.cache[key] = configs[1]
+
+        return tuner.check_disk_cache(key, configs, measure), tuner.cache[key].kwargs["BLOCK"], len(tuner.configs_timings)
+
+    assert choose(("a", 1)) == (False, 16, 2) and choose(("a", 1)) == (True, 16, 2)
+    assert choose(("b",)) == (False, 16, 2) and choose(()) == (False, 16, 2) and choose(()) == (False, 16, 2)
+    hooked = [triton.Config({"BLOCK": block}, pre_hook=lambda arguments: None) for block in (8, 16)]
+    assert choose(("a", 1), hooked) == (False, 16, 2) and choose(("a", 1), hooked) == (False, 16, 2)
+    assert measured == [("a", 1), ("b",), (), (), ("a", 1), ("a", 1)]
+
+
 def test_an_argument_that_is_left_out_is_neither_zeroed_nor_restored():
     @triton.jit
     def kernel(x, y, n, B: tl.constexpr):

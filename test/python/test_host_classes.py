@@ -56,7 +56,7 @@ def test_types_are_made_on_the_host():
     assert block == tl.block_type(tl.float16, (16, 8)) != block.with_element_ty(tl.int8) and str(block) == "<['16', '8'], fp16>"
     assert block not in (tl.float16, tl.pointer_type(tl.float16)) and len({block, tl.block_type(tl.float16, (16, 8))}) == 1
     pointer = tl.pointer_type(tl.int8, const=True)
-    assert pointer.is_ptr() and pointer.is_const() and not pointer.is_int() and str(pointer) == "pointer<int8>"
+    assert pointer.is_ptr() and pointer.is_const() and not pointer.is_int() and str(pointer) == "const_pointer<int8>"
     with pytest.raises(AttributeError, match="pointer_type has no attribute `primitive_bitwidth`"):
         pointer.primitive_bitwidth
     with pytest.raises(TypeError, match="at least one dimension"):

@@ -87,7 +87,7 @@ def test_works_after_fork(python):
 @pytest.mark.parametrize("dtype, name, bits, long", [
     (tl.float32, "fp32", 32, "float32"), (tl.float16, "fp16", 16, "float16"), (tl.bfloat16, "bf16", 16, "bfloat16"),
     (tl.int1, "int1", 1, "int1"), (tl.uint8, "uint8", 8, "uint8"), (tl.int64, "int64", 64, "int64"),
-    (tl.float8e5, "fp8e5", 8, "fp8e5")])
+    (tl.float8e5, "fp8e5", 8, "float8e5")])
 def test_dtypes(dtype, name, bits, long):
     assert (str(dtype), repr(dtype)) == (name, f"triton.language.{long}")
     assert dtype.primitive_bitwidth == bits and dtype.itemsize == max(1, bits // 8)

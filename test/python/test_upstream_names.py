@@ -83,6 +83,7 @@ PARAMETERS = {
     "triton.runtime.autotuner.Autotuner": """fn arg_names configs key reset_to_zero restore_value pre_hook post_hook
         prune_configs_by warmup rep use_cuda_graph do_bench cache_results""",
     "triton.runtime.autotuner.Heuristics": "fn arg_names values",
+    "triton.runtime.autotuner.Autotuner.check_disk_cache": "self tuning_key configs bench_fn",
     "triton.compiler.ASTSource": "fn signature constexprs attrs",
     "triton.profiler.finalize": "session output_format",
     "triton.profiler.profile": "func name context data backend mode hook",
@@ -111,6 +112,35 @@ def test_names(module):
     found = importlib.import_module("tegula" + module.removeprefix("triton"))
     missing = [name for name in NAMES[module].split() if not hasattr(found, name)]
     assert not missing, f"{module} has no {missing}"
+
+
+# Functions of upstream's modules of the language, and methods of its tensors.
+LISTED = {
+    "tl": """abs add advance arange argmax argmin associative_scan assume atomic_add block_type broadcast_to cast cdiv constexpr cos cumsum
+        device_print dot dot_scaled dtype exp flip float16 float8e4nv full gather int1 join load make_block_ptr math max maximum min
+        multiple_of num_programs permute philox program_id rand range reduce reshape rsqrt sigmoid slice softmax sort standard
+        static_assert static_range store sum tensor tensor_descriptor topk trans tuple uint8 umulhi void where zeros zeros_like""",
+    "tl.core": "CONSTEXPR_0 arange block_type check_bit_width constexpr dtype load program_id range store tensor void where",
+    "tl.math": "abs ceil cos div_rn erf exp exp2 fdiv floor fma log log2 rsqrt sin sqrt sqrt_rn umulhi",
+    "tl.standard": """_argmax_combine _argmax_combine_tie_break_left _argmin_combine _elementwise_max _log2 _sum_combine argmax cumsum flip
+        max sigmoid softmax sort sum topk xor_sum zeros""",
+    "tl.random": "N_ROUNDS_DEFAULT pair_uniform_to_normal philox rand rand4x randint randn",
+    "tl.tensor": """abs argmax argmin associative_scan atomic_add atomic_cas broadcast_to cast cumsum exp expand_dims gather item log
+        logical_or max permute reduce reshape sigmoid split store sum to trans view xor_sum""",
+    "tl.extra.cuda": "gdc gdc_launch_dependents gdc_wait globaltimer libdevice num_threads num_warps smid utils",
+    "tl.extra.libdevice": "abs acos asin exp fast_expf isnan pow rsqrt tanh", "tl.extra.cuda.libdevice": "abs acos tanh",
+    "tl.extra.cuda.utils": "globaltimer smid",
+}
+
+
+@pytest.mark.parametrize("module", LISTED)
+def test_what_is_found_is_listed(module):
+    import tegula.language as tl  # noqa: F401
+
+    found = eval(module)
+    names = dir(found)
+    assert names == sorted(names) and not [name for name in LISTED[module].split() if name not in names]
+    assert not [name for name in names if not hasattr(found, name)]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

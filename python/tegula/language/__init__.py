@@ -8,7 +8,7 @@ for _name in ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uin
               "float32", "float64", "float8e5", "float8e4nv", "float8e4b8", "float8e5b16", "float8e4b15", "int2", "int3",
               "int4", "int5", "int6", "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7", "float4e2m1"):
     globals()[_name] = dtype(_name)
-pi32_t = pointer_type(int32)  # noqa: F821
+pi32_t, void = pointer_type(int32), core.void  # noqa: F821
 
 from . import extra, math, random, semantic, standard  # noqa: E402
 

@@ -50,13 +50,43 @@ class _Composed(dtype):
         raise RuntimeError(f"{self.name} is neither of integers nor of floats")
 
 
+class _Void(_Composed):
+    """The type of no value."""
+
+    name, primitive_bitwidth = "void", 0
+    __repr__ = dtype.__repr__
+
+    def __init__(self, name="void"):
+        pass
+
+    @staticmethod
+    def is_void():
+        return True
+
+    def mangle(self):
+        return "V"
+
+    def __eq__(self, other):
+        return isinstance(core._unwrap(other), _Void)
+
+    def __hash__(self):
+        return hash("void")
+
+
+void = _Void()
+core._CLASSES[f"{PREFIX}void"], core._NAMES[void] = void, f"{PREFIX}void"
+
+
 @_named
 class pointer_type(_Composed):
     """The type of a pointer, for annotations: ``x: tl.pointer_type(tl.float32)``."""
 
     def __init__(self, element_ty, address_space=1, const=False):
         self.element_ty, self.address_space, self.const = element_ty, address_space, const
-        self.name = f"pointer<{element_ty}>"
+        self.name = f"{'const_' if const else ''}pointer<{element_ty}>"
+
+    def mangle(self):
+        return f"P{self.element_ty.mangle()}"
 
     def is_ptr(self):
         return True
@@ -95,6 +125,9 @@ class block_type(_OfTheLanguage, _Composed):
 
     def is_block(self):
         return True
+
+    def mangle(self):
+        return f"{self.element_ty.mangle()}S{'_'.join(map(str, self.shape))}S"
 
     def get_block_shapes(self):
         return self.shape
@@ -230,6 +263,9 @@ class tuple_type(_TypeOfValues):
         names = [f"{field}:{kind}" for field, kind in zip(self.fields, self.types)] if self.fields else map(str, self.types)
         return f"[{','.join(names)}]"
 
+    def mangle(self):
+        return f"T{'_'.join(kind.mangle() for kind in self.types)}T"
+
     def __iter__(self):
         return iter(self.types)
 
@@ -247,6 +283,9 @@ class tensor_descriptor_base_type(_TypeOfValues):
     @property
     def name(self):
         return f"tensor_descriptor<{self.block_type}>"
+
+    def mangle(self):
+        return f"TD{self.block_type.mangle()}"
 
 
 @_named

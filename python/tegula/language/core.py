@@ -30,6 +30,10 @@ class base_value:
 class base_type:
     """The type of a value."""
 
+    def mangle(self):
+        """A part of a name that says the type."""
+        raise NotImplementedError(f"a {type(self).__name__} has no short name")
+
 
 # Of the floats: bits of the mantissa, bias of the exponent.
 _FLOAT_PARTS = {"fp8e4b15": (3, 15), "fp8e4nv": (3, 7), "fp8e4b8": (3, 8), "fp8e5": (2, 15), "fp8e5b16": (2, 16),
@@ -53,6 +57,9 @@ class dtype(base_type):
         BOOLEAN = 0
         INTEGRAL = 1
         FLOATING = 2
+
+    def __new__(cls, *args, **_):
+        return super().__new__(type(resolve(f"{PREFIX}void")) if cls is dtype and args == ("void", ) else cls)
 
     def __init__(self, name):
         code = _core.dtype_from_name(name)
@@ -175,8 +182,20 @@ class dtype(base_type):
         return self.name
 
     def __repr__(self):
+        return PREFIX + self.codegen_name()
+
+    def codegen_name(self):
+        """The name in triton.language: float32 of fp32."""
         long = {"fp": "float", "bf": "bfloat"}.get(self.name[:2])
-        return PREFIX + (self.name if long is None or self.is_fp8() else long + self.name[2:])
+        return self.name if long is None else long + self.name[2:]
+
+    @property
+    def cache_key_part(self):
+        return self.name
+
+    def mangle(self):
+        """A part of a name that says the type: i32, u1, fp16."""
+        return self.name if self.is_floating() else f"{'i' if self.is_int_signed() else 'u'}{self.int_bitwidth}"
 
 
 def short_name(of):
@@ -189,9 +208,13 @@ class _WithMethods(type):
 
     def __getattr__(cls, name):
         found = getattr(sys.modules[__package__], "cast" if name == "to" else name, None)
+        found = resolve(PREFIX + name) if name == "cdiv" else found  # a function of Python, too
         if name.startswith("_") or not isinstance(found, Builtin):
             raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
         return found
+
+    def __dir__(cls):
+        return sorted({*super().__dir__(), *_core.language_names(f"{PREFIX}tensor"), "to"})
 
 
 class tensor(base_value, metaclass=_WithMethods):
@@ -215,6 +238,8 @@ class constexpr_type(base_type):
 
     def __repr__(self):
         return f"constexpr_type[{self.value}]"
+
+    mangle = __repr__
 
 
 class TypedNumber:
@@ -422,6 +447,12 @@ def _unwrap_if_constexpr(value):
     return _unwrap(value)
 
 
+def check_bit_width(value, shift_value):
+    """Warns where a constant shifts a value by as many bits as it has, or more."""
+    if isinstance(value, tensor) and isinstance(shift_value, constexpr) and shift_value.value >= value.dtype.primitive_bitwidth:
+        warn(f"a value of {value.dtype}, which has {value.dtype.primitive_bitwidth} bits, is shifted by {shift_value.value}")
+
+
 def get_primitive_bitwidth(of):
     return dtype(of).primitive_bitwidth if isinstance(of, str) else of.primitive_bitwidth
 
@@ -467,8 +498,8 @@ def resolve(dotted):
 
 
 def module_getattr(canonical, own):
-    """The __getattr__ of a module whose names the compiler lists; `own` are its globals. A star import takes the names of
-    the compiler, and of its own those that are no modules but `math` and `extra`."""
+    """The __getattr__ of a module whose names the compiler lists; `own` are its globals, and get a `__dir__` with these names.
+    A star import takes the names of the compiler, and of its own those that are no modules but `math` and `extra`."""
     cache = {}
 
     def __getattr__(name):
@@ -485,6 +516,11 @@ def module_getattr(canonical, own):
             cache[name] = found
         return cache[name]
 
+    def __dir__():
+        classes = [name.removeprefix(PREFIX) for name in _CLASSES] if canonical == PREFIX[:-1] else []
+        return sorted({*own, *classes, *_core.language_names(canonical)})
+
+    own["__dir__"] = __dir__
     return __getattr__
 
 

@@ -194,6 +194,20 @@ class Autotuner(_Wrapper):
             print(f"autotuning {self.__name__} for {key}: {best} in {self.bench_time:.2f} s")
         return best, was_known
 
+    def check_disk_cache(self, tuning_key, configs, bench_fn):
+        """For tuners with a `run` of their own: reads the timings of the key from the file that `cache_results` writes, or calls
+        `bench_fn`, which sets `cache` and `configs_timings`, and writes them. Were they there?"""
+        file = TimingFile(self, tuning_key, configs) if tuning_key else None
+        timings = file.read() if file else None
+        if timings is None:
+            bench_fn()
+            if file and all(config in self.configs_timings for config in configs):
+                file.write(self.configs_timings)
+            return False
+        self.cache[tuning_key] = min(timings, key=lambda config: _ranking(timings[config]))
+        self.configs_timings = timings
+        return True
+
     def _none_runs(self):
         return OutOfResources(1, 0, "configurations that run", f"no configuration of `{self.__name__}` can run")
 

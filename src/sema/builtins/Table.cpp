@@ -246,12 +246,16 @@ const Row *findMember(std::string_view name) {
 using namespace builtins;
 
 std::vector<std::string_view> builtinsIn(std::string_view module) {
-  // Names of tl.math are the language's own, of one family.
+  // Names of tl.math are the language's own, of one family, and umulhi; those of tl.tensor are the methods of
+  // values.
   bool isMath = module == "triton.language.math" || module == "tegula.language.math";
-  std::string prefix = isMath ? std::string(language) : canonical(std::string(module) + ".");
+  bool isTensor = module == "triton.language.tensor" || module == "tegula.language.tensor";
+  std::string prefix = isMath || isTensor ? std::string(language) : canonical(std::string(module) + ".");
   std::vector<std::string_view> names;
   for (const Row &row : table()) {
-    if (!row.isSupported() || !row.name.starts_with(prefix) || (isMath && row.family != Family::Math))
+    if (!row.isSupported() || !row.name.starts_with(prefix) ||
+        (isMath && row.family != Family::Math && !row.name.ends_with(".umulhi")) ||
+        (isTensor && !row.isMember))
       continue;
     std::string_view name = row.name.substr(prefix.size());
     if (name.find('.') == name.npos)

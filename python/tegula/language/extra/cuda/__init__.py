@@ -1,5 +1,5 @@
 """``tl.extra.cuda``: scripts import libdevice from here too."""
-from . import libdevice
+from . import gdc, libdevice, utils
 from ...core import module_getattr
 
 __getattr__ = module_getattr("triton.language.extra.cuda", globals())
