@@ -1,5 +1,5 @@
-"""``python -m tegula SCRIPT ARGS...`` or ``python -m tegula -m MODULE ARGS...``: runs a script or a module in which
-``import triton`` means Tegula."""
+"""``python -m tegula SCRIPT ARGS...``, ``python -m tegula -m MODULE ARGS...`` or ``python -m tegula -c COMMAND ARGS...``: runs a
+script, a module or a command in which ``import triton`` means Tegula."""
 import builtins
 import importlib.machinery
 import os
@@ -29,18 +29,33 @@ def _run_module():
     return 0
 
 
+def _run(code, **names):
+    """As Python runs what it is given: its module stays `__main__` to the end."""
+    module = types.ModuleType("__main__")
+    vars(module).update(__builtins__=builtins, **names)
+    sys.modules["__main__"] = module
+    exec(code, vars(module))
+
+
+def _run_command():
+    if len(sys.argv) < 3:
+        print("tegula: error: -c wants a command", file=sys.stderr)
+        return 2
+    text = sys.argv[2]  # kernels find their source in this frame
+    del sys.argv[0], sys.argv[1]
+    _begin("")
+    _run(compile(text, "<string>", "exec", dont_inherit=True), __loader__=importlib.machinery.BuiltinImporter)
+    return 0
+
+
 def _run_script(path):
-    """As Python runs a script: its path is absolute, and its module stays `__main__` to the end."""
+    """As Python runs a script: its path is absolute."""
     if os.path.isdir(path) or zipfile.is_zipfile(path):
         runpy.run_path(path, run_name="__main__")
         return
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)
-    module = types.ModuleType("__main__")
-    vars(module).update(__file__=path, __builtins__=builtins, __cached__=None,
-                        __loader__=importlib.machinery.SourceFileLoader("__main__", path))
-    sys.modules["__main__"] = module
-    exec(code, vars(module))
+    _run(code, __file__=path, __cached__=None, __loader__=importlib.machinery.SourceFileLoader("__main__", path))
 
 
 def main():
@@ -50,6 +65,8 @@ def main():
         return 0 if len(sys.argv) > 1 else 2
     if sys.argv[1] == "-m":
         return _run_module()
+    if sys.argv[1] == "-c":
+        return _run_command()
     script = sys.argv[1]
     del sys.argv[0]
     _begin(os.path.dirname(os.path.realpath(script)))

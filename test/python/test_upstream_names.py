@@ -443,3 +443,27 @@ def test_a_star_brings_the_functions_of_the_language(tmp_path):
         assert {"exp", "sqrt", "fma"} <= set(stars) and "load" not in stars, set(stars)
     """))
     subprocess.run([sys.executable, str(script)], check=True)
+
+
+COMMAND = """
+import sys, triton, triton.language as tl, numpy, helper
+@triton.jit
+def kernel(out):
+    tl.store(out, helper.NUMBER)
+out = numpy.zeros(1)
+kernel[(1,)](out)
+print(triton.jit.__module__, out[0], sys.argv, repr(sys.path[0]), __name__, "__file__" in globals(), sys.modules["__main__"].out is out)
+"""
+
+
+def test_a_command_is_run_as_python_runs_one(tmp_path):
+    (tmp_path / "helper.py").write_text("import triton.language as tl\nNUMBER = tl.constexpr(5)\n")
+    out = script("", "-m", "tegula", "-c", COMMAND, "a", "-m", cwd=tmp_path)
+    assert out == "tegula.runtime.jit 5.0 ['-c', 'a', '-m'] '' __main__ False True\n"
+
+
+@pytest.mark.parametrize("arguments, status, says", [(["-c"], 2, "-c wants a command"), (["-c", "import sys; sys.exit(7)"], 7, ""),
+                                                     (["-c", "print(("], 1, "SyntaxError"), (["-c", "1 / 0"], 1, 'File "<string>", line 1')])
+def test_a_command_ends_as_python_ends_it(arguments, status, says):
+    done = subprocess.run([sys.executable, "-m", "tegula", *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status and says in done.stderr and done.stdout == ""
