@@ -110,6 +110,31 @@ def test_what_a_table_leads_to_is_memory_if_it_is_an_argument(monkeypatch):
         table_kernel[(2,)](table, out, None, None, N=32)
 
 
+def test_what_a_table_leads_to_is_told_of_near_a_buffer_too(monkeypatch):
+    """The distance to the next buffer says nothing: allocators put tensors side by side."""
+    monkeypatch.setattr(table_kernel, "target", "ptxvm")
+    whole = np.ones(96, np.float32)
+    near = torch.from_numpy(whole[:32].copy())
+    table = torch.tensor([near.data_ptr() + 4 * 32 + 64])
+    with pytest.raises(triton.errors.LaunchError, match="byte 192 of .*what a table of pointers leads to has to be an argument, too"):
+        table_kernel[(1,)](table, torch.zeros(2), near, None, N=32)
+
+
+@triton.jit
+def gather_kernel(x, index, out, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out + at, tl.load(x + tl.load(index + at)))
+
+
+@pytest.mark.parametrize("index", [40, 10**7, 10**12])
+def test_an_index_that_was_loaded_is_no_table_of_pointers(monkeypatch, index):
+    monkeypatch.setattr(gather_kernel, "target", "ptxvm")
+    x, out = torch.zeros(32), torch.zeros(32)
+    with pytest.raises(triton.errors.LaunchError, match="reads 4 bytes at") as error:
+        gather_kernel[(1,)](x, torch.full((32,), index), out, N=32)
+    assert "table of pointers" not in str(error.value)
+
+
 @triton.jit
 def assembly_kernel(x, N: tl.constexpr):
     at = tl.arange(0, N)

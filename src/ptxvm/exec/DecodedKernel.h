@@ -172,6 +172,9 @@ struct DecodedKernel {
 Result<std::unique_ptr<DecodedKernel>> prepare(const Module &module, const PtxKernel &kernel,
                                                const Launch &launch);
 
+// Is the address of an access a pointer that the kernel has loaded, as far as the text says?
+bool isLoadedPointer(const PtxKernel &kernel, uint32_t instruction);
+
 // For each instruction the place where control from it comes together again; `nowhere` when only at
 // the end of the kernel. Soft where lanes may also leave the kernel on the way: those who arrived
 // wait for the others, but not for ever.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 namespace tegula::ptxvm {
 namespace {
@@ -154,10 +155,16 @@ private:
     return kept;
   }
 
-  static constexpr const char *elsewhere =
-      "; known are buffers of arguments: what a table of pointers leads to has to be an argument, too";
+  // Of addresses that the kernel has loaded; the same for all lanes.
+  const char *elsewhere() {
+    if (!isLoaded_)
+      isLoaded_ = isLoadedPointer(*w_.block->program().kernel, op_.instruction);
+    return *isLoaded_ ? "; known are buffers of arguments: what a table of pointers leads to has to be an "
+                        "argument, too"
+                      : "";
+  }
 
-  std::string nearest(uint64_t address) const {
+  std::string nearest(uint64_t address) {
     const auto &ranges = w_.block->program().ranges;
     const Range *best = nullptr;
     uint64_t bestDistance = ~uint64_t(0);
@@ -170,11 +177,10 @@ private:
       }
     }
     if (!best || bestDistance > (uint64_t(1) << 32))
-      return std::string(", which is in no buffer") + elsewhere;
+      return std::string(", which is in no buffer") + elsewhere();
     auto offset = int64_t(address - best->begin);
-    constexpr uint64_t near = 4096; // further away an address is hardly one of the buffer
     return ", byte " + std::to_string(offset) + " of " + best->name + ", which has " +
-           std::to_string(best->end - best->begin) + (bestDistance > near ? elsewhere : "");
+           std::to_string(best->end - best->begin) + elsewhere();
   }
 
   void report(FindingKind kind, Space space, unsigned lane, const std::string &more) {
@@ -212,6 +218,7 @@ private:
   const AccessForm &access_;
   std::byte **bytes_;
   uint32_t width_, alignment_;
+  std::optional<bool> isLoaded_;
   uint64_t addresses_[warpSize];
 };
 
