@@ -7,6 +7,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 
 from .. import _tegula as core
+from .. import knobs
 from ..backends.compiler import GPUTarget
 from ..errors import CompilationError, Diagnostic, KeywordError, LaunchError, ToolchainError, placed
 from . import descriptors, dumps
@@ -131,8 +132,6 @@ class CompiledKernel:
 
     def _expect_load(self):
         """Those who are told of loading code are told of this kernel's at its first launch from here."""
-        from .. import knobs
-
         runtime = knobs.runtime
         if runtime.kernel_load_start_hook or runtime.kernel_load_end_hook or runtime.kernel_unload_hook:
             self.is_unloaded = True
@@ -276,6 +275,11 @@ class CompiledKernel:
         return [(index[name],) if name in index else _path_of(name, index) for name in
                 (argument.name for argument in self.arguments)]
 
+    @functools.cached_property
+    def _indices(self):
+        """The same where no argument is a tuple; else None."""
+        return [place[0] for place in self._places] if all(len(place) == 1 for place in self._places) else None
+
     @property
     def run(self):
         """Launches: run(grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, launch_enter_hook,
@@ -290,7 +294,7 @@ class CompiledKernel:
         if launch_enter_hook:
             launch_enter_hook(launch_metadata)
         if isinstance(self._raw, core.Kernel):
-            core.launch(self._raw, (grid_0, grid_1, grid_2), stream, tuple(values))
+            core.launch(self._raw, (grid_0, grid_1, grid_2), stream, values)
         else:
             self._raw.launch((grid_0, grid_1, grid_2), _current_stream() if stream is None else stream, values)
         if launch_exit_hook:
@@ -298,8 +302,6 @@ class CompiledKernel:
 
     def launch_metadata(self, grid, stream, *args):
         """What hooks are told of a launch; None where nobody listens."""
-        from .. import knobs
-
         if not knobs.runtime.launch_enter_hook:
             return None
         data = LazyDict({"name": self.name, "function": self.function, "stream": stream})
@@ -318,6 +320,8 @@ class CompiledKernel:
             args = descriptors.parts_of(self._owner, self._function, args)
         elif descriptors.are_among(args, {}):
             args = tuple(map(descriptors.in_parts, args))
+        if self._indices is not None:
+            return tuple([args[index] for index in self._indices])
         values = []
         for argument, place in zip(self.arguments, self._places):
             value = args
@@ -327,7 +331,7 @@ class CompiledKernel:
                                       f"`{self._parameters[place[0]]}` has none: {value!r:.100}")
                 value = value[index]
             values.append(value)
-        return values
+        return tuple(values)
 
     def _refuse_count(self, count):
         names = self._parameters
@@ -359,20 +363,18 @@ class CompiledKernel:
             raise LaunchError("the grid of a compiled kernel is a tuple of 1 to 3 ints, and a function was given\n"
                               "  hint: call the function, compiled[grid(meta)](...)")
         extents = core.grid_of(grid)
+        is_plain = self._owner.rest_place is None
 
         def launch(*args, stream=None, **kwargs):
-            return self._run_on(extents, stream, self._all_arguments(args, kwargs))
+            self._run_on(extents, stream, args if is_plain and not kwargs else self._all_arguments(args, kwargs))
 
         return launch
 
     def _run_on(self, grid, stream, args):
-        from .. import knobs
-
-        runtime, told = knobs.runtime, None
-        if runtime.launch_enter_hook:
+        enter, leave, told = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook, None
+        if enter:
             told = self.launch_metadata(grid, _current_stream() if stream is None else stream, *args)
-        self.run(*grid, stream, self.function, self.packed_metadata, told, runtime.launch_enter_hook, runtime.launch_exit_hook,
-                 *args)
+        self.run(*grid, stream, self._raw, None, told, enter, leave, *args)
 
     @functools.cached_property
     def arguments(self):
