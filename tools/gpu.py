@@ -28,7 +28,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "random", "profile"]
+STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "random", "types", "profile"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
 BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
@@ -347,6 +347,11 @@ def run_random(args, env, results):
     run_workers("random", "random_run.py", math.inf, args, env, results, "--seeds", args.seeds)
 
 
+def run_types(args, env, results):
+    """bench/gpu/types_run.py: typed expressions beside upstream's, bit by bit."""
+    run_workers("types", "types_run.py", 200, args, env, results)
+
+
 def run_workers(step, script, most, args, env, results, *options):
     """A script of bench/gpu that writes FOLDER/STEP.json, in the seconds that are left, `most` at most."""
     left = args.started + args.budget - time.monotonic()
@@ -448,7 +453,7 @@ def main(argv):
     results = {"library": str(folder)}
     steps = {**{suite: run_beside(suite) for suite in BESIDE}, "set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
              "inductor": run_inductor, **{step: run_spelled(step) for step in ("spellings", "goals")}, "random": run_random,
-             "profile": run_profile}
+             "types": run_types, "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")
         try:

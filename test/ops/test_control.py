@@ -320,6 +320,7 @@ def lost_kernel(q, n):
     tl.store(q + 3, i)
 
 
+@pytest.mark.compiled
 def test_a_variable_whose_value_without_a_trip_is_not_known_is_refused(target):
     with pytest.raises(triton.CompilationError, match="LoopVariableGone"):
         lost_kernel[(1,)](np.zeros(4, np.int32), 5)
@@ -356,6 +357,7 @@ def unreachable_kernel(q, m):
     tl.store(q, r)
 
 
+@pytest.mark.compiled
 def test_an_assertion_that_is_false_ends_the_compile_only_where_it_is_reached(target):
     q = np.zeros(1, np.int32)
     unreachable_kernel[(1,)](q, 0)

@@ -114,6 +114,24 @@ def test_topk(target, n, k, descending):
     np.testing.assert_array_equal(out, (falling(x) if descending else np.sort(x))[:k])
 
 
+@triton.jit
+def narrow_topk_kernel(x_ptr, out_ptr, K: tl.constexpr, WIDE: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 16))
+    first = tl.topk(x, K)
+    tl.static_assert(first.dtype == (WIDE if K < 16 else x.dtype))
+    tl.store(out_ptr + tl.arange(0, K), first * 100 if K < 16 else first)
+
+
+@pytest.mark.parametrize("k", [4, 16])
+@pytest.mark.parametrize("dtype, wide", [(np.int8, tl.int32), (np.uint8, tl.int32), (np.int16, tl.int32), (np.uint16, tl.int32), (np.float16, tl.float32)],
+                         ids=["i8", "u8", "i16", "u16", "f16"])
+def test_some_of_narrow_elements_come_wide(target, dtype, wide, k):
+    x = (np.arange(16) * 7 % 16 + 90).astype(dtype)
+    out = np.zeros(k, np.float32 if dtype == np.float16 else np.int32)
+    narrow_topk_kernel[(1,)](x, out, K=k, WIDE=wide)
+    np.testing.assert_array_equal(out, np.sort(x)[::-1][:k].astype(out.dtype) * (100 if k < 16 else 1))
+
+
 @pytest.mark.parametrize("dim", [0, 1])
 def test_topk_along_each_dimension(target, dim):
     x = np.random.default_rng(7).integers(0, 50, (6, 9)).astype(np.int32)

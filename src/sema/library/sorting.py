@@ -131,4 +131,8 @@ def bitonic_merge(x: tile, dim: axis = None, descending: flag = False):
 
 @triton.jit
 def topk(x: tile, k: count, dim: axis = None, descending: flag = True):
-    return first_in_order(x, k, dim, descending, False)
+    # Some of 8 or 16 bits come in 32, as from upstream, which finds them by tl.max; all of them do not.
+    first = first_in_order(x, k, dim, descending, False)
+    if k is None or first.numel == x.numel or x.dtype.primitive_bitwidth >= 32:
+        return first
+    return first.to(tl.float32 if x.dtype.is_floating() else tl.int32)
