@@ -15,7 +15,6 @@ EIGHT_BITS = {"float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5"}  # PyTor
 # The bits of a float's result are those of f64, all of a narrower one's; `meta` tells the type.
 KERNEL = """import tegula as triton
 import tegula.language as tl
-from tegula.language.extra import libdevice
 
 
 @triton.jit
@@ -141,7 +140,7 @@ def jobs():
     found += [(a, b, body) for a in TYPES for b in TYPES for body in of_two(a, b)]
     found += [(a, a, body) for a in EIGHT_BITS for body in ("x.to(tl.float16)", "x.to(tl.float32)", "x.to(tl.int8, bitcast=True)")]
     found += [("int32", "int32", body) for body in RANDOM]
-    return found + [(a, a, f"libdevice.{name}({given})") for name in EXACT for a in [*INTEGERS, *FLOATS] if bits(a) >= 32
+    return found + [(a, a, f"tl.extra.cuda.libdevice.{name}({given})") for name in EXACT for a in [*INTEGERS, *FLOATS] if bits(a) >= 32
                     for given in ("x", "x, y", "x, y, x")]
 
 
