@@ -70,8 +70,9 @@ def libdevice():
     parameters = {"UNARY": "x", "BINARY": "x, y", "TERNARY": "x, y, z"}
     there = []
     for macro, fields in rows(ROOM / "Libdevice.def"):
-        taken = parameters.get(macro) or fields[1].replace('arg0', 'x').replace('arg1', 'y')
-        there += [f"`{fields[0]}{suffix}({taken})`" for suffix in (("_rz", "_rd", "_ru") if macro == "DIRECTED" else ("",))]
+        taken = "x" if macro == "CONVERSION" else parameters.get(macro) or fields[1].replace('arg0', 'x').replace('arg1', 'y')
+        suffixes = {"DIRECTED": ("_rz", "_rd", "_ru"), "CONVERSION": ("_rn", "_rz", "_rd", "_ru")}.get(macro, ("",))
+        there += [f"`{fields[0]}{suffix}({taken})`" for suffix in suffixes]
     return ["\n## libdevice\n",
             "`tl.extra.libdevice` (also `tl.extra.cuda.libdevice`, and under `tl.math`): floats, one result an element; "
             "operands are promoted to one type.\n", ", ".join(there) + "."]

@@ -166,8 +166,40 @@ std::optional<Value> directed_rcp(Call &call, Direction direction) {
   return directed(call, DirectedKind::Div, direction, {fill(call.session, x, 1), x});
 }
 
+std::optional<Value> directed_double2float(Call &call, Direction direction) {
+  auto x = call.tensor(0);
+  auto wide = x ? cast(call.session, *x, DType::F64) : std::nullopt;
+  if (!wide)
+    return std::nullopt;
+  std::vector<Value> arguments = {*wide, fill(call.session, *cast(call.session, *wide, DType::F32), 0),
+                                  Const{stringifyDirection(direction).str()}};
+  return call.session.functions.callFunction(*findLibraryFunction("narrowed_in_direction"), arguments, {});
+}
+
+// By a function of the library, in a direction: to nearest, to 0, down or up.
+std::optional<Value> converted(Call &call, std::string_view function, DType from, DType to,
+                               std::string_view direction) {
+  auto x = call.tensor(0);
+  if (!x)
+    return std::nullopt;
+  if (x->type.pointer || isFloat(x->type.element) != isFloat(from))
+    return call.fail(diag::Kind::BuiltinDType, {isFloat(from) ? "floats" : "integers", spelling(x->type)});
+  std::vector<Value> arguments = {*x, Const{TypeRef{from}}, Const{TypeRef{to}},
+                                  Const{std::string(direction)}};
+  return call.session.functions.callFunction(*findLibraryFunction(function), arguments, {});
+}
+
 } // namespace
 
+#define CONVERTED(name, function, from, to, direction)                                                       \
+  std::optional<Value> libdevice_##name##_##direction(Call &call) {                                          \
+    return converted(call, #function, DType::from, DType::to, #direction);                                   \
+  }
+#define CONVERSION(name, function, from, to)                                                                 \
+  CONVERTED(name, function, from, to, rn)                                                                    \
+  CONVERTED(name, function, from, to, rz)                                                                    \
+  CONVERTED(name, function, from, to, rd)                                                                    \
+  CONVERTED(name, function, from, to, ru)
 #define UNARY(name, Op)                                                                                      \
   std::optional<Value> libdevice_##name(Call &call) { return unaryFunction<Op>(call); }
 #define BINARY(name, Op)                                                                                     \
@@ -192,6 +224,8 @@ std::optional<Value> call_fma(Call &call);
 #undef DIRECTED
 #undef WRITTEN
 #undef WIDENED
+#undef CONVERSION
+#undef CONVERTED
 
 std::optional<Value> libdevice_abs(Call &call) {
   auto x = call.tensor(0);

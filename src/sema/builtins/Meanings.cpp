@@ -30,6 +30,7 @@ namespace builtins {
 #define SPECIAL(name, parameters) std::optional<Value> libdevice_##name(Call &call);
 #define DIRECTED(name, parameters)                                                                           \
   SPECIAL(name##_rz, parameters) SPECIAL(name##_rd, parameters) SPECIAL(name##_ru, parameters)
+#define CONVERSION(name, function, from, to) SPECIAL(name##_rn, "x") DIRECTED(name, "x")
 #define WRITTEN(name, parameters)
 #define WIDENED(name, parameters)
 #include "sema/builtins/Libdevice.def"
@@ -38,6 +39,7 @@ namespace builtins {
 #undef TERNARY
 #undef SPECIAL
 #undef DIRECTED
+#undef CONVERSION
 #undef WRITTEN
 #undef WIDENED
 #undef LIBRARY
@@ -64,6 +66,7 @@ constexpr Meaning meanings[] = {
 #define TERNARY(name, Op) libdevice_##name,
 #define SPECIAL(name, parameters) libdevice_##name,
 #define DIRECTED(name, parameters) libdevice_##name##_rz, libdevice_##name##_rd, libdevice_##name##_ru,
+#define CONVERSION(name, function, from, to) libdevice_##name##_rn, DIRECTED(name, "x")
 #define WRITTEN(name, parameters) nullptr,
 #define WIDENED(name, parameters) nullptr,
 #include "sema/builtins/Libdevice.def"

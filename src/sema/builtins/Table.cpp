@@ -61,6 +61,7 @@ const Row rawRows[] = {
 #define SPECIAL(name, parameters) LIBDEVICE(name, parameters)
 #define DIRECTED(name, parameters)                                                                           \
   LIBDEVICE(name##_rz, parameters) LIBDEVICE(name##_rd, parameters) LIBDEVICE(name##_ru, parameters)
+#define CONVERSION(name, function, from, to) LIBDEVICE(name##_rn, "x") DIRECTED(name, "x")
 #define IN_THE_LANGUAGE(name, parameters, widens)                                                            \
   {"triton.language.extra.libdevice." #name,                                                                 \
    Family::Math,                                                                                             \

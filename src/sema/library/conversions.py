@@ -40,28 +40,30 @@ def narrowed_in_direction(x, like, direction: tl.constexpr):
 
 
 @triton.jit
-def integer_of(x, dtype: tl.constexpr, direction: tl.constexpr):
+def integer_of_float(x, source: tl.constexpr, to: tl.constexpr, direction: tl.constexpr):
     if direction == "rn":
         x = libdevice.rint(x)
     elif direction == "rd":
         x = tl.floor(x)
     elif direction == "ru":
         x = tl.ceil(x)
-    return x.to(dtype)
+    return x.to(to)
 
 
 @triton.jit
-def bits_of_integer(x, bits: tl.constexpr, direction: tl.constexpr):
-    unsigned: tl.constexpr = tl.core.get_int_dtype(bits, signed=False)
-    return integer_of(x, unsigned, direction).to(tl.core.get_int_dtype(bits, signed=True), bitcast=True)
+def bits_of_float(x, source: tl.constexpr, to: tl.constexpr, direction: tl.constexpr):
+    # An unsigned integer, as the signed one of the same bits.
+    signed: tl.constexpr = tl.core.get_int_dtype(to.primitive_bitwidth, signed=True)
+    return integer_of_float(x, source, to, direction).to(signed, bitcast=True)
 
 
 @triton.jit
-def float_of(x, dtype: tl.constexpr, direction: tl.constexpr):
+def float_of_integer(x, source: tl.constexpr, to: tl.constexpr, direction: tl.constexpr):
     # The exact value lies on one side of the nearest float, which may be one above all integers of the type.
-    result = x.to(dtype)
-    beyond: tl.constexpr = 2.0 ** (x.dtype.primitive_bitwidth - (1 if x.dtype.is_int_signed() else 0))
-    back = result.to(x.dtype)
+    x = x.to(source)
+    result = x.to(to)
+    beyond: tl.constexpr = 2.0 ** (source.primitive_bitwidth - (1 if source.is_int_signed() else 0))
+    back = result.to(source)
     side = tl.where((x < back) | (result >= beyond), -1, tl.where(x > back, 1, 0))
     return result if direction == "rn" else step_towards(result, side, direction)
 
@@ -95,308 +97,3 @@ def libdevice_double2hiint(x: real):
 def libdevice_hiloint2double(x: integer, y: integer):
     low = y.to(tl.uint32, bitcast=True).to(tl.int64)
     return ((x.to(tl.int64) << 32) | low).to(tl.float64, bitcast=True)
-
-
-@triton.jit
-def libdevice_double2float_rz(x: real):
-    return narrowed_in_direction(x.to(tl.float64), tl.zeros_like(x).to(tl.float32), "rz")
-
-
-@triton.jit
-def libdevice_double2float_rd(x: real):
-    return narrowed_in_direction(x.to(tl.float64), tl.zeros_like(x).to(tl.float32), "rd")
-
-
-@triton.jit
-def libdevice_double2float_ru(x: real):
-    return narrowed_in_direction(x.to(tl.float64), tl.zeros_like(x).to(tl.float32), "ru")
-
-
-@triton.jit
-def libdevice_float2int_rn(x: real):
-    return integer_of(x, tl.int32, "rn")
-
-
-@triton.jit
-def libdevice_float2int_rz(x: real):
-    return integer_of(x, tl.int32, "rz")
-
-
-@triton.jit
-def libdevice_float2int_rd(x: real):
-    return integer_of(x, tl.int32, "rd")
-
-
-@triton.jit
-def libdevice_float2int_ru(x: real):
-    return integer_of(x, tl.int32, "ru")
-
-
-@triton.jit
-def libdevice_float2uint_rn(x: real):
-    return bits_of_integer(x, 32, "rn")
-
-
-@triton.jit
-def libdevice_float2uint_rz(x: real):
-    return bits_of_integer(x, 32, "rz")
-
-
-@triton.jit
-def libdevice_float2uint_rd(x: real):
-    return bits_of_integer(x, 32, "rd")
-
-
-@triton.jit
-def libdevice_float2uint_ru(x: real):
-    return bits_of_integer(x, 32, "ru")
-
-
-@triton.jit
-def libdevice_float2ll_rn(x: real):
-    return integer_of(x, tl.int64, "rn")
-
-
-@triton.jit
-def libdevice_float2ll_rz(x: real):
-    return integer_of(x, tl.int64, "rz")
-
-
-@triton.jit
-def libdevice_float2ll_rd(x: real):
-    return integer_of(x, tl.int64, "rd")
-
-
-@triton.jit
-def libdevice_float2ll_ru(x: real):
-    return integer_of(x, tl.int64, "ru")
-
-
-@triton.jit
-def libdevice_float2ull_rn(x: real):
-    return bits_of_integer(x, 64, "rn")
-
-
-@triton.jit
-def libdevice_float2ull_rz(x: real):
-    return bits_of_integer(x, 64, "rz")
-
-
-@triton.jit
-def libdevice_float2ull_rd(x: real):
-    return bits_of_integer(x, 64, "rd")
-
-
-@triton.jit
-def libdevice_float2ull_ru(x: real):
-    return bits_of_integer(x, 64, "ru")
-
-
-@triton.jit
-def libdevice_double2int_rn(x: real):
-    return integer_of(x, tl.int32, "rn")
-
-
-@triton.jit
-def libdevice_double2int_rz(x: real):
-    return integer_of(x, tl.int32, "rz")
-
-
-@triton.jit
-def libdevice_double2int_rd(x: real):
-    return integer_of(x, tl.int32, "rd")
-
-
-@triton.jit
-def libdevice_double2int_ru(x: real):
-    return integer_of(x, tl.int32, "ru")
-
-
-@triton.jit
-def libdevice_double2uint_rn(x: real):
-    return bits_of_integer(x, 32, "rn")
-
-
-@triton.jit
-def libdevice_double2uint_rz(x: real):
-    return bits_of_integer(x, 32, "rz")
-
-
-@triton.jit
-def libdevice_double2uint_rd(x: real):
-    return bits_of_integer(x, 32, "rd")
-
-
-@triton.jit
-def libdevice_double2uint_ru(x: real):
-    return bits_of_integer(x, 32, "ru")
-
-
-@triton.jit
-def libdevice_double2ll_rn(x: real):
-    return integer_of(x, tl.int64, "rn")
-
-
-@triton.jit
-def libdevice_double2ll_rz(x: real):
-    return integer_of(x, tl.int64, "rz")
-
-
-@triton.jit
-def libdevice_double2ll_rd(x: real):
-    return integer_of(x, tl.int64, "rd")
-
-
-@triton.jit
-def libdevice_double2ll_ru(x: real):
-    return integer_of(x, tl.int64, "ru")
-
-
-@triton.jit
-def libdevice_double2ull_rn(x: real):
-    return bits_of_integer(x, 64, "rn")
-
-
-@triton.jit
-def libdevice_double2ull_rz(x: real):
-    return bits_of_integer(x, 64, "rz")
-
-
-@triton.jit
-def libdevice_double2ull_rd(x: real):
-    return bits_of_integer(x, 64, "rd")
-
-
-@triton.jit
-def libdevice_double2ull_ru(x: real):
-    return bits_of_integer(x, 64, "ru")
-
-
-@triton.jit
-def libdevice_int2float_rn(x: integer):
-    return float_of(x.to(tl.int32), tl.float32, "rn")
-
-
-@triton.jit
-def libdevice_int2float_rz(x: integer):
-    return float_of(x.to(tl.int32), tl.float32, "rz")
-
-
-@triton.jit
-def libdevice_int2float_rd(x: integer):
-    return float_of(x.to(tl.int32), tl.float32, "rd")
-
-
-@triton.jit
-def libdevice_int2float_ru(x: integer):
-    return float_of(x.to(tl.int32), tl.float32, "ru")
-
-
-@triton.jit
-def libdevice_int2double_rn(x: integer):
-    return float_of(x.to(tl.int32), tl.float64, "rn")
-
-
-@triton.jit
-def libdevice_uint2float_rn(x: integer):
-    return float_of(x.to(tl.uint32), tl.float32, "rn")
-
-
-@triton.jit
-def libdevice_uint2float_rz(x: integer):
-    return float_of(x.to(tl.uint32), tl.float32, "rz")
-
-
-@triton.jit
-def libdevice_uint2float_rd(x: integer):
-    return float_of(x.to(tl.uint32), tl.float32, "rd")
-
-
-@triton.jit
-def libdevice_uint2float_ru(x: integer):
-    return float_of(x.to(tl.uint32), tl.float32, "ru")
-
-
-@triton.jit
-def libdevice_uint2double_rn(x: integer):
-    return float_of(x.to(tl.uint32), tl.float64, "rn")
-
-
-@triton.jit
-def libdevice_ll2float_rn(x: integer):
-    return float_of(x.to(tl.int64), tl.float32, "rn")
-
-
-@triton.jit
-def libdevice_ll2float_rz(x: integer):
-    return float_of(x.to(tl.int64), tl.float32, "rz")
-
-
-@triton.jit
-def libdevice_ll2float_rd(x: integer):
-    return float_of(x.to(tl.int64), tl.float32, "rd")
-
-
-@triton.jit
-def libdevice_ll2float_ru(x: integer):
-    return float_of(x.to(tl.int64), tl.float32, "ru")
-
-
-@triton.jit
-def libdevice_ll2double_rn(x: integer):
-    return float_of(x.to(tl.int64), tl.float64, "rn")
-
-
-@triton.jit
-def libdevice_ll2double_rz(x: integer):
-    return float_of(x.to(tl.int64), tl.float64, "rz")
-
-
-@triton.jit
-def libdevice_ll2double_rd(x: integer):
-    return float_of(x.to(tl.int64), tl.float64, "rd")
-
-
-@triton.jit
-def libdevice_ll2double_ru(x: integer):
-    return float_of(x.to(tl.int64), tl.float64, "ru")
-
-
-@triton.jit
-def libdevice_ull2float_rn(x: integer):
-    return float_of(x.to(tl.uint64), tl.float32, "rn")
-
-
-@triton.jit
-def libdevice_ull2float_rz(x: integer):
-    return float_of(x.to(tl.uint64), tl.float32, "rz")
-
-
-@triton.jit
-def libdevice_ull2float_rd(x: integer):
-    return float_of(x.to(tl.uint64), tl.float32, "rd")
-
-
-@triton.jit
-def libdevice_ull2float_ru(x: integer):
-    return float_of(x.to(tl.uint64), tl.float32, "ru")
-
-
-@triton.jit
-def libdevice_ull2double_rn(x: integer):
-    return float_of(x.to(tl.uint64), tl.float64, "rn")
-
-
-@triton.jit
-def libdevice_ull2double_rz(x: integer):
-    return float_of(x.to(tl.uint64), tl.float64, "rz")
-
-
-@triton.jit
-def libdevice_ull2double_rd(x: integer):
-    return float_of(x.to(tl.uint64), tl.float64, "rd")
-
-
-@triton.jit
-def libdevice_ull2double_ru(x: integer):
-    return float_of(x.to(tl.uint64), tl.float64, "ru")
