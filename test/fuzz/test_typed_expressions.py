@@ -45,8 +45,10 @@ def test_targets_agree_with_the_interpreter(share, target, tmp_path):
             continue
         taken += 1
         assert own[0] == wanted[0], (job, own[0], wanted[0])
+        rounding = 3e-7 if " / " in job[2] else 0.0  # f32 division rounds to 2 ulp on GPUs (N11)
         for mine, others in zip(own[1:], wanted[1:]):
-            differ = ((mine != others) & ~(mine.isnan() & others.isnan())).nonzero()[:3, 0]
+            is_near = (mine == others) | (mine.isnan() & others.isnan()) | ((mine - others).abs() <= rounding * others.abs())
+            differ = (~is_near).nonzero()[:3, 0]
             assert not len(differ), (job, [(mine[k].item(), others[k].item()) for k in differ])
     assert taken > 5
 

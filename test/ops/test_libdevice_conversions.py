@@ -5,6 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import tegula
+
 SOURCE = """
 import tegula as triton
 import tegula.language as tl
@@ -101,3 +103,9 @@ def test_reciprocal_square_roots_round_once(target, tmp_path):
     x = np.concatenate([np.random.default_rng(4).uniform(1, 4, 100), [1e-40, 1e38, 0.25, 4.0]]).astype(np.float32)
     exact = 1 / np.sqrt(x.astype(np.longdouble))
     assert run(tmp_path, "rsqrt_rn", x, np.float32).tolist() == exact.astype(np.float32).tolist()
+
+
+@pytest.mark.parametrize("name, dtype, kind", [("double2float_rd", np.int32, "floats"), ("float2int_rn", np.int64, "floats"), ("ll2float_ru", np.float32, "integers")])
+def test_conversions_of_the_other_kind_are_refused(target, tmp_path, name, dtype, kind):
+    with pytest.raises(tegula.CompilationError, match=f"{name}` takes {kind}"):
+        run(tmp_path, name, np.ones(4, dtype), np.float32)

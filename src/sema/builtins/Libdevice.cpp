@@ -166,24 +166,30 @@ std::optional<Value> directed_rcp(Call &call, Direction direction) {
   return directed(call, DirectedKind::Div, direction, {fill(call.session, x, 1), x});
 }
 
-std::optional<Value> directed_double2float(Call &call, Direction direction) {
+// A float, or an integer where the function takes such.
+std::optional<Tensor> numberOf(Call &call, bool isReal) {
   auto x = call.tensor(0);
-  auto wide = x ? cast(call.session, *x, DType::F64) : std::nullopt;
-  if (!wide)
+  if (x && (x->type.pointer || isFloat(x->type.element) != isReal))
+    return call.fail(diag::Kind::BuiltinDType, {isReal ? "floats" : "integers", spelling(x->type)});
+  return x;
+}
+
+std::optional<Value> directed_double2float(Call &call, Direction direction) {
+  auto x = numberOf(call, true);
+  if (!x)
     return std::nullopt;
-  std::vector<Value> arguments = {*wide, fill(call.session, *cast(call.session, *wide, DType::F32), 0),
-                                  Const{stringifyDirection(direction).str()}};
-  return call.session.functions.callFunction(*findLibraryFunction("narrowed_in_direction"), arguments, {});
+  Session &session = call.session;
+  Tensor wide = *cast(session, *x, DType::F64), like = fill(session, *cast(session, wide, DType::F32), 0);
+  std::vector<Value> arguments = {wide, like, Const{stringifyDirection(direction).str()}};
+  return session.functions.callFunction(*findLibraryFunction("narrowed_in_direction"), arguments, {});
 }
 
 // By a function of the library, in a direction: to nearest, to 0, down or up.
 std::optional<Value> converted(Call &call, std::string_view function, DType from, DType to,
                                std::string_view direction) {
-  auto x = call.tensor(0);
+  auto x = numberOf(call, isFloat(from));
   if (!x)
     return std::nullopt;
-  if (x->type.pointer || isFloat(x->type.element) != isFloat(from))
-    return call.fail(diag::Kind::BuiltinDType, {isFloat(from) ? "floats" : "integers", spelling(x->type)});
   std::vector<Value> arguments = {*x, Const{TypeRef{from}}, Const{TypeRef{to}},
                                   Const{std::string(direction)}};
   return call.session.functions.callFunction(*findLibraryFunction(function), arguments, {});
