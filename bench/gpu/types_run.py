@@ -3,8 +3,8 @@
     types_run.py [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER]
 
 Writes FOLDER/types.json: a row for each expression on which the two differ, [type of x, type of y, expression, what, ours, upstream's],
-`what` being "type", "values" (how many, and the first ones with their operands) or "refused" (by one of them). One that both refuse
-is left out.
+`what` being "type", "values" (how many, and the first ones with their operands), "refused" (by one of them) or "lost" (a process whose
+device one of them has lost says this of all that it is asked from then on). Those that both refuse are only counted.
 """
 import argparse
 import json
@@ -23,6 +23,7 @@ import typed_expressions
 from typed_expressions import N
 
 SHOWN = 3  # differences of an expression
+REFUSED = "refused by both"
 
 
 def result(job, contestant, package, folder):
@@ -39,20 +40,24 @@ def result(job, contestant, package, folder):
         kernel[(1,)](x, y, x.clone(), floats, integers, meta, N)
         torch.cuda.synchronize()
     except Exception as error:
+        torch.cuda.synchronize()  # raises where the device is lost
         return f"{type(error).__name__}: {error}"[:300]
     return meta.item(), (floats if meta.item() < 1000 else integers).cpu()
 
 
 def compare(job):
-    """The row of an expression on which the two differ; None where they agree."""
+    """The row of an expression on which the two differ; None where they agree, REFUSED where both refuse."""
     import sources
 
     with tempfile.TemporaryDirectory(prefix="typed-") as folder:
         (Path(folder) / "typed.py").write_text(typed_expressions.source(job))
-        ours, upstream = (result(job, name, package, Path(folder)) for name, package in sources.PACKAGES.items())
+        try:
+            ours, upstream = (result(job, name, package, Path(folder)) for name, package in sources.PACKAGES.items())
+        except Exception as error:
+            return [*job, "lost", f"{type(error).__name__}: {error}"[:300], ""]
     if isinstance(ours, str) or isinstance(upstream, str):
         both = isinstance(ours, str) and isinstance(upstream, str)
-        return None if both else [*job, "refused", *(each if isinstance(each, str) else "taken" for each in (ours, upstream))]
+        return REFUSED if both else [*job, "refused", *(each if isinstance(each, str) else "taken" for each in (ours, upstream))]
     if ours[0] != upstream[0]:
         return [*job, "type", ours[0], upstream[0]]
     differ = ((ours[1] != upstream[1]) & ~((ours[1] != ours[1]) & (upstream[1] != upstream[1]))).nonzero()[:, 0].tolist()
@@ -71,12 +76,14 @@ def main():
     parser.add_argument("--logs", type=Path, help="not used: the processes write to the error stream")
     args = parser.parse_args()
     started, jobs, rows = time.monotonic(), typed_expressions.jobs(), []
-    done = 0
+    done = refused = 0
     with ProcessPoolExecutor(args.jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(compare, job) for job in jobs]
         for future in as_completed(futures):
             done += 1
-            rows += [row for row in [future.result()] if row]
+            row = future.result()
+            refused += row == REFUSED
+            rows += [row] if row and row != REFUSED else []
             if done % 100 == 0:
                 (args.out / "types.json").write_text(json.dumps(sorted(rows, key=str), indent=1) + "\n")
             if time.monotonic() - started > args.budget:
@@ -85,7 +92,7 @@ def main():
     (args.out / "types.json").write_text(json.dumps(sorted(rows, key=str), indent=1) + "\n")
     for row in sorted(rows, key=str):
         print(" ".join(map(str, row))[:260])
-    print(f"{done} of {len(jobs)} expressions in {time.monotonic() - started:.0f} s; differ:", dict(Counter(row[3] for row in rows)))
+    print(f"{done} of {len(jobs)} expressions in {time.monotonic() - started:.0f} s; {REFUSED}: {refused}; differ:", dict(Counter(row[3] for row in rows)))
 
 
 if __name__ == "__main__":

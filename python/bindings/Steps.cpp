@@ -5,6 +5,7 @@
 #include "Watch.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace tegula::python {
@@ -46,11 +47,17 @@ PyObject *prepare(PyObject *, PyObject *args) {
   Py_END_ALLOW_THREADS return status ? raise(status, problems, function) : kernelObject(function, kernel);
 }
 
-// A float of 16 bits.
+// A float of 16 bits, rounded once to nearest even.
 uint64_t halfOf(double number, tg_dtype dtype) {
   if (dtype == TG_BF16) {
     auto bits = std::bit_cast<uint32_t>(float(number));
-    return (number != number ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >> 16; // to nearest even
+    if (number != number)
+      return (bits | 0x400000u) >> 16;
+    // The last bit is odd where f32 has cut something off, so that rounding twice is rounding once.
+    double wide = float(number);
+    if (wide != number)
+      bits = (bits - (std::fabs(wide) > std::fabs(number))) | 1;
+    return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
   }
   char bytes[2] = {};
   if (PyFloat_Pack2(number, bytes, 1) < 0) { // too large for it

@@ -140,7 +140,7 @@ def halves(o, a: tl.float16, b: tl.bfloat16, c: tl.float64, d: tl.int1):
     tl.store(o + 3, tl.where(d, 1.0, 0.0))
 
 
-@pytest.mark.parametrize("value", [0.1, -3.14159, 1e5, 7, 2**20 + 1, float("inf"), 1e-7])
+@pytest.mark.parametrize("value", [0.1, -3.14159, 1e5, 7, 2**20 + 1, float("inf"), 1e-7, 1 + 2.0**-8 + 2.0**-40, -1 - 3 * 2.0**-8 + 2.0**-40, 1e39])
 def test_numbers_have_the_types_of_their_parameters(on, value):
     first, again = np.zeros(4), np.zeros(4)
     kernel = on(halves)[(1,)](first, value, value, value, True)
