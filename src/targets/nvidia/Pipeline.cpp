@@ -21,6 +21,7 @@
 #include "targets/nvidia/SharedDivisors.h"
 #include "targets/nvidia/SharedSums.h"
 #include "targets/nvidia/SignedZeros.h"
+#include "targets/nvidia/SunkComparisons.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -272,6 +273,10 @@ constexpr Pass divideOnce{"share-divisors", "llvm",
 constexpr Pass sumOnce{"share-sums", "llvm",
                        "sums of the same numbers, distances of rows and columns say, are computed once",
                        eachCode<shareSums>};
+constexpr Pass sinkMasks{"sink-comparisons", "llvm",
+                         "comparisons that only another block needs, a mask ahead of copies say, are made there: "
+                         "conditions have few registers",
+                         eachCode<sinkComparisons>};
 constexpr Pass sumOffsets{"separate-offsets", "llvm",
                           "offsets of a thread's elements are sums, not merged with its index",
                           eachCode<separateOffsets>};
@@ -377,6 +382,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &divideOnce},
     {"optimize", &sumOffsets},
     {"optimize", &sumOnce},
+    {"optimize", &sinkMasks},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
