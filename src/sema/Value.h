@@ -56,6 +56,10 @@ struct Record;
 struct Value {
   // ValueTuple holds at least one run-time element or a tuple built in the kernel.
   std::variant<Const, Tensor, std::shared_ptr<ValueTuple>, std::shared_ptr<const Record>> value;
+  // Of a constant: upstream has a run-time scalar of int32, int64 or float32 here (a helper's result, an
+  // element of a tuple that a name holds), so that it promotes as one. It is a constant wherever one is asked
+  // for. Of a constant tuple: its numbers do.
+  bool isScalar = false;
 
   Value() : value(Const{NoneValue{}}) {}
   Value(Const constant) : value(std::move(constant)) {}
@@ -77,6 +81,8 @@ struct Value {
   const ValueTuple *parts() const;
   // The same with other parts; of the same number and types, for a record.
   Value withParts(ValueTuple parts) const;
+  // The same, its numbers as run-time scalars.
+  Value asScalars() const;
   bool isNone() const { return constant() && std::holds_alternative<NoneValue>(constant()->value); }
 };
 
@@ -110,6 +116,18 @@ inline Value Value::withParts(ValueTuple parts) const {
   if (record())
     return std::make_shared<const Record>(Record{record()->type, std::move(parts)});
   return std::make_shared<ValueTuple>(std::move(parts));
+}
+
+inline Value Value::asScalars() const {
+  Value result = *this;
+  result.isScalar = constant() != nullptr;
+  if (tuple() && !isAggregate(*this)) {
+    ValueTuple elements = *tuple();
+    for (Value &element : elements)
+      element = element.asScalars();
+    result = withParts(std::move(elements));
+  }
+  return result;
 }
 
 } // namespace tegula::sema

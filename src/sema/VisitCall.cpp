@@ -253,8 +253,13 @@ std::optional<Value> Visitor::callBuiltinByName(const std::string &name, std::sp
     for (const Value &argument : arguments)
       constants.push_back(*argument.constant());
     ConstError error;
-    if (auto folded = foldCall(Const{BuiltinRef{name}}, constants, error))
-      return Value(std::move(*folded));
+    if (auto folded = foldCall(Const{BuiltinRef{name}}, constants, error)) {
+      Value result(std::move(*folded));
+      // Upstream's is a function of the language, unlike triton.cdiv.
+      bool isScalar = name == "triton.language.cdiv" ||
+                      llvm::any_of(arguments, [](const Value &argument) { return argument.isScalar; });
+      return isScalar ? result.asScalars() : result;
+    }
     bool isOfValue = error.kind == Kind::ConstDomain || error.kind == Kind::ConstTooLarge;
     if (isMath || isOfValue)
       return failConst(error);
@@ -330,6 +335,7 @@ bool Visitor::bindParameter(const Function &callee, const syntax::Parameter &par
            false;
   Local local;
   local.value = std::move(value);
+  local.value.isScalar &= !isConstexpr;
   local.line = callee.tree->source->position(parameter.range.begin).line;
   locals[parameter.name] = std::move(local);
   return true;

@@ -204,6 +204,26 @@ static std::nullopt_t failOfTuple(Session &session, std::string_view op, const V
   return std::nullopt;
 }
 
+// Two constants of which one is a run-time scalar of upstream's (Value::isScalar): does Python's arithmetic
+// give what theirs does? Integers that do not wrap, and are not divided below zero.
+static bool agreesWithScalars(syntax::BinaryOperator op, const Const &left, const Const &right) {
+  using Op = syntax::BinaryOperator;
+  auto a = asInt64(left), b = asInt64(right);
+  constexpr int64_t most = 1 << 15; // of two factors: their product fits 32 bits
+  auto isSmall = [](int64_t x) { return x > -most && x < most; };
+  switch (op) {
+  case Op::Add:
+  case Op::Sub:
+  case Op::Mul: return a && b && isSmall(*a) && isSmall(*b);
+  case Op::FloorDiv:
+  case Op::Mod: return a && b && *a >= 0 && *b > 0;
+  case Op::And:
+  case Op::Or:
+  case Op::Xor: return a && b;
+  default: return false;
+  }
+}
+
 std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &left, const Value &right) {
   if (isAggregate(left) || isAggregate(right))
     return binaryOfAggregates(op, left, right);
@@ -218,9 +238,20 @@ std::optional<Value> Visitor::binaryOf(syntax::BinaryOperator op, const Value &l
     return tupleWithinLimits(std::move(classes));
   }
   if (left.constant() && right.constant()) {
+    bool isScalar = left.isScalar || right.isScalar;
+    bool areNumbers = isNumber(*left.constant()) && isNumber(*right.constant());
+    if (isScalar && areNumbers && !agreesWithScalars(op, *left.constant(), *right.constant())) {
+      auto scalar = toTensor(session, left.isScalar ? left : right);
+      if (!scalar)
+        return std::nullopt;
+      return left.isScalar ? binaryOf(op, *scalar, right) : binaryOf(op, left, *scalar);
+    }
     ConstError error;
     auto result = evaluate(op, *left.constant(), *right.constant(), error);
-    return result ? MaybeValue(std::move(*result)) : failConst(error);
+    if (!result)
+      return failConst(error);
+    Value folded(std::move(*result));
+    return isScalar ? folded.asScalars() : folded;
   }
   auto leftElements = elementsOf(left), rightElements = elementsOf(right);
   if (op == syntax::BinaryOperator::Add && leftElements && rightElements) {
@@ -256,7 +287,10 @@ std::optional<Value> Visitor::unaryOf(syntax::UnaryOperator op, const Value &ope
   if (auto *constant = operand.constant()) {
     ConstError error;
     auto result = evaluate(op, *constant, error);
-    return result ? MaybeValue(std::move(*result)) : failConst(error);
+    if (!result)
+      return failConst(error);
+    Value folded(std::move(*result));
+    return operand.isScalar ? folded.asScalars() : folded;
   }
   if (operand.tuple() && op == syntax::UnaryOperator::Not)
     return Value(Const{operand.tuple()->empty()});

@@ -1,4 +1,5 @@
 // Statements: assignments, returns, and what a kernel may not say.
+#include "sema/LibraryKinds.h"
 #include "sema/Refusal.h"
 #include "sema/Visitor.h"
 
@@ -121,6 +122,8 @@ Flow Visitor::visitReturn(const syntax::Return &node) {
     session.fail(Kind::ReturnValueInKernel);
     return Flow::Failed;
   }
+  if (!isOfLibrary(frame->function))
+    value = value->asScalars();
   frame->locals[returnValue] = Local{Local::Defined, false, lineOf(&node), std::move(*value), {}};
   return leave(exitReturn);
 }
@@ -185,6 +188,7 @@ bool Visitor::visitAnnAssign(const syntax::AnnAssign &node) {
 
 void Visitor::defineConstexpr(const syntax::Name &name, const Value &value) {
   Local &local = frame->locals[name.id] = Local{Local::Defined, true, lineOf(&name), value, {}};
+  local.value.isScalar = false;
   local.loops = frame->runTimeLoops();
 }
 
@@ -241,9 +245,9 @@ bool Visitor::assignField(const syntax::Attribute &target, const Value &value) {
   return true;
 }
 
-// A plain number becomes a run-time scalar, as upstream has it; types, strings, tuples,
-// functions and None stay what they are. So does the name of a constant that is assigned again without an
-// annotation, but in a run-time loop around which it was constant.
+// A plain number becomes a run-time scalar, as upstream has it, and those of a tuple promote as such; types,
+// strings, functions and None stay what they are. So does the name of a constant that is assigned again
+// without an annotation, but in a run-time loop around which it was constant.
 bool Visitor::assignName(const syntax::Name &name, const Value &value) {
   auto known = frame->locals.find(name.id);
   bool isConstexpr = known != frame->locals.end() && known->second.isConstexpr;
@@ -262,6 +266,8 @@ bool Visitor::assignName(const syntax::Name &name, const Value &value) {
       return false;
     local.number = *constant;
     local.value = *tensor;
+  } else {
+    local.value = value.asScalars();
   }
   frame->locals[name.id] = std::move(local);
   return true;

@@ -25,6 +25,8 @@ std::optional<ValueTuple> partsOf(const Value &value) {
     return std::nullopt;
   ValueTuple elements(tuple->begin(), tuple->end());
   elements.type = tuple->type;
+  for (Value &element : elements)
+    element.isScalar = value.isScalar;
   return elements;
 }
 
@@ -37,12 +39,15 @@ bool isSameClass(const TupleClassPtr &a, const TupleClassPtr &b) { return a == b
 Value makeTupleValue(ValueTuple elements) {
   ConstTuple constants;
   constants.type = elements.type;
+  bool areScalars = llvm::any_of(elements, [](const Value &element) { return element.isScalar; });
   for (const Value &element : elements) {
-    if (!element.constant())
+    if (!element.constant() || (areScalars && !element.isScalar))
       return Value(std::make_shared<ValueTuple>(std::move(elements)));
     constants.push_back(*element.constant());
   }
-  return makeTuple(std::move(constants));
+  Value tuple(makeTuple(std::move(constants)));
+  tuple.isScalar = areScalars;
+  return tuple;
 }
 
 std::string describeType(const Value &value) {

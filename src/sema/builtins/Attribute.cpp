@@ -222,7 +222,9 @@ std::optional<Value> tupleSubscript(Session &session, const Value &tuple, const 
   int64_t size = elements.size(), i = *number < 0 ? *number + size : *number;
   if (i < 0 || i >= size)
     return session.fail(diag::Kind::TupleIndexRange, {std::to_string(*number), std::to_string(size)});
-  return Value(elements[i]);
+  Value element(elements[i]);
+  element.isScalar |= tuple.isScalar;
+  return element;
 }
 
 } // namespace

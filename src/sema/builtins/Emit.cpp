@@ -91,6 +91,13 @@ Type typeOf(const TypeRef &type) {
   return {type.element, type.pointer, type.isConst, Shape(type.shape.begin(), type.shape.end())};
 }
 
+static std::vector<Value> elementsOf(const ConstTuple &tuple, bool areScalars) {
+  std::vector<Value> elements(tuple.begin(), tuple.end());
+  for (Value &element : elements)
+    element.isScalar = areScalars;
+  return elements;
+}
+
 std::optional<std::vector<Value>> elementsOf(const Value &value) {
   if (isAggregate(value))
     return std::nullopt;
@@ -98,7 +105,7 @@ std::optional<std::vector<Value>> elementsOf(const Value &value) {
     return *tuple;
   if (auto *constant = value.constant())
     if (auto *tuple = std::get_if<std::shared_ptr<ConstTuple>>(&constant->value))
-      return std::vector<Value>((*tuple)->begin(), (*tuple)->end());
+      return elementsOf(**tuple, value.isScalar);
   return std::nullopt;
 }
 

@@ -1,4 +1,5 @@
 // Tiles from nothing: ranges and constants.
+#include "sema/Hints.h"
 #include "sema/builtins/Call.h"
 
 namespace tegula::sema::builtins {
@@ -6,13 +7,25 @@ namespace {
 
 bool fitsInt32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
-// A number in exactly `type`, if it has it.
-std::optional<Tensor> exactNumber(Call &call, size_t i, DType type) {
-  const Const &number = *call[i].constant();
-  if (auto *integer = std::get_if<llvm::APInt>(&number.value);
-      integer && !isFloat(type) && !fits(*integer, type))
-    return call.session.fail(diag::Kind::ScalarOutOfRange, {repr(number), name(type)});
-  return literal(call.session, number, type);
+// A number in `type`, of an integer the low bits: masks of bits are written so. An unsigned type takes none
+// below zero.
+std::optional<Tensor> wrappedNumber(Call &call, size_t i, DType type) {
+  Const number = *call[i].constant();
+  auto *integer = std::get_if<llvm::APInt>(&number.value);
+  if (!integer || isFloat(type) || fits(*integer, type))
+    return literal(call.session, number, type);
+  DType widest = isUnsigned(type) ? DType::U64 : DType::I64;
+  if (!fits(*integer, widest)) {
+    call.session.fail(diag::Kind::ScalarOutOfRange, {repr(number), name(type)});
+    setHint(call.session, diag::Kind::ScalarOutOfRange,
+            "a number keeps its low bits if it is one of " + std::string(name(widest)) +
+                "; take another dtype");
+    return std::nullopt;
+  }
+  if (isBool(type))
+    return literal(call.session, Const{true}, type);
+  llvm::APInt low = integer->sextOrTrunc(bitWidth(type));
+  return literal(call.session, Const{isUnsigned(type) ? low.zext(low.getBitWidth() + 1) : low}, type);
 }
 
 std::optional<Tensor> zeros(Session &session, const Type &type, const Shape &shape) {
@@ -44,8 +57,8 @@ std::optional<Value> call_full(Call &call) {
   auto type = shape ? call.type(2) : std::nullopt;
   if (!type)
     return std::nullopt;
-  if (isNumber(call[1]) && !type->pointer) {
-    auto number = exactNumber(call, 1, type->element);
+  if (isNumber(call[1]) && !call[1].isScalar && !type->pointer) {
+    auto number = wrappedNumber(call, 1, type->element);
     return number ? std::optional<Value>(splat(call.session, *number, *shape)) : std::nullopt;
   }
   auto value = call.tensor(1);

@@ -88,6 +88,13 @@ template <class Op> std::optional<Value> countBits(Call &call) {
 // The operands as tensors of one type; a number takes the type of the others.
 std::optional<std::vector<Tensor>> directedOperands(Call &call) {
   std::vector<Value> values(call.values.begin(), call.values.end());
+  for (Value &value : values)
+    if (value.isScalar && isNumber(value)) {
+      auto scalar = toTensor(call.session, value);
+      if (!scalar)
+        return std::nullopt;
+      value = *scalar;
+    }
   DType element = DType::F32;
   for (size_t i = 0; i < values.size(); ++i)
     if (!isNumber(values[i])) {

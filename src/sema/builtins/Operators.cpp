@@ -25,6 +25,10 @@ struct Operand {
 std::optional<Operand> operandOf(Session &session, const Value &value) {
   if (auto *tensor = value.tensor())
     return Operand{*tensor, nullptr, tensor->type};
+  if (value.isScalar) {
+    auto scalar = toTensor(session, value);
+    return scalar ? std::optional(Operand{*scalar, nullptr, scalar->type}) : std::nullopt;
+  }
   const Const &number = *value.constant();
   if (std::holds_alternative<bool>(number.value))
     return Operand{std::nullopt, &number, Type{DType::I1}};

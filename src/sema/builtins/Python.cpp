@@ -68,10 +68,11 @@ std::optional<bool> isOf(const Value &value, const Value &type) {
   auto *ref = constant ? std::get_if<BuiltinRef>(&constant->value) : nullptr;
   if (!ref)
     return std::nullopt;
-  const Const *held = value.constant();
+  bool isScalar = value.tensor() || (value.isScalar && isNumber(value));
+  const Const *held = isScalar ? nullptr : value.constant();
   bool isTuple = elementsOf(value).has_value();
   if (ref->name == "triton.language.tensor")
-    return value.tensor() || (value.record() && value.record()->type.kind == TypeRef::BlockPointer);
+    return isScalar || (value.record() && value.record()->type.kind == TypeRef::BlockPointer);
   if (ref->name.starts_with("triton.language.tensor_descriptor"))
     return value.record() && value.record()->type.kind == TypeRef::Descriptor;
   if (ref->name == "triton.language.constexpr")

@@ -273,10 +273,11 @@ constexpr Pass divideOnce{"share-divisors", "llvm",
 constexpr Pass sumOnce{"share-sums", "llvm",
                        "sums of the same numbers, distances of rows and columns say, are computed once",
                        eachCode<shareSums>};
-constexpr Pass sinkMasks{"sink-comparisons", "llvm",
-                         "comparisons that only another block needs, a mask ahead of copies say, are made there: "
-                         "conditions have few registers",
-                         eachCode<sinkComparisons>};
+constexpr Pass sinkMasks{
+    "sink-comparisons", "llvm",
+    "comparisons that only another block needs, a mask ahead of copies say, are made there: "
+    "conditions have few registers",
+    eachCode<sinkComparisons>};
 constexpr Pass sumOffsets{"separate-offsets", "llvm",
                           "offsets of a thread's elements are sums, not merged with its index",
                           eachCode<separateOffsets>};

@@ -37,7 +37,7 @@ bool changesOneNumber(const Instruction &value) {
          count_if(value.operands(), [](const Use &each) { return !isa<Constant>(each); }) == 1;
 }
 
-// What moves to one block, the last first.
+// Instructions that move to one block, the last first.
 struct Group {
   SmallSetVector<Instruction *, 16> moved;
   size_t comparisons = 0;
@@ -82,8 +82,9 @@ void sinkFrom(BasicBlock &home, const LoopInfo &loops) {
     if (!goal || goal == &home || loops.getLoopFor(goal) != loops.getLoopFor(&home))
       continue;
     // A number goes where all that is made of it goes; alone it is a register here as there.
-    bool moves = ofCondition ||
-                 all_of(each.users(), [&](const User *user) { return goals.contains(cast<Instruction>(user)); });
+    bool moves = ofCondition || all_of(each.users(), [&](const User *user) {
+                   return goals.contains(cast<Instruction>(user));
+                 });
     if (!moves)
       continue;
     Group &group = groups[goal];

@@ -141,8 +141,8 @@ def extent(p):
 
 @triton.jit
 def full_range(p):
-    # full_range: the number 300 is out of range for uint8 [ScalarOutOfRange]
-    tl.full((4,), 300, tl.uint8)
+    # full_range: the number -1 is out of range for uint8 [ScalarOutOfRange]
+    tl.full((4,), -1, tl.uint8)
 
 
 @triton.jit

@@ -15,7 +15,7 @@
 
 namespace {
 
-// How many comparisons each block of `f` has behind the pass.
+// The number of comparisons that each block of `f` has behind the pass.
 std::map<std::string, int> comparisonsOf(const std::string &text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
@@ -36,18 +36,20 @@ std::map<std::string, int> comparisonsOf(const std::string &text) {
 
 std::string number(int i) { return std::to_string(i); }
 
-// Compares %row with `count` columns in block `made`; block `needed` stores what is chosen by them. A column is
-// %first and a constant, or a word of its own from memory.
+// Compares %row with `count` columns in block `made`; block `needed` stores what is chosen by them. A column
+// is %first and a constant, or a word of its own from memory.
 std::string masked(int count, bool haveWords = false, bool choosesAhead = false) {
   std::string made, needed;
   for (int i = 0; i != count; ++i) {
     std::string n = number(i);
     if (haveWords)
-      made += "%at" + n + " = getelementptr i32, ptr %in, i32 " + n + "\n%column" + n + " = load i32, ptr %at" + n + "\n";
+      made += "%at" + n + " = getelementptr i32, ptr %in, i32 " + n + "\n%column" + n +
+              " = load i32, ptr %at" + n + "\n";
     else
       made += "%column" + n + " = add i32 %first, " + n + "\n";
     made += "%mask" + n + " = icmp slt i32 %row, %column" + n + "\n";
-    (choosesAhead ? made : needed) += "%chosen" + n + " = select i1 %mask" + n + ", float -1.0e6, float 0.0\n";
+    (choosesAhead ? made : needed) +=
+        "%chosen" + n + " = select i1 %mask" + n + ", float -1.0e6, float 0.0\n";
     needed += "store volatile float %chosen" + n + ", ptr %out\n";
   }
   return "define void @f(ptr %in, ptr %out, i32 %row, i32 %start, i1 %c) {\n"
@@ -70,7 +72,9 @@ TEST(SunkComparisons, GoWithTheConstantsThatTheyChoose) {
   EXPECT_EQ(comparisonsOf(masked(8, false, true)), (Counts{{"needed", 8}}));
 }
 
-TEST(SunkComparisons, StayWhereTheirRegistersSuffice) { EXPECT_EQ(comparisonsOf(masked(6)), (Counts{{"made", 6}})); }
+TEST(SunkComparisons, StayWhereTheirRegistersSuffice) {
+  EXPECT_EQ(comparisonsOf(masked(6)), (Counts{{"made", 6}}));
+}
 
 TEST(SunkComparisons, StayWhereEachWouldKeepAWordInARegister) {
   EXPECT_EQ(comparisonsOf(masked(64, true)), (Counts{{"made", 64}}));
@@ -84,15 +88,24 @@ std::string elsewhere(bool isLoop) {
     made += "%mask" + n + " = icmp slt i32 %row, " + n + "\n";
     joins += "%join" + n + " = phi i1 [%mask" + n + ", %made], [false, %other]\n";
     std::string condition = isLoop ? "%mask" : "%join";
-    needed += "%chosen" + n + " = select i1 " + condition + n + ", float -1.0e6, float 0.0\n"
-              "store volatile float %chosen" + n + ", ptr %out\n";
+    needed += "%chosen" + n + " = select i1 " + condition + n +
+              ", float -1.0e6, float 0.0\n"
+              "store volatile float %chosen" +
+              n + ", ptr %out\n";
   }
-  return "define void @f(ptr %out, i32 %row, i32 %trips, i1 %c) {\nentry:\nbr i1 %c, label %made, label %other\n"
-         "other:\nbr label %" + std::string(isLoop ? "end" : "needed") + "\n"
-         "made:\n" + made + "br label %needed\n"
+  return "define void @f(ptr %out, i32 %row, i32 %trips, i1 %c) {\nentry:\nbr i1 %c, label %made, label "
+         "%other\n"
+         "other:\nbr label %" +
+         std::string(isLoop ? "end" : "needed") +
+         "\n"
+         "made:\n" +
+         made +
+         "br label %needed\n"
          "needed:\n" +
-         (isLoop ? "%trip = phi i32 [0, %made], [%next, %needed]\n%next = add i32 %trip, 1\n" : joins) + needed +
-         (isLoop ? "%guard = icmp slt i32 %next, %trips\nbr i1 %guard, label %needed, label %end\nend:\n" : "") +
+         (isLoop ? "%trip = phi i32 [0, %made], [%next, %needed]\n%next = add i32 %trip, 1\n" : joins) +
+         needed +
+         (isLoop ? "%guard = icmp slt i32 %next, %trips\nbr i1 %guard, label %needed, label %end\nend:\n"
+                 : "") +
          "ret void\n}\n";
 }
 
