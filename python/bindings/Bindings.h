@@ -53,9 +53,17 @@ struct State {
   PyObject *makeError = nullptr;  // (status, text, [diagnostic]) -> exception
   PyObject *makeKernel = nullptr; // (Kernel, Function) -> CompiledKernel
   PyObject *dtypeCode = nullptr;  // a dtype of NumPy or PyTorch -> tg_dtype; raises
-  // While there are hooks launches go through (function, grid, arguments, keywords), and bound ones through
-  // (function, grid, arguments, keywords, kernel, bound); without kernel and bound a call is being bound.
+  // While there are hooks launches that must be told of go through (function, grid, arguments, keywords), and
+  // bound ones through (function, grid, arguments, keywords, kernel, bound); without kernel and bound a call
+  // is being bound.
   PyObject *hooked = nullptr, *hookedBound = nullptr;
+  // Around a launch of what is compiled: (function, grid, arguments, keywords, kernel) -> told, and (told).
+  PyObject *enter = nullptr, *leave = nullptr;
+  bool hooksAll = false; // what is compiled goes through `hooked`, too
+  PyObject *options =
+      nullptr; // that switches of the process give: rows (name, value, is forced, targets without)
+  // The class of tensor descriptors, once a program has made one, and the module that takes them apart.
+  PyObject *descriptorClass = nullptr, *descriptors = nullptr;
   PyObject *dtypeCodes = nullptr; // dict: dtype object -> int
   PyObject *sArrayStruct, *sDataPtr, *sDtype, *sIsCpu, *sIsCuda, *sGetDevice, *sDevice, *sFields;
   PyObject *currentStream =
@@ -120,6 +128,8 @@ struct Function {
   int targetsDevice;     // whether `target` is one whose pointers are a GPU's
   class Watch *watch;    // where the constants came from that compiled kernels depend on
   class Recent *recent;  // the last calls, bound
+  class Forms *forms;    // of calls with descriptors
+  PyObject *preRunHooks; // a list, of Python's; may be null
   tg_kernel *lastKernel; // the kernel of the last call, and its object
   PyObject *lastObject;
 };
@@ -152,6 +162,44 @@ bool choosePlaceOf(const Arena &arena, const char *target, PyObject *stream, tg_
 // The names of targets whose pointers are a GPU's.
 bool namesDevice(PyObject *target);
 
+// A launch: of `function` on the grid, which is null where it is only compiled.
+struct Call {
+  Function *function;
+  PyObject *grid;
+  PyObject *const *args; // by position, then by name
+  Py_ssize_t positional;
+  PyObject *keywords;            // may be null
+  const Call *written = nullptr; // whose arguments a grid that is a function gets; null: this one's
+  Py_ssize_t count() const { return positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0); }
+};
+// Past hooks and switches. With `onlyKnown` null without an exception where the call is like none of the last
+// ones.
+PyObject *launchPlain(const Call &call, bool onlyKnown = false);
+// The kernel of a call that is like one of the last ones. Null: it is not, or an exception is set.
+PyObject *knownKernel(const Call &call);
+// The grid as a tuple. Null with an exception set.
+PyObject *gridOf(const Call &call);
+// (arguments by position, those by name) of a call. False with an exception set.
+bool packArguments(const Call &call, Ref &values, Ref &named);
+
+// A call as the user wrote it.
+PyObject *launchWritten(const Call &call);
+bool hasPreRunHooks(Function *function);
+// Calls the hooks before runs of the function. False with an exception set.
+bool callPreRunHooks(const Call &call);
+// A call with the options that switches of the process give, where it does not say them.
+class WithOptions {
+public:
+  // False with an exception set.
+  bool take(const Call &written);
+  Call call{};
+
+private:
+  std::vector<PyObject *> values_;
+  Ref names_, options_;
+};
+extern PyMethodDef hookMethods[]; // functions of the module
+
 extern PyTypeObject LauncherType;
 PyObject *makeLauncher(Function *function, PyObject *grid, bool isPlain = false);
 
@@ -163,9 +211,6 @@ extern PyTypeObject BoundType;
 // the names of `keywords`, which may be null.
 PyObject *makeBound(Function *function, tg_bound *bound, PyObject *kernel, PyObject *grid, int device,
                     PyObject *const *args, Py_ssize_t count, PyObject *keywords);
-// (arguments by position, those by name) of a call. False with an exception set.
-bool packArguments(PyObject *const *args, Py_ssize_t positional, PyObject *keywords, Ref &values, Ref &named);
-
 // Three extents of a grid's entries. Null with an exception set.
 PyObject *gridOf(PyObject *, PyObject *grid);
 

@@ -30,12 +30,10 @@ PyObject *run(PyObject *object, PyObject *) {
   Py_RETURN_NONE;
 }
 
-// With hooks a launch is Python's.
-PyObject *launchHooked(Bound *self) {
-  Ref list(PyList_AsTuple(self->arguments)), values, named;
-  if (!list || !packArguments(&PyTuple_GET_ITEM(list.get(), 0),
-                              PyTuple_GET_SIZE(list.get()) - PyTuple_GET_SIZE(self->names), self->names,
-                              values, named))
+// With hooks of all launches one is Python's.
+PyObject *launchHooked(Bound *self, const Call &call) {
+  Ref values, named;
+  if (!packArguments(call, values, named))
     return nullptr;
   Ref done(PyObject_CallFunctionObjArgs(state.hookedBound, self->function, self->grid, values.get(),
                                         named.get(), self->kernel, self, nullptr));
@@ -50,7 +48,16 @@ PyObject *launch(PyObject *object, PyObject *const *, size_t nargsf, PyObject *k
     return launchError(
         "a bound launch takes no arguments, not even %R\n  hint: bound[name] = value replaces one",
         keywords ? keywords : Py_None);
-  return state.hookedBound ? launchHooked(self) : run(object, nullptr);
+  if (!state.hookedBound && !hasPreRunHooks(self->function))
+    return run(object, nullptr);
+  Ref list(PyList_AsTuple(self->arguments));
+  if (!list)
+    return nullptr;
+  Call call{self->function, self->grid, &PyTuple_GET_ITEM(list.get(), 0),
+            PyTuple_GET_SIZE(list.get()) - PyTuple_GET_SIZE(self->names), self->names};
+  if (!callPreRunHooks(call))
+    return nullptr;
+  return state.hookedBound ? launchHooked(self, call) : run(object, nullptr);
 }
 
 // The number of an argument that is named by its parameter or by its number; -1 with an exception set.

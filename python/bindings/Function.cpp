@@ -1,9 +1,11 @@
 // The type Function: source text on the Python side, a tg_function behind it, and the
 // environment of its free names through callbacks.
+#include "Apart.h"
 #include "Recent.h"
 #include "Watch.h"
 
 #include <new>
+#include <structmember.h>
 
 namespace tegula::python {
 namespace {
@@ -144,6 +146,8 @@ int init(PyObject *object, PyObject *args, PyObject *) {
     self->watch = new Watch;
   if (!self->recent)
     self->recent = new Recent;
+  if (!self->forms)
+    self->forms = new Forms;
   return self->kernels ? 0 : -1;
 }
 
@@ -158,6 +162,9 @@ int clear(PyObject *object) {
     self->watch->clear();
   if (self->recent)
     self->recent->clear();
+  if (self->forms)
+    self->forms->clear();
+  Py_CLEAR(self->preRunHooks);
   Py_CLEAR(self->target);
   self->lastObject = nullptr;
   self->lastKernel = nullptr;
@@ -171,6 +178,9 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->names);
   Py_VISIT(self->defaults);
   Py_VISIT(self->pending);
+  Py_VISIT(self->preRunHooks);
+  if (int result = self->forms ? self->forms->traverse(visit, arg) : 0)
+    return result;
   if (int result = self->recent ? self->recent->traverse(visit, arg) : 0)
     return result;
   return self->watch ? self->watch->traverse(visit, arg) : 0;
@@ -183,6 +193,7 @@ void dealloc(PyObject *object) {
   tg_module_destroy(self->module);
   delete self->watch;
   delete self->recent;
+  delete self->forms;
   Py_TYPE(object)->tp_free(object);
 }
 
@@ -229,6 +240,11 @@ int setTarget(PyObject *object, PyObject *value, void *) {
 PyGetSetDef attributes[] = {
     {"target", getTarget, setTarget, "the target that launches go to", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+PyMemberDef members[] = {
+    {"pre_run_hooks", T_OBJECT, offsetof(Function, preRunHooks), 0,
+     "functions that are called before each launch"},
+    {nullptr, 0, 0, 0, nullptr},
 };
 PyMappingMethods mapping = {nullptr, subscript, nullptr};
 
@@ -342,6 +358,7 @@ PyTypeObject FunctionType = [] {
   type.tp_as_mapping = &mapping;
   type.tp_methods = methods;
   type.tp_getset = attributes;
+  type.tp_members = members;
   return type;
 }();
 

@@ -1,4 +1,6 @@
-// kernel[grid]: an object whose call goes straight to tg_call (PEP 590 vectorcall).
+// kernel[grid]: an object whose call goes straight to tg_call (PEP 590 vectorcall). Hooks.cpp has what comes
+// before that for those who are told of launches.
+#include "Apart.h"
 #include "Recent.h"
 #include "Simulated.h"
 #include "Watch.h"
@@ -50,7 +52,8 @@ int readGrid(PyObject *grid, int64_t *extents) {
 }
 
 // What a grid that is a function gets: all arguments by name, with defaults.
-PyObject *metaOf(Function *function, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
+PyObject *metaOf(const Call &call) {
+  auto [function, grid, args, count, keywords, written] = call;
   Ref meta(PyDict_Copy(function->defaults));
   if (!meta)
     return nullptr;
@@ -117,33 +120,23 @@ PyObject *kernelObject(Function *function, tg_kernel *kernel, bool *isNew) {
   return Py_NewRef(object);
 }
 
-bool packArguments(PyObject *const *args, Py_ssize_t positional, PyObject *keywords, Ref &values,
-                   Ref &named) {
-  values = Ref(PyTuple_New(positional));
+bool packArguments(const Call &call, Ref &values, Ref &named) {
+  values = Ref(PyTuple_New(call.positional));
   named = Ref(PyDict_New());
-  for (Py_ssize_t i = 0; values && i != positional; ++i)
-    PyTuple_SET_ITEM(values.get(), i, Py_NewRef(args[i]));
-  for (Py_ssize_t i = 0; named && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
-    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(keywords, i), args[positional + i]) < 0)
+  for (Py_ssize_t i = 0; values && i != call.positional; ++i)
+    PyTuple_SET_ITEM(values.get(), i, Py_NewRef(call.args[i]));
+  for (Py_ssize_t i = call.positional; named && i < call.count(); ++i)
+    if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(call.keywords, i - call.positional), call.args[i]) < 0)
       return false;
   return values && named;
 }
 
 namespace {
 
-// With hooks a launch is Python's.
-PyObject *launchHooked(Launcher *self, PyObject *const *args, Py_ssize_t count, PyObject *keywords) {
-  Ref values, named;
-  if (!packArguments(args, count, keywords, values, named))
-    return nullptr;
-  return PyObject_CallFunctionObjArgs(state.hooked, self->function, self->grid ? self->grid : Py_None,
-                                      values.get(), named.get(), nullptr);
-}
-
 // The call that a kernel was made for, to the kernel. False with an exception set.
-bool tellCall(PyObject *kernel, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
+bool tellCall(PyObject *kernel, const Call &call) {
   Ref values, named;
-  if (!packArguments(args, positional, keywords, values, named))
+  if (!packArguments(call, values, named))
     return false;
   return bool(Ref(PyObject_CallMethod(kernel, "_tell_call", "OO", values.get(), named.get())));
 }
@@ -166,14 +159,14 @@ struct Gathered {
 };
 
 // The function's handle, and room for the arguments. False with an exception set.
-bool begin(Function *function, Py_ssize_t positional, PyObject *keywords, Gathered &call) {
-  call.handle = functionHandle(function);
-  if (!call.handle || !function->watch->look())
+bool begin(const Call &call, Gathered &out) {
+  out.handle = functionHandle(call.function);
+  if (!out.handle || !call.function->watch->look())
     return false;
-  call.count = positional + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
-  if (call.count > Gathered::inlineCount) {
-    call.many.resize(size_t(call.count));
-    call.arguments = call.many.data();
+  out.count = call.count();
+  if (out.count > Gathered::inlineCount) {
+    out.many.resize(size_t(out.count));
+    out.arguments = out.many.data();
   }
   return true;
 }
@@ -219,34 +212,47 @@ void explainArgument(Py_ssize_t index, Py_ssize_t positional, PyObject *keywords
   addNote(text);
 }
 
-// The arguments and the grid. False with an exception set.
-bool convert(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords,
-             bool wantsNames, Gathered &call) {
-  for (Py_ssize_t i = 0; i != call.count; ++i) {
-    tg_argument &argument = call.arguments[i];
+// The arguments. False with an exception set.
+bool convert(const Call &call, bool wantsNames, Gathered &out) {
+  for (Py_ssize_t i = 0; i != out.count; ++i) {
+    tg_argument &argument = out.arguments[i];
     argument = {};
     // What a dict is depends on its name.
-    bool isNamed = i >= positional && (wantsNames || PyDict_Check(args[i]));
-    if (isNamed && !(argument.name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+    bool isNamed = i >= call.positional && (wantsNames || PyDict_Check(call.args[i]));
+    if (isNamed && !(argument.name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.keywords, i - call.positional))))
       return false;
-    if (!call.arena.convert(args[i], argument.name, argument.value)) {
-      explainArgument(i, positional, keywords);
+    if (!out.arena.convert(call.args[i], argument.name, argument.value)) {
+      explainArgument(i, call.positional, call.keywords);
       return false;
     }
   }
-  if (self->grid && !PyTuple_CheckExact(self->grid) && PyCallable_Check(self->grid)) {
-    Ref meta(metaOf(self->function, args, positional, keywords));
-    Ref grid(meta ? PyObject_CallOneArg(self->grid, meta.get()) : nullptr);
-    if (meta && !grid && PyErr_ExceptionMatches(PyExc_KeyError))
-      explainGrid(meta.get());
-    return grid && (call.rank = readGrid(grid.get(), call.extents)) >= 0;
-  }
-  return !self->grid || (call.rank = readGrid(self->grid, call.extents)) >= 0;
+  return true;
 }
 
-bool addNames(Py_ssize_t positional, PyObject *keywords, Gathered &call) {
-  for (Py_ssize_t i = positional; i < call.count; ++i)
-    if (!(call.arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(keywords, i - positional))))
+bool isGivenByFunction(PyObject *grid) { return !PyTuple_CheckExact(grid) && PyCallable_Check(grid); }
+
+// What the function that gives the grid returns. Null with an exception set.
+PyObject *askGrid(const Call &call) {
+  Ref meta(metaOf(call.written ? *call.written : call));
+  PyObject *grid = meta ? PyObject_CallOneArg(call.grid, meta.get()) : nullptr;
+  if (meta && !grid && PyErr_ExceptionMatches(PyExc_KeyError))
+    explainGrid(meta.get());
+  return grid;
+}
+
+// False with an exception set.
+bool addGrid(const Call &call, Gathered &out) {
+  if (!call.grid)
+    return true;
+  if (!isGivenByFunction(call.grid))
+    return (out.rank = readGrid(call.grid, out.extents)) >= 0;
+  Ref grid(askGrid(call));
+  return grid && (out.rank = readGrid(grid.get(), out.extents)) >= 0;
+}
+
+bool addNames(const Call &call, Gathered &out) {
+  for (Py_ssize_t i = call.positional; i < out.count; ++i)
+    if (!(out.arguments[i].name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.keywords, i - call.positional))))
       return false;
   return true;
 }
@@ -286,120 +292,36 @@ void remember(Function *function, const CallShape &shape, Gathered &call, PyObje
 
 PyObject *launch(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
   auto *self = reinterpret_cast<Launcher *>(object);
-  Function *function = self->function;
-  Py_ssize_t positional = PyVectorcall_NARGS(nargsf);
-  if (state.hooked && !self->isPlain)
-    return launchHooked(self, args, positional, keywords);
-  Gathered call;
-  if (!begin(function, positional, keywords, call))
-    return nullptr;
-  bool runs = self->grid != nullptr;
-  call.targetName = Ref(Py_NewRef(function->target));
-  CallShape shape{keywords, call.count, call.targetName.get(), function->watch->version};
-  bool mayBeKnown = runs && function->recent->has(shape);
-  if (!convert(self, args, positional, keywords, !mayBeKnown, call) || (runs && !call.arena.checkMemory()))
-    return nullptr;
-  if (mayBeKnown) {
-    uint64_t slots[Gathered::inlineCount];
-    size_t slotCount = 0;
-    if (const Recent::Row *row =
-            function->recent->find(shape, call.arena, call.arguments, slots, std::size(slots), slotCount))
-      return runKnown(function, *row, slots, slotCount, call);
-    if (!addNames(positional, keywords, call))
-      return nullptr;
-  }
-  Simulated simulated;
-  if (!choosePlace(function, call) || (runs && !simulated.prepare(call.target, args, call.count, call.place)))
-    return nullptr;
-  tg_kernel *kernel = nullptr;
-  tg_diagnostics *problems = nullptr;
-  tg_status status;
-  Asking asking(function);
-  Py_BEGIN_ALLOW_THREADS status =
-      runs ? tg_call(call.handle, call.target, &call.place, call.arguments, size_t(call.count), call.extents,
-                     size_t(call.rank), &kernel, &problems)
-           : tg_prepare(call.handle, call.target, &call.place, call.arguments, size_t(call.count), &kernel,
-                        &problems);
-  Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
-  if (status != TG_OK)
-    return raise(status, problems, function);
-  bool isNew = false;
-  Ref made(kernelObject(function, kernel, &isNew));
-  if (made && isNew && !tellCall(made.get(), args, positional, keywords))
-    return nullptr;
-  if (made && runs)
-    remember(function, shape, call, made.get());
-  return made.release();
+  Call call{self->function, self->grid, args, PyVectorcall_NARGS(nargsf), keywords};
+  return self->isPlain ? launchPlain(call) : launchWritten(call);
 }
 
 // Whether hooks of compiles want the kernel is asked here; those of launches are called by each launch.
-bool isWanted(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
-  if (!state.hookedBound || self->isPlain)
-    return true;
+bool isWanted(const Call &call) {
   Ref values, named;
-  if (!packArguments(args, positional, keywords, values, named))
+  if (!packArguments(call, values, named))
     return false;
-  Ref answer(PyObject_CallFunctionObjArgs(state.hookedBound, self->function, self->grid, values.get(),
+  Ref answer(PyObject_CallFunctionObjArgs(state.hookedBound, call.function, call.grid, values.get(),
                                           named.get(), Py_None, Py_None, nullptr));
   if (answer && answer.get() == Py_None)
-    launchError("a hook refuses to compile this call of %R, so that it cannot be bound", self->function);
+    launchError("a hook refuses to compile this call of %R, so that it cannot be bound", call.function);
   return answer && answer.get() != Py_None;
 }
 
-// The options that the process's switches give to a call which does not say them: a new dict. Null: none, or
-// an exception.
-PyObject *missingDefaults(Function *function, PyObject *keywords) {
-  if (!state.hooked)
-    return nullptr;
-  Ref defaults(PyObject_CallMethod(state.hooked, "defaults", "O", function));
-  for (Py_ssize_t i = 0; defaults && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
-    if (PyObject *name = PyTuple_GET_ITEM(keywords, i); PyDict_Contains(defaults.get(), name) == 1)
-      PyDict_DelItem(defaults.get(), name);
-  return defaults && PyDict_GET_SIZE(defaults.get()) ? defaults.release() : nullptr;
-}
-
-// A call with descriptors of tensors is another one's: its bound call. None: there are none among the
-// arguments.
-PyObject *bindTakenApart(Launcher *self, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
-  if (!state.hooked || self->isPlain || !self->grid)
-    Py_RETURN_NONE;
-  Ref values, named;
-  if (!packArguments(args, positional, keywords, values, named))
-    return nullptr;
-  return PyObject_CallMethod(state.hooked, "bind_taken_apart", "OOOO", self->function, self->grid,
-                             values.get(), named.get());
-}
-
-PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
-  auto *self = reinterpret_cast<Launcher *>(object);
-  if (Ref bound(bindTakenApart(self, args, positional, keywords)); bound.get() != Py_None)
-    return bound.release();
-  if (Ref defaults(missingDefaults(self->function, keywords)); defaults) {
-    Ref method(PyObject_GetAttrString(object, "bind")), values(PyTuple_New(positional));
-    for (Py_ssize_t i = 0; values && i != positional; ++i)
-      PyTuple_SET_ITEM(values.get(), i, Py_NewRef(args[i]));
-    for (Py_ssize_t i = 0; values && keywords && i != PyTuple_GET_SIZE(keywords); ++i)
-      if (PyDict_SetItem(defaults.get(), PyTuple_GET_ITEM(keywords, i), args[positional + i]) < 0)
-        return nullptr;
-    return method && values ? PyObject_Call(method.get(), values.get(), defaults.get()) : nullptr;
-  }
-  if (PyErr_Occurred())
-    return nullptr;
+PyObject *bindPlain(const Call &written) {
+  Function *function = written.function;
   Gathered call;
-  if (!self->grid)
-    return launchError("a call is bound with its grid, which is %R\n  hint: kernel[grid].bind(...)", Py_None);
-  if (!isWanted(self, args, positional, keywords) || !begin(self->function, positional, keywords, call) ||
-      !convert(self, args, positional, keywords, true, call) || !call.arena.checkMemory() ||
-      !choosePlace(self->function, call))
+  if (!begin(written, call) || !convert(written, true, call) || !addGrid(written, call) ||
+      !call.arena.checkMemory() || !choosePlace(function, call))
     return nullptr;
   if (std::strcmp(call.target, "ptxvm") == 0)
     return launchError("a call on %R is not bound: it is checked anew each time\n  hint: call the kernel",
-                       self->function->target);
+                       function->target);
   tg_bound *bound = nullptr;
   tg_kernel *kernel = nullptr;
   tg_diagnostics *problems = nullptr;
   tg_status status;
-  Asking asking(self->function);
+  Asking asking(function);
   Py_BEGIN_ALLOW_THREADS status =
       tg_bind(call.handle, call.target, &call.place, call.arguments, size_t(call.count), call.extents,
               size_t(call.rank), &bound, &problems);
@@ -408,15 +330,30 @@ PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, P
                         &problems);
   Py_END_ALLOW_THREADS std::unique_ptr<tg_bound, void (*)(tg_bound *)> owner(bound, tg_bound_destroy);
   if (status != TG_OK)
-    return raise(status, problems, self->function);
-  Ref made(kernelObject(self->function, kernel));
+    return raise(status, problems, function);
+  Ref made(kernelObject(function, kernel));
   Ref grid(made ? Py_BuildValue("(LLL)", (long long)call.extents[0],
                                 (long long)(call.rank > 1 ? call.extents[1] : 1),
                                 (long long)(call.rank > 2 ? call.extents[2] : 1))
                 : nullptr);
-  return grid ? makeBound(self->function, owner.release(), made.get(), grid.get(), call.place.device, args,
-                          call.count, keywords)
+  return grid ? makeBound(function, owner.release(), made.get(), grid.get(), call.place.device, written.args,
+                          call.count, written.keywords)
               : nullptr;
+}
+
+PyObject *bind(PyObject *object, PyObject *const *args, Py_ssize_t positional, PyObject *keywords) {
+  auto *self = reinterpret_cast<Launcher *>(object);
+  Call call{self->function, self->grid, args, positional, keywords};
+  if (!self->grid)
+    return launchError("a call is bound with its grid, which is %R\n  hint: kernel[grid].bind(...)", Py_None);
+  if (self->isPlain)
+    return bindPlain(call);
+  WithOptions with;
+  if (!with.take(call))
+    return nullptr;
+  if (hasDescriptors(with.call))
+    return bindApart(with.call);
+  return !state.hookedBound || isWanted(with.call) ? bindPlain(with.call) : nullptr;
 }
 
 PyMethodDef launcherMethods[] = {
@@ -436,6 +373,79 @@ void dealloc(PyObject *object) {
 }
 
 } // namespace
+
+PyObject *launchPlain(const Call &written, bool onlyKnown) {
+  Function *function = written.function;
+  Gathered call;
+  if (!begin(written, call))
+    return nullptr;
+  bool runs = written.grid != nullptr;
+  call.targetName = Ref(Py_NewRef(function->target));
+  CallShape shape{written.keywords, call.count, call.targetName.get(), function->watch->version};
+  bool mayBeKnown = runs && function->recent->has(shape);
+  if ((onlyKnown && !mayBeKnown) || !convert(written, !mayBeKnown, call) ||
+      (runs && !call.arena.checkMemory()))
+    return nullptr;
+  uint64_t slots[Gathered::inlineCount];
+  size_t slotCount = 0;
+  auto find = [&] {
+    return function->recent->find(shape, call.arena, call.arguments, slots, std::size(slots), slotCount);
+  };
+  // A grid that is a function is asked once: not by a call that somebody else goes on with.
+  if ((onlyKnown && !find()) || !addGrid(written, call))
+    return nullptr;
+  if (mayBeKnown) {
+    if (const Recent::Row *row = find())
+      return runKnown(function, *row, slots, slotCount, call);
+    if (onlyKnown || !addNames(written, call))
+      return nullptr;
+  }
+  Simulated simulated;
+  if (!choosePlace(function, call) ||
+      (runs && !simulated.prepare(call.target, written.args, call.count, call.place)))
+    return nullptr;
+  tg_kernel *kernel = nullptr;
+  tg_diagnostics *problems = nullptr;
+  tg_status status;
+  Asking asking(function);
+  Py_BEGIN_ALLOW_THREADS status =
+      runs ? tg_call(call.handle, call.target, &call.place, call.arguments, size_t(call.count), call.extents,
+                     size_t(call.rank), &kernel, &problems)
+           : tg_prepare(call.handle, call.target, &call.place, call.arguments, size_t(call.count), &kernel,
+                        &problems);
+  Py_END_ALLOW_THREADS if (!simulated.finish()) return nullptr;
+  if (status != TG_OK)
+    return raise(status, problems, function);
+  bool isNew = false;
+  Ref made(kernelObject(function, kernel, &isNew));
+  if (made && isNew && !tellCall(made.get(), written))
+    return nullptr;
+  if (made && runs)
+    remember(function, shape, call, made.get());
+  return made.release();
+}
+
+PyObject *knownKernel(const Call &written) {
+  Function *function = written.function;
+  Gathered call;
+  if (!begin(written, call))
+    return nullptr;
+  Ref target(Py_NewRef(function->target));
+  CallShape shape{written.keywords, call.count, target.get(), function->watch->version};
+  if (!function->recent->has(shape) || !convert(written, false, call) || !call.arena.checkMemory())
+    return nullptr;
+  uint64_t slots[Gathered::inlineCount];
+  size_t slotCount = 0;
+  const Recent::Row *row =
+      function->recent->find(shape, call.arena, call.arguments, slots, std::size(slots), slotCount);
+  return row ? Py_NewRef(row->object.get()) : nullptr;
+}
+
+PyObject *gridOf(const Call &call) {
+  Ref grid(isGivenByFunction(call.grid) ? askGrid(call) : Py_NewRef(call.grid));
+  int64_t extents[3];
+  return grid && readGrid(grid.get(), extents) >= 0 ? PySequence_Tuple(grid.get()) : nullptr;
+}
 
 PyObject *gridOf(PyObject *, PyObject *grid) {
   int64_t extents[3] = {1, 1, 1};

@@ -353,15 +353,6 @@ PyObject *launcher(PyObject *, PyObject *args) {
   return makeLauncher(reinterpret_cast<Function *>(function), grid, isPlain);
 }
 
-PyObject *setHooked(PyObject *, PyObject *args) {
-  PyObject *launch, *bound;
-  if (!PyArg_ParseTuple(args, "OO", &launch, &bound))
-    return nullptr;
-  Py_XSETREF(state.hooked, launch == Py_None ? nullptr : Py_NewRef(launch));
-  Py_XSETREF(state.hookedBound, bound == Py_None ? nullptr : Py_NewRef(bound));
-  Py_RETURN_NONE;
-}
-
 PyMethodDef moduleMethods[] = {
     {"register", registerHooks, METH_VARARGS, "(encode, make_error, make_kernel, dtype_code)"},
     {"dtype_from_name", dtypeFromName, METH_O, "code of a dtype's name, or -1"},
@@ -382,8 +373,6 @@ PyMethodDef moduleMethods[] = {
     {"set_threads", setThreads, METH_O, "sets the number of threads"},
     {"launcher", launcher, METH_VARARGS, "(function, grid[, hooks were called]); grid None only compiles"},
     {"grid_of", gridOf, METH_O, "three extents of a grid's entries"},
-    {"set_hooked", setHooked, METH_VARARGS,
-     "what launches, and bound ones, go through from now on; None: nothing"},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -487,7 +476,7 @@ PyMODINIT_FUNC PyInit__tegula() {
     return nullptr;
   PyObject *module = PyModule_Create(&definition);
   if (!module || !addConstants(module) || PyModule_AddFunctions(module, stepMethods) < 0 ||
-      PyModule_AddFunctions(module, tuneMethods) < 0 ||
+      PyModule_AddFunctions(module, tuneMethods) < 0 || PyModule_AddFunctions(module, hookMethods) < 0 ||
       PyModule_AddObjectRef(module, "Function", reinterpret_cast<PyObject *>(&FunctionType)) < 0 ||
       PyModule_AddObjectRef(module, "Kernel", reinterpret_cast<PyObject *>(&KernelType)) < 0 ||
       PyModule_AddObjectRef(module, "Program", reinterpret_cast<PyObject *>(&ProgramType)) < 0)

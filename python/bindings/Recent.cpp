@@ -1,9 +1,6 @@
 #include "Recent.h"
 
 namespace tegula::python {
-namespace {
-
-// Names of keywords are interned where they are written in a call; others are taken for other names.
 bool sameNames(PyObject *a, PyObject *b) {
   if (a == b)
     return true;
@@ -14,6 +11,8 @@ bool sameNames(PyObject *a, PyObject *b) {
       return false;
   return true;
 }
+
+namespace {
 
 bool isOf(const Recent::Row &row, const CallShape &shape) {
   return row.bound && row.count == shape.count && row.target.get() == shape.target &&

@@ -17,6 +17,9 @@ struct CallShape {
   uint64_t version; // of its watch
 };
 
+// Names of keywords are interned where they are written in a call; others are taken for other names.
+bool sameNames(PyObject *a, PyObject *b);
+
 class Recent {
 public:
   struct Row {

@@ -355,6 +355,15 @@ bool Arena::convert(PyObject *object, tg_value &out) {
     out.kind = TG_NONE;
     return true;
   }
+  if (PyUnicode_CheckExact(object) && PyUnicode_IS_COMPACT_ASCII(object)) {
+    constexpr Py_ssize_t mostText = 1 << 10; // longer ones Python looks at
+    Py_ssize_t size = PyUnicode_GET_LENGTH(object);
+    if (size <= mostText) {
+      out.kind = TG_STRING;
+      out.as.text = {reinterpret_cast<const char *>(PyUnicode_1BYTE_DATA(object)), size_t(size)};
+      return true;
+    }
+  }
   if (PyTuple_Check(object) || PyList_Check(object))
     return sequence(object, out);
   if (type == &HeldType) {

@@ -8,6 +8,7 @@ Extents and strides are then specialized as all integers are. Kernels that are m
 them: hooks, names, caches and errors are those of the kernel that was launched."""
 import linecache
 import re
+import sys
 from contextlib import contextmanager
 
 from .. import _tegula as core
@@ -15,14 +16,6 @@ from ..errors import LaunchError, TritonError
 from ..language import core as lang
 
 _class = None  # of descriptors; None: no program has made one
-_told = []
-
-
-def when_expected(function):
-    """`function` is called when the first descriptor is made."""
-    _told.append(function)
-
-
 DEEPEST = 100  # as bindings/Values.cpp: tuples nested deeper are no argument
 
 
@@ -31,12 +24,7 @@ def expect(descriptor_class):
     global _class
     if _class is None:
         _class = descriptor_class
-        for function in _told:
-            function()
-
-
-def are_expected():
-    return _class is not None
+        core.set_descriptors(descriptor_class, sys.modules[__name__])
 
 
 def _holds(value, depth=0):
@@ -285,6 +273,38 @@ def take_apart(function, grid, args, kwargs):
         of_all = grid
         grid = lambda made: of_all({**given, **options})  # noqa: E731
     return made, grid, (), {**arguments, **options}
+
+
+def taken(function, args, kwargs):
+    """Asked by the extension: (function, arguments and options by name, names, values of the last ones) of a launch without
+    descriptors that does the same. The names are those of all launches of this form, in the order in which the parts of what is
+    given come; None: this form has no order."""
+    made, _, _, arguments = take_apart(function, None, args, kwargs)
+    given, _ = _given(function, args, kwargs)
+    known = function.rest_place is None and function.__dict__["_of_forms"].get(_form_of(given))
+    if not known:
+        return made, arguments, None, ()
+    _, parts, defaults = known
+    written = [*function.arg_names[:len(args)], *kwargs, *defaults]
+    return made, arguments, tuple(part for name in written for part in parts.get(name, [name])), tuple(defaults.values())
+
+
+def tell(kernel, function, args, kwargs):
+    """Asked by the extension: the kernel is told of the launch that it was made for."""
+    from .hooks import Call
+
+    kernel.tell(Call.of(function, args, kwargs))
+
+
+def tell_failed(error, function, made):
+    """Asked by the extension: an error of a launch speaks of the function that the user wrote."""
+    if isinstance(error, TritonError):
+        tell_as_written(error, function, made)
+
+
+def bind(function, grid, args, kwargs):
+    """Asked by the extension: the bound call of one with descriptors."""
+    return Taken(function, grid, args, kwargs).bind(grid)
 
 
 def _given(function, args, kwargs):

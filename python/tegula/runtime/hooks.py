@@ -1,5 +1,5 @@
-"""Hooks around launches and compiles: ``triton.knobs.runtime`` and ``kernel.add_pre_run_hook``. While there are any,
-launches go through here; without, the extension launches alone."""
+"""Hooks around launches and compiles: ``triton.knobs.runtime``. While there are any, launches of what is not known to be compiled
+go through here; the others are the extension's, which calls `_enter` and `_leave` where somebody is told of launches."""
 import copy
 import weakref
 from collections import namedtuple
@@ -10,25 +10,17 @@ from .._utils import find_paths_if, get_iterable_path
 from . import descriptors
 from .binder import specialize
 from .callables import get_full_name
+from .driver import driver
 from .dumps import overriding_stage
 
 JitFunctionInfo = namedtuple("JitFunctionInfo", "module name jit_function")
-_before_runs = weakref.WeakSet()  # functions with hooks of their own
-_hands_defaults = False  # whether switches of the process give options to launches
-
-
-def use(function):
-    """`function` has hooks before its runs."""
-    _before_runs.add(function)
-    _switch()
 
 
 def _is_hooked():
     runtime = knobs.runtime
-    return (runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
-                 or runtime.jit_post_compile_hook or runtime.kernel_load_start_hook or runtime.kernel_load_end_hook
-                 or runtime.kernel_unload_hook
-                 or knobs.compilation.listener or knobs.compilation.override or len(_before_runs) or vars(runtime).get("debug"))
+    return bool(runtime.launch_enter_hook or runtime.launch_exit_hook or runtime.jit_cache_hook
+                or runtime.jit_post_compile_hook or runtime.kernel_load_start_hook or runtime.kernel_load_end_hook
+                or runtime.kernel_unload_hook or knobs.compilation.listener or knobs.compilation.override)
 
 
 def default_options():
@@ -38,22 +30,23 @@ def default_options():
     return {**options, "default_dot_input_precision": precision} if precision else options
 
 
-def _defaults_of(function):
-    options = default_options()
-    if knobs.runtime.override_arch and function.target not in ("cpu", "interp"):
-        options["arch"] = knobs.runtime.override_arch
-    return {name: value for name, value in options.items() if name not in function.arg_names}
-
-
-def _has_defaults():
-    return bool(default_options() or knobs.runtime.override_arch)
+def _rows_of_options():
+    """(name, value, whether it goes before the launch's own, targets without it) of the options that launches get of switches."""
+    rows = [(name, value, name == "enable_fp_fusion" and knobs.language.force_disable_fp_fusion, ())
+            for name, value in default_options().items()]
+    if vars(knobs.runtime).get("debug"):
+        rows.append(("debug", True, False, ()))
+    if knobs.runtime.override_arch:
+        rows.append(("arch", knobs.runtime.override_arch, False, ("cpu", "interp")))
+    return tuple(rows)
 
 
 def _switch():
-    global _hands_defaults
-    _hands_defaults = _has_defaults()
-    is_used = _is_hooked() or _hands_defaults or descriptors.are_expected()
-    core.set_hooked(_launch if is_used else None, _launch_bound if is_used else None)
+    runtime, is_hooked = knobs.runtime, _is_hooked()
+    core.set_options(_rows_of_options())
+    core.set_hooked(_launch if is_hooked else None, _launch_bound if is_hooked else None,
+                    _enter if runtime.launch_enter_hook else None, _leave if runtime.launch_exit_hook else None,
+                    knobs.compilation.override)
 
 
 class Call:
@@ -103,7 +96,6 @@ class Call:
     def info(self, is_warmup):
         """Tells what hooks of a compile learn."""
         from ..compiler.compiler import make_backend
-        from .driver import driver
 
         target = driver.active.get_current_target()
         options = make_backend(target).parse_options(self.options)
@@ -189,23 +181,8 @@ def _with_override(kernel, options):
 
 
 def _launch(function, grid, args, kwargs):
-    if knobs.runtime.debug:
-        kwargs.setdefault("debug", True)
-    if _hands_defaults:
-        kwargs = {**_defaults_of(function), **kwargs}
-        if knobs.language.force_disable_fp_fusion and "enable_fp_fusion" not in function.arg_names:
-            kwargs["enable_fp_fusion"] = False
-    for hook in function.pre_run_hooks:
-        hook(*args, **kwargs)
-    is_hooked = _is_hooked()
-    if not is_hooked and not descriptors.are_among(args, kwargs):
-        return core.launcher(function, grid, True)(*args, **kwargs)
+    """A launch whose kernel may have to be compiled. The hooks before its run were called."""
     taken = descriptors.Taken(function, grid, args, kwargs)
-    if not is_hooked:
-        kernel = taken.run(grid)
-        if kernel._call is None:
-            kernel.tell(Call.of(function, args, kwargs))
-        return kernel
     if knobs.compilation.override and kwargs.get("ir_override") is None:
         kwargs = _with_override(taken.run(None), kwargs)
         taken = descriptors.Taken(function, grid, args, kwargs)
@@ -218,41 +195,49 @@ def _launch(function, grid, args, kwargs):
     if callable(grid):
         grid = grid({**call.bound, **call.options})
     core.grid_of(grid)  # refuses what is none
-    _between_hooks(call, kernel, tuple(grid), lambda: taken.run(grid))
+    _between_hooks(function, tuple(grid), args, kwargs, kernel, lambda: taken.run(grid))
     return kernel
 
 
 def _launch_bound(function, grid, args, kwargs, kernel, bound):
     """A launch of `bound`; without one a call is being bound, and the kernel is compiled, or None where a hook wants none."""
     if kernel is None:
-        return _compile(Call(function, args, kwargs), descriptors.Taken(function, grid, args, kwargs)) if _is_hooked() else True
-    for hook in function.pre_run_hooks:
-        hook(*args, **kwargs)
-    _between_hooks(Call(function, args, kwargs), kernel, grid, bound._run)
+        return _compile(Call(function, args, kwargs), descriptors.Taken(function, grid, args, kwargs))
+    _between_hooks(function, grid, args, kwargs, kernel, bound._run)
     return kernel
 
 
-def _bind_taken_apart(function, grid, args, kwargs):
-    """The bound call of one with descriptors, of the function that takes what they are made of; None where there are none."""
-    taken = descriptors.Taken(function, grid, args, kwargs)
-    return taken.bind(grid) if taken.has_descriptors else None
+def _in_order(function, args, kwargs):
+    """The values of all parameters of a call."""
+    names = function.arg_names
+    if function.rest_place is None and names[len(args):] == [*kwargs]:
+        return *args, *kwargs.values()
+    given = {**function.by_name(args), **kwargs}
+    if len(given) < len(names) or any(name not in given for name in names):
+        given = {**{p.name: p.default for p in function.params if p.has_default}, **given}
+    return tuple([given.get(name) for name in names])
 
 
-def _between_hooks(call, kernel, grid, launch):
-    from .driver import driver
+def _enter(function, grid, args, kwargs, kernel):
+    """Tells those who listen that a kernel is launched; what they are told."""
+    device = driver.active
+    stream = device.get_current_stream(device.get_current_device())
+    told = kernel.launch_metadata(grid, stream, *_in_order(function, args, kwargs))
+    knobs.runtime.launch_enter_hook(told)
+    return told
 
+
+def _leave(told):
+    knobs.runtime.launch_exit_hook(told)
+
+
+def _between_hooks(function, grid, args, kwargs, kernel, launch):
     load(kernel)
-    told = None
-    if knobs.runtime.launch_enter_hook:
-        stream = driver.active.get_current_stream(driver.active.get_current_device())
-        told = kernel.launch_metadata(grid, stream, *call.bound.values())
-        knobs.runtime.launch_enter_hook(told)
+    told = _enter(function, grid, args, kwargs, kernel) if knobs.runtime.launch_enter_hook else None
     launch()
     if knobs.runtime.launch_exit_hook:
-        knobs.runtime.launch_exit_hook(told)
+        _leave(told)
 
 
-_launch.defaults, _launch.bind_taken_apart = _defaults_of, _bind_taken_apart  # of calls that are bound
 knobs.when_hooks_change(_switch)
-descriptors.when_expected(_switch)
 _switch()  # the environment may say something

@@ -359,10 +359,10 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
             self._lines  # of the file as it was
         return {name: value for name, value in self.__dict__.items()
                 if name not in ("_hash_lock", "signature", "__wrapped__", "__globals__", "_of_descriptors", "_of_forms",
-                                "_body", "_file_text", "_code", "_told")} | {"_target": self.target}
+                                "_body", "_file_text", "_code", "_told")} | {"_target": self.target, "_hooks": self.pre_run_hooks}
 
     def __setstate__(self, state):
-        target = state.pop("_target")
+        target, self.pre_run_hooks = state.pop("_target"), state.pop("_hooks")
         self.__dict__.update(state)
         self._hash_lock, self._body = threading.RLock(), None
         self.__globals__ = self.fn and self.fn.__globals__
@@ -404,7 +404,6 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
         if not callable(hook):
             raise TypeError("a hook is a function")
         self.pre_run_hooks.append(hook)
-        hooks.use(self)
 
     @property
     def device_caches(self):
