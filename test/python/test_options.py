@@ -40,7 +40,8 @@ OBEYED = {"num_warps": (8, 3), "num_stages": (2, -1), "debug": (True, "yes"), "s
           "closed": (False, "yes")}
 FIXED = {"ptx_version": (None, 84), "ptx_options": ("", "--ftz=true"), "instrumentation_mode": ("", "consan")}
 HINTS = {"num_ctas": 2, "enable_reflect_ftz": False, "allow_fp8e4nv": True, "max_num_imprecise_acc_default": 0,
-         "waves_per_eu": 2, "matrix_instr_nonkdim": 16, "kpack": 2}
+         "waves_per_eu": 2, "matrix_instr_nonkdim": 16, "kpack": 2, "supported_fp8_dtypes": ("fp8e5", "fp8e4nv"),
+         "deprecated_fp8_dot_operand_dtypes": (), "allowed_dot_input_precisions": ("ieee", ), "backend_name": "cuda"}
 
 
 def test_the_table_has_every_option():
