@@ -110,3 +110,62 @@ def test_interrupt_ends_a_launch_that_waits(tmp_path, target, waits, handles):
             child.kill()
     assert rest == "goes on\n", errors
     assert child.returncode == -signal.SIGINT
+
+
+ASSEMBLING = """
+import sys, time
+import tegula as triton, tegula.language as tl
+from tegula.backends.compiler import GPUTarget
+
+@triton.jit
+def kernel(p):
+    tl.store(p, 1.0)
+
+source = triton.compiler.ASTSource(kernel, {"p": "*fp32"})
+try:
+    triton.compile(source, target=GPUTarget("cuda", 90, 32))
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", flush=True)
+try:
+    triton.compile(source, target=GPUTarget("cuda", 80, 32))
+except triton.ToolchainError as error:
+    print("the assembler refuses" in str(error))
+"""
+
+
+def test_interrupt_ends_a_compile_while_the_assembler_runs(tmp_path):
+    """The assembler is a program that never ends for one architecture and refuses others; it is ended with the compile."""
+    pid, path, tool = tmp_path / "pid", tmp_path / "waits.py", tmp_path / "ptxas"
+    path.write_text(ASSEMBLING)
+    tool.write_text(f"#!/bin/sh\ncase $* in *sm_90a*) echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 300;; esac\nexit 1\n")
+    tool.chmod(0o755)
+    environment = {**os.environ, "TEGULA_PTXAS": str(tool), "TEGULA_CACHE_DIR": str(tmp_path / "cache")}
+    with subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
+        killer = threading.Timer(60, child.kill)
+        killer.start()
+        try:
+            while not pid.exists() and child.poll() is None:
+                time.sleep(0.05)
+            start = time.monotonic()
+            child.send_signal(signal.SIGINT)
+            assert child.stdout.readline() == "KeyboardInterrupt\n", child.communicate(timeout=10)
+            assert time.monotonic() - start < 10
+            rest, errors = child.communicate()
+        finally:
+            killer.cancel()
+            child.kill()
+    assert rest == "True\n", errors
+    assert _ends(int(pid.read_text()))
+
+
+def _ends(process):
+    """Whether it ends within seconds; nobody may have asked how yet."""
+    for _ in range(100):
+        try:
+            with open(f"/proc/{process}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.1)
+    return False

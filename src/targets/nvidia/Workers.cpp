@@ -1,8 +1,10 @@
 #include "targets/nvidia/Workers.h"
 #include "base/Environment.h"
+#include "runtime/Interrupt.h"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -114,13 +116,19 @@ std::string end(Worker &worker, bool kill) {
 
 int timeoutSeconds() { return int(*numberOf(Variable::AssemblerTimeout)); }
 
-// False: nothing came in time.
-bool waitForReply(int socket) {
+enum class Wait { Replied, TimedOut, Interrupted };
+
+Wait waitForReply(int socket, runtime::Interrupt &interrupt) {
+  constexpr auto turn = std::chrono::milliseconds(50); // a signal may come to another thread
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(timeoutSeconds());
   pollfd waiting{socket, POLLIN, 0};
-  int ready;
-  while ((ready = ::poll(&waiting, 1, timeoutSeconds() * 1000)) < 0 && errno == EINTR)
-    ;
-  return ready != 0;
+  while (std::chrono::steady_clock::now() < end) {
+    if (::poll(&waiting, 1, int(turn.count())) > 0)
+      return Wait::Replied;
+    if (interrupt.hasCome())
+      return Wait::Interrupted;
+  }
+  return Wait::TimedOut;
 }
 
 // The worker is lost when this is an error.
@@ -128,14 +136,19 @@ Result<WorkerAnswer> exchange(Worker &worker, const worker::Request &request, co
                               const std::string &text) {
   using namespace worker;
   int socket = worker.socket;
+  runtime::Interrupt interrupt;
+  interrupt.watch();
   bool sent = sendAll(socket, &request, sizeof request) && sendAll(socket, arch.data(), arch.size()) &&
               sendAll(socket, text.data(), text.size());
-  if (sent && !waitForReply(socket)) {
+  Wait waited = sent ? waitForReply(socket, interrupt) : Wait::Replied;
+  if (waited != Wait::Replied)
     end(worker, true);
+  if (waited == Wait::Interrupted)
+    return Status::error(StatusCode::Launch, "the compile was interrupted while the assembler ran");
+  if (waited == Wait::TimedOut)
     return Status::error(StatusCode::Toolchain,
                          "the assembler did not finish within " + std::to_string(timeoutSeconds()) +
                              " seconds and was ended; hint: TEGULA_ASSEMBLER_TIMEOUT gives it more");
-  }
   Reply reply;
   WorkerAnswer answer;
   if (!sent || !receiveAll(socket, &reply, sizeof reply) || reply.magic != magic ||
