@@ -105,7 +105,7 @@ def _of(obj, name):
         return None
 
 
-def _number_of(obj):
+def number_of(obj):
     """A scalar of NumPy as Python's number; None: it is none."""
     if type(obj).__module__ != "numpy" or getattr(obj, "ndim", None) != 0 or not hasattr(obj, "item"):
         return None
@@ -169,7 +169,7 @@ def encode(obj, flags=0, callable_too=False):
     if name is not None:
         is_module = isinstance(obj, types.ModuleType)
         return core.MODULE if is_module else core.BUILTIN, name, flags
-    number = _number_of(obj)
+    number = number_of(obj)
     if number is not None:
         return encode(number, flags)
     return _opaque_value(obj, flags, callable_too)

@@ -155,13 +155,54 @@ def test_the_key_is_that_of_all_that_counts():
     assert len(keys) == 5 and triton.compile(source(), target=CPU).hash in keys
 
 
+@pytest.mark.parametrize("target", [CPU, GPUTarget("cuda", 90, 32)])
+def test_options_of_other_backends_mean_nothing(target):
+    others = {"foo": 1, "cluster_dims": (1, 1, 1), "num_consumer_groups": 2, "num_buffers_warp_spec": 3, "reg_dec_producer": 1}
+    kernel = triton.compile(source(), target=target, options={"num_warps": 2, **others})
+    assert kernel.metadata.num_warps == 2 and not hasattr(kernel.metadata, "foo")
+    with pytest.raises(KeyError, match="num_consumer_groups"):
+        scale[(1,)](np.zeros(1, np.float32), np.zeros(1, np.float32), 1.0, 1, BLOCK=4, num_consumer_groups=2)
+
+
+def test_stages_are_a_dictionary_that_is_filled_when_asked():
+    asm = triton.compile(source(), target=GPUTarget("cuda", 90, 32)).asm
+    assert isinstance(asm, dict) and isinstance(asm.copy(), dict) and {**asm} == dict(asm) == asm.copy() == asm
+    assert not asm != asm.copy() and ".visible .entry" in str(asm) and asm.get("ptx") == dict(asm.items())["ptx"]
+    assert [*asm] == [*asm.keys()] and len(asm) == len(asm.values()) and bool(asm) and asm.get("nothing", 3) == 3
+    assert (asm | {"mine": 1})["mine"] == 1 and "ptx" in (asm | {}) and "ttir" in ({} | asm)
+    asm["ptx"] = "another"
+    assert asm["ptx"] == "another" and [*asm].count("ptx") == 1
+    with pytest.raises(KeyError):
+        asm["nothing"]
+
+
+def test_metadata_names_the_version_and_the_scratch_of_all_targets():
+    for target in (CPU, GPUTarget("cuda", 90, 32)):
+        metadata = triton.compile(source(), target=target).metadata
+        assert metadata.triton_version == triton.__version__
+        assert metadata.global_scratch_size == metadata.profile_scratch_size == 0
+
+
+def test_numbers_are_specialized_as_a_launch_does():
+    from tegula.runtime.jit import native_specialize_impl
+
+    def kind(value):
+        return native_specialize_impl(None, value, False, True, True)
+
+    assert kind(np.int32(7)) == ("i32", "") and kind(np.int64(32)) == ("i32", "D") and kind(np.int8(1)) == ("constexpr", 1)
+    assert kind(np.float32(1.5)) == kind(np.float64(2)) == ("fp32", None) and kind(np.bool_(True)) == ("u1", None)
+    assert kind(np.zeros(4, np.int32))[0] == kind(np.array(3, np.int32))[0] == "*i32"
+    for number in (-2**63 - 1, 2**64):
+        with pytest.raises(OverflowError):
+            kind(number)
+    assert kind(-2**63)[0] == "i64" and kind(2**63)[0] == "u64"
+
+
 def test_a_type_that_does_not_exist():
     with pytest.raises(ValueError, match="`n: i33`"):
         triton.compile(source(n="i33"), target=CPU)
     with pytest.raises(ValueError, match="neither a type nor a constant"):
         triton.compile(ASTSource(scale, {name: kind for name, kind in SIGNATURE.items() if name != "n"}, {"BLOCK": 64}), target=CPU)
-    with pytest.raises(triton.LaunchError, match="num_wraps"):
-        triton.compile(source(), target=CPU, options={"num_wraps": 3})
 
 
 def test_wrong_arguments_of_a_run():

@@ -41,6 +41,7 @@ _FIELDS = {field.name for field in dataclasses.fields(Options)}
 # These describe a target, and are no options of a compile.
 DESCRIPTIONS = {"warp_size", "backend_name", "arch", "allowed_dot_input_precisions", "supported_fp8_dtypes",
                 "deprecated_fp8_dot_operand_dtypes"}
+OBEYED = {*_FIELDS, "closed"} - DESCRIPTIONS
 
 
 class _Backend(BaseBackend):

@@ -8,7 +8,7 @@ from .. import _tegula as core
 from .. import knobs
 from ..backends import backends
 from ..backends.compiler import BaseBackend, GPUTarget, Language
-from ..backends.targets import DESCRIPTIONS, target_name
+from ..backends.targets import OBEYED, target_name
 from ..errors import OutOfResources, ToolchainError
 from ..runtime.cache import get_cache_key, get_cache_manager, get_dump_manager, get_override_manager, triton_key
 from ..runtime.compiled import CompiledKernel, LazyDict, Stages as AsmDict
@@ -61,10 +61,9 @@ def _capability(arch):
     return int(found[1])
 
 
-def _options_of(options, target, backend):
-    """The options that were given, as the compiler takes them. Unknown names are refused by it."""
-    given = dict(options or {})
-    return {name: value for name, value in given.items() if name not in DESCRIPTIONS}
+def _options_of(options):
+    """The options that the compiler takes. Names of other backends mean nothing here, as upstream's parse_options has it."""
+    return {name: value for name, value in dict(options or {}).items() if name in OBEYED}
 
 
 def _files_of(kernel, folder):
@@ -95,7 +94,7 @@ def compile(src, target=None, options=None, _env_vars=None):
     if target.backend == "cuda" and knobs.runtime.override_arch:
         target = GPUTarget("cuda", _capability(knobs.runtime.override_arch), target.warp_size)
     backend = make_backend(target)
-    given = {**default_options(), **_options_of(options, target, backend)}
+    given = {**default_options(), **_options_of(options)}
     if knobs.language.force_disable_fp_fusion:
         given["enable_fp_fusion"] = False
     parsed = backend.parse_options({**given, **src.parse_options()})

@@ -4,7 +4,7 @@ import hashlib
 import sys
 import warnings
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 
 from .. import _tegula as core
 from .. import knobs
@@ -22,48 +22,90 @@ _LISTED = {"llvm": "llir", "simt": "ttgir"}
 _BINARY = {"obj", "cubin"}
 
 
-class Stages(Mapping):
+class Stages(dict):
     """``kernel.asm``: texts of stages by name, made when they are asked for. What a disassembler makes is not listed, and is
-    there for those who ask."""
+    there for those who ask. The dictionary itself holds what a program sets, and in another process than the compile's all."""
 
-    def __init__(self, raw):
-        self._raw, self._kept = raw, {}
+    def __init__(self, raw, kept=()):
+        super().__init__(kept)
+        self._raw = raw
 
-    def __getitem__(self, name):
+    def __missing__(self, name):
         stage = _ALIASES.get(name, name)
-        if stage in self._kept:
-            return self._kept[stage]
+        if stage != name and super().__contains__(stage):
+            return super().__getitem__(stage)
         if self._raw is None or stage not in self._raw.stages():
             raise KeyError(name)
         data = self._raw.stage(stage)
         return data if stage in _BINARY else data.decode()
 
-    def __contains__(self, name):
-        return any(name == known for known in self)
+    def all(self):
+        """The names of all stages."""
+        made = [] if self._raw is None else [_LISTED.get(stage, stage) for stage in self._raw.stages()]
+        return [*made, *(name for name in super().__iter__() if name not in made)]
 
     def __iter__(self):
         return (name for name in self.all() if name != "sass")
 
+    def __contains__(self, name):
+        return any(name == known for known in self)
+
     def __len__(self):
         return len(list(iter(self)))
 
-    def all(self):
-        """The names of all stages."""
-        return [_LISTED.get(stage, stage) for stage in (self._kept if self._raw is None else self._raw.stages())]
+    def __reversed__(self):
+        return reversed(list(self))
 
-    def __getstate__(self):
-        """What another process needs of them: the code."""
-        kept = {}
-        for stage in self:
-            if stage in _BINARY or stage == "ptx":
-                try:
-                    kept[stage] = self[stage]
-                except (ToolchainError, CompilationError):  # no assembler is here
-                    continue
-        return kept
+    def get(self, name, default=None):
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
-    def __setstate__(self, kept):
-        self._raw, self._kept = None, kept
+    def keys(self):
+        return KeysView(self)
+
+    def items(self):
+        return ItemsView(self)
+
+    def values(self):
+        return ValuesView(self)
+
+    def copy(self):
+        return dict(self.items())
+
+    __copy__ = copy
+
+    def __eq__(self, other):
+        return isinstance(other, Mapping) and self.copy() == dict(other.items())
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    def __or__(self, other):
+        return self.copy() | other
+
+    def __ror__(self, other):
+        return other | self.copy()
+
+    def __repr__(self):
+        return repr(self._without_tools(self))
+
+    def _without_tools(self, names):
+        """The stages of these names, but for those for which no program is here."""
+        made = {}
+        for name in names:
+            try:
+                made[name] = self[name]
+            except (ToolchainError, CompilationError):
+                continue
+        return made
+
+    def __reduce__(self):
+        """By what another process needs of them: the code."""
+        return Stages, (None, self._without_tools(name for name in self if name in _BINARY or name == "ptx"))
 
 
 class LazyDict:
@@ -409,9 +451,9 @@ def _metadata_of(kernel, target, options, key):
     warps = found["warps"] if found["warps"] > 0 else options.get("num_warps", 4)
     needs = {"name": kernel.name, "hash": key, "target": target, "shared": max(found["shared_bytes"], 0),
              "num_warps": warps, "num_ctas": 1, "tensordesc_meta": None, "tmem_size": 0,
-             "triton_version": core.version}
-    if target.backend == "cuda":  # two pointers behind the arguments, as upstream has them; nothing uses them
-        needs |= {"global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0, "profile_scratch_align": 1}
+             "triton_version": sys.modules["tegula"].__version__,
+             # On GPUs two pointers behind the arguments, as upstream has them; nothing uses them.
+             "global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0, "profile_scratch_align": 1}
     return _as_metadata({**options, **needs})
 
 

@@ -13,7 +13,7 @@ def _int_type(value):
         return "i32"
     if -_INT64 <= value < _INT64:
         return "i64"
-    if value < _UINT64:
+    if 0 <= value < _UINT64:
         return "u64"
     raise OverflowError(f"the int {value} fits no type of a kernel's parameter")
 
@@ -74,6 +74,11 @@ def native_specialize_impl(backend, arg, is_const, specialize_value, align):
         return tuple(_tuple_of([part[i] for part in parts], type(arg)) for i in range(2))
     if hasattr(arg, "base") and hasattr(arg, "block_shape"):
         return (f"tensordesc<{_element_type(arg.base.dtype)}{list(arg.block_shape)}>", None)
+    from ..encode import number_of
+
+    # NumPy's scalars have the protocol of arrays too, and cannot be assigned to.
+    if not hasattr(arg, "__setitem__") and (number := number_of(arg)) is not None:
+        return native_specialize_impl(backend, number, is_const, specialize_value, align)
     if hasattr(arg, "__array_interface__"):
         return ("*" + _element_type(arg.dtype), "D" if arg.__array_interface__["data"][0] % 16 == 0 else "")
     if hasattr(arg, "__index__"):
