@@ -159,7 +159,7 @@ def test_interrupt_ends_a_compile_while_the_assembler_runs(tmp_path):
 
 
 def _ends(process):
-    """Whether it ends within seconds; nobody may have asked how yet."""
+    """Does it end within seconds? Nobody may have asked yet how it did."""
     for _ in range(100):
         try:
             with open(f"/proc/{process}/stat") as file:

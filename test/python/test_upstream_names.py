@@ -22,6 +22,18 @@ NAMES = {
     "triton.backends": "Backend BaseBackend DriverBase backends compiler driver nvidia",
     "triton.backends.compiler": "BaseBackend GPUTarget Language",
     "triton.backends.driver": "Benchmarker DriverBase GPUDriver",
+    "triton.backends.amd": "compiler driver",
+    "triton.backends.amd.compiler": "HIPBackend HIPOptions",
+    "triton.backends.amd.driver": "HIPDriver HIPLauncher HIPUtils",
+    "triton.experimental.gluon": "constexpr_function jit language",
+    "triton.experimental.gluon.language": "BlockedLayout NVMMASharedLayout constexpr float32 load",
+    "triton.experimental.gluon.language.nvidia.hopper": "mbarrier tma warpgroup_mma",
+    "triton.experimental.gluon.nvidia.hopper": "TensorDescriptor",
+    "triton.language.extra.hip": "libdevice utils",
+    "triton.language.extra.hip.libdevice": "exp tanh rsqrt",
+    "triton.language.extra.hip.utils": "memrealtime",
+    "triton.profiler.hooks": "Hook HookManager InstrumentationHook LaunchHook",
+    "triton.profiler.hooks.launch": "LaunchHook",
     "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions get_ptxas get_ptxas_version sm_arch_from_capability",
     "triton.backends.nvidia.driver": "CudaDriver CudaUtils libcuda_dirs library_dirs ty_to_cpp",
     "triton.compiler": """ASTSource CompilationError CompiledKernel IRSource LazyDict code_generator compile compiler errors
@@ -40,7 +52,7 @@ NAMES = {
     "triton.runtime.driver": "DriverConfig active default driver",
     "triton.runtime.errors": "AutotunerError InterpreterError OutOfResources PTXASError TritonError",
     "triton.runtime.interpreter": "InterpretedFunction InterpreterError",
-    "triton.runtime.jit": """BoundConstexprFunction ConstexprFunction JITCallable JITFunction JitFunctionInfo KernelInterface
+    "triton.runtime.jit": """BoundConstexprFunction DependenciesFinder get_cache_key serialize_specialization_data ConstexprFunction JITCallable JITFunction JitFunctionInfo KernelInterface
         KernelParam MockTensor TensorWrapper compute_cache_key constexpr_function create_function_from_signature driver
         find_paths_if get_full_name get_iterable_path get_jit_fn_file_line jit knobs mangle_type native_specialize_impl reinterpret""",
     "triton.knobs": """AutotuneListener HookChain CompileTimes NvidiaTool autotuning build cache compilation env env_nvidia_tool language
@@ -395,6 +407,28 @@ def test_what_is_not_here_says_so():
                     else triton.testing.cuda_memcheck(), lambda: triton.jit(find).preload("")):
         with pytest.raises(NotImplementedError, match="hint: "):
             refused()
+
+
+def test_names_without_a_meaning_give_the_reason_when_they_are_used():
+    from tegula.backends.amd.compiler import HIPOptions
+    from tegula.experimental import gluon
+    from tegula.experimental.gluon import language as gl
+    from tegula.experimental.gluon.language.nvidia.hopper import tma
+    from tegula.profiler.hooks import HookManager
+    from tegula.runtime.jit import DependenciesFinder
+
+    @gluon.jit
+    def kernel(x_ptr, layout: gl.constexpr):
+        gl.store(x_ptr, 1)
+
+    class Mine(HookManager):
+        pass
+
+    assert HookManager.active_hooks == [] and not isinstance(3, HIPOptions) and kernel.is_gluon() and kernel.__name__ == "kernel"
+    for use in (lambda: kernel[(1, )], lambda: kernel.warmup(None), lambda: gl.BlockedLayout([1], [32], [4], [0]), tma.async_copy,
+                lambda: HIPOptions(num_warps=4), Mine, lambda: DependenciesFinder("a", {}, {}, "")):
+        with pytest.raises(NotImplementedError, match="not here: "):
+            use()
 
 
 def test_parts_of_element_types():

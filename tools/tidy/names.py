@@ -8,7 +8,7 @@ MOST_README_LINES = 40
 # A comment or docstring that starts here, and its first words. Lines that go on a comment of lines are not openings.
 OPENS_COMMENT = re.compile(r'\s*(//|#|/\*|""")\s*(What|Where|Whether|Which|How|Tells whether)\b')
 # Files that are modules of upstream's, whose programs import them by these names.
-UPSTREAM_MODULES = {"python/tegula/_utils.py", "python/tegula/language/extra/cuda/utils.py"}
+UPSTREAM_MODULES = {"python/tegula/_utils.py", "python/tegula/language/extra/cuda/utils.py", "python/tegula/language/extra/hip/utils.py"}
 NOT_YET_PLAIN = "tools/tidy/comments_not_yet_plain.txt"
 
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from .. import _tegula as core
 from .. import knobs
+from ..absent import Absent, absent_class
 from ..encode import Method, as_argument, encode, encode_attribute, object_of, takes_values
 from ..knob_types import getenv_bool
 from ..language import core as lang
@@ -20,6 +21,7 @@ from . import binder, hooks
 from ._async_compile import active_mode
 from .._utils import find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
 from .binder import compute_cache_key, create_function_from_signature
+from .cache import get_cache_key  # libraries ask for it here
 from .callables import JITCallable, KernelParam, get_full_name, get_jit_fn_file_line
 from .driver import driver
 from .dependencies import is_pure, watch_call
@@ -31,6 +33,9 @@ from . import descriptors
 from .tensors import MockTensor, TensorWrapper, elements_reachable, reinterpret
 
 T = TypeVar("T")
+DependenciesFinder = absent_class("triton.runtime.jit.DependenciesFinder", "keys of sources are the compiler's\n  hint: kernel.cache_key")
+serialize_specialization_data = Absent("triton.runtime.jit.serialize_specialization_data",
+                                       "specializations are not written as texts\n  hint: kernel.warmup(...)")
 TRITON_MODULE, GLUON_MODULE = "triton.language", "triton.experimental.gluon.language"
 JitFunctionInfo = hooks.JitFunctionInfo
 

@@ -1,0 +1,4 @@
+"""``triton.experimental.gluon.nvidia``"""
+from . import hopper
+
+__all__ = ["hopper"]
