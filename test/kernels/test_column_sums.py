@@ -1,6 +1,7 @@
 """Sums over the rows of a strip, which are prefetched where rows are far apart: numbers are the same for rows of any
 distance, and what lies behind the last row need not be memory.
 """
+import contextlib
 import ctypes
 import mmap
 
@@ -89,15 +90,60 @@ def test_values(dtype, stride, tile):
         check(x, rows, min(stride, 300), stride, tile)
 
 
-def test_no_memory_behind_the_last_row():
+@contextlib.contextmanager
+def nothing_behind(pages, behind):
+    """f32 in so many pages, with pages behind them that nobody may touch."""
     page = mmap.PAGESIZE
-    memory = mmap.mmap(-1, 65 * page)
+    memory = mmap.mmap(-1, (pages + behind) * page)
     whole = torch.frombuffer(memory, dtype=torch.float32)
     whole[:] = random(whole.numel(), seed=4)
     libc = ctypes.CDLL(None, use_errno=True)
-    behind = ctypes.c_void_p(whole.data_ptr() + 64 * page)
-    assert libc.mprotect(behind, ctypes.c_size_t(page), 0) == 0
+    start, size = ctypes.c_void_p(whole.data_ptr() + pages * page), ctypes.c_size_t(behind * page)
+    assert libc.mprotect(start, size, 0) == 0
     try:
-        check(whole[:64 * page // 4], 64, page // 4, page // 4)
+        yield whole[:pages * page // 4]
     finally:
-        libc.mprotect(behind, ctypes.c_size_t(page), 3)
+        libc.mprotect(start, size, 3)
+
+
+def test_no_memory_behind_the_last_row():
+    columns = mmap.PAGESIZE // 4
+    with nothing_behind(64, 1) as x:
+        check(x, 64, columns, columns)
+
+
+@pytest.mark.parametrize("rows", [1, 16, 17, 31])
+def test_most_rows_of_a_tile_are_behind_the_memory(rows):
+    columns = mmap.PAGESIZE // 4
+    with nothing_behind(rows, 40) as x:
+        check(x, rows, columns, columns)
+        check(x, rows, columns - 3, columns) # a ragged row
+
+
+@triton.jit
+def row_masks_kernel(x, out, rows, columns, other, ROWS: tl.constexpr, COLUMNS: tl.constexpr, HAS_OTHER: tl.constexpr):
+    """Twice x, and the largest of each column; the mask of the first load and of the store is of rows alone."""
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    at = row * columns + column
+    if HAS_OTHER:
+        values = tl.load(x + at, mask=row < rows, other=other)
+    else:
+        values = tl.load(x + at, mask=row < rows)
+    some = tl.load(x + at, mask=(row < rows) & (column >= columns - 5) & (column < columns), other=-7.0)
+    tl.store(out + at, values * 2, mask=row < rows)
+    tl.store(out + rows * columns + tl.arange(0, COLUMNS), tl.max(values, axis=0))
+    tl.store(out + (rows + 1) * columns + tl.arange(0, COLUMNS), tl.max(some, axis=0))
+
+
+@pytest.mark.parametrize("has_other", [False, True])
+def test_rows_and_lanes_that_are_off_are_not_touched(has_other):
+    rows, columns = 3, mmap.PAGESIZE // 4
+    with nothing_behind(rows, 20) as x, nothing_behind(rows + 2, 20) as out:
+        row_masks_kernel[(1, )](x, out, rows, columns, 9.0, ROWS=16, COLUMNS=columns, HAS_OTHER=has_other)
+        tile = x.view(rows, columns)
+        assert torch.equal(out[:rows * columns].view(rows, columns), tile * 2)
+        most = torch.maximum(tile.amax(0), torch.tensor(9.0 if has_other else 0.0))
+        assert torch.equal(out[rows * columns:(rows + 1) * columns], most)
+        some = torch.full((columns, ), -7.0)
+        some[-5:] = torch.maximum(tile.amax(0)[-5:], torch.tensor(-7.0))
+        assert torch.equal(out[(rows + 1) * columns:], some)

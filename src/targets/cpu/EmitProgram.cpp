@@ -85,6 +85,16 @@ llvm::Value *ProgramEmitter::scratchAt(int64_t offset) {
   return builder.CreateConstGEP1_64(builder.getInt8Ty(), scratch_, offset);
 }
 
+llvm::Value *ProgramEmitter::zeros() {
+  if (!zeros_) {
+    auto *type = llvm::ArrayType::get(builder.getInt8Ty(), uint64_t(machine.lanes()) * 8);
+    zeros_ = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                      llvm::ConstantAggregateZero::get(type), "zeros");
+    zeros_->setAlignment(llvm::Align(64));
+  }
+  return zeros_;
+}
+
 llvm::Value *ProgramEmitter::programId(unsigned axis) {
   return builder.CreateTrunc(builder.CreateLoad(builder.getInt64Ty(), ids_[axis]), builder.getInt32Ty());
 }

@@ -4,6 +4,7 @@
 #include "targets/cpu/Transposition.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Analysis/VectorUtils.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -25,6 +26,27 @@ bool isFalse(llvm::Value *mask) {
 
 int64_t bytesOf(llvm::Type *element) {
   return element->isPointerTy() ? 8 : (element->getPrimitiveSizeInBits().getFixedValue() + 7) / 8;
+}
+
+// The conjuncts of a mask: what all lanes share, and what each has of its own. `ofAll` nullptr: true.
+struct MaskParts {
+  llvm::Value *ofAll = nullptr;
+  llvm::SmallVector<llvm::Value *, 2> ofLanes;
+};
+
+void splitMask(llvm::IRBuilder<> &b, llvm::Value *mask, MaskParts &parts) {
+  if (isTrue(mask))
+    return;
+  llvm::Value *shared = mask->getType()->isVectorTy() ? llvm::getSplatValue(mask) : mask;
+  auto *both = llvm::dyn_cast<llvm::BinaryOperator>(mask);
+  if (shared) {
+    parts.ofAll = parts.ofAll ? b.CreateAnd(parts.ofAll, shared) : shared;
+  } else if (both && both->getOpcode() == llvm::Instruction::And) {
+    splitMask(b, both->getOperand(0), parts);
+    splitMask(b, both->getOperand(1), parts);
+  } else {
+    parts.ofLanes.push_back(mask);
+  }
 }
 
 // The same bits as another element type of the same width. bf16 moves as integers: LLVM
@@ -358,9 +380,9 @@ llvm::Value *Evaluator::loadFrom(const ElementAddress &place, llvm::Type *elemen
   bool contiguous = scalarAddress && place.stride == int64_t(align.value());
   if (contiguous && isTrue(mask))
     return b.CreateAlignedLoad(vector, place.address, align, isVolatile);
-  llvm::Value *masks = mask ? program.splat(mask, lanes) : nullptr;
   if (contiguous)
-    return b.CreateMaskedLoad(vector, place.address, align, masks, program.splat(other, lanes));
+    return loadVector(place.address, vector, mask, other, isVolatile);
+  llvm::Value *masks = mask ? program.splat(mask, lanes) : nullptr;
   llvm::Value *pointers = pointersOf(place, element);
   if (!isTrue(mask))
     return b.CreateMaskedGather(vector, pointers, align, masks, program.splat(other, lanes));
@@ -371,6 +393,38 @@ llvm::Value *Evaluator::loadFrom(const ElementAddress &place, llvm::Type *elemen
         b.CreateInsertElement(result, b.CreateAlignedLoad(element, pointer, align, isVolatile), uint64_t(i));
   }
   return result;
+}
+
+// Is some lane on? nullptr: one surely is.
+llvm::Value *Evaluator::someLane(llvm::Value *mask) {
+  auto &b = program.builder;
+  MaskParts parts;
+  splitMask(b, mask, parts);
+  // The first lane of a vector is within the tile, and below the bound that the vector is across.
+  bool isFirstOn = llvm::all_of(parts.ofLanes, [&](llvm::Value *m) { return m == valid || m == within; });
+  if (isFirstOn)
+    return parts.ofAll;
+  return mask->getType()->isVectorTy() ? b.CreateOrReduce(mask) : mask;
+}
+
+// A vector of which no lane is on may lie in a page that is not there, and the processor takes a hundred
+// nanoseconds or more to find that it does not matter. It is read from zeros instead.
+llvm::Value *Evaluator::loadVector(llvm::Value *address, llvm::FixedVectorType *vector, llvm::Value *mask,
+                                   llvm::Value *other, bool isVolatile) {
+  auto &b = program.builder;
+  llvm::Align align(bytesOf(vector->getElementType()));
+  MaskParts parts;
+  splitMask(b, mask, parts);
+  if (llvm::Value *isOn = someLane(mask))
+    address = b.CreateSelect(isOn, address, program.zeros());
+  auto *constant = llvm::dyn_cast<llvm::Constant>(other);
+  bool isZero = constant && constant->isNullValue(); // then what all lanes share is in the address already
+  if (parts.ofLanes.empty()) {
+    llvm::Value *loaded = b.CreateAlignedLoad(vector, address, align, isVolatile);
+    return isZero ? loaded : program.select(parts.ofAll, loaded, program.splat(other, lanes));
+  }
+  llvm::Value *masks = isZero ? b.CreateAnd(parts.ofLanes) : program.splat(mask, lanes);
+  return b.CreateMaskedLoad(vector, address, align, masks, program.splat(other, lanes));
 }
 
 // May blocks follow here? Code of an outer level goes ahead of the end of its block.
@@ -556,6 +610,26 @@ llvm::Value *Evaluator::computeGather(Operation *op, ArrayRef<Coordinate> at) {
   return element->isIntegerTy(1) ? b.CreateIsNotNull(value) : value;
 }
 
+// A vector of which no lane is on is not stored (see loadVector).
+void Evaluator::storeVector(llvm::Value *address, llvm::Value *value, llvm::Value *mask) {
+  auto &b = program.builder;
+  llvm::Align align(bytesOf(value->getType()->getScalarType()));
+  MaskParts parts;
+  splitMask(b, mask, parts);
+  llvm::Value *isOn = someLane(mask);
+  llvm::Value *masks = parts.ofLanes.empty() ? nullptr : b.CreateAnd(parts.ofLanes);
+  auto store = [&] {
+    if (masks)
+      b.CreateMaskedStore(value, address, align, masks);
+    else
+      b.CreateAlignedStore(value, address, align);
+  };
+  if (isOn)
+    program.branch(isOn, store, [] {}, /*likely=*/true);
+  else
+    store();
+}
+
 void Evaluator::storeTo(const ElementAddress &place, llvm::Value *value, llvm::Value *mask, bool streams) {
   auto &b = program.builder;
   llvm::Type *element = value->getType()->getScalarType();
@@ -575,10 +649,8 @@ void Evaluator::storeTo(const ElementAddress &place, llvm::Value *value, llvm::V
   value = program.splat(value, lanes);
   llvm::Value *masks = mask ? program.splat(mask, lanes) : nullptr;
   if (scalarAddress && place.stride == int64_t(align.value())) {
-    if (!isTrue(mask)) {
-      b.CreateMaskedStore(value, place.address, align, masks);
-      return;
-    }
+    if (!isTrue(mask))
+      return storeVector(place.address, value, mask);
     llvm::StoreInst *whole = b.CreateAlignedStore(value, place.address, align);
     if (streams) {
       whole->setAlignment(llvm::Align(align.value() * lanes));

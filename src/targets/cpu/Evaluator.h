@@ -132,6 +132,10 @@ private:
   ElementAddress bufferAddressAt(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   llvm::Value *loadFrom(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                         llvm::Value *other, bool isVolatile);
+  llvm::Value *someLane(llvm::Value *mask);
+  llvm::Value *loadVector(llvm::Value *address, llvm::FixedVectorType *vector, llvm::Value *mask,
+                          llvm::Value *other, bool isVolatile);
+  void storeVector(llvm::Value *address, llvm::Value *value, llvm::Value *mask);
   bool comesInRuns(mlir::Value pointers);
   llvm::Value *loadRuns(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                         llvm::Value *other);

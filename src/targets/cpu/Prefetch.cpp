@@ -90,6 +90,7 @@ std::optional<Polynomial> wayOfTrip(ProgramEmitter &p, const Polynomial &base, s
 // Each trip of the loop reads rows that are `bytes` apart, and the next one all of it `way` bytes further on.
 struct Rows {
   Polynomial bytes, way;
+  scf::ForOp loop;
 };
 
 // The next trip goes on with the rows behind these, or with `alongRows` with what follows in each.
@@ -117,10 +118,17 @@ std::optional<Rows> rowsOfStrip(ProgramEmitter &p, const Nest &nest, const NestA
     if (dim < 0 || (nest.inner && dim != int8_t(*nest.inner)) || stride.hasTiles())
       continue;
     if (stride.scaled(nest.shape[size_t(dim)]) == way)
-      rows = {stride, *way};
-    others.push_back({stride, *way});
+      rows = {stride, *way, loop};
+    others.push_back({stride, *way, loop});
   }
   return !rows && goesAlong && others.size() == 1 ? others.front() : rows;
+}
+
+// Behind the last trip's rows may lie others that nobody reads.
+llvm::Value *hasNextTrip(ProgramEmitter &p, scf::ForOp loop) {
+  auto &b = p.builder;
+  llvm::Value *next = b.CreateAdd(p.scalar(loop.getInductionVar()), p.scalar(loop.getStep()));
+  return b.CreateICmpSLT(next, p.scalar(loop.getUpperBound()));
 }
 
 bool isFactor(const Root &root) {
@@ -156,7 +164,8 @@ Prefetch emitPrefetch(ProgramEmitter &p, const Nest &nest, const NestAccesses &a
       continue;
     llvm::Value *bytes = evaluator.polynomial(rows->bytes, {});
     llvm::Value *isFar = b.CreateICmpSGE(bytes, b.getInt64(farBytes));
-    result.condition = result.condition ? b.CreateAnd(result.condition, isFar) : isFar;
+    llvm::Value *isWanted = b.CreateAnd(isFar, hasNextTrip(p, rows->loop));
+    result.condition = result.condition ? b.CreateAnd(result.condition, isWanted) : isWanted;
     result.ways[memory.op] = evaluator.polynomial(rows->way, {});
     p.remark(memory.op, "access",
              "rows of the next trip are prefetched where they are " + std::to_string(farBytes >> 10) +

@@ -75,6 +75,8 @@ public:
   bool hasStreams = false;                      // some store goes past the cache
   llvm::ConstantInt *i64(int64_t value) { return builder.getInt64(value); }
   llvm::Value *scratchAt(int64_t offset);
+  // As many bytes of zeros as the longest vector of a nest has; nobody writes them.
+  llvm::Value *zeros();
   // A temporary in the entry block; promoted to registers by LLVM.
   llvm::AllocaInst *temporary(llvm::Type *type, const llvm::Twine &name = "");
 
@@ -130,6 +132,7 @@ private:
   llvm::BasicBlock *entry_ = nullptr, *leave_ = nullptr;
   llvm::Value *grid_ = nullptr, *scratch_ = nullptr, *programs_ = nullptr;
   llvm::AllocaInst *ids_[3] = {};
+  llvm::GlobalVariable *zeros_ = nullptr;
   std::vector<diag::Remark> &remarks_;
   llvm::StringSet<> said_; // each remark is made once
   std::unique_ptr<llvm::DIBuilder> debug_;

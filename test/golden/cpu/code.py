@@ -227,3 +227,33 @@ def rows_of_product(x, out, tiles, stride, STEP: tl.constexpr, LIES: tl.constexp
 def remainders(x, out, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(out + i, tl.load(x + i) % 1.5)
+
+
+# A vector of which no lane is on is not read from its own page, which may not be there, but from zeros; nor is it stored.
+# RUN: tegula compile %s::rows_behind --signature 'x=*f32,out=*f32,m=i32,n=i32,s=i32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=BEHIND
+# RUN: tegula compile %s::lanes_off --signature 'x=*f32,y=*f32,out=*f32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=OFF
+# BEHIND-LABEL: define {{.*}}tegula_rows_behind
+# BEHIND: [[AT:%[0-9]+]] = select i1 {{.*}}, ptr {{.*}}, ptr @zeros
+# BEHIND-NEXT: load <8 x float>, ptr [[AT]]
+# BEHIND: lanes{{[0-9]+}}:
+# BEHIND: [[AT:%[0-9]+]] = select i1 {{.*}}, ptr {{.*}}, ptr @zeros
+# BEHIND-NEXT: @llvm.masked.load.v8f32.p0(ptr align 4 [[AT]]
+@triton.jit
+def rows_behind(x, out, m, n, s):
+    row, column = tl.arange(0, 32)[:, None], tl.arange(0, 64)[None, :]
+    tile = tl.load(x + row * s + column, mask=(row < m) & (column < n), other=0.0)
+    tl.store(out + tl.arange(0, 64), tl.sum(tile, axis=0))
+
+
+# OFF-LABEL: define {{.*}}tegula_lanes_off
+# OFF: [[AT:%[0-9]+]] = select i1 {{.*}}, ptr @zeros, ptr
+# OFF-NEXT: @llvm.masked.load.v8f32.p0(ptr align 4 [[AT]]
+# OFF: br i1 {{.*}}, label %endif
+# OFF: @llvm.masked.store.v8f32
+# OFF: br i1 {{.*}}, label %endif
+# OFF: @llvm.masked.store.v8f32
+@triton.jit
+def lanes_off(x, y, out):
+    i = tl.arange(0, 64)
+    mask = tl.load(x + i) > 0.5
+    tl.store(out + i, tl.load(y + i, mask=mask), mask=mask)
