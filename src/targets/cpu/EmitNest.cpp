@@ -318,24 +318,12 @@ private:
       SmallVector<llvm::Value *, 4> firsts{index};
       for (unsigned copy = 1; copy < copies; ++copy)
         firsts.push_back(b_.CreateAdd(index, b_.getInt64(int64_t(copy) * lanes_)));
-      auto goTo = [&](llvm::Value *first) {
-        at_[nest_.lane] = {first, lanes_ > 1, evaluator_.level(), int8_t(nest_.lane)};
-      };
-      // All copies load before the first one stores: the machine may not exchange them later.
-      if (copies > 1 && !nest_.inner)
-        for (llvm::Value *first : firsts) {
-          goTo(first);
-          prepareRoots();
-        }
-      for (auto [copy, first] : llvm::enumerate(firsts)) {
-        goTo(first);
-        if (ragged)
-          evaluator_.within = lanesBelow(first, b_.getInt64(extent));
-        if (count)
-          evaluator_.valid = lanesBelow(first, count);
-        emitVector(copy);
-        evaluator_.within = evaluator_.valid = nullptr;
-      }
+      if (ragged)
+        evaluator_.within = lanesBelow(index, b_.getInt64(extent));
+      if (count)
+        evaluator_.valid = lanesBelow(index, count);
+      emitVectors(firsts);
+      evaluator_.within = evaluator_.valid = nullptr;
       evaluator_.region = Region::Any;
       evaluator_.popLevel();
     });
@@ -351,20 +339,45 @@ private:
     return b_.CreateICmpSLT(llvm::ConstantVector::get(steps), b_.CreateVectorSplat(lanes_, left));
   }
 
-  void emitVector(unsigned copy) {
-    if (!nest_.inner)
-      return emitRoots(copy);
-    reset(ReduceOver::Inner, copy);
+  void emitVectors(ArrayRef<llvm::Value *> firsts) {
+    auto goTo = [&, level = evaluator_.level()](llvm::Value *first) {
+      at_[nest_.lane] = {first, lanes_ > 1, level, int8_t(nest_.lane)};
+    };
+    if (nest_.inner)
+      return emitInner(firsts, goTo);
+    // All copies load before the first one stores: the machine may not exchange them later.
+    if (firsts.size() > 1)
+      for (llvm::Value *first : firsts) {
+        goTo(first);
+        prepareRoots();
+      }
+    for (auto [copy, first] : llvm::enumerate(firsts)) {
+      goTo(first);
+      emitRoots(copy);
+    }
+  }
+
+  // The copies go through the reduced dimension side by side: what one row has of them is read together, and
+  // no sum waits for itself.
+  void emitInner(ArrayRef<llvm::Value *> firsts, llvm::function_ref<void(llvm::Value *)> goTo) {
     unsigned dim = *nest_.inner;
+    for (unsigned copy = 0; copy < firsts.size(); ++copy)
+      reset(ReduceOver::Inner, copy);
     evaluator_.sealLevel();
     p_.loop(b_.getInt64(0), b_.getInt64(nest_.shape[dim]), 1, "reduced", [&](llvm::Value *index) {
       evaluator_.pushLevel();
       at_[dim] = {index, false, evaluator_.level(), int8_t(dim)};
-      emitRoots(copy);
+      for (auto [copy, first] : llvm::enumerate(firsts)) {
+        goTo(first);
+        emitRoots(copy);
+      }
       evaluator_.popLevel();
     });
     at_[dim] = evaluator_.zero();
-    finish(ReduceOver::Inner, copy);
+    for (auto [copy, first] : llvm::enumerate(firsts)) {
+      goTo(first);
+      finish(ReduceOver::Inner, copy);
+    }
   }
 
   // The loads of a nest come before its stores, those of reductions and buffers, too.
@@ -672,10 +685,10 @@ unsigned countOps(const Nest &nest, const CpuModel &machine) {
 
 // Copies of the body in a loop: enough to hide latency, few enough to stay in registers.
 unsigned pickUnroll(const Nest &nest, unsigned ops, const CpuModel &machine) {
-  unsigned unroll = nest.inner                     ? machine.innerLoopCopies
-                    : ops <= machine.fourCopiesOps ? 4
-                    : ops <= machine.twoCopiesOps  ? 2
-                                                   : 1;
+  unsigned few = ops <= machine.fourCopiesOps ? 4 : ops <= machine.twoCopiesOps ? 2 : 1;
+  // Sums side by side stay in registers, one each a copy; what is more than a sum has less room.
+  bool isSum = nest.roots.size() == 1 && nest.roots[0].op && nest.roots[0].op->getNumOperands() == 1;
+  unsigned unroll = !nest.inner ? few : isSum && few == 4 ? machine.sumCopies : machine.innerLoopCopies;
   while (unroll > 1 && nest.shape[nest.lane] < int64_t(unroll) * machine.lanes())
     unroll /= 2;
   return unroll;

@@ -232,6 +232,12 @@ def remainders(x, out, BLOCK: tl.constexpr):
 # A vector of which no lane is on is not read from its own page, which may not be there, but from zeros; nor is it stored.
 # RUN: tegula compile %s::rows_behind --signature 'x=*f32,out=*f32,m=i32,n=i32,s=i32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=BEHIND
 # RUN: tegula compile %s::lanes_off --signature 'x=*f32,y=*f32,out=*f32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=OFF
+# Four sums of columns go through the rows side by side.
+# RUN: tegula compile %s::rows_behind --signature 'x=*f32,out=*f32,m=i32,n=i32,s=i32' --cpu haswell --emit llvm | FileCheck %s --check-prefix=SIDE
+# SIDE: {{^}}reduced:
+# SIDE-COUNT-4: fadd contract <8 x float> %acc
+# SIDE-NOT: fadd
+# SIDE: br i1 {{.*}}, label %reduced
 # BEHIND-LABEL: define {{.*}}tegula_rows_behind
 # BEHIND: [[AT:%[0-9]+]] = select i1 {{.*}}, ptr {{.*}}, ptr @zeros
 # BEHIND-NEXT: load <8 x float>, ptr [[AT]]
