@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -109,21 +109,7 @@ public:
       return;
     }
     input_ = ends[1];
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, (writesFile ? log_ : output_).descriptor(), 1);
-    posix_spawn_file_actions_adddup2(&actions, log_.descriptor(), 2);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    posix_spawnattr_setsigdefault(&attributes, &pipe);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    error_ = posix_spawn(&process_, words[0], &actions, &attributes, words.data(), environment);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
+    start(words.data(), environment, ends[0], (writesFile ? log_ : output_).descriptor());
     ::close(ends[0]);
   }
   ~Process() {
@@ -166,6 +152,27 @@ public:
   }
 
 private:
+  // As posix_spawn does, and with the wish to be killed when the worker ends, which only the child can state.
+  void start(char **words, char **environment, int input, int output) {
+    pid_t worker = ::getpid();
+    pid_t child = ::vfork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != worker) // it has ended already
+        ::_exit(127);
+      ::signal(SIGPIPE, SIG_DFL);
+      if (::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 && ::dup2(log_.descriptor(), 2) >= 0)
+        ::execve(words[0], words, environment);
+      error_ = errno; // the memory is the worker's
+      ::_exit(127);
+    }
+    if (child < 0)
+      error_ = errno;
+    else if (error_)
+      ::waitpid(child, nullptr, 0);
+    else
+      process_ = child;
+  }
   void closeInput() {
     if (input_ >= 0)
       ::close(input_);
@@ -181,7 +188,8 @@ private:
   std::string tool_;
   MemoryFile log_, output_;
   pid_t process_ = 0;
-  int input_ = -1, error_ = 0;
+  int input_ = -1;
+  volatile int error_ = 0;
 };
 
 // An assembler that waits for its text.

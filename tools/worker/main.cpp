@@ -1,6 +1,8 @@
 // tegula-worker: assembles PTX for the process that started it, until that process closes the
 // socket. It is its own process so that a tool that crashes, hangs or eats memory takes nothing
-// of the host along. In: requests on descriptor 0. Out: replies there. It knows no LLVM.
+// of the host along, and no child of that process, which may wait for all its children. In: requests on
+// descriptor 0. Out: replies there. When the socket hangs up it ends at once, with the tool that runs. It
+// knows no LLVM.
 #include "Tools.h"
 
 #include "base/Environment.h"
@@ -10,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 
@@ -52,7 +55,10 @@ constexpr int longestWait = 5000; // milliseconds
 // Waits until there is a request, or the end of the host.
 static void await(int socket) {
   pollfd waiting{socket, POLLIN, 0};
-  if (hasPrepared() && ::poll(&waiting, 1, longestWait) == 0)
+  int ready = 1;
+  while (hasPrepared() && (ready = ::poll(&waiting, 1, longestWait)) < 0 && errno == EINTR)
+    ; // by the signal that the host has read its reply
+  if (ready == 0)
     dropPrepared();
 }
 
@@ -80,6 +86,39 @@ static bool serveOne(int socket) {
   return isSent;
 }
 
+static bool isAlone() {
+  pollfd state{0, 0, 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
+}
+
+// A host that was killed, or that waited long enough, leaves a tool at work that has gigabytes: the end of
+// the socket ends both. A signal says so, since a library that works in this thread looks at no socket.
+static void endWhenAlone(int) {
+  int error = errno;
+  if (isAlone())
+    ::kill(0, SIGKILL); // the group: this process and what it started
+  errno = error;
+}
+
+static void watchHost() {
+  struct sigaction action{};
+  action.sa_handler = endWhenAlone;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGIO, &action, nullptr);
+  ::fcntl(0, F_SETOWN, ::getpid());
+  ::fcntl(0, F_SETFL, ::fcntl(0, F_GETFL) | O_ASYNC);
+  endWhenAlone(SIGIO); // a host that ended before
+}
+
+// True in a process that is no child of the host, and is the first of a session and group of its own: no
+// signal from the host's terminal, and a group that can be ended.
+static bool leaveHost() {
+  pid_t child = ::fork();
+  if (child == 0)
+    ::setsid();
+  return child == 0;
+}
+
 int main(int, char **) {
   int type = 0;
   socklen_t size = sizeof type;
@@ -87,8 +126,8 @@ int main(int, char **) {
     std::fputs("tegula-worker serves the library that starts it; it has nothing to say to you\n", stderr);
     return 2;
   }
-  // Ctrl-C is for the host; its end closes the socket.
-  std::signal(SIGINT, SIG_IGN);
+  if (!leaveHost())
+    return 0;
   std::signal(SIGPIPE, SIG_IGN); // a program may end before it has read its text
   rlimit core{0, 0};
   // The shadows of sanitizers take terabytes of addresses.
@@ -97,6 +136,7 @@ int main(int, char **) {
   setrlimit(RLIMIT_AS, &memory);
 #endif
   setrlimit(RLIMIT_CORE, &core);
+  watchHost();
   while (serveOne(0))
     ;
   return 0;

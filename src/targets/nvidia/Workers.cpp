@@ -26,9 +26,9 @@ namespace tegula::nvidia {
 namespace {
 
 struct Worker {
-  pid_t process = 0; // 0: not started
-  int socket = -1;
+  int socket = -1; // -1: not started
   bool busy = false;
+  bool isStarted() const { return socket >= 0; }
 };
 
 struct Pool {
@@ -38,13 +38,14 @@ struct Pool {
   size_t limit = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 16);
 };
 
-// Never destroyed: the kernel closes the sockets when the process ends, and the workers follow.
+// Never destroyed: the kernel closes the sockets when the process ends, however it does, and the workers
+// follow.
 Pool *pool = nullptr;
 
 // A forked child shares its parent's sockets and must not speak on them.
 void leaveToParent() {
   for (Worker &worker : pool->workers)
-    if (worker.socket >= 0)
+    if (worker.isStarted())
       ::close(worker.socket);
   pool = new Pool;
 }
@@ -58,6 +59,28 @@ Pool &thePool() {
   return *pool;
 }
 
+// Two ends above the descriptors of the standard streams, also where the host has closed those: what it
+// prints must not reach a worker.
+bool makeSocket(int (&ends)[2]) {
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    return false;
+  for (int &end : ends)
+    if (int low = end; low <= 2) {
+      end = ::fcntl(low, F_DUPFD_CLOEXEC, 3);
+      ::close(low);
+    }
+  if (ends[0] >= 0 && ends[1] >= 0)
+    return true;
+  int error = errno;
+  for (int end : ends)
+    if (end >= 0)
+      ::close(end);
+  errno = error;
+  return false;
+}
+
+// The program that is spawned forks the worker and ends at once, so that no child of the host is left: one
+// that waits for all its children would wait for the worker.
 Status start(Worker &worker) {
   std::string program = workerProgram();
   if (program.empty())
@@ -65,7 +88,7 @@ Status start(Worker &worker) {
                          "the program tegula-worker is missing beside the library; hint: "
                          "install it there, or name it in TEGULA_WORKER");
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+  if (!makeSocket(ends))
     return Status::error(StatusCode::Toolchain,
                          std::string("no socket for tegula-worker: ") + std::strerror(errno));
   posix_spawn_file_actions_t actions;
@@ -76,42 +99,35 @@ Status start(Worker &worker) {
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // Its own group, so that it can be ended with all that it started; no signal of the host's.
+  // No signal of the host's.
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   char *words[] = {program.data(), nullptr};
-  int error = posix_spawn(&worker.process, program.c_str(), &actions, &attributes, words, environ);
+  pid_t starter = 0;
+  int error = posix_spawn(&starter, program.c_str(), &actions, &attributes, words, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error) {
     ::close(ends[0]);
-    worker.process = 0;
     return Status::error(StatusCode::Unsupported,
                          "`" + program + "` cannot be started: " + std::strerror(error));
   }
+  // Who reaps all its children, or ignores SIGCHLD, has it already.
+  while (waitpid(starter, nullptr, 0) < 0 && errno == EINTR)
+    ;
   worker.socket = ends[0];
   return Status::success();
 }
 
-// Ends the worker and says how it ended.
-std::string end(Worker &worker, bool kill) {
-  if (kill)
-    ::kill(-worker.process, SIGKILL);
+// A worker ends, with all that it started, when its socket is closed, also in the midst of a text.
+void end(Worker &worker) {
   ::close(worker.socket);
-  int status = 0;
-  while (waitpid(worker.process, &status, 0) < 0 && errno == EINTR)
-    ;
-  worker.process = 0;
   worker.socket = -1;
-  if (WIFSIGNALED(status))
-    return std::string("it ended by a signal: ") + strsignal(WTERMSIG(status));
-  return "it ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 int timeoutSeconds() { return int(*numberOf(Variable::AssemblerTimeout)); }
@@ -142,7 +158,7 @@ Result<WorkerAnswer> exchange(Worker &worker, const worker::Request &request, co
               sendAll(socket, text.data(), text.size());
   Wait waited = sent ? waitForReply(socket, interrupt) : Wait::Replied;
   if (waited != Wait::Replied)
-    end(worker, true);
+    end(worker);
   if (waited == Wait::Interrupted)
     return Status::error(StatusCode::Launch, "the compile was interrupted while the assembler ran");
   if (waited == Wait::TimedOut)
@@ -154,8 +170,11 @@ Result<WorkerAnswer> exchange(Worker &worker, const worker::Request &request, co
   if (!sent || !receiveAll(socket, &reply, sizeof reply) || reply.magic != magic ||
       !receiveString(socket, answer.result, reply.resultSize) ||
       !receiveString(socket, answer.log, reply.logSize) ||
-      !receiveString(socket, answer.tool, reply.toolSize))
-    return Status::error(StatusCode::Toolchain, "the assembler was lost: " + end(worker, true));
+      !receiveString(socket, answer.tool, reply.toolSize)) {
+    end(worker);
+    return Status::error(StatusCode::Toolchain,
+                         "the assembler was lost: its process `tegula-worker` was killed, or crashed");
+  }
   answer.outcome = reply.outcome;
   return answer;
 }
@@ -169,7 +188,7 @@ public:
       auto end = pool_.workers.begin() + long(pool_.limit);
       // One that runs already, rather than a new one.
       auto found =
-          std::find_if(pool_.workers.begin(), end, [](const Worker &w) { return !w.busy && w.process; });
+          std::find_if(pool_.workers.begin(), end, [](const Worker &w) { return !w.busy && w.isStarted(); });
       if (found == end)
         found = std::find_if(pool_.workers.begin(), end, [](const Worker &w) { return !w.busy; });
       worker_ = found == end ? nullptr : &*found;
@@ -192,12 +211,12 @@ private:
 
 // A worker that ended while it was idle (someone killed it) is no failure of this request.
 bool isAlive(Worker &worker) {
-  if (!worker.process)
+  if (!worker.isStarted())
     return false;
   pollfd state{worker.socket, POLLIN, 0};
   if (::poll(&state, 1, 0) == 0)
     return true;
-  end(worker, true);
+  end(worker);
   return false;
 }
 

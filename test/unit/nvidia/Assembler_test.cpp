@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/wait.h>
@@ -74,6 +75,20 @@ protected:
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       return ::testing::AssertionSuccess();
     return ::testing::AssertionFailure() << std::string(text, size_t(std::max<ssize_t>(size, 0)));
+  }
+  // A script writes the processes it is about here.
+  std::string started() const { return folder_ / "started"; }
+  std::vector<pid_t> processes() const {
+    std::vector<pid_t> found;
+    std::ifstream in(started());
+    for (pid_t each = 0; in >> each;)
+      found.push_back(each);
+    return found;
+  }
+  template <class Condition> static bool holdsSoon(Condition condition) {
+    for (int i = 0; i != 1000 && !condition(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return condition();
   }
   // "" when the status is of `code`, its text has `part`, and it names a kept PTX or none is kept.
   static std::string expect(const Status &status, StatusCode code, const std::string &part, bool kept) {
@@ -218,21 +233,59 @@ TEST_F(Scripts, AnAssemblerTakesItsMemoryInLargePagesAndWhatTheUserSetsCountsMor
   }));
 }
 
+TEST_F(Scripts, AHostThatIsKilledTakesWorkerAndToolAlong) {
+  std::string tool = script("echo $PPID $$ > " + started() + "; sleep 1000");
+  pid_t host = fork();
+  if (host == 0) {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    (void)nvidia::assemble(goodPtx, "sm_80");
+    _exit(0);
+  }
+  bool areStarted = holdsSoon([&] { return processes().size() == 2; });
+  kill(host, SIGKILL);
+  waitpid(host, nullptr, 0);
+  ASSERT_TRUE(areStarted);
+  for (pid_t each : processes())
+    EXPECT_TRUE(holdsSoon([&] { return kill(each, 0) != 0; })) << each;
+}
+
+TEST_F(Scripts, AToolEndsWithItsWorker) {
+  std::string tool = script("echo $$ > " + started() + "; kill -9 $PPID; exec sleep 1000");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    return expect(nvidia::assemble(goodPtx, "sm_80").status(), StatusCode::Toolchain, "was lost", true);
+  }));
+  ASSERT_EQ(processes().size(), 1u);
+  EXPECT_TRUE(holdsSoon([&] { return kill(processes()[0], 0) != 0; }));
+}
+
+TEST_F(Scripts, AHostHasNoChildToWaitFor) {
+  std::string tool = script("cat > $6");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    if (Status status = nvidia::assemble(goodPtx, "sm_80").status(); !status.ok())
+      return status.message;
+    return waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD ? "" : "there is a child";
+  }));
+}
+
+TEST_F(Scripts, WithoutStandardStreamsTheSocketIsNoneOfThem) {
+  std::string tool = script("cat > $6");
+  EXPECT_TRUE(inChild([&]() -> std::string {
+    setenv("TEGULA_PTXAS", tool.c_str(), 1);
+    for (int stream : {0, 1, 2})
+      close(stream);
+    if (Status status = nvidia::assemble(goodPtx, "sm_80").status(); !status.ok())
+      return status.message;
+    for (int stream : {0, 1, 2})
+      if (fcntl(stream, F_GETFD) != -1)
+        return "descriptor " + std::to_string(stream) + " is open";
+    return "";
+  }));
+}
+
 TEST_F(Scripts, TheNextAssemblerStartsBehindATextAndEndsWithTheHost) {
-  fs::path started = folder_ / "started";
-  auto processes = [&] {
-    std::vector<pid_t> found;
-    std::ifstream in(started);
-    for (pid_t each = 0; in >> each;)
-      found.push_back(each);
-    return found;
-  };
-  auto holdsSoon = [](auto condition) {
-    for (int i = 0; i != 500 && !condition(); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return condition();
-  };
-  std::string tool = script("echo $$ >> " + started.string() + "; cat > $6");
+  std::string tool = script("echo $$ >> " + started() + "; cat > $6");
   EXPECT_TRUE(inChild([&]() -> std::string {
     setenv("TEGULA_PTXAS", tool.c_str(), 1);
     for (size_t texts : {1, 2}) {
