@@ -97,7 +97,9 @@ bool Parser::instruction() {
     return false;
   result.text = std::string_view(start.text.data(), size_t(stop.data() - start.text.data()));
   if (isCall)
-    return finish(result, possible[0], operands);
+    return finishCall(result, possible[0]);
+  if (text == "ret" && !calls_.empty())
+    return leaveCall(result);
 
   std::string reason;
   const Candidate *best = nullptr; // rows overlap: one that the module's version and target allow
@@ -359,6 +361,12 @@ bool Parser::callOperands(Instruction &instruction) {
   return true;
 }
 
+bool Parser::finishCall(const Instruction &instruction, const Candidate &candidate) {
+  const std::string &function = module_.functions[kernel_->operands[instruction.firstOperand].index].name;
+  auto body = bodies_.find(function);
+  return body == bodies_.end() ? finish(instruction, candidate, {}) : inlineCall(instruction, body->first);
+}
+
 // What the parts of a mnemonic forbid each other, across all rows.
 static std::string_view contradiction(const Modifiers &has) {
   auto any = [&](std::initializer_list<Modifier> list) {
@@ -380,6 +388,16 @@ static std::string_view contradiction(const Modifiers &has) {
 }
 
 // ---- do the operands fit a row? ---------------------------------------------------------------
+
+// A load's, store's or mov.b's register may stand in braces, a vector of one.
+void Parser::takeOffBraces(const OperandSpec &spec, Type type, Operand &operand) const {
+  using Kind = OperandSpec::Kind;
+  bool isMov = spec.kind == Kind::MovDestination || spec.kind == Kind::MovSource;
+  bool mayBeVector = spec.kind == Kind::VectorDestination || spec.kind == Kind::VectorSource ||
+                     (isMov && kind(type) == TypeKind::Bits);
+  if (mayBeVector && operand.kind == OperandKind::Vector && operand.count == 1)
+    operand = Operand(kernel_->parts[operand.first]);
+}
 
 std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operands) {
   const Form &form = *candidate.form;
@@ -419,6 +437,8 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
       return why;
     if (spec.kind == OperandSpec::Kind::Targets && operand.kind == OperandKind::Label)
       operand.kind = OperandKind::Targets;
+    if (lanes == 1)
+      takeOffBraces(spec, type, operand);
     std::string why = checkOperand(spec, type, lanes, candidate.spelling, operand);
     if (!why.empty())
       return "operand " + std::to_string(at + 1) + " " + why;

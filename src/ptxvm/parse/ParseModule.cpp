@@ -30,6 +30,7 @@ std::optional<Space> spaceOf(std::string_view name) {
 bool Parser::module() {
   if (!version() || !target())
     return false;
+  findBodies();
   while (peek().kind != Token::Kind::End)
     if (!topLevel())
       return false;
@@ -146,8 +147,8 @@ bool Parser::file() {
   return true;
 }
 
-// .func [(returned)] name [(parameters)] attributes ;   A body is passed over: who calls it is refused
-// when the call is prepared.
+// .func [(returned)] name [(parameters)] attributes ;   A body is passed over: it is parsed where it is
+// called.
 bool Parser::functionHeader() {
   if (peek().is('(') && !parameterList(nullptr))
     return false;
@@ -188,19 +189,19 @@ bool Parser::entry() {
   return expect('{') && body();
 }
 
-bool Parser::parameterList(PtxKernel *kernel) {
+bool Parser::parameterList(PtxKernel *kernel, std::vector<Formal> *formals) {
   if (!expect('('))
     return false;
   if (accept(')'))
     return true;
   do {
-    if (!parameter(kernel))
+    if (!parameter(kernel, formals))
       return false;
   } while (accept(','));
   return expect(')');
 }
 
-bool Parser::parameter(PtxKernel *kernel) {
+bool Parser::parameter(PtxKernel *kernel, std::vector<Formal> *formals) {
   Parameter result;
   uint64_t align = 0, extent = 0, ignored = 0;
   if (!acceptDotted("param") && !(kernel == nullptr && acceptDotted("reg")))
@@ -237,6 +238,8 @@ bool Parser::parameter(PtxKernel *kernel) {
   result.align = uint32_t(align ? align : byteSize(result.type));
   if (!std::has_single_bit(result.align) || result.align > 128)
     return fail(token, "an alignment is a power of two up to 128");
+  if (formals)
+    formals->push_back({token, result});
   if (!kernel)
     return true;
   result.offset = (kernel->parameterBytes + result.align - 1) / result.align * result.align;
@@ -364,6 +367,8 @@ bool Parser::variable(Space space, uint32_t align, Type type, uint32_t lanes, bo
   }
   if (isExtern && space != Space::Shared)
     return fail(token, "variables of other modules are not known");
+  if (!calls_.empty() && space != Space::Local && space != Space::Param)
+    return fail(token, "a function has variables only in .local and .param");
   bool inKernel = kernel_ != nullptr && !open_.empty();
   auto &list = inKernel ? kernel_->variables : module_.variables;
   Symbol symbol{inKernel ? Symbol::Kind::Variable : Symbol::Kind::ModuleVariable, uint32_t(list.size())};

@@ -35,8 +35,13 @@ private:
   bool file();
   bool functionHeader();
   bool entry();
-  bool parameterList(PtxKernel *kernel);
-  bool parameter(PtxKernel *kernel);
+  struct Formal { // a parameter of a function
+    Token token;
+    Parameter parameter;
+  };
+  // Of a kernel, or of a function into `formals`.
+  bool parameterList(PtxKernel *kernel, std::vector<Formal> *formals = nullptr);
+  bool parameter(PtxKernel *kernel, std::vector<Formal> *formals);
   bool performanceDirective();
   bool triple(std::array<uint32_t, 3> &values);
   bool variables(bool isExtern);
@@ -97,8 +102,10 @@ private:
   bool addressOperand(Operand &operand);
   bool constant(Operand &operand);
   bool callOperands(Instruction &instruction);
+  bool finishCall(const Instruction &instruction, const Candidate &candidate);
   const std::vector<Candidate> &candidates(std::string_view mnemonic);
   std::string whyNot(const Candidate &candidate, std::span<Written> operands);
+  void takeOffBraces(const OperandSpec &spec, Type type, Operand &operand) const;
   std::string checkCopySizes(const Modifiers &has, std::span<Written> operands);
   std::string checkConstant(const Form &form, size_t at, const Operand &operand);
   std::string checkOperand(const OperandSpec &spec, Type type, unsigned lanes, const Spelling &spelling,
@@ -108,6 +115,12 @@ private:
   std::string checkMov(bool isSource, Type type, const Operand &operand);
   bool hasArchitecture(const Candidate &candidate) const;
   bool finish(Instruction instruction, const Candidate &candidate, std::span<Written> operands);
+
+  // ---- functions with a body (InlineCalls.cpp) ----
+  void findBodies();
+  bool inlineCall(const Instruction &call, std::string_view function);
+  bool bindFormals(const Instruction &call, const Operand &actuals, std::span<const Formal> formals);
+  bool leaveCall(Instruction branch);
 
   Module &module_;
   std::vector<Token> tokens_;
@@ -119,6 +132,8 @@ private:
   std::vector<Scope> scopes_;
   std::vector<uint32_t> open_; // indices of scopes_, innermost last
   std::vector<PendingLabel> labels_;
+  std::unordered_map<std::string_view, size_t> bodies_; // function -> its token behind .func
+  std::vector<std::string_view> calls_;                 // functions that are being inlined, innermost last
   int32_t location_ = -1;
   std::unordered_map<std::string_view, std::vector<Candidate>> candidates_;
 };

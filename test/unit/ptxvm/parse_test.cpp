@@ -45,6 +45,90 @@ TEST(Parse, ScopesHaveTheirOwnNames) {
   EXPECT_EQ(errorOf("{ .reg .b32 y; bra L; L: } { .reg .b32 y; bra L; L: }"), "");
 }
 
+TEST(Parse, ARegisterInBracesIsAVectorOfOne) {
+  EXPECT_EQ(
+      resultOf("ld.global.b32 { %r1 }, [%in]; mov.b32 {%r2}, {%r1}; st.global.b32 [%out], { %r2 };", {7}),
+      7u);
+  EXPECT_NE(errorOf("add.u32 {%r0}, %r1, %r2;"), "");
+  EXPECT_NE(errorOf("mov.u32 %r0, {%r1};"), "");
+  EXPECT_NE(errorOf("red.global.add.u32 [%in], {%r1};"), "");
+  EXPECT_NE(errorOf("ld.global.v2.b32 {%r1}, [%in];"), "");
+}
+
+TEST(Parse, HalvesOfBothKindsConvertToNearestWithoutARounding) {
+  // 1 + 2^-8 lies between two numbers of bf16, and goes to the even one.
+  EXPECT_EQ(resultOf("mov.b16 %h0, 0x3c04; cvt.bf16.f16 %h1, %h0; st.global.b16 [%out], %h1;"), 0x3f80u);
+  EXPECT_EQ(resultOf("mov.b16 %h0, 0x3f81; cvt.f16.bf16 %h1, %h0; st.global.b16 [%out], %h1;"), 0x3c08u);
+}
+
+const char *const twice = R"(
+.func (.param .b32 result) twice(.param .b32 x);
+.func (.param .b32 result) fourTimes(.param .b32 x)
+{
+  .reg .b32 %r<4>; .param .b32 a, b;
+  ld.param.b32 %r1, [x];
+  st.param.b32 [a], %r1;
+  call.uni (b), twice, (a);
+  ld.param.b32 %r2, [b];
+  st.param.b32 [a], %r2;
+  call.uni (b), twice, (a);
+  ld.param.b32 %r3, [b];
+  st.param.b32 [result], %r3;
+  ret;
+}
+.func (.param .b32 result) twice(.param .b32 x)
+{
+  .reg .b32 %r<4>; .reg .pred %p;
+  ld.param.b32 %r1, [x];
+  setp.lt.u32 %p, %r1, 100;
+  @%p bra SMALL;
+  st.param.b32 [result], 0;
+  ret;
+SMALL:
+  add.u32 %r2, %r1, %r1;
+  st.param.b32 [result], %r2;
+  ret;
+}
+)";
+
+TEST(Parse, AFunctionWithABodyIsCalled) {
+  std::string body = R"(
+    .param .b32 a, b;
+    ld.global.b32 %r1, [%in];
+    mov.u32 %r2, 1;
+    st.param.b32 [a], %r1;
+    st.param.b32 [b], %r2;
+    setp.ne.u32 %p1, %r1, 5;
+    @%p1 call.uni (b), fourTimes, (a);
+    ld.param.b32 %r2, [b];
+    st.global.b32 [%out], %r2;)";
+  SnippetRun run = runText(snippetText(body, twice), {3, 40, 5, 60, 200}, 5);
+  EXPECT_EQ(run.error, "");
+  EXPECT_TRUE(run.report.findings.empty());
+  EXPECT_EQ(run.out, (std::vector<uint64_t>{12, 160, 1, 0, 0}));
+}
+
+TEST(Parse, AFunctionThatCallsItselfAndAWrongCallAreRefused) {
+  auto errorWith = [](const std::string &functions, const std::string &body) {
+    auto module = parse(snippetText(body, functions), "test.ptx");
+    return module ? "" : module.status().message;
+  };
+  EXPECT_NE(errorWith(".func f() { call f; ret; }", "call f;").find("calls itself"), std::string::npos);
+  EXPECT_NE(errorWith(twice, ".param .b32 a; call (a), twice;").find("number of parameters"),
+            std::string::npos);
+  EXPECT_NE(errorWith(twice, ".param .b32 a; .param .b64 b; call (a), twice, (b);").find("another size"),
+            std::string::npos);
+  EXPECT_NE(errorWith(twice, ".param .b32 a; call (a), twice, (%r1);").find("no .param variable"),
+            std::string::npos);
+  // Each calls the one before it twice: 2^59 bodies.
+  std::string functions = ".func f0() { ret; }\n";
+  for (int i = 1; i != 60; ++i) {
+    std::string before = "f" + std::to_string(i - 1);
+    functions += ".func f" + std::to_string(i) + "() { call " + before + "; call " + before + "; ret; }\n";
+  }
+  EXPECT_NE(errorWith(functions, "call f59;").find("more than this machine executes"), std::string::npos);
+}
+
 TEST(Parse, SourceLines) {
   auto module = parse(snippetText(".loc 1 10 3\nadd.u32 %r0, 1, 2;\n.loc 2 5 1, function_name N, inlined_at "
                                   "1 12 4\nadd.u32 %r0, 1, 2;",
