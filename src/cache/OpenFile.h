@@ -13,9 +13,9 @@ namespace tegula::cache {
 
 class OpenFile {
 public:
-  // Symbolic links in its place are not followed. A new file is ours alone.
+  // Symbolic links in its place are not followed, and a pipe is not waited for. A new file is ours alone.
   OpenFile(int folder, const std::string &name, int flags)
-      : descriptor_(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600)) {}
+      : descriptor_(::openat(folder, name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)) {}
   ~OpenFile() {
     if (descriptor_ >= 0)
       ::close(descriptor_);

@@ -55,6 +55,22 @@ protected:
 };
 using DiskCacheTest = Temporary;
 
+TEST_F(DiskCacheTest, APipeInThePlaceOfAnEntryIsNoneAndNobodyWaits) {
+  auto disk = open();
+  ASSERT_TRUE(disk->put(nameOf(1), "bytes").ok());
+  std::vector<fs::path> entries;
+  for (const auto &entry : fs::recursive_directory_iterator(path))
+    if (entry.is_regular_file() && entry.path().filename().string().size() == 65)
+      entries.push_back(entry.path());
+  ASSERT_EQ(entries.size(), 1u);
+  fs::remove(entries[0]);
+  ASSERT_EQ(::mkfifo(entries[0].c_str(), 0600), 0);
+  ::alarm(20); // a wait ends the test
+  EXPECT_EQ(disk->get(nameOf(1), 0), std::nullopt);
+  ::alarm(0);
+  EXPECT_TRUE(disk->put(nameOf(1), "again").ok());
+}
+
 TEST_F(DiskCacheTest, GivesWhatWasPut) {
   auto disk = open();
   EXPECT_FALSE(disk->get(nameOf(1), 0));
