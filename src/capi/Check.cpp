@@ -1,4 +1,5 @@
 // The mistakes of a kernel, for the values of a launch.
+#include "base/DeepStack.h"
 #include "capi/Handles.h"
 #include "compiler/Core.h"
 #include "compiler/Signature.h"
@@ -57,7 +58,7 @@ tg_status tg_check_kernel(tg_function *function, const tg_check_options *options
       return;
     if (std::optional<sema::Request> request = requestOf(function, *known, arguments, sink))
       if (const compiler::Core *core = compiler::requireCore("interp", sink))
-        core->findMistakes(*request, launch, sink);
+        onDeepStack([&] { core->findMistakes(*request, launch, sink); });
     warnings = sink.all();
   });
   if (status == TG_OK && findings && !warnings.empty())

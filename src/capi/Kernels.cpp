@@ -1,4 +1,5 @@
 // Compiling, looking at what was compiled, launching.
+#include "base/DeepStack.h"
 #include "capi/Handles.h"
 #include "compiler/Signature.h"
 #include "sema/Hints.h"
@@ -114,7 +115,7 @@ tg_status tg_compile(tg_function *function, const char *signature, const tg_comp
         !capi::checkGiven(reinterpret_cast<const void *>(wanted.print), "print", sink))
       return;
     looks.show = [&](const std::string &heading, const std::string &text) {
-      wanted.print(wanted.user, (heading + text).c_str());
+      onHostsThread([&] { wanted.print(wanted.user, (heading + text).c_str()); });
     };
 
     const sema::Function &kernelFunction = function->dispatcher.function();

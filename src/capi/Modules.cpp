@@ -1,4 +1,5 @@
 // Contexts, modules and functions.
+#include "base/DeepStack.h"
 #include "base/Environment.h"
 #include "capi/Handles.h"
 #include "compiler/Core.h"
@@ -222,7 +223,7 @@ tg_status tg_check_file(tg_context *, const char *path, tg_diagnostics **problem
     } else if (source) {
       compiler::Module module = compiler::makeModule(std::move(source), nullptr, sink);
       if (const compiler::Core *core = compiler::requireCore("interp", sink))
-        core->check(module, sink);
+        onDeepStack([&] { core->check(module, sink); });
     }
   });
 }

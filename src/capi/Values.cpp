@@ -1,4 +1,5 @@
 // Values across the border, both ways, and the environment that asks a host through callbacks.
+#include "base/DeepStack.h"
 #include "capi/Handles.h"
 #include "compiler/Literal.h"
 #include "sema/Const.h"
@@ -9,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <type_traits>
 
 namespace tegula::capi {
 
@@ -267,18 +269,18 @@ class CallbackEnv : public sema::HostEnv {
 public:
   explicit CallbackEnv(const tg_host &host) : host_(host) {}
 
-  uint64_t version() override { return host_.version ? host_.version(host_.user) : 0; }
+  uint64_t version() override { return host_.version ? ask(host_.version) : 0; }
 
   std::optional<sema::HostAnswer> lookup(std::string_view name) override {
     tg_value out{};
-    return answer(host_.lookup ? host_.lookup(host_.user, std::string(name).c_str(), &out) : 0, out);
+    return answer(host_.lookup ? ask(host_.lookup, std::string(name).c_str(), &out) : 0, out);
   }
 
   std::optional<sema::HostAnswer> defaultOf(std::string_view parameter) override {
     tg_value out{};
     if (!host_.default_of)
       return std::nullopt;
-    return answer(host_.default_of(host_.user, std::string(parameter).c_str(), &out), out);
+    return answer(ask(host_.default_of, std::string(parameter).c_str(), &out), out);
   }
 
   std::optional<sema::HostAnswer> attribute(const sema::Const &object, std::string_view name) override {
@@ -286,7 +288,7 @@ public:
     tg_value self{}, out{};
     if (!host_.attribute || !lend(object, self, loan))
       return std::nullopt;
-    return answer(host_.attribute(host_.user, &self, std::string(name).c_str(), &out), out);
+    return answer(ask(host_.attribute, &self, std::string(name).c_str(), &out), out);
   }
 
   sema::HostReply call(const sema::Const &callee, std::span<const sema::Const> arguments,
@@ -306,15 +308,23 @@ public:
     std::vector<const char *> keywords(arguments.size());
     for (size_t i = 0; i != names.size(); ++i)
       keywords[arguments.size() - names.size() + i] = names[i].c_str();
-    int answered = host_.call_named ? host_.call_named(host_.user, &self, values.data(), keywords.data(),
-                                                       values.size(), &out)
-                                    : host_.call(host_.user, &self, values.data(), values.size(), &out);
+    int answered = host_.call_named
+                       ? ask(host_.call_named, &self, values.data(), keywords.data(), values.size(), &out)
+                       : ask(host_.call, &self, values.data(), values.size(), &out);
     if (answered < 0)
       return {{}, raisedText(out)};
     return {answer(answered, out), {}};
   }
 
 private:
+  // A compile may run on a thread that is not the host's.
+  template <class Function, class... Arguments>
+  std::invoke_result_t<Function, void *, Arguments...> ask(Function function, Arguments... arguments) {
+    std::invoke_result_t<Function, void *, Arguments...> answered{};
+    onHostsThread([&] { answered = function(host_.user, arguments...); });
+    return answered;
+  }
+
   static std::string raisedText(const tg_value &value) {
     return value.kind == TG_STRING && isText(value) ? textOf(value) : "an error";
   }

@@ -1,4 +1,5 @@
 #include "compiler/Compiler.h"
+#include "base/DeepStack.h"
 #include "base/OverLimit.h"
 #include "compiler/Core.h"
 #include "compiler/Parameters.h"
@@ -103,7 +104,8 @@ Result<std::string_view> Compilation::stage(std::string_view name) {
       return opened.status();
     stages_ = (*opened)->stages(artifact_, options_);
   }
-  Result<std::string> text = stages_->text(name);
+  Result<std::string> text = std::string();
+  onDeepStack([&] { text = stages_->text(name); });
   if (!text)
     return text.status();
   return std::string_view(texts_.emplace(name, std::move(*text)).first->second);
@@ -148,7 +150,11 @@ const Target *prepare(const sema::Request &request, const CompileOptions &option
 Status build(const sema::Request &request, const Target &target, const TargetOptions &options, Built &built,
              diag::Sink &sink) {
   Result<const Core *> opened = core();
-  return opened ? (*opened)->build(request, target, options, built, sink) : opened.status();
+  if (!opened)
+    return opened.status();
+  Status status;
+  onDeepStack([&] { status = (*opened)->build(request, target, options, built, sink); });
+  return status;
 }
 
 const Core *requireCore(std::string_view target, diag::Sink &sink) {

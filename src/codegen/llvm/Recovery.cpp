@@ -1,4 +1,5 @@
 #include "codegen/llvm/Recovery.h"
+#include "base/DeepStack.h"
 
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -8,7 +9,6 @@
 #include <csetjmp>
 #include <cstdio>
 #include <mutex>
-#include <pthread.h>
 #include <vector>
 
 namespace tegula::codegen {
@@ -64,26 +64,9 @@ private:
   return true;
 }
 
-// Runs `body` on a thread with a stack of its own, and waits for it. LLVM recurses over chains of operations
-// as deep as the kernel is long (sema/Budgets.h), and the host's stack is of any size.
+// LLVM recurses over chains of operations as deep as the kernel is long (sema/Budgets.h), and the host's
+// stack is of any size.
 constexpr size_t stackBytes = size_t(512) << 20; // of addresses; memory is taken where it is touched
-
-void onDeepStack(llvm::function_ref<void()> body) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stackBytes);
-  auto call = [](void *function) -> void * {
-    (*static_cast<llvm::function_ref<void()> *>(function))();
-    return nullptr;
-  };
-  bool started = pthread_create(&thread, &attributes, call, &body) == 0;
-  pthread_attr_destroy(&attributes);
-  if (started)
-    pthread_join(thread, nullptr);
-  else // addresses are scarce: kernels of common size need no such stack
-    body();
-}
 
 } // namespace
 
@@ -93,7 +76,7 @@ Status recoverably(llvm::LLVMContext &context, llvm::function_ref<void()> body) 
   context.setDiagnosticHandler(std::make_unique<Collector>(*errors));
   Scope scope;
   bool ended = false;
-  onDeepStack([&] {
+  onStackOf(stackBytes, [&] {
     Scope *outer = std::exchange(innermost, &scope);
     ended = runs(scope, body);
     innermost = outer;
