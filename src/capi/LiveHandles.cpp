@@ -1,9 +1,13 @@
 #include "capi/LiveHandles.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <unordered_map>
+
+#include <pthread.h>
 
 namespace tegula::capi {
 
@@ -29,13 +33,13 @@ public:
   }
   void forgetLast() { last_.store(0, std::memory_order_release); }
 
-  template <class Body> auto with(Body body) {
+  void lock() {
     while (isBusy_.test_and_set(std::memory_order_acquire))
       std::this_thread::yield();
-    struct Leave {
-      std::atomic_flag &flag;
-      ~Leave() { flag.clear(std::memory_order_release); }
-    } leave{isBusy_};
+  }
+  void unlock() { isBusy_.clear(std::memory_order_release); }
+  template <class Body> auto with(Body body) {
+    std::lock_guard guard(*this);
     return body(rows_);
   }
 
@@ -51,11 +55,23 @@ private:
   std::unordered_map<const void *, Row> rows_;
 };
 
-// Never destroyed: hosts destroy handles while the process ends.
+using Shards = std::array<Shard, 64>;
+
+// Never destroyed: hosts destroy handles while the process ends. While a process is forked no other thread is
+// within: the child would have a shard as that thread left it, and busy for ever.
+Shards &shards() {
+  static Shards *all = [] {
+    pthread_atfork([] { std::ranges::for_each(shards(), &Shard::lock); },
+                   [] { std::ranges::for_each(shards(), &Shard::unlock); },
+                   [] { std::ranges::for_each(shards(), &Shard::unlock); });
+    return new Shards;
+  }();
+  return *all;
+}
+
 Shard &shardOf(const void *handle) {
-  static auto *all = new std::array<Shard, 64>;
   auto bits = reinterpret_cast<uintptr_t>(handle);
-  return (*all)[(bits >> 4 ^ bits >> 10) % all->size()];
+  return shards()[(bits >> 4 ^ bits >> 10) % std::tuple_size_v<Shards>];
 }
 
 } // namespace

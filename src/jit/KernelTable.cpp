@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <pthread.h>
+
 namespace tegula::jit {
 
 namespace {
@@ -19,7 +21,10 @@ class KernelBound {
 public:
   // Never destroyed: functions of static lifetime end after it would have.
   static KernelBound &get() {
-    static auto *bound = new KernelBound;
+    static auto *bound = [] {
+      pthread_atfork([] { get().lockAll(); }, [] { get().unlockAll(); }, [] { get().unlockAll(); });
+      return new KernelBound;
+    }();
     return *bound;
   }
 
@@ -87,6 +92,19 @@ private:
         table.entries_.erase(entry);
       entry = next;
     }
+  }
+
+  // While a process is forked no other thread is within a table: the child would have it as that thread left
+  // it, and locked for ever.
+  void lockAll() {
+    mutex_.lock();
+    for (KernelTable *table : tables_)
+      table->mutex_.lock();
+  }
+  void unlockAll() {
+    for (KernelTable *table : tables_)
+      table->mutex_.unlock();
+    mutex_.unlock();
   }
 
   std::mutex mutex_; // before that of a table
