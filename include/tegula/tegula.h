@@ -799,6 +799,11 @@ TG_API tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulatio
 TG_API tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle,
                                       tg_diagnostics **problems);
 
+/* The state of the run that is under way, or of the last one: instructions of warps so far, blocks that are done,
+ * and blocks in all. From any thread. Zeros: nothing has run. */
+TG_API void tg_simulation_progress(const tg_simulation *simulation, uint64_t *steps, uint64_t *done,
+                                   uint64_t *blocks);
+
 TG_API size_t tg_simulation_finding_count(const tg_simulation *simulation);
 /* "findings": each with its places; "profile": the source with its costs; "html": both as one page;
  * "printed": what kernels printed; "memory": a number of what a replay has left in memory. NULL: there is no

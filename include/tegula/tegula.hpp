@@ -702,6 +702,15 @@ public:
       return Error(status, problems);
     return Done{};
   }
+  // Of the run that is under way, or the last one; from any thread.
+  struct Progress {
+    uint64_t steps = 0, done = 0, blocks = 0;
+  };
+  Progress progress() const {
+    Progress now;
+    tg_simulation_progress(simulation_.get(), &now.steps, &now.done, &now.blocks);
+    return now;
+  }
   size_t findingCount() const { return tg_simulation_finding_count(simulation_.get()); }
   // "findings", "profile", "html", "printed".
   std::string text(const char *what) const {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -193,6 +194,41 @@ Result<size_t> RegularFile::read(char *to, size_t size) {
     done += size_t(count);
   }
   return done;
+}
+
+// To its end, which whoever writes it decides about.
+static Result<std::string> readStream(int number, uint64_t most) {
+  std::string bytes;
+  char more[65536];
+  for (;;) {
+    ssize_t count = ::read(number, more, sizeof more);
+    if (count == 0)
+      return bytes;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd waiting{number, POLLIN, 0};
+      ::poll(&waiting, 1, -1);
+    } else if (count < 0 && errno != EINTR) {
+      return systemError();
+    } else if (count > 0 && bytes.append(more, size_t(count)).size() > most) {
+      return Status::error(StatusCode::Resource, "it has more than the " + std::to_string(most) +
+                                                     " bytes that such a file may have");
+    }
+  }
+}
+
+// The open file of this process that a path names, if that is a pipe, a terminal or the like.
+static std::optional<int> openStream(const std::string &path) {
+  Result<std::string> followed = followLinks(path);
+  std::optional<int> number = followed ? openNumber(*followed) : std::nullopt;
+  struct stat status{};
+  bool isStream = number && ::fstat(*number, &status) == 0 &&
+                  (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode));
+  return isStream ? number : std::nullopt;
+}
+
+Result<std::string> readGivenFile(const std::string &path, uint64_t most) {
+  std::optional<int> stream = openStream(path);
+  return stream ? readStream(*stream, most) : readFile(path, most);
 }
 
 Result<std::string> readFile(const std::string &path, uint64_t most) {

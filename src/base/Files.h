@@ -34,6 +34,9 @@ private:
 
 // Returns the bytes of a regular file. Data: as above. Resource: it has more than `most`.
 Result<std::string> readFile(const std::string &path, uint64_t most);
+// The same of a file that a user has named now: a pipe or terminal that is open already (/dev/stdin, or
+// /dev/fd/63 of a shell's `<(...)`) is read to its end.
+Result<std::string> readGivenFile(const std::string &path, uint64_t most);
 
 // Writes the pieces, one behind the other, to a file. A link is followed to the file that it names. That gets
 // its new content at once, in the place of the old one, and keeps its mode; a process that ends meanwhile

@@ -215,6 +215,18 @@ tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle, tg
   });
 }
 
+void tg_simulation_progress(const tg_simulation *simulation, uint64_t *steps, uint64_t *done,
+                            uint64_t *blocks) {
+  static const ptxvm::Progress none;
+  const ptxvm::Progress &now = capi::isLive(simulation) ? simulation->simulation.progress() : none;
+  if (steps)
+    *steps = now.steps;
+  if (done)
+    *done = now.done;
+  if (blocks)
+    *blocks = now.blocks;
+}
+
 size_t tg_simulation_finding_count(const tg_simulation *simulation) {
   return capi::isLive(simulation) ? simulation->simulation.findings().size() : 0;
 }

@@ -19,7 +19,7 @@ diag::SourcePtr readSource(const std::string &path, diag::Sink &sink) {
     refuse(diag::Kind::FileTooLarge, std::to_string(file->size()));
     return nullptr;
   }
-  Result<std::string> text = file ? readFile(path, syntax::maxTextBytes) : file.status();
+  Result<std::string> text = readGivenFile(path, syntax::maxTextBytes);
   if (!text) {
     refuse(diag::Kind::FileUnreadable, text.status().message);
     return nullptr;

@@ -10,6 +10,7 @@
 #include "ptxvm/Ptx.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -46,6 +47,11 @@ enum class Copies : uint8_t {
   Random, // somewhere between, lanes apart
 };
 
+// The state of a run, for whoever waits for it.
+struct Progress {
+  std::atomic<uint64_t> steps{0}, done{0}, blocks{0}; // instructions of warps; blocks that are done, and all
+};
+
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   uint64_t sharedBytes = 0; // dynamic
@@ -58,6 +64,7 @@ struct Launch {
   unsigned threads = 1;              // host threads that run blocks; 0: as many as there are cores
   uint64_t stepLimit = 0;            // warp instructions of one block; 0: 1,000,000,000
   std::vector<Observer *> observers; // owned by the caller
+  Progress *progress = nullptr;      // null: nobody asks
 };
 
 struct Report {

@@ -1,5 +1,6 @@
 """tegula simulate: PTX files with planted mistakes, each found at its line; the same files without them are clean."""
 import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -376,3 +377,40 @@ def test_a_source_that_is_no_file_is_not_read(tegula, path):
     (tegula.folder / "k.ptx").write_text(code)
     done = tegula("simulate", "k.ptx", "--block", "128", "--profile", "--arg", "new:f32[128]", "--arg", "new:f32[1]", "--arg", "128")
     assert done.returncode == 3 and "finding" in done.stderr
+
+
+def test_a_long_run_says_how_far_it_is(tegula):
+    (tegula.folder / "k.ptx").write_text(HEAD + ".visible .entry spin() {\n.reg .pred %p;\n{\nLOOP: bra LOOP;\n}\n}\n")
+    command = [tegula.program, "simulate", "k.ptx", "--grid", "3", "--block", "32", "--steps", "100000000000"]
+    with subprocess.Popen(command, cwd=tegula.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            line = run.stderr.readline()
+        finally:
+            run.kill()
+    assert line.startswith("simulating: ") and "0 of 3 programs done; --steps N" in line, line
+
+
+def test_code_comes_from_a_pipe(tegula):
+    done = subprocess.run([tegula.program, "check", "/dev/stdin"], input=b"import triton\n", capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(["bash", "-c", '"$0" check <(echo "def f(:")', tegula.program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "[" in done.stderr and "cannot read" not in done.stderr, done.stderr
+
+
+def upstreams(registers, body, parameters="", before=""):
+    """A kernel as upstream Triton writes it."""
+    return (f".version 8.7\n.target sm_90a\n.address_size 64\n{before}\n.visible .entry k({parameters})\n.reqntid 32\n{{\n"
+            f"{registers}\n{body}\nret;\n}}\n")
+
+
+def test_upstreams_loads_and_calls_are_understood(tegula):
+    before = (".func (.param .b32 r) twice(.param .b32 a)\n{\n.reg .b32 %r<3>;\nld.param.b32 %r1, [a];\nadd.f32 %r2, %r1, %r1;\n"
+              "st.param.b32 [r], %r2;\nret;\n}")
+    body = ("ld.param.b64 %rd1, [x];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+            "ld.global.b32 { %r2 }, [ %rd3 + 0 ];\n{ // callseq 0, 0\n.param .b32 p;\n.param .b32 q;\nst.param.b32 [p], %r2;\n"
+            "call.uni (q), twice, (p);\nld.param.b32 %r3, [q];\n}\nst.global.b32 [ %rd3 + 0 ], { %r3 };")
+    (tegula.folder / "k.ptx").write_text(upstreams(".reg .b32 %r<4>;\n.reg .b64 %rd<4>;", body, ".param .u64 .ptr .global .align 1 x", before))
+    np.save(tegula.folder / "x.npy", np.arange(32, dtype=np.float32))
+    done = tegula("simulate", "k.ptx", "--block", "32", "--arg", "@x.npy", "--save", "0=o.npy")
+    assert done.returncode == 0, done.stderr
+    assert (np.load(tegula.folder / "o.npy") == 2 * np.arange(32)).all()

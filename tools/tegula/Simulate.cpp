@@ -3,11 +3,60 @@
 #include "Verbs.h"
 #include "base/Files.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <iostream>
+#include <mutex>
+#include <thread>
 
 namespace tegula::cli {
 namespace {
+
+// Says now and then on the standard error how far a long run is, until it goes.
+class ProgressLines {
+public:
+  ProgressLines(const tg::Simulation &simulation, bool isQuiet) : simulation_(simulation) {
+    if (!isQuiet)
+      thread_ = std::thread([this] { speak(); });
+  }
+  ~ProgressLines() {
+    {
+      std::lock_guard lock(mutex_);
+      isOver_ = true;
+    }
+    over_.notify_one();
+    if (thread_.joinable())
+      thread_.join();
+  }
+  ProgressLines(const ProgressLines &) = delete;
+
+private:
+  static std::string withCommas(uint64_t number) {
+    std::string text = std::to_string(number);
+    for (size_t at = text.size(); at > 3;)
+      text.insert(at -= 3, ",");
+    return text;
+  }
+  void speak() {
+    constexpr std::chrono::seconds first{5}, later{10};
+    std::unique_lock lock(mutex_);
+    for (auto pause = first; !over_.wait_for(lock, pause, [this] { return isOver_; }); pause = later) {
+      tg::Simulation::Progress now = simulation_.progress();
+      if (!now.blocks)
+        continue; // still compiling
+      std::cerr << "simulating: " + withCommas(now.steps) + " steps of warps, " + withCommas(now.done) +
+                       " of " + withCommas(now.blocks) + " programs done" +
+                       (pause == first ? "; --steps N ends a program behind N steps\n" : "\n");
+    }
+  }
+
+  const tg::Simulation &simulation_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool isOver_ = false;
+  std::thread thread_;
+};
 
 struct Path {
   std::string file, entry;
@@ -42,7 +91,7 @@ void addArrays(const tg::Simulation &simulation, Bound &bound) {
 int runCode(const SimulateOptions &options, const tg::Simulation &simulation, Bound &bound) {
   Path path = split(options.kernel);
   constexpr uint64_t largestCode = uint64_t(1) << 30;
-  Result<std::string> code = readFile(path.file, largestCode);
+  Result<std::string> code = readGivenFile(path.file, largestCode);
   if (!code)
     return report(path.file, "cannot be read: " + code.status().message,
                   "check the path and its permissions");
@@ -132,6 +181,15 @@ int checkOptions(const SimulateOptions &options, bool isCode) {
   return -1;
 }
 
+int runOne(const SimulateOptions &options, const tg::Simulation &simulation, bool isCode, Bound &bound) {
+  ProgressLines progress(simulation, options.isQuiet);
+  if (!options.replay.empty()) {
+    auto done = simulation.replay(options.replay);
+    return done ? -1 : report(done.error());
+  }
+  return isCode ? runCode(options, simulation, bound) : runKernel(options, simulation, bound);
+}
+
 } // namespace
 
 int simulate(const SimulateOptions &options) {
@@ -146,13 +204,7 @@ int simulate(const SimulateOptions &options) {
   if (!simulation)
     return report(simulation.error());
   Bound bound;
-  int exit = -1;
-  if (!options.replay.empty()) {
-    auto done = simulation->replay(options.replay);
-    exit = done ? -1 : report(done.error());
-  } else {
-    exit = isCode ? runCode(options, *simulation, bound) : runKernel(options, *simulation, bound);
-  }
+  int exit = runOne(options, *simulation, isCode, bound);
   if (exit != -1)
     return exit;
   for (const std::string &text : options.saves)

@@ -72,7 +72,8 @@ static void addSimulate(CLI::App &app, SimulateOptions &options, int &code) {
   verb->add_option("--seed", options.seed,
                    "Of the schedule and of random copies; the same seed gives the same run")
       ->check(checkNumber);
-  verb->add_option("--steps", options.stepLimit, "At most so many instructions of the warps of one block")
+  verb->add_option("--steps", options.stepLimit,
+                   "At most so many instructions of the warps of one block (1,000,000,000)")
       ->check(checkNumber);
   verb->add_option("--threads", options.threads, "That run blocks; 0 (default): as many as there are cores")
       ->check(checkNumber);

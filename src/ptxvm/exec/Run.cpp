@@ -64,7 +64,9 @@ public:
       if (more && admit)
         more = startBlock();
       for (size_t i = resident_.size(); i-- > 0;) {
+        uint64_t before = worker_.clock;
         advance(*resident_[i], sliceSteps);
+        note(worker_.clock - before, resident_[i]->done);
         if (resident_[i]->done) {
           idle_.push_back(std::move(resident_[i]));
           resident_.erase(resident_.begin() + ptrdiff_t(i));
@@ -76,6 +78,13 @@ public:
   }
 
 private:
+  void note(uint64_t steps, bool isDone) {
+    if (Progress *progress = worker_.run.launch.progress) {
+      progress->steps += steps;
+      progress->done += isDone;
+    }
+  }
+
   bool startBlock() {
     uint32_t next = worker_.run.nextBlock.fetch_add(1);
     if (next >= worker_.run.blocks)
@@ -134,6 +143,11 @@ Report run(const Module &module, std::string_view entry, const Launch &launch) {
   run.threadsPerBlock = launch.block[0] * launch.block[1] * launch.block[2];
   run.warpsPerBlock = (run.threadsPerBlock + warpSize - 1) / warpSize;
   run.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
+
+  if (Progress *progress = launch.progress) {
+    progress->steps = progress->done = 0;
+    progress->blocks = run.blocks;
+  }
 
   unsigned count = launch.threads ? launch.threads : std::max(1u, std::thread::hardware_concurrency());
   count = std::min({count, run.blocks, 256u});

@@ -141,7 +141,8 @@ Status Simulation::runOn(std::shared_ptr<const Module> module, std::string_view 
                 options_.copies,
                 isReproducible ? 1 : options_.threads,
                 options_.stepLimit,
-                {}};
+                {},
+                &progress_};
   std::unique_ptr<Observer> races, copies, stores, operands, initialised;
   Counters counters;
   BarrierUse barriers;

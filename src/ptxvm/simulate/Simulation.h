@@ -56,6 +56,7 @@ public:
   // Runs what a bundle holds, on memory of its own.
   Status replay(const std::string &bundle);
 
+  const Progress &progress() const { return progress_; } // from any thread
   const SimulationOptions &options() const { return options_; }
   const std::vector<Finding> &findings() const { return findings_; }
   // For a person: each finding with its places in the source and in the PTX.
@@ -73,6 +74,7 @@ private:
                std::span<const Buffer> buffers);
 
   SimulationOptions options_;
+  Progress progress_;
   std::mutex mutex_;
   std::vector<Buffer> buffers_;
   std::vector<std::shared_ptr<const Module>> modules_; // that findings and costs point into

@@ -130,6 +130,21 @@ TEST_F(Files, AreReadAsAWhole) {
   EXPECT_EQ(readFile("/proc/self/maps", 10).status().code, StatusCode::Resource);
 }
 
+TEST_F(Files, AnOpenPipeUnderItsPathIsReadToItsEnd) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  std::string name = "/dev/fd/" + std::to_string(ends[0]);
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  ::close(ends[1]);
+  Result<std::string> read = readGivenFile(name, 10);
+  ASSERT_TRUE(read.ok()) << read.status().message;
+  EXPECT_EQ(*read, "x");
+  ::close(ends[0]);
+  int zeros = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(readGivenFile("/dev/fd/" + std::to_string(zeros), 10).status().code, StatusCode::Resource);
+  ::close(zeros);
+}
+
 TEST_F(Files, WhatIsNoFileIsNotRead) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(readFile(path("pipe"), 10).status().message, "it is no file, but a device, a pipe or a socket");

@@ -5,8 +5,13 @@
 
 #include "gtest/gtest.h"
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -88,6 +93,10 @@ struct Handles : testing::Test {
     EXPECT_EQ(tg_kernel_warnings(badKernel), nullptr);
     EXPECT_EQ(tg_simulation_stream(badSimulation), nullptr);
     EXPECT_EQ(tg_simulation_finding_count(badSimulation), 0u);
+    uint64_t steps = 1, done = 1, blocks = 1;
+    tg_simulation_progress(badSimulation, &steps, &done, &blocks);
+    tg_simulation_progress(badSimulation, nullptr, nullptr, nullptr);
+    EXPECT_EQ(steps + done + blocks, 0u);
     EXPECT_EQ(tg_simulation_text(badSimulation, "findings"), nullptr);
     EXPECT_EQ(tg_simulation_run(badSimulation, &launch, nullptr), TG_LAUNCH);
     EXPECT_EQ(tg_simulation_replay(badSimulation, "", nullptr), TG_LAUNCH);
@@ -108,6 +117,47 @@ TEST_F(Handles, AnyAddressIsAStatus) {
   expectRefused(memory);
   expectRefused(reinterpret_cast<void *>(uintptr_t(8)));
   expectRefused(reinterpret_cast<void *>(~uintptr_t(0)));
+}
+
+// Threads that the child does not have held locks of the tables, or were within them.
+TEST_F(Handles, AChildThatIsForkedAmidstCallsCalls) {
+  static float x[16];
+  auto call = [&] {
+    tg_argument arguments[3] = {};
+    arguments[0].value.kind = TG_POINTER;
+    arguments[0].value.dtype = TG_F32;
+    arguments[0].value.as.address = x;
+    arguments[1].value.kind = arguments[2].value.kind = TG_INT;
+    arguments[1].value.as.integer = arguments[2].value.as.integer = 16;
+    int64_t grid[] = {1};
+    tg_kernel *called = nullptr;
+    tg_status status = tg_call(function, "interp", nullptr, arguments, 3, grid, 1, &called, nullptr);
+    tg_kernel_destroy(called);
+    return status;
+  };
+  ASSERT_EQ(call(), TG_OK);
+  std::atomic<bool> isOver{false};
+  std::thread others[2];
+  for (std::thread &each : others)
+    each = std::thread([&] {
+      while (!isOver)
+        call();
+    });
+  int failures = 0;
+  for (int i = 0; i != 60; ++i) {
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(10); // a wait ends the child
+      _exit(call() != TG_OK);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    failures += status != 0;
+  }
+  isOver = true;
+  for (std::thread &each : others)
+    each.join();
+  EXPECT_EQ(failures, 0);
 }
 
 TEST_F(Handles, AHandleOfAnotherKindIsAStatus) {
