@@ -8,7 +8,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,18 +80,11 @@ int identify(dl_phdr_info *info, size_t, void *data) {
   return 1;
 }
 
-// A file of ELF, as far as the loader of this machine looks at it.
+// A file of ELF, as far as the loader of this machine looks at it. It is read in pieces: LLVM's has more
+// bytes than a process with few addresses could map.
 class ElfFile {
 public:
-  explicit ElfFile(const std::string &path) {
-    int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat status{};
-    if (file >= 0 && ::fstat(file, &status) == 0 && status.st_size > 0)
-      if (void *memory = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-          memory != MAP_FAILED)
-        bytes_ = {static_cast<const char *>(memory), size_t(status.st_size)};
-    if (file >= 0)
-      ::close(file);
+  explicit ElfFile(const std::string &path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     ElfW(Ehdr) header{};
     if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_phentsize != sizeof(ElfW(Phdr)))
@@ -102,8 +94,8 @@ public:
         segments_.push_back(segment);
   }
   ~ElfFile() {
-    if (!bytes_.empty())
-      ::munmap(const_cast<char *>(bytes_.data()), bytes_.size());
+    if (file_ >= 0)
+      ::close(file_);
   }
   ElfFile(const ElfFile &) = delete;
 
@@ -135,24 +127,27 @@ public:
     for (const ElfW(Phdr) &segment : segments_)
       if (segment.p_type == PT_LOAD && table >= segment.p_vaddr && table - segment.p_vaddr < segment.p_filesz)
         for (uint64_t offset : offsets) {
-          std::string_view rest = part(segment.p_offset + (table - segment.p_vaddr) + offset, bytes_.size());
-          found.emplace_back(rest.substr(0, rest.find('\0')));
+          constexpr size_t longestText = 16384;
+          std::string rest = part(segment.p_offset + (table - segment.p_vaddr) + offset, longestText);
+          found.push_back(rest.substr(0, rest.find('\0')));
         }
     return found;
   }
 
 private:
-  std::string_view part(uint64_t offset, uint64_t size) const {
-    return offset < bytes_.size() ? bytes_.substr(offset, size) : std::string_view();
+  // Fewer bytes at the end of the file, and of what is no such file.
+  std::string part(uint64_t offset, uint64_t size) const {
+    constexpr uint64_t most = 1 << 20;
+    std::string bytes(size_t(std::min(size, most)), '\0');
+    ssize_t count = ::pread(file_, bytes.data(), bytes.size(), off_t(offset));
+    bytes.resize(size_t(std::max<ssize_t>(count, 0)));
+    return bytes;
   }
   template <class T> bool read(uint64_t offset, T &out) const {
-    std::string_view bytes = part(offset, sizeof out);
-    if (bytes.size() == sizeof out)
-      std::memcpy(&out, bytes.data(), sizeof out);
-    return bytes.size() == sizeof out;
+    return ::pread(file_, &out, sizeof out, off_t(offset)) == ssize_t(sizeof out);
   }
 
-  std::string_view bytes_;
+  int file_;
   std::vector<ElfW(Phdr)> segments_;
 };
 
