@@ -34,33 +34,17 @@ std::string typeOf(const Parameter &parameter) {
 
 // Names of parameters become names of C: elements of tuples have dots, and C reserves words.
 std::vector<std::string> namesOf(const std::vector<Parameter> &parameters) {
-  // Names that a function's body has, and macros.
-  static const std::set<std::string_view> own = {"library",
-                                                 "place",
-                                                 "grid",
-                                                 "slots",
-                                                 "memcpy",
-                                                 "uint64_t",
-                                                 "int64_t",
-                                                 "uintptr_t",
-                                                 "uint8_t",
-                                                 "tgr_launch",
-                                                 "tgr_library_kernel",
-                                                 "NULL",
-                                                 "errno",
-                                                 "linux",
-                                                 "unix",
-                                                 "stdin",
-                                                 "stdout",
-                                                 "stderr",
-                                                 "tgr_library"};
+  // Names that a function's body has.
+  static const std::set<std::string_view> own = {
+      "library", "place",     "grid",    "memcpy",     "uint64_t",           "int64_t",
+      "slots_",  "uintptr_t", "uint8_t", "tgr_launch", "tgr_library_kernel", "tgr_library"};
   std::vector<std::string> names;
   std::set<std::string> used;
   for (const Parameter &parameter : parameters) {
     std::string name;
     for (unsigned char c : parameter.name)
       name += std::isalnum(c) && c < 0x80 ? char(c) : '_';
-    while (isKeyword(name) || own.contains(name) || used.contains(name))
+    while (isKeyword(name) || isMacro(name) || own.contains(name) || used.contains(name))
       name += '_';
     used.insert(name);
     names.push_back(std::move(name));
@@ -87,7 +71,7 @@ std::string functionOf(const Archive::Entry &entry, size_t number, const std::st
     const Parameter &parameter = first.parameters[i];
     comment += "\n *   " + describe(parameter, names[i]);
     arguments += ", " + typeOf(parameter) + names[i];
-    std::string slot = "slots[" + std::to_string(i) + "]", &value = names[i];
+    std::string slot = "slots_[" + std::to_string(i) + "]", &value = names[i];
     bool isReal = parameter.dtype == DType::F32 || parameter.dtype == DType::F64;
     if (parameter.isPointer)
       body += "  " + slot + " = (uint64_t)(uintptr_t)" + value + ";\n";
@@ -100,9 +84,9 @@ std::string functionOf(const Archive::Entry &entry, size_t number, const std::st
   std::string text = "\n/* `" + first.kernel + "` for " + targets + "." + comment + " */\n";
   text += "static inline tg_status " + entry.name + "(" + prefix +
           "_library *library, const tg_place *place, tgr_grid grid" + arguments + ") {\n";
-  text += "  uint64_t slots[" + std::to_string(std::max<size_t>(1, names.size())) + "] = {0};\n" + body;
+  text += "  uint64_t slots_[" + std::to_string(std::max<size_t>(1, names.size())) + "] = {0};\n" + body;
   return text + "  return tgr_launch(tgr_library_kernel((tgr_library *)library, " + std::to_string(number) +
-         "), place, slots, " + count + ", grid);\n}\n";
+         "), place, slots_, " + count + ", grid);\n}\n";
 }
 
 } // namespace
@@ -114,6 +98,9 @@ Status checkHeader(const Archive &archive, const std::string &prefix) {
   if (!isIdentifier(prefix))
     return refuse("the prefix `" + prefix + "` of names in the header is no name of C",
                   "letters, digits and `_`, as in `my_kernels`");
+  if (isOfLibraries(prefix + "_library"))
+    return refuse("the prefix `" + prefix + "` of names in the header is that of a header that it includes",
+                  "another one, as in `my_kernels`");
   for (const Archive::Entry &entry : archive.entries) {
     const std::string &name = entry.name;
     if (isKeyword(name) || isOfLibraries(name))
@@ -143,6 +130,8 @@ std::string headerOf(const Archive &archive, const std::string &prefix) {
       " */\n";
   text += "#ifndef " + guard + "_KERNELS_H\n#define " + guard + "_KERNELS_H\n\n";
   text += "#include \"tegula/runtime.h\"\n\n#include <stdbool.h>\n#include <string.h>\n\n";
+  text += "#if defined(__cplusplus) && defined(__GNUC__) /* casts that C has, too */\n"
+          "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Wold-style-cast\"\n#endif\n\n";
   text += "/* Names and parameters of the kernels; an archive with others is not opened. */\n";
   text += "#define " + guard + "_INTERFACE \"" + interfaceDigest(archive) + "\"\n\n";
   text += "typedef struct " + prefix + "_library " + prefix + "_library;\n\n";
@@ -158,6 +147,7 @@ std::string headerOf(const Archive &archive, const std::string &prefix) {
           "_library *library) {\n  tgr_library_close((tgr_library *)library);\n}\n";
   for (size_t i = 0; i != archive.entries.size(); ++i)
     text += functionOf(archive.entries[i], i, prefix);
+  text += "\n#if defined(__cplusplus) && defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n";
   return text + "\n#endif\n";
 }
 

@@ -138,11 +138,20 @@ constexpr std::string_view libraryNames[] = {
     "strverscmp", "strxfrm",     "swab",      "system",    "time",        "uint16_t", "uint32_t",
     "uint64_t",   "uint8_t",     "uintmax_t", "uintptr_t", "unix",        "write"};
 
+// Of <stddef.h>, <stdio.h>, <errno.h>, <assert.h>, <complex.h>, <sys/sysmacros.h>, of compilers, of Qt and of
+// Windows. Sorted.
+constexpr std::string_view macros[] = {
+    "BUFSIZ",  "EOF",    "FALSE",   "I",      "IN",    "NAN",    "NULL",    "OUT",
+    "TRUE",    "assert", "complex", "emit",   "errno", "far",    "foreach", "forever",
+    "linux",   "major",  "makedev", "max",    "min",   "minor",  "near",    "offsetof",
+    "signals", "slots",  "small",   "stderr", "stdin", "stdout", "unix"};
+
 template <size_t Count> constexpr bool has(const std::string_view (&sorted)[Count], std::string_view name) {
   return std::binary_search(std::begin(sorted), std::end(sorted), name);
 }
 static_assert(std::is_sorted(std::begin(keywords), std::end(keywords)) &&
-              std::is_sorted(std::begin(libraryNames), std::end(libraryNames)));
+              std::is_sorted(std::begin(libraryNames), std::end(libraryNames)) &&
+              std::is_sorted(std::begin(macros), std::end(macros)));
 
 } // namespace
 
@@ -151,6 +160,14 @@ bool isKeyword(std::string_view name) { return has(keywords, name); }
 bool isOfLibraries(std::string_view name) {
   return has(libraryNames, name) || name.starts_with("tg_") || name.starts_with("tgr_") ||
          name.starts_with("TG_") || name.starts_with("__");
+}
+
+// <stdint.h> and <limits.h> name the bounds of each type alike.
+bool isMacro(std::string_view name) {
+  for (std::string_view end : {"_MAX", "_MIN", "_WIDTH", "_BIT", "_C"})
+    if (name.ends_with(end))
+      return true;
+  return has(macros, name) || name.starts_with("__");
 }
 
 } // namespace tegula::artifact

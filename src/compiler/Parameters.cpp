@@ -167,6 +167,16 @@ std::vector<Parameter> parametersOf(const sema::Function &function) {
   return parameters;
 }
 
+std::string listOf(std::span<const Parameter> parameters) {
+  constexpr size_t most = 40;
+  std::string names;
+  for (const Parameter &parameter : parameters.first(std::min(most, parameters.size())))
+    names += (names.empty() ? "" : ", ") + parameter.name;
+  if (parameters.size() > most)
+    names += " and " + std::to_string(parameters.size() - most) + " more";
+  return names;
+}
+
 bool checkParameters(const sema::Function &function, diag::Sink &sink) {
   for (const syntax::Parameter &parameter : function.definition->parameters)
     if (parameter.kind == syntax::Parameter::KwArgs) {

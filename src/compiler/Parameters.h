@@ -6,6 +6,7 @@
 #include "sema/HostEnv.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Parameter {
 bool applyAnnotation(std::string_view text, Parameter &parameter);
 
 std::vector<Parameter> parametersOf(const sema::Function &function);
+
+// "x, y, BLOCK", for a message; the first of them and a number where there are many.
+std::string listOf(std::span<const Parameter> parameters);
 
 // A parameter that a kernel cannot have (**kwargs) is a diagnostic and false.
 bool checkParameters(const sema::Function &function, diag::Sink &sink);

@@ -1,6 +1,7 @@
 #include "compiler/Signature.h"
 #include "compiler/Literal.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -8,11 +9,9 @@ namespace tegula::compiler {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ')
-    text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ')
-    text.remove_suffix(1);
-  return text;
+  constexpr std::string_view blanks = " \t\n\r\f\v";
+  size_t first = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
 // Splits at commas outside of quotes and brackets.
@@ -93,10 +92,9 @@ struct Reader {
     std::string_view name = trimmed(part.substr(0, equals)), value = trimmed(part.substr(equals + 1));
     auto parameter = byName.find(name);
     if (parameter == byName.end()) {
-      std::string known;
-      for (const Parameter &p : parameters)
-        known += (known.empty() ? "its parameters: " : ", ") + p.name;
-      sink.report(diag::Kind::ParameterUnknown, at(part), {function.definition->name, name, known});
+      sink.report(diag::Kind::ParameterUnknown, at(part),
+                  {function.definition->name, name,
+                   parameters.empty() ? "" : "its parameters: " + listOf(parameters)});
       return std::nullopt;
     }
     if (auto type = typeOf(value); type && !(parameter->second->isConstexpr && !type->first.pointer))

@@ -212,13 +212,6 @@ bool Dispatcher::setArch(Call &call, const Leaf &leaf, std::string_view takes, d
   return true;
 }
 
-static std::string namesOf(const std::vector<compiler::Parameter> &parameters) {
-  std::string names;
-  for (const compiler::Parameter &parameter : parameters)
-    names += (names.empty() ? "" : ", ") + parameter.name;
-  return names;
-}
-
 bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sink) {
   const Option *option = nullptr;
   for (const Option &row : optionTable)
@@ -226,7 +219,7 @@ bool Dispatcher::setOption(Call &call, const Argument &argument, diag::Sink &sin
       option = &row;
   if (!option) {
     sink.report(Kind::KeywordUnknown, place(),
-                {function_->definition->name, argument.name, namesOf(parameters())});
+                {function_->definition->name, argument.name, compiler::listOf(parameters())});
     return false;
   }
   const Leaf &leaf = argument.leaf;
@@ -271,7 +264,7 @@ bool Dispatcher::bind(Call &call, std::span<const Argument> arguments, diag::Sin
     sink.report(Kind::TooManyArguments, place(),
                 {function_->definition->name, std::to_string(byPosition), std::to_string(positional)})
         .hint = byPosition == parameters.size()
-                    ? "its parameters: " + namesOf(parameters)
+                    ? "its parameters: " + compiler::listOf(parameters)
                     : "`" + parameters[byPosition].name + "`, behind the `*`, is given by its name";
     return false;
   }

@@ -63,13 +63,13 @@ def built(tegula, *arguments):
     return done
 
 
-def compile_program(folder, compiler, suffix, text=PROGRAM):
+def compile_program(folder, compiler, suffix, text=PROGRAM, *options):
     found = shutil.which(compiler) or shutil.which({"gcc": "clang-22", "g++": "clang++-22"}[compiler])
     if found is None:
         pytest.skip(f"there is no {compiler}")
     source = folder / f"program.{suffix}"
     source.write_text(text)
-    done = subprocess.run([found, "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", source, "-o", folder / "program",
+    done = subprocess.run([found, "-Wall", "-Wextra", "-Werror", *options, "-I", ROOT / "include", source, "-o", folder / "program",
                            "-L", BUILD / "lib", "-ltegula-rt"], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
@@ -88,6 +88,19 @@ def test_a_program_runs_on_cores_with_neither_python_nor_compiler(tegula, add_fi
     assert "argument `x_ptr` of kernel `add` is not divisible by 16" in done.stdout
     needed = subprocess.run(["ldd", tegula.folder / "program"], capture_output=True, text=True, env={**os.environ, **BARE, "PATH": os.environ["PATH"]}).stdout
     assert "libtegula-rt" in needed and "LLVM" not in needed and "MLIR" not in needed and "libtegula.so" not in needed
+
+
+def test_a_header_is_taken_with_the_macros_and_warnings_of_a_program(tegula):
+    (tegula.folder / "k.py").write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+                                        "def k(slots, SIZE_MAX, signals):\n    tl.store(slots, SIZE_MAX + signals)\n")
+    built(tegula, "k.py::k", "--signature", "slots=*f32,\nSIZE_MAX=f32,\n\tsignals=i32", "-o", "kernels.tga", "--header", "kernels.h")
+    text = '#define slots\n#define signals public\n#include "kernels.h"\nint main() { kernels_close(nullptr); }\n'
+    compile_program(tegula.folder, "g++", "cpp", text, "-Wold-style-cast")
+
+
+def test_the_prefix_of_the_runtime_is_refused(tegula, add_file):
+    done = tegula("build", "add.py::add", "--signature", SIGNATURE, "-o", "kernels.tga", "--header", "kernels.h", "--prefix", "tgr")
+    assert done.returncode == 1 and "the prefix `tgr`" in done.stderr, done.stderr
 
 
 @pytest.mark.gpu

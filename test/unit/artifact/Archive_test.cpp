@@ -112,9 +112,28 @@ TEST(Archive, AHeaderTypesEachParameter) {
         "*out, "
         "const float *x, float scale, int64_t pair_0, uint8_t int_)",
         "static inline tg_status add_2(", "out: *fp16, address divisible by 16", "#ifndef KERNELS_KERNELS_H",
-        "kernels_open(", "slots[3] = (uint64_t)(int64_t)pair_0;", "memcpy(&slots[2], &scale, sizeof scale);",
-        "tgr_library_kernel((tgr_library *)library, 1)"})
+        "kernels_open(", "slots_[3] = (uint64_t)(int64_t)pair_0;",
+        "memcpy(&slots_[2], &scale, sizeof scale);", "tgr_library_kernel((tgr_library *)library, 1)"})
     EXPECT_NE(header.find(part), std::string::npos) << part << "\n" << header;
+}
+
+TEST(Archive, AParameterOfAHeaderIsNoMacro) {
+  Archive archive = sample();
+  for (Archive::Entry &entry : archive.entries)
+    for (Artifact &artifact : entry.code) {
+      artifact.parameters[0].name = "SIZE_MAX";
+      artifact.parameters[1].name = "slots";
+      artifact.parameters[2].name = "slots_";
+    }
+  std::string header = artifact::headerOf(archive, "kernels");
+  EXPECT_NE(header.find("void *SIZE_MAX_, const float *slots__, float slots___,"), std::string::npos)
+      << header;
+}
+
+TEST(Archive, APrefixIsNotThatOfTheRuntime) {
+  EXPECT_TRUE(artifact::checkHeader(sample(), "kernels").ok());
+  for (const char *prefix : {"tgr", "tg", "__mine"})
+    EXPECT_FALSE(artifact::checkHeader(sample(), prefix).ok()) << prefix;
 }
 
 } // namespace
