@@ -131,3 +131,24 @@ def test_a_library_exports_its_interface_only(libraries, name, exported):
     listed = subprocess.run(["nm", "-D", "--defined-only", libraries / name], capture_output=True, text=True, check=True).stdout
     names = {line.split()[-1].split("@")[0] for line in listed.splitlines()}
     assert names == exported if exported else names and all(name.startswith("tg_") for name in names)
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="readelf is not installed")
+def test_no_library_is_looked_for_in_the_current_folder(libraries):
+    build = libraries.parent
+    for path in [build / "bin" / "tegula", libraries / "libtegula-core.so.0", libraries / "libtegula.so.0", *(build / "python" / "tegula").glob("_tegula*.so")]:
+        dynamic = subprocess.run(["readelf", "-d", path], capture_output=True, text=True, check=True).stdout
+        for line in dynamic.splitlines():
+            if "PATH)" in line:
+                assert "" not in line[line.index("[") + 1:line.rindex("]")].split(":"), (path, line)
+
+
+@pytest.mark.parametrize("nested", ["if n > {}:", "for i{} in range(n):"])
+@pytest.mark.parametrize("target", ["cpu", "sm_90a"])
+def test_deep_kernels_compile_on_small_stacks(libraries, tmp_path, nested, target):
+    body = "".join(" " * (4 + i) + nested.format(i) + "\n" for i in range(190))
+    (tmp_path / "k.py").write_text("import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, n):\n" + body + " " * 194 + "tl.store(x, n)\n")
+    command = f"ulimit -s 512; exec {libraries.parent}/bin/tegula compile k.py::k --target {target} --signature 'x=*i32,n=i32' --emit {'llvm' if target == 'cpu' else 'ptx'}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=200,
+                          env={**os.environ, "TEGULA_DISK_CACHE": "0"})
+    assert done.returncode == 0, (done.returncode, done.stderr)
