@@ -799,8 +799,8 @@ TG_API tg_status tg_simulation_run(tg_simulation *simulation, const tg_simulatio
 TG_API tg_status tg_simulation_replay(tg_simulation *simulation, const char *bundle,
                                       tg_diagnostics **problems);
 
-/* The state of the run that is under way, or of the last one: instructions of warps so far, blocks that are done,
- * and blocks in all. From any thread. Zeros: nothing has run. */
+/* The state of the run that is under way, or of the last one: instructions of warps so far, blocks that are
+ * done, and blocks in all. From any thread. Zeros: nothing has run. */
 TG_API void tg_simulation_progress(const tg_simulation *simulation, uint64_t *steps, uint64_t *done,
                                    uint64_t *blocks);
 
