@@ -131,7 +131,7 @@ TEST_F(Handles, AChildThatIsForkedAmidstCallsCalls) {
     arguments[1].value.as.integer = arguments[2].value.as.integer = 16;
     int64_t grid[] = {1};
     tg_kernel *called = nullptr;
-    tg_status status = tg_call(function, "interp", nullptr, arguments, 3, grid, 1, &called, nullptr);
+    tg_status status = tg_call(function, "cpu", nullptr, arguments, 3, grid, 1, &called, nullptr);
     tg_kernel_destroy(called);
     return status;
   };
