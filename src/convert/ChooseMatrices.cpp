@@ -153,7 +153,8 @@ private:
     double least = costOfMultiplyAdds(e);
     auto known = layouts_.find(classOf(dot));
     const Layout *wanted = known == layouts_.end() ? nullptr : &known->second;
-    if ((best = ofSeveralWarps(dot, wanted)) && (wanted || suitsItsClass(dot, best->result)))
+    if ((best = ofSeveralWarps(dot, wanted)) &&
+        (wanted || (isWorthWaiting(dot) && suitsItsClass(dot, best->result))))
       least = 0; // it reads its operands by itself, and runs while the warps go on
     else
       best.reset();
@@ -195,6 +196,12 @@ private:
         least = std::min(least, costOf(instruction.shape, e, warpsM, warpsN));
       }
     return least;
+  }
+
+  // All warps meet ahead of a product of several, and wait for it: is one of its class large enough for that?
+  bool isWorthWaiting(DotOp dot) const {
+    return llvm::any_of(dotsOf_.lookup(classOf(dot)),
+                        [&](DotOp each) { return leastOfOneWarp(each) >= costs().waitedWork; });
   }
 
   // Products that add to one another have one layout. In that of an instruction of several warps, those that
