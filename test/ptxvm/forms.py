@@ -415,6 +415,8 @@ def further_forms():
         yield op(f"cvt.{rounding}.ftz.sat.f32.f32", "f32", 1)
         yield op(f"cvt.{rounding}.sat.f16.f16", "f16", 1)
         yield op(f"cvt.{rounding}.bf16.bf16", "bf16", 1, arch=90)
+    for to, source in (("bf16", "f16"), ("f16", "bf16")):
+        yield op(f"cvt.{to}.{source}", source, 1, result=to, arch=90)
     for kind in ("f16", "f32", "f64"):
         yield op(f"cvt.{kind}.{kind}", kind, 1)
     for kind in ("f16", "f32", "f64", "bf16"):
