@@ -4,6 +4,7 @@
 #include "targets/cpu/Transposition.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/VectorUtils.h"
 
 using namespace mlir;
@@ -32,10 +33,11 @@ int64_t bytesOf(llvm::Type *element) {
 struct MaskParts {
   llvm::Value *ofAll = nullptr;
   llvm::SmallVector<llvm::Value *, 2> ofLanes;
+  llvm::SmallPtrSet<llvm::Value *, 8> seen = {}; // a conjunct may come by many ways
 };
 
 void splitMask(llvm::IRBuilder<> &b, llvm::Value *mask, MaskParts &parts) {
-  if (isTrue(mask))
+  if (isTrue(mask) || !parts.seen.insert(mask).second)
     return;
   llvm::Value *shared = mask->getType()->isVectorTy() ? llvm::getSplatValue(mask) : mask;
   auto *both = llvm::dyn_cast<llvm::BinaryOperator>(mask);
