@@ -91,22 +91,19 @@ Type typeOf(const TypeRef &type) {
   return {type.element, type.pointer, type.isConst, Shape(type.shape.begin(), type.shape.end())};
 }
 
-static std::vector<Value> elementsOf(const ConstTuple &tuple, bool areScalars) {
-  std::vector<Value> elements(tuple.begin(), tuple.end());
-  for (Value &element : elements)
-    element.isScalar = areScalars;
-  return elements;
-}
-
 std::optional<std::vector<Value>> elementsOf(const Value &value) {
   if (isAggregate(value))
     return std::nullopt;
   if (auto *tuple = value.tuple())
     return *tuple;
-  if (auto *constant = value.constant())
-    if (auto *tuple = std::get_if<std::shared_ptr<ConstTuple>>(&constant->value))
-      return elementsOf(**tuple, value.isScalar);
-  return std::nullopt;
+  auto *constant = value.constant();
+  auto *tuple = constant ? std::get_if<std::shared_ptr<ConstTuple>>(&constant->value) : nullptr;
+  if (!tuple)
+    return std::nullopt;
+  std::vector<Value> elements((*tuple)->begin(), (*tuple)->end());
+  for (Value &element : elements)
+    element.isScalar = value.isScalar;
+  return elements;
 }
 
 Value makeValueTuple(std::vector<Value> elements) {

@@ -13,6 +13,13 @@ using namespace tegula::analysis;
 
 namespace tegula::cpu {
 
+// The conjuncts of a mask: what all lanes share, and what each has of its own. `ofAll` nullptr: true.
+struct MaskParts {
+  llvm::Value *ofAll = nullptr;
+  llvm::SmallVector<llvm::Value *, 2> ofLanes;
+  llvm::SmallPtrSet<llvm::Value *, 8> seen = {}; // a conjunct may come by many ways
+};
+
 namespace {
 
 bool isTrue(llvm::Value *mask) {
@@ -28,13 +35,6 @@ bool isFalse(llvm::Value *mask) {
 int64_t bytesOf(llvm::Type *element) {
   return element->isPointerTy() ? 8 : (element->getPrimitiveSizeInBits().getFixedValue() + 7) / 8;
 }
-
-// The conjuncts of a mask: what all lanes share, and what each has of its own. `ofAll` nullptr: true.
-struct MaskParts {
-  llvm::Value *ofAll = nullptr;
-  llvm::SmallVector<llvm::Value *, 2> ofLanes;
-  llvm::SmallPtrSet<llvm::Value *, 8> seen = {}; // a conjunct may come by many ways
-};
 
 void splitMask(llvm::IRBuilder<> &b, llvm::Value *mask, MaskParts &parts) {
   if (isTrue(mask) || !parts.seen.insert(mask).second)
@@ -397,11 +397,9 @@ llvm::Value *Evaluator::loadFrom(const ElementAddress &place, llvm::Type *elemen
   return result;
 }
 
-// Is some lane on? nullptr: one surely is.
-llvm::Value *Evaluator::someLane(llvm::Value *mask) {
+// Is some lane of the mask on, whose parts these are? nullptr: one surely is.
+llvm::Value *Evaluator::someLane(llvm::Value *mask, const MaskParts &parts) {
   auto &b = program.builder;
-  MaskParts parts;
-  splitMask(b, mask, parts);
   // The first lane of a vector is within the tile, and below the bound that the vector is across.
   bool isFirstOn = llvm::all_of(parts.ofLanes, [&](llvm::Value *m) { return m == valid || m == within; });
   if (isFirstOn)
@@ -417,7 +415,7 @@ llvm::Value *Evaluator::loadVector(llvm::Value *address, llvm::FixedVectorType *
   llvm::Align align(bytesOf(vector->getElementType()));
   MaskParts parts;
   splitMask(b, mask, parts);
-  if (llvm::Value *isOn = someLane(mask))
+  if (llvm::Value *isOn = someLane(mask, parts))
     address = b.CreateSelect(isOn, address, program.zeros());
   auto *constant = llvm::dyn_cast<llvm::Constant>(other);
   bool isZero = constant && constant->isNullValue(); // then what all lanes share is in the address already
@@ -618,7 +616,7 @@ void Evaluator::storeVector(llvm::Value *address, llvm::Value *value, llvm::Valu
   llvm::Align align(bytesOf(value->getType()->getScalarType()));
   MaskParts parts;
   splitMask(b, mask, parts);
-  llvm::Value *isOn = someLane(mask);
+  llvm::Value *isOn = someLane(mask, parts);
   llvm::Value *masks = parts.ofLanes.empty() ? nullptr : b.CreateAnd(parts.ofLanes);
   auto store = [&] {
     if (masks)

@@ -34,6 +34,8 @@ struct Bound {
   bool contains(const analysis::Conjunct &conjunct) const;
 };
 
+struct MaskParts; // of a vector (Evaluator.cpp)
+
 class Evaluator {
 public:
   // `lanes` 1: scalar code, as the safe variant wants. `exact`: addresses are computed as
@@ -132,7 +134,7 @@ private:
   ElementAddress bufferAddressAt(const analysis::Buffer &buffer, llvm::ArrayRef<Coordinate> at);
   llvm::Value *loadFrom(const ElementAddress &place, llvm::Type *element, llvm::Value *mask,
                         llvm::Value *other, bool isVolatile);
-  llvm::Value *someLane(llvm::Value *mask);
+  llvm::Value *someLane(llvm::Value *mask, const MaskParts &parts);
   llvm::Value *loadVector(llvm::Value *address, llvm::FixedVectorType *vector, llvm::Value *mask,
                           llvm::Value *other, bool isVolatile);
   void storeVector(llvm::Value *address, llvm::Value *value, llvm::Value *mask);
