@@ -181,8 +181,8 @@ const Pass checkRemainders{
           unit, [&](tile::FuncOp function) { transforms::checkRemainders(function, unit.remarks); });
     }};
 const Pass versionUnalignedLoops{"version-unaligned-loops", "ttir",
-                                 "a loop of products that loads by numbers from memory gets a version for "
-                                 "numbers that allow wide accesses",
+                                 "a loop of products that loads by arguments or numbers from memory gets a "
+                                 "version for numbers that allow wide accesses",
                                  [](Unit &unit) {
                                    return eachFunction(unit, [&](tile::FuncOp function) {
                                      transforms::versionUnalignedLoops(function, unit.remarks);

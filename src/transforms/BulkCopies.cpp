@@ -1,4 +1,5 @@
 #include "transforms/BulkCopies.h"
+#include "analysis/Multiples.h"
 #include "ir/simt/Scratch.h"
 #include "transforms/FormRanges.h"
 
@@ -247,7 +248,7 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(const Access &access, const lay
     return refuse("the distance of its rows is no parameter");
   made.strideScale = stride.terms()[0].coefficient;
   for (const Factor &factor : stride.terms()[0].factors) {
-    auto parameter = dyn_cast<BlockArgument>(withoutExtension(factor.value));
+    auto parameter = dyn_cast<BlockArgument>(analysis::withoutMultiple(withoutExtension(factor.value)));
     if (factor.isTile() || !parameter || parameter.getOwner() != pointer.getOwner())
       return refuse("the distance of its rows is no parameter");
     unsigned width = parameter.getType().getIntOrFloatBitWidth();

@@ -13,8 +13,9 @@ namespace {
 
 constexpr unsigned accessBits = 128;
 
-// The ops ahead of the loop through which what it reads comes from one of the `roots`, operands first.
-llvm::SetVector<Operation *> changedAhead(scf::ForOp loop, ArrayRef<Operation *> roots) {
+// The ops ahead of the loop through which what it reads comes from one of the `roots`, those that make them
+// among these, operands first.
+llvm::SetVector<Operation *> changedAhead(scf::ForOp loop, ArrayRef<Value> roots) {
   llvm::DenseSet<Operation *> needed;
   SmallVector<Value> work(loop->getOperands());
   loop.getBody()->walk([&](Operation *op) { llvm::append_range(work, op->getOperands()); });
@@ -24,11 +25,20 @@ llvm::SetVector<Operation *> changedAhead(scf::ForOp loop, ArrayRef<Operation *>
         needed.insert(op).second)
       llvm::append_range(work, op->getOperands());
   }
-  llvm::SetVector<Operation *> changed(roots.begin(), roots.end());
-  for (size_t i = 0; i != changed.size(); ++i)
-    for (Operation *user : changed[i]->getUsers())
+  llvm::SetVector<Operation *> changed;
+  auto addUsers = [&](Value value) {
+    for (Operation *user : value.getUsers())
       if (needed.contains(user))
         changed.insert(user);
+  };
+  for (Value root : roots)
+    if (Operation *op = root.getDefiningOp())
+      changed.insert(op);
+    else
+      addUsers(root);
+  for (size_t i = 0; i != changed.size(); ++i)
+    for (Value result : changed[i]->getResults())
+      addUsers(result);
   return topologicalSort(changed);
 }
 
@@ -52,8 +62,8 @@ std::vector<unsigned> loadWidths(scf::ForOp loop) {
   return result;
 }
 
-void versionLoop(scf::ForOp loop, Value condition, ArrayRef<Operation *> changed,
-                 llvm::function_ref<Value(OpBuilder &, Operation *, const IRMapping &)> replacement) {
+void versionLoop(scf::ForOp loop, Value condition, ArrayRef<Value> changed,
+                 llvm::function_ref<Value(OpBuilder &, Value, const IRMapping &)> replacement) {
   OpBuilder builder(loop);
   auto branch =
       scf::IfOp::create(builder, loop.getLoc(), loop.getResultTypes(), condition, /*withElseRegion=*/true);
@@ -61,9 +71,12 @@ void versionLoop(scf::ForOp loop, Value condition, ArrayRef<Operation *> changed
     old.replaceAllUsesWith(result);
   builder.setInsertionPointToStart(branch.thenBlock());
   IRMapping map;
+  for (Value value : changed)
+    if (isa<BlockArgument>(value))
+      map.map(value, replacement(builder, value, map));
   for (Operation *op : changedAhead(loop, changed))
-    if (llvm::is_contained(changed, op))
-      map.map(op->getResult(0), replacement(builder, op, map));
+    if (op->getNumResults() == 1 && llvm::is_contained(changed, op->getResult(0)))
+      map.map(op->getResult(0), replacement(builder, op->getResult(0), map));
     else
       builder.clone(*op, map);
   Operation *version = builder.clone(*loop, map);

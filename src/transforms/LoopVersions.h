@@ -11,12 +11,11 @@ namespace tegula::transforms {
 std::vector<unsigned> loadWidths(mlir::scf::ForOp loop);
 
 // Puts the loop into the else branch of an `scf.if` on `condition`, and a version of it into the other one.
-// That version computes what it reads from a result of the ops `changed` anew, from `replacement` in that
-// result's place. `replacement` builds at the start of the branch, and looks up in the map what was replaced
-// before.
+// That version reads the values `changed` and all that comes from them anew, from `replacement` in their
+// place. `replacement` builds at the start of the branch, and looks up in the map what was replaced before.
 void versionLoop(
-    mlir::scf::ForOp loop, mlir::Value condition, llvm::ArrayRef<mlir::Operation *> changed,
-    llvm::function_ref<mlir::Value(mlir::OpBuilder &builder, mlir::Operation *op, const mlir::IRMapping &map)>
+    mlir::scf::ForOp loop, mlir::Value condition, llvm::ArrayRef<mlir::Value> changed,
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &builder, mlir::Value value, const mlir::IRMapping &map)>
         replacement);
 
 } // namespace tegula::transforms

@@ -154,12 +154,13 @@ private:
           {locationText(clamp.op->getLoc()), "access",
            "a loop that loads by these offsets has a version for tiles in which none is clamped"});
     }
-    SmallVector<Operation *> changed;
+    SmallVector<Value> changed;
     for (const ClampOp &clamp : chosen_)
-      changed.push_back(clamp.op);
-    versionLoop(loop_, all, changed, [&](OpBuilder &, Operation *op, const IRMapping &map) {
-      const ClampOp &clamp = *llvm::find_if(chosen_, [&](const ClampOp &each) { return each.op == op; });
-      return map.lookupOrDefault(op->getOperand(clamp.inside));
+      changed.push_back(clamp.op->getResult(0));
+    versionLoop(loop_, all, changed, [&](OpBuilder &, Value value, const IRMapping &map) {
+      const ClampOp &clamp =
+          *llvm::find_if(chosen_, [&](const ClampOp &each) { return each.op == value.getDefiningOp(); });
+      return map.lookupOrDefault(clamp.op->getOperand(clamp.inside));
     });
   }
 

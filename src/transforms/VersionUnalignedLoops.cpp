@@ -1,11 +1,11 @@
 #include "transforms/VersionUnalignedLoops.h"
-#include "analysis/AxisInfo.h"
+#include "analysis/Multiples.h"
 #include "ir/tile/Tile.h"
 #include "transforms/LoopVersions.h"
 #include "transforms/ProductLoops.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -19,15 +19,17 @@ constexpr unsigned accessBytes = 16;
 // Each costs an analysis of the kernel; each loop its code twice.
 constexpr size_t mostNumbers = 12, mostLoops = 4;
 
-// A number that the kernel loads ahead of the loop, and what it would have to be a multiple of.
+// A number from outside of the kernel's code: an argument, or one that is loaded ahead of the loop.
+// `divisor`: what it would have to be a multiple of.
 struct Number {
-  LoadOp load;
+  Value value;
   unsigned divisor = 1;
 };
 
 class Versioner {
 public:
-  Versioner(scf::ForOp loop, std::vector<diag::Remark> &remarks) : loop_(loop), remarks_(remarks) {}
+  Versioner(scf::ForOp loop, std::vector<diag::Remark> &remarks)
+      : loop_(loop), function_(loop->getParentOfType<FuncOp>()), remarks_(remarks) {}
 
   // Returns true if the loop became two.
   bool run() {
@@ -55,14 +57,14 @@ private:
       if (auto argument = dyn_cast<BlockArgument>(value)) {
         if (argument.getOwner() == loop_.getBody() && argument != loop_.getInductionVar())
           work.push_back({loop_.getInitArgs()[argument.getArgNumber() - 1], divisor});
+        else if (argument.getOwner() == &function_.getBody().front())
+          add(argument, divisor);
         continue;
       }
       Operation *op = value.getDefiningOp();
       if (auto number = dyn_cast<LoadOp>(op); number && number.getType().isInteger()) {
-        if (!loop_->isAncestor(op) && divisor > 1) {
-          Number &known = numbers_.insert({op, Number{number}}).first->second;
-          known.divisor = std::max(known.divisor, divisor);
-        }
+        if (!loop_->isAncestor(op))
+          add(value, divisor);
         continue;
       }
       if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op) || !seen.insert(op).second)
@@ -72,34 +74,56 @@ private:
     }
   }
 
+  void add(Value value, unsigned divisor) {
+    auto type = dyn_cast<IntegerType>(value.getType());
+    auto promised = dyn_cast_or_null<IntegerAttr>(promiseOf(value));
+    if (divisor == 1 || !type || type.getWidth() == 1 || (promised && promised.getInt() % divisor == 0))
+      return;
+    Number &known = numbers_.insert({value, Number{value}}).first->second;
+    known.divisor = std::max(known.divisor, divisor);
+  }
+
+  // The promise that the function already has: of an argument, or of an op's result.
+  Attribute promiseOf(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? function_.getArgAttr(argument.getArgNumber(), divisibilityName)
+                    : value.getDefiningOp()->getAttr(divisibilityName);
+  }
+
+  void promise(Value value, Attribute divisor) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && divisor)
+      function_.setArgAttr(argument.getArgNumber(), divisibilityName, divisor);
+    else if (argument)
+      function_.removeArgAttr(argument.getArgNumber(), StringAttr::get(value.getContext(), divisibilityName));
+    else if (divisor)
+      value.getDefiningOp()->setAttr(divisibilityName, divisor);
+    else
+      value.getDefiningOp()->removeAttr(divisibilityName);
+  }
+
   // Those without which some load would be narrower. False: even with all of them none is wider.
   bool keepThoseThatCount() {
-    auto suppose = [](const Number &number) {
-      Operation *op = number.load;
-      op->setAttr(divisibilityName, IntegerAttr::get(IntegerType::get(op->getContext(), 32), number.divisor));
+    auto suppose = [&](const Number &number) {
+      promise(number.value, IntegerAttr::get(IntegerType::get(function_.getContext(), 32), number.divisor));
     };
     std::vector<unsigned> before = loadWidths(loop_);
-    llvm::MapVector<Operation *, Attribute> promised;
-    for (auto &[op, number] : numbers_) {
-      promised[op] = op->getAttr(divisibilityName);
+    llvm::MapVector<Value, Attribute> promised;
+    for (auto &[value, number] : numbers_) {
+      promised[value] = promiseOf(value);
       suppose(number);
     }
     std::vector<unsigned> best = loadWidths(loop_);
     if (best != before)
-      for (auto &[op, number] : numbers_) {
-        op->removeAttr(divisibilityName);
-        if (Attribute own = promised[op])
-          op->setAttr(divisibilityName, own);
+      for (auto &[value, number] : numbers_) {
+        promise(value, promised[value]);
         if (loadWidths(loop_) == best)
           continue;
         suppose(number);
         chosen_.push_back(number);
       }
-    for (auto &[op, own] : promised)
-      if (own)
-        op->setAttr(divisibilityName, own);
-      else
-        op->removeAttr(divisibilityName);
+    for (auto &[value, own] : promised)
+      promise(value, own);
     return !chosen_.empty();
   }
 
@@ -107,34 +131,30 @@ private:
     OpBuilder builder(loop_);
     Location loc = loop_.getLoc();
     Value all;
-    SmallVector<Operation *> changed;
-    for (Number &number : chosen_) {
-      Value value = number.load.getResult();
+    SmallVector<Value> changed;
+    for (const Number &number : chosen_) {
+      Value value = number.value;
       auto of = [&](int64_t constant) {
         return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(value.getType(), constant));
       };
       Value rest = arith::AndIOp::create(builder, loc, value, of(number.divisor - 1));
       Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, of(0));
       all = all ? arith::AndIOp::create(builder, loc, all, fits).getResult() : fits;
-      changed.push_back(number.load);
-      remarks_.push_back({locationText(number.load.getLoc()), "access",
+      changed.push_back(value);
+      remarks_.push_back({locationText(value.getLoc()), "access",
                           "a loop that loads by this number has a version for multiples of " +
                               std::to_string(number.divisor)});
     }
-    versionLoop(loop_, all, changed, [&](OpBuilder &inner, Operation *op, const IRMapping &) {
-      Number &number = *llvm::find_if(chosen_, [&](Number &each) { return each.load == op; });
-      Type type = number.load.getType();
-      auto bits =
-          arith::ConstantOp::create(inner, loc, inner.getIntegerAttr(type, llvm::Log2_32(number.divisor)));
-      // The same number, in a form that says what it is a multiple of.
-      Value high = arith::ShRUIOp::create(inner, loc, op->getResult(0), bits);
-      return arith::ShLIOp::create(inner, loc, high, bits).getResult();
+    versionLoop(loop_, all, changed, [&](OpBuilder &inner, Value value, const IRMapping &) {
+      const Number &number = *llvm::find_if(chosen_, [&](const Number &each) { return each.value == value; });
+      return analysis::multipleOf(inner, loc, value, number.divisor);
     });
   }
 
   scf::ForOp loop_;
+  FuncOp function_;
   std::vector<diag::Remark> &remarks_;
-  llvm::MapVector<Operation *, Number> numbers_;
+  llvm::MapVector<Value, Number> numbers_;
   SmallVector<Number> chosen_;
 };
 

@@ -1,4 +1,4 @@
-// Strides and addresses that a kernel loads from memory, and loops of products that load by them.
+// Strides, lengths and addresses that come from outside of a kernel, and loops of products that load by them.
 #pragma once
 #include "diag/Remark.h"
 
@@ -8,11 +8,11 @@
 
 namespace tegula::transforms {
 
-// Of an argument the launch knows whether 16 divides it; of a number in memory, as in a list of products,
-// nobody does. A loop of products whose loads would be wider if such numbers were multiples of 16 bytes
-// becomes two, chosen by whether they are: one that knows it, and the loop as it was (decision 13). Leaves a
-// remark
-// ("access") at the load of each number. Other loops stay as they are.
+// Of an argument the launch says whether 16 divides it, but not whether 8 does, which is 16 bytes of f16; of
+// a number in memory, as in a list of products, nobody says anything. A loop of products whose loads would be
+// wider if such numbers were multiples of 16 bytes becomes two, chosen by whether they are: one that knows
+// it, and the loop as it was (decision 13). Leaves a remark ("access") at each such parameter or load of a
+// number. Other loops stay as they are.
 void versionUnalignedLoops(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -4,7 +4,7 @@
 # RUN: tegula compile %s::product --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,sa=i32:16,sb=i32:16,TA=True,TB=False' --target sm_90a --options num_warps=8,num_stages=2 --emit ptx | FileCheck %s --check-prefix WIDE
 # RUN: tegula compile %s::product --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,sa=i32:16,sb=i32:16,TA=False,TB=True' --target sm_90a --options num_warps=8,num_stages=2 --emit ptx | FileCheck %s --check-prefix WIDE
 # RUN: tegula compile %s::product --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,sa=i32:16,sb=i32:16,TA=True,TB=True' --target sm_90a --options num_warps=8,num_stages=2 --emit ptx | FileCheck %s --check-prefix WIDE
-# RUN: tegula compile %s::product --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,sa=i32,sb=i32,TA=False,TB=True' --target sm_90a --options num_warps=8,num_stages=2 --emit ptx | FileCheck %s --check-prefix WIDE
+# RUN: tegula compile %s::product --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,sa=i32,sb=i32,TA=False,TB=True' --target sm_90a --options num_warps=8,num_stages=2 --emit ptx | FileCheck %s --check-prefix TWICE_WIDE
 # RUN: tegula compile %s::product --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16,sa=i32:16,sb=i32:16,TA=False,TB=False' --target sm_75 --options num_warps=8 --emit ptx | FileCheck %s --check-prefix WIDE
 # RUN: tegula compile %s::computed --signature 'a=*f32:16,b=*f32:16,c=*f32:16,K=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix COMPUTED
 # RUN: tegula compile %s::twice --signature 'a=*f32:16,b=*f32:16,c=*f32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix TWICE
@@ -27,6 +27,11 @@ import triton.language as tl
 # WIDE-NOT: ld.shared.b32
 # WIDE-COUNT-32: ld.shared.v4.b32
 # WIDE-NOT: ld.shared
+
+# In the loop for strides that are multiples of 16 bytes, and in that for others.
+# TWICE_WIDE-NOT: ld.shared.b32
+# TWICE_WIDE-COUNT-64: ld.shared.v4.b32
+# TWICE_WIDE-NOT: ld.shared
 
 
 @triton.jit

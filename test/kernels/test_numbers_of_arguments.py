@@ -1,0 +1,61 @@
+"""Loops of products whose strides and bounds are arguments that 16 does not divide: a version for multiples of 16 bytes, and the loop for all others."""
+import pytest
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def product_kernel(a, b, c, M, N, K, sa, sb, sc, DESCRIPTORS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = a @ b.T"""
+    first_m, first_n = tl.program_id(0) * BM, tl.program_id(1) * BN
+    m, n, k = first_m + tl.arange(0, BM), first_n + tl.arange(0, BN), tl.arange(0, BK)
+    if DESCRIPTORS:
+        x_tiles = tl.make_tensor_descriptor(a, shape=[M, K], strides=[sa, 1], block_shape=[BM, BK])
+        y_tiles = tl.make_tensor_descriptor(b, shape=[N, K], strides=[sb, 1], block_shape=[BN, BK])
+    acc = tl.zeros([BM, BN], tl.float32)
+    for start in range(0, K, BK):
+        if DESCRIPTORS:
+            x, y = x_tiles.load([first_m, start]), y_tiles.load([first_n, start]).T
+        else:
+            inside = start + k < K
+            x = tl.load(a + m[:, None] * sa + (start + k)[None, :], mask=(m < M)[:, None] & inside[None, :], other=0)
+            y = tl.load(b + n[None, :] * sb + (start + k)[:, None], mask=(n < N)[None, :] & inside[:, None], other=0)
+        acc = tl.dot(x, y, acc)
+    tl.store(c + m[:, None] * sc + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+def run(dtype, m, n, k, pad_a, pad_b, descriptors, bm, bn, bk, warps, stages):
+    generator = torch.Generator().manual_seed(m + k)
+    # Columns beyond k are read by no one.
+    a, b = (torch.randint(-3, 4, (rows, k + pad), generator=generator).to(dtype) for rows, pad in ((m, pad_a), (n, pad_b)))
+    a[:, k:] = b[:, k:] = 100
+    c = torch.full((m, n), -7.0)
+    kernel = product_kernel[(triton.cdiv(m, bm), triton.cdiv(n, bn))](
+        a, b, c, m, n, k, a.stride(0), b.stride(0), n, DESCRIPTORS=descriptors, BM=bm, BN=bn, BK=bk, num_warps=warps, num_stages=stages)
+    assert torch.equal(c.double(), a[:, :k].double() @ b[:, :k].double().T)
+    return kernel
+
+
+# Multiples of 16 bytes that 16 elements are not; an odd stride of one, an odd length with such strides, nothing even.
+SHAPES = [(65, 66, 72, 0, 0), (33, 70, 72, 0, 1), (64, 67, 75, 5, 13), (17, 130, 41, 0, 2), (5, 9, 8, 0, 0)]
+
+
+@pytest.mark.parametrize("m, n, k, pad_a, pad_b", SHAPES)
+@pytest.mark.parametrize("descriptors", [False, True], ids=["pointers", "descriptors"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+def test_any_length(target, dtype, descriptors, m, n, k, pad_a, pad_b):
+    run(dtype, m, n, k, pad_a, pad_b, descriptors, 64, 64, 32, 4, 3)
+
+
+ON_DEVICES = pytest.mark.parametrize("target", [pytest.param("sim", marks=pytest.mark.sim),
+                                                pytest.param("cuda", marks=pytest.mark.gpu)], indirect=True)
+
+
+@ON_DEVICES
+@pytest.mark.parametrize("m, n, k, pad_a, pad_b", [(130, 264, 136, 0, 0), (100, 258, 72, 1, 8)])
+@pytest.mark.parametrize("descriptors", [False, True], ids=["pointers", "descriptors"])
+def test_boxes_come_with_multiples(target, descriptors, m, n, k, pad_a, pad_b):
+    ptx = run(torch.float16, m, n, k, pad_a, pad_b, descriptors, 128, 256, 64, 8, 3).asm["ptx"]
+    assert ("cp.async.bulk.tensor" in ptx) == (".target sm_90a" in ptx)
