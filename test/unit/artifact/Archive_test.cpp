@@ -24,12 +24,12 @@ Artifact code(const std::string &target, const std::string &arch) {
   return a;
 }
 
-Archive sample() {
+Archive sampleArchive() {
   return {{{"add", {code("cpu", ""), code("cuda", "sm_90a")}}, {"add_2", {code("cuda", "sm_80")}}}};
 }
 
 TEST(Archive, IsReadAsItWasWritten) {
-  for (const Archive &archive : {sample(), Archive{}}) {
+  for (const Archive &archive : {sampleArchive(), Archive{}}) {
     Result<Archive> read = artifact::readArchive(artifact::write(archive));
     ASSERT_TRUE(read) << read.status().message;
     EXPECT_TRUE(*read == archive);
@@ -37,7 +37,7 @@ TEST(Archive, IsReadAsItWasWritten) {
 }
 
 TEST(Archive, EveryChangedOrMissingByteIsARefusal) {
-  std::string bytes = artifact::write(sample());
+  std::string bytes = artifact::write(sampleArchive());
   for (size_t i = 0; i != bytes.size(); ++i) {
     std::string other = bytes;
     other[i] = char(other[i] ^ 0x20);
@@ -56,26 +56,26 @@ TEST(Archive, RefusesEntriesThatDoNotGoTogether) {
     EXPECT_NE(status.message.find(why), std::string::npos) << status.message;
     EXPECT_FALSE(artifact::readArchive(artifact::write(archive)));
   };
-  Archive archive = sample();
+  Archive archive = sampleArchive();
   archive.entries[1].name = "add";
   refused(archive, "two kernels named `add`");
   for (const char *name : {"", "2add", "a-b", "a b", "\xc3\xa4"}) {
     archive.entries[1].name = name;
     refused(archive, "no name of C");
   }
-  archive = sample();
+  archive = sampleArchive();
   archive.entries[0].code[1].parameters[2].dtype = DType::F64;
   refused(archive, "differ between targets");
-  archive = sample();
+  archive = sampleArchive();
   archive.entries[0].code.clear();
   refused(archive, "no code for `add`");
-  archive = sample();
+  archive = sampleArchive();
   archive.entries[0].code[0].parts.clear();
   refused(archive, "no code for `add` on cpu");
 }
 
 TEST(Archive, AHeaderHasNoNamesOfOthers) {
-  Archive archive = sample();
+  Archive archive = sampleArchive();
   auto check = [&](const char *name, const char *prefix = "kernels") {
     archive.entries[1].name = name;
     return artifact::checkHeader(archive, prefix).code;
@@ -92,7 +92,7 @@ TEST(Archive, AHeaderHasNoNamesOfOthers) {
 }
 
 TEST(Archive, AnInterfaceIsNamesAndParametersOnly) {
-  Archive archive = sample();
+  Archive archive = sampleArchive();
   std::string digest = artifact::interfaceDigest(archive);
   EXPECT_EQ(digest.size(), 16u);
   archive.entries[0].code.pop_back();
@@ -100,13 +100,13 @@ TEST(Archive, AnInterfaceIsNamesAndParametersOnly) {
   EXPECT_EQ(artifact::interfaceDigest(archive), digest);
   archive.entries[0].code[0].parameters[2].dtype = DType::F64;
   EXPECT_NE(artifact::interfaceDigest(archive), digest);
-  archive = sample();
+  archive = sampleArchive();
   archive.entries[0].name = "sum";
   EXPECT_NE(artifact::interfaceDigest(archive), digest);
 }
 
 TEST(Archive, AHeaderTypesEachParameter) {
-  std::string header = artifact::headerOf(sample(), "kernels");
+  std::string header = artifact::headerOf(sampleArchive(), "kernels");
   for (const char *part :
        {"static inline tg_status add(kernels_library *library, const tg_place *place, tgr_grid grid, void "
         "*out, "
@@ -118,7 +118,7 @@ TEST(Archive, AHeaderTypesEachParameter) {
 }
 
 TEST(Archive, AParameterOfAHeaderIsNoMacro) {
-  Archive archive = sample();
+  Archive archive = sampleArchive();
   for (Archive::Entry &entry : archive.entries)
     for (Artifact &artifact : entry.code) {
       artifact.parameters[0].name = "SIZE_MAX";
@@ -131,9 +131,9 @@ TEST(Archive, AParameterOfAHeaderIsNoMacro) {
 }
 
 TEST(Archive, APrefixIsNotThatOfTheRuntime) {
-  EXPECT_TRUE(artifact::checkHeader(sample(), "kernels").ok());
+  EXPECT_TRUE(artifact::checkHeader(sampleArchive(), "kernels").ok());
   for (const char *prefix : {"tgr", "tg", "__mine"})
-    EXPECT_FALSE(artifact::checkHeader(sample(), prefix).ok()) << prefix;
+    EXPECT_FALSE(artifact::checkHeader(sampleArchive(), prefix).ok()) << prefix;
 }
 
 } // namespace

@@ -5,16 +5,17 @@
 
 namespace {
 
-constexpr const char *text = "import triton\n"
-                             "import triton.language as tl\n"
-                             "@triton.jit\n"
-                             "def scale(out, n, f, KIND: tl.constexpr = 1):\n"
-                             "    tl.store(out + tl.program_id(0), n * f + KIND)\n";
+constexpr const char *boundText = "import triton\n"
+                                  "import triton.language as tl\n"
+                                  "@triton.jit\n"
+                                  "def scale(out, n, f, KIND: tl.constexpr = 1):\n"
+                                  "    tl.store(out + tl.program_id(0), n * f + KIND)\n";
 
 class BoundCall : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
-    tg_source source{sizeof(tg_source), "k.py", text, std::char_traits<char>::length(text), 1, 0, nullptr};
+    tg_source source{
+        sizeof(tg_source), "k.py", boundText, std::char_traits<char>::length(boundText), 1, 0, nullptr};
     ASSERT_EQ(tg_context_create(nullptr, &context_, nullptr), TG_OK);
     ASSERT_EQ(tg_module_from_text(context_, &source, &module_, nullptr), TG_OK);
     ASSERT_EQ(tg_module_find(module_, "scale", &function, nullptr), TG_OK);
@@ -146,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, BoundCall, testing::Values("cpu", "interp"));
 TEST(Bound, IsAValueInCpp) {
   auto context = tg::Context::create("cpu");
   ASSERT_TRUE(context);
-  auto module = context->parse(text);
+  auto module = context->parse(boundText);
   ASSERT_TRUE(module);
   auto function = module->function("scale");
   ASSERT_TRUE(function);

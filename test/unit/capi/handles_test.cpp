@@ -15,9 +15,10 @@
 
 namespace {
 
-constexpr const char *text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
-                             "def add(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, "
-                             "tl.load(x + i) + n, mask=i < n)\n";
+constexpr const char *handlesText =
+    "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+    "def add(x, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    tl.store(x + i, "
+    "tl.load(x + i) + n, mask=i < n)\n";
 
 struct Handles : testing::Test {
   tg_context *context = nullptr;
@@ -29,8 +30,8 @@ struct Handles : testing::Test {
     ASSERT_EQ(tg_context_create(nullptr, &context, nullptr), TG_OK);
     tg_source source{};
     source.struct_size = sizeof source;
-    source.text = text;
-    source.size = std::string(text).size();
+    source.text = handlesText;
+    source.size = std::string(handlesText).size();
     ASSERT_EQ(tg_module_from_text(context, &source, &module, nullptr), TG_OK);
     ASSERT_EQ(tg_module_find(module, "add", &function, nullptr), TG_OK);
     ASSERT_EQ(tg_compile(function, "x=*f32,n=i32,B=16", nullptr, &kernel, nullptr), TG_OK);
@@ -56,7 +57,7 @@ struct Handles : testing::Test {
     const char *data = nullptr;
     size_t size = 0;
     double milliseconds = 0;
-    tg_source source{sizeof source, "m.py", text, 5, 1, 0, nullptr};
+    tg_source source{sizeof source, "m.py", handlesText, 5, 1, 0, nullptr};
     tg_kernel_argument argument{sizeof argument, nullptr, TG_I1, 0, 0};
     tg_parameter parameter{};
     parameter.struct_size = sizeof parameter;
@@ -233,7 +234,7 @@ TEST_F(Handles, TheStreamOfPtxvmMustBeASimulation) {
 }
 
 TEST_F(Handles, NullInThePlaceOfAResultIsAStatus) {
-  tg_source source{sizeof source, "m.py", text, std::string(text).size(), 1, 0, nullptr};
+  tg_source source{sizeof source, "m.py", handlesText, std::string(handlesText).size(), 1, 0, nullptr};
   int64_t grid[] = {1};
   EXPECT_EQ(tg_context_create(nullptr, nullptr, nullptr), TG_LAUNCH);
   EXPECT_EQ(tg_module_from_text(context, &source, nullptr, nullptr), TG_LAUNCH);
@@ -264,7 +265,7 @@ TEST_F(Handles, AStructWithoutItsSizeIsAStatus) {
   tg_context_options contextOptions{0, "cpu"};
   tg_compile_options compileOptions{};
   tg_place place{0, 5, nullptr};
-  tg_source source{0, "m.py", text, 5, 1, 0, nullptr};
+  tg_source source{0, "m.py", handlesText, 5, 1, 0, nullptr};
   tg_context *otherContext = nullptr;
   tg_module *otherModule = nullptr;
   tg_kernel *otherKernel = nullptr;
@@ -284,7 +285,7 @@ TEST_F(Handles, ValuesThatPointAtNothingAreNoConstants) {
     argument.value.kind = kind;
     argument.value.as.text = {nullptr, 5};
     EXPECT_EQ(refused(), TG_LAUNCH);
-    argument.value.as.text = {text, ~size_t(0)};
+    argument.value.as.text = {handlesText, ~size_t(0)};
     EXPECT_EQ(refused(), TG_LAUNCH);
   }
   argument.value.kind = TG_FUNCTION;
@@ -296,7 +297,7 @@ TEST_F(Handles, ValuesThatPointAtNothingAreNoConstants) {
 }
 
 TEST_F(Handles, ModulesOfHugeSizesAreRefusedUnread) {
-  tg_source source{sizeof source, "m.py", text, ~size_t(0), 1, 0, nullptr};
+  tg_source source{sizeof source, "m.py", handlesText, ~size_t(0), 1, 0, nullptr};
   tg_module *other = nullptr;
   EXPECT_EQ(tg_module_from_text(context, &source, &other, nullptr), TG_RESOURCE);
 }

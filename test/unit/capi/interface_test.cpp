@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr const char *text = R"(import triton
+constexpr const char *interfaceText = R"(import triton
 import triton.language as tl
 
 @triton.jit
@@ -28,7 +28,7 @@ def scale(x, n, f, BLOCK: tl.constexpr, KIND: tl.constexpr = 'plain'):
 class Interface : public testing::TestWithParam<const char *> {
 protected:
   tg::Context context = *tg::Context::create(GetParam());
-  tg::Module module = *context.parse(text, "scale.py");
+  tg::Module module = *context.parse(interfaceText, "scale.py");
   tg::Function scale = *module.function("scale");
 };
 INSTANTIATE_TEST_SUITE_P(Targets, Interface, testing::Values("interp", "cpu"),
@@ -138,7 +138,7 @@ TEST(Version, OfTheInterface) {
 // A caller built when the struct ended earlier gets what it knows, and not a byte more.
 TEST(StructSize, OlderCallersAreServed) {
   tg::Context context = *tg::Context::create("interp");
-  tg::Module module = *context.parse(text, "scale.py");
+  tg::Module module = *context.parse(interfaceText, "scale.py");
   struct {
     tg_parameter parameter;
   } room;

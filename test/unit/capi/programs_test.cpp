@@ -7,8 +7,9 @@
 
 namespace {
 
-constexpr const char *text = "import triton\nimport triton.language as tl\n\n"
-                             "@triton.jit\ndef kernel(p, n, BLOCK: tl.constexpr):\n    tl.store(p, n)\n";
+constexpr const char *programsText =
+    "import triton\nimport triton.language as tl\n\n"
+    "@triton.jit\ndef kernel(p, n, BLOCK: tl.constexpr):\n    tl.store(p, n)\n";
 
 tg_value held(tg_held *value) {
   tg_value out{};
@@ -32,7 +33,7 @@ tg_value integer(int64_t number) {
 struct Programs : testing::Test {
   void SetUp() override {
     ASSERT_EQ(tg_context_create(nullptr, &context, nullptr), TG_OK);
-    tg_source source{sizeof source, "kernel.py", text, std::strlen(text), 1, 0, nullptr};
+    tg_source source{sizeof source, "kernel.py", programsText, std::strlen(programsText), 1, 0, nullptr};
     ASSERT_EQ(tg_module_from_text(context, &source, &module, nullptr), TG_OK);
     tg_argument arguments[3] = {};
     arguments[0].value.kind = TG_POINTER;

@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr const char *text = R"(import triton
+constexpr const char *tunedText = R"(import triton
 import triton.language as tl
 
 SIZES = (16, 64)
@@ -48,7 +48,7 @@ protected:
     auto context = tg::Context::create(GetParam());
     ASSERT_TRUE(context);
     context_ = *context;
-    auto module = context_->parse(text);
+    auto module = context_->parse(tunedText);
     ASSERT_TRUE(module) << module.error().text();
     module_ = *module;
   }

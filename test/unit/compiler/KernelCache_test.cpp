@@ -20,17 +20,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *text = "import triton\n"
-                             "import triton.language as tl\n"
-                             "N = tl.constexpr(3)\n"
-                             "\n"
-                             "@triton.jit\n"
-                             "def kernel(x, n, B: tl.constexpr = 2):\n"
-                             "    for i in range(B):\n"
-                             "        tl.store(x + i, n + N)\n";
+constexpr const char *cachedText = "import triton\n"
+                                   "import triton.language as tl\n"
+                                   "N = tl.constexpr(3)\n"
+                                   "\n"
+                                   "@triton.jit\n"
+                                   "def kernel(x, n, B: tl.constexpr = 2):\n"
+                                   "    for i in range(B):\n"
+                                   "        tl.store(x + i, n + N)\n";
 
 struct Asked {
-  std::string source = text, path = "k.py", signature = "x=*i32,n=i32";
+  std::string source = cachedText, path = "k.py", signature = "x=*i32,n=i32";
   uint32_t line = 1;
   compiler::CompileOptions options;
 };

@@ -14,7 +14,7 @@ using jit::SpecializedKernel;
 namespace {
 
 // Answers `N`, and counts how often it is asked.
-struct Host : sema::HostEnv {
+struct CountingHost : sema::HostEnv {
   int64_t n = 1;
   int asked = 0;
   std::optional<sema::HostAnswer> lookup(std::string_view name) override {
@@ -51,7 +51,7 @@ TEST(KernelTableTest, FindsByKey) {
 
 TEST(KernelTableTest, AsksTheHostOnceAChangeOfItsVersion) {
   KernelTable table;
-  auto host = std::make_shared<Host>();
+  auto host = std::make_shared<CountingHost>();
   KernelRef kernel = table.insert("key", 0, compiled(host));
   host->asked = 0;
   for (int i = 0; i != 5; ++i)
@@ -64,7 +64,7 @@ TEST(KernelTableTest, AsksTheHostOnceAChangeOfItsVersion) {
 
 TEST(KernelTableTest, AnotherAnswerIsAnotherKernelAndTheOldOneIsFoundAgain) {
   KernelTable table;
-  auto host = std::make_shared<Host>();
+  auto host = std::make_shared<CountingHost>();
   KernelRef one = table.insert("key", 0, compiled(host));
   host->n = 2;
   EXPECT_FALSE(table.find("key", 1));
@@ -78,7 +78,7 @@ TEST(KernelTableTest, AnotherAnswerIsAnotherKernelAndTheOldOneIsFoundAgain) {
 
 TEST(KernelTableTest, OfTwoThreadsTheFirstKernelStays) {
   KernelTable table;
-  auto host = std::make_shared<Host>();
+  auto host = std::make_shared<CountingHost>();
   KernelRef first = table.insert("key", 0, compiled(host));
   EXPECT_EQ(table.insert("key", 0, compiled(host)), first);
   EXPECT_EQ(table.size(), 1u);
@@ -86,7 +86,7 @@ TEST(KernelTableTest, OfTwoThreadsTheFirstKernelStays) {
 
 TEST(KernelTableTest, KeepsAFewKernelsOfOneKey) {
   KernelTable table;
-  auto host = std::make_shared<Host>();
+  auto host = std::make_shared<CountingHost>();
   size_t before = jit::keptKernels();
   for (uint64_t version = 0; version != 40; ++version) {
     host->n = int64_t(version);
