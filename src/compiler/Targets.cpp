@@ -149,10 +149,12 @@ void reportStatus(const Status &status, std::string_view target, diag::Location 
   auto report = [&]() -> diag::Diagnostic & {
     switch (status.code) {
     case StatusCode::Internal: return sink.report(Kind::InternalCompilerError, place, {message});
-    case StatusCode::Toolchain: return sink.report(Kind::ToolchainFailed, place, {target, message});
     case StatusCode::Driver: return sink.report(Kind::DriverFailed, place, {message});
     case StatusCode::Assertion: return sink.report(Kind::DeviceAssertion, place, {message});
     case StatusCode::Launch: return sink.report(Kind::LaunchFailed, place, {message});
+    case StatusCode::Toolchain:
+      takePlace(message, place);
+      return sink.report(Kind::ToolchainFailed, place, {target, message});
     case StatusCode::Resource:
       takePlace(message, place);
       return sink.report(Kind::TargetTooSmall, place, {target, message});

@@ -1,5 +1,5 @@
 #include "targets/nvidia/Assembler.h"
-#include "base/OverLimit.h"
+#include "targets/nvidia/AssemblerLog.h"
 #include "targets/nvidia/ToolSearch.h"
 #include "targets/nvidia/Workers.h"
 
@@ -27,77 +27,7 @@ std::string keep(const std::string &ptx) {
   return whole ? path : path + " (not whole)";
 }
 
-// Its errors, or all of it when it has none; bounded, since it ends up in a message.
-std::string shorten(const std::string &log) {
-  std::string errors, rest;
-  for (size_t start = 0; start < log.size();) {
-    size_t end = std::min(log.find('\n', start), log.size());
-    std::string line = log.substr(start, end - start);
-    bool isError = line.find("error") != std::string::npos || line.find("fatal") != std::string::npos;
-    (isError ? errors : rest) += "\n  " + line;
-    start = end + 1;
-  }
-  std::string text = errors.empty() ? rest : errors;
-  return text.size() > 2000 ? text.substr(0, 2000) + " ..." : text;
-}
-
-bool isTooLarge(const std::string &log) {
-  for (const char *sign :
-       {"uses too much shared data", "uses too much", "too many registers", "Register allocation failed"})
-    if (log.find(sign) != std::string::npos)
-      return true;
-  return false;
-}
-
-// "Entry function 'f' uses too much shared data (0x40000 bytes, 0xc000 max)" -> the sentence with these
-// numbers, and a new line; empty where the log has none such.
-std::string limitIn(const std::string &log) {
-  constexpr std::string_view sign = "uses too much ";
-  size_t at = log.find(sign);
-  char name[16];
-  unsigned long long required = 0, limit = 0;
-  if (at == std::string::npos ||
-      std::sscanf(log.c_str() + at + sign.size(), "%15s data (%llx bytes, %llx max)", name, &required,
-                  &limit) != 3)
-    return "";
-  return overLimit(std::string(name) + " memory", required, limit) + "\n";
-}
-
-// The number before `word`, or behind `word` when `behind`.
-std::optional<long> numberAt(const std::string &line, const std::string &word, bool behind) {
-  size_t at = line.find(word);
-  if (at == std::string::npos)
-    return std::nullopt;
-  size_t start = at + word.size();
-  if (!behind) {
-    start = at;
-    while (start && line[start - 1] >= '0' && line[start - 1] <= '9')
-      --start;
-    if (start == at)
-      return std::nullopt;
-  }
-  return std::strtol(line.c_str() + start, nullptr, 10);
-}
-
 } // namespace
-
-void readUsage(const std::string &log, Assembled &out) {
-  // A linker's own line counts what the system keeps for itself, too: the assembler's is better.
-  size_t line = log.find("Used ");
-  if (line == std::string::npos)
-    line = log.find("used ");
-  if (line != std::string::npos) {
-    std::string usage = log.substr(line, log.find('\n', line) - line);
-    out.registers = int(numberAt(usage, "sed ", true).value_or(-1));
-    out.sharedBytes = numberAt(usage, " bytes smem", false).value_or(0);
-  }
-  auto stores = numberAt(log, " bytes spill stores", false),
-       loads = numberAt(log, " bytes spill loads", false);
-  if (stores && loads)
-    out.spillBytes = int(std::max(*stores, *loads));
-  if (auto stack = numberAt(log, " bytes stack frame", false))
-    out.stackBytes = int(*stack);
-}
 
 void prepareToAssemble(const std::string &arch) { tellWorker({.task = worker::Task::Prepare}, arch); }
 
@@ -137,11 +67,12 @@ Result<Assembled> assemble(const std::string &ptx, const std::string &arch, std:
                          answer->log + "; hint: put ptxas on the PATH, or name it in TEGULA_PTXAS");
   case worker::Outcome::Crashed:
     return Status::error(StatusCode::Toolchain, "the assembler crashed: `" + answer->tool + "`" +
-                                                    shorten(answer->log) + "\n  the PTX is " + keep(ptx));
+                                                    errorsIn(answer->log) + "\n  the PTX is " + keep(ptx));
   case worker::Outcome::Refused: {
-    Status status = Status::error(isTooLarge(answer->log) ? StatusCode::Resource : StatusCode::Toolchain,
-                                  limitIn(answer->log) + "the assembler refuses the kernel: `" +
-                                      answer->tool + "` for " + arch + shorten(answer->log));
+    Status status = Status::error(saysTooLarge(answer->log) ? StatusCode::Resource : StatusCode::Toolchain,
+                                  placeOfError(answer->log, ptx) + limitIn(answer->log) +
+                                      "the assembler refuses the kernel: `" + answer->tool + "` for " + arch +
+                                      errorsIn(answer->log));
     // A worker that was started before the environment changed has the tool of then.
     if (refusal && identityOfTool(answer->tool) == identityOfAssembler())
       *refusal = status;
@@ -167,7 +98,7 @@ Result<std::string> disassemble(const std::string &cubin) {
   if (answer->outcome == worker::Outcome::NoTool)
     return Status::error(StatusCode::Unsupported, answer->log + "; hint: name one in TEGULA_NVDISASM");
   if (answer->outcome != worker::Outcome::Done)
-    return Status::error(StatusCode::Toolchain, "`" + answer->tool + "` failed" + shorten(answer->log));
+    return Status::error(StatusCode::Toolchain, "`" + answer->tool + "` failed" + errorsIn(answer->log));
   return std::move(answer->result);
 }
 

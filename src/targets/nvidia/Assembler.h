@@ -38,7 +38,4 @@ std::optional<std::string> identityOfAssembler();
 // A cubin as the vendor's disassembler prints it. Unsupported: there is none.
 Result<std::string> disassemble(const std::string &cubin);
 
-// What the log of an assembler says of registers and memory.
-void readUsage(const std::string &log, Assembled &out);
-
 } // namespace tegula::nvidia

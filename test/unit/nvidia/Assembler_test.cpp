@@ -1,6 +1,7 @@
 // PTX through the worker: with the real assembler when there is one, and with tools that refuse,
 // crash, hang and lie, which are scripts.
 #include "targets/nvidia/Assembler.h"
+#include "targets/nvidia/AssemblerLog.h"
 
 #include <gtest/gtest.h>
 
@@ -321,6 +322,28 @@ TEST(UsageTest, ReadsBothToolsLogs) {
       both);
   EXPECT_EQ(both.registers, 22);
   EXPECT_EQ(both.sharedBytes, 0);
+}
+
+TEST(PlaceTest, OfAnErrorIsThatOfTheDirectiveAbove) {
+  const std::string ptx = "{\n"
+                          "\t.loc\t1 4 0\n"
+                          "\tmov.u32 \t%r3, %tid.x;\n"
+                          "\t.loc\t2 17 9, function_name $L__info_string0, inlined_at 1 8 3\n"
+                          "\tfoo.bar %r1, %r2;\n"
+                          "}\n"
+                          "\tbar;\n"
+                          "\t.file\t1 \"/a/kernels.py\"\n"
+                          "\t.file\t2 \"/a/more of them.py\"\n";
+  auto placeOf = [&](const char *log) { return nvidia::placeOfError(log, ptx); };
+  EXPECT_EQ(placeOf("ptxas /dev/stdin, line 5; error   : Unknown modifier '.bar'\nptxas fatal   : aborted"),
+            "/a/more of them.py:17:9: ");
+  EXPECT_EQ(placeOf("ptxas x.ptx, line 3; warning : w\nptxas x.ptx, line 3; error : e"),
+            "/a/kernels.py:4:1: ");
+  EXPECT_EQ(placeOf("ptxas x.ptx, line 1; error : e"), "") << "no directive above";
+  EXPECT_EQ(placeOf("ptxas x.ptx, line 7; error : e"), "") << "behind the entry's end";
+  EXPECT_EQ(placeOf("ptxas x.ptx, line 99; error : e"), "") << "behind the text";
+  EXPECT_EQ(placeOf("ptxas fatal : Ptx assembly aborted due to errors"), "");
+  EXPECT_EQ(placeOf(""), "");
 }
 
 } // namespace
