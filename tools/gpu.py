@@ -10,6 +10,7 @@ Standard library only. Each step runs in processes of its own: what hangs is kil
     ./x gpu --steps inductor [--case WORD,...]              torch.compile beside eager: FOLDER/inductor.json
     ./x gpu --steps spellings [--quick] [--case TEXT]      products and attention, in many spellings, beside upstream's
     ./x gpu --steps goals [--case TEXT]                    the plain spellings at the sizes that there are goals for
+    ./x gpu --steps lengths [--case TEXT]                  products whose rows are no multiples of 16 elements
     ./x gpu --steps random [--seeds FIRST:LAST,SEED,...]   random kernels beside upstream's: FOLDER/random.json
 """
 import argparse
@@ -28,7 +29,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "random", "types", "profile"]
+STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "lengths", "random", "types", "profile"]
 TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
 BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
@@ -332,12 +333,12 @@ def run_bench(args, env, results):
 
 
 def run_spelled(step):
-    """bench/gpu/spelling_run.py, which looks after its own workers; `step` is spellings or goals."""
+    """bench/gpu/spelling_run.py, which looks after its own workers; `step` is spellings, goals or lengths."""
 
     def run_it(args, env, results):
         is_quick = args.quick and step == "spellings"
         run_workers(step, "spelling_run.py", 110 if is_quick else 300, args, env, results,
-                    "--only", args.case, *(["--quick"] if is_quick else ["--goals"] if step == "goals" else []))
+                    "--only", args.case, *(["--quick"] if is_quick else [f"--{step}"] if step != "spellings" else []))
 
     return run_it
 
@@ -452,7 +453,7 @@ def main(argv):
     args.work = Path(tempfile.mkdtemp(prefix="tegula-gpu-"))
     results = {"library": str(folder)}
     steps = {**{suite: run_beside(suite) for suite in BESIDE}, "set": run_set, "tests": run_tests, "sanitize": run_sanitize, "bench": run_bench,
-             "inductor": run_inductor, **{step: run_spelled(step) for step in ("spellings", "goals")}, "random": run_random,
+             "inductor": run_inductor, **{step: run_spelled(step) for step in ("spellings", "goals", "lengths")}, "random": run_random,
              "types": run_types, "profile": run_profile}
     for step in args.steps:
         say(f"--- {step} ({time.monotonic() - args.started:.0f} s)")

@@ -144,11 +144,24 @@ def goals():
                 yield attention("two loops", length, head, causal, 5)
 
 
+def lengths():
+    """Squares whose rows are no multiples of 16 elements: of 16 bytes all the same, of 8 bytes, of one element."""
+    blocks = [product(128, 256, 64, 8, 3), product(128, 128, 64, 8, 3), product(64, 128, 64, 4, 4), product(64, 64, 64, 4, 4)]
+    for spelling in ("wrapped nn", "masked, acc +=", "descriptors made"):
+        yield Case("GEMM f16 4104", f"matmul, {spelling}", "f16", cube(4104), blocks)
+    yield Case("GEMM f16 4096x1000x4096", "matmul, wrapped nn", "f16", dict(m=4096, n=1000, k=4096), blocks)
+    for n in (4100, 4101):
+        yield Case(f"GEMM f16 {n}", "matmul, wrapped nn", "f16", cube(n), blocks)
+    for n in (4100, 4101):
+        yield Case(f"GEMM tf32 {n}", "matmul, tf32 by name nt", "f32", cube(n), TF32[:3])
+
+
 def spelled_in_many_ways(quick):
     return [*required(quick), *spellings(quick), *others(quick)]
 
 
-SETS = {"whole": lambda: spelled_in_many_ways(False), "quick": lambda: spelled_in_many_ways(True), "goals": goals}
+SETS = {"whole": lambda: spelled_in_many_ways(False), "quick": lambda: spelled_in_many_ways(True), "goals": goals,
+        "lengths": lengths}
 
 
 def cases(chosen="whole", only=""):

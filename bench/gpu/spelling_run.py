@@ -1,10 +1,10 @@
 """`./x gpu --steps spellings`: products and attention in many spellings, ours beside upstream's and the libraries, in one run.
 
-    spelling_run.py [--quick | --goals] [--only TEXT] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER] [--no-compile]
+    spelling_run.py [--quick | --goals | --lengths] [--only TEXT] [--budget SECONDS] [--jobs N] [--out FOLDER] [--logs FOLDER] [--no-compile]
 
 Standard library only. Worker processes (spelling_worker.py) compile cases side by side; one at a time is told to measure. A worker
 that dies, hangs or loses the device is replaced; the case is tried again without the configuration that was under way, or without
-the contestant, and that is reported with its fate. Writes FOLDER/spellings.json (goals.json) after each case. At the end cold compiles are timed alone.
+the contestant, and that is reported with its fate. Writes FOLDER/spellings.json (goals.json, lengths.json) after each case. At the end cold compiles are timed alone.
 """
 import argparse
 import json
@@ -44,7 +44,7 @@ class Worker(WorkerProcess):
 
 class Run(Workers):
     def __init__(self, args, cases):
-        super().__init__(LIMITS, args.out / ("goals.json" if args.set == "goals" else "spellings.json"))
+        super().__init__(LIMITS, args.out / f"{args.set if args.set in ('goals', 'lengths') else 'spellings'}.json")
         self.args, self.waiting = args, list(cases)
         self.deadline = time.monotonic() + args.budget
         self.results = []
@@ -180,6 +180,7 @@ def arguments():
     chosen.add_argument("--quick", dest="set", action="store_const", const="quick", default="whole",
                         help="a third of the cases, two configurations each")
     chosen.add_argument("--goals", dest="set", action="store_const", const="goals", help="one spelling at many sizes")
+    chosen.add_argument("--lengths", dest="set", action="store_const", const="lengths", help="rows that are no multiples of 16 elements")
     parser.add_argument("--only", default="", help="cases whose name has this text")
     parser.add_argument("--budget", type=float, default=0, help="seconds after which no new case is measured; 300, quick 110")
     parser.add_argument("--jobs", type=int, default=max(2, len(os.sched_getaffinity(0)) - 2), help="workers")

@@ -229,12 +229,13 @@ def test_tables_of_results(quick):
     assert "| add 2^10 f32 | " in text and "| launch of 5 arguments | " in text and "- lost: the device was lost" in text
 
 
-def test_goals_name_each_spelling_by_its_purpose():
+@pytest.mark.parametrize("chosen, count", [("goals", 24), ("lengths", 8)])
+def test_cases_name_each_spelling_by_its_purpose(chosen, count):
     import spelling_cases
 
-    goals = spelling_cases.cases("goals")
-    assert len({case.name() for case in goals}) == len(goals) == 24
-    assert not [case for case in goals if case.spelling not in spelling_cases.spelled.ALL]
+    cases = spelling_cases.cases(chosen)
+    assert len({case.name() for case in cases}) == len(cases) == count
+    assert not [case for case in cases if case.spelling not in spelling_cases.spelled.ALL]
 
 
 def test_each_fitted_cost_names_a_benchmark_that_guards_it():
