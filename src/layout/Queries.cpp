@@ -35,14 +35,6 @@ std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim) {
   return masksAlong(layout, Axis::Warp, dim);
 }
 
-unsigned fastestOf(const Layout &layout) {
-  unsigned fastest = layout.rank() - 1;
-  for (unsigned d = layout.rank(); d-- != 0;)
-    if (layout.contiguous(d) > layout.contiguous(fastest))
-      fastest = d;
-  return fastest;
-}
-
 int64_t runOfWarp(const Layout &layout, unsigned dim, unsigned width) {
   unsigned run = std::min(width, layout.contiguous(dim));
   if (run < layout.contiguous(dim) && run > 1)
@@ -54,6 +46,17 @@ int64_t runOfWarp(const Layout &layout, unsigned dim, unsigned width) {
     if (int64_t(basis) == reach * stride)
       reach *= 2;
   return reach;
+}
+
+unsigned fastestOf(const Layout &layout) {
+  auto run = [&](unsigned d) {
+    return std::pair(layout.contiguous(d), runOfWarp(layout, d, layout.contiguous(d)));
+  };
+  unsigned fastest = layout.rank() - 1;
+  for (unsigned d = layout.rank(); d-- != 0;)
+    if (run(d) > run(fastest))
+      fastest = d;
+  return fastest;
 }
 
 unsigned registersInside(const Layout &layout, std::span<const int64_t> groups) {

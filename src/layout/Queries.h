@@ -18,7 +18,8 @@ std::vector<unsigned> registersAlong(const Layout &layout, unsigned dim);
 std::vector<unsigned> lanesAlong(const Layout &layout, unsigned dim);
 std::vector<unsigned> warpsAlong(const Layout &layout, unsigned dim);
 
-// The dimension along which a thread holds the most neighbours; of several the last one.
+// The dimension along which a thread holds the most neighbours; of several that along which a warp does, and
+// of several such the last one.
 unsigned fastestOf(const Layout &layout);
 // Elements along `dim` that lie side by side in one access of a warp whose threads move `width` each.
 int64_t runOfWarp(const Layout &layout, unsigned dim, unsigned width);

@@ -2,6 +2,7 @@
 #include "analysis/Multiples.h"
 #include "ir/simt/Scratch.h"
 #include "transforms/FormRanges.h"
+#include "transforms/LoopVersions.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -227,6 +228,8 @@ std::optional<BulkCopies::Plan> BulkCopies::plan(const Access &access, const lay
     why = text;
     return std::nullopt;
   };
+  if (auto loop = access.op->getParentOfType<scf::ForOp>(); loop && loop->hasAttr(hasVersionName))
+    return refuse("where it could be one, a version of the loop runs");
   ArrayRef<int64_t> shape = access.tile.getShape();
   unsigned bits = simt::storedBits(access.tile.getElementType());
   if (shape.size() != 2 || !llvm::all_of(shape, [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))

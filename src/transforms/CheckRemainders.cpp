@@ -192,15 +192,22 @@ void Checks::check(Operation *op, bool isOfIndex) {
 
 } // namespace
 
-void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
-  auto function = cast<FuncOp>(root);
+SmallVector<Operation *> remaindersToCheck(Operation *function) {
   Indices indices;
   SmallVector<Operation *> ops;
-  function.walk([&](Operation *op) {
+  function->walk([&](Operation *op) {
     if (mayTear(op, indices))
       ops.push_back(op);
   });
-  if (ops.empty() || ops.size() > mostOps)
+  if (ops.size() > mostOps)
+    ops.clear();
+  return ops;
+}
+
+void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
+  auto function = cast<FuncOp>(root);
+  SmallVector<Operation *> ops = remaindersToCheck(function);
+  if (ops.empty())
     return;
   // An access may need several of them; one less at a time: those that make no access wider are not checked.
   auto mark = [](Operation *op) { op->setAttr(checkedRemainderName, UnitAttr::get(op->getContext())); };
@@ -215,6 +222,7 @@ void checkRemainders(Operation *root, std::vector<diag::Remark> &remarks) {
     return !isNeeded;
   });
   Checks checks(function);
+  Indices indices;
   for (Operation *op : ops) {
     checks.check(op, indices.contains(op->getOperand(0)));
     remarks.push_back({locationText(op->getLoc()), "access",

@@ -4,9 +4,14 @@
 
 #include "mlir/IR/Operation.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <vector>
 
 namespace tegula::transforms {
+
+// The ops that `checkRemainders` may check: remainders, and quotients of indices. None if they are too many.
+llvm::SmallVector<mlir::Operation *> remaindersToCheck(mlir::Operation *function);
 
 // Neighbours i, i+1, ... have neighbouring remainders, unless one but the first is a multiple of n: below
 // zero, where remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0; quotients of neighbours

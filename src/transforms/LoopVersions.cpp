@@ -81,6 +81,7 @@ void versionLoop(scf::ForOp loop, Value condition, ArrayRef<Value> changed,
       builder.clone(*op, map);
   Operation *version = builder.clone(*loop, map);
   finish(branch.thenBlock(), version);
+  loop->setAttr(hasVersionName, builder.getUnitAttr());
   loop->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
   finish(branch.elseBlock(), loop);
 }

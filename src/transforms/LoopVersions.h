@@ -6,13 +6,17 @@
 
 namespace tegula::transforms {
 
+// On a loop: beside it stands a version in which its accesses are wide. Copies of boxes are that one's.
+inline constexpr llvm::StringLiteral hasVersionName = "tt.has_version";
+
 // Lists how wide the loads of tiles in a loop are, in elements an access, under the facts and promises of the
 // function as it stands.
 std::vector<unsigned> loadWidths(mlir::scf::ForOp loop);
 
-// Puts the loop into the else branch of an `scf.if` on `condition`, and a version of it into the other one.
-// That version reads the values `changed` and all that comes from them anew, from `replacement` in their
-// place. `replacement` builds at the start of the branch, and looks up in the map what was replaced before.
+// Puts the loop, marked, into the else branch of an `scf.if` on `condition`, and a version of it into the
+// other one. That version reads the values `changed` and all that comes from them anew, from `replacement` in
+// their place. `replacement` builds at the start of the branch, and looks up in the map what was replaced
+// before.
 void versionLoop(
     mlir::scf::ForOp loop, mlir::Value condition, llvm::ArrayRef<mlir::Value> changed,
     llvm::function_ref<mlir::Value(mlir::OpBuilder &builder, mlir::Value value, const mlir::IRMapping &map)>

@@ -32,22 +32,6 @@ bool isUniform(Value tile) {
          !isa<RankedTensorType>(tile.getType());
 }
 
-std::optional<ClampOp> matchClamp(Operation *op) {
-  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
-  if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
-    return std::nullopt;
-  if (auto select = dyn_cast<arith::SelectOp>(op);
-      select && isa<RankedTensorType>(select.getCondition().getType()))
-    for (unsigned inside : {1u, 2u})
-      if (isUniform(op->getOperand(3 - inside)) && !isUniform(op->getOperand(inside)))
-        return ClampOp{op, inside};
-  if (isa<arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp>(op))
-    for (unsigned inside : {0u, 1u})
-      if (isUniform(op->getOperand(1 - inside)) && !isUniform(op->getOperand(inside)))
-        return ClampOp{op, inside};
-  return std::nullopt;
-}
-
 // Tiles of conditions: where the clamp changes nothing.
 Value conditionOf(OpBuilder &builder, const ClampOp &clamp) {
   if (auto select = dyn_cast<arith::SelectOp>(clamp.op); select && clamp.inside == 1)
@@ -120,8 +104,8 @@ private:
       Operation *op = value.getDefiningOp();
       if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op) || !seen.insert(op).second)
         continue;
-      if (std::optional<ClampOp> clamp = matchClamp(op); clamp && !loop_->isAncestor(op))
-        clamps_.insert({op, *clamp});
+      if (std::optional<unsigned> inside = operandWithinBounds(op); inside && !loop_->isAncestor(op))
+        clamps_.insert({op, ClampOp{op, *inside}});
       llvm::append_range(work, op->getOperands());
     }
   }
@@ -171,6 +155,22 @@ private:
 };
 
 } // namespace
+
+std::optional<unsigned> operandWithinBounds(Operation *op) {
+  auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType()) : nullptr;
+  if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
+    return std::nullopt;
+  if (auto select = dyn_cast<arith::SelectOp>(op);
+      select && isa<RankedTensorType>(select.getCondition().getType()))
+    for (unsigned inside : {1u, 2u})
+      if (isUniform(op->getOperand(3 - inside)) && !isUniform(op->getOperand(inside)))
+        return inside;
+  if (isa<arith::MinSIOp, arith::MinUIOp, arith::MaxSIOp, arith::MaxUIOp>(op))
+    for (unsigned inside : {0u, 1u})
+      if (isUniform(op->getOperand(1 - inside)) && !isUniform(op->getOperand(inside)))
+        return inside;
+  return std::nullopt;
+}
 
 void versionClampedLoops(Operation *function, std::vector<diag::Remark> &remarks) {
   size_t versions = 0;

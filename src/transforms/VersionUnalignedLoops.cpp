@@ -1,8 +1,11 @@
 #include "transforms/VersionUnalignedLoops.h"
+#include "analysis/AxisInfo.h"
 #include "analysis/Multiples.h"
 #include "ir/tile/Tile.h"
+#include "transforms/CheckRemainders.h"
 #include "transforms/LoopVersions.h"
 #include "transforms/ProductLoops.h"
+#include "transforms/VersionClampedLoops.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -29,7 +32,8 @@ struct Number {
 class Versioner {
 public:
   Versioner(scf::ForOp loop, std::vector<diag::Remark> &remarks)
-      : loop_(loop), function_(loop->getParentOfType<FuncOp>()), remarks_(remarks) {}
+      : loop_(loop), function_(loop->getParentOfType<FuncOp>()), remarks_(remarks),
+        remainders_(remaindersToCheck(function_)) {}
 
   // Returns true if the loop became two.
   bool run() {
@@ -69,6 +73,8 @@ private:
       }
       if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op) || !seen.insert(op).second)
         continue;
+      if (std::optional<unsigned> inside = operandWithinBounds(op))
+        clamps_.push_back({op, *inside});
       for (Value operand : op->getOperands())
         work.push_back({operand, isa<IntToPtrOp>(op) ? accessBytes : divisor});
     }
@@ -102,22 +108,40 @@ private:
       value.getDefiningOp()->removeAttr(divisibilityName);
   }
 
+  // Returns how wide loads would be if no `%` and no clamp tore a run of neighbours apart: that is for the
+  // passes behind this one to check.
+  std::vector<unsigned> widths() {
+    auto number = [&](unsigned inside) {
+      return IntegerAttr::get(IntegerType::get(function_.getContext(), 32), inside);
+    };
+    for (auto [op, inside] : clamps_)
+      op->setAttr(analysis::takenOperandName, number(inside));
+    for (Operation *op : remainders_)
+      op->setAttr(analysis::checkedRemainderName, UnitAttr::get(op->getContext()));
+    std::vector<unsigned> result = loadWidths(loop_);
+    for (Operation *op : remainders_)
+      op->removeAttr(analysis::checkedRemainderName);
+    for (auto [op, inside] : clamps_)
+      op->removeAttr(analysis::takenOperandName);
+    return result;
+  }
+
   // Those without which some load would be narrower. False: even with all of them none is wider.
   bool keepThoseThatCount() {
     auto suppose = [&](const Number &number) {
       promise(number.value, IntegerAttr::get(IntegerType::get(function_.getContext(), 32), number.divisor));
     };
-    std::vector<unsigned> before = loadWidths(loop_);
+    std::vector<unsigned> before = widths();
     llvm::MapVector<Value, Attribute> promised;
     for (auto &[value, number] : numbers_) {
       promised[value] = promiseOf(value);
       suppose(number);
     }
-    std::vector<unsigned> best = loadWidths(loop_);
+    std::vector<unsigned> best = widths();
     if (best != before)
       for (auto &[value, number] : numbers_) {
         promise(value, promised[value]);
-        if (loadWidths(loop_) == best)
+        if (widths() == best)
           continue;
         suppose(number);
         chosen_.push_back(number);
@@ -154,7 +178,9 @@ private:
   scf::ForOp loop_;
   FuncOp function_;
   std::vector<diag::Remark> &remarks_;
+  SmallVector<Operation *> remainders_;
   llvm::MapVector<Value, Number> numbers_;
+  SmallVector<std::pair<Operation *, unsigned>> clamps_; // and the operand that each gives
   SmallVector<Number> chosen_;
 };
 

@@ -7,46 +7,60 @@ import tegula.language as tl
 
 
 @triton.jit
-def product_kernel(a, b, c, M, N, K, sa, sb, sc, DESCRIPTORS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """c = a @ b.T"""
+def product_kernel(a, b, c, M, N, K, sa, sb, sc, SPELLING: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = a @ b.T; of `wrapped` and `clamped` a @ b."""
     first_m, first_n = tl.program_id(0) * BM, tl.program_id(1) * BN
     m, n, k = first_m + tl.arange(0, BM), first_n + tl.arange(0, BN), tl.arange(0, BK)
-    if DESCRIPTORS:
+    if SPELLING == "descriptors":
         x_tiles = tl.make_tensor_descriptor(a, shape=[M, K], strides=[sa, 1], block_shape=[BM, BK])
         y_tiles = tl.make_tensor_descriptor(b, shape=[N, K], strides=[sb, 1], block_shape=[BN, BK])
+    elif SPELLING == "wrapped":
+        rows, columns = m % M, n % N
+    elif SPELLING == "clamped":
+        rows, columns = tl.where(m < M, m, 0), tl.minimum(n, N - 1)
     acc = tl.zeros([BM, BN], tl.float32)
     for start in range(0, K, BK):
-        if DESCRIPTORS:
+        inside = start + k < K
+        if SPELLING == "descriptors":
             x, y = x_tiles.load([first_m, start]), y_tiles.load([first_n, start]).T
-        else:
-            inside = start + k < K
+        elif SPELLING == "masked":
             x = tl.load(a + m[:, None] * sa + (start + k)[None, :], mask=(m < M)[:, None] & inside[None, :], other=0)
             y = tl.load(b + n[None, :] * sb + (start + k)[:, None], mask=(n < N)[None, :] & inside[:, None], other=0)
+        else:
+            x = tl.load(a + rows[:, None] * sa + (start + k)[None, :], mask=inside[None, :], other=0)
+            y = tl.load(b + (start + k)[:, None] * sb + columns[None, :], mask=inside[:, None], other=0)
         acc = tl.dot(x, y, acc)
     tl.store(c + m[:, None] * sc + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
 
 
-def run(dtype, m, n, k, pad_a, pad_b, descriptors, bm, bn, bk, warps, stages):
+SPELLINGS = ["masked", "descriptors", "wrapped", "clamped"]
+
+
+def run(dtype, m, n, k, pad_a, pad_b, spelling, bm, bn, bk, warps, stages):
     generator = torch.Generator().manual_seed(m + k)
-    # Columns beyond k are read by no one.
-    a, b = (torch.randint(-3, 4, (rows, k + pad), generator=generator).to(dtype) for rows, pad in ((m, pad_a), (n, pad_b)))
-    a[:, k:] = b[:, k:] = 100
+    # Columns beyond the tensor are read by no one.
+    a = torch.randint(-3, 4, (m, k + pad_a), generator=generator).to(dtype)
+    has_k_first = spelling in ("wrapped", "clamped")
+    rows, columns = (k, n) if has_k_first else (n, k)
+    b = torch.randint(-3, 4, (rows, columns + pad_b), generator=generator).to(dtype)
+    a[:, k:] = b[:, columns:] = 100
     c = torch.full((m, n), -7.0)
     kernel = product_kernel[(triton.cdiv(m, bm), triton.cdiv(n, bn))](
-        a, b, c, m, n, k, a.stride(0), b.stride(0), n, DESCRIPTORS=descriptors, BM=bm, BN=bn, BK=bk, num_warps=warps, num_stages=stages)
-    assert torch.equal(c.double(), a[:, :k].double() @ b[:, :k].double().T)
+        a, b, c, m, n, k, a.stride(0), b.stride(0), n, SPELLING=spelling, BM=bm, BN=bn, BK=bk, num_warps=warps, num_stages=stages)
+    factor = b[:, :columns].double()
+    assert torch.equal(c.double(), a[:, :k].double() @ (factor if has_k_first else factor.T))
     return kernel
 
 
 # Multiples of 16 bytes that 16 elements are not; an odd stride of one, an odd length with such strides, nothing even.
-SHAPES = [(65, 66, 72, 0, 0), (33, 70, 72, 0, 1), (64, 67, 75, 5, 13), (17, 130, 41, 0, 2), (5, 9, 8, 0, 0)]
+SHAPES = [(65, 72, 72, 0, 0), (33, 72, 72, 0, 1), (64, 67, 75, 5, 13), (17, 130, 41, 0, 2), (5, 9, 8, 0, 0)]
 
 
 @pytest.mark.parametrize("m, n, k, pad_a, pad_b", SHAPES)
-@pytest.mark.parametrize("descriptors", [False, True], ids=["pointers", "descriptors"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
-def test_any_length(target, dtype, descriptors, m, n, k, pad_a, pad_b):
-    run(dtype, m, n, k, pad_a, pad_b, descriptors, 64, 64, 32, 4, 3)
+def test_any_length(target, dtype, spelling, m, n, k, pad_a, pad_b):
+    run(dtype, m, n, k, pad_a, pad_b, spelling, 64, 64, 32, 4, 3)
 
 
 ON_DEVICES = pytest.mark.parametrize("target", [pytest.param("sim", marks=pytest.mark.sim),
@@ -55,7 +69,14 @@ ON_DEVICES = pytest.mark.parametrize("target", [pytest.param("sim", marks=pytest
 
 @ON_DEVICES
 @pytest.mark.parametrize("m, n, k, pad_a, pad_b", [(130, 264, 136, 0, 0), (100, 258, 72, 1, 8)])
-@pytest.mark.parametrize("descriptors", [False, True], ids=["pointers", "descriptors"])
-def test_boxes_come_with_multiples(target, descriptors, m, n, k, pad_a, pad_b):
-    ptx = run(torch.float16, m, n, k, pad_a, pad_b, descriptors, 128, 256, 64, 8, 3).asm["ptx"]
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_boxes_come_with_multiples(target, spelling, m, n, k, pad_a, pad_b):
+    ptx = run(torch.float16, m, n, k, pad_a, pad_b, spelling, 128, 256, 64, 8, 3).asm["ptx"]
     assert ("cp.async.bulk.tensor" in ptx) == (".target sm_90a" in ptx)
+
+
+@ON_DEVICES
+def test_factors_of_32_bits_that_are_copied_one_by_one_lie_as_instructions_of_several_warps_want_them(target):
+    kernel = run(torch.float32, 130, 67, 75, 0, 0, "masked", 128, 64, 32, 4, 3)
+    ptx = kernel.asm["ptx"]
+    assert ("wgmma" in ptx and "mma.sync" not in ptx) == (".target sm_90a" in ptx)

@@ -21,7 +21,14 @@ import triton.language as tl
 # CHECK: } else {
 # CHECK: scf.for
 
-# Without a promise about N its rows are not aligned: nothing is gained.
+# Without a promise about N there is a version for multiples of 8 first, and that of tiles without a clamp in it.
+# ODD: scf.if
+# ODD: arith.shrsi {{.*}} exact
+# ODD: scf.if
+# ODD: simt.async_copy {{.*}}simt.width = 8{{.*}}
+# ODD: simt.async_copy {{.*}}simt.width = 8{{.*}}
+# ODD: } else {
+# ODD: } else {
 # ODD-NOT: scf.if
 
 # OLD-NOT: scf.if

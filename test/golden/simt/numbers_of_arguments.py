@@ -35,3 +35,22 @@ def product(a, b, c, rows, K, sa, sb, BN: tl.constexpr):
         y = tl.load(b + j[None, :] * sb + (start + k)[:, None], mask=(start + k < K)[:, None], other=0.0)
         acc = tl.dot(x, y, acc)
     tl.store(c + i[:, None] * BN + j[None, :], acc)
+
+
+# A `%` by such a number is checked in that version alone.
+# RUN: tegula compile %s::wrapped --signature 'a=*f16:16,b=*f16:16,c=*f32:16,N=i32,K=i32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=WRAPPED
+# WRAPPED: scf.if
+# WRAPPED: arith.remsi {{.*}}tt.checked
+# WRAPPED-COUNT-2: simt.async_copy {{.*}}simt.width = 8{{.*}}
+# WRAPPED: } else {
+# WRAPPED-NOT: tt.checked
+@triton.jit
+def wrapped(a, b, c, N, K):
+    i, k = tl.arange(0, 64), tl.arange(0, 32)
+    columns = (tl.program_id(0) * 64 + i) % N
+    acc = tl.zeros([64, 64], tl.float32)
+    for start in range(0, K, 32):
+        x = tl.load(a + i[:, None] * K + start + k[None, :])
+        y = tl.load(b + (start + k[:, None]) * N + columns[None, :])
+        acc = tl.dot(x, y, acc)
+    tl.store(c + i[:, None] * 64 + i[None, :], acc)

@@ -45,6 +45,15 @@ protected:
     }
   }
 };
+TEST(Fastest, IsThatOfAThreadsNeighboursElseOfAWarps) {
+  const std::vector columns{0u, 1u}, rows{1u, 0u};
+  EXPECT_EQ(fastestOf(coalesced({32, 128}, columns, 4, 8)), 0u);
+  EXPECT_EQ(fastestOf(coalesced({32, 128}, rows, 4, 8)), 1u);
+  // Each thread has single elements, and the next of its own lies along the other dimension.
+  EXPECT_EQ(fastestOf(coalesced({32, 128}, columns, 1, 8)), 0u);
+  EXPECT_EQ(fastestOf(coalesced({128, 32}, rows, 1, 8)), 1u);
+}
+
 } // namespace
 
 TEST_F(Algebra, FlatCoordinatesRoundTrip) {
