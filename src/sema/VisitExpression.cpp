@@ -177,7 +177,7 @@ std::optional<Value> Visitor::attributeOf(const Value &object, const std::string
   if (auto *builtin = constant ? get<BuiltinRef>(*constant) : nullptr)
     if (auto member = findBuiltin(builtin->name + "." + name))
       return Value(std::move(*member));
-  if (name == "value" && constant)
+  if (name == "value" && constant && !get<BuiltinRef>(*constant))
     return object; // constexpr.value: constants are their own value here
   // Numbers and texts have Python's methods, which the host knows.
   bool isPlain = constant && (isNumber(*constant) || get<std::string>(*constant));

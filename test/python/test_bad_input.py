@@ -442,3 +442,18 @@ def test_device_assert_that_fails():
     with pytest.raises(triton.DeviceAssertionError, match="x is not negative") as caught:
         asserting[(1,)](X.copy(), debug=True)
     assert caught.value.kind == "DeviceAssertion"
+
+
+async def waiting(x_ptr):
+    pass
+
+
+async def waiting_for_many(x_ptr):
+    yield x_ptr
+
+
+@pytest.mark.parametrize("function, reason", [(lambda x_ptr: x_ptr, "not a lambda"), (waiting, "not `async def waiting`"),
+                                              (waiting_for_many, "not `async def waiting_for_many`")])
+def test_lambdas_and_coroutines_are_no_kernels(function, reason):
+    with pytest.raises(TypeError, match=reason):
+        triton.jit(function)

@@ -547,6 +547,11 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
             return fn
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit decorates a Python function, not {builtins.repr(fn)}")
+        if fn.__name__ == "<lambda>":
+            raise TypeError("@jit decorates a function that `def` defines, not a lambda: write `def` with a name")
+        if inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn):
+            raise TypeError(f"@jit decorates a function that `def` defines, not `async def {fn.__name__}`: a kernel waits "
+                            "for nothing of Python's")
         kind = JITFunction
         if _is_on("TEGULA_INTERPRET", "TRITON_INTERPRET"):
             from .interpreter import InterpretedFunction as kind

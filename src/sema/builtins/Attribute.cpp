@@ -72,6 +72,8 @@ std::optional<Const> typeAttribute(const TypeRef &ref, std::string_view name) {
     return makeInt(elementCount(type.shape));
   if (name == "element_ty" && !type.isScalar())
     return makeType(type.scalar());
+  if (name == "nbytes" && !type.isScalar()) // of booleans none, as upstream counts
+    return makeInt(elementCount(type.shape) * (type.pointer ? 8 : bitWidth(type.element) / 8));
   if (type.pointer) {
     if (name == "element_ty")
       return makeType(Type{type.element});
@@ -141,6 +143,11 @@ std::optional<Const> typeMethod(const TypeRef &ref, std::string_view name) {
     return Const{true};
   if (name == "is_floating" || name == "is_standard_floating")
     return Const{plain && isFloat(type.element) && (name == "is_floating" || bitWidth(type.element) > 8)};
+  if (name == "kind" && plain)
+    return Const{BuiltinRef{std::string("triton.language.dtype.KIND.") +
+                            (isFloat(type.element)  ? "FLOATING"
+                             : isBool(type.element) ? "BOOLEAN"
+                                                    : "INTEGRAL")}};
   if (name == "is_fp8")
     return Const{plain && isFloat(type.element) && bitWidth(type.element) == 8};
   if (name == "is_int")
@@ -227,9 +234,7 @@ std::optional<Value> tupleSubscript(Session &session, const Value &tuple, const 
   return element;
 }
 
-} // namespace
-
-std::optional<Value> attribute(Session &session, const Value &object, std::string_view name) {
+std::optional<Value> attributeOf(Session &session, const Value &object, std::string_view name) {
   if (auto *tensor = object.tensor())
     return tensorAttribute(session, *tensor, name);
   if (auto *record = object.record())
@@ -239,8 +244,11 @@ std::optional<Value> attribute(Session &session, const Value &object, std::strin
       return Value(*result);
     return session.fail(diag::Kind::NoSuchAttribute, {repr(*object.constant()), name});
   }
-  if (name == "value" && object.constant())
-    return object;
+  if (name == "value" && object.constant()) {
+    auto *builtin = std::get_if<BuiltinRef>(&object.constant()->value);
+    auto number = builtin ? enumeratorOf(builtin->name) : std::nullopt;
+    return number ? Value(makeInt(*number)) : object;
+  }
   // A number that is specialized, like a stride of 1, still looks like a value.
   if (isNumber(object) && (name == "dtype" || name == "type" || name == "shape" || name == "numel")) {
     auto tensor = toTensor(session, object);
@@ -252,8 +260,6 @@ std::optional<Value> attribute(Session &session, const Value &object, std::strin
             "lists are tuples in a kernel, and do not change: `x = x + (value,)`");
   return std::nullopt;
 }
-
-namespace {
 
 // The builtin behind a method of a run-time value; null: there is none.
 const Row *methodOf(const Value &object, std::string_view name) {
@@ -270,6 +276,14 @@ bool isMethod(const Value &object, std::string_view name) {
   if (auto *type = typeOfValue(object))
     return typeMethod(*type, name).has_value();
   return methodOf(object, name) != nullptr;
+}
+
+std::optional<Value> attribute(Session &session, const Value &object, std::string_view name) {
+  auto result = attributeOf(session, object, name);
+  if (!result && isMethod(object, name))
+    setHint(session, diag::Kind::NoSuchAttribute,
+            "`" + std::string(name) + "` is a method, and must be called: `." + std::string(name) + "(...)`");
+  return result;
 }
 
 std::optional<Value> callMethod(Session &session, const Value &object, std::string_view name,

@@ -79,14 +79,27 @@ static std::nullopt_t failOfOperands(Session &session, std::string_view op, cons
                                      const Value &right) {
   session.fail(diag::Kind::IncompatibleOperands, {op, describe(left), describe(right)});
   auto isPointer = [](const Value &value) { return value.tensor() && value.tensor()->type.pointer; };
-  if (left.isNone() || right.isNone())
+  auto isOperand = [](const Value &value) { return value.tensor() || isNumber(value); };
+  auto isType = [](const Value &value) {
+    return value.constant() && std::holds_alternative<TypeRef>(value.constant()->value);
+  };
+  if (isType(left) || isType(right)) {
+    std::string type = repr(*(isType(left) ? left : right).constant());
+    setHint(session, diag::Kind::IncompatibleOperands,
+            "`" + type + "` is a type, not a number: `x.to(type)` converts x to a type");
+  } else if (left.isNone() || right.isNone())
     setHint(session, diag::Kind::IncompatibleOperands,
             "an argument that may be None is used behind `if x is not None:`, which is decided when the "
             "kernel is compiled");
+  else if (!isOperand(left) || !isOperand(right))
+    setHint(session, diag::Kind::IncompatibleOperands, "");
   else if ((isPointer(left) || isPointer(right)) && op != "+" && op != "-")
     setHint(
         session, diag::Kind::IncompatibleOperands,
         "a pointer's element is tl.load(pointer); a tensor of one element comes as a number by `x.item()`");
+  else if (isPointer(left) || isPointer(right))
+    setHint(session, diag::Kind::IncompatibleOperands,
+            "only integers can be added to a pointer; `.to(tl.int32)` makes one of a float");
   return std::nullopt;
 }
 

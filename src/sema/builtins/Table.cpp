@@ -154,6 +154,7 @@ bool isModule(std::string_view name) {
                                             "triton.language.extra.cuda",
                                             "triton.language.extra.cuda.libdevice",
                                             "triton.language.PropagateNan",
+                                            "triton.language.dtype.KIND",
                                             "triton.language.dtype.SIGNEDNESS"};
   return modules.contains(name);
 }
@@ -237,6 +238,17 @@ std::string canonical(std::string_view dottedName) {
   return name;
 }
 
+std::optional<int64_t> enumeratorOf(std::string_view name) {
+  static const llvm::StringMap<int64_t> numbers = {
+      {"triton.language.PropagateNan.NONE", 0},           {"triton.language.PropagateNan.ALL", 0xFFFF},
+      {"triton.language.dtype.KIND.BOOLEAN", 0},          {"triton.language.dtype.KIND.INTEGRAL", 1},
+      {"triton.language.dtype.KIND.FLOATING", 2},         {"triton.language.dtype.SIGNEDNESS.SIGNED", 0},
+      {"triton.language.dtype.SIGNEDNESS.UNSIGNED", 1},
+  };
+  auto found = numbers.find(name);
+  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+}
+
 const Row *findMember(std::string_view name) {
   const Row *row = findRow(std::string(language) + std::string(name));
   return row && row->isMember ? row : nullptr;
@@ -273,9 +285,7 @@ std::optional<Const> findBuiltin(std::string_view dottedName) {
     return Const{TypeRef{*type}};
   if (name == "triton.language.pi32_t")
     return Const{TypeRef{DType::I32, true}};
-  if (name == "triton.language.PropagateNan.NONE" || name == "triton.language.PropagateNan.ALL" ||
-      name == "triton.language.dtype.SIGNEDNESS.SIGNED" ||
-      name == "triton.language.dtype.SIGNEDNESS.UNSIGNED" || name == "builtins.NotImplemented")
+  if (enumeratorOf(name) || name == "builtins.NotImplemented")
     return Const{BuiltinRef{name}};
   constexpr std::string_view tensor = "triton.language.tensor.";
   const Row *row =

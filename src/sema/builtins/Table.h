@@ -60,6 +60,8 @@ const std::vector<Row> &table();
 Meaning meaningOf(const Row &row);
 // By canonical name; null: none.
 const Row *findRow(std::string_view canonicalName);
+// The number of an enumerator, "triton.language.dtype.KIND.FLOATING", by canonical name; null: it names none.
+std::optional<int64_t> enumeratorOf(std::string_view canonicalName);
 // "triton.language.math.exp" -> "triton.language.exp"; names without an alias stay.
 std::string canonical(std::string_view dottedName);
 // The methods of values that are not the builtin of that name: `x.to` is tl.cast.

@@ -2,7 +2,10 @@
 # RUN: %ir of_the_class 'p=*f32,q=*i32,n=i32'
 # RUN: %ir operators 'q=*i32,n=i32'
 # RUN: %ir signedness 'q=*i32'
+# RUN: %ir kinds 'p=*f32,q=*i32'
 # RUN: %refused no_method 'p=*f32'
+# RUN: %refused method_without_call 'p=*f32'
+# RUN: %refused question_without_call 'p=*f32'
 # RUN: %refused no_operator 'n=i32'
 import triton
 import triton.language as tl
@@ -43,6 +46,19 @@ def signedness(q):
 
 
 @triton.jit
+def kinds(p, q):
+    # kinds: tt.store %arg1, %c64_i32
+    # kinds: tt.store %arg1, %c2_i32
+    x = tl.load(p + tl.arange(0, 16))
+    FLOATING: tl.constexpr = tl.dtype.KIND.FLOATING
+    tl.static_assert(x.dtype.kind() == FLOATING and tl.int1.kind() == tl.dtype.KIND.BOOLEAN)
+    tl.static_assert((x > 0).type.nbytes == 0 and (p + tl.arange(0, 4)).type.nbytes == 32)
+    tl.static_assert(tl.uint8.kind() == tl.dtype.KIND.INTEGRAL and tl.uint8.kind().value < x.dtype.kind().value)
+    tl.store(q, x.type.nbytes)
+    tl.store(q, x.dtype.kind().value)
+
+
+@triton.jit
 def no_method(p):
     # no_method: error: <function triton.language.tensor> has no attribute `summe` [NoSuchAttribute]
     tl.tensor.summe(p)
@@ -52,3 +68,18 @@ def no_method(p):
 def no_operator(n):
     # no_operator: error: int32 has no attribute `__plus__` [NoSuchAttribute]
     n.__plus__(1)
+
+
+@triton.jit
+def method_without_call(p):
+    # method_without_call: error: <['4'], fp32> has no attribute `sum` [NoSuchAttribute]
+    # method_without_call: hint: `sum` is a method, and must be called: `.sum(...)`
+    tl.store(p, tl.load(p + tl.arange(0, 4)).sum)
+
+
+@triton.jit
+def question_without_call(p):
+    # question_without_call: error: fp32 has no attribute `is_floating` [NoSuchAttribute]
+    # question_without_call: hint: `is_floating` is a method, and must be called: `.is_floating(...)`
+    if p.dtype.element_ty.is_floating:
+        tl.store(p, 1.0)

@@ -12,6 +12,7 @@
 # RUN: %refused float_floor_division 'f=f32'
 # RUN: %refused byte_float_and_integer 'x=f8e5,a=i32'
 # RUN: %refused two_pointers 'p=*f32'
+# RUN: %refused plus_type 'f=f32'
 # RUN: %refused pointer_plus_float 'p=*f32,f=f32'
 # RUN: %refused pointer_comparison 'p=*f32'
 # RUN: %refused pointer_times 'p=*f32'
@@ -195,8 +196,16 @@ def two_pointers(p):
 
 
 @triton.jit
+def plus_type(f):
+    # plus_type: invalid operands of type fp32 and int32 for `+` [IncompatibleOperands]
+    # plus_type: hint: `int32` is a type, not a number: `x.to(type)` converts x to a type
+    f + tl.int32
+
+
+@triton.jit
 def pointer_plus_float(p, f):
     # pointer_plus_float: invalid operands of type pointer<fp32> and fp32 for `+` [IncompatibleOperands]
+    # pointer_plus_float: hint: only integers can be added to a pointer; `.to(tl.int32)` makes one of a float
     p + f
 
 
