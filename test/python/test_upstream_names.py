@@ -431,6 +431,26 @@ def test_names_without_a_meaning_give_the_reason_when_they_are_used():
             use()
 
 
+def test_kernels_of_gluon_are_decorated_and_inspected_as_others_are():
+    import numpy as np
+
+    import tegula as triton
+    from tegula.experimental import gluon
+    from tegula.experimental.gluon import language as gl
+
+    @triton.autotune(configs=[triton.Config({"BLOCK": 4})], key=["n"])
+    @triton.heuristics({"EVEN": lambda arguments: True})
+    @gluon.jit(do_not_specialize=["n"])
+    def kernel(x_ptr, n, BLOCK: gl.constexpr, EVEN: gl.constexpr):
+        gl.store(x_ptr + gl.arange(0, BLOCK), n)
+
+    inner = kernel.fn.fn
+    assert isinstance(inner, triton.JITFunction) and kernel.arg_names == ["x_ptr", "n", "BLOCK", "EVEN"]
+    assert inner.params[1].do_not_specialize and inner.constexprs == [2, 3]
+    with pytest.raises(NotImplementedError, match="gluon.jit of `kernel`"):
+        kernel[(1, )](np.ones(4, np.float32), 4)
+
+
 def test_parts_of_element_types():
     import tegula.language as tl
 

@@ -1,17 +1,16 @@
 """``triton.experimental.gluon``: modules with such kernels can be imported; a launch says that there is no compiler for them."""
+import functools
+
 from ...absent import absent_names, refuse
-from ...runtime.jit import constexpr_function
+from ...runtime.jit import JITFunction, constexpr_function
 from . import language
 
 REASON = ("Gluon writes layouts and instructions of one architecture, and this compiler chooses those\n"
           "  hint: the same kernel with triton.jit")
 
 
-class GluonJITFunction:
-    """A function that `gluon.jit` decorates."""
-
-    def __init__(self, fn):
-        self.fn, self.__name__, self.__doc__, self.__module__ = fn, fn.__name__, fn.__doc__, fn.__module__
+class GluonJITFunction(JITFunction):
+    """A function that `gluon.jit` decorates; what wraps or inspects kernels when a module is imported takes it as one."""
 
     def is_gluon(self):
         return True
@@ -24,7 +23,7 @@ class GluonJITFunction:
 
 def jit(fn=None, **options):
     """Takes a kernel, and refuses its launches."""
-    return GluonJITFunction if fn is None else GluonJITFunction(fn)
+    return functools.partial(jit, **options) if fn is None else GluonJITFunction(fn, **options)
 
 
 __all__ = ["GluonJITFunction", "constexpr_function", "jit", "language"]
