@@ -1,4 +1,5 @@
 // Atoms: names, constants, and what stands in brackets.
+#include "syntax/NameForms.h"
 #include "syntax/Parsing.h"
 
 namespace tegula::syntax {
@@ -11,7 +12,7 @@ Expr *Parser::parseAtom() {
   case TokenKind::Identifier: {
     Token token = take();
     auto *node = make<Name>(begin);
-    node->id = text(token);
+    node->id = normalName(text(token));
     return node;
   }
   case TokenKind::Number: return parseNumber();

@@ -1,4 +1,5 @@
 // Expressions from the statement's list down to calls and subscripts.
+#include "syntax/NameForms.h"
 #include "syntax/Parsing.h"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ Expr *Parser::parseNamedExpression() {
   }
   Token token = take();
   Name *name = make<Name>(begin);
-  name->id = text(token);
+  name->id = normalName(text(token));
   take();
   Expr *value = parseExpression();
   auto *named = make<NamedExpr>(begin);

@@ -1,6 +1,7 @@
 // The door (limits, encoding), the token cursor, and what happens on an error.
 #include "diag/Utf8.h"
 #include "syntax/Characters.h"
+#include "syntax/NameForms.h"
 #include "syntax/Parsing.h"
 
 #include <algorithm>
@@ -115,7 +116,7 @@ bool Parser::expect(TokenKind kind) {
 bool Parser::expectName(std::string &name, diag::Range *range) {
   if (at(TokenKind::Identifier)) {
     Token token = take();
-    name = text(token);
+    name = normalName(text(token));
     if (range)
       *range = {token.begin, token.end};
     return true;

@@ -144,10 +144,10 @@ std::optional<Const> typeMethod(const TypeRef &ref, std::string_view name) {
   if (name == "is_floating" || name == "is_standard_floating")
     return Const{plain && isFloat(type.element) && (name == "is_floating" || bitWidth(type.element) > 8)};
   if (name == "kind" && plain)
-    return Const{BuiltinRef{std::string("triton.language.dtype.KIND.") +
-                            (isFloat(type.element)  ? "FLOATING"
-                             : isBool(type.element) ? "BOOLEAN"
-                                                    : "INTEGRAL")}};
+    return Const{
+        BuiltinRef{std::string("triton.language.dtype.KIND.") + (isFloat(type.element)  ? "FLOATING"
+                                                                 : isBool(type.element) ? "BOOLEAN"
+                                                                                        : "INTEGRAL")}};
   if (name == "is_fp8")
     return Const{plain && isFloat(type.element) && bitWidth(type.element) == 8};
   if (name == "is_int")

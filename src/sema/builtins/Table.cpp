@@ -240,9 +240,9 @@ std::string canonical(std::string_view dottedName) {
 
 std::optional<int64_t> enumeratorOf(std::string_view name) {
   static const llvm::StringMap<int64_t> numbers = {
-      {"triton.language.PropagateNan.NONE", 0},           {"triton.language.PropagateNan.ALL", 0xFFFF},
-      {"triton.language.dtype.KIND.BOOLEAN", 0},          {"triton.language.dtype.KIND.INTEGRAL", 1},
-      {"triton.language.dtype.KIND.FLOATING", 2},         {"triton.language.dtype.SIGNEDNESS.SIGNED", 0},
+      {"triton.language.PropagateNan.NONE", 0},         {"triton.language.PropagateNan.ALL", 0xFFFF},
+      {"triton.language.dtype.KIND.BOOLEAN", 0},        {"triton.language.dtype.KIND.INTEGRAL", 1},
+      {"triton.language.dtype.KIND.FLOATING", 2},       {"triton.language.dtype.SIGNEDNESS.SIGNED", 0},
       {"triton.language.dtype.SIGNEDNESS.UNSIGNED", 1},
   };
   auto found = numbers.find(name);

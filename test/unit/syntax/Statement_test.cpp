@@ -78,8 +78,16 @@ TEST(Lines, JoinedAndSplit) {
   EXPECT_EQ(treeOf("\n# only\n"), "");
 }
 
-TEST(Names, BeyondAscii) {
-  EXPECT_EQ(treeOf("\u03b1\u0301\u4e2d = \u00e9"), "assign \u03b1\u0301\u4e2d \u00e9\n");
+TEST(Names, BeyondAscii) { EXPECT_EQ(treeOf("\u03b1\u0301\u4e2d = \u00e9"), "assign \u03ac\u4e2d \u00e9\n"); }
+
+// As Python compares names (PEP 3131): ligatures, marks of their own, letters of other widths, Hangul in
+// parts.
+TEST(Names, HaveTheirNormalForm) {
+  EXPECT_EQ(treeOf("\uFB01 + fi"), "expr (+ fi fi)\n");
+  EXPECT_EQ(treeOf("e\u0301 + \u00E9"), "expr (+ \u00E9 \u00E9)\n");
+  EXPECT_EQ(treeOf("a\u0301\u0323 + a\u0323\u0301"), "expr (+ \u1EA1\u0301 \u1EA1\u0301)\n");
+  EXPECT_EQ(treeOf("\u1112\u1161\u11AB.\uFF58"), "expr (. \uD55C x)\n");
+  EXPECT_EQ(treeOf("f(\u212B=1)"), treeOf("f(\u00C5=1)"));
 }
 
 } // namespace
