@@ -198,10 +198,12 @@ public:
 
 private:
   // The same address in the same layout: each thread meets its own elements, in its own order, unless threads
-  // hold copies, which all of them read and one writes, or several elements may have one address. Of two
-  // stores that does not matter: whichever is the last one, it is of the second.
+  // hold copies, which all of them read and one writes, or several elements may have one address. Copies that
+  // reach nothing need not be read. Of two stores that does not matter: whichever is the last one, it is of
+  // the second.
   bool ownElements(Value a, Value b, Operation *user, bool bothWrite) {
-    return a == b && (bothWrite || (!hasCopies(a, user) && analysis::isOneToOne(access_, a)));
+    return a == b && (bothWrite ||
+                      (analysis::isOneToOne(access_, a) && (!hasCopies(a, user) || keepToThemselves(a, b))));
   }
 
   // One side of a meeting: the address, and whether elements are read there.
@@ -259,7 +261,8 @@ private:
         auto load = dyn_cast<LoadOp>(user);
         auto store = dyn_cast<StoreOp>(user);
         return (load && !isVolatile(load) && use.getOperandNumber() == 0 && staysInThreads(load)) ||
-               (store && store.getPtr() == address && store.getValue() != address);
+               (store && store.getPtr() == address && store.getValue() != address) ||
+               isa<AddPtrOp>(user); // another address, which is asked about itself
       });
       return keeps_[address] = result;
     };
