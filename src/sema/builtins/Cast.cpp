@@ -1,5 +1,6 @@
 // One element type to another, by upstream's rules. Casts of constants fold at once.
 #include "base/ByteFloat.h"
+#include "sema/Hints.h"
 #include "sema/builtins/Emit.h"
 #include "sema/builtins/Table.h"
 
@@ -115,9 +116,20 @@ Tensor castElement(Session &session, const Tensor &value, DType to, std::optiona
 std::optional<Tensor> castPointer(Session &session, const Tensor &value, const Type &to) {
   mlir::MLIRContext *context = session.builder.getContext();
   Type result = to.withShape(value.type.shape);
+  auto fail = [&] {
+    session.fail(diag::Kind::CannotCast, {spelling(value.type.scalar()), spelling(to.scalar())});
+    if (value.type.pointer && isPacked(value.type.element))
+      setHint(session, diag::Kind::CannotCast, "a pointer's element is tl.load(pointer)");
+    else if (value.type.pointer)
+      setHint(
+          session, diag::Kind::CannotCast,
+          "a pointer's element is tl.load(pointer), its address an int64; a tensor of one element comes as "
+          "a number by `x.item()`");
+    return std::nullopt;
+  };
   // The address of a packed element is no number of bytes.
   if (value.type.pointer && isPacked(value.type.element))
-    return session.fail(diag::Kind::CannotCast, {spelling(value.type.scalar()), spelling(to.scalar())});
+    return fail();
   if (value.type.pointer && to.pointer) {
     if (lower(result, context) == value.value.getType())
       return Tensor{value.value, result};
@@ -132,7 +144,7 @@ std::optional<Tensor> castPointer(Session &session, const Tensor &value, const T
     Tensor bits = emit<tile::PtrToIntOp>(session, address, lower(address, context), value.value);
     return castElement(session, bits, to.element, {});
   }
-  return session.fail(diag::Kind::CannotCast, {spelling(value.type.scalar()), spelling(to.scalar())});
+  return fail();
 }
 
 } // namespace

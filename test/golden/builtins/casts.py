@@ -122,6 +122,7 @@ def pointer_to_int(p):
 @triton.jit
 def pointer_to_float(p):
     # pointer_to_float: pointer<fp32> cannot be converted to fp32 [CannotCast]
+    # pointer_to_float: hint: a pointer's element is tl.load(pointer), its address an int64; a tensor of one element comes as a number by `x.item()`
     p.to(tl.float32)
 
 
