@@ -12,6 +12,10 @@
 #ifndef TEGULA_TEGULA_HPP
 #define TEGULA_TEGULA_HPP
 
+#if !defined(__cpp_concepts)
+#error "tegula.hpp needs C++20 (-std=c++20); programs in C and older C++ include tegula/tegula.h"
+#endif
+
 #include "tegula/tegula.h"
 
 #include <array>

@@ -13,12 +13,15 @@ public:
 
   Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid, const runtime::Place &) override {
     // The context is single-threaded: one run at a time.
-    std::lock_guard guard(kept_.mutex);
-    Result<mlir::ModuleOp> module = kept_.get();
+    RobustLock::Holder within(kept_.lock);
+    Result<mlir::ModuleOp> module = kept_.get(within);
     return module ? interp::run(*module, slots, grid) : module.status();
   }
   std::vector<std::string> stageNames() const override { return {}; }
-  Result<mlir::ModuleOp> module() { return kept_.get(); }
+  Status read() {
+    RobustLock::Holder within(kept_.lock);
+    return kept_.get(within).status();
+  }
 
 private:
   KeptModule kept_;
@@ -37,8 +40,8 @@ Result<std::string> stageOfInterp(const artifact::Artifact &, mlir::ModuleOp, co
 
 Result<std::unique_ptr<Executable>> interpreted(const artifact::Artifact &artifact) {
   auto executable = std::make_unique<InterpExecutable>(artifact);
-  if (Result<mlir::ModuleOp> module = executable->module(); !module)
-    return module.status();
+  if (Status status = executable->read(); !status.ok())
+    return status;
   return std::unique_ptr<Executable>(std::move(executable));
 }
 

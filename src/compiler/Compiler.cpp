@@ -92,7 +92,11 @@ void reportTooManyWarps(int64_t warps, std::string_view target, diag::Location p
 }
 
 Result<std::string_view> Compilation::stage(std::string_view name) {
-  std::lock_guard guard(textMutex_);
+  RobustLock::Holder within(textLock_);
+  if (within.isAbandoned()) { // somebody was at work on both; texts that were given out stay
+    (void)stages_.release();
+    new auto(std::move(texts_));
+  }
   if (auto known = texts_.find(name); known != texts_.end())
     return std::string_view(known->second);
   assert(std::find(stageNames_.begin(), stageNames_.end(), name) != stageNames_.end());

@@ -1,13 +1,13 @@
 // A kernel and what is known of its arguments -> a compilation: an artifact, loaded and ready to be launched,
 // the texts of its stages, remarks and times. What makes the artifact is behind Core.h.
 #pragma once
+#include "base/RobustLock.h"
 #include "compiler/Targets.h"
 #include "diag/Diagnostic.h"
 #include "diag/Remark.h"
 #include "sema/Sema.h"
 
 #include <map>
-#include <mutex>
 
 namespace tegula::compiler {
 
@@ -67,7 +67,7 @@ private:
   std::vector<RuntimeArgument> arguments_;
   std::vector<diag::Remark> remarks_;
   std::vector<StageTime> times_;
-  std::mutex textMutex_;
+  RobustLock textLock_;
   std::map<std::string, std::string, std::less<>> texts_;
 };
 

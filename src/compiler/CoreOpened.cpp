@@ -1,9 +1,12 @@
 // core() of libtegula: opens libtegula-core beside it, once a process. A failure is not tried again.
+#include "base/ForkMutex.h"
 #include "compiler/BuildId.h"
 #include "compiler/Core.h"
 #include "sema/builtins/Table.h"
 
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 
 #include <dlfcn.h>
 
@@ -25,14 +28,27 @@ std::string coreFile() {
   return path;
 }
 
-const LibraryFile &fileOfCore() {
-  static const LibraryFile file = readLibrary(coreFile());
-  return file;
-}
+// The file and the library as far as they are known. A child that is forked meanwhile would wait for ever for
+// a thread that it does not have.
+struct Known {
+  ForkMutex mutex;
+  std::optional<LibraryFile> file;
+  std::optional<Result<const Core *>> core;
+
+  static Known &get() {
+    static auto *known = new Known; // functions of static lifetime end after it would have
+    return *known;
+  }
+  const LibraryFile &fileOfCore() { // within the mutex
+    if (!file)
+      file = readLibrary(coreFile());
+    return *file;
+  }
+};
 
 // Its symbols stay its own, so that another LLVM in the process does not meet those below it. It is never
 // closed: objects of it live until the process ends.
-Result<const Core *> open() {
+Result<const Core *> open(const LibraryFile &file) {
   const std::string path = coreFile();
   auto missing = [&](const std::string &why) {
     return Status::error(StatusCode::Unsupported, "the compiler cannot be loaded: " + why +
@@ -51,18 +67,26 @@ Result<const Core *> open() {
   if (!core)
     return missing("`" + path + "` is of another build");
   // The names of entries on disk say of which LLVM they are before it is opened.
-  if (core->identityOfLlvm() != fileOfCore().identityOfLlvm)
+  if (core->identityOfLlvm() != file.identityOfLlvm)
     return missing("it got another LLVM than the one in the folder that it names");
   return core;
 }
 
 } // namespace
 
-std::string identityOfCore() { return fileOfCore().identity + fileOfCore().identityOfLlvm; }
+std::string identityOfCore() {
+  Known &known = Known::get();
+  std::lock_guard guard(known.mutex);
+  const LibraryFile &file = known.fileOfCore();
+  return file.identity + file.identityOfLlvm;
+}
 
 Result<const Core *> core() {
-  static const Result<const Core *> opened = open();
-  return opened;
+  Known &known = Known::get();
+  std::lock_guard guard(known.mutex);
+  if (!known.core)
+    known.core = open(known.fileOfCore());
+  return *known.core;
 }
 
 } // namespace tegula::compiler

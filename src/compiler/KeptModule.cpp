@@ -17,27 +17,32 @@ std::string moduleBytes(mlir::ModuleOp module) {
   return bytes;
 }
 
-Result<mlir::ModuleOp> KeptModule::get() {
-  std::call_once(once_, [&] {
-    context_ = tile::makeContext();
+Result<mlir::ModuleOp> KeptModule::get(const RobustLock::Holder &within) {
+  if (within.isAbandoned())
+    (void)read_.release(); // somebody was at work in its context
+  if (!read_) {
+    auto read = std::make_unique<Read>();
+    read->context = tile::makeContext();
     std::string complaints;
-    mlir::ScopedDiagnosticHandler handler(context_.get(), [&](mlir::Diagnostic &diagnostic) {
+    mlir::ScopedDiagnosticHandler handler(read->context.get(), [&](mlir::Diagnostic &diagnostic) {
       complaints += diagnostic.str() + "\n";
       return mlir::success();
     });
     mlir::Block block;
-    mlir::ParserConfig config(context_.get());
+    mlir::ParserConfig config(read->context.get());
     auto buffer = llvm::MemoryBufferRef(llvm::StringRef(bytes_.data(), bytes_.size()), "tile");
     if (mlir::succeeded(mlir::readBytecodeFile(buffer, &block, config)) &&
         llvm::hasSingleElement(block.getOperations()))
       if (auto module = mlir::dyn_cast<mlir::ModuleOp>(block.front())) {
         module->remove();
-        module_ = module;
-        return;
+        read->module = module;
       }
-    failure_ = Status::error(StatusCode::Internal, "the tile IR of a kernel cannot be read: " + complaints);
-  });
-  return failure_.ok() ? Result(*module_) : Result<mlir::ModuleOp>(failure_);
+    if (!read->module)
+      read->failure =
+          Status::error(StatusCode::Internal, "the tile IR of a kernel cannot be read: " + complaints);
+    read_ = std::move(read);
+  }
+  return read_->failure.ok() ? Result(*read_->module) : Result<mlir::ModuleOp>(read_->failure);
 }
 
 } // namespace tegula::compiler

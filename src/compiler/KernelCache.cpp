@@ -2,6 +2,7 @@
 #include "artifact/Bytes.h"
 #include "artifact/Sha256.h"
 #include "base/Environment.h"
+#include "base/ForkMutex.h"
 #include "compiler/BuildId.h"
 #include "compiler/Specializations.h"
 
@@ -38,7 +39,7 @@ uint64_t wantedBytes() { return *numberOf(Variable::CacheSize) << 20; }
 
 // Folders that were opened, and those that cannot be; of each one warning a process.
 struct OpenCaches {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<std::string, std::shared_ptr<DiskCache>> caches;
   std::map<std::string, Status> failures;
   std::map<std::string, bool> isTold;
@@ -66,7 +67,7 @@ cache::RemoteSettings wantedRemote() {
 
 // Says that the remote cache is of no use now; once a process and reason.
 void tellOfRemote(const std::string &problem, diag::Sink &sink) {
-  static auto *mutex = new std::mutex;
+  static auto *mutex = new ForkMutex;
   static auto *told = new std::set<std::string>;
   std::lock_guard guard(*mutex);
   if (problem.empty() || !told->insert(problem).second)
@@ -397,7 +398,7 @@ Result<std::shared_ptr<DiskCache>> diskCache() {
 }
 
 Result<std::shared_ptr<cache::RemoteCache>> remoteCache() {
-  static auto *mutex = new std::mutex;
+  static auto *mutex = new ForkMutex;
   static auto *known = new std::map<std::string, Result<std::shared_ptr<cache::RemoteCache>>>;
   if (!*valueOf(Variable::RemoteCache))
     return std::shared_ptr<cache::RemoteCache>();

@@ -18,8 +18,8 @@ public:
       : artifact_(artifact), options_(options), kept_(*artifact.part(tilePart)) {}
 
   Result<std::string> text(std::string_view name) override {
-    std::lock_guard guard(kept_.mutex);
-    Result<mlir::ModuleOp> module = kept_.get();
+    RobustLock::Holder within(kept_.lock);
+    Result<mlir::ModuleOp> module = kept_.get(within);
     if (!module)
       return module.status();
     if (name == "ttir") {

@@ -2,7 +2,6 @@
 #include "jit/Leaf.h"
 
 #include <cstring>
-#include <thread>
 
 namespace tegula::jit {
 namespace {
@@ -18,22 +17,6 @@ Leaf leafOf(const PlainArgument &argument) {
   leaf.bits = argument.bits;
   return leaf;
 }
-
-class Entered {
-public:
-  explicit Entered(std::atomic_flag &flag)
-      : flag_(flag), isIn_(!flag.test_and_set(std::memory_order_acquire)) {}
-  ~Entered() {
-    if (isIn_)
-      flag_.clear(std::memory_order_release);
-  }
-  Entered(const Entered &) = delete;
-  explicit operator bool() const { return isIn_; }
-
-private:
-  std::atomic_flag &flag_;
-  bool isIn_;
-};
 
 } // namespace
 
@@ -91,12 +74,13 @@ KernelRef KnownCalls::find(std::span<const PlainArgument> arguments, std::string
                            uint64_t version, std::span<const compiler::Parameter> parameters,
                            const sema::Function &function, KernelTable &table,
                            llvm::SmallVectorImpl<uint64_t> &slots) {
-  Entered entered(isBusy_);
-  if (!entered)
+  RobustLock::Holder within = RobustLock::Holder::ifFree(lock_);
+  if (!within)
     return nullptr;
-  for (size_t i = 0; i != rows_.size(); ++i) {
-    size_t at = (latest_ + i) % rows_.size();
-    Row &row = rows_[at];
+  Rows &all = rows(within);
+  for (size_t i = 0; i != all.size(); ++i) {
+    size_t at = (latest_ + i) % all.size();
+    Row &row = all[at];
     if (row.device != device || row.target != target || !row.kernel ||
         !row.call.isLike(arguments, parameters, function))
       continue;
@@ -113,30 +97,38 @@ KernelRef KnownCalls::find(std::span<const PlainArgument> arguments, std::string
   return nullptr;
 }
 
+KnownCalls::Rows &KnownCalls::rows(const RobustLock::Holder &within) {
+  if (within.isAbandoned()) {
+    (void)rows_.release(); // one of them may be half written
+    rows_ = std::make_unique<Rows>();
+    next_ = latest_ = 0;
+  }
+  return *rows_;
+}
+
 void KnownCalls::forget() {
-  while (isBusy_.test_and_set(std::memory_order_acquire))
-    std::this_thread::yield();
-  for (Row &row : rows_)
+  RobustLock::Holder within(lock_);
+  for (Row &row : rows(within))
     row.kernel = nullptr;
-  isBusy_.clear(std::memory_order_release);
 }
 
 bool KnownCalls::wantsMore() {
   constexpr unsigned patience = 64;
   return isWorthIt_.load(std::memory_order_relaxed) ||
-         skipped_.fetch_add(1, std::memory_order_relaxed) < rows_.size() ||
+         skipped_.fetch_add(1, std::memory_order_relaxed) < std::tuple_size_v<Rows> ||
          skipped_.load(std::memory_order_relaxed) % patience == 0;
 }
 
 void KnownCalls::add(KnownCall call, std::string target, int device, SpecializedKernel *kernel,
                      uint64_t drops) {
-  Entered entered(isBusy_);
-  if (!entered)
+  RobustLock::Holder within = RobustLock::Holder::ifFree(lock_);
+  if (!within)
     return;
-  rows_[next_] = {std::move(call), std::move(target), device, kernel, drops};
+  Rows &all = rows(within);
+  all[next_] = {std::move(call), std::move(target), device, kernel, drops};
   latest_ = next_;
   isWorthIt_ = false;
-  next_ = (next_ + 1) % rows_.size();
+  next_ = (next_ + 1) % all.size();
 }
 
 } // namespace tegula::jit

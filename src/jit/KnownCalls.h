@@ -2,12 +2,14 @@
 // has the same kernel, without its key being made. The rules of specialization are those of Leaf.h; nothing
 // here keeps a kernel alive.
 #pragma once
+#include "base/RobustLock.h"
 #include "compiler/Parameters.h"
 #include "jit/Arguments.h"
 #include "jit/KernelTable.h"
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -90,10 +92,14 @@ private:
     SpecializedKernel *kernel = nullptr; // may be gone: `drops` says
     uint64_t drops = 0;
   };
-  std::atomic_flag isBusy_;
+  using Rows = std::array<Row, 4>;
+  // Within the lock.
+  Rows &rows(const RobustLock::Holder &within);
+
+  RobustLock lock_;
   std::atomic<bool> isWorthIt_{false}; // a row was found since the last one was added
   std::atomic<unsigned> skipped_{0};
-  std::array<Row, 4> rows_;
+  std::unique_ptr<Rows> rows_ = std::make_unique<Rows>();
   size_t next_ = 0, latest_ = 0;
 };
 

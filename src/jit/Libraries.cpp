@@ -1,5 +1,6 @@
 #include "jit/Libraries.h"
 #include "artifact/Sha256.h"
+#include "base/ForkMutex.h"
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,7 @@ struct Read {
 };
 
 struct AllLibraries {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<std::pair<std::string, std::string>, Read> byPath;      // name, path
   std::map<std::pair<std::string, std::string>, Library> byDigest; // name, digest; stay
 

@@ -16,6 +16,7 @@ from .tree import Tree, write
 DEFAULT_PROFILE_NAME = "proton"
 SUFFIX = ".hatchet"
 lock = threading.RLock()  # of trees, and of what is below
+os.register_at_fork(after_in_child=lock._at_fork_reinit)
 _sessions, _active, _started = {}, (), 0
 _pending = deque()  # spans that have ended for the host, and the frames that they belong to
 _MOST_PENDING = 256

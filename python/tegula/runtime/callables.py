@@ -14,6 +14,7 @@ import time
 import tokenize
 import types
 import warnings
+import weakref
 
 from .. import _tegula as core
 from ..language import core as lang
@@ -207,8 +208,30 @@ def _codes_in(text, path, flags=0):
     return waiting
 
 
+_UNFINISHED = "recursion:"  # a key that is being made
+_functions = weakref.WeakSet()
+
+
+def _in_child():
+    """A thread that the forked child does not have may have been at work on any function."""
+    for function in list(_functions):
+        function._start_again()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
 class JITCallable:
     """A function with its source, its parameters and a key that another text would change."""
+
+    def _make_lock(self):
+        self._hash_lock = threading.RLock()
+        _functions.add(self)
+
+    def _start_again(self):
+        self._hash_lock = threading.RLock()
+        if self.hash and self.hash.startswith(_UNFINISHED):
+            self.hash = None
 
     def _set_up(self, fn):
         self.fn = fn
@@ -216,7 +239,8 @@ class JITCallable:
         self._fn_name, self._file = get_full_name(fn), fn.__code__.co_filename
         self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
         self.__module__, self.__globals__, self.__wrapped__ = fn.__module__, fn.__globals__, fn
-        self.used_global_vals, self.hash, self._hash_lock = {}, None, threading.RLock()
+        self.used_global_vals, self.hash = {}, None
+        self._make_lock()
         written = inspect.unwrap(fn)  # whose text the source is
         written = written if inspect.isfunction(written) else fn
         code = written.__code__
@@ -311,7 +335,7 @@ class JITCallable:
         constant that they read."""
         with self._hash_lock:
             if self.hash is None:
-                self.hash = f"recursion:{self._fn_name}"
+                self.hash = _UNFINISHED + self._fn_name
                 digest = hashlib.sha256(self._src.encode())
                 for text in self._dependencies():
                     digest.update(text.encode())

@@ -7,7 +7,6 @@ import itertools
 import os
 import sys
 import textwrap
-import threading
 import weakref
 from typing import Generic, TypeVar
 
@@ -343,6 +342,10 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def _is_named(self, number, names):
         return number in names or self.arg_names[number] in names
 
+    def _start_again(self):
+        super()._start_again()
+        self._is_marked = False  # a second time does no harm
+
     def _mark(self):
         """Passes on, with the source, which parameters are not specialized. Names that are no parameters are skipped, as
         upstream skips them: one list often serves several kernels."""
@@ -369,7 +372,8 @@ class JITFunction(core.Function, JITCallable, KernelInterface[T], metaclass=_Lau
     def __setstate__(self, state):
         target, self.pre_run_hooks = state.pop("_target"), state.pop("_hooks")
         self.__dict__.update(state)
-        self._hash_lock, self._body = threading.RLock(), None
+        self._make_lock()
+        self._body = None
         self.__globals__ = self.fn and self.fn.__globals__
         if self.fn is not None:
             self.signature, self.__wrapped__ = inspect.signature(self.fn), self.fn

@@ -1,6 +1,7 @@
 #include "codegen/llvm/Recovery.h"
 #include "base/DeepStack.h"
 
+#include "base/ForkMutex.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -90,9 +91,9 @@ Status recoverably(llvm::LLVMContext &context, llvm::function_ref<void()> body) 
 }
 
 void abandon(std::shared_ptr<void> state) {
-  static std::mutex mutex;
+  static auto *mutex = new ForkMutex;
   static auto *kept = new std::vector<std::shared_ptr<void>>;
-  std::lock_guard guard(mutex);
+  std::lock_guard guard(*mutex);
   kept->push_back(std::move(state));
 }
 
