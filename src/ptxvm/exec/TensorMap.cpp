@@ -7,6 +7,10 @@ std::string problemOf(const TensorMap &map, unsigned rank) {
   constexpr uint64_t beyondStrides = uint64_t(1) << 40;
   if (map.magic != TensorMap::mark)
     return "is no tensor map of this machine";
+  if (map.isInterleaved)
+    return "has an interleaved layout, which this machine does not know";
+  if (map.fillsWithNaN)
+    return "fills with NaNs what lies outside of its tensor, which this machine does not know";
   if (map.rank != rank)
     return "is of " + std::to_string(map.rank) + " dimensions";
   unsigned size = map.elementBytes;

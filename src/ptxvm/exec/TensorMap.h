@@ -17,13 +17,15 @@ struct TensorMap {
   static constexpr unsigned most = 5;          // dimensions
   uint32_t magic = 0;
   uint8_t rank = 0, elementBytes = 0;
-  uint8_t swizzle = 0; // bytes: 0, 32, 64 or 128
-  uint8_t reserved = 0;
-  uint64_t address = 0;              // a multiple of 16
+  uint8_t swizzle = 0;                                      // bytes: 0, 32, 64 or 128
+  bool isInterleaved : 1 = false, fillsWithNaN : 1 = false; // which this machine refuses
+  uint64_t address = 0;                                     // a multiple of 16
   std::array<uint64_t, 4> strides{}; // bytes, of all dimensions but the innermost: multiples of 16
   std::array<uint32_t, most> extents{};
   std::array<uint16_t, most> box{}, elementStrides{}; // elements; element strides are 1
   std::array<uint8_t, 40> rest{};
+
+  static const TensorMap zeros;
 
   uint32_t rowBytes() const { return uint32_t(box[0]) * elementBytes; }
   uint64_t boxBytes() const {
@@ -34,6 +36,7 @@ struct TensorMap {
   }
 };
 static_assert(sizeof(TensorMap) == 128);
+inline constexpr TensorMap TensorMap::zeros{};
 
 // Why a copy of `rank` dimensions cannot read through the map; "": it can.
 std::string problemOf(const TensorMap &map, unsigned rank);

@@ -52,6 +52,9 @@ private:
   Token next() {
     size_t start = at_;
     char c = text_[at_];
+    bool isBehindName = at_ && isNameRest(text_[at_ - 1]); // .1d is a part of a mnemonic, .5 is a number
+    if (c == '.' && isDigit(peek(1)) && !isBehindName)
+      return number(start);
     if (c == '.' && (isNameRest(peek(1)))) {
       ++at_;
       while (isNameRest(peek()) || (peek() == ':' && peek(1) == ':' && isNameRest(peek(2)))) {
@@ -84,7 +87,8 @@ private:
   // Is the character before the e of a decimal float such as 1.5e-3?
   bool isExponent(size_t start) const {
     std::string_view so = text_.substr(start, at_ - start);
-    return (so.back() == 'e' || so.back() == 'E') && so.find('.') != so.npos && isDigit(peek(1));
+    return so.size() > 1 && (so.back() == 'e' || so.back() == 'E') &&
+           so.find_first_not_of("0123456789.") == so.size() - 1 && isDigit(peek(1));
   }
 
   Token string(size_t start) {

@@ -227,7 +227,8 @@ bool Parser::constant(Operand &result) {
   std::string_view text = peek(isNegative ? 1 : 0).text;
   bool isBits = text.size() > 2 && text[0] == '0' &&
                 (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D');
-  bool isDecimal = text.find('.') != text.npos;
+  bool isDecimal = text.find_first_not_of("0123456789") != text.npos && // 1.5, .5, 1e5
+                   text.find_first_of(".eE") == text.find_first_not_of("0123456789");
   if (!isBits && !isDecimal) {
     uint64_t value = 0;
     if (!integer(value))
@@ -433,7 +434,7 @@ std::string Parser::whyNot(const Candidate &candidate, std::span<Written> operan
     bool takesFloats = spec.slot >= 0 && form.lower != "Redux";
     if (isFloat && !takesFloats && kind(type) == TypeKind::Bits)
       return "operand " + std::to_string(at + 1) + " is a float";
-    if (std::string why = checkConstant(form, at, operand); !why.empty())
+    if (std::string why = checkConstant(form, has, at, operand); !why.empty())
       return why;
     if (spec.kind == OperandSpec::Kind::Targets && operand.kind == OperandKind::Label)
       operand.kind = OperandKind::Targets;
@@ -468,11 +469,44 @@ std::string Parser::checkCopySizes(const Modifiers &has, std::span<Written> oper
   return "";
 }
 
+// tensormap.replace: the number of a dimension, or the value of a field that is one of few.
+std::string Parser::checkMapConstant(const Modifiers &has, size_t at, uint64_t value) {
+  struct Bound {
+    Modifier field;
+    uint64_t most;
+  };
+  constexpr Bound ofDimensions[] = {{Modifier::mapBox, 4},
+                                    {Modifier::mapExtent, 4},
+                                    {Modifier::mapStride, 3},
+                                    {Modifier::mapElementStride, 4}};
+  constexpr Bound ofValues[] = {{Modifier::mapType, 12},
+                                {Modifier::mapInterleave, 2},
+                                {Modifier::mapSwizzle, 3},
+                                {Modifier::mapFill, 1}};
+  if (at != 1)
+    return "";
+  for (auto [field, most] : ofDimensions)
+    if (has[size_t(field)] && value > most)
+      return "the number of a dimension is at most " + std::to_string(most);
+  for (auto [field, most] : ofValues)
+    if (has[size_t(field)] && value > most)
+      return "the value of this field is at most " + std::to_string(most);
+  return "";
+}
+
 // Constants whose range is bound: barriers, counts of threads, bit fields, fractions.
-std::string Parser::checkConstant(const Form &form, size_t at, const Operand &operand) {
+std::string Parser::checkConstant(const Form &form, const Modifiers &has, size_t at, const Operand &operand) {
   bool isRed = form.lower == "BarRed";
   if (operand.kind != OperandKind::Immediate)
     return "";
+  if (form.lower == "PhaseArrive" && at == 2 && !has[size_t(Modifier::expectBytes)])
+    return operand.value < 1 ? "a number of arrivals is 1 or more" : "";
+  if (form.lower == "PhaseWait" && at == 2 && has[size_t(Modifier::parity)])
+    return uint64_t(operand.value) > 1 ? "a parity is 0 or 1" : "";
+  if (form.mnemonic == "pmevent")
+    return uint64_t(operand.value) > 15 ? "there are 16 events" : "";
+  if (form.lower == "MapReplace")
+    return checkMapConstant(has, at, uint64_t(operand.value));
   if ((form.lower == "Bfe" || form.lower == "Bfi") && at + 2 >= form.specs.size())
     return uint64_t(operand.value) > 255 ? "a bit field's place and length are at most 255" : "";
   if (form.lower == "CreatePolicy" && operand.isFloat) {
@@ -482,7 +516,7 @@ std::string Parser::checkConstant(const Form &form, size_t at, const Operand &op
   }
   if (form.lower == "MoveMatrix")
     return "a fragment is a register";
-  if (form.lower == "MapFence")
+  if (form.lower == "MapFence" || form.lower == "MapPublish")
     return operand.value == 128 ? "" : "a map has 128 bytes";
   if ((form.lower == "BulkCopy" || form.lower == "BulkStore") && form.specs[at].type == Type::U32) {
     constexpr uint64_t unit = 16, most = 1048560;

@@ -339,28 +339,28 @@ bool Parser::variable(Space space, uint32_t align, Type type, uint32_t lanes, bo
   result.align = align;
   result.isExtern = isExtern;
   result.isWritable = space != Space::Const;
+  Shape shape{type, lanes, {}};
   result.bytes = uint64_t(byteSize(type)) * lanes;
   bool isUnsized = false;
   while (accept('[')) {
     uint64_t extent = 0;
-    if (peek().is(']'))
+    if (peek().is(']') && shape.extents.empty())
       isUnsized = true;
     else if (!integer(extent))
       return false;
     if (!expect(']'))
       return false;
-    if (extent > mostBytes || result.bytes * extent > mostBytes)
+    if (extent > mostBytes || (extent && result.bytes > mostBytes / extent))
       return fail(token, "a variable of more than 4 GiB");
-    result.bytes *= isUnsized ? 1 : extent;
+    shape.extents.push_back(isUnsized && shape.extents.empty() ? mostBytes : extent);
+    result.bytes *= isUnsized && shape.extents.size() == 1 ? 1 : extent;
   }
   if (isUnsized && isExtern)
     result.bytes = 0;
   if (accept('=')) {
     if (space != Space::Global && space != Space::Const)
       return fail(token, "only .global and .const variables have initialisers");
-    if (isUnsized)
-      return fail(token, "an initialised array needs its extent");
-    if (!initialiser(result, type))
+    if (!initialiser(result, shape, isUnsized))
       return false;
   } else if (isUnsized && !isExtern) {
     return fail(token, "an array needs its extent");
@@ -380,33 +380,51 @@ bool Parser::variable(Space space, uint32_t align, Type type, uint32_t lanes, bo
   return true;
 }
 
-// Braces may nest for arrays of arrays; values fill the variable in order.
-bool Parser::initialiser(Variable &variable, Type type) {
-  variable.init.assign(variable.bytes, std::byte(0));
-  uint64_t offset = 0, depth = 0;
-  do {
-    if (accept('{')) {
-      ++depth;
-      continue;
-    }
-    if (depth && accept('}')) {
-      --depth;
-      accept(',');
-      continue;
-    }
-    if (!initialValue(variable, type, offset))
-      return false;
-    if (depth)
-      accept(',');
-  } while (depth);
+// Braces nest as the extents do; what they hold fills the variable in order, as the assembler does it.
+bool Parser::initialiser(Variable &variable, const Shape &shape, bool isUnsized) {
+  uint64_t item = variable.bytes, offset = 0; // of the first extent, where there is none
+  if (!isUnsized)
+    variable.init.assign(variable.bytes, std::byte(0));
+  Token start = peek();
+  if (!values(variable, shape, 0, isUnsized ? item : 0, offset))
+    return false;
+  if (isUnsized && offset == 0)
+    return fail(start, "an array without an extent has as many elements as values: none");
+  variable.bytes = variable.init.size();
   return true;
+}
+
+// One value, the lanes of a vector, or an array of that behind `depth` braces. An array without an extent
+// grows by `growth` bytes an item.
+bool Parser::values(Variable &variable, const Shape &shape, size_t depth, uint64_t growth, uint64_t &offset) {
+  bool isVector = depth == shape.extents.size();
+  if (isVector && shape.lanes == 1)
+    return initialValue(variable, shape.type, offset);
+  if (!peek().is('{'))
+    return fail(peek(), "expected the values in braces");
+  take();
+  uint64_t count = 0, most = isVector ? shape.lanes : shape.extents[depth];
+  for (; !peek().is('}'); ++count) {
+    if (count && !expect(','))
+      return false;
+    if (count == most)
+      return fail(peek(), "more initial values than elements");
+    if (growth)
+      variable.init.resize(variable.init.size() + growth);
+    if (!(isVector ? initialValue(variable, shape.type, offset)
+                   : values(variable, shape, depth + 1, 0, offset)))
+      return false;
+  }
+  if (isVector && count != shape.lanes)
+    return fail(peek(), "a vector has a value for each of its elements");
+  return expect('}');
 }
 
 bool Parser::initialValue(Variable &variable, Type type, uint64_t &offset) {
   Token token = peek();
   uint64_t value = 0;
   unsigned size = byteSize(type);
-  if (offset + size > variable.bytes)
+  if (offset + size > variable.init.size())
     return fail(token, "more initial values than elements");
   bool isGeneric = token.text == "generic" && peek(1).is('(');
   if (isGeneric) {
@@ -429,6 +447,9 @@ bool Parser::initialValue(Variable &variable, Type type, uint64_t &offset) {
     Operand operand;
     if (!constant(operand))
       return false;
+    if (operand.isFloat ? isInteger(type) : kind(type) == TypeKind::Float && size > 2)
+      return fail(token, operand.isFloat ? "a float cannot be the value of an integer"
+                                         : "an integer cannot be the value of a float: write 3.0 for 3");
     value = uint64_t(operand.value);
     if (operand.isFloat && operand.floatBits == 64 && bitWidth(type) == 32)
       value = std::bit_cast<uint32_t>(float(std::bit_cast<double>(value)));

@@ -46,7 +46,13 @@ private:
   bool triple(std::array<uint32_t, 3> &values);
   bool variables(bool isExtern);
   bool variable(Space space, uint32_t align, Type type, uint32_t lanes, bool isExtern);
-  bool initialiser(Variable &variable, Type type);
+  struct Shape { // of a variable
+    Type type;
+    uint32_t lanes;
+    std::vector<uint64_t> extents;
+  };
+  bool initialiser(Variable &variable, const Shape &shape, bool isUnsized);
+  bool values(Variable &variable, const Shape &shape, size_t depth, uint64_t growth, uint64_t &offset);
   bool initialValue(Variable &variable, Type type, uint64_t &offset);
 
   // ---- bodies (ParseBody.cpp) ----
@@ -107,7 +113,8 @@ private:
   std::string whyNot(const Candidate &candidate, std::span<Written> operands);
   void takeOffBraces(const OperandSpec &spec, Type type, Operand &operand) const;
   std::string checkCopySizes(const Modifiers &has, std::span<Written> operands);
-  std::string checkConstant(const Form &form, size_t at, const Operand &operand);
+  std::string checkConstant(const Form &form, const Modifiers &has, size_t at, const Operand &operand);
+  std::string checkMapConstant(const Modifiers &has, size_t at, uint64_t value);
   std::string checkOperand(const OperandSpec &spec, Type type, unsigned lanes, const Spelling &spelling,
                            const Operand &operand);
   std::string checkVector(const OperandSpec &spec, Type type, unsigned count, const Operand &operand);

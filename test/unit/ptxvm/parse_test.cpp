@@ -45,6 +45,49 @@ TEST(Parse, ScopesHaveTheirOwnNames) {
   EXPECT_EQ(errorOf("{ .reg .b32 y; bra L; L: } { .reg .b32 y; bra L; L: }"), "");
 }
 
+// As ptxas takes and refuses them.
+TEST(Parse, InitialValuesFitTheirVariable) {
+  auto errorOfVariable = [](const std::string &variable) {
+    auto module = parse(snippetText("", variable), "test.ptx");
+    return module ? "" : module.status().message;
+  };
+  for (const char *good : {".global .s32 a[2][3] = {{1}, {4, 5, 6}};", ".global .v2 .s32 a[2] = {{1, 2}};",
+                           ".global .s32 a[6] = {};", ".global .b32 a = 1.5;", ".global .f64 a = 0f3F800000;",
+                           ".global .s32 a[] = {1, 2}, b = 3;", ".const .v2 .u32 a[] = {{1, 2}, {3, 4}};",
+                           ".global .f32 a[3] = {.5, 1e5, 1.0e-5};", ".global .u32 a[2] = {0x1e5, 0b11U};"})
+    EXPECT_EQ(errorOfVariable(good), "") << good;
+  for (const char *bad :
+       {".global .s32 a = 1.5;", ".global .s32 a = 0f3F800000;", ".global .f32 a = 3;", ".global .f64 a = 3;",
+        ".global .s32 a[4] = 7;", ".global .s32 a = {7};", ".global .s32 a[2][3] = {1, 2, {4, 5, 6}};",
+        ".global .s32 a[2][3] = {1, 2, 3};", ".global .s32 a[6] = {1, 2,};", ".global .s32 a[6] = {1 2};",
+        ".global .s32 a[2] = {1, 2, 3};", ".global .v2 .u32 a[2] = {{1}, {3}};", ".global .v2 .u32 a = {1};",
+        ".global .u32 a[] = {};", ".global .u32 a[2][] = {{1}};", ".global .u32 a[] = 1;",
+        ".global .u8 a[4294967296][4294967296];"})
+    EXPECT_NE(errorOfVariable(bad).find("test.ptx:"), std::string::npos) << bad;
+}
+
+// ptxas has these bounds, too.
+TEST(Parse, ConstantsOfBarriersAndEventsAreInTheirRange) {
+  for (const char *good :
+       {"mbarrier.arrive.shared.b64 _, [%rd1], 1;", "mbarrier.arrive.expect_tx.shared.b64 _, [%rd1], 0;",
+        "mbarrier.try_wait.parity.shared.b64 %p1, [%rd1], 1;", "pmevent 15;"})
+    EXPECT_EQ(errorOf(good), "") << good;
+  for (const char *bad :
+       {"mbarrier.arrive.shared.b64 _, [%rd1], -1;",
+        "mbarrier.arrive.release.cta.shared.b64 %rd2, [%rd1], 0;",
+        "mbarrier.try_wait.parity.shared.b64 %p1, [%rd1], 2;",
+        "mbarrier.test_wait.parity.shared.b64 %p1, [%rd1], -1;", "pmevent 16;", "pmevent -1;"})
+    EXPECT_NE(errorOf(bad).find("test.ptx:"), std::string::npos) << bad;
+}
+
+TEST(Parse, AnArrayWithoutAnExtentHasAsManyElementsAsValues) {
+  std::string variables = ".global .u32 a[] = {5, 6, 7};\n.global .u32 b = 8;\n";
+  SnippetRun run =
+      runText(snippetText("ld.global.u32 %r0, [a+8]; st.global.u32 [%out], %r0;", variables), {});
+  ASSERT_EQ(run.error, "");
+  EXPECT_EQ(run.out[0], 7u);
+}
+
 TEST(Parse, ARegisterInBracesIsAVectorOfOne) {
   EXPECT_EQ(
       resultOf("ld.global.b32 { %r1 }, [%in]; mov.b32 {%r2}, {%r1}; st.global.b32 [%out], { %r2 };", {7}),
