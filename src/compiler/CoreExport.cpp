@@ -1,4 +1,5 @@
 // libtegula-core: the table of Core.h, for the libtegula of the same build.
+#include "base/KeepStatics.h"
 #include "compiler/Core.h"
 #include "sema/builtins/Table.h"
 

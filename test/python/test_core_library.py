@@ -152,3 +152,10 @@ def test_deep_kernels_compile_on_small_stacks(libraries, tmp_path, nested, targe
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=200,
                           env={**os.environ, "TEGULA_DISK_CACHE": "0"})
     assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("name", ["libtegula.so", "libtegula-core.so", "libtegula-rt.so"])
+def test_objects_of_a_library_outlive_an_exit_beside_which_threads_compile(libraries, name):
+    """No destructor of one is told to the C library."""
+    imported = subprocess.run(["nm", "-D", "--undefined-only", libraries / name], capture_output=True, text=True, check=True).stdout
+    assert {line.split()[-1].split("@")[0] for line in imported.splitlines()}.isdisjoint({"__cxa_atexit", "atexit", "__dso_handle"})
