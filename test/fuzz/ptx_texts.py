@@ -80,7 +80,7 @@ def operands(rng, pattern, types, modifiers):
         elif type:
             text = register(type, kind in ("dw", "sw"))
         else:
-            text = {"i": "0" if "b1024" in modifiers else "128" if "tensormap::generic" in modifiers else "0xc", "l": "LABEL"}.get(kind) or f"%p{next(numbers)}"
+            text = {"i": "0" if "b1024" in modifiers else "64" if {"inc", "dec"} & set(modifiers) else "128" if "tensormap::generic" in modifiers else "0xc", "l": "LABEL"}.get(kind) or f"%p{next(numbers)}"
         if after_bar:
             result[-1] += "|" + text
         else:

@@ -70,6 +70,8 @@ bool Parser::registers() {
         return false;
       if (!scopes_[open_.back()].ranges.emplace(text, Range{*type, count}).second)
         return fail(token, "this name is declared already");
+    } else if (rangeOf(text, scopes_[open_.back()])) {
+      return fail(token, "this name is declared already");
     } else if (!declare(text, token, {Symbol::Kind::Register, addRegister(text, *type)})) {
       return false;
     }
@@ -89,24 +91,29 @@ bool Parser::declare(std::string_view name, const Token &where, Symbol symbol) {
   return true;
 }
 
+// The range of registers of a scope that has this name: %r<9> has %r0 to %r8.
+const Parser::Range *Parser::rangeOf(std::string_view name, const Scope &scope) {
+  for (size_t length = 1; length < name.size() && !scope.ranges.empty(); ++length) {
+    std::string_view number = name.substr(name.size() - length);
+    if (number[0] < '0' || number[0] > '9')
+      break;
+    auto it = scope.ranges.find(name.substr(0, name.size() - length));
+    uint64_t value = 0;
+    if (it != scope.ranges.end() && (number.size() == 1 || number[0] != '0') &&
+        std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc() &&
+        value < it->second.count)
+      return &it->second;
+  }
+  return nullptr;
+}
+
 std::optional<Parser::Symbol> Parser::find(std::string_view name) {
-  size_t digits = 0;
-  while (digits + 1 < name.size() && name[name.size() - 1 - digits] >= '0' &&
-         name[name.size() - 1 - digits] <= '9')
-    ++digits;
   for (size_t i = open_.size(); i-- > 0;) {
     Scope &scope = scopes_[open_[i]];
     if (auto it = scope.symbols.find(name); it != scope.symbols.end())
       return it->second;
-    for (size_t length = digits; length && !scope.ranges.empty(); --length) {
-      std::string_view number = name.substr(name.size() - length);
-      auto it = scope.ranges.find(name.substr(0, name.size() - length));
-      uint64_t value = 0;
-      if (it == scope.ranges.end() || (number.size() > 1 && number[0] == '0') ||
-          std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc() ||
-          value >= it->second.count)
-        continue;
-      Symbol symbol{Symbol::Kind::Register, addRegister(name, it->second.type)};
+    if (const Range *range = rangeOf(name, scope)) {
+      Symbol symbol{Symbol::Kind::Register, addRegister(name, range->type)};
       scope.symbols.emplace(name, symbol);
       return symbol;
     }

@@ -54,6 +54,24 @@ bool Parser::guard(Operand &result) {
   return true;
 }
 
+// The name and the parts behind it, as one text also where comments lie between them.
+std::string_view Parser::mnemonicFrom(std::string_view text) {
+  std::string_view whole = text;
+  std::string joined;
+  while (peek().kind == Token::Kind::Dotted) {
+    std::string_view part = take().text;
+    bool isNext = joined.empty() && part.data() == whole.data() + whole.size() + 1;
+    if (isNext) {
+      whole = {whole.data(), whole.size() + 1 + part.size()};
+      continue;
+    }
+    if (joined.empty())
+      joined = whole;
+    joined += "." + std::string(part);
+  }
+  return joined.empty() ? whole : *joined_.insert(std::move(joined)).first;
+}
+
 bool Parser::instruction() {
   Instruction result;
   Token start = peek();
@@ -63,10 +81,7 @@ bool Parser::instruction() {
   std::string_view text;
   if (!name(text))
     return false;
-  const char *end = text.data() + text.size();
-  while (peek().kind == Token::Kind::Dotted)
-    end = take().text.data() + tokens_[at_ - 1].text.size();
-  std::string_view mnemonic(text.data(), size_t(end - text.data()));
+  std::string_view mnemonic = mnemonicFrom(text);
 
   result.line = mnemonicToken.line;
   result.location = location_;
@@ -503,6 +518,10 @@ std::string Parser::checkConstant(const Form &form, const Modifiers &has, size_t
     return operand.value < 1 ? "a number of arrivals is 1 or more" : "";
   if (form.lower == "PhaseWait" && at == 2 && has[size_t(Modifier::parity)])
     return uint64_t(operand.value) > 1 ? "a parity is 0 or 1" : "";
+  if (form.mnemonic == "setmaxnreg")
+    return operand.value < 24 || operand.value > 256 || operand.value % 8
+               ? "a number of registers is a multiple of 8 from 24 to 256"
+               : "";
   if (form.mnemonic == "pmevent")
     return uint64_t(operand.value) > 15 ? "there are 16 events" : "";
   if (form.lower == "MapReplace")

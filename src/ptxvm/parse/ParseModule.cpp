@@ -204,6 +204,8 @@ bool Parser::parameterList(PtxKernel *kernel, std::vector<Formal> *formals) {
 bool Parser::parameter(PtxKernel *kernel, std::vector<Formal> *formals) {
   Parameter result;
   uint64_t align = 0, extent = 0, ignored = 0;
+  if (formals && peek().isDotted("reg"))
+    return fail(peek(), "calls with parameters in registers are not executed by this machine");
   if (!acceptDotted("param") && !(kernel == nullptr && acceptDotted("reg")))
     return fail(peek(), "expected .param");
   if (acceptDotted("align") && !integer(align))

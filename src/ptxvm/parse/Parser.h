@@ -4,7 +4,9 @@
 #include "ptxvm/Opcodes.h"
 #include "ptxvm/parse/Lexer.h"
 
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tegula::ptxvm {
 
@@ -87,6 +89,7 @@ private:
   bool branchTargets(std::string_view name);
   bool resolveLabels();
   bool declare(std::string_view name, const Token &where, Symbol symbol);
+  static const Range *rangeOf(std::string_view name, const Scope &scope);
   std::optional<Symbol> find(std::string_view name);
   uint32_t addRegister(std::string_view name, Type type);
 
@@ -100,6 +103,7 @@ private:
     const Form *form;
     Spelling spelling;
   };
+  std::string_view mnemonicFrom(std::string_view text);
   bool instruction();
   bool guard(Operand &guard);
   bool operand(Written &written);
@@ -143,6 +147,7 @@ private:
   std::vector<std::string_view> calls_;                 // functions that are being inlined, innermost last
   int32_t location_ = -1;
   std::unordered_map<std::string_view, std::vector<Candidate>> candidates_;
+  std::unordered_set<std::string> joined_; // mnemonics that stand in pieces
 };
 
 } // namespace tegula::ptxvm

@@ -80,6 +80,25 @@ TEST(Parse, ConstantsOfBarriersAndEventsAreInTheirRange) {
     EXPECT_NE(errorOf(bad).find("test.ptx:"), std::string::npos) << bad;
 }
 
+TEST(Parse, CommentsMayStandWithinAMnemonic) {
+  EXPECT_EQ(
+      resultOf("mov.u32 %r1, 3; add/* of */.u32/*\n*/ // numbers\n %r0, %r1, 1; st.global.u32 [%out], %r0;"),
+      4u);
+  EXPECT_NE(errorOf("add/* of */.f7 %r0, %r1, 1;").find("no such form of this instruction: `add.f7`"),
+            std::string::npos);
+}
+
+TEST(Parse, ARegisterIsDeclaredOnce) {
+  EXPECT_NE(errorOf(".reg .u32 %r1;").find("declared already"), std::string::npos);
+  EXPECT_EQ(errorOf("{ .reg .u32 %r1; mov.u32 %r1, 1; } .reg .u32 %r64;"), "");
+}
+
+TEST(Parse, LimitsOfRegistersAreMultiplesOfEight) {
+  EXPECT_EQ(errorOf("setmaxnreg.inc.sync.aligned.u32 240; setmaxnreg.dec.sync.aligned.u32 24;"), "");
+  for (const char *bad : {"16", "31", "264", "-8", "%r1"})
+    EXPECT_NE(errorOf(std::string("setmaxnreg.inc.sync.aligned.u32 ") + bad + ";"), "") << bad;
+}
+
 TEST(Parse, AnArrayWithoutAnExtentHasAsManyElementsAsValues) {
   std::string variables = ".global .u32 a[] = {5, 6, 7};\n.global .u32 b = 8;\n";
   SnippetRun run =
