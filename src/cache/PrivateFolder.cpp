@@ -15,16 +15,19 @@ namespace {
 Status refuse(const std::string &path, const std::string &why) {
   return Status::error(StatusCode::Data, "`" + path + "` " + why);
 }
-Status systemError(const std::string &path) { return refuse(path, std::string(": ") + std::strerror(errno)); }
+Status systemError(const std::string &path, int error = errno) {
+  return Status::error(StatusCode::Data, "`" + path + "`: " + std::strerror(error));
+}
 
-// Makes the folders of `path`, for this user only.
-bool makeAll(const std::string &path) {
+// Makes the folders of `path`, for this user only. Returns the error that hindered it, which is of no matter
+// where the folder is there; 0: none.
+int makeAll(const std::string &path) {
+  int error = 0;
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    if (::mkdir(path.substr(0, end).c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS &&
-        errno != EACCES)
-      return false;
-    if (end == path.npos)
-      return true;
+    if (::mkdir(path.substr(0, end).c_str(), 0700) != 0 && errno != EEXIST)
+      error = errno;
+    if (end == path.npos || (error && error != EROFS && error != EACCES))
+      return error;
   }
 }
 
@@ -46,12 +49,11 @@ Status checkAbove(const std::string &path) {
 Result<PrivateFolder> PrivateFolder::open(const std::string &path, const std::string &name) {
   if (path.empty() || path[0] != '/')
     return refuse(path, "is no absolute path");
-  if (!makeAll(path))
-    return systemError(path);
+  int hindrance = makeAll(path);
   // A symbolic link is as good as its owner: `~/.cache` may be one.
   struct stat link{};
   if (::lstat(path.c_str(), &link) != 0)
-    return systemError(path);
+    return systemError(path, hindrance ? hindrance : errno);
   if (S_ISLNK(link.st_mode) && link.st_uid != 0 && link.st_uid != ::geteuid())
     return refuse(path, "is a symbolic link of another user");
   char resolved[PATH_MAX];

@@ -1,5 +1,6 @@
 // Files by name in a private folder: what is kept, what goes, who waits, and which folders are refused.
 #include "cache/DiskCache.h"
+#include "cache/PrivateFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -254,6 +255,13 @@ TEST_F(PrivateFolderTest, MissingFoldersAreMadeForUsAlone) {
     ASSERT_EQ(::stat(made.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0700u) << made;
   }
+}
+
+TEST_F(PrivateFolderTest, TheReasonIsSaidWhyAFolderCannotBeMade) {
+  std::ofstream(path + "/file").close();
+  auto below = tegula::cache::PrivateFolder::open(path + "/file/cache", "kernels");
+  ASSERT_FALSE(below);
+  EXPECT_EQ(below.status().message, "`" + path + "/file/cache`: Not a directory");
 }
 
 TEST_F(PrivateFolderTest, OneThatOthersCanReadOrWriteIsRefused) {
