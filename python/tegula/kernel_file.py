@@ -10,6 +10,7 @@ import importlib.util
 import json
 import math
 import os
+import signal
 import statistics
 import sys
 import traceback
@@ -24,6 +25,15 @@ TOLERANCES = {"float16": (1e-3, 1e-3), "bfloat16": (1e-2, 1e-2), "float32": (1e-
 
 class WrongFile(Exception):
     """The file does not keep the contract."""
+
+
+class NoTorch(WrongFile):
+    """This Python has no PyTorch."""
+
+
+def _need_torch():
+    if importlib.util.find_spec("torch") is None:
+        raise NoTorch(f"tensors are PyTorch's, and {sys.executable} has none; hint: pip install torch")
 
 
 class _OnCores:
@@ -176,16 +186,30 @@ def measure(module, warmup, iterations):
 
 @contextlib.contextmanager
 def _stdout_kept():
-    """Gives a file for the one object; whatever else is written to stdout, by kernels too, goes to stderr."""
+    """Gives stdout's descriptor for the one object; whatever else is written to stdout, by kernels too, goes to stderr."""
     sys.stdout.flush()
-    with os.fdopen(os.dup(1), "w") as kept:
-        os.dup2(2, 1)
-        try:
-            yield kept
-        finally:
-            sys.stdout.flush()
-            kept.flush()
-            os.dup2(kept.fileno(), 1)
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield kept
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _count_from(least):
+    def count(text):
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is below {least}")
+        return int(text)
+    return count
+
+
+def _tolerance(text):
+    if not 0 <= float(text) < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no tolerance: that is a number from 0 on")
+    return float(text)
 
 
 def _parser():
@@ -195,17 +219,18 @@ def _parser():
                        ("bench", "time a kernel file beside its reference, once it is right")]:
         verb = verbs.add_parser(name, help=text, description=text)
         verb.add_argument("file", help="FILE.py with kernel_fn, reference_fn and get_inputs")
-        verb.add_argument("--rtol", type=float, help="relative tolerance (default: by the type of the results)")
-        verb.add_argument("--atol", type=float, help="absolute tolerance")
+        verb.add_argument("--rtol", type=_tolerance, help="relative tolerance (default: by the type of the results)")
+        verb.add_argument("--atol", type=_tolerance, help="absolute tolerance")
         verb.add_argument("--cpu", action="store_true", help="make on the cores what the file wants on a GPU")
         if name == "bench":
-            verb.add_argument("--warmup", type=int, default=10, help="calls that are not measured (10)")
-            verb.add_argument("--iters", type=int, default=40, help="calls that are (40)")
+            verb.add_argument("--warmup", type=_count_from(0), default=10, help="calls that are not measured (10)")
+            verb.add_argument("--iters", type=_count_from(1), default=40, help="calls that are (40)")
     return parser
 
 
 def run(options):
     """The object that the verb prints."""
+    _need_torch()
     with _OnCores() if options.cpu else contextlib.nullcontext():
         module = load(options.file)
         found = compare(module, options.rtol, options.atol)
@@ -214,17 +239,30 @@ def run(options):
         return measure(module, options.warmup, options.iters)
 
 
+def _answer(options):
+    try:
+        return run(options)
+    except (Exception, SystemExit) as error:  # whatever the file does
+        if not isinstance(error, WrongFile):
+            traceback.print_exc()
+        return {"correct": False, "max_abs_diff": None, "max_rel_diff": None, "details": f"{type(error).__name__}: {error}"}
+
+
 def main(arguments=None):
     options = _parser().parse_args(arguments)
-    with _stdout_kept() as out:
-        try:
-            answer = run(options)
-        except Exception as error:  # whatever the file does
-            if not isinstance(error, WrongFile):
-                traceback.print_exc()
-            answer = {"correct": False, "max_abs_diff": None, "max_rel_diff": None,
-                      "details": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), file=out)
+    try:
+        with _stdout_kept() as out:
+            answer = _answer(options)
+            rest = json.dumps(answer).encode() + b"\n"
+            while rest:
+                rest = rest[os.write(out, rest):]
+    except OSError as error:  # those of the file are in the answer
+        print(f"tegula: error: the standard output cannot be written to: {error.strerror}\n"
+              "  hint: check where it goes, and the space left there", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # ends as other programs do, so that a shell's loop ends, too
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     return 0 if answer.get("correct", True) else 1
 
 
