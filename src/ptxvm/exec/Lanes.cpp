@@ -2,6 +2,7 @@
 // "redux.sync", "activemask", "elect.sync", "bar.warp.sync".
 #include "ptxvm/exec/Lower.h"
 #include "ptxvm/exec/Warp.h"
+#include "ptxvm/float/Float.h"
 
 #include <algorithm>
 
@@ -123,6 +124,20 @@ void reduce(Warp &w, const Op &op, uint32_t mask) {
   forLanes(mask, [&](unsigned i) { d[i] = result; });
 }
 
+// op.flag: .abs; op.flag2: .NaN.
+void reduceFloats(Warp &w, const Op &op, uint32_t mask) {
+  tellSync(w, op, mask, false);
+  auto *a = w.lanes<uint32_t>(op.a), *d = w.lanes<uint32_t>(op.d);
+  auto operand = [&](unsigned i) { return op.flag ? abs(Format::F32, a[i], false) : a[i]; };
+  auto combine = Modifier(op.mode) == Modifier::min ? minimum : maximum;
+  MinMaxMode mode;
+  mode.nan = op.flag2;
+  uint64_t result = operand(firstLane(mask));
+  // The first one with itself, too: a NaN becomes the one that operations give.
+  forLanes(mask, [&](unsigned i) { result = combine(Format::F32, result, operand(i), mode); });
+  forLanes(mask, [&](unsigned i) { d[i] = uint32_t(result); });
+}
+
 void activeMask(Warp &w, const Op &op, uint32_t mask) {
   auto *d = w.lanes<uint32_t>(op.d);
   forLanes(mask, [&](unsigned i) { d[i] = mask; });
@@ -185,7 +200,11 @@ void lowerRedux(Lowering &l) {
        {Modifier::add, Modifier::And, Modifier::Or, Modifier::Xor, Modifier::min, Modifier::max})
     if (l.has(one))
       l.op.mode = uint8_t(one);
-  useSync(l, 2, reduce);
+  if (l.type() == Type::F32) {
+    l.op.flag = l.has(Modifier::abs);
+    l.op.flag2 = l.has(Modifier::nanPropagating);
+  }
+  useSync(l, 2, l.type() == Type::F32 ? reduceFloats : reduce);
 }
 void lowerActivemask(Lowering &l) {
   l.op.d = l.place(0, Type::B32);

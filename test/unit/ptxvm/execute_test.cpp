@@ -2,6 +2,7 @@
 #include "Snippet.h"
 
 #include <bit>
+#include <cmath>
 
 namespace tegula::ptxvm {
 namespace {
@@ -434,6 +435,29 @@ TEST(Launching, RefusesWhatDoesNotFit) {
   launch.parameters = {0, 0};
   launch.block = {2048, 1, 1};
   EXPECT_EQ(run(**module, "test", launch).status.code, StatusCode::Resource);
+}
+
+// As upstream reduces on Blackwell.
+TEST(Execute, ReduxOfFloatsPassesNaNsOverUnlessItIsToKeepThem) {
+  auto results = [](const std::string &form, uint32_t ofLane3) {
+    std::string body = "cvt.rn.f32.u32 %f0, %t; sub.f32 %f0, 0f40A00000, %f0; setp.eq.u32 %p1, %t, 3;"
+                       "@%p1 mov.b32 %f0, " +
+                       std::to_string(ofLane3) + ";" + form +
+                       " %f1, %f0, -1; mov.b32 %r1, %f1; st.global.u32 [%out], %r1;";
+    SnippetRun run =
+        runText(snippetText(body, "", ".version 8.6\n.target sm_100a\n.address_size 64\n"), {}, 32);
+    EXPECT_EQ(run.error, "") << form;
+    for (uint64_t lane : run.out)
+      EXPECT_EQ(lane, run.out[0]);
+    return std::bit_cast<float>(uint32_t(run.out[0]));
+  };
+  constexpr uint32_t nan = 0x7fc00001, minusZero = 0x80000000;
+  EXPECT_EQ(results("redux.sync.max.f32", nan), 5.0f);
+  EXPECT_EQ(results("redux.sync.min.f32", nan), -26.0f);
+  EXPECT_EQ(results("redux.sync.max.abs.f32", nan), 26.0f);
+  EXPECT_EQ(results("redux.sync.min.abs.f32", minusZero), 0.0f);
+  EXPECT_TRUE(std::isnan(results("redux.sync.max.NaN.f32", nan)));
+  EXPECT_TRUE(std::isnan(results("redux.sync.min.abs.NaN.f32", nan)));
 }
 
 } // namespace

@@ -90,6 +90,19 @@ TEST(Maps, FieldsThatTheMachineDoesNotKnowAreFindings) {
   }
 }
 
+TEST(Maps, AreMadeOnTheSpecificArchitecturesOnly) {
+  auto isTaken = [](const char *target, const char *version) {
+    return bool(parse(
+        snippetText("tensormap.replace.tile.rank.shared::cta.b1024.b32 [%rd1], 1;", "",
+                    std::string(".version ") + version + "\n.target " + target + "\n.address_size 64\n"),
+        "test.ptx"));
+  };
+  EXPECT_TRUE(isTaken("sm_90a", "8.3"));
+  EXPECT_TRUE(isTaken("sm_100a", "8.6"));
+  EXPECT_FALSE(isTaken("sm_90", "8.3"));
+  EXPECT_FALSE(isTaken("sm_90a", "8.2"));
+}
+
 TEST(Maps, NumbersAreInTheirRange) {
   auto errorOf = [](const std::string &body) {
     auto module = parse(snippetText(body), "test.ptx");
