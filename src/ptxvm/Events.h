@@ -100,6 +100,7 @@ struct StoreEvent {
   uint32_t instruction = 0, lane = 0;
   uint64_t number = 0; // of the store in its block
   std::span<const StorePart> parts;
+  bool reduces = false; // it updates what is there, element by element
 };
 
 // Barriers of a block. `threads` is the number awaited.

@@ -61,6 +61,6 @@ def test_the_rows_without_a_recording_are_those_listed():
     lines, newer = [text for text, _ in found], sum(least > rows.RECORDED_ON for _, least in found)
     assert rows.LISTED.read_text().splitlines() == lines, "run rows.py"
     ours = [text for text, least in found if least <= rows.RECORDED_ON]
-    others = [line for line in ours if line.split()[0] in ("wgmma", "fence", "mbarrier", "tensormap") or line.startswith(("cp async bulk", "prefetch tensormap"))]
+    others = [line for line in ours if line.split()[0] in ("wgmma", "fence", "mbarrier", "tensormap") or line.startswith(("cp async bulk", "cp reduce async bulk", "prefetch tensormap"))]
     assert {line.split()[0] for line in ours if line not in others} <= {"trap", "call", "brkpt", "griddepcontrol", "setmaxnreg"}
     assert count - len(lines) > 0.98 * (count - newer - len(others))

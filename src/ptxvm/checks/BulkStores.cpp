@@ -20,7 +20,8 @@ namespace {
 struct Flight {
   uint64_t end = 0;
   uint32_t block = 0, instruction = 0, warp = 0, lane = 0;
-  uint64_t number = 0; // in its block
+  uint64_t number = 0;  // in its block
+  bool reduces = false; // each element in one step, in any order with others that do
 };
 
 // Runs of bytes by where they begin. Those of one store do not overlap; those of two may.
@@ -38,10 +39,11 @@ public:
     if (it != last)
       runs_.erase(it);
   }
-  std::optional<Flight> find(uint64_t begin, uint64_t end) const {
+  // The first one in the way; `reduces`: of those that do not.
+  std::optional<Flight> find(uint64_t begin, uint64_t end, bool reduces = false) const {
     for (auto it = runs_.lower_bound(begin - std::min(begin, longest_)); it != runs_.end() && it->first < end;
          ++it)
-      if (it->second.end > begin)
+      if (it->second.end > begin && !(reduces && it->second.reduces))
         return it->second;
     return std::nullopt;
   }
@@ -109,7 +111,7 @@ public:
 
 private:
   static Flight flightOf(const WarpId &who, const StoreEvent &event) {
-    return {0, who.block, event.instruction, who.warp, event.lane, event.number};
+    return {0, who.block, event.instruction, who.warp, event.lane, event.number, event.reduces};
   }
 
   template <class F> static void forLanesOf(const MemoryEvent &event, F f) {
@@ -139,7 +141,8 @@ private:
     if (destinations_.empty())
       return;
     forLanesOf(event, [&](unsigned lane, uint64_t begin, uint64_t end) {
-      std::optional<Flight> flight = destinations_.find(begin, end);
+      bool reduces = event.kind == AccessKind::Reduction || event.kind == AccessKind::Atomic;
+      std::optional<Flight> flight = destinations_.find(begin, end, reduces);
       if (flight)
         report(who, event.instruction, lane, *flight,
                std::string(event.kind == AccessKind::Load ? "reads " : "writes ") +

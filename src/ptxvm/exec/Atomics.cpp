@@ -3,6 +3,8 @@
 #include "ptxvm/exec/LowerAccess.h"
 #include "ptxvm/exec/Warp.h"
 
+#include <cstring>
+
 namespace tegula::ptxvm {
 namespace {
 
@@ -88,6 +90,21 @@ Modifier operationOf(const Lowering &l) {
 }
 
 } // namespace
+
+void reduceInto(std::byte *element, Type type, Modifier operation, const std::byte *operand) {
+  AccessForm access;
+  access.type = type;
+  access.size = byteSize(type);
+  access.operation = operation;
+  uint64_t bits = 0;
+  std::memcpy(&bits, operand, access.size);
+  if (access.size == 8)
+    atomically<uint64_t>(element, access, bits, 0, true);
+  else if (access.size == 4)
+    atomically<uint32_t>(element, access, bits, 0, true);
+  else
+    atomically<uint16_t>(element, access, bits, 0, true);
+}
 
 void lowerAtom(Lowering &l) {
   AccessForm access = makeAccess(l, AccessKind::Atomic, l.operand(1));

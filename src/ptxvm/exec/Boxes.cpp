@@ -94,6 +94,7 @@ private:
     for (unsigned d = 0; d < rank; ++d)
       corner[d] = int32_t(w_.lanes<uint32_t>(form_.places[d])[lane_]);
     move_.bytes = map.boxBytes();
+    move_.numberType = map.numberType;
     uint64_t rows = move_.bytes / map.rowBytes();
     for (uint64_t number = 0; number < rows; ++number) {
       uint64_t rest = number, address = map.address;
@@ -193,6 +194,10 @@ void tellAccess(Warp &w, uint32_t instruction, unsigned lane, const BulkPiece &p
   event.kind = kind;
   event.isBulk = true;
   event.isOperand = isShared && kind == AccessKind::Load;
+  if (kind == AccessKind::Reduction) { // each of an element is by itself
+    event.semantics = Semantics::Relaxed;
+    event.scope = Scope::Gpu;
+  }
   event.width = piece.bytes;
   event.mask = 1u << lane;
   event.addresses = addresses;

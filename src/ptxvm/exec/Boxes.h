@@ -11,6 +11,7 @@ namespace tegula::ptxvm {
 struct BulkMove {
   uint64_t bytes = 0; // in shared memory
   std::vector<BulkPiece> pieces;
+  uint8_t numberType = 0; // of a tensor map
 };
 
 void addFinding(Warp &w, const Op &op, unsigned lane, FindingKind kind, std::string message,

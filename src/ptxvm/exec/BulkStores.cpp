@@ -31,7 +31,11 @@ void write(Block &block, BulkStore &store) {
   store.isWritten = true;
   const std::byte *data = store.data.data();
   for (const BulkPiece &piece : store.pieces) {
-    std::memcpy(piece.global, data, piece.bytes);
+    if (store.update)
+      for (uint32_t at = 0, size = byteSize(store.update->type); at != piece.bytes; at += size)
+        reduceInto(piece.global + at, store.update->type, store.update->operation, data + at);
+    else
+      std::memcpy(piece.global, data, piece.bytes);
     data += piece.bytes;
   }
 }
@@ -44,7 +48,7 @@ void tell(Block &block, const BulkStore &store, void (Observer::*what)(const War
     parts.push_back({piece.shared, reinterpret_cast<uint64_t>(piece.global), piece.bytes});
   for (Observer *observer : block.observers())
     (observer->*what)({block.worker->index, block.linear, store.warp},
-                      {store.instruction, store.lane, store.number, parts});
+                      {store.instruction, store.lane, store.number, parts, store.update.has_value()});
 }
 
 // Pieces that follow each other in global memory as one: a sector that two of them share is written once.
@@ -58,12 +62,33 @@ std::vector<BulkPiece> globalRuns(const std::vector<BulkPiece> &pieces) {
   return runs;
 }
 
+// By the number of a tensor map's type what cp.reduce does with its elements; nullopt: nothing.
+std::optional<Update> updateOf(uint8_t numberType, Modifier operation) {
+  constexpr Type types[] = {Type::U8,  Type::U16, Type::U32, Type::S32,  Type::U64, Type::S64, Type::F16,
+                            Type::F32, Type::F32, Type::F64, Type::BF16, Type::F32, Type::F32};
+  if (numberType == 0 || numberType > std::size(types))
+    return std::nullopt;
+  Type type = types[numberType - 1];
+  bool isSum = operation == Modifier::add, isCount = operation == Modifier::inc || operation == Modifier::dec;
+  bool isExtremum = operation == Modifier::min || operation == Modifier::max;
+  bool isHalf = type == Type::F16 || type == Type::BF16;
+  bool isAllowed = kind(type) == TypeKind::Float ? isSum || (isExtremum && isHalf)
+                   : isCount                     ? type == Type::U32
+                                                 : byteSize(type) >= 4;
+  return isAllowed ? std::optional(Update{type, operation}) : std::nullopt;
+}
+
 void issueOne(Warp &w, const Op &op, unsigned lane) {
   Block &block = *w.block;
   const BulkOp &form = block.program().bulks[op.detail];
   std::optional<BulkMove> move = moveOf(w, op, form, lane, AccessKind::Store);
   if (!move)
     return;
+  std::optional<Update> update = op.flag ? updateOf(move->numberType, Modifier(op.mode)) : std::nullopt;
+  if (op.flag && !update)
+    return addFinding(w, op, lane, FindingKind::BadOperand,
+                      move->numberType ? "reduces numbers of a type for which there is no such operation"
+                                       : "reduces numbers of a type that its tensor map does not say");
   std::erase_if(move->pieces, [](const BulkPiece &piece) { return !piece.global; });
   BulkStore store;
   store.instruction = op.instruction;
@@ -72,11 +97,13 @@ void issueOne(Warp &w, const Op &op, unsigned lane) {
   store.number = block.nextStore++;
   store.group = w.committedStores[lane];
   store.pieces = std::move(move->pieces);
+  store.update = update;
   for (const BulkPiece &piece : store.pieces)
     tellAccess(w, op.instruction, lane, piece, Space::Shared, AccessKind::Load);
   if (form.isTensor) // else the access itself was told of
     for (const BulkPiece &run : globalRuns(store.pieces))
-      tellAccess(w, op.instruction, lane, run, Space::Global, AccessKind::Store);
+      tellAccess(w, op.instruction, lane, run, Space::Global,
+                 update ? AccessKind::Reduction : AccessKind::Store);
   tell(block, store, &Observer::storeIssued);
   if (block.worker->run.launch.copies == Copies::AtOnce)
     write(block, store);
@@ -137,6 +164,14 @@ void abandonStores(Block &block, bool isOver) {
 
 void lowerBulkStore(Lowering &l) { lowerBulk(l, issue, {.shared = 1, .global = 0, .size = 2}); }
 void lowerTensorStore(Lowering &l) { lowerTensor(l, issue, {.shared = 1, .global = 0}); }
+void lowerTensorReduction(Lowering &l) {
+  lowerTensorStore(l);
+  l.op.flag = true;
+  for (Modifier one : {Modifier::add, Modifier::min, Modifier::max, Modifier::inc, Modifier::dec,
+                       Modifier::And, Modifier::Or, Modifier::Xor})
+    if (l.has(one))
+      l.op.mode = uint8_t(one);
+}
 void lowerCommitStores(Lowering &l) { l.op.run = commit; }
 void lowerWaitStores(Lowering &l) {
   l.op.value = uint32_t(l.operand(0).value);

@@ -10,6 +10,8 @@ Semantics semanticsOf(const Lowering &l, Semantics otherwise);
 // `space`: where a mnemonic names two.
 AccessForm makeAccess(Lowering &l, AccessKind kind, const Operand &address, std::optional<Space> space = {});
 void fillParts(Lowering &l, std::array<AccessForm::Part, 8> &parts, const Operand &operand, unsigned count);
+// Updates an element in global memory in one atomic step, as red does.
+void reduceInto(std::byte *element, Type type, Modifier operation, const std::byte *operand);
 void useAccess(Lowering &l, AccessForm access, Handler run);
 
 } // namespace tegula::ptxvm

@@ -31,7 +31,10 @@ void replace(TensorMap &map, Modifier field, uint64_t which, uint64_t value) {
   case Modifier::mapExtent: map.extents[which] = uint32_t(value); return;
   case Modifier::mapStride: map.strides[which] = value; return;
   case Modifier::mapElementStride: map.elementStrides[which] = narrow(value); return;
-  case Modifier::mapType: map.elementBytes = bytesOfType[value]; return;
+  case Modifier::mapType:
+    map.elementBytes = bytesOfType[value];
+    map.numberType = uint8_t(value + 1);
+    return;
   case Modifier::mapInterleave: map.isInterleaved = value != 0; return;
   case Modifier::mapSwizzle: map.swizzle = bytesOfSwizzle[value]; return;
   default: map.fillsWithNaN = value != 0; return;

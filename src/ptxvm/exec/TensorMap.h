@@ -23,7 +23,8 @@ struct TensorMap {
   std::array<uint64_t, 4> strides{}; // bytes, of all dimensions but the innermost: multiples of 16
   std::array<uint32_t, most> extents{};
   std::array<uint16_t, most> box{}, elementStrides{}; // elements; element strides are 1
-  std::array<uint8_t, 40> rest{};
+  uint8_t numberType = 0;                             // as .elemtype counts, from 1; 0: nobody has said it
+  std::array<uint8_t, 39> rest{};
 
   static const TensorMap zeros;
 

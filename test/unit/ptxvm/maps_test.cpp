@@ -70,6 +70,46 @@ TEST(Maps, AKernelMakesItsMapAFieldAtATime) {
     EXPECT_EQ(uint32_t(run.out[i]), i % 4 == 3 ? 0 : i + 2) << i;
 }
 
+// The block adds 1 ... 8 twice to 2 x 4 numbers at %base; `type` as .elemtype numbers them.
+SnippetRun runReduction(const std::string &operation, const std::string &type) {
+  std::string text = mapText();
+  auto replaceAll = [&](const std::string &what, const std::string &with) {
+    for (size_t at = 0; (at = text.find(what, at)) != text.npos; at += with.size())
+      text.replace(at, what.size(), with);
+  };
+  replaceAll("[map], %in;", "[map], %base;");
+  replaceAll("elemtype.shared::cta.b1024.b32 [map], 2;",
+             "elemtype.shared::cta.b1024.b32 [map], " + type + ";");
+  size_t copy = text.find("@%p1 mbarrier.init");
+  text = text.substr(0, copy) +
+         "setp.lt.u32 %p3, %t, 8;\n mov.u32 %r3, box;\n mad.lo.u32 %r3, %t, 4, %r3;\n add.u32 %r4, %t, 1;\n"
+         "@%p3 st.shared.u32 [%r3], %r4;\n fence.proxy.async.shared::cta;\n bar.sync 0;\n";
+  for (int i = 0; i != 2; ++i)
+    text += "@%p1 cp.reduce.async.bulk.tensor.2d.global.shared::cta." + operation +
+            ".bulk_group [%rd1, {0, 0}], [box];\n cp.async.bulk.commit_group;\n";
+  text += " cp.async.bulk.wait_group 0;\n ret;\n}\n";
+  return runText(text, {0, 0, 0, 0}, 32);
+}
+
+TEST(Maps, BoxesAreReducedIntoTheirTensor) {
+  SnippetRun run = runReduction("add", "2");
+  ASSERT_EQ(run.error, "");
+  for (const Finding &finding : run.report.findings)
+    ADD_FAILURE() << name(finding.kind) << ": " << finding.message << " at " << finding.ptxText;
+  for (uint32_t i = 0; i != 4; ++i)
+    EXPECT_EQ(run.out[i], 2 * (2 * i + 1) | uint64_t(2 * (2 * i + 2)) << 32) << i;
+  EXPECT_EQ(runReduction("min", "2").out[0], 0u);
+  EXPECT_EQ(runReduction("xor", "2").out[0], 0u);
+  EXPECT_EQ(runReduction("or", "2").out[0], 1 | uint64_t(2) << 32);
+  // 1 and 2 as bits of f32 are subnormal, which sums in memory flush.
+  EXPECT_EQ(runReduction("add", "7").out[0], 0u);
+  for (auto [operation, type] : {std::pair("inc", "3"), {"min", "7"}, {"and", "7"}}) {
+    SnippetRun bad = runReduction(operation, type);
+    ASSERT_FALSE(bad.report.findings.empty()) << operation << type;
+    EXPECT_NE(bad.report.findings[0].message.find("for which there is no such operation"), std::string::npos);
+  }
+}
+
 TEST(Maps, BytesThatAreNoMapAreAFinding) {
   std::string change = "@%p1 tensormap.replace.tile.rank.shared::cta.b1024.b32 [map], 1;\n";
   SnippetRun run = runMap(mapText("@%p1 st.shared.u32 [map+8], 5;\n" + change, ""));
