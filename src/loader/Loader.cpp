@@ -46,7 +46,9 @@ Status Kernel::check(std::span<const uint64_t> slots) const {
 }
 
 Result<Code *> Kernel::choose(int device) {
-  std::lock_guard guard(mutex_);
+  RobustLock::Holder within(lock_);
+  if (within.isAbandoned())
+    new auto(std::move(loaded_)); // somebody was at work on it; the code itself lives on
   if (Code *known = ofDevice_[size_t(device)].load(std::memory_order_acquire))
     return known;
   int best = 0;

@@ -2,13 +2,13 @@
 // the one that fits the processor or device best is taken; it is loaded at the first launch there.
 #pragma once
 #include "artifact/Archive.h"
+#include "base/RobustLock.h"
 #include "runtime/Launch.h"
 #include "runtime/Place.h"
 
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,7 +67,7 @@ private:
   const Loader &loader_;
   const artifact::Archive::Entry entry_;
   std::vector<std::pair<uint32_t, uint64_t>> masks_; // of slots whose low bits must be 0
-  std::mutex mutex_;
+  RobustLock lock_;
   std::vector<std::unique_ptr<Code>> loaded_; // one a device that it was launched on
   std::array<std::atomic<Code *>, mostDevices> ofDevice_{};
 };

@@ -6,9 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
+
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tegula;
 using artifact::Archive;
@@ -103,6 +108,36 @@ TEST_F(Loading, RefusesAProcessorWithoutTheFeatures) {
   EXPECT_NE(std::strstr(tgr_message(), "a processor with "), nullptr) << tgr_message();
   // Nothing runs: nothing is asked for.
   EXPECT_EQ(tgr_launch(tgr_library_find(library, "add"), nullptr, slots, 2, {1, 0, 1}), TG_OK);
+  tgr_library_close(library);
+}
+
+// A thread that the child does not have was choosing the code of the kernel.
+TEST_F(Loading, AChildThatIsForkedAmidstLaunchesLaunches) {
+  tgr_library *library = open(of({code("cpu", "", {{"obj", "no object"}})}), "cpu");
+  auto launch = [&] {
+    uint64_t slots[] = {64, 5};
+    return tgr_launch(tgr_library_kernel(library, 0), nullptr, slots, 2, {1, 1, 1});
+  };
+  ASSERT_NE(launch(), TG_OK) << "so that the code is looked for each time";
+  std::atomic<bool> isOver{false};
+  std::thread other([&] {
+    while (!isOver)
+      launch();
+  });
+  int failures = 0;
+  for (int i = 0; i != 60; ++i) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10); // a wait ends the child
+      ::_exit(launch() == TG_OK);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    failures += status != 0;
+  }
+  isOver = true;
+  other.join();
+  EXPECT_EQ(failures, 0);
   tgr_library_close(library);
 }
 
