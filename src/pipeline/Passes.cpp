@@ -122,7 +122,8 @@ const Pass transposeProducts{"transpose-products", "ttir",
                              }};
 const Pass narrowFloats{
     "narrow-floats", "ttir",
-    "f32 that holds f16 or bf16 is computed as such, two elements at once, where the bits are the same",
+    "f32 that holds f16 or bf16 is computed as such, two elements at once, and multiplied as such by matrix "
+    "instructions, where the bits are the same",
     [](Unit &unit) {
       return eachFunction(unit,
                           [&](tile::FuncOp function) { transforms::narrowFloats(function, unit.machine); });

@@ -1,8 +1,9 @@
-// An f32 value is narrow if it is one of f16 or bf16, widened: a cast, an integer of 8 bits, a constant, or
+// An f32 value is narrow if it is one of f16 or bf16, widened: a cast, a number of 8 bits, a constant, or
 // what an op without rounding gives of such. Of two narrow values the sum, difference or product in f32,
 // rounded once more, is the exact one rounded once, since 24 bits are at least twice 11, or 8, and two: also
 // where it is subnormal, as sums are then exact, and products of 8 bits are or lie away from the middle of
-// two numbers. A fused multiply-add has no such bound, and stays.
+// two numbers. A fused multiply-add has no such bound, and stays. A matrix product of narrow factors is the
+// same sum of the same exact products, whatever a product of f32 would have rounded of its factors first.
 #include "transforms/NarrowFloats.h"
 
 #include "ir/tile/Tile.h"
@@ -50,8 +51,8 @@ class Narrowing {
 public:
   explicit Narrowing(Type narrow) : narrow_(narrow) {}
 
-  // True of a narrow value, widened. Ops on the way that others than `user` read stay as they are,
-  // and no copy is made of them; more than a few are not followed.
+  // True of a narrow value, widened. Ops on the way that others than `user` read stay as they are, and no
+  // copy is made of them, unless all are matrix products; more than a few are not followed.
   bool isNarrow(Value value, Operation *user) const {
     unsigned left = mostOps;
     return isNarrow(value, user, left);
@@ -109,7 +110,8 @@ private:
     --left;
     if (isWidened(op) || numberAs(value, narrow_))
       return true;
-    if (!isExact(op) || llvm::any_of(op->getUsers(), [&](Operation *each) { return each != user; }))
+    auto isOther = [&](Operation *each) { return each != user && !(isa<DotOp>(each) && isa<DotOp>(user)); };
+    if (!isExact(op) || llvm::any_of(op->getUsers(), isOther))
       return false;
     return llvm::all_of(op->getOperands(),
                         [&](Value operand) { return !isF32(operand) || isNarrow(operand, op, left); });
@@ -118,7 +120,7 @@ private:
   bool isWidened(Operation *op) const {
     if (auto cast = dyn_cast_or_null<arith::ExtFOp>(op))
       return elementType(cast.getIn().getType()) == narrow_;
-    return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+    return isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp, FpToFpOp>(op) &&
            elementType(op->getOperand(0).getType()).getIntOrFloatBitWidth() <= 8;
   }
 
@@ -154,6 +156,28 @@ void narrowComparison(arith::CmpFOp compare, Narrowing &narrowing) {
     return;
   compare.replaceAllUsesWith(narrowing.computed(compare));
   compare.erase();
+}
+
+// Is there an instruction for a product of the factors' narrow type, at the tiles' common extent?
+bool multiplies(const simt::Machine &machine, DotOp dot, Type narrow) {
+  int64_t k = shapeOf(dot.getA().getType()).back();
+  simt::DotTypes types{narrow, narrow, elementType(dot.getType()), Precision::IEEE};
+  return llvm::any_of(machine.matrixInstructions(types), [&](const simt::MatrixInstruction &instruction) {
+    return k % instruction.shape.k == 0;
+  });
+}
+
+// Who asks for more than tf32 asks for sums of another kind, too (N15).
+void narrowProduct(DotOp dot, Narrowing &narrowing) {
+  Value factors[] = {dot.getA(), dot.getB()};
+  if (dot.getPrecision() != Precision::TF32 || !isF32(dot.getResult()) ||
+      !llvm::all_of(factors,
+                    [&](Value factor) { return isF32(factor) && narrowing.isNarrow(factor, dot); }) ||
+      !llvm::any_of(factors, [&](Value factor) { return narrowing.isMadeOfCast(factor); }))
+    return;
+  dot.getAMutable().set(narrowing.narrowed(factors[0]));
+  dot.getBMutable().set(narrowing.narrowed(factors[1]));
+  dot.setPrecision(Precision::IEEE);
 }
 
 // Extrema round nothing, in whichever order. Where an op of the same kind reads the result, that and the
@@ -215,15 +239,16 @@ void chooseExtremum(arith::SelectOp choice, Type narrow) {
 void narrowFloats(Operation *function, const simt::Machine &machine) {
   MLIRContext *context = function->getContext();
   for (Type narrow : {Type(Float16Type::get(context)), Type(BFloat16Type::get(context))}) {
-    if (!machine.computesTwo(narrow))
-      continue;
+    bool computesTwo = machine.computesTwo(narrow);
     Narrowing narrowing(narrow);
     // In program order, so that what one makes narrow the next one finds so.
     SmallVector<Operation *> ends;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<ReduceOp>(op) || (isa<arith::CmpFOp>(op) && isF32(op->getOperand(0))) ||
-          (isa<arith::TruncFOp>(op) && isF32(op->getOperand(0)) &&
-           elementType(op->getResult(0).getType()) == narrow))
+      auto dot = dyn_cast<DotOp>(op);
+      bool isEnd = isa<ReduceOp>(op) || (isa<arith::CmpFOp>(op) && isF32(op->getOperand(0))) ||
+                   (isa<arith::TruncFOp>(op) && isF32(op->getOperand(0)) &&
+                    elementType(op->getResult(0).getType()) == narrow);
+      if (dot ? multiplies(machine, dot, narrow) : computesTwo && isEnd)
         ends.push_back(op);
     });
     for (Operation *end : ends) {
@@ -231,11 +256,13 @@ void narrowFloats(Operation *function, const simt::Machine &machine) {
         narrowCast(truncation, narrowing);
       else if (auto compare = dyn_cast<arith::CmpFOp>(end))
         narrowComparison(compare, narrowing);
+      else if (auto dot = dyn_cast<DotOp>(end))
+        narrowProduct(dot, narrowing);
       else
         narrowReduction(cast<ReduceOp>(end), narrowing);
     }
     function->walk([&](arith::SelectOp choice) {
-      if (elementType(choice.getType()) == narrow)
+      if (computesTwo && elementType(choice.getType()) == narrow)
         chooseExtremum(choice, narrow);
     });
   }

@@ -177,3 +177,37 @@ def test_an_op_that_reads_another_one_thrice_is_followed_for_a_few_steps_only(ta
     y = torch.zeros_like(x)
     thrice_kernel[(1,)](x, y, DEPTH=depth, B=128)
     assert torch.equal(x, y)
+
+
+@triton.jit
+def product_kernel(a_ptr, b_ptr, out_ptr, K, ROWS: tl.constexpr, DEPTH: tl.constexpr, PRECISION: tl.constexpr):
+    i, k = tl.arange(0, ROWS), tl.arange(0, DEPTH)
+    acc = tl.zeros([ROWS, ROWS], tl.float32)
+    for start in range(0, K, DEPTH):
+        a = tl.load(a_ptr + i[:, None] * K + start + k[None, :]).to(tl.float32)
+        b = tl.load(b_ptr + i[:, None] * K + start + k[None, :]).to(tl.float32)
+        b = tl.trans(tl.where(i[:, None] <= start + k[None, :], b, -0.5))
+        acc += tl.dot(a, b, input_precision=PRECISION) + tl.dot(-a, b, input_precision=PRECISION) * 0.25
+    tl.store(out_ptr + i[:, None] * ROWS + i[None, :], acc)
+
+
+@pytest.mark.parametrize("precision", ["tf32", "tf32x3", "bf16x3", "ieee"])
+@pytest.mark.parametrize("types", [(torch.bfloat16, torch.bfloat16), (torch.float16, torch.float16), (torch.bfloat16, torch.int8), (torch.float8_e5m2, torch.bfloat16),
+                                   (torch.float8_e4m3fn, torch.float16), (torch.bfloat16, torch.float16)], ids=lambda types: "-".join(map(name_of, types)))
+def test_products_of_widened_factors_are_exact(target, types, precision):
+    generator = torch.Generator().manual_seed(5)
+    a, b = (torch.randint(-7, 8, (32, 64), generator=generator).float().to(dtype) for dtype in types)
+    out = torch.zeros(32, 32)
+    product_kernel[(1,)](a, b, out, 64, ROWS=32, DEPTH=32, PRECISION=precision)
+    chosen = torch.where(torch.arange(32)[:, None] <= torch.arange(64), b.float(), torch.tensor(-0.5))
+    assert_same(out, 0.75 * (a.float() @ chosen.T))
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=name_of)
+def test_widened_factors_keep_all_their_bits(target, dtype):
+    x = torch.zeros(32, 32, dtype=dtype)
+    x[:, 3] = 1 + 2.0 ** (-10 if dtype == torch.float16 else -7)
+    out = torch.zeros(32, 32)
+    product_kernel[(1,)](x, x, out, 32, ROWS=32, DEPTH=32, PRECISION="tf32")
+    chosen = torch.where(torch.arange(32)[:, None] <= torch.arange(32), x.float(), torch.tensor(-0.5))
+    assert_same(out, 0.75 * (x.float() @ chosen.T))
