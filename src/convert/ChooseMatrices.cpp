@@ -70,25 +70,60 @@ private:
   // The dimension along which neighbours of an operand lie in memory: that which it shares with the result,
   // or K.
   enum class Lies { Unknown, AlongResult, AlongK };
-  Lies lies(DotOp dot, unsigned index) {
-    Value operand = dot->getOperand(index);
-    unsigned rank = unsigned(shapeOf(operand.getType()).size());
-    unsigned along = index == 0 ? rank - 2 : rank - 1, inner = index == 0 ? rank - 1 : rank - 2;
-    while (Operation *op = operand.getDefiningOp()) {
-      if (auto load = dyn_cast<LoadOp>(op)) {
-        unsigned fastest = axes_.order(load.getPtr())[0];
-        if (axes_.at(load.getPtr()).contiguity[fastest] == 1)
-          return Lies::Unknown;
-        return fastest == along ? Lies::AlongResult : fastest == inner ? Lies::AlongK : Lies::Unknown;
-      }
-      auto transposed = dyn_cast<TransOp>(op);
-      if (!transposed)
-        return Lies::Unknown;
-      along = unsigned(transposed.getOrder()[along]);
-      inner = unsigned(transposed.getOrder()[inner]);
-      operand = transposed.getValue();
+  // Dimensions of an operand, or of the tile that it is the transposed one of.
+  struct Dims {
+    unsigned along, inner;
+  };
+  static Dims dimsOf(DotOp dot, unsigned index) {
+    auto rank = unsigned(shapeOf(dot->getOperand(index).getType()).size());
+    return index == 0 ? Dims{rank - 2, rank - 1} : Dims{rank - 1, rank - 2};
+  }
+  // Returns the tile behind transpositions.
+  static Value untransposed(Value tile, Dims &dims) {
+    while (auto transposed = tile.getDefiningOp<TransOp>()) {
+      dims = {unsigned(transposed.getOrder()[dims.along]), unsigned(transposed.getOrder()[dims.inner])};
+      tile = transposed.getValue();
     }
-    return Lies::Unknown;
+    return tile;
+  }
+  Lies lies(DotOp dot, unsigned index) {
+    Dims dims = dimsOf(dot, index);
+    Value tile = untransposed(dot->getOperand(index), dims);
+    return lies(tile.getDefiningOp<LoadOp>(), dims);
+  }
+  Lies lies(LoadOp load, Dims dims) {
+    unsigned fastest = load ? axes_.order(load.getPtr())[0] : 0;
+    if (!load || axes_.at(load.getPtr()).contiguity[fastest] == 1)
+      return Lies::Unknown;
+    return fastest == dims.along ? Lies::AlongResult : fastest == dims.inner ? Lies::AlongK : Lies::Unknown;
+  }
+
+  // Is the operand computed, element by element, of tiles that lie along K? They are stored as wide as they
+  // are loaded. No product is among what it is computed of: one behind another one's result has waited long
+  // enough.
+  bool isComputedAlongK(DotOp dot, unsigned index) {
+    bool isAlongK = false;
+    SmallVector<std::pair<Value, Dims>> work{{dot->getOperand(index), dimsOf(dot, index)}};
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty()) {
+      auto [tile, dims] = work.pop_back_val();
+      Operation *op = untransposed(tile, dims).getDefiningOp();
+      if (!op || !seen.insert(op).second)
+        continue;
+      if (isa<DotOp>(op))
+        return false;
+      if (auto load = dyn_cast<LoadOp>(op)) {
+        Lies found = lies(load, dims);
+        if (found == Lies::AlongResult)
+          return false;
+        isAlongK |= found == Lies::AlongK;
+      } else if (isElementwise(op)) {
+        for (Value operand : op->getOperands())
+          if (isTile(operand))
+            work.push_back({operand, dims});
+      }
+    }
+    return isAlongK;
   }
 
   // May rows or columns be taken in pairs (MatrixShape)? `index`: of the operand that has them.
@@ -217,11 +252,15 @@ private:
   }
 
   // The first such instruction that fits, or else of the transposed product; `wanted`: the result's layout.
+  // Words that a trip would have to store for it come last.
   std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const Layout *wanted) {
-    std::optional<MatrixDot> found = ofSeveralWarps(dot, wanted, false);
-    return found ? found : ofSeveralWarps(dot, wanted, true);
+    for (bool storesWords : {false, true})
+      for (bool isSwapped : {false, true})
+        if (std::optional<MatrixDot> found = ofSeveralWarps(dot, wanted, isSwapped, storesWords))
+          return found;
+    return std::nullopt;
   }
-  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const Layout *wanted, bool isSwapped) {
+  std::optional<MatrixDot> ofSeveralWarps(DotOp dot, const Layout *wanted, bool isSwapped, bool storesWords) {
     simt::DotTypes types = typesOf(dot);
     Extents e = extentsOf(dot);
     if (isSwapped)
@@ -230,7 +269,7 @@ private:
       MatrixShape &shape = instruction.shape;
       shape.isSwapped = isSwapped;
       if (shape.warps == 1 || e.k % shape.k != 0 || !fitsSeveralWarps(dot, e, instruction) ||
-          !operandsLie(dot, e, shape))
+          !operandsLie(dot, e, shape, storesWords))
         continue;
       auto [rows, columns] = groupsOf(isSwapped ? e.n : e.m, shape);
       Layout layout = layout::matrixResult(shapeOf(dot.getType()).vec(), shape, isSwapped ? columns : rows,
@@ -258,13 +297,15 @@ private:
   }
 
   // It reads its columns in shared memory. Factors of 16 bits may lie there either way, and what is computed,
-  // as scaled weights are, goes there first; of others K has to be innermost in what is loaded. Its rows come
-  // from registers where they do not lie so, in pairs where they lie along the result.
-  bool operandsLie(DotOp dot, const Extents &e, MatrixShape &shape) {
+  // as scaled weights are, goes there first; of others K has to be innermost in what is loaded, or with
+  // `storesWords` in what words are computed of. Its rows come from registers where they do not lie so, in
+  // pairs where they lie along the result.
+  bool operandsLie(DotOp dot, const Extents &e, MatrixShape &shape, bool storesWords) {
     unsigned rows = shape.isSwapped ? 1 : 0;
     if (shape.elementBits == 16)
       return !shape.isSwapped;
-    if (lies(dot, 1 - rows) != Lies::AlongK)
+    bool isStored = storesWords && shape.elementBits == 32 && isComputedAlongK(dot, 1 - rows);
+    if (!isStored && lies(dot, 1 - rows) != Lies::AlongK)
       return false;
     shape.pairsRows = takesPairs(dot, rows, rows == 0 ? e.m : e.n);
     return shape.pairsRows || lies(dot, rows) != Lies::AlongResult;

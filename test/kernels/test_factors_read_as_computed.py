@@ -45,3 +45,40 @@ def test_products(target, m, n, bk, warps, stages, types, by_columns, left):
         x, y = a[:, :k].float(), b[:k].float()
         x, y = ((2 * x).clamp(min=-3), y) if left else (x, (2 * y).clamp(min=-3))
         assert torch.equal(c, x @ y)
+
+
+@triton.jit
+def words_kernel(a, b, s, c, K, sam, sak, sbk, sbn, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr):
+    """Of f32, of which one factor or both are computed."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros([M, N], tl.float32)
+    for i in range(0, K, BK):
+        x = tl.load(a + m[:, None] * sam + (i + k)[None, :] * sak).to(tl.float32)
+        y = tl.load(b + (i + k)[:, None] * sbk + n[None, :] * sbn).to(tl.float32)
+        scale = tl.load(s + i + k)
+        if LEFT:
+            x = x * scale[None, :]
+        if RIGHT:
+            y = y - scale[:, None]
+        acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("left, right", [(True, True), (True, False), (False, True)], ids=["both", "left", "right"])
+@pytest.mark.parametrize("by_columns", [False, True], ids=["n", "t"])
+@pytest.mark.parametrize("types", [(torch.float32, torch.float32), (torch.bfloat16, torch.float16), (torch.float16, torch.float32)], ids=["f32", "bf16 f16", "f16 f32"])
+@pytest.mark.parametrize("m, n, bk, warps, stages", [(64, 64, 32, 4, 1), (64, 64, 32, 4, 3), (128, 32, 64, 8, 2), (16, 64, 32, 4, 2)])
+def test_products_of_words(target, m, n, bk, warps, stages, types, by_columns, left, right):
+    generator = torch.Generator().manual_seed(m)
+
+    def integers(shape, dtype):
+        made = torch.randint(-3, 4, shape[::-1] if by_columns else shape, generator=generator).to(dtype)
+        return made.T if by_columns else made
+
+    a, b, s = integers((m, 3 * bk), types[0]), integers((3 * bk, n), types[1]), torch.randint(-3, 4, (3 * bk,), generator=generator).float()
+    for k in (0, bk, 3 * bk):
+        c = torch.full((m, n), 9.0)
+        words_kernel[(1,)](a, b, s, c, k, *a.stride(), *b.stride(), M=m, N=n, BK=bk, LEFT=left, RIGHT=right, num_warps=warps, num_stages=stages)
+        x, y = a[:, :k].float(), b[:k].float()
+        x, y = x * s[:k] if left else x, y - s[:k, None] if right else y
+        assert torch.equal(c, x @ y)
