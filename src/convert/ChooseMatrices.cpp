@@ -212,6 +212,8 @@ private:
             layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
         if (known != layouts_.end() && known->second != layout)
           continue;
+        shape.pairsDepth = shape.elementBits == 32 && shape.k == 8 && e.k % 8 == 0 && !isSwapped &&
+                           multipliesFurther(dot, layout, shape);
         least = cost;
         best = MatrixDot{instruction, layout, reasonOf(instruction, e)};
       }
@@ -219,6 +221,24 @@ private:
       return;
     layouts_.try_emplace(classOf(dot), best->result);
     result_.try_emplace(dot, std::move(*best));
+  }
+
+  // Are its rows computed of other products' results, of which each thread has those that it multiplies if
+  // they are taken in pairs along K?
+  bool multipliesFurther(DotOp dot, const Layout &result, MatrixShape shape) const {
+    shape.pairsDepth = true;
+    Layout rows = layout::matrixOperand(result, shape, 0, extentsOf(dot).k);
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    SmallVector<DotOp> from;
+    producers(dot.getA(), seen, from);
+    return !from.empty() && llvm::all_of(from, [&](DotOp producer) {
+      auto chosen = result_.find(producer);
+      if (chosen == result_.end() || chosen->second.result.extents() != rows.extents())
+        return false;
+      return llvm::all_of(std::array{layout::Axis::Lane, layout::Axis::Warp}, [&](layout::Axis axis) {
+        return chosen->second.result.bases(axis) == rows.bases(axis);
+      });
+    });
   }
 
   // The cycles of the cheapest instruction of one warp, or of multiply-adds.

@@ -69,6 +69,9 @@ struct MatrixShape {
   // neighbours: row r + 8i of the instruction is row 2r + i of the tile; column c is column 2c + i of the
   // i-th of two instructions side by side. Extents are multiples of 16 there.
   bool pairsRows = false, pairsColumns = false;
+  // Of words: k = 4i + j of the instruction is 2j + i of the tile. So threads hold neighbours along K, as
+  // they do of the columns of a result that is multiplied further. K is a multiple of 8 there.
+  bool pairsDepth = false;
   bool operator==(const MatrixShape &) const = default;
 };
 

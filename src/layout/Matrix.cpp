@@ -35,6 +35,8 @@ unsigned bitsOfWord(const MatrixShape &shape) {
 unsigned rowBit(const MatrixShape &shape, unsigned bit) { return shape.pairsRows ? (bit + 1) % 4 : bit; }
 // The same for its column, of 8.
 unsigned columnBit(const MatrixShape &shape, unsigned bit) { return shape.pairsColumns ? bit + 1 : bit; }
+// The same for its k.
+unsigned depthBit(const MatrixShape &shape, unsigned bit) { return shape.pairsDepth ? (bit + 1) % 3 : bit; }
 
 // The bits of a coordinate that one instruction covers.
 uint32_t rowsWithin(const MatrixShape &shape) { return shape.m - 1; }
@@ -121,8 +123,9 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
   if (isRows && shape.m == 16)
     registers.push_back(tile.at(own, ownBit(3)));
   for (unsigned bit = word + 2; bit < kBits; ++bit)
-    registers.push_back(tile.at(inner, bit));
-  bases[size_t(Axis::Lane)] = {tile.at(inner, word), tile.at(inner, word + 1), tile.at(own, ownBit(0)),
+    registers.push_back(tile.at(inner, depthBit(shape, bit)));
+  bases[size_t(Axis::Lane)] = {tile.at(inner, depthBit(shape, word)),
+                               tile.at(inner, depthBit(shape, word + 1)), tile.at(own, ownBit(0)),
                                tile.at(own, ownBit(1)), tile.at(own, ownBit(2))};
   Share share = shareOf(result, own, isRows ? rowsWithin(shape) : columnsWithin(shape));
   Layout placed(extents, {});

@@ -119,9 +119,10 @@ private:
     for (int64_t far = 0; far < int64_t(shape_.k); far += 4 * perWord)
       for (unsigned row = 0; row != (isRows ? shape_.m / 8 : 1); ++row) {
         SmallVector<int, 4> registers;
+        int64_t first = shape_.pairsDepth ? far / 4 : far;
         for (int64_t near = 0; near != int64_t(perWord); ++near)
-          registers.push_back(k + far + near < map.layout().hull(inner)
-                                  ? find(map, at, own, row * rowStep(), inner, far + near)
+          registers.push_back(k + first + near < map.layout().hull(inner)
+                                  ? find(map, at, own, row * rowStep(), inner, first + near)
                                   : -1);
         words.push_back(word(tile, registers, k + far, small));
       }

@@ -49,7 +49,7 @@ void SimtDialect::initialize() {
 
 MatrixAttr MatrixAttr::get(MLIRContext *context, llvm::StringRef name, const layout::MatrixShape &shape) {
   return get(context, name, shape.m, shape.n, shape.k, shape.elementBits, shape.isSwapped, shape.warps,
-             shape.pairsRows, shape.pairsColumns);
+             shape.pairsRows, shape.pairsColumns, shape.pairsDepth);
 }
 
 layout::MatrixShape MatrixAttr::shape() const {
@@ -60,7 +60,8 @@ layout::MatrixShape MatrixAttr::shape() const {
           .isSwapped = getIsSwapped(),
           .warps = getWarps(),
           .pairsRows = getPairsRows(),
-          .pairsColumns = getPairsColumns()};
+          .pairsColumns = getPairsColumns(),
+          .pairsDepth = getPairsDepth()};
 }
 
 LayoutAttr LayoutAttr::get(MLIRContext *context, const layout::Layout &layout) {

@@ -47,10 +47,11 @@ def Simt_Matrix : AttrDef<Simt_Dialect, "Matrix"> {
   let parameters = (ins StringRefParameter<"the row">:$name, "unsigned":$m, "unsigned":$n, "unsigned":$k,
                         "unsigned":$elementBits, "bool":$isSwapped, DefaultValuedParameter<"unsigned", "1">:$warps,
                         DefaultValuedParameter<"bool", "false">:$pairsRows,
-                        DefaultValuedParameter<"bool", "false">:$pairsColumns);
+                        DefaultValuedParameter<"bool", "false">:$pairsColumns,
+                        DefaultValuedParameter<"bool", "false">:$pairsDepth);
   let assemblyFormat = [{
     `<` $name `,` $m `,` $n `,` $k `,` $elementBits `,` $isSwapped (`,` $warps^)? (`rows` $pairsRows^)?
-    (`columns` $pairsColumns^)? `>`
+    (`columns` $pairsColumns^)? (`depth` $pairsDepth^)? `>`
   }];
   let extraClassDeclaration = [{
     static MatrixAttr get(::mlir::MLIRContext *context, ::llvm::StringRef name, const ::tegula::layout::MatrixShape &shape);

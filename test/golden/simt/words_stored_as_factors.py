@@ -33,7 +33,9 @@ def scaled(a, b, s, c, K, LEFT: tl.constexpr):
 # WIDENED: tt.dot {{.*}}"m16n8k8.tf32"
 # LOADED-LABEL: tt.func @attention
 # LOADED: simt.dot_async {{.*}}"wgmma.k8.tf32"
-# LOADED: tt.dot {{.*}}"m16n8k8.tf32"
+# The scores are multiplied by the threads that have them, in pairs along K.
+# LOADED: simt.convert {{.*}} by <registers packed 1 lanes cost 0>
+# LOADED: tt.dot {{.*}}"m16n8k8.tf32"{{.*}} depth true>
 @triton.jit
 def attention(q, k, v, c, K):
     m, d = tl.arange(0, 64), tl.arange(0, 64)
