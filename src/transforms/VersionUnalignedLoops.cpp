@@ -18,7 +18,7 @@ namespace tegula::transforms {
 namespace {
 
 constexpr llvm::StringLiteral divisibilityName = "tt.divisibility";
-constexpr unsigned accessBytes = 16;
+constexpr unsigned accessBytes = 16, leastCopyBits = 32;
 // Each costs an analysis of the kernel; each loop its code twice.
 constexpr size_t mostNumbers = 12, mostLoops = 4;
 
@@ -126,7 +126,21 @@ private:
     return result;
   }
 
-  // Those without which some load would be narrower. False: even with all of them none is wider.
+  // Is a load wider that is copied four bytes at a time, if at all? Wider ones come in boxes or by half the
+  // bytes without a version.
+  bool isWorth(ArrayRef<unsigned> before, ArrayRef<unsigned> after) {
+    size_t i = 0;
+    for (LoadOp load : loop_.getOps<LoadOp>())
+      if (isa<RankedTensorType>(load.getType())) {
+        unsigned bits = elementType(load.getType()).getIntOrFloatBitWidth();
+        if (after[i] > before[i] && before[i] * bits <= leastCopyBits)
+          return true;
+        ++i;
+      }
+    return false;
+  }
+
+  // Those without which some load would be narrower. False: even with all of them nothing is gained.
   bool keepThoseThatCount() {
     auto suppose = [&](const Number &number) {
       promise(number.value, IntegerAttr::get(IntegerType::get(function_.getContext(), 32), number.divisor));
@@ -138,7 +152,7 @@ private:
       suppose(number);
     }
     std::vector<unsigned> best = widths();
-    if (best != before)
+    if (isWorth(before, best))
       for (auto &[value, number] : numbers_) {
         promise(value, promised[value]);
         if (widths() == best)

@@ -12,6 +12,9 @@ namespace tegula::nvidia {
 
 namespace {
 
+// Of loads into registers, whose offsets take two registers each. Beside the sums more have no room.
+constexpr size_t mostWideOffsets = 48;
+
 // Two registers, or a register and a number: `NAME \tRESULT, SOURCE, NUMBER;`.
 struct Instruction {
   llvm::StringRef name, result, source;
@@ -113,12 +116,41 @@ Writes countWrites(llvm::StringRef text) {
   return writes;
 }
 
+// Lists the offsets to which a base is added for a load into registers, if they are more than registers have
+// room for in their wide form; else none.
+llvm::DenseSet<llvm::StringRef> crowdedOffsets(llvm::StringRef text) {
+  llvm::DenseSet<llvm::StringRef> loaded, offsets;
+  eachLine(text, [&](llvm::StringRef line) {
+    auto [before, address] = line.split('[');
+    if (before.contains("ld.global") && address.starts_with("%rd"))
+      loaded.insert(address.take_until([](char c) { return c == ']' || c == '+'; }).trim());
+  });
+  eachLine(text, [&](llvm::StringRef line) {
+    llvm::SmallVector<llvm::StringRef, 3> operands;
+    if (!line.consume_front("add.s64") || !line.consume_back(";"))
+      return;
+    line.split(operands, ',');
+    if (operands.size() == 3 && loaded.contains(operands[0].trim()))
+      for (llvm::StringRef operand : {operands[1], operands[2]})
+        offsets.insert(operand.trim());
+  });
+  if (offsets.size() <= mostWideOffsets)
+    offsets.clear();
+  return offsets;
+}
+
 } // namespace
 
 std::string splitOffsetProducts(std::string_view ptx) {
   llvm::StringRef text(ptx);
   size_t end = endOfProducts(text);
-  return replaceLines(text.take_front(end), shifted) + text.drop_front(end).str();
+  llvm::StringRef ahead = text.take_front(end);
+  const llvm::DenseSet<llvm::StringRef> crowded = crowdedOffsets(ahead);
+  auto other = [&](llvm::StringRef line) -> std::string {
+    std::optional<Instruction> product = instructionOf(line);
+    return product && crowded.contains(product->result) ? std::string() : shifted(line);
+  };
+  return replaceLines(ahead, other) + text.drop_front(end).str();
 }
 
 std::string joinOffsetProducts(std::string_view ptx) {

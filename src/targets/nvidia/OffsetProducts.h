@@ -10,7 +10,8 @@ namespace tegula::nvidia {
 // run, each `mul.wide` by a power of two up to the end of the loops around the last of them is a conversion
 // and a shift, on one line as before. The assembler makes one instruction (`IMAD.WIDE`) of such a product and
 // an addition, in the loop if need be. It waits for the registers' ports, which the sums of the tensor cores
-// take meanwhile: products of 128×128 blocks were 4 to 15 % slower.
+// take meanwhile: products of 128×128 blocks were 4 to 15 % slower. Offsets of many loads into registers stay
+// products: they would take two registers each around the loop, where the assembler holds one of 32 bits.
 std::string splitOffsetProducts(std::string_view ptx);
 
 // In and out as before; behind those loops, and in a module without such products everywhere, a shift of what

@@ -36,6 +36,29 @@ TEST(OffsetProducts, AreShiftedInBlocksThatStandBehindTheProductInItsLoop) {
             loop + "\tcvt.s64.s32 \t%rd1, %r1; shl.b64 \t%rd1, %rd1, 1;\n" + ends);
 }
 
+TEST(OffsetProducts, OfManyLoadsIntoRegistersStayProducts) {
+  auto loop = [](int offsets, const std::string &copy) {
+    std::string products, loads;
+    for (int i = 0; i != offsets; ++i) {
+      std::string number = std::to_string(i + 10);
+      products += "\tmul.wide.s32 \t%rd" + number + ", %r" + number + ", 2;\n";
+      loads += "\tadd.s64 \t%rd1" + number + ", %rd1, %rd" + number + ";\n\t@%p1 " + copy + "[%rd1" + number +
+               "];\n";
+    }
+    return products + "\tmul.wide.s32 \t%rd2, %r2, 2;\n$L__BB0_1:\n" + loads +
+           "\twgmma.mma_async.sync.aligned\n\tbra.uni \t$L__BB0_1;\n";
+  };
+  auto products = [](const std::string &text) {
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("mul.wide", at)) != text.npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(products(splitOffsetProducts(loop(49, "ld.global.b16 %rs1, "))), 49u);
+  EXPECT_EQ(products(splitOffsetProducts(loop(20, "ld.global.b16 %rs1, "))), 0u) << "registers have room";
+  EXPECT_EQ(products(splitOffsetProducts(loop(49, "cp.async.cg.shared.global [%r1], "))), 0u);
+}
+
 TEST(OffsetProducts, OtherLinesStay) {
   for (std::string line :
        {"\tmul.wide.s32 \t%rd1, %r1, 3;", "\tmul.wide.s32 \t%rd1, %r1, -2;",
