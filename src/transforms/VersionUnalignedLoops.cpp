@@ -19,6 +19,8 @@ namespace {
 
 constexpr llvm::StringLiteral divisibilityName = "tt.divisibility";
 constexpr unsigned accessBytes = 16, leastCopyBits = 32;
+// Were an argument a multiple of 16, its launch would have said so: bytes are read eight at a time.
+constexpr unsigned mostOfArgument = 8;
 // Each costs an analysis of the kernel; each loop its code twice.
 constexpr size_t mostNumbers = 12, mostLoops = 4;
 
@@ -62,7 +64,7 @@ private:
         if (argument.getOwner() == loop_.getBody() && argument != loop_.getInductionVar())
           work.push_back({loop_.getInitArgs()[argument.getArgNumber() - 1], divisor});
         else if (argument.getOwner() == &function_.getBody().front())
-          add(argument, divisor);
+          add(argument, std::min(divisor, mostOfArgument));
         continue;
       }
       Operation *op = value.getDefiningOp();

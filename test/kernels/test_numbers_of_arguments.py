@@ -18,7 +18,7 @@ def product_kernel(a, b, c, M, N, K, sa, sb, sc, SPELLING: tl.constexpr, BM: tl.
         rows, columns = m % M, n % N
     elif SPELLING == "clamped":
         rows, columns = tl.where(m < M, m, 0), tl.minimum(n, N - 1)
-    acc = tl.zeros([BM, BN], tl.float32)
+    acc = tl.zeros([BM, BN], c.dtype.element_ty)
     for start in range(0, K, BK):
         inside = start + k < K
         if SPELLING == "descriptors":
@@ -44,7 +44,7 @@ def run(dtype, m, n, k, pad_a, pad_b, spelling, bm, bn, bk, warps, stages):
     rows, columns = (k, n) if has_k_first else (n, k)
     b = torch.randint(-3, 4, (rows, columns + pad_b), generator=generator).to(dtype)
     a[:, k:] = b[:, columns:] = 100
-    c = torch.full((m, n), -7.0)
+    c = torch.full((m, n), -7, dtype=torch.float32 if dtype.is_floating_point else torch.int32)
     kernel = product_kernel[(triton.cdiv(m, bm), triton.cdiv(n, bn))](
         a, b, c, m, n, k, a.stride(0), b.stride(0), n, SPELLING=spelling, BM=bm, BN=bn, BK=bk, num_warps=warps, num_stages=stages)
     factor = b[:, :columns].double()
@@ -58,7 +58,7 @@ SHAPES = [(65, 72, 72, 0, 0), (33, 72, 72, 0, 1), (64, 67, 75, 5, 13), (17, 130,
 
 @pytest.mark.parametrize("m, n, k, pad_a, pad_b", SHAPES)
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.int8], ids=str)
 def test_any_length(target, dtype, spelling, m, n, k, pad_a, pad_b):
     run(dtype, m, n, k, pad_a, pad_b, spelling, 64, 64, 32, 4, 3)
 
@@ -80,3 +80,10 @@ def test_factors_of_32_bits_that_are_copied_one_by_one_lie_as_instructions_of_se
     kernel = run(torch.float32, 130, 67, 75, 0, 0, "masked", 128, 64, 32, 4, 3)
     ptx = kernel.asm["ptx"]
     assert ("wgmma" in ptx and "mma.sync" not in ptx) == (".target sm_90a" in ptx)
+
+
+@ON_DEVICES
+def test_bytes_are_copied_eight_at_a_time(target):
+    """A multiple of 16 would be said so by the launch."""
+    ptx = run(torch.int8, 65, 72, 72, 0, 0, "masked", 64, 64, 32, 4, 3).asm["ptx"]
+    assert ("cp.async.ca.shared.global" in ptx) == (".target sm_75" not in ptx)
