@@ -46,3 +46,19 @@ def attention(q, k, v, c, K):
         values = tl.load(v + (start + m)[:, None] * 64 + d[None, :]).to(tl.float32)
         acc += tl.dot(tl.exp(tl.dot(rows, tl.trans(keys))), values)
     tl.store(c + m[:, None] * 64 + d[None, :], acc)
+
+
+# Few rows are no columns to store: one warp's instructions take them.
+# RUN: tegula compile %s::few --signature 'a=*f16:16,b=*f16:16,s=*f32:16,c=*f32:16,K=i32:16' --target sm_90a --num-stages 3 --emit simt -o - | FileCheck %s --check-prefix=FEW
+# FEW-LABEL: tt.func @few
+# FEW-NOT: wgmma
+# FEW: tt.dot {{.*}}"m16n8k8.tf32"
+@triton.jit
+def few(a, b, s, c, K):
+    m, n, k = tl.arange(0, 16), tl.arange(0, 64), tl.arange(0, 128)
+    acc = tl.zeros([16, 64], tl.float32)
+    for start in range(0, K, 128):
+        x = tl.load(a + m[:, None] * K + (start + k)[None, :]).to(tl.float32) * tl.load(s + start + k)[None, :]
+        y = tl.load(b + (start + k)[:, None] * 64 + n[None, :]).to(tl.float32)
+        acc += tl.dot(x, y)
+    tl.store(c + m[:, None] * 64 + n[None, :], acc)
