@@ -26,7 +26,7 @@ using analysis::Polynomial;
 
 constexpr unsigned accessBits = 128;
 // Each costs an analysis of the kernel; more stay as they are.
-constexpr size_t mostOps = 16;
+constexpr size_t mostOps = 24;
 
 // Lists what each access of a tile moves at once.
 std::vector<unsigned> widths(FuncOp function) {
