@@ -39,8 +39,8 @@ public:
   };
 
 private:
-  std::atomic<uint32_t> process_{
-      0}; // whose thread is within, as the number of forks behind it plus one; 0: none
+  // Whose thread is within, as the number of forks behind it plus one; 0: none.
+  std::atomic<uint32_t> process_{0};
 };
 
 } // namespace tegula

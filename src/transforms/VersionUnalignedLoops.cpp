@@ -75,7 +75,7 @@ private:
       }
       if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<DotOp>(op) || !seen.insert(op).second)
         continue;
-      if (std::optional<unsigned> inside = operandWithinBounds(op))
+      if (std::optional<unsigned> inside = operandWithinBounds(op); inside && !loop_->isAncestor(op))
         clamps_.push_back({op, *inside});
       for (Value operand : op->getOperands())
         work.push_back({operand, isa<IntToPtrOp>(op) ? accessBytes : divisor});

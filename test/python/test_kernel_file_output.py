@@ -40,9 +40,10 @@ def test_an_answer_that_cannot_be_written_is_an_error_of_one_sentence(tmp_path, 
     assert done.returncode == 1 and "the standard output cannot be written to: " in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(HAS_TORCH, reason="there is PyTorch")
 def test_that_pytorch_is_missing_is_said(tmp_path):
-    done = subprocess.run(command(tmp_path, "verify"), capture_output=True, text=True)
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['torch'] = None  # as if it were not there\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(command(tmp_path, "verify"), capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths})
     assert done.returncode == 1 and "pip install torch" in json.loads(done.stdout)["details"] and "Traceback" not in done.stderr
 
 

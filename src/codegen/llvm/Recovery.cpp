@@ -1,7 +1,7 @@
 #include "codegen/llvm/Recovery.h"
 #include "base/DeepStack.h"
-
 #include "base/ForkMutex.h"
+
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -6,6 +6,7 @@
 //
 // A reading of the manual, the stricter one: a block does not end before its stores are read.
 #include "ptxvm/exec/Boxes.h"
+#include "ptxvm/exec/TensorMap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -64,11 +65,9 @@ std::vector<BulkPiece> globalRuns(const std::vector<BulkPiece> &pieces) {
 
 // By the number of a tensor map's type what cp.reduce does with its elements; nullopt: nothing.
 std::optional<Update> updateOf(uint8_t numberType, Modifier operation) {
-  constexpr Type types[] = {Type::U8,  Type::U16, Type::U32, Type::S32,  Type::U64, Type::S64, Type::F16,
-                            Type::F32, Type::F32, Type::F64, Type::BF16, Type::F32, Type::F32};
-  if (numberType == 0 || numberType > std::size(types))
+  if (numberType == 0 || numberType > std::size(TensorMap::numberTypes))
     return std::nullopt;
-  Type type = types[numberType - 1];
+  Type type = TensorMap::numberTypes[numberType - 1];
   bool isSum = operation == Modifier::add, isCount = operation == Modifier::inc || operation == Modifier::dec;
   bool isExtremum = operation == Modifier::min || operation == Modifier::max;
   bool isHalf = type == Type::F16 || type == Type::BF16;

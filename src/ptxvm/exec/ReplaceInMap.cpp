@@ -15,8 +15,6 @@ namespace {
 
 constexpr unsigned mapAlignment = 64;
 
-// As .elemtype numbers them: u8 u16 u32 s32 u64 s64 f16 f32 f32.ftz f64 bf16 tf32 tf32.ftz.
-constexpr uint8_t bytesOfType[] = {1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2, 4, 4};
 constexpr uint8_t bytesOfSwizzle[] = {0, 32, 64, 128};
 
 // A value that is larger than its field cannot be right, and stays so.
@@ -32,7 +30,7 @@ void replace(TensorMap &map, Modifier field, uint64_t which, uint64_t value) {
   case Modifier::mapStride: map.strides[which] = value; return;
   case Modifier::mapElementStride: map.elementStrides[which] = narrow(value); return;
   case Modifier::mapType:
-    map.elementBytes = bytesOfType[value];
+    map.elementBytes = uint8_t(byteSize(TensorMap::numberTypes[value]));
     map.numberType = uint8_t(value + 1);
     return;
   case Modifier::mapInterleave: map.isInterleaved = value != 0; return;

@@ -3,6 +3,8 @@
 // own; whoever launches makes it (test/ptxvm/tensor_maps.py). Source: CUDA driver API, "Tensor Map Object
 // Management".
 #pragma once
+#include "ptxvm/Types.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,10 @@ struct TensorMap {
   uint8_t numberType = 0;                             // as .elemtype counts, from 1; 0: nobody has said it
   std::array<uint8_t, 39> rest{};
 
+  // In the order of .elemtype. Of f32 and tf32 the second one is that which flushes subnormals.
+  static constexpr Type numberTypes[] = {Type::U8,   Type::U16, Type::U32, Type::S32, Type::U64,
+                                         Type::S64,  Type::F16, Type::F32, Type::F32, Type::F64,
+                                         Type::BF16, Type::F32, Type::F32};
   static const TensorMap zeros;
 
   uint32_t rowBytes() const { return uint32_t(box[0]) * elementBytes; }

@@ -1,12 +1,13 @@
 #include "targets/nvidia/AssemblerLog.h"
 #include "base/OverLimit.h"
+#include "targets/nvidia/PtxLines.h"
+
+#include "llvm/ADT/Twine.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 
 namespace tegula::nvidia {
 namespace {
@@ -25,37 +26,6 @@ std::optional<long> numberAt(const std::string &line, const std::string &word, b
       return std::nullopt;
   }
   return std::strtol(line.c_str() + start, nullptr, 10);
-}
-
-// Takes the next number from the front of `text`, behind blanks. nullopt: there is none.
-std::optional<unsigned> takeNumber(std::string_view &text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  unsigned number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc())
-    return std::nullopt;
-  text.remove_prefix(size_t(end - text.data()));
-  return number;
-}
-
-// A line of PTX without the blanks around it, if it begins with the directive: the rest behind that.
-std::optional<std::string_view> behindDirective(std::string_view line, std::string_view directive) {
-  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  if (!line.starts_with(directive) || line.size() == directive.size() ||
-      (line[directive.size()] != ' ' && line[directive.size()] != '\t'))
-    return std::nullopt;
-  return line.substr(directive.size());
-}
-
-// Calls `visit` with each line and its number from 1, until it returns false.
-template <class Visit> void eachLine(std::string_view text, Visit visit) {
-  long number = 0;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    if (!visit(text.substr(0, end), ++number))
-      return;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
 }
 
 } // namespace
@@ -117,29 +87,25 @@ std::string placeOfError(const std::string &log, const std::string &ptx) {
   std::optional<long> wrong = line == log.npos ? std::nullopt : numberAt(log.substr(line), "line ", true);
   if (!wrong)
     return "";
-  // The directive that the line stands under; files are named at the end of the text.
-  std::optional<unsigned> file, row, column;
-  eachLine(ptx, [&](std::string_view text, long number) {
-    if (auto rest = behindDirective(text, ".loc")) {
-      file = takeNumber(*rest), row = takeNumber(*rest), column = takeNumber(*rest);
-    } else if (text.starts_with('}')) {
-      file.reset();
-    }
-    return number < *wrong;
-  });
+  // The directive that the line stands under: `.loc FILE LINE COLUMN`. Files are named at the end of the
+  // text.
+  unsigned file = 0, row = 0, column = 0, atFile = 0;
+  long number = 0;
+  auto takeNumber = [](llvm::StringRef &text, unsigned &out) {
+    text = text.ltrim();
+    return !text.consumeInteger(10, out);
+  };
   std::string place;
-  if (file && row && column)
-    eachLine(ptx, [&](std::string_view text, long) {
-      auto rest = behindDirective(text, ".file");
-      size_t quote = rest && takeNumber(*rest) == file ? rest->find('"') : std::string_view::npos;
-      if (quote == std::string_view::npos)
-        return true;
-      std::string_view path = rest->substr(quote + 1);
+  eachLine(ptx, [&](llvm::StringRef text) {
+    if (++number <= *wrong && text.consume_front(".loc"))
+      takeNumber(text, file) && takeNumber(text, row) && takeNumber(text, column);
+    else if (row && place.empty() && text.consume_front(".file") && takeNumber(text, atFile) &&
+             atFile == file)
       // Columns begin at 1; 0 is none.
-      place = std::string(path.substr(0, path.find('"'))) + ":" + std::to_string(*row) + ":" +
-              std::to_string(std::max(*column, 1u)) + ": ";
-      return false;
-    });
+      place = (text.split('"').second.split('"').first + ":" + llvm::Twine(row) + ":" +
+               llvm::Twine(std::max(column, 1u)) + ": ")
+                  .str();
+  });
   return place;
 }
 
