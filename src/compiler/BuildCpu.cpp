@@ -30,6 +30,7 @@ Status buildCpu(mlir::ModuleOp module, const TargetOptions &options, artifact::A
   std::move(made->times.begin(), made->times.end(), std::back_inserter(report.times));
   artifact.launch.entry = std::move(made->symbol);
   artifact.launch.scratchBytes = made->scratchBytes;
+  artifact.launch.isCooperative = options.isCooperative;
   artifact.arch = options.cpu;
   artifact.features = std::move(made->features);
   artifact.parts.push_back({std::string(objectPart), std::move(made->object)});

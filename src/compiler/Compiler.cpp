@@ -183,7 +183,7 @@ std::unique_ptr<Compilation> load(artifact::Artifact artifact, const TargetOptio
   result->executable_ = std::move(*executable);
   result->options_ = options;
   result->options_.looks = nullptr; // of the build
-  result->needsOneProgram_ = options.isCooperative && !target->devices;
+  result->needsOneProgram_ = options.isCooperative && !result->executable_->canRunTogether();
   for (const artifact::Parameter &parameter : kept.parameters)
     result->arguments_.push_back(
         {parameter.name, {parameter.dtype, parameter.isPointer, parameter.isConst, {}}, parameter.isWritten});

@@ -20,6 +20,8 @@ public:
     return runtime::launch(loaded_.kernel, slots, grid);
   }
 
+  bool canRunTogether() const override { return true; }
+
   std::vector<std::string> stageNames() const override { return {"nests", "llvm", "asm", "obj"}; }
 
   const std::string *stage(std::string_view name) const override {
@@ -31,8 +33,8 @@ private:
   Status load() {
     std::call_once(once_, [&] {
       const artifact::LaunchData &launch = artifact_.launch;
-      Result<runtime::LoadedKernel> loaded =
-          runtime::loadKernel(*artifact_.part(objectPart), launch.entry, launch.scratchBytes);
+      Result<runtime::LoadedKernel> loaded = runtime::loadKernel(
+          *artifact_.part(objectPart), launch.entry, launch.scratchBytes, launch.isCooperative);
       if (loaded)
         loaded_ = std::move(*loaded);
       else

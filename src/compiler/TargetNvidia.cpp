@@ -29,6 +29,8 @@ public:
     return kernel_.launch(slots, grid, place);
   }
 
+  bool canRunTogether() const override { return true; }
+
   Result<runtime::KernelAttributes> attributes() override {
     const artifact::LaunchData &launch = artifact_.launch;
     if (launch.registers < 0 || launch.spillBytes < 0) {

@@ -34,6 +34,8 @@ public:
   // threads. Targets with devices return when the work is queued, others when it is done.
   virtual Status launch(std::span<const uint64_t> slots, const runtime::Grid &grid,
                         const runtime::Place &place) = 0;
+  // True if it obeys artifact::LaunchData::isCooperative for grids of several programs.
+  virtual bool canRunTogether() const { return false; }
   // What a launch takes of a device.
   virtual Result<runtime::KernelAttributes> attributes() { return runtime::KernelAttributes{}; }
   // The target's own stages, in order.

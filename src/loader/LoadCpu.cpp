@@ -42,8 +42,8 @@ Result<std::unique_ptr<Code>> load(const artifact::Artifact &artifact, int) {
   const std::string *object = artifact.part("obj");
   if (!object)
     return Status::error(StatusCode::Data, "the artifact holds no code for this target");
-  Result<runtime::LoadedKernel> loaded =
-      runtime::loadKernel(*object, artifact.launch.entry, artifact.launch.scratchBytes);
+  Result<runtime::LoadedKernel> loaded = runtime::loadKernel(
+      *object, artifact.launch.entry, artifact.launch.scratchBytes, artifact.launch.isCooperative);
   if (!loaded)
     return loaded.status();
   return std::unique_ptr<Code>(std::make_unique<CpuCode>(std::move(*loaded)));

@@ -6,6 +6,7 @@
 #include "runtime/FloatState.h"
 #include "runtime/Pool.h"
 #include "runtime/Scratch.h"
+#include "runtime/Together.h"
 
 #include <algorithm>
 #include <chrono>
@@ -75,8 +76,11 @@ Status launch(const CpuKernel &kernel, std::span<const uint64_t> arguments, cons
   FloatState defaults;
   const int64_t *extents = grid.extent.data();
   unsigned threads = threadCount();
-  Report report;
-  {
+  Report report(kernel.isCooperative);
+  if (kernel.isCooperative && *programs > 1) {
+    if (Status status = runTogether(kernel, arguments.data(), grid, scratch.data(), report); !status.ok())
+      return status;
+  } else {
     ReportScope scope(report);
     int64_t done = *programs;
     if (*programs == 1 || threads == 1)

@@ -30,6 +30,7 @@ using CpuEntry = void (*)(const uint64_t *arguments, const int64_t *grid, int64_
 struct CpuKernel {
   CpuEntry entry = nullptr;
   uint64_t scratchBytes = 0;
+  bool isCooperative = false; // all programs of a launch run at the same time, or it is refused
 };
 
 // Runs all programs of the grid over the pool's threads and returns when they are done.

@@ -266,7 +266,8 @@ void *LoadedCode::address(std::string_view symbol) const {
   return found == symbols_.end() ? nullptr : found->second;
 }
 
-Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entry, uint64_t scratchBytes) {
+Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entry, uint64_t scratchBytes,
+                                bool isCooperative) {
   const HostFunction host[] = {
       {"tegula_assertion_failed", reinterpret_cast<void *>(&tegula_assertion_failed)},
       {"tegula_goes_on", reinterpret_cast<void *>(&tegula_goes_on)},
@@ -278,7 +279,7 @@ Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entr
   void *address = (*code)->address(entry);
   if (!address)
     return Status::error(StatusCode::Internal, "the object lacks its entry " + entry);
-  return LoadedKernel{std::move(*code), {reinterpret_cast<CpuEntry>(address), scratchBytes}};
+  return LoadedKernel{std::move(*code), {reinterpret_cast<CpuEntry>(address), scratchBytes, isCooperative}};
 }
 
 } // namespace tegula::runtime

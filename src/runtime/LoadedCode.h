@@ -46,6 +46,7 @@ struct LoadedKernel {
   std::unique_ptr<LoadedCode> code;
   CpuKernel kernel;
 };
-Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entry, uint64_t scratchBytes);
+Result<LoadedKernel> loadKernel(std::string_view object, const std::string &entry, uint64_t scratchBytes,
+                                bool isCooperative = false);
 
 } // namespace tegula::runtime

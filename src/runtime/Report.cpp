@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdio>
+#include <sched.h>
 #include <span>
 #include <vector>
 
@@ -69,10 +70,12 @@ Status Report::status() const {
 ReportScope::ReportScope(Report &report) : before_(current) { current = &report; }
 ReportScope::~ReportScope() { current = before_; }
 
-std::string interruptedText(std::string_view place) {
-  return std::string(place) + (place.empty() ? "" : ": ") +
-         "the launch was interrupted in this loop; hint: a program can wait for earlier programs of the "
-         "grid only, since later ones may not begin before it has ended";
+std::string interruptedText(std::string_view place, bool isOfWaitingPrograms) {
+  return std::string(place) + (place.empty() ? "" : ": ") + "the launch was interrupted in this loop" +
+         (isOfWaitingPrograms ? ""
+                              : "; hint: a program can wait for earlier programs of the grid only, since later "
+                                "ones may not begin before it has ended, but in a cooperative grid "
+                                "(launch_cooperative_grid=True)");
 }
 
 void tegula_assertion_failed(const char *text) {
@@ -84,7 +87,9 @@ bool tegula_goes_on(const char *place) {
   if (!current)
     return true;
   if (!current->failed() && current->interrupt.hasCome())
-    current->fail(StatusCode::Launch, interruptedText(place));
+    current->fail(StatusCode::Launch, interruptedText(place, current->isOfWaitingPrograms));
+  if (current->isOfWaitingPrograms)
+    sched_yield();
   return !current->failed();
 }
 

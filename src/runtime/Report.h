@@ -16,12 +16,16 @@ namespace tegula::runtime {
 // Of one launch. The first failure stays.
 class Report {
 public:
+  // Of programs that may wait for each other: a loop of unknown length lets the threads of others run.
+  explicit Report(bool isOfWaitingPrograms = false) : isOfWaitingPrograms(isOfWaitingPrograms) {}
+
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   void fail(StatusCode code, std::string message);
   // Of the failure, or success.
   Status status() const;
 
   Interrupt interrupt;
+  const bool isOfWaitingPrograms;
 
 private:
   std::atomic<bool> failed_{false};
@@ -41,7 +45,7 @@ private:
 };
 
 // The message of a launch that was interrupted in the loop at `place` ("file:line:column", or empty).
-std::string interruptedText(std::string_view place);
+std::string interruptedText(std::string_view place, bool isOfWaitingPrograms = false);
 
 // The reading of a printed operand's elements: all have 8 bytes.
 enum class Printed : int64_t { Float, Signed, Unsigned, Pointer };

@@ -103,7 +103,36 @@ def test_fp_fusion_is_part_of_the_key():
 # ---- cooperative grids ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["interp", "cpu", "ptxvm"])
+@triton.jit
+def sum_of_all(partial_ptr, arrived_ptr, out_ptr, x_ptr, polls: tl.constexpr, BLOCK: tl.constexpr):
+    """Each program writes its part of the sum, waits for all others, and then reads all parts."""
+    program, programs = tl.program_id(0), tl.num_programs(0)
+    tl.store(partial_ptr + program, tl.sum(tl.load(x_ptr + program * BLOCK + tl.arange(0, BLOCK))))
+    tl.atomic_add(arrived_ptr, 1, sem="release")
+    if polls == "atomic":
+        while tl.atomic_add(arrived_ptr, 0, sem="acquire") < programs:
+            pass
+    else:
+        while tl.load(arrived_ptr, volatile=True) < programs:
+            pass
+    total = 0
+    for i in range(programs):
+        total += tl.load(partial_ptr + i, volatile=True)
+    tl.store(out_ptr + program, total)
+
+
+@pytest.mark.parametrize("polls", ["atomic", "volatile"])
+@pytest.mark.parametrize("programs", [2, 50])
+def test_programs_of_a_cooperative_grid_on_cores_wait_for_each_other(programs, polls):
+    x = np.arange(programs * 16, dtype=np.int32)
+    partial, arrived, out = np.zeros(programs, np.int32), np.zeros(1, np.int32), np.zeros(programs, np.int32)
+    sum_of_all[(programs,)](partial, arrived, out, x, polls=polls, BLOCK=16, launch_cooperative_grid=True)
+    np.testing.assert_array_equal(out, np.full(programs, x.sum()))
+    with pytest.raises(triton.LaunchError, match="the grid of 1025 programs is cooperative .*at most 1024"):
+        sum_of_all[(1025,)](partial, arrived, out, x, polls=polls, BLOCK=16, launch_cooperative_grid=True)
+
+
+@pytest.mark.parametrize("target", ["interp", "ptxvm"])
 def test_a_cooperative_grid_of_programs_that_run_in_turn_is_refused(target):
     with pytest.raises(triton.LaunchError, match="the grid of 2 programs is cooperative .*one after another"):
         run(target, grid=(2,), launch_cooperative_grid=True)

@@ -75,7 +75,7 @@ TEST(CompilerTest, LaunchesWhatItCompiled) {
 }
 
 TEST(CompilerTest, ACooperativeGridOfTargetsThatRunProgramsInTurnHasOneProgram) {
-  for (const char *name : {"interp", "cpu", "ptxvm"}) {
+  for (const char *name : {"interp", "ptxvm"}) {
     Compiled kernel;
     compiler::CompileOptions options = target(name);
     options.targetOptions.isCooperative = true;

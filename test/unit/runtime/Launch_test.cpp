@@ -1,6 +1,7 @@
 // Launches: every program runs exactly once, whatever the grid, the number of threads and
 // the number of callers.
 #include "runtime/Launch.h"
+#include "runtime/Report.h"
 
 #include <gtest/gtest.h>
 
@@ -254,6 +255,53 @@ TEST_F(LaunchTest, KernelsSeeTheDefaultFloatStateAndTheHostKeepsItsOwn) {
     EXPECT_EQ(state, 0x1f80u);
 }
 #endif
+
+// arguments: a counter of those that came, programs, the number of one that fails instead of coming (or -1).
+void meet(const uint64_t *arguments, const int64_t *, int64_t first, int64_t last, void *) {
+  auto &came = *reinterpret_cast<std::atomic<int64_t> *>(arguments[0]);
+  for (int64_t program = first; program < last; ++program) {
+    if (program == int64_t(arguments[2])) {
+      tegula_assertion_failed("this one does not come");
+      continue;
+    }
+    came.fetch_add(1);
+    while (came < int64_t(arguments[1]))
+      if (!tegula_goes_on("here"))
+        return;
+  }
+}
+
+TEST_F(LaunchTest, TheProgramsOfACooperativeGridWaitForEachOther) {
+  for (int64_t programs : {1, 2, 37, 200}) {
+    std::atomic<int64_t> came = 0;
+    uint64_t arguments[] = {reinterpret_cast<uint64_t>(&came), uint64_t(programs), uint64_t(-1)};
+    Status status = launch({meet, 64, true}, arguments, Grid{{1, programs, 1}});
+    EXPECT_TRUE(status.ok()) << status.message;
+    EXPECT_EQ(came, programs);
+  }
+}
+
+TEST_F(LaunchTest, AFailureEndsTheProgramsThatWaitForIt) {
+  for (uint64_t failing : {0, 1, 19}) {
+    std::atomic<int64_t> came = 0;
+    uint64_t arguments[] = {reinterpret_cast<uint64_t>(&came), 20, failing};
+    Status status = launch({meet, 0, true}, arguments, Grid{{20, 1, 1}});
+    EXPECT_EQ(status.code, StatusCode::Assertion) << status.message;
+  }
+}
+
+TEST_F(LaunchTest, ACooperativeGridThatHasNoThreadsIsRefusedAheadOfItsPrograms) {
+  std::atomic<int64_t> came = 0;
+  uint64_t arguments[] = {reinterpret_cast<uint64_t>(&came), 1025, uint64_t(-1)};
+  Status status = launch({meet, 0, true}, arguments, Grid{{5, 205, 1}});
+  EXPECT_EQ(status.code, StatusCode::Launch);
+  EXPECT_NE(status.message.find("the grid of 1025 programs is cooperative"), std::string::npos) << status.message;
+  EXPECT_EQ(came, 0);
+  arguments[1] = 3;
+  status = launch({meet, uint64_t(1) << 60, true}, arguments, Grid{{3, 1, 1}});
+  EXPECT_EQ(status.code, StatusCode::Resource) << status.message;
+  EXPECT_EQ(came, 0);
+}
 
 TEST_F(LaunchTest, ClampsTheNumberOfThreads) {
   setThreadCount(0);
