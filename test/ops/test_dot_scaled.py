@@ -101,6 +101,44 @@ def test_scales_of_both_kinds_or_none(target, A, B, groups):
     check(A, B, groups=groups)
 
 
+@pytest.mark.parametrize("format, lowest, highest", [("e2m1", -26, 13), ("e4m3", -24, 7), ("e5m2", -32, 0)])
+@pytest.mark.parametrize("half_is_left", [True, False], ids=["left", "right"])
+def test_beside_f16_scaled_values_are_rounded_to_f16(target, half_is_left, format, lowest, highest):
+    """Also below the smallest normal number, and where f16 does not hold the scale itself."""
+    rng = np.random.default_rng(5)
+    pack = 2 if format == "e2m1" else 1
+    rows, groups = 16, highest - lowest + 1
+    k = groups * 32
+    scale = torch.from_numpy(np.tile(np.arange(lowest + 127, highest + 128, dtype=np.uint8), (rows, 1)))
+    factor = (2.0 ** (scale.double() - 127)).repeat_interleave(32, 1)
+    x, value = operand(rng, (rows, k), format, 1)
+    rounded = (value * factor).half().double()
+    assert rounded.isfinite().all()
+    y = torch.zeros(rows, k, dtype=torch.float16)  # each group alone: the sum of all would hide the small ones
+    y[:] = torch.eye(16).repeat(1, k // 16)
+    out = torch.zeros(groups * 2, rows, rows)
+    halves_kernel[(groups * 2,)](x, scale, y, out, K=k, GROUPS=groups, FORMAT=format, PACK=pack, ROWS=rows, LEFT=half_is_left)
+    expected = rounded.reshape(rows, groups * 2, 16).permute(1, 2, 0)
+    assert torch.equal(out.double(), expected if half_is_left else expected.transpose(1, 2))
+
+
+@triton.jit
+def halves_kernel(x_ptr, scale_ptr, y_ptr, out_ptr, K: tl.constexpr, GROUPS: tl.constexpr, FORMAT: tl.constexpr,
+                  PACK: tl.constexpr, ROWS: tl.constexpr, LEFT: tl.constexpr):
+    """One half of a group of K a program: its values, through the unit matrix."""
+    part = tl.program_id(0)
+    i, k = tl.arange(0, ROWS), tl.arange(0, 32)
+    packed = tl.load(x_ptr + i[:, None] * (K // PACK) + part // 2 * (32 // PACK) + tl.arange(0, 32 // PACK)[None, :])
+    scale = tl.load(scale_ptr + i[:, None] * GROUPS + part // 2 + tl.zeros((1, 1), tl.int32))
+    unit = tl.load(y_ptr + i[:, None] * K + k[None, :])
+    unit = tl.where(k[None, :] // 16 == part % 2, unit, 0.0).to(tl.float16)
+    if LEFT:
+        out = tl.dot_scaled(unit, None, "fp16", packed.T, scale, FORMAT)
+    else:
+        out = tl.dot_scaled(packed, scale, FORMAT, unit.T, None, "fp16")
+    tl.store(out_ptr + (part * ROWS + i[:, None]) * ROWS + i[None, :], out)
+
+
 @pytest.mark.parametrize("packs", list(itertools.product([True, False], repeat=2)), ids=str)
 def test_four_bit_floats_are_packed_along_any_dimension(target, packs):
     check("e2m1", "e2m1", packs=packs)

@@ -12,18 +12,22 @@ def scaled_fp4_as_bf16(code):
 
 
 @triton.jit
-def scaled_fp4_pairs_as_bf16(packed):
-    # Both elements of a byte in one word, the lower half first. The first product spreads the halves, the second moves
-    # `ee m` and `s`.
+def scaled_fp4_pairs(packed, half: tl.constexpr):
+    # Both elements of a byte, the lower one first, in bf16 times 2^-126 or in f16 times 2^-14: `s ee m` in their places, where
+    # 0.5 is a subnormal. The product puts each in its half of a word.
     spread = (packed.to(tl.uint32) * 0x1001) & 0x000F000F
-    words = (spread * 0x1040) & 0x81C081C0
+    if half:
+        words = ((spread << 9) & 0x0E000E00) | ((spread << 12) & 0x80008000)
+    else:
+        words = (spread * 0x1040) & 0x81C081C0
     pairs = tl.join(words.to(tl.uint16), (words >> 16).to(tl.uint16))
-    return pairs.to(tl.bfloat16, bitcast=True) * tl.full((), 2.0**126, tl.bfloat16)
+    return pairs.to(tl.float16 if half else tl.bfloat16, bitcast=True)
 
 
 @triton.jit
-def scaled_unpack(packed, along_k: tl.constexpr):
-    pairs = scaled_fp4_pairs_as_bf16(packed)
+def scaled_unpack(packed, along_k: tl.constexpr, half: tl.constexpr):
+    # As scaled_fp4_pairs has them.
+    pairs = scaled_fp4_pairs(packed, half)
     rank: tl.constexpr = len(packed.shape)
     rows: tl.constexpr = packed.shape[rank - 2]
     columns: tl.constexpr = packed.shape[rank - 1]
@@ -69,7 +73,7 @@ def scaled_spread(scale, group: tl.constexpr):
 def scaled_operand(x, scale, format: tl.constexpr, along_k: tl.constexpr, wide: tl.constexpr, fast_math: tl.constexpr):
     # In bf16 or, where its digits do not hold the scaled values, in f32: exact but for the ends of the range.
     if format == "e2m1":
-        value = scaled_unpack(x, along_k)
+        value = scaled_unpack(x, along_k, False) * tl.full((), 2.0**126, tl.bfloat16)
     else:
         value = x
     if wide:
@@ -81,6 +85,34 @@ def scaled_operand(x, scale, format: tl.constexpr, along_k: tl.constexpr, wide: 
     else:
         group: tl.constexpr = 16 if scale.dtype == tl.float8e4nv else 32
         return value * scaled_spread(scaled_scale_as_bf16(scale, fast_math), group).to(value.dtype)
+
+
+@triton.jit
+def scaled_in_half(x, scale, format: tl.constexpr, along_k: tl.constexpr, fast_math: tl.constexpr):
+    # In f16, for products with f16: rounded where the scaled value is no such number.
+    shift: tl.constexpr = 14 if format == "e2m1" else 0  # the value arrives times 2^-shift
+    if format == "e2m1":
+        value = scaled_unpack(x, along_k, True)
+    else:
+        value = x.to(tl.float16)
+    if scale is None:
+        return value * tl.full((), 2.0**shift, tl.float16) if shift else value
+    elif scale.dtype == tl.float8e4nv:
+        value = value * tl.full((), 2.0**shift, tl.float16) if shift else value
+        return value * scaled_spread(scale.to(tl.float16), 16)
+    else:
+        exponent = scale.to(tl.int32) - 127
+        if format == "e4m3":
+            first = tl.zeros_like(exponent)  # f16 holds the scale of every number that it holds but the very small ones
+        else:
+            # Two factors. The first one leaves each value exact: of e5m2 the smallest, 2^-16, times 2^-8 is 2^-24.
+            first = tl.minimum(tl.maximum(exponent, -8), 15 - shift)
+            factor = ((first + shift + 15) << 10).to(tl.uint16).to(tl.float16, bitcast=True)
+            value = value * scaled_spread(factor, 32)
+        rest = ((exponent - first + 127) << 23).to(tl.float32, bitcast=True)
+        if not fast_math:
+            rest = tl.where(scale == 255, float("nan"), rest)
+        return value * scaled_spread(rest.to(tl.float16), 32)
 
 
 @triton.jit
@@ -113,12 +145,9 @@ def scaled_product(a, b, acc):
 
 
 @triton.jit
-def scaled_is_half(format: tl.constexpr, scale):
-    # Is the scaled operand exact in f16? The product of two scales is not: 448 * 448.
-    if scale is None:
-        return format != "bf16"
-    else:
-        return format == "e2m1" and scale.dtype == tl.float8e4nv
+def scaled_is_in_half(format: tl.constexpr, scale):
+    # Beside an f16 that is not scaled, f16 holds a value of four or eight bits.
+    return format != "bf16" and (format != "fp16" or scale is None)
 
 
 @triton.jit
@@ -133,10 +162,10 @@ def scaled_is_wide(format: tl.constexpr, scale):
 def dot_scaled(lhs, lhs_scale, lhs_format: tl.constexpr, rhs, rhs_scale, rhs_format: tl.constexpr, acc,
                fast_math: tl.constexpr, lhs_k_pack: tl.constexpr, rhs_k_pack: tl.constexpr):
     has_half: tl.constexpr = lhs_format == "fp16" or rhs_format == "fp16"
-    if has_half and scaled_is_half(lhs_format, lhs_scale) and scaled_is_half(rhs_format, rhs_scale):
-        a = scaled_operand(lhs, lhs_scale, lhs_format, lhs_k_pack, True, fast_math)
-        b = scaled_operand(tl.trans(rhs), rhs_scale, rhs_format, rhs_k_pack, True, fast_math)
-        return tl.dot(a.to(tl.float16), tl.trans(b.to(tl.float16)), acc)
+    if has_half and scaled_is_in_half(lhs_format, lhs_scale) and scaled_is_in_half(rhs_format, rhs_scale):
+        a = scaled_in_half(lhs, lhs_scale, lhs_format, lhs_k_pack, fast_math)
+        b = scaled_in_half(tl.trans(rhs), rhs_scale, rhs_format, rhs_k_pack, fast_math)
+        return tl.dot(a, tl.trans(b), acc)
     else:
         lhs_wide: tl.constexpr = scaled_is_wide(lhs_format, lhs_scale)
         rhs_wide: tl.constexpr = scaled_is_wide(rhs_format, rhs_scale)

@@ -4,6 +4,8 @@
 # RUN: tegula compile %s::product --signature 'a=*f8e4b8:16,c=*f32:16' --target sm_90 --emit ptx | FileCheck %s --check-prefix F16
 # RUN: tegula compile %s::product --signature 'a=*f8e5:16,c=*f32:16' --target sm_80 --emit ptx | FileCheck %s --check-prefix F16
 # RUN: tegula compile %s::product --signature 'a=*f8e5:16,c=*f32:16' --target sm_89 --emit ptx | FileCheck %s --check-prefix F8
+# RUN: tegula compile %s::weights --signature 'a=*f16:16,b=*u8:16,s=*u8:16,c=*f32:16,B="e2m1"' --target sm_90a --emit ptx | FileCheck %s --check-prefix HALF
+# RUN: tegula compile %s::weights --signature 'a=*f16:16,b=*f8e4nv:16,s=*u8:16,c=*f32:16,B="e4m3"' --target sm_90a --emit ptx | FileCheck %s --check-prefix HALF
 import triton
 import triton.language as tl
 
@@ -25,3 +27,20 @@ def product(a, c):
     i = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
     x = tl.load(a + i)
     tl.store(c + i, tl.dot(x, x))
+
+
+# Scaled weights beside f16 are one product of f16, whose first factor is as it was copied.
+# HALF-NOT: bf16
+# HALF-COUNT-4: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+# HALF-NOT: wgmma.mma_async
+@triton.jit
+def weights(a, b, s, c, B: tl.constexpr):
+    i, k, half = tl.arange(0, 64), tl.arange(0, 64), tl.arange(0, 64 // (2 if B == "e2m1" else 1))
+    groups = tl.arange(0, 2)
+    sums = tl.zeros((64, 64), tl.float32)
+    for step in range(8):
+        x = tl.load(a + i[:, None] * 512 + step * 64 + k[None, :])
+        y = tl.load(b + i[None, :] * 512 + step * 64 + half[:, None])
+        scale = tl.load(s + i[:, None] * 16 + step * 2 + groups[None, :])
+        sums = tl.dot_scaled(x, None, "fp16", y, scale, B, sums)
+    tl.store(c + i[:, None] * 64 + i[None, :], sums)
