@@ -1,13 +1,34 @@
 """``import triton`` -> this package, in this process and in those that it starts."""
 import importlib
 import importlib.abc
+import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 from pathlib import Path
 
-UPSTREAM = "3.6.0"  # the version that a drop-in says it is
+UPSTREAM = "3.6.0"  # the version that a drop-in says it is, unless TEGULA_TRITON_VERSION has another
 _HERE = Path(__file__).parent
+
+
+def upstream_version():
+    """The version that a drop-in says it is: libraries ask for it to step around what is wrong in some of upstream's. Raises
+    ValueError for a text that is no version."""
+    version = os.environ.get("TEGULA_TRITON_VERSION") or UPSTREAM
+    if not re.fullmatch(r"\d+(\.\d+)+([.+a-z0-9-]*)", version):
+        raise ValueError(f"TEGULA_TRITON_VERSION is `{version}`; hint: a version of upstream, such as {UPSTREAM}")
+    return version
+
+
+class _Metadata(importlib.metadata.Distribution):
+    """What the package `triton` says of itself, with the version of `upstream_version`."""
+
+    def read_text(self, filename):
+        return f"Metadata-Version: 2.1\nName: triton\nVersion: {upstream_version()}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path):
+        return _HERE / "dropin" / path
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -25,6 +46,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The code of a module that is run as a program, ``python -m triton.profiler.viewer``."""
         name = "tegula" + fullname[len("triton"):]
         return importlib.util.find_spec(name).loader.get_code(name)
+
+    def find_distributions(self, context):
+        return [_Metadata()] if context.name == "triton" else []
 
     def create_module(self, spec):
         module = importlib.import_module("tegula" + spec.name[len("triton"):])
@@ -55,17 +79,18 @@ def _pass_on():
 
 def told_version(own):
     """The version that the package tells: its own, or the drop-in's, also where a program loads the module again."""
-    return UPSTREAM if any(isinstance(finder, _Finder) for finder in sys.meta_path) else own
+    return upstream_version() if any(isinstance(finder, _Finder) for finder in sys.meta_path) else own
 
 
 def install_as_triton():
     """Makes ``import triton`` and its submodules mean Tegula, in this process and in those that it starts, from now on."""
+    version = upstream_version()
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
     for name in [n for n in sys.modules if n == "triton" or n.startswith("triton.")]:
         if not getattr(sys.modules[name], "__name__", "").startswith("tegula"):
             del sys.modules[name]
     tegula = importlib.import_module("tegula")
-    tegula.__version__ = UPSTREAM
+    tegula.__version__ = version
     _share()
     _pass_on()

@@ -256,6 +256,22 @@ def test_a_drop_in_and_its_children():
     assert out.split() == ["tegula", "3.6.0"]
 
 
+def test_a_drop_in_tells_the_version_that_the_environment_names(monkeypatch):
+    text = """
+        import importlib.metadata
+        from tegula.alias import install_as_triton
+        install_as_triton()
+        import triton, tegula
+        assert importlib.metadata.distribution("triton").metadata["Name"] == "triton"
+        print(triton.__version__, tegula.__version__, importlib.metadata.version("triton"))
+    """
+    monkeypatch.setenv("TEGULA_TRITON_VERSION", "3.7.1")
+    assert script(text).split() == ["3.7.1"] * 3
+    monkeypatch.setenv("TEGULA_TRITON_VERSION", "new")
+    with pytest.raises(AssertionError, match="ValueError: TEGULA_TRITON_VERSION is `new`; hint: a version"):
+        script(text)
+
+
 def test_a_script_is_run_as_python_runs_it(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "sibling.py").write_text("v = 1\n")
