@@ -33,8 +33,8 @@ private:
   Status load() {
     std::call_once(once_, [&] {
       const artifact::LaunchData &launch = artifact_.launch;
-      Result<runtime::LoadedKernel> loaded = runtime::loadKernel(
-          *artifact_.part(objectPart), launch.entry, launch.scratchBytes, launch.isCooperative);
+      Result<runtime::LoadedKernel> loaded = runtime::loadKernel(*artifact_.part(objectPart), launch.entry,
+                                                                 launch.scratchBytes, launch.isCooperative);
       if (loaded)
         loaded_ = std::move(*loaded);
       else

@@ -72,10 +72,11 @@ ReportScope::~ReportScope() { current = before_; }
 
 std::string interruptedText(std::string_view place, bool isOfWaitingPrograms) {
   return std::string(place) + (place.empty() ? "" : ": ") + "the launch was interrupted in this loop" +
-         (isOfWaitingPrograms ? ""
-                              : "; hint: a program can wait for earlier programs of the grid only, since later "
-                                "ones may not begin before it has ended, but in a cooperative grid "
-                                "(launch_cooperative_grid=True)");
+         (isOfWaitingPrograms
+              ? ""
+              : "; hint: a program can wait for earlier programs of the grid only, since later "
+                "ones may not begin before it has ended, but in a cooperative grid "
+                "(launch_cooperative_grid=True)");
 }
 
 void tegula_assertion_failed(const char *text) {

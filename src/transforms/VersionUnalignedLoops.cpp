@@ -25,10 +25,34 @@ constexpr unsigned mostOfArgument = 8;
 constexpr size_t mostNumbers = 12, mostLoops = 4;
 
 // A number from outside of the kernel's code: an argument, or one that is loaded ahead of the loop.
-// `divisor`: what it would have to be a multiple of.
+// `divisor`: what it would have to be a multiple of; 0: it would have to be 1.
 struct Number {
   Value value;
   unsigned divisor = 1;
+
+  bool isOne() const { return divisor == 0; }
+};
+
+// While it lives, the function reads a 1 in the place of an argument.
+class SupposedOne {
+public:
+  explicit SupposedOne(Value argument) : argument_(argument) {
+    OpBuilder builder = OpBuilder::atBlockBegin(argument.getParentBlock());
+    one_ =
+        arith::ConstantOp::create(builder, argument.getLoc(), builder.getIntegerAttr(argument.getType(), 1));
+    argument_.replaceAllUsesWith(one_);
+  }
+  SupposedOne(SupposedOne &&other) : argument_(other.argument_), one_(std::exchange(other.one_, nullptr)) {}
+  ~SupposedOne() {
+    if (!one_)
+      return;
+    one_.getResult().replaceAllUsesWith(argument_);
+    one_.erase();
+  }
+
+private:
+  Value argument_;
+  arith::ConstantOp one_;
 };
 
 class Versioner {
@@ -142,6 +166,26 @@ private:
     return false;
   }
 
+  // Supposes of arguments, the last ones first, that each is 1 where a load is then wider than `best`, which
+  // becomes what the widths are with them: the innermost stride, of which the launch does not say that it is
+  // 1 (its type is written down, or it is not specialized), stands behind the others.
+  std::vector<SupposedOne> supposeOnes(std::vector<unsigned> &best) {
+    std::vector<SupposedOne> ones;
+    for (BlockArgument argument : llvm::reverse(function_.getArguments())) {
+      auto known = numbers_.find(argument);
+      if (known == numbers_.end())
+        continue;
+      SupposedOne one(argument);
+      std::vector<unsigned> now = widths();
+      if (!isWorth(best, now) || !std::equal(now.begin(), now.end(), best.begin(), std::greater_equal<>()))
+        continue;
+      best = std::move(now);
+      known->second.divisor = 0;
+      ones.push_back(std::move(one));
+    }
+    return ones;
+  }
+
   // Those without which some load would be narrower. False: even with all of them nothing is gained.
   bool keepThoseThatCount() {
     auto suppose = [&](const Number &number) {
@@ -154,8 +198,13 @@ private:
       suppose(number);
     }
     std::vector<unsigned> best = widths();
+    std::vector<SupposedOne> ones = supposeOnes(best);
     if (isWorth(before, best))
       for (auto &[value, number] : numbers_) {
+        if (number.isOne()) {
+          chosen_.push_back(number);
+          continue;
+        }
         promise(value, promised[value]);
         if (widths() == best)
           continue;
@@ -177,16 +226,19 @@ private:
       auto of = [&](int64_t constant) {
         return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(value.getType(), constant));
       };
-      Value rest = arith::AndIOp::create(builder, loc, value, of(number.divisor - 1));
-      Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, of(0));
+      Value rest =
+          number.isOne() ? value : arith::AndIOp::create(builder, loc, value, of(number.divisor - 1));
+      Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, of(number.isOne()));
       all = all ? arith::AndIOp::create(builder, loc, all, fits).getResult() : fits;
       changed.push_back(value);
       remarks_.push_back({locationText(value.getLoc()), "access",
-                          "a loop that loads by this number has a version for multiples of " +
-                              std::to_string(number.divisor)});
+                          "a loop that loads by this number has a version for " +
+                              (number.isOne() ? "1" : "multiples of " + std::to_string(number.divisor))});
     }
-    versionLoop(loop_, all, changed, [&](OpBuilder &inner, Value value, const IRMapping &) {
+    versionLoop(loop_, all, changed, [&](OpBuilder &inner, Value value, const IRMapping &) -> Value {
       const Number &number = *llvm::find_if(chosen_, [&](const Number &each) { return each.value == value; });
+      if (number.isOne())
+        return arith::ConstantOp::create(inner, loc, inner.getIntegerAttr(value.getType(), 1)).getResult();
       return analysis::multipleOf(inner, loc, value, number.divisor);
     });
   }

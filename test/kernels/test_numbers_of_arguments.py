@@ -87,3 +87,38 @@ def test_bytes_are_copied_eight_at_a_time(target):
     """A multiple of 16 would be said so by the launch."""
     ptx = run(torch.int8, 65, 72, 72, 0, 0, "masked", 64, 64, 32, 4, 3).asm["ptx"]
     assert ("cp.async.ca.shared.global" in ptx) == (".target sm_75" not in ptx)
+
+
+@triton.jit
+def strided_kernel(a, b, c, M, N, K, sam: tl.int64, sak: tl.int64, sbk: tl.int64, sbn: tl.int64, scm: tl.int64, scn: tl.int64,
+                   BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = a @ b; no launch says that a stride whose type is written down is 1."""
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    x_at = a + m[:, None] * sam + k[None, :] * sak
+    y_at = b + k[:, None] * sbk + n[None, :] * sbn
+    acc = tl.zeros([BM, BN], tl.float32)
+    for step in range(0, tl.cdiv(K, BK)):
+        inside = k < K - step * BK
+        x = tl.load(x_at, mask=(m < M)[:, None] & inside[None, :], other=0)
+        y = tl.load(y_at, mask=inside[:, None] & (n < N)[None, :], other=0)
+        acc = tl.dot(x, y, acc)
+        x_at += BK * sak
+        y_at += BK * sbk
+    tl.store(c + m[:, None] * scm + n[None, :] * scn, acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+@pytest.mark.parametrize("m, n, k", [(64, 96, 80), (65, 72, 75)])
+@pytest.mark.parametrize("b_step", [0, 1, 2])
+@pytest.mark.parametrize("a_step", [1, 3])
+def test_the_innermost_stride_is_one_or_it_is_not(target, a_step, b_step, m, n, k):
+    """`b_step` 0: K lies innermost in b."""
+    generator = torch.Generator().manual_seed(m)
+    a = torch.randint(-3, 4, (m, k * a_step), generator=generator).half()[:, ::a_step]
+    b = torch.randint(-3, 4, (k, n * b_step) if b_step else (n, k), generator=generator).half()
+    b = b[:, ::b_step] if b_step else b.T
+    c = torch.full((m, n), -7.0)
+    kernel = strided_kernel[(triton.cdiv(m, 64), triton.cdiv(n, 64))](a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride(), BM=64, BN=64, BK=32)
+    assert torch.equal(c, a.float() @ b.float())
+    if ".target sm_" in kernel.asm.get("ptx", "") and m == 64 and ".target sm_75" not in kernel.asm["ptx"]:
+        assert "cp.async" in kernel.asm["ptx"]  # of the version, whether it runs or not

@@ -54,3 +54,31 @@ def wrapped(a, b, c, N, K):
         y = tl.load(b + (start + k[:, None]) * N + columns[None, :])
         acc = tl.dot(x, y, acc)
     tl.store(c + i[:, None] * 64 + i[None, :], acc)
+
+
+# An innermost stride of which the launch does not say that it is 1: the version supposes it of the last argument with which an
+# access is wider. Where rows are multiples of 16 nothing else is asked.
+# RUN: tegula explain %s::strided --signature 'a=*f16:16,b=*f16:16,c=*f32:16,sam=i64:16,sak=i64,sbk=i64,sbn=i64:16,K=i32:16' --target sm_90a | FileCheck %s --check-prefix=ONES
+# RUN: tegula explain %s::strided --signature 'a=*f16:16,b=*f16:16,c=*f32:16,sam=i64,sak=i64,sbk=i64,sbn=i64,K=i32' --target sm_90a | FileCheck %s --check-prefix=NOTHING
+# RUN: tegula compile %s::strided --signature 'a=*f16:16,b=*f16:16,c=*f32:16,sam=i64:16,sak=i64,sbk=i64,sbn=i64:16,K=i32:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=STRIDED
+# ONES-COUNT-2: has a version for 1
+# ONES-NOT: has a version
+# NOTHING-DAG: :22: {{.*}}has a version for multiples of 8
+# NOTHING-DAG: :27: {{.*}}has a version for 1
+# NOTHING-DAG: :32: {{.*}}has a version for multiples of 8
+# NOTHING-DAG: :37: {{.*}}has a version for 1
+# STRIDED: scf.if
+# STRIDED-COUNT-2: simt.async_copy {{.*}}simt.width = 8{{.*}}
+# STRIDED: } else {
+# STRIDED-NOT: simt.width = 8
+@triton.jit
+def strided(a, b, c, sam, sak, sbk, sbn, K):
+    i, k = tl.arange(0, 64), tl.arange(0, 32)
+    x_at = a + i[:, None] * sam + k[None, :] * sak
+    y_at = b + k[:, None] * sbk + i[None, :] * sbn
+    acc = tl.zeros([64, 64], tl.float32)
+    for start in range(0, K, 32):
+        acc = tl.dot(tl.load(x_at), tl.load(y_at), acc)
+        x_at += 32 * sak
+        y_at += 32 * sbk
+    tl.store(c + i[:, None] * 64 + i[None, :], acc)

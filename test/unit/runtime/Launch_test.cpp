@@ -295,7 +295,8 @@ TEST_F(LaunchTest, ACooperativeGridThatHasNoThreadsIsRefusedAheadOfItsPrograms) 
   uint64_t arguments[] = {reinterpret_cast<uint64_t>(&came), 1025, uint64_t(-1)};
   Status status = launch({meet, 0, true}, arguments, Grid{{5, 205, 1}});
   EXPECT_EQ(status.code, StatusCode::Launch);
-  EXPECT_NE(status.message.find("the grid of 1025 programs is cooperative"), std::string::npos) << status.message;
+  EXPECT_NE(status.message.find("the grid of 1025 programs is cooperative"), std::string::npos)
+      << status.message;
   EXPECT_EQ(came, 0);
   arguments[1] = 3;
   status = launch({meet, uint64_t(1) << 60, true}, arguments, Grid{{3, 1, 1}});
