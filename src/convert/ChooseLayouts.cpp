@@ -150,6 +150,7 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
         if (isTile(result) && classes_.isData(result))
           rowsOfProducts_.insert(classes_.leader(result));
   });
+  collectFreeSums(function);
   function.walk([&](Operation *op) {
     if (isa<TransOp, ReshapeOp, JoinOp, SplitOp>(op) && classes_.isData(op->getOperand(0)))
       moved_[classes_.leader(op->getOperand(0))].push_back(op);
@@ -189,8 +190,12 @@ bool LayoutChoice::chooseWaiting(Derivations &derivations, std::array<size_t, 3>
         continue;
       if (round == 0)
         reducedInTrips_.insert(leaders[i]);
+      auto sum = freeSums_.find(leaders[i]);
       if (anchors_.contains(leaders[i]))
         chooseByAnchors(leaders[i]);
+      else if (sum != freeSums_.end())
+        chosen_.try_emplace(leaders[i],
+                            plain(sum->second.getOperands()[0].getType()).sliced(sum->second.getAxis()));
       else
         chosen_.try_emplace(leaders[i], reduced(leaders[i], plain(leaders[i].getType())));
       derivations.changed(leaders[i]);
@@ -584,6 +589,45 @@ void LayoutChoice::collectReductions(FuncOp function) {
   });
 }
 
+void LayoutChoice::collectFreeSums(FuncOp function) {
+  llvm::DenseSet<Value> others; // leaders that something else is a member of
+  function.walk([&](Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    bool isFree = reduce && llvm::none_of(reduce.getOperands(),
+                                          [&](Value operand) { return classes_.isData(operand); });
+    auto note = [&](Value value) {
+      if (isTile(value) && classes_.isData(value) && isFree)
+        freeSums_.try_emplace(classes_.leader(value), reduce);
+      else if (isTile(value) && classes_.isData(value))
+        others.insert(classes_.leader(value));
+    };
+    llvm::for_each(op->getResults(), note);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), note);
+  });
+  for (Value leader : others)
+    freeSums_.erase(leader);
+}
+
+std::optional<Layout> LayoutChoice::behindSum(ReduceOp reduce, const Layout &result) const {
+  Type tile = reduce.getOperands()[0].getType();
+  Layout layout = result.unsliced(unsigned(reduce.getAxis()), shapeOf(tile)[reduce.getAxis()]);
+  constexpr unsigned most = 2; // times the elements of a thread's share
+  return layout.size(Axis::Register) <= most * plain(tile).size(Axis::Register) ? std::optional(layout)
+                                                                                : std::nullopt;
+}
+
+Layout LayoutChoice::operandOf(ReduceOp reduce) const {
+  Value operand = reduce.getOperands()[0], result = reduce.getResults()[0];
+  if (classes_.isData(operand))
+    return of(operand);
+  if (isTile(result) && freeSums_.contains(classes_.leader(result)))
+    if (std::optional<Layout> layout = behindSum(reduce, of(result)))
+      return *layout;
+  return plain(operand.getType());
+}
+
 Layout LayoutChoice::build(Type tile, ArrayRef<unsigned> order, unsigned width, WarpsAlong warps) const {
   auto type = cast<RankedTensorType>(tile);
   int64_t perThread = std::max<int64_t>(1, type.getNumElements() / (32 * warps_));
@@ -658,13 +702,18 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
   if (!(isElementwise(op) || isa<LoadOp>(op)) || !op->getNumResults() || !known(op->getResult(0)))
     return std::nullopt;
   bool isKept = reducedInTrips_.contains(classes_.leader(op->getResult(0)));
-  for (Value operand : op->getOperands())
-    for (auto [source, wanted] : wantedBehind(operand, of(op->getResult(0)), isKept))
-      if (open(source) && suits(classes_.leader(source), wanted) &&
-          (!isa<LoadOp>(op) || isCheapInTrips(source, wanted))) {
-        chosen_.try_emplace(classes_.leader(source), wanted);
-        return classes_.leader(source);
-      }
+  auto isGoodForSum = [&](Value source, const Layout &wanted) {
+    auto sum = freeSums_.find(classes_.leader(source));
+    return sum != freeSums_.end() && behindSum(sum->second, wanted);
+  };
+  for (bool several : {isKept, true})
+    for (Value operand : op->getOperands())
+      for (auto [source, wanted] : wantedBehind(operand, of(op->getResult(0)), several))
+        if (open(source) && (several == isKept || isGoodForSum(source, wanted)) &&
+            suits(classes_.leader(source), wanted) && (!isa<LoadOp>(op) || isCheapInTrips(source, wanted))) {
+          chosen_.try_emplace(classes_.leader(source), wanted);
+          return classes_.leader(source);
+        }
   return std::nullopt;
 }
 

@@ -34,6 +34,8 @@ public:
   layout::Layout coalesced(mlir::Value pointers, mlir::Value mask, unsigned bits) const;
   // Where nothing is known of how a tile is used.
   layout::Layout plain(mlir::Type tile) const;
+  // Of what is reduced.
+  layout::Layout operandOf(tile::ReduceOp reduce) const;
   // Bytes that one instruction of a warp moves at consecutive addresses, for an access in this
   // layout; 128 and above are equally good.
   unsigned contiguousBytes(const layout::Layout &layout, mlir::Value pointers, mlir::Value mask,
@@ -69,6 +71,10 @@ private:
   unsigned registersOfSums(mlir::Value leader, const layout::Layout &layout) const;
   void collectAnchors(tile::FuncOp function);
   void collectReductions(tile::FuncOp function);
+  void collectFreeSums(tile::FuncOp function);
+  // A layout of what is reduced in which a result in `result` needs no conversion; none where threads would
+  // compute much more than their share.
+  std::optional<layout::Layout> behindSum(tile::ReduceOp reduce, const layout::Layout &result) const;
   Anchor anchorOf(mlir::Operation *op, mlir::Value pointers, mlir::Value mask);
   // A factor that an instruction takes from registers, and that a trip computes from a load or two alone, is
   // computed in that layout: the loads' copies are read in it.
@@ -105,7 +111,7 @@ private:
   std::optional<mlir::Value> derive(mlir::Operation *op);
   // The tiles that a view is made of, and what it asks of them to be there in `layout`; of others,
   // themselves. Those of a view of several only if wanted: where a trip does more with one of them than to
-  // load it, that has a layout of its own.
+  // load it, that has a layout of its own; sums of what is computed again have none.
   llvm::SmallVector<std::pair<mlir::Value, layout::Layout>, 2>
   wantedBehind(mlir::Value tile, const layout::Layout &layout, bool several) const;
   enum class WarpsAlong : uint8_t { Slow, Fast }; // dimensions of the order
@@ -122,7 +128,10 @@ private:
   ReducedTiles reduced_;
   llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
   llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
-  llvm::DenseSet<mlir::Value> combined_;       // leaders of what reductions, scans and gathers take
+  // Classes of nothing but results of reductions of what is computed again, in any layout, by leader: a
+  // reader's layout is as good as another.
+  llvm::DenseMap<mlir::Value, tile::ReduceOp> freeSums_;
+  llvm::DenseSet<mlir::Value> combined_; // leaders of what reductions, scans and gathers take
   // Of a class: the transpositions, reshapes, joins and splits that take a tile of it.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 2>> moved_;
   llvm::DenseMap<mlir::Value, llvm::DenseSet<mlir::Value>> heldByLoops_; // of a class, from outside of them

@@ -384,6 +384,8 @@ private:
     }
     // Reduce, trans, reshape, join, split and whatever takes its operands as they are.
     std::optional<Layout> first;
+    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !converted_.contains(op->getOperand(0)))
+      first = choice_.operandOf(reduce);
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isTile(operand.get()))
         continue;

@@ -40,6 +40,22 @@ Layout Layout::sliced(unsigned dim) const {
   return {std::move(extents), narrow.bases_};
 }
 
+Layout Layout::unsliced(unsigned axis, int64_t extent) const {
+  std::vector<int64_t> extents = extents_;
+  extents.insert(extents.begin() + axis, extent);
+  Layout with(extents, {}); // for the places of its dimensions
+  unsigned at = with.shift(axis), bits = with.hullBits(axis), bit = 0;
+  uint32_t below = (1u << at) - 1;
+  Bases bases = mapped(bases_, [&](uint32_t flat) { return (flat & below) | (flat & ~below) << bits; });
+  for (Axis threads : {Axis::Lane, Axis::Warp})
+    for (uint32_t &image : bases[size_t(threads)])
+      if (image == 0 && bit != bits)
+        image = 1u << (at + bit++);
+  while (bit != bits)
+    bases[size_t(Axis::Register)].push_back(1u << (at + bit++));
+  return {std::move(extents), std::move(bases)};
+}
+
 std::vector<unsigned> Layout::keptRegisterBits(unsigned dim) const {
   std::vector<unsigned> result;
   for (unsigned bit = 0; bit != bases(Axis::Register).size(); ++bit)

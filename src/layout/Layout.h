@@ -67,6 +67,9 @@ public:
   // `dim` removed, as by a reduction. Register bits without an image are dropped (see keptRegisterBits
   // for which), lanes and warps without one stay and replicate.
   Layout sliced(unsigned dim) const;
+  // A new dimension at `axis` of which this is the slice: lanes, then warps that only repeat elements lie
+  // along it, lowest bits first, and registers for the rest.
+  Layout unsliced(unsigned axis, int64_t extent) const;
   // A new dimension of extent 1 at `axis`; inverse to the slice of it. Flat coordinates do not change.
   Layout expanded(unsigned axis) const;
   // The extent of `dim` becomes 1 (what a broadcast reads); register bits without an image are dropped.

@@ -140,6 +140,16 @@ TEST_F(Algebra, SlicesAndNarrowedForgetOneDimension) {
   });
 }
 
+TEST_F(Algebra, AnUnslicedLayoutHasItsSliceAndAllOfTheNewDimension) {
+  onLayouts(200, [&](const Layout &layout) {
+    unsigned dim = random.below(layout.rank());
+    Layout slice = layout.sliced(dim), whole = slice.unsliced(dim, layout.extents()[dim]);
+    EXPECT_EQ(whole.extents(), layout.extents());
+    EXPECT_EQ(whole.sliced(dim), slice);
+    EXPECT_TRUE(whole.isSurjective());
+  });
+}
+
 TEST_F(Algebra, PiecesAreThoseWhichEachThreadHasInRegistersOfItsOwn) {
   unsigned found = 0;
   onLayouts(300, [&](const Layout &layout) {
