@@ -304,7 +304,45 @@ static bool onlyMultiplies(OpOperand &use) {
   return isa<TransOp>(op) && llvm::all_of(op->getUses(), onlyMultiplies);
 }
 
-SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const {
+bool LayoutChoice::onlyGivesFactors(OpOperand &use, const Layout &layout) const {
+  llvm::SetVector<OpOperand *> uses;
+  uses.insert(&use);
+  for (unsigned i = 0; i != uses.size(); ++i) {
+    Operation *op = uses[i]->getOwner();
+    unsigned index = uses[i]->getOperandNumber();
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      const MatrixDot *matrix = matrixOf(dot);
+      if (!matrix || index > 1 || matrix->operand(index, shapeOf(dot.getA().getType()).back()) != layout)
+        return false;
+    } else if (isElementwise(op) && op->getNumResults() == 1 &&
+               op->getBlock() == use.getOwner()->getBlock()) {
+      for (OpOperand &next : op->getUses())
+        uses.insert(&next);
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool LayoutChoice::hasRoomForParts(scf::ForOp loop) const {
+  auto bytesOf = [](Value tile) {
+    return cast<RankedTensorType>(tile.getType()).getNumElements() *
+           simt::storedBits(elementType(tile.getType())) / 8;
+  };
+  llvm::SmallDenseSet<Value> stored;
+  int64_t bytes = 0;
+  for (DotOp dot : loop.getOps<DotOp>())
+    for (Value factor : {dot.getA(), dot.getB()})
+      if (!isa_and_nonnull<LoadOp>(factor.getDefiningOp()) && stored.insert(factor).second)
+        bytes += bytesOf(factor);
+  for (LoadOp load : loop.getOps<LoadOp>())
+    if (isTile(load.getResult()))
+      bytes += 2 * bytesOf(load.getResult()); // the fewest slots of a copy
+  return bytes <= int64_t(machine_.sharedBytes / 2);
+}
+
+SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user, const Layout &layout) const {
   SmallVector<LoadOp> loads;
   llvm::SetVector<Value> computed;
   computed.insert(tile);
@@ -324,13 +362,15 @@ SmallVector<LoadOp> LayoutChoice::loadsBehind(Value tile, Operation *user) const
         computed.insert(operand);
       }
   }
-  // Products that multiply by what is loaded as it is read the copy.
+  // Products that multiply by what is loaded as it is read the copy. Parts of the factor that others multiply
+  // by, its rest say, lie as it does, where shared memory has no room for all of them beside copies.
   for (Value value : computed)
     for (OpOperand &use : value.getUses())
       if (Operation *each = use.getOwner();
           each != user &&
           llvm::none_of(each->getResults(), [&](Value it) { return computed.contains(it); }) &&
-          !(isa_and_nonnull<LoadOp, TransOp>(value.getDefiningOp()) && onlyMultiplies(use)))
+          !(isa_and_nonnull<LoadOp, TransOp>(value.getDefiningOp()) && onlyMultiplies(use)) &&
+          (!onlyGivesFactors(use, layout) || hasRoomForParts(cast<scf::ForOp>(user->getParentOp()))))
         return {};
   return loads;
 }
@@ -350,7 +390,7 @@ void LayoutChoice::chooseForFactor(DotOp dot, unsigned index) {
   if (layout.freeBits(Axis::Warp) != 0 || layout.freeBits(Axis::Lane) != 0)
     return; // threads would compute the same
   constexpr size_t mostLoads = 2;
-  SmallVector<LoadOp> loads = loadsBehind(factor, dot);
+  SmallVector<LoadOp> loads = loadsBehind(factor, dot, layout);
   if (loads.empty() || loads.size() > mostLoads)
     return;
   llvm::SetVector<Value> leaders;

@@ -82,7 +82,12 @@ private:
   // The loads that a tile is computed from, as they are or transposed, element by element, by ops of one
   // block whose results nothing but `user` needs; none where it is not. Products may multiply by what is
   // loaded, too.
-  llvm::SmallVector<tile::LoadOp> loadsBehind(mlir::Value tile, mlir::Operation *user) const;
+  llvm::SmallVector<tile::LoadOp> loadsBehind(mlir::Value tile, mlir::Operation *user,
+                                              const layout::Layout &layout) const;
+  // Does nothing but factors that lie in this layout, of products of the same trip, come of a use?
+  bool onlyGivesFactors(mlir::OpOperand &use, const layout::Layout &layout) const;
+  // Has half of shared memory room for all factors that a trip computes, and two slots of what it loads?
+  bool hasRoomForParts(mlir::scf::ForOp loop) const;
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
   // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops
   // have at other coordinates, that is only loaded, which threads can do as its readers want it, or a line

@@ -178,10 +178,12 @@ private:
   // ones wait in registers instead, beside others that are copied.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
-    uint64_t others = 0; // bytes of factors that the loop computes and puts into shared memory
+    uint64_t others = 0;                // bytes of factors that the loop computes and puts into shared memory
+    llvm::SmallDenseSet<Value> counted; // several products may read one
     plan_.loop.getBody()->walk([&](DotOp dot) {
       for (Value factor : {dot.getA(), dot.getB()})
-        if (!isCopied(factor) && !plan_.loop.isDefinedOutsideOfLoop(factor))
+        if (!isCopied(factor) && isStored(factor) && !plan_.loop.isDefinedOutsideOfLoop(factor) &&
+            counted.insert(tileOf(factor)).second)
           others += bytesOf(factor);
     });
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
@@ -648,6 +650,8 @@ private:
 
   // Is an operand that the trip computes stored in shared memory? The next trip stores it there anew.
   static bool isStored(Value operand) {
+    while (auto trans = operand.getDefiningOp<TransOp>())
+      operand = trans.getValue();
     auto convert = operand.getDefiningOp<simt::ConvertOp>();
     return convert && convert.isThroughShared();
   }

@@ -122,25 +122,30 @@ def scaled_rest(value, high):
 
 
 @triton.jit
-def scaled_finite(value):
-    # The rest of a number must not meet infinity: the larger part has met it already.
-    return tl.where(tl.abs(value.to(tl.float32)) < float("inf"), value, 0.0)
+def scaled_finite(value, format: tl.constexpr):
+    # The rest of a number must not meet infinity: the larger part has met it already. Formats without infinity
+    # have only what is beyond the range of bf16, of which nothing is promised, and NaN, which stays so: a factor
+    # of its own for that would cost as much as the first one.
+    if format == "e2m1" or format == "e4m3":
+        return value
+    else:
+        return tl.where(tl.abs(value.to(tl.float32)) < float("inf"), value, 0.0)
 
 
 @triton.jit
-def scaled_product(a, b, acc):
+def scaled_product(a, a_format: tl.constexpr, b, b_format: tl.constexpr, acc):
     # Operands in f32 go in two parts of bf16, so that their products are exact on tensor cores.
     a_high = a.to(tl.bfloat16)
     b_high = b.to(tl.bfloat16)
     if a.dtype == tl.float32:
         a_rest = scaled_rest(a, a_high)
-        acc = tl.dot(a_rest, scaled_finite(b_high), acc)
+        acc = tl.dot(a_rest, scaled_finite(b_high, b_format), acc)
         if b.dtype == tl.float32:
             b_rest = scaled_rest(b, b_high)
             acc = tl.dot(a_rest, b_rest, acc)
-            acc = tl.dot(scaled_finite(a_high), b_rest, acc)
+            acc = tl.dot(scaled_finite(a_high, a_format), b_rest, acc)
     elif b.dtype == tl.float32:
-        acc = tl.dot(scaled_finite(a_high), scaled_rest(b, b_high), acc)
+        acc = tl.dot(scaled_finite(a_high, a_format), scaled_rest(b, b_high), acc)
     return tl.dot(a_high, b_high, acc)
 
 
@@ -171,4 +176,4 @@ def dot_scaled(lhs, lhs_scale, lhs_format: tl.constexpr, rhs, rhs_scale, rhs_for
         rhs_wide: tl.constexpr = scaled_is_wide(rhs_format, rhs_scale)
         a = scaled_operand(lhs, lhs_scale, lhs_format, lhs_k_pack, lhs_wide, fast_math)
         b = scaled_operand(tl.trans(rhs), rhs_scale, rhs_format, rhs_k_pack, rhs_wide, fast_math)
-        return scaled_product(a, tl.trans(b), acc)
+        return scaled_product(a, lhs_format, tl.trans(b), rhs_format, acc)
