@@ -730,6 +730,16 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
       chosen_.try_emplace(classes_.leader(op->getResult(0)), inOrder(*natural));
       return classes_.leader(op->getResult(0));
     }
+  // Elements that are only gathered are so in any layout: they lie as a tile does that they are combined
+  // with, or are reshaped to.
+  if (isElementwise(op) && op->getNumResults() && open(op->getResult(0)) &&
+      isOnlyGathered(classes_.leader(op->getResult(0))))
+    for (Value operand : op->getOperands())
+      if (std::optional<Layout> layout = layoutOfExpanded(operand);
+          layout && suits(classes_.leader(op->getResult(0)), *layout)) {
+        chosen_.try_emplace(classes_.leader(op->getResult(0)), inOrder(*layout));
+        return classes_.leader(op->getResult(0));
+      }
   // An op that only gives elements other coordinates, with a known result, wants its operand where none
   // moves.
   if (op->getNumResults() && op->getNumOperands() && known(op->getResult(0)) && open(op->getOperand(0)))
@@ -755,6 +765,30 @@ std::optional<Value> LayoutChoice::derive(Operation *op) {
           return classes_.leader(source);
         }
   return std::nullopt;
+}
+
+bool LayoutChoice::isOnlyGathered(Value leader) const {
+  auto anchors = anchors_.find(leader);
+  return anchors != anchors_.end() && llvm::all_of(anchors->second, [](const Anchor &anchor) {
+           return anchor.isLoad && anchor.isScattered && anchor.width == 1;
+         });
+}
+
+std::optional<Layout> LayoutChoice::layoutOfExpanded(Value view) const {
+  SmallVector<unsigned> axes;
+  for (; classes_.kind(view) == Kind::View; view = view.getDefiningOp()->getOperand(0)) {
+    auto expand = view.getDefiningOp<ExpandDimsOp>();
+    if (!expand)
+      return std::nullopt;
+    axes.push_back(unsigned(expand.getAxis()));
+  }
+  if (axes.empty() || !isTile(view) || !classes_.isData(view) || !chosen_.contains(classes_.leader(view)))
+    return std::nullopt;
+  Layout layout = of(view);
+  for (unsigned axis : llvm::reverse(axes))
+    layout = layout.expanded(axis);
+  bool isShared = layout.freeBits(Axis::Lane) != 0 || layout.freeBits(Axis::Warp) != 0;
+  return isShared ? std::nullopt : std::optional(layout);
 }
 
 SmallVector<std::pair<Value, Layout>, 2> LayoutChoice::wantedBehind(Value tile, const Layout &layout,

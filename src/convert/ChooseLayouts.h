@@ -114,6 +114,11 @@ private:
   bool chooseWaiting(Derivations &derivations, std::array<size_t, 3> &next);
   // The leader of the class whose layout follows from this op and what is known; it is chosen then.
   std::optional<mlir::Value> derive(mlir::Operation *op);
+  // Is all that accesses a class a load that no layout coalesces?
+  bool isOnlyGathered(mlir::Value leader) const;
+  // The layout of a tile that has a known one, with the dimensions of extent 1 that `view` adds; nullopt for
+  // other values, and where several threads hold the same.
+  std::optional<layout::Layout> layoutOfExpanded(mlir::Value view) const;
   // The tiles that a view is made of, and what it asks of them to be there in `layout`; of others,
   // themselves. Those of a view of several only if wanted: where a trip does more with one of them than to
   // load it, that has a layout of its own; sums of what is computed again have none.

@@ -2,22 +2,23 @@
 // tiles without encodings. Out: the same kernel, each tile's type with a `#simt.layout`, and
 // `simt.convert` where two ops want different ones.
 //
-// How layouts are chosen. Values that ops of one shape tie together (arithmetic, loops, loads and
-// stores with their addresses and masks) form a class and share a layout. A class with memory
-// accesses takes the layout that coalesces the heaviest of them (where neighbours share addresses, one
-// in which a thread owns those that do). Elements of several sizes want runs of several lengths: the cheapest
-// run is taken. Wide elements are loaded as they lie, a run in several accesses, since the cache keeps what
-// the first one leaves of a sector; their stores and atomic steps convert, unless the run is as short as
-// theirs. What moves elements one by one at a small stride converts to a layout with neighbours in
-// neighbouring lanes: stores and atomic steps where a sector of memory would be written in parts, loads
-// outside of loops where each would ask for many lines. A class without accesses takes what its producers
-// give (the slice that a reduction leaves, a transposition) or its readers want, also where those have its
-// elements at other coordinates (a reshape). So does one that is smaller than the threads, or only loaded and
-// either a line or read at other coordinates: threads then repeat loads instead of exchanging, in a loop also
-// where that scatters them a little, as long as it costs less than the exchange. Where a dot writes a class
-// and the machine has a matrix instruction for it, the class has that instruction's layout, whatever loads or
-// stores it: those convert. Cheap functions of coordinates (ranges, addresses, masks) belong to no class:
-// they are computed again in whatever layout is wanted.
+// How layouts are chosen. Values that ops of one shape tie together (arithmetic, loops, loads and stores with
+// their addresses and masks) form a class and share a layout. A class with memory accesses takes the layout
+// that coalesces the heaviest of them (where neighbours share addresses, one in which a thread owns those
+// that do). Elements of several sizes want runs of several lengths: the cheapest run is taken. Wide elements
+// are loaded as they lie, a run in several accesses, since the cache keeps what the first one leaves of a
+// sector; their stores and atomic steps convert, unless the run is as short as theirs. What moves elements
+// one by one at a small stride converts to a layout with neighbours in neighbouring lanes: stores and atomic
+// steps where a sector of memory would be written in parts, loads outside of loops where each would ask for
+// many lines. A class without accesses takes what its producers give (the slice that a reduction leaves, a
+// transposition) or its readers want, also where those have its elements at other coordinates (a reshape). So
+// does one that is smaller than the threads, or only loaded and either a line or read at other coordinates:
+// threads then repeat loads instead of exchanging, in a loop also where that scatters them a little, as long
+// as it costs less than the exchange. One that is only gathered takes the layout of a tile with other
+// dimensions of extent 1 that it is combined with. Where a dot writes a class and the machine has a matrix
+// instruction for it, the class has that instruction's layout, whatever loads or stores it: those convert.
+// Cheap functions of coordinates (ranges, addresses, masks) belong to no class: they are computed again in
+// whatever layout is wanted.
 #pragma once
 #include "diag/Remark.h"
 #include "ir/simt/Machine.h"
