@@ -133,11 +133,13 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
   if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
     assembleBound(nvidia::registersLeft, ptx, options, launch, *assembled);
   // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
-  // whose loads are under way while the many warps of this one meet.
+  // whose loads are under way while the many warps of this one meet, or wait for their own.
   if (hasProducts(ptx))
     assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
   else if (meets(ptx))
     assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, *assembled);
+  else if (ptx.find(".minnctapersm") == ptx.npos)
+    assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, *assembled);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});

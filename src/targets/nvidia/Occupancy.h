@@ -38,6 +38,10 @@ RegisterBounds registersLeft(const Footprint &footprint, const Architecture &arc
 // go.
 RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Architecture &architecture);
 
+// Of a kernel whose warps wait for memory only, and fill a multiprocessor's registers with one program: the
+// bound with which a second one fits. None where too many registers would have to go.
+RegisterBounds registersForSecondProgram(const Footprint &footprint, const Architecture &architecture);
+
 // The most registers that a thread of a program of so many warps can have.
 int mostRegisters(unsigned warps);
 

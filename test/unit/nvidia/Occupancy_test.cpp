@@ -80,6 +80,20 @@ TEST(Occupancy, MoreProgramsRunWhileManyWarpsMeet) {
   EXPECT_EQ(more(16, 0, 0), Bounds{});
 }
 
+TEST(Occupancy, ASecondProgramFitsWhereOneFillsTheRegisters) {
+  auto second = [](unsigned warps, int registers, uint64_t sharedBytes) {
+    return registersForSecondProgram({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;
+  };
+  EXPECT_EQ(second(16, 118, 0), Bounds{64});
+  EXPECT_EQ(second(16, 128, 0), Bounds{64});
+  EXPECT_EQ(second(8, 255, 0), Bounds{128});
+  EXPECT_EQ(second(16, 64, 0), Bounds{}); // two fit
+  EXPECT_EQ(second(8, 128, 0), Bounds{});
+  EXPECT_EQ(second(32, 64, 0), Bounds{}); // a thread would keep few
+  EXPECT_EQ(second(16, 118, 120 * 1024), Bounds{});
+  EXPECT_EQ(second(16, 0, 0), Bounds{});
+}
+
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
   EXPECT_EQ(mostRegisters(1), 255);
   EXPECT_EQ(mostRegisters(8), 255);
