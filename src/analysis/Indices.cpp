@@ -34,8 +34,10 @@ bool Indices::isMadeOfIndices(Value value, unsigned depth) {
     return true;
   if (auto range = dyn_cast<MakeRangeOp>(op))
     return range.getStart() >= 0;
-  return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::ExtSIOp,
-             SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp>(op) &&
+  if (isa<arith::RemSIOp>(op)) // has the dividend's sign, or is 0
+    return contains(op->getOperand(0), depth);
+  return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::MinSIOp, arith::ExtSIOp, SplatOp,
+             ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp>(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) { return contains(operand, depth); });
 }
 

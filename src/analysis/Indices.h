@@ -1,5 +1,5 @@
-// Values made of program ids, ranges and constants that are not negative: only a number past their bits makes
-// them so.
+// Values made of program ids, ranges and constants that are not negative, and remainders of such ones by
+// anything: only a number past their bits makes them negative.
 #pragma once
 #include "mlir/IR/Value.h"
 

@@ -49,6 +49,21 @@ bool mayTear(Operation *op, Indices &indices) {
          (isa<arith::RemSIOp, arith::RemUIOp>(op) || (isQuotient(op) && indices.contains(op->getOperand(0))));
 }
 
+// The index that is below zero wherever this one is: remainders and quotients by numbers above zero have
+// their dividend's sign, or are 0.
+Value signSource(Value index) {
+  APInt divisor;
+  while (Operation *op = index.getDefiningOp()) {
+    bool keepsSign = isa<arith::RemSIOp>(op) ||
+                     (isQuotient(op) && matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) &&
+                      divisor.isStrictlyPositive());
+    if (!keepsSign)
+      break;
+    index = op->getOperand(0);
+  }
+  return index;
+}
+
 Value zeroLike(OpBuilder &builder, Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   return arith::ConstantOp::create(builder, tile.getLoc(),
@@ -114,12 +129,12 @@ public:
   void check(Operation *op, bool isOfIndex);
 
 private:
-  Value keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex);
+  Value keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, bool isAsked);
   Value matters(OpBuilder &builder, Operation *op);
 
   AccessAnalysis access_;
   AccessGuards guards_;
-  llvm::DenseMap<Value, Operation *> checked_; // indices, and behind which op
+  llvm::DenseMap<Value, Operation *> checked_; // sources of signs, and behind which op
 };
 
 // The elements of the op's result that an access may depend on, as far as that is known at the op, behind
@@ -146,12 +161,12 @@ Value Checks::matters(OpBuilder &builder, Operation *op) {
 }
 
 // Of an op whose dividend is an index, or of another one: is each element fit to keep runs together, that
-// matters? An index past its bits matters always.
-Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex) {
+// matters? An index past its bits matters always, and is not asked again.
+Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, bool isAsked) {
   Location loc = op->getLoc();
   Value dividend = op->getOperand(0), divisor = op->getOperand(1), remainder = op->getResult(0);
   if (isOfIndex && (isQuotient(op) || matchPattern(divisor, m_NonZero())))
-    return isNotNegative(builder, dividend, access_);
+    return isNotNegative(builder, signSource(dividend), access_);
   Value matter = matters(builder, op);
   Value zero = zeroLike(builder, dividend);
   Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, divisor, zero);
@@ -162,20 +177,20 @@ Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex) {
   }
   if (matter)
     holds = arith::OrIOp::create(builder, loc, holds, isNot(builder, matter));
-  if (!isOfIndex)
+  if (!isOfIndex || isAsked)
     return holds;
-  Value isPositive = isNotNegative(builder, dividend, access_);
+  Value isPositive = isNotNegative(builder, signSource(dividend), access_);
   if (!isTile(isPositive))
     isPositive = SplatOp::create(builder, loc, holds.getType(), isPositive);
   return arith::AndIOp::create(builder, loc, holds, isPositive);
 }
 
 void Checks::check(Operation *op, bool isOfIndex) {
-  Value dividend = op->getOperand(0);
-  Operation *before = isOfIndex ? checked_.lookup(dividend) : nullptr;
+  Value source = signSource(op->getOperand(0));
+  Operation *before = isOfIndex ? checked_.lookup(source) : nullptr;
   // An index that was checked on the way here is checked.
-  if (before && before->getBlock()->findAncestorOpInBlock(*op) &&
-      (isQuotient(op) || matchPattern(op->getOperand(1), m_NonZero())))
+  bool isAsked = before && before->getBlock()->findAncestorOpInBlock(*op);
+  if (isAsked && (isQuotient(op) || matchPattern(op->getOperand(1), m_NonZero())))
     return;
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
@@ -183,11 +198,11 @@ void Checks::check(Operation *op, bool isOfIndex) {
                                 "compute the index in 64 bits"
                               : "an address is made with `%` of a negative multiple of the divisor, or by 0; "
                                 "make the dividend non-negative";
-  Value holds = keepsRuns(builder, op, isOfIndex);
+  Value holds = keepsRuns(builder, op, isOfIndex, isAsked);
   auto check = AssertOp::create(builder, op->getLoc(), holds, builder.getStringAttr(why));
   check->setAttr(ownCheckName, builder.getUnitAttr());
-  if (isOfIndex)
-    checked_[dividend] = op;
+  if (isOfIndex && !isAsked)
+    checked_[source] = op;
 }
 
 } // namespace
