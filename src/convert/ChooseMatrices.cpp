@@ -186,13 +186,12 @@ private:
     Extents e = extentsOf(dot);
     std::optional<MatrixDot> best;
     double least = costOfMultiplyAdds(e);
+    if (!layouts_.contains(classOf(dot)))
+      tryLayoutOfSeveralWarps(classOf(dot));
     auto known = layouts_.find(classOf(dot));
     const Layout *wanted = known == layouts_.end() ? nullptr : &known->second;
-    if ((best = ofSeveralWarps(dot, wanted)) &&
-        (wanted || (isWorthWaiting(dot) && suitsItsClass(dot, best->result))))
+    if (wanted && (best = ofSeveralWarps(dot, wanted)))
       least = 0; // it reads its operands by itself, and runs while the warps go on
-    else
-      best.reset();
     for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types))
       for (bool isSwapped : {false, true}) {
         if (isSwapped && types.a != types.b)
@@ -204,14 +203,14 @@ private:
         unsigned rows = isSwapped ? 1 : 0;
         shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, isSwapped ? e.n : e.m);
         shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, isSwapped ? e.m : e.n);
-        auto [warpsM, warpsN] = warpsOf(dot, e.m, e.n, shape);
+        auto split = wanted ? splitOf(dot, *wanted, shape) : warpsOf(dot, e.m, e.n, shape);
+        if (!split)
+          continue;
+        auto [warpsM, warpsN] = *split;
         double cost = costOf(shape, e, warpsM, warpsN) * (isSwapped ? costs().swapGain : 1);
         if (cost >= least)
           continue;
-        Layout layout =
-            layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
-        if (known != layouts_.end() && known->second != layout)
-          continue;
+        Layout layout = resultOf(dot, shape, warpsM, warpsN);
         shape.pairsDepth = shape.elementBits == 32 && shape.k == 8 && e.k % 8 == 0 && !isSwapped &&
                            multipliesFurther(dot, layout, shape);
         least = cost;
@@ -241,34 +240,73 @@ private:
     });
   }
 
-  // The cycles of the cheapest instruction of one warp, or of multiply-adds.
-  double leastOfOneWarp(DotOp dot) const {
+  Layout resultOf(DotOp dot, const MatrixShape &shape, unsigned warpsM, unsigned warpsN) const {
+    return layout::matrixResult(shapeOf(dot.getType()).vec(), shape, warpsM, warpsN, options_.warps);
+  }
+
+  // Along which dimensions warps lie in a result's layout, if it is one of the instruction.
+  std::optional<std::pair<unsigned, unsigned>> splitOf(DotOp dot, const Layout &result,
+                                                       const MatrixShape &shape) const {
+    for (unsigned warpsM = 1; warpsM <= options_.warps; warpsM *= 2)
+      if (resultOf(dot, shape, warpsM, options_.warps / warpsM) == result)
+        return std::pair(warpsM, options_.warps / warpsM);
+    return std::nullopt;
+  }
+
+  // A product costs this by the cheapest instruction of one warp: cycles, and the registers of a thread for
+  // the parts of both factors that its warp multiplies. Of multiply-adds: none.
+  struct OneWarp {
+    double cycles = 0, factors = 0;
+  };
+  // `result`: with that layout.
+  OneWarp leastOfOneWarp(DotOp dot, const Layout *result = nullptr) const {
     Extents e = extentsOf(dot);
-    double least = costOfMultiplyAdds(e);
-    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(typesOf(dot)))
-      if (instruction.shape.warps == 1) {
-        auto [warpsM, warpsN] = warpsOf(dot, e.m, e.n, instruction.shape);
-        least = std::min(least, costOf(instruction.shape, e, warpsM, warpsN));
-      }
+    OneWarp least{costOfMultiplyAdds(e), 0};
+    for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(typesOf(dot))) {
+      const MatrixShape &shape = instruction.shape;
+      if (shape.warps > 1)
+        continue;
+      auto split = result ? splitOf(dot, *result, shape) : warpsOf(dot, e.m, e.n, shape);
+      if (!split)
+        continue;
+      auto [warpsM, warpsN] = *split;
+      if (double cycles = costOf(shape, e, warpsM, warpsN); cycles < least.cycles)
+        least = {cycles, double(e.k * (e.m / warpsM + e.n / warpsN)) * shape.elementBits / (32 * 32)};
+    }
     return least;
   }
 
-  // All warps meet ahead of a product of several, and wait for it: is one of its class large enough for that?
-  bool isWorthWaiting(DotOp dot) const {
-    return llvm::any_of(dotsOf_.lookup(classOf(dot)),
-                        [&](DotOp each) { return leastOfOneWarp(each) >= costs().waitedWork; });
+  // Products that add to one another have one layout. It is that of an instruction of several warps if one of
+  // them may take it and is large enough for all warps to meet ahead of it, and if the others, which take
+  // instructions of one warp with the same layout or are left to multiply-adds, do not cost more cycles
+  // than without it and leave half of the registers to the sums, of which those of the product that runs
+  // beside them are some.
+  void tryLayoutOfSeveralWarps(Value leader) {
+    for (DotOp dot : dotsOf_.lookup(leader)) {
+      std::optional<MatrixDot> found = ofSeveralWarps(dot, nullptr);
+      if (found && suitsItsClass(leader, found->result)) {
+        layouts_.try_emplace(leader, found->result);
+        return;
+      }
+    }
   }
 
-  // Products that add to one another have one layout. In that of an instruction of several warps, those that
-  // cannot take it are left to multiply-adds: may that cost less than if all took instructions of one warp?
-  bool suitsItsClass(DotOp dot, const Layout &layout) {
+  bool suitsItsClass(Value leader, const Layout &layout) {
     double left = 0, ofOneWarp = 0;
-    for (DotOp other : dotsOf_[classOf(dot)]) {
-      ofOneWarp += leastOfOneWarp(other);
-      if (other != dot && !ofSeveralWarps(other, &layout))
-        left += costOfMultiplyAdds(extentsOf(other));
+    bool isWorthWaiting = false;
+    for (DotOp dot : dotsOf_.lookup(leader)) {
+      OneWarp alone = leastOfOneWarp(dot);
+      ofOneWarp += alone.cycles;
+      if (ofSeveralWarps(dot, &layout)) {
+        isWorthWaiting |= alone.cycles >= costs().waitedWork;
+        continue;
+      }
+      OneWarp beside = leastOfOneWarp(dot, &layout);
+      left += beside.cycles;
+      if (2 * beside.factors > options_.machine.registersOfThread(options_.warps))
+        return false;
     }
-    return left <= ofOneWarp;
+    return isWorthWaiting && left <= ofOneWarp;
   }
 
   // The first such instruction that fits, or else of the transposed product; `wanted`: the result's layout.
