@@ -13,7 +13,8 @@ namespace {
 
 bool isZero(Value value) { return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat()); }
 
-// Vectors are small enough to wait in registers, and their fill is the load's.
+// Vectors that are small enough to wait in registers have the fill from the load; others get it as copies are
+// planned (PlanCopies).
 bool isFilledTile(LoadOp load) {
   auto type = dyn_cast<RankedTensorType>(load.getType());
   return type && type.getRank() > 1 && load.getMask() && load.getOther() && !isZero(load.getOther()) &&
