@@ -218,7 +218,8 @@ private:
       unsigned slots = plan_.slots;
       while (slots >= 2 && slots * bytes + others > machine_.sharedBytes / 2)
         --slots;
-      if (slots < 2 || !copyAhead(load, convertsFromCopies(load)))
+      bool startsLater = slots < plan_.slots && !isZero(load.getOther()); // others, for a line that is filled
+      if (slots < 2 || startsLater || !copyAhead(load, convertsFromCopies(load)))
         continue;
       leavesRoom_ = true;
       plan_.slots = slots;
