@@ -11,6 +11,7 @@
 #include "targets/nvidia/ConstantFactors.h"
 #include "targets/nvidia/DisjointOffsets.h"
 #include "targets/nvidia/EqualPieces.h"
+#include "targets/nvidia/GatheredBytes.h"
 #include "targets/nvidia/KeptSums.h"
 #include "targets/nvidia/LonePairs.h"
 #include "targets/nvidia/NarrowDifferences.h"
@@ -296,6 +297,9 @@ constexpr Pass separatePieces{"separate-equal-pieces", "llvm",
                               "pieces of a product that multiply the same rows or constants are told apart: "
                               "the assembler confuses them",
                               eachCode<separateEqualPieces>};
+constexpr Pass joinBytes{"gather-bytes", "llvm",
+                         "words of bytes from several others are made of these by few permutations",
+                         eachCode<gatherBytes>};
 constexpr Pass hideFactors{
     "hide-constant-factors", "llvm",
     "constant factors that the assembler gets wrong, pairs of floats below zero say, are hidden from it",
@@ -388,6 +392,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &orderSteps, hasGroupDots},
     {"optimize", &copySums, hasGroupDots},
     {"optimize", &separatePieces, hasGroupDots},
+    {"optimize", &joinBytes},
     {"optimize", &hideFactors},
     {"optimize", &keepZeros},
     {"ptx", &emitPtx},
