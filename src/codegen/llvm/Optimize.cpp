@@ -1,6 +1,7 @@
 // The middle end. The emitter has chosen vector widths, unrolling and storage; what is left
 // is to promote its temporaries, fold, and hoist.
 #include "codegen/llvm/BoundedPasses.h"
+#include "codegen/llvm/ConstantsLast.h"
 #include "codegen/llvm/JoinIfs.h"
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/Recovery.h"
@@ -249,6 +250,9 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(MergeEqual());
   else
     cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  // Of 32 bits it would gain no register, and moves the assembler's choices about.
+  if (module.getTargetTriple().isNVPTX() && !isLong)
+    cleanup.addPass(ConstantsLast());
   // Quotients in 64 bits of numbers that have 32 are divided in 32.
   // Comparisons of a place with one that was chosen among lesser ones are known.
   bool comparesPlaces = comparesChosen(module);

@@ -1,0 +1,153 @@
+#include "codegen/llvm/ConstantsLast.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/PatternMatch.h"
+
+#include <map>
+
+using namespace llvm::PatternMatch;
+
+namespace tegula::codegen {
+
+namespace {
+
+// `source`, widened as `widening` says (null: not at all), plus `constant` in the type of the sum.
+struct Part {
+  llvm::Value *source = nullptr;
+  llvm::CastInst *widening = nullptr;
+  llvm::APInt constant;
+};
+
+// A sum of two values; null: it is none. An `or` of values without a common bit is one.
+llvm::BinaryOperator *sumOf(llvm::Value *value) {
+  auto *op = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (!op || !op->getType()->isIntegerTy())
+    return nullptr;
+  auto *bits = llvm::dyn_cast<llvm::PossiblyDisjointInst>(op);
+  return op->getOpcode() == llvm::Instruction::Add || (bits && bits->isDisjoint()) ? op : nullptr;
+}
+
+// Takes constants off a value: of a sum, and of one behind an extension that does not wrap before it.
+Part partOf(llvm::Value *value) {
+  unsigned bits = value->getType()->getIntegerBitWidth();
+  Part part{value, nullptr, llvm::APInt(bits, 0)};
+  const llvm::APInt *constant = nullptr;
+  if (llvm::BinaryOperator *sum = sumOf(value); sum && match(sum->getOperand(1), m_APInt(constant))) {
+    part.source = sum->getOperand(0);
+    part.constant += *constant;
+  }
+  auto *widening = llvm::dyn_cast<llvm::CastInst>(part.source);
+  bool isZero = widening && llvm::isa<llvm::ZExtInst>(widening);
+  if (!widening || (!isZero && !llvm::isa<llvm::SExtInst>(widening)))
+    return part;
+  part.widening = widening;
+  part.source = widening->getOperand(0);
+  llvm::BinaryOperator *sum = sumOf(part.source);
+  if (!sum || !match(sum->getOperand(1), m_APInt(constant)))
+    return part;
+  // The parts of an `or` have no bit in common: of two that are extended by signs, one is not below zero.
+  bool isDisjoint = sum->getOpcode() == llvm::Instruction::Or;
+  if (!isDisjoint && !(isZero ? sum->hasNoUnsignedWrap() : sum->hasNoSignedWrap()))
+    return part;
+  part.source = sum->getOperand(0);
+  part.constant += isZero ? constant->zext(bits) : constant->sext(bits);
+  return part;
+}
+
+// The sums of a block that are alike but for their constants.
+struct Alike {
+  llvm::Value *changing;
+  Part part; // of the first one
+  llvm::SmallVector<std::pair<llvm::BinaryOperator *, llvm::APInt>> sums;
+};
+
+class Block {
+public:
+  Block(llvm::BasicBlock &block, const llvm::Loop &loop) : block_(block), loop_(loop) {}
+
+  bool run() {
+    for (llvm::Instruction &each : block_)
+      if (llvm::BinaryOperator *sum = sumOf(&each); sum && sum->getType()->isIntegerTy(64))
+        collect(sum);
+    bool isChanged = false;
+    for (auto &[key, alike] : alikes_)
+      if (alike.sums.size() > 1) {
+        rewrite(alike);
+        isChanged = true;
+      }
+    return isChanged;
+  }
+
+private:
+  void collect(llvm::BinaryOperator *sum) {
+    for (unsigned side : {0u, 1u}) {
+      llvm::Value *changing = sum->getOperand(side), *kept = sum->getOperand(1 - side);
+      if (llvm::isa<llvm::Constant>(kept) || loop_.isLoopInvariant(changing) || !loop_.isLoopInvariant(kept))
+        continue;
+      Part part = partOf(kept);
+      auto key = std::tuple(changing, part.source, part.widening ? part.widening->getOpcode() : 0u);
+      Alike &alike = alikes_.try_emplace(key, Alike{changing, part, {}}).first->second;
+      alike.sums.push_back({sum, part.constant});
+      return;
+    }
+  }
+
+  // `common` + constant in the place of the sum, and of products of it by constants.
+  void replace(llvm::BinaryOperator *sum, llvm::Value *common, const llvm::APInt &constant) {
+    llvm::IRBuilder<> builder(sum);
+    for (llvm::User *user : llvm::make_early_inc_range(sum->users())) {
+      auto *product = llvm::dyn_cast<llvm::BinaryOperator>(user);
+      const llvm::APInt *factor = nullptr;
+      bool isShift = product && match(product, m_Shl(m_Specific(sum), m_APInt(factor)));
+      if (!isShift && !(product && match(product, m_Mul(m_Specific(sum), m_APInt(factor)))))
+        continue;
+      llvm::Value *&shared = products_[{common, product->getOperand(1), product->getOpcode()}];
+      if (!shared) {
+        builder.SetInsertPoint(llvm::cast<llvm::Instruction>(common)->getNextNode());
+        shared = builder.CreateBinOp(product->getOpcode(), common, product->getOperand(1));
+      }
+      builder.SetInsertPoint(product);
+      llvm::APInt distance = isShift ? constant.shl(*factor) : constant * *factor;
+      product->replaceAllUsesWith(builder.CreateAdd(shared, builder.getInt(distance)));
+      product->eraseFromParent();
+    }
+    builder.SetInsertPoint(sum);
+    sum->replaceAllUsesWith(builder.CreateAdd(common, builder.getInt(constant)));
+    sum->eraseFromParent();
+  }
+
+  void rewrite(Alike &alike) {
+    llvm::BinaryOperator *first = alike.sums.front().first;
+    llvm::Value *kept = alike.part.source;
+    if (llvm::CastInst *widening = alike.part.widening)
+      kept =
+          llvm::CastInst::Create(widening->getOpcode(), kept, first->getType(), "", widening->getIterator());
+    // No flags: whether the common sum wraps, nobody says.
+    llvm::Value *common = llvm::BinaryOperator::CreateAdd(alike.changing, kept, "", first->getIterator());
+    for (auto &[sum, constant] : alike.sums)
+      replace(sum, common, constant);
+  }
+
+  llvm::BasicBlock &block_;
+  const llvm::Loop &loop_;
+  llvm::MapVector<std::tuple<llvm::Value *, llvm::Value *, unsigned>, Alike,
+                  std::map<std::tuple<llvm::Value *, llvm::Value *, unsigned>, unsigned>>
+      alikes_;
+  std::map<std::tuple<llvm::Value *, llvm::Value *, unsigned>, llvm::Value *> products_;
+};
+
+} // namespace
+
+llvm::PreservedAnalyses ConstantsLast::run(llvm::Function &function,
+                                           llvm::FunctionAnalysisManager &analyses) {
+  auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  bool isChanged = false;
+  for (llvm::BasicBlock &block : function)
+    if (const llvm::Loop *loop = loops.getLoopFor(&block))
+      isChanged |= Block(block, *loop).run();
+  return isChanged ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+} // namespace tegula::codegen
