@@ -65,7 +65,7 @@ struct Alike {
 
 class Block {
 public:
-  Block(llvm::BasicBlock &block, const llvm::Loop &loop) : block_(block), loop_(loop) {}
+  Block(llvm::BasicBlock &block, const llvm::Loop *loop) : block_(block), loop_(loop) {}
 
   bool run() {
     for (llvm::Instruction &each : block_)
@@ -84,9 +84,12 @@ private:
   void collect(llvm::BinaryOperator *sum) {
     for (unsigned side : {0u, 1u}) {
       llvm::Value *changing = sum->getOperand(side), *kept = sum->getOperand(1 - side);
-      if (llvm::isa<llvm::Constant>(kept) || loop_.isLoopInvariant(changing) || !loop_.isLoopInvariant(kept))
+      if (llvm::isa<llvm::Constant>(kept) ||
+          (loop_ && (loop_->isLoopInvariant(changing) || !loop_->isLoopInvariant(kept))))
         continue;
       Part part = partOf(kept);
+      if (!loop_ && !part.widening)
+        continue;
       auto key = std::tuple(changing, part.source, part.widening ? part.widening->getOpcode() : 0u);
       Alike &alike = alikes_.try_emplace(key, Alike{changing, part, {}}).first->second;
       alike.sums.push_back({sum, part.constant});
@@ -131,7 +134,7 @@ private:
   }
 
   llvm::BasicBlock &block_;
-  const llvm::Loop &loop_;
+  const llvm::Loop *loop_; // null: the block is in none
   llvm::MapVector<std::tuple<llvm::Value *, llvm::Value *, unsigned>, Alike,
                   std::map<std::tuple<llvm::Value *, llvm::Value *, unsigned>, unsigned>>
       alikes_;
@@ -145,8 +148,7 @@ llvm::PreservedAnalyses ConstantsLast::run(llvm::Function &function,
   auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
   bool isChanged = false;
   for (llvm::BasicBlock &block : function)
-    if (const llvm::Loop *loop = loops.getLoopFor(&block))
-      isChanged |= Block(block, *loop).run();
+    isChanged |= Block(block, loops.getLoopFor(&block)).run();
   return isChanged ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
 

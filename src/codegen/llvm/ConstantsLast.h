@@ -1,13 +1,14 @@
-// Sums in loops whose constants are added last.
+// Sums of 64 bits whose constants are added last.
 #pragma once
 #include "llvm/IR/PassManager.h"
 
 namespace tegula::codegen {
 
 // `x + (y + 8)`, where `x` changes from trip to trip and `y` does not, becomes `(x + y) + 8`, if several such
-// sums share `x + y`; `y + 8` may be widened. So do products of them by constants. The rows that a thread
-// copies are such sums: one address is computed a trip, from which the others are at distances that accesses
-// have as immediates; and the rows do not stay in registers around the loop.
+// sums share `x + y`; `y + 8` may be widened, and is where there is no loop. So do products of them by
+// constants. The rows that a thread reads or copies are such sums: one address is computed, from which the
+// others are at distances that accesses have as immediates; and the rows do not stay in registers around the
+// loop.
 struct ConstantsLast : llvm::PassInfoMixin<ConstantsLast> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };
