@@ -13,8 +13,7 @@ namespace {
 
 bool isZero(Value value) { return matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat()); }
 
-// Vectors that are small enough to wait in registers have the fill from the load; others get it as copies are
-// planned (PlanCopies).
+// Vectors are small enough to wait in registers, and their fill is the load's.
 bool isFilledTile(LoadOp load) {
   auto type = dyn_cast<RankedTensorType>(load.getType());
   return type && type.getRank() > 1 && load.getMask() && load.getOther() && !isZero(load.getOther()) &&

@@ -148,8 +148,7 @@ private:
       return refuse(load.getLoc(), "stays where it is: volatile");
     if (addressed_.contains(load))
       return refuse(load.getLoc(), "is not copied: other loads take their addresses from it");
-    const bool isFilled = !isZero(load.getOther());
-    if (isFilled && !(converts.empty() && canFillBehind(load)))
+    if (!isZero(load.getOther()))
       return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
       return refuse(load.getLoc(), "stays where it is: its elements are stored in another form");
@@ -160,28 +159,8 @@ private:
     CopiedLoad copied = layOutCopy(load, converts, machine_);
     if (copied.width * simt::storedBits(type.getElementType()) < 32)
       return refuse(load.getLoc(), "stays where it is: an access moves less than four bytes");
-    if (isFilled)
-      fillBehind(load);
     plan_.copied.push_back(std::move(copied));
     return true;
-  }
-
-  bool canFillBehind(LoadOp load) {
-    return load.getMask() && plan_.loop.isDefinedOutsideOfLoop(load.getOther()) &&
-           elementType(load.getType()).isIntOrFloat();
-  }
-
-  // As fillMaskedLoads does with tiles of several dimensions: a line may be too large to wait in registers,
-  // too.
-  static void fillBehind(LoadOp load) {
-    OpBuilder builder(load);
-    Value other = load.getOther();
-    auto type = cast<RankedTensorType>(load.getType());
-    auto zeros = DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType()));
-    load.getOtherMutable().assign(arith::ConstantOp::create(builder, load.getLoc(), zeros));
-    builder.setInsertionPointAfter(load);
-    auto filled = arith::SelectOp::create(builder, load.getLoc(), load.getMask(), load.getResult(), other);
-    load.getResult().replaceAllUsesExcept(filled, filled);
   }
 
   // May the loop store to what the load reads? Of two arguments that overlap the memory model asks nothing
@@ -218,8 +197,7 @@ private:
       unsigned slots = plan_.slots;
       while (slots >= 2 && slots * bytes + others > machine_.sharedBytes / 2)
         --slots;
-      bool startsLater = slots < plan_.slots && !isZero(load.getOther()); // others, for a line that is filled
-      if (slots < 2 || startsLater || !copyAhead(load, convertsFromCopies(load)))
+      if (slots < 2 || !copyAhead(load, convertsFromCopies(load)))
         continue;
       leavesRoom_ = true;
       plan_.slots = slots;
