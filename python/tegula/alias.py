@@ -22,7 +22,7 @@ def upstream_version():
 
 
 class _Metadata(importlib.metadata.Distribution):
-    """What the package `triton` says of itself, with the version of `upstream_version`."""
+    """The package `triton` as it tells of itself, with the version of `upstream_version`."""
 
     def read_text(self, filename):
         return f"Metadata-Version: 2.1\nName: triton\nVersion: {upstream_version()}\n" if filename == "METADATA" else None
