@@ -4,6 +4,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/PatternMatch.h"
+#include "llvm/IR/ValueHandle.h"
 
 #include <map>
 
@@ -56,10 +57,11 @@ Part partOf(llvm::Value *value) {
   return part;
 }
 
-// The sums of a block that are alike but for their constants.
+// The sums of a block that are alike but for their constants. What they are made of may be sums that are
+// rewritten first.
 struct Alike {
-  llvm::Value *changing;
-  Part part; // of the first one
+  llvm::WeakTrackingVH changing, kept;
+  llvm::CastInst *widening; // of `kept`, in the first sum
   llvm::SmallVector<std::pair<llvm::BinaryOperator *, llvm::APInt>> sums;
 };
 
@@ -91,7 +93,7 @@ private:
       if (!loop_ && !part.widening)
         continue;
       auto key = std::tuple(changing, part.source, part.widening ? part.widening->getOpcode() : 0u);
-      Alike &alike = alikes_.try_emplace(key, Alike{changing, part, {}}).first->second;
+      Alike &alike = alikes_.try_emplace(key, Alike{changing, part.source, part.widening, {}}).first->second;
       alike.sums.push_back({sum, part.constant});
       return;
     }
@@ -123,8 +125,8 @@ private:
 
   void rewrite(Alike &alike) {
     llvm::BinaryOperator *first = alike.sums.front().first;
-    llvm::Value *kept = alike.part.source;
-    if (llvm::CastInst *widening = alike.part.widening)
+    llvm::Value *kept = alike.kept;
+    if (llvm::CastInst *widening = alike.widening)
       kept =
           llvm::CastInst::Create(widening->getOpcode(), kept, first->getType(), "", widening->getIterator());
     // No flags: whether the common sum wraps, nobody says.

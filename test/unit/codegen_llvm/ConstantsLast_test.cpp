@@ -2,7 +2,9 @@
 // rest and nothing wraps that was extended.
 #include "codegen/llvm/ConstantsLast.h"
 
+#include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -14,11 +16,14 @@ using namespace tegula;
 
 namespace {
 
-size_t productsIn(const std::string &text) {
-  llvm::LLVMContext context;
+std::unique_ptr<llvm::Module> parsed(const std::string &text, llvm::LLVMContext &context) {
   llvm::SMDiagnostic error;
   std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
   EXPECT_TRUE(module) << error.getMessage().str();
+  return module;
+}
+
+void run(llvm::Function &function) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager cgscc;
@@ -29,9 +34,15 @@ size_t productsIn(const std::string &text) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cgscc, modules);
-  llvm::Function &function = *module->getFunction("f");
   codegen::ConstantsLast().run(function, functions);
-  EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+  EXPECT_FALSE(llvm::verifyModule(*function.getParent(), &llvm::errs()));
+}
+
+size_t productsIn(const std::string &text) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = parsed(text, context);
+  llvm::Function &function = *module->getFunction("f");
+  run(function);
   size_t products = 0;
   for (llvm::BasicBlock &block : function)
     for (llvm::Instruction &each : block)
@@ -80,6 +91,46 @@ TEST(ConstantsLast, SumsOfDifferentThingsStay) {
   EXPECT_EQ(
       productsWith("%y = add nuw i32 %t, 8\n%r0 = sext i32 %t to i64\n%r1 = zext i32 %y to i64\n", "add"),
       2u);
+}
+
+// What the calls of a function without branches are given, if each of its arguments is a power of ten.
+std::vector<int64_t> argumentsOfCalls(const std::string &text, bool passes) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = parsed(text, context);
+  llvm::Function &function = *module->getFunction("f");
+  if (passes)
+    run(function);
+  int64_t next = 1;
+  for (llvm::Argument &argument : function.args())
+    argument.replaceAllUsesWith(llvm::ConstantInt::get(argument.getType(), uint64_t(next *= 10)));
+  std::vector<int64_t> given;
+  for (llvm::Instruction &each : function.getEntryBlock()) {
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&each))
+      for (llvm::Use &argument : call->args())
+        given.push_back(llvm::cast<llvm::ConstantInt>(argument)->getSExtValue());
+    if (llvm::Constant *folded = llvm::ConstantFoldInstruction(&each, module->getDataLayout()))
+      each.replaceAllUsesWith(folded);
+  }
+  return given;
+}
+
+TEST(ConstantsLast, SumsOfSumsKeepTheirValues) {
+  std::string text = "declare void @g(i64)\ndefine void @f(i64 %i, i32 %t, i32 %u) {\n", calls;
+  for (int n = 0; n < 3; ++n) {
+    std::string k = std::to_string(n), step = std::to_string(8 * n);
+    text += "%t" + k + " = add nuw i32 %t, " + step + "\n%r" + k + " = zext i32 %t" + k + " to i64\n" + //
+            "%u" + k + " = add nuw i32 %u, " + step + "\n%c" + k + " = zext i32 %u" + k + " to i64\n";
+  }
+  for (char row : {'0', '1', '2'})
+    text += std::string("%a") + row + " = add i64 %i, %r" + row + "\n";
+  for (char row : {'0', '1', '2'})
+    for (char column : {'0', '1', '2'}) {
+      std::string name = std::string("%b") + row + column;
+      text += name + " = add i64 %a" + row + ", %c" + column + "\n";
+      calls += "call void @g(i64 " + name + ")\n";
+    }
+  text += calls + "ret void\n}\n";
+  EXPECT_EQ(argumentsOfCalls(text, true), argumentsOfCalls(text, false));
 }
 
 TEST(ConstantsLast, RowsOfAProgramHaveOneProductWithoutALoop) {
