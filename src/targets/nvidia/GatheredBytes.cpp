@@ -48,7 +48,9 @@ std::optional<Byte> byteOf(Value *value, unsigned index) {
                value->getType()->isIntegerTy(8)) {
       value = other;
       index = unsigned(at);
-    } else if (match(value, m_BitCast(m_Value(other))) && other->getType()->isIntegerTy()) {
+    } else if (match(value, m_BitCast(m_Value(other))) && other->getType()->isIntegerTy() &&
+               value->getType()->getScalarType()->isIntegerTy(
+                   8)) { // elements of more bytes are counted alone
       value = other;
     } else if (match(value, m_Trunc(m_Value(other)))) {
       value = other;
