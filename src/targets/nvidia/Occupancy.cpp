@@ -74,7 +74,7 @@ RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Archit
 
 // With half of the registers a trip's loads still start together, as long as a thread keeps enough to hold
 // them: liger-kernel's gradient of cross entropy and total variation took 118 registers on 16 warps, and 1.23
-// times as long on an H100 as in upstream's 52.
+// times as long on an H200 as in upstream's 52.
 RegisterBounds registersForSecondProgram(const Footprint &footprint, const Architecture &architecture) {
   constexpr unsigned leastKept = 64;  // registers
   constexpr double keptOfAlone = 0.5; // of a thread's registers
