@@ -1,9 +1,6 @@
 #include "transforms/MoveConverts.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
-#include "layout/Conversion.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -104,9 +101,9 @@ Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
   return copy->getResult(0);
 }
 
-// `movesOnly`: not above ops that compute; `last`: up to that value, if it is given.
-void hoist(simt::ConvertOp convert, bool movesOnly, Value last = {}) {
-  while (Operation *op = convert.getValue() == last ? nullptr : convert.getValue().getDefiningOp()) {
+// `movesOnly`: not above ops that compute.
+void hoist(simt::ConvertOp convert, bool movesOnly) {
+  while (Operation *op = convert.getValue().getDefiningOp()) {
     OpOperand *source = isa<LoadOp>(op) ? nullptr : sourceOf(op);
     if (!source || (movesOnly && !isa<TransOp, simt::ConvertOp>(op)))
       return;
@@ -138,57 +135,10 @@ void hoist(simt::ConvertOp convert, bool movesOnly, Value last = {}) {
   }
 }
 
-unsigned bitsOf(Value tile) { return elementType(tile.getType()).getIntOrFloatBitWidth(); }
-bool isNumber(Value value) { return elementType(value.getType()).isIntOrFloat(); }
-
-// Is a product computed from the value, or does a loop or branch hand it on? What products read is laid out
-// for them by other passes.
-bool mayReachProduct(Value value) {
-  llvm::SetVector<Value> reached;
-  reached.insert(value);
-  for (unsigned i = 0; i != reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
-      if (isa<DotOp>(user) || user->hasTrait<OpTrait::IsTerminator>())
-        return true;
-      for (Value result : user->getResults())
-        if (isTile(result))
-          reached.insert(result);
-    }
-  return false;
-}
-
-// The tile that a conversion's operand is computed from, element by element and for nothing else, of so few
-// bits an element that it costs least to convert; null where the operand does, or threads would compute more
-// behind the conversion.
-Value cheapestBehind(simt::ConvertOp convert) {
-  Value value = convert.getValue(), cheapest;
-  if (!isNumber(value) || simt::registersOf(value.getType()) < simt::registersOf(convert.getType()))
-    return {};
-  const Layout from = simt::layoutOf(value), to = simt::layoutOf(convert.getResult());
-  auto costOf = [&](Value tile) {
-    return layout::planConversion(from, to, simt::storedBits(elementType(tile.getType()))).cost;
-  };
-  unsigned least = 0, fewest = bitsOf(value); // 0: not asked for yet
-  while (Operation *op = value.getDefiningOp()) {
-    OpOperand *source =
-        isa<TransOp, simt::ConvertOp>(op) || op->getBlock() != convert->getBlock() ? nullptr : sourceOf(op);
-    if (!source || !isNumber(source->get()))
-      break;
-    value = source->get();
-    if (bitsOf(value) >= fewest)
-      continue;
-    fewest = bitsOf(value);
-    least = least ? least : costOf(convert.getValue());
-    if (unsigned cost = costOf(value); cost < least) {
-      least = cost;
-      cheapest = value;
-    }
-  }
-  return cheapest;
-}
-
 // Moves a conversion behind the casts that make its elements narrower, and what leads to them: less is moved.
 void sink(simt::ConvertOp convert) {
+  auto bitsOf = [](Value value) { return elementType(value.getType()).getIntOrFloatBitWidth(); };
+  auto isNumber = [](Value value) { return elementType(value.getType()).isIntOrFloat(); };
   Value from = convert.getValue(), to = convert.getResult();
   if (!isNumber(from) || simt::registersOf(from.getType()) > simt::registersOf(to.getType()))
     return;
@@ -242,7 +192,7 @@ void sinkConverts(Operation *function) {
 }
 
 void hoistConverts(Operation *function) {
-  SmallVector<simt::ConvertOp> converts, others;
+  SmallVector<simt::ConvertOp> converts;
   function->walk([&](simt::ConvertOp convert) {
     bool isOperand =
         llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
@@ -255,15 +205,10 @@ void hoistConverts(Operation *function) {
     bool isFactor = llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds);
     if (isFromLoad || isFactor || (isSpread && !isOperand))
       converts.push_back(convert);
-    else if (!isOperand && !mayReachProduct(convert.getResult()))
-      others.push_back(convert);
   });
   for (simt::ConvertOp convert : converts)
     hoist(convert,
           llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds) || isOfLoopsBehind(convert));
-  for (simt::ConvertOp convert : others)
-    if (Value cheapest = cheapestBehind(convert))
-      hoist(convert, false, cheapest);
 }
 
 } // namespace tegula::transforms

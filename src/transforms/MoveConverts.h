@@ -10,9 +10,7 @@ namespace tegula::transforms {
 // and read as the operand wants it. So are conversions to a layout in which a thread has fewer elements, up
 // to what is no such arithmetic (sums of rows, say): it is done once, not by each thread that had a copy.
 // Over transpositions only move a factor of multiply-adds, which many threads read, and one that only loops
-// behind it read: it is computed once, and operandsInShared may leave it in shared memory. A conversion that
-// no product reads stands where the elements have so few bits that it costs least: ahead of the cast that
-// widens what was loaded, say, and not at the store.
+// behind it read: it is computed once, and operandsInShared may leave it in shared memory.
 void hoistConverts(mlir::Operation *function);
 
 // Rewrites convert, op, narrowing cast as op, cast, convert: fewer bytes are moved.
