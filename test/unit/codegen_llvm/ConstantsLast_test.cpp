@@ -93,7 +93,7 @@ TEST(ConstantsLast, SumsOfDifferentThingsStay) {
       2u);
 }
 
-// What the calls of a function without branches are given, if each of its arguments is a power of ten.
+// The arguments of the calls in a function without branches, if each of its arguments is a power of ten.
 std::vector<int64_t> argumentsOfCalls(const std::string &text, bool passes) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = parsed(text, context);

@@ -16,9 +16,10 @@ namespace {
 std::string gathered(const std::string &word) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic error;
-  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
-      "define void @f(ptr %p, i32 %x, i32 %y) {\n" + word + "store <4 x i8> %word, ptr %p, align 4\nret void\n}\n",
-      error, context);
+  std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString("define void @f(ptr %p, i32 %x, i32 %y) {\n" + word +
+                                    "store <4 x i8> %word, ptr %p, align 4\nret void\n}\n",
+                                error, context);
   EXPECT_TRUE(module) << error.getMessage().str();
   nvidia::gatherBytes(*module->getFunction("f"));
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
@@ -29,8 +30,9 @@ std::string gathered(const std::string &word) {
 }
 
 TEST(GatheredBytes, BytesOfTwoWordsAreOnePermutation) {
-  std::string text = gathered("%a = bitcast i32 %x to <4 x i8>\n%b = bitcast i32 %y to <4 x i8>\n"
-                              "%word = shufflevector <4 x i8> %a, <4 x i8> %b, <4 x i32> <i32 3, i32 4, i32 0, i32 6>\n");
+  std::string text =
+      gathered("%a = bitcast i32 %x to <4 x i8>\n%b = bitcast i32 %y to <4 x i8>\n"
+               "%word = shufflevector <4 x i8> %a, <4 x i8> %b, <4 x i32> <i32 3, i32 4, i32 0, i32 6>\n");
   // Of the selector's digits the lowest is the first byte's: 3, 0 + 4, 0, 2 + 4.
   EXPECT_NE(text.find("prmt(i32 %x, i32 %y, i32 " + std::to_string(0x6043) + ")"), std::string::npos) << text;
 }
