@@ -180,6 +180,58 @@ void narrowProduct(DotOp dot, Narrowing &narrowing) {
   dot.setPrecision(Precision::IEEE);
 }
 
+// A tile of f32 as two of bf16, the smaller one first: what is left of it, rounded, and the upper halves of
+// its numbers. Infinity and NaN are both of the parts.
+std::array<Value, 2> partsOf(OpBuilder &builder, Value tile) {
+  Location loc = tile.getLoc();
+  Type bits = withElement(tile.getType(), builder.getI32Type()),
+       narrow = withElement(tile.getType(), builder.getBF16Type()),
+       flags = withElement(tile.getType(), builder.getI1Type());
+  auto constant = [&](Type type, Attribute number) {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(cast<ShapedType>(type), number));
+  };
+  Value mask = constant(bits, builder.getI32IntegerAttr(int32_t(0xffff0000)));
+  Value asBits = BitcastOp::create(builder, loc, bits, tile);
+  Value upper = BitcastOp::create(builder, loc, tile.getType(),
+                                  arith::AndIOp::create(builder, loc, asBits, mask).getResult());
+  Value infinity =
+      constant(tile.getType(), FloatAttr::get(builder.getF32Type(), APFloat::getInf(APFloat::IEEEsingle())));
+  Value isFinite = arith::CmpFOp::create(builder, loc, flags, arith::CmpFPredicate::OLT,
+                                         math::AbsFOp::create(builder, loc, tile), infinity);
+  Value rest =
+      arith::SelectOp::create(builder, loc, isFinite, arith::SubFOp::create(builder, loc, tile, upper), tile);
+  return {arith::TruncFOp::create(builder, loc, narrow, rest),
+          arith::TruncFOp::create(builder, loc, narrow, upper)};
+}
+
+// Beside a factor that was widened from bf16 the other one becomes two of bf16. That is as much to multiply
+// as for tf32, whose instructions of several warps want K innermost in shared memory, and fewer bits are cut
+// off. Not of products of few rows or columns, which may be made without matrix instructions.
+void splitBeside(DotOp dot, Narrowing &narrowing) {
+  constexpr int64_t fewest = 32;
+  if (dot.getPrecision() != Precision::TF32 || !isF32(dot.getResult()) ||
+      *llvm::min_element(shapeOf(dot.getType())) < fewest)
+    return;
+  auto isNarrow = [&](Value factor) {
+    return isF32(factor) && narrowing.isNarrow(factor, dot) && narrowing.isMadeOfCast(factor);
+  };
+  bool isFirst = isNarrow(dot.getA());
+  if (isFirst == isNarrow(dot.getB()))
+    return;
+  OpBuilder builder(dot);
+  Value narrow = narrowing.narrowed(isFirst ? dot.getA() : dot.getB()), sum = dot.getAcc();
+  for (Value part : partsOf(builder, isFirst ? dot.getB() : dot.getA())) {
+    auto product = cast<DotOp>(builder.clone(*dot));
+    product.getAMutable().set(isFirst ? narrow : part);
+    product.getBMutable().set(isFirst ? part : narrow);
+    product.getAccMutable().set(sum);
+    product.setPrecision(Precision::IEEE);
+    sum = product.getResult();
+  }
+  dot.replaceAllUsesWith(sum);
+  dot.erase();
+}
+
 // Extrema round nothing, in whichever order. Where an op of the same kind reads the result, that and the
 // reduction are combined behind a loop (DeferReductions.h), which nothing may stand between.
 bool isExtremum(ReduceOp reduce) {
@@ -256,9 +308,11 @@ void narrowFloats(Operation *function, const simt::Machine &machine) {
         narrowCast(truncation, narrowing);
       else if (auto compare = dyn_cast<arith::CmpFOp>(end))
         narrowComparison(compare, narrowing);
-      else if (auto dot = dyn_cast<DotOp>(end))
+      else if (auto dot = dyn_cast<DotOp>(end)) {
         narrowProduct(dot, narrowing);
-      else
+        if (narrow.isBF16())
+          splitBeside(dot, narrowing);
+      } else
         narrowReduction(cast<ReduceOp>(end), narrowing);
     }
     function->walk([&](arith::SelectOp choice) {

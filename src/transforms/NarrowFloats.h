@@ -11,7 +11,7 @@ namespace tegula::transforms {
 // rounded (N9), extrema and choices, comparisons, and reductions by extrema. `tl.maximum` of bf16 gives f32,
 // so that most kernels have some. Factors of matrix products that were widened to f32 are multiplied as what
 // they were, or 8-bit floats as f16, where the machine has an instruction for that and they could be cut to
-// tf32 (N15).
+// tf32 (N15); an f32 factor beside one of bf16 becomes two of bf16.
 void narrowFloats(mlir::Operation *function, const simt::Machine &machine);
 
 } // namespace tegula::transforms

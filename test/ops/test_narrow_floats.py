@@ -211,3 +211,36 @@ def test_widened_factors_keep_all_their_bits(target, dtype):
     product_kernel[(1,)](x, x, out, 32, ROWS=32, DEPTH=32, PRECISION="tf32")
     chosen = torch.where(torch.arange(32)[:, None] <= torch.arange(32), x.float(), torch.tensor(-0.5))
     assert_same(out, 0.75 * (x.float() @ chosen.T))
+
+
+@triton.jit
+def beside_kernel(wide_ptr, narrow_ptr, out_ptr, K, ROWS: tl.constexpr, DEPTH: tl.constexpr, IS_FIRST: tl.constexpr):
+    i, k = tl.arange(0, ROWS), tl.arange(0, DEPTH)
+    acc = tl.zeros([ROWS, ROWS], tl.float32)
+    for start in range(0, K, DEPTH):
+        wide = tl.load(wide_ptr + i[:, None] * K + start + k[None, :]) * 1.5
+        narrow = tl.load(narrow_ptr + (start + k[:, None]) * ROWS + i[None, :]).to(tl.float32)
+        if IS_FIRST:
+            acc += tl.dot(wide, narrow)
+        else:
+            acc += tl.trans(tl.dot(tl.trans(narrow), tl.trans(wide)))
+    tl.store(out_ptr + i[:, None] * ROWS + i[None, :], acc)
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "second"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int8, torch.float8_e4m3fn], ids=name_of)
+def test_factors_beside_widened_ones_lose_no_more_than_tf32_cuts(target, dtype, is_first):
+    """Such a factor may be multiplied in two parts: what is infinite, NaN, or beyond the largest bf16 stays so."""
+    generator = torch.Generator().manual_seed(6)
+    wide = torch.randn(64, 96, generator=generator)
+    narrow = (torch.randn(96, 64, generator=generator).abs() * 3 + 1).to(dtype)
+    wide[3, 5], wide[7, 1], wide[9, 2], wide[11] = float("inf"), -float("inf"), float("nan"), 0
+    wide[11, 4] = 2.26e38  # times 1.5 nearly the largest f32
+    narrow[4] = torch.ones(64).to(dtype)
+    out = torch.zeros(64, 64)
+    beside_kernel[(1,)](wide, narrow, out, 96, ROWS=64, DEPTH=32, IS_FIRST=is_first)
+    assert torch.all(out[3] == float("inf")) and torch.all(out[7] == -float("inf")) and torch.all(out[9].isnan())
+    usual = torch.tensor([i for i in range(64) if i not in (3, 7, 9)])
+    a, b = wide[usual].double() * 1.5, narrow.double()
+    allowed = (97 * 2.0**-23 + 2.0**-9) * (a.abs() @ b.abs())
+    assert torch.all((out[usual].double() - a @ b).abs() <= allowed)

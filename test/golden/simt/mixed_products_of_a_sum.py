@@ -1,7 +1,7 @@
 """Products that add to one another have one layout. It is that of an instruction of several warps also where only some of
 them can take it: the others take instructions of one warp with the same layout."""
-# RUN: tegula explain %s::state --signature 'w=*bf16:16,v=*bf16:16,q=*bf16:16,g=*f32:16,u=*bf16:16,o=*f32:16,n=i32:16,V=32' --target sm_90a | FileCheck %s
-# RUN: tegula explain %s::state --signature 'w=*bf16:16,v=*bf16:16,q=*bf16:16,g=*f32:16,u=*bf16:16,o=*f32:16,n=i32:16,V=64' --target sm_90a | FileCheck %s --check-prefix WIDE
+# RUN: tegula explain %s::state --signature 'w=*bf16:16,v=*bf16:16,q=*bf16:16,g=*f32:16,u=*f16:16,o=*f32:16,n=i32:16,V=32' --target sm_90a | FileCheck %s
+# RUN: tegula explain %s::state --signature 'w=*bf16:16,v=*bf16:16,q=*bf16:16,g=*f32:16,u=*f16:16,o=*f32:16,n=i32:16,V=64' --target sm_90a | FileCheck %s --check-prefix WIDE
 import triton
 import triton.language as tl
 

@@ -1,7 +1,7 @@
 """Words that a trip computes of tiles with K innermost are stored so for an instruction of several warps; not what another product computes, not what would have to be turned, and not where the other factor is read as it lies."""
 # RUN: tegula compile %s::scaled --signature 'a=*f32:16,b=*f32:16,s=*f32:16,c=*f32:16,K=i32:16,LEFT=True' --target sm_90a --num-stages 3 --emit simt -o - | FileCheck %s --check-prefix=BOTH
 # RUN: tegula compile %s::scaled --signature 'a=*f32:16,b=*f32:16,s=*f32:16,c=*f32:16,K=i32:16,LEFT=False' --target sm_90a --num-stages 3 --emit simt -o - | FileCheck %s --check-prefix=RIGHT
-# RUN: tegula compile %s::attention --signature 'q=*bf16:16,k=*bf16:16,v=*bf16:16,c=*f32:16,K=i32:16' --target sm_90a --num-stages 2 --emit simt -o - | FileCheck %s --check-prefix=WIDENED
+# RUN: tegula compile %s::attention --signature 'q=*f16:16,k=*f16:16,v=*f16:16,c=*f32:16,K=i32:16' --target sm_90a --num-stages 2 --emit simt -o - | FileCheck %s --check-prefix=WIDENED
 # RUN: tegula compile %s::attention --signature 'q=*f32:16,k=*f32:16,v=*f32:16,c=*f32:16,K=i32:16' --target sm_90a --num-stages 2 --emit simt -o - | FileCheck %s --check-prefix=LOADED
 import triton
 import triton.language as tl
