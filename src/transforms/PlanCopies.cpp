@@ -175,7 +175,7 @@ private:
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
   // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Threads
   // read back tiles as they would have loaded them, so that all of a layout must lie in the buffer. Small
-  // ones wait in registers instead, beside others that are copied.
+  // ones wait in registers instead, beside others that are copied, but not where threads repeat much.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0;                // bytes of factors that the loop computes and puts into shared memory
@@ -189,7 +189,7 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
-          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load)))
+          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load) && !isRepeated(load)))
         continue;
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
@@ -225,6 +225,15 @@ private:
           reached.insert(user->getResult(0));
       }
     return false;
+  }
+
+  // Would threads hold so many elements that others hold, too, that a copy of each is less to load, and
+  // leaves registers to what else the trip holds?
+  bool isRepeated(LoadOp load) const {
+    auto type = cast<RankedTensorType>(load.getType());
+    unsigned registers = simt::registersOf(type);
+    return 2 * registers * plan_.aheadTrips > machine_.costs.heldAhead &&
+           registers * 32 * simt::warpsOf(plan_.loop) >= 4 * uint64_t(type.getNumElements());
   }
 
   // May the value wait in registers for all of the trips that a load runs ahead?

@@ -143,6 +143,15 @@ llvm::Value *Emitter::thread() {
   return thread_;
 }
 
+llvm::Value *Emitter::zeroOfLane() {
+  if (!zeroOfLane_) {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(prologue_, prologue_->begin());
+    zeroOfLane_ = hardware.zeroOfLane(builder);
+  }
+  return zeroOfLane_;
+}
+
 llvm::Value *Emitter::lane() { return linear({1, 2, 4, 8, 16}); }
 
 llvm::Value *Emitter::warp() {

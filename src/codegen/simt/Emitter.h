@@ -45,6 +45,7 @@ public:
   // ---- where a thread is ----
   llvm::Value *thread(); // i32, in the program
   llvm::Value *lane();
+  llvm::Value *zeroOfLane(); // as of `hardware`, computed once
   llvm::Value *warp();
   llvm::Value *uniformWarp(); // the same, which the assembler knows to be one value in all lanes
   // The i32 that XORs `bases[i]` for each set bit i of the thread index; computed once a kernel.
@@ -112,7 +113,7 @@ private:
   llvm::BasicBlock *prologue_ = nullptr;
   std::optional<unsigned> longestFirst_;
   llvm::Value *places_[3] = {}; // of the program; null: not asked for yet
-  llvm::Value *thread_ = nullptr, *uniformWarp_ = nullptr;
+  llvm::Value *thread_ = nullptr, *uniformWarp_ = nullptr, *zeroOfLane_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   unsigned sharedAlignment_ = 128;
   llvm::DenseMap<mlir::Value, Registers> values_;

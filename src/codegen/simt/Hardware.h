@@ -43,6 +43,8 @@ public:
   virtual llvm::Value *threadIndex(Builder &b) const = 0; // i32, in the program
   // The same, read here and nowhere else: what is computed of it stays behind this place.
   virtual llvm::Value *threadIndexHere(Builder &b) const = 0;
+  // 0 (i64), of which the assembler does not know that all lanes have the same.
+  virtual llvm::Value *zeroOfLane(Builder &b) const = 0;
   virtual llvm::Value *programId(Builder &b, unsigned axis) const = 0;
   virtual llvm::Value *programCount(Builder &b, unsigned axis) const = 0;
 

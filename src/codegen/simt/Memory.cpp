@@ -17,6 +17,13 @@ unsigned widthOf(Operation *op) {
   return width ? unsigned(width.getInt()) : 1;
 }
 
+// Is the number for the next trip? One that all lanes have goes to a register of the warp, where the
+// assembler finds that out, and each trip waits for that move.
+bool isCarried(LoadOp op) {
+  return llvm::any_of(op->getUsers(), llvm::IsaPred<scf::YieldOp>) &&
+         isa<LoopLikeOpInterface>(op->getParentOp());
+}
+
 } // namespace
 
 llvm::Type *storedType(Emitter &e, llvm::Type *element) {
@@ -49,6 +56,8 @@ void emitLoad(Emitter &e, LoadOp op) {
   auto finish = [&](llvm::Value *value) { return fromStored(e, value, e.type(element)); };
   if (!isTile(op.getResult())) {
     access.pointer = e.scalar(op.getPtr());
+    if (isCarried(op))
+      access.pointer = b.CreatePtrAdd(access.pointer, e.zeroOfLane());
     Registers others;
     if (op.getMask()) {
       access.predicate = e.scalar(op.getMask());

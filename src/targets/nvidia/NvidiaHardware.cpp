@@ -142,6 +142,16 @@ llvm::Value *NvidiaHardware::threadIndexHere(Builder &b) const {
   return index;
 }
 
+// No lane's mask is 0, so that at most 31 bits lead it.
+llvm::Value *NvidiaHardware::zeroOfLane(Builder &b) const {
+  auto *type = llvm::FunctionType::get(b.getInt64Ty(), false);
+  return b.CreateCall(
+      llvm::InlineAsm::get(type,
+                           "{ .reg .b32 %mask; mov.u32 %mask, %lanemask_eq; clz.b32 %mask, %mask; "
+                           "shr.u32 %mask, %mask, 5; cvt.u64.u32 $0, %mask; }",
+                           "=l", /*hasSideEffects=*/false));
+}
+
 llvm::Value *NvidiaHardware::programId(Builder &b, unsigned axis) const {
   constexpr llvm::Intrinsic::ID ids[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                          llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,

@@ -18,6 +18,7 @@ public:
 
   llvm::Value *threadIndex(Builder &b) const override;
   llvm::Value *threadIndexHere(Builder &b) const override;
+  llvm::Value *zeroOfLane(Builder &b) const override;
   llvm::Value *programId(Builder &b, unsigned axis) const override;
   llvm::Value *programCount(Builder &b, unsigned axis) const override;
   void barrier(Builder &b) const override;
