@@ -41,6 +41,7 @@ public:
     widenBounds();
     separate();
     insertCopies();
+    loadIndicesEarlier();
     return expand();
   }
 
@@ -474,6 +475,67 @@ private:
     return simt::BufferType::get(type.getContext(), type.getShape(), type.getElementType(), type.getMap(), 1);
   }
 
+  // Small loads that others ahead take their addresses from, as entries of a table of pages, begin one trip
+  // ahead of these, which else would wait for them in each trip. Signals and loops around know of one number
+  // of trips only.
+  void loadIndicesEarlier() {
+    if (signals_ || around_)
+      return;
+    for (LoadOp load : loop_.getBody()->getOps<LoadOp>()) {
+      llvm::SetVector<Operation *> needed;
+      if (plan_.ahead.contains(load) && !load->use_empty() &&
+          registersOfLoaded(load) <= machine_.costs.heldAhead &&
+          llvm::all_of(load->getUsers(),
+                       [&](Operation *user) { return plan_.ahead.contains(inTrip(user)); }) &&
+          findNeeded(load, needed)) {
+        early_.insert(needed.begin(), needed.end());
+        early_.insert(load);
+      }
+    }
+    // Others get a copy of the ops that these need, but of those which a trip hands on.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody()))) {
+      auto isOther = [&](OpOperand &use) { return !early_.contains(inTrip(use.getOwner())); };
+      if (!early_.contains(&op) || isa<LoadOp>(op) || isYieldedAhead(&op) ||
+          llvm::none_of(op.getUses(), isOther))
+        continue;
+      OpBuilder builder(&op);
+      Operation *copy = builder.clone(op);
+      plan_.ahead.insert(copy);
+      for (auto [from, to] : llvm::zip(op.getResults(), copy->getResults()))
+        from.replaceUsesWithIf(to, isOther);
+    }
+  }
+
+  Operation *inTrip(Operation *op) { return loop_.getBody()->findAncestorOpInBlock(*op); }
+
+  static unsigned registersOfLoaded(LoadOp load) {
+    auto tile = dyn_cast<RankedTensorType>(load.getType());
+    return tile ? simt::registersOf(tile) : 1;
+  }
+
+  // Collects the ops of the loop that the address and the mask of a load come from. False: there is another
+  // load among them, or a tile that trips hand on.
+  bool findNeeded(LoadOp load, llvm::SetVector<Operation *> &needed) {
+    SmallVector<Value> work(load->getOperands());
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(value);
+          argument && argument.getOwner() == loop_.getBody() && argument != loop_.getInductionVar()) {
+        if (isTile(value))
+          return false;
+        value = loop_.getYieldedValues()[argument.getArgNumber() - 1];
+      }
+      Operation *op = value.getDefiningOp();
+      if (!op || op->getBlock() != loop_.getBody() || needed.contains(op))
+        continue;
+      if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) || simt::scratchBytes(op) != 0)
+        return false;
+      needed.insert(op);
+      llvm::append_range(work, op->getOperands());
+    }
+    return true;
+  }
+
   // The load's users read the slot, each in its own layout. Loads before the wait move behind it.
   void readFrom(IRRewriter &rewriter, LoadOp load, Value buffer, Value slot) {
     Location at = load.getLoc();
@@ -535,10 +597,11 @@ private:
       return runUnder(rewriter, op, predicate);
     };
     options.getScheduleFn = [&](scf::ForOp loop, std::vector<std::pair<Operation *, unsigned>> &schedule) {
+      unsigned ahead = early_.empty() ? 0 : 1, last = ahead + plan_.aheadTrips; // stages
       for (Operation *wait : waits_)
-        schedule.push_back({wait, plan_.aheadTrips});
+        schedule.push_back({wait, last});
       if (!emptied_)
-        schedule.push_back({wait_, plan_.aheadTrips});
+        schedule.push_back({wait_, last});
       bool isProductFirst = plan_.startsDotsFirst && signals_ && !emptied_;
       Operation *lastRead = plan_.startsCopiesLast ? lastReader() : nullptr;
       bool areCopiesFirst = !emptied_ && !isProductFirst && !lastRead;
@@ -547,7 +610,11 @@ private:
       HeldLoads held(loop, plan_.ahead, areOrdered ? plan_.held : std::vector<LoadOp>(), plan_.aheadTrips);
       auto scheduleAhead = [&] {
         for (Operation &op : loop.getBody()->without_terminator())
-          if (plan_.ahead.contains(&op) && !held.contains(&op))
+          if (plan_.ahead.contains(&op) && !held.contains(&op) && !early_.contains(&op))
+            schedule.push_back({&op, ahead});
+        // Behind what reads those of the trip before.
+        for (Operation &op : loop.getBody()->without_terminator())
+          if (early_.contains(&op))
             schedule.push_back({&op, 0});
       };
       if (areCopiesFirst)
@@ -555,17 +622,17 @@ private:
       for (Operation &op : loop.getBody()->without_terminator()) {
         if (!plan_.ahead.contains(&op) && &op != wait_ && !llvm::is_contained(waits_, &op) &&
             !llvm::is_contained(tells_, &op))
-          schedule.push_back({&op, plan_.aheadTrips});
+          schedule.push_back({&op, last});
         for (Operation *begun : held.behind(&op))
-          schedule.push_back({begun, plan_.aheadTrips - 1});
+          schedule.push_back({begun, last - 1});
         // The product runs meanwhile.
         if ((emptied_ && &op == plan_.first) || &op == lastRead)
           scheduleAhead();
         // The copies of threads are waited for while the last product of the trip runs.
         if (emptied_ && &op == plan_.last) {
-          schedule.push_back({wait_, plan_.aheadTrips - 1});
+          schedule.push_back({wait_, last - 1});
           for (Operation *tell : tells_)
-            schedule.push_back({tell, plan_.aheadTrips - 1});
+            schedule.push_back({tell, last - 1});
         }
       }
       if (isProductFirst)
@@ -727,6 +794,7 @@ private:
   std::optional<Ring> before_; // in which this loop goes on, once it is known that it does
   std::optional<Ring> alike_;  // the same, but this loop begins anew in its buffers
   RingPlace begin_;
+  llvm::SetVector<Operation *> early_; // that run a trip ahead of `plan_.ahead`
   simt::AsyncWaitOp wait_;
   SmallVector<Value> buffers_;
   SmallVector<BulkCopies::Plan> boxes_;                 // loads that may be copies of boxes
