@@ -175,7 +175,8 @@ private:
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
   // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Threads
   // read back tiles as they would have loaded them, so that all of a layout must lie in the buffer. Small
-  // ones wait in registers instead, beside others that are copied, but not where threads repeat much.
+  // ones wait in registers instead, beside others that are copied one trip ahead, but not where threads
+  // repeat much: registers hand a load on once it is there, so that it never starts earlier than that.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0;                // bytes of factors that the loop computes and puts into shared memory
@@ -189,7 +190,8 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
-          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load) && !isRepeated(load)))
+          !isFactorOfFactor(load) ||
+          (areOthersCopied && plan_.aheadTrips == 1 && isSmall(load) && !isRepeated(load)))
         continue;
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
@@ -232,7 +234,7 @@ private:
   bool isRepeated(LoadOp load) const {
     auto type = cast<RankedTensorType>(load.getType());
     unsigned registers = simt::registersOf(type);
-    return 2 * registers * plan_.aheadTrips > machine_.costs.heldAhead &&
+    return 2 * registers > machine_.costs.heldAhead &&
            registers * 32 * simt::warpsOf(plan_.loop) >= 4 * uint64_t(type.getNumElements());
   }
 

@@ -122,6 +122,42 @@ def test_scales_of_groups_that_an_index_names(target, m, block, stages, warps):
 
 
 @triton.jit
+def packed_columns_kernel(a_ptr, w_ptr, c_ptr, trips, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i, j, k, word = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, N // 8)
+    acc = tl.zeros((M, N), tl.float32)
+    for trip in range(trips):
+        a = tl.load(a_ptr + trip * M * K + i[:, None] * K + k[None, :])
+        w = tl.load(w_ptr + (trip * K + k)[:, None] * (N // 8) + word[None, :])
+        w = tl.interleave(w, w)
+        w = tl.interleave(w, w)
+        w = tl.interleave(w, w)
+        acc += tl.dot(a, ((w >> (j % 8 * 4)[None, :] & 15) - 8).to(a.dtype))
+    tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+def test_words_of_weights_beside_a_copied_factor(target, stages):
+    m, n, k, trips = 64, 64, 32, 5
+    generator = torch.Generator().manual_seed(5)
+    a = torch.randint(-2, 3, (trips, m, k), generator=generator).to(torch.float16)
+    w = torch.randint(-2**31, 2**31 - 1, (trips * k, n // 8), generator=generator).to(torch.int32)
+    c = torch.full((m, n), float("nan"))
+    packed_columns_kernel[(1,)](a, w, c, trips, M=m, N=n, K=k, num_stages=stages)
+    whole = (w[:, :, None] >> (torch.arange(8, dtype=torch.int32) * 4) & 15).reshape(trips, k, n) - 8
+    assert torch.equal(c.double(), torch.einsum("tmk,tkn->mn", a.double(), whole.double()))
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("stages, waits", [(2, True), (3, False)])
+def test_small_factors_of_factors_are_copied_where_others_are_two_trips_ahead(monkeypatch, stages, waits):
+    """Two registers of a thread hold a trip's words: a load into them starts one trip ahead at most."""
+    monkeypatch.setattr(packed_columns_kernel, "target", "ptxvm")
+    f16, i32, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14, dtype=torch.int32), torch.empty(2**14)
+    kernel = packed_columns_kernel.warmup(f16, i32, f32, 32, M=64, N=64, K=32, num_stages=stages, num_warps=4, arch="sm90a", grid=(1,))
+    assert ("ld.global" in kernel.asm["ptx"]) == waits and "cp.async" in kernel.asm["ptx"]
+
+
+@triton.jit
 def chained_rows_kernel(a_ptr, b_ptr, next_ptr, c_ptr, trips, B: tl.constexpr):
     i = tl.arange(0, B)
     row = i
