@@ -486,7 +486,7 @@ private:
   // too few to keep the multiprocessor busy. Not of products of so few rows that there are hardly more of
   // them: one step of decoding has few programs.
   void startCopiesBehindReads() {
-    unsigned registers = machine_.costs.besideSums + carriedRegisters(), kept = 0;
+    unsigned registers = machine_.costs.besideSums + carriedRegisters() + registersOfAddresses(), kept = 0;
     bool runOn = false, areOfOneWarp = true, isSlender = false;
     uint64_t stored = 0; // bytes of the largest factor that the trip computes and stores
     llvm::MapVector<Value, uint64_t> lasting, copied; // of those that all trips read there, and of copies
@@ -630,6 +630,17 @@ private:
     plan_.isWaitedFor = true;
     if ((plan_.slots + 1) * slotBytes() <= machine_.sharedBytes)
       ++plan_.slots; // a group may be a trip behind
+  }
+
+  // Of the addresses of copies, beside those of as many as `besideSums` counts with.
+  unsigned registersOfAddresses() {
+    constexpr unsigned counted = 12, registersOfOne = 2; // 64 bits each, around the loop
+    uint64_t accesses = 0;
+    for (CopiedLoad &copied : plan_.copied)
+      accesses += std::max<uint64_t>((uint64_t(1) << copied.map.images.size()) /
+                                         (copied.width * 32 * simt::warpsOf(plan_.loop)),
+                                     1);
+    return accesses > counted ? unsigned(accesses - counted) * registersOfOne : 0;
   }
 
   // Of the floats that the loop hands from trip to trip, but for sums of products.

@@ -36,6 +36,18 @@ def faded_kernel(a, b, out, n, M: tl.constexpr, K: tl.constexpr):
     tl.store(out + m[:, None] * M + m[None, :], acc)
 
 
+@triton.jit
+def gated_kernel(a, g, u, out, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """Three tiles a trip, 20 accesses of a thread of eight warps with 64×128×128; two sums."""
+    m, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    gate, up = tl.zeros([M, N], tl.float32), tl.zeros([M, N], tl.float32)
+    for start in range(0, n, K):
+        x = tl.load(a + m[:, None] * n + (start + k)[None, :])
+        gate = tl.dot(x, tl.load(g + j[None, :] * n + (start + k)[:, None]), gate)
+        up = tl.dot(x, tl.load(u + j[None, :] * n + (start + k)[:, None]), up)
+    tl.store(out + m[:, None] * N + j[None, :], gate * up)
+
+
 def whole(*shape):
     return torch.randint(-1, 2, shape, generator=torch.Generator().manual_seed(sum(shape))).half()
 
@@ -77,3 +89,22 @@ def test_explain_says_so(build_dir, name, signature, arch, warps, ahead):
                            "--num-warps", str(warps), "--signature", signature], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert f"run {ahead} trip{'s' if ahead > 1 else ''} ahead, started behind a trip's last read" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("trips", [1, 2, 5])
+def test_gated_products(target, trips):
+    n = 128 * trips
+    a, g, u = whole(64, n), whole(128, n), whole(128, n + 1)[:, :n].contiguous()
+    out = torch.full((64, 128), float("nan"))
+    gated_kernel[(1,)](a, g, u, out, n, M=64, N=128, K=128, num_stages=3, num_warps=8)
+    assert torch.equal(out.double(), (a.double() @ g.double().T) * (a.double() @ u.double().T))
+
+
+@pytest.mark.sim
+def test_registers_of_addresses_leave_no_room_for_a_second_program(build_dir):
+    """With one slot nothing would run beside a trip's copies, since no second program has registers."""
+    done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::gated_kernel", "--target", "sm_90a", "--num-stages", "3",
+                           "--num-warps", "8", "--signature", "a=*f16:16,g=*f16:16,u=*f16:16,out=*f32:16,n=i32:16,M=64,N=128,K=128"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "3 loads run 1 trip ahead\n" in done.stdout, done.stdout
