@@ -96,9 +96,10 @@ layout::SharedMap mapFor(const Layout &load, const Layout &read, ArrayRef<simt::
   std::optional<layout::SharedMap> ofMatrices = layout::matrixMapFor(use, fastest, bits);
   if (ofMatrices && !isOfMultiplyAdds)
     return *ofMatrices;
+  // Of those that occupy shared memory equally long the one that is read by fewer instructions.
   auto conflicts = [&](const layout::SharedMap &map) {
-    unsigned vector = layout::accessWidth(use, map, bits);
-    return layout::wavefronts(use, map, vector, bits) * (8 / std::min(vector, 8u));
+    unsigned vector = layout::accessWidth(use, map, bits), accesses = 8 / std::min(vector, 8u);
+    return std::pair(layout::wavefronts(use, map, vector, bits) * accesses, accesses);
   };
   layout::SharedMap swizzled = isOfMultiplyAdds ? mapOfFactor(load, first.getResult(), machine.accessBits)
                                                 : layout::swizzled(load, use, bits);

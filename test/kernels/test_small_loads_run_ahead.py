@@ -93,6 +93,17 @@ def test_a_thread_loads_few_scales_of_columns(monkeypatch, arch):
     assert 0 < loads <= 24 and kernel.asm["ptx"].count("cp.async") > 0  # of rows alone, ahead of the loop and in it
 
 
+@pytest.mark.sim
+def test_copied_scales_of_columns_are_read_four_at_a_time(monkeypatch):
+    """Of a product's pairs of columns two lie side by side in the copy: 8 reads of a thread in place of 16."""
+    monkeypatch.setattr(scaled_columns_kernel, "target", "ptxvm")
+    f16, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14)
+    kernel = scaled_columns_kernel.warmup(f16, f16, f32, f32, f32, 32, 16, IS_MASKED=False, M=64, N=128, K=64, num_stages=3, num_warps=4,
+                                          arch="sm90a", grid=(1,))
+    reads = [line for line in kernel.asm["ptx"].splitlines() if "ld.shared" in line]
+    assert sum(".v4" in line for line in reads) >= 8 and not any(".v2" in line for line in reads)
+
+
 @triton.jit
 def grouped_weights_kernel(a_ptr, w_ptr, scale_ptr, group_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
     i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK)
