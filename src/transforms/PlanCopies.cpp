@@ -637,9 +637,8 @@ private:
     constexpr unsigned counted = 12, registersOfOne = 2; // 64 bits each, around the loop
     uint64_t accesses = 0;
     for (CopiedLoad &copied : plan_.copied)
-      accesses += std::max<uint64_t>((uint64_t(1) << copied.map.images.size()) /
-                                         (copied.width * 32 * simt::warpsOf(plan_.loop)),
-                                     1);
+      accesses += std::max<uint64_t>(
+          (uint64_t(1) << copied.map.images.size()) / (copied.width * 32 * simt::warpsOf(plan_.loop)), 1);
     return accesses > counted ? unsigned(accesses - counted) * registersOfOne : 0;
   }
 
