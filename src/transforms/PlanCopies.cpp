@@ -175,8 +175,8 @@ private:
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
   // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Threads
   // read back tiles as they would have loaded them, so that all of a layout must lie in the buffer. Small
-  // ones wait in registers instead, beside others that are copied one trip ahead, but not where threads
-  // repeat much: registers hand a load on once it is there, so that it never starts earlier than that.
+  // ones wait in registers instead, beside others that are copied. A load into registers starts one trip
+  // ahead at most, since these hand it on once it is there.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0;                // bytes of factors that the loop computes and puts into shared memory
@@ -190,8 +190,7 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
-          !isFactorOfFactor(load) ||
-          (areOthersCopied && plan_.aheadTrips == 1 && isSmall(load) && !isRepeated(load)))
+          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load) && !isBetterCopied(load)))
         continue;
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
@@ -229,13 +228,15 @@ private:
     return false;
   }
 
-  // Would threads hold so many elements that others hold, too, that a copy of each is less to load, and
-  // leaves registers to what else the trip holds?
-  bool isRepeated(LoadOp load) const {
+  // Does a copy serve a small tile better than registers: each thread has an element to copy, and either the
+  // copy starts earlier, or threads would hold so many elements that others hold, too, that this is less to
+  // load?
+  bool isBetterCopied(LoadOp load) const {
     auto type = cast<RankedTensorType>(load.getType());
-    unsigned registers = simt::registersOf(type);
-    return 2 * registers > machine_.costs.heldAhead &&
-           registers * 32 * simt::warpsOf(plan_.loop) >= 4 * uint64_t(type.getNumElements());
+    auto elements = uint64_t(type.getNumElements());
+    unsigned threads = 32 * simt::warpsOf(plan_.loop), registers = simt::registersOf(type);
+    bool isRepeated = 2 * registers > machine_.costs.heldAhead && registers * threads >= 4 * elements;
+    return elements >= threads && (plan_.aheadTrips > 1 || isRepeated);
   }
 
   // May the value wait in registers for all of the trips that a load runs ahead?
