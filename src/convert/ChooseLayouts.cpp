@@ -246,6 +246,14 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     if (registersOfSums(leader, across) < registersOfSums(leader, layout))
       layout = across;
   }
+  // Rows that are fewer than the warps leave some of these along the columns: what is reduced along a row
+  // meets across warps anyway, and sums of columns need not.
+  if (reducedInLoops_.contains(leader) && layout.rank() > 1 && liesAcrossWarps(layout, heaviest->order)) {
+    ArrayRef<unsigned> dims = reducedInLoops_.find(leader)->second;
+    Layout across = build(type, heaviest->order, best, WarpsAlong::Fast);
+    if (exchanges(across, dims) < exchanges(layout, dims))
+      layout = across;
+  }
   // Nothing is combined along the rows: warps that lie along them share no elements of lines of columns,
   // which each would load; but each thread then has elements of more rows, with their addresses.
   if (type.getRank() > 1 && !combined_.contains(leader) && !moved_.contains(leader)) {
@@ -264,6 +272,14 @@ void LayoutChoice::chooseByAnchors(Value leader) {
   if (isReducedInside)
     reducedInTrips_.insert(leader);
   chosen_.try_emplace(leader, isReducedInside ? reduced(leader, layout) : layout);
+}
+
+bool LayoutChoice::liesAcrossWarps(const Layout &layout, ArrayRef<unsigned> order) {
+  uint32_t fast = layout.dimMask(order[0]);
+  auto moves = [&](uint32_t mask) {
+    return llvm::any_of(layout.bases(Axis::Warp), [&](uint32_t basis) { return (basis & mask) != 0; });
+  };
+  return moves(fast) && moves(~fast);
 }
 
 double LayoutChoice::costOfRowsAndColumns(Value leader, const Layout &layout) const {

@@ -67,6 +67,8 @@ private:
   static double exchanges(const layout::Layout &layout, llvm::ArrayRef<unsigned> reduced);
   // The same of all reductions of a class outside of loops, and of the tiles that its elements are moved to.
   double exchangesOfReductions(mlir::Value leader, const layout::Layout &layout) const;
+  // Do warps lie along the fastest dimension and along another one, too?
+  static bool liesAcrossWarps(const layout::Layout &layout, llvm::ArrayRef<unsigned> order);
   // Of a thread, for the results of reductions in loops, which it carries.
   unsigned registersOfSums(mlir::Value leader, const layout::Layout &layout) const;
   void collectAnchors(tile::FuncOp function);

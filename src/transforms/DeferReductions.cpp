@@ -265,11 +265,27 @@ private:
         return false;
       // Scales are spread over the threads along the axis, as they lie.
       if (isTile && isScaled_ &&
-          (value.getDefiningOp() != reduce ||
+          ((value.getDefiningOp() != reduce && !scalesAreUniform()) ||
            partial.narrowed(axis) != simt::layoutOf(reduce.getResult(0)).expanded(axis)))
         return false;
     }
     return true;
+  }
+
+  // Is all that scales one number for the whole tile, in whichever layout?
+  bool scalesAreUniform() const {
+    return llvm::all_of(steps_, [&](Step step) {
+      return llvm::all_of(step.op->getOpOperands(), [&](OpOperand &operand) {
+        bool isSummand =
+            llvm::any_of(reductions_, [&](const auto &each) { return each.first == operand.get(); });
+        return operand.getOperandNumber() == step.carried || isSummand || isUniform(operand.get());
+      });
+    });
+  }
+  static bool isUniform(Value scale) {
+    DenseElementsAttr elements;
+    return scale.getDefiningOp<SplatOp>() ||
+           (matchPattern(scale, m_Constant(&elements)) && elements.isSplat());
   }
 
   static std::optional<RankedTensorType> partialTypeOf(ReduceOp reduce, const Layout &source,
@@ -315,6 +331,11 @@ private:
     auto type = dyn_cast<RankedTensorType>(scale.getType());
     if (!type)
       return SplatOp::create(builder, scale.getLoc(), partialType_, scale);
+    if (auto splat = scale.getDefiningOp<SplatOp>())
+      return SplatOp::create(builder, scale.getLoc(), partialType_, splat.getValue());
+    DenseElementsAttr elements;
+    if (matchPattern(scale, m_Constant(&elements)) && elements.isSplat())
+      return constantOf(builder, scale.getLoc(), elements.getSplatValue<Attribute>());
     SmallVector<int64_t> extents(type.getShape());
     extents.insert(extents.begin() + axis, 1);
     Type expanded = simt::withLayout(RankedTensorType::get(extents, type.getElementType()),
@@ -336,6 +357,11 @@ private:
                                                        isa_and_nonnull<arith::AddFOp>(combinerOf(reduce)) &&
                                                        reduce.getOperands()[0].getType() == partialType_)
       return reduce.getOperands()[0];
+    // As the reductions leave it, which the loop may carry in another layout.
+    ReduceOp first = reductions_.front().second;
+    Type reduced = first.getResult(0).getType();
+    if (whole.getType() != reduced && !isUniform(whole))
+      whole = simt::ConvertOp::create(builder, loc, reduced, whole, simt::ConversionAttr());
     double part = 1.0 / double(partialType_.getShape()[axis]);
     Value parts = constantOf(builder, loc, builder.getFloatAttr(partialType_.getElementType(), part));
     return builder.createOrFold<arith::MulFOp>(loc, spread(builder, whole, axis), parts);

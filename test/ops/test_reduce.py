@@ -254,6 +254,39 @@ def test_many_columns_that_warps_share(target, shape, warps):
 
 
 @triton.jit
+def weighted_columns_kernel(x_ptr, out_ptr, n, R: tl.constexpr, C: tl.constexpr):
+    column = tl.arange(0, C)
+    total = 2.0 * tl.load(x_ptr + column)
+    largest = -100.0
+    for start in range(0, n, R):
+        row = start + tl.arange(0, R)
+        x = tl.load(x_ptr + row[:, None] * C + column[None, :], row[:, None] < n, other=0.0)
+        sums = tl.sum(x, axis=1)
+        before, largest = largest, tl.maximum(largest, tl.max(sums, axis=0))
+        weight = tl.exp2((sums - largest) * 0.125)
+        total = total * tl.exp2((before - largest) * 0.125) + tl.sum(x * weight[:, None], axis=0)
+    tl.store(out_ptr + column, total)
+
+
+# One number scales the sums of all columns in each trip; the rows are as many as the warps, more, or fewer.
+@pytest.mark.parametrize("shape", [(2, 1024), (4, 512), (8, 512), (16, 64)], ids=str)
+def test_columns_weighted_by_their_rows(target, shape):
+    rows, columns = shape
+    x = random(5, columns)
+    total, largest = 2.0 * x[0].double(), torch.tensor(-100.0, dtype=torch.float64)
+    for start in range(0, 5, rows):
+        tile = torch.zeros(shape, dtype=torch.float64)
+        tile[: min(rows, 5 - start)] = x[start : start + rows]
+        sums = tile.sum(1)
+        before, largest = largest, torch.maximum(largest, sums.max())
+        weight = torch.exp2((sums - largest) * 0.125)
+        total = total * torch.exp2((before - largest) * 0.125) + (tile * weight[:, None]).sum(0)
+    out = torch.zeros(columns)
+    weighted_columns_kernel[(1,)](x, out, 5, rows, columns, num_warps=4)
+    torch.testing.assert_close(out.double(), total, rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
 def sums_with_arithmetic_between_kernel(x_ptr, out_ptr, B: tl.constexpr):
     i = tl.arange(0, B)
     x = tl.load(x_ptr + i)

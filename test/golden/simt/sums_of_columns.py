@@ -7,6 +7,8 @@
 # RUN: tegula compile %s::added --target sm_90a --num-warps 4 --emit simt --signature 'x=*f32,y=*f32,sums=*f32:16,C=i32,R=4,N=2048' | FileCheck %s --check-prefix=ADDED
 # RUN: tegula compile %s::added --target sm_90a --num-warps 4 --emit simt --signature 'x=*f32,y=*f32,sums=*f32:16,C=i32,R=4,N=512' | FileCheck %s --check-prefix=SMALL
 # RUN: tegula compile %s::groups --target sm_90a --num-warps 2 --emit simt --signature 'x=*f32:16,sums=*f32,out=*f32:16,C=i32,R=2,N=4096,G=32' | FileCheck %s --check-prefix=GROUPS
+# RUN: tegula compile %s::weighted --target sm_90a --num-warps 4 --emit simt --signature 'x=*bf16:16,sums=*bf16:16,rows=*f32,n=i32,N=2048,R=2' | FileCheck %s --check-prefix=WEIGHTED
+# RUN: tegula compile %s::weighted --target sm_90a --num-warps 4 --emit simt --signature 'x=*bf16:16,sums=*f32:16,rows=*f32,n=i32,N=512,R=4' | FileCheck %s --check-prefix=ROWWARPS
 # The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
 # has whole columns. They lie across the rows where more is exchanged along these.
 import tegula.language as tl
@@ -115,3 +117,33 @@ def groups(x, sums, out, C, R: tl.constexpr, N: tl.constexpr, G: tl.constexpr):
 # GROUPS-NOT: simt.convert
 # GROUPS-NOT: simt.scratch
 # GROUPS: tt.return
+
+
+# Rows that a trip weighs by their own sums, fewer than the warps: these meet for each row anyway, so that all of them lie
+# along the columns, whose sums and the rows' largest weight need no other thread then.
+@jit
+def weighted(x, sums, rows, n, R: tl.constexpr, N: tl.constexpr):
+    column = tl.arange(0, N)
+    total = tl.zeros((N,), tl.float32)
+    largest = -1e30
+    for start in range(0, n, R):
+        row = start + tl.arange(0, R)
+        tile = tl.load(x + row[:, None] * N + column[None, :], row[:, None] < n, other=0.0).to(tl.float32)
+        weight = tl.sum(tile * tile, 1)
+        before, largest = largest, tl.maximum(largest, tl.max(weight, 0))
+        total = total * tl.exp(before - largest) + tl.sum(tile * tl.exp(weight - largest)[:, None], 0)
+        tl.store(rows + row, weight, row < n)
+    tl.store(sums + column, total.to(sums.dtype.element_ty))
+
+
+# WEIGHTED: #simt.layout<{{.*}}[2x2048]{{.*}} warp=[(0,{{[0-9]+}}),(0,{{[0-9]+}})]
+# WEIGHTED: scf.for
+# WEIGHTED-COUNT-1: simt.scratch
+# WEIGHTED-NOT: simt.scratch
+# WEIGHTED: scf.yield
+# Where each row has its warp the columns' sums, which one number scales, are combined across these once, behind the loop.
+# ROWWARPS: #simt.layout<{{.*}}[4x512]{{.*}} warp=[(1,0),(2,0)]
+# ROWWARPS: scf.for
+# ROWWARPS-NOT: -> (tensor<512xf32
+# ROWWARPS: scf.yield
+# ROWWARPS: tt.reduce {{.*}} axis 0
