@@ -211,11 +211,13 @@ const Pass deferReductions{"defer-reductions", "simt",
                                transforms::deferReductions(function, unit.remarks);
                              });
                            }};
-const Pass hoistConverts{
-    "hoist-converts", "simt", "conversions to operands of products move up to the loads that they come from",
-    [](Unit &unit) {
-      return eachFunction(unit, [](tile::FuncOp function) { transforms::hoistConverts(function); });
-    }};
+const Pass hoistConverts{"hoist-converts", "simt",
+                         "conversions to operands of products move up to the loads that they come from, "
+                         "others to loads of fewer bits",
+                         [](Unit &unit) {
+                           return eachFunction(
+                               unit, [](tile::FuncOp function) { transforms::hoistConverts(function); });
+                         }};
 const Pass sinkConverts{
     "sink-converts", "simt", "conversions move down behind casts to narrower elements", [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkConverts(function); });

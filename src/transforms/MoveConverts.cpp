@@ -1,6 +1,9 @@
 #include "transforms/MoveConverts.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
+#include "layout/Conversion.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -101,9 +104,9 @@ Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
   return copy->getResult(0);
 }
 
-// `movesOnly`: not above ops that compute.
-void hoist(simt::ConvertOp convert, bool movesOnly) {
-  while (Operation *op = convert.getValue().getDefiningOp()) {
+// `movesOnly`: not above ops that compute; `last`: up to that value, if it is given.
+void hoist(simt::ConvertOp convert, bool movesOnly, Value last = {}) {
+  while (Operation *op = convert.getValue() == last ? nullptr : convert.getValue().getDefiningOp()) {
     OpOperand *source = isa<LoadOp>(op) ? nullptr : sourceOf(op);
     if (!source || (movesOnly && !isa<TransOp, simt::ConvertOp>(op)))
       return;
@@ -135,10 +138,54 @@ void hoist(simt::ConvertOp convert, bool movesOnly) {
   }
 }
 
+unsigned bitsOf(Value tile) { return elementType(tile.getType()).getIntOrFloatBitWidth(); }
+bool isNumber(Value value) { return elementType(value.getType()).isIntOrFloat(); }
+
+// Is a product computed from the value, or does a loop or branch hand it on? What products read is laid out
+// for them by other passes.
+bool mayReachProduct(Value value) {
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (unsigned i = 0; i != reached.size(); ++i)
+    for (Operation *user : reached[i].getUsers()) {
+      if (isa<DotOp>(user) || user->hasTrait<OpTrait::IsTerminator>())
+        return true;
+      for (Value result : user->getResults())
+        if (isTile(result))
+          reached.insert(result);
+    }
+  return false;
+}
+
+// The load that a conversion's operand is computed from, element by element by arithmetic of floats and for
+// nothing else, if its elements have so few bits that it costs less to convert; null where the operand does,
+// or threads would compute more behind the conversion. Integers that are taken apart stay where they are:
+// their parts, of several bytes at once, come from the words that were loaded.
+Value narrowLoadBehind(simt::ConvertOp convert) {
+  Value value = convert.getValue();
+  auto isFloat = [](Value tile) { return isa<FloatType>(elementType(tile.getType())); };
+  if (!isFloat(value) || simt::registersOf(value.getType()) < simt::registersOf(convert.getType()))
+    return {};
+  while (isFloat(value) && !value.getDefiningOp<LoadOp>()) {
+    Operation *op = value.getDefiningOp();
+    OpOperand *source = !op || isa<TransOp, simt::ConvertOp>(op) || op->getBlock() != convert->getBlock()
+                            ? nullptr
+                            : sourceOf(op);
+    if (!source || !isNumber(source->get()))
+      return {};
+    value = source->get();
+  }
+  if (!value.getDefiningOp<LoadOp>() || bitsOf(value) >= bitsOf(convert.getValue()))
+    return {};
+  const Layout from = simt::layoutOf(value), to = simt::layoutOf(convert.getResult());
+  auto costOf = [&](Value tile) {
+    return layout::planConversion(from, to, simt::storedBits(elementType(tile.getType()))).cost;
+  };
+  return costOf(value) < costOf(convert.getValue()) ? value : Value();
+}
+
 // Moves a conversion behind the casts that make its elements narrower, and what leads to them: less is moved.
 void sink(simt::ConvertOp convert) {
-  auto bitsOf = [](Value value) { return elementType(value.getType()).getIntOrFloatBitWidth(); };
-  auto isNumber = [](Value value) { return elementType(value.getType()).isIntOrFloat(); };
   Value from = convert.getValue(), to = convert.getResult();
   if (!isNumber(from) || simt::registersOf(from.getType()) > simt::registersOf(to.getType()))
     return;
@@ -192,7 +239,7 @@ void sinkConverts(Operation *function) {
 }
 
 void hoistConverts(Operation *function) {
-  SmallVector<simt::ConvertOp> converts;
+  SmallVector<simt::ConvertOp> converts, others;
   function->walk([&](simt::ConvertOp convert) {
     bool isOperand =
         llvm::any_of(convert->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); });
@@ -205,10 +252,15 @@ void hoistConverts(Operation *function) {
     bool isFactor = llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds);
     if (isFromLoad || isFactor || (isSpread && !isOperand))
       converts.push_back(convert);
+    else if (!isOperand && !mayReachProduct(convert.getResult()))
+      others.push_back(convert);
   });
   for (simt::ConvertOp convert : converts)
     hoist(convert,
           llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds) || isOfLoopsBehind(convert));
+  for (simt::ConvertOp convert : others)
+    if (Value load = narrowLoadBehind(convert))
+      hoist(convert, false, load);
 }
 
 } // namespace tegula::transforms

@@ -10,7 +10,9 @@ namespace tegula::transforms {
 // and read as the operand wants it. So are conversions to a layout in which a thread has fewer elements, up
 // to what is no such arithmetic (sums of rows, say): it is done once, not by each thread that had a copy.
 // Over transpositions only move a factor of multiply-adds, which many threads read, and one that only loops
-// behind it read: it is computed once, and operandsInShared may leave it in shared memory.
+// behind it read: it is computed once, and operandsInShared may leave it in shared memory. A conversion that
+// no product reads stands at the load whose floats, or whole numbers of few bits, are widened for it, where
+// that costs less.
 void hoistConverts(mlir::Operation *function);
 
 // Rewrites convert, op, narrowing cast as op, cast, convert: fewer bytes are moved.
