@@ -19,6 +19,7 @@
 #include "targets/nvidia/OffsetProducts.h"
 #include "targets/nvidia/Ops.h"
 #include "targets/nvidia/ProductSteps.h"
+#include "targets/nvidia/SharedComparisons.h"
 #include "targets/nvidia/SharedDivisors.h"
 #include "targets/nvidia/SharedSums.h"
 #include "targets/nvidia/SignedZeros.h"
@@ -274,6 +275,10 @@ constexpr Pass divideOnce{"share-divisors", "llvm",
 constexpr Pass sumOnce{"share-sums", "llvm",
                        "sums of the same numbers, distances of rows and columns say, are computed once",
                        eachCode<shareSums>};
+constexpr Pass compareOnce{
+    "share-comparisons", "llvm",
+    "comparisons of one number with a thread's elements become those of one difference with constants",
+    eachCode<shareComparisons>};
 constexpr Pass sinkMasks{
     "sink-comparisons", "llvm",
     "comparisons that only another block needs, a mask ahead of copies say, are made there: "
@@ -387,6 +392,7 @@ constexpr pipeline::Row table[] = {
     {"optimize", &divideOnce},
     {"optimize", &sumOffsets},
     {"optimize", &sumOnce},
+    {"optimize", &compareOnce},
     {"optimize", &sinkMasks},
     {"optimize", &orderLoads},
     {"optimize", &orderSteps, hasGroupDots},
