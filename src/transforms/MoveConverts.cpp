@@ -3,6 +3,8 @@
 #include "ir/simt/Simt.h"
 #include "layout/Conversion.h"
 
+#include "mlir/IR/Iterators.h"
+
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -229,9 +231,98 @@ void sink(simt::ConvertOp convert) {
   convert.erase();
 }
 
+// An op, and those that it alone reads, by which tiles that all are converted alike are computed with,
+// element by element.
+class ComputedOfConverts {
+public:
+  explicit ComputedOfConverts(Operation *last) : last_(last) {}
+
+  // Converts the result in place of the tiles, if that costs less.
+  void rewrite() {
+    if (!add(last_) || converts_.size() < 2 || !isCheaper() ||
+        llvm::any_of(last_->getUsers(), [](Operation *user) { return user->hasAttr(simt::matrixName); }))
+      return;
+    OpBuilder builder(last_);
+    Type wanted = last_->getResult(0).getType();
+    Layout before = layoutBefore();
+    for (Operation *op : llvm::reverse(ops_)) { // operands first
+      builder.setInsertionPoint(op);
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto convert = operand.get().getDefiningOp<simt::ConvertOp>();
+            convert && converts_.contains(convert))
+          operand.set(convert.getValue());
+        else if (isTile(operand.get()) && isUniform(operand.get()))
+          operand.set(uniformIn(builder, operand.get(), before));
+      op->getResult(0).setType(simt::withLayout(op->getResult(0).getType(), before));
+    }
+    builder.setInsertionPointAfter(last_);
+    Value result = last_->getResult(0);
+    auto later = simt::ConvertOp::create(builder, last_->getLoc(), wanted, result, simt::ConversionAttr());
+    result.replaceAllUsesExcept(later, later);
+    for (simt::ConvertOp convert : converts_)
+      convert.erase();
+  }
+
+private:
+  static constexpr size_t mostOps = 64; // beyond, all stay as they are
+
+  // Collects the op, and those that it alone reads. False: some of it is not converted from that layout.
+  bool add(Operation *op) {
+    if (!isComputed(op) || op->getBlock() != last_->getBlock() || ops_.size() == mostOps)
+      return false;
+    ops_.push_back(op);
+    for (Value operand : op->getOperands()) {
+      if (!isTile(operand) || isUniform(operand))
+        continue;
+      Operation *from = operand.getDefiningOp();
+      if (!from || !llvm::all_of(from->getUsers(), [&](Operation *user) { return user == op; }))
+        return false;
+      auto convert = dyn_cast<simt::ConvertOp>(from);
+      if (!convert ? !add(from) : !add(convert))
+        return false;
+    }
+    return true;
+  }
+
+  bool add(simt::ConvertOp convert) {
+    converts_.insert(convert);
+    return isNumber(convert.getValue()) && simt::layoutOf(convert.getValue()) == layoutBefore() &&
+           simt::registersOf(convert.getValue().getType()) <= simt::registersOf(convert.getType());
+  }
+
+  static bool isComputed(Operation *op) {
+    return op->hasTrait<OpTrait::Elementwise>() && op->getNumResults() == 1 && op->getNumRegions() == 0 &&
+           isMemoryEffectFree(op) && isTile(op->getResult(0)) && isNumber(op->getResult(0));
+  }
+
+  Layout layoutBefore() const { return simt::layoutOf((*converts_.begin())->getOperand(0)); }
+
+  bool isCheaper() const {
+    Layout from = layoutBefore(), to = simt::layoutOf(last_->getResult(0));
+    auto costOf = [&](Value tile) {
+      return layout::planConversion(from, to, simt::storedBits(elementType(tile.getType()))).cost;
+    };
+    decltype(costOf(Value())) all = 0;
+    for (simt::ConvertOp convert : converts_)
+      all += costOf(convert.getValue());
+    return costOf(last_->getResult(0)) < all;
+  }
+
+  Operation *last_;
+  SmallVector<Operation *> ops_; // each behind those that read it
+  llvm::SmallSetVector<simt::ConvertOp, 8> converts_;
+};
+
 } // namespace
 
 void sinkConverts(Operation *function) {
+  SmallVector<Operation *> ends; // the last ones first
+  function->walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
+    if (op->hasTrait<OpTrait::Elementwise>())
+      ends.push_back(op);
+  });
+  for (Operation *end : ends)
+    ComputedOfConverts(end).rewrite();
   SmallVector<simt::ConvertOp> converts;
   function->walk([&](simt::ConvertOp convert) { converts.push_back(convert); });
   for (simt::ConvertOp convert : converts)

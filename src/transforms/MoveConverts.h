@@ -15,7 +15,8 @@ namespace tegula::transforms {
 // that costs less.
 void hoistConverts(mlir::Operation *function);
 
-// Rewrites convert, op, narrowing cast as op, cast, convert: fewer bytes are moved.
+// Rewrites convert, op, narrowing cast as op, cast, convert: fewer bytes are moved. Of several tiles that are
+// converted alike, and computed with, the result is converted: once.
 void sinkConverts(mlir::Operation *function);
 
 } // namespace tegula::transforms
