@@ -34,6 +34,28 @@ unsigned costOfShared(tile::GatherOp gather, const layout::ConversionCosts &cost
   return wavefronts * costs.wavefront + mixing + costs.sharedLatency + costs.barrier;
 }
 
+// A conversion through shared memory, at which warps meet, stands behind the stores of more elements that its
+// readers come after: these need not wait for it, and what they store not stay in registers.
+void sinkBehindStores(simt::ConvertOp convert) {
+  auto isLarger = [&](Value stored) {
+    return isa<RankedTensorType>(stored.getType()) &&
+           simt::registersOf(stored.getType()) > simt::registersOf(convert.getValue().getType());
+  };
+  Block *block = convert->getBlock();
+  Operation *first = nullptr;
+  for (Operation *user : convert->getUsers()) {
+    Operation *here = block->findAncestorOpInBlock(*user);
+    if (!first || here->isBeforeInBlock(first))
+      first = here;
+  }
+  Operation *last = nullptr;
+  for (Operation *op = convert; first && op != first; op = op->getNextNode())
+    if (auto store = dyn_cast<tile::StoreOp>(op); store && isLarger(store.getValue()))
+      last = op;
+  if (last)
+    convert->moveAfter(last);
+}
+
 } // namespace
 
 void planConverts(ModuleOp module, const simt::Costs &costs) {
@@ -47,6 +69,14 @@ void planConverts(ModuleOp module, const simt::Costs &costs) {
                 costs.conversion);
     convert.setPlanAttr(simt::ConversionAttr::get(module.getContext(), plan));
   });
+  SmallVector<simt::ConvertOp> exchanges;
+  module.walk([&](simt::ConvertOp convert) {
+    if (convert.getPlan()->isShared() && !convert.getPlan()->getWithinWarp())
+      exchanges.push_back(convert);
+  });
+  // Beside products registers are short for what is exchanged, too, and barriers are there anyway.
+  if (!module.walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    llvm::for_each(llvm::reverse(exchanges), sinkBehindStores);
   module.walk([&](tile::GatherOp gather) {
     if (simt::canGatherInWarp(gather) &&
         (simt::layoutOf(gather.getSource()).size(Axis::Register) <= costs.gatheredRegisters ||

@@ -1,6 +1,7 @@
 // Decides how each conversion happens, once, by the costs of the machine. In: a simt kernel in which no later
 // pass makes a conversion. Out: a #simt.conversion on each `simt.convert`, which whoever follows reads, and
-// `simt.in_warp` on each gather whose elements lanes hand to each other.
+// `simt.in_warp` on each gather whose elements lanes hand to each other. A conversion at which warps meet
+// stands behind the stores ahead of its first reader.
 #pragma once
 #include "ir/simt/Costs.h"
 
