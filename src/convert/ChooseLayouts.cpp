@@ -148,7 +148,7 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
         chosen_.contains(classes_.leader(reduced)))
       for (Value result : reduce.getResults())
         if (isTile(result) && classes_.isData(result))
-          rowsOfProducts_.insert(classes_.leader(result));
+          linesOfLoops_.insert(classes_.leader(result));
   });
   collectFreeSums(function);
   function.walk([&](Operation *op) {
@@ -161,9 +161,15 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
           op->getParentOfType<LoopLikeOpInterface>())
         heldByLoops_[classes_.leader(operand)].insert(operand);
   });
-  for (Value leader : classes.leaders())
-    if (anchors_.contains(leader) && !chosen_.contains(leader) && !waits(leader))
-      chooseByAnchors(leader);
+  auto chooseAnchored = [&](bool lines) {
+    for (Value leader : classes.leaders())
+      if ((shapeOf(leader.getType()).size() == 1) == lines && anchors_.contains(leader) &&
+          !chosen_.contains(leader) && !waits(leader))
+        chooseByAnchors(leader);
+  };
+  chooseAnchored(false);
+  collectCarriedSums(function);
+  chooseAnchored(true);
   // What producers give and readers want, until nothing new is known; then one of those that waited.
   Derivations derivations(function, classes);
   std::array<size_t, 3> next = {}; // the leaders in front of it are chosen, one a round of chooseWaiting
@@ -499,7 +505,7 @@ double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {
 bool LayoutChoice::waits(Value leader) const {
   const auto &anchors = anchors_.find(leader)->second;
   auto type = cast<RankedTensorType>(leader.getType());
-  bool isOfLoop = rowsOfProducts_.contains(leader);
+  bool isOfLoop = linesOfLoops_.contains(leader);
   bool isAccessed = llvm::any_of(anchors, [](const Anchor &anchor) { return anchor.isAccess; });
   bool isLine = llvm::count_if(type.getShape(), [](int64_t extent) { return extent != 1; }) <= 1;
   return type.getNumElements() <= 32 * int64_t(warps_) || !isAccessed ||
@@ -642,6 +648,20 @@ void LayoutChoice::collectReductions(FuncOp function) {
       for (Value operand : op->getOperands())
         if (classes_.isData(operand))
           combined_.insert(classes_.leader(operand));
+  });
+}
+
+void LayoutChoice::collectCarriedSums(FuncOp function) {
+  function.walk([&](ReduceOp reduce) {
+    Value reduced = reduce.getOperands()[0];
+    if (!isa<scf::ForOp, scf::WhileOp>(reduce->getParentOp()) || !classes_.isData(reduced) ||
+        !chosen_.contains(classes_.leader(reduced)))
+      return;
+    Layout line = of(reduced).sliced(reduce.getAxis());
+    for (Value result : reduce.getResults())
+      if (isTile(result) && classes_.isData(result) &&
+          line.size(Axis::Register) <= plain(result.getType()).size(Axis::Register))
+        linesOfLoops_.insert(classes_.leader(result));
   });
 }
 

@@ -74,6 +74,8 @@ private:
   void collectAnchors(tile::FuncOp function);
   void collectReductions(tile::FuncOp function);
   void collectFreeSums(tile::FuncOp function);
+  // Lines that a loop reduces tiles of a known layout to, of which each thread then has its share alone.
+  void collectCarriedSums(tile::FuncOp function);
   // A layout of what is reduced in which a result in `result` needs no conversion; none where threads would
   // compute much more than their share.
   std::optional<layout::Layout> behindSum(tile::ReduceOp reduce, const layout::Layout &result) const;
@@ -93,8 +95,8 @@ private:
   // Does the class wait for what its producers and readers want? A tile smaller than the threads, which
   // repeat it anyway, one that is only gathered, which any thread can do, a line or one whose elements ops
   // have at other coordinates, that is only loaded, which threads can do as its readers want it, or a line
-  // that a loop reduces its products to, and that is loaded or stored outside of loops: the conversion is
-  // behind them.
+  // that a loop reduces its products to, or tiles of which each thread has all that it adds up, and that is
+  // loaded or stored outside of loops: the conversion is behind them.
   bool waits(mlir::Value leader) const;
   // Is a layout that readers want good enough for the loads of a class that waited?
   bool suits(mlir::Value leader, const layout::Layout &layout) const;
@@ -138,7 +140,8 @@ private:
   llvm::DenseSet<mlir::Operation *> copiedForFactors_;
   Locality locality_;
   ReducedTiles reduced_;
-  llvm::DenseSet<mlir::Value> rowsOfProducts_; // leaders of what loops reduce tiles of the matrix unit to
+  llvm::DenseSet<mlir::Value>
+      linesOfLoops_; // leaders of what loops reduce their tiles to, and keep as that gives it
   llvm::DenseSet<mlir::Value> reducedInTrips_; // leaders of what lies as the reductions of loops want it
   // Classes of nothing but results of reductions of what is computed again, in any layout, by leader: a
   // reader's layout is as good as another.

@@ -9,6 +9,7 @@
 # RUN: tegula compile %s::groups --target sm_90a --num-warps 2 --emit simt --signature 'x=*f32:16,sums=*f32,out=*f32:16,C=i32,R=2,N=4096,G=32' | FileCheck %s --check-prefix=GROUPS
 # RUN: tegula compile %s::weighted --target sm_90a --num-warps 4 --emit simt --signature 'x=*bf16:16,sums=*bf16:16,rows=*f32,n=i32,N=2048,R=2' | FileCheck %s --check-prefix=WEIGHTED
 # RUN: tegula compile %s::weighted --target sm_90a --num-warps 4 --emit simt --signature 'x=*bf16:16,sums=*f32:16,rows=*f32,n=i32,N=512,R=4' | FileCheck %s --check-prefix=ROWWARPS
+# RUN: tegula compile %s::weighted --target sm_90a --num-warps 4 --emit simt --signature 'x=*bf16:16,sums=*f32:16,rows=*f32,n=i32,N=2048,R=2' | FileCheck %s --check-prefix=CARRIED
 # The warps of a tile whose columns are summed lie side by side along its rows, where that exchanges less: each thread then
 # has whole columns. They lie across the rows where more is exchanged along these.
 import tegula.language as tl
@@ -147,3 +148,8 @@ def weighted(x, sums, rows, n, R: tl.constexpr, N: tl.constexpr):
 # ROWWARPS-NOT: -> (tensor<512xf32
 # ROWWARPS: scf.yield
 # ROWWARPS: tt.reduce {{.*}} axis 0
+# Sums that are stored wider than the tile is loaded move behind the loop.
+# CARRIED: scf.for
+# CARRIED-NOT: simt.convert {{.*}} bytes 8192
+# CARRIED: scf.yield
+# CARRIED: simt.convert {{.*}} bytes 8192
