@@ -45,13 +45,14 @@ void Emitter::addIncoming(ArrayRef<llvm::PHINode *> phis, ValueRange values) {
 // The sums of such loops leave few registers: what threads compute for themselves beside one, each trip
 // around it computes again, behind the last of them, in place of all of it ahead of the loops.
 void Emitter::emitTrip(scf::ForOp op) {
-  llvm::Value *thread = thread_, *uniformWarp = uniformWarp_;
+  llvm::Value *thread = thread_, *uniformWarp = uniformWarp_, *zeroOfLane = zeroOfLane_;
   std::map<std::vector<uint32_t>, llvm::Value *> linear = std::move(linear_);
   llvm::BasicBlock *prologue = prologue_;
   beginAnew();
   emitBlock(*op.getBody());
   thread_ = thread;
   uniformWarp_ = uniformWarp;
+  zeroOfLane_ = zeroOfLane;
   linear_ = std::move(linear);
   prologue_ = prologue;
 }

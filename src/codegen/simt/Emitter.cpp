@@ -146,7 +146,7 @@ llvm::Value *Emitter::thread() {
 llvm::Value *Emitter::zeroOfLane() {
   if (!zeroOfLane_) {
     llvm::IRBuilder<>::InsertPointGuard guard(builder);
-    builder.SetInsertPoint(prologue_, prologue_->begin());
+    builder.SetInsertPoint(prologue_->getTerminator());
     zeroOfLane_ = hardware.zeroOfLane(builder);
   }
   return zeroOfLane_;
