@@ -4,6 +4,7 @@
 #include "ir/simt/Scratch.h"
 #include "ir/tile/Elementwise.h"
 #include "layout/OperandTile.h"
+#include "transforms/HeldLoads.h"
 #include "transforms/ThreadCosts.h"
 
 #include "mlir/IR/Matchers.h"
@@ -240,28 +241,41 @@ private:
   }
 
   // May the value wait in registers for all of the trips that a load runs ahead?
-  bool isSmall(LoadOp load) const {
+  bool isSmall(LoadOp load) const { return isSmallOver(plan_.aheadTrips, load); }
+
+  bool isSmallOver(unsigned trips, LoadOp load) const {
     auto type = dyn_cast<RankedTensorType>(load.getType());
     unsigned registers = type ? simt::registersOf(type) : 1;
     if (type && simt::storedBits(type.getElementType()) == 8)
       registers *= 4; // each byte has a register of its own from trip to trip
-    return registers * plan_.aheadTrips <= machine_.costs.heldAhead;
+    return registers * trips <= machine_.costs.heldAhead;
   }
 
-  // Small tiles and scalars that the trip computes with run ahead into registers. Not those whose masked
-  // elements are replaced by what the trip computes: the loop could not be expanded, and nothing would run
-  // ahead.
+  // Small tiles and scalars that the trip computes with run ahead into registers; what a factor is computed of
+  // may be larger, if it waits there for one trip only. Not those whose masked elements are replaced by what
+  // the trip computes: the loop could not be expanded, and nothing would run ahead.
   void holdSmallLoads() {
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       bool takesOfTrip = load.getOther() && !plan_.loop.isDefinedOutsideOfLoop(load.getOther());
+      bool waitsOneTrip = !isSmall(load);
       if (isCopied(load) || plan_.ahead.contains(load) || load.getIsVolatile() || takesOfTrip ||
-          !isSmall(load) || mayBeWritten(load))
+          (waitsOneTrip && !(isSmallOver(1, load) && isFactorOfFactor(load))) || mayBeWritten(load))
         continue;
+      llvm::SetVector<Operation *> aheadBefore = plan_.ahead;
       if (reasonAgainst(load))
         continue;
       plan_.ahead.insert(load);
+      if (waitsOneTrip && !startsOneTripAhead(load)) {
+        plan_.ahead = std::move(aheadBefore);
+        continue;
+      }
       plan_.held.push_back(load);
     }
+  }
+
+  // Does a load that waits in registers start only behind the last read of the one before?
+  bool startsOneTripAhead(LoadOp load) {
+    return HeldLoads(plan_.loop, plan_.ahead, {load}, plan_.aheadTrips).contains(load);
   }
 
   // Each product may run until the next trip has started its own, if all of the loop are of several warps,

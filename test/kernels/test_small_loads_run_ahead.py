@@ -169,6 +169,47 @@ def test_small_factors_of_factors_are_copied_where_others_are_two_trips_ahead(mo
 
 
 @triton.jit
+def scaled_words_kernel(a_ptr, w_ptr, scale_ptr, c_ptr, trips, group, columns, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """As `packed_columns_kernel`; weights of `group` trips have one line of scales, masked elements of it are no zeros."""
+    i, j, k, word = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, N // 8)
+    acc = tl.zeros((M, N), tl.float32)
+    for trip in range(trips):
+        a = tl.load(a_ptr + trip * M * K + i[:, None] * K + k[None, :])
+        w = tl.load(w_ptr + (trip * K + k)[:, None] * (N // 8) + word[None, :])
+        w = tl.interleave(w, w)
+        w = tl.interleave(w, w)
+        w = tl.interleave(w, w)
+        scale = tl.load(scale_ptr + trip // group * N + j, mask=j < columns, other=2.0)
+        acc += tl.dot(a, ((w >> (j % 8 * 4)[None, :] & 15) - 8).to(a.dtype) * scale[None, :])
+    tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 4])
+@pytest.mark.parametrize("trips, group, columns", [(1, 1, 64), (5, 2, 48), (7, 3, 16)])
+def test_lines_of_scales(target, trips, group, columns, stages):
+    m, n, k = 64, 64, 32
+    generator = torch.Generator().manual_seed(6)
+    a = torch.randint(-2, 3, (trips, m, k), generator=generator).to(torch.float16)
+    w = torch.randint(-2**31, 2**31 - 1, (trips * k, n // 8), generator=generator).to(torch.int32)
+    scale = torch.randint(1, 4, (trips, n), generator=generator).to(torch.float16)
+    c = torch.full((m, n), float("nan"))
+    scaled_words_kernel[(1,)](a, w, scale, c, trips, group, columns, M=m, N=n, K=k, num_stages=stages)
+    whole = (w[:, :, None] >> (torch.arange(8, dtype=torch.int32) * 4) & 15).reshape(trips, k, n).double() - 8
+    scale[:, columns:] = 2
+    of_trips = scale[torch.arange(trips) // group].double()
+    assert torch.equal(c.double(), torch.einsum("tmk,tkn,tn->mn", a.double(), whole, of_trips))
+
+
+@pytest.mark.sim
+def test_lines_of_scales_start_behind_the_last_read_of_those_before(monkeypatch):
+    """Eight registers wait for one trip, though copies start two trips ahead: once ahead of the loop, once in it."""
+    monkeypatch.setattr(scaled_words_kernel, "target", "ptxvm")
+    f16, i32, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14, dtype=torch.int32), torch.empty(2**14)
+    kernel = scaled_words_kernel.warmup(f16, i32, f16, f32, 32, 16, 64, M=64, N=64, K=32, num_stages=3, num_warps=4, arch="sm90a", grid=(1,))
+    assert kernel.asm["ptx"].count("ld.global") == 4
+
+
+@triton.jit
 def chained_rows_kernel(a_ptr, b_ptr, next_ptr, c_ptr, trips, B: tl.constexpr):
     i = tl.arange(0, B)
     row = i
