@@ -251,9 +251,9 @@ private:
     return registers * trips <= machine_.costs.heldAhead;
   }
 
-  // Small tiles and scalars that the trip computes with run ahead into registers; what a factor is computed of
-  // may be larger, if it waits there for one trip only. Not those whose masked elements are replaced by what
-  // the trip computes: the loop could not be expanded, and nothing would run ahead.
+  // Small tiles and scalars that the trip computes with run ahead into registers; what a factor is computed
+  // of may be larger, if it waits there for one trip only. Not those whose masked elements are replaced by
+  // what the trip computes: the loop could not be expanded, and nothing would run ahead.
   void holdSmallLoads() {
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       bool takesOfTrip = load.getOther() && !plan_.loop.isDefinedOutsideOfLoop(load.getOther());
