@@ -176,8 +176,8 @@ private:
   // Loads that factors of products are computed from, quantized weights say, are copied ahead as well, if two
   // programs still fit into shared memory; where they do not, all copies start fewer trips ahead. Threads
   // read back tiles as they would have loaded them, so that all of a layout must lie in the buffer. Small
-  // ones wait in registers instead, beside others that are copied. A load into registers starts one trip
-  // ahead at most, since these hand it on once it is there.
+  // ones wait in registers instead, beside others that are copied, if one trip is long enough for them, and
+  // threads do not repeat much: registers hand a load on once it is there, so that it never starts earlier.
   void considerFactorsOfFactors() {
     bool areOthersCopied = !plan_.copied.empty();
     uint64_t others = 0;                // bytes of factors that the loop computes and puts into shared memory
@@ -191,7 +191,8 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
-          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load) && !isBetterCopied(load)))
+          !isFactorOfFactor(load) ||
+          (areOthersCopied && isSmall(load) && mayWait(load) && !isRepeated(load)))
         continue;
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
@@ -213,8 +214,8 @@ private:
   }
 
   // Is a factor of a product of the loop computed from the value, element by element, or by a product that
-  // adds to it?
-  bool isFactorOfFactor(Value value) {
+  // adds to it? `besideProducts`: also where that takes results of other products of the trip.
+  bool isFactorOfFactor(Value value, bool besideProducts = true) {
     llvm::SetVector<Value> reached;
     reached.insert(value);
     for (unsigned i = 0; i != reached.size(); ++i)
@@ -223,21 +224,41 @@ private:
         if (isa<DotOp>(user) && use.getOperandNumber() < 2)
           return true;
         if (user->getBlock() == plan_.loop.getBody() && user->getNumRegions() == 0 &&
-            user->getNumResults() == 1 && isMemoryEffectFree(user))
+            user->getNumResults() == 1 && isMemoryEffectFree(user) &&
+            (besideProducts || !behindProducts().contains(user)))
           reached.insert(user->getResult(0));
       }
     return false;
   }
 
-  // Does a copy serve a small tile better than registers: each thread has an element to copy, and either the
-  // copy starts earlier, or threads would hold so many elements that others hold, too, that this is less to
-  // load?
-  bool isBetterCopied(LoadOp load) const {
+  // Would threads hold so many elements that others hold, too, that a copy, of which each has one to bring, is
+  // less to load, and leaves registers to what else the trip holds?
+  bool isRepeated(LoadOp load) const {
     auto type = cast<RankedTensorType>(load.getType());
     auto elements = uint64_t(type.getNumElements());
     unsigned threads = 32 * simt::warpsOf(plan_.loop), registers = simt::registersOf(type);
-    bool isRepeated = 2 * registers > machine_.costs.heldAhead && registers * threads >= 4 * elements;
-    return elements >= threads && (plan_.aheadTrips > 1 || isRepeated);
+    return elements >= threads && 2 * registers > machine_.costs.heldAhead &&
+           registers * threads >= 4 * elements;
+  }
+
+  // The ops of the trip that are products, or computed from them.
+  const llvm::SetVector<Operation *> &behindProducts() {
+    if (behindProducts_.empty()) {
+      for (DotOp dot : plan_.loop.getBody()->getOps<DotOp>())
+        behindProducts_.insert(dot);
+      for (unsigned i = 0; i != behindProducts_.size(); ++i)
+        for (Operation *user : behindProducts_[i]->getUsers())
+          if (user->getBlock() == plan_.loop.getBody())
+            behindProducts_.insert(user);
+    }
+    return behindProducts_;
+  }
+
+  // Is it early enough that a small load starts one trip ahead? Where others do so, or where the factor is
+  // computed from another product's result, as in attention, so that the trip is long. (Copies in place of
+  // registers cost a linear attention with decays 13 %.)
+  bool mayWait(LoadOp load) {
+    return plan_.aheadTrips == 1 || !isFactorOfFactor(load, /*besideProducts=*/false);
   }
 
   // May the value wait in registers for all of the trips that a load runs ahead?
@@ -774,6 +795,7 @@ private:
   const simt::Machine &machine_;
   std::vector<diag::Remark> &remarks_;
   llvm::DenseSet<Operation *> addressed_;
+  llvm::SetVector<Operation *> behindProducts_; // once it is asked for
   bool lacksSlot_ = false;     // for products under way
   bool leavesRoom_ = false;    // for a second program: tiles that the trip computes with are copied, too
   SmallVector<Value> written_; // addresses of stores and atomics

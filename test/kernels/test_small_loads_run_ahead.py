@@ -169,6 +169,31 @@ def test_small_factors_of_factors_are_copied_where_others_are_two_trips_ahead(mo
 
 
 @triton.jit
+def faded_scores_kernel(q_ptr, k_ptr, v_ptr, fade_ptr, c_ptr, trips, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    i, j, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + i[:, None] * D + d[None, :])
+    acc = tl.zeros((M, D), tl.float32)
+    for trip in range(trips):
+        rows = trip * N + j
+        k = tl.load(k_ptr + rows[None, :] * D + d[:, None])
+        fade = tl.load(fade_ptr + rows)
+        p = tl.dot(q, k) * fade[None, :]
+        v = tl.load(v_ptr + rows[:, None] * D + d[None, :])
+        acc += tl.dot(p.to(v.dtype), v)
+    tl.store(c_ptr + i[:, None] * D + d[None, :], acc)
+
+
+@pytest.mark.sim
+def test_small_tiles_that_scale_a_product_wait_in_registers(monkeypatch):
+    """A trip with two products, one behind the other, is long enough for a load that starts one trip ahead."""
+    monkeypatch.setattr(faded_scores_kernel, "target", "ptxvm")
+    f16, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14)
+    kernel = faded_scores_kernel.warmup(f16, f16, f16, f32, f32, 32, M=64, N=16, D=64, num_stages=3, num_warps=4, arch="sm90a", grid=(1,))
+    text = kernel.asm["ptx"]
+    assert "cp.async" in text and text.count("ld.global") > 4  # four of `q`
+
+
+@triton.jit
 def scaled_words_kernel(a_ptr, w_ptr, scale_ptr, c_ptr, trips, group, columns, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     """As `packed_columns_kernel`; weights of `group` trips have one line of scales, masked elements of it are no zeros."""
     i, j, k, word = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, N // 8)
