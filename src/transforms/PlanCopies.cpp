@@ -191,8 +191,7 @@ private:
     for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
       auto type = dyn_cast<RankedTensorType>(load.getType());
       if (!type || !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || isCopied(load) ||
-          !isFactorOfFactor(load) ||
-          (areOthersCopied && isSmall(load) && mayWait(load) && !isRepeated(load)))
+          !isFactorOfFactor(load) || (areOthersCopied && isSmall(load) && mayWait(load) && !isRepeated(load)))
         continue;
       uint64_t bytes = bytesOf(load);
       for (CopiedLoad &copied : plan_.copied)
@@ -231,8 +230,8 @@ private:
     return false;
   }
 
-  // Would threads hold so many elements that others hold, too, that a copy, of which each has one to bring, is
-  // less to load, and leaves registers to what else the trip holds?
+  // Would threads hold so many elements that others hold, too, that a copy, of which each has one to bring,
+  // is less to load, and leaves registers to what else the trip holds?
   bool isRepeated(LoadOp load) const {
     auto type = cast<RankedTensorType>(load.getType());
     auto elements = uint64_t(type.getNumElements());
@@ -796,7 +795,7 @@ private:
   std::vector<diag::Remark> &remarks_;
   llvm::DenseSet<Operation *> addressed_;
   llvm::SetVector<Operation *> behindProducts_; // once it is asked for
-  bool lacksSlot_ = false;     // for products under way
+  bool lacksSlot_ = false;                      // for products under way
   bool leavesRoom_ = false;    // for a second program: tiles that the trip computes with are copied, too
   SmallVector<Value> written_; // addresses of stores and atomics
   analysis::PointerOrigins origins_;
