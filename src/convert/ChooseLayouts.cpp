@@ -498,9 +498,7 @@ double LayoutChoice::costOf(const Anchor &anchor, unsigned run) const {
   if (anchor.isLoad && run * bits / 8 >= machine_.costs.coalescedBytes)
     return instructions; // as it is: loadedBytes
   // Into shared memory, and from there: a load's elements go in as they come, and out in runs.
-  if (anchor.isLoad)
-    return 2 * instructions + 1.0 / run;
-  double moved = double(bits) / machine_.accessBits;
+  double moved = anchor.isLoad ? instructions + 1.0 / run : double(bits) / machine_.accessBits;
   return instructions + moved * (anchor.isAtomic ? machine_.costs.movedAddend : machine_.costs.movedResult);
 }
 
