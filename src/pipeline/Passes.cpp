@@ -218,10 +218,13 @@ const Pass hoistConverts{"hoist-converts", "simt",
                            return eachFunction(
                                unit, [](tile::FuncOp function) { transforms::hoistConverts(function); });
                          }};
-const Pass sinkConverts{
-    "sink-converts", "simt", "conversions move down behind casts to narrower elements", [](Unit &unit) {
-      return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkConverts(function); });
-    }};
+const Pass sinkConverts{"sink-converts", "simt",
+                        "conversions move down behind casts to narrower elements, and behind what tiles of "
+                        "one layout are computed with",
+                        [](Unit &unit) {
+                          return eachFunction(
+                              unit, [](tile::FuncOp function) { transforms::sinkConverts(function); });
+                        }};
 const Pass sinkLoads{"sink-loads", "simt",
                      "tiles loaded ahead of a loop of products, and needed behind it, are loaded there where "
                      "registers are crowded",

@@ -181,7 +181,8 @@ void narrowProduct(DotOp dot, Narrowing &narrowing) {
 }
 
 // A tile of f32 as two of bf16, the smaller one first: what is left of it, rounded, and the upper halves of
-// its numbers. Infinity and NaN are both of the parts.
+// its numbers. Infinity is both of the parts, NaN the smaller one. (SplitFactors cuts both factors of a
+// product, into as many parts as are asked for, and mends its sums.)
 std::array<Value, 2> partsOf(OpBuilder &builder, Value tile) {
   Location loc = tile.getLoc();
   Type bits = withElement(tile.getType(), builder.getI32Type()),

@@ -133,16 +133,22 @@ def test_scales_of_groups_that_an_index_names(target, m, block, stages, warps):
 
 
 @triton.jit
+def unpacked(w_ptr, rows, columns, N: tl.constexpr):
+    """Weights of four bits, eight neighbours of a row in a word."""
+    w = tl.load(w_ptr + rows[:, None] * (N // 8) + tl.arange(0, N // 8)[None, :])
+    w = tl.interleave(w, w)
+    w = tl.interleave(w, w)
+    w = tl.interleave(w, w)
+    return (w >> (columns % 8 * 4)[None, :] & 15) - 8
+
+
+@triton.jit
 def packed_columns_kernel(a_ptr, w_ptr, c_ptr, trips, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    i, j, k, word = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, N // 8)
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     acc = tl.zeros((M, N), tl.float32)
     for trip in range(trips):
         a = tl.load(a_ptr + trip * M * K + i[:, None] * K + k[None, :])
-        w = tl.load(w_ptr + (trip * K + k)[:, None] * (N // 8) + word[None, :])
-        w = tl.interleave(w, w)
-        w = tl.interleave(w, w)
-        w = tl.interleave(w, w)
-        acc += tl.dot(a, ((w >> (j % 8 * 4)[None, :] & 15) - 8).to(a.dtype))
+        acc += tl.dot(a, unpacked(w_ptr, trip * K + k, j, N).to(a.dtype))
     tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
 
 
@@ -196,16 +202,12 @@ def test_small_tiles_that_scale_a_product_wait_in_registers(monkeypatch):
 @triton.jit
 def scaled_words_kernel(a_ptr, w_ptr, scale_ptr, c_ptr, trips, group, columns, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     """As `packed_columns_kernel`; weights of `group` trips have one line of scales, masked elements of it are no zeros."""
-    i, j, k, word = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K), tl.arange(0, N // 8)
+    i, j, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     acc = tl.zeros((M, N), tl.float32)
     for trip in range(trips):
         a = tl.load(a_ptr + trip * M * K + i[:, None] * K + k[None, :])
-        w = tl.load(w_ptr + (trip * K + k)[:, None] * (N // 8) + word[None, :])
-        w = tl.interleave(w, w)
-        w = tl.interleave(w, w)
-        w = tl.interleave(w, w)
         scale = tl.load(scale_ptr + trip // group * N + j, mask=j < columns, other=2.0)
-        acc += tl.dot(a, ((w >> (j % 8 * 4)[None, :] & 15) - 8).to(a.dtype) * scale[None, :])
+        acc += tl.dot(a, unpacked(w_ptr, trip * K + k, j, N).to(a.dtype) * scale[None, :])
     tl.store(c_ptr + i[:, None] * N + j[None, :], acc)
 
 
@@ -231,7 +233,7 @@ def test_lines_of_scales_start_behind_the_last_read_of_those_before(monkeypatch)
     monkeypatch.setattr(scaled_words_kernel, "target", "ptxvm")
     f16, i32, f32 = torch.empty(2**14, dtype=torch.float16), torch.empty(2**14, dtype=torch.int32), torch.empty(2**14)
     kernel = scaled_words_kernel.warmup(f16, i32, f16, f32, 32, 16, 64, M=64, N=64, K=32, num_stages=3, num_warps=4, arch="sm90a", grid=(1,))
-    assert kernel.asm["ptx"].count("ld.global") == 4
+    assert kernel.asm["ptx"].count("ld.global") == 2
 
 
 @triton.jit
