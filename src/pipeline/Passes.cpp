@@ -175,6 +175,13 @@ const Pass splitMaskedLoops{
       return eachFunction(
           unit, [&](tile::FuncOp function) { transforms::splitMaskedLoops(function, unit.remarks); });
     }};
+const Pass splitNarrowLoops{
+    "split-narrow-loops", "ttir",
+    "a loop whose bounds may end inside of a vector gets one ahead of it for the trips of whole tiles",
+    [](Unit &unit) {
+      return eachFunction(
+          unit, [&](tile::FuncOp function) { transforms::splitNarrowLoops(function, unit.remarks); });
+    }};
 const Pass checkRemainders{
     "check-remainders", "ttir",
     "`%` and `//` in addresses are checked once, so that wide accesses may rest on them", [](Unit &unit) {

@@ -10,7 +10,8 @@ extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
 extern const Pass markVolatileStores, countWhiles, nestFlatLoops, orderPrograms, transposeProducts,
     narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads, predicateLoads, loadInOwnTrip,
-    splitLoopCarriedOffsets, splitMaskedLoops, checkRemainders, versionUnalignedLoops, versionClampedLoops;
+    splitLoopCarriedOffsets, splitMaskedLoops, splitNarrowLoops, checkRemainders, versionUnalignedLoops,
+    versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
     pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers,

@@ -1,5 +1,6 @@
 #include "transforms/SplitMaskedLoops.h"
 #include "analysis/Access.h"
+#include "analysis/AxisInfo.h"
 #include "ir/tile/Tile.h"
 #include "transforms/ProductLoops.h"
 #include "transforms/TripValues.h"
@@ -22,6 +23,7 @@ namespace {
 
 // Each loop is compiled twice.
 constexpr size_t mostLoops = 4;
+constexpr unsigned accessBits = 128;
 // Numbers below this are computed without a thought of their end.
 const double largest = std::ldexp(1.0, 62);
 
@@ -118,39 +120,108 @@ class Splitter {
 public:
   Splitter(scf::ForOp loop, std::vector<diag::Remark> &remarks) : loop_(loop), remarks_(remarks) {}
 
-  // Returns true if the loop became two.
-  bool run() {
+  // Splits where the masks choose what a trip of products computes. Returns true if the loop became two.
+  bool splitProducts() {
     Negation negation(loop_);
     for (auto select : loop_.getBody()->getOps<arith::SelectOp>())
       negation.turn(select);
+    if (llvm::none_of(loop_.getBody()->getOps<arith::SelectOp>(),
+                      [&](arith::SelectOp select) { return isMasked(select); }))
+      return false;
+    return run([&] {
+      return llvm::any_of(chosen_, [&](arith::CmpIOp compare) { return masked_.contains(compare); });
+    });
+  }
+
+  // Splits where the masks keep accesses narrow. Returns true if the loop became two.
+  bool splitNarrow() {
+    bool areMasked = false;
+    for (Operation &op : *loop_.getBody())
+      if (Value mask = maskOf(&op))
+        areMasked |= collect(mask);
+    return areMasked && run([&] { return areNarrowed(); });
+  }
+
+private:
+  // Splits at the comparisons that hold in all elements of the first trips, if these are worth it.
+  bool run(llvm::function_ref<bool()> isWorthIt) {
     for (auto compare : loop_.getBody()->getOps<arith::CmpIOp>())
       if (isa<RankedTensorType>(compare.getType()))
         comparisons_.push_back(compare);
-    if (comparisons_.empty() || llvm::none_of(loop_.getBody()->getOps<arith::SelectOp>(),
-                                              [&](arith::SelectOp select) { return isMasked(select); }))
-      return false;
     OpBuilder builder(loop_);
     TripValues trips(builder, loop_);
-    if (!trips.ofBounds())
+    if (comparisons_.empty() || !trips.ofBounds())
       return false;
     for (arith::CmpIOp compare : comparisons_)
       consider(builder, trips, compare);
-    if (llvm::none_of(chosen_, [&](arith::CmpIOp compare) { return masked_.contains(compare); }))
+    if (chosen_.empty() || !isWorthIt())
       return false; // what was emitted goes, since nobody reads it
     split(builder, trips);
     return true;
   }
 
-private:
+  // The mask of a tile's access, or null.
+  static Value maskOf(Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op))
+      return load.getMask();
+    if (auto store = dyn_cast<StoreOp>(op))
+      return store.getMask();
+    return {};
+  }
+
+  // The widths of the accesses of the loop, in elements.
+  std::vector<unsigned> widths() {
+    analysis::AxisInfoAnalysis axes(loop_->getParentOfType<FuncOp>());
+    std::vector<unsigned> result;
+    for (Operation &op : *loop_.getBody())
+      if (Value mask = maskOf(&op); mask && isa<RankedTensorType>(mask.getType())) {
+        Value pointers = op.getOperand(0);
+        result.push_back(axes.accessWidth(pointers, mask, axes.order(pointers)[0], accessBits));
+      }
+    return result;
+  }
+
+  // Are accesses wider where the chosen comparisons are true, as many of them as would have to be for half of
+  // the accesses to be spared?
+  bool areNarrowed() {
+    std::vector<unsigned> before = widths();
+    SmallVector<arith::ConstantOp> supposed;
+    for (arith::CmpIOp compare : chosen_) {
+      supposed.push_back(always(compare));
+      compare.getResult().replaceAllUsesWith(supposed.back());
+    }
+    std::vector<unsigned> after = widths();
+    for (auto [compare, constant] : llvm::zip(chosen_, supposed)) {
+      constant.getResult().replaceAllUsesWith(compare.getResult());
+      constant.erase();
+    }
+    double accesses = 0, left = 0; // of as many elements of each tile
+    for (auto [narrow, wide] : llvm::zip(before, after)) {
+      accesses += 1.0 / narrow;
+      left += 1.0 / wide;
+    }
+    return 2 * left <= accesses;
+  }
+
+  // The constant that a comparison is where it holds in all elements.
+  static arith::ConstantOp always(arith::CmpIOp compare) {
+    OpBuilder builder(compare);
+    return arith::ConstantOp::create(builder, compare.getLoc(),
+                                     DenseElementsAttr::get(cast<ShapedType>(compare.getType()), true));
+  }
+
   // Does the select choose, element by element, what the trip computes, by comparisons of the trip? Those are
   // collected.
   bool isMasked(arith::SelectOp select) {
     auto type = dyn_cast<RankedTensorType>(select.getType());
-    if (!type || type.getRank() < 2 || !isa<FloatType>(type.getElementType()) ||
-        !isa<RankedTensorType>(select.getCondition().getType()))
-      return false;
+    return type && type.getRank() >= 2 && isa<FloatType>(type.getElementType()) &&
+           isa<RankedTensorType>(select.getCondition().getType()) && collect(select.getCondition());
+  }
+
+  // Collects the comparisons of the trip that a mask is a conjunction of. Returns false if there are none.
+  bool collect(Value mask) {
     bool found = false;
-    SmallVector<Value> work{select.getCondition()};
+    SmallVector<Value> work{mask};
     while (!work.empty()) {
       Operation *op = work.pop_back_val().getDefiningOp();
       if (!op || op->getBlock() != loop_.getBody())
@@ -197,7 +268,7 @@ private:
         known && *known + span->second >= 0)
       return; // on the diagonal from the first trip on
     std::optional<InTrips> base = trips.of(form.base);
-    if (!base || !base->varies || !base->slope || *base->slope <= 0 || !(base->size < largest))
+    if (!base || !base->varies || base->slope.value_or(1) <= 0 || !(base->size < largest))
       return;
     // The form is exact where none of these wraps.
     SmallVector<std::tuple<InTrips, std::pair<int64_t, int64_t>, unsigned>> ranges;
@@ -226,10 +297,17 @@ private:
                                                        trips.constant(limit)));
       }
     // The number of trips in which base + span < 0.
-    Value room = builder.createOrFold<arith::SubIOp>(loc, trips.constant(*base->slope - 1 - span->second),
-                                                     base->first);
+    Value slope = base->slope ? trips.constant(*base->slope)
+                              : builder.createOrFold<arith::SubIOp>(loc, base->second, base->first);
+    if (!base->slope) {
+      trips.also(
+          builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, slope, trips.constant(0)));
+      slope = make(std::in_place_type<arith::MaxSIOp>, slope, 1);
+    }
+    Value most = make(std::in_place_type<arith::SubIOp>, slope, 1 + span->second);
+    Value room = builder.createOrFold<arith::SubIOp>(loc, most, base->first);
     Value positive = make(std::in_place_type<arith::MaxSIOp>, room, 0);
-    Value count = make(std::in_place_type<arith::DivSIOp>, positive, *base->slope);
+    Value count = builder.createOrFold<arith::DivSIOp>(loc, positive, slope);
     count_ = count_ ? builder.createOrFold<arith::MinSIOp>(loc, count_, count) : count;
     chosen_.push_back(compare);
   }
@@ -261,10 +339,8 @@ private:
     auto first = cast<scf::ForOp>(builder.clone(*loop_, map));
     first.setUpperBound(middle);
     for (arith::CmpIOp compare : chosen_) {
-      Operation *known = map.lookup(compare.getResult()).getDefiningOp();
-      OpBuilder inside(known);
-      auto always = DenseElementsAttr::get(cast<ShapedType>(compare.getType()), true);
-      known->getResult(0).replaceAllUsesWith(arith::ConstantOp::create(inside, compare.getLoc(), always));
+      auto known = map.lookup(compare.getResult()).getDefiningOp<arith::CmpIOp>();
+      known.getResult().replaceAllUsesWith(always(known));
       known->erase();
     }
     loop_.setLowerBound(middle);
@@ -287,7 +363,19 @@ void splitMaskedLoops(Operation *function, std::vector<diag::Remark> &remarks) {
   size_t count = 0;
   for (scf::ForOp loop : innermostLoopsOfDots(function))
     if (count != mostLoops)
-      count += Splitter(loop, remarks).run();
+      count += Splitter(loop, remarks).splitProducts();
+}
+
+void splitNarrowLoops(Operation *function, std::vector<diag::Remark> &remarks) {
+  SmallVector<scf::ForOp> loops;
+  function->walk([&](scf::ForOp loop) {
+    if (llvm::none_of(*loop.getBody(), [](Operation &op) { return op.getNumRegions() || isa<DotOp>(op); }))
+      loops.push_back(loop);
+  });
+  size_t count = 0;
+  for (scf::ForOp loop : loops)
+    if (count != mostLoops)
+      count += Splitter(loop, remarks).splitNarrow();
 }
 
 } // namespace tegula::transforms

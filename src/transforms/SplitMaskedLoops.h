@@ -1,4 +1,4 @@
-// Loops of products whose masks matter in their last trips alone.
+// Loops whose masks matter in their last trips alone.
 #pragma once
 #include "diag/Remark.h"
 
@@ -15,5 +15,10 @@ namespace tegula::transforms {
 // where arithmetic of indices could wrap in some trip, the first loop has none. Leaves a remark ("pipeline")
 // at the loop. Expects tile IR.
 void splitMaskedLoops(mlir::Operation *function, std::vector<diag::Remark> &remarks);
+
+// The same of innermost loops without products, where bounds in masks may end inside of a vector and so keep
+// accesses narrow: the trips of whole tiles access as wide as their addresses allow. Only where half of the
+// accesses or more are spared.
+void splitNarrowLoops(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -138,30 +138,37 @@ std::optional<InTrips> TripValues::multiply(const InTrips &x, const InTrips &y, 
 
 std::optional<InTrips> TripValues::ofBounds() {
   Location loc = loop_.getLoc();
-  APInt step;
-  Value begin = loop_.getLowerBound(), end = loop_.getUpperBound();
-  if (!matchPattern(loop_.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() ||
-      !loop_.getInductionVar().getType().isInteger() || loop_.getUnsignedCmp() || bitsOf(begin) > 31 ||
-      bitsOf(end) > 31)
+  Value begin = loop_.getLowerBound(), end = loop_.getUpperBound(), step = loop_.getStep();
+  APInt number;
+  std::optional<int64_t> slope;
+  if (matchPattern(step, m_ConstantInt(&number)))
+    slope = number.getSExtValue();
+  if (slope.value_or(1) <= 0 || !loop_.getInductionVar().getType().isInteger() || loop_.getUnsignedCmp() ||
+      bitsOf(begin) > 31 || bitsOf(end) > 31 || bitsOf(step) > 31)
     return std::nullopt;
   InTrips first = invariant(begin), behind = invariant(end);
   if (!lastTrip_) {
+    stride_ = invariant(step).first;
+    if (!slope) { // a step of none leads nowhere, and divides nothing
+      also(b_.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::sgt, stride_, constant(0)));
+      stride_ = b_.createOrFold<arith::MaxSIOp>(loc, stride_, constant(1));
+    }
     // Division rounds towards 0: of a distance of at most 0 the number of trips is at most 0, too.
     Value distance = b_.createOrFold<arith::SubIOp>(loc, behind.first, first.first);
-    Value more = b_.createOrFold<arith::AddIOp>(loc, distance, constant(step.getSExtValue() - 1));
-    Value count = b_.createOrFold<arith::DivSIOp>(loc, more, constant(step.getSExtValue()));
+    Value more = b_.createOrFold<arith::AddIOp>(loc, distance,
+                                                b_.createOrFold<arith::SubIOp>(loc, stride_, constant(1)));
+    Value count = b_.createOrFold<arith::DivSIOp>(loc, more, stride_);
     lastTrip_ = b_.createOrFold<arith::SubIOp>(loc, count, constant(1));
-    if (step.getSExtValue() == 1)
+    if (slope.value_or(1) == 1)
       also(b_.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lastTrip_, constant(mostTrips)));
   }
-  Value stride = constant(step.getSExtValue());
-  Value way = b_.createOrFold<arith::MulIOp>(loc, lastTrip_, stride);
+  Value way = b_.createOrFold<arith::MulIOp>(loc, lastTrip_, stride_);
   return InTrips{first.first,
-                 b_.createOrFold<arith::AddIOp>(loc, first.first, stride),
+                 b_.createOrFold<arith::AddIOp>(loc, first.first, stride_),
                  b_.createOrFold<arith::AddIOp>(loc, first.first, way),
                  std::max(first.size, behind.size),
                  true,
-                 step.getSExtValue()};
+                 slope};
 }
 
 // A value that each trip moves by the same.

@@ -63,6 +63,7 @@ private:
   mlir::scf::ForOp loop_;
   mlir::Value condition_;
   mlir::Value lastTrip_; // its number; null: not computed yet
+  mlir::Value stride_;   // what a trip adds to the index, of 64 bits and above 0
   llvm::DenseMap<mlir::Value, std::optional<InTrips>> known_;
 };
 

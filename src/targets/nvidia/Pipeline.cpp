@@ -356,6 +356,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
     {"simt", &pipeline::splitMaskedLoops, hasGroupDots},
+    {"simt", &pipeline::splitNarrowLoops},
     {"simt", &pipeline::unrollElementwiseLoops},
     {"simt", &pipeline::cse},
     {"simt", &pipeline::canonicalize},
