@@ -143,12 +143,12 @@ llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
   for (unsigned d = info.rank(); d-- > 0;)
     order.push_back(d);
   bool isKnown = llvm::any_of(info.contiguity, [](int64_t run) { return run > 1; });
-  // Nothing is adjacent everywhere: what usually is nearest. Elements that share an address are no nearer.
-  llvm::SmallVector<int64_t, 4> distance(info.rank(), 0);
+  // Nothing is adjacent everywhere: what usually is nearest, but for a dimension whose elements are all the same.
+  llvm::SmallVector<double, 4> distance(info.rank(), 0);
   if (!isKnown && info.rank() > 1)
     for (unsigned d = 0; d != info.rank(); ++d) {
-      std::optional<int64_t> stride = usualStride(pointers, d);
-      distance[d] = stride && *stride != 0 ? std::abs(*stride) : std::numeric_limits<int64_t>::max();
+      std::optional<double> stride = usualStride(pointers, d);
+      distance[d] = stride && *stride != 0 ? std::abs(*stride) : std::numeric_limits<double>::infinity();
     }
   llvm::sort(order, [&](unsigned a, unsigned b) {
     return std::tuple(info.contiguity[a], distance[b], a) > std::tuple(info.contiguity[b], distance[a], b);

@@ -6,6 +6,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tegula::tile;
 
@@ -13,13 +15,13 @@ namespace tegula::analysis {
 
 namespace {
 
-using Stride = std::optional<int64_t>;
+using Stride = std::optional<double>;
 
 constexpr unsigned mostOps = 200;         // that are followed; beyond, nothing is known
-constexpr int64_t mostStride = 1LL << 30; // beyond, neighbours are far apart; 32 bits more do not overflow
-constexpr int64_t sharingDivisor = 4;     // of a stride: most neighbours then share their quotient
+constexpr double mostStride = 1LL << 30; // beyond, neighbours are far apart
+constexpr double roomyDivisor = 4;       // of a stride: most neighbours then lie ahead of a remainder's turn
 
-Stride bounded(int64_t stride) { return std::abs(stride) < mostStride ? Stride(stride) : std::nullopt; }
+Stride bounded(double stride) { return std::abs(stride) < mostStride ? Stride(stride) : std::nullopt; }
 
 Stride sum(Stride a, Stride b) { return a && b ? bounded(*a + *b) : std::nullopt; }
 
@@ -44,7 +46,7 @@ bool isFlag(Value value) {
 
 // The stride of indices that are loaded. They are far apart, but mostly nearer than neighbours whose distance
 // only run time knows.
-constexpr int64_t ofIndices = 1LL << 20;
+constexpr double ofIndices = 1LL << 20;
 
 // By how much most neighbours differ among the places that running sums of flags give to what they keep.
 Stride ofRunningSum(ScanOp scan, unsigned dim) {
@@ -108,7 +110,7 @@ public:
           Stride stride = inner(op);
           if (!isa<arith::ShLIOp>(op))
             return divided(stride, 1LL << *places, true);
-          return stride ? bounded(*stride << *places) : stride;
+          return stride ? bounded(*stride * double(1LL << *places)) : stride;
         })
         .Case([&](arith::AndIOp op) {
           std::optional<int64_t> mask = constantIn(op.getRhs());
@@ -129,9 +131,9 @@ private:
     if (a == 0 && b == 0)
       return 0;
     if (std::optional<int64_t> factor = constantIn(right); factor && a)
-      return bounded(*a * *factor);
+      return bounded(*a * double(*factor));
     if (std::optional<int64_t> factor = constantIn(left); factor && b)
-      return bounded(*b * *factor);
+      return bounded(*b * double(*factor));
     return std::nullopt;
   }
 
@@ -141,11 +143,12 @@ private:
       return std::nullopt;
     if (!divisor)
       return isQuotient ? 0 : stride;
-    if (*stride % *divisor == 0)
-      return isQuotient ? *stride / *divisor : 0;
-    if (std::abs(*stride) * sharingDivisor > std::abs(*divisor))
-      return std::nullopt;
-    return isQuotient ? 0 : stride;
+    double by = double(*divisor);
+    if (isQuotient)
+      return *stride / by;
+    if (std::fmod(*stride, by) == 0)
+      return 0;
+    return std::abs(*stride) * roomyDivisor <= std::abs(by) ? stride : std::nullopt;
   }
 
   // Of two values one of which is taken: the one that moves, if the other is the bound.
@@ -156,6 +159,6 @@ private:
 
 } // namespace
 
-std::optional<int64_t> usualStride(Value tile, unsigned dim) { return Walk().of(tile, dim); }
+std::optional<double> usualStride(Value tile, unsigned dim) { return Walk().of(tile, dim); }
 
 } // namespace tegula::analysis

@@ -18,7 +18,7 @@ namespace tegula::convert {
 namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
-constexpr int64_t sectorBytes = 32; // that memory writes at once
+constexpr double sectorBytes = 32; // that memory writes at once
 
 class Rewrite {
 public:
@@ -178,21 +178,21 @@ private:
     if (!isa<LoadOp>(op) || op->getParentOfType<LoopLikeOpInterface>())
       return false;
     auto [apart, whole] = bytesBetweenLanes(op, own, width, dim);
-    const int64_t lineBytes = machine_.costs.lineBytes;
+    const double lineBytes = machine_.costs.lineBytes;
     return apart >= lineBytes / 2 && std::min(lineBytes, apart) >= 4 * std::min(lineBytes, whole);
   }
 
   // The bytes from one lane's element to the next one's, as the layout has them and if neighbours lay in
   // neighbouring lanes, of an access that moves elements one by one; 0: it does not, or that is not known.
-  std::pair<int64_t, int64_t> bytesBetweenLanes(Operation *op, const Layout &own, unsigned width,
-                                                unsigned dim) {
+  std::pair<double, double> bytesBetweenLanes(Operation *op, const Layout &own, unsigned width,
+                                              unsigned dim) {
     Value pointers = op->getOperand(0);
-    std::optional<int64_t> stride =
+    std::optional<double> stride =
         width == 1 && !isVolatile(op) ? analysis::usualStride(pointers, dim) : std::nullopt;
     if (!stride || *stride == 0)
       return {0, 1};
     Type pointee = cast<PointerType>(elementType(pointers.getType())).getPointee();
-    int64_t bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);
+    double bytes = std::abs(*stride) * (simt::storedBits(pointee) / 8);
     return {own.contiguous(dim) * bytes, bytes};
   }
 
