@@ -267,6 +267,8 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     if (costOfRowsAndColumns(leader, across) < costOfRowsAndColumns(leader, layout))
       layout = across;
   }
+  if (auto sharing = withSharedAddresses(leader, *heaviest, best, layout))
+    layout = *sharing;
   // A scan along a slow dimension. Along the fast one neighbours lie in lanes, for the accesses.
   if (auto found = scanned_.find(leader); found != scanned_.end())
     for (unsigned dim : found->second)
@@ -278,6 +280,35 @@ void LayoutChoice::chooseByAnchors(Value leader) {
   if (isReducedInside)
     reducedInTrips_.insert(leader);
   chosen_.try_emplace(leader, isReducedInside ? reduced(leader, layout) : layout);
+}
+
+double LayoutChoice::loadedOnce(Value pointers, const Layout &layout) const {
+  const analysis::AxisInfo &info = axes_.at(pointers);
+  double elements = 1;
+  for (uint32_t basis : layout.bases(Axis::Register)) {
+    bool isShared = basis == 0;
+    for (unsigned d = 0; d != info.rank() && !isShared; ++d)
+      isShared = (basis & ~layout.dimMask(d)) == 0 && (basis >> layout.shift(d)) < info.constancy[d];
+    elements *= isShared ? 1 : 2;
+  }
+  return elements;
+}
+
+std::optional<Layout> LayoutChoice::withSharedAddresses(Value leader, const Anchor &heaviest, unsigned run,
+                                                        const Layout &layout) const {
+  auto type = cast<RankedTensorType>(leader.getType());
+  if (!heaviest.isLoad || heaviest.isScattered || type.getRank() == 1 || combined_.contains(leader))
+    return std::nullopt;
+  SmallVector<int64_t, 4> runs = axes_.at(heaviest.pointers).constancy;
+  for (unsigned d = 0; d != runs.size(); ++d)
+    if (d == heaviest.order[0] || runs[d] >= type.getShape()[d])
+      runs[d] = 1; // all the same: a line
+  if (llvm::all_of(runs, [](int64_t neighbours) { return neighbours == 1; }))
+    return std::nullopt;
+  Layout sharing = layout::withRuns(type.getShape().vec(), heaviest.order, run, runs, warps_,
+                                    machine_.costs.fullThreads);
+  double before = loadedOnce(heaviest.pointers, layout), after = loadedOnce(heaviest.pointers, sharing);
+  return 2 * after <= before ? std::optional(sharing) : std::nullopt;
 }
 
 bool LayoutChoice::liesAcrossWarps(const Layout &layout, ArrayRef<unsigned> order) {

@@ -128,6 +128,12 @@ private:
   // load it, that has a layout of its own; sums of what is computed again have none.
   llvm::SmallVector<std::pair<mlir::Value, layout::Layout>, 2>
   wantedBehind(mlir::Value tile, const layout::Layout &layout, bool several) const;
+  // As the layout of loads whose neighbours along a slow dimension share an address, so that a thread has all
+  // that do. nullopt: it would load no fewer elements, or takes part in what is combined.
+  std::optional<layout::Layout> withSharedAddresses(mlir::Value leader, const Anchor &heaviest, unsigned run,
+                                                    const layout::Layout &layout) const;
+  // How many elements a thread loads of the tile of pointers in a layout, one of those that share an address.
+  double loadedOnce(mlir::Value pointers, const layout::Layout &layout) const;
   enum class WarpsAlong : uint8_t { Slow, Fast }; // dimensions of the order
   layout::Layout build(mlir::Type tile, llvm::ArrayRef<unsigned> order, unsigned width,
                        WarpsAlong warps = WarpsAlong::Slow) const;

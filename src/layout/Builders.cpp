@@ -105,6 +105,25 @@ Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const uns
   return dealer.finish();
 }
 
+Layout withRuns(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
+                std::span<const int64_t> runs, unsigned warps, double fullThreads) {
+  assert(order.size() == extents.size() && runs.size() == extents.size());
+  Dealer dealer(extents, fullThreads);
+  dealer.take(Axis::Register, order[0], vectorBits(extents, order[0], vectorElements, warps));
+  dealer.takeThreads(Axis::Lane, order, laneBits);
+  std::vector<unsigned> slow(order.begin() + 1, order.end());
+  unsigned left = 0, warpBits = log2Of(warps);
+  for (unsigned d : order)
+    left += dealer.left(d);
+  for (unsigned d : slow)
+    left -= dealer.take(Axis::Register, d,
+                        std::min(log2Of(unsigned(runs[d])), left - std::min(left, warpBits)));
+  slow.push_back(order[0]);
+  dealer.takeThreads(Axis::Warp, slow, warpBits);
+  dealer.takeRest(order);
+  return dealer.finish();
+}
+
 Layout scanned(const Layout &layout, unsigned dim) {
   Layout::Bases bases = layout.allBases();
   std::vector<uint32_t *> movers; // registers' first

@@ -28,6 +28,12 @@ Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned
 Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const unsigned> order,
                  unsigned vectorElements, unsigned warps, double fullThreads = someFullThreads);
 
+// As a reduction along the fastest dimension, but runs of `runs[d]` neighbours (powers of two) along each other
+// dimension `d` lie in one thread, as long as threads have more than one element: neighbours with one address,
+// say, which so is loaded once.
+Layout withRuns(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
+                std::span<const int64_t> runs, unsigned warps, double fullThreads = someFullThreads);
+
 // As `layout`, but along `dim` registers take the lowest of the bits that they and warps move, warps the
 // highest: a thread scans neighbours by itself, and warps exchange the totals of theirs.
 Layout scanned(const Layout &layout, unsigned dim);
