@@ -72,19 +72,32 @@ bool isFirstFactor(Value value) {
   });
 }
 
+// Does something besides a product's factor read the value, or what is computed of it alone? A factor is read
+// from shared memory either way around.
+bool isReadInOrder(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto dot = dyn_cast<DotOp>(user))
+      return use.getOperandNumber() == 2;
+    return !isElementwise(user) || llvm::count_if(user->getOperands(), isMatrix) > 1 ||
+           isReadInOrder(user->getResult(0));
+  });
+}
+
 // The products and what is computed of them that change their order of dimensions together.
 class Group {
 public:
   explicit Group(unsigned warps) : warps_(warps) {}
 
-  // Returns true if all of it can be computed transposed, and that spares a transposition of a first factor.
+  // Returns true if all of it can be computed transposed, and that spares a transposition: of a first factor,
+  // or, where no other tile has to change its order of dimensions for it, of what is not only multiplied.
   bool grow(DotOp seed) {
     if (!add(seed))
       return false;
     while (!pending_.empty())
       if (!follow(pending_.pop_back_val()))
         return false;
-    return sparesFactor_;
+    return sparesFactor_ || (sparesOther_ && llvm::none_of(ops_, llvm::IsaPred<LoadOp, ReduceOp>));
   }
 
   ArrayRef<Operation *> ops() const { return ops_.getArrayRef(); }
@@ -167,6 +180,7 @@ private:
         Operation *user = use.getOwner();
         if (isTransposition(user)) {
           sparesFactor_ |= isFirstFactor(user->getResult(0));
+          sparesOther_ |= isReadInOrder(user->getResult(0));
           continue;
         }
         auto dot = dyn_cast<DotOp>(user);
@@ -249,7 +263,7 @@ private:
   llvm::SetVector<Operation *> ops_;
   SmallVector<Operation *> pending_, erasable_;
   llvm::DenseMap<Value, Value> twins_;
-  bool sparesFactor_ = false;
+  bool sparesFactor_ = false, sparesOther_ = false;
 };
 
 } // namespace

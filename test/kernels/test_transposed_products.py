@@ -123,3 +123,37 @@ def test_reductions_of_both_axes_and_of_pairs(target, m, n):
     assert at.cpu().tolist() == ab.argmax(0).tolist()
     expected = (ab - ab.sum(1, keepdim=True) / n).T @ c.double()
     torch.testing.assert_close(out.cpu().double(), expected, rtol=5e-3, atol=0.1)
+
+
+@triton.jit
+def states_kernel(k_ptr, v_ptr, out_ptr, steps, SCALE: tl.constexpr, D: tl.constexpr, E: tl.constexpr, T: tl.constexpr):
+    """out = the sum of (kᵀ v)ᵀ over chunks of T rows, each sum scaled by 0.5 ahead of the next; as vLLM's gated delta rules keep theirs."""
+    d, e, t = tl.arange(0, D), tl.arange(0, E), tl.arange(0, T)
+    state = tl.zeros([E, D], tl.float32)
+    for step in range(steps):
+        rows = step * T + t
+        k = tl.load(k_ptr + d[:, None] + rows[None, :] * D)
+        v = tl.load(v_ptr + rows[:, None] * E + e[None, :]) * 2
+        product = tl.dot(k, v)
+        if SCALE:
+            product = product / (1 + tl.abs(product)) + d[:, None]
+        state = state * 0.5 + tl.trans(product)
+    tl.store(out_ptr + e[:, None] * D + d[None, :], state)
+
+
+@pytest.mark.parametrize("target", TARGETS, indirect=True)
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("d, e, t, warps", [(64, 32, 64, 2), (32, 64, 16, 4), (64, 64, 32, 4), (16, 128, 32, 8)])
+def test_sums_of_transposed_products(target, scale, d, e, t, warps):
+    torch.manual_seed(3)
+    steps = 3
+    k, v = torch.randn(steps * t, d).bfloat16(), torch.randn(steps * t, e).bfloat16()
+    out = torch.empty(e, d)
+    states_kernel[(1,)](k, v, out, steps, SCALE=scale, D=d, E=e, T=t, num_warps=warps)
+    expected = torch.zeros(e, d, dtype=torch.float64)
+    for step in range(steps):
+        product = k[step * t:(step + 1) * t].double().T @ (2 * v[step * t:(step + 1) * t].double())
+        if scale:
+            product = product / (1 + product.abs()) + torch.arange(d).double()[:, None]
+        expected = expected * 0.5 + product.T
+    torch.testing.assert_close(out.cpu().double(), expected, rtol=1e-3, atol=1e-3)
