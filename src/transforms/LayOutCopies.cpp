@@ -37,16 +37,21 @@ unsigned widestOf(LoadOp load) {
   return unsigned((widest ? widest : load->getAttrOfType<IntegerAttr>(simt::widthName)).getInt());
 }
 
+// Accesses of a thread that move the tile.
+unsigned accessesOf(const Layout &layout, unsigned width) {
+  return std::max(layout.size(layout::Axis::Register) / width, 1u);
+}
+
 // Copies pass by the first cache: where an access of a warp moves short runs, of a tile that lies as a
 // product gives it, or has gaps, since a thread's neighbours take several accesses, it asks for many lines
 // and writes each in pieces. Returns the layout in which neighbouring lanes have neighbouring accesses, if
-// the runs are longer there and the addresses can be computed in it.
+// the runs are longer there and the addresses can be computed in it. So where threads would hold elements
+// that others hold, too (decays of a product's rows): there a copy has as many accesses as brings each once.
 std::optional<Layout> byAccesses(LoadOp load, unsigned width, const simt::Machine &machine) {
   Layout own = simt::layoutOf(load.getType());
   unsigned fastest = layout::fastestOf(own);
   unsigned widest = widestOf(load);
-  if (widest == 1 || own.hasPadding() || !isComputable(load.getPtr()) ||
-      (load.getMask() && !isComputable(load.getMask())))
+  if (own.hasPadding() || !isComputable(load.getPtr()) || (load.getMask() && !isComputable(load.getMask())))
     return std::nullopt;
   SmallVector<unsigned> order{fastest};
   for (unsigned d = own.rank(); d-- != 0;)
@@ -58,7 +63,10 @@ std::optional<Layout> byAccesses(LoadOp load, unsigned width, const simt::Machin
     unsigned bits = simt::storedBits(elementType(load.getType()));
     return std::min<int64_t>(layout::runOfWarp(layout, fastest, width) * bits / 8, machine.costs.lineBytes);
   };
-  if (lanes.contiguous(fastest) < width || run(own, width) >= run(lanes, widest))
+  bool isRepeated = own.size(layout::Axis::Register) > lanes.size(layout::Axis::Register) &&
+                    accessesOf(own, width) > accessesOf(lanes, widest);
+  bool runsLonger = widest > 1 && run(own, width) < run(lanes, widest);
+  if (lanes.contiguous(fastest) < width || !(isRepeated || runsLonger))
     return std::nullopt;
   return lanes;
 }

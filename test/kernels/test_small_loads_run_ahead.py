@@ -326,3 +326,34 @@ def test_each_of_these_is_copied(monkeypatch):
         assert "cp.async.c" in text and (computed or "ld.global" not in text), (computed, other)
     text = text_of(monkeypatch, cast_weights_kernel, f16, i8, f32, 512, M=128, N=128, BK=64, num_stages=2, num_warps=8)
     assert "cp.async.c" in text and "ld.global" not in text
+
+
+@triton.jit
+def decayed_states_kernel(w_ptr, k_ptr, v_ptr, g_ptr, out_ptr, rows, T: tl.constexpr, D: tl.constexpr, E: tl.constexpr):
+    """The state of a gated delta rule: k is loaded behind the product of w, and each thread needs decays of many rows."""
+    t, d, e = tl.arange(0, T), tl.arange(0, D), tl.arange(0, E)
+    state = tl.zeros([D, E], tl.float32)
+    for start in range(0, rows, T):
+        at, inside = (start + t)[:, None] * D + d[None, :], (start + t)[:, None] < rows
+        values = tl.load(v_ptr + (start + t)[:, None] * E + e[None, :], mask=inside, other=0.0)
+        values = values - tl.dot(tl.load(w_ptr + at, mask=inside, other=0.0), state.to(tl.float16))
+        values *= tl.exp2(tl.load(g_ptr + start + t, mask=start + t < rows, other=0.0))[:, None]
+        state = tl.dot(tl.trans(tl.load(k_ptr + at, mask=inside, other=0.0)), values.to(tl.float16), state)
+    tl.store(out_ptr + d[:, None] * E + e[None, :], state)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("t, d, e, warps", [(64, 64, 32, 2), (64, 32, 64, 4), (32, 64, 16, 1), (128, 16, 128, 8)])
+def test_decays_of_rows_that_many_threads_need(target, t, d, e, warps, stages):
+    rows = 2 * t + 5
+    generator = torch.Generator().manual_seed(7)
+    w, k = (torch.randint(-1, 2, (rows, d), generator=generator).half() * 0.125 for _ in range(2))
+    v = torch.randint(-2, 3, (rows, e), generator=generator).half()
+    g = torch.randint(-2, 1, (rows,), generator=generator).float()
+    out = torch.full((d, e), float("nan"))
+    decayed_states_kernel[(1,)](w, k, v, g, out, rows, T=t, D=d, E=e, num_warps=warps, num_stages=stages)
+    state = torch.zeros(d, e)
+    for at in (slice(start, min(start + t, rows)) for start in range(0, rows, t)):
+        values = (v[at].float() - w[at].float() @ state.half().float()) * torch.exp2(g[at])[:, None]
+        state += k[at].float().T @ values.half().float()
+    torch.testing.assert_close(out, state, rtol=2e-3, atol=2e-2)
