@@ -543,16 +543,9 @@ private:
                                                                  : load.getOperation());
     auto view = simt::ViewOp::create(rewriter, at, oneSlot(buffer), buffer, slot);
     for (simt::ConvertOp convert : convertsFromCopies(load)) {
-      // Read as late as can be: until then nothing takes registers. The slot stays until the next trip's
-      // barrier, or until the trip says that it is empty.
-      for (Operation *user : convert->getUsers())
-        if (isa<TransOp>(user))
-          if (Operation *there = firstUser(user); user->isBeforeInBlock(there))
-            user->moveBefore(there);
-      Operation *user = firstUser(convert);
-      rewriter.setInsertionPoint(user->isBeforeInBlock(wait_) || plan_.isWaitedFor ? view->getNextNode()
-                                                                                   : user);
-      rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view);
+      rewriter.setInsertionPointAfter(view);
+      reads_.push_back(
+          rewriter.replaceOpWithNewOp<simt::LocalLoadOp>(convert, convert.getResult().getType(), view));
     }
     if (!load->use_empty()) {
       rewriter.setInsertionPointAfter(view);
@@ -560,6 +553,21 @@ private:
       rewriter.replaceAllUsesWith(load.getResult(), whole);
     }
     rewriter.eraseOp(load);
+  }
+
+  // Until a slot is read nothing takes registers, and it stays until the next trip's barrier, or until the
+  // trip says that it is empty. So what was loaded behind other products is read behind these.
+  void readLate() {
+    if (plan_.isWaitedFor)
+      return;
+    for (Operation *read : reads_) {
+      for (Operation *user : read->getUsers())
+        if (isa<TransOp>(user))
+          if (Operation *there = firstUser(user); user->isBeforeInBlock(there))
+            user->moveBefore(there);
+      if (Operation *user = firstUser(read); read->isBeforeInBlock(user))
+        read->moveBefore(user);
+    }
   }
 
   Operation *firstUser(Operation *op) {
@@ -588,6 +596,7 @@ private:
   std::optional<Ring> expand() {
     // Users of a load that stood between the copies and the wait come behind it, in their order.
     restoreOrder();
+    readLate();
     if (emptied_)
       tellOfReads();
     scf::PipeliningOption options;
@@ -796,6 +805,7 @@ private:
   RingPlace begin_;
   llvm::SetVector<Operation *> early_; // that run a trip ahead of `plan_.ahead`
   simt::AsyncWaitOp wait_;
+  SmallVector<Operation *> reads_; // of slots, in the layout in which a product takes them
   SmallVector<Value> buffers_;
   SmallVector<BulkCopies::Plan> boxes_;                 // loads that may be copies of boxes
   SmallVector<std::optional<BulkCopies::Ahead>> asked_; // of each of them
