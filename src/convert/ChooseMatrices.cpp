@@ -143,12 +143,17 @@ private:
     return extents;
   }
 
+  // Warps along a batch: as many as it divides into, since those share no operand.
+  unsigned warpsOfBatch(const Extents &e) const {
+    return unsigned(std::min<int64_t>(e.batches & -e.batches, options_.warps));
+  }
+
   // Cycles of a warp, of which `warpsM` and `warpsN` lie along the result.
   double costOf(const MatrixShape &shape, const Extents &e, unsigned warpsM, unsigned warpsN) const {
     auto parts = [](int64_t extent, int64_t part) { return double((extent + part - 1) / part); };
     double rows = shape.isSwapped ? shape.n : shape.m, columns = shape.isSwapped ? shape.m : shape.n;
     double pieces = parts(e.m, int64_t(rows) * warpsM) * parts(e.n, int64_t(columns) * warpsN) *
-                    parts(e.k, shape.k) * double(e.batches);
+                    parts(e.k, shape.k) * double(e.batches) / warpsOfBatch(e);
     double products = double(shape.m) * shape.n * shape.k * shape.elementBits / 16;
     return pieces * (products / costs().matrixRate + costs().matrixIssue);
   }
@@ -203,7 +208,7 @@ private:
         unsigned rows = isSwapped ? 1 : 0;
         shape.pairsRows = shape.m == 16 && shape.k == 32 && takesPairs(dot, rows, isSwapped ? e.n : e.m);
         shape.pairsColumns = shape.k == 32 && takesPairs(dot, 1 - rows, isSwapped ? e.m : e.n);
-        auto split = wanted ? splitOf(dot, *wanted, shape) : warpsOf(dot, e.m, e.n, shape);
+        auto split = wanted ? splitOf(dot, *wanted, shape) : warpsOf(dot, e, shape);
         if (!split)
           continue;
         auto [warpsM, warpsN] = *split;
@@ -247,9 +252,11 @@ private:
   // Along which dimensions warps lie in a result's layout, if it is one of the instruction.
   std::optional<std::pair<unsigned, unsigned>> splitOf(DotOp dot, const Layout &result,
                                                        const MatrixShape &shape) const {
-    for (unsigned warpsM = 1; warpsM <= options_.warps; warpsM *= 2)
-      if (resultOf(dot, shape, warpsM, options_.warps / warpsM) == result)
-        return std::pair(warpsM, options_.warps / warpsM);
+    unsigned warps = options_.warps / warpsOfBatch(extentsOf(dot));
+    for (unsigned warpsM = 1; warpsM <= warps; warpsM *= 2)
+      for (unsigned warpsN = warps / warpsM; warpsN != 0; warpsN /= 2)
+        if (resultOf(dot, shape, warpsM, warpsN) == result)
+          return std::pair(warpsM, warpsN);
     return std::nullopt;
   }
 
@@ -266,7 +273,7 @@ private:
       const MatrixShape &shape = instruction.shape;
       if (shape.warps > 1)
         continue;
-      auto split = result ? splitOf(dot, *result, shape) : warpsOf(dot, e.m, e.n, shape);
+      auto split = result ? splitOf(dot, *result, shape) : warpsOf(dot, e, shape);
       if (!split)
         continue;
       auto [warpsM, warpsN] = *split;
@@ -393,23 +400,24 @@ private:
            op->getBlock() == dot->getBlock();
   }
 
-  // Warps along M and N: along one dimension for a chain, else such that each warp's part is about square,
-  // which reads the least of both operands. Where the trip computes one of them, narrower parts are as good:
-  // warps that share none of it compute it as they multiply by it, and none stores it for the others.
-  std::pair<unsigned, unsigned> warpsOf(DotOp dot, int64_t m, int64_t n, const MatrixShape &shape) const {
+  // Warps along M and N, of those that a batch leaves: along one dimension for a chain, else such that each
+  // warp's part is about square, which reads the least of both operands. Where the trip computes one of them,
+  // narrower parts are as good: warps that share none of it compute it as they multiply by it, and none
+  // stores it for the others.
+  std::pair<unsigned, unsigned> warpsOf(DotOp dot, const Extents &e, const MatrixShape &shape) const {
     int64_t along = shape.n * (shape.pairsColumns ? 2 : 1);
     int64_t rows = shape.isSwapped ? along : shape.m, columns = shape.isSwapped ? shape.m : along;
     Chain chain = chains_.lookup(classOf(dot));
     bool isLeft = isComputedInTrip(dot, 0), isRight = isComputedInTrip(dot, 1);
-    unsigned warpsM = 1, warpsN = 1;
+    unsigned warpsM = 1, warpsN = 1, warps = options_.warps / warpsOfBatch(e);
     // May a warp's part be cut along the computed operand, of whose dimension it has `own` and of the other
     // `other`?
     auto cuts = [](int64_t own, int64_t other) { return own / 2 * narrowestPart >= other; };
-    while (warpsM * warpsN < options_.warps) {
-      bool moreM = m % (2 * warpsM * rows) == 0, moreN = n % (2 * warpsN * columns) == 0;
+    while (warpsM * warpsN < warps) {
+      bool moreM = e.m % (2 * warpsM * rows) == 0, moreN = e.n % (2 * warpsN * columns) == 0;
       if (!moreM && !moreN)
         break;
-      int64_t ownM = m / warpsM, ownN = n / warpsN;
+      int64_t ownM = e.m / warpsM, ownN = e.n / warpsN;
       bool wantsM = chain == Chain::Left;
       if (chain == Chain::None)
         wantsM = isLeft == isRight ? ownM >= ownN : isLeft ? cuts(ownM, ownN) : !cuts(ownN, ownM);

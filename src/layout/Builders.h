@@ -82,8 +82,9 @@ struct MatrixShape {
 };
 
 // The result (..., M, N) of a dot computed with matrix instructions: `warpsM` warps side by side along M and
-// `warpsN` along N (powers of two; the others repeat), the rest of N, then of M, then of a batch in
-// registers. Where several warps execute the instruction, those along its columns have them in one piece.
+// `warpsN` along N (powers of two), the others along a batch, each with neighbours of it, until all of it is
+// dealt (further ones repeat); the rest of N, then of M, then of the batch in registers. Where several warps
+// execute the instruction, those along its columns have them in one piece.
 Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsigned warpsM, unsigned warpsN,
                     unsigned warps);
 // Returns what a thread needs of operand 0 (..., M, K) or 1 (..., K, N) for its part of such a `result`. In a

@@ -95,13 +95,16 @@ Layout matrixResult(std::vector<int64_t> extents, const MatrixShape &shape, unsi
       for (unsigned bit = 1; bit < along[dim]; bit *= 2)
         warpBases.push_back(tile.at(rank - 2 + dim, next[dim]++));
   }
-  warpBases.resize(log2Of(warps), 0);
   for (unsigned dim : {rank - 1, rank - 2})
     for (unsigned bit = next[dim - (rank - 2)]; bit < end[dim - (rank - 2)]; ++bit)
       registers.push_back(tile.at(dim, bit));
-  for (unsigned dim = rank - 2; dim-- != 0;)
+  unsigned warpBits = log2Of(warps);
+  for (unsigned dim = rank - 2; dim-- != 0;) { // the highest bits of a batch over warps: each has neighbours
+    unsigned ofWarps = std::min(tile.bits(dim), warpBits - unsigned(warpBases.size()));
     for (unsigned bit = 0; bit != tile.bits(dim); ++bit)
-      registers.push_back(tile.at(dim, bit));
+      (bit < tile.bits(dim) - ofWarps ? registers : warpBases).push_back(tile.at(dim, bit));
+  }
+  warpBases.resize(warpBits, 0);
   return {std::move(extents), std::move(bases)};
 }
 
@@ -127,17 +130,21 @@ Layout matrixOperand(const Layout &result, const MatrixShape &shape, unsigned op
   bases[size_t(Axis::Lane)] = {tile.at(inner, depthBit(shape, word)),
                                tile.at(inner, depthBit(shape, word + 1)), tile.at(own, ownBit(0)),
                                tile.at(own, ownBit(1)), tile.at(own, ownBit(2))};
-  Share share = shareOf(result, own, isRows ? rowsWithin(shape) : columnsWithin(shape));
   Layout placed(extents, {});
-  for (uint32_t coordinate : share.registers)
-    registers.push_back(coordinate << placed.shift(own));
-  for (uint32_t coordinate : share.warps)
-    bases[size_t(Axis::Warp)].push_back(coordinate << placed.shift(own));
+  auto &warps = bases[size_t(Axis::Warp)];
+  warps.resize(result.bases(Axis::Warp).size(), 0);
+  auto share = [&](unsigned dim, uint32_t within) {
+    Share found = shareOf(result, dim, within);
+    for (uint32_t coordinate : found.registers)
+      registers.push_back(coordinate << placed.shift(dim));
+    for (size_t bit = 0; bit != warps.size(); ++bit)
+      warps[bit] |= found.warps[bit] << placed.shift(dim);
+  };
+  share(own, isRows ? rowsWithin(shape) : columnsWithin(shape));
   for (unsigned bit = kBits; bit < tile.bits(inner); ++bit)
     registers.push_back(tile.at(inner, bit));
   for (unsigned dim = rank - 2; dim-- != 0;)
-    for (unsigned bit = 0; bit != tile.bits(dim); ++bit)
-      registers.push_back(tile.at(dim, bit));
+    share(dim, 0);
   return {std::move(extents), std::move(bases)};
 }
 

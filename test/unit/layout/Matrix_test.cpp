@@ -64,6 +64,24 @@ TEST(Matrix, ResultsAndOperandsCoverTheTile) {
     }
 }
 
+// Warps that rows and columns leave share the batch: each has neighbours of it, and of both operands what it
+// multiplies.
+TEST(Matrix, WarpsShareABatch) {
+  for (auto [batch, warpsM, warpsN] : {std::tuple(16, 1, 1), std::tuple(4, 1, 2), std::tuple(2, 2, 2)}) {
+    Layout c = matrixResult({batch, 32, 16}, f16, unsigned(warpsM), unsigned(warpsN), 8);
+    EXPECT_TRUE(c.isSurjective()) << c.text();
+    EXPECT_EQ(c.freeBits(Axis::Warp) != 0, batch * warpsM * warpsN < 8) << c.text();
+    for (unsigned operand : {0u, 1u}) {
+      Layout factor = matrixOperand(c, f16, operand, 32);
+      EXPECT_TRUE(factor.isSurjective()) << factor.text();
+      for (unsigned warp = 0; warp != 8; ++warp)
+        EXPECT_EQ(factor.coordinates(factor.apply(0, 0, warp))[0], c.coordinates(c.apply(0, 0, warp))[0]);
+    }
+  }
+  Layout neighbours = matrixResult({16, 16, 16}, f16, 1, 1, 4);
+  EXPECT_EQ(neighbours.coordinates(neighbours.apply(0, 0, 1))[0], 4);
+}
+
 TEST(Matrix, ShortTilesRepeat) {
   Layout c = matrixResult({2, 16}, {16, 8, 16, 16, true}, 1, 1, 2);
   EXPECT_TRUE(c.isSurjective());
