@@ -6,6 +6,7 @@
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
+#include "codegen/llvm/UnrollWaiting.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -214,6 +215,21 @@ static bool comparesChosen(const llvm::Module &module) {
   });
 }
 
+// Code of which no loop waits stays as it is.
+struct UnrollAndCombine : llvm::PassInfoMixin<UnrollAndCombine> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses) {
+    llvm::PreservedAnalyses preserved = UnrollWaiting().run(function, analyses);
+    if (preserved.areAllPreserved())
+      return preserved;
+    analyses.invalidate(function, preserved);
+    llvm::FunctionPassManager cleanup;
+    cleanup.addPass(Combine());
+    cleanup.addPass(llvm::SimplifyCFGPass());
+    preserved.intersect(cleanup.run(function, analyses));
+    return preserved;
+  }
+};
+
 static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -246,6 +262,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   // Constants of the math library and row invariants leave the loops.
   cleanup.addPass(
       llvm::createFunctionToLoopPassAdaptor(Hoist(blocks <= bounds.mostBlocks), /*UseMemorySSA=*/true));
+  if (module.getTargetTriple().isNVPTX() && !isLong)
+    cleanup.addPass(UnrollAndCombine());
   if (isLong)
     cleanup.addPass(MergeEqual());
   else

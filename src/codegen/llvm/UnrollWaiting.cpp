@@ -1,0 +1,98 @@
+#include "codegen/llvm/UnrollWaiting.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
+namespace tegula::codegen {
+
+namespace {
+
+constexpr unsigned mostTrips = 8;          // at once
+constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
+constexpr unsigned mostInstructions = 256; // of these together
+
+// The address of a load, as an instruction of LLVM or, of one under a mask, of the machine; null: it is none.
+const llvm::Value *addressOfLoad(const llvm::Instruction &instruction) {
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+    return load->isSimple() ? load->getPointerOperand() : nullptr;
+  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  auto *assembly = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+  if (!assembly || assembly->hasSideEffects() || call->isConvergent() ||
+      !assembly->getAsmString().contains("ld.global"))
+    return nullptr;
+  for (const llvm::Use &argument : call->args())
+    if (argument->getType()->isPointerTy())
+      return argument;
+  return nullptr;
+}
+
+// Does the value follow from the trip's number and from what the loop does not change?
+bool followsFromTrip(const llvm::Value *value, const llvm::Loop &loop) {
+  llvm::SmallSetVector<const llvm::Value *, 32> parts;
+  parts.insert(value);
+  for (size_t i = 0; i != parts.size(); ++i) {
+    auto *part = llvm::dyn_cast<llvm::Instruction>(parts[i]);
+    if (!part || !loop.contains(part))
+      continue;
+    if (part->mayReadOrWriteMemory() || parts.size() > mostInstructions)
+      return false;
+    for (const llvm::Value *operand : part->operands())
+      parts.insert(operand);
+  }
+  return true;
+}
+
+// The number of trips to take at once; 1: the loop stays.
+unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
+  const llvm::BasicBlock *latch = loop.getLoopLatch();
+  if (!loop.isInnermost() || !latch || loop.getExitingBlock() != latch ||
+      !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
+    return 1;
+  unsigned instructions = 0, loads = 0;
+  bool isAhead = false;
+  for (const llvm::BasicBlock *block : loop.blocks())
+    for (const llvm::Instruction &each : *block) {
+      if (llvm::isa<llvm::PHINode>(each) || each.isDebugOrPseudoInst())
+        continue;
+      ++instructions;
+      if (const llvm::Value *address = addressOfLoad(each)) {
+        ++loads;
+        isAhead |= followsFromTrip(address, loop);
+      } else if (each.mayReadOrWriteMemory() || each.mayHaveSideEffects()) {
+        return 1;
+      } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(&each); call && call->isConvergent()) {
+        return 1;
+      }
+    }
+  unsigned trips = 1;
+  while (isAhead && trips < mostTrips && 2 * trips * loads <= mostLoads &&
+         2 * trips * instructions <= mostInstructions)
+    trips *= 2;
+  return trips;
+}
+
+} // namespace
+
+llvm::PreservedAnalyses UnrollWaiting::run(llvm::Function &function,
+                                           llvm::FunctionAnalysisManager &analyses) {
+  auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+  bool isAny = false;
+  for (llvm::Loop *loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder())
+    if (unsigned trips = tripsOf(*loop, evolution); trips != 1) {
+      llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.count", trips);
+      isAny = true;
+    }
+  if (!isAny)
+    return llvm::PreservedAnalyses::all();
+  constexpr int level = 2;
+  llvm::LoopUnrollOptions options(level, /*OnlyWhenForced=*/true);
+  options.setRuntime(true).setPartial(true).setPeeling(false).setUpperBound(false);
+  return llvm::LoopUnrollPass(options).run(function, analyses);
+}
+
+} // namespace tegula::codegen

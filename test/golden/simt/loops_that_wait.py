@@ -1,0 +1,27 @@
+"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, does not."""
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0' --target sm_90a --emit ptx | FileCheck %s
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=1' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=2' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+import triton
+import triton.language as tl
+
+
+# Eight trips and what is left of them: nine loads of rows.
+# CHECK-COUNT-9: ld.global{{.*}}v4.b32
+# CHECK-NOT: ld.global{{.*}}v4.b32
+# ONE-COUNT-1: ld.global{{.*}}v4.b32
+# ONE-NOT: ld.global{{.*}}v4.b32
+@triton.jit
+def combine(x, w, y, n, KIND: tl.constexpr):
+    i = tl.arange(0, 512)
+    acc = tl.zeros([512], tl.float32)
+    at = 0
+    for k in range(n):
+        if KIND == 1:
+            tl.store(w + k, 1.0)
+        row = at if KIND == 2 else k
+        rows = tl.load(x + row * 512 + i)
+        acc = acc * tl.load(w + k) + rows
+        if KIND == 2:
+            at = tl.sum(rows).to(tl.int32)
+    tl.store(y + i, acc)
