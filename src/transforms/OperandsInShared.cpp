@@ -88,9 +88,17 @@ public:
                                             simt::SharedAttr::get(builder.getContext(), *map), 1);
     simt::LocalStoreOp &stored = stored_[{convert_.getValue(), bufferType}];
     if (!stored || !isAheadOfAll(stored, users)) {
-      Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
-      builder.setInsertionPoint(isMoved ? behindCopies(users) : behindLoads(users));
-      stored = simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+      Operation *place = isMoved ? behindCopies(users) : behindLoads(users);
+      if (stored && stored->getBlock() == convert_->getBlock()) {
+        stored->moveBefore(place); // an earlier product reads it, too
+        simt::AllocOp alloc = simt::allocOf(stored.getBuffer());
+        if (stored->isBeforeInBlock(alloc))
+          alloc->moveBefore(stored);
+      } else {
+        Value buffer = simt::AllocOp::create(builder, loc, bufferType, IntegerAttr());
+        builder.setInsertionPoint(place);
+        stored = simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
+      }
     }
     Value buffer = stored.getBuffer();
     builder.setInsertionPoint(convert_);

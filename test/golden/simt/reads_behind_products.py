@@ -1,4 +1,4 @@
-"""What a loop loads behind its first product is read from its slot behind that product: until then it takes no registers."""
+"""A tile that a loop loads behind its first product is read from its slot behind that product: until then it takes no registers."""
 # RUN: tegula compile %s::states --signature 'w=*bf16:16,k=*bf16:16,v=*bf16:16,out=*f32:16' --num-warps 2 --num-stages 2 --target sm_90a --emit simt -o - | FileCheck %s
 import triton
 import triton.language as tl
