@@ -46,6 +46,11 @@ bool readsFragments(std::string_view ptx) {
   return ptx.find("ldmatrix.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
 }
 
+// Do threads load tiles of products into registers, and none by copies?
+bool loadsProducts(std::string_view ptx) {
+  return hasProducts(ptx) && ptx.find("ld.global.v") != ptx.npos && ptx.find("cp.async.") == ptx.npos;
+}
+
 // A kernel that does not fit into all registers of a thread gets as few as let the most programs run
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
@@ -134,9 +139,12 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
     assembleBound(nvidia::registersLeft, ptx, options, launch, *assembled);
   // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
   // whose loads are under way while the many warps of this one meet, or wait for their own.
-  if (hasProducts(ptx))
+  if (hasProducts(ptx)) {
     assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
-  else if (meets(ptx))
+    // It lets loads wait for one another where that takes registers which no program gets.
+    if (loadsProducts(ptx))
+      assembleBound(nvidia::registersForLoads, ptx, options, launch, *assembled);
+  } else if (meets(ptx))
     assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, *assembled);
   else if (ptx.find(".minnctapersm") == ptx.npos)
     assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, *assembled);

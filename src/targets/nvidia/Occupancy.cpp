@@ -28,6 +28,12 @@ unsigned registersOf(uint64_t programs, unsigned threads) {
   return unsigned(registerFile / (programs * threads)) / registerGranule * registerGranule;
 }
 
+// Warps of a multiprocessor up to which these do not hide what each of them waits for.
+unsigned fewWarps(const Footprint &footprint, const Architecture &architecture) {
+  const simt::Costs costs = NvidiaMachine(architecture).costs;
+  return footprint.warps < costs.productWarps ? costs.fewWarpsOfSmall : costs.fewWarps;
+}
+
 } // namespace
 
 RegisterBounds registersForOneMore(const Footprint &footprint, const Architecture &architecture) {
@@ -43,14 +49,23 @@ RegisterBounds registersForOneMore(const Footprint &footprint, const Architectur
   return {{int(bound)}, costs.spilledForOneMore};
 }
 
+RegisterBounds registersForLoads(const Footprint &footprint, const Architecture &architecture) {
+  unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
+  uint64_t run = std::min<uint64_t>({programsInShared(footprint, architecture), mostBlocks,
+                                     registerFile / (taken * threads), architecture.threads / threads});
+  if (footprint.registers <= 0 || run == 0 || run * footprint.warps > fewWarps(footprint, architecture))
+    return {};
+  unsigned left = std::min(registerNames, registersOf(run, threads));
+  return left > taken ? RegisterBounds{{int(left)}} : RegisterBounds{};
+}
+
 RegisterBounds registersLeft(const Footprint &footprint, const Architecture &architecture) {
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
   uint64_t ofRegisters = registerFile / (taken * threads),
            run = std::min<uint64_t>(programsInShared(footprint, architecture), mostBlocks);
   bool isKept = ofRegisters != 0 && taken == registersOf(ofRegisters, threads);
-  const simt::Costs costs = NvidiaMachine(architecture).costs;
-  unsigned few = footprint.warps < costs.productWarps ? costs.fewWarpsOfSmall : costs.fewWarps;
-  if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters || run * footprint.warps > few)
+  if (footprint.registers <= 0 || !isKept || run == 0 || run >= ofRegisters ||
+      run * footprint.warps > fewWarps(footprint, architecture))
     return {};
   unsigned left = std::min(registerNames, registersOf(run, threads));
   return left > taken ? RegisterBounds{{int(left)}} : RegisterBounds{};

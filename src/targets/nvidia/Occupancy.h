@@ -33,6 +33,11 @@ RegisterBounds registersForOneMore(const Footprint &footprint, const Architectur
 // run that they hide what each of them waits for.
 RegisterBounds registersLeft(const Footprint &footprint, const Architecture &architecture);
 
+// Of a kernel with products whose tiles come through registers: the bound with which as many programs run as
+// without one. The assembler takes fewer by letting loads of a tile wait for one another, each until the one
+// before has been used. None where it takes as many, or so many warps run that they hide what each waits for.
+RegisterBounds registersForLoads(const Footprint &footprint, const Architecture &architecture);
+
 // Of a kernel whose many warps wait for one another, for its sums, say: the bound with which the most
 // programs fit, up to four, and that for one fewer. None where four fit, or too many registers would have to
 // go.

@@ -63,6 +63,20 @@ TEST(Occupancy, RegistersThatSharedMemoryLeavesAreUsed) {
   EXPECT_EQ(left(4, 0, 65 * 1024), Bounds{});
 }
 
+TEST(Occupancy, LoadsOfTilesHaveTheRegistersThatNoOtherProgramTakes) {
+  auto loads = [](unsigned warps, int registers, uint64_t sharedBytes) {
+    return registersForLoads({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;
+  };
+  EXPECT_EQ(loads(4, 192, 32 * 1024), Bounds{255}); // two programs run either way
+  EXPECT_EQ(loads(4, 112, 64 * 1024), Bounds{168}); // shared memory has room for three
+  EXPECT_EQ(loads(8, 200, 32 * 1024), Bounds{255});
+  EXPECT_EQ(loads(4, 168, 32 * 1024), Bounds{}); // three of three
+  EXPECT_EQ(loads(4, 255, 32 * 1024), Bounds{});
+  EXPECT_EQ(loads(8, 96, 16 * 1024), Bounds{}); // 16 warps run
+  EXPECT_EQ(loads(4, 96, 16 * 1024), Bounds{}); // five programs
+  EXPECT_EQ(loads(4, 0, 16 * 1024), Bounds{});
+}
+
 TEST(Occupancy, MoreProgramsRunWhileManyWarpsMeet) {
   auto more = [](unsigned warps, int registers, uint64_t sharedBytes) {
     return registersForWaitingWarps({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;
