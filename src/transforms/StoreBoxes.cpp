@@ -75,6 +75,9 @@ private:
     std::optional<unsigned> inner = bulk_.innerOf(access);
     if (!inner || !llvm::all_of(shape, [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); }))
       return refuse(store, "its tile is no window of rows of powers of two");
+    if (meetsCopies(store))
+      return refuse(store,
+                    "to wait for the box of the trip before would be to wait for the next trip's copies");
     // A box would hardly ever fit if rows may begin anywhere.
     std::string why;
     if (!axes_)
@@ -99,6 +102,20 @@ private:
     if (!canDescribeElements(store.getPtr(), store.getMask()))
       return refuse(store, "its addresses are not computed of ranges, scalars and arithmetic");
     candidates_.push_back(candidate);
+  }
+
+  // Is the store in a loop of products whose trips have threads start copies for later ones? The assembler
+  // counts groups of copies and of boxes together: to wait for the latter is to wait for both.
+  static bool meetsCopies(StoreOp store) {
+    auto loop = store->getParentOfType<LoopLikeOpInterface>();
+    bool multiplies = false, copies = false, hasBoxes = false, isInnermost = true;
+    loop->walk([&](Operation *op) {
+      multiplies |= isa<DotOp, simt::DotAsyncOp>(op);
+      copies |= isa<simt::AsyncCopyOp>(op);
+      hasBoxes |= isa<simt::BulkCopyOp>(op);
+      isInnermost &= op == loop || !isa<LoopLikeOpInterface>(op);
+    });
+    return isInnermost && multiplies && copies && !hasBoxes;
   }
 
   // Boxes are written by another proxy than the one through which threads read and write global memory, and
