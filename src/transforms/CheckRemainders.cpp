@@ -44,9 +44,9 @@ std::vector<unsigned> widths(FuncOp function) {
 
 bool isQuotient(Operation *op) { return isa<arith::DivSIOp>(op); }
 
-bool mayTear(Operation *op, Indices &indices) {
+bool mayTear(Operation *op) {
   return op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()) &&
-         (isa<arith::RemSIOp, arith::RemUIOp>(op) || (isQuotient(op) && indices.contains(op->getOperand(0))));
+         (isa<arith::RemSIOp, arith::RemUIOp>(op) || isQuotient(op));
 }
 
 // The index that is below zero wherever this one is: remainders and quotients by numbers above zero have
@@ -168,12 +168,17 @@ Value Checks::keepsRuns(OpBuilder &builder, Operation *op, bool isOfIndex, bool 
   if (isOfIndex && (isQuotient(op) || matchPattern(divisor, m_NonZero())))
     return isNotNegative(builder, signSource(dividend), access_);
   Value matter = matters(builder, op);
-  Value zero = zeroLike(builder, dividend);
-  Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, divisor, zero);
-  if (!isOfIndex && isa<arith::RemSIOp>(op)) {
+  Value zero = zeroLike(builder, dividend), holds;
+  if (!isQuotient(op)) // neighbours have one quotient by 0, whichever it is
+    holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, divisor, zero);
+  if (!isOfIndex && isa<arith::RemSIOp, arith::DivSIOp>(op)) {
+    if (isQuotient(op))
+      remainder = arith::SubIOp::create(builder, loc, dividend,
+                                        arith::MulIOp::create(builder, loc, op->getResult(0), divisor));
     Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, dividend, zero);
     Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder, zero);
-    holds = arith::AndIOp::create(builder, loc, holds, arith::OrIOp::create(builder, loc, above, within));
+    Value follows = arith::OrIOp::create(builder, loc, above, within);
+    holds = holds ? arith::AndIOp::create(builder, loc, holds, follows).getResult() : follows;
   }
   if (matter)
     holds = arith::OrIOp::create(builder, loc, holds, isNot(builder, matter));
@@ -196,8 +201,11 @@ void Checks::check(Operation *op, bool isOfIndex) {
   builder.setInsertionPointAfter(op);
   const char *why = isOfIndex ? "an address is made of an index that is past its bits, or with `%` by 0; "
                                 "compute the index in 64 bits"
-                              : "an address is made with `%` of a negative multiple of the divisor, or by 0; "
-                                "make the dividend non-negative";
+                    : isQuotient(op)
+                        ? "an address is made with `//` of a negative multiple of the divisor; "
+                          "make the dividend non-negative"
+                        : "an address is made with `%` of a negative multiple of the divisor, or by 0; "
+                          "make the dividend non-negative";
   Value holds = keepsRuns(builder, op, isOfIndex, isAsked);
   auto check = AssertOp::create(builder, op->getLoc(), holds, builder.getStringAttr(why));
   check->setAttr(ownCheckName, builder.getUnitAttr());
@@ -208,12 +216,15 @@ void Checks::check(Operation *op, bool isOfIndex) {
 } // namespace
 
 SmallVector<Operation *> remaindersToCheck(Operation *function) {
-  Indices indices;
   SmallVector<Operation *> ops;
   function->walk([&](Operation *op) {
-    if (mayTear(op, indices))
+    if (mayTear(op))
       ops.push_back(op);
   });
+  Indices indices;
+  if (ops.size() > mostOps) // those that fewer addresses are made of give way first
+    llvm::erase_if(ops,
+                   [&](Operation *op) { return isQuotient(op) && !indices.contains(op->getOperand(0)); });
   if (ops.size() > mostOps)
     ops.clear();
   return ops;

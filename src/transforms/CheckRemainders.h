@@ -10,14 +10,15 @@
 
 namespace tegula::transforms {
 
-// The ops that `checkRemainders` may check: remainders, and quotients of indices. None if they are too many.
+// The ops that `checkRemainders` may check: remainders and quotients, those of indices alone if they are too
+// many, and none if these are.
 llvm::SmallVector<mlir::Operation *> remaindersToCheck(mlir::Operation *function);
 
 // Neighbours i, i+1, ... have neighbouring remainders, unless one but the first is a multiple of n: below
 // zero, where remainders run -n+1 ... -1, 0, or for n = 0, whose remainders are 0; quotients of neighbours
 // change at the same places. Where wide accesses rest on nothing but that, marks the op as checked and adds a
-// tt.assert that no element is such a one. Quotients only of indices, made of program ids, ranges and
-// constants: that none is below zero, which takes a number past 32 bits. Appends a remark ("access").
+// tt.assert that no element is such a one; of indices, made of program ids, ranges and constants, that none
+// is below zero, which takes a number past 32 bits. Appends a remark ("access").
 void checkRemainders(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -204,5 +204,55 @@ def test_quotients_and_remainders_of_indices_keep_accesses_wide(build_dir, form,
     done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::split_kernel", "--target", "sm_90a", "--signature",
                            f"x_ptr=*f16:16,out_ptr=*f16:16,width={width},stride=i32:16,n=i32:16,FORM='{form}',B=1024,APART=1024"],
                           capture_output=True, text=True, timeout=120)
-    load = "load of 1 element" if form == "argument" else "load of 8 elements"  # of arguments nobody knows that none is below zero
-    assert done.returncode == 0 and load in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "load of 8 elements" in done.stdout, done.stdout + done.stderr
+
+
+# --- quotients of what may be below zero ---
+
+
+@triton.jit
+def padded_kernel(x_ptr, out_ptr, first, width, padding, B: tl.constexpr, TRIPS: tl.constexpr):
+    """Rows of `width` without the padding behind them, as quantizers of blocks read them; `first` is in blocks of 16."""
+    place = tl.arange(0, B)
+    i = place + first * 16
+    for trip in range(TRIPS):
+        if padding != 0:
+            at = i - i // width * padding
+        else:
+            at = i
+        tl.store(out_ptr + trip * B + place, tl.load(x_ptr + at, mask=i < width * 1024, other=-1.0))
+        i += B
+
+
+def padded(first, width, padding, length):
+    i = torch.arange(length) + 16 * first
+    return i - torch.div(i, width, rounding_mode="trunc") * padding
+
+
+@pytest.mark.parametrize("first, width, padding", [(0, 64, 3), (0, 64, 0), (3, 48, 5), (5, 63, 2), (-1, 256, 7), (-3, 1024, 0), (-16, 1, 0)])
+def test_each_element_comes_from_its_row(target, first, width, padding):
+    x, out = torch.arange(4096, dtype=torch.float32), torch.zeros(512)
+    padded_kernel[(1,)](x[1024:], out, first, width, padding, B=256, TRIPS=2)
+    i = torch.arange(512) + 16 * first
+    assert torch.equal(out, torch.where(i < width * 1024, x[1024 + padded(first, width, padding, 512)], -1.0))
+
+
+@pytest.mark.parametrize("first, width, padding", [(-4, 64, 3), (-32, 128, 1), (-3, 48, 5)])
+def test_a_torn_row_is_right_or_ends_the_launch(target, first, width, padding):
+    """-64 // 64 is -1, and -63 // 64 is 0: no row of one quotient."""
+    if target == "cuda":
+        pytest.skip("a failed assertion ends the process's use of the device")
+    x, out = torch.arange(4096, dtype=torch.float32), torch.zeros(512)
+    try:
+        padded_kernel[(1,)](x[1024:], out, first, width, padding, B=256, TRIPS=2)
+    except triton.TritonError as error:
+        assert "`//` of a negative multiple" in str(error)
+    else:
+        assert torch.equal(out, x[1024 + padded(first, width, padding, 512)])
+
+
+def test_rows_with_padding_are_read_wide(build_dir):
+    done = subprocess.run([build_dir / "bin" / "tegula", "explain", f"{__file__}::padded_kernel", "--target", "sm_90a", "--signature",
+                           "x_ptr=*f16:16,out_ptr=*f16:16,first=i32,width=i32:16,padding=i32:16,B=1024,TRIPS=2"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "load of 8 elements" in done.stdout, done.stdout + done.stderr
