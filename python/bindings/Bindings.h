@@ -83,6 +83,7 @@ tg_context *context();
 class Arena {
 public:
   bool hasHostMemory = false;
+  bool hasEmptyHost = false;             // a tensor of the host without memory, which goes anywhere
   int device = -1;                       // of the arguments that are on one
   std::vector<PyObject *> withoutMemory; // tensors whose address is 0, borrowed from the caller
 
@@ -91,7 +92,7 @@ public:
   bool convert(PyObject *object, const char *name, tg_value &out);
   // No argument is in memory of which it is known where it is: numbers alone, addresses as numbers among
   // them, or objects that do not name their device.
-  bool isUnplaced() const { return device < 0 && !hasHostMemory; }
+  bool isUnplaced() const { return device < 0 && !hasHostMemory && !hasEmptyHost; }
   // Refuses a launch with tensors that have elements and no memory. False with an exception set.
   bool checkMemory() const { return withoutMemory.empty() || refuseWithoutMemory(); }
   // What `encode` returned.
@@ -100,9 +101,10 @@ public:
 private:
   bool array(PyObject *object, tg_value &out);
   bool tensor(PyObject *object, tg_value &out);
-  bool locate(PyObject *object, const struct Members &members);
+  bool locate(PyObject *object, const struct Members &members, bool &isHost);
   bool isOnDevice(long index);
-  bool locateByDevice(PyObject *object);
+  bool locateByDevice(PyObject *object, bool &isHost);
+  void takeAddress(PyObject *object, void *address, bool isHost, tg_value &out);
   bool integer(PyObject *object, tg_value &out);
   bool typed(PyObject *payload, tg_value &out);
   bool sequence(PyObject *object, tg_value &out);

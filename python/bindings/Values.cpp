@@ -166,7 +166,7 @@ bool Arena::array(PyObject *object, tg_value &out) {
 }
 
 // Where a tensor's memory is. PyTorch's tensors say it; objects of the host's own need not.
-bool Arena::locate(PyObject *object, const Members &members) {
+bool Arena::locate(PyObject *object, const Members &members, bool &isHost) {
   static bool expectCuda = false; // as the last one: saves asking twice
   bool isCuda = expectCuda, denies = false;
   int asked = 0;
@@ -181,7 +181,7 @@ bool Arena::locate(PyObject *object, const Members &members) {
   }
   if (asked == 2) {
     if (!denies)
-      return locateByDevice(object);
+      return locateByDevice(object, isHost);
     Ref device(PyObject_GetAttr(object, state.sDevice)), name(device ? PyObject_Str(device.get()) : nullptr);
     bool isMeta = name && PyUnicode_CompareWithASCIIString(name.get(), "meta") == 0;
     launchError(
@@ -194,7 +194,7 @@ bool Arena::locate(PyObject *object, const Members &members) {
   }
   expectCuda = isCuda;
   if (!isCuda) {
-    hasHostMemory = true;
+    isHost = true;
     return true;
   }
   Ref index(members.device.of(object));
@@ -214,7 +214,7 @@ bool Arena::isOnDevice(long index) {
 
 // An object of a library that stands for a tensor: its `device`, as PyTorch spells it ("cuda:0", "cpu"), if
 // it has one.
-bool Arena::locateByDevice(PyObject *object) {
+bool Arena::locateByDevice(PyObject *object, bool &isHost) {
   Ref place(PyObject_GetAttr(object, state.sDevice));
   if (!place) {
     PyErr_Clear();
@@ -226,8 +226,16 @@ bool Arena::locateByDevice(PyObject *object) {
     return false;
   if (std::strncmp(name, "cuda:", 5) == 0)
     return isOnDevice(std::strtol(name + 5, nullptr, 10));
-  hasHostMemory |= std::strcmp(name, "cpu") == 0;
+  isHost = std::strcmp(name, "cpu") == 0;
   return true;
+}
+
+void Arena::takeAddress(PyObject *object, void *address, bool isHost, tg_value &out) {
+  out.as.address = address;
+  if (!address) // without elements, or of a type alone, for a compile
+    withoutMemory.push_back(object);
+  if (isHost)
+    (address ? hasHostMemory : hasEmptyHost) = true;
 }
 
 bool Arena::tensor(PyObject *object, tg_value &out) {
@@ -236,16 +244,14 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
       api && readTensor(*api, object, exchanged)) {
     out.kind = TG_POINTER;
     out.dtype = uint8_t(exchanged.dtype);
-    out.as.address = exchanged.address;
-    hasHostMemory |= exchanged.device < 0;
-    if (!exchanged.address)
-      withoutMemory.push_back(object);
+    takeAddress(object, exchanged.address, exchanged.device < 0, out);
     return exchanged.device < 0 || isOnDevice(exchanged.device);
   }
   // A copy: what is asked may run code that asks for others. An object may have what its type has not.
   const Known &found = knownOf(Py_TYPE(object));
   const Members members = found.what == Class::Tensor ? found.members : Members(Py_TYPE(object));
-  if (!locate(object, members))
+  bool isHost = false;
+  if (!locate(object, members, isHost))
     return false;
   int dtype = dtypeOf(members.dtype.of(object));
   if (dtype < 0)
@@ -255,9 +261,7 @@ bool Arena::tensor(PyObject *object, tg_value &out) {
     return false;
   out.kind = TG_POINTER;
   out.dtype = uint8_t(dtype);
-  out.as.address = PyLong_AsVoidPtr(address.get());
-  if (!out.as.address) // of a type alone, for a compile
-    withoutMemory.push_back(object);
+  takeAddress(object, PyLong_AsVoidPtr(address.get()), isHost, out);
   return out.as.address || !PyErr_Occurred();
 }
 

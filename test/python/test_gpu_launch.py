@@ -200,6 +200,28 @@ def test_arguments_in_two_places(script, tensors, words):
     """)
 
 
+def test_an_empty_tensor_of_the_host_goes_beside_tensors_on_the_gpu(script):
+    """`torch.empty(0)` in the place of a mask that is not there: it has no memory that a kernel could read."""
+    script("""
+        class OnHost(OnGpu):
+            is_cpu, is_cuda, device, address, elements = True, False, "cpu", 0, 0
+            data_ptr = lambda self: self.address
+            numel = lambda self: self.elements
+
+        for _ in range(2):
+            launch(OnGpu(1), OnHost(), OnGpu(1))
+            assert "on 1 grid" in calls()[-1], calls()
+        full = OnHost()
+        full.address, full.elements = MEMORY.ctypes.data, 64
+        error = error_of(lambda: launch(OnGpu(1), full, OnGpu(1)))
+        assert "some in the host's memory" in str(error), error
+        before = len(calls())
+        add_kernel[(1,)](full, OnHost(), full, 0, BLOCK=64)
+        add_kernel[(1,)](OnHost(), OnHost(), OnHost(), 0, BLOCK=64)
+        assert len(calls()) == before, "without one on the GPU they stay on the host"
+    """)
+
+
 def test_targets_that_cannot_reach_the_arguments(script):
     script("""
         add_kernel.target = "interp"
