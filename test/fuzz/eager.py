@@ -48,6 +48,8 @@ def convert(array, dtype):
     source = name_of(array.dtype)
     if dtype == "bool":
         return array != 0
+    if source in FLOATS and dtype in ("int8", "uint8"):
+        return convert(array, dtype.replace("8", "16")).astype(dtype)
     if source in FLOATS and dtype not in FLOATS:
         wide, info = array.astype(np.float64), np.iinfo(dtype)
         flat = [0 if np.isnan(v) else int(max(min(v, 2.0**65), -2.0**65)) for v in wide.ravel()]

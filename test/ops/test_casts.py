@@ -48,6 +48,8 @@ def floats(name):
 
 def saturated(values, dtype):
     """N12"""
+    if np.dtype(dtype).itemsize == 1:
+        return saturated(values, np.dtype(dtype).kind + "2").astype(dtype)
     info, out = np.iinfo(dtype), []
     for value in values.astype(np.float64):
         if np.isnan(value):

@@ -62,7 +62,8 @@ def integers(i, u, s, c, f, h):
     keep(s.to(tl.float32))
     # integers: arith.fptosi %{{.*}} : f32 to i32
     keep(f.to(tl.int32))
-    # integers: arith.fptoui %{{.*}} : f32 to i8
+    # integers: %[[HALVES:.*]] = arith.fptoui %{{.*}} : f32 to i16
+    # integers: arith.trunci %[[HALVES]] : i16 to i8
     keep(f.to(tl.uint8))
     # integers: %[[WIDE:.*]] = arith.extf %{{.*}} : f16 to f32
     # integers: arith.fptosi %[[WIDE]] : f32 to i16
