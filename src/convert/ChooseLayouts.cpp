@@ -161,6 +161,9 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
           op->getParentOfType<LoopLikeOpInterface>())
         heldByLoops_[classes_.leader(operand)].insert(operand);
   });
+  const PairedTiles paired(function, classes, machine_, warps_);
+  for (const PairedTiles::Group &group : paired.groups())
+    choosePaired(paired, group);
   auto chooseAnchored = [&](bool lines) {
     for (Value leader : classes.leaders())
       if ((shapeOf(leader.getType()).size() == 1) == lines && anchors_.contains(leader) &&
@@ -208,6 +211,25 @@ bool LayoutChoice::chooseWaiting(Derivations &derivations, std::array<size_t, 3>
       return true;
     }
   return false;
+}
+
+void LayoutChoice::choosePaired(const PairedTiles &paired, const PairedTiles::Group &group) {
+  if (llvm::any_of(group.leaders, [&](Value leader) { return chosen_.contains(leader); }))
+    return;
+  const Anchor *heaviest = nullptr;
+  Value tile = group.leaders[0];
+  for (Value leader : group.leaders)
+    if (auto anchors = anchors_.find(leader); anchors != anchors_.end())
+      for (const Anchor &anchor : anchors->second)
+        if (!heaviest || anchor.weight > heaviest->weight) {
+          heaviest = &anchor;
+          tile = leader;
+        }
+  Layout otherwise =
+      heaviest ? build(tile.getType(), heaviest->order, heaviest->width) : plain(tile.getType());
+  if (std::optional<Layout> best = paired.choose(group, otherwise))
+    for (Value leader : group.leaders)
+      chosen_.try_emplace(leader, Layout(shapeOf(leader.getType()).vec(), best->allBases()));
 }
 
 void LayoutChoice::chooseByAnchors(Value leader) {

@@ -4,6 +4,7 @@
 #include "convert/ChooseMatrices.h"
 #include "convert/Classes.h"
 #include "convert/Locality.h"
+#include "convert/PairedTiles.h"
 #include "convert/ReducedTiles.h"
 #include "convert/TileToSimt.h"
 #include "layout/Builders.h"
@@ -107,6 +108,8 @@ private:
   // what they want of it, several of them the same, hold few registers more than if each computed its share?
   bool isCheapInTrips(mlir::Value index, const layout::Layout &layout) const;
   void chooseByAnchors(mlir::Value leader);
+  // A layout for all classes of a group that is combined in pairs, if its accesses had better convert.
+  void choosePaired(const PairedTiles &paired, const PairedTiles::Group &group);
   // Cycles of a thread, in all trips, for its parts of lines that are spread over a class, and the rows'
   // addresses.
   double costOfRowsAndColumns(mlir::Value leader, const layout::Layout &layout) const;

@@ -56,11 +56,11 @@ void ReducedTiles::collectSpreads(Operation *op, Uses &uses) {
     }
 }
 
-double ReducedTiles::tripsOf(Operation *op) const {
+double ReducedTiles::tripsOf(Operation *op, const simt::Machine &machine) {
   double trips = 1;
   for (Operation *parent = op->getParentOp(); parent && !isa<FuncOp>(parent); parent = parent->getParentOp())
     if (isa<LoopLikeOpInterface>(parent))
-      trips *= machine_.costs.loopWeight;
+      trips *= machine.costs.loopWeight;
   return trips;
 }
 
@@ -73,8 +73,8 @@ double ReducedTiles::trips(Value leader) const {
   return most;
 }
 
-double ReducedTiles::costOf(ReduceOp reduce, const Layout &layout) const {
-  const layout::ConversionCosts &costs = machine_.costs.conversion;
+double ReducedTiles::costOf(ReduceOp reduce, const Layout &layout, const simt::Machine &machine) {
+  const layout::ConversionCosts &costs = machine.costs.conversion;
   unsigned axis = unsigned(reduce.getAxis());
   auto results = unsigned(layout.sliced(axis).liveRegisters().size() * reduce.getNumOperands());
   auto steps = unsigned(layout::bitsAlong(layout, Axis::Lane, axis).size());

@@ -26,6 +26,11 @@ public:
   // it; `otherwise`: one that it could have as well, and has if none is cheaper.
   layout::Layout choose(mlir::Value leader, const layout::Layout &otherwise, WidthOf widthOf) const;
 
+  // The guess how often an op happens.
+  static double tripsOf(mlir::Operation *op, const simt::Machine &machine);
+  // Cycles of a thread, each time, to reduce a tile of this layout.
+  static double costOf(tile::ReduceOp reduce, const layout::Layout &layout, const simt::Machine &machine);
+
 private:
   // Uses of the tiles of one class.
   struct Uses {
@@ -34,12 +39,14 @@ private:
         spreads;            // that repeat a line's elements along other dimensions
     bool isOrdered = false; // scans, or views of other extents, look at it too
   };
-  double tripsOf(mlir::Operation *op) const;
+  double tripsOf(mlir::Operation *op) const { return tripsOf(op, machine_); }
   void collect(mlir::Operation *op);
   void collectSpreads(mlir::Operation *op, Uses &uses);
   double costOf(const Uses &uses, const layout::Layout &layout, WidthOf widthOf) const;
   double costOfSpreads(const Uses &uses, const layout::Layout &layout, WidthOf widthOf) const;
-  double costOf(tile::ReduceOp reduce, const layout::Layout &layout) const;
+  double costOf(tile::ReduceOp reduce, const layout::Layout &layout) const {
+    return costOf(reduce, layout, machine_);
+  }
 
   const Classes &classes_;
   const simt::Machine &machine_;
