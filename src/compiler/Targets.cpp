@@ -117,7 +117,7 @@ const Target *chooseTarget(const std::string &name, TargetOptions &options, int 
 namespace {
 
 // A message that starts with "FILE:LINE:COLUMN: ", where FILE is the place's source: the place moves there.
-// One about another file keeps its words.
+// One about another file, or about a function that stands elsewhere in this one, keeps its words.
 void takePlace(std::string_view &message, diag::Location &place) {
   if (!place.source || !message.starts_with(place.source->path() + ":"))
     return;
@@ -136,6 +136,8 @@ void takePlace(std::string_view &message, diag::Location &place) {
     bool isBefore = here.line < at.line || (here.line == at.line && here.column < at.column);
     isBefore ? begin = middle + 1 : end = middle;
   }
+  if (place.source->position(begin).line != at.line)
+    return;
   place.range = {begin, begin + 1};
   message = rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
 }

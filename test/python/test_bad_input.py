@@ -444,6 +444,25 @@ def test_device_assert_that_fails():
     assert caught.value.kind == "DeviceAssertion"
 
 
+@triton.jit
+def doubled(x):
+    return tl.inline_asm_elementwise("add.u32 $0, $1, $1;", "=r,r", [x], dtype=tl.int32, is_pure=True, pack=1)
+
+
+@triton.jit
+def calls_doubled(x_ptr):
+    tl.store(x_ptr, doubled(tl.load(x_ptr)))
+
+
+def test_op_of_a_helper_that_a_target_lacks_is_named_by_its_own_line():
+    calls_doubled.target = "cpu"
+    with pytest.raises(triton.TritonError, match="the CPU target has no inline assembly") as caught:
+        calls_doubled[(1,)](np.zeros(1, np.int32))
+    lines = Path(__file__).read_text().splitlines()
+    assert f"{__file__}:{1 + lines.index('def doubled(x):') + 1}:12: " in str(caught.value)
+    assert caught.value.diagnostics[0].line == 1 + lines.index("def calls_doubled(x_ptr):")
+
+
 async def waiting(x_ptr):
     pass
 
