@@ -24,6 +24,16 @@ llvm::Value *toInteger(Scalars &s, Operation *op, llvm::Value *v, Type from, Typ
     v = toFloat(s, op, v);
     from = Float32Type::get(from.getContext());
   }
+  if (llvm::Value *bytes =
+          bits == 8 ? s.hardware.convert(b, v, from, signedness(to, bits, isSigned), true) : nullptr)
+    return bytes;
+  if (v->getType()->isVectorTy()) {
+    llvm::Value *result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, 2));
+    for (uint64_t k : {0, 1})
+      result = b.CreateInsertElement(
+          result, toInteger(s, op, b.CreateExtractElement(v, k), from, to, element, isSigned), k);
+    return result;
+  }
   llvm::Value *wide =
       bits == 1 ? nullptr
                 : s.hardware.convert(b, v, from, signedness(to, std::max(32u, bits), isSigned), true);

@@ -103,6 +103,8 @@ bool pairs(Operation *op) {
     Type compared = isa<arith::CmpFOp>(op) ? from : to;
     return compared.isF16() || compared.isBF16();
   }
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+    return to.getIntOrFloatBitWidth() == 8 && from.getIntOrFloatBitWidth() != 64;
   if (!isa<FloatType, IntegerType>(from) || !isa<FloatType>(to))
     return false;
   unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();

@@ -23,7 +23,7 @@ llvm::Value *lowerElementwise(Scalars &scalars, mlir::Operation *op, llvm::Array
 llvm::Value *toFloat(Scalars &scalars, mlir::Operation *op, llvm::Value *value);
 
 // Are two elements of the op better computed at once? Yes for 16-bit floats, conversions to and from
-// 8 bits, and of integers to 16-bit floats.
+// 8 bits, of integers to 16-bit floats, and of floats to integers of 8 bits.
 bool pairs(mlir::Operation *op);
 
 // May the op be as far from the exact value as the fast functions are? It carries the flag `afn`.

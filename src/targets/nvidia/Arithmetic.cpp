@@ -283,9 +283,28 @@ llvm::Value *betweenFloats(Builder &b, llvm::Value *value, Type from, Type to, b
   return to.isF16() || to.isF32() ? decodeBytes(b, value, from, to) : nullptr;
 }
 
+// f32 -> bytes. From Hopper on the assembler makes one instruction of both steps, for two elements, and of a
+// rounding ahead of them.
+llvm::Value *toBytes(Builder &b, llvm::Value *value, bool isSigned) {
+  auto whole = [&](llvm::Value *number) -> llvm::Value * {
+    return b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_f2i_rz, {number});
+  };
+  llvm::Type *word = b.getInt32Ty();
+  const std::string text = "cvt.pack.sat." + std::string(isSigned ? "s8" : "u8") + ".s32.b32 $0, $1, $2, 0;";
+  auto *pack =
+      llvm::InlineAsm::get(llvm::FunctionType::get(word, {word, word}, false), text, "=r,r,r", false);
+  llvm::Value *above = isPair(value) ? whole(high(b, value)) : b.getInt32(0);
+  llvm::Value *bytes = b.CreateCall(pack, {above, whole(low(b, value))});
+  return isPair(value) ? b.CreateBitCast(b.CreateTrunc(bytes, b.getInt16Ty()),
+                                         llvm::FixedVectorType::get(b.getInt8Ty(), 2))
+                       : b.CreateTrunc(bytes, b.getInt8Ty());
+}
+
 // cvt saturates, and gives 0 for NaN where both are of 32 bits at most.
 llvm::Value *toInteger(Builder &b, llvm::Value *value, Type from, IntegerType to) {
   bool isSigned = to.isSigned(), isLong = to.getWidth() == 64;
+  if (to.getWidth() == 8 && from.isF32())
+    return toBytes(b, value, isSigned);
   if (isPair(value) || to.getWidth() < 32 || !(from.isF32() || from.isF64()))
     return nullptr;
   llvm::Intrinsic::ID id;
