@@ -2,6 +2,7 @@
 // value for the whole tile is computed once), masks that are constant disappear.
 #include "ir/tile/Elementwise.h"
 #include "ir/tile/Ranges.h"
+#include "ir/tile/Saturation.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -275,6 +276,7 @@ void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const
                AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
                AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(patterns.getContext());
   addRangePatterns(patterns);
+  addSaturationPatterns(patterns);
 }
 
 } // namespace tegula::tile

@@ -1,0 +1,9 @@
+// Bounds of a value that the conversion behind them keeps by itself: it saturates (N12, N13).
+#pragma once
+#include "mlir/IR/PatternMatch.h"
+
+namespace tegula::tile {
+
+void addSaturationPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace tegula::tile
