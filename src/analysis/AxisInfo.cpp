@@ -143,7 +143,8 @@ llvm::SmallVector<unsigned> AxisInfoAnalysis::order(Value pointers) {
   for (unsigned d = info.rank(); d-- > 0;)
     order.push_back(d);
   bool isKnown = llvm::any_of(info.contiguity, [](int64_t run) { return run > 1; });
-  // Nothing is adjacent everywhere: what usually is nearest, but for a dimension whose elements are all the same.
+  // Nothing is adjacent everywhere: what usually is nearest, but for a dimension whose elements are all the
+  // same.
   llvm::SmallVector<double, 4> distance(info.rank(), 0);
   if (!isKnown && info.rank() > 1)
     for (unsigned d = 0; d != info.rank(); ++d) {

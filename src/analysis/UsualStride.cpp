@@ -17,7 +17,7 @@ namespace {
 
 using Stride = std::optional<double>;
 
-constexpr unsigned mostOps = 200;         // that are followed; beyond, nothing is known
+constexpr unsigned mostOps = 200;        // that are followed; beyond, nothing is known
 constexpr double mostStride = 1LL << 30; // beyond, neighbours are far apart
 constexpr double roomyDivisor = 4;       // of a stride: most neighbours then lie ahead of a remainder's turn
 

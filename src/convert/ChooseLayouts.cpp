@@ -327,8 +327,8 @@ std::optional<Layout> LayoutChoice::withSharedAddresses(Value leader, const Anch
       runs[d] = 1; // all the same: a line
   if (llvm::all_of(runs, [](int64_t neighbours) { return neighbours == 1; }))
     return std::nullopt;
-  Layout sharing = layout::withRuns(type.getShape().vec(), heaviest.order, run, runs, warps_,
-                                    machine_.costs.fullThreads);
+  Layout sharing =
+      layout::withRuns(type.getShape().vec(), heaviest.order, run, runs, warps_, machine_.costs.fullThreads);
   double before = loadedOnce(heaviest.pointers, layout), after = loadedOnce(heaviest.pointers, sharing);
   return 2 * after <= before ? std::optional(sharing) : std::nullopt;
 }

@@ -18,7 +18,7 @@ namespace tegula::convert {
 namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
-constexpr double sectorBytes = 32; // that memory writes at once
+constexpr double sectorBytes = 32;  // that memory writes at once
 
 class Rewrite {
 public:

@@ -116,8 +116,8 @@ Layout withRuns(std::vector<int64_t> extents, std::span<const unsigned> order, u
   for (unsigned d : order)
     left += dealer.left(d);
   for (unsigned d : slow)
-    left -= dealer.take(Axis::Register, d,
-                        std::min(log2Of(unsigned(runs[d])), left - std::min(left, warpBits)));
+    left -=
+        dealer.take(Axis::Register, d, std::min(log2Of(unsigned(runs[d])), left - std::min(left, warpBits)));
   slow.push_back(order[0]);
   dealer.takeThreads(Axis::Warp, slow, warpBits);
   dealer.takeRest(order);

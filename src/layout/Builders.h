@@ -28,9 +28,9 @@ Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned
 Layout reduction(std::vector<int64_t> extents, unsigned dim, std::span<const unsigned> order,
                  unsigned vectorElements, unsigned warps, double fullThreads = someFullThreads);
 
-// As a reduction along the fastest dimension, but runs of `runs[d]` neighbours (powers of two) along each other
-// dimension `d` lie in one thread, as long as threads have more than one element: neighbours with one address,
-// say, which so is loaded once.
+// As a reduction along the fastest dimension, but runs of `runs[d]` neighbours (powers of two) along each
+// other dimension `d` lie in one thread, as long as threads have more than one element: neighbours with one
+// address, say, which so is loaded once.
 Layout withRuns(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
                 std::span<const int64_t> runs, unsigned warps, double fullThreads = someFullThreads);
 

@@ -24,9 +24,10 @@ llvm::Value *toInteger(Scalars &s, Operation *op, llvm::Value *v, Type from, Typ
     v = toFloat(s, op, v);
     from = Float32Type::get(from.getContext());
   }
-  if (llvm::Value *bytes =
-          bits == 8 ? s.hardware.convert(b, v, from, signedness(to, bits, isSigned), true) : nullptr)
-    return bytes;
+  if (llvm::Value *narrow = bits == 8 || bits == 16
+                                ? s.hardware.convert(b, v, from, signedness(to, bits, isSigned), true)
+                                : nullptr)
+    return narrow;
   if (v->getType()->isVectorTy()) {
     llvm::Value *result = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, 2));
     for (uint64_t k : {0, 1})

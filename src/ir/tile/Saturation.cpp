@@ -4,6 +4,7 @@
 #include "ir/tile/Saturation.h"
 #include "ir/tile/Tile.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
 #include <optional>
@@ -48,6 +49,35 @@ Limits limitsOf(Type narrow, bool isSigned) {
     set(limits.high, isSigned ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits));
   }
   return limits;
+}
+
+// The numbers between which each element lies that is one; nullopt: they are not known.
+std::optional<Limits> boundsOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<math::RoundEvenOp, math::RoundOp, math::FloorOp, math::CeilOp, math::TruncOp>(op)) {
+    std::optional<Limits> bounds = boundsOf(op->getOperand(0));
+    if (bounds) {
+      bounds->low.roundToIntegral(APFloat::rmTowardNegative);
+      bounds->high.roundToIntegral(APFloat::rmTowardPositive);
+    }
+    return bounds;
+  }
+  auto between = [](std::optional<APFloat> low, std::optional<APFloat> high) {
+    return low && high && *low <= *high ? std::optional(Limits{*low, *high}) : std::nullopt;
+  };
+  if (auto clamp = dyn_cast_if_present<ClampFOp>(op))
+    return between(numberOf(clamp.getMin()), numberOf(clamp.getMax()));
+  // One of the bounds, around the other one.
+  if (!isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp, arith::MinNumFOp, arith::MinimumFOp>(op))
+    return std::nullopt;
+  bool isLower = isa<arith::MaxNumFOp, arith::MaximumFOp>(op);
+  Operation *inner = op->getOperand(0).getDefiningOp();
+  bool isOther = isLower ? isa_and_nonnull<arith::MinNumFOp, arith::MinimumFOp>(inner)
+                         : isa_and_nonnull<arith::MaxNumFOp, arith::MaximumFOp>(inner);
+  if (!isOther)
+    return std::nullopt;
+  std::optional<APFloat> outer = numberOf(op->getOperand(1)), bound = numberOf(inner->getOperand(1));
+  return isLower ? between(outer, bound) : between(bound, outer);
 }
 
 bool isNeverNaN(Value value) {
@@ -101,10 +131,33 @@ template <class Cast> struct SkipSaturatedBounds : OpRewritePattern<Cast> {
   }
 };
 
+// A number that 8 bits hold is converted to these at once, where the conversion to 16 bits would saturate
+// later.
+struct ConvertToBytes : OpRewritePattern<arith::TruncIOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncIOp op, PatternRewriter &rewriter) const override {
+    Operation *wide = op.getIn().getDefiningOp();
+    Type narrow = elementType(op.getType());
+    if (!narrow.isInteger(8) || !isa_and_nonnull<arith::FPToSIOp, arith::FPToUIOp>(wide))
+      return failure();
+    bool isSigned = isa<arith::FPToSIOp>(wide);
+    std::optional<Limits> bounds = boundsOf(wide->getOperand(0));
+    const Limits limits = limitsOf(narrow, isSigned);
+    if (!bounds || bounds->low < limits.low || bounds->high > limits.high)
+      return failure();
+    if (isSigned)
+      rewriter.replaceOpWithNewOp<arith::FPToSIOp>(op, op.getType(), wide->getOperand(0));
+    else
+      rewriter.replaceOpWithNewOp<arith::FPToUIOp>(op, op.getType(), wide->getOperand(0));
+    return success();
+  }
+};
+
 } // namespace
 
 void addSaturationPatterns(RewritePatternSet &patterns) {
-  patterns.add<SkipSaturatedBounds<FpToFpOp>, SkipSaturatedBounds<arith::FPToSIOp>,
+  patterns.add<ConvertToBytes, SkipSaturatedBounds<FpToFpOp>, SkipSaturatedBounds<arith::FPToSIOp>,
                SkipSaturatedBounds<arith::FPToUIOp>>(patterns.getContext());
 }
 

@@ -305,7 +305,14 @@ llvm::Value *toInteger(Builder &b, llvm::Value *value, Type from, IntegerType to
   bool isSigned = to.isSigned(), isLong = to.getWidth() == 64;
   if (to.getWidth() == 8 && from.isF32())
     return toBytes(b, value, isSigned);
-  if (isPair(value) || to.getWidth() < 32 || !(from.isF32() || from.isF64()))
+  if (isPair(value) || !(from.isF32() || (from.isF64() && to.getWidth() >= 32)))
+    return nullptr;
+  if (to.getWidth() == 16) { // LLVM's own conversion says nothing of what is out of range
+    auto *type = llvm::FunctionType::get(b.getInt16Ty(), {b.getFloatTy()}, false);
+    const char *text = isSigned ? "cvt.rzi.s16.f32 $0, $1;" : "cvt.rzi.u16.f32 $0, $1;";
+    return b.CreateCall(llvm::InlineAsm::get(type, text, "=h,f", false), {value});
+  }
+  if (to.getWidth() < 32)
     return nullptr;
   llvm::Intrinsic::ID id;
   if (from.isF32())

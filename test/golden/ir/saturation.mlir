@@ -74,3 +74,29 @@ tt.func @unsigned(%x: f32, %p: !tt.ptr<i8>) {
   tt.store %p, %y : !tt.ptr<i8>, i8
   tt.return
 }
+
+// Numbers that 8 bits hold are converted to these at once; one that may be 128 wraps.
+// CHECK-LABEL: @bytes_of_bounded_floats
+tt.func @bytes_of_bounded_floats(%x: f32, %p: !tt.ptr<i8>) {
+  %lo = arith.constant -127.5 : f32
+  %hi = arith.constant 126.5 : f32
+  %more = arith.constant 127.5 : f32
+  // CHECK: arith.fptosi {{.*}} : f32 to i8
+  %a = arith.minnumf %x, %hi : f32
+  %b = arith.maxnumf %a, %lo : f32
+  %c = math.roundeven %b : f32
+  %d = arith.fptosi %c : f32 to i16
+  %e = arith.trunci %d : i16 to i8
+  tt.store %p, %e : !tt.ptr<i8>, i8
+  // CHECK: arith.fptosi {{.*}} : f32 to i16
+  %f = tt.clampf %x, %lo, %more : f32
+  %g = math.roundeven %f : f32
+  %h = arith.fptosi %g : f32 to i16
+  %i = arith.trunci %h : i16 to i8
+  tt.store %p, %i : !tt.ptr<i8>, i8
+  // CHECK: arith.fptoui {{.*}} : f32 to i16
+  %j = arith.fptoui %b : f32 to i16
+  %k = arith.trunci %j : i16 to i8
+  tt.store %p, %k : !tt.ptr<i8>, i8
+  tt.return
+}
