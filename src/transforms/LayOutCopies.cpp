@@ -63,10 +63,14 @@ std::optional<Layout> byAccesses(LoadOp load, unsigned width, const simt::Machin
     unsigned bits = simt::storedBits(elementType(load.getType()));
     return std::min<int64_t>(layout::runOfWarp(layout, fastest, width) * bits / 8, machine.costs.lineBytes);
   };
+  constexpr unsigned leastBits = 32; // of a copy
+  unsigned atOnce = std::min(widest, lanes.contiguous(fastest));
   bool isRepeated = own.size(layout::Axis::Register) > lanes.size(layout::Axis::Register) &&
-                    accessesOf(own, width) > accessesOf(lanes, widest);
-  bool runsLonger = widest > 1 && run(own, width) < run(lanes, widest);
-  if (lanes.contiguous(fastest) < width || !(isRepeated || runsLonger))
+                    accessesOf(own, width) > accessesOf(lanes, atOnce) &&
+                    atOnce * simt::storedBits(elementType(load.getType())) >= leastBits;
+  bool runsLonger =
+      widest > 1 && lanes.contiguous(fastest) >= width && run(own, width) < run(lanes, widest);
+  if (!isRepeated && !runsLonger)
     return std::nullopt;
   return lanes;
 }

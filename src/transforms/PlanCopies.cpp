@@ -64,6 +64,7 @@ public:
     considerFactorsOfFactors();
     if (plan_.copied.empty())
       return std::nullopt;
+    considerLines();
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
     letDotsRun();
     letLastDotsRun();
@@ -204,6 +205,26 @@ private:
       leavesRoom_ = true;
       plan_.slots = slots;
       plan_.aheadTrips = slots - 1;
+    }
+  }
+
+  // Few elements of which each thread needs too many for them to wait in registers, decays of a sum's columns
+  // say, are copied as well: a trip that loaded them for itself would wait for memory.
+  void considerLines() {
+    uint64_t bytes = slotBytes();
+    for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
+      auto type = dyn_cast<RankedTensorType>(load.getType());
+      if (!type || isCopied(load) || plan_.ahead.contains(load) || isSmall(load) ||
+          (isSmallOver(1, load) && isFactorOfFactor(load)) ||
+          !llvm::all_of(type.getShape(), llvm::isPowerOf2_64) || bytesOf(load) > machine_.costs.lineBytes * 8)
+        continue;
+      uint64_t held = uint64_t(simt::registersOf(type)) * 32 * simt::warpsOf(plan_.loop);
+      uint64_t more = bytes + bytesOf(load);
+      if (held < 4 * uint64_t(type.getNumElements()) ||
+          machine_.sharedBytes / (plan_.slots * more) != machine_.sharedBytes / (plan_.slots * bytes))
+        continue;
+      if (copyAhead(load, convertsFromCopies(load)))
+        bytes = more;
     }
   }
 
