@@ -66,8 +66,7 @@ llvm::Value *divide(Builder &b, Values v, bool isSigned, bool remainder) {
       quotient = b.CreateSelect(minusOne, b.CreateNeg(v[0]), quotient);
     return b.CreateSelect(isZero, zero, quotient);
   }
-  llvm::Value *bad = isSigned ? b.CreateOr(isZero, minusOne) : isZero;
-  return b.CreateSelect(bad, zero, b.CreateSub(v[0], b.CreateMul(quotient, divisor)));
+  return b.CreateSub(v[0], b.CreateMul(quotient, divisor)); // by 1 in place of 0 and of -1 it is 0
 }
 
 } // namespace

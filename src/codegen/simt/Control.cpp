@@ -67,6 +67,25 @@ void Emitter::beginAnew() {
   builder.SetInsertPoint(rest);
 }
 
+namespace {
+
+// May the assembler run several trips at once, for their loads to start together? It does so with loops whose
+// trips it can count. Products, copies and exchanges between threads have their own order, which the loop was
+// planned for.
+bool mayRunTripsTogether(scf::ForOp op) {
+  std::optional<llvm::APInt> step = op.getConstantStep();
+  return step && step->isOne() &&
+         !op.getBody()
+              ->walk([](Operation *inner) {
+                bool isPlanned =
+                    isa<tile::DotOp, LoopLikeOpInterface>(inner) || isa<SimtDialect>(inner->getDialect());
+                return isPlanned ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+} // namespace
+
 void Emitter::emitFor(scf::ForOp op) {
   bool isUnsigned = op.getUnsignedCmp();
   auto less = isUnsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
@@ -97,13 +116,33 @@ void Emitter::emitFor(scf::ForOp op) {
     emitTrip(op);
   else
     emitBlock(*op.getBody());
-  // There is another one when more than a step is left: nothing can overflow.
-  llvm::Value *left = builder.CreateSub(upper, index);
+  // There is another one when more than a step is left: nothing can overflow, nor can a step of 1 do so.
+  bool isCounted = mayRunTripsTogether(op);
+  llvm::Value *left = isCounted ? nullptr : builder.CreateSub(upper, index);
   llvm::Value *next = builder.CreateAdd(index, step, "", isUnsigned, !isUnsigned);
   index->addIncoming(next, builder.GetInsertBlock());
   addIncoming(carried, op.getYieldedValues());
   addIncoming(results, op.getYieldedValues());
-  builder.CreateCondBr(builder.CreateICmpUGT(left, step), body, after);
+  llvm::Value *goesOn = nullptr;
+  if (isCounted) { // in 64 bits, as addresses are: no trip's number is cut out of one
+    llvm::BasicBlock *end = builder.GetInsertBlock();
+    auto wide = [&](llvm::Value *value) {
+      return isUnsigned ? builder.CreateZExt(value, builder.getInt64Ty())
+                        : builder.CreateSExt(value, builder.getInt64Ty());
+    };
+    builder.SetInsertPoint(before->getTerminator());
+    llvm::Value *trips = builder.CreateSub(wide(upper), wide(lower));
+    builder.SetInsertPoint(body, body->begin());
+    llvm::PHINode *done = builder.CreatePHI(builder.getInt64Ty(), 2, "done");
+    builder.SetInsertPoint(end);
+    llvm::Value *more = builder.CreateAdd(done, builder.getInt64(1));
+    done->addIncoming(builder.getInt64(0), before);
+    done->addIncoming(more, end);
+    goesOn = builder.CreateICmpNE(more, trips);
+  } else {
+    goesOn = builder.CreateICmpUGT(left, step);
+  }
+  builder.CreateCondBr(goesOn, body, after);
   builder.SetInsertPoint(after);
 }
 
