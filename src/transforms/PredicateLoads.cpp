@@ -1,4 +1,5 @@
 #include "transforms/PredicateLoads.h"
+#include "ir/tile/Unread.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -59,8 +60,11 @@ private:
     for (Operation &op : llvm::make_early_inc_range(region.front().without_terminator())) {
       op.moveBefore(if_);
       OpBuilder builder(&op);
-      if (auto load = dyn_cast<LoadOp>(op))
+      if (auto load = dyn_cast<LoadOp>(op)) {
+        if (!load.getMask()) // what is made of it is selected where the branch is taken
+          load->setAttr(unreadName, builder.getUnitAttr());
         maskLoad(builder, load, condition);
+      }
     }
   }
 

@@ -54,3 +54,37 @@ def test_each_row_finds_its_part(target, N):
     rows = torch.arange(2 * B)
     part = torch.searchsorted(starts, rows, right=True) - 1
     assert torch.equal(out, torch.where(rows < starts[-1], part, -1).to(torch.int32))
+
+
+@triton.jit
+def combine_kernel(l, m, x, out, B: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, B)
+    most = -1000.0
+    sums = tl.zeros([B], tl.float32)
+    for k in range(N):
+        share = tl.load(l + k)
+        if share > 0.0:
+            own = tl.load(m + k)
+            new = tl.maximum(most, own)
+            part = tl.load(x + k * B + i, mask=i < B - 1)
+            sums = sums * tl.exp2(most - new) + part * tl.exp2(own - new)
+            most = new
+        else:
+            sums += 0.0
+    tl.store(out + i, sums, mask=i < B - 1)
+    tl.store(out + B, most)
+
+
+@pytest.mark.parametrize("N", [1, 5, 32])
+def test_what_a_branch_does_not_load_is_not_read(target, N):
+    B, generator = 128, torch.Generator().manual_seed(1)
+    l, m = (torch.randint(low, 5, (N,), generator=generator).float() for low in (-4, -4))
+    x, out = torch.randn(N, B, generator=generator), torch.zeros(B + 1)
+    m[l <= 0] = float("nan")
+    x[l <= 0] = float("nan")
+    combine_kernel[(1,)](l, m, x, out, B=B, N=N)
+    taken = l > 0
+    most = m[taken].amax() if taken.any() else torch.tensor(-1000.0)
+    expected = (x[taken] * torch.exp2(m[taken] - most)[:, None]).sum(0)
+    torch.testing.assert_close(out[:B - 1], expected[:B - 1], rtol=1e-5, atol=1e-5)
+    assert out[B] == most

@@ -1,6 +1,7 @@
 // Loads and stores: runs of registers that lie side by side in memory are one access; masks are
 // predicates. The width was decided where the layouts were.
 #include "codegen/simt/Emitter.h"
+#include "ir/tile/Unread.h"
 #include "ir/tile/Volatile.h"
 
 using namespace mlir;
@@ -63,6 +64,9 @@ void emitLoad(Emitter &e, LoadOp op) {
       access.predicate = e.scalar(op.getMask());
       if (op.getOther())
         others.push_back(toStored(e, e.scalar(op.getOther())));
+      else if (op->hasAttr(
+                   unreadName)) // a register that is set first keeps ptxas from running trips together
+        others.push_back(llvm::PoisonValue::get(access.element));
     }
     return e.set(op.getResult(), {finish(e.hardware.load(b, access, others)[0])});
   }
@@ -83,6 +87,8 @@ void emitLoad(Emitter &e, LoadOp op) {
     if (op.getOther())
       for (unsigned i = 0; i != width; ++i)
         others.push_back(toStored(e, e.registers(op.getOther())[reg + i]));
+    else if (op->hasAttr(unreadName))
+      others.assign(width, llvm::PoisonValue::get(access.element));
     Hardware::Values loaded = e.hardware.load(b, access, others);
     for (unsigned i = 0; i != width; ++i)
       result[reg + i] = finish(loaded[i]);

@@ -28,3 +28,27 @@ def weighted(x, w, out, n):
     for row in range(n):
         sums += tl.load(w + row) * tl.load(x + row * 128 + i)
     tl.store(out + i, sums)
+
+
+# An `if` that only loads and computes: nothing is put into the registers of its loads ahead of them.
+# RUN: tegula compile %s::combined --signature 'l=*f32:16,m=*f32:16,x=*f32:16,out=*f32:16,N=32' --num-warps 4 --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=BRANCH
+# BRANCH: ld.global.b32
+# BRANCH-NOT: mov.b32
+# BRANCH: @%p{{[0-9]+}} ld.global.b32
+# BRANCH-NOT: mov.b32
+# BRANCH: @%p{{[0-9]+}} ld.global.b32
+# BRANCH: setp.ne.b64 [[MORE:%p[0-9]+]]
+# BRANCH-NEXT: @[[MORE]] bra
+@triton.jit
+def combined(l, m, x, out, N: tl.constexpr):
+    i = tl.arange(0, 128)
+    most = -float("inf")
+    sums = tl.zeros([128], tl.float32)
+    for k in range(N):
+        share = tl.load(l + k)
+        if share > 0.0:
+            own = tl.load(m + k)
+            new = tl.maximum(most, own)
+            sums = sums * tl.exp2(most - new) + tl.load(x + k * 128 + i) * tl.exp2(own - new)
+            most = new
+    tl.store(out + i, sums)
