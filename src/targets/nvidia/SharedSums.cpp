@@ -1,12 +1,14 @@
 #include "targets/nvidia/SharedSums.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 #include <map>
 #include <set>
@@ -69,19 +71,55 @@ public:
     return sum;
   }
 
+  // The operand with more parts, then both, are a number like any other, and a constant, where the sum would
+  // be too long.
   const Sum *note(Instruction &op) {
-    Sum sum = of(op.getOperand(0));
-    sum.add(of(op.getOperand(1)), op.getOpcode() == Instruction::Sub ? -1 : 1);
-    bool isSmall = sum.parts.size() <= mostParts && llvm::all_of(sum.parts, [](const auto &part) {
-                     return part.second >= -mostTimes && part.second <= mostTimes;
-                   });
-    if (sum.parts.empty() || !isSmall)
-      return nullptr;
-    return &(sums_[&op] = std::move(sum));
+    Sum first = of(op.getOperand(0)), second = of(op.getOperand(1));
+    bool isFirstLonger = first.parts.size() > second.parts.size();
+    for (unsigned kept : {0, 1, 2}) {
+      if (kept == 1)
+        (isFirstLonger ? first : second) = asPart(op.getOperand(isFirstLonger ? 0 : 1));
+      if (kept == 2)
+        (isFirstLonger ? second : first) = asPart(op.getOperand(isFirstLonger ? 1 : 0));
+      Sum sum = first;
+      sum.add(second, op.getOpcode() == Instruction::Sub ? -1 : 1);
+      if (sum.parts.empty())
+        return nullptr;
+      if (!isSmall(sum))
+        continue;
+      for (auto [value, times] : sum.parts)
+        if (sums_.contains(value))
+          parts_.insert(value);
+      return &(sums_[&op] = std::move(sum));
+    }
+    return nullptr;
   }
 
+  // The first sum of the same parts in the block, with its constant.
+  void noteFirst(const Value *op, Value *first, uint64_t constant) { firsts_[op] = {first, constant}; }
+  // Is it a part of other sums, though it is one itself?
+  bool isPart(const Value *op) const { return parts_.contains(op); }
+
 private:
+  static bool isSmall(const Sum &sum) {
+    return sum.parts.size() <= mostParts && llvm::all_of(sum.parts, [](const auto &part) {
+             return part.second >= -mostTimes && part.second <= mostTimes;
+           });
+  }
+
+  Sum asPart(Value *value) const {
+    auto found = firsts_.find(value);
+    if (found == firsts_.end())
+      return of(value);
+    Sum sum;
+    sum.add(found->second.first, 1);
+    sum.constant = of(value).constant - found->second.second;
+    return sum;
+  }
+
   DenseMap<Value *, Sum> sums_; // of those that are sums
+  DenseMap<const Value *, std::pair<Value *, uint64_t>> firsts_;
+  DenseSet<const Value *> parts_;
 };
 
 struct Member {
@@ -155,11 +193,18 @@ void share(const Group &group, bool isHidden) {
   }
 }
 
-// Are the members numbers that are compared, become floats or are parts of other sums, and so no addresses?
+// Is it a magnitude, a minimum or a maximum of integers? Whether its operands wrap says nothing of it.
+bool isExtremum(const User *user) {
+  auto *call = dyn_cast<IntrinsicInst>(user);
+  return call && (call->getIntrinsicID() == Intrinsic::abs || isa<MinMaxIntrinsic>(call));
+}
+
+// Are the members numbers that are compared, become floats or magnitudes, or are parts of other sums, and so
+// no addresses?
 bool areOnlyCompared(const Group &group) {
   return llvm::all_of(group.members, [](const Member &member) {
     return llvm::all_of(member.op->users(), [](const User *user) {
-      return isa<ICmpInst, SIToFPInst, UIToFPInst>(user) || isSum(user);
+      return isa<ICmpInst, SIToFPInst, UIToFPInst>(user) || isSum(user) || isExtremum(user);
     });
   });
 }
@@ -199,12 +244,16 @@ void shareSums(Function &function) {
         groups.push_back({*sum, {}});
       uint64_t mask = maskTrailingOnes<uint64_t>(each.getType()->getIntegerBitWidth());
       groups[place->second].members.push_back({&each, sum->constant & mask});
+      const Member &first = groups[place->second].members.front();
+      sums.noteFirst(&each, first.op, first.constant);
     }
   }
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
   SmallVector<Instruction *> replaced;
   for (const Group &group : groups) {
+    if (llvm::any_of(group.members, [&](const Member &member) { return sums.isPart(member.op); }))
+      continue; // it would be replaced in others
     bool someAreEqual = group.members.size() > numberOfConstants(group) + costOf(group.sum);
     bool areCompared = areOnlyCompared(group);
     bool isHidden = areCompared && group.members.size() >= fewestHidden &&
