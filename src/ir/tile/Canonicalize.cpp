@@ -267,31 +267,14 @@ template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
   }
 };
 
-// ext(abs(x)) -> abs(ext(x)), and of the other sign: x is often widened as it is, too, and instructions on
-// f32 take either as a part of what they do.
-template <class Sign> struct WidenAhead : OpRewritePattern<arith::ExtFOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
-    auto sign = op.getIn().getDefiningOp<Sign>();
-    if (!sign || !sign->hasOneUse() || elementType(op.getType()).getIntOrFloatBitWidth() != 32)
-      return failure();
-    Value wide = arith::ExtFOp::create(rewriter, op.getLoc(), op.getType(), sign.getOperand());
-    rewriter.replaceOpWithNewOp<Sign>(op, wide);
-    return success();
-  }
-};
-
 } // namespace
 
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns
-      .add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>,
-           ReshapeSplat<ReshapeOp>, ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>,
-           ReshapeOfExpanded, ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask,
-           AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue, WidenAhead<math::AbsFOp>,
-           WidenAhead<arith::NegFOp>, AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(
-          patterns.getContext());
+  patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>,
+               ReshapeSplat<ReshapeOp>, ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>,
+               ReshapeOfExpanded, ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask,
+               AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
+               AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(patterns.getContext());
   addRangePatterns(patterns);
   addSaturationPatterns(patterns);
 }

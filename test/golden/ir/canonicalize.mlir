@@ -191,19 +191,3 @@ tt.func @splats_through_inline_asm(%x: i32, %p: !tt.ptr<i32>) {
   tt.store %ps, %d : tensor<2x4x!tt.ptr<i32>>, tensor<2x4xi32>
   tt.return
 }
-
-// The sign is taken of the wide value: that of x, which is widened as well, is the same.
-// CHECK-LABEL: @widened_signs
-tt.func @widened_signs(%x: bf16, %p: !tt.ptr<f32>) {
-  // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %{{.*}} : bf16 to f32
-  // CHECK-NEXT: %[[ABS:.*]] = math.absf %[[WIDE]] : f32
-  // CHECK: arith.extf
-  // CHECK-NEXT: arith.negf %{{.*}} : f32
-  %a = math.absf %x : bf16
-  %b = arith.extf %a : bf16 to f32
-  tt.store %p, %b : !tt.ptr<f32>, f32
-  %c = arith.negf %x : bf16
-  %d = arith.extf %c : bf16 to f32
-  tt.store %p, %d : !tt.ptr<f32>, f32
-  tt.return
-}
