@@ -68,8 +68,7 @@ std::optional<Layout> byAccesses(LoadOp load, unsigned width, const simt::Machin
   bool isRepeated = own.size(layout::Axis::Register) > lanes.size(layout::Axis::Register) &&
                     accessesOf(own, width) > accessesOf(lanes, atOnce) &&
                     atOnce * simt::storedBits(elementType(load.getType())) >= leastBits;
-  bool runsLonger =
-      widest > 1 && lanes.contiguous(fastest) >= width && run(own, width) < run(lanes, widest);
+  bool runsLonger = widest > 1 && lanes.contiguous(fastest) >= width && run(own, width) < run(lanes, widest);
   if (!isRepeated && !runsLonger)
     return std::nullopt;
   return lanes;

@@ -431,6 +431,64 @@ void joinProducts(simt::DotWaitOp wait) {
   wait.erase();
 }
 
+// Moves a product that reads both factors in shared memory, and what it needs, behind the one before, ahead
+// of the copies that stand between: they fill other slots.
+void startBehind(simt::DotAsyncOp first, simt::DotAsyncOp next) {
+  if (!next.getABuffer())
+    return;
+  for (Operation *op = first->getNextNode(); op != next; op = op->getNextNode())
+    if (!isa<simt::AsyncCopyOp, simt::BulkCopyOp, simt::AsyncCommitOp, simt::SignalArriveOp,
+             simt::LocalLoadOp, simt::DotWaitOp>(op) &&
+        (op->getNumRegions() || !isMemoryEffectFree(op)))
+      return;
+  llvm::SetVector<Operation *> needed;
+  needed.insert(next);
+  for (unsigned i = 0; i != needed.size(); ++i)
+    for (Value operand : needed[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp();
+          op && op->getBlock() == next->getBlock() && first->isBeforeInBlock(op)) {
+        if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<simt::AllocOp>(op))
+          return;
+        needed.insert(op);
+      }
+  SmallVector<Operation *> inOrder(needed.begin(), needed.end());
+  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : llvm::reverse(inOrder))
+    op->moveAfter(first);
+}
+
+// A product that nothing reads before the next one starts is waited for behind that: the two run beside each
+// other, gates and values of a gated product say. What stands between touches none of its factors.
+void startNextAhead(simt::DotWaitOp wait) {
+  if (wait.getSums().size() != 1 || wait.getPending() != 0)
+    return;
+  auto first = wait.getSums()[0].getDefiningOp<simt::DotAsyncOp>();
+  if (!first || first->getBlock() != wait->getBlock() || !first.getABuffer() ||
+      first->hasAttr(simt::takesTurnName))
+    return;
+  auto needsIt = [&](Operation *op) { return llvm::is_contained(op->getOperands(), wait.getResult(0)); };
+  Operation *op = wait->getNextNode();
+  for (; !isa<simt::DotAsyncOp>(op); op = op->getNextNode()) {
+    auto store = dyn_cast<simt::LocalStoreOp>(op);
+    bool isElsewhere = store && llvm::none_of(wait.getBuffers(), [&](Value buffer) {
+                         return simt::allocOf(buffer) == simt::allocOf(store.getBuffer());
+                       });
+    if (op->hasTrait<OpTrait::IsTerminator>() || op->getNumRegions() || needsIt(op) ||
+        (!isElsewhere && !isa<simt::AllocOp, simt::LocalLoadOp>(op) && !isMemoryEffectFree(op)))
+      return;
+  }
+  auto next = cast<simt::DotAsyncOp>(op);
+  bool isWaitedFor = llvm::any_of(next.getResult().getUsers(), [&](Operation *user) {
+    auto other = dyn_cast<simt::DotWaitOp>(user);
+    return other && other.getPending() == 0 && other->getBlock() == next->getBlock();
+  });
+  if (needsIt(next) || !isWaitedFor || next->hasAttr(simt::takesTurnName))
+    return;
+  wait->moveAfter(next);
+  wait.setPending(1);
+  startBehind(first, next);
+}
+
 // The assembler lets products wait for each other in a kernel that calls a function, be it on a way that ends
 // the launch. Where only the compiler's own checks would call one they go without words.
 void avoidCalls(Operation *function) {
@@ -462,6 +520,10 @@ void startDots(Operation *function, const simt::Machine &machine, std::vector<di
   for (DotOp dot : dots)
     StartDot(dot, machine, remarks).run();
   function->walk([](simt::DotWaitOp wait) { joinProducts(wait); });
+  SmallVector<simt::DotWaitOp> waits;
+  function->walk([&](simt::DotWaitOp wait) { waits.push_back(wait); });
+  for (simt::DotWaitOp wait : waits)
+    startNextAhead(wait);
   avoidCalls(function);
 }
 

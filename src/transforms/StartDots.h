@@ -14,7 +14,8 @@ namespace tegula::transforms {
 // the next trip of its loop begins (`simt.in_flight`), behind the loop and for the group before it, or, with
 // the first operand in registers, where the loop waits for its first product; groups of warps then start that
 // first product in turn (ir/simt/Turns.h), where a barrier holds the trips together. One that its trip waits
-// for starts ahead of the trip's copies and runs beside them. The first operand may be in registers. Where
+// for starts ahead of the trip's copies and runs beside them, and so does the next one, if nothing of the
+// first is read before. The first operand may be in registers. Where
 // the second lies in no buffer, or in one in another form, or is stored anew between its load and the dot,
 // the dot takes the instruction of one warp with the same layouts. Appends a remark ("dot") for each of
 // those. Checks of the compiler's own become wordless where such a product is, unless the kernel prints or
