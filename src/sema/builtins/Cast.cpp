@@ -104,7 +104,7 @@ Tensor castElement(Session &session, const Tensor &value, DType to, std::optiona
       return castElement(session, castFloat(session, value, DType::F32, {}), to, {});
     if (isBool(to))
       return isNotZero(session, value);
-    if (bitWidth(to) == 8) // saturates at 16 bits, as NVIDIA's instruction and so upstream has it
+    if (bitWidth(to) == 8) // saturates at 16 bits, as instructions of GPUs and so upstream have it
       return castInteger(session, castElement(session, value, isSigned(to) ? DType::I16 : DType::U16, {}),
                          to);
     return isSigned(to) ? convert<arith::FPToSIOp>(session, value, to)
