@@ -1,4 +1,4 @@
-// What a load gives where its mask is false, and who reads that.
+// A load gives something where its mask is false, too; whether anything reads it.
 #pragma once
 #include "llvm/ADT/StringRef.h"
 
