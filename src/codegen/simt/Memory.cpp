@@ -81,13 +81,14 @@ void emitLoad(Emitter &e, LoadOp op) {
     access.count = width;
     access.pointer = pointers[reg];
     access.predicate = e.both(first, e.inside(layout, reg));
+    bool isWhole = !access.predicate; // else a mask of the kernel's own does not say which elements are read
     if (op.getMask())
       access.predicate = e.both(access.predicate, e.registers(op.getMask())[reg]);
     Registers others;
     if (op.getOther())
       for (unsigned i = 0; i != width; ++i)
         others.push_back(toStored(e, e.registers(op.getOther())[reg + i]));
-    else if (op->hasAttr(unreadName))
+    else if (isWhole && op->hasAttr(unreadName))
       others.assign(width, llvm::PoisonValue::get(access.element));
     Hardware::Values loaded = e.hardware.load(b, access, others);
     for (unsigned i = 0; i != width; ++i)
