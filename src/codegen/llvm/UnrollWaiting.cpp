@@ -13,6 +13,7 @@ namespace tegula::codegen {
 namespace {
 
 constexpr unsigned mostTrips = 8;          // at once
+constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: those are taken one by one
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
 constexpr unsigned mostInstructions = 256; // of these together
 
@@ -69,8 +70,8 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
         return 1;
       }
     }
-  unsigned trips = 1;
-  while (isAhead && trips < mostTrips && 2 * trips * loads <= mostLoads &&
+  unsigned trips = 1, most = evolution.getSmallConstantTripCount(&loop) ? mostTrips : mostOfUnknown;
+  while (isAhead && trips < most && 2 * trips * loads <= mostLoads &&
          2 * trips * instructions <= mostInstructions)
     trips *= 2;
   return trips;

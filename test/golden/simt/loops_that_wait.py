@@ -6,8 +6,8 @@ import triton
 import triton.language as tl
 
 
-# Eight trips and what is left of them: nine loads of rows.
-# CHECK-COUNT-9: ld.global{{.*}}v4.b32
+# Four trips and what is left of them: five loads of rows.
+# CHECK-COUNT-5: ld.global{{.*}}v4.b32
 # CHECK-NOT: ld.global{{.*}}v4.b32
 # ONE-COUNT-1: ld.global{{.*}}v4.b32
 # ONE-NOT: ld.global{{.*}}v4.b32
