@@ -15,6 +15,7 @@ namespace {
 constexpr unsigned mostTrips = 8;          // at once
 constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: those are taken one by one
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
+constexpr unsigned mostBytes = 8;          // of a load: wider ones keep memory busy, and take registers
 constexpr unsigned mostInstructions = 256; // of these together
 
 // The address of a load, as an instruction of LLVM or, of one under a mask, of the machine; null: it is none.
@@ -54,6 +55,7 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
   if (!loop.isInnermost() || !latch || loop.getExitingBlock() != latch ||
       !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
     return 1;
+  const llvm::DataLayout &layout = latch->getDataLayout();
   unsigned instructions = 0, loads = 0;
   bool isAhead = false;
   for (const llvm::BasicBlock *block : loop.blocks())
@@ -62,6 +64,8 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
         continue;
       ++instructions;
       if (const llvm::Value *address = addressOfLoad(each)) {
+        if (layout.getTypeStoreSize(each.getType()) > mostBytes)
+          return 1;
         ++loads;
         isAhead |= followsFromTrip(address, loop);
       } else if (each.mayReadOrWriteMemory() || each.mayHaveSideEffects()) {

@@ -1,26 +1,29 @@
-"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, does not."""
-# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0' --target sm_90a --emit ptx | FileCheck %s
-# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=1' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
-# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=2' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, or streams wide, does not."""
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=256' --target sm_90a --emit ptx | FileCheck %s
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=1,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=2,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=512' --target sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
 import triton
 import triton.language as tl
 
 
 # Four trips and what is left of them: five loads of rows.
-# CHECK-COUNT-5: ld.global{{.*}}v4.b32
-# CHECK-NOT: ld.global{{.*}}v4.b32
-# ONE-COUNT-1: ld.global{{.*}}v4.b32
-# ONE-NOT: ld.global{{.*}}v4.b32
+# CHECK-COUNT-5: ld.global{{.*}}v2.b32
+# CHECK-NOT: ld.global{{.*}}v2.b32
+# ONE-COUNT-1: ld.global{{.*}}v2.b32
+# ONE-NOT: ld.global{{.*}}v2.b32
+# WIDE-COUNT-1: ld.global{{.*}}v4.b32
+# WIDE-NOT: ld.global{{.*}}v4.b32
 @triton.jit
-def combine(x, w, y, n, KIND: tl.constexpr):
-    i = tl.arange(0, 512)
-    acc = tl.zeros([512], tl.float32)
+def combine(x, w, y, n, KIND: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    acc = tl.zeros([B], tl.float32)
     at = 0
     for k in range(n):
         if KIND == 1:
             tl.store(w + k, 1.0)
         row = at if KIND == 2 else k
-        rows = tl.load(x + row * 512 + i)
+        rows = tl.load(x + row * B + i)
         acc = acc * tl.load(w + k) + rows
         if KIND == 2:
             at = tl.sum(rows).to(tl.int32)

@@ -181,7 +181,7 @@ TEST(Casts, FloatToIntegerSaturatesByTheInstruction) {
   EXPECT_HAS(convert("arith.fptosi", "f32", "i32"), "cvt.rzi.s32.f32");
   EXPECT_LACKS(convert("arith.fptosi", "f32", "i32"), "selp");
   EXPECT_HAS(convert("arith.fptosi", "f32", "i64"), "selp"); // NaN
-  EXPECT_HAS(convert("arith.fptoui", "f32", "i16"), "min.u32");
+  EXPECT_HAS(convert("arith.fptoui", "f32", "i16"), "cvt.rzi.u16.f32");
   EXPECT_HAS(convert("arith.fptoui", "f32", "i8"), "cvt.pack.sat.u8.s32.b32");
   EXPECT_HAS(convert("arith.fptosi", "f16", "i8"), "cvt.pack.sat.s8.s32.b32");
 }
