@@ -1,6 +1,7 @@
 #include "transforms/SplitMaskedLoops.h"
 #include "analysis/Access.h"
 #include "analysis/AxisInfo.h"
+#include "analysis/PointerOrigins.h"
 #include "ir/tile/Tile.h"
 #include "transforms/ProductLoops.h"
 #include "transforms/TripValues.h"
@@ -139,7 +140,7 @@ public:
     for (Operation &op : *loop_.getBody())
       if (Value mask = maskOf(&op))
         areMasked |= collect(mask);
-    return areMasked && run([&] { return areNarrowed(); });
+    return areMasked && !changesWhatItLoads() && run([&] { return areNarrowed(); });
   }
 
 private:
@@ -167,6 +168,17 @@ private:
     if (auto store = dyn_cast<StoreOp>(op))
       return store.getMask();
     return {};
+  }
+
+  // May the loop store where it loads? Trips that lie apart by its own bounds would meet in a loop of less.
+  bool changesWhatItLoads() {
+    analysis::PointerOrigins origins;
+    auto mayShare = [&](StoreOp store, LoadOp load) {
+      return origins.of(store.getPtr()).mayShare(origins.of(load.getPtr()));
+    };
+    return llvm::any_of(loop_.getOps<StoreOp>(), [&](StoreOp store) {
+      return llvm::any_of(loop_.getOps<LoadOp>(), [&](LoadOp load) { return mayShare(store, load); });
+    });
   }
 
   // The widths of the accesses of the loop, in elements.

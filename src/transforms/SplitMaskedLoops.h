@@ -18,7 +18,7 @@ void splitMaskedLoops(mlir::Operation *function, std::vector<diag::Remark> &rema
 
 // The same of innermost loops without products, where bounds in masks may end inside of a vector and so keep
 // accesses narrow: the trips of whole tiles access as wide as their addresses allow. Only where half of the
-// accesses or more are spared.
+// accesses or more are spared, and where the loop does not store to what it loads from.
 void splitNarrowLoops(mlir::Operation *function, std::vector<diag::Remark> &remarks);
 
 } // namespace tegula::transforms

@@ -13,7 +13,7 @@ namespace tegula::codegen {
 namespace {
 
 constexpr unsigned mostTrips = 8;          // at once
-constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: those are taken one by one
+constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: what is left is taken singly
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
 constexpr unsigned mostBytes = 8;          // of a load: wider ones keep memory busy, and take registers
 constexpr unsigned mostInstructions = 256; // of these together
@@ -55,6 +55,10 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
   if (!loop.isInnermost() || !latch || loop.getExitingBlock() != latch ||
       !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
     return 1;
+  // In a loop that begins again and again, the trips that are left cost more than the others save.
+  unsigned most = evolution.getSmallConstantTripCount(&loop) ? mostTrips : mostOfUnknown;
+  if (most != mostTrips && !loop.isOutermost())
+    return 1;
   const llvm::DataLayout &layout = latch->getDataLayout();
   unsigned instructions = 0, loads = 0;
   bool isAhead = false;
@@ -74,7 +78,7 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
         return 1;
       }
     }
-  unsigned trips = 1, most = evolution.getSmallConstantTripCount(&loop) ? mostTrips : mostOfUnknown;
+  unsigned trips = 1;
   while (isAhead && trips < most && 2 * trips * loads <= mostLoads &&
          2 * trips * instructions <= mostInstructions)
     trips *= 2;

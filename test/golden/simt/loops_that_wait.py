@@ -1,7 +1,8 @@
-"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, or streams wide, does not."""
+"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, or streams wide, or begins again in a loop, does not."""
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=256' --target sm_90a --emit ptx | FileCheck %s
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=1,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=2,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=3,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=512' --target sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
 import triton
 import triton.language as tl
@@ -19,7 +20,7 @@ def combine(x, w, y, n, KIND: tl.constexpr, B: tl.constexpr):
     i = tl.arange(0, B)
     acc = tl.zeros([B], tl.float32)
     at = 0
-    for k in range(n):
+    for k in range(0 if KIND == 3 else n):
         if KIND == 1:
             tl.store(w + k, 1.0)
         row = at if KIND == 2 else k
@@ -27,4 +28,10 @@ def combine(x, w, y, n, KIND: tl.constexpr, B: tl.constexpr):
         acc = acc * tl.load(w + k) + rows
         if KIND == 2:
             at = tl.sum(rows).to(tl.int32)
+    if KIND == 3:
+        for row in range(n):
+            total = tl.zeros([B], tl.float32)
+            for k in range(row):
+                total += tl.load(x + k * B + i)
+            acc = tl.maximum(acc, total)
     tl.store(y + i, acc)

@@ -4,6 +4,7 @@
 # RUN: tegula compile %s::summed --signature 'x=*f16:16,y=*f32:16,n=i32:16,KIND=0' --target sm_90a --emit simt --print-after split-narrow-loops -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::summed --signature 'x=*f16,y=*f32:16,n=i32,KIND=0' --target sm_90a --emit simt --print-after split-narrow-loops -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::summed --signature 'x=*f16:16,y=*f32:16,n=i32,KIND=1' --target sm_90a --emit simt --print-after split-narrow-loops -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
+# RUN: tegula compile %s::summed --signature 'x=*f16:16,y=*f32:16,n=i32,KIND=2' --target sm_90a --emit simt --print-after split-narrow-loops -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 import triton
 import triton.language as tl
 
@@ -22,7 +23,7 @@ import triton.language as tl
 # CHECK: scf.for {{.*}} = %[[MIDDLE]] to
 # CHECK: arith.cmpi
 
-# A length of whole vectors; an address that is no multiple of them; an index that no vector follows.
+# A length of whole vectors; an address that is no multiple of them; an index that no vector follows; a loop that stores where it loads.
 # ONE-COUNT-1: scf.for
 # ONE-NOT: scf.for
 @triton.jit
@@ -32,5 +33,8 @@ def summed(x, y, n, KIND: tl.constexpr):
     for start in range(tl.program_id(0) * 1024, n, tl.num_programs(0) * 1024):
         at = start + i
         where = at * 3 if KIND == 1 else at
-        sums += tl.load(x + where, mask=at < n, other=0.0)
+        values = tl.load(x + where, mask=at < n, other=0.0)
+        sums += values
+        if KIND == 2:
+            tl.store(x + where, values * 2, mask=at < n)
     tl.store(y + tl.program_id(0) * 1024 + i, sums)
