@@ -21,6 +21,25 @@ struct InBuffer {
   bool isTransposed = false;
 };
 
+// Moves a product, and what it needs of the ops between, right behind `place` in its block, unless something
+// of that must stay.
+void moveBehind(simt::DotAsyncOp product, Operation *place) {
+  llvm::SetVector<Operation *> needed;
+  needed.insert(product);
+  for (unsigned i = 0; i != needed.size(); ++i)
+    for (Value operand : needed[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp();
+          op && op->getBlock() == product->getBlock() && place->isBeforeInBlock(op)) {
+        if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<simt::AllocOp>(op))
+          return;
+        needed.insert(op);
+      }
+  SmallVector<Operation *> inOrder(needed.begin(), needed.end());
+  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : llvm::reverse(inOrder))
+    op->moveAfter(place);
+}
+
 class StartDot {
 public:
   StartDot(DotOp dot, const simt::Machine &machine, std::vector<diag::Remark> &remarks)
@@ -159,22 +178,8 @@ private:
                !isMemoryEffectFree(op) && !isPlainLoad(op))
         return;
     }
-    if (!wait || !copy)
-      return;
-    llvm::SetVector<Operation *> needed;
-    needed.insert(started);
-    for (unsigned i = 0; i != needed.size(); ++i)
-      for (Value operand : needed[i]->getOperands())
-        if (Operation *op = operand.getDefiningOp();
-            op && op->getBlock() == started->getBlock() && wait->isBeforeInBlock(op)) {
-          if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<simt::AllocOp>(op))
-            return;
-          needed.insert(op);
-        }
-    SmallVector<Operation *> inOrder(needed.begin(), needed.end());
-    llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-    for (Operation *op : llvm::reverse(inOrder))
-      op->moveAfter(wait);
+    if (wait && copy)
+      moveBehind(started, wait);
   }
 
   static bool isPlainLoad(Operation *op) {
@@ -441,20 +446,7 @@ void startBehind(simt::DotAsyncOp first, simt::DotAsyncOp next) {
              simt::LocalLoadOp, simt::DotWaitOp>(op) &&
         (op->getNumRegions() || !isMemoryEffectFree(op)))
       return;
-  llvm::SetVector<Operation *> needed;
-  needed.insert(next);
-  for (unsigned i = 0; i != needed.size(); ++i)
-    for (Value operand : needed[i]->getOperands())
-      if (Operation *op = operand.getDefiningOp();
-          op && op->getBlock() == next->getBlock() && first->isBeforeInBlock(op)) {
-        if (op->getNumRegions() || !isMemoryEffectFree(op) || isa<simt::AllocOp>(op))
-          return;
-        needed.insert(op);
-      }
-  SmallVector<Operation *> inOrder(needed.begin(), needed.end());
-  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *op : llvm::reverse(inOrder))
-    op->moveAfter(first);
+  moveBehind(next, first);
 }
 
 // A product that nothing reads before the next one starts is waited for behind that: the two run beside each
