@@ -193,8 +193,7 @@ private:
     return result;
   }
 
-  // Are accesses wider where the chosen comparisons are true, as many of them as would have to be for half of
-  // the accesses to be spared?
+  // Would half of the masked accesses be spared, or more, if the chosen comparisons were true?
   bool areNarrowed() {
     std::vector<unsigned> before = widths();
     SmallVector<arith::ConstantOp> supposed;
