@@ -6,7 +6,9 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -15,15 +17,43 @@ namespace tegula::analysis {
 
 namespace {
 
-using Stride = std::optional<double>;
+// By how much neighbours along a dimension differ.
+struct Steps {
+  double most = 0;  // most of them
+  double jumps = 0; // the share of them where a quotient steps on, by whatever that is multiplied with
+  double mean = 0;  // all of them, jumps included; infinite where run time says how far these go
 
-constexpr unsigned mostOps = 200;        // that are followed; beyond, nothing is known
-constexpr double mostStride = 1LL << 30; // beyond, neighbours are far apart
-constexpr double roomyDivisor = 4;       // of a stride: most neighbours then lie ahead of a remainder's turn
+  bool operator==(const Steps &other) const = default;
+  bool areNone() const { return *this == Steps(); }
+};
 
-Stride bounded(double stride) { return std::abs(stride) < mostStride ? Stride(stride) : std::nullopt; }
+using Stride = std::optional<Steps>;
 
-Stride sum(Stride a, Stride b) { return a && b ? bounded(*a + *b) : std::nullopt; }
+constexpr unsigned mostOps = 200;         // that are followed; beyond, nothing is known
+constexpr double mostStride = 1LL << 30;  // beyond, neighbours are far apart
+constexpr double roomyDivisor = 4;        // of a stride: most neighbours then lie ahead of a remainder's turn
+constexpr double lineElements = 32;       // of the cache: a jump to another line costs no more the farther it goes
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+Stride bounded(Steps steps) { return std::abs(steps.most) < mostStride ? Stride(steps) : std::nullopt; }
+
+Stride evenly(double stride) { return bounded({stride, 0, stride}); }
+
+Stride sum(Stride a, Stride b) {
+  return a && b ? bounded({a->most + b->most, std::min(1.0, a->jumps + b->jumps), a->mean + b->mean})
+                : std::nullopt;
+}
+
+Stride times(Stride a, double factor) {
+  return a ? bounded({a->most * factor, a->jumps, factor == 0 ? 0 : a->mean * factor}) : std::nullopt;
+}
+
+// By a number that run time knows, the same along the dimension: only jumps may go any distance.
+Stride timesUnknown(Stride a) {
+  if (!a || a->areNone())
+    return a;
+  return a->most == 0 ? Stride({0, a->jumps, unknown}) : std::nullopt;
+}
 
 std::optional<int64_t> constantIn(Value value) {
   if (auto splat = value.getDefiningOp<SplatOp>())
@@ -53,14 +83,14 @@ Stride ofRunningSum(ScanOp scan, unsigned dim) {
   Operation &combine = scan.getCombine().front().front();
   bool counts = scan->getNumOperands() == 1 && isa<arith::AddIOp>(combine) &&
                 dim == unsigned(scan.getAxis()) && isFlag(scan->getOperand(0));
-  return counts ? Stride(1) : std::nullopt;
+  return counts ? evenly(1) : std::nullopt;
 }
 
 class Walk {
 public:
   Stride of(Value value, unsigned dim) {
     if (!isa<RankedTensorType>(value.getType()))
-      return 0;
+      return Steps();
     if (++seen_ > mostOps)
       return std::nullopt;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -69,37 +99,37 @@ public:
     }
     auto inner = [&](Operation *op) { return of(op->getOperand(0), dim); };
     return llvm::TypeSwitch<Operation *, Stride>(value.getDefiningOp())
-        .Case([](SplatOp) { return 0; })
+        .Case([](SplatOp) { return Steps(); })
         .Case([](arith::ConstantOp op) {
-          return isa<SplatElementsAttr>(op.getValue()) ? Stride(0) : std::nullopt;
+          return isa<SplatElementsAttr>(op.getValue()) ? Stride(Steps()) : std::nullopt;
         })
-        .Case([](MakeRangeOp) { return 1; })
+        .Case([](MakeRangeOp) { return evenly(1); })
         .Case([&](ScanOp op) { return ofRunningSum(op, dim); })
         .Case([&](LoadOp op) {
           if (isa<PointerType>(elementType(op.getType())))
             return Stride();
-          return of(op.getPtr(), dim) == 0 ? Stride(0) : Stride(ofIndices);
+          Stride places = of(op.getPtr(), dim);
+          return Stride(timesUnknown(places).value_or(*evenly(ofIndices)));
         })
         .Case([&](ExpandDimsOp op) {
           unsigned axis = unsigned(op.getAxis());
-          return dim == axis ? Stride(0) : of(op->getOperand(0), dim - (dim > axis));
+          return dim == axis ? Stride(Steps()) : of(op->getOperand(0), dim - (dim > axis));
         })
         .Case([&](BroadcastOp op) {
-          return shapeOf(op->getOperand(0).getType())[dim] == 1 ? Stride(0) : inner(op);
+          return shapeOf(op->getOperand(0).getType())[dim] == 1 ? Stride(Steps()) : inner(op);
         })
         .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>([&](Operation *op) { return inner(op); })
         .Case<arith::AddIOp, AddPtrOp>(
             [&](Operation *op) { return sum(inner(op), of(op->getOperand(1), dim)); })
         .Case([&](arith::SubIOp op) {
-          Stride less = of(op.getRhs(), dim);
-          return sum(inner(op), less ? Stride(-*less) : less);
+          return sum(inner(op), times(of(op.getRhs(), dim), -1));
         })
         .Case([&](arith::MulIOp op) {
           return product(inner(op), op.getLhs(), of(op.getRhs(), dim), op.getRhs());
         })
         .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>([&](Operation *op) {
           bool isQuotient = isa<arith::DivSIOp, arith::DivUIOp>(op);
-          return of(op->getOperand(1), dim) == 0
+          return of(op->getOperand(1), dim) == Steps()
                      ? divided(inner(op), constantIn(op->getOperand(1)), isQuotient)
                      : std::nullopt;
         })
@@ -110,7 +140,7 @@ public:
           Stride stride = inner(op);
           if (!isa<arith::ShLIOp>(op))
             return divided(stride, 1LL << *places, true);
-          return stride ? bounded(*stride * double(1LL << *places)) : stride;
+          return times(stride, double(1LL << *places));
         })
         .Case([&](arith::AndIOp op) {
           std::optional<int64_t> mask = constantIn(op.getRhs());
@@ -128,13 +158,13 @@ public:
 
 private:
   static Stride product(Stride a, Value left, Stride b, Value right) {
-    if (a == 0 && b == 0)
-      return 0;
-    if (std::optional<int64_t> factor = constantIn(right); factor && a)
-      return bounded(*a * double(*factor));
-    if (std::optional<int64_t> factor = constantIn(left); factor && b)
-      return bounded(*b * double(*factor));
-    return std::nullopt;
+    if (std::optional<int64_t> factor = constantIn(right))
+      return times(a, double(*factor));
+    if (std::optional<int64_t> factor = constantIn(left))
+      return times(b, double(*factor));
+    if (b == Steps())
+      return timesUnknown(a);
+    return a == Steps() ? timesUnknown(b) : std::nullopt;
   }
 
   // By what is the same along the dimension; null: an unknown number, presumably a large one.
@@ -142,23 +172,32 @@ private:
     if (!stride || divisor == 0)
       return std::nullopt;
     if (!divisor)
-      return isQuotient ? 0 : stride;
-    double by = double(*divisor);
+      return isQuotient ? Steps() : stride;
+    const double by = std::abs(double(*divisor)), most = std::abs(stride->most);
+    const bool isWhole = std::fmod(most, by) == 0;
+    const double jumps = isWhole ? stride->jumps : std::min(1.0, stride->jumps + most / by);
     if (isQuotient)
-      return *stride / by;
-    if (std::fmod(*stride, by) == 0)
-      return 0;
-    return std::abs(*stride) * roomyDivisor <= std::abs(by) ? stride : std::nullopt;
+      return Steps{most < by ? 0 : stride->most / double(*divisor), jumps, stride->mean / double(*divisor)};
+    if (isWhole)
+      return Steps{0, jumps, most == 0 ? stride->mean : 0};
+    return most * roomyDivisor <= by ? Stride({stride->most, jumps, stride->mean}) : std::nullopt;
   }
 
   // Of two values one of which is taken: the one that moves, if the other is the bound.
-  static Stride clamped(Stride a, Stride b) { return a == 0 ? b : b == 0 || a == b ? a : std::nullopt; }
+  static Stride clamped(Stride a, Stride b) {
+    return a == Steps() ? b : b == Steps() || a == b ? a : std::nullopt;
+  }
 
   unsigned seen_ = 0;
 };
 
 } // namespace
 
-std::optional<double> usualStride(Value tile, unsigned dim) { return Walk().of(tile, dim); }
+std::optional<double> usualStride(Value tile, unsigned dim) {
+  Stride stride = Walk().of(tile, dim);
+  if (!stride)
+    return std::nullopt;
+  return std::min(std::abs(stride->mean), std::abs(stride->most) + stride->jumps * lineElements);
+}
 
 } // namespace tegula::analysis

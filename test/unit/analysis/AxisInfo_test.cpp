@@ -379,6 +379,34 @@ TEST(Order, FollowsTheUsualStrideWhereNothingIsAdjacentEverywhere) {
   EXPECT_EQ(orderWith("three"), (llvm::SmallVector<unsigned>{0, 1}));
 }
 
+// Every second pixel of rows of 16 that lie an unknown number apart: most neighbours are two elements apart,
+// and the next row costs a line. The mean distance is unknown; with rows of 2^20 it is large.
+TEST(Order, CountsWhereAQuotientStepsOnAsALineHoweverFarThatGoes) {
+  auto orderWith = [&](const std::string &row) {
+    Kernel kernel(
+        "%p: !tt.ptr<f32> {tt.name = \"p\"}, %n: i32 {tt.name = \"n\"}",
+        "%large = arith.constant 1048576 : i32\n%sixteen = arith.constant dense<16> : tensor<32xi32>\n"
+        "%two = arith.constant dense<2> : tensor<32xi32>\n%eight = arith.constant dense<8> : tensor<1x32xi32>\n"
+        "%r = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>\n"
+        "%x0 = arith.remsi %r, %sixteen : tensor<32xi32>\n%x = arith.muli %x0, %two : tensor<32xi32>\n"
+        "%y = arith.divsi %r, %sixteen : tensor<32xi32>\n%rows = tt.splat %" +
+            row +
+            " : i32 -> tensor<32xi32>\n"
+            "%m = arith.muli %y, %rows : tensor<32xi32>\n%at = arith.addi %m, %x : tensor<32xi32>\n"
+            "%pixels = tt.expand_dims %at {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>\n"
+            "%k = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>\n"
+            "%far = arith.muli %k, %eight : tensor<1x32xi32>\n"
+            "%pb = tt.broadcast %pixels : tensor<32x1xi32> -> tensor<32x32xi32>\n"
+            "%fb = tt.broadcast %far : tensor<1x32xi32> -> tensor<32x32xi32>\n"
+            "%o = arith.addi %pb, %fb : tensor<32x32xi32>\n%b = tt.splat %p : !tt.ptr<f32> -> "
+            "tensor<32x32x!tt.ptr<f32>>\n"
+            "%q = tt.addptr %b, %o {here} : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>\n");
+    return kernel.analysis->order(kernel.marked());
+  };
+  EXPECT_EQ(orderWith("n"), (llvm::SmallVector<unsigned>{0, 1}));
+  EXPECT_EQ(orderWith("large"), (llvm::SmallVector<unsigned>{0, 1}));
+}
+
 // Gathered columns of rows that lie an unknown number apart: a row holds all of its columns.
 TEST(Order, PutsIndicesFromMemoryAheadOfUnknownStrides) {
   Kernel kernel(
