@@ -22,6 +22,7 @@
 #include "transforms/PredicateLoads.h"
 #include "transforms/RecomputeInTrips.h"
 #include "transforms/ReportMoves.h"
+#include "transforms/RotateWhiles.h"
 #include "transforms/SharedMemory.h"
 #include "transforms/SinkLoads.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
@@ -299,6 +300,12 @@ const Pass sinkStandIns{
     "sink-stand-ins", "simt", "addresses of copies by all threads are computed only where no box fits",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::sinkStandIns(function); });
+    }};
+const Pass rotateWhiles{
+    "rotate-whiles", "simt",
+    "loops whose condition reduces a tile ask for it behind each trip, so that no mask of it outlives loads",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::rotateWhiles(function); });
     }};
 const Pass unrollElementwiseLoops{
     "unroll-elementwise-loops", "ttir",

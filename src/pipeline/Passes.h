@@ -15,7 +15,7 @@ extern const Pass markVolatileStores, countWhiles, nestFlatLoops, orderPrograms,
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
     pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers,
-    recomputeInTrips, sinkStandIns, unrollElementwiseLoops, unrollShortLoops;
+    recomputeInTrips, rotateWhiles, sinkStandIns, unrollElementwiseLoops, unrollShortLoops;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 

@@ -382,6 +382,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::recomputeInTrips, hasGroupDots},
     {"simt", &pipeline::sinkStandIns, hasBulkCopy},
     {"simt", &pipeline::unrollShortLoops},
+    {"simt", &pipeline::rotateWhiles},
     {"simt", &refuseUnlowered}, // what passes made, too
     {"emit", &emitLlvm},
     {"emit", &pipeline::forbidContraction},
