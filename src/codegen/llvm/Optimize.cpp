@@ -4,6 +4,7 @@
 #include "codegen/llvm/ConstantsLast.h"
 #include "codegen/llvm/JoinIfs.h"
 #include "codegen/llvm/MergeEqual.h"
+#include "codegen/llvm/NarrowQuotients.h"
 #include "codegen/llvm/Recovery.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/llvm/UnrollWaiting.h"
@@ -273,9 +274,11 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(ConstantsLast());
   // Quotients in 64 bits of numbers that have 32 are divided in 32.
   // Comparisons of a place with one that was chosen among lesser ones are known.
-  bool comparesPlaces = comparesChosen(module);
-  if (comparesPlaces || hasWideDivisions(module))
+  bool comparesPlaces = comparesChosen(module), dividesWide = hasWideDivisions(module);
+  if (comparesPlaces || dividesWide)
     cleanup.addPass(llvm::CorrelatedValuePropagationPass());
+  if (dividesWide && module.getTargetTriple().isNVPTX())
+    cleanup.addPass(NarrowQuotients());
   if (comparesPlaces)
     cleanup.addPass(Combine());
   cleanup.addPass(llvm::ADCEPass());
