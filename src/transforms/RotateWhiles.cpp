@@ -31,7 +31,8 @@ bool reducesFew(Block &condition) {
 }
 
 bool loadsTiles(scf::WhileOp loop) {
-  return llvm::any_of(loop.getAfterBody()->getOps<LoadOp>(), [](LoadOp load) { return isTile(load.getType()); });
+  return llvm::any_of(loop.getAfterBody()->getOps<LoadOp>(),
+                      [](LoadOp load) { return isTile(load.getType()); });
 }
 
 } // namespace

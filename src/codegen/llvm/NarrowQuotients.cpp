@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  // What is replaced stays until it is dropped as dead code: `ranges_` may know it.
+  // A value that is replaced stays until it is dropped as dead code: `ranges_` may know it.
   bool visit(llvm::Instruction &each) {
     llvm::Value *wide, *narrow;
     if (match(&each, m_SExt(m_Value(narrow))) && match(narrow, m_SDiv(m_Value(), m_Value())) &&

@@ -1,4 +1,4 @@
-// What follows from quotients that were divided in 32 bits.
+// Choices between, and remainders of, quotients that were divided in 32 bits.
 #pragma once
 #include "llvm/IR/PassManager.h"
 
