@@ -1,7 +1,7 @@
-// Reductions in three steps: the registers of a thread as a tree or a chain; lanes by butterflies, or by one
-// instruction for words, where the machine has it; warps by one trip through shared memory in which every
-// thread reads all partial results, or, of many results, by two, with a part of them for each warp. Every
-// thread ends with the results that the sliced layout gives it.
+// Reductions in three steps: the registers of a thread as a tree, a chain or a few sums; lanes by
+// butterflies, or by one instruction for words, where the machine has it; warps by one trip through shared
+// memory in which every thread reads all partial results, or, of many results, by two, with a part of them
+// for each warp. Every thread ends with the results that the sliced layout gives it.
 #include "codegen/simt/Elementwise.h"
 #include "codegen/simt/WarpSlots.h"
 #include "ir/simt/Costs.h"
@@ -61,6 +61,33 @@ Partial chain(Emitter &e, ReduceOp op, const std::vector<Partial> &parts) {
   return result;
 }
 
+// As many sums side by side as hide how long an addition takes.
+constexpr size_t sumsAtOnce = 4;
+
+// Is this a sum of floats that a few sums of its parts are better for than a tree? They take each product
+// that is summed by one instruction together with its addition, and fewer registers at a time: in a tree half
+// of the parts wait for the other half, and the assembler lets loads of a crowded trip wait for these.
+// Kernels with products of tiles keep trees: their sums wait for few registers, and two of them spilled more
+// without.
+bool isSumOfMany(ReduceOp op, size_t parts) {
+  Operation &first = op.getCombine().front().front();
+  if (parts <= 2 * sumsAtOnce || op.getNumOperands() != 1 || !isa<arith::AddFOp>(first) ||
+      first.getNextNode() != op.getCombine().front().getTerminator())
+    return false;
+  return !op->getParentOfType<FuncOp>()
+              ->walk([](Operation *each) {
+                return isa<DotOp, DotAsyncOp>(each) ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+Partial sumsSideBySide(Emitter &e, ReduceOp op, const std::vector<Partial> &parts) {
+  std::vector<Partial> sums(parts.begin(), parts.begin() + sumsAtOnce);
+  for (size_t i = sumsAtOnce; i != parts.size(); ++i)
+    sums[i % sumsAtOnce] = combine(e, op, sums[i % sumsAtOnce], parts[i]);
+  return tree(e, op, std::move(sums));
+}
+
 // Are the elements loaded one by one, each under a condition of its own, perhaps widened?
 bool isLoadedUnderMasks(Value elements) {
   while (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, FpToFpOp>(elements.getDefiningOp()))
@@ -100,6 +127,8 @@ llvm::Value *pairOf(llvm::Value *low, llvm::Value *high) {
 Partial withinThread(Emitter &e, ReduceOp op, std::vector<Partial> parts) {
   if (isChoiceOfLoaded(op))
     return chain(e, op, parts);
+  if (isSumOfMany(op, parts.size()))
+    return sumsSideBySide(e, op, parts);
   Operation &first = op.getCombine().front().front();
   bool isExtremum = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(first) &&
                     first.getNextNode() == op.getCombine().front().getTerminator() &&
