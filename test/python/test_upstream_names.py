@@ -34,7 +34,7 @@ NAMES = {
     "triton.language.extra.hip.utils": "memrealtime",
     "triton.profiler.hooks": "Hook HookManager InstrumentationHook LaunchHook",
     "triton.profiler.hooks.launch": "LaunchHook",
-    "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions get_ptxas get_ptxas_version sm_arch_from_capability",
+    "triton.backends.nvidia.compiler": "CUDABackend CUDAOptions get_ptxas get_ptxas_version min_dot_size sm_arch_from_capability",
     "triton.backends.nvidia.driver": "CudaDriver CudaUtils libcuda_dirs library_dirs ty_to_cpp",
     "triton.compiler": """ASTSource CompilationError CompiledKernel IRSource LazyDict code_generator compile compiler errors
         make_backend""",
