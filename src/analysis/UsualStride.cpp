@@ -29,10 +29,10 @@ struct Steps {
 
 using Stride = std::optional<Steps>;
 
-constexpr unsigned mostOps = 200;         // that are followed; beyond, nothing is known
-constexpr double mostStride = 1LL << 30;  // beyond, neighbours are far apart
-constexpr double roomyDivisor = 4;        // of a stride: most neighbours then lie ahead of a remainder's turn
-constexpr double lineElements = 32;       // of the cache: a jump to another line costs no more the farther it goes
+constexpr unsigned mostOps = 200;        // that are followed; beyond, nothing is known
+constexpr double mostStride = 1LL << 30; // beyond, neighbours are far apart
+constexpr double roomyDivisor = 4;       // of a stride: most neighbours then lie ahead of a remainder's turn
+constexpr double lineElements = 32; // of the cache: a jump to another line costs no more the farther it goes
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
 Stride bounded(Steps steps) { return std::abs(steps.most) < mostStride ? Stride(steps) : std::nullopt; }
@@ -121,9 +121,7 @@ public:
         .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>([&](Operation *op) { return inner(op); })
         .Case<arith::AddIOp, AddPtrOp>(
             [&](Operation *op) { return sum(inner(op), of(op->getOperand(1), dim)); })
-        .Case([&](arith::SubIOp op) {
-          return sum(inner(op), times(of(op.getRhs(), dim), -1));
-        })
+        .Case([&](arith::SubIOp op) { return sum(inner(op), times(of(op.getRhs(), dim), -1)); })
         .Case([&](arith::MulIOp op) {
           return product(inner(op), op.getLhs(), of(op.getRhs(), dim), op.getRhs());
         })

@@ -19,6 +19,7 @@ namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
 constexpr double sectorBytes = 32;  // that memory writes at once
+constexpr unsigned sectorsOfLine = 4;
 
 class Rewrite {
 public:
@@ -239,16 +240,19 @@ private:
 
   // The layout in which atomic steps happen, and how many neighbours an addition whose results nobody wants
   // may take at once. The second-level cache takes a step a sector: steps that leave sectors in part are as
-  // dear as whole ones, and more.
+  // dear as whole ones, and more. Sectors of one line that a warp's instruction asks for together take less
+  // than as many of different lines.
   void decideAtomic(AtomicRMWOp op) {
     Value pointers = op.getPtr(), mask = op.getMask();
     unsigned bits = choice_.accessBits(op), dim = axes_.order(pointers)[0];
     Layout own = choice_.of(op.getResult()), best = choice_.coalesced(pointers, mask, bits);
     unsigned found = choice_.contiguousBytes(own, pointers, mask, bits);
     unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
-    bool moves = (!isSmall(op) && found < machine_.costs.coalescedBytes &&
-                  2 * found <= choice_.contiguousBytes(best, pointers, mask, bits)) ||
-                 leavesSectorsInPart(op, own, width, dim) || isOrderedInPieces(op, own, best, width, dim);
+    unsigned whole = choice_.contiguousBytes(best, pointers, mask, bits);
+    bool isInPieces = (found < machine_.costs.coalescedBytes && 2 * found <= whole) ||
+                      (whole >= machine_.costs.lineBytes && sectorsOfLine * found <= whole);
+    bool moves = (!isSmall(op) && isInPieces) || leavesSectorsInPart(op, own, width, dim) ||
+                 isOrderedInPieces(op, own, best, width, dim);
     if (moves)
       access_.try_emplace(op, best);
     if (op.getKind() != AtomicKind::FAdd || !op->use_empty())

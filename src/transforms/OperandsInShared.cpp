@@ -5,6 +5,7 @@
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 #include "layout/Queries.h"
+#include "transforms/ProductLoops.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,18 +19,6 @@ using tegula::layout::Layout;
 namespace tegula::transforms {
 
 namespace {
-
-// Counts about what a loop holds at its fullest: what it carries, and the largest other result of a product.
-unsigned heldBy(scf::ForOp loop) {
-  unsigned carried = 0, largest = 0;
-  for (Value argument : loop.getRegionIterArgs())
-    carried += simt::registersOf(argument.getType());
-  loop.getBody()->walk([&](DotOp dot) {
-    if (!dot.getResult().hasOneUse() || !isa<scf::YieldOp>(*dot->getUsers().begin()))
-      largest = std::max(largest, simt::registersOf(dot.getType()));
-  });
-  return carried + largest;
-}
 
 bool isView(Operation *op) { return isa_and_nonnull<SplatOp, ExpandDimsOp, BroadcastOp, TransOp>(op); }
 
@@ -301,7 +290,7 @@ private:
     if (!waitsForLoad())
       return convert_;
     auto loop = dyn_cast<scf::ForOp>(convert_->getParentOp());
-    unsigned held = simt::registersOf(convert_.getType()) + (loop ? heldBy(loop) : 0);
+    unsigned held = simt::registersOf(convert_.getType()) + (loop ? heldByProducts(loop) : 0);
     unsigned most =
         unsigned(machine_.registersOfThread(simt::warpsOf(convert_)) * machine_.costs.crowdedRegisters);
     Operation *place = convert_;
@@ -355,7 +344,7 @@ private:
         others += bytesOf(other);
     unsigned warps = simt::warpsOf(convert_), whole = simt::registersOf(convert_.getType());
     auto loop = dyn_cast<scf::ForOp>(convert_->getParentOp());
-    unsigned registers = machine_.costs.besideSums + (loop ? heldBy(loop) : 0);
+    unsigned registers = machine_.costs.besideSums + (loop ? heldByProducts(loop) : 0);
     unsigned most = machine_.registersOfThread(warps);
     return machine_.programs(warps, std::min(registers, most), others + bytes) >=
            std::max<uint64_t>(
@@ -368,7 +357,8 @@ private:
              own = simt::registersOf(convert_.getResult().getType());
     return llvm::any_of(loopsOf(users), [&](scf::ForOp loop) {
       unsigned kept = kept_.lookup(loop) + own;
-      return heldBy(loop) + kept > most * machine_.costs.crowdedRegisters || mostHeldIn(loop) + kept > most;
+      return heldByProducts(loop) + kept > most * machine_.costs.crowdedRegisters ||
+             mostHeldIn(loop) + kept > most;
     });
   }
 

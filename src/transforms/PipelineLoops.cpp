@@ -9,6 +9,7 @@
 #include "transforms/HeldLoads.h"
 #include "transforms/OtherLayout.h"
 #include "transforms/PlanCopies.h"
+#include "transforms/ProductLoops.h"
 #include "transforms/Ring.h"
 #include "transforms/StartNextTrip.h"
 
@@ -21,6 +22,12 @@ using namespace tegula::tile;
 namespace tegula::transforms {
 
 namespace {
+
+// Warps on a multiprocessor, two for each of its parts, that do not hide what each of them waits for in
+// shared memory, and the share of a thread's registers that a loop of products leaves to reads ahead of their
+// use.
+constexpr unsigned warpsThatWait = 8;
+constexpr double heldWithReads = 0.75;
 
 // Does the op leave shared memory alone, and do nothing else that copies could meet?
 bool isPlain(Operation *op) {
@@ -556,7 +563,8 @@ private:
   }
 
   // Until a slot is read nothing takes registers, and it stays until the next trip's barrier, or until the
-  // trip says that it is empty. So what was loaded behind other products is read behind these.
+  // trip says that it is empty. So what was loaded behind other products is read behind these: ahead of its
+  // first user, or right behind the last of them where that pays.
   void readLate() {
     if (plan_.isWaitedFor)
       return;
@@ -565,9 +573,34 @@ private:
         if (isa<TransOp>(user))
           if (Operation *there = firstUser(user); user->isBeforeInBlock(there))
             user->moveBefore(there);
-      if (Operation *user = firstUser(read); read->isBeforeInBlock(user))
+      Operation *user = firstUser(read), *product = lastProductAhead(user);
+      if (!read->isBeforeInBlock(user))
+        continue;
+      if (product && read->isBeforeInBlock(product) && paysToReadAhead(read))
+        read->moveAfter(product);
+      else
         read->moveBefore(user);
     }
+  }
+
+  Operation *lastProductAhead(Operation *op) {
+    Operation *last = nullptr;
+    for (DotOp dot : loop_.getBody()->getOps<DotOp>())
+      if (dot->isBeforeInBlock(op))
+        last = dot;
+    return last;
+  }
+
+  // Does a read gain by a start as soon as its product may be the next one? Where few warps run, none
+  // computes while another waits for shared memory, and registers are there for it.
+  bool paysToReadAhead(Operation *read) {
+    unsigned warps = simt::warpsOf(read);
+    uint64_t bytes = 0;
+    read->getParentOfType<FuncOp>().walk(
+        [&](simt::AllocOp alloc) { bytes += alloc.getBuffer().getType().bytes(); });
+    return warps * machine_.programs(warps, 1, bytes) <= warpsThatWait &&
+           heldByProducts(loop_) + simt::registersOf(read->getResult(0).getType()) <=
+               machine_.registersOfThread(warps) * heldWithReads;
   }
 
   Operation *firstUser(Operation *op) {

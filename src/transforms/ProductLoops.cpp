@@ -1,4 +1,5 @@
 #include "transforms/ProductLoops.h"
+#include "ir/simt/Scratch.h"
 #include "ir/tile/Tile.h"
 
 using namespace mlir;
@@ -19,6 +20,17 @@ SmallVector<scf::ForOp> innermostLoopsOfDots(Operation *function) {
       loops.push_back(loop);
   });
   return loops;
+}
+
+unsigned heldByProducts(scf::ForOp loop) {
+  unsigned carried = 0, largest = 0;
+  for (Value argument : loop.getRegionIterArgs())
+    carried += simt::registersOf(argument.getType());
+  loop.getBody()->walk([&](tile::DotOp dot) {
+    if (!dot.getResult().hasOneUse() || !isa<scf::YieldOp>(*dot->getUsers().begin()))
+      largest = std::max(largest, simt::registersOf(dot.getType()));
+  });
+  return carried + largest;
 }
 
 } // namespace tegula::transforms

@@ -1,4 +1,4 @@
-// Finds the loops that products are made in.
+// The loops that products are made in.
 #pragma once
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -6,5 +6,9 @@ namespace tegula::transforms {
 
 // The innermost loops of a function that have a `tile.dot`, in the order of the walk.
 llvm::SmallVector<mlir::scf::ForOp> innermostLoopsOfDots(mlir::Operation *function);
+
+// The registers of a thread that a loop of simt takes at its fullest, about: for what it carries, and for the
+// largest other result of a product.
+unsigned heldByProducts(mlir::scf::ForOp loop);
 
 } // namespace tegula::transforms

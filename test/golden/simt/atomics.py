@@ -17,6 +17,8 @@
 # RUN: tegula compile %s::accumulate_loaded --target sm_90a --emit ptx --signature 'x=*bf16:16,out=*f32:16,BLOCK=1024' | FileCheck %s --check-prefix=LOADED
 # RUN: tegula compile %s::accumulate_sums --target sm_90a --emit ptx --signature 'x=*bf16:16,out=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SUMS
 # RUN: tegula compile %s::accumulate_words --target sm_90a --emit ptx --signature 'x=*i32:16,BLOCK=512' | FileCheck %s --check-prefix=WORDS
+# RUN: tegula compile %s::add_product --target sm_90a --emit ptx --signature 'a=*f16:16,b=*f16:16,sums=*f32:16,N=128' | FileCheck %s --check-prefix=LINES
+# RUN: tegula compile %s::add_product --target sm_90a --emit ptx --signature 'a=*f16:16,b=*f16:16,sums=*f32:16,N=16' | FileCheck %s --check-prefix=SECTORS
 # Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
 # program's other threads.
 import tegula.language as tl
@@ -174,3 +176,18 @@ def added_columns(x, sums, SEM: tl.constexpr):
     tile = tl.load(x + tl.arange(0, 16)[:, None] * 128 + column[None, :])
     tile *= tl.sum(tile, 1)[:, None] + tl.max(tile, 1)[:, None] + tl.min(tile, 1)[:, None]
     tl.atomic_add(sums + column, tl.sum(tile, 0), sem=SEM)
+
+
+@jit
+def add_product(a, b, sums, N: tl.constexpr):
+    m, n, k = tl.arange(0, 64), tl.arange(0, N), tl.arange(0, 64)
+    product = tl.dot(tl.load(a + m[:, None] * 64 + k[None, :]), tl.load(b + k[:, None] * N + n[None, :]))
+    tl.atomic_add(sums + m[:, None] * N + n[None, :], product, sem="relaxed")
+
+
+# Four lanes of a product's result have a sector of each row. Where rows have whole lines, the result moves so that
+# each instruction adds to some; shorter rows are added to as they lie.
+# LINES: st.shared
+# LINES: red.relaxed.gpu.global.add.v4.f32
+# SECTORS-NOT: add.v4.f32
+# SECTORS: red.relaxed.gpu.global.add.v2.f32

@@ -386,7 +386,8 @@ TEST(Order, CountsWhereAQuotientStepsOnAsALineHoweverFarThatGoes) {
     Kernel kernel(
         "%p: !tt.ptr<f32> {tt.name = \"p\"}, %n: i32 {tt.name = \"n\"}",
         "%large = arith.constant 1048576 : i32\n%sixteen = arith.constant dense<16> : tensor<32xi32>\n"
-        "%two = arith.constant dense<2> : tensor<32xi32>\n%eight = arith.constant dense<8> : tensor<1x32xi32>\n"
+        "%two = arith.constant dense<2> : tensor<32xi32>\n%eight = arith.constant dense<8> : "
+        "tensor<1x32xi32>\n"
         "%r = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>\n"
         "%x0 = arith.remsi %r, %sixteen : tensor<32xi32>\n%x = arith.muli %x0, %two : tensor<32xi32>\n"
         "%y = arith.divsi %r, %sixteen : tensor<32xi32>\n%rows = tt.splat %" +
