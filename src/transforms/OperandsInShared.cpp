@@ -20,41 +20,6 @@ namespace tegula::transforms {
 
 namespace {
 
-bool isView(Operation *op) { return isa_and_nonnull<SplatOp, ExpandDimsOp, BroadcastOp, TransOp>(op); }
-
-// Registers of a thread that floats of the loop's tiles take where most of them are needed at once, in the
-// order of its ops. Factors that lie in shared memory, or get there, are read next to their product.
-unsigned mostHeldIn(scf::ForOp loop) {
-  llvm::DenseSet<Value> live;
-  unsigned held = 0, most = 0;
-  auto isReadLate = [](Operation *op) {
-    auto convert = dyn_cast_or_null<simt::ConvertOp>(op);
-    return isa_and_nonnull<simt::LocalLoadOp>(op) || (convert && convert.isThroughShared());
-  };
-  auto registers = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    bool isHeld = isa<FloatType>(elementType(value.getType())) && !isReadLate(op) &&
-                  !isa_and_nonnull<arith::ConstantOp>(op);
-    return isHeld ? simt::registersOf(value.getType()) : 0;
-  };
-  for (Operation &op : llvm::reverse(*loop.getBody())) {
-    for (Value result : op.getResults())
-      if (live.erase(result))
-        held -= registers(result);
-    if (!isView(&op))
-      op.walk([&](Operation *inner) {
-        for (Value value : inner->getOperands()) {
-          while (isView(value.getDefiningOp()))
-            value = value.getDefiningOp()->getOperand(0);
-          if (value.getParentRegion() == &loop.getRegion() && live.insert(value).second)
-            held += registers(value);
-        }
-      });
-    most = std::max(most, held);
-  }
-  return most;
-}
-
 // By the tile and the buffer's type: products that read a tile in the same order read one buffer.
 using Stored = llvm::DenseMap<std::pair<Value, Type>, simt::LocalStoreOp>;
 
@@ -358,7 +323,7 @@ private:
     return llvm::any_of(loopsOf(users), [&](scf::ForOp loop) {
       unsigned kept = kept_.lookup(loop) + own;
       return heldByProducts(loop) + kept > most * machine_.costs.crowdedRegisters ||
-             mostHeldIn(loop) + kept > most;
+             mostHeldInTrip(loop) + kept > most;
     });
   }
 

@@ -27,7 +27,7 @@ namespace {
 // shared memory, and the share of a thread's registers that a loop of products leaves to reads ahead of their
 // use.
 constexpr unsigned warpsThatWait = 8;
-constexpr double heldWithReads = 0.75;
+constexpr double heldWithReads = 0.8;
 
 // Does the op leave shared memory alone, and do nothing else that copies could meet?
 bool isPlain(Operation *op) {
@@ -599,7 +599,8 @@ private:
     read->getParentOfType<FuncOp>().walk(
         [&](simt::AllocOp alloc) { bytes += alloc.getBuffer().getType().bytes(); });
     return warps * machine_.programs(warps, 1, bytes) <= warpsThatWait &&
-           heldByProducts(loop_) + simt::registersOf(read->getResult(0).getType()) <=
+           std::max(heldByProducts(loop_), mostHeldInTrip(loop_)) +
+                   simt::registersOf(read->getResult(0).getType()) <=
                machine_.registersOfThread(warps) * heldWithReads;
   }
 

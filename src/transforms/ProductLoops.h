@@ -11,4 +11,8 @@ llvm::SmallVector<mlir::scf::ForOp> innermostLoopsOfDots(mlir::Operation *functi
 // largest other result of a product.
 unsigned heldByProducts(mlir::scf::ForOp loop);
 
+// The same of the floats of its tiles where most of them are needed at once, in the order of its ops. Factors
+// that lie in shared memory, or get there, are read next to their product.
+unsigned mostHeldInTrip(mlir::scf::ForOp loop);
+
 } // namespace tegula::transforms
