@@ -52,7 +52,8 @@ public:
   explicit Narrowing(Type narrow) : narrow_(narrow) {}
 
   // True of a narrow value, widened. Ops on the way that others than `user` read stay as they are, and no
-  // copy is made of them, unless all are matrix products; more than a few are not followed.
+  // copy is made of them, unless all are matrix products, or comparisons with narrow constants; more than a
+  // few are not followed.
   bool isNarrow(Value value, Operation *user) const {
     unsigned left = mostOps;
     return isNarrow(value, user, left);
@@ -110,11 +111,22 @@ private:
     --left;
     if (isWidened(op) || numberAs(value, narrow_))
       return true;
-    auto isOther = [&](Operation *each) { return each != user && !(isa<DotOp>(each) && isa<DotOp>(user)); };
+    auto isOther = [&](Operation *each) {
+      bool isAlike = (isa<DotOp>(each) && isa<DotOp>(user)) ||
+                     (comparesWithNumber(each, value) && comparesWithNumber(user, value));
+      return each != user && !isAlike;
+    };
     if (!isExact(op) || llvm::any_of(op->getUsers(), isOther))
       return false;
     return llvm::all_of(op->getOperands(),
                         [&](Value operand) { return !isF32(operand) || isNarrow(operand, op, left); });
+  }
+
+  // Compares the op nothing else with the value than a number that the narrow type has?
+  bool comparesWithNumber(Operation *op, Value value) const {
+    auto compare = dyn_cast<arith::CmpFOp>(op);
+    return compare && llvm::all_of(compare->getOperands(),
+                                   [&](Value side) { return side == value || numberAs(side, narrow_); });
   }
 
   bool isWidened(Operation *op) const {

@@ -8,6 +8,7 @@
 # RUN: tegula compile %s::largest --signature 'x=*bf16:16,y=*bf16:16' --target sm_80 --emit ptx -o - | FileCheck %s --check-prefix=MAX
 # RUN: tegula compile %s::compared --signature 'x=*bf16:16,y=*bf16:16' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=COMPARE
 # RUN: tegula compile %s::compared --signature 'x=*bf16:16,y=*bf16:16' --target sm_80 --emit ptx -o - | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::rounded --signature 'x=*bf16:16,y=*bf16:16' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=STEPS
 # RUN: tegula compile %s::widened --signature 'x=*bf16:16,y=*fp32:16' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=WORD
 # RUN: tegula compile %s::added_in_f32 --signature 'x=*bf16:16,y=*bf16:16' --target sm_90a --emit simt -o - | FileCheck %s --check-prefix=STAYS
 import triton
@@ -53,6 +54,16 @@ def compared(x, y):
     i = tl.arange(0, 1024)
     a, b = tl.load(x + i), tl.load(y + i)
     tl.store(y + i, tl.where(a < b, a, b + 1.0))
+
+
+# A magnitude that is compared several times, with numbers that bf16 has.
+# STEPS-COUNT-4: setp.le.bf16x2
+# STEPS-NOT: setp.{{l[et]}}.f32
+@triton.jit
+def rounded(x, y):
+    i = tl.arange(0, 1024)
+    size = tl.abs(tl.load(x + i).to(tl.float32))
+    tl.store(y + i, tl.where(size <= 0.25, 0.0, tl.where(size < 0.75, 0.5, tl.where(size <= 1.25, 1.0, 1.5))))
 
 
 # WORD: ld.global.v4.b32
