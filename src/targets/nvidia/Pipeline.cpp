@@ -154,6 +154,24 @@ bool loadsMeet(tile::FuncOp function, const simt::Costs &costs) {
   return !someRunsAhead && brought > costs.heldAhead / 2;
 }
 
+// Registers of a thread that the tiles take which one trip of a loop loads, of the loop that loads most.
+unsigned mostBrought(tile::FuncOp function) {
+  llvm::DenseMap<Operation *, unsigned> brought;
+  function.walk([&](tile::LoadOp load) {
+    auto loop = load->getParentOfType<LoopLikeOpInterface>();
+    if (loop && isa<RankedTensorType>(load.getType()))
+      brought[loop] += simt::registersOf(load.getType());
+  });
+  unsigned most = 0;
+  for (auto [loop, registers] : brought)
+    most = std::max(most, registers);
+  return most;
+}
+
+// Registers that the loads of a trip take, above which a loop whose warps meet has room for them. With fewer
+// the assembler starts nearly all of them together by itself.
+constexpr unsigned fullTrip = 96;
+
 // Returns of how many threads of a multiprocessor the assembler is told to leave room for; 0: of none.
 //
 // Loops over tiles of memory live of the bytes on their way. Left alone, the assembler gives them few
@@ -167,9 +185,11 @@ bool loadsMeet(tile::FuncOp function, const simt::Costs &costs) {
 // Chunks are such loops, too, unless something is reduced, scanned or gathered in them (1.1 to 1.3 times as
 // long without a bound): told of 255 registers for a product with a sigmoid, the assembler let each load wait
 // for the one before, and it took 2.8 times as long. Loops whose warps meet are left alone: nothing
-// is loaded ahead across a barrier, and other programs' warps are what fills the time. Products live of their
-// registers. A recurrence that keeps a tile has room for what it holds: left alone, the assembler moves its
-// loads down to their first uses, and a trip waits for memory once for each.
+// is loaded ahead across a barrier, and other programs' warps are what fills the time; but where a trip
+// brings very much, its loads are to start together (rejection sampling of lmdeploy: 48 loads of 16 bytes a
+// trip, of which few were under way at a time in 112 registers). Products live of their registers. A
+// recurrence that keeps a tile has room for what it holds: left alone, the assembler moves its loads down to
+// their first uses, and a trip waits for memory once for each.
 unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   const simt::Costs &costs = unit.machine.costs;
   int64_t most = costs.streamedElements * 32 * unit.warps;
@@ -189,10 +209,11 @@ unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
     small &= !type || type.getNumElements() <= most;
   });
-  bool gains = isKept || ((small || carries) && !loadsMeet(function, costs));
+  bool meets = loadsMeet(function, costs), isFull = meets && mostBrought(function) > fullTrip;
+  bool gains = isKept || isFull || ((small || carries) && !meets);
   if (!found || multiplies || !gains)
     return 0;
-  if (isKept)
+  if (isKept || isFull)
     return std::min(unsigned(costs.streamingThreads),
                     unsigned(unit.machine.registerFile * costs.heldStreaming / held));
   return unsigned(small ? costs.streamingThreads : costs.crowdedThreads);

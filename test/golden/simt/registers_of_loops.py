@@ -3,6 +3,7 @@
 # RUN: tegula compile %s::in_place --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=PLACE
 # RUN: tegula compile %s::shifted --target sm_90a --emit ptx --signature 'x=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SHIFTED
 # RUN: tegula compile %s::together --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=256' | FileCheck %s --check-prefix=FEW
+# RUN: tegula compile %s::together --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=16384' | FileCheck %s --check-prefix=FULL
 # RUN: tegula compile %s::kept --target sm_90a --num-warps 4 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=128,V=32' | FileCheck %s --check-prefix=KEPT
 # RUN: tegula compile %s::kept --target sm_90a --num-warps 1 --emit ptx --signature 'k=*f32:16,v=*f32:16,out=*f32:16,n=i32,K=32,V=64' | FileCheck %s --check-prefix=MUCH
 # RUN: tegula compile %s::apart --target sm_90a --num-warps 1 --emit ptx --signature 'x=*f32:16,out=*f32:16,n=i32:16,BLOCK=2048' | FileCheck %s --check-prefix=LARGE
@@ -20,7 +21,7 @@
 # RUN: tegula compile %s::centered --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=REDUCED
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
-# elements, or keeps a tile that it reduces.
+# elements, or so many that few of their loads would be under way together, or keeps a tile that it reduces.
 import tegula.language as tl
 from tegula import jit
 
@@ -51,6 +52,8 @@ def together(x, out, n, BLOCK: tl.constexpr):
 # TOGETHER: bar.sync
 # FEW: .minnctapersm
 # FEW: bar.sync
+# FULL: .minnctapersm 2
+# FULL: bar.sync
 
 
 @jit
