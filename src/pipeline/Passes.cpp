@@ -32,6 +32,7 @@
 #include "transforms/StoreBoxes.h"
 #include "transforms/TransposeProducts.h"
 #include "transforms/UnrollShortLoops.h"
+#include "transforms/UnswitchLoops.h"
 #include "transforms/VersionClampedLoops.h"
 #include "transforms/VersionUnalignedLoops.h"
 
@@ -101,6 +102,12 @@ const Pass countWhiles{
     "count-whiles", "ttir", "`while` loops that count up become `for` loops, which the passes behind know",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::countWhiles(function); });
+    }};
+const Pass unswitchLoops{
+    "unswitch-loops", "ttir",
+    "loops that write memory under a condition from ahead of them become two, one of which does not write",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::unswitchLoops(function); });
     }};
 const Pass nestFlatLoops{
     "nest-flat-loops", "ttir",

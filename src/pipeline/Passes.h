@@ -8,10 +8,10 @@ namespace tegula::pipeline {
 // On tile IR and simt, under MLIR's names of passes of their purposes.
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
-extern const Pass markVolatileStores, countWhiles, nestFlatLoops, orderPrograms, transposeProducts,
-    narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads, predicateLoads, loadInOwnTrip,
-    splitLoopCarriedOffsets, splitMaskedLoops, splitNarrowLoops, checkRemainders, versionUnalignedLoops,
-    versionClampedLoops;
+extern const Pass markVolatileStores, countWhiles, unswitchLoops, nestFlatLoops, orderPrograms,
+    transposeProducts, narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads,
+    predicateLoads, loadInOwnTrip, splitLoopCarriedOffsets, splitMaskedLoops, splitNarrowLoops,
+    checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
     pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers,

@@ -365,6 +365,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &refuseUnlowered},
     {"simt", &pipeline::markVolatileStores},
     {"simt", &pipeline::countWhiles},
+    {"simt", &pipeline::unswitchLoops},
     {"simt", &pipeline::nestFlatLoops, hasAsyncCopy},
     {"simt", &pipeline::orderPrograms},
     {"simt", &pipeline::transposeProducts, hasMatrixLoad},
