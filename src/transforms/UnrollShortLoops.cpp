@@ -66,16 +66,21 @@ void unroll(Operation *function, const ShortLoops &shortLoops) {
       (void)loopUnrollFull(loop);
 }
 
+// A trip waits for it: loads of the next trips start no earlier where these stand behind one another, and the
+// registers of all trips keep programs out whose atomics could be under way.
+bool isWaitedFor(Operation *op) { return isa<AtomicRMWOp, AtomicCASOp>(op) && !op->use_empty(); }
+
 // Products, loops, and what a copy or its wait is.
 bool isOfLoops(Operation *op) {
   bool isOfThreads = isa<simt::ConvertOp, simt::BarrierOp>(op);
-  return isa<DotOp, LoopLikeOpInterface>(op) || (isa<simt::SimtDialect>(op->getDialect()) && !isOfThreads);
+  return isa<DotOp, LoopLikeOpInterface>(op) || isWaitedFor(op) ||
+         (isa<simt::SimtDialect>(op->getDialect()) && !isOfThreads);
 }
 
 // All but what each element has for itself.
 bool isOfNeighbours(Operation *op) {
   bool isOfTiles = hasTile(op->getOperands()) || hasTile(op->getResults());
-  return isa<LoopLikeOpInterface>(op) ||
+  return isa<LoopLikeOpInterface>(op) || isWaitedFor(op) ||
          (isOfTiles &&
           !isa<LoadOp, StoreOp, MakeRangeOp, SplatOp, ExpandDimsOp, BroadcastOp, arith::ConstantOp>(op) &&
           !isElementwise(op));

@@ -4,8 +4,9 @@
 # RUN: tegula compile %s::product --target sm_90a --num-warps 4 --emit simt --signature 'a=*f16:16,b=*f16:16,out=*f32:16' | FileCheck %s --check-prefix=ROLLED
 # RUN: tegula compile %s::chunks --target sm_90a --num-warps 1 --emit simt --signature 'x=*f32:16,out=*f32:16' | FileCheck %s --check-prefix=ROLLED
 # RUN: tegula compile %s::still --target sm_90a --num-warps 1 --emit simt --signature 'x=*f32:16,out=*f32:16' | FileCheck %s --check-prefix=STILL
+# RUN: tegula compile %s::tickets --target sm_90a --num-warps 8 --emit simt --signature 'x=*f32:16,next=*i32,out=*f32:16' | FileCheck %s --check-prefix=ROLLED
 # The trips of a loop that is short in all stand one behind the other, and so do those of loops in it: their loads start together.
-# Long ones stay loops, and so do loops of products and of chunks of a tile; a step that does not advance makes no trip.
+# Long ones stay loops, and so do loops of products, of chunks of a tile, and of atomics that a trip waits for; a step that does not advance makes no trip.
 import triton
 import triton.language as tl
 
@@ -66,3 +67,12 @@ def still(x, out):
     i = tl.arange(0, 32)
     for step in range(4, 0):
         tl.store(out + i, tl.load(x + i + step))
+
+
+@triton.jit
+def tickets(x, next, out):
+    i = tl.arange(0, 256)
+    row = tl.load(x + tl.program_id(0) * 256 + i)
+    for k in range(8):
+        place = tl.atomic_add(next + k, 1)
+        tl.store(out + place * 256 + i, row)
