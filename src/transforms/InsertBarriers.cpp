@@ -126,15 +126,20 @@ bool hasCopies(Value tile, Operation *user) {
   return !fillsWarps || layout.freeBits(layout::Axis::Lane) || layout.freeBits(layout::Axis::Warp);
 }
 
-// Does what a load brings reach only elements of tiles in its own layout, and from there memory or the next
-// trip? Then it does not matter what threads read that hold copies: they store nothing.
+// Does the same thread store of both? One thread does all that is stored of scalars.
+bool lieAlike(Value a, Value b) {
+  if (!isTile(a) || !isTile(b))
+    return !isTile(a) && !isTile(b);
+  return simt::layoutOf(a) == simt::layoutOf(b);
+}
+
+// Does what a load brings reach only scalars, or elements of tiles in its own layout, and from there memory
+// or the next trip? Then it does not matter what threads read that hold copies: they store nothing.
 bool staysInThreads(LoadOp load) {
   llvm::SetVector<Value> reached;
   auto reach = [&](Value value) {
-    bool isAlike =
-        isa<RankedTensorType>(value.getType()) && simt::layoutOf(value) == simt::layoutOf(load.getResult());
     reached.insert(value);
-    return isAlike;
+    return lieAlike(value, load.getResult());
   };
   if (!reach(load.getResult()))
     return false;
@@ -145,7 +150,7 @@ bool staysInThreads(LoadOp load) {
       bool stays = false;
       if (auto store = dyn_cast<StoreOp>(user)) {
         stays = store.getValue() == reached[i] && store.getPtr() != reached[i] &&
-                simt::layoutOf(store.getPtr()) == simt::layoutOf(reached[i]);
+                lieAlike(store.getPtr(), reached[i]);
       } else if (auto loop = dyn_cast<scf::ForOp>(user); loop && number >= loop.getNumControlOperands()) {
         unsigned index = number - loop.getNumControlOperands();
         stays = reach(loop.getRegionIterArg(index)) && reach(loop.getResult(index));
@@ -236,7 +241,9 @@ private:
         !keepToThemselves(a.address, b.address))
       return true;
     analysis::OriginSet from = origins_.of(a.address); // a copy: the next answer may move it
-    return from.mayShare(origins_.of(b.address));
+    bool isOfOneThread = !isTile(a.address) && !isTile(b.address);
+    return from.mayShare(origins_.of(b.address)) &&
+           !(isOfOneThread && keepToThemselves(a.address, b.address));
   }
 
   // Have both tiles the extents of one tile that a kernel could read and write in place?
@@ -266,8 +273,7 @@ private:
       });
       return keeps_[address] = result;
     };
-    if (!isa<RankedTensorType>(a.getType()) || !isa<RankedTensorType>(b.getType()) ||
-        simt::layoutOf(a) != simt::layoutOf(b) || !keeps(a) || !keeps(b))
+    if (!lieAlike(a, b) || !keeps(a) || !keeps(b))
       return false;
     owned_.insert(a);
     owned_.insert(b);

@@ -60,8 +60,13 @@ void emitLoad(Emitter &e, LoadOp op) {
     if (isCarried(op))
       access.pointer = b.CreatePtrAdd(access.pointer, e.zeroOfLane());
     Registers others;
+    if (op->hasAttr(ownedName)) {
+      access.predicate = b.CreateICmpEQ(e.thread(), b.getInt32(0)); // who stores scalars
+      if (!op.getMask())
+        others.push_back(llvm::PoisonValue::get(access.element)); // reaches nothing in the others
+    }
     if (op.getMask()) {
-      access.predicate = e.scalar(op.getMask());
+      access.predicate = e.both(access.predicate, e.scalar(op.getMask()));
       if (op.getOther())
         others.push_back(toStored(e, e.scalar(op.getOther())));
       else if (op->hasAttr(
