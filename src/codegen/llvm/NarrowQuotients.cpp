@@ -5,6 +5,7 @@
 #include "llvm/Analysis/LazyValueInfo.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PatternMatch.h"
 
 using namespace llvm::PatternMatch;
@@ -123,6 +124,22 @@ private:
 };
 
 } // namespace
+
+llvm::PreservedAnalyses ThawDividends::run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+  bool changed = false;
+  for (llvm::Instruction &each : llvm::instructions(function)) {
+    llvm::Value *dividend;
+    if (!match(&each, m_IRem(m_Freeze(m_Value(dividend)), m_Value())))
+      continue;
+    each.setOperand(0, dividend);
+    changed = true;
+  }
+  if (!changed)
+    return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses preserved;
+  preserved.preserveSet<llvm::CFGAnalyses>();
+  return preserved;
+}
 
 llvm::PreservedAnalyses NarrowQuotients::run(llvm::Function &function,
                                              llvm::FunctionAnalysisManager &analyses) {

@@ -11,4 +11,11 @@ struct NarrowQuotients : llvm::PassInfoMixin<NarrowQuotients> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };
 
+// Goes ahead of CorrelatedValuePropagation: dividends of remainders are those that the code had before
+// InstCombine made remainders of differences. It freezes them, for they are read once in place of twice, and
+// of what is frozen the pass knows no range.
+struct ThawDividends : llvm::PassInfoMixin<ThawDividends> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
+
 } // namespace tegula::codegen

@@ -275,6 +275,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   // Quotients in 64 bits of numbers that have 32 are divided in 32.
   // Comparisons of a place with one that was chosen among lesser ones are known.
   bool comparesPlaces = comparesChosen(module), dividesWide = hasWideDivisions(module);
+  if (dividesWide && module.getTargetTriple().isNVPTX())
+    cleanup.addPass(ThawDividends());
   if (comparesPlaces || dividesWide)
     cleanup.addPass(llvm::CorrelatedValuePropagationPass());
   if (dividesWide && module.getTargetTriple().isNVPTX())

@@ -1,12 +1,13 @@
 """Quotients and remainders in 64 bits of numbers that have 32 are divided in 32, and what follows from them is computed in 32."""
 # RUN: tegula compile %s::quotients --signature 'p=*f32,n=i32' --target sm_90a --emit ptx -o - | FileCheck %s
 # RUN: tegula compile %s::coordinates --signature 'p=*f32,n=i32,m=i32,a=i32,b=i32,c=i32' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=COORDINATES
+# RUN: tegula compile %s::remainder_of_quotient --signature 'p=*f32,n=i32,m=i32' --target sm_90a --emit ptx -o - | FileCheck %s
 # RUN: tegula compile %s::any_number --signature 'p=*i64,x=i32,n=i32' --target sm_90a --emit ptx -o - | FileCheck %s --check-prefix=ANY
 import triton
 import triton.language as tl
 
 
-# CHECK-LABEL: .visible .entry quotients(
+# CHECK-LABEL: .visible .entry
 # CHECK-NOT: div.s64
 # CHECK-NOT: rem.s64
 # CHECK: div.s32
@@ -17,6 +18,12 @@ import triton.language as tl
 def quotients(p, n):
     i = tl.program_id(0).to(tl.int64)
     tl.store(p + i // n * 2 + i % n, 1.0)
+
+
+@triton.jit
+def remainder_of_quotient(p, n, m):
+    i = tl.program_id(0).to(tl.int64)
+    tl.store(p + i % n * 3 + i // n % m, 1.0)
 
 
 # COORDINATES-LABEL: .visible .entry coordinates(
