@@ -89,7 +89,9 @@ SmallVector<Key, 3> sourcesOf(Key key) {
   return sources;
 }
 
-// The sample of what has no sources; nullopt where nothing is known.
+// The sample of what has no sources; nullopt where nothing is known. Along no dimension of its own (-1) all
+// neighbours are one element, an entry of a table of pages say: which number it has is no matter, as of a
+// scalar.
 std::optional<Neighbours> leaf(Key key) {
   auto [value, dim] = key;
   if (!isa<RankedTensorType>(value.getType()))
@@ -108,7 +110,7 @@ std::optional<Neighbours> leaf(Key key) {
   }
   if (isa_and_nonnull<SplatOp>(op))
     return uniform(op->getOperand(0));
-  return std::nullopt;
+  return dim < 0 ? std::optional(Neighbours(window, 0)) : std::nullopt;
 }
 
 Neighbours combined(Operation *op, ArrayRef<const Neighbours *> sources) {
