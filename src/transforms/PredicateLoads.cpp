@@ -12,7 +12,8 @@ namespace tegula::transforms {
 
 namespace {
 
-constexpr unsigned mostOps = 24; // of both branches: a branch past more is worth the wait
+constexpr unsigned mostOps = 24;           // of both branches: a branch past more is worth the wait
+constexpr unsigned mostBesideProducts = 4; // that compute tiles, where nothing is loaded
 
 class Conditional {
 public:
@@ -21,7 +22,7 @@ public:
   bool isFit(int64_t mostElements) {
     if (!if_->getParentOfType<LoopLikeOpInterface>() || if_.getNumResults() == 0)
       return false;
-    unsigned loads = 0, ops = 0;
+    unsigned loads = 0, ops = 0, computed = 0;
     for (Region &region : if_->getRegions())
       for (Operation &op : region.front().without_terminator()) {
         auto load = dyn_cast<LoadOp>(op);
@@ -31,8 +32,11 @@ public:
           if (auto tile = dyn_cast<RankedTensorType>(type); tile && tile.getNumElements() > mostElements)
             return false;
         loads += bool(load);
+        computed += hasTile(op.getResults()) && !op.hasTrait<OpTrait::ConstantLike>() && !isa<SplatOp>(op);
       }
-    return loads != 0;
+    // A load is copied ahead for a product's factor if it can be followed to the product.
+    bool isBesideProduct = !if_->getBlock()->getOps<DotOp>().empty();
+    return loads != 0 || (isBesideProduct && hasTile(if_.getResults()) && computed <= mostBesideProducts);
   }
 
   void run() {

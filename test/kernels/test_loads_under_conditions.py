@@ -90,3 +90,35 @@ def test_a_factor_that_some_trips_load(target, limit):
     c = torch.full((m, m), float("nan"))
     product_kernel[(1,)](a, b, None, c, n, limit, M=m, K=32)
     assert torch.equal(c, a[:, :limit].float() @ b[:limit].float())
+
+
+@triton.jit
+def nibbles_kernel(x, words, out, n, K: tl.constexpr):
+    """Two trips share the bytes of a factor, and each takes its half of them."""
+    i, j, k = tl.arange(0, 16), tl.arange(0, 32), tl.arange(0, K)
+    total = tl.zeros([16, 32], tl.float32)
+    for part in range(n):
+        a = tl.load(x + i[:, None] * n * K + part * K + k[None, :])
+        packed = tl.load(words + (part // 2 * K + k[:, None]) * 32 + j[None, :])
+        if part % 2 == 0:
+            q = packed & 15
+        else:
+            q = packed >> 4
+        total += tl.dot(a, q.to(tl.float16))
+    tl.store(out + i[:, None] * 32 + j[None, :], total)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_halves_of_bytes(target, n):
+    K = 32
+    generator = torch.Generator().manual_seed(n)
+    x = torch.randint(-4, 5, (16, max(n, 1) * K), generator=generator).to(torch.float16)
+    words = torch.randint(0, 256, ((n + 1) // 2 * K + K, 32), generator=generator, dtype=torch.uint8)
+    out = torch.full((16, 32), -1.0)
+    nibbles_kernel[(1,)](x, words, out, n, K=K)
+    wanted = torch.zeros(16, 32)
+    for part in range(n):
+        rows = words[part // 2 * K:part // 2 * K + K]
+        q = rows & 15 if part % 2 == 0 else rows >> 4
+        wanted += x[:, part * K:part * K + K].float() @ q.float()
+    assert torch.equal(out, wanted)
