@@ -134,6 +134,17 @@ def test_2d(target, shape, axis, reverse):
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("shape, dtype", [((64, 32), "int32"), ((128, 32), "int16"), ((100, 48), "int64")], ids=str)
+def test_columns_over_warps(target, shape, dtype, warps, reverse):
+    """Warps lie along the scanned rows, and each thread has several columns: it reads those of the warps before its own."""
+    x = np.random.default_rng(warps).integers(-1000, 1000, shape).astype(dtype)
+    out = np.zeros_like(x)
+    scan_2d_kernel[(1,)](x, out, AXIS=0, REVERSE=reverse, R=shape[0], C=shape[1], num_warps=warps)
+    np.testing.assert_array_equal(out, cumulative(lambda v, axis: np.cumsum(v, axis, dtype=dtype), x, 0, reverse))
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("n", [1, 9, 64])
 def test_functions_of_the_user_keep_the_order(target, n, reverse):
     scale, shift = np.random.default_rng(n).integers(-2, 3, (2, n)).astype(np.int32)

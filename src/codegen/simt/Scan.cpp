@@ -45,6 +45,9 @@ uint32_t squeeze(uint32_t value, uint32_t mask) {
   return result;
 }
 
+// Of a thread and warp, from which on they are read warp by warp.
+constexpr size_t manyTotals = 4;
+
 class Scan {
 public:
   Scan(Emitter &e, ScanOp op)
@@ -61,7 +64,7 @@ public:
       else if (level.axis == Axis::Lane)
         overLanes(level, next && next->axis == Axis::Register);
       else
-        overWarps(level);
+        overWarps(level, !next);
     }
     for (const Group &group : groups_)
       for (unsigned reg : group.registers)
@@ -245,7 +248,7 @@ private:
     return e_.both(last, e_.isFirstCopy(layout_));
   }
 
-  void overWarps(const ScanLevel &level) {
+  void overWarps(const ScanLevel &level, bool isLast) {
     uint32_t blocks = scratch_.allBits & ~level.below & ~level.image;
     std::vector<std::pair<uint32_t, uint32_t>> threads;
     for (Axis axis : {Axis::Lane, Axis::Warp}) {
@@ -270,6 +273,8 @@ private:
       slots.write(level.offsets[i], values, predicate);
     }
     e_.hardware.barrier(b_);
+    if (isLast && !scratch_.hasValidity && blocks_.size() * operands >= manyTotals && warps > 2)
+      return readWarpsBefore(level, slots, warps, ownWarp(level));
     std::vector<std::vector<Part>> totals(blocks_.size(), std::vector<Part>(warps));
     for (unsigned i = 0; i != operands + scratch_.hasValidity; ++i) {
       llvm::Type *type = i < operands ? blocks_[0].total.values[i]->getType() : b_.getInt1Ty();
@@ -280,12 +285,66 @@ private:
           else
             part.valid = value;
     }
+    llvm::Value *own = ownWarp(level);
+    for (auto [block, parts] : llvm::zip(blocks_, totals))
+      overWarps(block, parts, own);
+  }
+
+  // The number of the thread's warp, counted in the level's bits alone.
+  llvm::Value *ownWarp(const ScanLevel &level) {
     std::vector<uint32_t> index(layout::laneBits, 0);
     for (uint32_t basis : layout_.bases(Axis::Warp))
       index.push_back(squeeze(basis & level.image, level.image));
-    llvm::Value *own = e_.linear(index);
-    for (auto [block, parts] : llvm::zip(blocks_, totals))
-      overWarps(block, parts, own);
+    return e_.linear(index);
+  }
+
+  // A thread that has many totals to read of each warp, and needs that of all for nothing, reads them warp by
+  // warp, and none but those before its own. Reading all and choosing takes twice the instructions, and more
+  // registers.
+  void readWarpsBefore(const ScanLevel &level, WarpSlots &slots, unsigned warps, llvm::Value *own) {
+    const unsigned operands = unsigned(blocks_[0].total.values.size());
+    llvm::Value *passed = reverse_ ? b_.CreateSub(b_.getInt32(warps - 1), own) : own; // warps before this one
+    llvm::BasicBlock *end = e_.newBlock("scan.end"), *none = b_.GetInsertBlock();
+    std::vector<std::vector<Registers>> known; // by number of warps before, block and operand
+    std::vector<llvm::BasicBlock *> from;
+    llvm::BasicBlock *next = e_.newBlock("scan.warp");
+    b_.CreateCondBr(b_.CreateICmpEQ(passed, b_.getInt32(0)), end, next);
+    for (unsigned i = 1; i != warps; ++i) {
+      b_.SetInsertPoint(next);
+      std::vector<Registers> totals(blocks_.size());
+      for (unsigned k = 0; k != operands; ++k)
+        for (auto [total, value] :
+             llvm::zip(totals, slots.readWarp(level.offsets[k], blocks_[0].total.values[k]->getType(),
+                                              reverse_ ? warps - i : i - 1)))
+          total.push_back(value);
+      if (i > 1)
+        for (auto [total, before] : llvm::zip(totals, known.back()))
+          total = combine(Part{before}, Part{total}).values;
+      known.push_back(std::move(totals));
+      from.push_back(b_.GetInsertBlock());
+      next = i + 1 == warps ? nullptr : e_.newBlock("scan.warp");
+      if (next)
+        b_.CreateCondBr(b_.CreateICmpEQ(passed, b_.getInt32(i)), end, next);
+      else
+        b_.CreateBr(end);
+    }
+    b_.SetInsertPoint(end);
+    std::vector<Part> before(blocks_.size());
+    for (auto [n, block] : llvm::enumerate(blocks_))
+      for (unsigned k = 0; k != operands; ++k) {
+        llvm::Type *type = block.total.values[k]->getType();
+        llvm::PHINode *phi = b_.CreatePHI(type, warps);
+        phi->addIncoming(llvm::PoisonValue::get(type), none);
+        for (unsigned i = 0; i + 1 != warps; ++i)
+          phi->addIncoming(known[i][n][k], from[i]);
+        before[n].values.push_back(phi);
+      }
+    llvm::Value *isFirst = b_.CreateICmpEQ(passed, b_.getInt32(0));
+    for (auto [part, block] : llvm::zip(before, blocks_)) {
+      part.valid = b_.CreateNot(isFirst);
+      for (unsigned group : block.groups)
+        groups_[group].before = combine(part, groups_[group].before);
+    }
   }
 
   // Finds the total of a block and the total before it from those of all warps; `own`: the number of this

@@ -97,6 +97,21 @@ std::vector<Registers> WarpSlots::read(uint64_t offset, llvm::Type *type) {
   return result;
 }
 
+Registers WarpSlots::readWarp(uint64_t offset, llvm::Type *type, unsigned warp) {
+  auto &b = e_.builder;
+  llvm::Type *stored = storedType(e_, type);
+  unsigned bytes = bytesOf(stored), parts = std::min(run_, widestAccess / bytes);
+  Registers result(of_.size());
+  for (unsigned i = 0; i != order_.size(); i += parts) {
+    llvm::Value *vector =
+        b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, parts),
+                            address(offset, bytes, of_[order_[i]], warp), llvm::Align(parts * bytes));
+    for (unsigned k = 0; k != parts; ++k)
+      result[order_[i + k]] = fromStored(e_, b.CreateExtractElement(vector, uint64_t(k)), type);
+  }
+  return result;
+}
+
 llvm::Value *WarpSlots::readOne(uint64_t offset, llvm::Type *type, llvm::Value *warp) {
   auto &b = e_.builder;
   llvm::Type *stored = storedType(e_, type);

@@ -21,6 +21,8 @@ public:
   void write(uint64_t offset, llvm::ArrayRef<llvm::Value *> values, llvm::Value *predicate);
   // Those of all warps: result[part][warp].
   std::vector<Registers> read(uint64_t offset, llvm::Type *type);
+  // Those of one warp: result[part].
+  Registers readWarp(uint64_t offset, llvm::Type *type, unsigned warp);
   // The value that a warp, counted at run time, wrote for the first part.
   llvm::Value *readOne(uint64_t offset, llvm::Type *type, llvm::Value *warp);
 

@@ -56,3 +56,18 @@ def columns(x):
 def rows(x):
     i = tl.arange(0, 128)[:, None] * 128 + tl.arange(0, 128)[None, :]
     tl.store(x + i, tl.cumsum(tl.load(x + i), axis=0))
+
+# Each warp reads only the totals of those before it, if its threads have several columns.
+# RUN: tegula compile %s::within_chunks --target sm_90a --emit ptx --num-warps 8 --signature 'x=*bf16:16,y=*f32:16' | FileCheck %s --check-prefix=BEFORE
+# BEFORE: bar.sync
+# BEFORE: bra
+# BEFORE: ld.shared.v4.b32
+# BEFORE-NEXT: ld.shared.v4.b32
+# BEFORE: bra
+# BEFORE: ld.shared.v4.b32
+# BEFORE-NEXT: ld.shared.v4.b32
+# BEFORE: bra
+@jit
+def within_chunks(x, y):
+    i = tl.arange(0, 64)[:, None] * 32 + tl.arange(0, 32)[None, :]
+    tl.store(y + i, tl.cumsum(tl.load(x + i).to(tl.float32), axis=0))
