@@ -136,6 +136,7 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
         classes_.leader(dot.getResult()),
         layout::dotBlocked(shapeOf(dot.getType()).vec(), warps_, 4, 4, machine_.costs.fullThreads));
   });
+  chooseBesideProducts(function);
   collectAnchors(function);
   function.walk([&](DotOp dot) {
     for (unsigned index : {0u, 1u})
@@ -183,6 +184,39 @@ LayoutChoice::LayoutChoice(FuncOp function, const Classes &classes, analysis::Ax
         derivations.changed(*leader);
       }
   } while (chooseWaiting(derivations, next));
+}
+
+// Does the reshape only add or drop dimensions of extent 1?
+static bool keepsExtents(ReshapeOp reshape) {
+  auto isOne = [](int64_t extent) { return extent == 1; };
+  SmallVector<int64_t> before(shapeOf(reshape.getOperand().getType())), after(shapeOf(reshape.getType()));
+  llvm::erase_if(before, isOne);
+  llvm::erase_if(after, isOne);
+  return before == after;
+}
+
+// Sums of products may have more dimensions than the product, of extent 1, as batches of one have them that a
+// loop carries: they lie as the product leaves them, under other extents.
+void LayoutChoice::chooseBesideProducts(FuncOp function) {
+  SmallVector<ReshapeOp> reshapes;
+  function.walk([&](ReshapeOp reshape) {
+    if (classes_.isData(reshape.getOperand()) && classes_.isData(reshape.getResult()) &&
+        keepsExtents(reshape))
+      reshapes.push_back(reshape);
+  });
+  auto chooseFrom = [&](Value known, Value open) {
+    if (!chosen_.contains(classes_.leader(known)) || chosen_.contains(classes_.leader(open)))
+      return false;
+    std::optional<Layout> layout = of(known).reshaped(shapeOf(open.getType()).vec());
+    return layout && chosen_.try_emplace(classes_.leader(open), std::move(layout)).second;
+  };
+  bool isNew = true;
+  while (isNew) {
+    isNew = false;
+    for (ReshapeOp reshape : reshapes)
+      isNew |= chooseFrom(reshape.getOperand(), reshape.getResult()) ||
+               chooseFrom(reshape.getResult(), reshape.getOperand());
+  }
 }
 
 // Chooses the first class that waits: those that loops keep and reduce, so that lines are loaded as they want

@@ -72,6 +72,8 @@ private:
   static bool liesAcrossWarps(const layout::Layout &layout, llvm::ArrayRef<unsigned> order);
   // Of a thread, for the results of reductions in loops, which it carries.
   unsigned registersOfSums(mlir::Value leader, const layout::Layout &layout) const;
+  // Tiles that are those of products but for dimensions of extent 1.
+  void chooseBesideProducts(tile::FuncOp function);
   void collectAnchors(tile::FuncOp function);
   void collectReductions(tile::FuncOp function);
   void collectFreeSums(tile::FuncOp function);

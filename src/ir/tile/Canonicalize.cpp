@@ -4,6 +4,7 @@
 #include "ir/tile/Ranges.h"
 #include "ir/tile/Saturation.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -113,6 +114,63 @@ struct ReshapeOfExpanded : OpRewritePattern<ReshapeOp> {
     if (!inner)
       return failure();
     rewriter.modifyOpInPlace(op, [&] { op.getValueMutable().assign(inner.getValue()); });
+    return success();
+  }
+};
+
+// The dimensions of the operand that the reshape keeps, if it does nothing but drop others, of extent 1.
+std::optional<SmallVector<unsigned>> keptDims(ReshapeOp reshape) {
+  ArrayRef<int64_t> before = shapeOf(reshape.getValue().getType()), after = shapeOf(reshape.getType());
+  SmallVector<unsigned> kept;
+  for (auto [dim, extent] : llvm::enumerate(before))
+    if (kept.size() != after.size() && extent == after[kept.size()])
+      kept.push_back(unsigned(dim));
+    else if (extent != 1)
+      return std::nullopt;
+  bool isWhole = kept.size() == after.size() && kept.size() < before.size();
+  return isWhole ? std::optional(kept) : std::nullopt;
+}
+
+// The same elements without the other dimensions, which have extent 1.
+Value withDims(Value tile, ArrayRef<unsigned> kept, PatternRewriter &rewriter) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  if (!type)
+    return tile;
+  SmallVector<int64_t> extents;
+  for (unsigned dim : kept)
+    extents.push_back(type.getDimSize(dim));
+  return ReshapeOp::create(rewriter, tile.getLoc(), RankedTensorType::get(extents, type.getElementType()),
+                           tile);
+}
+
+// Has the op hints, which have an entry a dimension?
+bool hasHints(Operation *op) {
+  return llvm::any_of(op->getAttrs(), [](NamedAttribute attribute) {
+    return isa<DenseI64ArrayAttr>(attribute.getValue()) && attribute.getName().getValue().starts_with("tt.");
+  });
+}
+
+// What a product takes of a batch of one is loaded, and computed, without the batch's dimension:
+// reshape(load(p)) -> load(reshape(p)), where nothing else needs it.
+struct DropDimsOfSource : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
+    Operation *source = op.getValue().getDefiningOp();
+    std::optional<SmallVector<unsigned>> kept = keptDims(op);
+    if (!kept || !source || !source->hasOneUse() || hasHints(source))
+      return failure();
+    if (!isa<LoadOp, BroadcastOp>(source) && !hasScalarForm(source))
+      return failure();
+    rewriter.setInsertionPoint(source);
+    IRMapping operands;
+    for (Value operand : source->getOperands())
+      if (!operands.contains(operand))
+        operands.map(operand, withDims(operand, *kept, rewriter));
+    Operation *copy = rewriter.clone(*source, operands);
+    copy->getResult(0).setType(op.getType());
+    rewriter.replaceOp(op, copy->getResult(0));
+    rewriter.eraseOp(source); // also a volatile load
     return success();
   }
 };
@@ -272,8 +330,8 @@ template <typename Add> struct AddIntoDot : OpRewritePattern<Add> {
 void TileDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<ComputeSplatsAsScalars, ReshapeSplat<ExpandDimsOp>, ReshapeSplat<BroadcastOp>,
                ReshapeSplat<ReshapeOp>, ReshapeSplat<TransOp>, SkipInner<BroadcastOp>, SkipInner<ReshapeOp>,
-               ReshapeOfExpanded, ComposeTransposes, LoadUnderConstantMask, StoreUnderConstantMask,
-               AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
+               ReshapeOfExpanded, DropDimsOfSource, ComposeTransposes, LoadUnderConstantMask,
+               StoreUnderConstantMask, AtomicUnderConstantMask, ReduceOneElement, ScanOneElement, AssertTrue,
                AddIntoDot<arith::AddFOp>, AddIntoDot<arith::AddIOp>>(patterns.getContext());
   addRangePatterns(patterns);
   addSaturationPatterns(patterns);

@@ -87,6 +87,32 @@ tt.func @shapes_compose(%p: !tt.ptr<i32>) {
   tt.return
 }
 
+// What nothing needs with a dimension of extent 1 is loaded and computed without it; a hint has an entry a dimension.
+// CHECK-LABEL: tt.func @batch_of_one
+tt.func @batch_of_one(%p: !tt.ptr<f32>, %o: !tt.ptr<f32>) {
+  %r = tt.make_range {start = 0 : i32, end = 8 : i32} : tensor<8xi32>
+  %row = tt.expand_dims %r {axis = 0 : i32} : tensor<8xi32> -> tensor<1x8xi32>
+  %one = tt.expand_dims %row {axis = 2 : i32} : tensor<1x8xi32> -> tensor<1x8x1xi32>
+  %all = tt.broadcast %one : tensor<1x8x1xi32> -> tensor<1x8x4xi32>
+  %ps = tt.splat %p : !tt.ptr<f32> -> tensor<1x8x4x!tt.ptr<f32>>
+  %q = tt.addptr %ps, %all : tensor<1x8x4x!tt.ptr<f32>>, tensor<1x8x4xi32>
+  // CHECK: tt.load %{{.*}} : tensor<8x4x!tt.ptr<f32>> -> tensor<8x4xf32>
+  // CHECK-NOT: tt.load
+  // CHECK-NOT: tt.reshape
+  // CHECK: math.exp2 %{{.*}} : tensor<8x4xf32>
+  %x = tt.load %q : tensor<1x8x4x!tt.ptr<f32>> -> tensor<1x8x4xf32>
+  %e = math.exp2 %x : tensor<1x8x4xf32>
+  %y = tt.reshape %e : tensor<1x8x4xf32> -> tensor<8x4xf32>
+  // CHECK: tt.load %{{.*}} : tensor<1x8x4x!tt.ptr<f32>> -> tensor<1x8x4xf32>
+  // CHECK: tt.reshape
+  %z = tt.load %q {tt.divisibility = array<i64: 1, 1, 4>} : tensor<1x8x4x!tt.ptr<f32>> -> tensor<1x8x4xf32>
+  %w = tt.reshape %z : tensor<1x8x4xf32> -> tensor<8x4xf32>
+  %os = tt.splat %o : !tt.ptr<f32> -> tensor<8x4x!tt.ptr<f32>>
+  tt.store %os, %y : tensor<8x4x!tt.ptr<f32>>, tensor<8x4xf32>
+  tt.store %os, %w : tensor<8x4x!tt.ptr<f32>>, tensor<8x4xf32>
+  tt.return
+}
+
 // CHECK-LABEL: tt.func @there_and_back
 tt.func @there_and_back(%p: !tt.ptr<f32>, %x: f32) {
   // CHECK-NEXT: %[[C:.*]] = arith.constant 1.000000e+00 : f32
