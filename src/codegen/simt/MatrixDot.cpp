@@ -194,10 +194,18 @@ private:
 
   void multiply(ArrayRef<int64_t> piece, int64_t k, Registers &sums) {
     SmallVector<int, 4> registers = resultRegisters(piece);
-    Registers c;
-    for (int reg : registers)
-      c.push_back(reg >= 0 && sums[unsigned(reg)] ? sums[unsigned(reg)]
-                                                  : llvm::Constant::getNullValue(accumulatorType()));
+    auto isRepeated = [&](size_t i) {
+      return llvm::is_contained(ArrayRef(registers).take_front(i), registers[i]);
+    };
+    // All that the instruction gave at the step before, also of rows and columns beyond the tile: nothing
+    // reads those, and to give it others would be moves between the steps.
+    Registers &c = chains_[piece.vec()];
+    for (size_t i = c.size(); i != registers.size(); ++i) {
+      int reg = registers[i];
+      c.push_back(reg >= 0 && sums[unsigned(reg)] && !isRepeated(i)
+                      ? sums[unsigned(reg)]
+                      : llvm::Constant::getNullValue(accumulatorType()));
+    }
     auto step = [&](bool smallA, bool smallB) {
       unsigned rows = shape_.isSwapped ? 1 : 0;
       Hardware::Values next = e_.hardware.multiplyMatrices(
@@ -211,9 +219,9 @@ private:
       step(false, true);
     }
     step(false, false);
-    for (auto [reg, value] : llvm::zip(registers, c))
-      if (reg >= 0)
-        sums[unsigned(reg)] = value;
+    for (size_t i = 0; i != registers.size(); ++i)
+      if (registers[i] >= 0 && !isRepeated(i))
+        sums[unsigned(registers[i])] = c[i];
   }
 
   llvm::Type *accumulatorType() {
@@ -250,6 +258,7 @@ private:
   bool isTriple_ = false;
   std::unique_ptr<OperandWords> lying_[2]; // of an operand in shared memory
   std::map<WordKey, llvm::Value *> words_;
+  std::map<std::vector<int64_t>, Registers> chains_; // of the last step's results, by piece
 };
 
 } // namespace

@@ -150,8 +150,8 @@ bool hasHints(Operation *op) {
   });
 }
 
-// What a product takes of a batch of one is loaded, and computed, without the batch's dimension:
-// reshape(load(p)) -> load(reshape(p)), where nothing else needs it.
+// A product takes tiles of a batch of one without the batch's dimension: they are loaded, and computed,
+// without it, too, where nothing else needs it. reshape(load(p)) -> load(reshape(p)).
 struct DropDimsOfSource : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
 
