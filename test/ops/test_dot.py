@@ -1,4 +1,6 @@
 """tl.dot of single tiles, of any extent and type (N15)."""
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -385,7 +387,7 @@ def test_f32_factors_are_rounded_as_asked(target, precision, unit, M, N, K, warp
     assert_close(out, a.double() @ b.double(), error=((K + 2) * 2.0**-23 + unit) * magnitude)
 
 
-@pytest.mark.parametrize("precision", ["bf16x3", "bf16x6"])
+@pytest.mark.parametrize("precision", ["tf32x3", "bf16x3", "bf16x6"])
 def test_infinite_factors_stay_infinite(target, precision):
     """The rests of an infinite factor are NaN, and do not count."""
     M, N, K = 64, 64, 32
@@ -395,6 +397,17 @@ def test_infinite_factors_stay_infinite(target, precision):
     precise_dot_kernel[(1,)](a, b, out, M=M, N=N, K=K, PRECISION=precision)
     assert torch.all(out[3] == float("inf")) and torch.all(out[7] == float("-inf")) and torch.all(out[9].isnan())
     assert torch.isfinite(out[[0, 1, 2, 4, 5, 6, 8]]).all()
+
+
+@pytest.mark.sim
+def test_what_tf32x3_leaves_out_of_a_factor_is_not_rounded(monkeypatch):
+    """The instruction looks at as many bits of it as it has; a rounding takes four instructions."""
+    monkeypatch.setattr(precise_dot_kernel, "target", "ptxvm")
+    f32 = torch.zeros(64, 64)
+    ptx = precise_dot_kernel.warmup(f32, f32, f32, M=64, N=64, K=64, PRECISION="tf32x3", arch="sm90a", grid=(1,)).asm["ptx"]
+    rests = set(re.findall(r"sub\.(?:rn\.)?f32\s+(%\w+),", ptx))
+    rounded = set(re.findall(r"cvt\.rna\.tf32\.f32\s+%\w+, (%\w+);", ptx))
+    assert rests and rounded and not rests & rounded
 
 
 @triton.jit

@@ -34,22 +34,15 @@ public:
       before = sums;
       for (llvm::Value *&value : sums)
         value = value ? llvm::Constant::getNullValue(value->getType()) : nullptr;
+      multiplyAll(Part::Rests, sums);
+      // Their products are NaN where a factor is infinite, and then do not count.
+      for (llvm::Value *&value : sums)
+        if (value)
+          value = b_.CreateSelect(b_.CreateFCmpUNO(value, value),
+                                  llvm::Constant::getNullValue(value->getType()), value);
+      words_.clear(); // they would wait in registers
     }
-    int64_t k = shapeOf(op_.getA().getType()).back();
-    // K outermost: the operands of one step are few registers. Those of the next are fetched before they are
-    // needed.
-    auto fetch = [&](int64_t step) {
-      forPieces(result, [&](ArrayRef<int64_t> piece) {
-        operand(0, piece, step, false);
-        operand(1, piece, step, false);
-      });
-    };
-    fetch(0);
-    for (int64_t step = 0; step < k; step += shape_.k) {
-      if (step + int64_t(shape_.k) < k)
-        fetch(step + int64_t(shape_.k));
-      forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(piece, step, sums); });
-    }
+    multiplyAll(Part::Whole, sums);
     // The instruction cuts sums off; over many trips that would be more than the third product brings.
     for (unsigned reg = 0; reg != before.size(); ++reg)
       if (before[reg])
@@ -63,6 +56,29 @@ public:
   }
 
 private:
+  // Of three products instead of one: the two with what one word leaves out of an f32, or the one without.
+  enum class Part : uint8_t { Rests, Whole };
+
+  void multiplyAll(Part part, Registers &sums) {
+    chains_.clear(); // what the part before gave may have been changed
+    const Layout &result = c_.layout();
+    int64_t k = shapeOf(op_.getA().getType()).back();
+    // K outermost: the operands of one step are few registers. Those of the next are fetched before they are
+    // needed.
+    auto fetch = [&](int64_t step) {
+      forPieces(result, [&](ArrayRef<int64_t> piece) {
+        operand(0, piece, step, false);
+        operand(1, piece, step, false);
+      });
+    };
+    fetch(0);
+    for (int64_t step = 0; step < k; step += shape_.k) {
+      if (step + int64_t(shape_.k) < k)
+        fetch(step + int64_t(shape_.k));
+      forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(part, piece, step, sums); });
+    }
+  }
+
   unsigned rowDim() const { return shape_.isSwapped ? rank_ - 1 : rank_ - 2; }
   unsigned columnDim() const { return shape_.isSwapped ? rank_ - 2 : rank_ - 1; }
 
@@ -182,17 +198,16 @@ private:
   }
 
   // Returns what the instruction looks at of an f32; `small`: of what that leaves out. A single product takes
-  // the bits as they are: the instruction ignores the lowest, as in libraries.
+  // the bits as they are: the instruction ignores the lowest, as in libraries. So does `small`: a rest has 13
+  // bits at most, and what is cut off of them is below 2^-22 of the whole.
   llvm::Value *rounded(llvm::Value *whole, bool small) {
     if (!isTriple_)
       return b_.CreateBitCast(whole, b_.getInt32Ty());
     llvm::Value *big = e_.hardware.roundForMatrix(b_, whole);
-    if (small)
-      big = e_.hardware.roundForMatrix(b_, b_.CreateFSub(whole, big));
-    return b_.CreateBitCast(big, b_.getInt32Ty());
+    return b_.CreateBitCast(small ? b_.CreateFSub(whole, big) : big, b_.getInt32Ty());
   }
 
-  void multiply(ArrayRef<int64_t> piece, int64_t k, Registers &sums) {
+  void multiply(Part part, ArrayRef<int64_t> piece, int64_t k, Registers &sums) {
     SmallVector<int, 4> registers = resultRegisters(piece);
     auto isRepeated = [&](size_t i) {
       return llvm::is_contained(ArrayRef(registers).take_front(i), registers[i]);
@@ -213,12 +228,12 @@ private:
           operand(1 - rows, piece, k, rows == 0 ? smallB : smallA), c);
       c.assign(next.begin(), next.end());
     };
-    // A second word holds what one leaves out of an f32: three products instead of one, the small ones first.
-    if (isTriple_) {
+    if (part == Part::Rests) {
       step(true, false);
       step(false, true);
+    } else {
+      step(false, false);
     }
-    step(false, false);
     for (size_t i = 0; i != registers.size(); ++i)
       if (registers[i] >= 0 && !isRepeated(i))
         sums[unsigned(registers[i])] = c[i];
