@@ -41,6 +41,9 @@ bool hasProducts(std::string_view ptx) {
 // Do the warps wait for one another?
 bool meets(std::string_view ptx) { return ptx.find("bar.sync") != ptx.npos; }
 
+// Do lanes reduce what they hold together, step by step?
+bool reducesInWarps(std::string_view ptx) { return ptx.find("shfl.sync.bfly") != ptx.npos; }
+
 // Do threads read factors for their products?
 bool readsFragments(std::string_view ptx) {
   return ptx.find("ldmatrix.") != ptx.npos || ptx.find("mma.sync.") != ptx.npos;
@@ -144,10 +147,13 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
     // It lets loads wait for one another where that takes registers which no program gets.
     if (loadsProducts(ptx))
       assembleBound(nvidia::registersForLoads, ptx, options, launch, *assembled);
-  } else if (meets(ptx))
-    assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, *assembled);
-  else if (ptx.find(".minnctapersm") == ptx.npos)
-    assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, *assembled);
+  } else {
+    // A warp waits for each step of a reduction, too.
+    if (meets(ptx) || reducesInWarps(ptx))
+      assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, *assembled);
+    if (!meets(ptx) && ptx.find(".minnctapersm") == ptx.npos)
+      assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, *assembled);
+  }
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});

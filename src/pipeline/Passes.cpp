@@ -11,6 +11,7 @@
 #include "transforms/DeferReductions.h"
 #include "transforms/FillMaskedLoads.h"
 #include "transforms/LoadInOwnTrip.h"
+#include "transforms/LoadsAhead.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
 #include "transforms/NarrowFloats.h"
@@ -253,6 +254,11 @@ const Pass planConverts{"plan-converts", "simt",
                           transforms::planConverts(unit.module, unit.machine.costs);
                           return Status();
                         }};
+const Pass startLoads{
+    "start-loads", "simt", "loads start ahead of conversions that wait for other loads", [](Unit &unit) {
+      return eachFunction(unit,
+                          [&](tile::FuncOp function) { transforms::startLoads(function, unit.machine); });
+    }};
 const Pass pipelineLoops{"pipeline-loops", "simt", "loads of products become copies that run trips ahead",
                          [](Unit &unit) {
                            return eachFunction(unit, [&](tile::FuncOp function) {

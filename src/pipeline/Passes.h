@@ -14,8 +14,8 @@ extern const Pass markVolatileStores, countWhiles, unswitchLoops, nestFlatLoops,
     checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.
 extern const Pass tileToSimt, deferReductions, hoistConverts, sinkConverts, sinkLoads, planConverts,
-    pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared, insertBarriers,
-    recomputeInTrips, rotateWhiles, sinkStandIns, unrollElementwiseLoops, unrollShortLoops;
+    startLoads, pipelineLoops, operandsInShared, startDots, storeBoxes, reportMoves, allocateShared,
+    insertBarriers, recomputeInTrips, rotateWhiles, sinkStandIns, unrollElementwiseLoops, unrollShortLoops;
 // On LLVM IR.
 extern const Pass forbidContraction, linkMathlib, linkExternLibraries, optimize;
 

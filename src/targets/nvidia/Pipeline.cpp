@@ -189,7 +189,10 @@ constexpr unsigned fullTrip = 96;
 // brings very much, its loads are to start together (rejection sampling of lmdeploy: 48 loads of 16 bytes a
 // trip, of which few were under way at a time in 112 registers). Products live of their registers. A
 // recurrence that keeps a tile has room for what it holds: left alone, the assembler moves its loads down to
-// their first uses, and a trip waits for memory once for each.
+// their first uses, and a trip waits for memory once for each. A trip whose warps do not meet, and that brings
+// more than half of what a thread can name, has loads enough under way with few registers, and what it computes
+// of each in turn fills the time of other programs' waits (rows of a product with a small factor, each from a
+// load of its own: 228 registers in place of 56, and 1.6 times as long).
 unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   const simt::Costs &costs = unit.machine.costs;
   int64_t most = costs.streamedElements * 32 * unit.warps;
@@ -209,11 +212,13 @@ unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
     found |= type && load->getParentOfType<LoopLikeOpInterface>();
     small &= !type || type.getNumElements() <= most;
   });
-  bool meets = loadsMeet(function, costs), isFull = meets && mostBrought(function) > fullTrip;
-  bool gains = isKept || isFull || ((small || carries) && !meets);
+  unsigned brought = mostBrought(function);
+  bool meets = loadsMeet(function, costs), startsTogether = meets && brought > fullTrip;
+  carries &= meets || brought <= unit.machine.registers / 2;
+  bool gains = isKept || startsTogether || ((small || carries) && !meets);
   if (!found || multiplies || !gains)
     return 0;
-  if (isKept || isFull)
+  if (isKept || startsTogether)
     return std::min(unsigned(costs.streamingThreads),
                     unsigned(unit.machine.registerFile * costs.heldStreaming / held));
   return unsigned(small ? costs.streamingThreads : costs.crowdedThreads);
@@ -398,6 +403,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::operandsInShared},
     {"simt", &pipeline::startDots, hasGroupDots},
     {"simt", &pipeline::storeBoxes, hasBulkCopy},
+    {"simt", &pipeline::startLoads},
     {"simt", &pipeline::reportMoves},
     {"simt", &pipeline::allocateShared},
     {"simt", &pipeline::insertBarriers},

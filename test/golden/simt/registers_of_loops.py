@@ -19,6 +19,8 @@
 # RUN: tegula compile %s::each --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,R=8,BLOCK=256' | FileCheck %s --check-prefix=NARROW
 # RUN: tegula compile %s::gated --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=WIDE
 # RUN: tegula compile %s::centered --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=REDUCED
+# RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=16,BLOCK=2048' | FileCheck %s --check-prefix=FULL
+# RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=2,BLOCK=2048' | FileCheck %s --check-prefix=SOME
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
 # elements, or so many that few of their loads would be under way together, or keeps a tile that it reduces.
@@ -140,6 +142,24 @@ def each(x, out, n, R: tl.constexpr, BLOCK: tl.constexpr):
         at = start + tl.arange(0, BLOCK)
         inside = at[None, :] < n
         tl.store(out + rows[:, None] * n + at[None, :], tl.load(x + rows[:, None] * n + at[None, :], inside) + 1.0, inside)
+
+
+# A trip that brings more than a thread can hold beside what it computes has loads enough under way with few registers.
+@jit
+def rows_of_factors(w, a, b, out, n, R: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        sums = tl.load(w + row * n + at).to(tl.float32)
+        for r in tl.static_range(R):
+            sums += tl.load(b + row * R + r).to(tl.float32) * tl.load(a + r * n + at).to(tl.float32)
+        squares += sums * sums
+    tl.store(out + row, tl.sum(squares))
+
+
+# FULL-NOT: .minnctapersm
+# SOME: .minnctapersm
 
 
 # Nor are chunks of a tile told of all registers: the assembler would let each load wait for the one before.

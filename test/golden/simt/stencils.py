@@ -32,8 +32,8 @@ def three_points(u, out, n):
 
 # One of many accesses is moved to the runs of the others.
 # ONE: tt.load {{.*}}{simt.width = 1
-# ONE: simt.convert {{.*}} by <shared
 # ONE-COUNT-2: tt.load {{.*}}{simt.width = 8
+# ONE: simt.convert {{.*}} by <shared
 # ONE: tt.store {{.*}}{simt.width = 8
 
 
