@@ -244,9 +244,8 @@ private:
         if (isa<DotOp>(user) && use.getOperandNumber() < 2)
           return true;
         if (user->getBlock() == plan_.loop.getBody() && user->getNumRegions() == 0 &&
-            user->getNumResults() == 1 && isMemoryEffectFree(user) &&
-            (besideProducts || !behindProducts().contains(user)))
-          reached.insert(user->getResult(0));
+            isMemoryEffectFree(user) && (besideProducts || !behindProducts().contains(user)))
+          reached.insert(user->result_begin(), user->result_end());
       }
     return false;
   }
