@@ -316,6 +316,12 @@ void LayoutChoice::chooseByAnchors(Value leader) {
     if (exchanges(across, dims) < exchanges(layout, dims))
       layout = across;
   }
+  // What a trip needs of its own tile's reductions is combined in that trip, not once behind the loop.
+  if (auto found = reducedForTrips_.find(leader); found != reducedForTrips_.end() && layout.rank() > 1) {
+    Layout across = build(type, heaviest->order, best, WarpsAlong::Fast);
+    if (exchanges(across, found->second) < exchanges(layout, found->second))
+      layout = across;
+  }
   // Nothing is combined along the rows: warps that lie along them share no elements of lines of columns,
   // which each would load; but each thread then has elements of more rows, with their addresses.
   if (type.getRank() > 1 && !combined_.contains(leader) && !moved_.contains(leader)) {
@@ -710,6 +716,15 @@ void LayoutChoice::collectAnchors(FuncOp function) {
 
 // In a loop it is only the last trip's that meets the other warps (deferReductions). A scan takes what other
 // warps hold, and brings it to each of its own elements.
+// Are the reduction's results only part of what its loop hands to the next trip?
+static bool isOnlyCarried(ReduceOp reduce) {
+  return llvm::all_of(reduce->getUsers(), [](Operation *user) {
+    return isElementwise(user) && llvm::all_of(user->getUsers(), [](Operation *next) {
+             return next->hasTrait<OpTrait::IsTerminator>();
+           });
+  });
+}
+
 void LayoutChoice::collectReductions(FuncOp function) {
   auto collect = [&](Operation *op, unsigned dim) {
     bool isInLoop = bool(op->getParentOfType<LoopLikeOpInterface>());
@@ -720,8 +735,11 @@ void LayoutChoice::collectReductions(FuncOp function) {
     for (Value leader : leaders)
       if (!isInLoop)
         reducedOnce_[leader].append(op->getNumOperands() * (isa<ScanOp>(op) ? 2 : 1), dim);
-      else if (isa<ReduceOp>(op))
+      else if (auto reduce = dyn_cast<ReduceOp>(op)) {
         reducedInLoops_[leader].append(op->getNumOperands(), dim);
+        if (!isOnlyCarried(reduce))
+          reducedForTrips_[leader].append(op->getNumOperands(), dim);
+      }
   };
   function.walk([&](ReduceOp reduce) { collect(reduce, reduce.getAxis()); });
   function.walk([&](ScanOp scan) { collect(scan, scan.getAxis()); });

@@ -164,6 +164,8 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned>>
       reducedOnce_; // along which dimensions, outside of loops
   llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 2>> reducedInLoops_;
+  // Those of them whose result the trip itself needs: they cannot be combined behind the loop.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<unsigned, 2>> reducedForTrips_;
   llvm::DenseMap<mlir::Value, llvm::SmallSetVector<unsigned, 2>> scanned_; // along which dimensions
   llvm::DenseMap<mlir::Value, std::vector<Anchor>> anchors_;
   llvm::DenseMap<mlir::Value, std::optional<layout::Layout>> chosen_;
