@@ -19,7 +19,7 @@
 # RUN: tegula compile %s::each --target sm_90a --num-warps 4 --emit ptx --signature 'x=*f16:16,out=*f16:16,n=i32,R=8,BLOCK=256' | FileCheck %s --check-prefix=NARROW
 # RUN: tegula compile %s::gated --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=WIDE
 # RUN: tegula compile %s::centered --target sm_90a --num-warps 2 --emit ptx --signature 'x=*f32:16,y=*bf16:16,out=*bf16:16,n=i32' | FileCheck %s --check-prefix=REDUCED
-# RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=16,BLOCK=2048' | FileCheck %s --check-prefix=FULL
+# RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=16,BLOCK=2048' | FileCheck %s --check-prefix=AMPLE
 # RUN: tegula compile %s::rows_of_factors --target sm_90a --num-warps 4 --emit ptx --signature 'w=*bf16:16,a=*bf16:16,b=*bf16:16,out=*f32:16,n=i32:16,R=2,BLOCK=2048' | FileCheck %s --check-prefix=SOME
 # Loops over memory are compiled for few threads, so that loads of several trips run together, and for fewer if they hold more;
 # not those whose warps all meet in each trip, since no load runs ahead across a barrier, unless a trip brings a thread few
@@ -158,7 +158,7 @@ def rows_of_factors(w, a, b, out, n, R: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(out + row, tl.sum(squares))
 
 
-# FULL-NOT: .minnctapersm
+# AMPLE-NOT: .minnctapersm
 # SOME: .minnctapersm
 
 
