@@ -2,6 +2,7 @@
 #include "analysis/Access.h"
 #include "analysis/AxisInfo.h"
 #include "analysis/PointerOrigins.h"
+#include "analysis/Ranges.h"
 #include "ir/tile/Tile.h"
 #include "transforms/ProductLoops.h"
 #include "transforms/TripValues.h"
@@ -25,6 +26,8 @@ namespace {
 // Each loop is compiled twice.
 constexpr size_t mostLoops = 4;
 constexpr unsigned accessBits = 128;
+// A loop of products waits for its first copies: one of so few trips would wait twice.
+constexpr int64_t fewTrips = 4;
 // Numbers below this are computed without a thought of their end.
 const double largest = std::ldexp(1.0, 62);
 
@@ -123,6 +126,8 @@ public:
 
   // Splits where the masks choose what a trip of products computes. Returns true if the loop became two.
   bool splitProducts() {
+    if (runsFewTrips())
+      return false;
     Negation negation(loop_);
     for (auto select : loop_.getBody()->getOps<arith::SelectOp>())
       negation.turn(select);
@@ -144,6 +149,14 @@ public:
   }
 
 private:
+  // Do its bounds leave the loop few trips, as far as is known or likely of what they are computed from?
+  bool runsFewTrips() {
+    analysis::Ranges ranges({});
+    analysis::Range lower = ranges.at(loop_.getLowerBound()), upper = ranges.at(loop_.getUpperBound()),
+                    step = ranges.at(loop_.getStep());
+    return step.low > 0 && upper.high - lower.low <= fewTrips * step.low;
+  }
+
   // Splits at the comparisons that hold in all elements of the first trips, if these are worth it.
   bool run(llvm::function_ref<bool()> isWorthIt) {
     for (auto compare : loop_.getBody()->getOps<arith::CmpIOp>())
