@@ -189,10 +189,10 @@ constexpr unsigned fullTrip = 96;
 // brings very much, its loads are to start together (rejection sampling of lmdeploy: 48 loads of 16 bytes a
 // trip, of which few were under way at a time in 112 registers). Products live of their registers. A
 // recurrence that keeps a tile has room for what it holds: left alone, the assembler moves its loads down to
-// their first uses, and a trip waits for memory once for each. A trip whose warps do not meet, and that brings
-// more than half of what a thread can name, has loads enough under way with few registers, and what it computes
-// of each in turn fills the time of other programs' waits (rows of a product with a small factor, each from a
-// load of its own: 228 registers in place of 56, and 1.6 times as long).
+// their first uses, and a trip waits for memory once for each. A trip whose warps do not meet, and that
+// brings more than half of what a thread can name, has loads enough under way with few registers, and what it
+// computes of each in turn fills the time of other programs' waits (rows of a product with a small factor,
+// each from a load of its own: 228 registers in place of 56, and 1.6 times as long).
 unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
   const simt::Costs &costs = unit.machine.costs;
   int64_t most = costs.streamedElements * 32 * unit.warps;
@@ -213,7 +213,8 @@ unsigned threadsWithRoom(tile::FuncOp function, const NvidiaUnit &unit) {
     small &= !type || type.getNumElements() <= most;
   });
   unsigned brought = mostBrought(function);
-  bool meets = loadsMeet(function, costs), startsTogether = meets && brought > fullTrip;
+  bool meets = loadsMeet(function, costs);
+  bool startsTogether = meets && unit.warps > 1 && brought > fullTrip;
   carries &= meets || brought <= unit.machine.registers / 2;
   bool gains = isKept || startsTogether || ((small || carries) && !meets);
   if (!found || multiplies || !gains)
