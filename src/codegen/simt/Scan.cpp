@@ -334,7 +334,7 @@ private:
       for (unsigned k = 0; k != operands; ++k) {
         llvm::Type *type = block.total.values[k]->getType();
         llvm::PHINode *phi = b_.CreatePHI(type, warps);
-        phi->addIncoming(llvm::PoisonValue::get(type), none);
+        phi->addIncoming(llvm::Constant::getNullValue(type), none); // what combines it must be defined
         for (unsigned i = 0; i + 1 != warps; ++i)
           phi->addIncoming(known[i][n][k], from[i]);
         before[n].values.push_back(phi);

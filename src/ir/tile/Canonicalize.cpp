@@ -157,6 +157,8 @@ struct DropDimsOfSource : OpRewritePattern<ReshapeOp> {
 
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter &rewriter) const override {
     Operation *source = op.getValue().getDefiningOp();
+    if (cast<RankedTensorType>(op.getValue().getType()).getEncoding())
+      return failure(); // a layout is of all dimensions
     std::optional<SmallVector<unsigned>> kept = keptDims(op);
     if (!kept || !source || !source->hasOneUse() || hasHints(source))
       return failure();
