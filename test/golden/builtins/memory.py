@@ -141,5 +141,5 @@ def const_pointer(p):
 
 @triton.jit
 def tile_too_large(p):
-    # tile_too_large: a tile of shape [2048, 1024] has more than 1048576 elements [TileTooLarge]
+    # tile_too_large: a tile of shape [2048, 1024] exceeds triton maximum tensor numel: it has more than 1048576 elements [TileTooLarge]
     tl.zeros((2048, 1024), tl.float32)
