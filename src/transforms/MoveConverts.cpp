@@ -6,6 +6,7 @@
 #include "mlir/IR/Iterators.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace tegula::tile;
@@ -106,14 +107,19 @@ Value uniformIn(OpBuilder &builder, Value uniform, const Layout &layout) {
   return copy->getResult(0);
 }
 
-// `movesOnly`: not above ops that compute; `last`: up to that value, if it is given.
-void hoist(simt::ConvertOp convert, bool movesOnly, Value last = {}) {
+// Conversions that were collected and are no more.
+using Erased = llvm::SmallPtrSet<Operation *, 16>;
+
+// `movesOnly`: not above ops that compute; `last`: up to that value, if it is given. Tells which conversions
+// it erased: the one that moves is made anew, and those on its way are no more.
+void hoist(simt::ConvertOp convert, bool movesOnly, Erased &erased, Value last = {}) {
   while (Operation *op = convert.getValue() == last ? nullptr : convert.getValue().getDefiningOp()) {
     OpOperand *source = isa<LoadOp>(op) ? nullptr : sourceOf(op);
     if (!source || (movesOnly && !isa<TransOp, simt::ConvertOp>(op)))
       return;
     if (auto twice = dyn_cast<simt::ConvertOp>(op)) {
       convert.getValueMutable().assign(twice.getValue());
+      erased.insert(twice);
       twice.erase();
       continue;
     }
@@ -135,6 +141,7 @@ void hoist(simt::ConvertOp convert, bool movesOnly, Value last = {}) {
         operand.set(uniformIn(builder, operand.get(), before));
     op->getResult(0).setType(simt::withLayout(op->getResult(0).getType(), wanted));
     convert.getResult().replaceAllUsesWith(op->getResult(0));
+    erased.insert(convert);
     convert.erase();
     convert = earlier;
   }
@@ -346,12 +353,16 @@ void hoistConverts(Operation *function) {
     else if (!isOperand && !mayReachProduct(convert.getResult()))
       others.push_back(convert);
   });
+  Erased erased;
   for (simt::ConvertOp convert : converts)
-    hoist(convert,
-          llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds) || isOfLoopsBehind(convert));
+    if (!erased.contains(convert))
+      hoist(convert,
+            llvm::any_of(convert->getUses(), simt::isFactorOfMultiplyAdds) || isOfLoopsBehind(convert),
+            erased);
   for (simt::ConvertOp convert : others)
-    if (Value load = narrowLoadBehind(convert))
-      hoist(convert, false, load);
+    if (!erased.contains(convert))
+      if (Value load = narrowLoadBehind(convert))
+        hoist(convert, false, erased, load);
 }
 
 } // namespace tegula::transforms
