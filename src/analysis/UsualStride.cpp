@@ -17,14 +17,15 @@ namespace tegula::analysis {
 
 namespace {
 
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
 // By how much neighbours along a dimension differ.
 struct Steps {
   double most = 0;  // most of them
   double jumps = 0; // the share of them where a quotient steps on, by whatever that is multiplied with
-  double mean = 0;  // all of them, jumps included; infinite where run time says how far these go
+  double mean = 0;  // all of them, jumps included; `unknown` where run time says how far these go
 
   bool operator==(const Steps &other) const = default;
-  bool areNone() const { return *this == Steps(); }
 };
 
 using Stride = std::optional<Steps>;
@@ -33,7 +34,6 @@ constexpr unsigned mostOps = 200;        // that are followed; beyond, nothing i
 constexpr double mostStride = 1LL << 30; // beyond, neighbours are far apart
 constexpr double roomyDivisor = 4;       // of a stride: most neighbours then lie ahead of a remainder's turn
 constexpr double lineElements = 32; // of the cache: a jump to another line costs no more the farther it goes
-constexpr double unknown = std::numeric_limits<double>::infinity();
 
 Stride bounded(Steps steps) { return std::abs(steps.most) < mostStride ? Stride(steps) : std::nullopt; }
 
@@ -44,13 +44,16 @@ Stride sum(Stride a, Stride b) {
                 : std::nullopt;
 }
 
+// An unknown distance has no sign: the difference of two such is unknown, too.
+double scaled(double mean, double factor) { return mean == unknown ? mean : mean * factor; }
+
 Stride times(Stride a, double factor) {
-  return a ? bounded({a->most * factor, a->jumps, factor == 0 ? 0 : a->mean * factor}) : std::nullopt;
+  return a ? bounded({a->most * factor, a->jumps, scaled(a->mean, factor)}) : std::nullopt;
 }
 
 // By a number that run time knows, the same along the dimension: only jumps may go any distance.
 Stride timesUnknown(Stride a) {
-  if (!a || a->areNone())
+  if (!a || a == Steps())
     return a;
   return a->most == 0 ? Stride({0, a->jumps, unknown}) : std::nullopt;
 }
@@ -175,7 +178,8 @@ private:
     const bool isWhole = std::fmod(most, by) == 0;
     const double jumps = isWhole ? stride->jumps : std::min(1.0, stride->jumps + most / by);
     if (isQuotient)
-      return Steps{most < by ? 0 : stride->most / double(*divisor), jumps, stride->mean / double(*divisor)};
+      return Steps{most < by ? 0 : stride->most / double(*divisor), jumps,
+                   scaled(stride->mean, 1 / double(*divisor))};
     if (isWhole)
       return Steps{0, jumps, most == 0 ? stride->mean : 0};
     return most * roomyDivisor <= by ? Stride({stride->most, jumps, stride->mean}) : std::nullopt;

@@ -714,8 +714,6 @@ void LayoutChoice::collectAnchors(FuncOp function) {
   });
 }
 
-// In a loop it is only the last trip's that meets the other warps (deferReductions). A scan takes what other
-// warps hold, and brings it to each of its own elements.
 // Are the reduction's results only part of what its loop hands to the next trip?
 static bool isOnlyCarried(ReduceOp reduce) {
   return llvm::all_of(reduce->getUsers(), [](Operation *user) {
@@ -725,6 +723,8 @@ static bool isOnlyCarried(ReduceOp reduce) {
   });
 }
 
+// In a loop it is only the last trip's that meets the other warps (deferReductions). A scan takes what other
+// warps hold, and brings it to each of its own elements.
 void LayoutChoice::collectReductions(FuncOp function) {
   auto collect = [&](Operation *op, unsigned dim) {
     bool isInLoop = bool(op->getParentOfType<LoopLikeOpInterface>());

@@ -19,7 +19,6 @@ namespace {
 
 constexpr unsigned copiedBits = 32; // the fewest that a copy into shared memory moves
 constexpr double sectorBytes = 32;  // that memory writes at once
-constexpr unsigned sectorsOfLine = 4;
 
 class Rewrite {
 public:
@@ -250,7 +249,7 @@ private:
     unsigned width = axes_.accessWidth(pointers, mask, dim, bits);
     unsigned whole = choice_.contiguousBytes(best, pointers, mask, bits);
     bool isInPieces = (found < machine_.costs.coalescedBytes && 2 * found <= whole) ||
-                      (whole >= machine_.costs.lineBytes && sectorsOfLine * found <= whole);
+                      (found <= sectorBytes && whole >= machine_.costs.lineBytes);
     bool moves = (!isSmall(op) && isInPieces) || leavesSectorsInPart(op, own, width, dim) ||
                  isOrderedInPieces(op, own, best, width, dim);
     if (moves)

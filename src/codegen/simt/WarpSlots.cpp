@@ -78,37 +78,37 @@ void WarpSlots::write(uint64_t offset, ArrayRef<llvm::Value *> values, llvm::Val
   }
 }
 
-std::vector<Registers> WarpSlots::read(uint64_t offset, llvm::Type *type) {
+Registers WarpSlots::readRun(uint64_t offset, llvm::Type *type, unsigned part, unsigned warp,
+                             unsigned count) {
   auto &b = e_.builder;
   llvm::Type *stored = storedType(e_, type);
-  unsigned bytes = bytesOf(stored), most = widestAccess / bytes;
+  unsigned bytes = bytesOf(stored);
+  llvm::Value *vector =
+      b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, count), address(offset, bytes, of_[part], warp),
+                          llvm::Align(count * bytes));
+  Registers result;
+  for (unsigned k = 0; k != count; ++k)
+    result.push_back(fromStored(e_, b.CreateExtractElement(vector, uint64_t(k)), type));
+  return result;
+}
+
+std::vector<Registers> WarpSlots::read(uint64_t offset, llvm::Type *type) {
+  unsigned most = widestAccess / bytesOf(storedType(e_, type));
   unsigned parts = std::min(run_, most), warps = byWarp_ ? 1 : std::min(warps_, most); // of one access
   std::vector<Registers> result(of_.size(), Registers(warps_));
   for (unsigned i = 0; i != order_.size(); i += parts)
-    for (unsigned warp = 0; warp != warps_; warp += warps) {
-      unsigned count = parts * warps;
-      llvm::Value *vector =
-          b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, count),
-                              address(offset, bytes, of_[order_[i]], warp), llvm::Align(count * bytes));
-      for (unsigned k = 0; k != count; ++k)
-        result[order_[i + k / warps]][warp + k % warps] =
-            fromStored(e_, b.CreateExtractElement(vector, uint64_t(k)), type);
-    }
+    for (unsigned warp = 0; warp != warps_; warp += warps)
+      for (auto [k, value] : llvm::enumerate(readRun(offset, type, order_[i], warp, parts * warps)))
+        result[order_[i + unsigned(k) / warps]][warp + unsigned(k) % warps] = value;
   return result;
 }
 
 Registers WarpSlots::readWarp(uint64_t offset, llvm::Type *type, unsigned warp) {
-  auto &b = e_.builder;
-  llvm::Type *stored = storedType(e_, type);
-  unsigned bytes = bytesOf(stored), parts = std::min(run_, widestAccess / bytes);
+  unsigned parts = std::min(run_, widestAccess / bytesOf(storedType(e_, type))); // of one access
   Registers result(of_.size());
-  for (unsigned i = 0; i != order_.size(); i += parts) {
-    llvm::Value *vector =
-        b.CreateAlignedLoad(llvm::FixedVectorType::get(stored, parts),
-                            address(offset, bytes, of_[order_[i]], warp), llvm::Align(parts * bytes));
-    for (unsigned k = 0; k != parts; ++k)
-      result[order_[i + k]] = fromStored(e_, b.CreateExtractElement(vector, uint64_t(k)), type);
-  }
+  for (unsigned i = 0; i != order_.size(); i += parts)
+    for (auto [k, value] : llvm::enumerate(readRun(offset, type, order_[i], warp, parts)))
+      result[order_[i + unsigned(k)]] = value;
   return result;
 }
 

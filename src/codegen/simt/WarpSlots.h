@@ -30,6 +30,8 @@ private:
   uint32_t index(uint32_t slot, uint32_t warp) const;
   // Of the thread's slot `slot`, as its own warp writes it, or as warp `warp` does.
   llvm::Value *address(uint64_t offset, unsigned bytes, uint32_t slot, std::optional<uint32_t> warp);
+  // `count` neighbours by one access, from that part of that warp on.
+  Registers readRun(uint64_t offset, llvm::Type *type, unsigned part, unsigned warp, unsigned count);
   bool isInRuns(unsigned size) const;
   bool lanesMeetInBanks() const;
 

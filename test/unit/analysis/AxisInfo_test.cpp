@@ -408,6 +408,33 @@ TEST(Order, CountsWhereAQuotientStepsOnAsALineHoweverFarThatGoes) {
   EXPECT_EQ(orderWith("large"), (llvm::SmallVector<unsigned>{0, 1}));
 }
 
+// Two jumps of unknown length that go against each other are no length at all: lanes lie where most
+// neighbours share an address, at a line's distance at the most, not along elements that lie 1000 apart.
+TEST(Order, KnowsDifferencesOfUnknownJumps) {
+  auto orderWith = [&](unsigned apart) {
+    Kernel kernel(
+        "%p: !tt.ptr<f32> {tt.name = \"p\"}, %n: i32 {tt.name = \"n\"}, %m: i32 {tt.name = \"m\"}",
+        "%eight = arith.constant dense<8> : tensor<32xi32>\n%far = arith.constant dense<" +
+            std::to_string(apart) +
+            "> : tensor<1x32xi32>\n"
+            "%r = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>\n"
+            "%q = arith.divsi %r, %eight : tensor<32xi32>\n%ns = tt.splat %n : i32 -> tensor<32xi32>\n"
+            "%ms = tt.splat %m : i32 -> tensor<32xi32>\n%a = arith.muli %q, %ns : tensor<32xi32>\n"
+            "%c = arith.muli %q, %ms : tensor<32xi32>\n%at = arith.subi %a, %c : tensor<32xi32>\n"
+            "%rows = tt.expand_dims %at {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>\n"
+            "%k = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>\n"
+            "%apart = arith.muli %k, %far : tensor<1x32xi32>\n"
+            "%rb = tt.broadcast %rows : tensor<32x1xi32> -> tensor<32x32xi32>\n"
+            "%fb = tt.broadcast %apart : tensor<1x32xi32> -> tensor<32x32xi32>\n"
+            "%o = arith.addi %rb, %fb : tensor<32x32xi32>\n%b = tt.splat %p : !tt.ptr<f32> -> "
+            "tensor<32x32x!tt.ptr<f32>>\n"
+            "%x = tt.addptr %b, %o {here} : tensor<32x32x!tt.ptr<f32>>, tensor<32x32xi32>\n");
+    return kernel.analysis->order(kernel.marked());
+  };
+  EXPECT_EQ(orderWith(1000), (llvm::SmallVector<unsigned>{0, 1}));
+  EXPECT_EQ(orderWith(2), (llvm::SmallVector<unsigned>{1, 0}));
+}
+
 // Gathered columns of rows that lie an unknown number apart: a row holds all of its columns.
 TEST(Order, PutsIndicesFromMemoryAheadOfUnknownStrides) {
   Kernel kernel(

@@ -1,4 +1,4 @@
-#include "transforms/LoadsAhead.h"
+#include "transforms/StartLoads.h"
 #include "ir/simt/Scratch.h"
 #include "ir/simt/Simt.h"
 #include "ir/tile/Tile.h"
