@@ -105,10 +105,14 @@ llvm::Value *shift(Builder &b, Operation *op, Values v) {
   if (auto *known = dyn_cast<llvm::ConstantInt>(inRange); known && known->isOne())
     return shiftBy(v[1]);
   if (type->isIntegerTy(64)) {
-    // The amount that shifts is not the one that is compared: LLVM 22 takes "amount < 64 ? x << amount : 0"
-    // for one shift of a GPU, which looks at the amount's low half alone.
-    llvm::Value *most = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v[1], b.getInt64(bits - 1));
-    return b.CreateSelect(inRange, shiftBy(most), zero);
+    // LLVM 22 takes "amount < 64 ? x << amount : 0" for one shift of a GPU, which looks at the amount's low
+    // half alone, and finds it behind a smallest of the amount and 63, too. Two shifts by half of it each are
+    // none.
+    llvm::Value *most = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v[1], b.getInt64(bits));
+    llvm::Value *half = b.CreateLShr(most, 1), *rest = b.CreateSub(most, half);
+    bool isLeft = isa<arith::ShLIOp>(op);
+    llvm::Value *part = isLeft ? b.CreateShl(v[0], half) : b.CreateLShr(v[0], half);
+    return isLeft ? b.CreateShl(part, rest) : b.CreateLShr(part, rest);
   }
   llvm::Value *shifted = shiftBy(b.CreateSelect(inRange, v[1], zero));
   return b.CreateSelect(inRange, shifted, zero);
