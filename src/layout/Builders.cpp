@@ -74,10 +74,16 @@ unsigned vectorBits(std::span<const int64_t> extents, unsigned fastest, unsigned
 
 Layout coalesced(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
                  unsigned warps, double fullThreads) {
+  unsigned run = order.empty() ? 1 : 1u << vectorBits(extents, order[0], vectorElements, warps);
+  return coalescedRuns(std::move(extents), order, run, warps, fullThreads);
+}
+
+Layout coalescedRuns(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned run,
+                     unsigned warps, double fullThreads) {
   assert(order.size() == extents.size());
   Dealer dealer(extents, fullThreads);
   if (!order.empty())
-    dealer.take(Axis::Register, order[0], vectorBits(extents, order[0], vectorElements, warps));
+    dealer.take(Axis::Register, order[0], log2Of(run));
   dealer.takeThreads(Axis::Lane, order, laneBits);
   dealer.takeThreads(Axis::Warp, order, log2Of(warps));
   dealer.takeRest(order);

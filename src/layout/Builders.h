@@ -20,6 +20,10 @@ constexpr double someFullThreads = 1.125; // where no machine is at hand
 // extent of the fastest dimension and to what leaves every thread an element.
 Layout coalesced(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned vectorElements,
                  unsigned warps, double fullThreads = someFullThreads);
+// As coalesced, but each run has `run` elements (a power of two that divides the extent) however few threads
+// then have one; the others repeat.
+Layout coalescedRuns(std::vector<int64_t> extents, std::span<const unsigned> order, unsigned run,
+                     unsigned warps, double fullThreads = someFullThreads);
 // As coalesced, with the last dimension fastest.
 Layout coalesced(std::vector<int64_t> extents, unsigned vectorElements, unsigned warps);
 

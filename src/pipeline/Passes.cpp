@@ -10,6 +10,7 @@
 #include "transforms/CountWhiles.h"
 #include "transforms/DeferReductions.h"
 #include "transforms/FillMaskedLoads.h"
+#include "transforms/HoistLoads.h"
 #include "transforms/LoadInOwnTrip.h"
 #include "transforms/MarkVolatileStores.h"
 #include "transforms/MoveConverts.h"
@@ -110,6 +111,13 @@ const Pass unswitchLoops{
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::unswitchLoops(function); });
     }};
+const Pass hoistLoads{"hoist-loads", "ttir",
+                      "loops that write nothing load what is the same in each trip once, ahead of them",
+                      [](Unit &unit) {
+                        return eachFunction(unit, [&](tile::FuncOp function) {
+                          transforms::hoistLoads(function, unit.warps, unit.machine);
+                        });
+                      }};
 const Pass nestFlatLoops{
     "nest-flat-loops", "ttir",
     "one loop over the trips of all tiles becomes a loop over tiles around one over their trips",

@@ -8,7 +8,7 @@ namespace tegula::pipeline {
 // On tile IR and simt, under MLIR's names of passes of their purposes.
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
-extern const Pass markVolatileStores, countWhiles, unswitchLoops, nestFlatLoops, orderPrograms,
+extern const Pass markVolatileStores, countWhiles, unswitchLoops, hoistLoads, nestFlatLoops, orderPrograms,
     transposeProducts, narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads,
     predicateLoads, loadInOwnTrip, splitLoopCarriedOffsets, splitMaskedLoops, splitNarrowLoops,
     checkRemainders, versionUnalignedLoops, versionClampedLoops;

@@ -47,6 +47,7 @@ unsigned accessesOf(const Layout &layout, unsigned width) {
 // and writes each in pieces. Returns the layout in which neighbouring lanes have neighbouring accesses, if
 // the runs are longer there and the addresses can be computed in it. So where threads would hold elements
 // that others hold, too (decays of a product's rows): there a copy has as many accesses as brings each once.
+// A tile of which each thread has less than a copy moves is copied by some of them.
 std::optional<Layout> byAccesses(LoadOp load, unsigned width, const simt::Machine &machine) {
   Layout own = simt::layoutOf(load.getType());
   unsigned fastest = layout::fastestOf(own);
@@ -57,17 +58,19 @@ std::optional<Layout> byAccesses(LoadOp load, unsigned width, const simt::Machin
   for (unsigned d = own.rank(); d-- != 0;)
     if (d != fastest)
       order.push_back(d);
-  Layout lanes = layout::coalesced(own.extents(), std::span(order.data(), order.size()), widest,
-                                   simt::warpsOf(load), machine.costs.fullThreads);
+  constexpr unsigned leastBits = 32; // of a copy
+  unsigned bits = simt::storedBits(elementType(load.getType()));
+  unsigned most = std::min(widest, 1u << std::countr_zero(uint64_t(own.extents()[fastest])));
+  if (width * bits < leastBits && most * bits >= leastBits)
+    return layout::coalescedRuns(own.extents(), order, most, simt::warpsOf(load), machine.costs.fullThreads);
+  Layout lanes =
+      layout::coalesced(own.extents(), order, widest, simt::warpsOf(load), machine.costs.fullThreads);
   auto run = [&](const Layout &layout, unsigned width) {
-    unsigned bits = simt::storedBits(elementType(load.getType()));
     return std::min<int64_t>(layout::runOfWarp(layout, fastest, width) * bits / 8, machine.costs.lineBytes);
   };
-  constexpr unsigned leastBits = 32; // of a copy
   unsigned atOnce = std::min(widest, lanes.contiguous(fastest));
   bool isRepeated = own.size(layout::Axis::Register) > lanes.size(layout::Axis::Register) &&
-                    accessesOf(own, width) > accessesOf(lanes, atOnce) &&
-                    atOnce * simt::storedBits(elementType(load.getType())) >= leastBits;
+                    accessesOf(own, width) > accessesOf(lanes, atOnce) && atOnce * bits >= leastBits;
   bool runsLonger = widest > 1 && lanes.contiguous(fastest) >= width && run(own, width) < run(lanes, widest);
   if (!isRepeated && !runsLonger)
     return std::nullopt;

@@ -389,6 +389,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::cse},
     {"simt", &pipeline::canonicalize},
     {"simt", &pipeline::loopInvariantCodeMotion},
+    {"simt", &pipeline::hoistLoads},
     {"simt", &pipeline::versionUnalignedLoops, hasAsyncCopy},
     {"simt", &pipeline::checkRemainders},
     {"simt", &pipeline::versionClampedLoops, hasAsyncCopy},
