@@ -254,7 +254,7 @@ def test_each_fitted_cost_names_a_benchmark_that_guards_it():
     purposes = {case.purpose.split(",")[0].split()[0] for case in spelling_cases.cases()}
     assert len(rows) == table.count("\nCOST(")
     works = {work.name for work in [*work_cases.WORK, *more_work_cases.WORK, *model_cases.WORK, *form_cases.WORK]}
-    assert set(rows) <= {*run.PARTS, *purposes, *works, *random_kernels.KINDS, *random_kernels.LATER_KINDS}, purposes
+    assert set(rows) <= {*run.PARTS, *purposes, *works, *random_kernels.names()}, purposes
     of_cores = (HERE.parents[1] / "src" / "targets" / "cpu" / "Costs.def").read_text()
     kernels = re.findall(r'^COST\(.*, "([^"]+)"\)$', of_cores, re.M)
     assert len(kernels) == of_cores.count("\nCOST(")

@@ -11,21 +11,27 @@ never asks whether the kernel is small, `draft.size` does. `python3 bench/gpu/ra
 """
 import random
 
-from . import (attention, attention_backward, column_loops, filters, linear_attention, places, products, recurrences, rows, segments, serving,
-               training)
+from . import (attention, attention_backward, column_loops, filters, hinted_loops, linear_attention, orders, places, products, recurrences, rows,
+               segments, serving, several_products, training)
 from .kernel import Draft, Kernel
 
-# Each kind with how often it comes up; of the seeds below LATER, and of those from there on, so that a seed stays the kernel that it was.
-KINDS = {"rows": (rows.write, 5), "column loops": (column_loops.write, 4), "products": (products.write, 6),
+# Each kind with how often it comes up, by the first seed of those kinds: a seed stays the kernel that it was.
+FIRST_KINDS = {"rows": (rows.write, 5), "column loops": (column_loops.write, 4), "products": (products.write, 6),
          "attention": (attention.write, 4), "recurrences": (recurrences.write, 2),
          "linear attention": (linear_attention.write, 2), "places": (places.write, 3)}
-LATER = 100_000
 LATER_KINDS = {"attention backward": (attention_backward.write, 3), "serving": (serving.write, 4), "segments": (segments.write, 3),
                "filters": (filters.write, 3), "training": (training.write, 4)}
+NEWEST_KINDS = {"hinted loops": (hinted_loops.write, 3), "several products": (several_products.write, 4), "orders": (orders.write, 4)}
+KINDS = {0: FIRST_KINDS, 100_000: LATER_KINDS, 200_000: NEWEST_KINDS}
+
+
+def names():
+    """Of all kinds."""
+    return {name for kinds in KINDS.values() for name in kinds}
 
 
 def make(seed, is_small=False) -> Kernel:
-    kinds = KINDS if seed < LATER else LATER_KINDS
+    kinds = KINDS[max(first for first in KINDS if first <= seed)]
     choices = random.Random(seed)
     kind, = choices.choices(list(kinds), [weight for _, weight in kinds.values()])
     write, _ = kinds[kind]
