@@ -1,11 +1,12 @@
-// Masked elements of tiles that a loop of products loads.
+// Masked elements of tiles that a loop loads which copies them ahead.
 #pragma once
 #include "mlir/IR/Operation.h"
 
 namespace tegula::transforms {
 
-// Copies fill with zeros. `load(p, mask, other=-inf)` of a tile in a loop of products becomes a load that is
-// zero where the mask is false, and a choice behind it: so it can be copied trips ahead.
+// Copies fill with zeros. `load(p, mask, other=-inf)` of a tile in a loop of products, or in one with
+// `num_stages` of its own, becomes a load that is zero where the mask is false, and a choice behind it: so it
+// can be copied trips ahead.
 void fillMaskedLoads(mlir::Operation *function);
 
 } // namespace tegula::transforms

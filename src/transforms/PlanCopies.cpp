@@ -2,9 +2,11 @@
 #include "analysis/Access.h"
 #include "analysis/PointerOrigins.h"
 #include "ir/simt/Scratch.h"
+#include "ir/simt/Stages.h"
 #include "ir/tile/Elementwise.h"
 #include "layout/OperandTile.h"
 #include "transforms/HeldLoads.h"
+#include "transforms/ProductLoops.h"
 #include "transforms/ThreadCosts.h"
 
 #include "mlir/IR/Matchers.h"
@@ -58,18 +60,25 @@ public:
       return std::nullopt;
     defineYieldedInside();
     findAddresses();
-    for (Operation &op : *plan_.loop.getBody())
-      if (auto load = dyn_cast<LoadOp>(op))
-        consider(load);
-    considerFactorsOfFactors();
+    if (streams_) {
+      considerStreams();
+    } else {
+      for (Operation &op : *plan_.loop.getBody())
+        if (auto load = dyn_cast<LoadOp>(op))
+          consider(load);
+      considerFactorsOfFactors();
+    }
     if (plan_.copied.empty())
       return std::nullopt;
-    considerLines();
+    if (!streams_)
+      considerLines();
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
-    letDotsRun();
-    letLastDotsRun();
-    copyBoxesBesideSums();
-    startCopiesBehindReads();
+    if (!streams_) {
+      letDotsRun();
+      letLastDotsRun();
+      copyBoxesBesideSums();
+      startCopiesBehindReads();
+    }
     holdSmallLoads();
     return std::move(plan_);
   }
@@ -85,7 +94,9 @@ private:
       if (isa<StoreOp, AtomicRMWOp, AtomicCASOp>(op))
         written_.push_back(op->getOperand(0));
     });
-    if (!hasDots || !isInnermost)
+    // Without stores a thread takes several trips at once, and their loads wait in registers.
+    streams_ = !written_.empty() && isStagedStream(plan_.loop) && beginsByProgram();
+    if ((!hasDots && !streams_) || !isInnermost)
       return false;
     if (meets)
       return refuse(plan_.loop.getLoc(), "loads stay where they are: the loop has a barrier");
@@ -100,10 +111,10 @@ private:
         }))
       return refuse(plan_.loop.getLoc(), "loads stay where they are: a value is carried over several trips");
     APInt step;
-    if (!matchPattern(plan_.loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive() ||
-        plan_.loop.getUnsignedCmp())
+    bool countsDown = matchPattern(plan_.loop.getStep(), m_ConstantInt(&step)) && !step.isStrictlyPositive();
+    if (countsDown || plan_.loop.getUnsignedCmp())
       return refuse(plan_.loop.getLoc(),
-                    "loads stay where they are: the step of the loop is no positive constant");
+                    "loads stay where they are: the loop does not count up in signed numbers");
     return true;
   }
 
@@ -226,6 +237,45 @@ private:
       if (copyAhead(load, convertsFromCopies(load)))
         bytes = more;
     }
+  }
+
+  // A loop that walks over rows without products, whose user asks for slots of its own: all that its trips
+  // load anew is copied ahead, as many trips as fit into shared memory. Its user may count in trips that are
+  // several of these.
+  void considerStreams() {
+    uint64_t bytes = 0;
+    SmallVector<LoadOp> loads;
+    for (LoadOp load : plan_.loop.getBody()->getOps<LoadOp>()) {
+      bool isAnew = !plan_.loop.isDefinedOutsideOfLoop(load.getPtr());
+      if (auto type = dyn_cast<RankedTensorType>(load.getType());
+          type && isAnew && llvm::all_of(type.getShape(), llvm::isPowerOf2_64)) {
+        loads.push_back(load);
+        bytes += bytesOf(load);
+      }
+    }
+    plan_.aheadTrips *= simt::unrollFactorOf(plan_.loop);
+    while (plan_.aheadTrips != 0 && (plan_.aheadTrips + 1) * bytes > machine_.sharedBytes)
+      --plan_.aheadTrips;
+    plan_.slots = plan_.aheadTrips + 1;
+    if (plan_.slots >= 2)
+      for (LoadOp load : loads)
+        copyAhead(load, {});
+  }
+
+  // Does the loop, or one around it, begin by the program's place in the grid? Then programs are as many as a
+  // device runs, and few warps wait for memory at the same time.
+  bool beginsByProgram() const {
+    llvm::SetVector<Value> from;
+    for (Operation *op = plan_.loop; op; op = op->getParentOp())
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        from.insert(loop.getLowerBound());
+    for (unsigned i = 0; i != from.size(); ++i)
+      if (Operation *op = from[i].getDefiningOp()) {
+        if (isa<GetProgramIdOp>(op))
+          return true;
+        from.insert(op->operand_begin(), op->operand_end());
+      }
+    return false;
   }
 
   static uint64_t bytesOf(Value tile) {
@@ -815,6 +865,7 @@ private:
   std::vector<diag::Remark> &remarks_;
   llvm::DenseSet<Operation *> addressed_;
   llvm::SetVector<Operation *> behindProducts_; // once it is asked for
+  bool streams_ = false;                        // a loop without products
   bool lacksSlot_ = false;                      // for products under way
   bool leavesRoom_ = false;    // for a second program: tiles that the trip computes with are copied, too
   SmallVector<Value> written_; // addresses of stores and atomics

@@ -1,5 +1,6 @@
 #include "transforms/ProductLoops.h"
 #include "ir/simt/Scratch.h"
+#include "ir/simt/Stages.h"
 #include "ir/tile/Elementwise.h"
 #include "ir/tile/Tile.h"
 
@@ -28,6 +29,15 @@ SmallVector<scf::ForOp> innermostLoopsOfDots(Operation *function) {
       loops.push_back(loop);
   });
   return loops;
+}
+
+bool isStagedStream(scf::ForOp loop) {
+  auto isOther = [](Operation *op) {
+    bool stays = isa<DotOp, LoopLikeOpInterface>(op);
+    return stays ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return loop->hasAttr(simt::stagesName) && simt::stagesOf(loop, 0) >= 2 &&
+         !loop.getBody()->walk(isOther).wasInterrupted();
 }
 
 unsigned heldByProducts(scf::ForOp loop) {

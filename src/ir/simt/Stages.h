@@ -16,4 +16,10 @@ inline unsigned stagesOf(mlir::scf::ForOp loop, unsigned ofKernel) {
   return own ? unsigned(std::max<int64_t>(own.getInt(), 1)) : ofKernel;
 }
 
+// Trips that the user wants to be one (`tl.range(..., loop_unroll_factor=)`), up to which a hint makes sense.
+inline unsigned unrollFactorOf(mlir::scf::ForOp loop) {
+  auto factor = loop->getAttrOfType<mlir::IntegerAttr>("tt.loop_unroll_factor");
+  return factor ? unsigned(std::clamp<int64_t>(factor.getInt(), 1, 16)) : 1;
+}
+
 } // namespace tegula::simt
