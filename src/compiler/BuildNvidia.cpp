@@ -8,6 +8,8 @@
 #include "targets/nvidia/Pipeline.h"
 #include "targets/nvidia/ToolSearch.h"
 
+#include <limits>
+
 namespace tegula::compiler {
 namespace {
 
@@ -54,14 +56,41 @@ bool loadsProducts(std::string_view ptx) {
   return hasProducts(ptx) && ptx.find("ld.global.v") != ptx.npos && ptx.find("cp.async.") == ptx.npos;
 }
 
+// Adds the part "ptx", its launch data and its remarks to `artifact`, and returns the text without the bound
+// that was asked for.
+Result<std::string> addPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options,
+                           const pipeline::Looks *looks, artifact::Artifact &artifact, BuildReport &report) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  Result<nvidia::Artifact> made = nvidia::compile(*copy, options, {.looks = looks});
+  if (!made) {
+    if (made.status().code == StatusCode::Resource)
+      report.lasting = made.status();
+    return made.status();
+  }
+  std::move(made->times.begin(), made->times.end(), std::back_inserter(report.times));
+  artifact.launch.entry = std::move(made->entry);
+  artifact.launch.warps = made->numWarps;
+  artifact.launch.sharedBytes = made->sharedBytes;
+  artifact.launch.copyMaps = std::move(made->copyMaps);
+  artifact.parts.push_back({std::string(ptxPart), std::move(made->ptx)});
+  for (diag::Remark &remark : made->remarks)
+    artifact.remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
+  return std::move(made->unbound);
+}
+
+// The registers of a thread that was asked for; more than there are where nobody asked.
+int mostAskedFor(const TargetOptions &options) {
+  return options.maxRegisters ? options.maxRegisters : std::numeric_limits<int>::max();
+}
+
 // A kernel that does not fit into all registers of a thread gets as few as let the most programs run
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
                               const artifact::LaunchData &launch, nvidia::Assembled &assembled) {
-  int most = nvidia::mostRegisters(launch.warps);
+  int most = std::min(nvidia::mostRegisters(launch.warps), mostAskedFor(options));
   bool isBound = ptx.find(".minnctapersm") != ptx.npos || ptx.find(".maxnreg") != ptx.npos;
-  if (options.maxRegisters || isBound || codegen::gives(options.given, ptxPart) ||
-      assembled.spillBytes <= 0 || assembled.registers >= most)
+  if (isBound || codegen::gives(options.given, ptxPart) || assembled.spillBytes <= 0 ||
+      assembled.registers >= most)
     return;
   std::string bounded = nvidia::withRegisterBound(ptx, most);
   Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
@@ -82,13 +111,15 @@ void assembleBound(nvidia::RegisterBounds (*find)(const nvidia::Footprint &, con
                    nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
   bool isBound = ptx.find(".maxnreg") != ptx.npos;
-  if (!architecture || options.maxRegisters || isBound || codegen::gives(options.given, ptxPart) ||
-      assembled.registers < 0 || assembled.spillBytes != 0)
+  if (!architecture || isBound || codegen::gives(options.given, ptxPart) || assembled.registers < 0 ||
+      assembled.spillBytes != 0)
     return;
   const nvidia::RegisterBounds bounds =
       find({launch.warps, assembled.registers, launch.sharedBytes + uint64_t(assembled.sharedBytes)},
            *architecture);
   for (int bound : bounds.registers) {
+    if (bound > mostAskedFor(options))
+      continue;
     std::string bounded = nvidia::withRegisterBound(ptx, bound);
     Result<nvidia::Assembled> again = nvidia::assemble(bounded, options.arch);
     if (!again)
@@ -108,6 +139,52 @@ void assembleBound(nvidia::RegisterBounds (*find)(const nvidia::Footprint &, con
   }
 }
 
+// The assembler is asked again for the numbers of registers with which the kernel runs best.
+void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
+                          nvidia::Assembled &assembled) {
+  assembleWithAllRegisters(ptx, options, launch, assembled);
+  // It gives a thread as many registers as it can use, or as let programs run that shared memory has no room
+  // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
+  if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
+    assembleBound(nvidia::registersLeft, ptx, options, launch, assembled);
+  // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
+  // whose loads are under way while the many warps of this one meet, or wait for their own.
+  if (hasProducts(ptx)) {
+    assembleBound(nvidia::registersForOneMore, ptx, options, launch, assembled);
+    // It lets loads wait for one another where that takes registers which no program gets.
+    if (loadsProducts(ptx))
+      assembleBound(nvidia::registersForLoads, ptx, options, launch, assembled);
+  } else {
+    // A warp waits for each step of a reduction, too.
+    if (meets(ptx) || reducesInWarps(ptx))
+      assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
+    if (!meets(ptx) && ptx.find(".minnctapersm") == ptx.npos)
+      assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
+  }
+}
+
+// Assembles the kernel as if nobody had asked for a bound, and with the bound, as `bound` has it, only if
+// more registers are taken so: it is the most that a thread may have, and the assembler takes all that it may
+// (ptxas 13.0: a product of 48 trips held the factors of all of them in 254 of 256 registers, and in 32
+// without a bound). `ptx` has none, and becomes what was assembled.
+Result<nvidia::Assembled> assembleWithin(std::string &ptx, const std::string &bound,
+                                         const TargetOptions &options, const artifact::LaunchData &launch,
+                                         std::optional<Status> *lasting) {
+  Result<nvidia::Assembled> free = nvidia::assemble(ptx, options.arch, lasting);
+  if (!free)
+    return free;
+  bool isKnown = free->registers >= 0;
+  if (ptx == bound || (isKnown && free->registers <= mostAskedFor(options))) {
+    assembleForOccupancy(ptx, options, launch, *free);
+    return free;
+  }
+  Result<nvidia::Assembled> assembled = nvidia::assemble(bound, options.arch, lasting);
+  if (assembled)
+    assembled->milliseconds += free->milliseconds;
+  ptx = bound;
+  return assembled;
+}
+
 // Of an artifact that holds none, since there was no assembler: the reason, unless there is one now.
 Result<std::string> cubinOf(const artifact::Artifact &artifact) {
   if (const std::string *cubin = artifact.part(cubinPart))
@@ -121,39 +198,22 @@ Result<std::string> cubinOf(const artifact::Artifact &artifact) {
 Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact::Artifact &artifact,
                    BuildReport &report) {
   nvidia::prepareToAssemble(options.arch);
-  if (Status status = buildPtx(module, optionsOf(options), options.looks, artifact, report); !status.ok())
-    return status;
+  Result<std::string> unbound = addPtx(module, optionsOf(options), options.looks, artifact, report);
+  if (!unbound)
+    return unbound.status();
   artifact::LaunchData &launch = artifact.launch;
   launch.isCooperative = options.isCooperative;
   // One that does not wait for the launch ahead of it would read what that has not written yet.
   launch.launchesEarly =
       options.launchesEarly && artifact.part(ptxPart)->find("griddepcontrol.wait") != std::string::npos;
-  Result<nvidia::Assembled> assembled =
-      nvidia::assemble(*artifact.part(ptxPart), options.arch, &report.lasting);
+  std::string &ptx = std::ranges::find(artifact.parts, ptxPart, &artifact::Part::name)->bytes;
+  Result<nvidia::Assembled> assembled = assembleWithin(*unbound, ptx, options, launch, &report.lasting);
   if (!assembled && assembled.status().code == StatusCode::Unsupported)
     return Status::success(); // there is no assembler
   if (!assembled)
     return assembled.status();
-  std::string &ptx = std::ranges::find(artifact.parts, ptxPart, &artifact::Part::name)->bytes;
-  assembleWithAllRegisters(ptx, options, launch, *assembled);
-  // It gives a thread as many registers as it can use, or as let programs run that shared memory has no room
-  // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
-  if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
-    assembleBound(nvidia::registersLeft, ptx, options, launch, *assembled);
-  // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
-  // whose loads are under way while the many warps of this one meet, or wait for their own.
-  if (hasProducts(ptx)) {
-    assembleBound(nvidia::registersForOneMore, ptx, options, launch, *assembled);
-    // It lets loads wait for one another where that takes registers which no program gets.
-    if (loadsProducts(ptx))
-      assembleBound(nvidia::registersForLoads, ptx, options, launch, *assembled);
-  } else {
-    // A warp waits for each step of a reduction, too.
-    if (meets(ptx) || reducesInWarps(ptx))
-      assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, *assembled);
-    if (!meets(ptx) && ptx.find(".minnctapersm") == ptx.npos)
-      assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, *assembled);
-  }
+  if (!options.maxRegisters) // else the text says what was asked for
+    ptx = std::move(*unbound);
   // A worker that was started before the environment changed has the tool of then.
   report.isRepeatable = nvidia::identityOfTool(assembled->tool) == nvidia::identityOfAssembler();
   report.times.push_back({"assemble", assembled->milliseconds});
@@ -168,22 +228,8 @@ Status buildNvidia(mlir::ModuleOp module, const TargetOptions &options, artifact
 
 Status buildPtx(mlir::ModuleOp module, const nvidia::NvidiaOptions &options, const pipeline::Looks *looks,
                 artifact::Artifact &artifact, BuildReport &report) {
-  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  Result<nvidia::Artifact> made = nvidia::compile(*copy, options, {.looks = looks});
-  if (!made) {
-    if (made.status().code == StatusCode::Resource)
-      report.lasting = made.status();
-    return made.status();
-  }
-  std::move(made->times.begin(), made->times.end(), std::back_inserter(report.times));
-  artifact.launch.entry = std::move(made->entry);
-  artifact.launch.warps = made->numWarps;
-  artifact.launch.sharedBytes = made->sharedBytes;
-  artifact.launch.copyMaps = std::move(made->copyMaps);
-  artifact.parts.push_back({std::string(ptxPart), std::move(made->ptx)});
-  for (diag::Remark &remark : made->remarks)
-    artifact.remarks.push_back({std::move(remark.location), std::move(remark.kind), std::move(remark.text)});
-  return Status::success();
+  Result<std::string> unbound = addPtx(module, options, looks, artifact, report);
+  return unbound ? Status::success() : unbound.status();
 }
 
 Result<std::string> ptxStage(mlir::ModuleOp module, const nvidia::NvidiaOptions &options,

@@ -160,6 +160,15 @@ def test_maxnreg_bounds_the_registers_of_a_thread(script):
     """)
 
 
+def test_maxnreg_is_no_wish_for_registers(script):
+    script("""
+        free = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=4096)
+        bound = add_kernel[(4,)](OnGpu(), OnGpu(), OnGpu(), 60, BLOCK=4096, maxnreg=255)
+        assert bound.n_regs == free.n_regs, (bound.n_regs, free.n_regs)
+        assert ".maxnreg 255" in bound.asm["ptx"] and ".maxnreg" not in free.asm["ptx"]
+    """)
+
+
 def test_the_compiled_kernel_says_what_it_takes(script):
     script("""
         kernel = launch()

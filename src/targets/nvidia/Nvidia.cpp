@@ -3,6 +3,7 @@
 #include "targets/nvidia/Nvidia.h"
 #include "base/OverLimit.h"
 #include "pipeline/GivenStage.h"
+#include "targets/nvidia/Occupancy.h"
 #include "targets/nvidia/Pipeline.h"
 
 #include "ir/simt/Simt.h"
@@ -83,7 +84,7 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
   if (Status status = pipeline::checkGiven(options.given, {"llvm", "ptx"}); !status.ok())
     return status;
   NvidiaMachine machine(*architecture);
-  NvidiaUnit unit(*architecture, machine, options.maxRegisters);
+  NvidiaUnit unit(*architecture, machine);
   unit.warps = unsigned(options.numWarps);
   unit.fusesMultiplyAdd = options.fusesMultiplyAdd;
   unit.libraries = options.libraries;
@@ -110,13 +111,17 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
     if (texts.llvm)
       artifact.llvm = unit.text();
   }
-  if (codegen::gives(options.given, "ptx")) {
+  const bool isGiven = codegen::gives(options.given, "ptx");
+  if (isGiven) {
     if (Status status = pipeline::checkPtx(*options.given, unit.ptx); !status.ok())
       return status;
     unit.ptx = options.given->bytes;
   }
   artifact.entry = std::move(unit.entry);
-  artifact.ptx = std::move(unit.ptx);
+  artifact.unbound = std::move(unit.ptx);
+  const bool isBound = isGiven || artifact.unbound.find(".maxnreg") != std::string::npos;
+  artifact.ptx = options.maxRegisters && !isBound ? withRegisterBound(artifact.unbound, options.maxRegisters)
+                                                  : artifact.unbound;
   return artifact;
 }
 

@@ -36,8 +36,9 @@ struct Texts {
 };
 
 struct Artifact {
-  std::string ptx;
-  std::string entry; // its name; contains the function's
+  std::string ptx;     // bound to the registers that were asked for
+  std::string unbound; // the same as if nobody had asked
+  std::string entry;   // its name; contains the function's
   unsigned numWarps = 4;
   uint64_t sharedBytes = 0; // dynamic shared memory of a block
   std::vector<CopyMap> copyMaps;

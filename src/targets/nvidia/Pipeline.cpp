@@ -230,9 +230,7 @@ void markKernel(llvm::Function &kernel, const NvidiaUnit &unit, unsigned withRoo
   unsigned threads = 32 * unit.warps;
   kernel.setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel.addFnAttr("nvvm.reqntid", std::to_string(threads) + ",1,1");
-  if (unit.maxRegisters)
-    kernel.addFnAttr("nvvm.maxnreg", std::to_string(unit.maxRegisters));
-  else if (withRoom)
+  if (withRoom)
     kernel.addFnAttr("nvvm.minctasm", std::to_string(std::max(withRoom / threads, 1u)));
 }
 

@@ -8,12 +8,11 @@
 namespace tegula::nvidia {
 
 struct NvidiaUnit : pipeline::Unit {
-  NvidiaUnit(const Architecture &architecture, const NvidiaMachine &machine, int maxRegisters)
-      : Unit(machine), architecture(architecture), maxRegisters(maxRegisters) {}
+  NvidiaUnit(const Architecture &architecture, const NvidiaMachine &machine)
+      : Unit(machine), architecture(architecture) {}
   std::string text() const override { return ptx.empty() ? Unit::text() : ptx; }
 
   const Architecture &architecture;
-  int maxRegisters;       // of a thread; 0: as many as it takes
   std::string entry, ptx; // once they are emitted
 };
 
