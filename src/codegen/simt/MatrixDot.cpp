@@ -72,11 +72,38 @@ private:
       });
     };
     fetch(0);
-    for (int64_t step = 0; step < k; step += shape_.k) {
+    unsigned count = chainsOfPiece(k), chain = 0;
+    for (int64_t step = 0; step < k; step += shape_.k, chain = (chain + 1) % count) {
       if (step + int64_t(shape_.k) < k)
         fetch(step + int64_t(shape_.k));
-      forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(part, piece, step, sums); });
+      forPieces(result, [&](ArrayRef<int64_t> piece) { multiply(part, piece, step, chain, sums); });
     }
+    for (chain = 1; chain < count; ++chain)
+      forPieces(result, [&](ArrayRef<int64_t> piece) { addChain(piece, chain, sums); });
+  }
+
+  // A step waits for the one before that adds to the same sums, two or three times as long as the next one
+  // could start after it. So of a warp with one piece alone every other step adds to sums of its own.
+  unsigned chainsOfPiece(int64_t k) {
+    constexpr int64_t leastSteps = 4; // fewer gain no more than it takes to add the sums up
+    unsigned pieces = 0;
+    forPieces(c_.layout(), [&](ArrayRef<int64_t>) { ++pieces; });
+    bool isLong = k > (leastSteps - 1) * int64_t(shape_.k);
+    return pieces == 1 && isLong && !isTriple_ && !accumulatorType()->isDoubleTy() ? 2 : 1;
+  }
+
+  void addChain(ArrayRef<int64_t> piece, unsigned chain, Registers &sums) {
+    SmallVector<int, 4> registers = resultRegisters(piece);
+    const Registers &others = chains_.at({piece.vec(), chain});
+    for (size_t i = 0; i != registers.size(); ++i)
+      if (registers[i] >= 0 && !isRepeated(registers, i)) {
+        llvm::Value *&sum = sums[unsigned(registers[i])];
+        sum = sum->getType()->isIntegerTy() ? b_.CreateAdd(sum, others[i]) : b_.CreateFAdd(sum, others[i]);
+      }
+  }
+
+  static bool isRepeated(ArrayRef<int> registers, size_t i) {
+    return llvm::is_contained(registers.take_front(i), registers[i]);
   }
 
   unsigned rowDim() const { return shape_.isSwapped ? rank_ - 1 : rank_ - 2; }
@@ -207,17 +234,15 @@ private:
     return b_.CreateBitCast(small ? b_.CreateFSub(whole, big) : big, b_.getInt32Ty());
   }
 
-  void multiply(Part part, ArrayRef<int64_t> piece, int64_t k, Registers &sums) {
+  // The first chain of steps begins with what is added to, each other one with zeros.
+  void multiply(Part part, ArrayRef<int64_t> piece, int64_t k, unsigned chain, Registers &sums) {
     SmallVector<int, 4> registers = resultRegisters(piece);
-    auto isRepeated = [&](size_t i) {
-      return llvm::is_contained(ArrayRef(registers).take_front(i), registers[i]);
-    };
     // All that the instruction gave at the step before, also of rows and columns beyond the tile: nothing
     // reads those, and to give it others would be moves between the steps.
-    Registers &c = chains_[piece.vec()];
+    Registers &c = chains_[{piece.vec(), chain}];
     for (size_t i = c.size(); i != registers.size(); ++i) {
       int reg = registers[i];
-      c.push_back(reg >= 0 && sums[unsigned(reg)] && !isRepeated(i)
+      c.push_back(chain == 0 && reg >= 0 && sums[unsigned(reg)] && !isRepeated(registers, i)
                       ? sums[unsigned(reg)]
                       : llvm::Constant::getNullValue(accumulatorType()));
     }
@@ -234,8 +259,8 @@ private:
     } else {
       step(false, false);
     }
-    for (size_t i = 0; i != registers.size(); ++i)
-      if (registers[i] >= 0 && !isRepeated(i))
+    for (size_t i = 0; chain == 0 && i != registers.size(); ++i)
+      if (registers[i] >= 0 && !isRepeated(registers, i))
         sums[unsigned(registers[i])] = c[i];
   }
 
@@ -273,7 +298,7 @@ private:
   bool isTriple_ = false;
   std::unique_ptr<OperandWords> lying_[2]; // of an operand in shared memory
   std::map<WordKey, llvm::Value *> words_;
-  std::map<std::vector<int64_t>, Registers> chains_; // of the last step's results, by piece
+  std::map<std::pair<std::vector<int64_t>, unsigned>, Registers> chains_; // of the last steps' results
 };
 
 } // namespace
