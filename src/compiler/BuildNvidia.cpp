@@ -83,6 +83,28 @@ int mostAskedFor(const TargetOptions &options) {
   return options.maxRegisters ? options.maxRegisters : std::numeric_limits<int>::max();
 }
 
+// The most registers of a thread that loads of a text bring with neither a branch nor a label in between.
+unsigned loadedInTurn(std::string_view ptx) {
+  constexpr std::string_view load = "ld.global";
+  unsigned most = 0, now = 0;
+  for (std::string_view rest = ptx; !rest.empty();) {
+    size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.starts_with('$') || line.find("bra") != line.npos) {
+      now = 0;
+    } else if (line.find(load) != line.npos) {
+      unsigned count = line.find(".v8") != line.npos   ? 8
+                       : line.find(".v4") != line.npos ? 4
+                       : line.find(".v2") != line.npos ? 2
+                                                       : 1;
+      now += count * (line.find("64 ") != line.npos ? 2 : 1);
+      most = std::max(most, now);
+    }
+  }
+  return most;
+}
+
 // A kernel that does not fit into all registers of a thread gets as few as let the most programs run
 // (ptxas 13.0: 64 with one warp, 32 with more), and spills the rest. It is asked again for all of them.
 void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
@@ -106,9 +128,10 @@ void assembleWithAllRegisters(std::string &ptx, const TargetOptions &options,
 
 // The assembler is asked again, with each bound that `find` gives for what the kernel takes, until an answer
 // spills no more than they allow and makes no products wait for each other: that one holds.
-void assembleBound(nvidia::RegisterBounds (*find)(const nvidia::Footprint &, const nvidia::Architecture &),
-                   std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
-                   nvidia::Assembled &assembled) {
+void assembleBound(
+    llvm::function_ref<nvidia::RegisterBounds(const nvidia::Footprint &, const nvidia::Architecture &)> find,
+    std::string &ptx, const TargetOptions &options, const artifact::LaunchData &launch,
+    nvidia::Assembled &assembled) {
   Result<nvidia::Architecture> architecture = nvidia::findArchitecture(options.arch);
   bool isBound = ptx.find(".maxnreg") != ptx.npos;
   if (!architecture || isBound || codegen::gives(options.given, ptxPart) || assembled.registers < 0 ||
@@ -158,8 +181,14 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
     // A warp waits for each step of a reduction, too.
     if (meets(ptx) || reducesInWarps(ptx))
       assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
-    if (!meets(ptx) && ptx.find(".minnctapersm") == ptx.npos)
-      assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
+    if (ptx.find(".minnctapersm") == ptx.npos) {
+      if (!meets(ptx))
+        assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
+      auto forTurns = [&](const nvidia::Footprint &footprint, const nvidia::Architecture &architecture) {
+        return nvidia::registersForTurns(footprint, loadedInTurn(ptx), architecture);
+      };
+      assembleBound(forTurns, ptx, options, launch, assembled);
+    }
   }
 }
 

@@ -47,6 +47,13 @@ RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Archit
 // bound with which a second one fits. None where too many registers would have to go.
 RegisterBounds registersForSecondProgram(const Footprint &footprint, const Architecture &architecture);
 
+// Of a kernel without products that loads so many registers of a thread one behind the other, with nothing in
+// between that waits: the bound with which as many warps run as hide what each waits for. With fewer
+// registers more warps run, and the assembler lets each load wait until the one before has been used. None
+// where its loads find room, or no more warps run.
+RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded,
+                                 const Architecture &architecture);
+
 // The most registers that a thread of a program of so many warps can have.
 int mostRegisters(unsigned warps);
 

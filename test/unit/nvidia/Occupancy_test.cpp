@@ -108,6 +108,18 @@ TEST(Occupancy, ASecondProgramFitsWhereOneFillsTheRegisters) {
   EXPECT_EQ(second(16, 0, 0), Bounds{});
 }
 
+TEST(Occupancy, LoadsThatTakeTurnsLeaveRoomForSomeWarps) {
+  auto turns = [](unsigned warps, int registers, unsigned loaded, uint64_t sharedBytes = 0) {
+    return registersForTurns({warps, registers, sharedBytes}, loaded, *findArchitecture("sm_90a")).registers;
+  };
+  EXPECT_EQ(turns(4, 56, 136), Bounds{64});
+  EXPECT_EQ(turns(8, 40, 96), Bounds{64});
+  EXPECT_EQ(turns(4, 56, 100), Bounds{}); // half of them are under way
+  EXPECT_EQ(turns(4, 64, 136), Bounds{}); // 32 warps run
+  EXPECT_EQ(turns(4, 56, 136, 27 * 1024), Bounds{});
+  EXPECT_EQ(turns(4, 0, 136), Bounds{});
+}
+
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
   EXPECT_EQ(mostRegisters(1), 255);
   EXPECT_EQ(mostRegisters(8), 255);
