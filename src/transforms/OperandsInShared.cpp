@@ -9,6 +9,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -75,6 +76,9 @@ public:
     Location loc = convert_.getLoc();
     auto bufferType = simt::BufferType::get(builder.getContext(), type.getShape(), type.getElementType(),
                                             simt::SharedAttr::get(builder.getContext(), *map), 1);
+    if (!isMoved)
+      if (LoadOp load = crowdedLoad(users); load && copyTo(bufferType, load, users, uses, turns))
+        return;
     simt::LocalStoreOp &stored = stored_[{convert_.getValue(), bufferType}];
     if (!stored || !isAheadOfAll(stored, users)) {
       Operation *place = isMoved ? behindCopies(users) : behindLoads(users);
@@ -89,12 +93,7 @@ public:
         stored = simt::LocalStoreOp::create(builder, loc, convert_.getValue(), buffer);
       }
     }
-    Value buffer = stored.getBuffer();
-    builder.setInsertionPoint(convert_);
-    for (OpOperand *use : uses)
-      readAt(*use, buffer);
-    for (TransOp turn : llvm::reverse(turns))
-      turn.erase();
+    readAll(uses, turns, stored.getBuffer());
     if (again && !isReadThere)
       remarks_.push_back(
           {locationText(loc), "buffer", "stays in shared memory: a loop that uses it needs the registers"});
@@ -236,6 +235,78 @@ private:
         break;
     }
     return convert_;
+  }
+
+  void readAll(ArrayRef<OpOperand *> uses, ArrayRef<TransOp> turns, Value buffer) {
+    for (OpOperand *use : uses)
+      readAt(*use, buffer);
+    for (TransOp turn : llvm::reverse(turns))
+      turn.erase();
+  }
+
+  // The load whose tile is stored for products of its block and nothing else, if a thread has no room for it
+  // beside what is loaded between it and the first of them; null: there is room.
+  LoadOp crowdedLoad(ArrayRef<Operation *> users) {
+    auto load = convert_.getValue().getDefiningOp<LoadOp>();
+    if (!machine_.hasAsyncCopy || !load || !load->hasOneUse() || load->getBlock() != convert_->getBlock() ||
+        load.getIsVolatile() || !isZeroOrNone(load.getOther()) ||
+        !llvm::all_of(shapeOf(load.getType()), llvm::isPowerOf2_64) || isBesideCopies())
+      return {};
+    unsigned held = 0;
+    for (Operation *op = load; !llvm::is_contained(users, op); op = op->getNextNode())
+      if (auto other = dyn_cast<LoadOp>(op); other && isa<RankedTensorType>(other.getType()))
+        held += simt::registersOf(other.getType());
+    unsigned most =
+        unsigned(machine_.registersOfThread(simt::warpsOf(convert_)) * machine_.costs.crowdedRegisters);
+    return held > most ? load : LoadOp();
+  }
+
+  // Does a loop around hand copies on from trip to trip? These would be waited for with the tile.
+  bool isBesideCopies() {
+    for (auto loop = convert_->getParentOfType<LoopLikeOpInterface>(); loop;
+         loop = loop->getParentOfType<LoopLikeOpInterface>())
+      if (llvm::any_of(loop.getRegionIterArgs(),
+                       [](Value carried) { return isa<simt::TokenType>(carried.getType()); }))
+        return true;
+    return false;
+  }
+
+  static bool isZeroOrNone(Value other) {
+    return !other || matchPattern(other, m_Zero()) || matchPattern(other, m_AnyZeroFloat());
+  }
+
+  // Copies the tile from where it is loaded into a buffer, past the registers, and waits for it ahead of the
+  // first product or write of memory. False: an access is too narrow.
+  bool copyTo(simt::BufferType type, LoadOp load, ArrayRef<Operation *> users, ArrayRef<OpOperand *> uses,
+              ArrayRef<TransOp> turns) {
+    auto width = load->getAttrOfType<IntegerAttr>(simt::widthName);
+    unsigned bits = simt::storedBits(type.getElementType());
+    Layout layout = simt::layoutOf(load.getResult());
+    auto bytes = width ? uint64_t(width.getInt()) * bits / 8 : 0;
+    if (bytes < 4 || !llvm::isPowerOf2_64(bytes) || bytes > 16 ||
+        layout::accessWidth(layout, type.getMap().map(), bits) < uint64_t(width.getInt()))
+      return false;
+    OpBuilder builder(load);
+    Location loc = load.getLoc();
+    Type token = simt::TokenType::get(builder.getContext());
+    Value buffer = simt::AllocOp::create(builder, loc, type, IntegerAttr());
+    auto copy = simt::AsyncCopyOp::create(builder, loc, token, load.getPtr(), load.getMask(), Value(), buffer,
+                                          load.getCache(), load.getEvict());
+    copy->setAttr(simt::widthName, width);
+    Value group = simt::AsyncCommitOp::create(builder, loc, token, ValueRange(copy.getToken()));
+    Operation *place = load;
+    do
+      place = place->getNextNode();
+    while (!llvm::is_contained(users, place) && !simt::hasBlocks(place) &&
+           (isMemoryEffectFree(place) ||
+            isa<LoadOp, simt::ConvertOp, simt::AllocOp, simt::LocalLoadOp, simt::LocalStoreOp,
+                simt::AsyncCopyOp, simt::AsyncCommitOp, simt::AsyncWaitOp>(place)));
+    builder.setInsertionPoint(place);
+    simt::AsyncWaitOp::create(builder, loc, group, 0);
+    readAll(uses, turns, buffer);
+    convert_.erase();
+    load.erase();
+    return true;
   }
 
   // Does the stored tile come from a load of the convert's block? One from the trip before is there already.

@@ -18,6 +18,8 @@ namespace tegula::transforms {
 // first trip: the program waits for it and for them at once.
 // So is a tile that a trip computes a factor of, element by element, where a buffer of its own lets no fewer
 // programs run: threads read it next to the product, and compute the factor there.
+// A tile that is loaded for products of its block alone, and that a thread has no room for beside the others
+// loaded there, is copied into the buffer past the registers, and waited for ahead of the first product.
 // A first factor of several warps that all trips of a loop read goes there in any case, and so does each
 // factor of multiply-adds: such a product reads it right there, for itself.
 void operandsInShared(mlir::Operation *function, const simt::Machine &machine,

@@ -84,6 +84,8 @@ Result<Artifact> compile(ModuleOp module, const NvidiaOptions &options, const Te
   if (Status status = pipeline::checkGiven(options.given, {"llvm", "ptx"}); !status.ok())
     return status;
   NvidiaMachine machine(*architecture);
+  if (options.maxRegisters)
+    machine.registers = std::min(machine.registers, unsigned(options.maxRegisters));
   NvidiaUnit unit(*architecture, machine);
   unit.warps = unsigned(options.numWarps);
   unit.fusesMultiplyAdd = options.fusesMultiplyAdd;
