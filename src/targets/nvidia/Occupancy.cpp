@@ -108,12 +108,12 @@ RegisterBounds registersForSecondProgram(const Footprint &footprint, const Archi
 RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded,
                                  const Architecture &architecture) {
   constexpr unsigned manyWarps = 32; // of a multiprocessor
-  constexpr double leastWaiting = 2; // loads for each register
+  constexpr double leastLoaded = 2;  // for each register that the kernel takes
   unsigned threads = 32 * footprint.warps, taken = inGranules(unsigned(std::max(footprint.registers, 1)));
   uint64_t run = std::min<uint64_t>({programsInShared(footprint, architecture), mostBlocks,
                                      registerFile / (taken * threads), architecture.threads / threads});
   if (footprint.registers <= 0 || footprint.warps > manyWarps || run * footprint.warps <= manyWarps ||
-      loaded < leastWaiting * footprint.registers)
+      loaded < leastLoaded * footprint.registers)
     return {};
   return {{int(registersOf(manyWarps / footprint.warps, threads))}};
 }
