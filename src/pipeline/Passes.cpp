@@ -22,6 +22,7 @@
 #include "transforms/PlanConverts.h"
 #include "transforms/PredicateLoads.h"
 #include "transforms/RecomputeInTrips.h"
+#include "transforms/RelaxSums.h"
 #include "transforms/ReportMoves.h"
 #include "transforms/RotateWhiles.h"
 #include "transforms/SharedMemory.h"
@@ -99,6 +100,11 @@ const Pass markVolatileStores{
     "mark-volatile-stores", "ttir", "stores that a volatile load may read become atomic, element by element",
     [](Unit &unit) {
       return eachFunction(unit, [](tile::FuncOp function) { transforms::markVolatileStores(function); });
+    }};
+const Pass relaxSums{
+    "relax-sums", "ttir", "sums of floats in memory that no program can wait for order nothing around them",
+    [](Unit &unit) {
+      return eachFunction(unit, [](tile::FuncOp function) { transforms::relaxSums(function); });
     }};
 const Pass countWhiles{
     "count-whiles", "ttir", "`while` loops that count up become `for` loops, which the passes behind know",

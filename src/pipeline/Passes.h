@@ -8,8 +8,8 @@ namespace tegula::pipeline {
 // On tile IR and simt, under MLIR's names of passes of their purposes.
 extern const Pass canonicalize, cse, loopInvariantCodeMotion;
 // On tile IR.
-extern const Pass markVolatileStores, countWhiles, unswitchLoops, hoistLoads, nestFlatLoops, orderPrograms,
-    transposeProducts, narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads,
+extern const Pass markVolatileStores, relaxSums, countWhiles, unswitchLoops, hoistLoads, nestFlatLoops,
+    orderPrograms, transposeProducts, narrowFloats, chunkLargeTiles, widenFactors, splitFactors, fillMaskedLoads,
     predicateLoads, loadInOwnTrip, splitLoopCarriedOffsets, splitMaskedLoops, splitNarrowLoops,
     checkRemainders, versionUnalignedLoops, versionClampedLoops;
 // From tile IR to simt, and on simt.

@@ -368,6 +368,7 @@ bool hasMatrixLoad(const simt::Machine &machine) { return machine.hasMatrixLoad;
 constexpr pipeline::Row table[] = {
     {"simt", &refuseUnlowered},
     {"simt", &pipeline::markVolatileStores},
+    {"simt", &pipeline::relaxSums},
     {"simt", &pipeline::countWhiles},
     {"simt", &pipeline::unswitchLoops},
     {"simt", &pipeline::nestFlatLoops, hasAsyncCopy},

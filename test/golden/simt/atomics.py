@@ -1,4 +1,4 @@
-# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32,sums=*f32,SEM='acq_rel'" | FileCheck %s --check-prefix=ORDERED
+# RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32,sums=*f32,SEM='release'" | FileCheck %s --check-prefix=ORDERED
 # RUN: tegula compile %s::added_columns --target sm_90a --num-warps 4 --emit simt --signature "x=*f32,sums=*f32,SEM='relaxed'" | FileCheck %s --check-prefix=RELAXED
 # RUN: tegula compile %s::count --target sm_90a --emit ptx --signature 'x=*i32,counts=*i32,n=i32,BLOCK=128' | FileCheck %s --check-prefix=COUNT
 # RUN: tegula compile %s::ticket --target sm_75 --emit ptx --signature 'x=*i32,out=*i32' | FileCheck %s --check-prefix=TICKET
@@ -10,15 +10,19 @@
 # RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*bf16:16,BLOCK=1024' | FileCheck %s --check-prefix=OCTETS
 # RUN: tegula compile %s::accumulate --target sm_80 --emit ptx --signature 'x=*f16:16,BLOCK=1024' | FileCheck %s --check-prefix=PAIRS
 # RUN: tegula compile %s::accumulate --target sm_90a --emit ptx --signature 'x=*f32,BLOCK=512' | FileCheck %s --check-prefix=SINGLE
-# RUN: tegula compile %s::spread --target sm_90a --emit ptx --signature 'x=*f32:16,BLOCK=1024,SEM="acq_rel",SCOPE="gpu"' | FileCheck %s --check-prefix=BOTH
+# RUN: tegula compile %s::spread --target sm_90a --emit ptx --signature 'x=*f32:16,BLOCK=1024,SEM="acq_rel",SCOPE="sys"' | FileCheck %s --check-prefix=BOTH
 # RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=256,SEM="release",SCOPE="sys"' | FileCheck %s --check-prefix=AHEAD
 # RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=256,SEM="acquire",SCOPE="cta"' | FileCheck %s --check-prefix=BEHIND
-# RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=128,SEM="acq_rel",SCOPE="gpu"' | FileCheck %s --check-prefix=ALONE
+# RUN: tegula compile %s::spread --target sm_80 --emit ptx --signature 'x=*f32:16,BLOCK=128,SEM="acq_rel",SCOPE="sys"' | FileCheck %s --check-prefix=ALONE
 # RUN: tegula compile %s::accumulate_loaded --target sm_90a --emit ptx --signature 'x=*bf16:16,out=*f32:16,BLOCK=1024' | FileCheck %s --check-prefix=LOADED
 # RUN: tegula compile %s::accumulate_sums --target sm_90a --emit ptx --signature 'x=*bf16:16,out=*f32:16,n=i32:16,BLOCK=1024' | FileCheck %s --check-prefix=SUMS
 # RUN: tegula compile %s::accumulate_words --target sm_90a --emit ptx --signature 'x=*i32:16,BLOCK=512' | FileCheck %s --check-prefix=WORDS
 # RUN: tegula compile %s::add_product --target sm_90a --emit ptx --signature 'a=*f16:16,b=*f16:16,sums=*f32:16,N=128' | FileCheck %s --check-prefix=LINES
 # RUN: tegula compile %s::add_product --target sm_90a --emit ptx --signature 'a=*f16:16,b=*f16:16,sums=*f32:16,N=16' | FileCheck %s --check-prefix=SECTORS
+# RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*f32:16,n=i32,SCOPE="gpu",READS=0' | FileCheck %s --check-prefix=UNSEEN
+# RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*f32:16,n=i32,SCOPE="sys",READS=0' | FileCheck %s --check-prefix=SEEN
+# RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*f32:16,n=i32,SCOPE="gpu",READS=1' | FileCheck %s --check-prefix=SEEN
+# RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*i32:16,n=i32,SCOPE="gpu",READS=0' | FileCheck %s --check-prefix=SEEN
 # Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
 # program's other threads.
 import tegula.language as tl
@@ -111,10 +115,10 @@ def spread(x, BLOCK: tl.constexpr, SEM: tl.constexpr, SCOPE: tl.constexpr):
 
 # Fences around all of a thread's steps order them: each ordered step would wait for the one before.
 # BOTH-NOT: atom
-# BOTH: fence.acq_rel.gpu;
-# BOTH-COUNT-2: atom.relaxed.gpu.global.add.v4.f32
+# BOTH: fence.acq_rel.sys;
+# BOTH-COUNT-2: atom.relaxed.sys.global.add.v4.f32
 # BOTH-NOT: atom
-# BOTH: fence.acq_rel.gpu;
+# BOTH: fence.acq_rel.sys;
 # AHEAD: fence.acq_rel.sys;
 # AHEAD-COUNT-2: atom.global.sys.relaxed.add.f32
 # AHEAD-NOT: fence
@@ -122,7 +126,7 @@ def spread(x, BLOCK: tl.constexpr, SEM: tl.constexpr, SCOPE: tl.constexpr):
 # BEHIND-COUNT-2: atom.global.cta.relaxed.add.f32
 # BEHIND: fence.acq_rel.cta;
 # ALONE-NOT: fence
-# ALONE: atom.global.gpu.acq_rel.add.f32
+# ALONE: atom.global.sys.acq_rel.add.f32
 # ALONE-NOT: fence
 
 
@@ -191,3 +195,25 @@ def add_product(a, b, sums, N: tl.constexpr):
 # LINES: red.relaxed.gpu.global.add.v4.f32
 # SECTORS-NOT: add.v4.f32
 # SECTORS: red.relaxed.gpu.global.add.v2.f32
+
+
+@jit
+def sums_of_trips(x, out, sums, n, SCOPE: tl.constexpr, READS: tl.constexpr):
+    i = tl.arange(0, 512)
+    for start in range(0, n, 512):
+        tile = tl.load(x + start + i)
+        tl.store(out + start + i, tile * 2)
+        tl.atomic_add(sums + i, tile.to(sums.dtype.element_ty), scope=SCOPE)
+    if READS:
+        tl.atomic_xchg(sums, 0)
+
+
+# Sums of floats that no program of the launch can wait for order nothing: the warps do not meet for them, and no
+# thread waits for its stores. Integers, and what `sys` or another atomic sees, keep the order.
+# UNSEEN-NOT: bar.sync
+# UNSEEN-NOT: fence
+# UNSEEN: red.relaxed.gpu.global.add.v4.f32
+# UNSEEN-NOT: bar.sync
+# SEEN: st.global
+# SEEN: bar.sync
+# SEEN: {{fence.acq_rel|atom.acq_rel}}

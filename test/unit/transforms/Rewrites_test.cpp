@@ -4,6 +4,7 @@
 #include "ir/tile/Volatile.h"
 #include "transforms/ChunkLargeTiles.h"
 #include "transforms/MarkVolatileStores.h"
+#include "transforms/RelaxSums.h"
 #include "transforms/SplitLoopCarriedOffsets.h"
 
 #include <functional>
@@ -122,6 +123,46 @@ std::string markedStores(const std::string &body) {
   std::string text;
   kernel.module->walk([&](tile::StoreOp store) { text += tile::isVolatile(store) ? "!" : "."; });
   return text;
+}
+
+// Says of each atomic step, in order, whether it is relaxed.
+std::string relaxedSums(const std::string &body) {
+  Parsed kernel("%p: !tt.ptr<f32>, %q: !tt.ptr<f32>, %n: i32", R"(
+    %i = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+    %ps = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %pa = tt.addptr %ps, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %qs = tt.splat %q : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %qa = tt.addptr %qs, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %v = arith.constant dense<1.0> : tensor<64xf32>
+    %x = arith.constant 1.0 : f32
+)" + body);
+  transforms::relaxSums(kernel.function);
+  std::string text;
+  kernel.module->walk(
+      [&](tile::AtomicRMWOp atomic) { text += atomic.getSem() == tile::MemSemantic::Relaxed ? "r" : "o"; });
+  return text;
+}
+
+TEST(RelaxedSums, AreThoseFromWhichNothingOfTheLaunchAcquires) {
+  auto step = [](const std::string &what, const std::string &at, const std::string &old = "old") {
+    return "%" + old + " = tt.atomic_rmw " + what + ", %" + at +
+           ", %v : tensor<64x!tt.ptr<f32>>, tensor<64xf32> -> tensor<64xf32>\n";
+  };
+  const std::string sum = step("fadd, acq_rel, gpu", "pa");
+  const std::string scalar = "%s = tt.atomic_rmw fadd, acq_rel, gpu, %p, %x : !tt.ptr<f32>, f32 -> f32\n";
+  const std::string store = "tt.store %qa, %v : tensor<64x!tt.ptr<f32>>, tensor<64xf32>\n";
+  EXPECT_EQ(relaxedSums(sum), "r");
+  EXPECT_EQ(relaxedSums(store + sum), "r");
+  EXPECT_EQ(relaxedSums(sum + "%l = tt.load %pa : tensor<64x!tt.ptr<f32>> -> tensor<64xf32>"), "r")
+      << "a plain load acquires nothing";
+  EXPECT_EQ(relaxedSums(sum + "%l = tt.load %p {isVolatile} : !tt.ptr<f32> -> f32"), "o");
+  EXPECT_EQ(relaxedSums(sum + step("exch, acq_rel, gpu", "pa", "other")), "oo");
+  EXPECT_EQ(relaxedSums(sum + step("exch, acq_rel, gpu", "qa", "other")), "ro") << "of another argument";
+  EXPECT_EQ(relaxedSums(sum + "tt.store %qa, %old : tensor<64x!tt.ptr<f32>>, tensor<64xf32>"), "o")
+      << "somebody wants what was there";
+  EXPECT_EQ(relaxedSums(scalar), "o");
+  EXPECT_EQ(relaxedSums(step("fadd, release, gpu", "pa")), "o");
+  EXPECT_EQ(relaxedSums(step("fadd, acq_rel, sys", "pa")), "o");
 }
 
 TEST(VolatileStores, AreThoseThatAPollMayRead) {
