@@ -3,6 +3,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -178,6 +180,139 @@ std::string joinOffsetProducts(std::string_view ptx) {
   };
   size_t end = endOfProducts(text);
   return text.take_front(end).str() + replaceLines(text.drop_front(end), joined);
+}
+
+namespace {
+
+// Calls `body` with each register that a line names.
+void eachRegister(llvm::StringRef line, llvm::function_ref<void(llvm::StringRef)> body) {
+  for (line = line.drop_until([](char c) { return c == '%'; }); !line.empty();
+       line = line.drop_front().drop_until([](char c) { return c == '%'; }))
+    body(line.take_front(line.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789", 1)));
+}
+
+// Returns the part of a line that names the registers it writes: its first operand.
+llvm::StringRef writtenBy(llvm::StringRef line) {
+  if (line.starts_with("@"))
+    line = line.split(' ').second.ltrim();
+  llvm::StringRef operands = line.drop_until([](char c) { return c == ' ' || c == '\t'; }).ltrim();
+  if (operands.empty() || operands.starts_with("["))
+    return {};
+  return operands.take_until([&](char c) { return c == (operands[0] == '{' ? '}' : ','); });
+}
+
+// Registers whose value may depend on the thread: made of its number, or of what other threads hand over. A
+// guess that changes no result: branches are not followed.
+llvm::DenseSet<llvm::StringRef> registersOfThreads(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  llvm::DenseSet<llvm::StringRef> found;
+  for (size_t before = ~size_t(0); before != found.size();) {
+    before = found.size();
+    for (llvm::StringRef line : lines) {
+      line = line.trim();
+      bool isOfThread = line.contains("%tid") || line.contains("%laneid") || line.contains("shfl.") ||
+                        line.contains(".shared");
+      if (!isOfThread)
+        eachRegister(line, [&](llvm::StringRef name) { isOfThread |= found.contains(name); });
+      if (isOfThread)
+        eachRegister(writtenBy(line), [&](llvm::StringRef name) { found.insert(name); });
+    }
+  }
+  return found;
+}
+
+// The sums of a text that products of their block become a part of.
+class SumsOfProducts {
+public:
+  SumsOfProducts(llvm::ArrayRef<llvm::StringRef> lines, const Writes &writes,
+                 const llvm::DenseSet<llvm::StringRef> &ofThreads)
+      : writes_(writes), ofThreads_(ofThreads) {
+    llvm::for_each(lines, [&](llvm::StringRef line) {
+      eachRegister(line, [&](llvm::StringRef name) { ++mentions_[name]; });
+    });
+    for (auto [index, line] : llvm::enumerate(lines))
+      visit(index, line.trim());
+  }
+
+  // Returns the line that stands in place of another one; none: that stays, "": it goes.
+  std::optional<std::string> inPlaceOf(size_t line) const {
+    auto found = changed_.find(line);
+    return found == changed_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+private:
+  struct Product {
+    size_t line;
+    Instruction instruction;
+  };
+
+  void visit(size_t index, llvm::StringRef line) {
+    if (line.ends_with(":") || line.contains("bra"))
+      products_.clear(); // another block
+    std::optional<Instruction> found = instructionOf(line);
+    if (found && (found->name == "mul.wide.s32" || found->name == "mul.wide.u32") && found->number != 0 &&
+        mentions_.lookup(found->result) == 2 && !ofThreads_.contains(found->source))
+      products_[found->result] = {index, *found};
+    else if (!joins(index, line))
+      forget(line);
+  }
+
+  // Is the line a sum of such a product? They become one instruction.
+  bool joins(size_t index, llvm::StringRef line) {
+    llvm::SmallVector<llvm::StringRef, 3> operands;
+    if (!line.consume_front("add.s64") || !line.consume_back(";"))
+      return false;
+    line.split(operands, ',');
+    for (unsigned which : {2u, 1u}) {
+      auto product = operands.size() == 3 ? products_.find(operands[which].trim()) : products_.end();
+      if (product == products_.end())
+        continue;
+      const Instruction &instruction = product->second.instruction;
+      changed_[product->second.line] = "";
+      changed_[index] = "\tmad" + instruction.name.drop_front(3).str() + " \t" + operands[0].trim().str() +
+                        ", " + instruction.source.str() + ", " + std::to_string(instruction.number) + ", " +
+                        operands[3 - which].trim().str() + ";";
+      products_.erase(product);
+      return true;
+    }
+    return false;
+  }
+
+  // Products of what the line may write have their old value.
+  void forget(llvm::StringRef line) {
+    eachRegister(line, [&](llvm::StringRef name) {
+      if (writes_.lookup(name) != 1)
+        products_.remove_if([&](auto &product) { return product.second.instruction.source == name; });
+    });
+  }
+
+  const Writes &writes_;
+  const llvm::DenseSet<llvm::StringRef> &ofThreads_;
+  llvm::DenseMap<llvm::StringRef, unsigned> mentions_;
+  llvm::MapVector<llvm::StringRef, Product> products_; // of the block, by their results
+  llvm::DenseMap<size_t, std::string> changed_;
+};
+
+} // namespace
+
+std::string addOffsetProducts(std::string_view ptx) {
+  llvm::StringRef text(ptx);
+  const Writes writes = countWrites(text);
+  const size_t end = endOfProducts(text);
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.drop_front(end).split(lines, '\n');
+  const llvm::DenseSet<llvm::StringRef> ofThreads = registersOfThreads(text);
+  const SumsOfProducts sums(lines, writes, ofThreads);
+  std::string result = text.take_front(end).str();
+  for (auto [index, line] : llvm::enumerate(lines)) {
+    std::optional<std::string> other = sums.inPlaceOf(index);
+    if (other && other->empty())
+      continue;
+    result += other ? *other : line.str();
+    result += index + 1 == lines.size() ? "" : "\n";
+  }
+  return result;
 }
 
 } // namespace tegula::nvidia

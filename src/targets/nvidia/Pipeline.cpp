@@ -360,6 +360,10 @@ constexpr Pass joinProducts{
     "offsets elsewhere are products of 32 bits, also of indices that LLVM has widened in another block",
     changeText<joinOffsetProducts>};
 
+constexpr Pass addProducts{"add-offset-products", "ptx",
+                           "a product of an offset and the sum with its base are one instruction",
+                           changeText<addOffsetProducts>};
+
 bool hasAsyncCopy(const simt::Machine &machine) { return machine.hasAsyncCopy; }
 bool hasGroupDots(const simt::Machine &machine) { return machine.hasGroupDots; }
 bool hasBulkCopy(const simt::Machine &machine) { return machine.hasBulkCopy; }
@@ -437,6 +441,7 @@ constexpr pipeline::Row table[] = {
     {"ptx", &separatePairs},
     {"ptx", &splitProducts, hasGroupDots},
     {"ptx", &joinProducts},
+    {"ptx", &addProducts},
 };
 
 } // namespace

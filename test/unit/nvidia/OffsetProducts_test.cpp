@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+using tegula::nvidia::addOffsetProducts;
 using tegula::nvidia::joinOffsetProducts;
 using tegula::nvidia::splitOffsetProducts;
 
@@ -118,4 +119,33 @@ TEST(OffsetProducts, OfOtherShiftsStay) {
   const std::string behind = "\twgmma.mma_async.sync.aligned;\n" + begins;
   EXPECT_EQ(joinOffsetProducts(behind + "\tshl.b64 \t%rd2, %rd1, 2;\n"),
             behind + "\tmul.wide.s32 \t%rd2, %r1, 4;\n");
+}
+
+TEST(OffsetProducts, AreAddedToTheirBaseByOneInstruction) {
+  EXPECT_EQ(addOffsetProducts("\tmul.wide.s32 \t%rd2, %r1, 4;\n"
+                              "\tmov.b32 \t%r2, 0;\n"
+                              "\tadd.s64 \t%rd3, %rd1, %rd2;\n"
+                              "\tmul.wide.u32 \t%rd4, %r2, 2;\n"
+                              "\tadd.s64 \t%rd5, %rd4, 64;\n"),
+            "\tmov.b32 \t%r2, 0;\n"
+            "\tmad.wide.s32 \t%rd3, %r1, 4, %rd1;\n"
+            "\tmad.wide.u32 \t%rd5, %r2, 2, 64;\n");
+}
+
+TEST(OffsetProducts, ThatAreReadElsewhereStayProducts) {
+  for (std::string text : {
+           "\tmul.wide.s32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\tadd.s64 \t%rd4, %rd3, %rd2;\n",
+           "\tmul.wide.s32 \t%rd2, %r1, 4;\n$L__BB0_1:\n\tadd.s64 \t%rd3, %rd1, %rd2;\n",
+           "\tmul.wide.s32 \t%rd2, %r1, 4;\n\t@%p1 bra \t$L__BB0_1;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n",
+           "\tmul.wide.s32 \t%rd2, %r1, 4;\n\tsub.s64 \t%rd3, %rd1, %rd2;\n",
+           "\tmul.wide.s32 \t%rd2, %r1, 4;\n\t@%p1 add.s64 \t%rd3, %rd1, %rd2;\n",
+           // The index of the next trip.
+           "\tmov.b32 \t%r1, 0;\n\tmul.wide.s32 \t%rd2, %r1, 4;\n\tadd.s32 \t%r1, %r1, 1;\n"
+           "\tadd.s64 \t%rd3, %rd1, %rd2;\n",
+           // Of each thread's element.
+           "\tmov.u32 \t%r3, %tid.x;\n\tadd.s32 \t%r1, %r3, %r2;\n\tmul.wide.s32 \t%rd2, %r1, 4;\n"
+           "\tadd.s64 \t%rd3, %rd1, %rd2;\n",
+           "\tmul.wide.s32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\twgmma.mma_async.sync.aligned\n",
+       })
+    EXPECT_EQ(addOffsetProducts(text), text);
 }
