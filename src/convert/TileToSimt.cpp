@@ -148,10 +148,10 @@ private:
            timesOfShare(own, best, width, dim) >= machine_.costs.repeatedStores;
   }
 
-  // The same of atomic steps that order what is around them: a thread waits for memory at each.
-  static bool isOrderedInPieces(AtomicRMWOp op, const Layout &own, const Layout &best, unsigned width,
-                                unsigned dim) {
-    return op.getSem() != MemSemantic::Relaxed && timesOfShare(own, best, width, dim) >= 2;
+  // The same of atomic steps. A thread waits for memory at each that orders what is around it.
+  bool isStepped(AtomicRMWOp op, const Layout &own, const Layout &best, unsigned width, unsigned dim) {
+    unsigned most = op.getSem() == MemSemantic::Relaxed ? machine_.costs.repeatedStores : 2;
+    return timesOfShare(own, best, width, dim) >= most;
   }
 
   // A thread's accesses of all registers that it has over those of its share of the tile.
@@ -251,7 +251,7 @@ private:
     bool isInPieces = (found < machine_.costs.coalescedBytes && 2 * found <= whole) ||
                       (found <= sectorBytes && whole >= machine_.costs.lineBytes);
     bool moves = (!isSmall(op) && isInPieces) || leavesSectorsInPart(op, own, width, dim) ||
-                 isOrderedInPieces(op, own, best, width, dim);
+                 isStepped(op, own, best, width, dim);
     if (moves)
       access_.try_emplace(op, best);
     if (op.getKind() != AtomicKind::FAdd || !op->use_empty())

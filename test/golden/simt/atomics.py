@@ -23,6 +23,7 @@
 # RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*f32:16,n=i32,SCOPE="sys",READS=0' | FileCheck %s --check-prefix=SEEN
 # RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*f32:16,n=i32,SCOPE="gpu",READS=1' | FileCheck %s --check-prefix=SEEN
 # RUN: tegula compile %s::sums_of_trips --target sm_90a --emit ptx --signature 'x=*f32:16,out=*f32:16,sums=*i32:16,n=i32,SCOPE="gpu",READS=0' | FileCheck %s --check-prefix=SEEN
+# RUN: tegula compile %s::added_rows --target sm_90a --num-warps 4 --emit simt --signature 'x=*f32:16,sums=*f32:16' | FileCheck %s --check-prefix=ROWS
 # Atomics: one thread an element, `red` where nobody wants what was there, barriers where `sem` orders the
 # program's other threads.
 import tegula.language as tl
@@ -217,3 +218,13 @@ def sums_of_trips(x, out, sums, n, SCOPE: tl.constexpr, READS: tl.constexpr):
 # SEEN: st.global
 # SEEN: bar.sync
 # SEEN: {{fence.acq_rel|atom.acq_rel}}
+
+
+# Sums of rows, of which each lane of a row has eight or more, are added by all threads, one each.
+# ROWS: simt.convert {{.*}} tensor<128xf32
+# ROWS: tt.atomic_rmw fadd, relaxed
+@jit
+def added_rows(x, sums):
+    row = tl.arange(0, 128)
+    tile = tl.load(x + row[:, None] * 128 + tl.arange(0, 128)[None, :])
+    tl.atomic_add(sums + row, tl.sum(tile, 1))
