@@ -225,12 +225,10 @@ llvm::DenseSet<llvm::StringRef> registersOfThreads(llvm::StringRef text) {
 // The sums of a text that products of their block become a part of.
 class SumsOfProducts {
 public:
-  SumsOfProducts(llvm::ArrayRef<llvm::StringRef> lines, const Writes &writes,
-                 const llvm::DenseSet<llvm::StringRef> &ofThreads)
-      : writes_(writes), ofThreads_(ofThreads) {
-    llvm::for_each(lines, [&](llvm::StringRef line) {
-      eachRegister(line, [&](llvm::StringRef name) { ++mentions_[name]; });
-    });
+  // `lines`: of the module's text, those that may change.
+  SumsOfProducts(llvm::StringRef text, llvm::ArrayRef<llvm::StringRef> lines)
+      : writes_(countWrites(text)), ofThreads_(registersOfThreads(text)) {
+    eachRegister(text, [&](llvm::StringRef name) { ++mentions_[name]; });
     for (auto [index, line] : llvm::enumerate(lines))
       visit(index, line.trim());
   }
@@ -287,8 +285,8 @@ private:
     });
   }
 
-  const Writes &writes_;
-  const llvm::DenseSet<llvm::StringRef> &ofThreads_;
+  const Writes writes_;
+  const llvm::DenseSet<llvm::StringRef> ofThreads_;
   llvm::DenseMap<llvm::StringRef, unsigned> mentions_;
   llvm::MapVector<llvm::StringRef, Product> products_; // of the block, by their results
   llvm::DenseMap<size_t, std::string> changed_;
@@ -298,12 +296,10 @@ private:
 
 std::string addOffsetProducts(std::string_view ptx) {
   llvm::StringRef text(ptx);
-  const Writes writes = countWrites(text);
   const size_t end = endOfProducts(text);
   llvm::SmallVector<llvm::StringRef> lines;
   text.drop_front(end).split(lines, '\n');
-  const llvm::DenseSet<llvm::StringRef> ofThreads = registersOfThreads(text);
-  const SumsOfProducts sums(lines, writes, ofThreads);
+  const SumsOfProducts sums(text, lines);
   std::string result = text.take_front(end).str();
   for (auto [index, line] : llvm::enumerate(lines)) {
     std::optional<std::string> other = sums.inPlaceOf(index);

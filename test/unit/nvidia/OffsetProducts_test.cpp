@@ -145,6 +145,8 @@ TEST(OffsetProducts, ThatAreReadElsewhereStayProducts) {
            // Of each thread's element.
            "\tmov.u32 \t%r3, %tid.x;\n\tadd.s32 \t%r1, %r3, %r2;\n\tmul.wide.s32 \t%rd2, %r1, 4;\n"
            "\tadd.s64 \t%rd3, %rd1, %rd2;\n",
+           "$L__BB0_1:\n\twgmma.mma_async.sync.aligned\n\tadd.s64 \t%rd4, %rd1, %rd2;\n"
+           "\t@%p1 bra \t$L__BB0_1;\n\tmul.wide.s32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n",
            "\tmul.wide.s32 \t%rd2, %r1, 4;\n\tadd.s64 \t%rd3, %rd1, %rd2;\n\twgmma.mma_async.sync.aligned\n",
        })
     EXPECT_EQ(addOffsetProducts(text), text);
