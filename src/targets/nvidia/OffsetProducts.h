@@ -24,10 +24,11 @@ std::string joinOffsetProducts(std::string_view ptx);
 // In and out as before; behind those loops, or everywhere, a `mul.wide` of a number that is the same in all
 // threads, whose result only an addition of its block reads, is one instruction with it, `mad.wide`, which
 // LLVM 22 does not select. The assembler computes addresses of the two by `IMAD.WIDE`, of the one by `LEA`,
-// also in registers of the warp, and decides about loops by that: a short loop whose trips load scalars had a
-// trip of its own ahead of the unrolled ones, and held the addresses of all trips (Transformer Engine's
-// unpermutation: 38 registers in place of 32, so 12 programs on a multiprocessor in place of 16). Offsets of
-// a thread's elements stay products: `LEA` takes two instructions for each (8 % more in some loops).
+// also in registers of the warp, and decides about loops by that. Ahead of a short loop that it unrolls it
+// put one more trip under a predicate, which every thread issued and none needed (FlashInfer's merge of
+// states), or held the addresses of all trips (Transformer Engine's unpermutation: 38 registers in place of
+// 32, so 12 programs on a multiprocessor in place of 16). Offsets of a thread's elements stay products: `LEA`
+// takes two instructions for each (8 % more in some loops).
 std::string addOffsetProducts(std::string_view ptx);
 
 } // namespace tegula::nvidia
