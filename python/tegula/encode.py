@@ -7,7 +7,6 @@ import weakref
 from . import _tegula as core
 from .errors import LaunchError
 from .language import core as lang
-from .language import extern
 from .language.run_time import RUN_TIME
 
 # Objects that only Python knows, by handle: a weak reference, or a function that returns an object which cannot
@@ -71,8 +70,6 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 def _opaque_value(obj, flags, callable_too=False):
     if isinstance(obj, RUN_TIME):
         return core.OPAQUE, (obj.handle, obj.text), flags
-    if _of(obj, "__triton_extern__") and (function := extern.function_of(obj)):
-        return core.FUNCTION, function, flags
     if takes_values(obj):
         return core.OPAQUE, (_handle_of(obj) | _TAKES_VALUES, f"the function `{obj.__name__}`"), flags
     is_function = isinstance(obj, _FUNCTIONS)

@@ -192,7 +192,8 @@ static Value withRunTime(const Const &answer, const std::vector<Value> &given) {
 }
 
 // A constexpr_function, or one that takes run-time values and returns one of them or a constant: the host
-// runs it, now.
+// runs it, now. One that computes with its run-time values answers a function, which is no constant: it is
+// called with all of them.
 std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Value> arguments,
                                        std::span<const NamedValue> keywords) {
   if (!get<OpaqueRef>(callee)->handle) {
@@ -220,6 +221,11 @@ std::optional<Value> Visitor::callHost(const Const &callee, std::span<const Valu
     keywordNames.push_back(keyword.name);
   }
   HostReply reply = host.call(frame->function.env, callee, constants, keywordNames);
+  if (auto *recorded = reply.answer ? get<std::shared_ptr<const Function>>(reply.answer->value) : nullptr;
+      recorded && takesAny && !reply.answer->isConstexpr) {
+    std::shared_ptr<const Function> alive = *recorded;
+    return callFunction(*alive, given, {});
+  }
   if (reply.answer)
     return withRunTime(reply.answer->value, given);
   if (!reply.raised.empty())

@@ -340,6 +340,8 @@ class Builtin:
         self.__name__ = name.rsplit(".", 1)[-1]
 
     def __call__(self, *args, _semantic=None, **kwargs):
+        if hasattr(_semantic, "named"):  # language/recorded.py
+            return _semantic.named(self._name, args, kwargs)
         if running.session is not None:
             return running.session.call_named(self._name, args, kwargs)
         raise CalledByPython(f"`{self._name.replace(PREFIX, 'tl.')}` has a meaning only inside a kernel: a function "
@@ -415,7 +417,8 @@ TRITON_BUILTIN = "__triton_builtin__"
 
 def builtin(fn):
     """Marks a Python function that kernels call while they are compiled, with tl.constexpr for constants and opaque
-    run-time values. It returns a constant, or one of the values."""
+    run-time values. It returns a constant, one of the values, or what functions of the language give that it called with
+    ``_semantic=_semantic`` (recorded.py)."""
     setattr(fn, TRITON_BUILTIN, True)
     return fn
 

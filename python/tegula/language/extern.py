@@ -2,17 +2,12 @@
 
 Upstream calls a symbol of a bitcode file, chosen by the types of the arguments. Here the symbols of NVIDIA's libdevice,
 ``__nv_*``, are the functions of tl.extra.libdevice on every target; symbols of others are `tl.extern_call`, and their bitcode is
-what the launch brings: ``kernel[grid](..., extern_libs={name: path})``. A marked function is run once, with placeholders for its
-arguments; what it asks for becomes a function of the language."""
-import inspect
-import itertools
-import linecache
+what the launch brings: ``kernel[grid](..., extern_libs={name: path})``. What a marked function asks for becomes a function of the
+language that the recording of the call (recorded.py) calls."""
 import re
 
 from .. import _tegula as _core
-
-_count = itertools.count(1)
-_HOST_PARAMETERS = ("_semantic", "_builder", "_generator")
+from .recorded import Recording, function_of_text
 
 # Symbols behind `__nv_` whose name here differs by more than the suffix f of fp32.
 _OTHER_NAMES = {
@@ -27,25 +22,21 @@ _ROUNDED = re.compile(r"([fd])(add|sub|mul|div|rcp|sqrt)_(rn|rz|rd|ru)")
 _FUSED = re.compile(r"fma(f?)_(rn|rz|rd|ru)")
 
 
-class _Argument:
-    """Stands for an argument of a marked function."""
+class _ExternCall:
+    """A symbol for each row of types."""
 
-    def __init__(self, name):
-        self.name = name
-
-
-class ExternCall:
-    """The answer of a marked function: a symbol for each row of types."""
-
-    def __init__(self, library, arguments, symbols, is_pure):
-        self.library, self.arguments, self.symbols, self.is_pure = library, arguments, symbols, is_pure
+    def __init__(self, library, symbols, is_pure, count):
+        self.library, self.symbols, self.is_pure, self.count = library, symbols, is_pure, count
 
 
 def extern_elementwise(lib_name, lib_path, args, arg_type_symbol_dict, is_pure, _semantic=None):
     """Calls a function of a device library on each element: the one that the dictionary names for the arguments' types, as
     ``{(dtype, ...): (symbol, result dtype)}``. Only in a function marked ``@tl.core.extern``. `lib_path` says nothing, as
     upstream: a launch's `extern_libs` has the file of `lib_name`."""
-    return ExternCall(lib_name, list(args), dict(arg_type_symbol_dict), is_pure)
+    if not isinstance(_semantic, Recording):
+        raise ValueError("extern_elementwise is called in a function marked @tl.core.extern, with its _semantic=_semantic")
+    text = "\n".join(_source(_ExternCall(lib_name, dict(arg_type_symbol_dict), is_pure, len(args)))) + "\n"
+    return _semantic.call(function_of_text(text, "extern_elementwise", __name__), args)
 
 
 def dispatch(func, lib_name, lib_path, args, arg_type_symbol_dict, ret_type=None, is_pure=True, _semantic=None):
@@ -81,8 +72,8 @@ def _is_foreign(symbol):
 def _refusal(call):
     """The reason why a call cannot be made, whatever its types; None: it can."""
     for types, (symbol, _) in call.symbols.items():
-        if len(types) != len(call.arguments):
-            return f"`{symbol}` is given {len(call.arguments)} arguments, and types of {len(types)}"
+        if len(types) != call.count:
+            return f"`{symbol}` is given {call.count} arguments, and types of {len(types)}"
         if _is_foreign(symbol):
             if not call.library:
                 return f"`{symbol}` is of no library: extern_elementwise was given no name of one"
@@ -96,19 +87,14 @@ def _refusal(call):
     return None
 
 
-def _constant(value):
-    value = getattr(value, "value", value)
-    return value.name if isinstance(value, _Argument) else repr(value)
-
-
-def _source(fn, parameters, call):
+def _source(call):
     """The call as a function of the language."""
-    lines = [f"def {fn.__name__}({', '.join(parameters)}):"]
+    names = [f"x{i}" for i in range(call.count)]
+    lines = [f"def extern_elementwise({', '.join(names)}):"]
     reason = _refusal(call)
     if reason:
         return lines + [f"    tl.static_assert(False, {reason!r})"]
-    names = [f"x{i}" for i in range(len(call.arguments))]
-    lines += [f"    {name} = tl.to_tensor({_constant(value)})" for name, value in zip(names, call.arguments)]
+    lines += [f"    {name} = tl.to_tensor({name})" for name in names]
 
     def returns(symbol, result, given):
         if _is_foreign(symbol):
@@ -131,30 +117,3 @@ def _source(fn, parameters, call):
     expected = ", ".join("(" + ", ".join(each.name for each in types) + ")" for types, _ in rows)
     lines += [f"    tl.static_assert(False, {'input arg type does not match. Expect one of ' + expected!r})"]
     return lines
-
-
-def function_of(fn):
-    """The function of the language that a marked function stands for; None where it does something else."""
-    if not hasattr(fn, "_extern_function"):
-        fn._extern_function = _traced(fn)
-    return fn._extern_function
-
-
-def _traced(fn):
-    parameters = [name for name in inspect.signature(fn).parameters if name not in _HOST_PARAMETERS]
-    host = {name: None for name in inspect.signature(fn).parameters if name in _HOST_PARAMETERS}
-    try:
-        call = fn(*[_Argument(name) for name in parameters], **host)
-    except (AttributeError, TypeError):  # it asks its arguments what only values know
-        return None
-    if not isinstance(call, ExternCall):
-        return None
-    from .. import language
-    from ..runtime.jit import jit
-
-    text = "\n".join(_source(fn, parameters, call)) + "\n"
-    path = f"<extern {fn.__module__}.{fn.__qualname__} {next(_count)}>"
-    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-    names = {"tl": language, "libdevice": language.extra.libdevice, "__name__": fn.__module__}
-    exec(compile(text, path, "exec"), names)
-    return jit(names[fn.__name__])

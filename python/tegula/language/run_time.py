@@ -23,6 +23,11 @@ def _type_of(text):
     return dtype(text) if code >= 0 else None
 
 
+OPERATORS = {"__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%", "__and__": "&",
+             "__or__": "|", "__xor__": "^", "__lshift__": "<<", "__rshift__": ">>", "__lt__": "<", "__le__": "<=", "__gt__": ">",
+             "__ge__": ">=", "__eq__": "==", "__ne__": "!="}
+
+
 class _Value:
     """`text` is the compiler's spelling of its type."""
 
@@ -32,9 +37,18 @@ class _Value:
     def __repr__(self):
         return f"<a run-time value: {self.text}>"
 
+    @property
+    def number(self):
+        """Its number among the run-time values of the call."""
+        return self.handle & ~(1 << 62)  # TG_IS_RUN_TIME
+
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if hasattr(tensor, name):
+            from .recorded import method_of
+
+            return method_of(self, name)
         raise AttributeError(f"`{name}` of a run-time value of type {self.text}: Python functions that a kernel calls may ask "
                              "for its dtype, type, shape and numel, of a descriptor for dtype, type, block_type and block_shape")
 
@@ -42,11 +56,20 @@ class _Value:
         raise TypeError(f"a run-time value of type {self.text} is not known while the kernel is compiled; write the function "
                         "with @triton.jit")
 
-    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = _refuse
-    __rfloordiv__ = __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = _refuse
-    __rshift__ = __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = __radd__ = __rsub__ = __rmul__ = _refuse
+    __rtruediv__ = __rfloordiv__ = __rmod__ = __rand__ = __ror__ = __rxor__ = __neg__ = __invert__ = _refuse
     __hash__ = object.__hash__
+
+
+def _operator(name):
+    def operator(self, other, _semantic=None):
+        return self._refuse() if _semantic is None else _semantic.method(self, name, (other, ), {})
+
+    return operator
+
+
+for _name in OPERATORS:
+    setattr(_Value, _name, _operator(_name))
 
 
 class RunTimeValue(_Value, tensor):

@@ -27,6 +27,7 @@ from .dependencies import is_pure, watch_call
 from .specialize import DeviceCaches, Specialization, call_key, mangle_type, native_specialize_impl
 from ..errors import Diagnostic
 from ..language.aggregate import aggregate_of
+from ..language.recorded import Recording
 from ..language.run_time import run_time
 from . import descriptors
 from .tensors import MockTensor, TensorWrapper, elements_reachable, reinterpret
@@ -99,6 +100,16 @@ def _is_written(cls, name):
     """Does a class have a method of this name that somebody wrote? What each object, or each class, has means nothing in
     a kernel."""
     return any(name in vars(base) for base in cls.__mro__ if base.__module__ != "builtins")
+
+
+def _answer_of(builtin, arguments, keywords):
+    """What a function that Python runs as a builtin answers: a constant or one of its arguments; where it computes, a function of
+    the language that the kernel calls with the run-time values it gave (VisitCall.cpp tells it by its being no tl.constexpr)."""
+    recording = Recording()
+    result = builtin(*arguments, _semantic=recording, **keywords)
+    if recording.lines:
+        return encode(recording.function(builtin, result))
+    return encode(lang.constexpr(result) if isinstance(result, core.Function) else result)
 
 
 class _Environment:
@@ -177,7 +188,7 @@ class _Environment:
         if takes_values(callee):
             arguments = [as_argument(value) for value in arguments]
             keywords = {name: as_argument(value) for name, value in keywords.items()}
-            return encode(callee(*arguments, _semantic=None, **keywords))
+            return _answer_of(callee, arguments, keywords)
         if not callable(callee) or isinstance(callee, (JITFunction, KernelInterface)):
             return None
         if isinstance(callee, Method):

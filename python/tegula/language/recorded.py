@@ -1,0 +1,201 @@
+"""Functions that Python runs as builtins of the language (``@tl.core.builtin``, ``@tl.core.extern``) and that compute.
+
+Upstream hands such a function its `_semantic`, which builds operations. Here the function runs with a `Recording` in its place,
+which writes down as a statement of the language each operation that is asked for; what comes out is a function of the
+language that the kernel calls with the run-time values it gave. The function runs for each call that a kernel has, with the constants of
+that call and with the types of its run-time values; of what it computes itself it knows types only where they are told (`x.to(dtype)`)."""
+import functools
+import hashlib
+import linecache
+import types
+
+from . import core
+from .classes import block_type
+from .core import Builtin, constexpr, dtype, tensor
+from .run_time import OPERATORS, RUN_TIME, RunTimeValue
+
+_BINARY = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and_": "&", "or_": "|", "xor_": "^",
+           "shl": "<<", "ashr": ">>", "greater_than": ">", "greater_equal": ">=", "less_than": "<", "less_equal": "<=",
+           "equal": "==", "not_equal": "!="}
+_UNARY = {"minus": "-", "plus": "+", "invert": "~"}
+# Operations of upstream's `_semantic` that a builtin has under its own name, or under the second one here.
+_CALLS = {name: name for name in (
+    "program_id", "num_programs", "to_tensor", "fdiv", "minimum", "maximum", "clamp", "arange", "full", "reshape", "expand_dims", "cat",
+    "join", "split", "permute", "cast", "load", "store", "atomic_cas", "atomic_max", "atomic_min", "atomic_add", "atomic_and", "atomic_or",
+    "atomic_xor", "atomic_xchg", "dot", "where", "gather", "histogram", "multiple_of", "max_contiguous", "max_constancy",
+    "debug_barrier", "assume", "advance", "make_block_ptr", "make_tensor_descriptor")}
+_CALLS |= {"logical_and": "logical_and", "logical_or": "logical_or", "broadcast_impl_shape": "broadcast_to", "splat": "broadcast_to"}
+_METHODS = {"logical_and", "logical_or"}
+
+
+class RecordedValue(tensor):
+    """The result of a recorded operation. Its element type and its shape, where the operation tells them."""
+
+    def __init__(self, name, element=None, shape=None):
+        self._name, self._known = name, {"dtype": element, "shape": shape}
+        if None not in (element, shape):
+            self._known["type"] = block_type(element, list(shape)) if shape else element
+
+    def __repr__(self):
+        return "<a value that the kernel computes>"
+
+    def __getattr__(self, name):
+        if name not in ("type", "dtype", "shape"):
+            return method_of(self, name)
+        if self._known.get(name) is None:
+            raise AttributeError(f"the {name} of a value that a builtin of yours computed is not known to Python; give it a type by "
+                                 "x.to(dtype, _semantic=_semantic), or write the function with @triton.jit")
+        return self._known[name]
+
+    def _refuse(self, *_):
+        raise TypeError("what a kernel computes is not known while the kernel is compiled; write the function with @triton.jit")
+
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = _refuse
+    __hash__ = object.__hash__
+
+
+def method_of(value, name):
+    """`x.name(..., _semantic=_semantic)`"""
+    if name not in OPERATORS and not hasattr(tensor, name):
+        raise AttributeError(f"{value!r} has no attribute `{name}`")
+
+    def method(*arguments, _semantic=None, **keywords):
+        if not isinstance(_semantic, Recording):
+            raise ValueError(f"`{name}` of a run-time value needs _semantic=_semantic in a Python function; write the function with "
+                             "@triton.jit to do without")
+        return _semantic.method(value, name, arguments, keywords)
+
+    return method
+
+
+class Options:
+    """The options that a builtin may ask for: those of the target that launches go to."""
+
+    def __init__(self, target):
+        self.backend_name = target.backend
+        self.arch = f"sm{target.arch}" if target.backend == "cuda" else str(target.arch)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"the option `{name}` is not known where a builtin runs; it may ask for arch and backend_name")
+
+
+class _Builder:
+    @functools.cached_property
+    def options(self):
+        from ..runtime.driver import driver
+
+        return Options(driver.active.get_current_target())
+
+    def __getattr__(self, name):
+        raise AttributeError(f"`_semantic.builder.{name}` builds an operation of upstream's compiler, which is not here; call the "
+                             "function of tl, with _semantic=_semantic")
+
+
+class Recording:
+    """Stands for upstream's `_semantic` while a builtin runs."""
+
+    def __init__(self):
+        self.builder = _Builder()
+        self.lines = []
+        self.names = {}  # of objects that the text names
+
+    def __getattr__(self, name):
+        if name in _BINARY:
+            return lambda left, right, *_: self.write(f"{self.text(left)} {_BINARY[name]} {self.text(right)}")
+        if name in _UNARY:
+            return lambda value: self.write(_UNARY[name] + self.text(value))
+        if name in _METHODS:
+            return lambda value, *arguments: self.method(value, name, arguments, {})
+        if name in _CALLS:
+            return lambda *arguments, **keywords: self.named(core.PREFIX + _CALLS[name], arguments, keywords)
+        raise AttributeError(f"`_semantic.{name}` is not there; call the function of tl, with _semantic=_semantic")
+
+    def bitcast(self, value, to):
+        return self.named(core.PREFIX + "cast", (value, to), {"bitcast": True})
+
+    def scalar_constant(self, value, to):
+        return self.named(core.PREFIX + "full", ((), value, to), {})
+
+    def text(self, value):
+        """The value as an expression of the recorded function."""
+        if isinstance(value, RUN_TIME):
+            return f"given[{value.number}]"
+        if isinstance(value, RecordedValue):
+            return value._name
+        value = core._unwrap(value)
+        if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+            return "(" + "".join(self.text(element) + ", " for element in value) + ")"
+        if value is None or isinstance(value, (bool, int, str)):
+            return f"({value!r})"
+        if isinstance(value, float):
+            return f"({value!r})" if abs(value) < float("inf") else f"float({str(value)!r})"
+        if isinstance(value, tensor):
+            raise TypeError(f"{value!r} is of another call")
+        if not isinstance(value, (Builtin, types.ModuleType)) and not hasattr(value, "fn"):
+            value = constexpr(value)
+        name = next((name for name, known in self.names.items() if known is value or _same(known, value)), f"known{len(self.names)}")
+        self.names[name] = value
+        return name
+
+    def write(self, expression, known=(None, None)):
+        name = f"x{len(self.lines)}"
+        self.lines.append(f"{name} = {expression}")
+        return RecordedValue(name, *known)
+
+    def _arguments(self, arguments, keywords):
+        return ", ".join([*map(self.text, arguments), *(f"{name}={self.text(value)}" for name, value in keywords.items())])
+
+    def call(self, function, arguments, keywords=None, known=(None, None)):
+        return self.write(f"{self.text(function)}({self._arguments(arguments, keywords or {})})", known)
+
+    def named(self, name, arguments, keywords):
+        """Calls a function of the language by its name."""
+        return self.call(_builtin(name), arguments, keywords, _converted(name, arguments, keywords))
+
+    def method(self, value, name, arguments, keywords):
+        if name in OPERATORS:
+            return self.write(f"{self.text(value)} {OPERATORS[name]} {self.text(arguments[0])}")
+        known = _converted(core.PREFIX + "cast" if name == "to" else name, (value, *arguments), keywords)
+        return self.write(f"{self.text(value)}.{name}({self._arguments(arguments, keywords)})", known)
+
+    def function(self, of, result):
+        """The function of the language that does what was recorded and gives `result`."""
+        lines = [f"def {of.__name__}(*given):", *("    " + line for line in self.lines), f"    return {self.text(result)}"]
+        known = "\n".join(lines) + "\n", of.__name__, f"{of.__module__}.{of.__qualname__}", tuple(self.names.items())
+        try:
+            return function_of_text(*known)
+        except TypeError:  # a constant that has no hash
+            return function_of_text.__wrapped__(*known)
+
+
+@functools.cache
+def _builtin(name):
+    return Builtin(name)
+
+
+def _same(known, value):
+    return isinstance(known, constexpr) and isinstance(value, constexpr) and known.value is value.value
+
+
+def _converted(name, arguments, keywords):
+    """(element type, shape) of a conversion's result; None for what is not known, as of all other operations."""
+    if name != core.PREFIX + "cast" or not arguments:
+        return None, None
+    to = core._unwrap(arguments[1] if len(arguments) > 1 else keywords.get("dtype"))
+    value = arguments[0]
+    shape = value.shape if isinstance(value, RunTimeValue) else value._known["shape"] if isinstance(value, RecordedValue) else None
+    return (to if isinstance(to, dtype) else None), shape
+
+
+@functools.lru_cache(maxsize=1024)
+def function_of_text(text, name, origin, names=()):
+    """A function of the language; the same one for the same text. Its file's name tells the text, so that kernels are found again
+    by other processes."""
+    from .. import language
+    from ..runtime.jit import jit
+
+    path = f"<recorded {origin} {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    scope = {"tl": language, "libdevice": language.extra.libdevice, "__name__": origin.rsplit(".", 1)[0], **dict(names)}
+    exec(compile(text, path, "exec"), scope)
+    return jit(scope[name])
