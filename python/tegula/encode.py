@@ -7,6 +7,7 @@ import weakref
 from . import _tegula as core
 from .errors import LaunchError
 from .language import core as lang
+from .language.classes import tuple as lang_tuple
 from .language.run_time import RUN_TIME
 
 # Objects that only Python knows, by handle: a weak reference, or a function that returns an object which cannot
@@ -55,13 +56,37 @@ def _function_of(constant):
 
 
 def takes_values(obj):
-    """Says whether a Python function is called as a builtin of the language is: upstream's mark of one."""
-    return isinstance(obj, types.FunctionType) and getattr(obj, "__triton_builtin__", False)
+    """Says whether a Python function is called as a builtin of the language is: it has upstream's mark of one, or is a method of an
+    aggregate that wants the `_semantic`."""
+    return isinstance(obj, types.FunctionType) and (getattr(obj, "__triton_builtin__", False) or _has(obj, "_semantic"))
 
 
-def as_argument(value):
+def _has(function, parameter):
+    code = function.__code__
+    return parameter in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+
+
+def call_builtin(function, recording, arguments, keywords):
+    """Calls a function that takes values; its `_semantic` and `_generator` are the recording."""
+    own = {name: recording for name in ("_semantic", "_generator") if name == "_semantic" or _has(function, name)}
+    return function(*map(_as_argument, arguments), **{name: _as_argument(value) for name, value in keywords.items()}, **own)
+
+
+class _Values(lang_tuple):
+    """A tuple of which not all elements are constants."""
+
+    @property
+    def value(self):
+        return self
+
+
+def _as_argument(value):
     """An argument of such a function: constants are tl.constexpr there."""
-    return value if isinstance(value, RUN_TIME) else lang.constexpr(value)
+    if isinstance(value, RUN_TIME) or lang.is_aggregate(value):
+        return value
+    if type(value) in (tuple, list) and (not value or any(not isinstance(each, lang.constexpr) for each in map(_as_argument, value))):
+        return _Values(map(_as_argument, value))
+    return lang.constexpr(value)
 
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)

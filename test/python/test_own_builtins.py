@@ -43,7 +43,7 @@ def test_operations_of_the_semantic(target, x):
 def halves(x, y, _semantic=None):
     kept = core.where(_semantic.greater_than(x, 0.0), x, y, _semantic=_semantic)
     small = kept.to(tl.float16, _semantic=_semantic)
-    assert small.dtype == tl.float16 and x.to(tl.float16, _semantic=_semantic).shape == x.shape == (32,)
+    assert small.dtype == tl.float16 and small.shape == kept.shape == x.shape == (32,) and kept.type == x.type
     return small.to(tl.float32, _semantic=_semantic), x.__mul__(2.0, _semantic=_semantic)
 
 
@@ -117,9 +117,75 @@ def test_assembly_that_python_writes():
 
 
 @core.builtin
+def swapped(pointers, _semantic=None, *, _generator):
+    """Reads through the pointer, by types of computed values; unpacks computed tuples; calls a function of the language."""
+    x = tl.load(pointers, _semantic=_semantic)
+    assert x.dtype == pointers.dtype.element_ty and x.numel.value == 32
+    left, right = x.reshape([x.shape[0] // 2, 2], _semantic=_semantic).split(_semantic=_semantic)
+    assert left.shape == (16,)
+    joined = tl.join(right, _generator.call_JitFunction(negated, (left,), {}), _semantic=_semantic)
+    return joined.reshape([joined.numel], _semantic=_semantic)
+
+
+@triton.jit
+def negated(x):
+    return -x
+
+
+def test_types_of_computed_values(target, x):
+    @triton.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, swapped(x_ptr + i))
+
+    np.testing.assert_array_equal(run(kernel, x), np.stack([x[1::2], -x[::2]], 1).reshape(-1))
+
+
+@core.builtin
+def with_one_more(values, one, _semantic=None):
+    return tl.tuple([*values.values, one])
+
+
+def test_tuples_that_grow(target, x):
+    @triton.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        values = ()
+        for k in tl.static_range(3):
+            values = with_one_more(values, tl.load(x_ptr + i) + k)
+        tl.store(out_ptr + i, values[0] + values[1] * values[2])
+
+    np.testing.assert_allclose(run(kernel, x), x + (x + 1) * (x + 2), rtol=1e-6)
+
+
+@core._aggregate
+class Pair:
+    first: tl.tensor
+    second: tl.tensor
+
+    @triton.constexpr_function
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+    def get_second(self, _semantic=None):
+        return self.second
+
+    def total(self, _semantic=None):
+        return _semantic.add(self.first, self.second, True)
+
+
+def test_methods_of_aggregates_that_python_runs(target, x):
+    @triton.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        pair = Pair(tl.load(x_ptr + i), 5.0)
+        tl.store(out_ptr + i, pair.total() * pair.get_second())
+
+    np.testing.assert_allclose(run(kernel, x), (x + 5) * 5, rtol=1e-6)
+
+
+@core.builtin
 def asks_too_much(x, what, _semantic=None):
-    if what.value == "type":
-        return _semantic.add(x, x, True).dtype
     if what.value == "builder":
         return _semantic.builder.create_fadd(x, x)
     if what.value == "bool":
@@ -128,7 +194,7 @@ def asks_too_much(x, what, _semantic=None):
 
 
 @pytest.mark.parametrize("what,text", [
-    ("type", r"give it a type by x.to\(dtype"), ("builder", "`_semantic.builder.create_fadd` builds an operation of upstream's compiler"),
+    ("builder", "`_semantic.builder.create_fadd` builds an operation of upstream's compiler"),
     ("bool", "is not known while the kernel is compiled"), ("semantic", "`sin` of a run-time value needs _semantic=_semantic")])
 def test_what_a_builtin_cannot_know(x, what, text):
     @triton.jit

@@ -3,16 +3,17 @@
 Upstream hands such a function its `_semantic`, which builds operations. Here the function runs with a `Recording` in its place,
 which writes down as a statement of the language each operation that is asked for; what comes out is a function of the
 language that the kernel calls with the run-time values it gave. The function runs for each call that a kernel has, with the constants of
-that call and with the types of its run-time values; of what it computes itself it knows types only where they are told (`x.to(dtype)`)."""
+that call and with the types of its run-time values."""
 import functools
 import hashlib
 import linecache
+import re
 import types
 
+from .. import _tegula as _core
 from . import core
-from .classes import block_type
-from .core import Builtin, constexpr, dtype, tensor
-from .run_time import OPERATORS, RUN_TIME, RunTimeValue
+from .core import Builtin, constexpr, tensor
+from .run_time import OPERATORS, POINTER, RUN_TIME, TILE
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and_": "&", "or_": "|", "xor_": "^",
            "shl": "<<", "ashr": ">>", "greater_than": ">", "greater_equal": ">=", "less_than": "<", "less_equal": "<=",
@@ -29,28 +30,33 @@ _METHODS = {"logical_and", "logical_or"}
 
 
 class RecordedValue(tensor):
-    """The result of a recorded operation. Its element type and its shape, where the operation tells them."""
+    """The result of a recorded operation."""
 
-    def __init__(self, name, element=None, shape=None):
-        self._name, self._known = name, {"dtype": element, "shape": shape}
-        if None not in (element, shape):
-            self._known["type"] = block_type(element, list(shape)) if shape else element
+    def __init__(self, recording, name):
+        self._recording, self._name = recording, name
 
     def __repr__(self):
         return "<a value that the kernel computes>"
 
     def __getattr__(self, name):
-        if name not in ("type", "dtype", "shape"):
-            return method_of(self, name)
-        if self._known.get(name) is None:
-            raise AttributeError(f"the {name} of a value that a builtin of yours computed is not known to Python; give it a type by "
-                                 "x.to(dtype, _semantic=_semantic), or write the function with @triton.jit")
-        return self._known[name]
+        if name in ("type", "dtype", "shape", "numel"):
+            return getattr(self._recording.kind(self), name)
+        return method_of(self, name)
 
     def _refuse(self, *_):
         raise TypeError("what a kernel computes is not known while the kernel is compiled; write the function with @triton.jit")
 
-    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = _refuse
+    def __len__(self):
+        kind = self._recording.kind(self)
+        return len(kind) if isinstance(kind, tuple) else self._refuse()
+
+    def __getitem__(self, index):
+        return RecordedValue(self._recording, f"{self._name}[{range(len(self))[index]}]")
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    __bool__ = __int__ = __float__ = __index__ = _refuse
     __hash__ = object.__hash__
 
 
@@ -98,6 +104,8 @@ class Recording:
         self.builder = _Builder()
         self.lines = []
         self.names = {}  # of objects that the text names
+        self.given = {}  # the run-time values that the text names, by their numbers
+        self.kinds = {}  # of computed values, by their names: run-time values of the same types
 
     def __getattr__(self, name):
         if name in _BINARY:
@@ -119,6 +127,7 @@ class Recording:
     def text(self, value):
         """The value as an expression of the recorded function."""
         if isinstance(value, RUN_TIME):
+            self.given[value.number] = value
             return f"given[{value.number}]"
         if isinstance(value, RecordedValue):
             return value._name
@@ -137,26 +146,47 @@ class Recording:
         self.names[name] = value
         return name
 
-    def write(self, expression, known=(None, None)):
+    def write(self, expression):
         name = f"x{len(self.lines)}"
         self.lines.append(f"{name} = {expression}")
-        return RecordedValue(name, *known)
+        return RecordedValue(self, name)
+
+    def call_JitFunction(self, function, arguments, kwargs):
+        """As upstream's `_generator`."""
+        return self.call(function, arguments, kwargs)
+
+    def kind(self, value):
+        """A run-time value of the type of `value`: the compiler is asked, by a kernel of what was recorded so far."""
+        if value._name not in self.kinds:
+            told = []
+
+            def tell(kind, _semantic=None):
+                told.append(kind)
+
+            stands = ", ".join(_of_type(self.given[number].text) if number in self.given else "None"
+                               for number in range(max(self.given, default=-1) + 1))
+            lines = ["def types():", f"    given = ({stands}{',' if stands else ''})", *("    " + line for line in self.lines),
+                     f"    tell({value._name})"]
+            function = function_of_text.__wrapped__("\n".join(lines) + "\n", "types", __name__,
+                                                    (*self.names.items(), ("tell", core.builtin(tell))))
+            _core.prepare(function, "interp", -1, ())
+            self.kinds[value._name] = told[-1]
+        return self.kinds[value._name]
 
     def _arguments(self, arguments, keywords):
         return ", ".join([*map(self.text, arguments), *(f"{name}={self.text(value)}" for name, value in keywords.items())])
 
-    def call(self, function, arguments, keywords=None, known=(None, None)):
-        return self.write(f"{self.text(function)}({self._arguments(arguments, keywords or {})})", known)
+    def call(self, function, arguments, keywords=None):
+        return self.write(f"{self.text(function)}({self._arguments(arguments, keywords or {})})")
 
     def named(self, name, arguments, keywords):
         """Calls a function of the language by its name."""
-        return self.call(_builtin(name), arguments, keywords, _converted(name, arguments, keywords))
+        return self.call(_builtin(name), arguments, keywords)
 
     def method(self, value, name, arguments, keywords):
         if name in OPERATORS:
             return self.write(f"{self.text(value)} {OPERATORS[name]} {self.text(arguments[0])}")
-        known = _converted(core.PREFIX + "cast" if name == "to" else name, (value, *arguments), keywords)
-        return self.write(f"{self.text(value)}.{name}({self._arguments(arguments, keywords)})", known)
+        return self.write(f"{self.text(value)}.{name}({self._arguments(arguments, keywords)})")
 
     def function(self, of, result):
         """The function of the language that does what was recorded and gives `result`."""
@@ -177,14 +207,16 @@ def _same(known, value):
     return isinstance(known, constexpr) and isinstance(value, constexpr) and known.value is value.value
 
 
-def _converted(name, arguments, keywords):
-    """(element type, shape) of a conversion's result; None for what is not known, as of all other operations."""
-    if name != core.PREFIX + "cast" or not arguments:
-        return None, None
-    to = core._unwrap(arguments[1] if len(arguments) > 1 else keywords.get("dtype"))
-    value = arguments[0]
-    shape = value.shape if isinstance(value, RunTimeValue) else value._known["shape"] if isinstance(value, RecordedValue) else None
-    return (to if isinstance(to, dtype) else None), shape
+def _of_type(text):
+    """An expression of the type that the compiler spells so."""
+    if tile := TILE.fullmatch(text):
+        extents = "".join(f"{extent}, " for extent in re.findall(r"\d+", tile[1]))
+        return f"tl.broadcast_to({_of_type(tile[2])}, ({extents}))"
+    if pointer := POINTER.fullmatch(text):
+        return f"tl.full((), 0, tl.int64).to(tl.pointer_type(tl.dtype({pointer[2]!r}), 1, {bool(pointer[1])}))"
+    if _core.dtype_from_name(text) >= 0:
+        return f"tl.full((), 0, tl.dtype({text!r}))"
+    return "None"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -3,20 +3,20 @@ their types and shapes, pass them on and return them. Their elements are not kno
 import re
 
 from .. import _tegula as _core
-from .core import dtype, tensor
+from .core import constexpr, dtype, tensor
 from .classes import block_type, pointer_type, tensor_descriptor, tensor_descriptor_base_type
 
-_TILE = re.compile(r"<\[(.*)\], (.*)>")
-_POINTER = re.compile(r"(const_)?pointer<(.*)>")
+TILE = re.compile(r"<\[(.*)\], (.*)>")
+POINTER = re.compile(r"(const_)?pointer<(.*)>")
 _DESCRIPTOR = re.compile(r"tensor_descriptor<(.*)>")
 
 
 def _type_of(text):
     """The type that the compiler spells so; None: it is one that Python has no class of."""
-    if tile := _TILE.fullmatch(text):
+    if tile := TILE.fullmatch(text):
         element = _type_of(tile[2])
         return element and block_type(element, [int(extent) for extent in re.findall(r"\d+", tile[1])])
-    if pointer := _POINTER.fullmatch(text):
+    if pointer := POINTER.fullmatch(text):
         element = _type_of(pointer[2])
         return element and pointer_type(element, const=bool(pointer[1]))
     code = _core.dtype_from_name(text)
@@ -86,11 +86,11 @@ class RunTimeValue(_Value, tensor):
 
     @property
     def shape(self):
-        return tuple(getattr(self.type, "shape", ()))
+        return tuple(map(constexpr, getattr(self.type, "shape", ())))
 
     @property
     def numel(self):
-        return getattr(self.type, "numel", 1)
+        return constexpr(getattr(self.type, "numel", 1))
 
 
 class RunTimeDescriptor(_Value, tensor_descriptor):

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from .. import _tegula as core
 from .. import knobs
 from ..absent import Absent, absent_class
-from ..encode import Method, as_argument, encode, encode_attribute, object_of, takes_values
+from ..encode import Method, call_builtin, encode, encode_attribute, object_of, takes_values
 from ..knob_types import getenv_bool
 from ..language import core as lang
 from . import binder, hooks
@@ -106,7 +106,7 @@ def _answer_of(builtin, arguments, keywords):
     """What a function that Python runs as a builtin answers: a constant or one of its arguments; where it computes, a function of
     the language that the kernel calls with the run-time values it gave (VisitCall.cpp tells it by its being no tl.constexpr)."""
     recording = Recording()
-    result = builtin(*arguments, _semantic=recording, **keywords)
+    result = call_builtin(builtin, recording, arguments, keywords)
     if recording.lines:
         return encode(recording.function(builtin, result))
     return encode(lang.constexpr(result) if isinstance(result, core.Function) else result)
@@ -186,8 +186,6 @@ class _Environment:
         if list(keywords) == ["len()"]:
             return self._length(callee)
         if takes_values(callee):
-            arguments = [as_argument(value) for value in arguments]
-            keywords = {name: as_argument(value) for name, value in keywords.items()}
             return _answer_of(callee, arguments, keywords)
         if not callable(callee) or isinstance(callee, (JITFunction, KernelInterface)):
             return None
