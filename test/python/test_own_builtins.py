@@ -120,7 +120,8 @@ def test_assembly_that_python_writes():
 def swapped(pointers, _semantic=None, *, _generator):
     """Reads through the pointer, by types of computed values; unpacks computed tuples; calls a function of the language."""
     x = tl.load(pointers, _semantic=_semantic)
-    assert x.dtype == pointers.dtype.element_ty and x.numel.value == 32
+    assert core._unwrap_shape(x.shape) == core._shape_check_impl(core._unwrap_iterable((x.shape, ))) == [32]
+    assert core._unwrap_iterable((core.constexpr(4), 8)) == (4, 8) and x.dtype == pointers.dtype.element_ty and x.numel.value == 32
     left, right = x.reshape([x.shape[0] // 2, 2], _semantic=_semantic).split(_semantic=_semantic)
     assert left.shape == (16,)
     joined = tl.join(right, _generator.call_JitFunction(negated, (left,), {}), _semantic=_semantic)

@@ -73,8 +73,8 @@ NAMES = {
     "triton.language.extra.cuda.gdc": "gdc_launch_dependents gdc_wait",
     "triton.language.extra.cuda.utils": "globaltimer num_threads num_warps smid",
     "triton.language": "PropagateNan constexpr constexpr_type core const dtype extra math pointer_type semantic standard target_info tensor",
-    "triton.language.core": """CONSTEXPR_0 PropagateNan TRITON_BUILTIN pi32_t str_to_ty TRITON_MAX_TENSOR_NUMEL _unwrap_if_constexpr builtin cdiv constexpr
-        constexpr_type dispatch dtype extern get_int_dtype is_builtin must_use_result tensor view""",
+    "triton.language.core": """CONSTEXPR_0 PropagateNan TRITON_BUILTIN pi32_t str_to_ty TRITON_MAX_TENSOR_NUMEL _unwrap_if_constexpr _unwrap_shape _unwrap_iterable
+        _shape_check_impl builtin cdiv constexpr constexpr_type dispatch dtype extern get_int_dtype is_builtin must_use_result tensor view""",
     "triton.language.standard": """_log2 _get_int_dtype _sum_combine _elementwise_max _elementwise_min cdiv max sum sort
         _argmax_combine_tie_break_left""",
     "triton.language.semantic": "IncompatibleTypeErrorImpl TritonSemantic",

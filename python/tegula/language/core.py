@@ -450,6 +450,25 @@ def _unwrap_if_constexpr(value):
     return _unwrap(value)
 
 
+def _unwrap_shape(shape):
+    """The extents of a shape, as numbers; for functions that Python runs as builtins."""
+    return [_unwrap(extent) for extent in _unwrap(shape)]
+
+
+def _unwrap_iterable(values):
+    """The only one of the values where that is a sequence: what `x.reshape(4, 8)` and `x.reshape((4, 8))` have in common."""
+    return values[0] if len(values) == 1 and hasattr(_unwrap(values[0]), "__iter__") else values
+
+
+def _shape_check_impl(shape):
+    """The extents of a shape that upstream takes: powers of two."""
+    from .._utils import validate_block_shape
+
+    shape = _unwrap_shape(shape)
+    validate_block_shape(shape)
+    return shape
+
+
 def check_bit_width(value, shift_value):
     """Warns where a constant shifts a value by as many bits as it has, or more."""
     if isinstance(value, tensor) and isinstance(shift_value, constexpr) and shift_value.value >= value.dtype.primitive_bitwidth:
