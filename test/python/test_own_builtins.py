@@ -143,6 +143,23 @@ def test_types_of_computed_values(target, x):
 
 
 @core.builtin
+def table(x, _semantic=None):
+    column = x.__getitem__((slice(None), None), _semantic=_semantic)
+    row = x.__neg__(_semantic=_semantic).__getitem__((None, slice(None)), _semantic=_semantic)
+    column = tl.where(column.__eq__(row, _semantic=_semantic), column, column, _semantic=_semantic)
+    return tl.max(column.__add__(row, _semantic=_semantic).__rsub__(1.0, _semantic=_semantic), 1, _semantic=_semantic)
+
+
+def test_operators_with_the_semantic(target, x):
+    @triton.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, table(tl.load(x_ptr + i)))
+
+    np.testing.assert_allclose(run(kernel, x), (1 - (x[:, None] - x[None, :])).max(1), rtol=1e-6)
+
+
+@core.builtin
 def with_one_more(values, one, _semantic=None):
     return tl.tuple([*values.values, one])
 

@@ -13,7 +13,7 @@ import types
 from .. import _tegula as _core
 from . import core
 from .core import Builtin, constexpr, tensor
-from .run_time import OPERATORS, POINTER, RUN_TIME, TILE
+from .run_time import OPERATORS, POINTER, REFLECTED, RUN_TIME, TILE, UNARY, operator_method
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and_": "&", "or_": "|", "xor_": "^",
            "shl": "<<", "ashr": ">>", "greater_than": ">", "greater_equal": ">=", "less_than": "<", "less_equal": "<=",
@@ -50,7 +50,9 @@ class RecordedValue(tensor):
         kind = self._recording.kind(self)
         return len(kind) if isinstance(kind, tuple) else self._refuse()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index, _semantic=None):
+        if _semantic is not None:
+            return _semantic.method(self, "__getitem__", (index, ), {})
         return RecordedValue(self._recording, f"{self._name}[{range(len(self))[index]}]")
 
     def __iter__(self):
@@ -60,9 +62,13 @@ class RecordedValue(tensor):
     __hash__ = object.__hash__
 
 
+for _name in (*OPERATORS, *REFLECTED, *UNARY):
+    setattr(RecordedValue, _name, operator_method(_name))
+
+
 def method_of(value, name):
     """`x.name(..., _semantic=_semantic)`"""
-    if name not in OPERATORS and not hasattr(tensor, name):
+    if not hasattr(tensor, name):
         raise AttributeError(f"{value!r} has no attribute `{name}`")
 
     def method(*arguments, _semantic=None, **keywords):
@@ -129,7 +135,7 @@ class Recording:
         if isinstance(value, RUN_TIME):
             self.given[value.number] = value
             return f"given[{value.number}]"
-        if isinstance(value, RecordedValue):
+        if isinstance(value, RecordedValue) and value._recording is self:
             return value._name
         value = core._unwrap(value)
         if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
@@ -186,7 +192,19 @@ class Recording:
     def method(self, value, name, arguments, keywords):
         if name in OPERATORS:
             return self.write(f"{self.text(value)} {OPERATORS[name]} {self.text(arguments[0])}")
+        if name in REFLECTED:
+            return self.write(f"{self.text(arguments[0])} {REFLECTED[name]} {self.text(value)}")
+        if name in UNARY:
+            return self.write(UNARY[name] + self.text(value))
+        if name == "__getitem__":
+            return self.write(f"{self.text(value)}[{self._index(arguments[0])}]")
         return self.write(f"{self.text(value)}.{name}({self._arguments(arguments, keywords)})")
+
+    def _index(self, index):
+        index = core._unwrap(index)
+        if isinstance(index, tuple):
+            return ", ".join(map(self._index, index))
+        return ":" if hasattr(index, "step") else self.text(index)  # a slice: of Python, or of the language
 
     def function(self, of, result):
         """The function of the language that does what was recorded and gives `result`."""

@@ -26,6 +26,8 @@ def _type_of(text):
 OPERATORS = {"__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%", "__and__": "&",
              "__or__": "|", "__xor__": "^", "__lshift__": "<<", "__rshift__": ">>", "__lt__": "<", "__le__": "<=", "__gt__": ">",
              "__ge__": ">=", "__eq__": "==", "__ne__": "!="}
+REFLECTED = {f"__r{name[2:]}": symbol for name, symbol in list(OPERATORS.items())[:10]}
+UNARY = {"__neg__": "-", "__invert__": "~"}
 
 
 class _Value:
@@ -56,20 +58,21 @@ class _Value:
         raise TypeError(f"a run-time value of type {self.text} is not known while the kernel is compiled; write the function "
                         "with @triton.jit")
 
-    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = __radd__ = __rsub__ = __rmul__ = _refuse
-    __rtruediv__ = __rfloordiv__ = __rmod__ = __rand__ = __ror__ = __rxor__ = __neg__ = __invert__ = _refuse
+    __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = _refuse
     __hash__ = object.__hash__
 
 
-def _operator(name):
-    def operator(self, other, _semantic=None):
-        return self._refuse() if _semantic is None else _semantic.method(self, name, (other, ), {})
+def operator_method(name):
+    """A method that is refused as an operator of Python, and recorded with a `_semantic`."""
+
+    def operator(self, *others, _semantic=None):
+        return self._refuse() if _semantic is None else _semantic.method(self, name, others, {})
 
     return operator
 
 
-for _name in OPERATORS:
-    setattr(_Value, _name, _operator(_name))
+for _name in (*OPERATORS, *REFLECTED, *UNARY, "__getitem__"):
+    setattr(_Value, _name, operator_method(_name))
 
 
 class RunTimeValue(_Value, tensor):
