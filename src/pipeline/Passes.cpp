@@ -34,6 +34,7 @@
 #include "transforms/StartLoads.h"
 #include "transforms/StoreBoxes.h"
 #include "transforms/TransposeProducts.h"
+#include "transforms/UnrollAsAsked.h"
 #include "transforms/UnrollShortLoops.h"
 #include "transforms/UnswitchLoops.h"
 #include "transforms/VersionClampedLoops.h"
@@ -124,6 +125,12 @@ const Pass hoistLoads{"hoist-loads", "ttir",
                           transforms::hoistLoads(function, unit.warps, unit.machine);
                         });
                       }};
+const Pass unrollAsAsked{"unroll-as-asked", "ttir",
+                         "loops of products take as many trips at once as their user asks", [](Unit &unit) {
+                           return eachFunction(unit, [&](tile::FuncOp function) {
+                             transforms::unrollAsAsked(function, unit.stages, unit.machine);
+                           });
+                         }};
 const Pass nestFlatLoops{
     "nest-flat-loops", "ttir",
     "one loop over the trips of all tiles becomes a loop over tiles around one over their trips",

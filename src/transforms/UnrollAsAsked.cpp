@@ -14,6 +14,7 @@ namespace tegula::transforms {
 
 namespace {
 
+// Of what each trip loads anew.
 uint64_t bytesOfTrip(scf::ForOp loop) {
   uint64_t bytes = 0;
   for (LoadOp load : loop.getBody()->getOps<LoadOp>())

@@ -6,9 +6,10 @@
 
 namespace tegula::transforms {
 
-// In tile: an innermost loop of products with `loop_unroll_factor` takes as many trips at once, if what they
-// load fits into shared memory as often as the loop has `stages`. What is left over is a loop that loads
-// nothing ahead.
+// In tile: an innermost loop of products with `loop_unroll_factor` takes as many trips at once, if their
+// copies are few bytes (`unrolledBytes`): where shared memory then leaves programs out, it is slower. Its
+// loads run ahead at least as many trips as `stages` ask. The last trips, fewer than the factor, load nothing
+// ahead.
 void unrollAsAsked(mlir::Operation *function, unsigned stages, const simt::Machine &machine);
 
 } // namespace tegula::transforms

@@ -118,7 +118,7 @@ def write_recurrence(draft):
 
 
 def write_search(draft):
-    """Where each element belongs in a sorted table: halving, a fixed number of times or as long as needed."""
+    """Each element's place in a sorted table: halving, a fixed number of times or as long as needed."""
     block, warps = draft.until(lambda block, warps: 1 <= block / LANES / warps <= 16,
                                lambda: (draft.one_of(64, 128, 256, 512, 1024), draft.one_of(1, 2, 4, 8)))
     bits, count, index = draft.one_of(6, 10, 16), block * draft.size(4096, 3), draft.one_of("i32", "i64")

@@ -387,6 +387,7 @@ constexpr pipeline::Row table[] = {
     {"simt", &pipeline::loadInOwnTrip, hasAsyncCopy},
     {"simt", &pipeline::splitLoopCarriedOffsets},
     {"simt", &pipeline::splitMaskedLoops, hasGroupDots},
+    {"simt", &pipeline::unrollAsAsked, hasAsyncCopy},
     {"simt", &pipeline::splitNarrowLoops},
     {"simt", &pipeline::unrollElementwiseLoops},
     {"simt", &pipeline::cse},
