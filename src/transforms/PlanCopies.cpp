@@ -627,7 +627,8 @@ private:
     // Crowded registers keep no factor of all trips (OperandsInShared).
     if (registers - machine_.costs.besideSums + kept <= this->registers() * machine_.costs.crowdedRegisters)
       registers = std::min(registers + kept, this->registers() + 1);
-    if (runOn || plan_.isWaitedFor || lacksSlot_)
+    // Programs that walk over tiles are as many as a device runs at a time, or few more.
+    if (runOn || plan_.isWaitedFor || lacksSlot_ || (walksOverTiles() && beginsByProgram()))
       return;
     uint64_t most =
         std::max<uint64_t>(machine_.registerFile / (32 * simt::warpsOf(plan_.loop) * registers), 1);
