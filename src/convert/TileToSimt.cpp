@@ -148,10 +148,12 @@ private:
            timesOfShare(own, best, width, dim) >= machine_.costs.repeatedStores;
   }
 
-  // The same of atomic steps. A thread waits for memory at each that orders what is around it.
+  // The same of atomic steps. A thread waits for memory at each that orders what is around it; and few
+  // threads add to each line of memory in parts, one after the other, where programs add to the same lines.
   bool isStepped(AtomicRMWOp op, const Layout &own, const Layout &best, unsigned width, unsigned dim) {
-    unsigned most = op.getSem() == MemSemantic::Relaxed ? machine_.costs.repeatedStores : 2;
-    return timesOfShare(own, best, width, dim) >= most;
+    bool isOrdered = op.getSem() != MemSemantic::Relaxed;
+    return timesOfShare(own, best, width, dim) >=
+           (isOrdered || isSmall(op) ? 2 : machine_.costs.repeatedStores);
   }
 
   // A thread's accesses of all registers that it has over those of its share of the tile.

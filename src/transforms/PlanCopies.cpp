@@ -589,7 +589,8 @@ private:
   // where the copies of all programs that are on the way are not fewer than before. A third one is no gain
   // where there are too few programs for it; but half as many again are, where the warps of all of them are
   // too few to keep the multiprocessor busy. Not of products of so few rows that there are hardly more of
-  // them: one step of decoding has few programs.
+  // them: one step of decoding has few programs. Nor where a program has its multiprocessor for itself,
+  // whatever else would fit there.
   void startCopiesBehindReads() {
     unsigned registers = machine_.costs.besideSums + carriedRegisters() + registersOfAddresses(), kept = 0;
     bool runOn = false, areOfOneWarp = true, isSlender = false;
@@ -627,8 +628,7 @@ private:
     // Crowded registers keep no factor of all trips (OperandsInShared).
     if (registers - machine_.costs.besideSums + kept <= this->registers() * machine_.costs.crowdedRegisters)
       registers = std::min(registers + kept, this->registers() + 1);
-    // Programs that walk over tiles are as many as a device runs at a time, or few more.
-    if (runOn || plan_.isWaitedFor || lacksSlot_ || (walksOverTiles() && beginsByProgram()))
+    if (runOn || plan_.isWaitedFor || lacksSlot_ || isAloneOverTiles())
       return;
     uint64_t most =
         std::max<uint64_t>(machine_.registerFile / (32 * simt::warpsOf(plan_.loop) * registers), 1);
