@@ -33,7 +33,8 @@ void unrollAsAsked(Operation *function, unsigned stages, const simt::Machine &ma
   for (scf::ForOp loop : innermostLoopsOfDots(function)) {
     unsigned factor = simt::unrollFactorOf(loop), asked = std::max(simt::stagesOf(loop, stages), 1u);
     unsigned slots = (asked - 1 + factor - 1) / factor + 1; // of trips together
-    if (factor < 2 || factor * slots * bytesOfTrip(loop) > machine.costs.unrolledBytes)
+    if (factor < 2 || loop.getUnsignedCmp() ||
+        factor * slots * bytesOfTrip(loop) > machine.costs.unrolledBytes)
       continue;
     FailureOr<UnrolledLoopInfo> unrolled = loopUnrollByFactor(loop, factor);
     if (failed(unrolled))
