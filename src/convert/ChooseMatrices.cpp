@@ -195,7 +195,7 @@ private:
       tryLayoutOfSeveralWarps(classOf(dot));
     auto known = layouts_.find(classOf(dot));
     const Layout *wanted = known == layouts_.end() ? nullptr : &known->second;
-    if (ofSeveralWarps_.contains(classOf(dot)) && (best = ofSeveralWarps(dot, wanted)))
+    if (takeSeveralWarps_.contains(classOf(dot)) && (best = ofSeveralWarps(dot, wanted)))
       least = 0; // it reads its operands by itself, and runs while the warps go on
     for (simt::MatrixInstruction instruction : options_.machine.matrixInstructions(types))
       for (bool isSwapped : {false, true}) {
@@ -293,7 +293,7 @@ private:
       std::optional<MatrixDot> found = ofSeveralWarps(dot, nullptr);
       if (found && suitsItsClass(leader, found->result)) {
         layouts_.try_emplace(leader, found->result);
-        ofSeveralWarps_.insert(leader);
+        takeSeveralWarps_.insert(leader);
         return;
       }
     }
@@ -433,8 +433,7 @@ private:
   llvm::DenseMap<Value, Chain> chains_;
   llvm::DenseMap<std::pair<Value, unsigned>, bool> turned_; // by class and operand: lies AlongResult
   llvm::DenseMap<Value, Layout> layouts_;
-  llvm::DenseSet<Value>
-      ofSeveralWarps_; // classes whose layout is one of such an instruction, which pays there
+  llvm::DenseSet<Value> takeSeveralWarps_;           // classes for which an instruction of several warps pays
   llvm::DenseMap<Value, SmallVector<DotOp>> dotsOf_; // by class
   llvm::DenseMap<Operation *, MatrixDot> result_;
 };

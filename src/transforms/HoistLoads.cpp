@@ -27,9 +27,7 @@ bool onlyReads(scf::ForOp loop) {
 
 // Is there a trip? Null: always.
 Value hasTrip(OpBuilder &builder, scf::ForOp loop) {
-  std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound());
-  std::optional<int64_t> end = getConstantIntValue(loop.getUpperBound());
-  if (first && end && *first < *end)
+  if (std::optional<APInt> trips = loop.getStaticTripCount(); trips && !trips->isZero())
     return {};
   auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
   return arith::CmpIOp::create(builder, loop.getLoc(), less, loop.getLowerBound(), loop.getUpperBound());

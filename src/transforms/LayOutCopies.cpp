@@ -8,6 +8,8 @@
 #include "transforms/OperandsInShared.h"
 #include "transforms/OtherLayout.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace tegula::tile;
 using tegula::layout::Layout;
@@ -155,6 +157,14 @@ CopiedLoad layOutCopy(LoadOp load, ArrayRef<simt::ConvertOp> converts, const sim
       mapFor(copy, own, converts, simt::storedBits(elementType(load.getType())), width, machine);
   width = layout::copyWidth(copy, map, width);
   return {load, std::move(map), width, std::move(lanes)};
+}
+
+bool fillsWithZeros(LoadOp load) {
+  Value other = load.getOther();
+  while (other && other.getDefiningOp() &&
+         isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(other.getDefiningOp()))
+    other = other.getDefiningOp()->getOperand(0);
+  return !other || matchPattern(other, m_Zero()) || matchPattern(other, m_AnyZeroFloat());
 }
 
 bool wantsCopy(simt::ConvertOp convert) {

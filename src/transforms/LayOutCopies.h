@@ -23,6 +23,9 @@ struct CopiedLoad {
 CopiedLoad layOutCopy(tile::LoadOp load, llvm::ArrayRef<simt::ConvertOp> converts,
                       const simt::Machine &machine);
 
+// Are masked elements of the load 0, as a copy leaves them?
+bool fillsWithZeros(tile::LoadOp load);
+
 // Is a load copied for the sake of this conversion: through shared memory, or to the factor of a product by
 // instructions of several warps?
 bool wantsCopy(simt::ConvertOp convert);

@@ -5,11 +5,11 @@
 #include "layout/MatrixAccess.h"
 #include "layout/OperandTile.h"
 #include "layout/Queries.h"
+#include "transforms/LayOutCopies.h"
 #include "transforms/ProductLoops.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -249,7 +249,7 @@ private:
   LoadOp crowdedLoad(ArrayRef<Operation *> users) {
     auto load = convert_.getValue().getDefiningOp<LoadOp>();
     if (!machine_.hasAsyncCopy || !load || !load->hasOneUse() || load->getBlock() != convert_->getBlock() ||
-        load.getIsVolatile() || !isZeroOrNone(load.getOther()) ||
+        load.getIsVolatile() || !fillsWithZeros(load) ||
         !llvm::all_of(shapeOf(load.getType()), llvm::isPowerOf2_64) || isBesideCopies())
       return {};
     unsigned held = 0;
@@ -269,10 +269,6 @@ private:
                        [](Value carried) { return isa<simt::TokenType>(carried.getType()); }))
         return true;
     return false;
-  }
-
-  static bool isZeroOrNone(Value other) {
-    return !other || matchPattern(other, m_Zero()) || matchPattern(other, m_AnyZeroFloat());
   }
 
   // Copies the tile from where it is loaded into a buffer, past the registers, and waits for it ahead of the

@@ -19,14 +19,6 @@ namespace tegula::transforms {
 
 namespace {
 
-// Nothing, or 0 in some type.
-bool isZero(Value value) {
-  while (value && value.getDefiningOp() &&
-         isa<FpToFpOp, arith::TruncFOp, arith::ExtFOp, SplatOp>(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return !value || matchPattern(value, m_Zero()) || matchPattern(value, m_AnyZeroFloat());
-}
-
 // Does an atomic see what others wrote before they released? Where nobody reads what it gives, the program
 // cannot know whose value it met.
 bool acquires(Operation *op) {
@@ -60,25 +52,15 @@ public:
       return std::nullopt;
     defineYieldedInside();
     findAddresses();
-    if (streams_) {
+    if (streams_)
       considerStreams();
-    } else {
-      for (Operation &op : *plan_.loop.getBody())
-        if (auto load = dyn_cast<LoadOp>(op))
-          consider(load);
-      considerFactorsOfFactors();
-    }
+    else
+      considerFactors();
     if (plan_.copied.empty())
       return std::nullopt;
-    if (!streams_)
-      considerLines();
     llvm::sort(plan_.copied, [](CopiedLoad &a, CopiedLoad &b) { return a.load->isBeforeInBlock(b.load); });
-    if (!streams_) {
-      letDotsRun();
-      letLastDotsRun();
-      copyBoxesBesideSums();
-      startCopiesBehindReads();
-    }
+    if (!streams_)
+      planProducts();
     holdSmallLoads();
     return std::move(plan_);
   }
@@ -116,6 +98,23 @@ private:
       return refuse(plan_.loop.getLoc(),
                     "loads stay where they are: the loop does not count up in signed numbers");
     return true;
+  }
+
+  void considerFactors() {
+    for (Operation &op : *plan_.loop.getBody())
+      if (auto load = dyn_cast<LoadOp>(op))
+        consider(load);
+    considerFactorsOfFactors();
+    if (!plan_.copied.empty())
+      considerLines();
+  }
+
+  // Lets products run on, and chooses how copies start beside them.
+  void planProducts() {
+    letDotsRun();
+    letLastDotsRun();
+    copyBoxesBesideSums();
+    startCopiesBehindReads();
   }
 
   // The expansion wants an op of the loop behind each carried value that runs ahead.
@@ -161,7 +160,7 @@ private:
       return refuse(load.getLoc(), "stays where it is: volatile");
     if (addressed_.contains(load))
       return refuse(load.getLoc(), "is not copied: other loads take their addresses from it");
-    if (!isZero(load.getOther()))
+    if (!fillsWithZeros(load))
       return refuse(load.getLoc(), "stays where it is: masked elements are not zero");
     if (type.getElementType().isInteger(1) || isa<PointerType>(type.getElementType()))
       return refuse(load.getLoc(), "stays where it is: its elements are stored in another form");
@@ -240,8 +239,8 @@ private:
   }
 
   // A loop that walks over rows without products, whose user asks for slots of its own: all that its trips
-  // load anew is copied ahead, as many trips as fit into shared memory. Its user may count in trips that are
-  // several of these.
+  // load anew is copied ahead, as many trips as half of shared memory has room for: the trip needs some of
+  // it, too. A trip of a user who asks to unroll is several of these.
   void considerStreams() {
     uint64_t bytes = 0;
     SmallVector<LoadOp> loads;
@@ -254,7 +253,7 @@ private:
       }
     }
     plan_.aheadTrips *= simt::unrollFactorOf(plan_.loop);
-    while (plan_.aheadTrips != 0 && (plan_.aheadTrips + 1) * bytes > machine_.sharedBytes)
+    while (plan_.aheadTrips != 0 && (plan_.aheadTrips + 1) * bytes > machine_.sharedBytes / 2)
       --plan_.aheadTrips;
     plan_.slots = plan_.aheadTrips + 1;
     if (plan_.slots >= 2)
@@ -262,8 +261,8 @@ private:
         copyAhead(load, {});
   }
 
-  // Does the loop, or one around it, begin by the program's place in the grid? Then programs are as many as a
-  // device runs, and few warps wait for memory at the same time.
+  // Does the loop, or one around it, begin by the program's place in the grid? Then programs are mostly as
+  // many as a device runs, and few warps wait for memory at the same time.
   bool beginsByProgram() const {
     llvm::SetVector<Value> from;
     for (Operation *op = plan_.loop; op; op = op->getParentOp())

@@ -32,7 +32,7 @@ void unrollAsAsked(Operation *function, unsigned stages, const simt::Machine &ma
   };
   for (scf::ForOp loop : innermostLoopsOfDots(function)) {
     unsigned factor = simt::unrollFactorOf(loop), asked = std::max(simt::stagesOf(loop, stages), 1u);
-    unsigned slots = (asked - 1 + factor - 1) / factor + 1; // of trips together
+    unsigned slots = llvm::divideCeil(asked - 1, factor) + 1; // of trips together
     if (factor < 2 || loop.getUnsignedCmp() ||
         factor * slots * bytesOfTrip(loop) > machine.costs.unrolledBytes)
       continue;

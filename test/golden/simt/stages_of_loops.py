@@ -1,8 +1,9 @@
-"""Loads run ahead in a loop without products where it asks for stages of its own, also by a step of run time and where masked elements are not zero. They stay where the loop stores to what they read."""
+"""Loads run ahead in a loop without products where it asks for stages of its own, also by a step of run time and where masked elements are not zero. They stay where the loop stores to what they read, and where half of shared memory has no room for two trips: a trip needs some of it, too."""
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,y=*f32:16,n=i32,c=i32:16,STAGES=3,B=1024' --target sm_90a --emit simt | FileCheck %s
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,y=*f32:16,n=i32,c=i32:16,STAGES=1,B=1024' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::rows --signature 'x=*f32:16,y=*f32:16,n=i32,c=i32:16,STAGES=None,B=1024' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::in_place --signature 'x=*f32:16,n=i32,c=i32:16,B=1024' --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
+# RUN: tegula compile %s::running --signature 'x=*f32:16,y=*f32:16,n=i32' --num-warps 8 --target sm_90a --emit simt | FileCheck %s --check-prefix=STAYS
 # RUN: tegula compile %s::product --signature 'a=*f16:16,b=*f16:16,o=*f32:16,n=i32,k=i32:16' --target sm_90a --emit simt | FileCheck %s --check-prefix=PRODUCT
 import triton
 import triton.language as tl
@@ -29,6 +30,13 @@ def in_place(x, n, c, B: tl.constexpr):
     for row in tl.range(tl.program_id(0), n, tl.num_programs(0), num_stages=3):
         value = tl.load(x + row * c + i, mask=i < c, other=0.0)
         tl.store(x + row * c + i, value - tl.max(value, 0), mask=i < c)
+
+
+@triton.jit
+def running(x, y, n):
+    at = tl.arange(0, 16)[:, None] * 1024 + tl.arange(0, 1024)[None, :]
+    for part in tl.range(tl.program_id(0), n, tl.num_programs(0), num_stages=4):
+        tl.store(y + part * 16384 + at, tl.cumsum(tl.load(x + part * 16384 + at), 0))
 
 
 # PRODUCT-COUNT-4: simt.async_copy
