@@ -30,7 +30,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = ["set", "tests", "conformance", "programs", "sanitize", "bench", "inductor", "spellings", "goals", "lengths", "random", "types", "profile"]
-TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 170, 90, 150, 150
+TEST_SECONDS, SET_SECONDS, SANITIZE_SECONDS, BESIDE_SECONDS = 300, 90, 150, 150
 BESIDE = ["conformance", "programs"]  # suites that run under upstream Triton as well
 TEST_SILENCE = 45  # seconds after which a test is taken to hang; the first waits for imports
 SILENCE = 100  # seconds without a new result after which a benchmark is taken to hang
@@ -356,8 +356,9 @@ def run_types(args, env, results):
 def run_workers(step, script, most, args, env, results, *options):
     """A script of bench/gpu that writes FOLDER/STEP.json, in the seconds that are left, `most` at most."""
     left = args.started + args.budget - time.monotonic()
+    left -= min(60, left / 5) # in which what is under way ends
     command = [sys.executable, ROOT / "bench" / "gpu" / script, "--out", args.out, "--logs", args.work, "--jobs", args.jobs,
-               "--budget", f"{min(most, left - 60):.0f}", *options]
+               "--budget", f"{min(most, left):.0f}", *options]
     errors = args.work / f"{step}-errors.log"
     status = follow(Process(command, args.work / f"{step}.log", env, errors), args.out / f"{step}.json", args.started + args.budget)
     if status != 0:

@@ -9,11 +9,14 @@
 #include "targets/nvidia/ToolSearch.h"
 
 #include <limits>
+#include <map>
 
 namespace tegula::compiler {
 namespace {
 
 constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
+
+constexpr unsigned mostWarpsOfChains = 4; // of a program, that compute one thing after the other
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
   return {options.arch,         options.numWarps,         options.numStages,
@@ -54,6 +57,40 @@ bool readsFragments(std::string_view ptx) {
 // Do threads load tiles of products into registers, and none by copies?
 bool loadsProducts(std::string_view ptx) {
   return hasProducts(ptx) && ptx.find("ld.global.v") != ptx.npos && ptx.find("cp.async.") == ptx.npos;
+}
+
+// Does an innermost loop of a text compute more with floats than it multiplies tiles in single warps? A loop
+// is what lies between a label and a jump back to it; no label of another one lies there.
+bool computesBesideProducts(std::string_view ptx) {
+  struct Place {
+    unsigned line = 0, products = 0, floats = 0;
+  } here;
+  std::map<std::string_view, Place> labels;
+  llvm::SmallVector<std::pair<Place, Place>> loops;
+  for (std::string_view rest = ptx; !rest.empty(); ++here.line) {
+    size_t end = std::min(rest.find('\n'), rest.size()), label = rest.substr(0, end).find('$');
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (label == 0) {
+      labels[line.substr(0, line.find(':'))] = here;
+    } else if (label != line.npos && line.find("bra") != line.npos) {
+      auto begin = labels.find(line.substr(label, line.find(';') - label));
+      if (begin != labels.end())
+        loops.push_back({begin->second, here});
+    } else if (line.find("mma.sync.") != line.npos) {
+      ++here.products;
+    } else if (line.find(".f32 ") != line.npos) {
+      ++here.floats;
+    }
+  }
+  return llvm::any_of(loops, [&](const std::pair<Place, Place> &loop) {
+    const auto &[begin, end] = loop;
+    unsigned products = end.products - begin.products;
+    return products != 0 && end.floats - begin.floats > products &&
+           llvm::none_of(loops, [&](const std::pair<Place, Place> &other) {
+             return other.first.line > begin.line && other.first.line < end.line;
+           });
+  });
 }
 
 // Adds the part "ptx", its launch data and its remarks to `artifact`, and returns the text without the bound
@@ -170,6 +207,10 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
   // for: then fewer matrix loads are under way at a time, and few warps wait for each of them.
   if (readsFragments(ptx) && ptx.find(".minnctapersm") == ptx.npos)
     assembleBound(nvidia::registersLeft, ptx, options, launch, assembled);
+  // It also keeps to few registers for the sake of many programs, and computes one element after the other in
+  // them: chains of which each step waits for the one before.
+  if (launch.warps <= mostWarpsOfChains && computesBesideProducts(ptx))
+    assembleBound(nvidia::registersForChains, ptx, options, launch, assembled);
   // A few fewer let one more program run, whose products fill the time in which this one's wait, or others
   // whose loads are under way while the many warps of this one meet, or wait for their own.
   if (hasProducts(ptx)) {
@@ -178,10 +219,11 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
     if (loadsProducts(ptx))
       assembleBound(nvidia::registersForLoads, ptx, options, launch, assembled);
   } else {
-    // A warp waits for each step of a reduction, too.
-    if (meets(ptx) || reducesInWarps(ptx))
-      assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
+    // Room is left for the loads of loops only if warps meet behind these at most.
     if (ptx.find(".minnctapersm") == ptx.npos) {
+      // A warp waits for each step of a reduction, too.
+      if (meets(ptx) || reducesInWarps(ptx))
+        assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
       if (!meets(ptx))
         assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
       auto forTurns = [&](const nvidia::Footprint &footprint, const nvidia::Architecture &architecture) {

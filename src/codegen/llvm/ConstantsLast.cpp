@@ -143,12 +143,144 @@ private:
   std::map<std::tuple<llvm::Value *, llvm::Value *, unsigned>, llvm::Value *> products_;
 };
 
+// A union of bits of two values of 32 bits that have none in common; null: it is none.
+llvm::BinaryOperator *unionOf(llvm::Value *value) {
+  llvm::BinaryOperator *sum = sumOf(value);
+  return sum && sum->getOpcode() == llvm::Instruction::Or && sum->getType()->isIntegerTy(32) ? sum : nullptr;
+}
+
+// Is it extended, and not to be compared, which the assembler does better with what was extended?
+bool isExtension(const llvm::User *user) {
+  return llvm::isa<llvm::SExtInst, llvm::ZExtInst>(user) &&
+         llvm::none_of(user->users(),
+                       [](const llvm::User *other) { return llvm::isa<llvm::CmpInst>(other); });
+}
+
+// The unions of a function that are alike but for their constants. Bits are shifted and extended each by
+// itself: what has none in common still has none behind it, and nothing wraps.
+class Unions {
+public:
+  explicit Unions(const llvm::LoopInfo &loops) : loops_(loops) {}
+
+  bool run(llvm::Function &function) {
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &each : block)
+        if (llvm::BinaryOperator *sum = unionOf(&each))
+          collect(sum);
+    bool isChanged = false;
+    for (auto &[key, members] : alikes_)
+      if (llvm::count_if(members, [](const Member &member) { return isIndex(member.sum); }) > 1) {
+        rewrite(members);
+        isChanged = true;
+      }
+    return isChanged;
+  }
+
+private:
+  // `changing | kept | constant`; `changing` is null where there are two parts.
+  struct Member {
+    llvm::BinaryOperator *sum;
+    llvm::WeakTrackingVH changing, kept;
+    llvm::APInt constant;
+  };
+  using Key = std::tuple<llvm::Value *, llvm::Value *, llvm::BasicBlock *>;
+
+  static bool isShift(llvm::User *user, const llvm::Value *shifted) {
+    return match(user, m_Shl(m_Specific(shifted), m_ConstantInt()));
+  }
+
+  // Is it extended, as it is or shifted, as an index of memory is?
+  static bool isIndex(llvm::Value *value) {
+    return llvm::any_of(value->users(), [&](llvm::User *user) {
+      return isExtension(user) || (isShift(user, value) && llvm::any_of(user->users(), isExtension));
+    });
+  }
+
+  void collect(llvm::BinaryOperator *sum) {
+    const llvm::APInt *constant = nullptr;
+    if (match(sum->getOperand(1), m_APInt(constant))) {
+      alikes_[Key(nullptr, sum->getOperand(0), nullptr)].push_back(
+          {sum, nullptr, sum->getOperand(0), *constant});
+      return;
+    }
+    const llvm::Loop *loop = loops_.getLoopFor(sum->getParent());
+    for (unsigned side : {0u, 1u}) {
+      llvm::Value *changing = sum->getOperand(side), *kept = sum->getOperand(1 - side);
+      if (!loop || loop->isLoopInvariant(changing) || !loop->isLoopInvariant(kept))
+        continue;
+      llvm::APInt rest(32, 0);
+      if (llvm::BinaryOperator *parts = unionOf(kept);
+          parts && match(parts->getOperand(1), m_APInt(constant))) {
+        kept = parts->getOperand(0);
+        rest = *constant;
+      }
+      alikes_[Key(changing, kept, sum->getParent())].push_back({sum, changing, kept, rest});
+      return;
+    }
+  }
+
+  void rewrite(llvm::ArrayRef<Member> members) {
+    const Member &first = members.front();
+    llvm::Value *common = first.kept;
+    if (first.changing)
+      common = joined(first.changing, common, first.sum);
+    shared_.clear();
+    for (const Member &member : members)
+      replace(member.sum, common, member.constant);
+  }
+
+  // `common | constant` in the place of the value, and so of what it is shifted by constants, and extended.
+  void replace(llvm::Instruction *value, llvm::Value *common, const llvm::APInt &constant) {
+    for (llvm::User *user : llvm::make_early_inc_range(value->users())) {
+      const llvm::APInt *count = nullptr;
+      auto *op = llvm::cast<llvm::Instruction>(user);
+      if (match(op, m_Shl(m_Specific(value), m_APInt(count))))
+        replace(op, sharedOf(op, common), constant.shl(*count));
+      else if (isExtension(op))
+        finish(op, sharedOf(op, common),
+               llvm::isa<llvm::SExtInst>(op) ? constant.sext(op->getType()->getIntegerBitWidth())
+                                             : constant.zext(op->getType()->getIntegerBitWidth()));
+    }
+    finish(value, common, constant);
+  }
+
+  // The same op of `common`, once for all members.
+  llvm::Instruction *sharedOf(llvm::Instruction *op, llvm::Value *common) {
+    llvm::Value *count = isExtension(op) ? nullptr : op->getOperand(1);
+    llvm::Instruction *&shared = shared_[{common, op->getOpcode(), op->getType(), count}];
+    if (!shared) {
+      shared = op->clone();
+      shared->dropPoisonGeneratingFlags();
+      shared->setOperand(0, common);
+      auto *defined = llvm::dyn_cast<llvm::Instruction>(common);
+      shared->insertBefore(defined ? *defined->getInsertionPointAfterDef()
+                                   : op->getFunction()->getEntryBlock().getFirstInsertionPt());
+    }
+    return shared;
+  }
+
+  static void finish(llvm::Instruction *op, llvm::Value *common, const llvm::APInt &constant) {
+    op->replaceAllUsesWith(joined(common, llvm::ConstantInt::get(op->getType(), constant), op));
+    op->eraseFromParent();
+  }
+
+  static llvm::Value *joined(llvm::Value *a, llvm::Value *b, llvm::Instruction *before) {
+    if (match(b, m_Zero()))
+      return a;
+    return llvm::IRBuilder<>(before).CreateOr(a, b, "", /*IsDisjoint=*/true);
+  }
+
+  const llvm::LoopInfo &loops_;
+  llvm::MapVector<Key, llvm::SmallVector<Member>, std::map<Key, unsigned>> alikes_;
+  std::map<std::tuple<llvm::Value *, unsigned, llvm::Type *, llvm::Value *>, llvm::Instruction *> shared_;
+};
+
 } // namespace
 
 llvm::PreservedAnalyses ConstantsLast::run(llvm::Function &function,
                                            llvm::FunctionAnalysisManager &analyses) {
   auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
-  bool isChanged = false;
+  bool isChanged = Unions(loops).run(function);
   for (llvm::BasicBlock &block : function)
     isChanged |= Block(block, loops.getLoopFor(&block)).run();
   return isChanged ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();

@@ -6,6 +6,7 @@
 #include "codegen/llvm/MergeEqual.h"
 #include "codegen/llvm/NarrowQuotients.h"
 #include "codegen/llvm/Recovery.h"
+#include "codegen/llvm/SinkIntoBranches.h"
 #include "codegen/llvm/Target.h"
 #include "codegen/llvm/UnrollWaiting.h"
 
@@ -269,7 +270,6 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
     cleanup.addPass(MergeEqual());
   else
     cleanup.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  // Of 32 bits it would gain no register, and moves the assembler's choices about.
   if (module.getTargetTriple().isNVPTX() && !isLong)
     cleanup.addPass(ConstantsLast());
   // Quotients in 64 bits of numbers that have 32 are divided in 32.
@@ -284,6 +284,8 @@ static void runPasses(llvm::Module &module, llvm::TargetMachine &machine) {
   if (comparesPlaces)
     cleanup.addPass(Combine());
   cleanup.addPass(llvm::ADCEPass());
+  if (module.getTargetTriple().isNVPTX() && !isLong)
+    cleanup.addPass(SinkIntoBranches());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(cleanup)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, modules);

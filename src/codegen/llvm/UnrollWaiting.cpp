@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned mostTrips = 8;          // at once
 constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: what is left is taken singly
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
-constexpr unsigned mostBytes = 8;          // of a load: wider ones keep memory busy, and take registers
-constexpr unsigned mostInstructions = 256; // of these together
+constexpr unsigned mostBytes = 256;        // of these together: registers hold them
+constexpr unsigned mostInstructions = 768; // of these together
 
 // The address of a load, as an instruction of LLVM or, of one under a mask, of the machine; null: it is none.
 const llvm::Value *addressOfLoad(const llvm::Instruction &instruction) {
@@ -60,6 +60,7 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
     return 1;
   const llvm::DataLayout &layout = latch->getDataLayout();
   unsigned instructions = 0, loads = 0;
+  uint64_t bytes = 0;
   bool isAhead = false;
   for (const llvm::BasicBlock *block : loop.blocks())
     for (const llvm::Instruction &each : *block) {
@@ -67,9 +68,8 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
         continue;
       ++instructions;
       if (const llvm::Value *address = addressOfLoad(each)) {
-        if (layout.getTypeStoreSize(each.getType()) > mostBytes)
-          return 1;
         ++loads;
+        bytes += layout.getTypeStoreSize(each.getType());
         isAhead |= followsFromTrip(address, loop);
       } else if (each.mayReadOrWriteMemory() || each.mayHaveSideEffects()) {
         return 1;
@@ -78,7 +78,7 @@ unsigned tripsOf(const llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
       }
     }
   unsigned trips = 1;
-  while (isAhead && trips < most && 2 * trips * loads <= mostLoads &&
+  while (isAhead && trips < most && 2 * trips * loads <= mostLoads && 2 * trips * bytes <= mostBytes &&
          2 * trips * instructions <= mostInstructions)
     trips *= 2;
   return trips;

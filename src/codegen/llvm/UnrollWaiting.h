@@ -6,8 +6,9 @@ namespace tegula::codegen {
 
 // A small innermost loop that loads little in a trip, at places that follow from the trip's number alone,
 // takes several trips at once: their loads then start together. Such loops add up what a few programs,
-// experts or pages left, and would wait for memory once a trip. Loops that store or load wide, those whose
-// threads meet or exchange values, and loops in others whose number of trips is not known stay as they are.
+// experts or pages left, or rows, and would wait for memory once a trip: where few programs are launched,
+// nothing else fills that time. Loops that store, those whose threads meet or exchange values, and loops in
+// others whose number of trips is not known stay as they are.
 struct UnrollWaiting : llvm::PassInfoMixin<UnrollWaiting> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };

@@ -118,6 +118,16 @@ RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded,
   return {{int(registersOf(manyWarps / footprint.warps, threads))}};
 }
 
+// Two layers with a sigmoid in between, 64x32 in two warps, took 96 registers, and on an H200 twice as long
+// as in 159: the assembler overlaps what it computes of several elements only where it has registers for
+// them.
+RegisterBounds registersForChains(const Footprint &footprint, const Architecture &architecture) {
+  int most = mostRegisters(footprint.warps);
+  if (footprint.registers <= 0 || footprint.registers >= most)
+    return {};
+  return {{most}, NvidiaMachine(architecture).costs.spilledForOneMore};
+}
+
 int mostRegisters(unsigned warps) {
   unsigned each = registerFile / (32 * std::max(warps, 1u));
   return int(std::min(registerNames, each / registerGranule * registerGranule));

@@ -86,8 +86,11 @@ unsigned registersHeld(Operation *loop) {
     for (Value operand : op->getOperands())
       if (isa<FloatType>(tile::elementType(operand.getType())) &&
           !operand.getDefiningOp<arith::ConstantOp>() &&
-          !loop->isAncestor(operand.getParentRegion()->getParentOp()))
+          !loop->isAncestor(operand.getParentRegion()->getParentOp())) {
+        while (auto wide = operand.getDefiningOp<tile::BroadcastOp>())
+          operand = wide.getOperand(); // its copies are no registers of their own
         tiles.insert(operand);
+      }
   });
   for (Region &region : loop->getRegions())
     for (Value argument : region.getArguments())

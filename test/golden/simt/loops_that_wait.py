@@ -1,9 +1,10 @@
-"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, or streams wide, or begins again in a loop, does not."""
+"""A small loop that loads little in a trip takes several trips at once, whose loads start together; one that stores, or follows what it loads, or whose loads already fill the registers, or begins again in a loop, does not."""
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=256' --target sm_90a --emit ptx | FileCheck %s
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=1,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=2,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
 # RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=3,B=256' --target sm_90a --emit ptx | FileCheck %s --check-prefix=ONE
-# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=512' --target sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=2048' --target sm_90a --emit ptx | FileCheck %s --check-prefix=WIDE
+# RUN: tegula compile %s::combine --signature 'x=*f32:16,w=*f32:16,y=*f32:16,n=i32,KIND=0,B=8192' --target sm_90a --emit ptx | FileCheck %s --check-prefix=FULL
 import triton
 import triton.language as tl
 
@@ -13,8 +14,11 @@ import triton.language as tl
 # CHECK-NOT: ld.global{{.*}}v2.b32
 # ONE-COUNT-1: ld.global{{.*}}v2.b32
 # ONE-NOT: ld.global{{.*}}v2.b32
-# WIDE-COUNT-1: ld.global{{.*}}v4.b32
+# Two trips of four loads of 16 bytes, and what is left of them.
+# WIDE-COUNT-12: ld.global{{.*}}v4.b32
 # WIDE-NOT: ld.global{{.*}}v4.b32
+# FULL-COUNT-16: ld.global{{.*}}v4.b32
+# FULL-NOT: ld.global{{.*}}v4.b32
 @triton.jit
 def combine(x, w, y, n, KIND: tl.constexpr, B: tl.constexpr):
     i = tl.arange(0, B)

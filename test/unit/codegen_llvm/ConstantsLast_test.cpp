@@ -146,4 +146,65 @@ TEST(ConstantsLast, RowsOfAProgramHaveOneProductWithoutALoop) {
   EXPECT_EQ(productsIn(rows("%y = add i32 %t, 16\n")), 2u);
 }
 
+// Rows of 32 bits, of which each is `i * 64 | t | 4 * row`, t below 4: the number of shifts of a loop that
+// loads from `row * 2048`, and of comparisons.
+std::pair<size_t, size_t> shiftsOfRows(const std::string &sum, const std::string &widening, bool compares) {
+  std::string text = "declare void @g(i64)\ndeclare void @h(i1)\ndefine void @f(i32 %t, i32 %n) {\nentry:\n",
+              loop;
+  for (int row = 1; row != 4; ++row) {
+    std::string r = std::to_string(row);
+    text += "%r" + r + " = or disjoint i32 %t, " + std::to_string(4 * row) + "\n";
+    loop += "%a" + r + " = " + sum + " i32 %base, %r" + r + "\n%p" + r + " = shl i32 %a" + r + ", 11\n%w" +
+            r + " = " + widening + " i32 %p" + r + " to i64\n" +
+            (compares ? "%c" + r + " = icmp eq i64 %w" + r + ", 7\ncall void @h(i1 %c" + r + ")\n"
+                      : "call void @g(i64 %w" + r + ")\n");
+  }
+  text += "br label %loop\nloop:\n%i = phi i32 [0, %entry], [%next, %loop]\n%next = add i32 %i, 1\n"
+          "%base = shl i32 %i, 6\n" +
+          loop + "%more = icmp slt i32 %next, %n\nbr i1 %more, label %loop, label %end\nend:\nret void\n}\n";
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = parsed(text, context);
+  llvm::Function &function = *module->getFunction("f");
+  run(function);
+  size_t shifts = 0, widenings = 0;
+  for (llvm::BasicBlock &block : function)
+    for (llvm::Instruction &each : block) {
+      shifts += each.getOpcode() == llvm::Instruction::Shl;
+      widenings += llvm::isa<llvm::SExtInst, llvm::ZExtInst>(each);
+    }
+  return {shifts, widenings};
+}
+
+TEST(ConstantsLast, RowsWithoutACommonBitShareTheirShiftAndExtension) {
+  EXPECT_EQ(shiftsOfRows("or disjoint", "sext", false), std::pair(size_t(2), size_t(1)));
+  EXPECT_EQ(shiftsOfRows("or disjoint", "zext", false), std::pair(size_t(2), size_t(1)));
+}
+
+TEST(ConstantsLast, RowsOf32BitsThatMayWrapStay) {
+  EXPECT_EQ(shiftsOfRows("add", "sext", false), std::pair(size_t(4), size_t(3)));
+  EXPECT_EQ(shiftsOfRows("or", "sext", false), std::pair(size_t(4), size_t(3)));
+}
+
+TEST(ConstantsLast, RowsThatAreComparedStay) {
+  EXPECT_EQ(shiftsOfRows("or disjoint", "sext", true), std::pair(size_t(4), size_t(3)));
+}
+
+TEST(ConstantsLast, ShiftedAndExtendedUnionsKeepTheirValues) {
+  // Bits of %t and of the constants are apart, also the sign's.
+  std::string text = "declare void @g(i64)\ndefine void @f(i32 %t) {\n%low = and i32 %t, 134217731\n", calls;
+  for (uint32_t bits : {4u, 8u, 1u << 21, 1u << 31}) {
+    std::string k = std::to_string(bits);
+    text += "%u" + k + " = or disjoint i32 %low, " + k + "\n";
+    for (std::string widening : {"sext", "zext"}) {
+      std::string name = widening + k;
+      text += "%s" + name + " = shl i32 %u" + k + ", 10\n%w" + name + " = " + widening + " i32 %s" + name +
+              " to i64\n%v" + name + " = " + widening + " i32 %u" + k + " to i64\n";
+      calls += "call void @g(i64 %w" + name + ")\ncall void @g(i64 %v" + name + ")\n";
+    }
+    calls += "%e" + k + " = zext i32 %u" + k + " to i64\ncall void @g(i64 %e" + k + ")\n";
+  }
+  text += calls + "ret void\n}\n";
+  EXPECT_EQ(argumentsOfCalls(text, true), argumentsOfCalls(text, false));
+}
+
 } // namespace

@@ -46,6 +46,15 @@ TEST(Occupancy, RegistersStayWhereNothingIsGained) {
   EXPECT_EQ(bound(4, 0, 0), Bounds{});
 }
 
+TEST(Occupancy, ChainsBetweenProductsHaveAllRegisters) {
+  Architecture hopper = *findArchitecture("sm_90a");
+  EXPECT_EQ(registersForChains({2, 96, 16 * 1024}, hopper).registers, Bounds{255});
+  EXPECT_EQ(registersForChains({8, 96, 16 * 1024}, hopper).registers, Bounds{255});
+  EXPECT_EQ(registersForChains({16, 96, 16 * 1024}, hopper).registers, Bounds{128});
+  EXPECT_EQ(registersForChains({2, 255, 16 * 1024}, hopper).registers, Bounds{});
+  EXPECT_EQ(registersForChains({2, -1, 16 * 1024}, hopper).registers, Bounds{}); // the assembler did not say
+}
+
 TEST(Occupancy, RegistersThatSharedMemoryLeavesAreUsed) {
   auto left = [](unsigned warps, int registers, uint64_t sharedBytes) {
     return registersLeft({warps, registers, sharedBytes}, *findArchitecture("sm_90a")).registers;
