@@ -122,7 +122,10 @@ RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded,
 // as in 159: the assembler overlaps what it computes of several elements only where it has registers for
 // them.
 RegisterBounds registersForChains(const Footprint &footprint, const Architecture &architecture) {
+  constexpr unsigned leastPrograms = 3; // of more than two warps
   int most = mostRegisters(footprint.warps);
+  if (footprint.warps > 2)
+    most = std::min(most, int(registersOf(leastPrograms, 32 * footprint.warps)));
   if (footprint.registers <= 0 || footprint.registers >= most)
     return {};
   return {{most}, NvidiaMachine(architecture).costs.spilledForOneMore};

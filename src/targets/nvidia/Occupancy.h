@@ -54,8 +54,8 @@ RegisterBounds registersForSecondProgram(const Footprint &footprint, const Archi
 RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded,
                                  const Architecture &architecture);
 
-// Of a kernel of few warps whose trips compute beside their products: the bound of all registers that a
-// thread can name. None where it takes them.
+// Of a kernel of few warps whose trips compute beside their products: the bound of all registers that a thread
+// can name, or with which three programs of more than two warps run. None where it takes them.
 RegisterBounds registersForChains(const Footprint &footprint, const Architecture &architecture);
 
 // The most registers that a thread of a program of so many warps can have.

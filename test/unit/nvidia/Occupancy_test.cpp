@@ -49,8 +49,8 @@ TEST(Occupancy, RegistersStayWhereNothingIsGained) {
 TEST(Occupancy, ChainsBetweenProductsHaveAllRegisters) {
   Architecture hopper = *findArchitecture("sm_90a");
   EXPECT_EQ(registersForChains({2, 96, 16 * 1024}, hopper).registers, Bounds{255});
-  EXPECT_EQ(registersForChains({8, 96, 16 * 1024}, hopper).registers, Bounds{255});
-  EXPECT_EQ(registersForChains({16, 96, 16 * 1024}, hopper).registers, Bounds{128});
+  EXPECT_EQ(registersForChains({4, 96, 16 * 1024}, hopper).registers, Bounds{168});
+  EXPECT_EQ(registersForChains({4, 168, 16 * 1024}, hopper).registers, Bounds{});
   EXPECT_EQ(registersForChains({2, 255, 16 * 1024}, hopper).registers, Bounds{});
   EXPECT_EQ(registersForChains({2, -1, 16 * 1024}, hopper).registers, Bounds{}); // the assembler did not say
 }
