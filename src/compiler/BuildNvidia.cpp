@@ -59,14 +59,17 @@ bool loadsProducts(std::string_view ptx) {
   return hasProducts(ptx) && ptx.find("ld.global.v") != ptx.npos && ptx.find("cp.async.") == ptx.npos;
 }
 
-// Does an innermost loop of a text compute more with floats than it multiplies tiles in single warps? A loop
-// is what lies between a label and a jump back to it; no label of another one lies there.
-bool computesBesideProducts(std::string_view ptx) {
-  struct Place {
-    unsigned line = 0, products = 0, floats = 0;
-  } here;
+// A line of a text, and what stands ahead of it.
+struct Place {
+  unsigned line = 0, products = 0, floats = 0;
+};
+using Loop = std::pair<Place, Place>;
+
+// The loops of a text: what lies between a label and a jump back to it.
+llvm::SmallVector<Loop> loopsOf(std::string_view ptx) {
+  Place here;
   std::map<std::string_view, Place> labels;
-  llvm::SmallVector<std::pair<Place, Place>> loops;
+  llvm::SmallVector<Loop> loops;
   for (std::string_view rest = ptx; !rest.empty(); ++here.line) {
     size_t end = std::min(rest.find('\n'), rest.size()), label = rest.substr(0, end).find('$');
     std::string_view line = rest.substr(0, end);
@@ -83,11 +86,18 @@ bool computesBesideProducts(std::string_view ptx) {
       ++here.floats;
     }
   }
-  return llvm::any_of(loops, [&](const std::pair<Place, Place> &loop) {
+  return loops;
+}
+
+// Does an innermost loop of a text compute more with floats than it multiplies tiles in single warps? No
+// label of another loop lies there.
+bool computesBesideProducts(std::string_view ptx) {
+  const llvm::SmallVector<Loop> loops = loopsOf(ptx);
+  return llvm::any_of(loops, [&](const Loop &loop) {
     const auto &[begin, end] = loop;
     unsigned products = end.products - begin.products;
     return products != 0 && end.floats - begin.floats > products &&
-           llvm::none_of(loops, [&](const std::pair<Place, Place> &other) {
+           llvm::none_of(loops, [&](const Loop &other) {
              return other.first.line > begin.line && other.first.line < end.line;
            });
   });
@@ -227,7 +237,7 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
       if (!meets(ptx))
         assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
       auto forTurns = [&](const nvidia::Footprint &footprint, const nvidia::Architecture &architecture) {
-        return nvidia::registersForTurns(footprint, loadedInTurn(ptx), architecture);
+        return nvidia::registersForTurns(footprint, loadedInTurn(ptx), !loopsOf(ptx).empty(), architecture);
       };
       assembleBound(forTurns, ptx, options, launch, assembled);
     }

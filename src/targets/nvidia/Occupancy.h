@@ -48,14 +48,15 @@ RegisterBounds registersForWaitingWarps(const Footprint &footprint, const Archit
 RegisterBounds registersForSecondProgram(const Footprint &footprint, const Architecture &architecture);
 
 // Of a kernel without products that loads so many registers of a thread one behind the other, with nothing in
-// between that waits: the bound with which as many warps run as hide what each waits for. With fewer
-// registers more warps run, and the assembler lets each load wait until the one before has been used. None
-// where its loads find room, or no more warps run.
-RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded,
+// between that waits, and has loops or none: the bound with which as many warps run as hide what each waits
+// for. With fewer registers more warps run, and the assembler lets each load wait until the one before has
+// been used. None where its loads find room, or no more warps run; but programs of few warps then have the
+// bound of half as many.
+RegisterBounds registersForTurns(const Footprint &footprint, unsigned loaded, bool inLoops,
                                  const Architecture &architecture);
 
-// Of a kernel of few warps whose trips compute beside their products: the bound of all registers that a thread
-// can name, or with which three programs of more than two warps run. None where it takes them.
+// Of a kernel of few warps whose trips compute beside their products: the bound of all registers that a
+// thread can name, or with which three programs of more than two warps run. None where it takes them.
 RegisterBounds registersForChains(const Footprint &footprint, const Architecture &architecture);
 
 // The most registers that a thread of a program of so many warps can have.

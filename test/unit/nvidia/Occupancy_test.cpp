@@ -118,15 +118,30 @@ TEST(Occupancy, ASecondProgramFitsWhereOneFillsTheRegisters) {
 }
 
 TEST(Occupancy, LoadsThatTakeTurnsLeaveRoomForSomeWarps) {
-  auto turns = [](unsigned warps, int registers, unsigned loaded, uint64_t sharedBytes = 0) {
-    return registersForTurns({warps, registers, sharedBytes}, loaded, *findArchitecture("sm_90a")).registers;
+  auto turns = [](unsigned warps, int registers, unsigned loaded, bool inLoops = true,
+                  uint64_t sharedBytes = 0) {
+    return registersForTurns({warps, registers, sharedBytes}, loaded, inLoops, *findArchitecture("sm_90a"))
+        .registers;
   };
   EXPECT_EQ(turns(4, 56, 136), Bounds{64});
   EXPECT_EQ(turns(8, 40, 96), Bounds{64});
-  EXPECT_EQ(turns(4, 56, 100), Bounds{}); // half of them are under way
-  EXPECT_EQ(turns(4, 64, 136), Bounds{}); // 32 warps run
-  EXPECT_EQ(turns(4, 56, 136, 27 * 1024), Bounds{});
+  EXPECT_EQ(turns(8, 40, 64), Bounds{});  // more than half of them are under way
+  EXPECT_EQ(turns(8, 64, 136), Bounds{}); // 32 warps run
+  EXPECT_EQ(turns(8, 40, 96, true, 55 * 1024), Bounds{});
   EXPECT_EQ(turns(4, 0, 136), Bounds{});
+}
+
+TEST(Occupancy, FewLoadsOfSmallProgramsTakeTurnsToo) {
+  auto turns = [](unsigned warps, int registers, unsigned loaded, bool inLoops) {
+    return registersForTurns({warps, registers, 0}, loaded, inLoops, *findArchitecture("sm_90a")).registers;
+  };
+  EXPECT_EQ(turns(4, 32, 8, true), Bounds{64});
+  EXPECT_EQ(turns(4, 32, 8, false), Bounds{}); // a vector's sum
+  EXPECT_EQ(turns(4, 32, 4, true), Bounds{});
+  EXPECT_EQ(turns(1, 78, 32, true), Bounds{128});
+  EXPECT_EQ(turns(1, 78, 32, false), Bounds{128});
+  EXPECT_EQ(turns(4, 64, 32, true), Bounds{128});
+  EXPECT_EQ(turns(4, 104, 32, true), Bounds{}); // 16 warps run
 }
 
 TEST(Occupancy, TheBoundStandsAtTheKernel) {
