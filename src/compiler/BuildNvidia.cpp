@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view ptxPart = "ptx", cubinPart = "cubin";
 
 constexpr unsigned mostWarpsOfChains = 4; // of a program, that compute one thing after the other
+constexpr unsigned manyWaitingWarps = 16; // of a program, that wait for the last one whatever their loops do
 
 nvidia::NvidiaOptions optionsOf(const TargetOptions &options) {
   return {options.arch,         options.numWarps,         options.numStages,
@@ -229,11 +230,12 @@ void assembleForOccupancy(std::string &ptx, const TargetOptions &options, const 
     if (loadsProducts(ptx))
       assembleBound(nvidia::registersForLoads, ptx, options, launch, assembled);
   } else {
-    // Room is left for the loads of loops only if warps meet behind these at most.
-    if (ptx.find(".minnctapersm") == ptx.npos) {
-      // A warp waits for each step of a reduction, too.
-      if (meets(ptx) || reducesInWarps(ptx))
-        assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
+    // If room is left for the loads of loops, warps meet behind these at most; very many wait there for long.
+    bool hasRoom = ptx.find(".minnctapersm") != ptx.npos;
+    // A warp waits for each step of a reduction, too.
+    if ((meets(ptx) || reducesInWarps(ptx)) && (!hasRoom || launch.warps >= manyWaitingWarps))
+      assembleBound(nvidia::registersForWaitingWarps, ptx, options, launch, assembled);
+    if (!hasRoom) {
       if (!meets(ptx))
         assembleBound(nvidia::registersForSecondProgram, ptx, options, launch, assembled);
       auto forTurns = [&](const nvidia::Footprint &footprint, const nvidia::Architecture &architecture) {

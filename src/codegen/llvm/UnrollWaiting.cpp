@@ -14,8 +14,8 @@ namespace {
 constexpr unsigned mostTrips = 8;          // at once
 constexpr unsigned mostOfUnknown = 4;      // the same, where there may be fewer: what is left is taken singly
 constexpr unsigned mostLoads = 16;         // of these together: so many hide what memory takes
-constexpr unsigned mostBytes = 256;        // of these together: registers hold them
-constexpr unsigned mostInstructions = 768; // of these together
+constexpr unsigned mostBytes = 160;        // of these together: registers hold them
+constexpr unsigned mostInstructions = 512; // of these together
 
 // The address of a load, as an instruction of LLVM or, of one under a mask, of the machine; null: it is none.
 const llvm::Value *addressOfLoad(const llvm::Instruction &instruction) {
