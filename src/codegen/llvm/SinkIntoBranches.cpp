@@ -7,9 +7,11 @@ namespace tegula::codegen {
 
 namespace {
 
+// A number or an address. Conditions stay: of a choice between several that are computed beside it the code
+// generator makes one choice for each.
 bool isAddressStep(const llvm::Instruction &instruction) {
   return llvm::isa<llvm::GetElementPtrInst>(instruction) ||
-         (instruction.getType()->isIntegerTy() &&
+         (instruction.getType()->isIntegerTy() && !instruction.getType()->isIntegerTy(1) &&
           llvm::isa<llvm::BinaryOperator, llvm::CastInst>(instruction) &&
           !instruction.getOperand(0)->getType()->isFPOrFPVectorTy() && !instruction.isIntDivRem());
 }
@@ -25,6 +27,7 @@ bool isUsedOnlyIn(const llvm::BasicBlock &block, const llvm::Instruction &instru
 
 llvm::PreservedAnalyses SinkIntoBranches::run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
   bool isChanged = false;
+    return llvm::PreservedAnalyses::all();
   // Blocks behind others first, the last instruction first: what they are made of may follow.
   for (llvm::BasicBlock *block : llvm::post_order(&function)) {
     llvm::BasicBlock *before = block->getSinglePredecessor();

@@ -39,6 +39,12 @@ TEST(SinkIntoBranches, AValueThatIsUsedBehindTheBranchStays) {
   EXPECT_EQ(leftAhead(address, calls, "%x = phi ptr [%a, %0], [%q, %then]\ncall void @g(ptr %x)\n"), 2u);
 }
 
+TEST(SinkIntoBranches, ConditionsStay) {
+  EXPECT_EQ(leftAhead("%x = icmp slt i32 %n, 7\n%y = and i1 %x, %c\n%z = select i1 %y, i32 16, i32 0\n",
+                      "store i32 %z, ptr %q\n"),
+            3u);
+}
+
 TEST(SinkIntoBranches, WhatTouchesMemoryOrMayTrapStays) {
   EXPECT_EQ(leftAhead("%x = load i32, ptr %p\n%y = add i32 %x, 1\n", "store i32 %y, ptr %q\n"), 1u);
   EXPECT_EQ(leftAhead("%x = call i32 @h()\n", "store i32 %x, ptr %q\n"), 1u);
