@@ -27,7 +27,7 @@ bool isUsedOnlyIn(const llvm::BasicBlock &block, const llvm::Instruction &instru
 
 llvm::PreservedAnalyses SinkIntoBranches::run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
   bool isChanged = false;
-    return llvm::PreservedAnalyses::all();
+  return llvm::PreservedAnalyses::all();
   // Blocks behind others first, the last instruction first: what they are made of may follow.
   for (llvm::BasicBlock *block : llvm::post_order(&function)) {
     llvm::BasicBlock *before = block->getSinglePredecessor();
